@@ -1,0 +1,96 @@
+//! The one error type of the engine: a ClickHouse error code, its name and a message in the user's words.
+
+use std::fmt;
+
+/// A number and a name of ClickHouse's list of error codes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ErrorCode {
+    pub number: i32,
+    pub name: &'static str,
+}
+
+impl fmt::Debug for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.number, self.name)
+    }
+}
+
+/// An error that reaches the user as `Code: N. DB::Exception: message. (NAME)`.
+///
+/// Boxed, so that `Result<T>` stays one word wider than `T`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Error(Box<Inner>);
+
+#[derive(Clone, PartialEq, Eq)]
+struct Inner {
+    code: ErrorCode,
+    message: String,
+}
+
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    #[cold]
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Error(Box::new(Inner { code, message: message.into() }))
+    }
+
+    pub fn code(&self) -> ErrorCode {
+        self.0.code
+    }
+
+    /// The message without code and name.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// Adds what the thrower could not know (a file, a row, a column), after the message.
+    #[cold]
+    pub fn context(mut self, context: impl fmt::Display) -> Self {
+        use fmt::Write;
+        // Writing to a String cannot fail.
+        let _ = write!(self.0.message, ": {context}");
+        self
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner { code, message } = &*self.0;
+        write!(f, "Code: {}. DB::Exception: {message}. ({})", code.number, code.name)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Builds an [`Error`]: `err!(BAD_ARGUMENTS, "Size {n} is too large")`. The first word is a name of [`codes`](crate::codes).
+#[macro_export]
+macro_rules! err {
+    ($code:ident, $($arg:tt)+) => {
+        $crate::Error::new($crate::codes::$code, format!($($arg)+))
+    };
+}
+
+/// Returns early with an [`Error`], see [`err!`].
+#[macro_export]
+macro_rules! bail {
+    ($code:ident, $($arg:tt)+) => {
+        return Err($crate::err!($code, $($arg)+))
+    };
+}
+
+/// Returns early with an [`Error`] unless the condition holds, see [`err!`].
+#[macro_export]
+macro_rules! ensure {
+    ($condition:expr, $code:ident, $($arg:tt)+) => {
+        if !$condition {
+            $crate::bail!($code, $($arg)+);
+        }
+    };
+}

@@ -1,0 +1,13 @@
+//! The ground floor: errors with ClickHouse codes, hashing, small helpers. Nothing of databases.
+//!
+//! - [`error`]: the error type and the `err!`, `bail!`, `ensure!` macros
+//! - [`codes`]: every ClickHouse error code by name
+//! - [`hash`]: the fast hash of hash tables
+//! - [`suggest`]: the nearest names to a mistyped one
+
+pub mod codes;
+pub mod error;
+pub mod hash;
+pub mod suggest;
+
+pub use error::{Error, ErrorCode, Result};
