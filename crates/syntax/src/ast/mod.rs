@@ -1,0 +1,24 @@
+//! The syntax tree: what was written, with byte positions, before any name or type is known.
+//!
+//! - [`ident`]: positions, identifiers and object names
+//! - [`expr`]: expressions
+//! - [`query`]: SELECT and set operations
+//! - [`create`]: CREATE and the pieces of a table definition
+//! - [`alter`]: ALTER TABLE commands
+//! - [`statement`]: the statement list and the small statements
+//!
+//! Equality ignores positions, so that a tree equals the tree of its own printed text.
+
+pub mod alter;
+pub mod create;
+pub mod expr;
+pub mod ident;
+pub mod query;
+pub mod statement;
+
+pub use alter::*;
+pub use create::*;
+pub use expr::*;
+pub use ident::*;
+pub use query::*;
+pub use statement::*;
