@@ -373,7 +373,7 @@ def main():
     parser.add_argument("--accept", action="store_true", help="draft: take errors and successes without `!` saying so")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="check: a setting of the session")
     parser.add_argument("--jobs", type=int, default=2, help="files at a time")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     command = {"bless": bless, "check": check, "compare": compare, "draft": draft}[args.command]
     try:
         sys.exit(command(args))
