@@ -1,0 +1,76 @@
+//! `Block`: a run of rows as columns of equal length. What pipelines pass on.
+
+use crate::{BooleanBuffer, Column};
+
+#[derive(Clone, Debug, Default)]
+pub struct Block {
+    columns: Vec<Column>,
+    n_rows: usize,
+}
+
+impl Block {
+    /// `n_rows` is given, because a block without columns has rows too.
+    pub fn new(columns: Vec<Column>, n_rows: usize) -> Block {
+        debug_assert!(columns.iter().all(|c| c.len() == n_rows));
+        Block { columns, n_rows }
+    }
+
+    pub fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.n_rows == 0
+    }
+
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    pub fn into_columns(self) -> Vec<Column> {
+        self.columns
+    }
+
+    pub fn column(&self, index: usize) -> &Column {
+        &self.columns[index]
+    }
+
+    pub fn slice(&self, offset: usize, len: usize) -> Block {
+        Block { columns: self.columns.iter().map(|c| c.slice(offset, len)).collect(), n_rows: len }
+    }
+
+    /// The rows whose bit is set.
+    pub fn filter(&self, mask: &BooleanBuffer) -> Block {
+        let n_rows = mask.count_set_bits();
+        if n_rows == self.n_rows {
+            return self.clone();
+        }
+        let rows: Vec<u32> = mask.set_indices().map(|row| row as u32).collect();
+        self.gather(&rows)
+    }
+
+    /// The rows of the given numbers, in that order.
+    pub fn gather(&self, rows: &[u32]) -> Block {
+        Block { columns: self.columns.iter().map(|c| c.gather(rows)).collect(), n_rows: rows.len() }
+    }
+
+    /// One after the other; all have the same columns.
+    pub fn concat(blocks: &[Block]) -> Block {
+        match blocks {
+            [] => Block::default(),
+            [one] => one.clone(),
+            [first, ..] => {
+                let columns = (0..first.columns.len()).map(|i| {
+                    let parts: Vec<&Column> = blocks.iter().map(|b| &b.columns[i]).collect();
+                    Column::concat(&parts)
+                });
+                Block { columns: columns.collect(), n_rows: blocks.iter().map(|b| b.n_rows).sum() }
+            }
+        }
+    }
+
+    /// Bytes of memory that the columns occupy; shared memory counts in full.
+    pub fn memory(&self) -> usize {
+        self.columns.iter().map(Column::memory).sum()
+    }
+}

@@ -1,0 +1,33 @@
+//! Columns and blocks: Arrow buffers under logical types, and the kernels that do not care about types.
+//!
+//! - [`buf`]: `Buf<T>`, a shared immutable slice over an Arrow buffer
+//! - [`strings`]: byte strings as 16-byte views
+//! - [`vector`]: `Vector`, a flat run of values with validity; `Data`, its representations
+//! - [`column`]: `Column`, a vector as it is, constant, or dictionary-coded
+//! - [`block`]: `Block`, columns of equal length
+//! - [`builder`]: appending values of any type
+//! - [`values`]: single values in and out of vectors
+//! - [`take`]: filter, gather, slice, concatenate, repeat
+//! - [`hash`]: row hashes
+//! - [`compare`]: row comparison
+//! - [`keys`]: rows as byte strings, for sorting and for grouping
+
+pub mod block;
+pub mod buf;
+pub mod builder;
+pub mod column;
+pub mod compare;
+pub mod hash;
+pub mod keys;
+pub mod strings;
+pub mod take;
+pub mod values;
+pub mod vector;
+
+pub use arrow_buffer::{BooleanBuffer, NullBuffer};
+pub use block::Block;
+pub use buf::{Buf, Native};
+pub use builder::{Builder, ListBuilder};
+pub use column::Column;
+pub use strings::{StringBuilder, Strings};
+pub use vector::{Data, Fixed, List, Struct, Vector};

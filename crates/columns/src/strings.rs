@@ -1,0 +1,259 @@
+//! Byte strings as Arrow's 16-byte views: length, then the bytes themselves (up to 12) or a 4-byte prefix and a pointer.
+
+use crate::Buf;
+use arrow_buffer::Buffer;
+use std::sync::Arc;
+
+/// Strings of at most this many bytes live inside their view.
+pub const INLINE: usize = 12;
+
+/// Strings of one column; filtering and gathering copies views only and shares the bytes.
+#[derive(Clone, Debug)]
+pub struct Strings {
+    views: Buf<u128>,
+    buffers: Arc<[Buffer]>,
+}
+
+/// The view of a string that fits into it.
+#[inline(always)]
+pub fn inline_view(bytes: &[u8]) -> u128 {
+    debug_assert!(bytes.len() <= INLINE);
+    let mut view = [0u8; 16];
+    view[0] = bytes.len() as u8;
+    view[4..4 + bytes.len()].copy_from_slice(bytes);
+    u128::from_le_bytes(view)
+}
+
+/// The view of a longer string that stands in `buffer` from `offset`.
+#[inline(always)]
+pub fn pointer_view(bytes: &[u8], buffer: u32, offset: u32) -> u128 {
+    debug_assert!(bytes.len() > INLINE);
+    let prefix = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+    bytes.len() as u32 as u128
+        | u128::from(prefix) << 32
+        | u128::from(buffer) << 64
+        | u128::from(offset) << 96
+}
+
+impl Strings {
+    /// # Safety
+    /// Every view longer than [`INLINE`] points inside its buffer.
+    pub unsafe fn from_views(views: Buf<u128>, buffers: Arc<[Buffer]>) -> Self {
+        Strings { views, buffers }
+    }
+
+    /// `n` empty strings.
+    pub fn empties(n: usize) -> Self {
+        Strings { views: Buf::from_vec(vec![0u128; n]), buffers: Arc::new([]) }
+    }
+
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        self.views.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.views.is_empty()
+    }
+
+    #[inline(always)]
+    pub fn get(&self, row: usize) -> &[u8] {
+        let view = &self.views[row];
+        let len = *view as u32 as usize;
+        if len <= INLINE {
+            let start = std::ptr::from_ref(view).cast::<u8>();
+            // SAFETY: an inline view holds its `len` <= 12 bytes behind the 4 bytes of length, inside its 16 bytes.
+            unsafe { std::slice::from_raw_parts(start.add(4), len) }
+        } else {
+            let (buffer, offset) = ((*view >> 64) as u32 as usize, (*view >> 96) as u32 as usize);
+            debug_assert!(offset + len <= self.buffers[buffer].len());
+            // SAFETY: by the contract of `from_views`, the view points inside its buffer.
+            unsafe { self.buffers.get_unchecked(buffer).as_slice().get_unchecked(offset..offset + len) }
+        }
+    }
+
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
+        (0..self.len()).map(|row| self.get(row))
+    }
+
+    pub fn views(&self) -> &Buf<u128> {
+        &self.views
+    }
+
+    pub fn buffers(&self) -> &Arc<[Buffer]> {
+        &self.buffers
+    }
+
+    pub fn slice(&self, offset: usize, len: usize) -> Self {
+        Strings { views: self.views.slice(offset, len), buffers: self.buffers.clone() }
+    }
+
+    /// The same bytes under other views of this column.
+    pub(crate) fn with_views(&self, views: Vec<u128>) -> Self {
+        Strings { views: Buf::from_vec(views), buffers: self.buffers.clone() }
+    }
+
+    /// Bytes of the strings themselves.
+    pub fn total_bytes(&self) -> usize {
+        self.views.iter().map(|view| *view as u32 as usize).sum()
+    }
+
+    /// A copy that keeps no more bytes alive than its strings need.
+    pub fn compact(&self) -> Self {
+        let held: usize = self.buffers.iter().map(|b| b.len()).sum();
+        let used: usize = self.views.iter().map(|v| *v as u32 as usize).filter(|&len| len > INLINE).sum();
+        if held <= 2 * used + 4096 {
+            return self.clone();
+        }
+        let mut builder = StringBuilder::with_capacity(self.len());
+        self.iter().for_each(|s| builder.push(s));
+        builder.finish()
+    }
+
+    /// One after the other.
+    pub fn concat(parts: &[&Strings]) -> Strings {
+        let mut views = Vec::with_capacity(parts.iter().map(|p| p.len()).sum());
+        let mut buffers: Vec<Buffer> = Vec::new();
+        for part in parts {
+            let shift = (buffers.len() as u128) << 64;
+            buffers.extend(part.buffers.iter().cloned());
+            let moved = part.views.iter().map(|&v| if v as u32 as usize <= INLINE { v } else { v + shift });
+            views.extend(moved);
+        }
+        Strings { views: Buf::from_vec(views), buffers: buffers.into() }
+    }
+}
+
+impl<S: AsRef<[u8]>> FromIterator<S> for Strings {
+    fn from_iter<I: IntoIterator<Item = S>>(strings: I) -> Self {
+        let mut builder = StringBuilder::default();
+        strings.into_iter().for_each(|s| builder.push(s.as_ref()));
+        builder.finish()
+    }
+}
+
+/// A buffer is closed and a new one begun when it would pass this many bytes, so that appending never copies much.
+const CHUNK: usize = 1 << 20;
+
+/// Appends strings one by one.
+#[derive(Default)]
+pub struct StringBuilder {
+    views: Vec<u128>,
+    current: Vec<u8>,
+    buffers: Vec<Buffer>,
+}
+
+impl StringBuilder {
+    pub fn with_capacity(rows: usize) -> Self {
+        StringBuilder { views: Vec::with_capacity(rows), ..Default::default() }
+    }
+
+    pub fn len(&self) -> usize {
+        self.views.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.views.is_empty()
+    }
+
+    #[inline]
+    pub fn push(&mut self, bytes: &[u8]) {
+        if bytes.len() <= INLINE {
+            self.views.push(inline_view(bytes));
+            return;
+        }
+        if self.current.len() + bytes.len() > self.current.capacity() {
+            self.grow(bytes.len());
+        }
+        let offset = self.current.len() as u32;
+        self.current.extend_from_slice(bytes);
+        self.views.push(pointer_view(bytes, self.buffers.len() as u32, offset));
+    }
+
+    /// Appends what `write` appends to the vector that it is given.
+    #[inline]
+    pub fn push_with(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        if self.current.len() >= CHUNK {
+            self.grow(0);
+        }
+        let start = self.current.len();
+        write(&mut self.current);
+        self.close_from(start);
+    }
+
+    /// Like [`push_with`](Self::push_with) for a writer that may fail; nothing is appended then.
+    pub fn try_push_with<E>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E> {
+        if self.current.len() >= CHUNK {
+            self.grow(0);
+        }
+        let start = self.current.len();
+        if let Err(error) = write(&mut self.current) {
+            self.current.truncate(start);
+            return Err(error);
+        }
+        self.close_from(start);
+        Ok(())
+    }
+
+    fn close_from(&mut self, start: usize) {
+        let bytes = &self.current[start..];
+        if bytes.len() <= INLINE {
+            self.views.push(inline_view(bytes));
+            self.current.truncate(start);
+        } else {
+            self.views.push(pointer_view(bytes, self.buffers.len() as u32, start as u32));
+        }
+    }
+
+    /// Makes room for `len` more bytes in a fresh buffer.
+    #[cold]
+    fn grow(&mut self, len: usize) {
+        let capacity = (self.current.capacity() * 2).clamp(1024, CHUNK).max(len);
+        let full = std::mem::replace(&mut self.current, Vec::with_capacity(capacity));
+        if !full.is_empty() {
+            self.buffers.push(Buffer::from_vec(full));
+        }
+    }
+
+    /// Drops the strings from `len` on.
+    pub fn truncate(&mut self, len: usize) {
+        self.views.truncate(len);
+    }
+
+    /// The string at `row`.
+    pub fn get(&self, row: usize) -> &[u8] {
+        let view = &self.views[row];
+        let len = *view as u32 as usize;
+        if len <= INLINE {
+            let start = std::ptr::from_ref(view).cast::<u8>();
+            // SAFETY: an inline view holds its `len` <= 12 bytes behind the 4 bytes of length, inside its 16 bytes.
+            return unsafe { std::slice::from_raw_parts(start.add(4), len) };
+        }
+        let (buffer, offset) = ((*view >> 64) as u32 as usize, (*view >> 96) as u32 as usize);
+        let bytes = self.buffers.get(buffer).map_or(&self.current[..], |b| b.as_slice());
+        &bytes[offset..offset + len]
+    }
+
+    pub fn finish(mut self) -> Strings {
+        if !self.current.is_empty() {
+            self.buffers.push(Buffer::from_vec(self.current));
+        }
+        Strings { views: Buf::from_vec(self.views), buffers: self.buffers.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_and_short_strings_survive() {
+        let texts: Vec<Vec<u8>> = (0..3000).map(|i| vec![b'a' + (i % 26) as u8; i % 700]).collect();
+        let strings: Strings = texts.iter().collect();
+        assert!(strings.iter().eq(texts.iter().map(|t| &t[..])));
+        let twice = Strings::concat(&[&strings.slice(5, 100), &strings]);
+        assert_eq!(twice.get(100 + 699), &texts[699][..]);
+        assert_eq!(twice.get(3), &texts[8][..]);
+        assert!(twice.compact().iter().eq(twice.iter()));
+    }
+}

@@ -1,0 +1,212 @@
+//! Kernels that move rows about and never look at them: gather, slice, repeat, concatenate.
+
+use crate::{Buf, Column, Data, Fixed, List, Native, Strings, Struct, Vector, each_native};
+use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
+use std::sync::Arc;
+
+impl Vector {
+    /// The rows of the given numbers, in that order.
+    pub fn gather(&self, rows: &[u32]) -> Vector {
+        let validity = self
+            .validity
+            .as_ref()
+            .map(|v| NullBuffer::from_iter(rows.iter().map(|&r| v.is_valid(r as usize))));
+        Vector::new(self.data.gather(rows), validity)
+    }
+
+    pub fn slice(&self, offset: usize, len: usize) -> Vector {
+        Vector::new(self.data.slice(offset, len), self.validity.as_ref().map(|v| v.slice(offset, len)))
+    }
+
+    /// The first row, `n` times.
+    pub fn repeat(&self, n: usize) -> Vector {
+        fn fill<T: Native>(values: &Buf<T>, n: usize) -> Data {
+            T::wrap(Buf::from_vec(vec![values[0]; n]))
+        }
+        let data = match &self.data {
+            Data::Str(s) => Data::Str(s.with_views(vec![s.views()[0]; n])),
+            data @ (Data::Nothing(_) | Data::Fixed(_) | Data::List(_) | Data::Struct(_)) => {
+                data.gather(&vec![0; n])
+            }
+            data => each_native!(data, values => fill(values, n), _ => unreachable!("handled above")),
+        };
+        Vector::new(data, self.is_null(0).then(|| NullBuffer::new_null(n)))
+    }
+
+    /// One after the other; all of one representation.
+    pub fn concat(parts: &[&Vector]) -> Vector {
+        if let [one] = parts {
+            return Vector::clone(one);
+        }
+        let validity = parts.iter().any(|p| p.validity.is_some()).then(|| {
+            let mut bits = BooleanBufferBuilder::new(parts.iter().map(|p| p.len()).sum());
+            for part in parts {
+                match &part.validity {
+                    Some(v) => bits.append_buffer(v.inner()),
+                    None => bits.append_n(part.len(), true),
+                }
+            }
+            NullBuffer::new(bits.finish())
+        });
+        let data: Vec<&Data> = parts.iter().map(|p| &p.data).collect();
+        Vector::new(Data::concat(&data), validity)
+    }
+
+    /// A copy that keeps no more memory alive than it needs; cheap when there is nothing to save.
+    pub fn compact(&self) -> Vector {
+        let data = match &self.data {
+            Data::Str(s) => Data::Str(s.compact()),
+            Data::List(l) => {
+                let l = l.normalised();
+                Data::List(List { offsets: l.offsets, values: Arc::new(l.values.compact()) })
+            }
+            Data::Struct(s) => {
+                Data::Struct(Struct { fields: s.fields.iter().map(Vector::compact).collect(), len: s.len })
+            }
+            other => other.clone(),
+        };
+        Vector { data, validity: self.validity.clone() }
+    }
+}
+
+impl Data {
+    fn gather(&self, rows: &[u32]) -> Data {
+        fn pick<T: Native>(values: &Buf<T>, rows: &[u32]) -> Data {
+            let values = &values[..];
+            T::wrap(rows.iter().map(|&r| values[r as usize]).collect())
+        }
+        each_native!(self, values => pick(values, rows),
+        Data::Nothing(_) => Data::Nothing(rows.len()),
+        Data::Str(s) => {
+            let views = &s.views()[..];
+            Data::Str(s.with_views(rows.iter().map(|&r| views[r as usize]).collect()))
+        }
+        Data::Fixed(f) => {
+            let mut bytes = Vec::with_capacity(rows.len() * f.width);
+            rows.iter().for_each(|&r| bytes.extend_from_slice(f.get(r as usize)));
+            Data::Fixed(Fixed { width: f.width, bytes: bytes.into() })
+        }
+        Data::List(l) => Data::List(gather_list(l, rows)),
+        Data::Struct(s) => {
+            Data::Struct(Struct { fields: s.fields.iter().map(|f| f.gather(rows)).collect(), len: rows.len() })
+        })
+    }
+
+    fn slice(&self, offset: usize, len: usize) -> Data {
+        fn cut<T: Native>(values: &Buf<T>, offset: usize, len: usize) -> Data {
+            T::wrap(values.slice(offset, len))
+        }
+        each_native!(self, values => cut(values, offset, len),
+        Data::Nothing(_) => Data::Nothing(len),
+        Data::Str(s) => Data::Str(s.slice(offset, len)),
+        Data::Fixed(f) => {
+            Data::Fixed(Fixed { width: f.width, bytes: f.bytes.slice(offset * f.width, len * f.width) })
+        }
+        Data::List(l) => {
+            Data::List(List { offsets: l.offsets.slice(offset, len + 1), values: l.values.clone() })
+        }
+        Data::Struct(s) => {
+            Data::Struct(Struct { fields: s.fields.iter().map(|f| f.slice(offset, len)).collect(), len })
+        })
+    }
+
+    fn concat(parts: &[&Data]) -> Data {
+        fn join<T: Native>(_: &Buf<T>, parts: &[&Data]) -> Data {
+            let total = parts.iter().map(|p| p.len()).sum();
+            let mut values: Vec<T> = Vec::with_capacity(total);
+            parts.iter().filter_map(|p| T::unwrap(p)).for_each(|p| values.extend_from_slice(p));
+            debug_assert_eq!(values.len(), total);
+            T::wrap(values.into())
+        }
+        /// All parts as one variant.
+        macro_rules! all {
+            ($variant:ident) => {
+                parts.iter().filter_map(|p| if let Data::$variant(x) = p { Some(x) } else { None })
+            };
+        }
+        let Some(first) = parts.first() else {
+            return Data::Nothing(0);
+        };
+        each_native!(first, values => join(values, parts),
+        Data::Nothing(_) => Data::Nothing(parts.iter().map(|p| p.len()).sum()),
+        Data::Str(_) => Data::Str(Strings::concat(&all!(Str).collect::<Vec<_>>())),
+        Data::Fixed(f) => {
+            let mut bytes = Vec::with_capacity(parts.iter().map(|p| p.len() * f.width).sum());
+            all!(Fixed).for_each(|p| bytes.extend_from_slice(&p.bytes));
+            Data::Fixed(Fixed { width: f.width, bytes: bytes.into() })
+        }
+        Data::List(_) => {
+            let lists: Vec<List> = all!(List).map(List::normalised).collect();
+            let mut offsets = vec![0i64];
+            for list in &lists {
+                let base = offsets[offsets.len() - 1];
+                offsets.extend(list.offsets[1..].iter().map(|o| o + base));
+            }
+            let values: Vec<&Vector> = lists.iter().map(|l| &*l.values).collect();
+            Data::List(List { offsets: offsets.into(), values: Arc::new(Vector::concat(&values)) })
+        }
+        Data::Struct(s) => {
+            let fields = (0..s.fields.len())
+                .map(|i| Vector::concat(&all!(Struct).map(|p| &p.fields[i]).collect::<Vec<_>>()));
+            Data::Struct(Struct { fields: fields.collect(), len: parts.iter().map(|p| p.len()).sum() })
+        })
+    }
+}
+
+fn gather_list(list: &List, rows: &[u32]) -> List {
+    let mut offsets = Vec::with_capacity(rows.len() + 1);
+    let mut elements: Vec<u32> = Vec::new();
+    offsets.push(0i64);
+    for &row in rows {
+        elements.extend(list.range(row as usize).map(|e| e as u32));
+        offsets.push(elements.len() as i64);
+    }
+    List { offsets: offsets.into(), values: Arc::new(list.values.gather(&elements)) }
+}
+
+impl Column {
+    pub fn gather(&self, rows: &[u32]) -> Column {
+        match self {
+            Column::Flat(vector) => Column::Flat(vector.gather(rows)),
+            Column::Const { value, .. } => Column::Const { value: value.clone(), len: rows.len() },
+            Column::Dict { codes, values } => {
+                let codes = &codes[..];
+                Column::Dict {
+                    codes: rows.iter().map(|&r| codes[r as usize]).collect(),
+                    values: values.clone(),
+                }
+            }
+        }
+    }
+
+    pub fn slice(&self, offset: usize, len: usize) -> Column {
+        match self {
+            Column::Flat(vector) => Column::Flat(vector.slice(offset, len)),
+            Column::Const { value, .. } => Column::Const { value: value.clone(), len },
+            Column::Dict { codes, values } => {
+                Column::Dict { codes: codes.slice(offset, len), values: values.clone() }
+            }
+        }
+    }
+
+    pub fn concat(parts: &[&Column]) -> Column {
+        if let [one] = parts {
+            return Column::clone(one);
+        }
+        let flat: Vec<_> = parts.iter().map(|p| p.flat()).collect();
+        Column::Flat(Vector::concat(&flat.iter().map(|v| &**v).collect::<Vec<_>>()))
+    }
+
+    /// Each row as often as `offsets` say: row `i` fills `offsets[i]..offsets[i + 1]` of the result.
+    pub fn replicate(&self, offsets: &[i64]) -> Column {
+        let total = (offsets[offsets.len() - 1] - offsets[0]) as usize;
+        if let Column::Const { value, .. } = self {
+            return Column::Const { value: value.clone(), len: total };
+        }
+        let mut rows = Vec::with_capacity(total);
+        for (row, window) in offsets.windows(2).enumerate() {
+            rows.resize(rows.len() + (window[1] - window[0]) as usize, row as u32);
+        }
+        self.gather(&rows)
+    }
+}

@@ -1,0 +1,98 @@
+//! The traits of aggregate functions. States live in columns: one object holds the states of all groups.
+
+use crate::{Argument, Context, Example};
+use chalet_base::Result;
+use chalet_columns::Vector;
+use chalet_types::{DataType, Value};
+use std::any::Any;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Everything about an aggregate function but its code. Fields that are left out come from [`AggregateRecord::DEFAULT`].
+pub struct AggregateRecord {
+    pub name: &'static str,
+    pub aliases: &'static [&'static str],
+    /// Name and aliases match in any case.
+    pub case_insensitive: bool,
+    pub summary: &'static str,
+    pub syntax: &'static str,
+    /// Runnable, and run by the tests.
+    pub examples: &'static [Example],
+    pub nulls: AggregateNulls,
+    /// The result depends on the order of rows: states of several threads merge in row order.
+    pub order_dependent: bool,
+    /// Only usable OVER a window.
+    pub window_only: bool,
+}
+
+/// What the framework does with NULL arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AggregateNulls {
+    /// Rows with a NULL in any argument are skipped; the result is Nullable, NULL when no row was left.
+    Skip,
+    /// Rows with a NULL in any argument are skipped; the result is not Nullable (`count`, `groupArray`).
+    SkipPlainResult,
+    /// The function sees Nullable types and validity.
+    Seen,
+}
+
+impl AggregateRecord {
+    pub const DEFAULT: AggregateRecord = AggregateRecord {
+        name: "",
+        aliases: &[],
+        case_insensitive: false,
+        summary: "",
+        syntax: "",
+        examples: &[],
+        nulls: AggregateNulls::Skip,
+        order_dependent: false,
+        window_only: false,
+    };
+}
+
+/// An aggregate function by name.
+pub trait AggregateFunction: Send + Sync {
+    fn record(&self) -> &'static AggregateRecord;
+
+    /// Checks parameters (`quantile(0.9)`) and argument types. Types come without LowCardinality, and without
+    /// Nullable unless the record says `Seen`.
+    fn bind(&self, parameters: &[Value], args: &[Argument], ctx: &Context) -> Result<Arc<dyn Aggregate>>;
+}
+
+/// An aggregate function with its types decided.
+pub trait Aggregate: Send + Sync {
+    fn result_type(&self) -> DataType;
+
+    /// No states yet.
+    fn states(&self) -> Box<dyn States>;
+}
+
+/// The states of many groups. Groups are numbered from 0; states begin empty.
+pub trait States: Send {
+    /// Makes at least `n` states.
+    fn grow(&mut self, n: usize);
+
+    /// Adds a run of rows to one group.
+    fn add(&mut self, group: usize, args: &[Vector], rows: Range<usize>) -> Result<()>;
+
+    /// Adds row `i` to group `groups[i]`, for all rows.
+    fn add_groups(&mut self, groups: &[u32], args: &[Vector]) -> Result<()>;
+
+    /// Merges state `i` of `other`, which is of the same aggregate, into group `groups[i]`. For order-dependent
+    /// aggregates, the rows of `other` come after.
+    fn merge(&mut self, other: &mut dyn States, groups: &[u32]) -> Result<()>;
+
+    /// Appends the bytes of one state; stable across versions of one major number, for spilling and AggregateFunction columns.
+    fn serialise(&self, group: usize, out: &mut Vec<u8>);
+
+    /// Merges a state from the front of `bytes` into a group and moves `bytes` behind it.
+    fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()>;
+
+    /// The results of groups `0..n`, in order, of the aggregate's result type. Groups that do not exist yet are empty.
+    fn finish(&mut self, n: usize) -> Result<Vector>;
+
+    /// Bytes of memory held.
+    fn memory(&self) -> usize;
+
+    fn as_any(&mut self) -> &mut dyn Any;
+}

@@ -1,0 +1,273 @@
+//! The framework around a function: what it does with NULLs, constants and dictionaries, at bind and at run time.
+
+use crate::{
+    Arg, Argument, Bound, Call, Context, Dictionaries, Lambda, Nulls, Record, ScalarFunction, Volatility,
+};
+use chalet_base::{Result, err};
+use chalet_columns::{BooleanBuffer, Column, Data, NullBuffer, Vector};
+use chalet_types::{DataType, Value};
+use std::any::Any;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// A function with its argument types decided.
+#[derive(Clone)]
+pub struct BoundFunction {
+    pub function: Arc<dyn ScalarFunction>,
+    pub arg_types: Vec<DataType>,
+    /// As the user sees it.
+    pub result: DataType,
+    /// As the function makes it: without Nullable and LowCardinality that the framework adds.
+    inner_result: DataType,
+    inner_types: Vec<DataType>,
+    state: Option<Arc<dyn Any + Send + Sync>>,
+    /// The result is NULL whatever the arguments are.
+    always_null: bool,
+}
+
+/// An argument value at run time.
+pub enum Input<'a> {
+    Column(Column),
+    Lambda(&'a dyn Lambda),
+}
+
+impl BoundFunction {
+    pub fn bind(
+        function: Arc<dyn ScalarFunction>,
+        args: &[Argument],
+        ctx: &Context,
+    ) -> Result<BoundFunction> {
+        let record = function.record();
+        let arg_types: Vec<DataType> = args.iter().map(|a| a.ty.clone()).collect();
+        let mut inner: Vec<Argument> = args.to_vec();
+
+        let dictionaries = inner.iter().filter(|a| matches!(a.ty, DataType::LowCardinality(_))).count();
+        let others_constant =
+            inner.iter().all(|a| matches!(a.ty, DataType::LowCardinality(_)) || a.constant.is_some());
+        let keeps_dictionary = dictionaries == 1 && others_constant && per_value(record);
+        for arg in &mut inner {
+            arg.ty = if record.nulls == Nulls::Seen && record.dictionaries == Dictionaries::Decoded {
+                arg.ty.without_low_cardinality().clone()
+            } else {
+                arg.ty.recursively_without_low_cardinality()
+            };
+        }
+
+        let mut nullable = false;
+        let mut always_null = false;
+        if record.nulls == Nulls::Propagate {
+            always_null = inner.iter().any(|a| !a.is_lambda && a.ty.is_only_null());
+            for arg in inner.iter_mut().filter(|a| !a.is_lambda) {
+                if let DataType::Nullable(below) = &arg.ty {
+                    nullable = true;
+                    arg.ty = DataType::clone(below);
+                    if arg.constant == Some(Value::Null) {
+                        arg.constant = None;
+                    }
+                }
+            }
+        }
+        let Bound { result: inner_result, state } =
+            if always_null { DataType::Nothing.into() } else { function.bind(&inner, ctx)? };
+        let mut result = inner_result.clone();
+        if nullable && result.can_be_nullable() {
+            result = result.nullable();
+        }
+        if keeps_dictionary && can_be_low_cardinality(&result) {
+            result = result.low_cardinality();
+        }
+        let inner_types = inner.into_iter().map(|a| a.ty).collect();
+        Ok(BoundFunction { function, arg_types, result, inner_result, inner_types, state, always_null })
+    }
+
+    /// Runs the function over a block. The result has `n_rows` rows and the type [`result`](Self::result).
+    pub fn execute(&self, inputs: Vec<Input>, n_rows: usize, ctx: &Context) -> Result<Column> {
+        let record = self.function.record();
+        if self.always_null {
+            return Ok(Column::constant(Vector::defaults(&self.result, 1), n_rows));
+        }
+        let all_const = inputs.iter().all(|i| matches!(i, Input::Column(Column::Const { .. })));
+        if all_const && !inputs.is_empty() && record.volatility != Volatility::PerRow && n_rows != 1 {
+            let ones = inputs.into_iter().map(|i| match i {
+                Input::Column(Column::Const { value, .. }) => Input::Column(Column::Flat(value)),
+                other => other,
+            });
+            let value = self.execute_flat(ones.collect(), 1, ctx)?.into_flat();
+            return Ok(Column::Const { value, len: n_rows });
+        }
+        if per_value(record)
+            && let Some(column) = self.execute_per_value(&inputs, n_rows, ctx)?
+        {
+            return Ok(column);
+        }
+        self.execute_flat(inputs, n_rows, ctx)
+    }
+
+    /// One dictionary among constants: the function runs once per distinct value.
+    fn execute_per_value(&self, inputs: &[Input], n_rows: usize, ctx: &Context) -> Result<Option<Column>> {
+        let mut dictionary = None;
+        for input in inputs {
+            match input {
+                Input::Column(Column::Const { .. }) => {}
+                Input::Column(Column::Dict { codes, values })
+                    if dictionary.is_none() && values.len() <= n_rows =>
+                {
+                    dictionary = Some((codes.clone(), values.len()));
+                }
+                _ => return Ok(None),
+            }
+        }
+        let Some((codes, n_values)) = dictionary else {
+            return Ok(None);
+        };
+        let per_value = inputs.iter().map(|input| match input {
+            Input::Column(Column::Dict { values, .. }) => Input::Column(Column::Flat(values.clone())),
+            Input::Column(Column::Const { value, .. }) => {
+                Input::Column(Column::Const { value: value.clone(), len: n_values })
+            }
+            _ => unreachable!("checked above"),
+        });
+        // Values that no row uses must not fail the query: then rows decide.
+        let Ok(result) = self.execute_flat(per_value.collect(), n_values, ctx) else {
+            return Ok(None);
+        };
+        Ok(Some(match result {
+            Column::Const { value, .. } => Column::Const { value, len: n_rows },
+            other => Column::Dict { codes, values: other.into_flat() },
+        }))
+    }
+
+    fn execute_flat(&self, inputs: Vec<Input>, n_rows: usize, ctx: &Context) -> Result<Column> {
+        let record = self.function.record();
+        let all_const = inputs.iter().all(|i| matches!(i, Input::Column(Column::Const { .. })));
+        let keep_constants = record.sees_constants() && !all_const;
+        let mut args: Vec<Arg> = Vec::with_capacity(inputs.len());
+        for (input, ty) in inputs.into_iter().zip(&self.inner_types) {
+            args.push(match input {
+                Input::Column(Column::Const { value, .. }) if keep_constants => {
+                    Arg { ty, vector: Cow::Owned(value), constant: true, lambda: None }
+                }
+                Input::Column(column) => {
+                    Arg { ty, vector: Cow::Owned(column.into_flat()), constant: false, lambda: None }
+                }
+                Input::Lambda(lambda) => Arg {
+                    ty,
+                    vector: Cow::Owned(Vector::from(Data::Nothing(0))),
+                    constant: false,
+                    lambda: Some(lambda),
+                },
+            });
+        }
+        if record.nulls == Nulls::Seen || args.iter().all(|a| a.vector.validity.is_none()) {
+            return self.invoke(&args, n_rows, ctx);
+        }
+        self.invoke_around_nulls(args, n_rows, ctx)
+    }
+
+    /// NULL in, NULL out: the function runs over the values beneath; if one of those beneath a NULL makes it fail,
+    /// it runs again over the other rows only.
+    fn invoke_around_nulls(&self, mut args: Vec<Arg>, n_rows: usize, ctx: &Context) -> Result<Column> {
+        let mut validity: Option<NullBuffer> = None;
+        for arg in &mut args {
+            let Some(own) = arg.vector.validity.clone() else { continue };
+            let own = if arg.constant {
+                // A constant with validity is NULL.
+                NullBuffer::new_null(n_rows)
+            } else {
+                own
+            };
+            validity = NullBuffer::union(validity.as_ref(), Some(&own));
+            arg.vector = Cow::Owned(arg.vector.without_nulls());
+        }
+        let Some(validity) = validity else {
+            return self.invoke(&args, n_rows, ctx);
+        };
+        if validity.null_count() == n_rows {
+            return Ok(Column::constant(Vector::defaults(&self.result, 1), n_rows));
+        }
+        let result = match self.invoke(&args, n_rows, ctx) {
+            Ok(column) => column.into_flat(),
+            Err(_) => self.invoke_on_valid(&args, &validity, ctx)?,
+        };
+        // A type that cannot be Nullable keeps the value that its function computed.
+        let nullable = self.result.without_low_cardinality().is_nullable();
+        Ok(Column::Flat(if nullable { result.with_nulls(Some(&validity)) } else { result }))
+    }
+
+    fn invoke_on_valid(&self, args: &[Arg], validity: &NullBuffer, ctx: &Context) -> Result<Vector> {
+        let rows: Vec<u32> = validity.inner().set_indices().map(|row| row as u32).collect();
+        let valid: Vec<Arg> = args
+            .iter()
+            .map(|arg| Arg {
+                ty: arg.ty,
+                vector: if arg.constant || arg.lambda.is_some() {
+                    Cow::Borrowed(&*arg.vector)
+                } else {
+                    Cow::Owned(arg.vector.gather(&rows))
+                },
+                constant: arg.constant,
+                lambda: arg.lambda,
+            })
+            .collect();
+        let some = self.invoke(&valid, rows.len(), ctx)?.into_flat();
+        Ok(scatter(&some, validity.inner(), &self.inner_result))
+    }
+
+    fn invoke(&self, args: &[Arg], n_rows: usize, ctx: &Context) -> Result<Column> {
+        let call = Call { args, result: &self.inner_result, n_rows, state: self.state.as_deref(), ctx };
+        let column = self.function.execute(&call)?;
+        if column.len() != n_rows {
+            return Err(err!(
+                LOGICAL_ERROR,
+                "Function {} returned {} rows instead of {n_rows}",
+                self.function.record().name,
+                column.len()
+            ));
+        }
+        Ok(column)
+    }
+}
+
+impl std::fmt::Debug for BoundFunction {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}({:?}) -> {}", self.function.record().name, self.arg_types, self.result)
+    }
+}
+
+fn per_value(record: &Record) -> bool {
+    record.dictionaries == Dictionaries::PerValue && record.volatility != Volatility::PerRow
+}
+
+/// Would the kernel keep LowCardinality around a result of this type?
+fn can_be_low_cardinality(ty: &DataType) -> bool {
+    let bare = ty.without_nullable();
+    !matches!(
+        bare,
+        DataType::Array(_)
+            | DataType::Map(..)
+            | DataType::Tuple(_)
+            | DataType::Nothing
+            | DataType::LowCardinality(_)
+            | DataType::Decimal { .. }
+            | DataType::Enum8(_)
+            | DataType::Enum16(_)
+            | DataType::DateTime64(..)
+            | DataType::Interval(_)
+    )
+}
+
+/// A vector of `mask.len()` rows with the given values where the mask is set and defaults elsewhere.
+pub fn scatter(values: &Vector, mask: &BooleanBuffer, ty: &DataType) -> Vector {
+    // Row 0 of the joined vector is the default.
+    let default = Vector::new(Data::defaults(ty, 1), None);
+    let joined = Vector::concat(&[&default, values]);
+    let mut next = 0u32;
+    let rows: Vec<u32> = mask
+        .iter()
+        .map(|set| {
+            next += u32::from(set);
+            if set { next } else { 0 }
+        })
+        .collect();
+    joined.gather(&rows)
+}

@@ -1,0 +1,80 @@
+//! What a function may know beside its arguments.
+
+use chalet_types::{DataType, TimeZone, Value};
+use std::sync::Arc;
+
+/// Facts of the session and the query; the same for all calls of one query.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// `session_timezone`, else the machine's.
+    pub time_zone: TimeZone,
+    /// Start of the query, nanoseconds since 1970-01-01 UTC.
+    pub start_ns: i64,
+    pub database: String,
+    pub user: String,
+    pub query_id: String,
+    pub settings: FunctionSettings,
+}
+
+/// The settings that change what functions do, by the kernel's names.
+#[derive(Clone, Debug)]
+pub struct FunctionSettings {
+    pub cast_keep_nullable: bool,
+    /// `basic` or `best_effort` or `best_effort_us`.
+    pub date_time_input_format: String,
+    pub allow_suspicious_low_cardinality_types: bool,
+    pub decimal_check_overflow: bool,
+    pub transform_null_in: bool,
+    pub function_range_max_elements_in_block: u64,
+    pub regexp_max_matches_per_row: u64,
+    pub formatdatetime_f_prints_single_zero: bool,
+    pub formatdatetime_parsedatetime_m_is_month_name: bool,
+    pub splitby_max_substrings_includes_remaining_string: bool,
+    pub cast_string_to_dynamic_use_inference: bool,
+    pub enable_extended_results_for_datetime_functions: bool,
+    /// Every setting of the query by name, for `getSetting`.
+    pub all: SettingLookup,
+}
+
+/// Looks a setting up by name.
+#[derive(Clone)]
+pub struct SettingLookup(pub Arc<dyn Fn(&str) -> Option<(Value, DataType)> + Send + Sync>);
+
+impl std::fmt::Debug for SettingLookup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SettingLookup")
+    }
+}
+
+impl Default for FunctionSettings {
+    fn default() -> Self {
+        FunctionSettings {
+            cast_keep_nullable: false,
+            date_time_input_format: "basic".into(),
+            allow_suspicious_low_cardinality_types: false,
+            decimal_check_overflow: true,
+            transform_null_in: false,
+            function_range_max_elements_in_block: 500_000_000,
+            regexp_max_matches_per_row: 1000,
+            formatdatetime_f_prints_single_zero: false,
+            formatdatetime_parsedatetime_m_is_month_name: true,
+            splitby_max_substrings_includes_remaining_string: false,
+            cast_string_to_dynamic_use_inference: false,
+            enable_extended_results_for_datetime_functions: false,
+            all: SettingLookup(Arc::new(|_| None)),
+        }
+    }
+}
+
+impl Default for Context {
+    fn default() -> Self {
+        Context {
+            time_zone: TimeZone::utc(),
+            start_ns: 0,
+            database: "default".into(),
+            user: "default".into(),
+            query_id: String::new(),
+            settings: FunctionSettings::default(),
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! What a function is to the rest of the engine: traits, records, the registry. No function lives here.
+//!
+//! - [`record`]: name, aliases, documentation and declared properties
+//! - [`scalar`]: the trait of scalar functions and what a call hands to it
+//! - [`call`]: the framework around a call: NULLs, constants, dictionaries
+//! - [`aggregate`]: the traits of aggregate functions and their columns of states
+//! - [`states`]: states from a plain per-row description, for aggregates that need no loop of their own
+//! - [`window`]: the trait of functions that exist only over windows
+//! - [`context`]: what a function may know about session and query
+//! - [`registry`]: finding functions by name
+
+pub mod aggregate;
+pub mod call;
+pub mod context;
+pub mod record;
+pub mod registry;
+pub mod scalar;
+pub mod states;
+pub mod window;
+
+pub use aggregate::{Aggregate, AggregateFunction, AggregateRecord, States};
+pub use context::Context;
+pub use record::{Constants, Dictionaries, Example, Lazy, Nulls, Record, Volatility};
+pub use registry::Registry;
+pub use scalar::{Arg, Argument, Bound, Call, Lambda, NativeArg, ScalarFunction, StringArg};
+pub use states::{EachState, RowAggregate};
+pub use window::{Partition, WindowFunction};

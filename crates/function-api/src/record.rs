@@ -1,0 +1,98 @@
+//! The record of a scalar function: what a user looks up and what the framework needs to know.
+
+/// Everything about a function but its code. Fields that are left out come from [`Record::DEFAULT`].
+pub struct Record {
+    pub name: &'static str,
+    pub aliases: &'static [&'static str],
+    /// Name and aliases match in any case.
+    pub case_insensitive: bool,
+    /// One or two sentences for the manual.
+    pub summary: &'static str,
+    /// `reverse(s)`.
+    pub syntax: &'static str,
+    /// Runnable, and run by the tests.
+    pub examples: &'static [Example],
+    pub nulls: Nulls,
+    pub constants: Constants,
+    pub dictionaries: Dictionaries,
+    pub volatility: Volatility,
+    pub lazy: Lazy,
+    /// Cheap and never fails, whatever the values: safe to run on rows whose result nobody needs.
+    pub total: bool,
+}
+
+/// A statement and its answer in TabSeparated.
+pub struct Example {
+    pub sql: &'static str,
+    pub result: &'static str,
+}
+
+impl Record {
+    pub const DEFAULT: Record = Record {
+        name: "",
+        aliases: &[],
+        case_insensitive: false,
+        summary: "",
+        syntax: "",
+        examples: &[],
+        nulls: Nulls::Propagate,
+        constants: Constants::Flattened,
+        dictionaries: Dictionaries::PerValue,
+        volatility: Volatility::Immutable,
+        lazy: Lazy::No,
+        total: false,
+    };
+}
+
+/// Who deals with NULL arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nulls {
+    /// The framework: the function sees types and values without Nullable; a NULL in any argument makes the result NULL.
+    Propagate,
+    /// The function: it sees Nullable types and validity.
+    Seen,
+}
+
+/// Who deals with constant arguments when others are not constant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Constants {
+    /// The framework repeats them.
+    Flattened,
+    /// The function: an argument with `constant` set has a vector of one row. [`NativeArg`](crate::NativeArg)
+    /// and [`StringArg`](crate::StringArg) read both kinds alike.
+    Seen,
+}
+
+/// What happens with dictionary-coded arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dictionaries {
+    /// The framework: one dictionary among constants runs once per distinct value and keeps its codes.
+    PerValue,
+    /// The framework decodes, because the result depends on more than the values of one row (or LowCardinality must not appear in the result type).
+    Decoded,
+}
+
+/// When two calls with equal arguments give equal results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Volatility {
+    /// Always: may be folded into a constant.
+    Immutable,
+    /// Within one query (`now`): folded once per query.
+    PerQuery,
+    /// Never (`rand`), or it depends on the block (`rowNumberInBlock`): not folded, not shared.
+    PerRow,
+}
+
+/// Which arguments are evaluated only for the rows that need them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lazy {
+    No,
+    /// condition, value, condition, value, ..., else
+    Conditions,
+    /// Each argument only where all before are true.
+    And,
+    /// Each argument only where all before are false.
+    Or,
+    /// Each argument only where all before are NULL.
+    FirstNonNull,
+}

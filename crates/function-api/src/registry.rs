@@ -1,0 +1,76 @@
+//! Finding functions by name: exact first, then in any case for those that allow it.
+
+use crate::{AggregateFunction, ScalarFunction, WindowFunction};
+use chalet_base::hash::HashMap;
+use std::sync::Arc;
+
+/// All functions of one kind.
+pub struct Names<F: ?Sized> {
+    exact: HashMap<&'static str, Arc<F>>,
+    lower: HashMap<String, Arc<F>>,
+    /// One entry per function, in order of registration.
+    all: Vec<Arc<F>>,
+}
+
+impl<F: ?Sized> Default for Names<F> {
+    fn default() -> Self {
+        Names { exact: HashMap::default(), lower: HashMap::default(), all: Vec::new() }
+    }
+}
+
+impl<F: ?Sized> Names<F> {
+    fn add(
+        &mut self,
+        function: Arc<F>,
+        name: &'static str,
+        aliases: &'static [&'static str],
+        any_case: bool,
+    ) {
+        for &name in std::iter::once(&name).chain(aliases) {
+            let before = self.exact.insert(name, function.clone());
+            debug_assert!(before.is_none(), "function {name} is registered twice");
+            if any_case {
+                self.lower.insert(name.to_ascii_lowercase(), function.clone());
+            }
+        }
+        self.all.push(function);
+    }
+
+    pub fn get(&self, name: &str) -> Option<&Arc<F>> {
+        self.exact.get(name).or_else(|| self.lower.get(&name.to_ascii_lowercase()))
+    }
+
+    pub fn all(&self) -> &[Arc<F>] {
+        &self.all
+    }
+
+    /// Every name and alias.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> + '_ {
+        self.exact.keys().copied()
+    }
+}
+
+/// All functions that a session knows.
+#[derive(Default)]
+pub struct Registry {
+    pub scalars: Names<dyn ScalarFunction>,
+    pub aggregates: Names<dyn AggregateFunction>,
+    pub windows: Names<dyn WindowFunction>,
+}
+
+impl Registry {
+    pub fn add_scalar(&mut self, function: impl ScalarFunction + 'static) {
+        let record = function.record();
+        self.scalars.add(Arc::new(function), record.name, record.aliases, record.case_insensitive);
+    }
+
+    pub fn add_aggregate(&mut self, function: impl AggregateFunction + 'static) {
+        let record = function.record();
+        self.aggregates.add(Arc::new(function), record.name, record.aliases, record.case_insensitive);
+    }
+
+    pub fn add_window(&mut self, function: impl WindowFunction + 'static) {
+        let record = function.record();
+        self.windows.add(Arc::new(function), record.name, record.aliases, record.case_insensitive);
+    }
+}

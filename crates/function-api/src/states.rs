@@ -1,0 +1,121 @@
+//! States from a plain per-row description: for aggregates that need no loop of their own.
+
+use crate::States;
+use chalet_base::{Result, err};
+use chalet_columns::{Builder, Vector};
+use chalet_types::DataType;
+use std::any::Any;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// One state and what a row does to it.
+pub trait RowAggregate: Send + Sync + 'static {
+    type State: Default + Send + 'static;
+
+    fn result_type(&self) -> DataType;
+
+    fn add(&self, state: &mut Self::State, args: &[Vector], row: usize) -> Result<()>;
+
+    /// `other`'s rows come after `state`'s.
+    fn merge(&self, state: &mut Self::State, other: Self::State) -> Result<()>;
+
+    fn serialise(&self, state: &Self::State, out: &mut Vec<u8>);
+
+    fn deserialise(&self, bytes: &mut &[u8]) -> Result<Self::State>;
+
+    /// Appends the result of one group.
+    fn finish(&self, state: &mut Self::State, out: &mut Builder) -> Result<()>;
+
+    /// Bytes that a state holds beyond its own size.
+    fn heap_memory(&self, state: &Self::State) -> usize {
+        let _ = state;
+        0
+    }
+}
+
+/// Makes an [`Aggregate`](crate::Aggregate) of a [`RowAggregate`].
+pub struct EachState<A: RowAggregate>(Arc<A>);
+
+impl<A: RowAggregate> EachState<A> {
+    pub fn new(aggregate: A) -> Arc<dyn crate::Aggregate> {
+        Arc::new(EachState(Arc::new(aggregate)))
+    }
+}
+
+impl<A: RowAggregate> crate::Aggregate for EachState<A> {
+    fn result_type(&self) -> DataType {
+        self.0.result_type()
+    }
+
+    fn states(&self) -> Box<dyn States> {
+        Box::new(StateVec { aggregate: self.0.clone(), states: Vec::new() })
+    }
+}
+
+struct StateVec<A: RowAggregate> {
+    aggregate: Arc<A>,
+    states: Vec<A::State>,
+}
+
+impl<A: RowAggregate> States for StateVec<A> {
+    fn grow(&mut self, n: usize) {
+        if self.states.len() < n {
+            self.states.resize_with(n, Default::default);
+        }
+    }
+
+    fn add(&mut self, group: usize, args: &[Vector], mut rows: Range<usize>) -> Result<()> {
+        let state = &mut self.states[group];
+        rows.try_for_each(|row| self.aggregate.add(state, args, row))
+    }
+
+    fn add_groups(&mut self, groups: &[u32], args: &[Vector]) -> Result<()> {
+        for (row, &group) in groups.iter().enumerate() {
+            self.aggregate.add(&mut self.states[group as usize], args, row)?;
+        }
+        Ok(())
+    }
+
+    fn merge(&mut self, other: &mut dyn States, groups: &[u32]) -> Result<()> {
+        let other = same_states::<Self>(other)?;
+        for (state, &group) in std::mem::take(&mut other.states).into_iter().zip(groups) {
+            self.aggregate.merge(&mut self.states[group as usize], state)?;
+        }
+        Ok(())
+    }
+
+    fn serialise(&self, group: usize, out: &mut Vec<u8>) {
+        self.aggregate.serialise(&self.states[group], out);
+    }
+
+    fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
+        let state = self.aggregate.deserialise(bytes)?;
+        self.aggregate.merge(&mut self.states[group], state)
+    }
+
+    fn finish(&mut self, n: usize) -> Result<Vector> {
+        self.grow(n);
+        let mut out = Builder::new(&self.aggregate.result_type());
+        for state in &mut self.states[..n] {
+            self.aggregate.finish(state, &mut out)?;
+        }
+        Ok(out.finish())
+    }
+
+    fn memory(&self) -> usize {
+        let heap: usize = self.states.iter().map(|s| self.aggregate.heap_memory(s)).sum();
+        self.states.capacity() * size_of::<A::State>() + heap
+    }
+
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
+/// The states as the concrete type of the same aggregate.
+pub fn same_states<S: States + 'static>(other: &mut dyn States) -> Result<&mut S> {
+    other
+        .as_any()
+        .downcast_mut()
+        .ok_or_else(|| err!(LOGICAL_ERROR, "Aggregate states of different functions cannot be merged"))
+}

@@ -1,0 +1,28 @@
+//! Data types of the dialect: their text form, their values, common supertypes. No buffers.
+//!
+//! - [`data_type`]: the `DataType` tree and its properties
+//! - [`text`]: the text form, printed and parsed
+//! - [`families`]: names, aliases and case rule of every type family
+//! - [`physical`]: which machine representation a type has
+//! - [`value`]: one dynamically typed value
+//! - [`time_zone`]: named time zones
+//! - [`decimal`]: precision and scale arithmetic
+//! - [`supertype`]: the least type that holds values of several types
+//! - [`promotion`]: result types of arithmetic
+
+pub mod data_type;
+pub mod decimal;
+pub mod families;
+pub mod physical;
+pub mod promotion;
+pub mod supertype;
+pub mod text;
+pub mod time_zone;
+pub mod value;
+
+pub use data_type::{DataType, EnumValues, IntervalUnit, TupleField};
+pub use ethnum::{I256, U256};
+pub use half::bf16;
+pub use physical::Physical;
+pub use time_zone::TimeZone;
+pub use value::Value;

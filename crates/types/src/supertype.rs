@@ -1,0 +1,154 @@
+//! The least type that holds every value of several types: for `if`, arrays, UNION, CASE.
+
+use crate::decimal::widest_of_same_width;
+use crate::promotion::{float_of_bits, signed_of_bits, unsigned_of_bits};
+use crate::{DataType, TupleField};
+use chalet_base::{Result, bail, err};
+
+/// The least common supertype; code 386 when there is none.
+pub fn common_supertype(types: &[DataType]) -> Result<DataType> {
+    let mut types = types.iter();
+    let Some(first) = types.next() else {
+        return Ok(DataType::Nothing);
+    };
+    let mut result = first.clone();
+    for ty in types {
+        result = pair(&result, ty).ok_or_else(|| no_supertype(&result, ty))?;
+    }
+    Ok(result)
+}
+
+#[cold]
+fn no_supertype(a: &DataType, b: &DataType) -> chalet_base::Error {
+    let why = if (a.bare().is_string()) != (b.bare().is_string()) {
+        "because some of them are String/FixedString/Enum and some of them are not"
+    } else {
+        "because some of them have no lossless conversion to a common type"
+    };
+    err!(NO_COMMON_TYPE, "There is no supertype for types {a}, {b} {why}")
+}
+
+/// The supertype of two types, if there is one.
+pub fn pair(a: &DataType, b: &DataType) -> Option<DataType> {
+    use DataType::*;
+    if a == b {
+        return Some(a.clone());
+    }
+    match (a, b) {
+        (Nothing, other) | (other, Nothing) => Some(other.clone()),
+        (LowCardinality(x), LowCardinality(y)) => Some(pair(x, y)?.low_cardinality()),
+        (LowCardinality(x), y) | (y, LowCardinality(x)) => {
+            if y.is_only_null() {
+                return Some(DataType::clone(x).nullable().low_cardinality());
+            }
+            pair(x, y)
+        }
+        (Nullable(x), Nullable(y)) => Some(wrap_nullable(pair(x, y)?)),
+        (Nullable(x), y) | (y, Nullable(x)) => match pair(x, y)? {
+            inner if inner.can_be_nullable() => Some(wrap_nullable(inner)),
+            _ => None,
+        },
+        (Array(x), Array(y)) => Some(pair(x, y)?.array()),
+        (Map(k1, v1), Map(k2, v2)) => Some(DataType::map(pair(k1, k2)?, pair(v1, v2)?)),
+        (Tuple(x), Tuple(y)) if x.len() == y.len() => {
+            let fields = x.iter().zip(y.iter()).map(|(f, g)| {
+                let name = if f.name == g.name { f.name.clone() } else { None };
+                Some(TupleField { name, ty: pair(&f.ty, &g.ty)? })
+            });
+            let mut fields = fields.collect::<Option<Vec<_>>>()?;
+            if fields.iter().any(|f| f.name.is_none()) {
+                fields.iter_mut().for_each(|f| f.name = None);
+            }
+            Some(Tuple(fields.into()))
+        }
+        (String | FixedString(_), String | FixedString(_)) => Some(String),
+        (String | FixedString(_), Enum8(_) | Enum16(_)) | (Enum8(_) | Enum16(_), String | FixedString(_)) => {
+            Some(String)
+        }
+        (IPv4, IPv6) | (IPv6, IPv4) => Some(IPv6),
+        (Interval(x), Interval(y)) => Some(Interval(*x.min(y))),
+        (Time, Time64(s)) | (Time64(s), Time) => Some(Time64(*s)),
+        (Time64(x), Time64(y)) => Some(Time64(*x.max(y))),
+        _ if a.is_date_or_time() && b.is_date_or_time() => Some(dates(a, b)),
+        _ if a.is_number() && b.is_number() => numbers(a, b),
+        _ => None,
+    }
+}
+
+fn wrap_nullable(ty: DataType) -> DataType {
+    if ty.can_be_nullable() { ty.nullable() } else { ty }
+}
+
+fn dates(a: &DataType, b: &DataType) -> DataType {
+    use DataType::*;
+    let zone = a.time_zone().or(b.time_zone()).cloned();
+    let scale = |ty: &DataType| match ty {
+        DateTime64(scale, _) => Some(*scale),
+        _ => None,
+    };
+    match (scale(a), scale(b)) {
+        (Some(x), Some(y)) => return DateTime64(x.max(y), zone),
+        (Some(x), None) | (None, Some(x)) => return DateTime64(x, zone),
+        (None, None) => {}
+    }
+    let wide = matches!(a, Date32) || matches!(b, Date32);
+    let timed = matches!(a, DateTime(_)) || matches!(b, DateTime(_));
+    match (wide, timed) {
+        (true, true) => DateTime64(0, zone),
+        (true, false) => Date32,
+        (false, true) => DateTime(zone),
+        (false, false) => Date,
+    }
+}
+
+/// Integers take a signed type wide enough for both; floats need a mantissa that holds the integer exactly.
+fn numbers(a: &DataType, b: &DataType) -> Option<DataType> {
+    if a.is_decimal() || b.is_decimal() {
+        return decimals(a, b);
+    }
+    let bits = |ty: &DataType| 8 * ty.physical().width().unwrap_or(1) as u32;
+    if a.is_float() || b.is_float() {
+        // BFloat16 keeps 8 bits exactly, Float32 24 (16-bit integers), Float64 53 (32-bit integers).
+        let needed = |ty: &DataType| match (ty.is_float(), bits(ty)) {
+            (true, width) => Some(width),
+            (false, 8) => Some(16),
+            (false, 16) => Some(32),
+            (false, 32) => Some(64),
+            _ => None,
+        };
+        return float_of_bits(needed(a)?.max(needed(b)?));
+    }
+    match (a.is_unsigned(), b.is_unsigned()) {
+        (true, true) => unsigned_of_bits(bits(a).max(bits(b))),
+        (false, false) => signed_of_bits(bits(a).max(bits(b))),
+        (a_unsigned, _) => {
+            let (unsigned, signed) = if a_unsigned { (bits(a), bits(b)) } else { (bits(b), bits(a)) };
+            // There is no lossless common type of 64-bit unsigned and narrower signed integers in the kernel.
+            if unsigned == 64 && signed <= 64 {
+                return None;
+            }
+            signed_of_bits(if unsigned >= signed { unsigned * 2 } else { signed })
+        }
+    }
+}
+
+fn decimals(a: &DataType, b: &DataType) -> Option<DataType> {
+    use DataType::*;
+    let digits = |ty: &DataType| match ty {
+        Decimal { precision, scale } => Some((widest_of_same_width(*precision), *scale)),
+        Bool | UInt8 | Int8 | UInt16 | Int16 => Some((9, 0)),
+        UInt32 | Int32 => Some((18, 0)),
+        UInt64 | Int64 => Some((38, 0)),
+        _ => None,
+    };
+    let ((p1, s1), (p2, s2)) = (digits(a)?, digits(b)?);
+    Some(Decimal { precision: p1.max(p2), scale: s1.max(s2) })
+}
+
+/// The supertype of the types, or an error that names `what` needed it.
+pub fn common_supertype_for(types: &[DataType], what: &str) -> Result<DataType> {
+    match common_supertype(types) {
+        Ok(ty) => Ok(ty),
+        Err(e) => bail!(NO_COMMON_TYPE, "{} ({what})", e.message()),
+    }
+}
