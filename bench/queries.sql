@@ -1,0 +1,22 @@
+-- The project's own queries over the generated table: each leans on one mechanism of the engine.
+SELECT count() FROM hits WHERE IsRefresh = 1 AND ResolutionWidth > 1400;
+SELECT uniqExact(ClientIP) FROM hits;
+SELECT EventDate, count() AS views, uniqExact(UserID) AS visitors FROM hits GROUP BY EventDate ORDER BY EventDate;
+SELECT toHour(EventTime) AS hour, avg(ResolutionWidth), max(FetchTiming) FROM hits GROUP BY hour ORDER BY hour;
+SELECT RegionID, OS, count() AS c FROM hits WHERE TraficSourceID = 2 GROUP BY RegionID, OS ORDER BY c DESC, RegionID, OS LIMIT 20;
+SELECT domain(Referer) AS from_host, count() AS c FROM hits WHERE Referer != '' GROUP BY from_host ORDER BY c DESC, from_host LIMIT 20;
+SELECT count() FROM hits WHERE Title LIKE '%тор%' AND URL NOT LIKE '%?id=%';
+SELECT position(URL, 'toboga') > 0 AS found, count(), min(URL) FROM hits GROUP BY found ORDER BY found;
+SELECT SearchPhrase, any(SearchEngineID) > 0 AS searched, count() AS c FROM hits WHERE length(SearchPhrase) > 40 GROUP BY SearchPhrase ORDER BY c DESC, SearchPhrase LIMIT 15;
+SELECT UserID, count() AS pages, max(EventTime) - min(EventTime) AS span FROM hits WHERE CounterID = 62 GROUP BY UserID HAVING pages > 3 ORDER BY span DESC, UserID LIMIT 10;
+SELECT URL, EventTime FROM hits WHERE MobilePhoneModel != '' ORDER BY EventTime DESC, WatchID LIMIT 25;
+SELECT sum(ResolutionWidth + 1), sum(ResolutionWidth * 2), sum(ResolutionHeight - 3) FROM hits;
+SELECT quantileExact(0.5)(ResponseEndTiming), quantileExact(0.99)(ResponseEndTiming) FROM hits WHERE ResponseEndTiming >= 0;
+SELECT Age, Sex, countIf(IsMobile = 1) AS mobile, avgIf(Income, Income > 0) AS income FROM hits GROUP BY Age, Sex ORDER BY Age, Sex;
+SELECT a.CounterID, count() AS c FROM hits AS a INNER JOIN (SELECT CounterID, max(EventTime) AS last FROM hits GROUP BY CounterID) AS b ON a.CounterID = b.CounterID AND a.EventTime = b.last GROUP BY a.CounterID ORDER BY c DESC, a.CounterID LIMIT 10;
+SELECT count() FROM hits WHERE UserID IN (SELECT UserID FROM hits WHERE AdvEngineID != 0);
+SELECT CounterID, EventDate, count() AS c, row_number() OVER (PARTITION BY EventDate ORDER BY count() DESC, CounterID) AS place FROM hits GROUP BY CounterID, EventDate ORDER BY place, EventDate LIMIT 60;
+SELECT WatchID, UserID FROM hits ORDER BY UserID, WatchID LIMIT 10;
+SELECT MobilePhoneModel, groupArray(3)(UserID) != [] AS has_users, count() AS c FROM hits WHERE MobilePhoneModel != '' GROUP BY MobilePhoneModel ORDER BY c DESC, MobilePhoneModel LIMIT 10;
+SELECT toStartOfInterval(EventTime, INTERVAL 10 MINUTE) AS slot, count() FROM hits WHERE EventDate = '2013-07-15' GROUP BY slot ORDER BY slot LIMIT 144;
+SELECT DISTINCT OS, UserAgent FROM hits WHERE IsMobile = 1 ORDER BY OS, UserAgent LIMIT 100;
