@@ -37,7 +37,8 @@ pub trait RowAggregate: Send + Sync + 'static {
 pub struct EachState<A: RowAggregate>(Arc<A>);
 
 impl<A: RowAggregate> EachState<A> {
-    pub fn new(aggregate: A) -> Arc<dyn crate::Aggregate> {
+    /// The aggregate, shared.
+    pub fn of(aggregate: A) -> Arc<dyn crate::Aggregate> {
         Arc::new(EachState(Arc::new(aggregate)))
     }
 }

@@ -1,0 +1,96 @@
+//! `count`: how many rows, or how many rows where the argument is not NULL.
+
+use chalet_base::Result;
+use chalet_columns::Vector;
+use chalet_function_api::aggregate::AggregateNulls;
+use chalet_function_api::scalar::check_arity;
+use chalet_function_api::states::same_states;
+use chalet_function_api::{
+    Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example, States,
+};
+use chalet_types::{DataType, Value};
+use std::any::Any;
+use std::ops::Range;
+use std::sync::Arc;
+
+const RECORD: AggregateRecord = AggregateRecord {
+    name: "count",
+    case_insensitive: true,
+    summary: "Counts rows; with an argument, rows where it is not NULL.",
+    syntax: "count([x])",
+    examples: &[Example { sql: "SELECT count(), count(NULL) FROM numbers(3)", result: "3\t0" }],
+    nulls: AggregateNulls::SkipPlainResult,
+    ..AggregateRecord::DEFAULT
+};
+
+pub struct Count;
+
+impl AggregateFunction for Count {
+    fn record(&self) -> &'static AggregateRecord {
+        &RECORD
+    }
+
+    fn bind(&self, _: &[Value], args: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
+        check_arity(RECORD.name, args.len(), 0..=1)?;
+        Ok(Arc::new(Count))
+    }
+}
+
+impl Aggregate for Count {
+    fn result_type(&self) -> DataType {
+        DataType::UInt64
+    }
+
+    fn states(&self) -> Box<dyn States> {
+        Box::new(Counts(Vec::new()))
+    }
+}
+
+/// 8 bytes per group.
+struct Counts(Vec<u64>);
+
+impl States for Counts {
+    fn grow(&mut self, n: usize) {
+        if self.0.len() < n {
+            self.0.resize(n, 0);
+        }
+    }
+
+    fn add(&mut self, group: usize, _: &[Vector], rows: Range<usize>) -> Result<()> {
+        self.0[group] += rows.len() as u64;
+        Ok(())
+    }
+
+    fn add_groups(&mut self, groups: &[u32], _: &[Vector]) -> Result<()> {
+        groups.iter().for_each(|&group| self.0[group as usize] += 1);
+        Ok(())
+    }
+
+    fn merge(&mut self, other: &mut dyn States, groups: &[u32]) -> Result<()> {
+        let other = same_states::<Self>(other)?;
+        other.0.iter().zip(groups).for_each(|(n, &group)| self.0[group as usize] += n);
+        Ok(())
+    }
+
+    fn serialise(&self, group: usize, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.0[group].to_le_bytes());
+    }
+
+    fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
+        self.0[group] += crate::wire::take_u64(bytes)?;
+        Ok(())
+    }
+
+    fn finish(&mut self, n: usize) -> Result<Vector> {
+        self.grow(n);
+        Ok(self.0[..n].to_vec().into())
+    }
+
+    fn memory(&self) -> usize {
+        self.0.capacity() * 8
+    }
+
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
+    }
+}

@@ -1,0 +1,213 @@
+//! `sum`: the sum of numbers, in the widest type of their kind, wrapping where it overflows.
+
+use chalet_base::{Result, bail};
+use chalet_columns::{Buf, Native, Vector};
+use chalet_function_api::scalar::check_arity;
+use chalet_function_api::states::same_states;
+use chalet_function_api::{
+    Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example, States,
+};
+use chalet_types::{DataType, I256, Physical, U256, Value, bf16};
+use std::any::Any;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::Arc;
+
+const RECORD: AggregateRecord = AggregateRecord {
+    name: "sum",
+    case_insensitive: true,
+    summary: "The sum of numbers. Integers sum in 64 bits (or their own width if wider) and wrap on overflow; decimals \
+              sum in the largest precision of their scale.",
+    syntax: "sum(x)",
+    examples: &[Example { sql: "SELECT sum(number) FROM numbers(5)", result: "10" }],
+    ..AggregateRecord::DEFAULT
+};
+
+pub struct Sum;
+
+impl AggregateFunction for Sum {
+    fn record(&self) -> &'static AggregateRecord {
+        &RECORD
+    }
+
+    fn bind(&self, _: &[Value], args: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
+        check_arity(RECORD.name, args.len(), 1..=1)?;
+        let ty = &args[0].ty;
+        let result = match ty {
+            DataType::Float32 | DataType::Float64 | DataType::BFloat16 => DataType::Float64,
+            DataType::Int128 | DataType::Int256 | DataType::UInt128 | DataType::UInt256 => ty.clone(),
+            DataType::Interval(_) => ty.clone(),
+            DataType::Decimal { precision, scale } => {
+                DataType::Decimal { precision: if *precision > 38 { 76 } else { 38 }, scale: *scale }
+            }
+            _ if ty.is_unsigned() => DataType::UInt64,
+            _ if ty.is_signed() => DataType::Int64,
+            _ => bail!(ILLEGAL_TYPE_OF_ARGUMENT, "Illegal type {ty} of argument for aggregate function sum"),
+        };
+        Ok(match (ty.physical(), result.physical()) {
+            (Physical::U8, _) => bound::<u8, u64>(result),
+            (Physical::U16, _) => bound::<u16, u64>(result),
+            (Physical::U32, _) => bound::<u32, u64>(result),
+            (Physical::U64, _) => bound::<u64, u64>(result),
+            (Physical::U128, _) => bound::<u128, u128>(result),
+            (Physical::U256, _) => bound::<U256, U256>(result),
+            (Physical::I8, _) => bound::<i8, i64>(result),
+            (Physical::I16, _) => bound::<i16, i64>(result),
+            (Physical::I32, Physical::I128) => bound::<i32, i128>(result),
+            (Physical::I32, _) => bound::<i32, i64>(result),
+            (Physical::I64, Physical::I128) => bound::<i64, i128>(result),
+            (Physical::I64, _) => bound::<i64, i64>(result),
+            (Physical::I128, _) => bound::<i128, i128>(result),
+            (Physical::I256, _) => bound::<I256, I256>(result),
+            (Physical::BF16, _) => bound::<bf16, f64>(result),
+            (Physical::F32, _) => bound::<f32, f64>(result),
+            _ => bound::<f64, f64>(result),
+        })
+    }
+}
+
+fn bound<T: Summand<S>, S: Total>(result: DataType) -> Arc<dyn Aggregate> {
+    Arc::new(BoundSum::<T, S> { result, types: PhantomData })
+}
+
+/// Values that add up to totals of type `S`.
+trait Summand<S>: Native {
+    fn widen(self) -> S;
+}
+
+/// A running total.
+trait Total: Native {
+    fn plus(self, other: Self) -> Self;
+    fn to_bytes(self) -> Vec<u8>;
+    fn take(bytes: &mut &[u8]) -> Result<Self>;
+}
+
+macro_rules! summands {
+    ($($from:ty => $to:ty),*) => {$(
+        impl Summand<$to> for $from {
+            #[inline(always)]
+            fn widen(self) -> $to {
+                self.into()
+            }
+        }
+    )*};
+}
+
+summands!(u8 => u64, u16 => u64, u32 => u64, u64 => u64, u128 => u128, U256 => U256, i8 => i64, i16 => i64, i32 => i64,
+    i64 => i64, i32 => i128, i64 => i128, i128 => i128, I256 => I256, bf16 => f64, f32 => f64, f64 => f64);
+
+macro_rules! totals {
+    ($($ty:ty, $plus:expr;)*) => {$(
+        impl Total for $ty {
+            #[inline(always)]
+            fn plus(self, other: Self) -> Self {
+                $plus(self, other)
+            }
+            fn to_bytes(self) -> Vec<u8> {
+                self.to_le_bytes().to_vec()
+            }
+            fn take(bytes: &mut &[u8]) -> Result<Self> {
+                Ok(<$ty>::from_le_bytes(crate::wire::take_array(bytes)?))
+            }
+        }
+    )*};
+}
+
+totals! {
+    u64, u64::wrapping_add;
+    i64, i64::wrapping_add;
+    u128, u128::wrapping_add;
+    i128, i128::wrapping_add;
+    U256, U256::wrapping_add;
+    I256, I256::wrapping_add;
+    f64, |a, b| a + b;
+}
+
+struct BoundSum<T, S> {
+    result: DataType,
+    types: PhantomData<(T, S)>,
+}
+
+impl<T: Summand<S>, S: Total> Aggregate for BoundSum<T, S> {
+    fn result_type(&self) -> DataType {
+        self.result.clone()
+    }
+
+    fn states(&self) -> Box<dyn States> {
+        Box::new(Sums::<T, S> { totals: Vec::new(), summand: PhantomData })
+    }
+}
+
+/// One total per group, 8 to 32 bytes.
+struct Sums<T, S> {
+    totals: Vec<S>,
+    summand: PhantomData<T>,
+}
+
+impl<T: Summand<S>, S: Total> States for Sums<T, S> {
+    fn grow(&mut self, n: usize) {
+        if self.totals.len() < n {
+            self.totals.resize(n, S::default());
+        }
+    }
+
+    fn add(&mut self, group: usize, args: &[Vector], rows: Range<usize>) -> Result<()> {
+        let total = &mut self.totals[group];
+        *total = total.plus(sum_of(&args[0].values::<T>()?[rows]));
+        Ok(())
+    }
+
+    fn add_groups(&mut self, groups: &[u32], args: &[Vector]) -> Result<()> {
+        for (value, &group) in args[0].values::<T>()?.iter().zip(groups) {
+            let total = &mut self.totals[group as usize];
+            *total = total.plus(value.widen());
+        }
+        Ok(())
+    }
+
+    fn merge(&mut self, other: &mut dyn States, groups: &[u32]) -> Result<()> {
+        let other = same_states::<Self>(other)?;
+        for (value, &group) in other.totals.iter().zip(groups) {
+            let total = &mut self.totals[group as usize];
+            *total = total.plus(*value);
+        }
+        Ok(())
+    }
+
+    fn serialise(&self, group: usize, out: &mut Vec<u8>) {
+        out.extend(self.totals[group].to_bytes());
+    }
+
+    fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
+        let total = &mut self.totals[group];
+        *total = total.plus(S::take(bytes)?);
+        Ok(())
+    }
+
+    fn finish(&mut self, n: usize) -> Result<Vector> {
+        self.grow(n);
+        Ok(S::wrap(Buf::from_vec(self.totals[..n].to_vec())).into())
+    }
+
+    fn memory(&self) -> usize {
+        self.totals.capacity() * size_of::<S>()
+    }
+
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
+/// Four independent totals, so that additions of floats do not wait for each other.
+fn sum_of<T: Summand<S>, S: Total>(values: &[T]) -> S {
+    let mut lanes = [S::default(); 4];
+    let chunks = values.chunks_exact(4);
+    let rest = chunks.remainder();
+    for chunk in chunks {
+        for (lane, value) in lanes.iter_mut().zip(chunk) {
+            *lane = lane.plus(value.widen());
+        }
+    }
+    let head = lanes[0].plus(lanes[1]).plus(lanes[2].plus(lanes[3]));
+    rest.iter().fold(head, |total, value| total.plus(value.widen()))
+}
