@@ -109,8 +109,7 @@ impl<'a> Lexer<'a> {
         let kind = self.scan();
         use TokenKind::*;
         self.after_dot = kind == Dot;
-        self.after_name_or_close = matches!(kind, RParen | RBracket | Word | QuotedIdent | RBrace)
-            || (kind == Number && self.after_name_or_close);
+        self.after_name_or_close = matches!(kind, RParen | RBracket | RBrace | Word | QuotedIdent | Number);
         Token { kind, start: start as u32, end: self.pos as u32 }
     }
 

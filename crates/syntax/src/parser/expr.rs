@@ -1,0 +1,837 @@
+//! Operators and operands: a Pratt parser over the kernel's table of priorities. Operators become calls at once.
+
+use super::literal::string_expr;
+use super::{Fail, Parse, Parser};
+use crate::ast::{Call, CallStyle, ColumnsMatcher, Expr, ExprKind, Ident, Literal, Query, Span, Transformer};
+use crate::lexer::TokenKind;
+
+/// Priorities: a higher one binds tighter. All binary operators group from the left.
+mod prio {
+    pub const LAMBDA: u8 = 1;
+    pub const TERNARY: u8 = 2;
+    pub const OR: u8 = 3;
+    pub const AND: u8 = 4;
+    pub const NOT: u8 = 5;
+    pub const IS: u8 = 6;
+    pub const BETWEEN: u8 = 7;
+    pub const COMPARE: u8 = 9;
+    pub const CONCAT: u8 = 10;
+    pub const ADD: u8 = 11;
+    pub const MULTIPLY: u8 = 12;
+    pub const NEGATE: u8 = 13;
+    pub const ACCESS: u8 = 14;
+}
+
+/// Operators of two operands that are words or symbols and mean exactly one function.
+const COMPARE_WORDS: [(&str, &str); 12] = [
+    ("LIKE", "like"),
+    ("ILIKE", "ilike"),
+    ("NOT LIKE", "notLike"),
+    ("NOT ILIKE", "notILike"),
+    ("REGEXP", "match"),
+    ("IN", "in"),
+    ("NOT IN", "notIn"),
+    ("GLOBAL IN", "globalIn"),
+    ("GLOBAL NOT IN", "globalNotIn"),
+    ("IS NOT DISTINCT FROM", "isNotDistinctFrom"),
+    ("IS DISTINCT FROM", "isDistinctFrom"),
+    ("AT TIME ZONE", "toTimeZone"),
+];
+
+/// Tests of one operand that follow it. `IS [NOT] TRUE` compares with a Bool.
+const IS_WORDS: [(&str, &str, Option<bool>); 8] = [
+    ("IS NOT NULL", "isNotNull", None),
+    ("IS NULL", "isNull", None),
+    ("IS NOT UNKNOWN", "isNotNull", None),
+    ("IS UNKNOWN", "isNull", None),
+    ("IS NOT TRUE", "isDistinctFrom", Some(true)),
+    ("IS TRUE", "isNotDistinctFrom", Some(true)),
+    ("IS NOT FALSE", "isDistinctFrom", Some(false)),
+    ("IS FALSE", "isNotDistinctFrom", Some(false)),
+];
+
+/// Words that cannot be an alias without AS, because they begin what may follow an expression.
+pub(crate) const RESERVED_ALIAS: &[&str] = &[
+    "ALL",
+    "ANTI",
+    "ANY",
+    "ARRAY",
+    "ASOF",
+    "BETWEEN",
+    "CROSS",
+    "EXCEPT",
+    "FETCH",
+    "FINAL",
+    "FORMAT",
+    "FROM",
+    "FULL",
+    "GLOBAL",
+    "GROUP",
+    "HAVING",
+    "ILIKE",
+    "INNER",
+    "INTERSECT",
+    "INTO",
+    "IS",
+    "JOIN",
+    "LEFT",
+    "LIKE",
+    "LIMIT",
+    "NATURAL",
+    "NOT",
+    "OFFSET",
+    "ON",
+    "ONLY",
+    "ORDER",
+    "PARALLEL",
+    "PASTE",
+    "PREWHERE",
+    "QUALIFY",
+    "REGEXP",
+    "RIGHT",
+    "SAMPLE",
+    "SEMI",
+    "SETTINGS",
+    "UNION",
+    "USING",
+    "WHERE",
+    "WINDOW",
+    "WITH",
+    "AND",
+    "OR",
+    "IN",
+    "AS",
+    "DIV",
+    "MOD",
+    "ASC",
+    "DESC",
+    "COLLATE",
+    "NULLS",
+];
+
+impl Parser<'_> {
+    /// An expression that may end in `AS name`.
+    pub(crate) fn expr(&mut self) -> Parse<Expr> {
+        let mut expr = self.bare_expr()?;
+        if self.accept_keyword("AS") {
+            expr.alias = Some(self.ident()?);
+        }
+        Ok(expr)
+    }
+
+    /// An expression that may end in `AS name` or just `name`.
+    pub(crate) fn aliased_expr(&mut self) -> Parse<Expr> {
+        let mut expr = self.expr()?;
+        if expr.alias.is_none() && !matches!(expr.kind, ExprKind::Star(_)) {
+            expr.alias = self.short_alias();
+        }
+        Ok(expr)
+    }
+
+    /// A name without AS, unless the word begins the next clause.
+    pub(crate) fn short_alias(&mut self) -> Option<Ident> {
+        self.note("alias");
+        self.note("AS");
+        let token = self.token();
+        let legal = match token.kind {
+            TokenKind::QuotedIdent => true,
+            TokenKind::Word => {
+                let text = self.text_of(token);
+                !RESERVED_ALIAS.iter().any(|word| text.eq_ignore_ascii_case(word))
+            }
+            _ => false,
+        };
+        if legal { self.ident().ok() } else { None }
+    }
+
+    /// An expression without an alias of its own.
+    pub(crate) fn bare_expr(&mut self) -> Parse<Expr> {
+        self.nested(|p| p.operators(0))
+    }
+
+    fn operators(&mut self, min: u8) -> Parse<Expr> {
+        let mut left = self.prefix()?;
+        loop {
+            match self.infix(left, min)? {
+                Step::Done(expr) => return Ok(expr),
+                Step::More(expr) => {
+                    left = expr;
+                    self.deepen()?;
+                }
+                Step::Widened(expr) => left = expr,
+            }
+        }
+    }
+
+    fn prefix(&mut self) -> Parse<Expr> {
+        let start = self.start();
+        let token = self.token();
+        match token.kind {
+            TokenKind::Plus => {
+                while self.at(TokenKind::Plus) {
+                    self.advance();
+                }
+                // A plus before a number keeps the number positive: `+ -1` is negate(1), as in the kernel.
+                if self.at(TokenKind::Minus) {
+                    return self.unary("negate", start, prio::NEGATE);
+                }
+                self.nested(Self::prefix)
+            }
+            TokenKind::Minus => match self.literal()? {
+                Some(literal) => Ok(literal),
+                None => self.unary("negate", start, prio::NEGATE),
+            },
+            TokenKind::Word if self.at_keyword("NOT") && !self.at_dot_after_word() => {
+                self.unary("not", start, prio::NOT)
+            }
+            _ => self.operand(),
+        }
+    }
+
+    fn at_dot_after_word(&mut self) -> bool {
+        self.peek(1).kind == TokenKind::Dot
+    }
+
+    fn unary(&mut self, name: &str, start: usize, priority: u8) -> Parse<Expr> {
+        self.advance();
+        let operand = self.nested(|p| p.operators(priority))?;
+        Ok(self.operator(name, vec![operand], start))
+    }
+
+    /// A call that was written as an operator, up to the last consumed token.
+    pub(crate) fn operator(&self, name: &str, args: Vec<Expr>, start: usize) -> Expr {
+        self.call_expr(Call::new(name, args, CallStyle::Operator), start)
+    }
+
+    pub(crate) fn function(&self, name: &str, args: Vec<Expr>, start: usize) -> Expr {
+        self.call_expr(Call::new(name, args, CallStyle::Function), start)
+    }
+
+    pub(crate) fn call_expr(&self, call: Call, start: usize) -> Expr {
+        Expr { kind: ExprKind::Call(Box::new(call)), alias: None, span: self.span_from(start) }
+    }
+
+    /// The operator after `left`, with its right side, or `left` itself when none of at least `min` follows.
+    fn infix(&mut self, left: Expr, min: u8) -> Parse<Step> {
+        use TokenKind::*;
+        let token = self.token();
+        let start = left.span.start as usize;
+        let (name, priority) = match token.kind {
+            Word => return self.infix_word(left, min),
+            Equals => ("equals", prio::COMPARE),
+            NotEquals => ("notEquals", prio::COMPARE),
+            Less => ("less", prio::COMPARE),
+            Greater => ("greater", prio::COMPARE),
+            LessOrEquals => ("lessOrEquals", prio::COMPARE),
+            GreaterOrEquals => ("greaterOrEquals", prio::COMPARE),
+            Spaceship => ("isNotDistinctFrom", prio::COMPARE),
+            Concatenation => ("concat", prio::CONCAT),
+            Plus => ("plus", prio::ADD),
+            Minus => ("minus", prio::ADD),
+            Asterisk => ("multiply", prio::MULTIPLY),
+            Slash => ("divide", prio::MULTIPLY),
+            Percent => ("modulo", prio::MULTIPLY),
+            Dot if min <= prio::ACCESS => return self.element(left).map(Step::More),
+            LBracket if min <= prio::ACCESS => {
+                self.advance();
+                let index = self.expr()?;
+                self.expect(RBracket)?;
+                return Ok(Step::More(self.operator("arrayElement", vec![left, index], start)));
+            }
+            DoubleColon if min <= prio::ACCESS => {
+                self.advance();
+                return self.cast(left).map(Step::More);
+            }
+            Question if min <= prio::TERNARY => return self.ternary(left).map(Step::More),
+            Arrow if min <= prio::LAMBDA => return self.lambda(left).map(Step::More),
+            _ => {
+                self.note("token");
+                return Ok(Step::Done(left));
+            }
+        };
+        if priority < min {
+            return Ok(Step::Done(left));
+        }
+        self.advance();
+        if priority == prio::COMPARE
+            && let Some(index) = self.quantified()
+        {
+            return self.quantified_comparison(name, index == 0, left).map(Step::More);
+        }
+        let right = self.nested(|p| p.operators(priority + 1))?;
+        if name == "concat" {
+            return Ok(self.merge(name, left, right, start));
+        }
+        Ok(Step::More(self.operator(name, vec![left, right], start)))
+    }
+
+    fn infix_word(&mut self, left: Expr, min: u8) -> Parse<Step> {
+        let start = left.span.start as usize;
+        for (word, name, priority) in [
+            ("OR", "or", prio::OR),
+            ("AND", "and", prio::AND),
+            ("MOD", "modulo", prio::MULTIPLY),
+            ("DIV", "intDiv", prio::MULTIPLY),
+        ] {
+            if self.at_keyword(word) {
+                if priority < min {
+                    return Ok(Step::Done(left));
+                }
+                self.advance();
+                let right = self.nested(|p| p.operators(priority + 1))?;
+                return Ok(match name {
+                    "or" | "and" => self.merge(name, left, right, start),
+                    _ => Step::More(self.operator(name, vec![left, right], start)),
+                });
+            }
+            self.note(word);
+        }
+        if min <= prio::IS {
+            for (words, name, value) in IS_WORDS {
+                if self.accept_keyword(words) {
+                    let mut args = vec![left];
+                    if let Some(value) = value {
+                        let span = self.span_from(start);
+                        args.push(Expr { kind: ExprKind::Literal(Literal::Bool(value)), alias: None, span });
+                    }
+                    return Ok(Step::More(self.operator(name, args, start)));
+                }
+            }
+        }
+        if min <= prio::BETWEEN {
+            for (words, not) in [("BETWEEN", false), ("NOT BETWEEN", true)] {
+                if self.accept_keyword(words) {
+                    return self.between(left, not).map(Step::More);
+                }
+            }
+        }
+        for (words, name) in COMPARE_WORDS {
+            let priority = match name {
+                "isDistinctFrom" | "isNotDistinctFrom" => prio::IS,
+                "toTimeZone" => prio::ACCESS,
+                _ => prio::COMPARE,
+            };
+            if min <= priority && self.accept_keyword(words) {
+                let right = self.nested(|p| p.operators(priority + 1))?;
+                if name == "toTimeZone" {
+                    return Ok(Step::More(self.function(name, vec![left, right], start)));
+                }
+                return Ok(Step::More(self.operator(name, vec![left, right], start)));
+            }
+        }
+        Ok(Step::Done(left))
+    }
+
+    /// `a AND b AND c` is one call of three arguments, but `(a AND b) AND c` is not.
+    fn merge(&self, name: &str, left: Expr, right: Expr, start: usize) -> Step {
+        let parenthesised = self.text.as_bytes().get(start) == Some(&b'(') && self.closes_at_end(&left);
+        if let ExprKind::Call(mut call) = left.kind {
+            if !parenthesised
+                && left.alias.is_none()
+                && call.style == CallStyle::Operator
+                && call.name == name
+            {
+                call.args.push(right);
+                let kind = ExprKind::Call(call);
+                return Step::Widened(Expr { kind, alias: None, span: self.span_from(start) });
+            }
+            let left = Expr { kind: ExprKind::Call(call), alias: left.alias, span: left.span };
+            return Step::More(self.operator(name, vec![left, right], start));
+        }
+        Step::More(self.operator(name, vec![left, right], start))
+    }
+
+    /// Parentheses around an expression are part of its span, so an operator inside them starts later than the span.
+    fn closes_at_end(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Call(call) => call.args.first().is_some_and(|first| first.span.start > expr.span.start),
+            _ => false,
+        }
+    }
+
+    fn between(&mut self, left: Expr, not: bool) -> Parse<Expr> {
+        let start = left.span.start as usize;
+        let low = self.nested(|p| p.operators(prio::BETWEEN + 1))?;
+        self.expect_keyword("AND")?;
+        let high = self.nested(|p| p.operators(prio::BETWEEN + 1))?;
+        let (outer, first, second) =
+            if not { ("or", "less", "greater") } else { ("and", "greaterOrEquals", "lessOrEquals") };
+        let copy = self.copy(&left)?;
+        let first = self.operator(first, vec![copy, low], start);
+        let second = self.operator(second, vec![left, high], start);
+        Ok(self.operator(outer, vec![first, second], start))
+    }
+
+    fn ternary(&mut self, condition: Expr) -> Parse<Expr> {
+        let start = condition.span.start as usize;
+        self.advance();
+        let then = self.nested(|p| p.operators(prio::TERNARY))?;
+        self.expect(TokenKind::Colon)?;
+        let otherwise = self.nested(|p| p.operators(prio::TERNARY))?;
+        Ok(self.function("if", vec![condition, then, otherwise], start))
+    }
+
+    fn lambda(&mut self, left: Expr) -> Parse<Expr> {
+        let start = left.span.start as usize;
+        let params = match left.kind {
+            ExprKind::Identifier(mut parts) if parts.len() == 1 => parts.pop().into_iter().collect(),
+            ExprKind::Call(call)
+                if call.style == CallStyle::Tuple || (call.name == "tuple" && call.params.is_none()) =>
+            {
+                let mut params = Vec::new();
+                for arg in call.args {
+                    match arg.kind {
+                        ExprKind::Identifier(mut parts) if parts.len() == 1 && arg.alias.is_none() => {
+                            params.extend(parts.pop());
+                        }
+                        _ => return Err(self.expect_here("lambda expression")),
+                    }
+                }
+                params
+            }
+            _ => return Err(self.expect_here("lambda expression")),
+        };
+        self.expect(TokenKind::Arrow)?;
+        let body = Box::new(self.nested(|p| p.operators(prio::LAMBDA + 1))?);
+        Ok(Expr { kind: ExprKind::Lambda { params, body }, alias: None, span: self.span_from(start) })
+    }
+
+    /// `x::Type`. A literal on the left goes to the cast as its source text, so that no digit is lost on the way.
+    fn cast(&mut self, left: Expr) -> Parse<Expr> {
+        let start = left.span.start as usize;
+        let left_span = left.span;
+        let value = match &left.kind {
+            ExprKind::Literal(Literal::String(_)) => left,
+            ExprKind::Literal(Literal::UInt(_) | Literal::Int(_) | Literal::Float(_)) => {
+                string_expr(self.source(left_span), left_span)
+            }
+            ExprKind::Call(call)
+                if matches!(call.style, CallStyle::Array | CallStyle::Tuple) && plain_collection(&left) =>
+            {
+                string_expr(self.source(left_span), left_span)
+            }
+            _ => left,
+        };
+        let ty = self.type_name()?;
+        let args = vec![value, string_expr(ty.text, ty.span)];
+        Ok(self.call_expr(Call::new("CAST", args, CallStyle::Cast), start))
+    }
+
+    /// `.1`, `.-1`, `.name` after something that is not a name.
+    fn element(&mut self, left: Expr) -> Parse<Expr> {
+        let start = left.span.start as usize;
+        self.advance();
+        let token = self.token();
+        let index = match token.kind {
+            TokenKind::Number => match self.literal()? {
+                Some(index) => index,
+                None => return Err(self.expect_here("number")),
+            },
+            TokenKind::Minus => {
+                let at = self.start();
+                self.advance();
+                match self.literal()? {
+                    Some(index) => self.operator("negate", vec![index], at),
+                    None => return Err(self.expect_here("number")),
+                }
+            }
+            _ => {
+                let name = self.ident()?;
+                string_expr(name.name, name.span)
+            }
+        };
+        Ok(self.operator("tupleElement", vec![left, index], start))
+    }
+
+    /// ANY or ALL before a query in parentheses, by index.
+    fn quantified(&mut self) -> Option<usize> {
+        let index = ["ANY", "ALL"].iter().position(|word| self.at_keyword(word))?;
+        let query = self.peek(1).kind == TokenKind::LParen
+            && (self.at_keyword_ahead(2, "SELECT") || self.at_keyword_ahead(2, "WITH"));
+        if !query {
+            return None;
+        }
+        self.advance();
+        Some(index)
+    }
+
+    /// `x = ANY (query)` is IN; the other comparisons ask the least, the greatest or the only row of the query.
+    fn quantified_comparison(&mut self, name: &str, any: bool, left: Expr) -> Parse<Expr> {
+        let start = left.span.start as usize;
+        let at = self.start();
+        let query = self.parens(|p| p.query())?;
+        let span = self.span_from(at);
+        let aggregate = match (name, any) {
+            ("equals", true) => None,
+            ("notEquals", false) => None,
+            ("equals", false) | ("notEquals", true) => Some("singleValueOrNull"),
+            ("less" | "lessOrEquals", true) | ("greater" | "greaterOrEquals", false) => Some("max"),
+            ("greater" | "greaterOrEquals", true) | ("less" | "lessOrEquals", false) => Some("min"),
+            _ => return Err(self.expect_here("comparison operator")),
+        };
+        let operator = match (name, any) {
+            ("equals", _) => "in",
+            ("notEquals", _) => "notIn",
+            _ => name,
+        };
+        let query = match aggregate {
+            None => query,
+            Some(function) => aggregate_of_query(function, query, span),
+        };
+        let right = Expr { kind: ExprKind::Subquery(Box::new(query)), alias: None, span };
+        Ok(self.operator(operator, vec![left, right], start))
+    }
+
+    // ---- operands
+
+    fn operand(&mut self) -> Parse<Expr> {
+        let start = self.start();
+        if let Some(literal) = self.literal()? {
+            return Ok(literal);
+        }
+        match self.token().kind {
+            TokenKind::LParen => self.nested(|p| p.parenthesised(start)),
+            TokenKind::LBracket => self.nested(|p| p.array(start)),
+            TokenKind::LBrace => self.parameter(start),
+            TokenKind::Asterisk => {
+                self.advance();
+                let transformers = self.transformers()?;
+                Ok(Expr { kind: ExprKind::Star(transformers), alias: None, span: self.span_from(start) })
+            }
+            TokenKind::DoubleAt => self.global_variable(start),
+            TokenKind::Word | TokenKind::QuotedIdent => self.nested(|p| p.word_operand(start)),
+            _ => {
+                self.note("expression");
+                Err(Fail::Syntax)
+            }
+        }
+    }
+
+    /// `(query)`, `(expr)`, `(a, b)`, `(a,)`, `()`.
+    fn parenthesised(&mut self, start: usize) -> Parse<Expr> {
+        self.advance();
+        if self.accept(TokenKind::RParen) {
+            return Ok(self.call_expr(Call::new("tuple", Vec::new(), CallStyle::Tuple), start));
+        }
+        if self.starts_query() {
+            let pos = self.pos;
+            if let Some(query) = self.maybe(|p| {
+                let query = p.query()?;
+                p.expect(TokenKind::RParen)?;
+                Ok(query)
+            })? {
+                let span = self.span_from(start);
+                return Ok(Expr { kind: ExprKind::Subquery(Box::new(query)), alias: None, span });
+            }
+            self.pos = pos;
+        }
+        let first = self.expr()?;
+        if self.accept(TokenKind::RParen) {
+            let mut expr = first;
+            // The parentheses belong to the span, so that a cast of `(1)` sees them.
+            expr.span = self.span_from(start);
+            return Ok(expr);
+        }
+        let mut args = vec![first];
+        loop {
+            self.expect(TokenKind::Comma)?;
+            if self.accept(TokenKind::RParen) {
+                break;
+            }
+            args.push(self.expr()?);
+            if self.accept(TokenKind::RParen) {
+                break;
+            }
+        }
+        Ok(self.call_expr(Call::new("tuple", args, CallStyle::Tuple), start))
+    }
+
+    /// Whether a query may begin here, possibly after more parentheses.
+    pub(crate) fn starts_query(&mut self) -> bool {
+        let mut ahead = 0;
+        while self.peek(ahead).kind == TokenKind::LParen {
+            ahead += 1;
+        }
+        ["SELECT", "WITH", "FROM", "EXPLAIN"].iter().any(|word| self.at_keyword_ahead(ahead, word))
+    }
+
+    fn array(&mut self, start: usize) -> Parse<Expr> {
+        self.advance();
+        let mut args = Vec::new();
+        if !self.accept(TokenKind::RBracket) {
+            args = self.comma_list(|p| p.expr())?;
+            self.expect(TokenKind::RBracket)?;
+        }
+        Ok(self.call_expr(Call::new("array", args, CallStyle::Array), start))
+    }
+
+    /// `{name:Type}`.
+    fn parameter(&mut self, start: usize) -> Parse<Expr> {
+        self.advance();
+        let token = self.token();
+        if token.kind != TokenKind::Word {
+            return Err(self.expect_here("substitution name (identifier)"));
+        }
+        self.advance();
+        if !self.at(TokenKind::Colon) {
+            return Err(self.expect_here("colon between name and type"));
+        }
+        self.advance();
+        let ty = self.type_name()?;
+        self.expect(TokenKind::RBrace)?;
+        let name = self.text_of(token).to_string();
+        if ty.text.eq_ignore_ascii_case("Identifier") {
+            let ident = Ident { name, parameter: true, span: self.span_from(start) };
+            return self.identifier_tail(vec![ident], start);
+        }
+        Ok(Expr { kind: ExprKind::Parameter { name, ty }, alias: None, span: self.span_from(start) })
+    }
+
+    /// `@@version` asks a variable of MySQL.
+    fn global_variable(&mut self, start: usize) -> Parse<Expr> {
+        self.advance();
+        let mut name = self.ident()?.name;
+        while self.accept(TokenKind::Dot) {
+            name = self.ident()?.name;
+        }
+        let span = self.span_from(start);
+        Ok(self.function("globalVariable", vec![string_expr(name, span)], start))
+    }
+
+    /// A word: an operand with its own grammar, a call, or a name.
+    fn word_operand(&mut self, start: usize) -> Parse<Expr> {
+        if self.at(TokenKind::Word) {
+            if self.peek(1).kind == TokenKind::LParen {
+                if let Some(expr) = self.special_call(start)? {
+                    return Ok(expr);
+                }
+            } else if let Some(expr) = self.keyword_operand(start)? {
+                return Ok(expr);
+            }
+        }
+        let first = self.ident()?;
+        if self.at(TokenKind::LParen) {
+            return self.call(first, start);
+        }
+        self.identifier_tail(vec![first], start)
+    }
+
+    /// The rest of `a.b.c`, `a.b.*`, `a.COLUMNS(...)`, `a.f(...)`, and JSON's `a.:Type`, `a.^b`, `a[]`.
+    fn identifier_tail(&mut self, mut parts: Vec<Ident>, start: usize) -> Parse<Expr> {
+        loop {
+            if self.at(TokenKind::LBracket) && self.peek(1).kind == TokenKind::RBracket {
+                let at = self.start();
+                let mut depth = 0;
+                while self.at(TokenKind::LBracket) && self.peek(1).kind == TokenKind::RBracket {
+                    self.advance();
+                    self.advance();
+                    depth += 1;
+                }
+                let ty = (0..depth).fold("JSON".to_string(), |inner, _| format!("Array({inner})"));
+                parts.push(Ident::at(format!(":`{ty}`"), self.span_from(at)));
+                continue;
+            }
+            if !self.at(TokenKind::Dot) {
+                self.note("Dot");
+                break;
+            }
+            let next = self.peek(1);
+            match next.kind {
+                TokenKind::Asterisk => {
+                    self.advance();
+                    self.advance();
+                    let transformers = self.transformers()?;
+                    let span = self.span_from(start);
+                    return Ok(Expr {
+                        kind: ExprKind::QualifiedStar { prefix: parts, transformers },
+                        alias: None,
+                        span,
+                    });
+                }
+                TokenKind::Word
+                    if self.at_keyword_ahead(1, "COLUMNS") && self.peek(2).kind == TokenKind::LParen =>
+                {
+                    self.advance();
+                    return self.columns(parts, start);
+                }
+                TokenKind::Word | TokenKind::QuotedIdent => {
+                    self.advance();
+                    parts.push(self.ident()?);
+                    if self.at(TokenKind::LParen) {
+                        let name = parts.iter().map(|p| p.name.as_str()).collect::<Vec<_>>().join(".");
+                        return self.call(Ident::at(name, self.span_from(start)), start);
+                    }
+                }
+                TokenKind::LBrace
+                    if parts.iter().any(|p| p.parameter) || self.at_keyword_ahead(4, "Identifier") =>
+                {
+                    self.advance();
+                    parts.push(self.ident()?);
+                }
+                TokenKind::Colon => {
+                    self.advance();
+                    self.advance();
+                    let at = self.start();
+                    let quoted = self.at(TokenKind::QuotedIdent);
+                    let ty = if quoted { self.ident()?.name } else { self.type_name()?.text };
+                    parts.push(Ident::at(format!(":`{ty}`"), self.span_from(at)));
+                }
+                TokenKind::Caret | TokenKind::At => {
+                    self.advance();
+                    let at = self.start();
+                    let sign = self.text_of(next);
+                    self.advance();
+                    let name = self.ident()?.name;
+                    parts.push(Ident::at(format!("{sign}`{name}`"), self.span_from(at)));
+                }
+                _ => break,
+            }
+        }
+        Ok(Expr { kind: ExprKind::Identifier(parts), alias: None, span: self.span_from(start) })
+    }
+
+    /// `COLUMNS('regex')`, `COLUMNS(a, b)`; the current token is the word COLUMNS.
+    pub(crate) fn columns(&mut self, prefix: Vec<Ident>, start: usize) -> Parse<Expr> {
+        self.advance();
+        self.expect(TokenKind::LParen)?;
+        let matcher = match self.string_token() {
+            Some(regex) => ColumnsMatcher::Regex(regex),
+            None => ColumnsMatcher::List(self.comma_list(|p| p.bare_expr())?),
+        };
+        self.expect(TokenKind::RParen)?;
+        let transformers = self.transformers()?;
+        let span = self.span_from(start);
+        Ok(Expr { kind: ExprKind::Columns { prefix, matcher, transformers }, alias: None, span })
+    }
+
+    /// EXCEPT, REPLACE and APPLY after a star.
+    pub(crate) fn transformers(&mut self) -> Parse<Vec<Transformer>> {
+        let mut list = Vec::new();
+        loop {
+            let found = self.maybe(|p| p.transformer())?;
+            match found {
+                Some(transformer) => list.push(transformer),
+                None => return Ok(list),
+            }
+        }
+    }
+
+    fn transformer(&mut self) -> Parse<Transformer> {
+        if self.accept_keyword("EXCEPT") {
+            let strict = self.accept_keyword("STRICT");
+            if !self.at(TokenKind::LParen) {
+                // `SELECT * EXCEPT SELECT ...` is the set operation.
+                if ["SELECT", "ALL", "DISTINCT", "WITH", "FROM"].iter().any(|w| self.at_keyword(w)) {
+                    return Err(Fail::Syntax);
+                }
+                return Ok(Transformer::Except { strict, columns: vec![self.ident()?] });
+            }
+            if matches!(self.peek(1).kind, TokenKind::String | TokenKind::Heredoc) {
+                return Ok(Transformer::ExceptRegex(self.parens(|p| p.string())?));
+            }
+            let columns = self.paren_list(false, |p| p.column_path())?;
+            return Ok(Transformer::Except { strict, columns });
+        }
+        if self.accept_keyword("REPLACE") {
+            let strict = self.accept_keyword("STRICT");
+            let item = |p: &mut Self| {
+                let mut expr = p.expr()?;
+                match expr.alias.take() {
+                    Some(name) => Ok((expr, name)),
+                    None => Err(p.expect_here("AS")),
+                }
+            };
+            if self.at(TokenKind::LParen)
+                && let Some(items) = self.maybe(|p| p.paren_list(false, item))?
+            {
+                return Ok(Transformer::Replace { strict, items });
+            }
+            return Ok(Transformer::Replace { strict, items: vec![item(self)?] });
+        }
+        self.expect_keyword("APPLY")?;
+        if self.accept(TokenKind::LParen) {
+            let transformer = self.apply(true)?;
+            self.expect(TokenKind::RParen)?;
+            return Ok(transformer);
+        }
+        self.apply(false)
+    }
+
+    /// A column that may be `a.b`, as one name.
+    pub(crate) fn column_path(&mut self) -> Parse<Ident> {
+        let mut ident = self.ident()?;
+        while self.at(TokenKind::Dot) && matches!(self.peek(1).kind, TokenKind::Word | TokenKind::QuotedIdent)
+        {
+            self.advance();
+            let next = self.ident()?;
+            ident = Ident::at(format!("{}.{}", ident.name, next.name), ident.span.to(next.span));
+        }
+        Ok(ident)
+    }
+
+    fn apply(&mut self, parenthesised: bool) -> Parse<Transformer> {
+        if let Some(expr) = self.maybe(|p| {
+            let expr = p.bare_expr()?;
+            if matches!(expr.kind, ExprKind::Lambda { .. }) { Ok(expr) } else { Err(Fail::Syntax) }
+        })? {
+            if let ExprKind::Lambda { mut params, body } = expr.kind
+                && params.len() == 1
+                && let Some(param) = params.pop()
+            {
+                return Ok(Transformer::ApplyLambda { param, body });
+            }
+            return Err(self.expect_here("lambda expression of one argument"));
+        }
+        let function = self.ident()?.name;
+        let params =
+            if self.at(TokenKind::LParen) { self.paren_list(true, |p| p.expr())? } else { Vec::new() };
+        let prefix = if parenthesised && self.accept(TokenKind::Comma) { Some(self.string()?) } else { None };
+        Ok(Transformer::Apply { function, params, prefix })
+    }
+}
+
+/// What one step of the operator loop made.
+enum Step {
+    /// No more operators of this priority.
+    Done(Expr),
+    /// A new node above the left side.
+    More(Expr),
+    /// The left side with one more argument.
+    Widened(Expr),
+}
+
+/// Whether the elements are literals or such collections again, so that a cast may take the text.
+fn plain_collection(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Literal(_) => expr.alias.is_none(),
+        ExprKind::Call(call) if matches!(call.style, CallStyle::Array | CallStyle::Tuple) => {
+            expr.alias.is_none() && call.args.iter().all(plain_collection)
+        }
+        _ => false,
+    }
+}
+
+/// `SELECT f(*) FROM (query)`.
+fn aggregate_of_query(function: &str, query: Query, span: Span) -> Query {
+    use crate::ast::{Select, SetExpr, TableExpr, TableKind};
+    let star = Expr { kind: ExprKind::Star(Vec::new()), alias: None, span };
+    let call = Call::new(function, vec![star], CallStyle::Function);
+    let projection = vec![Expr { kind: ExprKind::Call(Box::new(call)), alias: None, span }];
+    let from = TableExpr {
+        kind: TableKind::Query(Box::new(query)),
+        alias: None,
+        column_aliases: Vec::new(),
+        final_: false,
+        sample: None,
+        span,
+    };
+    let select = Select { projection, from: Some(from), span, ..Select::default() };
+    Query { body: SetExpr::Select(Box::new(select)), span }
+}
+
+impl Parser<'_> {
+    /// An expression whose operators all bind tighter than comparisons.
+    pub(crate) fn above_comparison(&mut self) -> Parse<Expr> {
+        self.operators(prio::COMPARE + 1)
+    }
+}

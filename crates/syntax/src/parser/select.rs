@@ -1,0 +1,406 @@
+//! Queries: set operations, and the clauses of one SELECT in the order the kernel reads them.
+
+use super::{Fail, Parse, Parser};
+use crate::ast::{
+    Expr, ExprKind, Fill, GroupBy, Ident, InterpolateItem, LimitBy, OrderItem, Query, Select, SetExpr, SetOp,
+    SetQuantifier, Setting, SettingValue, WindowDef, WithItem,
+};
+use crate::lexer::TokenKind;
+
+impl Parser<'_> {
+    pub(crate) fn query(&mut self) -> Parse<Query> {
+        self.nested(|p| {
+            let start = p.start();
+            let body = p.set_expr()?;
+            Ok(Query { body, span: p.span_from(start) })
+        })
+    }
+
+    /// UNION and EXCEPT group from the left; INTERSECT binds tighter.
+    fn set_expr(&mut self) -> Parse<SetExpr> {
+        let mut left = self.intersect_expr()?;
+        loop {
+            let op = if self.accept_keyword("UNION") {
+                SetOp::Union
+            } else if self.accept_keyword("EXCEPT") {
+                SetOp::Except
+            } else {
+                return Ok(left);
+            };
+            let quantifier = self.set_quantifier();
+            let right = self.intersect_expr()?;
+            left = set_op(op, quantifier, left, right);
+            self.deepen_set(&left)?;
+        }
+    }
+
+    fn intersect_expr(&mut self) -> Parse<SetExpr> {
+        let mut left = self.set_operand()?;
+        while self.accept_keyword("INTERSECT") {
+            let quantifier = self.set_quantifier();
+            let right = self.set_operand()?;
+            left = set_op(SetOp::Intersect, quantifier, left, right);
+            self.deepen_set(&left)?;
+        }
+        Ok(left)
+    }
+
+    /// A node that was only widened is not deeper.
+    fn deepen_set(&mut self, node: &SetExpr) -> Parse<()> {
+        match node {
+            SetExpr::SetOp { inputs, .. } if inputs.len() > 2 => Ok(()),
+            _ => self.deepen(),
+        }
+    }
+
+    fn set_quantifier(&mut self) -> SetQuantifier {
+        match self.accept_any_keyword(&["ALL", "DISTINCT"]) {
+            Some(0) => SetQuantifier::All,
+            Some(_) => SetQuantifier::Distinct,
+            None => SetQuantifier::None,
+        }
+    }
+
+    fn set_operand(&mut self) -> Parse<SetExpr> {
+        if self.at(TokenKind::LParen) {
+            let query = self.parens(|p| p.query())?;
+            return Ok(SetExpr::Query(Box::new(query)));
+        }
+        self.note("SELECT query, possibly with UNION");
+        Ok(SetExpr::Select(Box::new(self.select()?)))
+    }
+
+    pub(crate) fn select(&mut self) -> Parse<Select> {
+        let start = self.start();
+        let mut select = Select::default();
+        if self.accept_keyword("WITH") {
+            select.recursive = self.accept_keyword("RECURSIVE");
+            select.with = self.list_with_trailing_comma(&["SELECT", "FROM"], |p| p.with_item())?;
+        }
+        if self.accept_keyword("FROM") {
+            self.from(&mut select)?;
+        }
+        self.expect_keyword("SELECT")?;
+        self.select_list(&mut select)?;
+        if select.from.is_none() && self.accept_keyword("FROM") {
+            self.from(&mut select)?;
+        } else if select.from.is_none() {
+            self.joins(&mut select)?;
+        }
+        self.select_tail(&mut select)?;
+        select.span = self.span_from(start);
+        Ok(select)
+    }
+
+    fn select_list(&mut self, select: &mut Select) -> Parse<()> {
+        self.accept_keyword("ALL");
+        if self.at_keyword("DISTINCT ON") && self.peek(2).kind == TokenKind::LParen {
+            self.advance();
+            self.advance();
+            select.distinct_on = self.paren_list(false, |p| p.expr())?;
+        } else if self.accept_keyword("DISTINCT") {
+            select.distinct = true;
+        }
+        self.accept_keyword("ALL");
+        if self.at_keyword("TOP") && matches!(self.peek(1).kind, TokenKind::Number | TokenKind::LParen) {
+            self.advance();
+            let limit = if self.at(TokenKind::LParen) {
+                self.parens(|p| p.bare_expr())?
+            } else {
+                match self.literal()? {
+                    Some(number) => number,
+                    None => return Err(self.expect_here("number")),
+                }
+            };
+            select.limit = Some(limit);
+            select.limit_with_ties = self.accept_keyword("WITH TIES");
+        }
+        select.projection = self.list_with_trailing_comma(&["FROM"], |p| p.aliased_expr())?;
+        Ok(())
+    }
+
+    /// A comma may stand before the next clause or the end.
+    fn list_with_trailing_comma<T>(
+        &mut self,
+        next: &[&'static str],
+        mut item: impl FnMut(&mut Self) -> Parse<T>,
+    ) -> Parse<Vec<T>> {
+        let mut list = vec![item(self)?];
+        while self.accept(TokenKind::Comma) {
+            let token = self.token().kind;
+            let ends = matches!(token, TokenKind::End | TokenKind::Semicolon | TokenKind::RParen)
+                || next.iter().any(|word| self.at_keyword(word));
+            if ends && !matches!(self.peek(1).kind, TokenKind::Dot | TokenKind::Comma) {
+                break;
+            }
+            list.push(item(self)?);
+        }
+        Ok(list)
+    }
+
+    fn with_item(&mut self) -> Parse<WithItem> {
+        let cte = self.maybe(|p| {
+            let name = p.ident()?;
+            let columns =
+                if p.at(TokenKind::LParen) { p.paren_list(false, |p| p.ident())? } else { Vec::new() };
+            p.expect_keyword("AS")?;
+            let materialized = p.accept_keyword("MATERIALIZED");
+            if !p.at(TokenKind::LParen) {
+                return Err(Fail::Syntax);
+            }
+            p.advance();
+            if !p.starts_query() {
+                return Err(Fail::Syntax);
+            }
+            let query = Box::new(p.query()?);
+            p.expect(TokenKind::RParen)?;
+            Ok(WithItem::Cte { name, columns, materialized, query })
+        })?;
+        match cte {
+            Some(cte) => Ok(cte),
+            None => Ok(WithItem::Expr(self.aliased_expr()?)),
+        }
+    }
+
+    fn select_tail(&mut self, select: &mut Select) -> Parse<()> {
+        if self.accept_keyword("PREWHERE") {
+            select.prewhere = Some(self.aliased_expr()?);
+        }
+        if self.accept_keyword("WHERE") {
+            select.where_ = Some(self.aliased_expr()?);
+        }
+        if self.accept_keyword("GROUP BY") {
+            self.group_by(select)?;
+        }
+        if self.accept_keyword("WITH TOTALS") {
+            select.with_totals = true;
+        }
+        if self.accept_keyword("HAVING") {
+            select.having = Some(self.aliased_expr()?);
+        }
+        if self.accept_keyword("WINDOW") {
+            select.windows = self.comma_list(|p| {
+                let name = p.ident()?;
+                p.expect_keyword("AS")?;
+                Ok(WindowDef { name, spec: p.window_spec()? })
+            })?;
+        }
+        if self.accept_keyword("QUALIFY") {
+            select.qualify = Some(self.aliased_expr()?);
+        }
+        if self.accept_keyword("ORDER BY") {
+            self.order_by(select)?;
+        }
+        self.limits(select)?;
+        if self.at_settings() {
+            self.advance();
+            select.settings = self.settings_list()?;
+        }
+        Ok(())
+    }
+
+    /// SETTINGS, and not an identifier of that name.
+    pub(crate) fn at_settings(&mut self) -> bool {
+        self.note("SETTINGS");
+        self.at_keyword("SETTINGS") && matches!(self.peek(1).kind, TokenKind::Word | TokenKind::QuotedIdent)
+    }
+
+    fn group_by(&mut self, select: &mut Select) -> Parse<()> {
+        let group = if self.accept_keyword("GROUPING SETS") {
+            GroupBy::GroupingSets(self.paren_list(false, |p| {
+                if p.at(TokenKind::LParen) { p.paren_list(true, |p| p.expr()) } else { Ok(vec![p.expr()?]) }
+            })?)
+        } else if self.at_keyword("ROLLUP") && self.peek(1).kind == TokenKind::LParen {
+            self.advance();
+            GroupBy::Rollup(self.paren_list(false, |p| p.expr())?)
+        } else if self.at_keyword("CUBE") && self.peek(1).kind == TokenKind::LParen {
+            self.advance();
+            GroupBy::Cube(self.paren_list(false, |p| p.expr())?)
+        } else if self.accept_keyword("ALL") {
+            GroupBy::All
+        } else {
+            let exprs = if self.at(TokenKind::LParen) && self.peek(1).kind == TokenKind::RParen {
+                self.advance();
+                self.advance();
+                Vec::new()
+            } else {
+                self.comma_list(|p| p.aliased_expr())?
+            };
+            if self.accept_keyword("WITH ROLLUP") {
+                GroupBy::Rollup(exprs)
+            } else if self.accept_keyword("WITH CUBE") {
+                GroupBy::Cube(exprs)
+            } else {
+                GroupBy::Exprs(exprs)
+            }
+        };
+        select.group_by = Some(group);
+        Ok(())
+    }
+
+    fn order_by(&mut self, select: &mut Select) -> Parse<()> {
+        let all = self.at_keyword("ALL");
+        if all && !matches!(self.peek(1).kind, TokenKind::Dot | TokenKind::LParen | TokenKind::Comma) {
+            select.order_by_all = true;
+        }
+        select.order_by = self.comma_list(|p| p.order_item())?;
+        if self.accept_keyword("INTERPOLATE") {
+            select.interpolate = Some(if self.at(TokenKind::LParen) {
+                self.paren_list(true, |p| {
+                    let name = p.ident()?;
+                    let expr = if p.accept_keyword("AS") { Some(p.bare_expr()?) } else { None };
+                    Ok(InterpolateItem { name, expr })
+                })?
+            } else {
+                Vec::new()
+            });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn order_item(&mut self) -> Parse<OrderItem> {
+        let expr = self.aliased_expr()?;
+        let descending = match self.accept_any_keyword(&["DESCENDING", "DESC", "ASCENDING", "ASC"]) {
+            Some(index) => index < 2,
+            None => false,
+        };
+        let nulls_first = if self.accept_keyword("NULLS FIRST") {
+            Some(true)
+        } else if self.accept_keyword("NULLS LAST") {
+            Some(false)
+        } else {
+            None
+        };
+        let collate = if self.accept_keyword("COLLATE") {
+            Some(String::from_utf8_lossy(&self.string()?).into_owned())
+        } else {
+            None
+        };
+        let fill = if self.accept_keyword("WITH FILL") { Some(Box::new(self.fill_clause()?)) } else { None };
+        Ok(OrderItem { expr, descending, nulls_first, collate, fill })
+    }
+
+    fn fill_clause(&mut self) -> Parse<Fill> {
+        let mut fill = Fill::default();
+        if self.accept_keyword("FROM") {
+            fill.from = Some(self.bare_expr()?);
+        }
+        if self.accept_keyword("TO") {
+            fill.to = Some(self.bare_expr()?);
+        }
+        if self.accept_keyword("STEP") {
+            fill.step = Some(self.bare_expr()?);
+        }
+        if self.accept_keyword("STALENESS") {
+            fill.staleness = Some(self.bare_expr()?);
+        }
+        Ok(fill)
+    }
+
+    /// LIMIT [BY], OFFSET and FETCH. A LIMIT with BY may be followed by one without.
+    fn limits(&mut self, select: &mut Select) -> Parse<()> {
+        if self.accept_keyword("LIMIT") {
+            self.limit(select)?;
+            if select.limit_by.is_some() && self.accept_keyword("LIMIT") {
+                self.limit(select)?;
+            }
+        }
+        if select.offset.is_none() && self.accept_keyword("OFFSET") {
+            select.offset = Some(self.bare_expr()?);
+            self.accept_any_keyword(&["ROWS", "ROW"]);
+        }
+        if self.accept_keyword("FETCH") {
+            if self.accept_any_keyword(&["FIRST", "NEXT"]).is_none() {
+                return Err(Fail::Syntax);
+            }
+            select.limit = Some(self.bare_expr()?);
+            if self.accept_any_keyword(&["ROWS", "ROW"]).is_none() {
+                return Err(Fail::Syntax);
+            }
+            select.limit_with_ties = match self.accept_any_keyword(&["WITH TIES", "ONLY"]) {
+                Some(index) => index == 0,
+                None => return Err(Fail::Syntax),
+            };
+        }
+        Ok(())
+    }
+
+    fn limit(&mut self, select: &mut Select) -> Parse<()> {
+        let first = self.bare_expr()?;
+        let (limit, offset) = if self.accept(TokenKind::Comma) {
+            (self.bare_expr()?, Some(first))
+        } else if self.at_keyword("OFFSET") {
+            self.advance();
+            (first, Some(self.bare_expr()?))
+        } else {
+            (first, None)
+        };
+        if select.limit_by.is_none() && self.accept_keyword("BY") {
+            let all = self.at_keyword("ALL") && self.peek(1).kind != TokenKind::Dot;
+            let exprs = if all {
+                self.advance();
+                Vec::new()
+            } else {
+                self.comma_list(|p| p.aliased_expr())?
+            };
+            select.limit_by = Some(LimitBy { limit: Some(limit), offset, exprs, all });
+            return Ok(());
+        }
+        select.limit_with_ties = self.accept_keyword("WITH TIES");
+        select.limit = Some(limit);
+        select.offset = offset;
+        Ok(())
+    }
+
+    // ---- settings
+
+    /// `a = 1, b = 'x'`.
+    pub(crate) fn settings_list(&mut self) -> Parse<Vec<Setting>> {
+        self.comma_list(|p| p.setting())
+    }
+
+    fn setting(&mut self) -> Parse<Setting> {
+        let start = self.start();
+        let mut name = self.ident()?;
+        // Custom settings may have dots.
+        while self.accept(TokenKind::Dot) {
+            let part = self.ident()?;
+            name = Ident::at(format!("{}.{}", name.name, part.name), self.span_from(start));
+        }
+        if !self.accept(TokenKind::Equals) {
+            // A flag without a value is switched on.
+            if matches!(
+                self.token().kind,
+                TokenKind::Comma | TokenKind::End | TokenKind::Semicolon | TokenKind::RParen
+            ) {
+                let one = ExprKind::Literal(crate::ast::Literal::UInt(1));
+                let expr = Expr { kind: one, alias: None, span: name.span };
+                return Ok(Setting { name, value: SettingValue::Expr(expr) });
+            }
+            return Err(Fail::Syntax);
+        }
+        if self.at_keyword("DEFAULT") {
+            self.advance();
+            return Ok(Setting { name, value: SettingValue::Default });
+        }
+        let value = self.setting_value()?;
+        Ok(Setting { name, value: SettingValue::Expr(value) })
+    }
+
+    fn setting_value(&mut self) -> Parse<Expr> {
+        self.bare_expr()
+    }
+}
+
+/// Joins a right side to a left one, widening the node when the operation is the same.
+fn set_op(op: SetOp, quantifier: SetQuantifier, left: SetExpr, right: SetExpr) -> SetExpr {
+    match left {
+        SetExpr::SetOp { op: same_op, quantifier: same_quantifier, mut inputs }
+            if same_op == op && same_quantifier == quantifier =>
+        {
+            inputs.push(right);
+            SetExpr::SetOp { op, quantifier, inputs }
+        }
+        left => SetExpr::SetOp { op, quantifier, inputs: vec![left, right] },
+    }
+}

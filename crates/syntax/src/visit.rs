@@ -1,0 +1,230 @@
+//! Walks over the tree: the direct child expressions of an expression, for reading and for rewriting.
+
+use crate::ast::{
+    Call, ColumnsMatcher, Expr, ExprKind, Fill, FrameBound, GroupBy, JoinConstraint, JoinStep, OrderItem,
+    Query, Select, SetExpr, SettingValue, TableExpr, TableKind, Transformer, WindowRef, WindowSpec, WithItem,
+};
+
+/// Calls `f` with each direct child expression, in the order of the text. Sub-queries are not entered.
+pub fn for_each_child<'a>(expr: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
+    match &expr.kind {
+        ExprKind::Literal(_)
+        | ExprKind::Identifier(_)
+        | ExprKind::Parameter { .. }
+        | ExprKind::Subquery(_)
+        | ExprKind::Exists(_) => {}
+        ExprKind::Star(transformers) | ExprKind::QualifiedStar { transformers, .. } => {
+            transformers.iter().for_each(|t| transformer_children(t, f));
+        }
+        ExprKind::Columns { matcher, transformers, .. } => {
+            if let ColumnsMatcher::List(list) = matcher {
+                list.iter().for_each(&mut *f);
+            }
+            transformers.iter().for_each(|t| transformer_children(t, f));
+        }
+        ExprKind::Call(call) => call_children(call, f),
+        ExprKind::Lambda { body, .. } => f(body),
+    }
+}
+
+/// [`for_each_child`] of the arguments, parameters, filter, order and window of a call.
+pub fn call_children<'a>(call: &'a Call, f: &mut dyn FnMut(&'a Expr)) {
+    call.params.iter().flatten().for_each(&mut *f);
+    call.args.iter().for_each(&mut *f);
+    call.order_by.iter().for_each(|item| order_item_children(item, f));
+    for setting in &call.settings {
+        if let SettingValue::Expr(value) = &setting.value {
+            f(value);
+        }
+    }
+    if let Some(filter) = &call.filter {
+        f(filter);
+    }
+    if let Some(WindowRef::Spec(spec)) = &call.over {
+        window_children(spec, f);
+    }
+}
+
+pub fn window_children<'a>(spec: &'a WindowSpec, f: &mut dyn FnMut(&'a Expr)) {
+    spec.partition_by.iter().for_each(&mut *f);
+    spec.order_by.iter().for_each(|item| order_item_children(item, f));
+    if let Some(frame) = &spec.frame {
+        for bound in [&frame.start, &frame.end] {
+            if let FrameBound::Preceding(value) | FrameBound::Following(value) = bound {
+                f(value);
+            }
+        }
+    }
+}
+
+fn order_item_children<'a>(item: &'a OrderItem, f: &mut dyn FnMut(&'a Expr)) {
+    f(&item.expr);
+    if let Some(Fill { from, to, step, staleness }) = item.fill.as_deref() {
+        [from, to, step, staleness].into_iter().flatten().for_each(&mut *f);
+    }
+}
+
+fn transformer_children<'a>(transformer: &'a Transformer, f: &mut dyn FnMut(&'a Expr)) {
+    match transformer {
+        Transformer::Except { .. } | Transformer::ExceptRegex(_) => {}
+        Transformer::Replace { items, .. } => items.iter().for_each(|(expr, _)| f(expr)),
+        Transformer::Apply { params, .. } => params.iter().for_each(&mut *f),
+        Transformer::ApplyLambda { body, .. } => f(body),
+    }
+}
+
+/// [`for_each_child`] for rewriting in place.
+pub fn for_each_child_mut(expr: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
+    match &mut expr.kind {
+        ExprKind::Literal(_)
+        | ExprKind::Identifier(_)
+        | ExprKind::Parameter { .. }
+        | ExprKind::Subquery(_)
+        | ExprKind::Exists(_) => {}
+        ExprKind::Star(transformers) | ExprKind::QualifiedStar { transformers, .. } => {
+            transformers.iter_mut().for_each(|t| transformer_children_mut(t, f));
+        }
+        ExprKind::Columns { matcher, transformers, .. } => {
+            if let ColumnsMatcher::List(list) = matcher {
+                list.iter_mut().for_each(&mut *f);
+            }
+            transformers.iter_mut().for_each(|t| transformer_children_mut(t, f));
+        }
+        ExprKind::Call(call) => {
+            call.params.iter_mut().flatten().for_each(&mut *f);
+            call.args.iter_mut().for_each(&mut *f);
+            call.order_by.iter_mut().for_each(|item| order_item_children_mut(item, f));
+            for setting in &mut call.settings {
+                if let SettingValue::Expr(value) = &mut setting.value {
+                    f(value);
+                }
+            }
+            if let Some(filter) = &mut call.filter {
+                f(filter);
+            }
+            if let Some(WindowRef::Spec(spec)) = &mut call.over {
+                window_children_mut(spec, f);
+            }
+        }
+        ExprKind::Lambda { body, .. } => f(body),
+    }
+}
+
+fn window_children_mut(spec: &mut WindowSpec, f: &mut dyn FnMut(&mut Expr)) {
+    spec.partition_by.iter_mut().for_each(&mut *f);
+    spec.order_by.iter_mut().for_each(|item| order_item_children_mut(item, f));
+    if let Some(frame) = &mut spec.frame {
+        for bound in [&mut frame.start, &mut frame.end] {
+            if let FrameBound::Preceding(value) | FrameBound::Following(value) = bound {
+                f(value);
+            }
+        }
+    }
+}
+
+fn order_item_children_mut(item: &mut OrderItem, f: &mut dyn FnMut(&mut Expr)) {
+    f(&mut item.expr);
+    if let Some(Fill { from, to, step, staleness }) = item.fill.as_deref_mut() {
+        [from, to, step, staleness].into_iter().flatten().for_each(&mut *f);
+    }
+}
+
+fn transformer_children_mut(transformer: &mut Transformer, f: &mut dyn FnMut(&mut Expr)) {
+    match transformer {
+        Transformer::Except { .. } | Transformer::ExceptRegex(_) => {}
+        Transformer::Replace { items, .. } => items.iter_mut().for_each(|(expr, _)| f(expr)),
+        Transformer::Apply { params, .. } => params.iter_mut().for_each(&mut *f),
+        Transformer::ApplyLambda { body, .. } => f(body),
+    }
+}
+
+/// Calls `f` with the expression and everything below it, outermost first; `f` says whether to go deeper.
+pub fn walk<'a>(expr: &'a Expr, f: &mut dyn FnMut(&'a Expr) -> bool) {
+    if f(expr) {
+        for_each_child(expr, &mut |child| walk(child, f));
+    }
+}
+
+/// Calls `f` with the expression and everything below it, innermost first.
+pub fn walk_mut(expr: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
+    for_each_child_mut(expr, &mut |child| walk_mut(child, f));
+    f(expr);
+}
+
+pub fn count_nodes(expr: &Expr) -> usize {
+    let mut count = 0;
+    walk(expr, &mut |_| {
+        count += 1;
+        true
+    });
+    count
+}
+
+/// Calls `f` with each expression that stands directly in a clause of a SELECT, in the order of the text.
+/// Sub-queries in WITH and FROM are not entered.
+pub fn for_each_clause<'a>(select: &'a Select, f: &mut dyn FnMut(&'a Expr)) {
+    for item in &select.with {
+        if let WithItem::Expr(expr) = item {
+            f(expr);
+        }
+    }
+    select.distinct_on.iter().for_each(&mut *f);
+    select.projection.iter().for_each(&mut *f);
+    for step in &select.joins {
+        match step {
+            JoinStep::ArrayJoin { exprs, .. } => exprs.iter().for_each(&mut *f),
+            JoinStep::Join(join) => match &join.constraint {
+                JoinConstraint::None => {}
+                JoinConstraint::On(condition) => f(condition),
+                JoinConstraint::Using(list) => list.iter().for_each(&mut *f),
+            },
+        }
+    }
+    [&select.prewhere, &select.where_].into_iter().flatten().for_each(&mut *f);
+    match &select.group_by {
+        None | Some(GroupBy::All) => {}
+        Some(GroupBy::Exprs(list) | GroupBy::Rollup(list) | GroupBy::Cube(list)) => {
+            list.iter().for_each(&mut *f)
+        }
+        Some(GroupBy::GroupingSets(sets)) => sets.iter().flatten().for_each(&mut *f),
+    }
+    select.having.iter().for_each(&mut *f);
+    select.windows.iter().for_each(|w| window_children(&w.spec, f));
+    select.qualify.iter().for_each(&mut *f);
+    select.order_by.iter().for_each(|item| order_item_children(item, f));
+    select.interpolate.iter().flatten().filter_map(|item| item.expr.as_ref()).for_each(&mut *f);
+    if let Some(by) = &select.limit_by {
+        [&by.limit, &by.offset].into_iter().flatten().for_each(&mut *f);
+        by.exprs.iter().for_each(&mut *f);
+    }
+    [&select.limit, &select.offset].into_iter().flatten().for_each(&mut *f);
+}
+
+/// The tables of a SELECT, from the left.
+pub fn tables(select: &Select) -> impl Iterator<Item = &TableExpr> {
+    let joined = select.joins.iter().filter_map(|step| match step {
+        JoinStep::Join(join) => Some(&join.table),
+        JoinStep::ArrayJoin { .. } => None,
+    });
+    select.from.iter().chain(joined)
+}
+
+/// Calls `f` with each SELECT of a query, not entering the sub-queries inside them.
+pub fn for_each_select<'a>(query: &'a Query, f: &mut dyn FnMut(&'a Select)) {
+    fn visit<'a>(body: &'a SetExpr, f: &mut dyn FnMut(&'a Select)) {
+        match body {
+            SetExpr::Select(select) => f(select),
+            SetExpr::SetOp { inputs, .. } => inputs.iter().for_each(|input| visit(input, f)),
+            SetExpr::Query(query) => visit(&query.body, f),
+        }
+    }
+    visit(&query.body, f);
+}
+
+/// The query of a table expression that is one.
+pub fn subquery_of(table: &TableExpr) -> Option<&Query> {
+    match &table.kind {
+        TableKind::Query(query) => Some(query),
+        _ => None,
+    }
+}
