@@ -6,10 +6,12 @@
 //! - [`physical`]: which machine representation a type has
 //! - [`value`]: one dynamically typed value
 //! - [`time_zone`]: named time zones
+//! - [`calendar`]: civil dates, local time and moments
 //! - [`decimal`]: precision and scale arithmetic
 //! - [`supertype`]: the least type that holds values of several types
 //! - [`promotion`]: result types of arithmetic
 
+pub mod calendar;
 pub mod data_type;
 pub mod decimal;
 pub mod families;

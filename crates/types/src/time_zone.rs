@@ -3,7 +3,7 @@
 use chalet_base::hash::HashMap;
 use chalet_base::{Result, err};
 use std::fmt;
-use std::sync::{Arc, LazyLock, RwLock};
+use std::sync::{Arc, LazyLock, OnceLock, RwLock};
 
 /// A zone of the IANA database; equal when the names are.
 #[derive(Clone)]
@@ -12,6 +12,14 @@ pub struct TimeZone(Arc<Zone>);
 struct Zone {
     name: String,
     rules: jiff::tz::TimeZone,
+    /// From when on which offset holds, made on first use.
+    spans: OnceLock<Vec<(i64, i32)>>,
+}
+
+impl Zone {
+    fn new(name: &str, rules: jiff::tz::TimeZone) -> Zone {
+        Zone { name: name.into(), rules, spans: OnceLock::new() }
+    }
 }
 
 static KNOWN: LazyLock<RwLock<HashMap<String, TimeZone>>> = LazyLock::new(Default::default);
@@ -19,7 +27,7 @@ static KNOWN: LazyLock<RwLock<HashMap<String, TimeZone>>> = LazyLock::new(Defaul
 impl TimeZone {
     pub fn utc() -> TimeZone {
         static UTC: LazyLock<TimeZone> =
-            LazyLock::new(|| TimeZone(Arc::new(Zone { name: "UTC".into(), rules: jiff::tz::TimeZone::UTC })));
+            LazyLock::new(|| TimeZone(Arc::new(Zone::new("UTC", jiff::tz::TimeZone::UTC))));
         UTC.clone()
     }
 
@@ -35,7 +43,7 @@ impl TimeZone {
             .ok()
             .filter(|rules| rules.iana_name() == Some(name))
             .ok_or_else(|| err!(BAD_ARGUMENTS, "Cannot load time zone {name}"))?;
-        let zone = TimeZone(Arc::new(Zone { name: name.to_string(), rules }));
+        let zone = TimeZone(Arc::new(Zone::new(name, rules)));
         KNOWN.write().unwrap_or_else(|e| e.into_inner()).insert(name.to_string(), zone.clone());
         Ok(zone)
     }
@@ -64,6 +72,31 @@ impl TimeZone {
             jiff::Timestamp::MAX
         });
         self.0.rules.to_offset(moment).seconds()
+    }
+}
+
+/// Rules are repeated until this year; later moments keep the last offset.
+const LAST_YEAR: i32 = 2700;
+
+impl TimeZone {
+    /// Moments from which on an offset holds, ascending; the first entry also serves all moments before it.
+    pub fn offset_spans(&self) -> &[(i64, i32)] {
+        self.0.spans.get_or_init(|| {
+            let first = jiff::Timestamp::MIN;
+            let mut spans = vec![(i64::MIN, self.0.rules.to_offset(first).seconds())];
+            let last = i64::from(crate::calendar::Civil::new(LAST_YEAR, 1, 1).days()) * 86_400;
+            for change in self.0.rules.following(first) {
+                let moment = change.timestamp().as_second();
+                if moment > last {
+                    break;
+                }
+                let offset = change.offset().seconds();
+                if spans.last().is_none_or(|span| span.1 != offset) {
+                    spans.push((moment, offset));
+                }
+            }
+            spans
+        })
     }
 }
 

@@ -1,0 +1,259 @@
+//! The calendar: civil dates and days, local time and moments, fast enough to run once per value of a column.
+
+use crate::TimeZone;
+use std::cell::Cell;
+
+pub const SECONDS_PER_DAY: i64 = 86_400;
+
+/// A date of the proleptic Gregorian calendar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Civil {
+    pub year: i32,
+    /// 1..=12
+    pub month: u8,
+    /// 1..=31
+    pub day: u8,
+}
+
+impl Civil {
+    pub fn new(year: i32, month: u8, day: u8) -> Civil {
+        Civil { year, month, day }
+    }
+
+    /// The date `days` after 1970-01-01. Defined for all dates within some 2.9 million years of it.
+    ///
+    /// Counts in years that begin in March, so that the leap day is the last of its year.
+    #[inline]
+    pub fn of_days(days: i32) -> Civil {
+        // 719_468 days lie between 0000-03-01 and 1970-01-01, 146_097 days make an era of 400 years.
+        let z = i64::from(days) + 719_468;
+        let era = z.div_euclid(146_097);
+        let day_of_era = z.rem_euclid(146_097) as u32;
+        let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+        let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+        // Months from March on have 153 days in every five.
+        let shifted_month = (5 * day_of_year + 2) / 153;
+        let day = (day_of_year - (153 * shifted_month + 2) / 5 + 1) as u8;
+        let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 } as u8;
+        let year = (i64::from(year_of_era) + era * 400) as i32 + i32::from(month <= 2);
+        Civil { year, month, day }
+    }
+
+    /// Days since 1970-01-01; a day past the end of its month runs on into the next.
+    #[inline]
+    pub fn days(self) -> i32 {
+        let year = i64::from(self.year) - i64::from(self.month <= 2);
+        let era = year.div_euclid(400);
+        let year_of_era = year.rem_euclid(400);
+        let shifted_month = (i64::from(self.month) + 9) % 12;
+        let day_of_year = (153 * shifted_month + 2) / 5 + i64::from(self.day) - 1;
+        let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+        (era * 146_097 + day_of_era - 719_468) as i32
+    }
+
+    /// 1..=366
+    pub fn day_of_year(self) -> u16 {
+        (self.days() - Civil::new(self.year, 1, 1).days() + 1) as u16
+    }
+
+    /// Is there such a date?
+    pub fn is_valid(self) -> bool {
+        (1..=12).contains(&self.month) && self.day >= 1 && self.day <= days_in_month(self.year, self.month)
+    }
+}
+
+pub fn is_leap_year(year: i32) -> bool {
+    year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+}
+
+/// Days of a month 1..=12; 31 for anything else.
+pub fn days_in_month(year: i32, month: u8) -> u8 {
+    match month {
+        4 | 6 | 9 | 11 => 30,
+        2 => 28 + u8::from(is_leap_year(year)),
+        _ => 31,
+    }
+}
+
+/// Monday is 1, Sunday 7.
+#[inline]
+pub fn day_of_week(days: i32) -> u8 {
+    // 1970-01-01 was a Thursday.
+    ((i64::from(days) + 3).rem_euclid(7) + 1) as u8
+}
+
+/// ISO 8601: the year that a week belongs to and its number, 1..=53.
+pub fn iso_week(days: i32) -> (i32, u8) {
+    // The Thursday of the week decides.
+    let thursday = days - i32::from(day_of_week(days)) + 4;
+    let year = Civil::of_days(thursday).year;
+    (year, ((thursday - Civil::new(year, 1, 1).days()) / 7 + 1) as u8)
+}
+
+/// A time of day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clock {
+    pub hour: u8,
+    pub minute: u8,
+    pub second: u8,
+}
+
+impl Clock {
+    /// Of seconds since midnight.
+    #[inline]
+    pub fn of_seconds(seconds: u32) -> Clock {
+        Clock {
+            hour: (seconds / 3600) as u8,
+            minute: (seconds / 60 % 60) as u8,
+            second: (seconds % 60) as u8,
+        }
+    }
+
+    pub fn seconds(self) -> u32 {
+        u32::from(self.hour) * 3600 + u32::from(self.minute) * 60 + u32::from(self.second)
+    }
+}
+
+/// Splits seconds since 1970-01-01 of any clock into days and seconds of the day.
+#[inline(always)]
+pub fn split_day(seconds: i64) -> (i32, u32) {
+    (seconds.div_euclid(SECONDS_PER_DAY) as i32, seconds.rem_euclid(SECONDS_PER_DAY) as u32)
+}
+
+/// Between moments and local time of one zone; remembers the last span without a change of offset, so that
+/// runs of nearby values cost two comparisons. Make one per column and thread.
+#[derive(Clone, Debug)]
+pub struct LocalTime {
+    zone: TimeZone,
+    /// The offset holds for moments `from..until`.
+    span: Cell<Span>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    from: i64,
+    until: i64,
+    offset: i64,
+}
+
+impl LocalTime {
+    pub fn new(zone: &TimeZone) -> LocalTime {
+        let span = match zone.offset_spans() {
+            [only] => Span { from: i64::MIN, until: i64::MAX, offset: i64::from(only.1) },
+            _ => Span { from: 0, until: 0, offset: 0 },
+        };
+        LocalTime { zone: zone.clone(), span: Cell::new(span) }
+    }
+
+    pub fn zone(&self) -> &TimeZone {
+        &self.zone
+    }
+
+    #[inline(always)]
+    fn span_at(&self, moment: i64) -> Span {
+        let span = self.span.get();
+        if moment >= span.from && moment < span.until { span } else { self.find(moment) }
+    }
+
+    #[cold]
+    fn find(&self, moment: i64) -> Span {
+        let spans = self.zone.offset_spans();
+        let next = spans.partition_point(|span| span.0 <= moment);
+        let (from, offset) = spans[next.saturating_sub(1)];
+        let until = spans.get(next).map_or(i64::MAX, |span| span.0);
+        let span = Span { from: if next <= 1 { i64::MIN } else { from }, until, offset: i64::from(offset) };
+        self.span.set(span);
+        span
+    }
+
+    /// Seconds east of UTC at a moment.
+    #[inline(always)]
+    pub fn offset_at(&self, moment: i64) -> i64 {
+        self.span_at(moment).offset
+    }
+
+    /// Seconds since 1970-01-01 that the local clock shows at a moment.
+    #[inline(always)]
+    pub fn of_moment(&self, moment: i64) -> i64 {
+        moment.saturating_add(self.offset_at(moment))
+    }
+
+    /// The moment at which the local clock shows `local`. Of two such moments the earlier; a time that the
+    /// clock skips counts with the offset after the change.
+    #[inline]
+    pub fn to_moment(&self, local: i64) -> i64 {
+        let guess = local.saturating_sub(self.span.get().offset);
+        let span = self.span_at(guess);
+        let moment = local.saturating_sub(span.offset);
+        // Far enough from both changes that no other offset can be meant.
+        const MARGIN: i64 = 2 * SECONDS_PER_DAY;
+        if moment >= span.from.saturating_add(MARGIN) && moment < span.until.saturating_sub(MARGIN) {
+            return moment;
+        }
+        self.to_moment_near_change(local)
+    }
+
+    #[cold]
+    fn to_moment_near_change(&self, local: i64) -> i64 {
+        let (before, after) =
+            (self.span_at(local - SECONDS_PER_DAY).offset, self.span_at(local + SECONDS_PER_DAY).offset);
+        for offset in [before, after] {
+            let moment = local.saturating_sub(offset);
+            if self.span_at(moment).offset == offset {
+                return moment;
+            }
+        }
+        local.saturating_sub(after)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_and_dates_agree() {
+        let mut expected = Civil::new(1599, 12, 31);
+        for days in Civil::new(1600, 1, 1).days()..Civil::new(2401, 1, 1).days() {
+            expected.day += 1;
+            if !expected.is_valid() {
+                expected = match expected.month {
+                    12 => Civil::new(expected.year + 1, 1, 1),
+                    month => Civil::new(expected.year, month + 1, 1),
+                };
+            }
+            assert_eq!(Civil::of_days(days), expected);
+            assert_eq!(expected.days(), days);
+        }
+        assert_eq!(Civil::of_days(0), Civil::new(1970, 1, 1));
+    }
+
+    #[test]
+    fn weeks() {
+        assert_eq!(day_of_week(0), 4);
+        assert_eq!(iso_week(Civil::new(2021, 1, 3).days()), (2020, 53));
+        assert_eq!(iso_week(Civil::new(2020, 12, 31).days()), (2020, 53));
+        assert_eq!(iso_week(Civil::new(2018, 12, 31).days()), (2019, 1));
+    }
+
+    #[test]
+    fn changes_of_offset() {
+        let zone = TimeZone::named("America/New_York").unwrap();
+        let local = |y, m, d, h, min, s| {
+            i64::from(Civil::new(y, m, d).days()) * SECONDS_PER_DAY
+                + i64::from(Clock { hour: h, minute: min, second: s }.seconds())
+        };
+        let time = LocalTime::new(&zone);
+        // The clock jumps from 02:00 to 03:00 at 1615705200.
+        assert_eq!(time.to_moment(local(2021, 3, 14, 1, 59, 59)), 1_615_705_199);
+        assert_eq!(time.to_moment(local(2021, 3, 14, 2, 30, 0)), 1_615_703_400);
+        assert_eq!(time.to_moment(local(2021, 3, 14, 3, 0, 0)), 1_615_705_200);
+        // And back from 02:00 to 01:00 at 1636264800.
+        assert_eq!(time.to_moment(local(2021, 11, 7, 1, 30, 0)), 1_636_263_000);
+        assert_eq!(time.to_moment(local(2021, 11, 7, 2, 0, 0)), 1_636_268_400);
+        for moment in (-2_000_000_000..4_000_000_000).step_by(86_400 * 7 + 977) {
+            assert_eq!(time.offset_at(moment), i64::from(zone.offset_at(moment)));
+        }
+        assert_eq!(LocalTime::new(&TimeZone::utc()).to_moment(5), 5);
+    }
+}
