@@ -1,0 +1,185 @@
+//! The contract of readers. A file is opened once; the opened file hands out units that any thread may read.
+
+use crate::FormatSettings;
+use arrow_buffer::Buffer;
+use chalet_base::{Result, err};
+use chalet_columns::{Block, BooleanBuffer};
+use chalet_types::{DataType, TimeZone, Value};
+use std::io::Read;
+use std::sync::Arc;
+
+/// Names and types of columns, in order.
+pub type Schema = Vec<(String, DataType)>;
+
+/// The bytes of one file: all in memory (or mapped into it), or a stream of them.
+pub enum Input {
+    Bytes(Buffer),
+    Stream(Stream),
+}
+
+/// A stream whose beginning can be looked at before it is read.
+pub struct Stream {
+    /// Bytes taken from `rest` that no one has consumed yet.
+    head: Vec<u8>,
+    rest: Box<dyn Read + Send>,
+    ended: bool,
+}
+
+impl Input {
+    pub fn stream(rest: Box<dyn Read + Send>) -> Input {
+        Input::Stream(Stream { head: Vec::new(), rest, ended: false })
+    }
+
+    /// Up to `limit` bytes from the beginning, and whether they are all there are. Nothing is consumed.
+    pub fn head(&mut self, limit: usize) -> Result<(&[u8], bool)> {
+        match self {
+            Input::Bytes(bytes) => Ok((&bytes[..limit.min(bytes.len())], bytes.len() <= limit)),
+            Input::Stream(stream) => {
+                stream.fill(limit)?;
+                let shown = limit.min(stream.head.len());
+                Ok((&stream.head[..shown], stream.ended && stream.head.len() <= limit))
+            }
+        }
+    }
+
+    /// All bytes; a stream is read to its end.
+    pub fn into_bytes(self) -> Result<Buffer> {
+        match self {
+            Input::Bytes(bytes) => Ok(bytes),
+            Input::Stream(mut stream) => {
+                stream.fill(usize::MAX)?;
+                Ok(Buffer::from_vec(stream.head))
+            }
+        }
+    }
+}
+
+impl From<Vec<u8>> for Input {
+    fn from(bytes: Vec<u8>) -> Self {
+        Input::Bytes(Buffer::from_vec(bytes))
+    }
+}
+
+impl From<Buffer> for Input {
+    fn from(bytes: Buffer) -> Self {
+        Input::Bytes(bytes)
+    }
+}
+
+impl Stream {
+    /// Reads until at least `wanted` bytes are held or the stream ends.
+    pub fn fill(&mut self, wanted: usize) -> Result<()> {
+        while !self.ended && self.head.len() < wanted {
+            let step = (wanted - self.head.len()).clamp(64 << 10, 1 << 20) as u64;
+            let got = (&mut self.rest)
+                .take(step)
+                .read_to_end(&mut self.head)
+                .map_err(|e| err!(CANNOT_READ_ALL_DATA, "Cannot read data: {e}"))?;
+            self.ended = (got as u64) < step;
+        }
+        Ok(())
+    }
+
+    /// What is held now, and whether the stream ends with it.
+    pub fn held(&self) -> (&[u8], bool) {
+        (&self.head, self.ended)
+    }
+
+    /// Takes the first `n` held bytes away.
+    pub fn consume(&mut self, n: usize) -> Buffer {
+        let rest = self.head.split_off(n);
+        Buffer::from_vec(std::mem::replace(&mut self.head, rest))
+    }
+}
+
+/// Evaluates an expression of the dialect inside data (the Values format allows them).
+pub type Evaluate = Arc<dyn Fn(&str, &DataType) -> Result<Value> + Send + Sync>;
+
+/// What to read from a file.
+#[derive(Clone)]
+pub struct ReadRequest {
+    /// All columns of the table: positional formats find them in each row, in this order.
+    pub structure: Arc<[(String, DataType)]>,
+    /// Which of them the blocks hold, in this order.
+    pub wanted: Arc<[usize]>,
+    pub settings: Arc<FormatSettings>,
+    /// The zone of date-times whose type names none.
+    pub time_zone: TimeZone,
+    /// Absent where no engine is at hand; expressions inside data are then refused.
+    pub evaluate: Option<Evaluate>,
+}
+
+impl ReadRequest {
+    /// All columns of a structure under default settings.
+    pub fn all(structure: Schema) -> ReadRequest {
+        ReadRequest {
+            wanted: (0..structure.len()).collect(),
+            structure: structure.into(),
+            settings: Arc::default(),
+            time_zone: TimeZone::utc(),
+            evaluate: None,
+        }
+    }
+
+    pub fn with_settings(mut self, settings: Arc<FormatSettings>) -> ReadRequest {
+        self.settings = settings;
+        self
+    }
+}
+
+/// A format that can be read.
+pub trait InputFormat: Send + Sync {
+    /// Finds names and types in the data. `None`: this format cannot, the structure must be given.
+    fn infer_schema(&self, input: &mut Input, settings: &FormatSettings) -> Result<Option<Schema>>;
+
+    /// Reads what stands before the rows (a header, a footer) and prepares the reading of rows.
+    fn open(&self, input: Input, request: ReadRequest) -> Result<Box<dyn FileScan>>;
+}
+
+/// An opened file. Units come in file order; each may be read by any thread, several at once.
+pub trait FileScan: Send {
+    fn next_unit(&mut self) -> Result<Option<Box<dyn BlockReader>>>;
+}
+
+/// Reads the rows of one unit.
+pub trait BlockReader: Send {
+    /// At most `max_rows` rows (at least 1) of the wanted columns; `None` at the end.
+    fn next_block(&mut self, max_rows: usize) -> Result<Option<Block>>;
+
+    /// For each wanted column the rows of the last block that the data left out, so that the table's DEFAULT
+    /// expression applies; empty when there are none.
+    fn omitted(&self) -> &[Option<BooleanBuffer>] {
+        &[]
+    }
+
+    /// Bytes of the file consumed so far, for progress.
+    fn bytes_read(&self) -> u64 {
+        0
+    }
+}
+
+/// A file of one unit, for formats that cannot be split.
+pub struct Whole(Option<Box<dyn BlockReader>>);
+
+impl Whole {
+    pub fn scan(reader: impl BlockReader + 'static) -> Box<dyn FileScan> {
+        Box::new(Whole(Some(Box::new(reader))))
+    }
+}
+
+impl FileScan for Whole {
+    fn next_unit(&mut self) -> Result<Option<Box<dyn BlockReader>>> {
+        Ok(self.0.take())
+    }
+}
+
+/// All blocks of a scan, one after the other.
+pub fn read_all(scan: &mut dyn FileScan, max_rows: usize) -> Result<Vec<Block>> {
+    let mut blocks = Vec::new();
+    while let Some(mut unit) = scan.next_unit()? {
+        while let Some(block) = unit.next_block(max_rows)? {
+            blocks.push(block);
+        }
+    }
+    Ok(blocks)
+}

@@ -1,0 +1,148 @@
+//! The contract of writers: blocks, then totals and extremes if the query has them, then the end.
+
+use crate::{FormatSettings, Schema};
+use chalet_base::{Result, err};
+use chalet_columns::Block;
+use chalet_types::TimeZone;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+/// Where a writer puts its bytes. Closing ends the stream (a compressed one has a trailer) and reports what went wrong.
+pub trait Sink: Write + Send {
+    fn close(&mut self) -> io::Result<()> {
+        self.flush()
+    }
+}
+
+impl Sink for Vec<u8> {}
+impl Sink for std::fs::File {}
+impl Sink for io::Stdout {}
+impl Sink for Box<dyn Write + Send> {}
+impl<W: Write + Send> Sink for io::BufWriter<W> {}
+
+/// A sink in memory whose bytes can be taken after the writer is done.
+#[derive(Clone, Default)]
+pub struct Memory(Arc<std::sync::Mutex<Vec<u8>>>);
+
+impl Memory {
+    pub fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(|e| e.into_inner()))
+    }
+}
+
+impl Write for Memory {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(|e| e.into_inner()).extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Sink for Memory {}
+
+/// What a query did, for formats that print it.
+#[derive(Clone, Debug, Default)]
+pub struct Statistics {
+    pub elapsed_seconds: f64,
+    pub rows_read: u64,
+    pub bytes_read: u64,
+    /// Rows there would have been without LIMIT; known only when there was one.
+    pub rows_before_limit: Option<u64>,
+    /// Rows that GROUP BY made, when it is known and asked for.
+    pub rows_before_aggregation: Option<u64>,
+}
+
+/// What to write.
+#[derive(Clone)]
+pub struct WriteRequest {
+    pub header: Arc<[(String, chalet_types::DataType)]>,
+    pub settings: Arc<FormatSettings>,
+    /// The zone of date-times whose type names none.
+    pub time_zone: TimeZone,
+    /// The output goes to a terminal: colours and widths follow where they are left to the engine.
+    pub terminal: bool,
+}
+
+impl WriteRequest {
+    /// A header under default settings.
+    pub fn new(header: Schema) -> WriteRequest {
+        WriteRequest {
+            header: header.into(),
+            settings: Arc::default(),
+            time_zone: TimeZone::utc(),
+            terminal: false,
+        }
+    }
+}
+
+/// A format that can be written.
+pub trait OutputFormat: Send + Sync {
+    fn writer(&self, request: WriteRequest, sink: Box<dyn Sink>) -> Result<Box<dyn BlockWriter>>;
+}
+
+/// Writes one result. Calls come in the order of the methods; `write` any number of times.
+pub trait BlockWriter: Send {
+    fn write(&mut self, block: &Block) -> Result<()>;
+
+    /// The row of WITH TOTALS.
+    fn totals(&mut self, _block: &Block) -> Result<()> {
+        Ok(())
+    }
+
+    /// Two rows: minima, maxima.
+    fn extremes(&mut self, _block: &Block) -> Result<()> {
+        Ok(())
+    }
+
+    /// Writes what follows the rows, and closes the sink.
+    fn finish(&mut self, statistics: &Statistics) -> Result<()>;
+
+    /// Hands buffered rows to the sink: a consumer waits for them.
+    fn flush(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Gathers text before it goes to the sink in large pieces.
+pub struct Out {
+    pub text: Vec<u8>,
+    sink: Box<dyn Sink>,
+}
+
+/// Text beyond this many bytes goes to the sink.
+const PIECE: usize = 1 << 18;
+
+impl Out {
+    pub fn new(sink: Box<dyn Sink>) -> Out {
+        Out { text: Vec::new(), sink }
+    }
+
+    /// Passes the text on when there is enough of it.
+    pub fn settle(&mut self) -> Result<()> {
+        if self.text.len() >= PIECE { self.pass_on() } else { Ok(()) }
+    }
+
+    fn pass_on(&mut self) -> Result<()> {
+        self.sink.write_all(&self.text).map_err(cannot_write)?;
+        self.text.clear();
+        Ok(())
+    }
+
+    pub fn flush(&mut self) -> Result<()> {
+        self.pass_on()?;
+        self.sink.flush().map_err(cannot_write)
+    }
+
+    pub fn close(&mut self) -> Result<()> {
+        self.pass_on()?;
+        self.sink.close().map_err(cannot_write)
+    }
+}
+
+#[cold]
+pub(crate) fn cannot_write(error: io::Error) -> chalet_base::Error {
+    err!(CANNOT_WRITE_TO_OSTREAM, "Cannot write to output: {error}")
+}
