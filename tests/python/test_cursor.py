@@ -1,0 +1,146 @@
+"""Cursors: rows as Python objects, with native types."""
+
+import datetime
+import decimal
+import gc
+import ipaddress
+import uuid
+from zoneinfo import ZoneInfo
+
+import pytest
+
+import chalet
+
+
+def test_fetching(db):
+    cursor = db.cursor()
+    assert cursor.execute("SELECT number, toString(number) FROM numbers(5)") is cursor
+    assert cursor.fetchone() == (0, "0")
+    assert cursor.fetchmany(2) == ((1, "1"), (2, "2"))
+    assert cursor.fetchall() == ((3, "3"), (4, "4"))
+    assert cursor.fetchone() is None
+    assert cursor.fetchall() == ()
+
+
+def test_iterating_over_many_blocks(db):
+    rows = list(db.cursor().execute("SELECT number FROM numbers(200000)"))
+    assert len(rows) == 200000
+    assert {row[0] for row in rows} == set(range(200000))
+
+
+def test_description(db):
+    cursor = db.cursor()
+    assert cursor.description is None
+    cursor.execute("SELECT 1 AS a, 'x' AS b")
+    assert [column[:2] for column in cursor.description] == [("a", "UInt8"), ("b", "String")]
+    assert all(len(column) == 7 for column in cursor.description)
+    assert cursor.column_names() == ["a", "b"]
+    assert cursor.column_types() == ["UInt8", "String"]
+
+
+def test_the_connection_is_a_cursor_too(db):
+    db.execute("SELECT 1, 2")
+    assert db.fetchone() == (1, 2)
+    assert db.fetchall() == ()
+
+
+def test_two_cursors_do_not_disturb_each_other(db):
+    first = db.cursor().execute("SELECT number FROM numbers(3)")
+    assert first.fetchone() == (0,)
+    second = db.cursor().execute("SELECT 'x'")
+    assert first.fetchall() == ((1,), (2,))
+    assert second.fetchall() == (("x",),)
+
+
+def test_a_closed_cursor_says_so(db):
+    cursor = db.cursor()
+    cursor.close()
+    with pytest.raises(chalet.Error, match="closed"):
+        cursor.execute("SELECT 1")
+
+
+def test_rows_leave_the_garbage_collector_as_it_was(db):
+    cursor = db.cursor()
+    assert gc.isenabled()
+    cursor.execute("SELECT number FROM numbers(10)").fetchall()
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        cursor.execute("SELECT number FROM numbers(10)").fetchall()
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+PARIS = ZoneInfo("Europe/Paris")
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("toUInt8(255)", 255),
+        ("toInt64(-9223372036854775808)", -(2**63)),
+        ("toUInt64(18446744073709551615)", 2**64 - 1),
+        ("toInt128(-170141183460469231731687303715884105728)", -(2**127)),
+        ("toUInt256('115792089237316195423570985008687907853269984665640564039457584007913129639935')", 2**256 - 1),
+        ("toInt256(-5)", -5),
+        ("1.5", 1.5),
+        ("toFloat32(0.25)", 0.25),
+        ("true", True),
+        ("'text'", "text"),
+        ("'a\\0b'", "a\0b"),
+        ("unhex('FF')", b"\xff"),
+        ("toFixedString('ab', 3)", "ab\0"),
+        ("toDecimal64(-1.25, 4)", decimal.Decimal("-1.2500")),
+        ("toDecimal32(0.05, 2)", decimal.Decimal("0.05")),
+        ("toDecimal256(-3, 0)", decimal.Decimal(-3)),
+        ("toDate('2024-02-29')", datetime.date(2024, 2, 29)),
+        ("toDate32('1900-01-01')", datetime.date(1900, 1, 1)),
+        ("toDateTime('2024-01-02 03:04:05', 'UTC')", datetime.datetime(2024, 1, 2, 3, 4, 5, tzinfo=ZoneInfo("UTC"))),
+        ("toDateTime('2024-07-02 03:04:05', 'Europe/Paris')", datetime.datetime(2024, 7, 2, 3, 4, 5, tzinfo=PARIS)),
+        (
+            "toDateTime64('1969-12-31 23:59:59.25', 3, 'UTC')",
+            datetime.datetime(1969, 12, 31, 23, 59, 59, 250000, tzinfo=ZoneInfo("UTC")),
+        ),
+        ("toUUID('00112233-4455-6677-8899-aabbccddeeff')", uuid.UUID("00112233-4455-6677-8899-aabbccddeeff")),
+        ("toIPv4('1.2.3.4')", ipaddress.ip_address("1.2.3.4")),
+        ("toIPv6('2001:db8::1')", ipaddress.ip_address("2001:db8::1")),
+        ("CAST('b', 'Enum8(\\'a\\' = -1, \\'b\\' = 2)')", "b"),
+        ("INTERVAL 90 MINUTE", datetime.timedelta(hours=1, minutes=30)),
+        ("INTERVAL 2 MONTH", 2),
+        ("[1, 2, 3]", [1, 2, 3]),
+        ("[[1], [], [2, 3]]", [[1], [], [2, 3]]),
+        ("['a', NULL]", ["a", None]),
+        ("(1, 'a')", (1, "a")),
+        ("map('a', 1, 'b', 2)", {"a": 1, "b": 2}),
+        ("[]", []),
+        ("NULL", None),
+        ("toLowCardinality('x')", "x"),
+        ("CAST(NULL, 'Nullable(String)')", None),
+    ],
+)
+def test_values(of, expression, expected):
+    found = of(expression)
+    assert found == expected
+    assert type(found) is type(expected)
+
+
+def test_nan(of):
+    found = of("nan")
+    assert found != found
+
+
+def test_a_datetime_without_zone_is_naive(of):
+    assert of("toDateTime('2024-01-02 03:04:05')") == datetime.datetime(2024, 1, 2, 3, 4, 5)
+
+
+def test_both_passes_of_a_repeated_hour_are_told_apart(db):
+    moments = "toDateTime(1729987200 + number * 3600, 'Europe/Paris')"
+    found = [row[0] for row in db.cursor().execute(f"SELECT {moments} FROM numbers(3)")]
+    assert [moment.timestamp() for moment in found] == [1729987200, 1729990800, 1729994400]
+    assert [moment.fold for moment in found] == [0, 1, 0]
+
+
+def test_nulls_among_values(db):
+    rows = db.cursor().execute("SELECT if(number % 2 = 0, NULL, number) FROM numbers(4)").fetchall()
+    assert rows == ((None,), (1,), (None,), (3,))

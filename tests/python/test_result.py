@@ -1,0 +1,67 @@
+"""The result object: bytes and text, views, counts, and what formats do to them."""
+
+import gc
+
+import pytest
+
+import chalet
+
+
+def test_bytes_text_and_size_are_of_one_output():
+    result = chalet.query("SELECT 1, 'é'")
+    assert result.bytes() == '1,"é"\n'.encode()
+    assert result.data() == str(result) == '1,"é"\n'
+    assert len(result) == result.size() == len(result.bytes())
+
+
+def test_formats_are_those_of_the_argument_or_of_the_statement():
+    assert chalet.query("SELECT 1 AS a", "JSONEachRow").data() == '{"a":1}\n'
+    assert chalet.query("SELECT 1 AS a FORMAT TSKV", "CSV").data() == "a=1\n"
+
+
+def test_several_statements_give_their_outputs_one_after_the_other():
+    assert chalet.query("SELECT 1; SELECT 'x'; SELECT 3", "TabSeparated").data() == "1\nx\n3\n"
+
+
+def test_show_prints_the_text(capfd):
+    chalet.query("SELECT 7").show()
+    assert capfd.readouterr().out.strip() == "7"
+
+
+def test_bytes_that_are_not_text_stay_bytes():
+    assert chalet.query("SELECT unhex('FF00')", "RawBLOB").bytes() == b"\xff\x00"
+
+
+def test_a_view_outlives_its_result():
+    view = chalet.query("SELECT 'abcdefghij' || toString(12345678901)").get_memview()
+    assert view.tobytes() == b'"abcdefghij12345678901"\n'
+    assert view.size() == len(view) == 24
+    lent = memoryview(view)
+    view.release()
+    del view
+    gc.collect()
+    assert bytes(lent) == b'"abcdefghij12345678901"\n'
+    assert lent.readonly
+
+
+def test_counts():
+    result = chalet.query("SELECT number FROM numbers(1000)")
+    assert result.rows_read() == 1000
+    assert result.bytes_read() >= 8000
+    assert result.elapsed() > 0
+    assert not result.has_error()
+    assert result.error_message() == ""
+
+
+def test_no_output():
+    result = chalet.query("CREATE TABLE t (x UInt8) ENGINE = Memory")
+    assert result.bytes() == b"" and len(result) == 0
+
+
+@pytest.mark.parametrize("fmt", ["CSV", "TabSeparated", "JSONEachRow", "Parquet", "Arrow", "ArrowStream", "Native"])
+def test_a_written_file_reads_back(db, fmt, tmp_path):
+    path = tmp_path / "rows.bin"
+    path.write_bytes(db.query("SELECT number AS n, toString(number) AS s FROM numbers(5000)", fmt).bytes())
+    structure = "n UInt64, s String"
+    read = f"SELECT sum(n), uniqExact(s) FROM file('{path}', '{fmt}', '{structure}')"
+    assert db.query(read, "TabSeparated").data() == "12497500\t5000\n"
