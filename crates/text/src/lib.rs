@@ -1,0 +1,10 @@
+//! Text forms of values of every type: for casts, text formats and messages.
+//!
+//! - [`settings`]: what changes text forms, by the names of the kernel's settings
+//! - [`write`]: values to text, in the style of a format
+
+pub mod settings;
+pub mod write;
+
+pub use settings::{DateTimeInput, DateTimeOutput, TextSettings};
+pub use write::{Style, Writer, write_value};

@@ -1,0 +1,143 @@
+//! What changes text forms, by the names of the kernel's settings.
+
+use chalet_types::TimeZone;
+
+/// How moments are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DateTimeOutput {
+    /// `2020-01-02 03:04:05`
+    #[default]
+    Simple,
+    /// `2020-01-02T03:04:05Z`, always in UTC
+    Iso,
+    /// `1577934245`
+    UnixTimestamp,
+}
+
+/// How moments are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DateTimeInput {
+    /// `YYYY-MM-DD hh:mm:ss` and unix seconds only
+    Basic,
+    /// Nearly anything, month before day only when it cannot be otherwise
+    #[default]
+    BestEffort,
+    /// Like `BestEffort`, month before day
+    BestEffortUs,
+}
+
+impl DateTimeInput {
+    /// The mode by its name in settings.
+    pub fn named(name: &str) -> Option<DateTimeInput> {
+        Some(match name {
+            "basic" => DateTimeInput::Basic,
+            "best_effort" => DateTimeInput::BestEffort,
+            "best_effort_us" => DateTimeInput::BestEffortUs,
+            _ => return None,
+        })
+    }
+}
+
+impl DateTimeOutput {
+    /// The mode by its name in settings.
+    pub fn named(name: &str) -> Option<DateTimeOutput> {
+        Some(match name {
+            "simple" => DateTimeOutput::Simple,
+            "iso" => DateTimeOutput::Iso,
+            "unix_timestamp" => DateTimeOutput::UnixTimestamp,
+            _ => return None,
+        })
+    }
+}
+
+/// Every field but `time_zone` is named as the setting; [`Default`] is the kernel's.
+#[derive(Clone, Debug)]
+pub struct TextSettings {
+    /// Of DateTime and DateTime64 types that name none.
+    pub time_zone: TimeZone,
+    pub date_time_output_format: DateTimeOutput,
+    pub date_time_input_format: DateTimeInput,
+    pub bool_true_representation: Box<str>,
+    pub bool_false_representation: Box<str>,
+    pub output_format_decimal_trailing_zeros: bool,
+    pub output_format_json_quote_64bit_integers: bool,
+    pub output_format_json_quote_64bit_floats: bool,
+    pub output_format_json_quote_denormals: bool,
+    pub output_format_json_quote_decimals: bool,
+    pub output_format_json_escape_forward_slashes: bool,
+    pub output_format_json_named_tuples_as_objects: bool,
+    pub output_format_json_skip_null_value_in_named_tuples: bool,
+    pub output_format_json_map_as_array_of_tuples: bool,
+    pub output_format_json_validate_utf8: bool,
+    pub output_format_csv_serialize_tuple_into_separate_columns: bool,
+    pub output_format_tsv_crlf_end_of_line: bool,
+    pub format_csv_delimiter: u8,
+    pub format_csv_null_representation: Box<str>,
+    pub format_tsv_null_representation: Box<str>,
+    pub format_csv_allow_single_quotes: bool,
+    pub format_csv_allow_double_quotes: bool,
+    pub input_format_csv_empty_as_default: bool,
+    pub input_format_tsv_empty_as_default: bool,
+    pub input_format_csv_trim_whitespaces: bool,
+    pub input_format_csv_arrays_as_nested_csv: bool,
+    pub input_format_null_as_default: bool,
+    pub input_format_json_read_bools_as_numbers: bool,
+    pub input_format_json_read_numbers_as_strings: bool,
+    pub input_format_json_read_bools_as_strings: bool,
+    pub input_format_json_read_arrays_as_strings: bool,
+    pub input_format_json_read_objects_as_strings: bool,
+    pub input_format_json_named_tuples_as_objects: bool,
+    pub input_format_json_map_as_array_of_tuples: bool,
+    pub input_format_json_defaults_for_missing_elements_in_named_tuple: bool,
+    pub input_format_json_ignore_unknown_keys_in_named_tuple: bool,
+    pub input_format_decimal_overflow_behavior_wrap: bool,
+    /// Without it `1.5` read as an enum's number is an error; kept for the readers of formats.
+    pub input_format_csv_enum_as_number: bool,
+    pub input_format_tsv_enum_as_number: bool,
+}
+
+impl Default for TextSettings {
+    fn default() -> Self {
+        TextSettings {
+            time_zone: TimeZone::utc(),
+            date_time_output_format: DateTimeOutput::Simple,
+            date_time_input_format: DateTimeInput::default(),
+            bool_true_representation: "true".into(),
+            bool_false_representation: "false".into(),
+            output_format_decimal_trailing_zeros: false,
+            output_format_json_quote_64bit_integers: false,
+            output_format_json_quote_64bit_floats: false,
+            output_format_json_quote_denormals: false,
+            output_format_json_quote_decimals: false,
+            output_format_json_escape_forward_slashes: true,
+            output_format_json_named_tuples_as_objects: true,
+            output_format_json_skip_null_value_in_named_tuples: false,
+            output_format_json_map_as_array_of_tuples: false,
+            output_format_json_validate_utf8: false,
+            output_format_csv_serialize_tuple_into_separate_columns: true,
+            output_format_tsv_crlf_end_of_line: false,
+            format_csv_delimiter: b',',
+            format_csv_null_representation: "\\N".into(),
+            format_tsv_null_representation: "\\N".into(),
+            format_csv_allow_single_quotes: false,
+            format_csv_allow_double_quotes: true,
+            input_format_csv_empty_as_default: true,
+            input_format_tsv_empty_as_default: false,
+            input_format_csv_trim_whitespaces: true,
+            input_format_csv_arrays_as_nested_csv: false,
+            input_format_null_as_default: true,
+            input_format_json_read_bools_as_numbers: true,
+            input_format_json_read_numbers_as_strings: true,
+            input_format_json_read_bools_as_strings: true,
+            input_format_json_read_arrays_as_strings: true,
+            input_format_json_read_objects_as_strings: true,
+            input_format_json_named_tuples_as_objects: true,
+            input_format_json_map_as_array_of_tuples: false,
+            input_format_json_defaults_for_missing_elements_in_named_tuple: true,
+            input_format_json_ignore_unknown_keys_in_named_tuple: true,
+            input_format_decimal_overflow_behavior_wrap: false,
+            input_format_csv_enum_as_number: false,
+            input_format_tsv_enum_as_number: false,
+        }
+    }
+}
