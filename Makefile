@@ -63,6 +63,9 @@ oracle: wheel ## compare tests/sql with the real kernel (downloads it once)
 	$(RUN) xtask -- oracle compare
 
 .PHONY: bench
+# Measured without the checks that our own crates keep elsewhere.
+bench: export CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS = false
+bench: export CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS = false
 bench: wheel ## run QUERIES over ROWS generated rows in FILES files on ours and the real kernel
 	@oracle=$$($(RUN) xtask -- oracle-python)
 	tools/install-wheel "$${oracle%/bin/python}"
