@@ -1,0 +1,80 @@
+//! The plan as an indented tree, one node a line, with what it computes.
+
+use crate::{Field, Plan};
+use std::fmt::Write;
+
+/// Lines of `EXPLAIN PLAN`.
+pub fn explain(plan: &Plan) -> String {
+    let mut out = String::new();
+    write_node(plan, 0, &mut out);
+    out
+}
+
+fn write_node(plan: &Plan, depth: usize, out: &mut String) {
+    // Writing to a String cannot fail.
+    let _ = writeln!(out, "{:1$}{2}", "", depth * 2, describe(plan));
+    plan.inputs().into_iter().for_each(|input| write_node(input, depth + 1, out));
+}
+
+fn list<T>(items: &[T], show: impl Fn(&T) -> String) -> String {
+    items.iter().map(show).collect::<Vec<_>>().join(", ")
+}
+
+fn named(field: &Field) -> String {
+    format!("{}#{}", field.name, field.id.0)
+}
+
+/// One line: the node and its parameters.
+pub fn describe(plan: &Plan) -> String {
+    let name = plan.name();
+    let detail = match plan {
+        Plan::Scan(n) => {
+            let mut text = format!("{} [{}]", n.name, list(&n.columns, |c| named(&c.1)));
+            if let Some(filter) = &n.filter {
+                let _ = write!(text, " where {filter}");
+            }
+            if let Some(limit) = n.limit {
+                let _ = write!(text, " limit {limit}");
+            }
+            text
+        }
+        Plan::Values(n) => format!("{} rows [{}]", n.block.n_rows(), list(&n.fields, named)),
+        Plan::Filter(n) => n.condition.to_string(),
+        Plan::Project(n) => list(&n.exprs, |(field, expr)| format!("{} := {expr}", named(field))),
+        Plan::Aggregate(n) => {
+            let keys = list(&n.keys, |(field, expr)| format!("{} := {expr}", named(field)));
+            let calls = list(&n.calls, |c| format!("{} := {}", named(&c.field), c.name));
+            let limit = n.limit.map_or(String::new(), |limit| format!(" limit {limit}"));
+            format!("by [{keys}] compute [{calls}]{limit}")
+        }
+        Plan::Totals(n) => n.having.as_ref().map_or(String::new(), |h| format!("having {h}")),
+        Plan::Sort(n) => {
+            let keys =
+                list(&n.keys, |k| format!("{}{}", k.expr, if k.order.descending { " desc" } else { "" }));
+            let limit = n.limit.map_or(String::new(), |limit| format!(" limit {limit}"));
+            format!("by [{keys}]{limit}")
+        }
+        Plan::Fill(n) => list(&n.columns, |c| format!("#{}", c.0.0)),
+        Plan::Limit(n) => match n.limit {
+            Some(limit) => format!("{limit} offset {}", n.offset),
+            None => format!("offset {}", n.offset),
+        },
+        Plan::LimitBy(n) => {
+            format!("{} offset {} by [{}]", n.limit, n.offset, list(&n.columns, |e| e.to_string()))
+        }
+        Plan::Distinct(n) => list(&n.on, |id| format!("#{}", id.0)),
+        Plan::Union(n) => list(&n.fields, named),
+        Plan::SetOp(n) => String::from(if n.distinct { "distinct" } else { "all" }),
+        Plan::Join(n) => {
+            let keys = list(&n.on, |k| format!("{} = {}", k.left, k.right));
+            let residual = n.residual.as_ref().map_or(String::new(), |r| format!(" and {r}"));
+            format!("{:?} {:?} on [{keys}]{residual}", n.strictness, n.kind)
+        }
+        Plan::ArrayJoin(n) => list(&n.columns, |(field, expr)| format!("{} := {expr}", named(field))),
+        Plan::Window(n) => {
+            let keys = list(&n.partition_by, |e| e.to_string());
+            format!("partition by [{keys}] compute [{}]", list(&n.calls, |c| c.name.to_string()))
+        }
+    };
+    if detail.is_empty() { name.to_string() } else { format!("{name} {detail}") }
+}

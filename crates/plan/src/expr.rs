@@ -1,0 +1,207 @@
+//! Bound expressions: every name is a column, every call a function with known types.
+
+use crate::{ColumnId, Plan};
+use chalet_columns::{Block, Column, Vector};
+use chalet_function_api::call::BoundFunction;
+use chalet_types::{DataType, Value};
+use std::cmp::Ordering;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+#[derive(Clone, Debug)]
+pub enum Expr {
+    Column(ColumnId, DataType),
+    Literal(Literal),
+    Call {
+        function: Arc<BoundFunction>,
+        args: Vec<Expr>,
+    },
+    /// Only as an argument of a call. Columns of the body that are not parameters are captured.
+    Lambda {
+        params: Vec<(ColumnId, DataType)>,
+        body: Box<Expr>,
+    },
+    In(Box<InExpr>),
+}
+
+/// One value as a vector of one row.
+#[derive(Clone, Debug)]
+pub struct Literal {
+    pub value: Arc<Vector>,
+    pub ty: DataType,
+}
+
+impl Literal {
+    pub fn value(&self) -> Value {
+        self.value.value(0)
+    }
+}
+
+/// `needle IN set`.
+#[derive(Clone, Debug)]
+pub struct InExpr {
+    /// One expression per column of the set, cast to the set's types (NULL where the cast is impossible).
+    pub needles: Vec<Expr>,
+    pub negated: bool,
+    /// `transform_null_in`: NULL is found in a set that holds NULL; else the answer is NULL.
+    pub null_in: bool,
+    pub set: Arc<InSet>,
+    pub ty: DataType,
+}
+
+/// The right side of IN. The executor turns it into a hash table before the pipelines that use it run.
+pub struct InSet {
+    pub types: Vec<DataType>,
+    pub source: SetSource,
+    /// What the executor built.
+    pub built: OnceLock<Arc<dyn std::any::Any + Send + Sync>>,
+}
+
+pub enum SetSource {
+    /// Constant rows.
+    Block(Block),
+    /// The rows of a sub-query.
+    Plan(Box<Plan>),
+}
+
+impl fmt::Debug for InSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "InSet({:?})", self.types)
+    }
+}
+
+impl Expr {
+    pub fn literal(value: &Value, ty: DataType) -> chalet_base::Result<Expr> {
+        Ok(Expr::Literal(Literal { value: Arc::new(Vector::of_value(value, &ty)?), ty }))
+    }
+
+    pub fn call(function: BoundFunction, args: Vec<Expr>) -> Expr {
+        Expr::Call { function: Arc::new(function), args }
+    }
+
+    pub fn ty(&self) -> &DataType {
+        match self {
+            Expr::Column(_, ty) => ty,
+            Expr::Literal(literal) => &literal.ty,
+            Expr::Call { function, .. } => &function.result,
+            Expr::Lambda { body, .. } => body.ty(),
+            Expr::In(e) => &e.ty,
+        }
+    }
+
+    pub fn is_literal(&self) -> bool {
+        matches!(self, Expr::Literal(_))
+    }
+
+    pub fn as_literal(&self) -> Option<&Literal> {
+        match self {
+            Expr::Literal(literal) => Some(literal),
+            _ => None,
+        }
+    }
+
+    /// The id of a plain column.
+    pub fn as_column(&self) -> Option<ColumnId> {
+        match self {
+            Expr::Column(id, _) => Some(*id),
+            _ => None,
+        }
+    }
+
+    /// The name of the function of a call.
+    pub fn function_name(&self) -> Option<&'static str> {
+        match self {
+            Expr::Call { function, .. } => Some(function.function.record().name),
+            _ => None,
+        }
+    }
+
+    /// The literal as a constant column.
+    pub fn constant(literal: &Literal, n_rows: usize) -> Column {
+        Column::Const { value: Vector::clone(&literal.value), len: n_rows }
+    }
+}
+
+impl PartialEq for Literal {
+    fn eq(&self, other: &Self) -> bool {
+        self.ty == other.ty
+            && (Arc::ptr_eq(&self.value, &other.value)
+                || self.value.compare(0, &other.value, 0) == Ordering::Equal)
+    }
+}
+
+/// Structural: the same function over equal arguments. Sets are equal when they are the same object.
+impl PartialEq for Expr {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Expr::Column(a, _), Expr::Column(b, _)) => a == b,
+            (Expr::Literal(a), Expr::Literal(b)) => a == b,
+            (Expr::Call { function: f, args: a }, Expr::Call { function: g, args: b }) => {
+                (Arc::ptr_eq(f, g)
+                    || std::ptr::eq(f.function.record(), g.function.record())
+                        && f.result == g.result
+                        && f.arg_types == g.arg_types)
+                    && a == b
+            }
+            (Expr::Lambda { params: p, body: a }, Expr::Lambda { params: q, body: b }) => {
+                p.len() == q.len() && {
+                    let renamed: Vec<_> = q.iter().zip(p).map(|(from, to)| (from.0, to.clone())).collect();
+                    **a == b.rename(&renamed)
+                }
+            }
+            (Expr::In(a), Expr::In(b)) => {
+                Arc::ptr_eq(&a.set, &b.set) && a.negated == b.negated && a.needles == b.needles
+            }
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Expr {
+    /// The functional form, for EXPLAIN.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Expr::Column(id, _) => write!(f, "#{}", id.0),
+            Expr::Literal(literal) => write!(f, "{}", ShowValue(&literal.value(), &literal.ty)),
+            Expr::Call { function, args } => {
+                write!(f, "{}(", function.function.record().name)?;
+                write_list(f, args)?;
+                f.write_str(")")
+            }
+            Expr::Lambda { params, body } => {
+                f.write_str("(")?;
+                for (i, (id, _)) in params.iter().enumerate() {
+                    write!(f, "{}#{}", if i == 0 { "" } else { ", " }, id.0)?;
+                }
+                write!(f, ") -> {body}")
+            }
+            Expr::In(e) => {
+                write!(f, "{}(", if e.negated { "notIn" } else { "in" })?;
+                write_list(f, &e.needles)?;
+                f.write_str(", set)")
+            }
+        }
+    }
+}
+
+fn write_list(f: &mut fmt::Formatter<'_>, args: &[Expr]) -> fmt::Result {
+    for (i, arg) in args.iter().enumerate() {
+        write!(f, "{}{arg}", if i == 0 { "" } else { ", " })?;
+    }
+    Ok(())
+}
+
+struct ShowValue<'a>(&'a Value, &'a DataType);
+
+impl fmt::Display for ShowValue<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Value::Null => f.write_str("NULL"),
+            Value::UInt(x) => write!(f, "{x}"),
+            Value::Int(x) => write!(f, "{x}"),
+            Value::Float(x) => write!(f, "{x}"),
+            Value::Bytes(b) => write!(f, "'{}'", String::from_utf8_lossy(b)),
+            other => write!(f, "{other:?}_{}", self.1),
+        }
+    }
+}

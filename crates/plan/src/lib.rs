@@ -1,0 +1,23 @@
+//! What the binder makes and the optimizer rewrites: bound expressions and logical plans. Data only.
+//!
+//! - [`column`]: column identities and fields
+//! - [`expr`]: bound expressions
+//! - [`walk`]: visiting and rewriting expressions
+//! - [`node`]: the plan tree
+//! - [`explain`]: the plan as text
+//! - [`validate`]: does every node find the columns that it reads?
+
+pub mod column;
+pub mod explain;
+pub mod expr;
+pub mod node;
+pub mod validate;
+pub mod walk;
+
+pub use column::{ColumnId, Field, IdSource};
+pub use expr::{Expr, InExpr, InSet, Literal, SetSource};
+pub use node::{
+    Aggregate, AggregateCall, ArrayJoin, AsofOp, Distinct, Fill, FillColumn, Filter, FrameBound, FrameSpec,
+    FrameUnit, GroupingKind, Join, JoinKey, JoinKind, JoinStrictness, Limit, LimitBy, Plan, Project,
+    ScanNode, SetOp, SetOpKind, Sort, SortKey, Totals, Union, Values, Window, WindowCall, WindowImpl,
+};

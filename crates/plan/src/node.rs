@@ -1,0 +1,460 @@
+//! The plan tree: what to compute, not how.
+
+use crate::{ColumnId, Expr, Field};
+use chalet_columns::Block;
+use chalet_columns::keys::Order;
+use chalet_function_api::{Aggregate as AggregateImpl, WindowFunction};
+use chalet_storage::Table;
+use chalet_types::{DataType, Value};
+use std::sync::Arc;
+
+#[derive(Clone, Debug)]
+pub enum Plan {
+    Scan(ScanNode),
+    Values(Values),
+    Filter(Filter),
+    Project(Project),
+    Aggregate(Aggregate),
+    Totals(Totals),
+    Sort(Sort),
+    Fill(Fill),
+    Limit(Limit),
+    LimitBy(LimitBy),
+    Distinct(Distinct),
+    Union(Union),
+    SetOp(SetOp),
+    Join(Box<Join>),
+    ArrayJoin(ArrayJoin),
+    Window(Window),
+}
+
+/// Reads a table.
+#[derive(Clone)]
+pub struct ScanNode {
+    pub table: Arc<dyn Table>,
+    /// For EXPLAIN and errors: `default.hits`, `numbers`.
+    pub name: Arc<str>,
+    /// Index into the table's schema, and the column that it becomes.
+    pub columns: Vec<(usize, Field)>,
+    /// Conditions that are pushed here; every row that is put out meets them.
+    pub filter: Option<Expr>,
+    pub limit: Option<u64>,
+}
+
+impl std::fmt::Debug for ScanNode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Scan({}, {:?}, {:?})", self.name, self.columns, self.filter)
+    }
+}
+
+/// Rows that are known already.
+#[derive(Clone, Debug)]
+pub struct Values {
+    pub fields: Vec<Field>,
+    pub block: Block,
+}
+
+/// Rows where the condition is true (not false, not NULL).
+#[derive(Clone, Debug)]
+pub struct Filter {
+    pub input: Box<Plan>,
+    pub condition: Expr,
+}
+
+/// Computes columns. Puts out exactly `exprs`.
+#[derive(Clone, Debug)]
+pub struct Project {
+    pub input: Box<Plan>,
+    pub exprs: Vec<(Field, Expr)>,
+}
+
+/// Groups rows. Puts out the keys, then the aggregates, then (when asked for) the grouping-set number.
+#[derive(Clone, Debug)]
+pub struct Aggregate {
+    pub input: Box<Plan>,
+    pub keys: Vec<(Field, Expr)>,
+    pub calls: Vec<AggregateCall>,
+    pub grouping: GroupingKind,
+    /// With grouping sets: which keys are in each set. A key outside of its set puts out its default (or NULL with
+    /// `group_by_use_nulls`, then its field is Nullable).
+    pub sets: Vec<Vec<usize>>,
+    /// UInt64 column with the number of the set that made the row.
+    pub set_number: Option<Field>,
+    /// Without keys and rows: one row (`false`), or none (`empty_result_for_aggregation_by_empty_set`).
+    pub empty_if_no_rows: bool,
+    /// No more than this many groups are needed, whichever.
+    pub limit: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupingKind {
+    Plain,
+    Sets,
+}
+
+#[derive(Clone)]
+pub struct AggregateCall {
+    pub field: Field,
+    pub aggregate: Arc<dyn AggregateImpl>,
+    pub args: Vec<Expr>,
+    pub order_dependent: bool,
+    /// Functional form: `sum(x)`.
+    pub name: Arc<str>,
+}
+
+impl std::fmt::Debug for AggregateCall {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} as {:?}", self.name, self.field)
+    }
+}
+
+/// WITH TOTALS: beside the groups below, one row over all of them. The totals travel beside the result.
+/// Stands above the aggregate; `having` filters the groups.
+#[derive(Clone, Debug)]
+pub struct Totals {
+    pub input: Box<Plan>,
+    pub having: Option<Expr>,
+    /// `totals_mode`: do groups that HAVING takes out count for the totals?
+    pub include_filtered: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct SortKey {
+    pub expr: Expr,
+    pub order: Order,
+    /// Locale of COLLATE.
+    pub collate: Option<Arc<str>>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Sort {
+    pub input: Box<Plan>,
+    pub keys: Vec<SortKey>,
+    /// Only the first rows are needed.
+    pub limit: Option<u64>,
+    /// With `limit`: also the rows that are equal to the last one.
+    pub with_ties: bool,
+}
+
+/// WITH FILL: rows for the missing values of sorted columns.
+#[derive(Clone, Debug)]
+pub struct Fill {
+    pub input: Box<Plan>,
+    /// All ORDER BY columns, in order; those without `FillColumn` separate runs.
+    pub columns: Vec<(ColumnId, Order, Option<FillColumn>)>,
+    /// INTERPOLATE: column and its value over the row before.
+    pub interpolate: Vec<(ColumnId, Expr)>,
+}
+
+#[derive(Clone, Debug)]
+pub struct FillColumn {
+    /// Values of the column's type.
+    pub from: Option<Value>,
+    pub to: Option<Value>,
+    pub step: Value,
+    /// Step in calendar units instead of the column's own.
+    pub step_unit: Option<chalet_types::IntervalUnit>,
+    pub staleness: Option<Value>,
+    pub staleness_unit: Option<chalet_types::IntervalUnit>,
+}
+
+/// Rows `offset..offset + limit`. Negative numbers count from the end.
+#[derive(Clone, Debug)]
+pub struct Limit {
+    pub input: Box<Plan>,
+    pub limit: Option<u64>,
+    pub offset: u64,
+    /// Also the rows that equal the last one under these keys.
+    pub ties: Option<Vec<SortKey>>,
+    /// Count from the end: the kernel's negative LIMIT and OFFSET.
+    pub from_end: bool,
+}
+
+/// At most `limit` rows, after `offset`, for each distinct value of the columns.
+#[derive(Clone, Debug)]
+pub struct LimitBy {
+    pub input: Box<Plan>,
+    pub columns: Vec<Expr>,
+    pub limit: u64,
+    pub offset: u64,
+}
+
+/// The first row of each distinct value of the columns.
+#[derive(Clone, Debug)]
+pub struct Distinct {
+    pub input: Box<Plan>,
+    pub on: Vec<ColumnId>,
+    pub limit: Option<u64>,
+}
+
+/// UNION ALL: rows of all inputs, whose columns match by position and type.
+#[derive(Clone, Debug)]
+pub struct Union {
+    pub inputs: Vec<Plan>,
+    pub fields: Vec<Field>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetOpKind {
+    Intersect,
+    Except,
+}
+
+#[derive(Clone, Debug)]
+pub struct SetOp {
+    pub kind: SetOpKind,
+    pub distinct: bool,
+    pub left: Box<Plan>,
+    pub right: Box<Plan>,
+    /// The left's columns.
+    pub fields: Vec<Field>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JoinKind {
+    Inner,
+    Left,
+    Right,
+    Full,
+    Cross,
+    Paste,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JoinStrictness {
+    All,
+    Any,
+    Semi,
+    Anti,
+    Asof,
+}
+
+/// Puts out the left's columns, then the right's. A column that the kind can leave without a partner has the type
+/// (and the default) that `fields` says.
+#[derive(Clone, Debug)]
+pub struct Join {
+    pub left: Plan,
+    pub right: Plan,
+    pub kind: JoinKind,
+    pub strictness: JoinStrictness,
+    /// Equal pairs (left expression, right expression), of the same type. NULL equals nothing unless `null_safe`.
+    pub on: Vec<JoinKey>,
+    /// ASOF: left expression, operator, right expression.
+    pub asof: Option<(Expr, AsofOp, Expr)>,
+    /// What else must hold of a pair, over columns of both.
+    pub residual: Option<Expr>,
+    /// Fields of the result, one per column of the left and then of the right (new ids; types may be Nullable).
+    pub fields: Vec<Field>,
+}
+
+#[derive(Clone, Debug)]
+pub struct JoinKey {
+    pub left: Expr,
+    pub right: Expr,
+    /// `<=>`: NULL equals NULL.
+    pub null_safe: bool,
+}
+
+/// The right value nearest to the left one that meets `left op right`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AsofOp {
+    GreaterOrEqual,
+    Greater,
+    LessOrEqual,
+    Less,
+}
+
+/// One row per element; several arrays go in step. Puts out the input's columns, with `columns` added.
+#[derive(Clone, Debug)]
+pub struct ArrayJoin {
+    pub input: Box<Plan>,
+    /// Element column and array expression (Array or Map).
+    pub columns: Vec<(Field, Expr)>,
+    /// LEFT: a row without elements stays, with default elements.
+    pub left: bool,
+    /// Arrays of different lengths: fill with defaults instead of failing.
+    pub unaligned: bool,
+}
+
+/// Functions over windows that share partition and order. Puts out the input's columns and the calls'.
+#[derive(Clone, Debug)]
+pub struct Window {
+    pub input: Box<Plan>,
+    pub partition_by: Vec<Expr>,
+    pub order_by: Vec<SortKey>,
+    pub calls: Vec<WindowCall>,
+}
+
+#[derive(Clone)]
+pub struct WindowCall {
+    pub field: Field,
+    pub function: WindowImpl,
+    pub args: Vec<Expr>,
+    pub frame: FrameSpec,
+    pub name: Arc<str>,
+}
+
+#[derive(Clone)]
+pub enum WindowImpl {
+    Aggregate(Arc<dyn AggregateImpl>),
+    Window(Arc<dyn WindowFunction>),
+}
+
+impl std::fmt::Debug for WindowCall {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} as {:?}", self.name, self.field)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameUnit {
+    Rows,
+    Range,
+    Groups,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum FrameBound {
+    UnboundedPreceding,
+    /// Rows or groups as UInt, a distance of the ORDER BY column's type for RANGE.
+    Preceding(Value, DataType),
+    CurrentRow,
+    Following(Value, DataType),
+    UnboundedFollowing,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct FrameSpec {
+    pub unit: FrameUnit,
+    pub start: FrameBound,
+    pub end: FrameBound,
+}
+
+impl Plan {
+    /// The columns that the node puts out, in order.
+    pub fn fields(&self) -> Vec<Field> {
+        match self {
+            Plan::Scan(n) => n.columns.iter().map(|c| c.1.clone()).collect(),
+            Plan::Values(n) => n.fields.clone(),
+            Plan::Filter(n) => n.input.fields(),
+            Plan::Project(n) => n.exprs.iter().map(|e| e.0.clone()).collect(),
+            Plan::Aggregate(n) => {
+                let keys = n.keys.iter().map(|k| k.0.clone());
+                keys.chain(n.calls.iter().map(|c| c.field.clone())).chain(n.set_number.clone()).collect()
+            }
+            Plan::Totals(n) => n.input.fields(),
+            Plan::Sort(n) => n.input.fields(),
+            Plan::Fill(n) => n.input.fields(),
+            Plan::Limit(n) => n.input.fields(),
+            Plan::LimitBy(n) => n.input.fields(),
+            Plan::Distinct(n) => n.input.fields(),
+            Plan::Union(n) => n.fields.clone(),
+            Plan::SetOp(n) => n.fields.clone(),
+            Plan::Join(n) => n.fields.clone(),
+            Plan::ArrayJoin(n) => {
+                let mut fields = n.input.fields();
+                fields.extend(n.columns.iter().map(|c| c.0.clone()));
+                fields
+            }
+            Plan::Window(n) => {
+                let mut fields = n.input.fields();
+                fields.extend(n.calls.iter().map(|c| c.field.clone()));
+                fields
+            }
+        }
+    }
+
+    /// The direct inputs, left first.
+    pub fn inputs(&self) -> Vec<&Plan> {
+        match self {
+            Plan::Scan(_) | Plan::Values(_) => Vec::new(),
+            Plan::Filter(n) => vec![&n.input],
+            Plan::Project(n) => vec![&n.input],
+            Plan::Aggregate(n) => vec![&n.input],
+            Plan::Totals(n) => vec![&n.input],
+            Plan::Sort(n) => vec![&n.input],
+            Plan::Fill(n) => vec![&n.input],
+            Plan::Limit(n) => vec![&n.input],
+            Plan::LimitBy(n) => vec![&n.input],
+            Plan::Distinct(n) => vec![&n.input],
+            Plan::Union(n) => n.inputs.iter().collect(),
+            Plan::SetOp(n) => vec![&n.left, &n.right],
+            Plan::Join(n) => vec![&n.left, &n.right],
+            Plan::ArrayJoin(n) => vec![&n.input],
+            Plan::Window(n) => vec![&n.input],
+        }
+    }
+
+    pub fn inputs_mut(&mut self) -> Vec<&mut Plan> {
+        match self {
+            Plan::Scan(_) | Plan::Values(_) => Vec::new(),
+            Plan::Filter(n) => vec![&mut n.input],
+            Plan::Project(n) => vec![&mut n.input],
+            Plan::Aggregate(n) => vec![&mut n.input],
+            Plan::Totals(n) => vec![&mut n.input],
+            Plan::Sort(n) => vec![&mut n.input],
+            Plan::Fill(n) => vec![&mut n.input],
+            Plan::Limit(n) => vec![&mut n.input],
+            Plan::LimitBy(n) => vec![&mut n.input],
+            Plan::Distinct(n) => vec![&mut n.input],
+            Plan::Union(n) => n.inputs.iter_mut().collect(),
+            Plan::SetOp(n) => vec![&mut n.left, &mut n.right],
+            Plan::Join(n) => vec![&mut n.left, &mut n.right],
+            Plan::ArrayJoin(n) => vec![&mut n.input],
+            Plan::Window(n) => vec![&mut n.input],
+        }
+    }
+
+    /// The expressions that the node itself evaluates, over its inputs' columns.
+    pub fn expressions(&self) -> Vec<&Expr> {
+        match self {
+            Plan::Scan(n) => n.filter.iter().collect(),
+            Plan::Filter(n) => vec![&n.condition],
+            Plan::Project(n) => n.exprs.iter().map(|e| &e.1).collect(),
+            Plan::Aggregate(n) => {
+                n.keys.iter().map(|k| &k.1).chain(n.calls.iter().flat_map(|c| &c.args)).collect()
+            }
+            Plan::Totals(n) => n.having.iter().collect(),
+            Plan::Sort(n) => n.keys.iter().map(|k| &k.expr).collect(),
+            Plan::Fill(n) => n.interpolate.iter().map(|i| &i.1).collect(),
+            Plan::Limit(n) => n.ties.iter().flatten().map(|k| &k.expr).collect(),
+            Plan::LimitBy(n) => n.columns.iter().collect(),
+            Plan::Join(n) => {
+                let keys = n.on.iter().flat_map(|k| [&k.left, &k.right]);
+                let asof = n.asof.iter().flat_map(|a| [&a.0, &a.2]);
+                keys.chain(asof).chain(&n.residual).collect()
+            }
+            Plan::ArrayJoin(n) => n.columns.iter().map(|c| &c.1).collect(),
+            Plan::Window(n) => {
+                let calls = n.calls.iter().flat_map(|c| &c.args);
+                n.partition_by.iter().chain(n.order_by.iter().map(|k| &k.expr)).chain(calls).collect()
+            }
+            Plan::Values(_) | Plan::Distinct(_) | Plan::Union(_) | Plan::SetOp(_) => Vec::new(),
+        }
+    }
+
+    /// `Filter`, `Aggregate`: the name for EXPLAIN.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Plan::Scan(_) => "Scan",
+            Plan::Values(_) => "Values",
+            Plan::Filter(_) => "Filter",
+            Plan::Project(_) => "Project",
+            Plan::Aggregate(_) => "Aggregate",
+            Plan::Totals(_) => "Totals",
+            Plan::Sort(_) => "Sort",
+            Plan::Fill(_) => "Fill",
+            Plan::Limit(_) => "Limit",
+            Plan::LimitBy(_) => "LimitBy",
+            Plan::Distinct(_) => "Distinct",
+            Plan::Union(_) => "Union",
+            Plan::SetOp(n) => match n.kind {
+                SetOpKind::Intersect => "Intersect",
+                SetOpKind::Except => "Except",
+            },
+            Plan::Join(_) => "Join",
+            Plan::ArrayJoin(_) => "ArrayJoin",
+            Plan::Window(_) => "Window",
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Tables and where they are found. Speaks columns and key ranges, never SQL expressions.
+//!
+//! - [`table`]: the trait of tables and their schema
+//! - [`scan`]: reading: morsels handed to workers
+//! - [`insert`]: writing blocks
+//! - [`catalog`]: databases and their tables
+//! - [`memory`]: the Memory engine
+//! - [`numbers`]: `numbers`, `zeros`, `generateSeries`
+//! - [`fixed`]: blocks that are given beforehand: `values`, `system.one`
+//! - [`null`]: the Null engine and the `null` function
+//! - [`view`]: views, as text that the binder reads
+
+pub mod catalog;
+pub mod fixed;
+pub mod insert;
+pub mod memory;
+pub mod null;
+pub mod numbers;
+pub mod scan;
+pub mod table;
+pub mod view;
+
+pub use catalog::{Catalog, Database};
+pub use insert::Inserter;
+pub use scan::{ColumnRange, Morsel, Scan, ScanContext, ScanRequest, ScanWorker};
+pub use table::{ColumnSchema, DefaultKind, Table, TableSchema};

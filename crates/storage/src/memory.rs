@@ -1,0 +1,89 @@
+//! The Memory engine: blocks behind a lock; readers take a snapshot and never wait for writers.
+
+use crate::fixed::BlockScan;
+use crate::{Inserter, Scan, ScanRequest, Table, TableSchema};
+use chalet_base::Result;
+use chalet_columns::Block;
+use std::any::Any;
+use std::sync::{Arc, PoisonError, RwLock};
+
+pub struct MemoryTable {
+    schema: TableSchema,
+    blocks: Arc<RwLock<Arc<[Block]>>>,
+}
+
+impl MemoryTable {
+    pub fn new(schema: TableSchema) -> Self {
+        MemoryTable { schema, blocks: Arc::new(RwLock::new(Arc::new([]))) }
+    }
+
+    fn snapshot(&self) -> Arc<[Block]> {
+        self.blocks.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Table for MemoryTable {
+    fn engine(&self) -> &str {
+        "Memory"
+    }
+
+    fn schema(&self) -> TableSchema {
+        self.schema.clone()
+    }
+
+    fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn Scan>> {
+        // Blocks hold stored columns only: positions differ from the schema's when others stand between.
+        let mut request = request.clone();
+        for column in &mut request.columns {
+            *column = self.schema.columns[..*column].iter().filter(|c| c.is_stored()).count();
+        }
+        Ok(Arc::new(BlockScan::new(self.snapshot(), &request)))
+    }
+
+    fn insert(&self) -> Result<Box<dyn Inserter>> {
+        Ok(Box::new(MemoryInserter { target: self.blocks.clone(), pending: Vec::new() }))
+    }
+
+    fn truncate(&self) -> Result<()> {
+        *self.blocks.write().unwrap_or_else(PoisonError::into_inner) = Arc::new([]);
+        Ok(())
+    }
+
+    fn total_rows(&self) -> Option<u64> {
+        Some(self.snapshot().iter().map(|b| b.n_rows() as u64).sum())
+    }
+
+    fn total_bytes(&self) -> Option<u64> {
+        Some(self.snapshot().iter().map(|b| b.memory() as u64).sum())
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+struct MemoryInserter {
+    target: Arc<RwLock<Arc<[Block]>>>,
+    pending: Vec<Block>,
+}
+
+impl Inserter for MemoryInserter {
+    fn write(&mut self, block: Block) -> Result<()> {
+        if !block.is_empty() {
+            let n_rows = block.n_rows();
+            // Constants and dictionaries stay as they are; what they point into is kept no longer than needed.
+            let columns = block.into_columns().into_iter().map(|c| match c {
+                chalet_columns::Column::Flat(v) => chalet_columns::Column::Flat(v.compact()),
+                other => other,
+            });
+            self.pending.push(Block::new(columns.collect(), n_rows));
+        }
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        let mut blocks = self.target.write().unwrap_or_else(PoisonError::into_inner);
+        *blocks = blocks.iter().cloned().chain(self.pending).collect();
+        Ok(())
+    }
+}

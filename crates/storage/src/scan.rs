@@ -1,0 +1,127 @@
+//! Reading a table: a scan hands morsels to the workers of a pipeline.
+
+use chalet_base::Result;
+use chalet_columns::Block;
+use chalet_types::Value;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// What a query needs of a table.
+#[derive(Clone, Default)]
+pub struct ScanRequest {
+    /// Indexes into the schema's columns, in the order that blocks have them.
+    pub columns: Vec<usize>,
+    /// Conditions that every needed row meets, for skipping; all of them hold together.
+    pub ranges: Vec<ColumnRange>,
+    /// The whole filter as code, for readers that decode the other columns only for rows that pass.
+    pub filter: Option<ScanFilter>,
+    /// No more than this many rows (that pass the filter) are needed.
+    pub limit: Option<u64>,
+    pub context: ScanContext,
+}
+
+/// A filter over some of the requested columns.
+#[derive(Clone)]
+pub struct ScanFilter {
+    /// Positions in [`ScanRequest::columns`] that the filter reads.
+    pub columns: Vec<usize>,
+    /// Identifies the condition across queries.
+    pub fingerprint: u64,
+    /// Of a block of those columns: which rows pass.
+    pub evaluate: Arc<dyn Fn(&Block) -> Result<chalet_columns::BooleanBuffer> + Send + Sync>,
+}
+
+/// `low <= column <= high`, either end open; the column is not NULL then.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnRange {
+    /// Position in [`ScanRequest::columns`].
+    pub column: usize,
+    /// Value and whether it is included.
+    pub low: Option<(Value, bool)>,
+    pub high: Option<(Value, bool)>,
+    /// One of these values (sorted), when not empty.
+    pub among: Vec<Value>,
+}
+
+/// Settings of the query that readers obey.
+#[derive(Clone)]
+pub struct ScanContext {
+    /// Rows of a block, at most.
+    pub max_block_size: usize,
+    /// Workers that will read, at most.
+    pub max_threads: usize,
+    /// Every setting of the query by the kernel's name, as text.
+    pub setting: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>,
+    pub progress: Arc<ScanProgress>,
+}
+
+impl Default for ScanContext {
+    fn default() -> Self {
+        ScanContext {
+            max_block_size: 65_409,
+            max_threads: 1,
+            setting: Arc::new(|_| None),
+            progress: Arc::default(),
+        }
+    }
+}
+
+/// What was read so far, beyond the rows that the pipeline counts itself.
+#[derive(Default)]
+pub struct ScanProgress {
+    /// Bytes of files read; 0 for tables that are not files.
+    pub file_bytes: AtomicU64,
+    /// Rows or bytes that statistics allowed to skip.
+    pub skipped_rows: AtomicU64,
+}
+
+/// A prepared read, shared by workers.
+pub trait Scan: Send + Sync {
+    /// One per worker.
+    fn worker(&self) -> Result<Box<dyn ScanWorker>>;
+
+    /// How many workers can find work.
+    fn parallelism(&self) -> usize {
+        1
+    }
+
+    /// Rows that will come, when known; for progress.
+    fn total_rows(&self) -> Option<u64> {
+        None
+    }
+
+    /// `count()` without reading, when there is no filter.
+    fn exact_rows(&self) -> Option<u64> {
+        None
+    }
+
+    /// A line for EXPLAIN: pruning, files, parts.
+    fn describe(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+}
+
+/// A run of rows and its place in the table's order.
+pub struct Morsel {
+    pub block: Block,
+    /// Task and number inside the task: morsels of a scan sort by it into table order. A worker finishes a task
+    /// before it takes the next; tasks are handed out in order.
+    pub task: u32,
+    pub number: u32,
+}
+
+/// Reading by one worker.
+pub trait ScanWorker: Send {
+    fn next(&mut self) -> Result<Option<Morsel>>;
+}
+
+/// Hands out task numbers 0..n in order.
+#[derive(Default)]
+pub struct TaskQueue(AtomicU64);
+
+impl TaskQueue {
+    pub fn take(&self, n: usize) -> Option<usize> {
+        let task = self.0.fetch_add(1, Relaxed) as usize;
+        (task < n).then_some(task)
+    }
+}

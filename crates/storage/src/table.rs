@@ -1,0 +1,123 @@
+//! The trait of tables: a schema, a scan, an insert.
+
+use crate::{Inserter, Scan, ScanRequest};
+use chalet_base::{Result, bail};
+use chalet_types::DataType;
+use std::any::Any;
+use std::sync::Arc;
+
+/// What a column is computed from when an INSERT leaves it out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DefaultKind {
+    Default,
+    /// Always computed, never inserted, not in `*`.
+    Materialized,
+    /// Computed when read, never stored, not in `*`.
+    Alias,
+    /// Only there to compute others from; not stored.
+    Ephemeral,
+}
+
+impl DefaultKind {
+    pub fn name(self) -> &'static str {
+        match self {
+            DefaultKind::Default => "DEFAULT",
+            DefaultKind::Materialized => "MATERIALIZED",
+            DefaultKind::Alias => "ALIAS",
+            DefaultKind::Ephemeral => "EPHEMERAL",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnSchema {
+    pub name: Arc<str>,
+    pub ty: DataType,
+    /// The expression as SQL text; the binder reads it.
+    pub default: Option<(DefaultKind, Arc<str>)>,
+    pub comment: Arc<str>,
+    /// `_path`, `_file`: found by name, not by `*`.
+    pub is_virtual: bool,
+}
+
+impl ColumnSchema {
+    pub fn new(name: impl Into<Arc<str>>, ty: DataType) -> Self {
+        ColumnSchema { name: name.into(), ty, default: None, comment: "".into(), is_virtual: false }
+    }
+
+    pub fn virtual_column(name: impl Into<Arc<str>>, ty: DataType) -> Self {
+        ColumnSchema { is_virtual: true, ..ColumnSchema::new(name, ty) }
+    }
+
+    pub fn default_kind(&self) -> Option<DefaultKind> {
+        self.default.as_ref().map(|d| d.0)
+    }
+
+    /// Does `*` contain it?
+    pub fn in_star(&self) -> bool {
+        !self.is_virtual && matches!(self.default_kind(), None | Some(DefaultKind::Default))
+    }
+
+    /// Does the table hold values of it? (Virtual columns are made up by the scan.)
+    pub fn is_stored(&self) -> bool {
+        !matches!(self.default_kind(), Some(DefaultKind::Alias | DefaultKind::Ephemeral))
+    }
+}
+
+/// Columns in order; cheap to clone.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TableSchema {
+    pub columns: Arc<[ColumnSchema]>,
+}
+
+impl TableSchema {
+    pub fn new(columns: Vec<ColumnSchema>) -> Self {
+        TableSchema { columns: columns.into() }
+    }
+
+    pub fn of(columns: impl IntoIterator<Item = (impl Into<Arc<str>>, DataType)>) -> Self {
+        TableSchema::new(columns.into_iter().map(|(name, ty)| ColumnSchema::new(name, ty)).collect())
+    }
+
+    pub fn index_of(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|c| &*c.name == name)
+    }
+}
+
+/// A table, a view or the result of a table function.
+pub trait Table: Send + Sync {
+    /// `Memory`, `View`, `SystemNumbers`.
+    fn engine(&self) -> &str;
+
+    fn schema(&self) -> TableSchema;
+
+    /// Prepares reading. What the request offers (filter, limit) may be used or ignored: the engine filters again.
+    fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn Scan>>;
+
+    /// Prepares writing.
+    fn insert(&self) -> Result<Box<dyn Inserter>> {
+        bail!(NOT_IMPLEMENTED, "Method write is not supported by storage {}", self.engine())
+    }
+
+    fn truncate(&self) -> Result<()> {
+        bail!(NOT_IMPLEMENTED, "Truncate is not supported by storage {}", self.engine())
+    }
+
+    /// Rows, when known without reading.
+    fn total_rows(&self) -> Option<u64> {
+        None
+    }
+
+    /// Bytes held, when known without reading.
+    fn total_bytes(&self) -> Option<u64> {
+        None
+    }
+
+    /// The query of a view, as SQL text.
+    fn view_query(&self) -> Option<&str> {
+        None
+    }
+
+    /// For what only one engine has.
+    fn as_any(&self) -> &dyn Any;
+}
