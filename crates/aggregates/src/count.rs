@@ -1,9 +1,9 @@
 //! `count`: how many rows, or how many rows where the argument is not NULL.
 
-use chalet_base::Result;
+use crate::check::no_parameters;
+use chalet_base::{Result, ensure};
 use chalet_columns::Vector;
 use chalet_function_api::aggregate::AggregateNulls;
-use chalet_function_api::scalar::check_arity;
 use chalet_function_api::states::same_states;
 use chalet_function_api::{
     Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example, States,
@@ -20,6 +20,7 @@ const RECORD: AggregateRecord = AggregateRecord {
     syntax: "count([x])",
     examples: &[Example { sql: "SELECT count(), count(NULL) FROM numbers(3)", result: "3\t0" }],
     nulls: AggregateNulls::SkipPlainResult,
+    zero_when_only_null: true,
     ..AggregateRecord::DEFAULT
 };
 
@@ -30,8 +31,13 @@ impl AggregateFunction for Count {
         &RECORD
     }
 
-    fn bind(&self, _: &[Value], args: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
-        check_arity(RECORD.name, args.len(), 0..=1)?;
+    fn bind(&self, parameters: &[Value], args: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
+        no_parameters(RECORD.name, parameters)?;
+        ensure!(
+            args.len() <= 1,
+            NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+            "Aggregate function count requires zero or one argument"
+        );
         Ok(Arc::new(Count))
     }
 }

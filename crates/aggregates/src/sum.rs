@@ -1,8 +1,8 @@
 //! `sum`: the sum of numbers, in the widest type of their kind, wrapping where it overflows.
 
-use chalet_base::{Result, bail};
+use crate::check::{illegal_type, no_parameters, one_argument};
+use chalet_base::Result;
 use chalet_columns::{Buf, Native, Vector};
-use chalet_function_api::scalar::check_arity;
 use chalet_function_api::states::same_states;
 use chalet_function_api::{
     Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example, States,
@@ -30,8 +30,9 @@ impl AggregateFunction for Sum {
         &RECORD
     }
 
-    fn bind(&self, _: &[Value], args: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
-        check_arity(RECORD.name, args.len(), 1..=1)?;
+    fn bind(&self, parameters: &[Value], args: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
+        no_parameters(RECORD.name, parameters)?;
+        one_argument(RECORD.name, args)?;
         let ty = &args[0].ty;
         let result = match ty {
             DataType::Float32 | DataType::Float64 | DataType::BFloat16 => DataType::Float64,
@@ -42,7 +43,7 @@ impl AggregateFunction for Sum {
             }
             _ if ty.is_unsigned() => DataType::UInt64,
             _ if ty.is_signed() => DataType::Int64,
-            _ => bail!(ILLEGAL_TYPE_OF_ARGUMENT, "Illegal type {ty} of argument for aggregate function sum"),
+            _ => return Err(illegal_type(RECORD.name, ty)),
         };
         Ok(match (ty.physical(), result.physical()) {
             (Physical::U8, _) => bound::<u8, u64>(result),

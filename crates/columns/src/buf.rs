@@ -92,6 +92,11 @@ impl<T: Copy + Send + Sync + std::panic::RefUnwindSafe + 'static> Buf<T> {
         self.bytes.clone()
     }
 
+    /// The values as bytes, in the machine's order.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.bytes.as_slice()
+    }
+
     /// Bytes of memory that the values occupy.
     pub fn memory(&self) -> usize {
         self.bytes.len()

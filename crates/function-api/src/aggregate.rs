@@ -14,11 +14,17 @@ pub struct AggregateRecord {
     pub aliases: &'static [&'static str],
     /// Name and aliases match in any case.
     pub case_insensitive: bool,
+    /// More aliases, which match in any case though the name does not.
+    pub any_case_aliases: &'static [&'static str],
     pub summary: &'static str,
     pub syntax: &'static str,
     /// Runnable, and run by the tests.
     pub examples: &'static [Example],
     pub nulls: AggregateNulls,
+    /// What the result is when an argument is the literal NULL: 0 rather than NULL (`count`, `uniq`).
+    pub zero_when_only_null: bool,
+    /// The name of the variant that `RESPECT NULLS` asks for, if there is one.
+    pub respecting_nulls: &'static str,
     /// The result depends on the order of rows: states of several threads merge in row order.
     pub order_dependent: bool,
     /// Only usable OVER a window.
@@ -41,10 +47,13 @@ impl AggregateRecord {
         name: "",
         aliases: &[],
         case_insensitive: false,
+        any_case_aliases: &[],
         summary: "",
         syntax: "",
         examples: &[],
         nulls: AggregateNulls::Skip,
+        zero_when_only_null: false,
+        respecting_nulls: "",
         order_dependent: false,
         window_only: false,
     };
@@ -78,8 +87,8 @@ pub trait States: Send {
     /// Adds row `i` to group `groups[i]`, for all rows.
     fn add_groups(&mut self, groups: &[u32], args: &[Vector]) -> Result<()>;
 
-    /// Merges state `i` of `other`, which is of the same aggregate, into group `groups[i]`. For order-dependent
-    /// aggregates, the rows of `other` come after.
+    /// Merges state `i` of `other`, which is of the same aggregate, into group `groups[i]`, for all of `groups`. For
+    /// order-dependent aggregates, the rows of `other` come after. What is left in `other` is not defined.
     fn merge(&mut self, other: &mut dyn States, groups: &[u32]) -> Result<()>;
 
     /// Appends the bytes of one state; stable across versions of one major number, for spilling and AggregateFunction columns.
@@ -89,6 +98,7 @@ pub trait States: Send {
     fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()>;
 
     /// The results of groups `0..n`, in order, of the aggregate's result type. Groups that do not exist yet are empty.
+    /// Rows may be added afterwards and results taken again, as windows do.
     fn finish(&mut self, n: usize) -> Result<Vector>;
 
     /// Bytes of memory held.

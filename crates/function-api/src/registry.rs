@@ -36,6 +36,14 @@ impl<F: ?Sized> Names<F> {
         self.all.push(function);
     }
 
+    /// Names that match in any case.
+    fn alias(&mut self, function: &Arc<F>, names: &'static [&'static str]) {
+        for &name in names {
+            self.exact.insert(name, function.clone());
+            self.lower.insert(name.to_ascii_lowercase(), function.clone());
+        }
+    }
+
     pub fn get(&self, name: &str) -> Option<&Arc<F>> {
         self.exact.get(name).or_else(|| self.lower.get(&name.to_ascii_lowercase()))
     }
@@ -66,11 +74,15 @@ impl Registry {
 
     pub fn add_aggregate(&mut self, function: impl AggregateFunction + 'static) {
         let record = function.record();
-        self.aggregates.add(Arc::new(function), record.name, record.aliases, record.case_insensitive);
+        let function: Arc<dyn AggregateFunction> = Arc::new(function);
+        self.aggregates.alias(&function, record.any_case_aliases);
+        self.aggregates.add(function, record.name, record.aliases, record.case_insensitive);
     }
 
     pub fn add_window(&mut self, function: impl WindowFunction + 'static) {
         let record = function.record();
-        self.windows.add(Arc::new(function), record.name, record.aliases, record.case_insensitive);
+        let function: Arc<dyn WindowFunction> = Arc::new(function);
+        self.windows.alias(&function, record.any_case_aliases);
+        self.windows.add(function, record.name, record.aliases, record.case_insensitive);
     }
 }

@@ -10,11 +10,18 @@ use std::sync::Arc;
 
 /// One state and what a row does to it.
 pub trait RowAggregate: Send + Sync + 'static {
-    type State: Default + Send + 'static;
+    type State: Send + 'static;
+
+    /// The arguments of a block, looked at once so that rows need no dispatch. Must cost nothing per row.
+    type Input<'a>;
 
     fn result_type(&self) -> DataType;
 
-    fn add(&self, state: &mut Self::State, args: &[Vector], row: usize) -> Result<()>;
+    fn empty(&self) -> Self::State;
+
+    fn input<'a>(&self, args: &'a [Vector]) -> Result<Self::Input<'a>>;
+
+    fn add(&self, state: &mut Self::State, input: &Self::Input<'_>, row: usize) -> Result<()>;
 
     /// `other`'s rows come after `state`'s.
     fn merge(&self, state: &mut Self::State, other: Self::State) -> Result<()>;
@@ -23,7 +30,7 @@ pub trait RowAggregate: Send + Sync + 'static {
 
     fn deserialise(&self, bytes: &mut &[u8]) -> Result<Self::State>;
 
-    /// Appends the result of one group.
+    /// Appends the result of one group. The state stays usable: rows may follow.
     fn finish(&self, state: &mut Self::State, out: &mut Builder) -> Result<()>;
 
     /// Bytes that a state holds beyond its own size.
@@ -61,18 +68,20 @@ struct StateVec<A: RowAggregate> {
 impl<A: RowAggregate> States for StateVec<A> {
     fn grow(&mut self, n: usize) {
         if self.states.len() < n {
-            self.states.resize_with(n, Default::default);
+            self.states.resize_with(n, || self.aggregate.empty());
         }
     }
 
     fn add(&mut self, group: usize, args: &[Vector], mut rows: Range<usize>) -> Result<()> {
+        let input = self.aggregate.input(args)?;
         let state = &mut self.states[group];
-        rows.try_for_each(|row| self.aggregate.add(state, args, row))
+        rows.try_for_each(|row| self.aggregate.add(state, &input, row))
     }
 
     fn add_groups(&mut self, groups: &[u32], args: &[Vector]) -> Result<()> {
+        let input = self.aggregate.input(args)?;
         for (row, &group) in groups.iter().enumerate() {
-            self.aggregate.add(&mut self.states[group as usize], args, row)?;
+            self.aggregate.add(&mut self.states[group as usize], &input, row)?;
         }
         Ok(())
     }

@@ -1,0 +1,106 @@
+//! `-OrNull` and `-OrDefault`: NULL, or the default of the result's type, when no row was added.
+
+use crate::resolve::can_be_nullable;
+use chalet_base::Result;
+use chalet_columns::{NullBuffer, Vector};
+use chalet_function_api::states::same_states;
+use chalet_function_api::{Aggregate, States};
+use chalet_types::DataType;
+use std::any::Any;
+use std::ops::Range;
+use std::sync::Arc;
+
+pub struct OrFill {
+    inner: Arc<dyn Aggregate>,
+    result: DataType,
+}
+
+impl OrFill {
+    pub fn or_null(inner: Arc<dyn Aggregate>) -> Arc<dyn Aggregate> {
+        let result = inner.result_type();
+        let result = if can_be_nullable(&result) { result.nullable() } else { result };
+        Arc::new(OrFill { inner, result })
+    }
+
+    pub fn or_default(inner: Arc<dyn Aggregate>) -> Arc<dyn Aggregate> {
+        let result = inner.result_type();
+        Arc::new(OrFill { inner, result })
+    }
+}
+
+impl Aggregate for OrFill {
+    fn result_type(&self) -> DataType {
+        self.result.clone()
+    }
+
+    fn states(&self) -> Box<dyn States> {
+        let filled = Vec::new();
+        Box::new(FilledStates { inner: self.inner.states(), result: self.result.clone(), filled })
+    }
+}
+
+/// One byte per group: was a row added?
+struct FilledStates {
+    inner: Box<dyn States>,
+    result: DataType,
+    filled: Vec<bool>,
+}
+
+impl States for FilledStates {
+    fn grow(&mut self, n: usize) {
+        self.inner.grow(n);
+        if self.filled.len() < n {
+            self.filled.resize(n, false);
+        }
+    }
+
+    fn add(&mut self, group: usize, args: &[Vector], rows: Range<usize>) -> Result<()> {
+        self.filled[group] |= !rows.is_empty();
+        self.inner.add(group, args, rows)
+    }
+
+    fn add_groups(&mut self, groups: &[u32], args: &[Vector]) -> Result<()> {
+        groups.iter().for_each(|&group| self.filled[group as usize] = true);
+        self.inner.add_groups(groups, args)
+    }
+
+    fn merge(&mut self, other: &mut dyn States, groups: &[u32]) -> Result<()> {
+        let other = same_states::<Self>(other)?;
+        other.filled.iter().zip(groups).for_each(|(filled, &group)| self.filled[group as usize] |= filled);
+        self.inner.merge(&mut *other.inner, groups)
+    }
+
+    fn serialise(&self, group: usize, out: &mut Vec<u8>) {
+        out.push(u8::from(self.filled[group]));
+        self.inner.serialise(group, out);
+    }
+
+    fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
+        self.filled[group] |= crate::wire::take_u8(bytes)? != 0;
+        self.inner.deserialise(group, bytes)
+    }
+
+    fn finish(&mut self, n: usize) -> Result<Vector> {
+        self.grow(n);
+        let result = self.inner.finish(n)?;
+        let filled = &self.filled[..n];
+        if filled.iter().all(|&f| f) {
+            return Ok(result);
+        }
+        if self.result.is_nullable() {
+            return Ok(result.with_nulls(Some(&NullBuffer::from(filled))));
+        }
+        let joined = Vector::concat(&[&result, &Vector::defaults(&self.result, 1)]);
+        let rows: Vec<u32> =
+            filled.iter().enumerate().map(|(row, &f)| if f { row as u32 } else { n as u32 }).collect();
+        Ok(joined.gather(&rows))
+    }
+
+    fn memory(&self) -> usize {
+        self.inner.memory() + self.filled.capacity()
+    }
+
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
+    }
+}

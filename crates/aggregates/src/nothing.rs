@@ -1,0 +1,120 @@
+//! `nothing`, `nothingNull`, `nothingUInt64`: ignore their arguments; what aggregates of the literal NULL become.
+
+use chalet_base::Result;
+use chalet_columns::Vector;
+use chalet_function_api::aggregate::AggregateNulls;
+use chalet_function_api::{
+    Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example, States,
+};
+use chalet_types::{DataType, Value};
+use std::any::Any;
+use std::ops::Range;
+use std::sync::Arc;
+
+const RECORD: AggregateRecord = AggregateRecord {
+    name: "nothing",
+    summary: "Ignores its arguments and returns NULL.",
+    syntax: "nothing([x, ...])",
+    examples: &[Example { sql: "SELECT nothing(1)", result: "\\N" }],
+    nulls: AggregateNulls::Seen,
+    ..AggregateRecord::DEFAULT
+};
+
+const NULL: AggregateRecord = AggregateRecord {
+    name: "nothingNull",
+    syntax: "nothingNull([x, ...])",
+    examples: &[Example { sql: "SELECT nothingNull(1)", result: "\\N" }],
+    ..RECORD
+};
+
+const ZERO: AggregateRecord = AggregateRecord {
+    name: "nothingUInt64",
+    summary: "Ignores its arguments and returns 0.",
+    syntax: "nothingUInt64([x, ...])",
+    examples: &[Example { sql: "SELECT nothingUInt64(1)", result: "0" }],
+    ..RECORD
+};
+
+pub struct Nothing {
+    record: &'static AggregateRecord,
+    result: fn() -> DataType,
+}
+
+fn null_type() -> DataType {
+    DataType::Nullable(Arc::new(DataType::Nothing))
+}
+
+impl Nothing {
+    pub const PLAIN: Nothing = Nothing { record: &RECORD, result: null_type };
+    pub const NULL: Nothing = Nothing { record: &NULL, result: null_type };
+    pub const ZERO: Nothing = Nothing { record: &ZERO, result: || DataType::UInt64 };
+
+    /// Returns NULL.
+    pub fn null() -> Arc<dyn Aggregate> {
+        Arc::new(Constant(null_type()))
+    }
+
+    /// Returns 0.
+    pub fn zero() -> Arc<dyn Aggregate> {
+        Arc::new(Constant(DataType::UInt64))
+    }
+}
+
+impl AggregateFunction for Nothing {
+    fn record(&self) -> &'static AggregateRecord {
+        self.record
+    }
+
+    fn bind(&self, _: &[Value], _: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
+        Ok(Arc::new(Constant((self.result)())))
+    }
+}
+
+/// The default of its type for every group.
+struct Constant(DataType);
+
+impl Aggregate for Constant {
+    fn result_type(&self) -> DataType {
+        self.0.clone()
+    }
+
+    fn states(&self) -> Box<dyn States> {
+        Box::new(NoStates(self.0.clone()))
+    }
+}
+
+struct NoStates(DataType);
+
+impl States for NoStates {
+    fn grow(&mut self, _: usize) {}
+
+    fn add(&mut self, _: usize, _: &[Vector], _: Range<usize>) -> Result<()> {
+        Ok(())
+    }
+
+    fn add_groups(&mut self, _: &[u32], _: &[Vector]) -> Result<()> {
+        Ok(())
+    }
+
+    fn merge(&mut self, _: &mut dyn States, _: &[u32]) -> Result<()> {
+        Ok(())
+    }
+
+    fn serialise(&self, _: usize, _: &mut Vec<u8>) {}
+
+    fn deserialise(&mut self, _: usize, _: &mut &[u8]) -> Result<()> {
+        Ok(())
+    }
+
+    fn finish(&mut self, n: usize) -> Result<Vector> {
+        Ok(Vector::defaults(&self.0, n))
+    }
+
+    fn memory(&self) -> usize {
+        0
+    }
+
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
+    }
+}

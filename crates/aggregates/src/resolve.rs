@@ -1,0 +1,175 @@
+//! From a name and arguments to an aggregate: the function by name, else a combinator around a shorter name; NULL
+//! arguments are dealt with before the function sees them.
+//!
+//! Invariant: this file knows the order of wrappers, and no function's name but `count`'s for DISTINCT.
+
+use crate::combinators::{Combinator, suffix_of};
+use crate::nothing::Nothing;
+use crate::skip_nulls::SkipNulls;
+use chalet_base::{Result, bail};
+use chalet_function_api::aggregate::AggregateNulls;
+use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Registry};
+use chalet_types::{DataType, Value};
+use std::sync::Arc;
+
+/// An aggregate ready to run.
+#[derive(Clone)]
+pub struct Resolved {
+    pub aggregate: Arc<dyn Aggregate>,
+    pub result: DataType,
+    /// States of several threads merge in row order.
+    pub order_dependent: bool,
+    /// The function's own name, whatever alias was used, with its combinators.
+    pub name: String,
+}
+
+/// Finds the aggregate of a name for given arguments; None when no aggregate has that name.
+pub fn resolve(
+    registry: &Registry,
+    name: &str,
+    parameters: &[Value],
+    args: &[Argument],
+    ctx: &Context,
+) -> Result<Option<Resolved>> {
+    let lower = name.to_ascii_lowercase();
+    let name = match lower.strip_prefix("countdistinct") {
+        Some("") => count_distinct(ctx),
+        Some("if") => count_distinct(ctx) + "If",
+        _ => name.to_string(),
+    };
+    let mut args = args.to_vec();
+    args.iter_mut().for_each(|arg| arg.ty = arg.ty.recursively_without_low_cardinality());
+    Resolver { registry, ctx }.find(&name, parameters, &args)
+}
+
+/// Does an aggregate of this name exist, combinators included?
+pub fn exists(registry: &Registry, name: &str) -> bool {
+    base_record(registry, name).is_some() || name.eq_ignore_ascii_case("countDistinct")
+}
+
+/// The name that `name(DISTINCT ...)` stands for.
+pub fn with_distinct(name: &str, ctx: &Context) -> String {
+    let lower = name.to_ascii_lowercase();
+    match lower.as_str() {
+        "count" => count_distinct(ctx),
+        "countif" => count_distinct(ctx) + "If",
+        _ => match name.strip_suffix("If") {
+            // A set of the rows that pass is smaller than a set with the condition inside.
+            Some(shorter) => format!("{shorter}DistinctIf"),
+            None => format!("{name}Distinct"),
+        },
+    }
+}
+
+/// The name that `name(...) RESPECT NULLS` stands for, when there is one.
+pub fn with_nulls_respected(registry: &Registry, name: &str) -> Result<String> {
+    match base_record(registry, name) {
+        Some((record, suffixes)) if !record.respecting_nulls.is_empty() => {
+            Ok(format!("{}{suffixes}", record.respecting_nulls))
+        }
+        Some((record, _)) if record.nulls == AggregateNulls::Seen => Ok(name.to_string()),
+        _ => bail!(NOT_IMPLEMENTED, "Function {name} does not support RESPECT NULLS"),
+    }
+}
+
+fn count_distinct(ctx: &Context) -> String {
+    let setting = (ctx.settings.all.0)("count_distinct_implementation");
+    setting.and_then(|(value, _)| value.as_str().map(String::from)).unwrap_or_else(|| "uniqExact".into())
+}
+
+/// The record of the function below all combinators, and the combinators' suffixes.
+fn base_record<'a>(registry: &Registry, name: &'a str) -> Option<(&'static AggregateRecord, &'a str)> {
+    let mut base = name;
+    loop {
+        if let Some(function) = registry.aggregates.get(base) {
+            return Some((function.record(), &name[base.len()..]));
+        }
+        base = suffix_of(base)?.1;
+    }
+}
+
+struct Resolver<'a> {
+    registry: &'a Registry,
+    ctx: &'a Context,
+}
+
+impl Resolver<'_> {
+    /// Strips Nullable from the arguments and puts the treatment of NULLs around the function.
+    fn find(&self, name: &str, parameters: &[Value], args: &[Argument]) -> Result<Option<Resolved>> {
+        let Some((record, _)) = base_record(self.registry, name) else {
+            return Ok(None);
+        };
+        let direct = self.registry.aggregates.get(name);
+        // A NULL condition is a false one and makes no result NULL: it is the combinator's own business.
+        let own_nulls = direct.is_none() && suffix_of(name).is_some_and(|(c, _)| c.sees_nulls());
+        let nullable = args.iter().any(|arg| arg.ty.is_nullable());
+        if record.nulls == AggregateNulls::Seen || own_nulls || !nullable {
+            return self.bind(direct, name, parameters, args);
+        }
+        if args.iter().any(|arg| arg.ty.is_only_null()) {
+            let aggregate: Arc<dyn Aggregate> =
+                if record.zero_when_only_null { Nothing::zero() } else { Nothing::null() };
+            let result = aggregate.result_type();
+            return Ok(Some(Resolved { aggregate, result, order_dependent: false, name: name.to_string() }));
+        }
+        let mut plain = args.to_vec();
+        for arg in &mut plain {
+            arg.ty = arg.ty.without_nullable().clone();
+            arg.constant = arg.constant.take().filter(|value| !value.is_null());
+        }
+        let Some(mut inner) = self.bind(direct, name, parameters, &plain)? else {
+            return Ok(None);
+        };
+        let makes_null = record.nulls == AggregateNulls::Skip && can_be_nullable(&inner.result);
+        inner.aggregate = SkipNulls::around(inner.aggregate, makes_null);
+        inner.result = inner.aggregate.result_type();
+        Ok(Some(inner))
+    }
+
+    fn bind(
+        &self,
+        direct: Option<&Arc<dyn AggregateFunction>>,
+        name: &str,
+        parameters: &[Value],
+        args: &[Argument],
+    ) -> Result<Option<Resolved>> {
+        if let Some(function) = direct {
+            let record = function.record();
+            let aggregate = function.bind(parameters, args, self.ctx)?;
+            let result = aggregate.result_type();
+            let (order_dependent, name) = (record.order_dependent, record.name.to_string());
+            return Ok(Some(Resolved { aggregate, result, order_dependent, name }));
+        }
+        let Some((combinator, shorter)) = suffix_of(name) else {
+            return Ok(None);
+        };
+        let suffix = combinator.suffix();
+        if shorter.ends_with(suffix) && !combinator.nests() {
+            bail!(ILLEGAL_AGGREGATION, "Nested identical combinator '{suffix}' is not supported");
+        }
+        // Whether a row was added at all shows only behind the condition.
+        if let (Combinator::OrNull | Combinator::OrDefault, Some(base)) =
+            (combinator, shorter.strip_suffix("If"))
+        {
+            return self.find(&format!("{base}{suffix}If"), parameters, args);
+        }
+        let split = combinator.split(shorter, parameters, args)?;
+        let Some(mut inner) = self.find(&split.name, &split.parameters, &split.args)? else {
+            return Ok(None);
+        };
+        if split.whole {
+            return Ok(Some(inner));
+        }
+        inner.aggregate = combinator.wrap(inner.aggregate, parameters, args, &|args| {
+            self.find(&split.name, &split.parameters, args)
+        })?;
+        inner.result = inner.aggregate.result_type();
+        inner.name += suffix;
+        Ok(Some(inner))
+    }
+}
+
+/// Does the kernel wrap a result of this type in Nullable?
+pub fn can_be_nullable(ty: &DataType) -> bool {
+    ty.can_be_nullable() && !matches!(ty, DataType::Tuple(_))
+}

@@ -1,0 +1,115 @@
+//! Rows as bytes and back: how states hold and serialise values of any type. Equal bytes are equal values.
+
+use crate::wire::{put_len, take, take_array, take_count, take_len, take_u8};
+use chalet_base::{Result, err};
+use chalet_columns::builder::Values;
+use chalet_columns::{Builder, Data, Vector, each_native};
+use chalet_types::{DataType, I256, Physical, U256, bf16};
+
+/// Writes values of one type, and reads them back.
+#[derive(Clone, Debug)]
+pub struct RowCodec {
+    nullable: bool,
+    shape: Shape,
+}
+
+#[derive(Clone, Debug)]
+enum Shape {
+    /// Bytes per value.
+    Plain(usize),
+    Str,
+    List(Box<RowCodec>),
+    Struct(Vec<RowCodec>),
+    Nothing,
+}
+
+impl RowCodec {
+    pub fn new(ty: &DataType) -> RowCodec {
+        let bare = ty.bare();
+        let shape = match bare.physical() {
+            Physical::Str => Shape::Str,
+            Physical::List => {
+                Shape::List(Box::new(RowCodec::new(&bare.element().unwrap_or(DataType::Nothing))))
+            }
+            Physical::Struct => match bare {
+                DataType::Tuple(fields) => {
+                    Shape::Struct(fields.iter().map(|f| RowCodec::new(&f.ty)).collect())
+                }
+                _ => Shape::Struct(Vec::new()),
+            },
+            other => other.width().map_or(Shape::Nothing, Shape::Plain),
+        };
+        RowCodec { nullable: ty.is_nullable(), shape }
+    }
+
+    /// Appends the bytes of one row.
+    pub fn put(&self, vector: &Vector, row: usize, out: &mut Vec<u8>) {
+        if self.nullable {
+            let null = vector.is_null(row);
+            out.push(u8::from(null));
+            if null {
+                return;
+            }
+        }
+        match (&self.shape, &vector.data) {
+            (Shape::Plain(width), Data::Fixed(fixed)) => {
+                debug_assert_eq!(*width, fixed.width);
+                out.extend_from_slice(fixed.get(row));
+            }
+            (Shape::Plain(width), data) => each_native!(data, values => {
+                out.extend_from_slice(&values.as_bytes()[row * width..(row + 1) * width]);
+            }, _ => {}),
+            (Shape::Str, Data::Str(strings)) => crate::wire::put_bytes(strings.get(row), out),
+            (Shape::List(element), Data::List(list)) => {
+                let range = list.range(row);
+                put_len(range.len(), out);
+                range.for_each(|e| element.put(&list.values, e, out));
+            }
+            (Shape::Struct(codecs), Data::Struct(s)) => {
+                codecs.iter().zip(&s.fields).for_each(|(codec, field)| codec.put(field, row, out));
+            }
+            _ => {}
+        }
+    }
+
+    /// Reads one row from the front of `bytes` into a builder of the same type.
+    pub fn take(&self, bytes: &mut &[u8], out: &mut Builder) -> Result<()> {
+        if self.nullable && take_u8(bytes)? != 0 {
+            out.push_default();
+            return Ok(());
+        }
+        /// One arm per fixed width.
+        macro_rules! read {
+            ($($variant:ident => $ty:ty),*) => {
+                match (&self.shape, &mut out.values) {
+                    $((_, Values::$variant(values)) => values.push(<$ty>::from_le_bytes(take_array(bytes)?)),)*
+                    (_, Values::Nothing(n)) => *n += 1,
+                    (_, Values::Str(strings)) => strings.push(crate::wire::take_bytes(bytes)?),
+                    (_, Values::Fixed { width, bytes: to }) => to.extend_from_slice(take(bytes, *width)?),
+                    (Shape::List(element), Values::List(list)) => {
+                        // An element may take no bytes at all only when it is Nothing, of which there are none.
+                        let n = match element.shape {
+                            Shape::Nothing | Shape::Struct(_) => take_len(bytes)?,
+                            _ => take_count(bytes, 1)?,
+                        };
+                        for _ in 0..n {
+                            element.take(bytes, &mut list.values)?;
+                        }
+                        list.close();
+                    }
+                    (Shape::Struct(codecs), Values::Struct { fields, len }) => {
+                        for (codec, field) in codecs.iter().zip(fields) {
+                            codec.take(bytes, field)?;
+                        }
+                        *len += 1;
+                    }
+                    _ => return Err(err!(LOGICAL_ERROR, "Aggregate state is of another type")),
+                }
+            };
+        }
+        read!(U8 => u8, U16 => u16, U32 => u32, U64 => u64, U128 => u128, U256 => U256, I8 => i8, I16 => i16,
+            I32 => i32, I64 => i64, I128 => i128, I256 => I256, BF16 => bf16, F32 => f32, F64 => f64);
+        out.mark_valid();
+        Ok(())
+    }
+}

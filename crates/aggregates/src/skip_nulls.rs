@@ -1,0 +1,124 @@
+//! What stands around aggregates that do not see NULL: rows with a NULL in any argument are left out; a result that
+//! no row reached is NULL.
+
+use crate::selection::{gather, valid_rows};
+use chalet_base::{Result, ensure};
+use chalet_columns::{NullBuffer, Vector};
+use chalet_function_api::states::same_states;
+use chalet_function_api::{Aggregate, States};
+use chalet_types::DataType;
+use std::any::Any;
+use std::ops::Range;
+use std::sync::Arc;
+
+pub struct SkipNulls {
+    inner: Arc<dyn Aggregate>,
+    makes_null: bool,
+}
+
+impl SkipNulls {
+    /// With `makes_null`, the result becomes Nullable.
+    pub fn around(inner: Arc<dyn Aggregate>, makes_null: bool) -> Arc<dyn Aggregate> {
+        Arc::new(SkipNulls { inner, makes_null })
+    }
+}
+
+impl Aggregate for SkipNulls {
+    fn result_type(&self) -> DataType {
+        let inner = self.inner.result_type();
+        if self.makes_null { inner.nullable() } else { inner }
+    }
+
+    fn states(&self) -> Box<dyn States> {
+        let inner = self.inner.states();
+        Box::new(SkippingStates { inner, seen: self.makes_null.then(Vec::new) })
+    }
+}
+
+/// One byte per group beside the inner state, when a result may be NULL.
+struct SkippingStates {
+    inner: Box<dyn States>,
+    seen: Option<Vec<bool>>,
+}
+
+impl States for SkippingStates {
+    fn grow(&mut self, n: usize) {
+        self.inner.grow(n);
+        if let Some(seen) = &mut self.seen
+            && seen.len() < n
+        {
+            seen.resize(n, false);
+        }
+    }
+
+    fn add(&mut self, group: usize, args: &[Vector], rows: Range<usize>) -> Result<()> {
+        let Some(valid) = valid_rows(args, rows.clone()) else {
+            if let Some(seen) = &mut self.seen {
+                seen[group] |= !rows.is_empty();
+            }
+            return self.inner.add(group, args, rows);
+        };
+        if valid.is_empty() {
+            return Ok(());
+        }
+        if let Some(seen) = &mut self.seen {
+            seen[group] = true;
+        }
+        self.inner.add(group, &gather(args, &valid), 0..valid.len())
+    }
+
+    fn add_groups(&mut self, groups: &[u32], args: &[Vector]) -> Result<()> {
+        let Some(valid) = valid_rows(args, 0..groups.len()) else {
+            if let Some(seen) = &mut self.seen {
+                groups.iter().for_each(|&group| seen[group as usize] = true);
+            }
+            return self.inner.add_groups(groups, args);
+        };
+        let groups: Vec<u32> = valid.iter().map(|&row| groups[row as usize]).collect();
+        if let Some(seen) = &mut self.seen {
+            groups.iter().for_each(|&group| seen[group as usize] = true);
+        }
+        self.inner.add_groups(&groups, &gather(args, &valid))
+    }
+
+    fn merge(&mut self, other: &mut dyn States, groups: &[u32]) -> Result<()> {
+        let other = same_states::<Self>(other)?;
+        if let (Some(seen), Some(others)) = (&mut self.seen, &other.seen) {
+            others.iter().zip(groups).for_each(|(other, &group)| seen[group as usize] |= other);
+        }
+        self.inner.merge(&mut *other.inner, groups)
+    }
+
+    fn serialise(&self, group: usize, out: &mut Vec<u8>) {
+        if let Some(seen) = &self.seen {
+            out.push(u8::from(seen[group]));
+        }
+        self.inner.serialise(group, out);
+    }
+
+    fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
+        if let Some(seen) = &mut self.seen {
+            let flag = crate::wire::take_u8(bytes)?;
+            ensure!(flag < 2, CANNOT_READ_ALL_DATA, "Aggregate state has the flag {flag}");
+            seen[group] |= flag == 1;
+        }
+        self.inner.deserialise(group, bytes)
+    }
+
+    fn finish(&mut self, n: usize) -> Result<Vector> {
+        self.grow(n);
+        let result = self.inner.finish(n)?;
+        Ok(match &self.seen {
+            Some(seen) => result.with_nulls(Some(&NullBuffer::from(&seen[..n]))),
+            None => result,
+        })
+    }
+
+    fn memory(&self) -> usize {
+        self.inner.memory() + self.seen.as_ref().map_or(0, Vec::capacity)
+    }
+
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
+    }
+}
