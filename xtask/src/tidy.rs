@@ -1,5 +1,6 @@
 //! `tidy`: the house rules that a program can check, each in its own module, in one list.
 
+mod documents;
 mod edges;
 mod layout;
 mod names;
@@ -26,6 +27,7 @@ type Check = fn(&Project) -> Result<Vec<Finding>, String>;
 const CHECKS: &[(&str, Check)] = &[
     ("rooms use only the rooms they may", edges::check),
     ("crates and files are laid out alike", layout::check),
+    ("the map names every room and dependency", documents::check),
     ("files are small", sizes::check),
     ("nothing is a stub", stubs::check),
     ("no function name is matched outside its room", names::check),
