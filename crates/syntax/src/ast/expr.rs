@@ -7,7 +7,7 @@ use super::{Ident, OrderItem, Query, Span, TypeName};
 pub struct Expr {
     pub kind: ExprKind,
     pub alias: Option<Ident>,
-    /// From the first to the last byte, parentheses and alias excluded.
+    /// From the first to the last byte, with the parentheses around it, without the alias.
     pub span: Span,
 }
 
@@ -46,7 +46,7 @@ pub enum ExprKind {
     },
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum Literal {
     Null,
     Bool(bool),
@@ -55,6 +55,23 @@ pub enum Literal {
     Int(i64),
     Float(f64),
     String(Vec<u8>),
+}
+
+impl PartialEq for Literal {
+    /// Of texts, not of numbers: NaN equals itself.
+    fn eq(&self, other: &Literal) -> bool {
+        match (self, other) {
+            (Literal::Null, Literal::Null) => true,
+            (Literal::Bool(a), Literal::Bool(b)) => a == b,
+            (Literal::UInt(a), Literal::UInt(b)) => a == b,
+            (Literal::Int(a), Literal::Int(b)) => a == b,
+            (Literal::Float(a), Literal::Float(b)) => {
+                a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())
+            }
+            (Literal::String(a), Literal::String(b)) => a == b,
+            _ => false,
+        }
+    }
 }
 
 /// A call of a function, an aggregate or an operator.

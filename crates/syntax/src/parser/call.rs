@@ -101,11 +101,12 @@ impl Parser<'_> {
             return self.argument_settings(call);
         }
         loop {
+            let parenthesised = self.at(TokenKind::LParen);
             let arg = self.argument()?;
             match arg.kind {
                 // `f(x, y -> x)` is a function of one lambda of two parameters.
                 ExprKind::Lambda { mut params, body }
-                    if params.len() == 1 && !call.args.is_empty() && call.args.iter().all(is_plain_name) =>
+                    if !parenthesised && !call.args.is_empty() && call.args.iter().all(is_plain_name) =>
                 {
                     let mut all: Vec<Ident> = Vec::new();
                     for arg in call.args.drain(..) {
@@ -383,14 +384,19 @@ impl Parser<'_> {
             return Ok(self.call_expr(Call::new("CAST", vec![value, ty], CallStyle::Cast), start));
         }
         self.expect_keyword("AS")?;
-        // `CAST(x AS alias AS T)`.
+        // `CAST(x AS alias AS T)`, `CAST(x AS alias, 'T')`.
         let alias = self.maybe(|p| {
             let alias = p.ident()?;
-            p.expect_keyword("AS")?;
-            Ok(alias)
+            if p.at(TokenKind::Comma) || p.at_keyword("AS") { Ok(alias) } else { Err(Fail::Syntax) }
         })?;
         if let Some(alias) = alias {
             value.alias = Some(alias);
+            if self.accept(TokenKind::Comma) {
+                let ty = self.expr()?;
+                self.expect(TokenKind::RParen)?;
+                return Ok(self.call_expr(Call::new("CAST", vec![value, ty], CallStyle::Cast), start));
+            }
+            self.expect_keyword("AS")?;
         }
         let ty = self.type_name()?;
         self.expect(TokenKind::RParen)?;
@@ -516,7 +522,8 @@ impl Parser<'_> {
                 args
             }
         };
-        Ok(self.operator(function, args, start))
+        let two = args.len() == 2;
+        Ok(if two { self.operator(function, args, start) } else { self.function(function, args, start) })
     }
 
     /// `DATE_DIFF(unit, a, b [, zone])`; the unit becomes a string.
@@ -547,7 +554,7 @@ fn is_plain_name(expr: &Expr) -> bool {
 fn extract_function(unit: &'static str) -> String {
     match unit {
         "Day" => "toDayOfMonth".to_string(),
-        "Week" => "toRelativeWeekNum".to_string(),
+        "Week" => "toISOWeek".to_string(),
         other => format!("to{other}"),
     }
 }

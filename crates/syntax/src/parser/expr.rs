@@ -53,12 +53,16 @@ const IS_WORDS: [(&str, &str, Option<bool>); 8] = [
 /// Words that cannot be an alias without AS, because they begin what may follow an expression.
 pub(crate) const RESERVED_ALIAS: &[&str] = &[
     "ALL",
+    "AND",
     "ANTI",
     "ANY",
     "ARRAY",
+    "AS",
     "ASOF",
     "BETWEEN",
     "CROSS",
+    "DIV",
+    "ELSE",
     "EXCEPT",
     "FETCH",
     "FINAL",
@@ -69,6 +73,7 @@ pub(crate) const RESERVED_ALIAS: &[&str] = &[
     "GROUP",
     "HAVING",
     "ILIKE",
+    "IN",
     "INNER",
     "INTERSECT",
     "INTO",
@@ -77,11 +82,14 @@ pub(crate) const RESERVED_ALIAS: &[&str] = &[
     "LEFT",
     "LIKE",
     "LIMIT",
+    "LOCAL",
+    "MOD",
     "NATURAL",
     "NOT",
     "OFFSET",
     "ON",
     "ONLY",
+    "OR",
     "ORDER",
     "PARALLEL",
     "PASTE",
@@ -90,23 +98,15 @@ pub(crate) const RESERVED_ALIAS: &[&str] = &[
     "REGEXP",
     "RIGHT",
     "SAMPLE",
+    "SELECT",
     "SEMI",
     "SETTINGS",
+    "STREAM",
     "UNION",
     "USING",
     "WHERE",
     "WINDOW",
     "WITH",
-    "AND",
-    "OR",
-    "IN",
-    "AS",
-    "DIV",
-    "MOD",
-    "ASC",
-    "DESC",
-    "COLLATE",
-    "NULLS",
 ];
 
 impl Parser<'_> {
@@ -281,6 +281,7 @@ impl Parser<'_> {
                 let right = self.nested(|p| p.operators(priority + 1))?;
                 return Ok(match name {
                     "or" | "and" => self.merge(name, left, right, start),
+                    "intDiv" => Step::More(self.function(name, vec![left, right], start)),
                     _ => Step::More(self.operator(name, vec![left, right], start)),
                 });
             }
@@ -311,15 +312,26 @@ impl Parser<'_> {
                 "toTimeZone" => prio::ACCESS,
                 _ => prio::COMPARE,
             };
+            if name == "in" && self.at_keyword("IN PARTITION") && self.partition_follows() {
+                break;
+            }
             if min <= priority && self.accept_keyword(words) {
                 let right = self.nested(|p| p.operators(priority + 1))?;
-                if name == "toTimeZone" {
+                if matches!(name, "toTimeZone" | "match") {
                     return Ok(Step::More(self.function(name, vec![left, right], start)));
                 }
                 return Ok(Step::More(self.operator(name, vec![left, right], start)));
             }
         }
         Ok(Step::Done(left))
+    }
+
+    /// `UPDATE a = 1 IN PARTITION 202001`: not the operator IN with a column named partition.
+    fn partition_follows(&mut self) -> bool {
+        matches!(
+            self.peek(2).kind,
+            TokenKind::Number | TokenKind::String | TokenKind::LParen | TokenKind::LBrace
+        ) || ["ID", "ALL", "tuple"].iter().any(|word| self.at_keyword_ahead(2, word))
     }
 
     /// `a AND b AND c` is one call of three arguments, but `(a AND b) AND c` is not.
@@ -601,11 +613,12 @@ impl Parser<'_> {
     /// A word: an operand with its own grammar, a call, or a name.
     fn word_operand(&mut self, start: usize) -> Parse<Expr> {
         if self.at(TokenKind::Word) {
-            if self.peek(1).kind == TokenKind::LParen {
-                if let Some(expr) = self.special_call(start)? {
-                    return Ok(expr);
-                }
-            } else if let Some(expr) = self.keyword_operand(start)? {
+            if let Some(expr) = self.keyword_operand(start)? {
+                return Ok(expr);
+            }
+            if self.peek(1).kind == TokenKind::LParen
+                && let Some(expr) = self.special_call(start)?
+            {
                 return Ok(expr);
             }
         }

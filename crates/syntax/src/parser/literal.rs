@@ -103,7 +103,7 @@ pub(crate) fn number(text: &str, negative: bool) -> Option<Literal> {
     };
     match (integer, negative) {
         (Some(value), false) => return Some(Literal::UInt(value)),
-        (Some(0), true) => return Some(Literal::Int(0)),
+        (Some(0), true) => return Some(Literal::UInt(0)),
         (Some(value), true) if value <= 1 << 63 => {
             return Some(Literal::Int(0i64.wrapping_sub_unsigned(value)));
         }

@@ -7,13 +7,26 @@
 //! - [`call`]: function calls and the functions with their own grammar
 //! - [`select`]: queries
 //! - [`table`]: FROM
+//! - [`statement`]: the statement list and the tail of a statement
+//! - [`create`], [`storage`], [`dictionary`]: CREATE and the pieces of a table definition
+//! - [`alter`]: ALTER TABLE
+//! - [`insert`]: INSERT with its inline data, DELETE, UPDATE
+//! - [`ddl`]: DROP, RENAME, OPTIMIZE and other small statements about tables
+//! - [`show`]: SHOW, DESCRIBE, EXPLAIN, SYSTEM
 
+mod alter;
 mod call;
+mod create;
+mod ddl;
+mod dictionary;
 mod error;
 mod expr;
+mod insert;
 mod literal;
 mod select;
+mod show;
 mod statement;
+mod storage;
 mod table;
 mod types;
 
@@ -97,6 +110,13 @@ impl<'a> Parser<'a> {
         };
         parser.fill(0);
         parser
+    }
+
+    /// Forgets the tokens that were read ahead and goes on at a byte.
+    pub(crate) fn skip_to(&mut self, byte: usize) {
+        self.tokens.truncate(self.pos);
+        self.lexer.seek(byte);
+        self.fill(self.pos);
     }
 
     /// Makes the token at an index exist; the list always ends with `End`.

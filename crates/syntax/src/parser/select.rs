@@ -2,8 +2,8 @@
 
 use super::{Fail, Parse, Parser};
 use crate::ast::{
-    Expr, ExprKind, Fill, GroupBy, Ident, InterpolateItem, LimitBy, OrderItem, Query, Select, SetExpr, SetOp,
-    SetQuantifier, Setting, SettingValue, WindowDef, WithItem,
+    Call, CallStyle, Expr, ExprKind, Fill, GroupBy, Ident, InterpolateItem, LimitBy, OrderItem, Query,
+    Select, SetExpr, SetOp, SetQuantifier, Setting, SettingValue, WindowDef, WithItem,
 };
 use crate::lexer::TokenKind;
 
@@ -75,21 +75,24 @@ impl Parser<'_> {
         let mut select = Select::default();
         if self.accept_keyword("WITH") {
             select.recursive = self.accept_keyword("RECURSIVE");
-            select.with = self.list_with_trailing_comma(&["SELECT", "FROM"], |p| p.with_item())?;
+            select.with = self.with_list()?;
         }
         if self.accept_keyword("FROM") {
             self.from(&mut select)?;
         }
         self.expect_keyword("SELECT")?;
-        self.select_list(&mut select)?;
-        if select.from.is_none() && self.accept_keyword("FROM") {
-            self.from(&mut select)?;
-        } else if select.from.is_none() {
-            self.joins(&mut select)?;
-        }
-        self.select_tail(&mut select)?;
+        self.select_body(&mut select)?;
         select.span = self.span_from(start);
         Ok(select)
+    }
+
+    /// What follows the word SELECT.
+    pub(crate) fn select_body(&mut self, select: &mut Select) -> Parse<()> {
+        self.select_list(select)?;
+        if select.from.is_none() && self.accept_keyword("FROM") {
+            self.from(select)?;
+        }
+        self.select_tail(select)
     }
 
     fn select_list(&mut self, select: &mut Select) -> Parse<()> {
@@ -138,6 +141,10 @@ impl Parser<'_> {
         Ok(list)
     }
 
+    pub(crate) fn with_list(&mut self) -> Parse<Vec<WithItem>> {
+        self.list_with_trailing_comma(&["SELECT", "FROM"], |p| p.with_item())
+    }
+
     fn with_item(&mut self) -> Parse<WithItem> {
         let cte = self.maybe(|p| {
             let name = p.ident()?;
@@ -158,16 +165,16 @@ impl Parser<'_> {
         })?;
         match cte {
             Some(cte) => Ok(cte),
-            None => Ok(WithItem::Expr(self.aliased_expr()?)),
+            None => Ok(WithItem::Expr(self.expr()?)),
         }
     }
 
     fn select_tail(&mut self, select: &mut Select) -> Parse<()> {
         if self.accept_keyword("PREWHERE") {
-            select.prewhere = Some(self.aliased_expr()?);
+            select.prewhere = Some(self.expr()?);
         }
         if self.accept_keyword("WHERE") {
-            select.where_ = Some(self.aliased_expr()?);
+            select.where_ = Some(self.expr()?);
         }
         if self.accept_keyword("GROUP BY") {
             self.group_by(select)?;
@@ -176,7 +183,7 @@ impl Parser<'_> {
             select.with_totals = true;
         }
         if self.accept_keyword("HAVING") {
-            select.having = Some(self.aliased_expr()?);
+            select.having = Some(self.expr()?);
         }
         if self.accept_keyword("WINDOW") {
             select.windows = self.comma_list(|p| {
@@ -186,7 +193,7 @@ impl Parser<'_> {
             })?;
         }
         if self.accept_keyword("QUALIFY") {
-            select.qualify = Some(self.aliased_expr()?);
+            select.qualify = Some(self.expr()?);
         }
         if self.accept_keyword("ORDER BY") {
             self.order_by(select)?;
@@ -224,7 +231,7 @@ impl Parser<'_> {
                 self.advance();
                 Vec::new()
             } else {
-                self.comma_list(|p| p.aliased_expr())?
+                self.comma_list(|p| p.expr())?
             };
             if self.accept_keyword("WITH ROLLUP") {
                 GroupBy::Rollup(exprs)
@@ -259,7 +266,7 @@ impl Parser<'_> {
     }
 
     pub(crate) fn order_item(&mut self) -> Parse<OrderItem> {
-        let expr = self.aliased_expr()?;
+        let expr = self.expr()?;
         let descending = match self.accept_any_keyword(&["DESCENDING", "DESC", "ASCENDING", "ASC"]) {
             Some(index) => index < 2,
             None => false,
@@ -341,7 +348,7 @@ impl Parser<'_> {
                 self.advance();
                 Vec::new()
             } else {
-                self.comma_list(|p| p.aliased_expr())?
+                self.comma_list(|p| p.expr())?
             };
             select.limit_by = Some(LimitBy { limit: Some(limit), offset, exprs, all });
             return Ok(());
@@ -387,8 +394,26 @@ impl Parser<'_> {
         Ok(Setting { name, value: SettingValue::Expr(value) })
     }
 
+    /// An expression, or the map literal `{'a': 1}` that only settings know.
     fn setting_value(&mut self) -> Parse<Expr> {
-        self.bare_expr()
+        if !self.at(TokenKind::LBrace) || self.peek(1).kind == TokenKind::Word {
+            return self.bare_expr();
+        }
+        self.nested(|p| {
+            let start = p.start();
+            p.advance();
+            let mut args = Vec::new();
+            while !p.accept(TokenKind::RBrace) {
+                args.push(p.setting_value()?);
+                p.expect(TokenKind::Colon)?;
+                args.push(p.setting_value()?);
+                if !p.accept(TokenKind::Comma) {
+                    p.expect(TokenKind::RBrace)?;
+                    break;
+                }
+            }
+            Ok(p.call_expr(Call::new("map", args, CallStyle::Array), start))
+        })
     }
 }
 

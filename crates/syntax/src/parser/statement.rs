@@ -1,8 +1,15 @@
 //! The statement list, and which rule a statement's first words call.
 
 use super::{Fail, Parse, Parser};
-use crate::ast::{Output, Statement, StatementKind};
+use crate::ast::{
+    Ident, Outfile, Output, Query, Select, SetExpr, SetStatement, Statement, StatementKind,
+    TransactionCommand,
+};
 use crate::lexer::TokenKind;
+use chalet_base::err;
+
+/// First words of statements that are recognised only to say that they are missing.
+const NOT_IMPLEMENTED: [&str; 5] = ["GRANT", "REVOKE", "BACKUP", "RESTORE", "EXECUTE AS"];
 
 impl Parser<'_> {
     pub(crate) fn statements(&mut self) -> Parse<Vec<Statement>> {
@@ -14,29 +21,200 @@ impl Parser<'_> {
             }
             list.push(self.statement()?);
             if !self.at(TokenKind::Semicolon) && !self.at(TokenKind::End) {
-                self.note("end of query");
-                return Err(Fail::Syntax);
+                return Err(self.expect_here("end of query"));
             }
         }
     }
 
     pub(crate) fn statement(&mut self) -> Parse<Statement> {
         let start = self.start();
-        let kind = StatementKind::Query(Box::new(self.query()?));
-        let output = self.output()?;
+        let kind = self.nested(|p| p.statement_kind())?;
+        // Inline data end the statement; what looks like more of it belongs to them.
+        let output = match &kind {
+            StatementKind::Insert(insert)
+                if matches!(insert.source, crate::ast::InsertSource::Inline { .. }) =>
+            {
+                Output::default()
+            }
+            _ => self.output()?,
+        };
         Ok(Statement { kind, output, span: self.span_from(start) })
+    }
+
+    fn statement_kind(&mut self) -> Parse<StatementKind> {
+        let token = self.token();
+        if token.kind == TokenKind::LParen || token.kind != TokenKind::Word {
+            return self.query_or_expressions();
+        }
+        let word = self.text_of(token).to_ascii_uppercase();
+        if matches!(word.as_str(), "SELECT" | "WITH" | "FROM") {
+            return Ok(StatementKind::Query(Box::new(self.query()?)));
+        }
+        // `replace(a, b, c)`, `system.x`, `set = 1`: an expression that begins with such a word.
+        let next = self.peek(1).kind;
+        let statement_follows = matches!(
+            next,
+            TokenKind::Word
+                | TokenKind::QuotedIdent
+                | TokenKind::String
+                | TokenKind::LBrace
+                | TokenKind::End
+                | TokenKind::Semicolon
+        ) || (next == TokenKind::LParen
+            && matches!(word.as_str(), "DESCRIBE" | "DESC" | "EXPLAIN"));
+        if statement_follows && let Some(kind) = self.keyword_statement(&word)? {
+            return Ok(kind);
+        }
+        self.query_or_expressions()
+    }
+
+    fn keyword_statement(&mut self, word: &str) -> Parse<Option<StatementKind>> {
+        if NOT_IMPLEMENTED.iter().any(|name| self.at_keyword(name)) {
+            return Err(Fail::Error(err!(NOT_IMPLEMENTED, "{word} is not implemented")));
+        }
+        let kind = match word {
+            "CREATE" | "ATTACH" | "REPLACE" => self.create()?,
+            "DROP" | "TRUNCATE" | "DETACH" => self.drop_statement()?,
+            "UNDROP" => self.undrop()?,
+            "RENAME" | "EXCHANGE" => self.rename()?,
+            "ALTER" => self.alter()?,
+            "INSERT" => self.insert()?,
+            "DELETE" => self.delete()?,
+            "UPDATE" => self.update()?,
+            "OPTIMIZE" => self.optimize()?,
+            "EXPLAIN" => self.explain()?,
+            "SHOW" => self.show()?,
+            "DESCRIBE" | "DESC" => self.describe()?,
+            "EXISTS" => self.exists_statement()?,
+            "CHECK" => self.check()?,
+            "SYSTEM" => self.system()?,
+            "KILL" => self.kill()?,
+            "SET" => self.set()?,
+            "USE" => {
+                self.advance();
+                self.accept_keyword("DATABASE");
+                StatementKind::Use(self.ident()?)
+            }
+            "BEGIN" | "COMMIT" | "ROLLBACK" => {
+                let command = match word {
+                    "BEGIN" => TransactionCommand::Begin,
+                    "COMMIT" => TransactionCommand::Commit,
+                    _ => TransactionCommand::Rollback,
+                };
+                if !(matches!(self.peek(1).kind, TokenKind::End | TokenKind::Semicolon)
+                    || self.at_keyword_ahead(1, "TRANSACTION"))
+                {
+                    return Ok(None);
+                }
+                self.advance();
+                self.accept_keyword("TRANSACTION");
+                StatementKind::Transaction(command)
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(kind))
+    }
+
+    /// A text that is no statement is the list of a SELECT: `1 + 1`.
+    fn query_or_expressions(&mut self) -> Parse<StatementKind> {
+        if self.at(TokenKind::LParen) && self.starts_query() {
+            let query = self.maybe(|p| {
+                let query = p.query()?;
+                // `(SELECT 1) + 1` is an expression.
+                let rest = ["FORMAT", "INTO", "SETTINGS"].iter().any(|w| p.at_keyword(w));
+                if rest || matches!(p.token().kind, TokenKind::End | TokenKind::Semicolon | TokenKind::RParen)
+                {
+                    Ok(query)
+                } else {
+                    Err(Fail::Syntax)
+                }
+            })?;
+            if let Some(query) = query {
+                return Ok(StatementKind::Query(Box::new(query)));
+            }
+        }
+        let start = self.start();
+        let mut select = Select::default();
+        self.select_body(&mut select)?;
+        select.span = self.span_from(start);
+        let span = select.span;
+        Ok(StatementKind::Query(Box::new(Query { body: SetExpr::Select(Box::new(select)), span })))
     }
 
     /// INTO OUTFILE, FORMAT and SETTINGS after any statement.
     pub(crate) fn output(&mut self) -> Parse<Output> {
         let mut output = Output::default();
+        if self.accept_keyword("INTO OUTFILE") {
+            output.outfile = Some(self.outfile()?);
+        }
+        let settings_first = self.at_settings();
+        if settings_first {
+            self.advance();
+            output.settings = self.settings_list()?;
+        }
         if self.accept_keyword("FORMAT") {
             output.format = Some(self.ident()?);
         }
-        if self.at_settings() {
+        if !settings_first && self.at_settings() {
             self.advance();
             output.settings = self.settings_list()?;
         }
         Ok(output)
+    }
+
+    fn outfile(&mut self) -> Parse<Outfile> {
+        let path = self.string()?;
+        let append = self.accept_keyword("APPEND");
+        let truncate = !append && self.accept_keyword("TRUNCATE");
+        let and_stdout = self.accept_keyword("AND STDOUT");
+        let compression = if self.accept_keyword("COMPRESSION") { Some(self.string()?) } else { None };
+        let level =
+            if compression.is_some() && self.accept_keyword("LEVEL") { Some(self.unsigned()?) } else { None };
+        Ok(Outfile { path, append, truncate, and_stdout, compression, level })
+    }
+
+    fn set(&mut self) -> Parse<StatementKind> {
+        self.advance();
+        if self.accept_keyword("TRANSACTION SNAPSHOT") {
+            return Ok(StatementKind::Set(SetStatement::TransactionSnapshot(self.unsigned()?)));
+        }
+        if self.at_keyword("ROLE") || self.at_keyword("DEFAULT ROLE") {
+            let text = self.rest_of_statement();
+            return Ok(StatementKind::Set(SetStatement::Role(text)));
+        }
+        Ok(StatementKind::Set(SetStatement::Settings(self.settings_list()?)))
+    }
+
+    /// The text up to the semicolon, with single spaces.
+    pub(crate) fn rest_of_statement(&mut self) -> String {
+        let mut text = String::new();
+        while !matches!(self.token().kind, TokenKind::End | TokenKind::Semicolon | TokenKind::Error(_)) {
+            let token = self.advance();
+            if !text.is_empty() {
+                text.push(' ');
+            }
+            text.push_str(self.text_of(token));
+        }
+        text
+    }
+
+    /// `ON CLUSTER name`.
+    pub(crate) fn on_cluster(&mut self) -> Parse<Option<Ident>> {
+        if !self.accept_keyword("ON CLUSTER") {
+            return Ok(None);
+        }
+        if let Some(name) = self.string_token() {
+            let span = self.span_from(0);
+            return Ok(Some(Ident::at(String::from_utf8_lossy(&name), span)));
+        }
+        Ok(Some(self.ident()?))
+    }
+
+    pub(crate) fn if_not_exists(&mut self) -> bool {
+        self.accept_keyword("IF NOT EXISTS")
+    }
+
+    pub(crate) fn if_exists(&mut self) -> bool {
+        self.accept_keyword("IF EXISTS")
     }
 }

@@ -3,8 +3,8 @@
 use super::expr::RESERVED_ALIAS;
 use super::{Fail, Parse, Parser};
 use crate::ast::{
-    ExprKind, Ident, Join, JoinConstraint, JoinKind, JoinLocality, JoinStep, JoinStrictness, ObjectName,
-    Ratio, Sample, Select, TableExpr, TableKind,
+    Expr, ExprKind, Ident, Join, JoinConstraint, JoinKind, JoinLocality, JoinStep, JoinStrictness,
+    ObjectName, Query, Ratio, Sample, Select, SetExpr, TableExpr, TableKind,
 };
 use crate::lexer::TokenKind;
 
@@ -19,13 +19,11 @@ impl Parser<'_> {
         loop {
             let start = self.start();
             if self.accept_keyword("ARRAY JOIN") || self.accept_keyword("INNER ARRAY JOIN") {
-                let exprs = self.comma_list(|p| p.aliased_expr())?;
+                let exprs = self.comma_list(|p| p.expr())?;
                 select.joins.push(JoinStep::ArrayJoin { left: false, exprs });
             } else if self.accept_keyword("LEFT ARRAY JOIN") {
-                let exprs = self.comma_list(|p| p.aliased_expr())?;
+                let exprs = self.comma_list(|p| p.expr())?;
                 select.joins.push(JoinStep::ArrayJoin { left: true, exprs });
-            } else if select.from.is_none() {
-                return Ok(());
             } else if self.accept(TokenKind::Comma) {
                 let table = self.table_expr()?;
                 let join = Join {
@@ -125,7 +123,11 @@ impl Parser<'_> {
     pub(crate) fn table_kind(&mut self) -> Parse<TableKind> {
         self.note("table, table function or subquery");
         if self.at(TokenKind::LParen) {
-            let query = self.parens(|p| p.query())?;
+            if self.starts_query() {
+                let query = self.parens(|p| p.query())?;
+                return Ok(TableKind::Query(Box::new(query)));
+            }
+            let query = self.nested(|p| p.parens(|p| p.joined_tables()))?;
             return Ok(TableKind::Query(Box::new(query)));
         }
         if let Some(path) = self.string_token() {
@@ -138,15 +140,22 @@ impl Parser<'_> {
         if !self.accept(TokenKind::Dot) {
             return Ok(TableKind::Name(ObjectName { database: None, name: first }));
         }
-        let mut name = self.ident()?;
-        // A table in a namespace of a data lake catalog has dots in its name.
-        while self.at(TokenKind::Dot) && matches!(self.peek(1).kind, TokenKind::Word | TokenKind::QuotedIdent)
-        {
-            self.advance();
-            let part = self.ident()?;
-            name = Ident::at(format!("{}.{}", name.name, part.name), name.span.to(part.span));
-        }
+        let name = self.ident()?;
         Ok(TableKind::Name(ObjectName { database: Some(first), name }))
+    }
+
+    /// `(a JOIN b USING x)` in the place of a table is `(SELECT * FROM a JOIN b USING x)`.
+    fn joined_tables(&mut self) -> Parse<Query> {
+        let start = self.start();
+        let mut select = Select::default();
+        self.from(&mut select)?;
+        if select.joins.is_empty() {
+            return Err(self.expect_here("JOIN"));
+        }
+        select.span = self.span_from(start);
+        let span = select.span;
+        select.projection = vec![Expr { kind: ExprKind::Star(Vec::new()), alias: None, span }];
+        Ok(Query { body: SetExpr::Select(Box::new(select)), span })
     }
 
     /// Alias, FINAL and SAMPLE, in the orders the kernel takes.
@@ -159,7 +168,6 @@ impl Parser<'_> {
             sample: None,
             span: self.span_from(start),
         };
-        self.table_modifiers(&mut table)?;
         if self.accept_keyword("AS") {
             table.alias = Some(self.ident()?);
         } else {
@@ -209,11 +217,6 @@ impl Parser<'_> {
         let token = self.token();
         self.expect(TokenKind::Number)?;
         Ok(self.text_of(token).to_string())
-    }
-
-    /// A name in the place of a table that only a name can take, as an expression's identifier.
-    pub(crate) fn is_name(kind: &ExprKind) -> bool {
-        matches!(kind, ExprKind::Identifier(_))
     }
 }
 

@@ -1,0 +1,293 @@
+//! CREATE and ATTACH of tables, views, databases and functions.
+
+use super::{Fail, Parse, Parser};
+use crate::ast::{
+    CreateDatabase, CreateFunction, CreateSource, CreateTable, CreateView, ObjectKind, StatementKind,
+    Storage, TableDefinition,
+};
+use crate::lexer::TokenKind;
+use chalet_base::err;
+
+/// Objects of access control and other things that have no meaning in one process.
+const NOT_IMPLEMENTED: [&str; 10] = [
+    "USER",
+    "ROLE",
+    "ROW POLICY",
+    "POLICY",
+    "QUOTA",
+    "SETTINGS PROFILE",
+    "PROFILE",
+    "NAMED COLLECTION",
+    "WORKLOAD",
+    "RESOURCE",
+];
+
+/// The words before the kind of object.
+struct Head {
+    attach: bool,
+    or_replace: bool,
+    temporary: bool,
+}
+
+impl Parser<'_> {
+    pub(crate) fn create(&mut self) -> Parse<StatementKind> {
+        let word = self.advance();
+        let word = self.text_of(word).to_ascii_uppercase();
+        let mut head = Head { attach: word == "ATTACH", or_replace: word == "REPLACE", temporary: false };
+        if word == "CREATE" && self.accept_keyword("OR REPLACE") {
+            head.or_replace = true;
+        }
+        head.temporary = self.accept_keyword("TEMPORARY") || self.accept_keyword("TEMP");
+        if let Some(name) = NOT_IMPLEMENTED.into_iter().find(|name| self.at_keyword(name)) {
+            return Err(Fail::Error(err!(NOT_IMPLEMENTED, "{word} {name} is not implemented")));
+        }
+        if self.accept_keyword("TABLE") {
+            return self.create_table(head);
+        }
+        if self.accept_keyword("MATERIALIZED VIEW") {
+            return self.create_view(head, true);
+        }
+        if self.accept_keyword("VIEW") {
+            return self.create_view(head, false);
+        }
+        for word in ["LIVE VIEW", "WINDOW VIEW"] {
+            if self.at_keyword(word) {
+                return Err(Fail::Error(err!(NOT_IMPLEMENTED, "CREATE {word} is not implemented")));
+            }
+        }
+        if self.accept_keyword("DATABASE") {
+            return self.create_database(head);
+        }
+        if self.accept_keyword("DICTIONARY") {
+            return self.create_dictionary(head.attach, head.or_replace);
+        }
+        if self.accept_keyword("FUNCTION") {
+            let if_not_exists = self.if_not_exists();
+            let name = self.ident()?;
+            let cluster = self.on_cluster()?;
+            self.expect_keyword("AS")?;
+            let body = self.bare_expr()?;
+            let function = CreateFunction { or_replace: head.or_replace, if_not_exists, name, cluster, body };
+            return Ok(StatementKind::CreateFunction(Box::new(function)));
+        }
+        for word in ["INDEX", "UNIQUE INDEX"] {
+            if self.at_keyword(word) {
+                return Err(Fail::Error(err!(NOT_IMPLEMENTED, "CREATE {word} is not implemented")));
+            }
+        }
+        Err(Fail::Syntax)
+    }
+
+    fn uuid(&mut self) -> Parse<Option<String>> {
+        if !self.accept_keyword("UUID") {
+            return Ok(None);
+        }
+        Ok(Some(String::from_utf8_lossy(&self.string()?).into_owned()))
+    }
+
+    pub(crate) fn comment_clause(&mut self) -> Parse<Option<Vec<u8>>> {
+        if self.accept_keyword("COMMENT") { Ok(Some(self.string()?)) } else { Ok(None) }
+    }
+
+    fn create_table(&mut self, head: Head) -> Parse<StatementKind> {
+        let start = self.start();
+        let if_not_exists = self.if_not_exists();
+        let name = self.object_name()?;
+        let uuid = self.uuid()?;
+        let cluster = self.on_cluster()?;
+        if head.attach && matches!(self.token().kind, TokenKind::End | TokenKind::Semicolon) {
+            return Ok(StatementKind::Attach { kind: ObjectKind::Table, if_not_exists, name });
+        }
+        if head.attach && self.accept_keyword("FROM") {
+            return Err(Fail::Error(err!(NOT_IMPLEMENTED, "ATTACH TABLE ... FROM is not implemented")));
+        }
+        let mut table = CreateTable {
+            attach: head.attach,
+            or_replace: head.or_replace,
+            temporary: head.temporary,
+            if_not_exists,
+            name,
+            uuid,
+            cluster,
+            definition: TableDefinition::default(),
+            storage: Storage::default(),
+            source: None,
+            comment: None,
+            span: self.span_from(start),
+        };
+        if self.at(TokenKind::LParen) && !self.starts_query() {
+            table.definition = self.parens(|p| p.table_definition())?;
+        }
+        table.comment = self.comment_clause()?;
+        table.storage = self.storage()?;
+        if table.comment.is_none() {
+            table.comment = self.comment_clause()?;
+        }
+        table.source = self.create_source()?;
+        if matches!(table.source, Some(CreateSource::Table { .. } | CreateSource::Function(_)))
+            && table.storage == Storage::default()
+        {
+            table.storage = self.storage()?;
+        }
+        if table.comment.is_none() {
+            table.comment = self.comment_clause()?;
+        }
+        table.span = self.span_from(start);
+        Ok(StatementKind::CreateTable(Box::new(table)))
+    }
+
+    fn create_source(&mut self) -> Parse<Option<CreateSource>> {
+        if self.accept_keyword("CLONE AS") {
+            return Ok(Some(CreateSource::Table { clone: true, name: self.object_name()? }));
+        }
+        let empty = self.accept_keyword("EMPTY AS");
+        if !empty && !self.accept_keyword("AS") {
+            // `CREATE TABLE t ENGINE = Memory SELECT ...` needs no AS.
+            if self.at_keyword("SELECT") || self.at_keyword("WITH") || self.at(TokenKind::LParen) {
+                return Ok(Some(CreateSource::Query { empty, query: Box::new(self.query()?) }));
+            }
+            return Ok(None);
+        }
+        let followed_by_name =
+            matches!(self.peek(1).kind, TokenKind::Word | TokenKind::LParen | TokenKind::Asterisk)
+                || !self.at(TokenKind::Word);
+        if self.at(TokenKind::LParen)
+            || ((self.at_keyword("SELECT") || self.at_keyword("WITH") || self.at_keyword("FROM"))
+                && self.peek(1).kind != TokenKind::Dot)
+            || (self.at_keyword("SELECT") && followed_by_name)
+        {
+            return Ok(Some(CreateSource::Query { empty, query: Box::new(self.query()?) }));
+        }
+        if self.at(TokenKind::Word) && self.peek(1).kind == TokenKind::LParen {
+            let name = self.ident()?;
+            return Ok(Some(CreateSource::Function(Box::new(self.call_body(name.name)?))));
+        }
+        Ok(Some(CreateSource::Table { clone: false, name: self.object_name()? }))
+    }
+
+    fn create_view(&mut self, head: Head, materialized: bool) -> Parse<StatementKind> {
+        let start = self.start();
+        let if_not_exists = self.if_not_exists();
+        let name = self.object_name()?;
+        let uuid = self.uuid()?;
+        let cluster = self.on_cluster()?;
+        let kind = ObjectKind::View;
+        if head.attach && matches!(self.token().kind, TokenKind::End | TokenKind::Semicolon) {
+            return Ok(StatementKind::Attach { kind, if_not_exists, name });
+        }
+        let refresh = if materialized { self.refresh()? } else { None };
+        let to = if materialized && self.accept_keyword("TO") { Some(self.object_name()?) } else { None };
+        let columns = if self.at(TokenKind::LParen) && !self.starts_query() {
+            Some(self.parens(|p| p.table_definition())?)
+        } else {
+            None
+        };
+        let mut security = self.security()?;
+        let storage = if materialized && to.is_none() { self.storage()? } else { Storage::default() };
+        let mut populate = false;
+        let mut empty = false;
+        if materialized {
+            populate = self.accept_keyword("POPULATE");
+            empty = !populate && self.accept_keyword("EMPTY");
+        }
+        if security.is_none() {
+            security = self.security()?;
+        }
+        let mut comment = self.comment_clause()?;
+        self.expect_keyword("AS")?;
+        let query = Box::new(self.query()?);
+        if comment.is_none() {
+            comment = self.comment_clause()?;
+        }
+        let view = CreateView {
+            attach: head.attach,
+            or_replace: head.or_replace,
+            temporary: head.temporary,
+            if_not_exists,
+            materialized,
+            name,
+            uuid,
+            cluster,
+            columns,
+            to,
+            storage,
+            populate,
+            empty,
+            refresh,
+            security,
+            query,
+            comment,
+            span: self.span_from(start),
+        };
+        Ok(StatementKind::CreateView(Box::new(view)))
+    }
+
+    /// `REFRESH EVERY 1 HOUR ... [APPEND]`, kept as text: nothing here refreshes by the clock.
+    fn refresh(&mut self) -> Parse<Option<String>> {
+        if !self.accept_keyword("REFRESH") {
+            return Ok(None);
+        }
+        let mut text = String::new();
+        let ends =
+            ["TO", "AS", "ENGINE", "EMPTY", "DEFINER", "SQL SECURITY", "COMMENT", "POPULATE", "SETTINGS"];
+        while !matches!(self.token().kind, TokenKind::End | TokenKind::Semicolon | TokenKind::LParen)
+            && !ends.iter().any(|word| self.at_keyword(word))
+        {
+            let token = self.advance();
+            if !text.is_empty()
+                && token.kind != TokenKind::Comma
+                && token.kind != TokenKind::Dot
+                && !text.ends_with('.')
+            {
+                text.push(' ');
+            }
+            text.push_str(self.text_of(token));
+        }
+        if text.is_empty() { Err(self.expect_here("AFTER or EVERY")) } else { Ok(Some(text)) }
+    }
+
+    /// `[DEFINER = user] [SQL SECURITY kind]`, in either order.
+    fn security(&mut self) -> Parse<Option<String>> {
+        let mut parts = Vec::new();
+        loop {
+            if self.accept_keyword("DEFINER") {
+                self.accept(TokenKind::Equals);
+                let user = self.ident()?;
+                let mut text = "DEFINER = ".to_string();
+                crate::print::write_ident(&mut text, &user.name);
+                parts.push(text);
+            } else if self.accept_keyword("SQL SECURITY") {
+                let kinds = ["DEFINER", "INVOKER", "NONE"];
+                match self.accept_any_keyword(&kinds) {
+                    Some(index) => parts.push(format!("SQL SECURITY {}", kinds[index])),
+                    None => return Err(Fail::Syntax),
+                }
+            } else {
+                return Ok(if parts.is_empty() { None } else { Some(parts.join(" ")) });
+            }
+        }
+    }
+
+    fn create_database(&mut self, head: Head) -> Parse<StatementKind> {
+        let if_not_exists = self.if_not_exists();
+        let name = self.ident()?;
+        let uuid = self.uuid()?;
+        let cluster = self.on_cluster()?;
+        let mut comment = self.comment_clause()?;
+        let storage = self.storage()?;
+        if comment.is_none() {
+            comment = self.comment_clause()?;
+        }
+        let database = CreateDatabase {
+            attach: head.attach,
+            if_not_exists,
+            name,
+            uuid,
+            cluster,
+            engine: storage.engine,
+            settings: storage.settings,
+            comment,
+        };
+        Ok(StatementKind::CreateDatabase(Box::new(database)))
+    }
+}

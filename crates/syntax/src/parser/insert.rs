@@ -1,0 +1,154 @@
+//! INSERT with its inline data, DELETE and UPDATE.
+
+use super::{Parse, Parser};
+use crate::ast::{
+    Bytes, Expr, ExprKind, Ident, Insert, InsertColumns, InsertSource, InsertTarget, Span, StatementKind,
+};
+use crate::lexer::{Lexer, TokenKind};
+
+impl Parser<'_> {
+    pub(crate) fn insert(&mut self) -> Parse<StatementKind> {
+        self.expect_keyword("INSERT")?;
+        self.accept_keyword("INTO");
+        self.accept_keyword("TABLE");
+        let target = if self.at_keyword("FUNCTION") && self.peek(1).kind == TokenKind::Word {
+            self.advance();
+            let name = self.ident()?;
+            InsertTarget::Function(Box::new(self.call_body(name.name)?))
+        } else {
+            InsertTarget::Table(self.object_name()?)
+        };
+        let mut partition_by = None;
+        if self.accept_keyword("PARTITION BY") {
+            partition_by = Some(self.bare_expr()?);
+        }
+        let mut columns = None;
+        if self.at(TokenKind::LParen) && !self.starts_query() {
+            columns = Some(self.insert_columns()?);
+        }
+        let mut settings = Vec::new();
+        if self.at_settings() {
+            self.advance();
+            settings = self.settings_list()?;
+        }
+        let source = self.insert_source()?;
+        Ok(StatementKind::Insert(Box::new(Insert { target, columns, partition_by, settings, source })))
+    }
+
+    fn insert_columns(&mut self) -> Parse<InsertColumns> {
+        let exprs = self.paren_list(true, |p| p.bare_expr())?;
+        let plain = exprs.iter().all(|e| matches!(e.kind, ExprKind::Identifier(_)));
+        if !plain {
+            return Ok(InsertColumns::Exprs(exprs));
+        }
+        let joined = |expr: Expr| match expr.kind {
+            ExprKind::Identifier(parts) => {
+                let name = parts.iter().map(|p| p.name.as_str()).collect::<Vec<_>>().join(".");
+                Ident { name, parameter: parts.iter().any(|p| p.parameter), span: expr.span }
+            }
+            _ => Ident::at("", expr.span),
+        };
+        Ok(InsertColumns::List(exprs.into_iter().map(joined).collect()))
+    }
+
+    fn insert_source(&mut self) -> Parse<InsertSource> {
+        if self.at_keyword("VALUES") {
+            let word = self.advance();
+            let format = Ident::at("Values", Span { start: word.start, end: word.end });
+            let data = self.inline_values(word.end as usize);
+            return Ok(InsertSource::Inline { format, data });
+        }
+        self.note("VALUES");
+        if self.accept_keyword("FROM INFILE") {
+            let path = self.string()?;
+            let compression = if self.accept_keyword("COMPRESSION") { Some(self.string()?) } else { None };
+            if self.at_settings() {
+                self.advance();
+                self.settings_list()?;
+            }
+            let format = if self.accept_keyword("FORMAT") { Some(self.ident()?) } else { None };
+            return Ok(InsertSource::Infile { path, compression, format });
+        }
+        if self.accept_keyword("FORMAT") {
+            let format = self.ident()?;
+            let end = format.span.end as usize;
+            let data = if format.name.eq_ignore_ascii_case("Values") {
+                self.inline_values(end)
+            } else {
+                self.inline_rest(end)
+            };
+            return Ok(InsertSource::Inline { format, data });
+        }
+        if self.starts_query() {
+            return Ok(InsertSource::Query(Box::new(self.query()?)));
+        }
+        self.note("SELECT query, possibly with UNION");
+        Err(super::Fail::Syntax)
+    }
+
+    /// The data of VALUES end at the first semicolon outside quotes.
+    fn inline_values(&mut self, start: usize) -> Bytes {
+        let mut lexer = Lexer::new(self.text);
+        lexer.seek(start);
+        let end = loop {
+            let token = lexer.next_token();
+            match token.kind {
+                TokenKind::End | TokenKind::Semicolon => break token.start as usize,
+                _ => {}
+            }
+        };
+        self.inline_data(start, end)
+    }
+
+    /// The data of a format begin after the spaces and one line end behind its name, and run to the end of the text.
+    fn inline_rest(&mut self, after_name: usize) -> Bytes {
+        let bytes = self.text.as_bytes();
+        let mut start = after_name;
+        while matches!(bytes.get(start), Some(b' ' | b'\t' | 0x0c)) {
+            start += 1;
+        }
+        if bytes.get(start) == Some(&b'\r') {
+            start += 1;
+        }
+        if bytes.get(start) == Some(&b'\n') {
+            start += 1;
+        }
+        self.inline_data(start, bytes.len())
+    }
+
+    fn inline_data(&mut self, start: usize, end: usize) -> Bytes {
+        self.skip_to(end);
+        Bytes { content: self.text.as_bytes()[start..end].to_vec(), span: Span::new(start, end) }
+    }
+
+    // ---- DELETE, UPDATE
+
+    pub(crate) fn delete(&mut self) -> Parse<StatementKind> {
+        self.expect_keyword("DELETE FROM")?;
+        let table = self.object_name()?;
+        self.on_cluster()?;
+        let partition = if self.accept_keyword("IN PARTITION") { Some(self.partition()?) } else { None };
+        self.expect_keyword("WHERE")?;
+        Ok(StatementKind::Delete { table, partition, where_: Box::new(self.expr()?) })
+    }
+
+    pub(crate) fn update(&mut self) -> Parse<StatementKind> {
+        self.expect_keyword("UPDATE")?;
+        let table = self.object_name()?;
+        self.on_cluster()?;
+        self.expect_keyword("SET")?;
+        let assignments = self.assignments()?;
+        let partition = if self.accept_keyword("IN PARTITION") { Some(self.partition()?) } else { None };
+        self.expect_keyword("WHERE")?;
+        Ok(StatementKind::Update { table, assignments, partition, where_: Box::new(self.expr()?) })
+    }
+
+    /// `a = 1, b = x + 1`.
+    pub(crate) fn assignments(&mut self) -> Parse<Vec<(Ident, Expr)>> {
+        self.comma_list(|p| {
+            let name = p.column_path()?;
+            p.expect(TokenKind::Equals)?;
+            Ok((name, p.bare_expr()?))
+        })
+    }
+}

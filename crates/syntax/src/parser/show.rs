@@ -1,0 +1,252 @@
+//! SHOW, DESCRIBE, EXPLAIN and SYSTEM.
+
+use super::{Fail, Parse, Parser};
+use crate::ast::{
+    Describe, Explain, ExplainKind, Ident, ObjectKind, ObjectName, Output, Query, Select, SetExpr, Show,
+    ShowFilter, ShowKind, Statement, StatementKind,
+};
+use crate::lexer::TokenKind;
+
+/// Commands of SYSTEM that name a table afterwards, longest first where one begins another.
+const SYSTEM_TARGET: [&str; 24] = [
+    "STOP MERGES",
+    "START MERGES",
+    "STOP TTL MERGES",
+    "START TTL MERGES",
+    "STOP MOVES",
+    "START MOVES",
+    "STOP FETCHES",
+    "START FETCHES",
+    "STOP REPLICATED SENDS",
+    "START REPLICATED SENDS",
+    "STOP REPLICATION QUEUES",
+    "START REPLICATION QUEUES",
+    "STOP DISTRIBUTED SENDS",
+    "START DISTRIBUTED SENDS",
+    "FLUSH DISTRIBUTED",
+    "SYNC REPLICA",
+    "RESTART REPLICA",
+    "DROP REPLICA",
+    "RELOAD DICTIONARY",
+    "STOP VIEW",
+    "START VIEW",
+    "REFRESH VIEW",
+    "CANCEL VIEW",
+    "WAIT VIEW",
+];
+
+impl Parser<'_> {
+    pub(crate) fn show(&mut self) -> Parse<StatementKind> {
+        self.expect_keyword("SHOW")?;
+        let kind = self.show_kind()?;
+        let filter = self.show_filter()?;
+        let limit = if self.accept_keyword("LIMIT") { Some(self.bare_expr()?) } else { None };
+        Ok(StatementKind::Show(Box::new(Show { kind, filter, limit })))
+    }
+
+    fn show_filter(&mut self) -> Parse<Option<ShowFilter>> {
+        let words = ["NOT ILIKE", "NOT LIKE", "ILIKE", "LIKE"];
+        if let Some(index) = self.accept_any_keyword(&words) {
+            let pattern = self.string()?;
+            return Ok(Some(ShowFilter::Like { not: index < 2, case_insensitive: index % 2 == 0, pattern }));
+        }
+        if self.accept_keyword("WHERE") {
+            return Ok(Some(ShowFilter::Where(Box::new(self.expr()?))));
+        }
+        Ok(None)
+    }
+
+    fn from_database(&mut self) -> Parse<Option<Ident>> {
+        if self.accept_any_keyword(&["FROM", "IN"]).is_some() { Ok(Some(self.ident()?)) } else { Ok(None) }
+    }
+
+    fn show_kind(&mut self) -> Parse<ShowKind> {
+        if self.accept_keyword("DATABASES") {
+            return Ok(ShowKind::Databases);
+        }
+        if self.accept_keyword("CREATE") {
+            return self.show_create(true);
+        }
+        if self.accept_keyword("FUNCTIONS") {
+            return Ok(ShowKind::Functions);
+        }
+        if self.accept_keyword("PROCESSLIST") {
+            return Ok(ShowKind::Processlist);
+        }
+        if self.accept_keyword("ENGINES") {
+            return Ok(ShowKind::Engines);
+        }
+        if self.accept_keyword("MERGES") {
+            return Ok(ShowKind::Merges);
+        }
+        if self.accept_keyword("CLUSTERS") {
+            return Ok(ShowKind::Clusters);
+        }
+        if self.at_keyword("SETTINGS PROFILES") || self.at_keyword("CURRENT ROLES") {
+            return Ok(ShowKind::Access(self.rest_of_statement()));
+        }
+        if self.accept_keyword("CHANGED SETTINGS") {
+            return Ok(ShowKind::Settings { changed: true });
+        }
+        if self.accept_keyword("SETTINGS") {
+            return Ok(ShowKind::Settings { changed: false });
+        }
+        if self.accept_keyword("SETTING") {
+            return Ok(ShowKind::Setting(self.ident()?));
+        }
+        if self.accept_keyword("DICTIONARIES") {
+            return Ok(ShowKind::Dictionaries { from: self.from_database()? });
+        }
+        for word in [
+            "GRANTS",
+            "USERS",
+            "ROLES",
+            "ENABLED",
+            "POLICIES",
+            "ROW",
+            "QUOTAS",
+            "QUOTA",
+            "ACCESS",
+            "PROFILES",
+            "PRIVILEGES",
+            "CLUSTER",
+            "FILESYSTEM",
+        ] {
+            if self.at_keyword(word) {
+                return Ok(ShowKind::Access(self.rest_of_statement()));
+            }
+        }
+        let extended = self.accept_keyword("EXTENDED");
+        let full = self.accept_keyword("FULL");
+        let temporary = !extended && self.accept_keyword("TEMPORARY");
+        if !extended && self.accept_keyword("TABLES") {
+            return Ok(ShowKind::Tables { full, temporary, from: self.from_database()? });
+        }
+        if !temporary && self.accept_any_keyword(&["COLUMNS", "FIELDS"]).is_some() {
+            return Ok(ShowKind::Columns { extended, full, table: self.from_table()? });
+        }
+        if !full && !temporary && self.accept_any_keyword(&["INDEXES", "INDICES", "INDEX", "KEYS"]).is_some()
+        {
+            return Ok(ShowKind::Indexes { extended, table: self.from_table()? });
+        }
+        if extended || full {
+            return Err(Fail::Syntax);
+        }
+        self.show_create(temporary)
+    }
+
+    /// `FROM table [FROM database]`, or `FROM database.table`.
+    fn from_table(&mut self) -> Parse<ObjectName> {
+        if self.accept_any_keyword(&["FROM", "IN"]).is_none() {
+            return Err(Fail::Syntax);
+        }
+        let mut name = self.object_name()?;
+        if name.database.is_none() {
+            name.database = self.from_database()?;
+        }
+        Ok(name)
+    }
+
+    /// After `SHOW CREATE` any name will do; after `SHOW` alone the kind is needed.
+    fn show_create(&mut self, bare_name: bool) -> Parse<ShowKind> {
+        for word in ["USER", "ROLE", "ROW POLICY", "POLICY", "QUOTA", "SETTINGS PROFILE", "PROFILE"] {
+            if self.at_keyword(word) && matches!(self.peek(1).kind, TokenKind::Word | TokenKind::QuotedIdent)
+            {
+                return Ok(ShowKind::Access(format!("CREATE {}", self.rest_of_statement())));
+            }
+        }
+        let temporary = self.accept_keyword("TEMPORARY");
+        let kind = match self.accept_any_keyword(&["TABLE", "VIEW", "DICTIONARY", "DATABASE"]) {
+            Some(0) => ObjectKind::Table,
+            Some(1) => ObjectKind::View,
+            Some(2) => ObjectKind::Dictionary,
+            Some(_) => ObjectKind::Database,
+            None if bare_name => ObjectKind::Table,
+            None => return Err(Fail::Syntax),
+        };
+        let name = if kind == ObjectKind::Database {
+            ObjectName { database: None, name: self.ident()? }
+        } else {
+            self.object_name()?
+        };
+        Ok(ShowKind::Create { kind, temporary, name })
+    }
+
+    pub(crate) fn describe(&mut self) -> Parse<StatementKind> {
+        self.advance();
+        self.accept_keyword("TABLE");
+        let target = if self.at_keyword("SELECT") || self.at_keyword("WITH") {
+            let start = self.start();
+            let query = Box::new(self.query()?);
+            let kind = crate::ast::TableKind::Query(query);
+            crate::ast::TableExpr {
+                kind,
+                alias: None,
+                column_aliases: Vec::new(),
+                final_: false,
+                sample: None,
+                span: self.span_from(start),
+            }
+        } else {
+            self.table_expr()?
+        };
+        Ok(StatementKind::Describe(Box::new(Describe { target })))
+    }
+
+    pub(crate) fn explain(&mut self) -> Parse<StatementKind> {
+        self.expect_keyword("EXPLAIN")?;
+        let kinds = [
+            ("AST", ExplainKind::Ast),
+            ("SYNTAX", ExplainKind::Syntax),
+            ("QUERY TREE", ExplainKind::QueryTree),
+            ("PIPELINE", ExplainKind::Pipeline),
+            ("PLAN", ExplainKind::Plan),
+            ("ESTIMATE", ExplainKind::Estimate),
+            ("ANALYZE", ExplainKind::Analyze),
+            ("TABLE OVERRIDE", ExplainKind::TableOverride),
+            ("CURRENT TRANSACTION", ExplainKind::CurrentTransaction),
+        ];
+        let mut kind = ExplainKind::Plan;
+        for (words, found) in kinds {
+            if self.accept_keyword(words) {
+                kind = found;
+                break;
+            }
+        }
+        let mut settings = Vec::new();
+        if self.at(TokenKind::Word) && self.peek(1).kind == TokenKind::Equals {
+            settings = self.settings_list()?;
+        }
+        let statement = if kind == ExplainKind::CurrentTransaction {
+            let body = SetExpr::Select(Box::new(Select::default()));
+            let span = self.span_from(0);
+            let query = Query { body, span };
+            Statement { kind: StatementKind::Query(Box::new(query)), output: Output::default(), span }
+        } else {
+            self.nested(|p| p.statement())?
+        };
+        Ok(StatementKind::Explain(Box::new(Explain { kind, settings, statement: Box::new(statement) })))
+    }
+
+    pub(crate) fn system(&mut self) -> Parse<StatementKind> {
+        self.expect_keyword("SYSTEM")?;
+        if let Some(index) = self.accept_any_keyword(&SYSTEM_TARGET) {
+            self.on_cluster()?;
+            let named =
+                matches!(self.token().kind, TokenKind::Word | TokenKind::QuotedIdent | TokenKind::LBrace);
+            let target = if named { Some(self.object_name()?) } else { None };
+            let rest = self.rest_of_statement();
+            return Ok(StatementKind::System { command: SYSTEM_TARGET[index].to_string(), target, rest });
+        }
+        let mut words = Vec::new();
+        while self.at(TokenKind::Word) {
+            let token = self.advance();
+            words.push(self.text_of(token).to_ascii_uppercase());
+        }
+        if words.is_empty() {
+            return Err(self.expect_here("SYSTEM query"));
+        }
+        let rest = self.rest_of_statement();
+        Ok(StatementKind::System { command: words.join(" "), target: None, rest })
+    }
+}

@@ -1,0 +1,285 @@
+//! Columns, indexes, constraints, projections, engines and TTL: the pieces that CREATE and ALTER share.
+
+use super::{Fail, Parse, Parser};
+use crate::ast::{
+    ColumnDef, ColumnDefault, ConstraintDef, DefaultKind, Engine, Expr, ExprKind, GroupBy, IndexDef,
+    OrderItem, ProjectionDef, Select, Storage, TableDefinition, TtlAction, TtlItem,
+};
+use crate::lexer::TokenKind;
+
+/// Words after a column's name that do not begin its type.
+const AFTER_NAME: [&str; 17] = [
+    "DEFAULT",
+    "MATERIALIZED",
+    "ALIAS",
+    "EPHEMERAL",
+    "AUTO_INCREMENT",
+    "CODEC",
+    "TTL",
+    "COMMENT",
+    "STATISTICS",
+    "NULL",
+    "NOT NULL",
+    "PRIMARY KEY",
+    "COLLATE",
+    "SETTINGS",
+    "FIRST",
+    "AFTER",
+    "REMOVE",
+];
+
+impl Parser<'_> {
+    /// What stands between the parentheses of CREATE TABLE.
+    pub(crate) fn table_definition(&mut self) -> Parse<TableDefinition> {
+        let mut definition = TableDefinition::default();
+        loop {
+            if self.at(TokenKind::RParen) {
+                return Ok(definition);
+            }
+            let is_name = matches!(self.peek(1).kind, TokenKind::Word | TokenKind::QuotedIdent);
+            if is_name && self.at_keyword("INDEX") && self.peek(2).kind != TokenKind::Comma {
+                self.advance();
+                let index = self.index_def()?;
+                definition.indexes.push(index);
+            } else if is_name && self.at_keyword("CONSTRAINT") {
+                self.advance();
+                let constraint = self.constraint_def()?;
+                definition.constraints.push(constraint);
+            } else if is_name && self.at_keyword("PROJECTION") && self.peek(2).kind != TokenKind::Comma {
+                self.advance();
+                let projection = self.projection_def()?;
+                definition.projections.push(projection);
+            } else if self.accept_keyword("PRIMARY KEY") {
+                definition.primary_key = Some(self.bare_expr()?);
+            } else {
+                let column = self.column_def()?;
+                definition.columns.push(column);
+            }
+            if !self.accept(TokenKind::Comma) {
+                return Ok(definition);
+            }
+        }
+    }
+
+    pub(crate) fn column_def(&mut self) -> Parse<ColumnDef> {
+        let start = self.start();
+        let name = self.column_path()?;
+        let mut column = ColumnDef {
+            name,
+            ty: None,
+            nullable: None,
+            default: None,
+            comment: None,
+            codec: Vec::new(),
+            statistics: Vec::new(),
+            ttl: None,
+            collate: None,
+            primary_key: false,
+            settings: Vec::new(),
+            span: self.span_from(start),
+        };
+        let has_type = matches!(self.token().kind, TokenKind::Word | TokenKind::QuotedIdent)
+            && !AFTER_NAME.iter().any(|word| self.at_keyword(word));
+        if has_type {
+            column.ty = Some(self.type_name()?);
+        }
+        self.column_properties(&mut column)?;
+        column.span = self.span_from(start);
+        Ok(column)
+    }
+
+    pub(crate) fn column_properties(&mut self, column: &mut ColumnDef) -> Parse<()> {
+        loop {
+            if column.nullable.is_none() && self.accept_keyword("NOT NULL") {
+                column.nullable = Some(false);
+            } else if column.nullable.is_none() && self.accept_keyword("NULL") {
+                column.nullable = Some(true);
+            } else if column.default.is_none() && self.accept_keyword("DEFAULT") {
+                column.default = Some(self.column_default(DefaultKind::Default)?);
+            } else if column.default.is_none() && self.accept_keyword("MATERIALIZED") {
+                column.default = Some(self.column_default(DefaultKind::Materialized)?);
+            } else if column.default.is_none() && self.accept_keyword("ALIAS") {
+                column.default = Some(self.column_default(DefaultKind::Alias)?);
+            } else if column.default.is_none() && self.accept_keyword("EPHEMERAL") {
+                let ends = ["CODEC", "TTL", "COMMENT", "STATISTICS", "PRIMARY KEY", "FIRST", "AFTER"];
+                let none = matches!(
+                    self.token().kind,
+                    TokenKind::Comma | TokenKind::RParen | TokenKind::End | TokenKind::Semicolon
+                ) || ends.iter().any(|word| self.at_keyword(word));
+                let expr = if none { None } else { Some(Box::new(self.bare_expr()?)) };
+                column.default = Some(ColumnDefault { kind: DefaultKind::Ephemeral, expr });
+            } else if column.default.is_none() && self.accept_keyword("AUTO_INCREMENT") {
+                column.default = Some(ColumnDefault { kind: DefaultKind::AutoIncrement, expr: None });
+            } else if column.comment.is_none() && self.accept_keyword("COMMENT") {
+                column.comment = Some(self.string()?);
+            } else if column.codec.is_empty() && self.at_keyword("CODEC") {
+                self.advance();
+                column.codec = self.paren_list(false, |p| p.name_or_call())?;
+            } else if column.statistics.is_empty() && self.at_keyword("STATISTICS") {
+                self.advance();
+                column.statistics = self.paren_list(false, |p| p.name_or_call())?;
+            } else if column.ttl.is_none() && self.accept_keyword("TTL") {
+                column.ttl = Some(self.bare_expr()?);
+            } else if column.collate.is_none() && self.accept_keyword("COLLATE") {
+                column.collate = Some(self.ident()?.name);
+            } else if !column.primary_key && self.accept_keyword("PRIMARY KEY") {
+                column.primary_key = true;
+            } else if column.settings.is_empty()
+                && self.at_keyword("SETTINGS")
+                && self.peek(1).kind == TokenKind::LParen
+            {
+                self.advance();
+                column.settings = self.parens(|p| p.settings_list())?;
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    fn column_default(&mut self, kind: DefaultKind) -> Parse<ColumnDefault> {
+        Ok(ColumnDefault { kind, expr: Some(Box::new(self.bare_expr()?)) })
+    }
+
+    /// `ZSTD`, `ZSTD(3)`: an identifier or a call.
+    pub(crate) fn name_or_call(&mut self) -> Parse<Expr> {
+        let start = self.start();
+        let name = self.ident()?;
+        if self.at(TokenKind::LParen) {
+            return self.call(name, start);
+        }
+        let span = name.span;
+        Ok(Expr { kind: ExprKind::Identifier(vec![name]), alias: None, span })
+    }
+
+    pub(crate) fn index_def(&mut self) -> Parse<IndexDef> {
+        let name = self.ident()?;
+        let expr = self.bare_expr()?;
+        let ty = if self.accept_keyword("TYPE") { Some(self.name_or_call()?) } else { None };
+        let granularity = if self.accept_keyword("GRANULARITY") { Some(self.unsigned()?) } else { None };
+        Ok(IndexDef { name, expr, ty, granularity })
+    }
+
+    pub(crate) fn constraint_def(&mut self) -> Parse<ConstraintDef> {
+        let name = self.ident()?;
+        let assume = match self.accept_any_keyword(&["CHECK", "ASSUME"]) {
+            Some(index) => index == 1,
+            None => return Err(Fail::Syntax),
+        };
+        Ok(ConstraintDef { name, assume, expr: self.bare_expr()? })
+    }
+
+    /// `name (SELECT a, sum(b) GROUP BY a)`.
+    pub(crate) fn projection_def(&mut self) -> Parse<ProjectionDef> {
+        let name = self.ident()?;
+        let query = self.parens(|p| {
+            let start = p.start();
+            let mut select = Select::default();
+            if p.accept_keyword("WITH") {
+                select.with = p.with_list()?;
+            }
+            p.expect_keyword("SELECT")?;
+            select.projection = p.comma_list(|p| p.aliased_expr())?;
+            if p.accept_keyword("WHERE") {
+                select.where_ = Some(p.expr()?);
+            }
+            if p.accept_keyword("GROUP BY") {
+                select.group_by = Some(GroupBy::Exprs(p.comma_list(|p| p.expr())?));
+            }
+            if p.accept_keyword("ORDER BY") {
+                select.order_by = p.comma_list(|p| p.order_item())?;
+            }
+            select.span = p.span_from(start);
+            Ok(select)
+        })?;
+        Ok(ProjectionDef { name, query: Box::new(query) })
+    }
+
+    /// ENGINE, ORDER BY, PARTITION BY, PRIMARY KEY, SAMPLE BY, TTL and SETTINGS in any order, each at most once.
+    pub(crate) fn storage(&mut self) -> Parse<Storage> {
+        let mut storage = Storage::default();
+        loop {
+            if storage.engine.is_none() && self.accept_keyword("ENGINE") {
+                self.accept(TokenKind::Equals);
+                storage.engine = Some(self.engine()?);
+            } else if storage.partition_by.is_none() && self.accept_keyword("PARTITION BY") {
+                storage.partition_by = Some(self.bare_expr()?);
+            } else if storage.primary_key.is_none() && self.accept_keyword("PRIMARY KEY") {
+                storage.primary_key = Some(self.bare_expr()?);
+            } else if storage.order_by.is_none() && self.accept_keyword("ORDER BY") {
+                storage.order_by = Some(self.sorting_key()?);
+            } else if storage.sample_by.is_none() && self.accept_keyword("SAMPLE BY") {
+                storage.sample_by = Some(self.bare_expr()?);
+            } else if storage.ttl.is_empty() && self.accept_keyword("TTL") {
+                storage.ttl = self.ttl_list()?;
+            } else if storage.settings.is_empty() && self.at_settings() {
+                self.advance();
+                storage.settings = self.settings_list()?;
+            } else {
+                return Ok(storage);
+            }
+        }
+    }
+
+    fn engine(&mut self) -> Parse<Engine> {
+        let name = self.ident()?.name;
+        if !self.at(TokenKind::LParen) {
+            return Ok(Engine { name, args: None });
+        }
+        Ok(Engine { name, args: Some(self.paren_list(true, |p| p.expr())?) })
+    }
+
+    /// `x`, `(x, y DESC)`, `tuple()`, `()`.
+    pub(crate) fn sorting_key(&mut self) -> Parse<Vec<OrderItem>> {
+        if self.at(TokenKind::LParen) {
+            let list = self.maybe(|p| {
+                let list = p.paren_list(true, |p| p.sorting_item())?;
+                // `(a + b) * c` only begins like a list.
+                let goes_on = matches!(
+                    p.token().kind,
+                    TokenKind::Plus
+                        | TokenKind::Minus
+                        | TokenKind::Asterisk
+                        | TokenKind::Slash
+                        | TokenKind::Dot
+                        | TokenKind::LBracket
+                        | TokenKind::DoubleColon
+                        | TokenKind::Percent
+                );
+                if goes_on { Err(Fail::Syntax) } else { Ok(list) }
+            })?;
+            if let Some(list) = list {
+                return Ok(list);
+            }
+        }
+        let item = self.sorting_item()?;
+        Ok(vec![item])
+    }
+
+    fn sorting_item(&mut self) -> Parse<OrderItem> {
+        let expr = self.bare_expr()?;
+        let descending = matches!(self.accept_any_keyword(&["DESC", "ASC"]), Some(0));
+        Ok(OrderItem { expr, descending, nulls_first: None, collate: None, fill: None })
+    }
+
+    pub(crate) fn ttl_list(&mut self) -> Parse<Vec<TtlItem>> {
+        self.comma_list(|p| {
+            let expr = p.bare_expr()?;
+            let action = if p.accept_keyword("TO DISK") {
+                TtlAction::ToDisk(p.string()?)
+            } else if p.accept_keyword("TO VOLUME") {
+                TtlAction::ToVolume(p.string()?)
+            } else if p.accept_keyword("RECOMPRESS CODEC") {
+                TtlAction::Recompress(p.paren_list(false, |p| p.name_or_call())?)
+            } else if p.accept_keyword("GROUP BY") {
+                let keys = p.comma_list(|p| p.bare_expr())?;
+                let set = if p.accept_keyword("SET") { p.assignments()? } else { Vec::new() };
+                TtlAction::GroupBy { keys, set }
+            } else {
+                p.accept_keyword("DELETE");
+                TtlAction::Delete
+            };
+            let where_ = if p.accept_keyword("WHERE") { Some(p.bare_expr()?) } else { None };
+            Ok(TtlItem { expr, action, where_ })
+        })
+    }
+}

@@ -1,0 +1,142 @@
+//! Tree to text, in the kernel's layout: on one line, or on many as `formatQuery` does.
+//!
+//! The text parses to an equal tree. Where the kernel's text would not (it drops inline data, and writes
+//! `countDistinct` for `count(DISTINCT x)`), ours keeps what was written.
+//!
+//! - [`text`]: identifiers, strings and numbers
+//! - [`expr`]: expressions
+//! - [`query`]: SELECT
+//! - [`create`], [`alter`], [`statement`]: the other statements
+
+mod alter;
+mod create;
+mod expr;
+mod query;
+mod statement;
+mod text;
+
+use std::fmt;
+
+use crate::ast::{Expr, Query, Statement};
+pub use text::{float_text, write_ident, write_string};
+
+/// One line.
+pub fn print(statement: &Statement) -> String {
+    let mut printer = Printer::new(false);
+    printer.statement(statement);
+    printer.out
+}
+
+/// Many lines, four spaces a level.
+pub fn format(statement: &Statement) -> String {
+    let mut printer = Printer::new(true);
+    printer.statement(statement);
+    printer.out
+}
+
+/// [`format`] of a query.
+pub fn format_query(query: &Query) -> String {
+    let mut printer = Printer::new(true);
+    printer.query(query);
+    printer.out
+}
+
+pub(crate) struct Printer {
+    out: String,
+    multiline: bool,
+    indent: usize,
+}
+
+impl Printer {
+    fn new(multiline: bool) -> Self {
+        Printer { out: String::new(), multiline, indent: 0 }
+    }
+
+    fn word(&mut self, text: &str) {
+        self.out.push_str(text);
+    }
+
+    /// A word behind a space.
+    fn then(&mut self, text: &str) {
+        self.out.push(' ');
+        self.out.push_str(text);
+    }
+
+    /// A line end with the current indent, or a space.
+    fn line(&mut self) {
+        if !self.multiline {
+            self.out.push(' ');
+            return;
+        }
+        self.out.push('\n');
+        for _ in 0..self.indent {
+            self.out.push_str("    ");
+        }
+    }
+
+    /// The same, nothing instead of a space.
+    fn tight_line(&mut self) {
+        if self.multiline {
+            self.line();
+        }
+    }
+
+    fn indented(&mut self, body: impl FnOnce(&mut Self)) {
+        self.indent += 1;
+        body(self);
+        self.indent -= 1;
+    }
+
+    fn comma_list<T>(&mut self, list: &[T], mut item: impl FnMut(&mut Self, &T)) {
+        for (i, element) in list.iter().enumerate() {
+            if i > 0 {
+                self.out.push_str(", ");
+            }
+            item(self, element);
+        }
+    }
+
+    /// One item on the same line; several on lines of their own.
+    fn tall_list<T>(&mut self, list: &[T], mut item: impl FnMut(&mut Self, &T)) {
+        if list.len() < 2 || !self.multiline {
+            self.out.push(' ');
+            self.comma_list(list, item);
+            return;
+        }
+        self.indented(|p| {
+            for (i, element) in list.iter().enumerate() {
+                if i > 0 {
+                    p.out.push(',');
+                }
+                p.line();
+                item(p, element);
+            }
+        });
+    }
+
+    fn string(&mut self, bytes: &[u8]) {
+        write_string(&mut self.out, bytes);
+    }
+}
+
+impl fmt::Display for Statement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&print(self))
+    }
+}
+
+impl fmt::Display for Query {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut printer = Printer::new(false);
+        printer.query(self);
+        f.write_str(&printer.out)
+    }
+}
+
+impl fmt::Display for Expr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut printer = Printer::new(false);
+        printer.expr(self);
+        f.write_str(&printer.out)
+    }
+}

@@ -1,0 +1,4 @@
+//! One file per property.
+
+mod depth;
+mod round_trip;
