@@ -1,1 +1,25 @@
-//! x
+//! Runs plans: lowers them to pipelines and drives those on one pool of workers.
+//!
+//! - [`control`]: cancellation, limits and progress of one query
+//! - [`context`]: what operators know of the query
+//! - [`expression`]: bound expressions as programs over blocks
+//! - [`row_set`]: sets of rows, for IN and for distinct rows
+//! - [`pool`]: the workers of the process
+//! - [`pipeline`]: source, operators, sink; stages and their order
+//! - [`lower`]: the one match from plan nodes to operators
+//! - [`operators`]: one file per operator
+//! - [`result`]: running a whole plan
+
+pub mod context;
+pub mod control;
+pub mod expression;
+pub mod lower;
+pub mod operators;
+pub mod pipeline;
+pub mod pool;
+pub mod result;
+pub mod row_set;
+
+pub use context::{ExecContext, ExecSettings};
+pub use control::{Limits, Overflow, QueryControl};
+pub use result::{Output, execute};

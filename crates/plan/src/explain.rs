@@ -45,9 +45,9 @@ pub fn describe(plan: &Plan) -> String {
             let keys = list(&n.keys, |(field, expr)| format!("{} := {expr}", named(field)));
             let calls = list(&n.calls, |c| format!("{} := {}", named(&c.field), c.name));
             let limit = n.limit.map_or(String::new(), |limit| format!(" limit {limit}"));
-            format!("by [{keys}] compute [{calls}]{limit}")
+            let totals = if n.totals.is_some() { " with totals" } else { "" };
+            format!("by [{keys}] compute [{calls}]{limit}{totals}")
         }
-        Plan::Totals(n) => n.having.as_ref().map_or(String::new(), |h| format!("having {h}")),
         Plan::Sort(n) => {
             let keys =
                 list(&n.keys, |k| format!("{}{}", k.expr, if k.order.descending { " desc" } else { "" }));

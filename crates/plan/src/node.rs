@@ -15,7 +15,6 @@ pub enum Plan {
     Filter(Filter),
     Project(Project),
     Aggregate(Aggregate),
-    Totals(Totals),
     Sort(Sort),
     Fill(Fill),
     Limit(Limit),
@@ -84,6 +83,7 @@ pub struct Aggregate {
     pub empty_if_no_rows: bool,
     /// No more than this many groups are needed, whichever.
     pub limit: Option<u64>,
+    pub totals: Option<Totals>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,11 +108,10 @@ impl std::fmt::Debug for AggregateCall {
     }
 }
 
-/// WITH TOTALS: beside the groups below, one row over all of them. The totals travel beside the result.
-/// Stands above the aggregate; `having` filters the groups.
+/// WITH TOTALS: beside the groups, one row over all of them, which travels beside the result.
 #[derive(Clone, Debug)]
 pub struct Totals {
-    pub input: Box<Plan>,
+    /// HAVING, over the aggregate's own columns: filters the groups.
     pub having: Option<Expr>,
     /// `totals_mode`: do groups that HAVING takes out count for the totals?
     pub include_filtered: bool,
@@ -342,7 +341,6 @@ impl Plan {
                 let keys = n.keys.iter().map(|k| k.0.clone());
                 keys.chain(n.calls.iter().map(|c| c.field.clone())).chain(n.set_number.clone()).collect()
             }
-            Plan::Totals(n) => n.input.fields(),
             Plan::Sort(n) => n.input.fields(),
             Plan::Fill(n) => n.input.fields(),
             Plan::Limit(n) => n.input.fields(),
@@ -371,7 +369,6 @@ impl Plan {
             Plan::Filter(n) => vec![&n.input],
             Plan::Project(n) => vec![&n.input],
             Plan::Aggregate(n) => vec![&n.input],
-            Plan::Totals(n) => vec![&n.input],
             Plan::Sort(n) => vec![&n.input],
             Plan::Fill(n) => vec![&n.input],
             Plan::Limit(n) => vec![&n.input],
@@ -391,7 +388,6 @@ impl Plan {
             Plan::Filter(n) => vec![&mut n.input],
             Plan::Project(n) => vec![&mut n.input],
             Plan::Aggregate(n) => vec![&mut n.input],
-            Plan::Totals(n) => vec![&mut n.input],
             Plan::Sort(n) => vec![&mut n.input],
             Plan::Fill(n) => vec![&mut n.input],
             Plan::Limit(n) => vec![&mut n.input],
@@ -414,7 +410,6 @@ impl Plan {
             Plan::Aggregate(n) => {
                 n.keys.iter().map(|k| &k.1).chain(n.calls.iter().flat_map(|c| &c.args)).collect()
             }
-            Plan::Totals(n) => n.having.iter().collect(),
             Plan::Sort(n) => n.keys.iter().map(|k| &k.expr).collect(),
             Plan::Fill(n) => n.interpolate.iter().map(|i| &i.1).collect(),
             Plan::Limit(n) => n.ties.iter().flatten().map(|k| &k.expr).collect(),
@@ -441,7 +436,6 @@ impl Plan {
             Plan::Filter(_) => "Filter",
             Plan::Project(_) => "Project",
             Plan::Aggregate(_) => "Aggregate",
-            Plan::Totals(_) => "Totals",
             Plan::Sort(_) => "Sort",
             Plan::Fill(_) => "Fill",
             Plan::Limit(_) => "Limit",

@@ -1,0 +1,225 @@
+//! What all workers of a query share: is it cancelled, is it over its limits, how far is it.
+
+use chalet_base::{Error, Result, bail, err};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What happens when a limit is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Overflow {
+    #[default]
+    Throw,
+    /// Stop reading and answer with what there is.
+    Break,
+}
+
+/// 0 means no limit, as in the kernel.
+#[derive(Clone, Debug, Default)]
+pub struct Limits {
+    pub max_execution_time: Duration,
+    pub timeout_overflow: Overflow,
+    pub max_memory_usage: u64,
+    pub max_rows_to_read: u64,
+    pub max_bytes_to_read: u64,
+    pub read_overflow: Overflow,
+    pub max_result_rows: u64,
+    pub max_result_bytes: u64,
+    pub result_overflow: Overflow,
+}
+
+/// Shared by all workers of one query.
+pub struct QueryControl {
+    pub limits: Limits,
+    started: Instant,
+    cancelled: AtomicBool,
+    /// Reading stopped early because a limit with `break` was reached.
+    stopped: AtomicBool,
+    memory: AtomicI64,
+    peak_memory: AtomicI64,
+    pub read_rows: AtomicU64,
+    pub read_bytes: AtomicU64,
+    pub total_rows: AtomicU64,
+    /// Asked on the thread that runs the query, at most every few milliseconds: should it stop?
+    interrupt: Option<Box<dyn Fn() -> bool + Send + Sync>>,
+    last_interrupt_check: AtomicU64,
+    failure: Mutex<Option<Error>>,
+}
+
+/// The host's signals are looked at this often at most, in microseconds.
+const INTERRUPT_PERIOD_US: u64 = 10_000;
+
+impl QueryControl {
+    pub fn new(limits: Limits, interrupt: Option<Box<dyn Fn() -> bool + Send + Sync>>) -> Self {
+        QueryControl {
+            limits,
+            started: Instant::now(),
+            cancelled: AtomicBool::new(false),
+            stopped: AtomicBool::new(false),
+            memory: AtomicI64::new(0),
+            peak_memory: AtomicI64::new(0),
+            read_rows: AtomicU64::new(0),
+            read_bytes: AtomicU64::new(0),
+            total_rows: AtomicU64::new(0),
+            interrupt,
+            last_interrupt_check: AtomicU64::new(0),
+            failure: Mutex::new(None),
+        }
+    }
+
+    pub fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Stops the query at the next block boundary.
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Relaxed);
+    }
+
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Relaxed)
+    }
+
+    /// The first failure of any worker stops the others and is what the query reports.
+    pub fn fail(&self, error: Error) {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.cancel();
+    }
+
+    pub fn take_failure(&self) -> Option<Error> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Called between blocks by every worker.
+    #[inline]
+    pub fn check(&self) -> Result<()> {
+        if self.cancelled.load(Relaxed) {
+            bail!(QUERY_WAS_CANCELLED, "Query was cancelled");
+        }
+        self.check_time()
+    }
+
+    fn check_time(&self) -> Result<()> {
+        let limit = self.limits.max_execution_time;
+        if limit.is_zero() {
+            return Ok(());
+        }
+        let elapsed = self.elapsed();
+        if elapsed > limit {
+            if self.limits.timeout_overflow == Overflow::Break {
+                self.stopped.store(true, Relaxed);
+                return Ok(());
+            }
+            bail!(
+                TIMEOUT_EXCEEDED,
+                "Timeout exceeded: elapsed {} ms, maximum: {} ms",
+                elapsed.as_millis(),
+                limit.as_millis()
+            );
+        }
+        Ok(())
+    }
+
+    /// Called between blocks by the thread that started the query: also asks the host.
+    pub fn check_with_interrupt(&self) -> Result<()> {
+        if let Some(interrupt) = &self.interrupt {
+            let now = self.elapsed().as_micros() as u64;
+            if now.saturating_sub(self.last_interrupt_check.load(Relaxed)) >= INTERRUPT_PERIOD_US {
+                self.last_interrupt_check.store(now, Relaxed);
+                if interrupt() {
+                    self.cancel();
+                }
+            }
+        }
+        self.check()
+    }
+
+    /// Has reading stopped early on purpose?
+    pub fn is_stopped(&self) -> bool {
+        self.stopped.load(Relaxed)
+    }
+
+    /// Adds to what was read; `false` when reading should stop there.
+    pub fn add_read(&self, rows: u64, bytes: u64) -> Result<bool> {
+        let rows = self.read_rows.fetch_add(rows, Relaxed) + rows;
+        let bytes = self.read_bytes.fetch_add(bytes, Relaxed) + bytes;
+        let Limits { max_rows_to_read, max_bytes_to_read, read_overflow, .. } = self.limits;
+        let over_rows = max_rows_to_read > 0 && rows > max_rows_to_read;
+        let over_bytes = max_bytes_to_read > 0 && bytes > max_bytes_to_read;
+        if over_rows || over_bytes {
+            if read_overflow == Overflow::Break {
+                self.stopped.store(true, Relaxed);
+                return Ok(false);
+            }
+            if over_rows {
+                bail!(
+                    TOO_MANY_ROWS,
+                    "Limit for rows (controlled by 'max_rows_to_read' setting) exceeded, max rows: {max_rows_to_read}, \
+                     current rows: {rows}"
+                );
+            }
+            bail!(
+                TOO_MANY_BYTES,
+                "Limit for (uncompressed) bytes to read (controlled by 'max_bytes_to_read' setting) exceeded, max \
+                 bytes: {max_bytes_to_read}, current bytes: {bytes}"
+            );
+        }
+        Ok(!self.is_stopped())
+    }
+
+    /// Changes the memory that the query accounts for; refuses growth past the limit.
+    pub fn grow_memory(&self, bytes: i64) -> Result<()> {
+        let now = self.memory.fetch_add(bytes, Relaxed) + bytes;
+        self.peak_memory.fetch_max(now, Relaxed);
+        let limit = self.limits.max_memory_usage;
+        if bytes > 0 && limit > 0 && now > limit as i64 {
+            self.memory.fetch_sub(bytes, Relaxed);
+            return Err(err!(
+                MEMORY_LIMIT_EXCEEDED,
+                "(total) memory limit exceeded: would use {:.2} MiB (attempt to allocate chunk of {bytes} bytes), maximum: \
+                 {:.2} MiB",
+                now as f64 / 1048576.0,
+                limit as f64 / 1048576.0
+            ));
+        }
+        Ok(())
+    }
+
+    pub fn peak_memory(&self) -> u64 {
+        self.peak_memory.load(Relaxed).max(0) as u64
+    }
+}
+
+/// The memory that one holder accounts for; given back when dropped.
+pub struct Reservation {
+    control: std::sync::Arc<QueryControl>,
+    bytes: usize,
+}
+
+impl Reservation {
+    pub fn new(control: std::sync::Arc<QueryControl>) -> Self {
+        Reservation { control, bytes: 0 }
+    }
+
+    /// Sets how much is held now.
+    pub fn resize(&mut self, bytes: usize) -> Result<()> {
+        self.control.grow_memory(bytes as i64 - self.bytes as i64)?;
+        self.bytes = bytes;
+        Ok(())
+    }
+
+    pub fn grow(&mut self, bytes: usize) -> Result<()> {
+        self.resize(self.bytes + bytes)
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        // Giving back never fails.
+        let _ = self.control.grow_memory(-(self.bytes as i64));
+    }
+}

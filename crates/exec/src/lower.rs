@@ -1,0 +1,278 @@
+//! The one match from plan nodes to operators.
+
+use crate::ExecContext;
+use crate::expression::{Layout, Program, layout};
+use crate::operators::counted::CountedScan;
+use crate::operators::{aggregate, array_join, distinct, filter, limit, limit_by, project, set_op, sort};
+use crate::pipeline::{Operator, Source, Stage, Stream};
+use crate::row_set::RowSet;
+use chalet_base::Result;
+use chalet_columns::Block;
+use chalet_plan as plan;
+use chalet_plan::{Expr, Plan, SetSource};
+use chalet_storage::scan::ScanFilter;
+use chalet_storage::{Scan, ScanRequest};
+use std::sync::{Arc, OnceLock};
+
+/// A plan as a stream, and where its totals will be.
+pub struct Lowered {
+    pub stream: Stream,
+    pub totals: Option<TotalsPath>,
+}
+
+/// The row of totals, and what must still be done to it.
+#[derive(Clone)]
+pub struct TotalsPath {
+    slot: Arc<OnceLock<Block>>,
+    projections: Vec<Program>,
+}
+
+impl TotalsPath {
+    /// The finished row, when the plan has run.
+    pub fn take(&self) -> Result<Option<Block>> {
+        let Some(mut block) = self.slot.get().cloned() else { return Ok(None) };
+        for program in &self.projections {
+            let columns = program.evaluate(&block)?;
+            block = Block::new(columns, block.n_rows());
+        }
+        Ok(Some(block))
+    }
+}
+
+impl From<Stream> for Lowered {
+    fn from(stream: Stream) -> Self {
+        Lowered { stream, totals: None }
+    }
+}
+
+impl Lowered {
+    fn then(self, operator: impl Operator + 'static) -> Lowered {
+        Lowered { stream: self.stream.then(operator), totals: self.totals }
+    }
+
+    fn map(self, f: impl FnOnce(Stream) -> Stream) -> Lowered {
+        Lowered { stream: f(self.stream), totals: self.totals }
+    }
+}
+
+/// Turns a plan into a stream. Sets of IN are built first, because programs look into them.
+pub fn lower(plan: &Plan, ctx: &ExecContext) -> Result<Lowered> {
+    Lowerer { ctx }.plan(plan)
+}
+
+pub(crate) struct Lowerer<'a> {
+    pub ctx: &'a ExecContext,
+}
+
+impl Lowerer<'_> {
+    pub(crate) fn plan(&self, plan: &Plan) -> Result<Lowered> {
+        for expr in plan.expressions() {
+            self.build_sets(expr)?;
+        }
+        match plan {
+            Plan::Scan(node) => self.scan(node),
+            Plan::Values(node) => Ok(Stream::of(self.values(&node.block)).into()),
+            Plan::Filter(node) => {
+                let condition = self.program(&[&node.condition], &node.input)?;
+                Ok(self.plan(&node.input)?.then(filter::Filter { condition }))
+            }
+            Plan::Project(node) => self.project(node),
+            Plan::Aggregate(node) => self.aggregate(node),
+            Plan::Sort(node) => self.sort(node),
+            Plan::Limit(node) => self.limit(node),
+            Plan::LimitBy(node) => {
+                let columns = self.program(&node.columns.iter().collect::<Vec<_>>(), &node.input)?;
+                let operator = limit_by::LimitBy { columns, limit: node.limit, offset: node.offset };
+                let input = self.plan(&node.input)?;
+                // Which rows are first depends on order: everything comes through one worker.
+                Ok(input.map(|stream| stream.into_sink(operator)))
+            }
+            Plan::Distinct(node) => {
+                let layout = layout(&node.input.fields());
+                let on = node.on.iter().filter_map(|id| layout.get(id).copied()).collect();
+                let operator = distinct::Distinct::new(on, node.limit, self.ctx);
+                Ok(self.plan(&node.input)?.then(operator))
+            }
+            Plan::Union(node) => {
+                let streams: Result<Vec<Stream>> =
+                    node.inputs.iter().map(|input| Ok(self.plan(input)?.stream)).collect();
+                Ok(Stream::of(Source::Union(streams?)).into())
+            }
+            Plan::SetOp(node) => self.set_op(node),
+            Plan::ArrayJoin(node) => {
+                let arrays =
+                    self.program(&node.columns.iter().map(|c| &c.1).collect::<Vec<_>>(), &node.input)?;
+                let elements = node.columns.iter().map(|c| c.0.ty.clone()).collect();
+                let operator =
+                    array_join::ArrayJoin { arrays, elements, left: node.left, unaligned: node.unaligned };
+                Ok(self.plan(&node.input)?.stream.then(operator).into())
+            }
+            Plan::Join(_) | Plan::Window(_) | Plan::Fill(_) => {
+                chalet_base::bail!(NOT_IMPLEMENTED, "{} is not supported", plan.name())
+            }
+        }
+    }
+
+    /// A program over the columns of a node's input.
+    pub(crate) fn program(&self, exprs: &[&Expr], input: &Plan) -> Result<Program> {
+        Program::new(exprs, &layout(&input.fields()), &self.ctx.functions)
+    }
+
+    fn values(&self, block: &Block) -> Source {
+        let blocks: Arc<[Block]> = if block.n_rows() == 0 { Arc::new([]) } else { Arc::new([block.clone()]) };
+        let n_columns = block.columns().len();
+        let open = move |ctx: &ExecContext| -> Result<Arc<dyn Scan>> {
+            let columns = (0..n_columns).collect();
+            let request = ScanRequest { columns, context: ctx.scan.clone(), ..ScanRequest::default() };
+            Ok(Arc::new(chalet_storage::fixed::BlockScan::new(blocks.clone(), &request)))
+        };
+        Source::Table(Arc::new(open), "Values".into())
+    }
+
+    fn scan(&self, node: &plan::ScanNode) -> Result<Lowered> {
+        let fields: Vec<_> = node.columns.iter().map(|c| c.1.clone()).collect();
+        let layout = layout(&fields);
+        let filter = match &node.filter {
+            Some(expr) => Some((expr, Program::new(&[expr], &layout, &self.ctx.functions)?)),
+            None => None,
+        };
+        let request = ScanRequest {
+            columns: node.columns.iter().map(|c| c.0).collect(),
+            ranges: Vec::new(),
+            filter: filter.as_ref().map(|(expr, _)| self.scan_filter(expr, &layout)).transpose()?,
+            limit: node.limit,
+            context: self.ctx.scan.clone(),
+        };
+        let table = node.table.clone();
+        let open = move |ctx: &ExecContext| -> Result<Arc<dyn Scan>> {
+            Ok(Arc::new(CountedScan { inner: table.scan(&request)?, control: ctx.control.clone() }))
+        };
+        let stream = Stream::of(Source::Table(Arc::new(open), node.name.clone()));
+        Ok(match filter {
+            Some((_, condition)) => stream.then(filter::Filter { condition }).into(),
+            None => stream.into(),
+        })
+    }
+
+    /// The filter as code over the columns that it reads.
+    fn scan_filter(&self, expr: &Expr, scan: &Layout) -> Result<ScanFilter> {
+        let mut columns: Vec<usize> = expr.columns().iter().filter_map(|id| scan.get(id).copied()).collect();
+        columns.sort_unstable();
+        let positions: Layout = scan
+            .iter()
+            .filter_map(|(id, at)| columns.iter().position(|c| c == at).map(|position| (*id, position)))
+            .collect();
+        let program = Program::new(&[expr], &positions, &self.ctx.functions)?;
+        let fingerprint = chalet_base::hash::hash_bytes(expr.to_string().as_bytes());
+        Ok(ScanFilter { columns, fingerprint, evaluate: Arc::new(move |block| program.mask(block)) })
+    }
+
+    fn project(&self, node: &plan::Project) -> Result<Lowered> {
+        let columns = self.program(&node.exprs.iter().map(|e| &e.1).collect::<Vec<_>>(), &node.input)?;
+        let mut input = self.plan(&node.input)?;
+        if let Some(totals) = &mut input.totals {
+            totals.projections.push(columns.clone());
+        }
+        Ok(input.then(project::Project { columns }))
+    }
+
+    fn aggregate(&self, node: &plan::Aggregate) -> Result<Lowered> {
+        let keys = node.keys.iter().map(|k| &k.1);
+        let args = node.calls.iter().flat_map(|c| &c.args);
+        let inputs = self.program(&keys.chain(args).collect::<Vec<_>>(), &node.input)?;
+        let slot = Arc::new(OnceLock::new());
+        let totals = match &node.totals {
+            None => None,
+            Some(totals) => {
+                let output = layout(&Plan::Aggregate(node.clone()).fields());
+                if let Some(having) = &totals.having {
+                    self.build_sets(having)?;
+                }
+                let having = totals.having.as_ref();
+                let having = having.map(|h| Program::new(&[h], &output, &self.ctx.functions)).transpose()?;
+                Some(aggregate::Totals {
+                    having,
+                    include_filtered: totals.include_filtered,
+                    slot: slot.clone(),
+                })
+            }
+        };
+        let has_totals = totals.is_some();
+        let sink = aggregate::Aggregate {
+            inputs,
+            key_types: node.keys.iter().map(|k| k.0.ty.clone()).collect(),
+            calls: node
+                .calls
+                .iter()
+                .map(|c| aggregate::Call { aggregate: c.aggregate.clone(), n_args: c.args.len() })
+                .collect(),
+            sets: node.sets.clone(),
+            puts_set_number: node.set_number.is_some(),
+            empty_if_no_rows: node.empty_if_no_rows,
+            order_dependent: node.calls.iter().any(|c| c.order_dependent),
+            totals,
+        };
+        let stream = self.plan(&node.input)?.stream.into_sink(sink);
+        let totals = has_totals.then(|| TotalsPath { slot, projections: Vec::new() });
+        Ok(Lowered { stream, totals })
+    }
+
+    fn sort(&self, node: &plan::Sort) -> Result<Lowered> {
+        let keys = self.program(&node.keys.iter().map(|k| &k.expr).collect::<Vec<_>>(), &node.input)?;
+        let orders = node.keys.iter().map(|k| k.order).collect();
+        let limit = if node.with_ties { None } else { node.limit };
+        let sink = sort::Sort { keys, orders, limit };
+        Ok(self.plan(&node.input)?.map(|stream| stream.into_sink(sink)))
+    }
+
+    fn limit(&self, node: &plan::Limit) -> Result<Lowered> {
+        let ties = match &node.ties {
+            Some(keys) => Some(self.program(&keys.iter().map(|k| &k.expr).collect::<Vec<_>>(), &node.input)?),
+            None => None,
+        };
+        let sink = limit::Limit {
+            limit: node.limit,
+            offset: node.offset,
+            ties,
+            from_end: node.from_end,
+            collected: Arc::default(),
+        };
+        Ok(self.plan(&node.input)?.map(|stream| stream.into_sink(sink)))
+    }
+
+    fn set_op(&self, node: &plan::SetOp) -> Result<Lowered> {
+        let right = Arc::new(set_op::RightRows::default());
+        let build =
+            Stage::new(self.plan(&node.right)?.stream, Arc::new(set_op::CountRows { rows: right.clone() }));
+        let mut left = self.plan(&node.left)?.stream;
+        left.dependencies.push(Arc::new(build));
+        Ok(left.then(set_op::SetOp { kind: node.kind, distinct: node.distinct, right }).into())
+    }
+
+    /// Builds the sets of all IN of an expression that are not built yet.
+    pub(crate) fn build_sets(&self, expr: &Expr) -> Result<()> {
+        let mut sets = Vec::new();
+        expr.visit(&mut |e| {
+            if let Expr::In(e) = e {
+                sets.push(e.set.clone());
+            }
+        });
+        for set in sets {
+            if set.built.get().is_some() {
+                continue;
+            }
+            let mut rows = RowSet::default();
+            match &set.source {
+                SetSource::Block(block) => rows.insert_block(block),
+                SetSource::Plan(plan) => {
+                    for block in crate::result::run_to_blocks(plan, self.ctx)? {
+                        rows.insert_block(&block);
+                    }
+                }
+            }
+            // Only one thread lowers a plan: nobody else has set it.
+            let _ = set.built.set(Arc::new(rows));
+        }
+        Ok(())
+    }
+}

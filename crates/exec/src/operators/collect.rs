@@ -1,0 +1,200 @@
+//! Collect: the end of a plan. Hands blocks to the consumer in the source's order, however many workers made them.
+
+use crate::ExecContext;
+use crate::control::{Overflow, QueryControl, Reservation};
+use crate::pipeline::{Flow, Position, Sink, SinkWorker};
+use chalet_base::{Result, bail};
+use chalet_columns::Block;
+use chalet_storage::fixed::BlockScan;
+use chalet_storage::{Scan, ScanRequest};
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What receives the blocks.
+pub type Consumer = Box<dyn FnMut(Block) -> Result<()> + Send>;
+
+pub struct Collect {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    full: AtomicBool,
+}
+
+struct State {
+    consumer: Consumer,
+    /// The limits of the query's result apply.
+    limited: bool,
+    /// Position at which each worker is; `None` when it has ended.
+    workers: Vec<Option<Position>>,
+    waiting: BTreeMap<(Position, u32), Block>,
+    next_key: u32,
+    rows: u64,
+    bytes: u64,
+    memory: Option<Reservation>,
+}
+
+impl Collect {
+    /// `limited`: the limits of the query's result apply; not for sub-queries.
+    pub fn new(consumer: Consumer, limited: bool) -> Self {
+        let state = State {
+            consumer,
+            limited,
+            workers: Vec::new(),
+            waiting: BTreeMap::new(),
+            next_key: 0,
+            rows: 0,
+            bytes: 0,
+            memory: None,
+        };
+        Collect { shared: Arc::new(Shared { state: Mutex::new(state), full: AtomicBool::new(false) }) }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Gives out what no worker can come before any more.
+    fn drain(&mut self, control: &QueryControl) -> Result<bool> {
+        let oldest = self.workers.iter().flatten().min().copied();
+        while let Some(entry) = self.waiting.first_entry() {
+            if oldest.is_some_and(|oldest| entry.key().0.task > oldest.task) {
+                break;
+            }
+            let block = entry.remove();
+            if let Some(memory) = &mut self.memory {
+                memory.resize(memory.bytes().saturating_sub(block.memory()))?;
+            }
+            if !self.give(block, control)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// `false` when the result is as large as it may be.
+    fn give(&mut self, block: Block, control: &QueryControl) -> Result<bool> {
+        let limits = &control.limits;
+        self.rows += block.n_rows() as u64;
+        self.bytes += block.memory() as u64;
+        if !self.limited {
+            (self.consumer)(block)?;
+            return Ok(true);
+        }
+        let over_rows = limits.max_result_rows > 0 && self.rows > limits.max_result_rows;
+        let over_bytes = limits.max_result_bytes > 0 && self.bytes > limits.max_result_bytes;
+        if (over_rows || over_bytes) && limits.result_overflow == Overflow::Throw {
+            if over_rows {
+                bail!(
+                    TOO_MANY_ROWS_OR_BYTES,
+                    "Limit for result exceeded, max rows: {}, current rows: {}",
+                    limits.max_result_rows,
+                    self.rows
+                );
+            }
+            bail!(
+                TOO_MANY_ROWS_OR_BYTES,
+                "Limit for result exceeded, max bytes: {}, current bytes: {}",
+                limits.max_result_bytes,
+                self.bytes
+            );
+        }
+        (self.consumer)(block)?;
+        Ok(!(over_rows || over_bytes))
+    }
+}
+
+impl Sink for Collect {
+    fn name(&self) -> &'static str {
+        "Collect"
+    }
+
+    fn worker(&self, ctx: &ExecContext) -> Result<Box<dyn SinkWorker>> {
+        let mut state = self.shared.lock();
+        state.workers.push(Some(Position { task: 0, number: 0 }));
+        if state.memory.is_none() {
+            state.memory = Some(Reservation::new(ctx.control.clone()));
+        }
+        let number = state.workers.len() - 1;
+        Ok(Box::new(Worker { shared: self.shared.clone(), control: ctx.control.clone(), number }))
+    }
+
+    fn is_satisfied(&self) -> bool {
+        self.shared.full.load(Relaxed)
+    }
+
+    fn finish(&self, _: Vec<Box<dyn SinkWorker>>, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
+        let mut state = self.shared.lock();
+        state.workers.clear();
+        state.drain(&ctx.control)?;
+        Ok(Arc::new(BlockScan::new(Arc::new([]), &ScanRequest::default())))
+    }
+}
+
+struct Worker {
+    shared: Arc<Shared>,
+    control: Arc<QueryControl>,
+    number: usize,
+}
+
+impl SinkWorker for Worker {
+    fn begin(&mut self, position: Position) -> Result<()> {
+        let mut state = self.shared.lock();
+        let before = state.workers[self.number].replace(position);
+        // A new task may set blocks of later tasks free.
+        if before.is_none_or(|b| b.task != position.task)
+            && !state.waiting.is_empty()
+            && !state.drain(&self.control)?
+        {
+            self.shared.full.store(true, Relaxed);
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, position: Position, block: Block) -> Result<Flow> {
+        if self.shared.full.load(Relaxed) {
+            return Ok(Flow::Stop);
+        }
+        let mut state = self.shared.lock();
+        state.next_key += 1;
+        let key = (position, state.next_key);
+        if let Some(memory) = &mut state.memory {
+            memory.grow(block.memory())?;
+        }
+        state.waiting.insert(key, block);
+        if state.drain(&self.control)? {
+            return Ok(Flow::Continue);
+        }
+        self.shared.full.store(true, Relaxed);
+        Ok(Flow::Stop)
+    }
+
+    fn end(&mut self) -> Result<()> {
+        let mut state = self.shared.lock();
+        state.workers[self.number] = None;
+        state.drain(&self.control)?;
+        Ok(())
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
+
+/// Blocks as the source of the next stage.
+pub fn blocks_as_source(blocks: Vec<Block>, ctx: &ExecContext) -> Arc<dyn Scan> {
+    let n_columns = blocks.first().map_or(0, |b| b.columns().len());
+    let request = ScanRequest {
+        columns: (0..n_columns).collect(),
+        context: ctx.scan.clone(),
+        ..ScanRequest::default()
+    };
+    Arc::new(BlockScan::new(blocks.into(), &request))
+}

@@ -1,0 +1,155 @@
+//! Limit: rows `offset..offset + limit` of the input's order. Holds at most `offset + limit` rows per task (all of them
+//! when it counts from the end); workers stop taking tasks when enough rows are in.
+
+use super::collect::blocks_as_source;
+use crate::ExecContext;
+use crate::control::Reservation;
+use crate::expression::Program;
+use crate::pipeline::{Flow, Position, Sink, SinkWorker, concrete};
+use chalet_base::Result;
+use chalet_columns::keys::group_keys;
+use chalet_columns::{Block, Column};
+use chalet_storage::Scan;
+use std::any::Any;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+pub struct Limit {
+    pub limit: Option<u64>,
+    pub offset: u64,
+    /// WITH TIES: rows that equal the last one under these keys follow it.
+    pub ties: Option<Program>,
+    /// Count from the end.
+    pub from_end: bool,
+    pub collected: Arc<AtomicU64>,
+}
+
+impl Limit {
+    /// Rows that must be in before reading can stop.
+    fn needed(&self) -> Option<u64> {
+        match (self.limit, self.from_end || self.ties.is_some()) {
+            (Some(limit), false) => Some(limit.saturating_add(self.offset)),
+            _ => None,
+        }
+    }
+}
+
+impl Sink for Limit {
+    fn name(&self) -> &'static str {
+        "Limit"
+    }
+
+    fn worker(&self, ctx: &ExecContext) -> Result<Box<dyn SinkWorker>> {
+        Ok(Box::new(Worker {
+            needed: self.needed(),
+            collected: self.collected.clone(),
+            in_task: (0, 0),
+            blocks: Vec::new(),
+            memory: Reservation::new(ctx.control.clone()),
+        }))
+    }
+
+    fn is_satisfied(&self) -> bool {
+        self.needed().is_some_and(|needed| self.collected.load(Relaxed) >= needed)
+    }
+
+    fn finish(&self, workers: Vec<Box<dyn SinkWorker>>, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
+        let mut blocks: Vec<(Position, Block)> =
+            concrete::<Worker>(workers).into_iter().flat_map(|w| w.blocks).collect();
+        // Stable: blocks of one position stay in the order in which they came.
+        blocks.sort_by_key(|(position, _)| *position);
+        let blocks: Vec<Block> = blocks.into_iter().map(|(_, block)| block).collect();
+        let total: u64 = blocks.iter().map(|b| b.n_rows() as u64).sum();
+        let (start, end) = self.range(total);
+        let mut end = end.max(start);
+        if let Some(ties) = &self.ties
+            && end > start
+        {
+            end += tied_rows(&blocks, end, ties)?;
+        }
+        Ok(blocks_as_source(cut(blocks, start, end), ctx))
+    }
+}
+
+impl Limit {
+    fn range(&self, total: u64) -> (u64, u64) {
+        if self.from_end {
+            let end = total.saturating_sub(self.offset);
+            return (self.limit.map_or(0, |limit| end.saturating_sub(limit)), end);
+        }
+        let start = self.offset.min(total);
+        (start, self.limit.map_or(total, |limit| start.saturating_add(limit).min(total)))
+    }
+}
+
+/// How many rows from `end` on equal the row before.
+fn tied_rows(blocks: &[Block], end: u64, program: &Program) -> Result<u64> {
+    let mut last: Option<Vec<u8>> = None;
+    let mut first_row = 0u64;
+    let mut tied = 0;
+    for block in blocks {
+        let n_rows = block.n_rows() as u64;
+        if first_row + n_rows >= end {
+            let columns = program.evaluate(block)?;
+            let keys = group_keys(&columns.iter().collect::<Vec<&Column>>(), block.n_rows());
+            for row in (end - 1).max(first_row)..first_row + n_rows {
+                let key = keys.get((row - first_row) as usize);
+                match &last {
+                    None => last = Some(key.to_vec()),
+                    Some(last) if last == key => tied += 1,
+                    Some(_) => return Ok(tied),
+                }
+            }
+        }
+        first_row += n_rows;
+    }
+    Ok(tied)
+}
+
+/// Rows `start..end` of blocks that follow each other.
+fn cut(blocks: Vec<Block>, start: u64, end: u64) -> Vec<Block> {
+    let mut first_row = 0u64;
+    let mut kept = Vec::new();
+    for block in blocks {
+        let n_rows = block.n_rows() as u64;
+        let from = start.clamp(first_row, first_row + n_rows) - first_row;
+        let to = end.clamp(first_row, first_row + n_rows) - first_row;
+        if to > from {
+            let whole = from == 0 && to == n_rows;
+            kept.push(if whole { block } else { block.slice(from as usize, (to - from) as usize) });
+        }
+        first_row += n_rows;
+    }
+    kept
+}
+
+struct Worker {
+    needed: Option<u64>,
+    collected: Arc<AtomicU64>,
+    /// Task, and rows that came of it.
+    in_task: (u32, u64),
+    blocks: Vec<(Position, Block)>,
+    memory: Reservation,
+}
+
+impl SinkWorker for Worker {
+    fn push(&mut self, position: Position, block: Block) -> Result<Flow> {
+        if self.in_task.0 != position.task {
+            self.in_task = (position.task, 0);
+        }
+        self.in_task.1 += block.n_rows() as u64;
+        self.collected.fetch_add(block.n_rows() as u64, Relaxed);
+        self.memory.grow(block.memory())?;
+        self.blocks.push((position, block));
+        // Later tasks of this worker come after this one, so they are not needed either.
+        Ok(if self.needed.is_some_and(|needed| self.in_task.1 >= needed) {
+            Flow::Stop
+        } else {
+            Flow::Continue
+        })
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}

@@ -1,0 +1,15 @@
+//! The operators, one file each.
+
+pub mod aggregate;
+pub mod array_join;
+pub mod collect;
+pub mod counted;
+pub mod distinct;
+pub mod filter;
+pub mod group_table;
+pub mod limit;
+pub mod limit_by;
+pub mod project;
+pub mod set_op;
+pub mod sort;
+pub mod stream;

@@ -1,0 +1,225 @@
+//! Sort: all rows in the order of some keys; equal rows keep the input's order. Holds all rows, or with a limit a small
+//! multiple of it: then rows that cannot be among the first are dropped as they come.
+
+use super::collect::blocks_as_source;
+use crate::ExecContext;
+use crate::control::Reservation;
+use crate::expression::Program;
+use crate::pipeline::{Flow, Position, Sink, SinkWorker, concrete};
+use chalet_base::{Result, ensure};
+use chalet_columns::keys::{Order, RowKeys, sort_keys};
+use chalet_columns::{Block, Column};
+use chalet_storage::Scan;
+use std::any::Any;
+use std::sync::Arc;
+
+pub struct Sort {
+    pub keys: Program,
+    pub orders: Vec<Order>,
+    pub limit: Option<u64>,
+}
+
+impl Sink for Sort {
+    fn name(&self) -> &'static str {
+        "Sort"
+    }
+
+    fn worker(&self, ctx: &ExecContext) -> Result<Box<dyn SinkWorker>> {
+        Ok(Box::new(Worker {
+            keys: self.keys.clone(),
+            orders: self.orders.clone(),
+            limit: self.limit.and_then(|limit| usize::try_from(limit).ok()),
+            max_rows: ctx.settings.max_rows_to_sort,
+            rows: Rows::default(),
+            threshold: None,
+            memory: Reservation::new(ctx.control.clone()),
+        }))
+    }
+
+    fn finish(&self, workers: Vec<Box<dyn SinkWorker>>, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
+        let workers = concrete::<Worker>(workers);
+        let mut all = Rows::default();
+        let mut held = Vec::with_capacity(workers.len());
+        for worker in workers {
+            all.append(worker.rows);
+            held.push(worker.memory);
+        }
+        let sorted = all.sorted(self.limit.map_or(usize::MAX, |limit| limit as usize));
+        Ok(blocks_as_source(sorted.into_iter().collect(), ctx))
+    }
+}
+
+/// Blocks with the keys of their rows.
+#[derive(Default)]
+struct Rows {
+    blocks: Vec<(Position, Block, RowKeys)>,
+    n_rows: usize,
+}
+
+/// A row among the blocks, led by the first bytes of its key.
+#[derive(Clone, Copy)]
+struct RowRef {
+    prefix: u64,
+    block: u32,
+    row: u32,
+}
+
+impl Rows {
+    fn push(&mut self, position: Position, block: Block, keys: RowKeys) {
+        self.n_rows += block.n_rows();
+        self.blocks.push((position, block, keys));
+    }
+
+    fn append(&mut self, other: Rows) {
+        self.n_rows += other.n_rows;
+        self.blocks.extend(other.blocks);
+    }
+
+    /// References to the first `limit` rows in order.
+    fn order(&mut self, limit: usize) -> Vec<RowRef> {
+        self.blocks.sort_by_key(|(position, ..)| *position);
+        let mut refs: Vec<RowRef> = Vec::with_capacity(self.n_rows);
+        for (index, (_, block, keys)) in self.blocks.iter().enumerate() {
+            refs.extend((0..block.n_rows()).map(|row| RowRef {
+                prefix: prefix_of(keys.get(row)),
+                block: index as u32,
+                row: row as u32,
+            }));
+        }
+        let key = |r: &RowRef| self.blocks[r.block as usize].2.get(r.row as usize);
+        // Position breaks ties, so that the order is the same however the rows came.
+        let compare = |a: &RowRef, b: &RowRef| {
+            let by_key = a.prefix.cmp(&b.prefix).then_with(|| key(a).cmp(key(b)));
+            by_key.then_with(|| (a.block, a.row).cmp(&(b.block, b.row)))
+        };
+        if limit < refs.len() {
+            if limit > 0 {
+                refs.select_nth_unstable_by(limit - 1, compare);
+            }
+            refs.truncate(limit);
+        }
+        refs.sort_unstable_by(compare);
+        refs
+    }
+
+    fn sorted(mut self, limit: usize) -> Option<Block> {
+        let refs = self.order(limit);
+        let mut starts = Vec::with_capacity(self.blocks.len());
+        let mut n_rows = 0u32;
+        for (_, block, _) in &self.blocks {
+            starts.push(n_rows);
+            n_rows += block.n_rows() as u32;
+        }
+        let rows: Vec<u32> = refs.iter().map(|r| starts[r.block as usize] + r.row).collect();
+        let blocks: Vec<Block> = self.blocks.into_iter().map(|(_, block, _)| block).collect();
+        (!blocks.is_empty()).then(|| Block::concat(&blocks).gather(&rows))
+    }
+}
+
+/// The first 8 bytes, big-endian: compares as the bytes do.
+fn prefix_of(key: &[u8]) -> u64 {
+    let mut bytes = [0; 8];
+    let n = key.len().min(8);
+    bytes[..n].copy_from_slice(&key[..n]);
+    u64::from_be_bytes(bytes)
+}
+
+struct Worker {
+    keys: Program,
+    orders: Vec<Order>,
+    limit: Option<usize>,
+    max_rows: u64,
+    rows: Rows,
+    /// With a limit: the key of the last row that still counts.
+    threshold: Option<Vec<u8>>,
+    memory: Reservation,
+}
+
+/// Rows are pruned when there are this many times more than the limit (and a block's worth).
+const PRUNE_FACTOR: usize = 4;
+const PRUNE_LEAST: usize = 65_536;
+
+impl SinkWorker for Worker {
+    fn push(&mut self, position: Position, block: Block) -> Result<Flow> {
+        let columns = self.keys.evaluate(&block)?;
+        let ordered: Vec<(&Column, Order)> = columns.iter().zip(self.orders.iter().copied()).collect();
+        let mut keys = sort_keys(&ordered, block.n_rows());
+        let mut block = block;
+        if let Some(threshold) = &self.threshold {
+            let kept: Vec<u32> =
+                (0..block.n_rows() as u32).filter(|&row| keys.get(row as usize) <= &threshold[..]).collect();
+            if kept.is_empty() {
+                return Ok(Flow::Continue);
+            }
+            if kept.len() < block.n_rows() {
+                block = block.gather(&kept);
+                keys = pick(&keys, &kept);
+            }
+        }
+        self.memory.grow(block.memory() + keys.bytes.len() + keys.offsets.len() * 8)?;
+        self.rows.push(position, block, keys);
+        ensure!(
+            self.max_rows == 0 || self.rows.n_rows as u64 <= self.max_rows,
+            TOO_MANY_ROWS_OR_BYTES,
+            "Limit for rows to sort exceeded, max rows: {}, current rows: {}",
+            self.max_rows,
+            self.rows.n_rows
+        );
+        if let Some(limit) = self.limit
+            && self.rows.n_rows > (limit * PRUNE_FACTOR).max(PRUNE_LEAST)
+        {
+            self.prune(limit)?;
+        }
+        Ok(Flow::Continue)
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
+
+impl Worker {
+    /// Drops the rows that cannot be among the first `limit`.
+    fn prune(&mut self, limit: usize) -> Result<()> {
+        let refs = self.rows.order(limit);
+        let mut kept: Vec<Vec<u32>> = vec![Vec::new(); self.rows.blocks.len()];
+        refs.iter().for_each(|r| kept[r.block as usize].push(r.row));
+        if let Some(last) = refs.last() {
+            self.threshold = Some(self.rows.blocks[last.block as usize].2.get(last.row as usize).to_vec());
+        }
+        let mut rows = Rows::default();
+        let mut bytes = 0;
+        for ((position, block, keys), mut kept) in std::mem::take(&mut self.rows.blocks).into_iter().zip(kept)
+        {
+            if kept.is_empty() {
+                continue;
+            }
+            kept.sort_unstable();
+            let block = compact(block.gather(&kept));
+            let keys = pick(&keys, &kept);
+            bytes += block.memory() + keys.bytes.len() + keys.offsets.len() * 8;
+            rows.push(position, block, keys);
+        }
+        self.rows = rows;
+        self.memory.resize(bytes)
+    }
+}
+
+/// Lets go of memory that only dropped rows used.
+fn compact(block: Block) -> Block {
+    let n_rows = block.n_rows();
+    let columns = block.into_columns().into_iter().map(|c| match c {
+        Column::Flat(vector) => Column::Flat(vector.compact()),
+        other => other,
+    });
+    Block::new(columns.collect(), n_rows)
+}
+
+fn pick(keys: &RowKeys, rows: &[u32]) -> RowKeys {
+    let mut picked = RowKeys { bytes: Vec::new(), offsets: vec![0] };
+    for &row in rows {
+        picked.bytes.extend_from_slice(keys.get(row as usize));
+        picked.offsets.push(picked.bytes.len());
+    }
+    picked
+}

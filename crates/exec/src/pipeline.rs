@@ -1,0 +1,290 @@
+//! Pipelines: a source, operators that pass blocks on, a sink that swallows them. A stage is a pipeline and the stages
+//! that must run before it.
+
+use crate::control::QueryControl;
+use crate::pool;
+use crate::{ExecContext, operators::stream::StreamScan};
+use chalet_base::Result;
+use chalet_columns::Block;
+use chalet_storage::{Morsel, Scan};
+use std::any::Any;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Place of a block in its source's order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position {
+    pub task: u32,
+    pub number: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    Continue,
+    /// This worker's further blocks are not needed.
+    Stop,
+}
+
+/// Receives what an operator puts out.
+pub type Emit<'a> = &'a mut dyn FnMut(Block) -> Result<Flow>;
+
+/// Passes blocks on, changed, one at a time.
+pub trait Operator: Send + Sync {
+    /// For EXPLAIN: `Filter`.
+    fn name(&self) -> &'static str;
+
+    fn worker(&self) -> Result<Box<dyn OperatorWorker>>;
+}
+
+/// An operator's state in one worker.
+pub trait OperatorWorker: Send {
+    fn push(&mut self, block: Block, emit: Emit) -> Result<Flow>;
+}
+
+/// Swallows blocks; when all are in, it is the source of what comes next.
+pub trait Sink: Send + Sync {
+    fn name(&self) -> &'static str;
+
+    fn worker(&self, ctx: &ExecContext) -> Result<Box<dyn SinkWorker>>;
+
+    /// Enough rows are in: workers finish the task that they have and take no other.
+    fn is_satisfied(&self) -> bool {
+        false
+    }
+
+    /// Workers, at most.
+    fn parallelism(&self) -> usize {
+        usize::MAX
+    }
+
+    /// Makes the result of what the workers hold, given in order of their numbers.
+    fn finish(&self, workers: Vec<Box<dyn SinkWorker>>, ctx: &ExecContext) -> Result<Arc<dyn Scan>>;
+}
+
+/// A sink's state in one worker.
+pub trait SinkWorker: Send {
+    /// A morsel begins at this position; blocks may or may not come of it.
+    fn begin(&mut self, position: Position) -> Result<()> {
+        let _ = position;
+        Ok(())
+    }
+
+    fn push(&mut self, position: Position, block: Block) -> Result<Flow>;
+
+    /// This worker has no more blocks.
+    fn end(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any>;
+}
+
+/// Takes workers back as the type that their sink made.
+pub fn concrete<W: 'static>(workers: Vec<Box<dyn SinkWorker>>) -> Vec<W> {
+    workers.into_iter().filter_map(|w| w.into_any().downcast::<W>().ok()).map(|w| *w).collect()
+}
+
+/// Where blocks come from.
+#[derive(Clone)]
+pub enum Source {
+    /// A table; opened when the stage begins.
+    Table(Arc<dyn Fn(&ExecContext) -> Result<Arc<dyn Scan>> + Send + Sync>, Arc<str>),
+    /// The result of another stage.
+    Stage(Arc<Stage>),
+    /// Several streams, one after the other.
+    Union(Vec<Stream>),
+}
+
+/// A source and the operators over it.
+#[derive(Clone)]
+pub struct Stream {
+    pub source: Source,
+    pub operators: Vec<Arc<dyn Operator>>,
+    /// Must have run before (join builds): their result is where they put it.
+    pub dependencies: Vec<Arc<Stage>>,
+}
+
+/// A pipeline.
+pub struct Stage {
+    pub stream: Stream,
+    pub sink: Arc<dyn Sink>,
+    pub metrics: Metrics,
+}
+
+/// What a stage did, for EXPLAIN ANALYZE.
+#[derive(Default)]
+pub struct Metrics {
+    pub rows: AtomicU64,
+    pub blocks: AtomicU64,
+    pub nanoseconds: AtomicU64,
+    pub workers: AtomicU64,
+}
+
+impl Stream {
+    pub fn of(source: Source) -> Stream {
+        Stream { source, operators: Vec::new(), dependencies: Vec::new() }
+    }
+
+    pub fn then(mut self, operator: impl Operator + 'static) -> Stream {
+        self.operators.push(Arc::new(operator));
+        self
+    }
+
+    /// Ends the stream in a sink, whose result is the source of a new stream.
+    pub fn into_sink(self, sink: impl Sink + 'static) -> Stream {
+        Stream::of(Source::Stage(Arc::new(Stage::new(self, Arc::new(sink)))))
+    }
+
+    /// Runs what the stream depends on, then opens its source.
+    pub fn open(&self, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
+        for stage in &self.dependencies {
+            stage.run(ctx)?;
+        }
+        match &self.source {
+            Source::Table(open, _) => open(ctx),
+            Source::Stage(stage) => stage.run(ctx),
+            Source::Union(streams) => Ok(Arc::new(StreamScan::open(streams, ctx)?)),
+        }
+    }
+}
+
+impl Stage {
+    pub fn new(stream: Stream, sink: Arc<dyn Sink>) -> Stage {
+        Stage { stream, sink, metrics: Metrics::default() }
+    }
+
+    /// Runs everything below, then this pipeline.
+    pub fn run(&self, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
+        let scan = self.stream.open(ctx)?;
+        let started = std::time::Instant::now();
+        if let Some(rows) = scan.total_rows() {
+            ctx.control.total_rows.fetch_add(rows, Relaxed);
+        }
+        let n = ctx.settings.max_threads.min(scan.parallelism()).min(self.sink.parallelism()).max(1);
+        let workers = if n == 1 {
+            let mut worker = self.sink.worker(ctx)?;
+            self.drive(&*scan, &mut *worker, ctx, true)?;
+            vec![worker]
+        } else {
+            self.run_parallel(scan, n, ctx)?
+        };
+        self.metrics.workers.store(workers.len() as u64, Relaxed);
+        let result = self.sink.finish(workers, ctx)?;
+        self.metrics.nanoseconds.fetch_add(started.elapsed().as_nanos() as u64, Relaxed);
+        Ok(result)
+    }
+
+    fn run_parallel(
+        &self,
+        scan: Arc<dyn Scan>,
+        n: usize,
+        ctx: &ExecContext,
+    ) -> Result<Vec<Box<dyn SinkWorker>>> {
+        // Jobs outlive no call of `pool::run`, but the pool's type asks for 'static: everything is shared.
+        let shared = Arc::new(Shared {
+            stream: self.stream.operators.clone(),
+            sink: self.sink.clone(),
+            scan,
+            ctx: ctx.clone(),
+            done: Mutex::new(Vec::new()),
+            rows: AtomicU64::new(0),
+            blocks: AtomicU64::new(0),
+        });
+        let job = shared.clone();
+        pool::run(n, Arc::new(move |number| job.run(number)));
+        self.metrics.rows.fetch_add(shared.rows.load(Relaxed), Relaxed);
+        self.metrics.blocks.fetch_add(shared.blocks.load(Relaxed), Relaxed);
+        if let Some(error) = ctx.control.take_failure() {
+            return Err(error);
+        }
+        let mut done = std::mem::take(&mut *shared.done.lock().unwrap_or_else(PoisonError::into_inner));
+        done.sort_by_key(|(number, _)| *number);
+        Ok(done.into_iter().map(|(_, worker)| worker).collect())
+    }
+
+    fn drive(&self, scan: &dyn Scan, sink: &mut dyn SinkWorker, ctx: &ExecContext, main: bool) -> Result<()> {
+        let (rows, blocks) = drive(scan, &self.stream.operators, &*self.sink, sink, ctx, main)?;
+        self.metrics.rows.fetch_add(rows, Relaxed);
+        self.metrics.blocks.fetch_add(blocks, Relaxed);
+        Ok(())
+    }
+}
+
+/// What the jobs of one stage share.
+struct Shared {
+    stream: Vec<Arc<dyn Operator>>,
+    sink: Arc<dyn Sink>,
+    scan: Arc<dyn Scan>,
+    ctx: ExecContext,
+    done: Mutex<Vec<(usize, Box<dyn SinkWorker>)>>,
+    rows: AtomicU64,
+    blocks: AtomicU64,
+}
+
+impl Shared {
+    fn run(&self, number: usize) {
+        let result = pool::guarded(|| {
+            let mut worker = self.sink.worker(&self.ctx)?;
+            let (rows, blocks) =
+                drive(&*self.scan, &self.stream, &*self.sink, &mut *worker, &self.ctx, number == 0)?;
+            self.rows.fetch_add(rows, Relaxed);
+            self.blocks.fetch_add(blocks, Relaxed);
+            Ok(worker)
+        });
+        match result {
+            Ok(worker) => self.done.lock().unwrap_or_else(PoisonError::into_inner).push((number, worker)),
+            Err(error) => self.ctx.control.fail(error),
+        }
+    }
+}
+
+/// The loop of one worker. Returns rows and blocks of the source.
+fn drive(
+    scan: &dyn Scan,
+    operators: &[Arc<dyn Operator>],
+    sink: &dyn Sink,
+    sink_worker: &mut dyn SinkWorker,
+    ctx: &ExecContext,
+    main: bool,
+) -> Result<(u64, u64)> {
+    let mut chain = operators.iter().map(|o| o.worker()).collect::<Result<Vec<_>>>()?;
+    let mut source = scan.worker()?;
+    let (mut rows, mut blocks) = (0, 0);
+    let mut task = None;
+    loop {
+        check(&ctx.control, main)?;
+        if ctx.control.is_stopped() {
+            break;
+        }
+        let Some(Morsel { block, task: this, number }) = source.next()? else { break };
+        if task != Some(this) && sink.is_satisfied() {
+            break;
+        }
+        task = Some(this);
+        rows += block.n_rows() as u64;
+        blocks += 1;
+        let position = Position { task: this, number };
+        sink_worker.begin(position)?;
+        let flow = push_through(&mut chain, block, &mut |block| sink_worker.push(position, block))?;
+        if flow == Flow::Stop {
+            break;
+        }
+    }
+    sink_worker.end()?;
+    Ok((rows, blocks))
+}
+
+fn check(control: &QueryControl, main: bool) -> Result<()> {
+    if main { control.check_with_interrupt() } else { control.check() }
+}
+
+/// Pushes a block through the operators and what comes out into `emit`.
+pub fn push_through(chain: &mut [Box<dyn OperatorWorker>], block: Block, emit: Emit) -> Result<Flow> {
+    if block.is_empty() {
+        return Ok(Flow::Continue);
+    }
+    match chain {
+        [] => emit(block),
+        [first, rest @ ..] => first.push(block, &mut |block| push_through(rest, block, emit)),
+    }
+}

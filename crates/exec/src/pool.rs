@@ -1,0 +1,112 @@
+//! The workers of the process: started with the first query that can use them, shared by all queries.
+
+use chalet_base::{Error, Result, err};
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+
+type Job = Arc<dyn Fn(usize) + Send + Sync>;
+
+/// Work that idle threads may join.
+struct Offer {
+    job: Job,
+    /// The next worker number to give out; ends at `n`.
+    next: usize,
+    n: usize,
+    /// Workers that started and have not finished.
+    running: usize,
+}
+
+#[derive(Default)]
+struct State {
+    offers: VecDeque<Arc<Mutex<Offer>>>,
+    threads: usize,
+    idle: usize,
+}
+
+struct Pool {
+    state: Mutex<State>,
+    wake: Condvar,
+    done: Condvar,
+}
+
+static POOL: LazyLock<Pool> =
+    LazyLock::new(|| Pool { state: Mutex::default(), wake: Condvar::new(), done: Condvar::new() });
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs `job(0)` on this thread and offers `job(1)` to `job(n - 1)` to the pool. Returns when all that started have
+/// finished; those that no thread was free for are not run, so a job must be able to do all the work alone.
+pub fn run(n: usize, job: Arc<dyn Fn(usize) + Send + Sync>) {
+    if n <= 1 {
+        job(0);
+        return;
+    }
+    let offer = Arc::new(Mutex::new(Offer { job: job.clone(), next: 1, n, running: 0 }));
+    {
+        let mut state = lock(&POOL.state);
+        state.offers.push_back(offer.clone());
+        let wanted = (n - 1).min(max_threads());
+        while state.threads < wanted && state.idle < n - 1 {
+            // Without a thread the caller does the work alone.
+            if std::thread::Builder::new().name("chalet-worker".into()).spawn(work).is_err() {
+                break;
+            }
+            state.threads += 1;
+            state.idle += 1;
+        }
+    }
+    POOL.wake.notify_all();
+    job(0);
+    let mut state = lock(&POOL.state);
+    state.offers.retain(|o| !Arc::ptr_eq(o, &offer));
+    while lock(&offer).running > 0 {
+        state = POOL.done.wait(state).unwrap_or_else(PoisonError::into_inner);
+    }
+}
+
+fn max_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, |n| n.get()).max(2) * 4
+}
+
+fn work() {
+    let mut state = lock(&POOL.state);
+    loop {
+        let found = state.offers.iter().find_map(|offer| {
+            let mut open = lock(offer);
+            (open.next < open.n).then(|| {
+                open.next += 1;
+                open.running += 1;
+                (offer.clone(), open.job.clone(), open.next - 1)
+            })
+        });
+        let Some((offer, job, number)) = found else {
+            state = POOL.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
+            continue;
+        };
+        state.idle -= 1;
+        drop(state);
+        job(number);
+        drop(job);
+        state = lock(&POOL.state);
+        lock(&offer).running -= 1;
+        state.idle += 1;
+        POOL.done.notify_all();
+    }
+}
+
+/// Runs something that may panic; a panic becomes an error that says where it is from.
+pub fn guarded<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|payload| Err(panic_error(&*payload)))
+}
+
+fn panic_error(payload: &(dyn std::any::Any + Send)) -> Error {
+    let text = payload
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("unknown cause");
+    err!(LOGICAL_ERROR, "The engine failed inside: {text}")
+}

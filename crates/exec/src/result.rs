@@ -1,0 +1,40 @@
+//! Running a whole plan.
+
+use crate::lower::lower;
+use crate::operators::collect::{Collect, Consumer};
+use crate::pipeline::Stage;
+use crate::{ExecContext, pool};
+use chalet_base::Result;
+use chalet_columns::Block;
+use chalet_plan::Plan;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What a plan leaves beside its rows.
+#[derive(Default)]
+pub struct Output {
+    /// One row, of WITH TOTALS.
+    pub totals: Option<Block>,
+}
+
+/// Runs a plan; its rows go to the consumer block by block, in order, from one thread at a time.
+pub fn execute(plan: &Plan, consumer: Consumer, ctx: &ExecContext) -> Result<Output> {
+    pool::guarded(|| {
+        let lowered = lower(plan, ctx)?;
+        Stage::new(lowered.stream, Arc::new(Collect::new(consumer, true))).run(ctx)?;
+        let totals = lowered.totals.map(|path| path.take()).transpose()?.flatten();
+        Ok(Output { totals })
+    })
+}
+
+/// Runs a plan of a sub-query: all its rows.
+pub fn run_to_blocks(plan: &Plan, ctx: &ExecContext) -> Result<Vec<Block>> {
+    let blocks = Arc::new(Mutex::new(Vec::new()));
+    let target = blocks.clone();
+    let consumer = Box::new(move |block| {
+        target.lock().unwrap_or_else(PoisonError::into_inner).push(block);
+        Ok(())
+    });
+    let lowered = lower(plan, ctx)?;
+    Stage::new(lowered.stream, Arc::new(Collect::new(consumer, false))).run(ctx)?;
+    Ok(std::mem::take(&mut *blocks.lock().unwrap_or_else(PoisonError::into_inner)))
+}
