@@ -4,6 +4,8 @@
 pub struct Record {
     pub name: &'static str,
     pub aliases: &'static [&'static str],
+    /// Aliases that match in any case although the name does not.
+    pub any_case_aliases: &'static [&'static str],
     /// Name and aliases match in any case.
     pub case_insensitive: bool,
     /// One or two sentences for the manual.
@@ -31,6 +33,7 @@ impl Record {
     pub const DEFAULT: Record = Record {
         name: "",
         aliases: &[],
+        any_case_aliases: &[],
         case_insensitive: false,
         summary: "",
         syntax: "",

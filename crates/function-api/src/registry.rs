@@ -69,7 +69,9 @@ pub struct Registry {
 impl Registry {
     pub fn add_scalar(&mut self, function: impl ScalarFunction + 'static) {
         let record = function.record();
-        self.scalars.add(Arc::new(function), record.name, record.aliases, record.case_insensitive);
+        let function: Arc<dyn ScalarFunction> = Arc::new(function);
+        self.scalars.alias(&function, record.any_case_aliases);
+        self.scalars.add(function, record.name, record.aliases, record.case_insensitive);
     }
 
     pub fn add_aggregate(&mut self, function: impl AggregateFunction + 'static) {

@@ -51,16 +51,17 @@ fn next_bits(bits: u32) -> u32 {
     if bits < 64 { bits * 2 } else { bits }
 }
 
-/// Float result when one side is a float: the wider of the two, an integer counting as its own width.
+fn is_wide(ty: &DataType) -> bool {
+    bits(ty) > 64
+}
+
+/// Float result when one side is a float: one step wider, and wide enough for the other side. The kernel has
+/// no such arithmetic between floats and integers of 128 and 256 bits.
 fn float(a: &DataType, b: &DataType) -> Option<DataType> {
-    let width = |ty: &DataType| match (ty.is_float(), bits(ty)) {
-        (true, w) => w,
-        // An integer of 8 or 16 bits does not widen a float; from 32 bits on it asks for Float64.
-        (false, 8) => 16,
-        (false, 16) => 32,
-        (false, _) => 64,
-    };
-    float_of_bits(width(a).max(width(b)))
+    if is_wide(a) || is_wide(b) {
+        return None;
+    }
+    float_of_bits(next_bits(bits(a).max(bits(b))).clamp(32, 64))
 }
 
 /// `a + b`, `a * b`.
@@ -79,15 +80,41 @@ pub fn difference(a: &DataType, b: &DataType) -> Option<DataType> {
     integer(true, next_bits(bits(a).max(bits(b))))
 }
 
+/// BFloat16 does not meet integers of 128 and 256 bits.
+fn meet(a: &DataType, b: &DataType) -> bool {
+    let short = |x: &DataType, y: &DataType| *x == DataType::BFloat16 && is_wide(y);
+    !short(a, b) && !short(b, a)
+}
+
+/// `a / b`: always Float64.
+pub fn quotient(a: &DataType, b: &DataType) -> Option<DataType> {
+    meet(a, b).then_some(DataType::Float64)
+}
+
 /// `-a`.
 pub fn negation(a: &DataType) -> Option<DataType> {
     if a.is_float() {
-        return Some(a.clone());
+        return (*a != DataType::BFloat16).then(|| a.clone());
     }
     signed_of_bits(if a.is_signed() { bits(a) } else { next_bits(bits(a)) })
 }
 
-/// `intDiv(a, b)`: the width of the dividend, signed when either is.
+/// `intDiv(a, b)`: the width of the dividend, signed when either is (floats are).
 pub fn integer_quotient(a: &DataType, b: &DataType) -> Option<DataType> {
-    integer(a.is_signed() || b.is_signed(), bits(a))
+    let signed = |ty: &DataType| ty.is_signed() || ty.is_float();
+    if meet(a, b) { integer(signed(a) || signed(b), bits(a)) } else { None }
+}
+
+/// `a % b`: the width of the divisor; a signed dividend needs one step more.
+pub fn remainder(a: &DataType, b: &DataType) -> Option<DataType> {
+    match () {
+        _ if a.is_float() || b.is_float() => quotient(a, b),
+        _ if a.is_signed() => signed_of_bits(next_bits(bits(b))),
+        _ => unsigned_of_bits(bits(b)),
+    }
+}
+
+/// `positiveModulo(a, b)`: unsigned of the width of the divisor.
+pub fn positive_remainder(a: &DataType, b: &DataType) -> Option<DataType> {
+    if a.is_float() || b.is_float() { quotient(a, b) } else { unsigned_of_bits(bits(b)) }
 }

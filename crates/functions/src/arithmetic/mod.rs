@@ -1,0 +1,42 @@
+//! Arithmetic.
+
+mod abs;
+mod binary;
+mod decimals;
+mod divide;
+mod gcd;
+mod int_div;
+mod minus;
+mod modulo;
+mod moments;
+mod multiply;
+mod negate;
+mod numbers;
+mod operation;
+mod plus;
+mod tuple_functions;
+mod vectors;
+
+use chalet_function_api::Registry;
+
+pub fn register(registry: &mut Registry) {
+    registry.add_scalar(abs::Abs);
+    registry.add_scalar(divide::FUNCTION);
+    registry.add_scalar(divide::OR_NULL);
+    registry.add_scalar(gcd::FUNCTION);
+    registry.add_scalar(gcd::LCM);
+    registry.add_scalar(int_div::FUNCTION);
+    registry.add_scalar(int_div::OR_NULL);
+    registry.add_scalar(int_div::OR_ZERO);
+    registry.add_scalar(minus::FUNCTION);
+    registry.add_scalar(modulo::FUNCTION);
+    registry.add_scalar(modulo::LEGACY);
+    registry.add_scalar(modulo::OR_NULL);
+    registry.add_scalar(modulo::OR_ZERO);
+    registry.add_scalar(modulo::POSITIVE);
+    registry.add_scalar(modulo::POSITIVE_OR_NULL);
+    registry.add_scalar(multiply::FUNCTION);
+    registry.add_scalar(negate::Negate);
+    registry.add_scalar(plus::FUNCTION);
+    tuple_functions::register(registry);
+}

@@ -1,0 +1,206 @@
+//! Adding intervals to dates and times, as `+`, `-` and the functions `addDays` to `subtractYears` do.
+
+use crate::lanes::{Operand, try_binary};
+use chalet_base::{Result, bail, err};
+use chalet_columns::Vector;
+use chalet_function_api::Context;
+use chalet_types::calendar::{Civil, LocalTime, SECONDS_PER_DAY, days_in_month};
+use chalet_types::{DataType, IntervalUnit};
+
+/// Digits of a second that a unit needs.
+fn unit_scale(unit: IntervalUnit) -> u8 {
+    match unit {
+        IntervalUnit::Nanosecond => 9,
+        IntervalUnit::Microsecond => 6,
+        IntervalUnit::Millisecond => 3,
+        _ => 0,
+    }
+}
+
+/// Seconds of a unit of fixed length.
+fn unit_seconds(unit: IntervalUnit) -> Option<i64> {
+    match unit {
+        IntervalUnit::Second => Some(1),
+        IntervalUnit::Minute => Some(60),
+        IntervalUnit::Hour => Some(3600),
+        _ => None,
+    }
+}
+
+fn unit_days(unit: IntervalUnit) -> Option<i64> {
+    match unit {
+        IntervalUnit::Day => Some(1),
+        IntervalUnit::Week => Some(7),
+        _ => None,
+    }
+}
+
+fn unit_months(unit: IntervalUnit) -> i64 {
+    match unit {
+        IntervalUnit::Month => 1,
+        IntervalUnit::Quarter => 3,
+        IntervalUnit::Year => 12,
+        _ => 0,
+    }
+}
+
+/// The type of a moment plus an interval. Strings are read as DateTime64 by the caller.
+pub fn result(ty: &DataType, unit: IntervalUnit) -> Result<DataType> {
+    use DataType::*;
+    let scale = unit_scale(unit);
+    let below_day = unit_seconds(unit).is_some();
+    Ok(match ty {
+        Date | Date32 | Time if scale > 0 => return Err(unusable(ty, unit)),
+        Date if below_day => DateTime(None),
+        Date32 if below_day => DateTime64(3, None),
+        Date | Date32 => ty.clone(),
+        DateTime(zone) if scale > 0 => DateTime64(scale, zone.clone()),
+        DateTime(_) => ty.clone(),
+        DateTime64(own, zone) => DateTime64((*own).max(scale), zone.clone()),
+        Time if !below_day => return Err(unusable(ty, unit)),
+        Time => Time,
+        Time64(own) => Time64((*own).max(scale)),
+        String | FixedString(_) => DateTime64(scale.max(3), None),
+        _ => return Err(unusable(ty, unit)),
+    })
+}
+
+fn unusable(ty: &DataType, unit: IntervalUnit) -> chalet_base::Error {
+    err!(ILLEGAL_TYPE_OF_ARGUMENT, "add{}s cannot be used with {ty}", unit.name())
+}
+
+/// Last day that the kernel's calendar holds: 2299-12-31.
+const LAST_DAY: i64 = 120_529;
+
+fn add_months(days: i64, months: i64) -> Option<i64> {
+    let date = Civil::of_days(i32::try_from(days).ok()?);
+    let total = (i64::from(date.year) * 12 + i64::from(date.month) - 1).checked_add(months)?;
+    let (year, month) = (i32::try_from(total.div_euclid(12)).ok()?, total.rem_euclid(12) as u8 + 1);
+    if !(-100_000..=100_000).contains(&year) {
+        return None;
+    }
+    Some(i64::from(Civil::new(year, month, date.day.min(days_in_month(year, month))).days()))
+}
+
+/// Adds whole days or months to a day; out of range saturates.
+fn shift_days(days: i64, unit: IntervalUnit, amount: i64) -> i64 {
+    match unit_days(unit) {
+        Some(n) => days.saturating_add(amount.saturating_mul(n)),
+        None => {
+            let months = amount.saturating_mul(unit_months(unit));
+            add_months(days, months).unwrap_or(if months < 0 { i64::MIN } else { i64::MAX })
+        }
+    }
+}
+
+/// Adds an interval to a moment in seconds of the zone's clock.
+fn shift_seconds(moment: i64, unit: IntervalUnit, amount: i64, clock: &LocalTime) -> i64 {
+    if let Some(n) = unit_seconds(unit) {
+        return moment.saturating_add(amount.saturating_mul(n));
+    }
+    let local = clock.of_moment(moment);
+    let (day, time) = (local.div_euclid(SECONDS_PER_DAY), local.rem_euclid(SECONDS_PER_DAY));
+    // Some 2.9 million years are enough for any 64-bit moment of scale 0 that means something.
+    let day = shift_days(day, unit, amount).clamp(-1_000_000_000, 1_000_000_000);
+    clock.to_moment(day * SECONDS_PER_DAY + time)
+}
+
+/// `moment + sign * amount` of the unit; `result` is what [`result`] said for the type of `moment`.
+pub fn add(
+    moment: Operand,
+    amount: Operand,
+    unit: IntervalUnit,
+    sign: i64,
+    result: &DataType,
+    n: usize,
+    ctx: &Context,
+) -> Result<Vector> {
+    use DataType::*;
+    let zone = moment.ty.time_zone().unwrap_or(&ctx.time_zone).clone();
+    let clock = LocalTime::new(&zone);
+    let signed = |amount: i64| amount.wrapping_mul(sign);
+    let by_months = unit_months(unit) > 0;
+    Ok(match (moment.ty, result) {
+        (Date, Date) => try_binary::<i64, i64, u16>(moment, amount, n, |day, amount| {
+            let shifted = shift_days(day, unit, signed(amount));
+            Ok(if by_months { shifted.clamp(0, LAST_DAY) } else { shifted } as u16)
+        })?
+        .into(),
+        (Date32, Date32) => try_binary::<i64, i64, i32>(moment, amount, n, |day, amount| {
+            let (first, last) = (Civil::new(0, 1, 1).days(), Civil::new(9999, 12, 31).days());
+            Ok(shift_days(day, unit, signed(amount)).clamp(first.into(), last.into()) as i32)
+        })?
+        .into(),
+        (Date, DateTime(_)) => try_binary::<i64, i64, u32>(moment, amount, n, |day, amount| {
+            let start = clock.to_moment(day * SECONDS_PER_DAY);
+            Ok(shift_seconds(start, unit, signed(amount), &clock) as u32)
+        })?
+        .into(),
+        (DateTime(_), DateTime(_)) => try_binary::<i64, i64, u32>(moment, amount, n, |moment, amount| {
+            let shifted = shift_seconds(moment, unit, signed(amount), &clock);
+            Ok(if by_months { shifted.max(0) } else { shifted } as u32)
+        })?
+        .into(),
+        (Time, Time) => try_binary::<i64, i64, i32>(moment, amount, n, |time, amount| {
+            let shifted = shift_seconds(time, unit, signed(amount), &clock);
+            Ok(shifted.clamp(-LONGEST_TIME, LONGEST_TIME) as i32)
+        })?
+        .into(),
+        (from, DateTime64(scale, _) | Time64(scale)) => {
+            let ticks = 10i64.pow((*scale).into());
+            let own = match from {
+                DateTime64(scale, _) | Time64(scale) => 10i64.pow((*scale).into()),
+                _ => 1,
+            };
+            let is_time = matches!(from, Time64(_));
+            let from_day = matches!(from, Date32);
+            let values = try_binary::<i64, i64, i64>(moment, amount, n, |value, amount| {
+                let value = if from_day { clock.to_moment(value * SECONDS_PER_DAY) } else { value };
+                let value = value.checked_mul(ticks / own).ok_or_else(overflow)?;
+                let amount = signed(amount);
+                let shifted = match unit_scale(unit) {
+                    0 if is_time => {
+                        let seconds = unit_seconds(unit)
+                            .or(unit_days(unit).map(|n| n * SECONDS_PER_DAY))
+                            .unwrap_or(unit_months(unit) * 30 * SECONDS_PER_DAY);
+                        value.saturating_add(amount.saturating_mul(seconds).saturating_mul(ticks))
+                    }
+                    0 => {
+                        let (whole, rest) = (value.div_euclid(ticks), value.rem_euclid(ticks));
+                        let whole = shift_seconds(whole, unit, amount, &clock);
+                        whole.checked_mul(ticks).and_then(|w| w.checked_add(rest)).ok_or_else(overflow)?
+                    }
+                    digits => {
+                        let step = 10i64.pow(u32::from(scale - digits));
+                        amount
+                            .checked_mul(step)
+                            .and_then(|amount| value.checked_add(amount))
+                            .ok_or_else(overflow)?
+                    }
+                };
+                let longest = LONGEST_TIME.saturating_mul(ticks);
+                Ok(if is_time { shifted.clamp(-longest, longest) } else { shifted })
+            })?;
+            values.into()
+        }
+        (from, to) => bail!(LOGICAL_ERROR, "Adding an interval to {from} gives no {to}"),
+    })
+}
+
+/// 999:59:59 in seconds.
+const LONGEST_TIME: i64 = 3_599_999;
+
+#[cold]
+fn overflow() -> chalet_base::Error {
+    err!(DECIMAL_OVERFLOW, "Decimal math overflow")
+}
+
+/// Text as the DateTime64 that the units need.
+pub fn read_text<'a>(
+    text: Operand<'a>,
+    units: &[IntervalUnit],
+    _: &Context,
+) -> Result<(DataType, std::borrow::Cow<'a, Vector>)> {
+    let scale = units.iter().map(|unit| unit_scale(*unit)).max().unwrap_or(0).max(3);
+    bail!(NOT_IMPLEMENTED, "Adding an interval to {} as DateTime64({scale}) is not supported", text.ty)
+}

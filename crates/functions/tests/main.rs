@@ -1,0 +1,59 @@
+//! Calls of functions over literals, compared with recorded answers of the kernel (`tests/golden/*.txt`).
+//!
+//! A line is an expression, a tab, and what the kernel says: `type<TAB>value` in TabSeparated, or `!` and the name
+//! of the error. `tools/bless_functions.py` fills the answers in. Each expression runs twice: over constants, and
+//! with the first argument of each call as a column of three equal rows.
+
+mod evaluate;
+
+use evaluate::{Mode, evaluate};
+use std::fmt::Write;
+use std::path::Path;
+
+#[test]
+fn golden_answers() {
+    let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let folder = std::env::var_os("GOLDEN_FOLDER").map_or(recorded, Into::into);
+    let only = std::env::var("GOLDEN").ok();
+    let mut report = String::new();
+    let (mut total, mut wrong) = (0, 0);
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    for file in files {
+        let name = file.file_stem().unwrap().to_string_lossy().into_owned();
+        if only.as_ref().is_some_and(|only| *only != name) {
+            continue;
+        }
+        for (number, line) in std::fs::read_to_string(&file).unwrap().lines().enumerate() {
+            let Some((expression, expected)) = line.split_once('\t') else { continue };
+            total += 1;
+            let constant = shown(evaluate(expression, Mode::Constants));
+            let column = shown(evaluate(expression, Mode::Columns));
+            let place = format!("{name}.txt:{}", number + 1);
+            if constant != expected {
+                wrong += 1;
+                writeln!(report, "{place}: {expression}\n  kernel: {expected}\n  ours:   {constant}")
+                    .unwrap();
+            } else if column != expected && !column.contains("ILLEGAL_COLUMN") {
+                wrong += 1;
+                writeln!(report, "{place}: {expression}\n  constant: {expected}\n  columns:  {column}")
+                    .unwrap();
+            }
+        }
+    }
+    assert!(wrong == 0, "{wrong} of {total} answers differ:\n{report}");
+    assert!(total > 0, "no golden answers were found");
+}
+
+/// Error messages are shown behind the code when it is unexpected; the recorded form has the name only.
+fn shown(result: chalet_base::Result<String>) -> String {
+    match result {
+        Ok(text) => text,
+        Err(error) => {
+            if std::env::var("GOLDEN_MESSAGES").is_ok() {
+                eprintln!("{error}");
+            }
+            format!("!{}", error.code().name)
+        }
+    }
+}
