@@ -2,9 +2,13 @@
 //!
 //! - [`settings`]: what changes text forms, by the names of the kernel's settings
 //! - [`write`]: values to text, in the style of a format
+//! - [`read`]: text to values, in the syntax of a format
 
+pub mod read;
 pub mod settings;
 pub mod write;
 
+pub use read::cursor::Cursor;
+pub use read::{Reader, Syntax};
 pub use settings::{DateTimeInput, DateTimeOutput, TextSettings};
 pub use write::{Style, Writer, write_value};

@@ -1,0 +1,162 @@
+//! The whole of a string as one value, as casts read it, and the errors they give.
+
+use super::cursor::{Cursor, plain};
+use super::{Kind, Reader, number, scalar};
+use chalet_base::{Error, Result, bail, err};
+use chalet_columns::Builder;
+use chalet_types::{DataType, U256};
+
+impl Reader {
+    /// Appends the value that all of the text stands for. NULL is nothing that a string can say: what is no value of
+    /// a Nullable type becomes NULL.
+    pub fn read_whole(&self, text: &[u8], out: &mut Builder) -> Result<()> {
+        let len = out.len();
+        if self.nullable {
+            if !self.try_whole(text, out) {
+                out.push_default();
+            }
+            return Ok(());
+        }
+        let result = self.whole(text, out);
+        if result.is_err() {
+            out.truncate(len);
+        }
+        result
+    }
+
+    /// Appends the value if there is one that fits the type; else appends nothing.
+    pub fn try_whole(&self, text: &[u8], out: &mut Builder) -> bool {
+        let len = out.len();
+        if let Kind::Integer(_) = self.kind
+            && !fits(text, self.ty.bare())
+        {
+            return false;
+        }
+        let read = self.whole(text, out).is_ok();
+        if !read {
+            out.truncate(len);
+        }
+        read
+    }
+
+    fn whole(&self, text: &[u8], out: &mut Builder) -> Result<()> {
+        let mut cur = Cursor::new(text);
+        match &self.kind {
+            Kind::String => return self.push_valid_text(text, out),
+            Kind::FixedString(n) => {
+                if text.len() > *n {
+                    bail!(TOO_LARGE_STRING_SIZE, "String too long for type FixedString({n})");
+                }
+                return self.push_valid_text(text, out);
+            }
+            Kind::Enum(_) => return self.push_valid_text(text, out),
+            Kind::Array(_) | Kind::Tuple(_) | Kind::Map { .. } => {
+                self.container(&mut cur, out)?;
+                out.mark_valid();
+                return self.end_of_container(text, &cur);
+            }
+            Kind::Integer(_) | Kind::Decimal { .. } if text.is_empty() => bail!(
+                ATTEMPT_TO_READ_AFTER_EOF,
+                "Attempt to read after eof: Cannot parse {} from String, because value is too short",
+                self.ty
+            ),
+            _ => {}
+        }
+        if let Err(e) = self.bare(&mut cur, out) {
+            return Err(match &self.kind {
+                Kind::Bool => e,
+                Kind::IPv4 => err!(CANNOT_PARSE_IPV4, "Invalid IPv4 value"),
+                Kind::IPv6 => err!(CANNOT_PARSE_IPV6, "Invalid IPv6 value"),
+                Kind::Decimal { .. } if e.code() == chalet_base::codes::ARGUMENT_OUT_OF_BOUND => e,
+                _ => e.context(format_args!("Cannot parse {} from String", self.ty)),
+            });
+        }
+        out.mark_valid();
+        if matches!(self.kind, Kind::Date | Kind::Date32) {
+            skip_clock(&mut cur);
+        }
+        if cur.is_at_end() && !(cur.position() == 0 && !text.is_empty()) {
+            return Ok(());
+        }
+        match &self.kind {
+            Kind::IPv4 => bail!(CANNOT_PARSE_IPV4, "Invalid IPv4 value"),
+            Kind::IPv6 => bail!(CANNOT_PARSE_IPV6, "Invalid IPv6 value"),
+            _ => Err(self.surplus(text, cur.position())),
+        }
+    }
+
+    fn push_valid_text(&self, text: &[u8], out: &mut Builder) -> Result<()> {
+        self.push_text(text, out)?;
+        out.mark_valid();
+        Ok(())
+    }
+
+    fn end_of_container(&self, text: &[u8], cur: &Cursor) -> Result<()> {
+        if cur.is_at_end() {
+            return Ok(());
+        }
+        let family = match &self.kind {
+            Kind::Array(_) => "Array",
+            Kind::Tuple(_) => "Tuple",
+            _ => "Map",
+        };
+        bail!(
+            UNEXPECTED_DATA_AFTER_PARSED_VALUE,
+            "Unexpected data '{}' after parsed {family} value '{}'",
+            plain(cur.rest()),
+            plain(&text[..cur.position()])
+        )
+    }
+
+    #[cold]
+    fn surplus(&self, text: &[u8], parsed: usize) -> Error {
+        let (ty, text) = (&self.ty, plain(text).into_owned());
+        let place = if parsed == 0 {
+            "begin of string".to_string()
+        } else {
+            format!("position {parsed} (parsed just '{}')", text.get(..parsed).unwrap_or(&text))
+        };
+        let note = if scalar::has_or_null_functions(ty) {
+            format!(
+                ". Note: there are to{ty}OrZero and to{ty}OrNull functions, which returns zero/NULL instead of throwing \
+                 exception"
+            )
+        } else {
+            String::new()
+        };
+        err!(CANNOT_PARSE_TEXT, "Cannot parse string '{text}' as {ty}: syntax error at {place}{note}")
+    }
+}
+
+/// A date may be followed by a time of day, which is ignored.
+fn skip_clock(cur: &mut Cursor) {
+    let clock = match cur.rest() {
+        [b' ' | b'T', clock @ ..] => clock,
+        _ => return,
+    };
+    let shape = |(i, b): (usize, &u8)| if i % 3 == 2 { *b == b':' } else { b.is_ascii_digit() };
+    if clock.len() == 8 && clock.iter().enumerate().all(shape) {
+        cur.advance(9);
+    }
+}
+
+/// Does the text of an integer fit its type? Text that is no integer fits.
+fn fits(text: &[u8], ty: &DataType) -> bool {
+    let (negative, digits) = match text {
+        [b'-', digits @ ..] => (true, digits),
+        [b'+', digits @ ..] => (false, digits),
+        digits => (false, digits),
+    };
+    let bits = 8 * ty.physical().width().unwrap_or(8) as u32;
+    // Two digits fit any type.
+    if digits.len() <= 2 || !digits.iter().all(|b| b.is_ascii_digit()) {
+        return true;
+    }
+    let limit = match (ty.is_unsigned(), negative) {
+        (true, _) if bits == 256 => U256::MAX,
+        (true, _) => (U256::ONE << bits) - U256::ONE,
+        (false, true) => U256::ONE << (bits - 1),
+        (false, false) => (U256::ONE << (bits - 1)) - U256::ONE,
+    };
+    !number::overflows(digits, limit)
+}
