@@ -1,0 +1,76 @@
+//! Strings of every Arrow layout as our views over the same bytes.
+//!
+//! Views and offsets that come from outside are checked against their buffers here, because our strings are
+//! read without a check later.
+
+use arrow_array::types::{ByteArrayType, ByteViewType};
+use arrow_array::{Array, GenericByteArray, GenericByteViewArray};
+use arrow_buffer::{ArrowNativeType, Buffer};
+use chalet_base::{Result, bail, ensure};
+use chalet_columns::strings::{INLINE, inline_view, pointer_view};
+use chalet_columns::{Buf, Strings};
+
+/// Views address bytes by 32 bits; a buffer longer than this is shared in several slices.
+const WINDOW: usize = 1 << 31;
+
+/// One buffer with offsets.
+pub fn with_offsets<T: ByteArrayType>(array: &GenericByteArray<T>) -> Result<Strings> {
+    let (offsets, bytes) = (array.value_offsets(), array.values());
+    let mut views = Vec::with_capacity(array.len());
+    let mut buffers: Vec<Buffer> = Vec::new();
+    let mut base = 0;
+    for pair in offsets.windows(2) {
+        let (start, end) = (pair[0].as_usize(), pair[1].as_usize());
+        let Some(text) = bytes.get(start..end) else {
+            bail!(INCORRECT_DATA, "Offsets of an Arrow string column are out of order or out of bounds");
+        };
+        if text.len() <= INLINE {
+            views.push(inline_view(text));
+            continue;
+        }
+        ensure!(text.len() < WINDOW, NOT_IMPLEMENTED, "A string of {} bytes is too long", text.len());
+        if buffers.is_empty() || start < base || end - base > u32::MAX as usize {
+            base = start;
+            buffers.push(bytes.slice(base));
+        }
+        views.push(pointer_view(text, buffers.len() as u32 - 1, (start - base) as u32));
+    }
+    // SAFETY: every view was made from a slice of its buffer, at the place where the slice begins.
+    Ok(unsafe { Strings::from_views(Buf::from_vec(views), buffers.into()) })
+}
+
+/// Views as they are, after a look at each.
+pub fn views<T: ByteViewType>(array: &GenericByteViewArray<T>) -> Result<Strings> {
+    let (views, buffers) = (array.views(), array.data_buffers());
+    let sound = |view: u128| {
+        let len = view as u32 as usize;
+        if len <= INLINE {
+            // Padding is zero, so that equal strings have equal views.
+            return len == INLINE || view >> (32 + 8 * len) == 0;
+        }
+        let (buffer, offset) = ((view >> 64) as u32 as usize, (view >> 96) as u32 as usize);
+        let text = buffers.get(buffer).and_then(|bytes| bytes.get(offset..offset + len));
+        text.is_some_and(|text| text[..4] == ((view >> 32) as u32).to_le_bytes())
+    };
+    if views.iter().all(|&view| sound(view)) {
+        let views = Buf::from_arrow(views.inner().clone());
+        // SAFETY: `sound` found every long view inside its buffer.
+        return Ok(unsafe { Strings::from_views(views, buffers.clone()) });
+    }
+    // What stands under a NULL may be anything; it becomes the empty string.
+    let mut kept = Vec::with_capacity(views.len());
+    for (row, &view) in views.iter().enumerate() {
+        if sound(view) {
+            kept.push(view);
+        } else {
+            ensure!(
+                array.is_null(row),
+                INCORRECT_DATA,
+                "A view of an Arrow string column points out of bounds"
+            );
+            kept.push(0);
+        }
+    }
+    // SAFETY: `sound` found every long view that was kept inside its buffer.
+    Ok(unsafe { Strings::from_views(Buf::from_vec(kept), buffers.clone()) })
+}
