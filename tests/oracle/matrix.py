@@ -105,8 +105,131 @@ def combinators():
         print(f"SELECT {call} FROM (SELECT * FROM c ORDER BY k, y)")
 
 
+STRINGS = (
+    "id UInt8, s String, p String, n Nullable(String), l LowCardinality(String), k LowCardinality(Nullable(String)), f FixedString(4), u UInt32",
+    """(1, 'Hello World', 'o', 'abc', 'red', 'x', 'abcd', 3), (2, '', '', NULL, 'blue', NULL, 'ab', 0), (3, 'a,b,,c', ',', '', 'red', '', '', 1),
+  (4, 'ünïcode 漢字', 'ï', 'ABC', '', 'x', 'zzzz', 2), (5, '  padded  ', 'd', '12', 'green', 'y', '12', 40), (6, 'http://a.com/x?y=1', '://', '2024-01-02', 'blue', NULL, 'a\\0b', 5)""",
+    [
+        "length({c})", "lengthUTF8({c})", "empty({c})", "notEmpty({c})", "lower({c})", "upper({c})", "hex(reverse({c}))", "concat({c}, '|', p)", "hex(substring({c}, 2, 3))",
+        "hex(substring({c}, -3))", "hex(substring({c}, u, 2))", "position({c}, p)", "position({c}, 'b')", "{c} LIKE '%b%'", "{c} LIKE concat('%', p, '%')", "{c} ILIKE 'A%'",
+        "match({c}, '[a-c]+')", "startsWith({c}, 'a')", "endsWith({c}, p)", "replaceAll({c}, 'a', 'XX')", "replaceOne({c}, p, '-')", "replaceRegexpAll({c}, '[aeiou]', '_')",
+        "trimBoth({c})", "repeat({c}, 2)", "hex({c})", "cityHash64({c})", "sipHash64({c})", "toString({c})", "{c} = 'abc'", "{c} < 'b'", "{c} IN ('abc', 'red', '')",
+        "if({c} = '', 'empty', toString({c}))", "ifNull({c}, 'null')", "coalesce(n, toString({c}))", "splitByChar(',', {c})", "extract({c}, '[a-z]+')", "toInt32OrNull({c})",
+        "toDateOrNull({c})", "nullIf({c}, 'red')", "greatest({c}, 'm')", "{c} || {c}", "{c} != p", "multiIf({c} = 'abc', 1, {c} = 'red', 2, 3)",
+    ],
+)
+NUMERIC = (
+    "id UInt8, i Int32, u UInt8, f Float64, n Nullable(Int64), d Decimal(9, 2), w Int256, b Bool",
+    """(1, 0, 0, 0, NULL, 0, 0, false), (2, 1, 255, 1.5, 1, 1.25, '1', true), (3, -7, 100, -2.5, -1, -0.05, '-100000000000000000000', false),
+  (4, 2147483647, 3, 1e10, 9223372036854775807, 1234567.89, '5', true), (5, -2147483648, 10, -0.001, 42, -99.99, '-1', true)""",
+    [
+        "{c} + 1", "{c} - 1", "{c} * 2", "{c} / 4", "1 - {c}", "-{c}", "abs({c})", "sign({c})", "{c} + u", "{c} * id", "{c} / id", "{c} = 1", "{c} < u", "{c} >= 0", "{c} != id",
+        "{c} BETWEEN 0 AND 100", "{c} IN (0, 1, 42)", "round({c})", "floor({c})", "ceil({c})", "toString({c})", "toInt64({c})", "toUInt8({c})", "toFloat64({c})", "toDecimal64({c} / 100, 3)",
+        "if({c} > 0, {c}, 0)", "multiIf({c} < 0, 'neg', {c} = 0, 'zero', 'pos')", "ifNull({c}, 0)", "nullIf({c}, 1)", "greatest({c}, 1)", "least({c}, u)", "toBool({c})", "NOT ({c} > 0)",
+        "{c} > 0 AND u > 5", "{c} > 0 OR b", "isNull({c})", "toNullable({c})", "cityHash64({c})", "hex({c})", "[{c}, 1]", "({c}, id)",
+    ],
+)
+DATES = (
+    "id UInt8, d Date, t DateTime, m DateTime64(3), n Nullable(DateTime), z DateTime('Asia/Tokyo'), s Date32",
+    """(1, '1970-01-01', '1970-01-01 00:00:00', '1970-01-01 00:00:00.001', NULL, '1970-01-02 00:00:00', '1950-12-31'),
+  (2, '2024-02-29', '2024-02-29 12:34:56', '2024-02-29 12:34:56.789', '2024-02-29 00:00:00', '2024-02-29 00:30:00', '2024-02-29'),
+  (3, '2023-12-31', '2023-12-31 23:59:59', '2023-12-31 23:59:59.999', '2024-01-01 00:00:00', '2024-01-01 08:59:59', '2023-12-31'),
+  (4, '2100-07-15', '2100-07-15 06:00:00', '2100-07-15 06:00:00.500', NULL, '2100-07-15 06:00:00', '2250-07-15')""",
+    [
+        "toYear({c})", "toMonth({c})", "toDayOfMonth({c})", "toDayOfWeek({c})", "toDayOfYear({c})", "toQuarter({c})", "toISOWeek({c})", "toYYYYMM({c})", "toYYYYMMDD({c})",
+        "toStartOfMonth({c})", "toStartOfYear({c})", "toMonday({c})", "toStartOfDay({c})", "toStartOfWeek({c})", "toLastDayOfMonth({c})", "toDate({c})", "toDateTime({c})", "toUnixTimestamp({c})",
+        "toString({c})", "formatDateTime({c}, '%Y/%m/%d %H:%i:%S')", "{c} + 1", "{c} + INTERVAL 1 MONTH", "{c} - INTERVAL 1 DAY", "addDays({c}, 1)", "addMonths({c}, -1)",
+        "dateDiff('day', {c}, toDate('2024-03-01'))", "dateDiff('month', toDate('2020-01-01'), {c})", "{c} < '2024-01-01'", "{c} = d", "{c} BETWEEN '2024-01-01' AND '2024-12-31'", "toDate32({c})",
+        "toDateTime64({c}, 2)", "dateTrunc('month', {c})", "toStartOfInterval({c}, INTERVAL 1 WEEK)", "ifNull({c}, toDateTime(0))", "greatest({c}, {c} - INTERVAL 1 DAY)", "cityHash64({c})",
+    ],
+)
+ARRAYS = (
+    "id UInt8, a Array(Int32), s Array(String), n Array(Nullable(Int32)), e Array(Array(UInt8)), k Int32, w String",
+    """(1, [3, 1, 2], ['b', 'a'], [1, NULL], [[1], [2, 3]], 1, 'a'), (2, [], [], [], [], 0, ''), (3, [-5, -5], ['', 'x', ''], [NULL, NULL, 0], [[]], -5, 'x'),
+  (4, [2147483647], ['long text here'], [7], [[9, 9], []], 2, 'zz')""",
+    [
+        "length({c})", "empty({c})", "{c}[1]", "{c}[-1]", "{c}[k]", "arrayReverse({c})", "arraySort({c})", "arrayReverseSort({c})", "arrayDistinct({c})", "arrayUniq({c})", "arrayEnumerate({c})",
+        "arraySlice({c}, 2)", "arraySlice({c}, 1, 1)", "arrayPushBack({c}, {c}[1])", "arrayPopFront({c})", "arrayConcat({c}, {c})", "arrayResize({c}, 2)", "toString({c})", "{c} = []", "has({c}, {c}[1])",
+        "indexOf({c}, {c}[2])", "arrayMap(x -> (x, id), {c})", "arrayFilter(x -> x = {c}[1], {c})", "arrayExists(x -> x = {c}[2], {c})", "arrayZip({c}, arrayEnumerate({c}))", "arrayEnumerateUniq({c})",
+        "arrayFirst(x -> x != {c}[1], {c})", "arrayCompact({c})", "cityHash64({c})", "[{c}]", "({c}, k)", "notEmpty({c})", "countEqual({c}, {c}[1])",
+    ],
+)
+
+
+def columns(title, table, names):
+    structure, values, expressions = table
+    print(f"# {title}; generated by tests/oracle/matrix.py.\n")
+    create, insert = f"CREATE TABLE t ({structure}) ENGINE = Memory", f"INSERT INTO t VALUES {values}"
+    print(create)
+    print("<<<\n" + insert + "\n>>>")
+    lists = [[e.format(c=c) for c in names] for e in expressions]
+    single = [e for expressions in lists for e in expressions]
+    answers = oracle.run("kernel", [create, insert, *(f"SELECT {e} FROM t" for e in single)])
+    broken = [a.text for a in answers[:2] if a.error]
+    if broken:
+        sys.exit(broken[0])
+    answers = answers[2:]
+    fails = {e for e, answer in zip(single, answers) if answer.error}
+    for expressions in lists:
+        good = [e for e in expressions if e not in fails]
+        if good:
+            print(f"SELECT id, {', '.join(good)}, toTypeName({good[-1]}) FROM t ORDER BY id")
+        for e in expressions:
+            if e in fails:
+                print(f"!SELECT {e} FROM t")
+
+
+COLUMN_FILES = {
+    "columns_string": ("String functions over a String column", STRINGS, ["s"]),
+    "columns_nullable_string": ("String functions over a Nullable column", STRINGS, ["n"]),
+    "columns_low_cardinality": ("String functions over LowCardinality columns", STRINGS, ["l", "k"]),
+    "columns_fixed_string": ("String functions over a FixedString column", STRINGS, ["f"]),
+    "columns_integer": ("Functions over integer columns", NUMERIC, ["i", "u"]),
+    "columns_fraction": ("Functions over Float64 and Decimal columns", NUMERIC, ["f", "d"]),
+    "columns_nullable_number": ("Functions over Nullable and wide numbers", NUMERIC, ["n", "w"]),
+    "columns_date": ("Functions over Date, Date32 and DateTime columns", DATES, ["d", "s", "t"]),
+    "columns_datetime": ("Functions over DateTime64, Nullable and zoned columns", DATES, ["m", "z", "n"]),
+    "columns_array": ("Array functions over columns", ARRAYS, ["a", "s"]),
+    "columns_array_nested": ("Array functions over arrays of Nullable and of arrays", ARRAYS, ["n", "e"]),
+}
+
+# Each type with four values, the second and the fourth equal; NULL among them where the type has it.
+KEY_TYPES = [
+    ("u8", "UInt8", "3", "0", "255"), ("i64", "Int64", "-5", "0", "9223372036854775807"), ("f64", "Float64", "1.5", "-0.25", "inf"), ("u256", "UInt256", "'1'", "'0'", "'99999999999999999999999'"),
+    ("d9", "Decimal(9, 2)", "1.25", "-0.5", "100"), ("d38", "Decimal(38, 5)", "'1.25'", "'-0.5'", "'12345678901234567890.1'"), ("s", "String", "'b'", "''", "'a longer text, more than sixteen bytes'"),
+    ("fs", "FixedString(3)", "'b'", "'abc'", "''"), ("lc", "LowCardinality(String)", "'b'", "'a'", "''"), ("e", "Enum8('x' = 2, 'y' = -1, 'z' = 0)", "'x'", "'y'", "'z'"),
+    ("b", "Bool", "true", "false", "true"), ("d", "Date", "'2024-02-29'", "'1970-01-01'", "'2149-06-06'"), ("d32", "Date32", "'1950-01-01'", "'2024-01-01'", "'2200-01-01'"),
+    ("dt", "DateTime", "'2024-02-29 12:00:00'", "'1970-01-01 00:00:00'", "'2100-01-01 00:00:00'"), ("dt64", "DateTime64(3)", "'2024-02-29 12:00:00.5'", "'1960-01-01 00:00:00'", "'2100-01-01 00:00:00.001'"),
+    ("u", "UUID", "'61f0c404-5cb3-11e7-907b-a6006ad3dba0'", "'00000000-0000-0000-0000-000000000000'", "'00000000-0000-0000-0000-000000000001'"),
+    ("ip4", "IPv4", "'10.0.0.1'", "'0.0.0.0'", "'9.255.0.1'"), ("ip6", "IPv6", "'::1'", "'::'", "'2001:db8::1'"), ("ni", "Nullable(Int32)", "7", "NULL", "-1"), ("ns", "Nullable(String)", "'b'", "NULL", "''"),
+    ("lcn", "LowCardinality(Nullable(String))", "'b'", "NULL", "'a'"), ("a", "Array(Int16)", "[1, 2]", "[]", "[1]"), ("as", "Array(Nullable(String))", "['b', NULL]", "[]", "['a']"),
+    ("t", "Tuple(UInt8, String)", "(2, 'a')", "(1, 'z')", "(2, '')"),
+]
+
+
+def keys(first, last):
+    print("# Every type as a key and as an argument: sorting, grouping, DISTINCT, joins, IN, windows, aggregates; generated by tests/oracle/matrix.py.\n")
+    for name, kind, x, y, z in KEY_TYPES[first:last]:
+        print(f"CREATE TABLE k_{name} (id UInt8, x {kind}) ENGINE = Memory")
+        print(f"INSERT INTO k_{name} VALUES (1, {x}), (2, {y}), (3, {z}), (4, {y})")
+        t = f"k_{name}"
+        print(f"SELECT x, id FROM {t} ORDER BY x DESC, id")
+        print(f"SELECT x, count(), sum(id) FROM {t} GROUP BY x ORDER BY x")
+        print(f"SELECT DISTINCT x FROM {t}")
+        print(f"SELECT a.id, b.id FROM {t} AS a JOIN {t} AS b ON a.x = b.x ORDER BY a.id, b.id")
+        print(f"SELECT a.id, b.x FROM {t} AS a LEFT JOIN (SELECT x FROM {t} WHERE id = 1) AS b ON a.x = b.x ORDER BY a.id")
+        print(f"SELECT id FROM {t} WHERE x IN (SELECT x FROM {t} WHERE id >= 3) ORDER BY id")
+        print(f"SELECT id, row_number() OVER (PARTITION BY x ORDER BY id) AS n FROM {t} ORDER BY id")
+        print(f"SELECT min(x), max(x), any(x), count(x), uniqExact(x), argMin(id, x), argMax(x, id) FROM {t} WHERE id < 4")
+        print(f"SELECT groupArray(x), arraySort(groupUniqArray(x)) FROM (SELECT * FROM {t} ORDER BY id)")
+        print(f"SELECT id, x = (SELECT any(x) FROM {t} WHERE id = 3) AS same, x < (SELECT any(x) FROM {t} WHERE id = 3) AS less FROM {t} ORDER BY id")
+
+
 NAMES = {"arithmetic": arithmetic, "supertypes": supertypes, "combinators": combinators}
 NAMES |= {f"casts_{group}": lambda group=group: casts(group) for group in CASTS_FROM}
+
+NAMES |= {f"keys_{part}": lambda part=part: keys(part * 6 - 6, part * 6) for part in (1, 2, 3, 4)}
+NAMES |= {name: lambda spec=spec: columns(*spec) for name, spec in COLUMN_FILES.items()}
 
 if __name__ == "__main__":
     if len(sys.argv) != 2 or sys.argv[1] not in NAMES:
