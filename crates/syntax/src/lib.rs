@@ -4,12 +4,15 @@
 //! - [`ast`]: the tree
 //! - [`parser`]: tokens to tree, with ClickHouse's syntax errors
 //! - [`print`]: tree to text
+//! - [`name`]: the names of result columns
 //! - [`visit`]: walks over expressions and what they contain
 
 pub mod ast;
 pub mod lexer;
+pub mod name;
 pub mod parser;
 pub mod print;
 pub mod visit;
 
+pub use name::column_name;
 pub use parser::{parse_expression, parse_statements};

@@ -24,16 +24,17 @@ const UNITS: [(&[&str], &str); 11] = [
 ];
 
 /// Unit words of EXTRACT that are no unit of an interval, and their functions.
-const EXTRACT_ONLY: [(&str, &str); 8] = [
+const EXTRACT_ONLY: [(&str, &str); 5] = [
     ("EPOCH", "toUnixTimestamp"),
     ("DOW", "toDayOfWeek"),
     ("DOY", "toDayOfYear"),
     ("ISODOW", "toDayOfWeek"),
     ("ISOYEAR", "toISOYear"),
-    ("CENTURY", "toCentury"),
-    ("DECADE", "toDecade"),
-    ("MILLENNIUM", "toMillennium"),
 ];
+
+/// Spans of years of EXTRACT, in years, and whether they are counted from one.
+const EXTRACT_YEARS: [(&str, u64, bool); 3] =
+    [("DECADE", 10, false), ("CENTURY", 100, true), ("MILLENNIUM", 1000, true)];
 
 fn unit_of(word: &str) -> Option<&'static str> {
     UNITS.iter().find(|(words, _)| words.iter().any(|w| word.eq_ignore_ascii_case(w))).map(|&(_, unit)| unit)
@@ -46,7 +47,11 @@ impl Parser<'_> {
         Ok(self.call_expr(call, start))
     }
 
-    pub(crate) fn call_body(&mut self, name: String) -> Parse<Call> {
+    pub(crate) fn call_body(&mut self, mut name: String) -> Parse<Call> {
+        // Functions with a grammar of their own lose their spelling also where they are called plainly.
+        if ["substring", "position"].iter().any(|n| name.eq_ignore_ascii_case(n)) {
+            name.make_ascii_lowercase();
+        }
         let mut call = Call::new(name, Vec::new(), CallStyle::Function);
         self.nested(|p| p.arguments(&mut call))?;
         if self.at(TokenKind::LParen) {
@@ -410,6 +415,10 @@ impl Parser<'_> {
         let token = self.token();
         let word =
             if token.kind == TokenKind::Word { self.text_of(token) } else { return Err(Fail::Syntax) };
+        if let Some(&(_, years, from_one)) = EXTRACT_YEARS.iter().find(|(w, ..)| word.eq_ignore_ascii_case(w))
+        {
+            return self.extract_years(years, from_one, start);
+        }
         let function = EXTRACT_ONLY
             .iter()
             .find(|(w, _)| word.eq_ignore_ascii_case(w))
@@ -418,9 +427,30 @@ impl Parser<'_> {
         let Some(function) = function else { return Err(Fail::Syntax) };
         self.advance();
         self.expect_keyword("FROM")?;
+        let mut args = vec![self.expr()?];
+        self.expect(TokenKind::RParen)?;
+        if word.eq_ignore_ascii_case("DOW") {
+            // Mode 2 counts from Sunday, which is 0.
+            let mode = Literal::UInt(2);
+            args.push(Expr { kind: ExprKind::Literal(mode), alias: None, span: self.span_from(start) });
+        }
+        Ok(self.function(&function, args, start))
+    }
+
+    /// Decades begin with year 0, centuries and millennia with year 1.
+    fn extract_years(&mut self, years: u64, from_one: bool, start: usize) -> Parse<Expr> {
+        self.advance();
+        self.expect_keyword("FROM")?;
         let value = self.expr()?;
         self.expect(TokenKind::RParen)?;
-        Ok(self.function(&function, vec![value], start))
+        let span = self.span_from(start);
+        let number = |n: u64| Expr { kind: ExprKind::Literal(Literal::UInt(n)), alias: None, span };
+        let mut year = self.function("toYear", vec![value], start);
+        if from_one {
+            year = self.operator("minus", vec![year, number(1)], start);
+        }
+        let count = self.function("intDiv", vec![year, number(years)], start);
+        Ok(if from_one { self.operator("plus", vec![count, number(1)], start) } else { count })
     }
 
     /// `SUBSTRING(s FROM a FOR b)`.

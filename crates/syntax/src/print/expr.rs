@@ -200,7 +200,7 @@ impl Printer {
     }
 
     fn function(&mut self, call: &Call) {
-        write_ident_or_special(&mut self.out, &call.name, call.style);
+        write_function_name(&mut self.out, &call.name, call.style);
         if let Some(params) = &call.params {
             self.word("(");
             self.arguments(params);
@@ -522,14 +522,10 @@ fn is_operator(call: &Call) -> bool {
     }
 }
 
-fn write_ident_or_special(out: &mut String, name: &str, style: CallStyle) {
-    // These read as themselves only because a parenthesis follows.
-    let plain = [
-        "cast", "if", "array", "in", "columns", "all", "any", "exists", "mod", "div", "values", "top", "view",
-    ];
-    if style == CallStyle::Cast
-        || plain.iter().any(|word| name.eq_ignore_ascii_case(word)) && name != "values"
-    {
+/// A function's name; words that are safe before a parenthesis stay bare.
+fn write_function_name(out: &mut String, name: &str, style: CallStyle) {
+    let bare = ["if", "array", "any", "all", "mod", "id"];
+    if style == CallStyle::Cast || bare.iter().any(|word| name.eq_ignore_ascii_case(word)) {
         out.push_str(name);
     } else {
         write_ident(out, name);
