@@ -116,7 +116,7 @@ impl<'a> Lexer<'a> {
     fn skip_space(&mut self) -> Option<Token> {
         loop {
             let rest = &self.bytes[self.pos..];
-            let Some(&first) = rest.first() else { return None };
+            let &first = rest.first()?;
             match first {
                 b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c => self.pos += 1,
                 b'-' if rest.get(1) == Some(&b'-') => self.skip_line(),

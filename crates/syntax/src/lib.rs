@@ -1,11 +1,11 @@
 //! The ClickHouse dialect as text: lexer, parser, tree and printer. Knows no types and no catalog.
 //!
-//! - [`lexer`]: bytes to tokens
-//! - [`ast`]: the tree
-//! - [`parser`]: tokens to tree, with ClickHouse's syntax errors
-//! - [`print`]: tree to text
-//! - [`name`]: the names of result columns
-//! - [`visit`]: walks over expressions and what they contain
+//! - `lexer`: bytes to tokens
+//! - `ast`: the tree
+//! - `parser`: tokens to tree, with ClickHouse's syntax errors
+//! - `print`: tree to text
+//! - `name`: the names of result columns
+//! - `visit`: walks over expressions and what they contain
 
 pub mod ast;
 pub mod lexer;

@@ -103,7 +103,7 @@ pub struct Storage {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Engine {
     pub name: String,
-    /// `None` without parentheses.
+    /// `None` also for empty parentheses.
     pub args: Option<Vec<Expr>>,
 }
 

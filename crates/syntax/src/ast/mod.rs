@@ -1,11 +1,11 @@
 //! The syntax tree: what was written, with byte positions, before any name or type is known.
 //!
-//! - [`ident`]: positions, identifiers and object names
-//! - [`expr`]: expressions
-//! - [`query`]: SELECT and set operations
-//! - [`create`]: CREATE and the pieces of a table definition
-//! - [`alter`]: ALTER TABLE commands
-//! - [`statement`]: the statement list and the small statements
+//! - `ident`: positions, identifiers and object names
+//! - `expr`: expressions
+//! - `query`: SELECT and set operations
+//! - `create`: CREATE and the pieces of a table definition
+//! - `alter`: ALTER TABLE commands
+//! - `statement`: the statement list and the small statements
 //!
 //! Equality ignores positions, so that a tree equals the tree of its own printed text.
 

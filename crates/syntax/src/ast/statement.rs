@@ -119,8 +119,6 @@ pub enum ExplainKind {
     Pipeline,
     Estimate,
     Analyze,
-    TableOverride,
-    CurrentTransaction,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -394,7 +394,9 @@ impl Parser<'_> {
             && matches!(self.peek(1).kind, TokenKind::String | TokenKind::Heredoc | TokenKind::LBrace)
         {
             self.advance();
-            return Ok(Partition::Id(self.bare_expr()?));
+            let start = self.start();
+            let id = if self.at(TokenKind::LBrace) { Some(self.parameter(start)?) } else { self.literal()? };
+            return id.map(Partition::Id).ok_or(Fail::Syntax);
         }
         Ok(Partition::Value(self.bare_expr()?))
     }

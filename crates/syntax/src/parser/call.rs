@@ -107,7 +107,7 @@ impl Parser<'_> {
         }
         loop {
             let parenthesised = self.at(TokenKind::LParen);
-            let arg = self.argument()?;
+            let arg = if call.name.starts_with("view") { self.argument()? } else { self.expr()? };
             match arg.kind {
                 // `f(x, y -> x)` is a function of one lambda of two parameters.
                 ExprKind::Lambda { mut params, body }
@@ -129,6 +129,10 @@ impl Parser<'_> {
             }
             if self.at_keyword("SETTINGS") {
                 return self.argument_settings(call);
+            }
+            if call.name == "viewIfPermitted" && self.accept_keyword("ELSE") {
+                call.args.push(self.expr()?);
+                return self.expect(TokenKind::RParen);
             }
             if self.at_keyword("ORDER BY") {
                 self.advance();

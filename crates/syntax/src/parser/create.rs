@@ -124,10 +124,8 @@ impl Parser<'_> {
             table.comment = self.comment_clause()?;
         }
         table.source = self.create_source()?;
-        if matches!(table.source, Some(CreateSource::Table { .. } | CreateSource::Function(_)))
-            && table.storage == Storage::default()
-        {
-            table.storage = self.storage()?;
+        if matches!(table.source, Some(CreateSource::Table { .. } | CreateSource::Function(_))) {
+            self.storage_clauses(&mut table.storage)?;
         }
         if table.comment.is_none() {
             table.comment = self.comment_clause()?;
@@ -158,7 +156,7 @@ impl Parser<'_> {
         {
             return Ok(Some(CreateSource::Query { empty, query: Box::new(self.query()?) }));
         }
-        if self.at(TokenKind::Word) && self.peek(1).kind == TokenKind::LParen {
+        if self.peek(1).kind == TokenKind::LParen {
             let name = self.ident()?;
             return Ok(Some(CreateSource::Function(Box::new(self.call_body(name.name)?))));
         }

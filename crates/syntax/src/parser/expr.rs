@@ -151,10 +151,14 @@ impl Parser<'_> {
 
     fn operators(&mut self, min: u8) -> Parse<Expr> {
         let mut left = self.prefix()?;
+        // Whether `left` is a chain of AND, OR or || that was made here, not in parentheses and not by BETWEEN.
+        let mut chain = false;
         loop {
-            match self.infix(left, min)? {
+            let step = self.infix(left, min, chain)?;
+            chain = matches!(step, Step::Chain(_) | Step::Widened(_));
+            match step {
                 Step::Done(expr) => return Ok(expr),
-                Step::More(expr) => {
+                Step::More(expr) | Step::Chain(expr) => {
                     left = expr;
                     self.deepen()?;
                 }
@@ -212,12 +216,12 @@ impl Parser<'_> {
     }
 
     /// The operator after `left`, with its right side, or `left` itself when none of at least `min` follows.
-    fn infix(&mut self, left: Expr, min: u8) -> Parse<Step> {
+    fn infix(&mut self, left: Expr, min: u8, chain: bool) -> Parse<Step> {
         use TokenKind::*;
         let token = self.token();
         let start = left.span.start as usize;
         let (name, priority) = match token.kind {
-            Word => return self.infix_word(left, min),
+            Word => return self.infix_word(left, min, chain),
             Equals => ("equals", prio::COMPARE),
             NotEquals => ("notEquals", prio::COMPARE),
             Less => ("less", prio::COMPARE),
@@ -260,12 +264,12 @@ impl Parser<'_> {
         }
         let right = self.nested(|p| p.operators(priority + 1))?;
         if name == "concat" {
-            return Ok(self.merge(name, left, right, start));
+            return Ok(self.merge(name, left, right, start, chain));
         }
         Ok(Step::More(self.operator(name, vec![left, right], start)))
     }
 
-    fn infix_word(&mut self, left: Expr, min: u8) -> Parse<Step> {
+    fn infix_word(&mut self, left: Expr, min: u8, chain: bool) -> Parse<Step> {
         let start = left.span.start as usize;
         for (word, name, priority) in [
             ("OR", "or", prio::OR),
@@ -280,7 +284,7 @@ impl Parser<'_> {
                 self.advance();
                 let right = self.nested(|p| p.operators(priority + 1))?;
                 return Ok(match name {
-                    "or" | "and" => self.merge(name, left, right, start),
+                    "or" | "and" => self.merge(name, left, right, start, chain),
                     "intDiv" => Step::More(self.function(name, vec![left, right], start)),
                     _ => Step::More(self.operator(name, vec![left, right], start)),
                 });
@@ -335,29 +339,16 @@ impl Parser<'_> {
     }
 
     /// `a AND b AND c` is one call of three arguments, but `(a AND b) AND c` is not.
-    fn merge(&self, name: &str, left: Expr, right: Expr, start: usize) -> Step {
-        let parenthesised = self.text.as_bytes().get(start) == Some(&b'(') && self.closes_at_end(&left);
-        if let ExprKind::Call(mut call) = left.kind {
-            if !parenthesised
-                && left.alias.is_none()
-                && call.style == CallStyle::Operator
-                && call.name == name
-            {
+    fn merge(&self, name: &str, left: Expr, right: Expr, start: usize, chain: bool) -> Step {
+        match left.kind {
+            ExprKind::Call(mut call) if chain && call.name == name => {
                 call.args.push(right);
-                let kind = ExprKind::Call(call);
-                return Step::Widened(Expr { kind, alias: None, span: self.span_from(start) });
+                Step::Widened(Expr { kind: ExprKind::Call(call), alias: None, span: self.span_from(start) })
             }
-            let left = Expr { kind: ExprKind::Call(call), alias: left.alias, span: left.span };
-            return Step::More(self.operator(name, vec![left, right], start));
-        }
-        Step::More(self.operator(name, vec![left, right], start))
-    }
-
-    /// Parentheses around an expression are part of its span, so an operator inside them starts later than the span.
-    fn closes_at_end(&self, expr: &Expr) -> bool {
-        match &expr.kind {
-            ExprKind::Call(call) => call.args.first().is_some_and(|first| first.span.start > expr.span.start),
-            _ => false,
+            kind => {
+                let left = Expr { kind, ..left };
+                Step::Chain(self.operator(name, vec![left, right], start))
+            }
         }
     }
 
@@ -578,7 +569,7 @@ impl Parser<'_> {
     }
 
     /// `{name:Type}`.
-    fn parameter(&mut self, start: usize) -> Parse<Expr> {
+    pub(crate) fn parameter(&mut self, start: usize) -> Parse<Expr> {
         self.advance();
         let token = self.token();
         if token.kind != TokenKind::Word {
@@ -607,7 +598,10 @@ impl Parser<'_> {
             name = self.ident()?.name;
         }
         let span = self.span_from(start);
-        Ok(self.function("globalVariable", vec![string_expr(name, span)], start))
+        let alias = Ident::at(format!("@@{name}"), span);
+        let mut call = self.function("globalVariable", vec![string_expr(name, span)], start);
+        call.alias = Some(alias);
+        Ok(call)
     }
 
     /// A word: an operand with its own grammar, a call, or a name.
@@ -809,6 +803,8 @@ enum Step {
     Done(Expr),
     /// A new node above the left side.
     More(Expr),
+    /// The same, and the next operand may join it.
+    Chain(Expr),
     /// The left side with one more argument.
     Widened(Expr),
 }

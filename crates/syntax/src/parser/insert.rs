@@ -11,7 +11,9 @@ impl Parser<'_> {
         self.expect_keyword("INSERT")?;
         self.accept_keyword("INTO");
         self.accept_keyword("TABLE");
-        let target = if self.at_keyword("FUNCTION") && self.peek(1).kind == TokenKind::Word {
+        let target = if self.at_keyword("FUNCTION")
+            && matches!(self.peek(1).kind, TokenKind::Word | TokenKind::QuotedIdent)
+        {
             self.advance();
             let name = self.ident()?;
             InsertTarget::Function(Box::new(self.call_body(name.name)?))

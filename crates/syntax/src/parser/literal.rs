@@ -109,10 +109,10 @@ pub(crate) fn number(text: &str, negative: bool) -> Option<Literal> {
         }
         _ => {}
     }
-    let float = if lower.starts_with("0x") {
-        hex_float(&lower[2..])?
-    } else if lower.starts_with("0b") {
-        lower[2..].bytes().fold(0.0, |acc, b| acc * 2.0 + f64::from(b - b'0'))
+    let float = if let Some(hex) = lower.strip_prefix("0x") {
+        hex_float(hex)?
+    } else if let Some(bits) = lower.strip_prefix("0b") {
+        bits.bytes().fold(0.0, |acc, b| acc * 2.0 + f64::from(b - b'0'))
     } else {
         clean.parse::<f64>().ok()?
     };

@@ -1,18 +1,18 @@
 //! Tokens to tree: recursive descent, with the deepest failure remembered for the message, as the kernel does.
 //!
-//! - [`error`]: the text of a syntax error
-//! - [`literal`]: values of number and string tokens
-//! - [`types`]: data types
-//! - [`expr`]: operators and operands
-//! - [`call`]: function calls and the functions with their own grammar
-//! - [`select`]: queries
-//! - [`table`]: FROM
-//! - [`statement`]: the statement list and the tail of a statement
-//! - [`create`], [`storage`], [`dictionary`]: CREATE and the pieces of a table definition
-//! - [`alter`]: ALTER TABLE
-//! - [`insert`]: INSERT with its inline data, DELETE, UPDATE
-//! - [`ddl`]: DROP, RENAME, OPTIMIZE and other small statements about tables
-//! - [`show`]: SHOW, DESCRIBE, EXPLAIN, SYSTEM
+//! - `error`: the text of a syntax error
+//! - `literal`: values of number and string tokens
+//! - `types`: data types
+//! - `expr`: operators and operands
+//! - `call`: function calls and the functions with their own grammar
+//! - `select`: queries
+//! - `table`: FROM
+//! - `statement`: the statement list and the tail of a statement
+//! - `create`, `storage`, `dictionary`: CREATE and the pieces of a table definition
+//! - `alter`: ALTER TABLE
+//! - `insert`: INSERT with its inline data, DELETE, UPDATE
+//! - `ddl`: DROP, RENAME, OPTIMIZE and other small statements about tables
+//! - `show`: SHOW, DESCRIBE, EXPLAIN, SYSTEM
 
 mod alter;
 mod call;

@@ -1,9 +1,10 @@
 //! Queries: set operations, and the clauses of one SELECT in the order the kernel reads them.
 
+use super::literal::string_expr;
 use super::{Fail, Parse, Parser};
 use crate::ast::{
     Call, CallStyle, Expr, ExprKind, Fill, GroupBy, Ident, InterpolateItem, LimitBy, OrderItem, Query,
-    Select, SetExpr, SetOp, SetQuantifier, Setting, SettingValue, WindowDef, WithItem,
+    Select, SetExpr, SetOp, SetQuantifier, Setting, SettingValue, TableExpr, TableKind, WindowDef, WithItem,
 };
 use crate::lexer::TokenKind;
 
@@ -66,8 +67,43 @@ impl Parser<'_> {
             let query = self.parens(|p| p.query())?;
             return Ok(SetExpr::Query(Box::new(query)));
         }
+        if self.at_keyword("EXPLAIN") {
+            return Ok(SetExpr::Select(Box::new(self.explain_query()?)));
+        }
         self.note("SELECT query, possibly with UNION");
         Ok(SetExpr::Select(Box::new(self.select()?)))
+    }
+
+    /// `(EXPLAIN kind settings SELECT ...)` as a query reads the table function `viewExplain`.
+    fn explain_query(&mut self) -> Parse<Select> {
+        let start = self.start();
+        self.advance();
+        let kinds = ["AST", "SYNTAX", "QUERY TREE", "PIPELINE", "PLAN", "ESTIMATE", "ANALYZE"];
+        let kind = match self.accept_any_keyword(&kinds) {
+            None | Some(4) => "EXPLAIN".to_string(),
+            Some(index) => format!("EXPLAIN {}", kinds[index]),
+        };
+        let at = self.start();
+        let mut settings = "";
+        if self.token().kind == TokenKind::Word && self.peek(1).kind == TokenKind::Equals {
+            self.settings_list()?;
+            settings = self.source(self.span_from(at));
+        }
+        let query = self.query()?;
+        let span = self.span_from(start);
+        let query = Expr { kind: ExprKind::Subquery(Box::new(query)), alias: None, span };
+        let args = vec![string_expr(kind, span), string_expr(settings, span), query];
+        let call = Call::new("viewExplain", args, CallStyle::Function);
+        let from = TableExpr {
+            kind: TableKind::Function(Box::new(call)),
+            alias: None,
+            column_aliases: Vec::new(),
+            final_: false,
+            sample: None,
+            span,
+        };
+        let projection = vec![Expr { kind: ExprKind::Star(Vec::new()), alias: None, span }];
+        Ok(Select { projection, from: Some(from), span, ..Select::default() })
     }
 
     pub(crate) fn select(&mut self) -> Parse<Select> {
@@ -78,7 +114,7 @@ impl Parser<'_> {
             select.with = self.with_list()?;
         }
         if self.accept_keyword("FROM") {
-            self.from(&mut select)?;
+            self.tables_into(&mut select)?;
         }
         self.expect_keyword("SELECT")?;
         self.select_body(&mut select)?;
@@ -90,7 +126,7 @@ impl Parser<'_> {
     pub(crate) fn select_body(&mut self, select: &mut Select) -> Parse<()> {
         self.select_list(select)?;
         if select.from.is_none() && self.accept_keyword("FROM") {
-            self.from(select)?;
+            self.tables_into(select)?;
         }
         self.select_tail(select)
     }
@@ -247,10 +283,14 @@ impl Parser<'_> {
 
     fn order_by(&mut self, select: &mut Select) -> Parse<()> {
         let all = self.at_keyword("ALL");
-        if all && !matches!(self.peek(1).kind, TokenKind::Dot | TokenKind::LParen | TokenKind::Comma) {
-            select.order_by_all = true;
-        }
         select.order_by = self.comma_list(|p| p.order_item())?;
+        select.order_by_all = all
+            && matches!(&select.order_by[..], [item] if item.expr.alias.is_none() && item.collate.is_none()
+                && item.fill.is_none() && matches!(&item.expr.kind, ExprKind::Identifier(parts) if parts.len() == 1));
+        if select.order_by_all {
+            // Whatever its capitals were.
+            select.order_by[0].expr.kind = ExprKind::Identifier(vec![Ident::new("all")]);
+        }
         if self.accept_keyword("INTERPOLATE") {
             select.interpolate = Some(if self.at(TokenKind::LParen) {
                 self.paren_list(true, |p| {

@@ -2,10 +2,10 @@
 
 use super::{Fail, Parse, Parser};
 use crate::ast::{
-    Describe, Explain, ExplainKind, Ident, ObjectKind, ObjectName, Output, Query, Select, SetExpr, Show,
-    ShowFilter, ShowKind, Statement, StatementKind,
+    Describe, Explain, ExplainKind, Ident, ObjectKind, ObjectName, Show, ShowFilter, ShowKind, StatementKind,
 };
 use crate::lexer::TokenKind;
+use chalet_base::err;
 
 /// Commands of SYSTEM that name a table afterwards, longest first where one begins another.
 const SYSTEM_TARGET: [&str; 24] = [
@@ -56,7 +56,7 @@ impl Parser<'_> {
         Ok(None)
     }
 
-    fn from_database(&mut self) -> Parse<Option<Ident>> {
+    fn database_after_from(&mut self) -> Parse<Option<Ident>> {
         if self.accept_any_keyword(&["FROM", "IN"]).is_some() { Ok(Some(self.ident()?)) } else { Ok(None) }
     }
 
@@ -95,7 +95,7 @@ impl Parser<'_> {
             return Ok(ShowKind::Setting(self.ident()?));
         }
         if self.accept_keyword("DICTIONARIES") {
-            return Ok(ShowKind::Dictionaries { from: self.from_database()? });
+            return Ok(ShowKind::Dictionaries { from: self.database_after_from()? });
         }
         for word in [
             "GRANTS",
@@ -120,14 +120,14 @@ impl Parser<'_> {
         let full = self.accept_keyword("FULL");
         let temporary = !extended && self.accept_keyword("TEMPORARY");
         if !extended && self.accept_keyword("TABLES") {
-            return Ok(ShowKind::Tables { full, temporary, from: self.from_database()? });
+            return Ok(ShowKind::Tables { full, temporary, from: self.database_after_from()? });
         }
         if !temporary && self.accept_any_keyword(&["COLUMNS", "FIELDS"]).is_some() {
-            return Ok(ShowKind::Columns { extended, full, table: self.from_table()? });
+            return Ok(ShowKind::Columns { extended, full, table: self.table_after_from()? });
         }
         if !full && !temporary && self.accept_any_keyword(&["INDEXES", "INDICES", "INDEX", "KEYS"]).is_some()
         {
-            return Ok(ShowKind::Indexes { extended, table: self.from_table()? });
+            return Ok(ShowKind::Indexes { extended, table: self.table_after_from()? });
         }
         if extended || full {
             return Err(Fail::Syntax);
@@ -136,13 +136,13 @@ impl Parser<'_> {
     }
 
     /// `FROM table [FROM database]`, or `FROM database.table`.
-    fn from_table(&mut self) -> Parse<ObjectName> {
+    fn table_after_from(&mut self) -> Parse<ObjectName> {
         if self.accept_any_keyword(&["FROM", "IN"]).is_none() {
             return Err(Fail::Syntax);
         }
         let mut name = self.object_name()?;
         if name.database.is_none() {
-            name.database = self.from_database()?;
+            name.database = self.database_after_from()?;
         }
         Ok(name)
     }
@@ -203,9 +203,12 @@ impl Parser<'_> {
             ("PLAN", ExplainKind::Plan),
             ("ESTIMATE", ExplainKind::Estimate),
             ("ANALYZE", ExplainKind::Analyze),
-            ("TABLE OVERRIDE", ExplainKind::TableOverride),
-            ("CURRENT TRANSACTION", ExplainKind::CurrentTransaction),
         ];
+        for words in ["TABLE OVERRIDE", "CURRENT TRANSACTION"] {
+            if self.at_keyword(words) {
+                return Err(Fail::Error(err!(NOT_IMPLEMENTED, "EXPLAIN {words} is not implemented")));
+            }
+        }
         let mut kind = ExplainKind::Plan;
         for (words, found) in kinds {
             if self.accept_keyword(words) {
@@ -214,17 +217,12 @@ impl Parser<'_> {
             }
         }
         let mut settings = Vec::new();
-        if self.at(TokenKind::Word) && self.peek(1).kind == TokenKind::Equals {
+        if matches!(self.token().kind, TokenKind::Word | TokenKind::QuotedIdent)
+            && self.peek(1).kind == TokenKind::Equals
+        {
             settings = self.settings_list()?;
         }
-        let statement = if kind == ExplainKind::CurrentTransaction {
-            let body = SetExpr::Select(Box::new(Select::default()));
-            let span = self.span_from(0);
-            let query = Query { body, span };
-            Statement { kind: StatementKind::Query(Box::new(query)), output: Output::default(), span }
-        } else {
-            self.nested(|p| p.statement())?
-        };
+        let statement = self.nested(|p| p.statement())?;
         Ok(StatementKind::Explain(Box::new(Explain { kind, settings, statement: Box::new(statement) })))
     }
 

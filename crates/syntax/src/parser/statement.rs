@@ -2,11 +2,19 @@
 
 use super::{Fail, Parse, Parser};
 use crate::ast::{
-    Ident, Outfile, Output, Query, Select, SetExpr, SetStatement, Statement, StatementKind,
+    Ident, InsertSource, Outfile, Output, Query, Select, SetExpr, SetStatement, Statement, StatementKind,
     TransactionCommand,
 };
 use crate::lexer::TokenKind;
 use chalet_base::err;
+
+fn first_select(body: &mut SetExpr) -> Option<&mut Select> {
+    match body {
+        SetExpr::Select(select) => Some(select),
+        SetExpr::SetOp { inputs, .. } => first_select(inputs.first_mut()?),
+        SetExpr::Query(query) => first_select(&mut query.body),
+    }
+}
 
 /// First words of statements that are recognised only to say that they are missing.
 const NOT_IMPLEMENTED: [&str; 5] = ["GRANT", "REVOKE", "BACKUP", "RESTORE", "EXECUTE AS"];
@@ -31,9 +39,7 @@ impl Parser<'_> {
         let kind = self.nested(|p| p.statement_kind())?;
         // Inline data end the statement; what looks like more of it belongs to them.
         let output = match &kind {
-            StatementKind::Insert(insert)
-                if matches!(insert.source, crate::ast::InsertSource::Inline { .. }) =>
-            {
+            StatementKind::Insert(insert) if matches!(insert.source, InsertSource::Inline { .. }) => {
                 Output::default()
             }
             _ => self.output()?,
@@ -47,6 +53,11 @@ impl Parser<'_> {
             return self.query_or_expressions();
         }
         let word = self.text_of(token).to_ascii_uppercase();
+        if word == "WITH"
+            && let Some(insert) = self.with_insert()?
+        {
+            return Ok(insert);
+        }
         if matches!(word.as_str(), "SELECT" | "WITH" | "FROM") {
             return Ok(StatementKind::Query(Box::new(self.query()?)));
         }
@@ -66,6 +77,31 @@ impl Parser<'_> {
             return Ok(kind);
         }
         self.query_or_expressions()
+    }
+
+    /// `WITH x AS (...) INSERT INTO t SELECT ...`: the WITH belongs to the first SELECT.
+    fn with_insert(&mut self) -> Parse<Option<StatementKind>> {
+        let pos = self.pos;
+        let with = self.maybe(|p| {
+            p.expect_keyword("WITH")?;
+            let recursive = p.accept_keyword("RECURSIVE");
+            let with = p.with_list()?;
+            if p.at_keyword("INSERT INTO") { Ok((recursive, with)) } else { Err(Fail::Syntax) }
+        })?;
+        let Some((recursive, with)) = with else {
+            self.pos = pos;
+            return Ok(None);
+        };
+        let mut kind = self.insert()?;
+        if let StatementKind::Insert(insert) = &mut kind
+            && let InsertSource::Query(query) = &mut insert.source
+            && let Some(select) = first_select(&mut query.body)
+        {
+            select.recursive |= recursive;
+            select.with.splice(0..0, with);
+            return Ok(Some(kind));
+        }
+        Err(self.expect_here("SELECT query, possibly with UNION"))
     }
 
     fn keyword_statement(&mut self, word: &str) -> Parse<Option<StatementKind>> {

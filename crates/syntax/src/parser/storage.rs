@@ -2,8 +2,8 @@
 
 use super::{Fail, Parse, Parser};
 use crate::ast::{
-    ColumnDef, ColumnDefault, ConstraintDef, DefaultKind, Engine, Expr, ExprKind, GroupBy, IndexDef,
-    OrderItem, ProjectionDef, Select, Storage, TableDefinition, TtlAction, TtlItem,
+    CallStyle, ColumnDef, ColumnDefault, ConstraintDef, DefaultKind, Engine, Expr, ExprKind, GroupBy,
+    IndexDef, OrderItem, ProjectionDef, Select, Storage, TableDefinition, TtlAction, TtlItem,
 };
 use crate::lexer::TokenKind;
 
@@ -33,7 +33,8 @@ impl Parser<'_> {
     pub(crate) fn table_definition(&mut self) -> Parse<TableDefinition> {
         let mut definition = TableDefinition::default();
         loop {
-            if self.at(TokenKind::RParen) {
+            // A comma may stand behind the last element, but there must be one.
+            if definition != TableDefinition::default() && self.at(TokenKind::RParen) {
                 return Ok(definition);
             }
             let is_name = matches!(self.peek(1).kind, TokenKind::Word | TokenKind::QuotedIdent);
@@ -197,6 +198,11 @@ impl Parser<'_> {
     /// ENGINE, ORDER BY, PARTITION BY, PRIMARY KEY, SAMPLE BY, TTL and SETTINGS in any order, each at most once.
     pub(crate) fn storage(&mut self) -> Parse<Storage> {
         let mut storage = Storage::default();
+        self.storage_clauses(&mut storage)?;
+        Ok(storage)
+    }
+
+    pub(crate) fn storage_clauses(&mut self, storage: &mut Storage) -> Parse<()> {
         loop {
             if storage.engine.is_none() && self.accept_keyword("ENGINE") {
                 self.accept(TokenKind::Equals);
@@ -215,7 +221,7 @@ impl Parser<'_> {
                 self.advance();
                 storage.settings = self.settings_list()?;
             } else {
-                return Ok(storage);
+                return Ok(());
             }
         }
     }
@@ -225,7 +231,8 @@ impl Parser<'_> {
         if !self.at(TokenKind::LParen) {
             return Ok(Engine { name, args: None });
         }
-        Ok(Engine { name, args: Some(self.paren_list(true, |p| p.expr())?) })
+        let args = self.paren_list(true, |p| p.expr())?;
+        Ok(Engine { name, args: if args.is_empty() { None } else { Some(args) } })
     }
 
     /// `x`, `(x, y DESC)`, `tuple()`, `()`.
@@ -251,7 +258,18 @@ impl Parser<'_> {
                 return Ok(list);
             }
         }
-        let item = self.sorting_item()?;
+        let mut item = self.sorting_item()?;
+        // `tuple(a, b)` is the same list.
+        if let ExprKind::Call(call) = &mut item.expr.kind
+            && call.style == CallStyle::Function
+            && call.name == "tuple"
+            && call.params.is_none()
+            && !item.descending
+        {
+            let plain =
+                |expr| OrderItem { expr, descending: false, nulls_first: None, collate: None, fill: None };
+            return Ok(std::mem::take(&mut call.args).into_iter().map(plain).collect());
+        }
         Ok(vec![item])
     }
 

@@ -10,7 +10,7 @@ use crate::lexer::TokenKind;
 
 impl Parser<'_> {
     /// What follows FROM.
-    pub(crate) fn from(&mut self, select: &mut Select) -> Parse<()> {
+    pub(crate) fn tables_into(&mut self, select: &mut Select) -> Parse<()> {
         select.from = Some(self.table_expr()?);
         self.joins(select)
     }
@@ -148,7 +148,7 @@ impl Parser<'_> {
     fn joined_tables(&mut self) -> Parse<Query> {
         let start = self.start();
         let mut select = Select::default();
-        self.from(&mut select)?;
+        self.tables_into(&mut select)?;
         if select.joins.is_empty() {
             return Err(self.expect_here("JOIN"));
         }

@@ -157,7 +157,14 @@ impl Parser<'_> {
         let next = self.peek(1).kind;
         let named = !compound && matches!(next, TokenKind::Word | TokenKind::QuotedIdent | TokenKind::Dot);
         if named && let Some((path, ty)) = self.maybe(|p| Ok((p.dotted_path()?, p.type_name()?)))? {
-            write_path(out, &path);
+            // The name of an element is one name; of several parts it is quoted whole.
+            match &path[..] {
+                [name] => write_ident(out, &name.name),
+                parts => {
+                    let name = parts.iter().map(|p| p.name.as_str()).collect::<Vec<_>>().join(".");
+                    write_ident(out, &name);
+                }
+            }
             out.push(' ');
             out.push_str(&ty.text);
             return Ok(());

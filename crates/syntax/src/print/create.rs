@@ -3,9 +3,9 @@
 use super::Printer;
 use super::text::write_quoted;
 use crate::ast::{
-    ColumnDef, ConstraintDef, CreateDatabase, CreateDictionary, CreateFunction, CreateSource, CreateTable,
-    CreateView, DefaultKind, Engine, Expr, Ident, IndexDef, KeyValue, KeyValueFunction, OrderItem,
-    ProjectionDef, Storage, TableDefinition, TtlAction, TtlItem,
+    CallStyle, ColumnDef, ConstraintDef, CreateDatabase, CreateDictionary, CreateFunction, CreateSource,
+    CreateTable, CreateView, DefaultKind, Engine, Expr, ExprKind, Ident, IndexDef, KeyValue,
+    KeyValueFunction, OrderItem, ProjectionDef, Storage, TableDefinition, TtlAction, TtlItem,
 };
 
 impl Printer {
@@ -260,9 +260,17 @@ impl Printer {
                 p.word(" DESC");
             }
         };
-        // A single name needs no parentheses; anything else might read as a list.
+        // Without parentheses only what cannot begin with one or read as `tuple(...)`.
+        let plain = |expr: &Expr| match &expr.kind {
+            ExprKind::Identifier(_) | ExprKind::Literal(_) => true,
+            ExprKind::Call(call) => {
+                matches!(call.style, CallStyle::Function | CallStyle::Cast) && call.name != "tuple"
+            }
+            _ => false,
+        };
         match key {
-            [one] if matches!(one.expr.kind, crate::ast::ExprKind::Identifier(_)) => item(self, one),
+            [] => self.word("tuple()"),
+            [one] if plain(&one.expr) => item(self, one),
             _ => {
                 self.word("(");
                 self.comma_list(key, item);

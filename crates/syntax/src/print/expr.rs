@@ -69,7 +69,7 @@ impl Printer {
     fn json_step(&mut self, name: &str) {
         let (sign, quoted) = name.split_at(1);
         self.word(sign);
-        super::text::write_quoted(&mut self.out, quoted.trim_start_matches('`').trim_end_matches('`'));
+        write_ident(&mut self.out, quoted.trim_start_matches('`').trim_end_matches('`'));
     }
 
     pub(crate) fn path(&mut self, parts: &[Ident]) {
@@ -212,10 +212,15 @@ impl Printer {
         }
         match &call.args[..] {
             // `view(SELECT 1)` takes its query without parentheses of its own.
-            [Expr { kind: ExprKind::Subquery(query), alias: None, .. }]
-                if call.name.eq_ignore_ascii_case("view") =>
+            [Expr { kind: ExprKind::Subquery(query), alias: None, .. }] if call.name == "view" => {
+                self.query(query)
+            }
+            [Expr { kind: ExprKind::Subquery(query), alias: None, .. }, other]
+                if call.name == "viewIfPermitted" =>
             {
                 self.query(query);
+                self.word(" ELSE ");
+                self.expr(other);
             }
             args => self.arguments(args),
         }
@@ -300,10 +305,10 @@ impl Printer {
     /// A single value on the right side of IN is in parentheses, which do not make it a tuple.
     fn right_of_in(&mut self, arg: &Expr) {
         let wrap = arg.alias.is_none()
-            && match &arg.kind {
-                ExprKind::Literal(_) | ExprKind::Identifier(_) | ExprKind::Parameter { .. } => true,
-                _ => false,
-            };
+            && matches!(
+                arg.kind,
+                ExprKind::Literal(_) | ExprKind::Identifier(_) | ExprKind::Parameter { .. }
+            );
         if wrap {
             self.word("(");
             self.expr(arg);
@@ -347,9 +352,14 @@ impl Printer {
         for transformer in transformers {
             match transformer {
                 Transformer::Except { strict, columns } => {
-                    self.word(if *strict { " EXCEPT STRICT (" } else { " EXCEPT (" });
-                    self.comma_list(columns, |p, c| p.ident(c));
-                    self.word(")");
+                    self.word(if *strict { " EXCEPT STRICT " } else { " EXCEPT " });
+                    if let [column] = &columns[..] {
+                        self.ident(column);
+                    } else {
+                        self.word("(");
+                        self.comma_list(columns, |p, c| p.ident(c));
+                        self.word(")");
+                    }
                 }
                 Transformer::ExceptRegex(regex) => {
                     self.word(" EXCEPT (");
@@ -366,7 +376,7 @@ impl Printer {
                     self.word(")");
                 }
                 Transformer::Apply { function, params, prefix } => {
-                    self.word(" APPLY(");
+                    self.word(if prefix.is_some() { " APPLY(" } else { " APPLY " });
                     write_ident(&mut self.out, function);
                     if !params.is_empty() {
                         self.word("(");
@@ -376,13 +386,12 @@ impl Printer {
                     if let Some(prefix) = prefix {
                         self.word(", ");
                         self.string(prefix);
+                        self.word(")");
                     }
-                    self.word(")");
                 }
                 Transformer::ApplyLambda { param, body } => {
-                    self.word(" APPLY(");
+                    self.word(" APPLY ");
                     self.lambda(std::slice::from_ref(param), body, false);
-                    self.word(")");
                 }
             }
         }
@@ -524,7 +533,7 @@ fn is_operator(call: &Call) -> bool {
 
 /// A function's name; words that are safe before a parenthesis stay bare.
 fn write_function_name(out: &mut String, name: &str, style: CallStyle) {
-    let bare = ["if", "array", "any", "all", "mod", "id"];
+    let bare = ["if", "array", "any", "all", "mod", "id", "and", "or", "in", "like"];
     if style == CallStyle::Cast || bare.iter().any(|word| name.eq_ignore_ascii_case(word)) {
         out.push_str(name);
     } else {

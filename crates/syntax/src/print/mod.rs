@@ -3,10 +3,10 @@
 //! The text parses to an equal tree. Where the kernel's text would not (it drops inline data, and writes
 //! `countDistinct` for `count(DISTINCT x)`), ours keeps what was written.
 //!
-//! - [`text`]: identifiers, strings and numbers
-//! - [`expr`]: expressions
-//! - [`query`]: SELECT
-//! - [`create`], [`alter`], [`statement`]: the other statements
+//! - `text`: identifiers, strings and numbers
+//! - `expr`: expressions
+//! - `query`: SELECT
+//! - `create`, `alter`, `statement`: the other statements
 
 mod alter;
 mod create;

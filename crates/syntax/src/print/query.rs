@@ -58,7 +58,7 @@ impl Printer {
             WithItem::Cte { name, columns, materialized, query } => {
                 p.ident(name);
                 if !columns.is_empty() {
-                    p.word(" (");
+                    p.word("(");
                     p.comma_list(columns, |p, c| p.ident(c));
                     p.word(")");
                 }

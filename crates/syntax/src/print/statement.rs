@@ -179,12 +179,7 @@ impl Printer {
             ExplainKind::Pipeline => "EXPLAIN PIPELINE",
             ExplainKind::Estimate => "EXPLAIN ESTIMATE",
             ExplainKind::Analyze => "EXPLAIN ANALYZE",
-            ExplainKind::TableOverride => "EXPLAIN TABLE OVERRIDE",
-            ExplainKind::CurrentTransaction => "EXPLAIN CURRENT TRANSACTION",
         });
-        if explain.kind == ExplainKind::CurrentTransaction {
-            return;
-        }
         if !explain.settings.is_empty() {
             self.word(" ");
             self.settings(&explain.settings);
@@ -341,6 +336,15 @@ impl Printer {
         self.table_expr(&describe.target);
     }
 
+    fn table_and_database(&mut self, table: &ObjectName) {
+        self.word(" FROM ");
+        self.ident(&table.name);
+        if let Some(database) = &table.database {
+            self.word(" FROM ");
+            self.ident(database);
+        }
+    }
+
     fn show(&mut self, show: &Show) {
         self.word("SHOW ");
         match &show.kind {
@@ -381,12 +385,12 @@ impl Printer {
                 if *full {
                     self.word("FULL ");
                 }
-                self.word("COLUMNS FROM ");
-                self.object_name(table);
+                self.word("COLUMNS");
+                self.table_and_database(table);
             }
             ShowKind::Indexes { extended, table } => {
-                self.word(if *extended { "EXTENDED INDEXES FROM " } else { "INDEXES FROM " });
-                self.object_name(table);
+                self.word(if *extended { "EXTENDED INDEXES" } else { "INDEXES" });
+                self.table_and_database(table);
             }
             ShowKind::Functions => self.word("FUNCTIONS"),
             ShowKind::Settings { changed } => {

@@ -33,6 +33,7 @@ const QUOTED: &[&str] = &[
     "NAN",
     "NOT",
     "NULL",
+    "ON",
     "OR",
     "OUTFILE",
     "PARTITION",
