@@ -41,8 +41,7 @@ print(times[len(times) // 2])
 
 
 def installed(code):
-    name = code.split()[1].rstrip(";")
-    return not code.startswith("import") or importlib.util.find_spec(name) is not None
+    return code == "pass" or importlib.util.find_spec(code.split()[1].rstrip(";")) is not None
 
 
 def fresh(code):
