@@ -524,7 +524,10 @@ fn is_operator(call: &Call) -> bool {
     match call.args.len() {
         1 => matches!(call.name.as_str(), "negate" | "not" | "isNull" | "isNotNull"),
         2 => {
-            matches!(call.name.as_str(), "arrayElement" | "tupleElement")
+            // A number too large for an index is a float, which after a point would read otherwise.
+            let float = matches!(call.args[1].kind, ExprKind::Literal(Literal::Float(_)));
+            call.name == "arrayElement"
+                || call.name == "tupleElement" && !float
                 || infix_symbol(&call.name).is_some()
         }
         _ => matches!(call.name.as_str(), "and" | "or" | "concat"),
