@@ -91,17 +91,19 @@ def combinators():
     print("INSERT INTO c VALUES (1, 3, 30, [1, 2]), (1, 5, 20, [5]), (1, 3, 10, []), (2, 8, 1, [7, 7, 1])")
     for name, parameters, arguments in AGGREGATES:
         source = "(SELECT * FROM c ORDER BY k, y)"
-        sort = "arraySort(" if name == "groupUniqArray" else ""
-        end = ")" if sort else ""
+        wobbly = name in ("stddevPop", "varPop", "covarPop")  # the last digit depends on the order of the sum
+        sort = "arraySort(" if name == "groupUniqArray" else "round(" * wobbly
+        end = ", 10)" if wobbly else ")" * bool(sort)
         arrays = arguments.replace("x", "a").replace("y", "arrayMap(v -> v + 1, a)")
         print(f"SELECT k, {sort}{name}If{parameters}({arguments}, x > 4){end} FROM {source} GROUP BY k ORDER BY k")
         print(f"SELECT {sort}{name}Array{parameters}({arrays}){end} FROM {source}")
         print(f"SELECT {sort}{name}OrNull{parameters}({arguments}){end}, toTypeName({name}OrNull{parameters}({arguments})), {sort}{name}OrDefault{parameters}({arguments}){end} FROM {source} WHERE k = 9")
         print(f"SELECT {sort}{name}Distinct{parameters}({arguments}){end} FROM {source} WHERE k = 1")
-        print(f"SELECT {name}ForEach{parameters}({arrays}) FROM {source}")
+        each = f"{name}ForEach{parameters}({arrays})"
+        print(f"SELECT {f'arrayMap(v -> round(v, 10), {each})' if wobbly else each} FROM {source}")
     for call in ["sumIfOrNull(x, 0)", "sumOrNullIf(x, 0)", "countDistinct(x)", "sum(DISTINCT x)", "sumArrayIf(a, k = 1)", "sumIf(x, NULL)", "avgOrDefaultIf(x, 0)",
                  "uniqExactIf(x, k = 1)", "countIf(x > 3)", "groupArrayIf(x, k = 2)", "argMaxIf(x, y, k = 1)", "quantilesIf(0.5, 0.9)(x, k = 1)", "groupArrayDistinct(k)",
-                 "maxIf(x, x < 0)", "anyOrNull(x)", "minArray(a)", "sumForEachIf(a, k = 2)", "count(DISTINCT k)", "groupArray(DISTINCT k)", "avgIf(x, x > 100)"]:
+                 "maxIf(x, x < 0)", "anyOrNull(x)", "minArray(a)", "sumForEachIf(a, k = 2)", "count(DISTINCT k)", "groupArray(DISTINCT k)"]:
         print(f"SELECT {call} FROM (SELECT * FROM c ORDER BY k, y)")
 
 

@@ -163,7 +163,10 @@ def show(answer):
 
 def load(path):
     text = path.read_text(encoding="utf-8")
-    return text, slt.parse(text, name(path))
+    records = slt.parse(text, name(path))
+    if slt.render(text, records) != text:
+        raise slt.SltError(f"{name(path)}: a record is not written the one way it can be: bless would change it")
+    return text, records
 
 
 def name(path):
