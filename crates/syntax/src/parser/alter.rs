@@ -125,6 +125,9 @@ impl Parser<'_> {
         self.expect_keyword("COLUMN")?;
         let if_not_exists = self.if_not_exists();
         let column = self.column_def()?;
+        if column.ty.is_none() && column.default.is_none() {
+            return Err(self.expect_here("data type"));
+        }
         Ok(AlterCommand::AddColumn { if_not_exists, column, position: self.column_position()? })
     }
 

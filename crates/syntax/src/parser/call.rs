@@ -99,10 +99,7 @@ impl Parser<'_> {
         if self.accept(TokenKind::RParen) {
             return Ok(());
         }
-        if self.at_keyword("SETTINGS")
-            && self.peek(1).kind == TokenKind::Word
-            && self.peek(2).kind == TokenKind::Equals
-        {
+        if self.at_settings() {
             return self.argument_settings(call);
         }
         loop {
@@ -141,7 +138,7 @@ impl Parser<'_> {
                 return self.expect(TokenKind::RParen);
             }
             self.expect(TokenKind::Comma)?;
-            if self.at_keyword("SETTINGS") && self.peek(2).kind == TokenKind::Equals {
+            if self.at_settings() {
                 return self.argument_settings(call);
             }
         }

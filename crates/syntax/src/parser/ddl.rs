@@ -116,6 +116,8 @@ impl Parser<'_> {
             Some(0) => ObjectKind::Table,
             Some(1) => ObjectKind::Dictionary,
             Some(_) => ObjectKind::Database,
+            // `RENAME a TO b` is of tables.
+            None if !exchange => ObjectKind::Table,
             None => return Err(Fail::Syntax),
         };
         let if_exists = self.if_exists();

@@ -31,8 +31,9 @@ impl Parser<'_> {
             };
             return err!(SYNTAX_ERROR, "{what}: {}", self.place(token, token));
         }
-        if let Some(message) = self.unmatched() {
-            return err!(SYNTAX_ERROR, "{message}");
+        if let Some((bracket, problem)) = self.unmatched() {
+            let shown = if bracket.start < token.start { bracket } else { token };
+            return err!(SYNTAX_ERROR, "{} Unmatched parentheses: {problem}", self.place(token, shown));
         }
         let mut message = self.place(token, token);
         match &self.expected[..] {
@@ -70,7 +71,7 @@ impl Parser<'_> {
     }
 
     /// A bracket without its partner explains more than what was expected at the end.
-    fn unmatched(&mut self) -> Option<String> {
+    fn unmatched(&mut self) -> Option<(Token, String)> {
         let mut open: Vec<Token> = Vec::new();
         let mut index = 0;
         loop {
@@ -89,39 +90,27 @@ impl Parser<'_> {
                 // Inline data of INSERT are no tokens; whatever looks like an error there is not ours to judge.
                 End | Semicolon | Error(_) => {
                     let first = *open.first()?;
-                    let mut message = self.place(token, first);
-                    let _ = write!(
-                        message,
-                        " Unmatched parentheses: '{}' at position {} is never closed",
-                        self.text_of(first),
-                        first.start + 1
-                    );
-                    return Some(message);
+                    let at = first.start + 1;
+                    return Some((
+                        first,
+                        format!("'{}' at position {at} is never closed", self.text_of(first)),
+                    ));
                 }
                 _ => continue,
             };
             match open.pop() {
                 Some(last) if last.kind == partner => {}
                 last => {
-                    let mut message = self.place(token, token);
-                    let _ = write!(
-                        message,
-                        " Unmatched parentheses: '{}' at position {} ",
-                        self.text_of(token),
-                        token.start + 1
-                    );
-                    match last {
-                        Some(last) => {
-                            let _ = write!(
-                                message,
-                                "does not match '{}' at position {}",
-                                self.text_of(last),
-                                last.start + 1
-                            );
-                        }
-                        None => message.push_str("has no matching opening bracket"),
-                    }
-                    return Some(message);
+                    let (text, at) = (self.text_of(token), token.start + 1);
+                    let problem = match last {
+                        Some(last) => format!(
+                            "'{text}' at position {at} does not match '{}' at position {}",
+                            self.text_of(last),
+                            last.start + 1
+                        ),
+                        None => format!("'{text}' at position {at} has no matching opening bracket"),
+                    };
+                    return Some((token, problem));
                 }
             }
         }

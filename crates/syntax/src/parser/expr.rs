@@ -616,6 +616,10 @@ impl Parser<'_> {
                 return Ok(expr);
             }
         }
+        if self.at_keyword("FROM") && matches!(self.peek(1).kind, TokenKind::Word | TokenKind::QuotedIdent) {
+            // `SELECT FROM t`: a list is missing, the clause is not its element.
+            return Err(self.expect_here("expression"));
+        }
         let first = self.ident()?;
         if self.at(TokenKind::LParen) {
             return self.call(first, start);

@@ -176,11 +176,15 @@ impl<'a> Parser<'a> {
 
     /// Notes that `what` would have been legal here.
     pub(crate) fn note(&mut self, what: &'static str) {
-        if self.pos > self.furthest {
-            self.furthest = self.pos;
+        self.note_at(self.pos, what);
+    }
+
+    fn note_at(&mut self, pos: usize, what: &'static str) {
+        if pos > self.furthest {
+            self.furthest = pos;
             self.expected.clear();
         }
-        if self.pos == self.furthest && !self.expected.contains(&what) {
+        if pos == self.furthest && !self.expected.contains(&what) {
             self.expected.push(what);
         }
     }
@@ -219,12 +223,22 @@ impl<'a> Parser<'a> {
     }
 
     pub(crate) fn accept_keyword(&mut self, keyword: &'static str) -> bool {
-        if self.at_keyword(keyword) {
-            self.pos += keyword.bytes().filter(|&b| b == b' ').count() + 1;
-            return true;
+        let mut rest = keyword;
+        let mut words = 0;
+        loop {
+            let (word, tail) = rest.split_once(' ').unwrap_or((rest, ""));
+            if !self.at_keyword_ahead(words, word) {
+                // The words that do stand here are accepted as far as the message is concerned.
+                self.note_at(self.pos + words, rest);
+                return false;
+            }
+            words += 1;
+            if tail.is_empty() {
+                self.pos += words;
+                return true;
+            }
+            rest = tail;
         }
-        self.note(keyword);
-        false
     }
 
     pub(crate) fn expect_keyword(&mut self, keyword: &'static str) -> Parse<()> {

@@ -115,6 +115,14 @@ impl Parser<'_> {
         }
         if self.accept_keyword("FROM") {
             self.tables_into(&mut select)?;
+            if !self.at_keyword("SELECT") {
+                // `FROM t` alone reads all columns.
+                let span = self.span_from(start);
+                select.projection = vec![Expr { kind: ExprKind::Star(Vec::new()), alias: None, span }];
+                self.select_tail(&mut select)?;
+                select.span = self.span_from(start);
+                return Ok(select);
+            }
         }
         self.expect_keyword("SELECT")?;
         self.select_body(&mut select)?;
@@ -437,7 +445,13 @@ impl Parser<'_> {
     /// An expression, or the map literal `{'a': 1}` that only settings know.
     fn setting_value(&mut self) -> Parse<Expr> {
         if !self.at(TokenKind::LBrace) || self.peek(1).kind == TokenKind::Word {
-            return self.bare_expr();
+            let value = self.bare_expr()?;
+            let legal = match &value.kind {
+                ExprKind::Literal(_) | ExprKind::Parameter { .. } => true,
+                ExprKind::Call(call) => call.style != CallStyle::Operator,
+                _ => false,
+            };
+            return if legal { Ok(value) } else { Err(self.expect_here("literal or map")) };
         }
         self.nested(|p| {
             let start = p.start();

@@ -236,6 +236,45 @@ impl Parser<'_> {
             let rest = self.rest_of_statement();
             return Ok(StatementKind::System { command: SYSTEM_TARGET[index].to_string(), target, rest });
         }
+        let known = [
+            "CLEAR",
+            "DROP",
+            "RELOAD",
+            "FLUSH",
+            "STOP",
+            "START",
+            "SYNC",
+            "RESTART",
+            "RESTORE",
+            "SHUTDOWN",
+            "KILL",
+            "WAIT",
+            "SUSPEND",
+            "ENABLE",
+            "DISABLE",
+            "UNFREEZE",
+            "UNLOCK",
+            "LOAD",
+            "UNLOAD",
+            "PREWARM",
+            "NOTIFY",
+            "RESET",
+            "JEMALLOC",
+            "THREAD",
+            "PREFETCH",
+            "INSTRUMENT",
+            "ALLOCATE",
+            "FREE",
+            "REPLICA",
+            "CLEANUP",
+            "SCHEDULE",
+            "PAUSE",
+            "CANCEL",
+            "REFRESH",
+        ];
+        if !known.iter().any(|word| self.at_keyword(word)) {
+            return Err(self.expect_here("SYSTEM query"));
+        }
         let mut words = Vec::new();
         while self.at(TokenKind::Word) {
             let token = self.advance();

@@ -155,7 +155,8 @@ impl Parser<'_> {
     pub(crate) fn index_def(&mut self) -> Parse<IndexDef> {
         let name = self.ident()?;
         let expr = self.bare_expr()?;
-        let ty = if self.accept_keyword("TYPE") { Some(self.name_or_call()?) } else { None };
+        self.expect_keyword("TYPE")?;
+        let ty = Some(self.name_or_call()?);
         let granularity = if self.accept_keyword("GRANULARITY") { Some(self.unsigned()?) } else { None };
         Ok(IndexDef { name, expr, ty, granularity })
     }

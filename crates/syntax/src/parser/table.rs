@@ -133,6 +133,9 @@ impl Parser<'_> {
         if let Some(path) = self.string_token() {
             return Ok(TableKind::File(path));
         }
+        if self.at_keyword("FROM") && matches!(self.peek(1).kind, TokenKind::Word | TokenKind::QuotedIdent) {
+            return Err(self.expect_here("identifier"));
+        }
         let first = self.ident()?;
         if self.at(TokenKind::LParen) {
             return Ok(TableKind::Function(Box::new(self.call_body(first.name)?)));

@@ -243,3 +243,8 @@ SELECT lag(x, 1) OVER (ORDER BY y) FROM t
 SELECT quantile(0.5)(x), quantiles(0.1, 0.9)(x), topK(3)(x), groupArray(5)(DISTINCT x) FROM t
 SELECT count(DISTINCT a, b), sum(DISTINCT a) FROM t
 SELECT a, b FROM t WHERE (a, b) IN (SELECT a, b FROM u) GROUP BY a, b HAVING sum(c) > 1 ORDER BY a, b LIMIT 5 SETTINGS max_threads = 2 FORMAT Pretty
+FROM t
+FROM t AS x WHERE a = 1 ORDER BY b LIMIT 3
+(FROM t) UNION ALL (SELECT 2)
+SELECT * FROM (FROM t WHERE a)
+WITH x AS (SELECT 1) FROM x
