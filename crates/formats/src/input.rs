@@ -3,7 +3,7 @@
 use crate::FormatSettings;
 use arrow_buffer::Buffer;
 use chalet_base::{Result, err};
-use chalet_columns::{Block, BooleanBuffer};
+use chalet_columns::{Block, BooleanBuffer, Column};
 use chalet_types::{DataType, TimeZone, Value};
 use std::io::Read;
 use std::sync::Arc;
@@ -95,6 +95,9 @@ impl Stream {
 /// Evaluates an expression of the dialect inside data (the Values format allows them).
 pub type Evaluate = Arc<dyn Fn(&str, &DataType) -> Result<Value> + Send + Sync>;
 
+/// Converts a column from one type to another as CAST does.
+pub type Cast = Arc<dyn Fn(&Column, &DataType, &DataType) -> Result<Column> + Send + Sync>;
+
 /// What to read from a file.
 #[derive(Clone)]
 pub struct ReadRequest {
@@ -107,6 +110,8 @@ pub struct ReadRequest {
     pub time_zone: TimeZone,
     /// Absent where no engine is at hand; expressions inside data are then refused.
     pub evaluate: Option<Evaluate>,
+    /// For files that carry their own types; absent where no engine is at hand.
+    pub cast: Option<Cast>,
 }
 
 impl ReadRequest {
@@ -118,6 +123,7 @@ impl ReadRequest {
             settings: Arc::default(),
             time_zone: TimeZone::utc(),
             evaluate: None,
+            cast: None,
         }
     }
 

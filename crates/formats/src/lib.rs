@@ -6,13 +6,43 @@
 //! - [`segments`]: cutting text files into units that several threads read at once
 //! - [`compression`]: compressed bytes, by file suffix or by name
 //! - [`registry`]: formats by name and by file suffix
+//! - [`convert`]: columns of a file in the types of the table
+//! - [`text`], [`binary`], [`row_writer`], [`json_cells`], [`header`]: what several formats share
+//!
+//! Formats:
+//! - for exchange: [`csv`], [`tsv`], [`tskv`], [`json_each_row`], [`json_compact_each_row`], [`json`], [`values`],
+//!   [`native`], [`row_binary`], [`line_as_string`], [`raw_blob`]
+//! - for people and documents: [`pretty`], [`vertical`], [`markdown`], [`xml`], [`sql_insert`], [`null`]
 
+pub mod binary;
 pub mod compression;
+pub mod convert;
+pub mod csv;
+pub mod header;
 pub mod input;
+pub mod json;
+pub mod json_cells;
+pub mod json_compact_each_row;
+pub mod json_each_row;
+pub mod line_as_string;
+pub mod markdown;
+pub mod native;
+pub mod null;
 pub mod output;
+pub mod pretty;
+pub mod raw_blob;
 pub mod registry;
+pub mod row_binary;
+pub mod row_writer;
 pub mod segments;
 pub mod settings;
+pub mod sql_insert;
+pub mod text;
+pub mod tskv;
+pub mod tsv;
+pub mod values;
+pub mod vertical;
+pub mod xml;
 
 pub use arrow_buffer::Buffer;
 pub use compression::Compression;

@@ -37,6 +37,20 @@ pub struct Capabilities {
     pub subset_of_columns: bool,
 }
 
+impl Capabilities {
+    pub const NONE: Capabilities = Capabilities {
+        parallel_parsing: false,
+        parallel_formatting: false,
+        tty_friendly: false,
+        random_access: false,
+        schema_inference: false,
+        external_schema: false,
+        prefers_large_blocks: false,
+        no_append: false,
+        subset_of_columns: false,
+    };
+}
+
 impl Format {
     /// Names and types from the data, or the kernel's refusal.
     pub fn infer_schema(&self, input: &mut Input, settings: &FormatSettings) -> Result<Schema> {
@@ -131,7 +145,25 @@ impl Registry {
 }
 
 /// The formats of this crate, one folder a line.
-const FAMILIES: &[&[Format]] = &[];
+const FAMILIES: &[&[Format]] = &[
+    crate::csv::FORMATS,
+    crate::json::FORMATS,
+    crate::json_compact_each_row::FORMATS,
+    crate::json_each_row::FORMATS,
+    crate::line_as_string::FORMATS,
+    crate::markdown::FORMATS,
+    crate::native::FORMATS,
+    crate::null::FORMATS,
+    crate::pretty::FORMATS,
+    crate::raw_blob::FORMATS,
+    crate::row_binary::FORMATS,
+    crate::sql_insert::FORMATS,
+    crate::tskv::FORMATS,
+    crate::tsv::FORMATS,
+    crate::values::FORMATS,
+    crate::vertical::FORMATS,
+    crate::xml::FORMATS,
+];
 
 /// The formats of this crate.
 pub static BUILTIN: LazyLock<Registry> = LazyLock::new(Registry::builtin);

@@ -96,7 +96,7 @@ fn json_body(out: &mut Vec<u8>, text: &[u8], escape_slashes: bool) {
             0..=0x1f => {
                 out.extend_from_slice(&text[done..i]);
                 done = i + 1;
-                let hex = b"0123456789abcdef";
+                let hex = b"0123456789ABCDEF";
                 let (high, low) = (hex[usize::from(byte >> 4)], hex[usize::from(byte & 15)]);
                 out.extend_from_slice(&[b'\\', b'u', b'0', b'0', high, low]);
                 continue;

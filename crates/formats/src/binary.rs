@@ -1,0 +1,197 @@
+//! The kernel's binary forms that Native and RowBinary share: little-endian numbers, counts as variable-length integers.
+
+use chalet_base::{Result, bail, ensure, err};
+use chalet_columns::builder::Values;
+use chalet_columns::{Builder, Data, Vector, each_native};
+use chalet_types::DataType;
+
+/// A longer string, or a list of more elements, is taken for damage.
+const MAX_LENGTH: u64 = 1 << 30;
+
+/// Bytes yet to be read.
+#[derive(Clone)]
+pub struct Cursor<'a> {
+    pub rest: &'a [u8],
+}
+
+impl<'a> Cursor<'a> {
+    #[inline]
+    pub fn take(&mut self, n: usize) -> Result<&'a [u8]> {
+        match self.rest.split_at_checked(n) {
+            Some((taken, rest)) => {
+                self.rest = rest;
+                Ok(taken)
+            }
+            None => Err(cut_short(self.rest.len(), n)),
+        }
+    }
+
+    #[inline]
+    pub fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        match self.rest.split_first_chunk::<N>() {
+            Some((taken, rest)) => {
+                self.rest = rest;
+                Ok(*taken)
+            }
+            None => Err(cut_short(self.rest.len(), N)),
+        }
+    }
+
+    pub fn u64(&mut self) -> Result<u64> {
+        Ok(u64::from_le_bytes(self.array()?))
+    }
+
+    /// Seven bits a byte, lowest first.
+    #[inline]
+    pub fn var_uint(&mut self) -> Result<u64> {
+        let mut value = 0u64;
+        for shift in (0..64).step_by(7) {
+            let [byte] = self.array()?;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Ok(value);
+            }
+        }
+        Ok(value)
+    }
+
+    #[inline]
+    pub fn string(&mut self) -> Result<&'a [u8]> {
+        let n = self.var_uint()?;
+        ensure!(n <= MAX_LENGTH, TOO_LARGE_STRING_SIZE, "Too large string size: {n}");
+        self.take(n as usize)
+    }
+
+    /// A string that must be UTF-8: a name, a type.
+    pub fn text(&mut self) -> Result<&'a str> {
+        let bytes = self.string()?;
+        std::str::from_utf8(bytes).map_err(|_| err!(INCORRECT_DATA, "Name in the data is not valid UTF-8"))
+    }
+}
+
+#[cold]
+fn cut_short(got: usize, wanted: usize) -> chalet_base::Error {
+    err!(CANNOT_READ_ALL_DATA, "Cannot read all data. Bytes read: {got}. Bytes expected: {wanted}")
+}
+
+pub fn put_var_uint(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+pub fn put_string(out: &mut Vec<u8>, bytes: &[u8]) {
+    put_var_uint(out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
+}
+
+/// The kernel keeps a UUID as two little-endian halves; here it is sixteen big-endian bytes. Its own inverse.
+pub fn swap_uuid(bytes: &[u8]) -> [u8; 16] {
+    let mut swapped = [0u8; 16];
+    for (to, from) in swapped.chunks_exact_mut(8).zip(bytes.chunks_exact(8)) {
+        to.copy_from_slice(from);
+        to.reverse();
+    }
+    swapped
+}
+
+/// Appends one value the RowBinary way.
+pub fn put_value(out: &mut Vec<u8>, ty: &DataType, vector: &Vector, row: usize) {
+    if ty.is_nullable() {
+        let null = vector.is_null(row);
+        out.push(null.into());
+        if null {
+            return;
+        }
+    }
+    let ty = ty.bare();
+    each_native!(&vector.data, values => out.extend_from_slice(&values[row].to_le_bytes()),
+        Data::Nothing(_) => {}
+        Data::Str(s) => put_string(out, s.get(row)),
+        Data::Fixed(f) if *ty == DataType::Uuid => out.extend_from_slice(&swap_uuid(f.get(row))),
+        Data::Fixed(f) => out.extend_from_slice(f.get(row)),
+        Data::List(list) => {
+            let range = list.range(row);
+            put_var_uint(out, range.len() as u64);
+            match ty {
+                DataType::Map(key, value) => {
+                    let Data::Struct(pairs) = &list.values.data else { return };
+                    for e in range {
+                        put_value(out, key, &pairs.fields[0], e);
+                        put_value(out, value, &pairs.fields[1], e);
+                    }
+                }
+                DataType::Array(inner) => range.for_each(|e| put_value(out, inner, &list.values, e)),
+                _ => {}
+            }
+        }
+        Data::Struct(s) => {
+            if let DataType::Tuple(fields) = ty {
+                fields.iter().zip(&s.fields).for_each(|(f, v)| put_value(out, &f.ty, v, row));
+            }
+        }
+    )
+}
+
+/// Reads one value the RowBinary way.
+pub fn take_value(from: &mut Cursor<'_>, ty: &DataType, to: &mut Builder) -> Result<()> {
+    if ty.is_nullable() && from.array::<1>()?[0] != 0 {
+        to.push_default();
+        return Ok(());
+    }
+    let ty = ty.bare();
+    macro_rules! number {
+        ($values:expr, $number:ty) => {
+            $values.push(<$number>::from_le_bytes(from.array()?))
+        };
+    }
+    match &mut to.values {
+        Values::Nothing(n) => *n += 1,
+        Values::U8(v) => number!(v, u8),
+        Values::U16(v) => number!(v, u16),
+        Values::U32(v) => number!(v, u32),
+        Values::U64(v) => number!(v, u64),
+        Values::U128(v) => number!(v, u128),
+        Values::U256(v) => number!(v, chalet_types::U256),
+        Values::I8(v) => number!(v, i8),
+        Values::I16(v) => number!(v, i16),
+        Values::I32(v) => number!(v, i32),
+        Values::I64(v) => number!(v, i64),
+        Values::I128(v) => number!(v, i128),
+        Values::I256(v) => number!(v, chalet_types::I256),
+        Values::BF16(v) => number!(v, chalet_types::bf16),
+        Values::F32(v) => number!(v, f32),
+        Values::F64(v) => number!(v, f64),
+        Values::Str(s) => s.push(from.string()?),
+        Values::Fixed { bytes, .. } if *ty == DataType::Uuid => {
+            bytes.extend_from_slice(&swap_uuid(from.take(16)?))
+        }
+        Values::Fixed { width, bytes } => bytes.extend_from_slice(from.take(*width)?),
+        Values::List(list) => {
+            let n = from.var_uint()?;
+            ensure!(n <= MAX_LENGTH, TOO_LARGE_ARRAY_SIZE, "Too large array size (maximum: {MAX_LENGTH})");
+            let element = ty.element().unwrap_or(DataType::Nothing);
+            for _ in 0..n {
+                // Elements without bytes would let a short input claim any number of them.
+                ensure!(
+                    !from.rest.is_empty(),
+                    CANNOT_READ_ALL_DATA,
+                    "Cannot read all data: array is cut short"
+                );
+                take_value(from, &element, &mut list.values)?;
+            }
+            list.close();
+        }
+        Values::Struct { fields, len } => {
+            let DataType::Tuple(types) = ty else { bail!(LOGICAL_ERROR, "{ty} is held as a tuple") };
+            for (field, builder) in types.iter().zip(fields) {
+                take_value(from, &field.ty, builder)?;
+            }
+            *len += 1;
+        }
+    }
+    to.mark_valid();
+    Ok(())
+}

@@ -1,0 +1,42 @@
+//! Native: columns as the kernel holds them, block by block. What servers and clients speak, and what is stored.
+
+mod reader;
+mod writer;
+
+use crate::input::{FileScan, Input, InputFormat, ReadRequest, Schema, Whole};
+use crate::output::{BlockWriter, OutputFormat, Sink, WriteRequest};
+use crate::registry::{Capabilities, Format};
+use crate::{FormatSettings, binary::Cursor};
+use chalet_base::Result;
+
+pub use reader::read_block;
+pub use writer::write_block;
+
+struct Native;
+
+pub const FORMATS: &[Format] = &[Format {
+    name: "Native",
+    suffixes: &["native"],
+    content_type: "application/octet-stream",
+    capabilities: Capabilities { schema_inference: true, subset_of_columns: true, ..Capabilities::NONE },
+    input: Some(&Native),
+    output: Some(&Native),
+}];
+
+impl InputFormat for Native {
+    fn infer_schema(&self, input: &mut Input, _: &FormatSettings) -> Result<Option<Schema>> {
+        let (head, _) = input.head(usize::MAX)?;
+        let first = read_block(&mut Cursor { rest: head })?;
+        Ok(Some(first.map(|(schema, _)| schema).unwrap_or_default()))
+    }
+
+    fn open(&self, input: Input, request: ReadRequest) -> Result<Box<dyn FileScan>> {
+        Ok(Whole::scan(reader::NativeReader::new(input.into_bytes()?, request)))
+    }
+}
+
+impl OutputFormat for Native {
+    fn writer(&self, request: WriteRequest, sink: Box<dyn Sink>) -> Result<Box<dyn BlockWriter>> {
+        Ok(Box::new(writer::NativeWriter::new(request, sink)))
+    }
+}

@@ -1,0 +1,286 @@
+//! Reading Native blocks: column by column, numbers in one copy.
+
+use crate::binary::{Cursor, swap_uuid};
+use crate::input::{BlockReader, ReadRequest, Schema};
+use arrow_buffer::{Buffer, NullBuffer};
+use chalet_base::{Result, bail, ensure, err};
+use chalet_columns::{Block, Buf, Column, Data, Fixed, List, Native, StringBuilder, Struct, Vector};
+use chalet_types::{DataType, Physical};
+use std::sync::Arc;
+
+/// Names, types and columns of the next block; `None` at the end of the data.
+pub fn read_block(from: &mut Cursor<'_>) -> Result<Option<(Schema, Block)>> {
+    if from.rest.is_empty() {
+        return Ok(None);
+    }
+    let n_columns = from.var_uint()?;
+    let n_rows = from.var_uint()?;
+    // Every value takes a byte at least.
+    let fits = |n: u64| usize::try_from(n).ok().filter(|n| *n <= from.rest.len());
+    let Some(n_columns) = fits(n_columns) else {
+        bail!(INCORRECT_DATA, "Suspiciously many columns in Native format: {n_columns}");
+    };
+    let n_rows = usize::try_from(n_rows).unwrap_or(usize::MAX);
+    let mut schema = Schema::with_capacity(n_columns.min(1000));
+    let mut columns = Vec::with_capacity(n_columns.min(1000));
+    for _ in 0..n_columns {
+        let name = from.text()?.to_string();
+        let ty: DataType = from.text()?.parse()?;
+        let available = from.rest.len();
+        ensure!(
+            n_rows <= available,
+            CANNOT_READ_ALL_DATA,
+            "Cannot read all data in NativeReader. Rows read: {available}. Rows expected: {n_rows}"
+        );
+        let column = if n_rows == 0 {
+            Vector::defaults(&ty, 0).into()
+        } else {
+            prefix(from, &ty)?;
+            column(from, &ty, n_rows)?
+        };
+        schema.push((name, ty));
+        columns.push(column);
+    }
+    let n_rows = if columns.is_empty() { 0 } else { n_rows };
+    Ok(Some((schema, Block::new(columns, n_rows))))
+}
+
+/// What stands before the data of a column: the version of each dictionary in it.
+fn prefix(from: &mut Cursor<'_>, ty: &DataType) -> Result<()> {
+    match ty {
+        DataType::LowCardinality(_) => {
+            let version = from.u64()?;
+            ensure!(
+                version == 1,
+                INCORRECT_DATA,
+                "Invalid version for SerializationLowCardinality key column: {version}"
+            );
+            Ok(())
+        }
+        DataType::Array(inner) | DataType::Nullable(inner) => prefix(from, inner),
+        DataType::Map(key, value) => {
+            prefix(from, key)?;
+            prefix(from, value)
+        }
+        DataType::Tuple(fields) => fields.iter().try_for_each(|f| prefix(from, &f.ty)),
+        _ => Ok(()),
+    }
+}
+
+fn column(from: &mut Cursor<'_>, ty: &DataType, n: usize) -> Result<Column> {
+    match ty {
+        DataType::LowCardinality(inner) => {
+            let (codes, values) = dictionary(from, inner, n)?;
+            Ok(Column::Dict { codes: Buf::from_vec(codes), values })
+        }
+        _ => Ok(vector(from, ty, n)?.into()),
+    }
+}
+
+const GLOBAL_DICTIONARY: u64 = 1 << 8;
+const ADDITIONAL_KEYS: u64 = 1 << 9;
+
+fn dictionary(from: &mut Cursor<'_>, inner: &DataType, n: usize) -> Result<(Vec<u32>, Vector)> {
+    let kind = from.u64()?;
+    ensure!(
+        kind & GLOBAL_DICTIONARY == 0 && kind & ADDITIONAL_KEYS != 0,
+        INCORRECT_DATA,
+        "Unsupported kind of dictionary in LowCardinality column: {kind}"
+    );
+    let n_keys = from.u64()?;
+    let Some(n_keys) = usize::try_from(n_keys).ok().filter(|n| *n <= from.rest.len()) else {
+        bail!(CANNOT_READ_ALL_DATA, "Cannot read all data: dictionary of {n_keys} keys is cut short");
+    };
+    let mut values = vector(from, inner.without_nullable(), n_keys)?;
+    if inner.is_nullable() {
+        // The first key is NULL.
+        let validity = NullBuffer::from_iter((0..n_keys).map(|i| i > 0));
+        values = Vector::new(values.data, Some(validity));
+    }
+    let rows = from.u64()?;
+    ensure!(rows == n as u64, INCORRECT_DATA, "LowCardinality column has {rows} indexes for {n} rows");
+    let codes: Vec<u32> = match kind & 0xff {
+        0 => from.take(n)?.iter().map(|x| u32::from(*x)).collect(),
+        1 => words::<2>(from, n)?.map(|x| u16::from_le_bytes(x).into()).collect(),
+        2 => words::<4>(from, n)?.map(u32::from_le_bytes).collect(),
+        3 => words::<8>(from, n)?.map(|x| u32::try_from(u64::from_le_bytes(x)).unwrap_or(u32::MAX)).collect(),
+        other => bail!(INCORRECT_DATA, "Unknown kind of index in LowCardinality column: {other}"),
+    };
+    if let Some(code) = codes.iter().find(|c| **c as usize >= n_keys) {
+        bail!(INCORRECT_DATA, "Index {code} is out of range of a dictionary of {n_keys} keys");
+    }
+    Ok((codes, values))
+}
+
+fn words<'a, const N: usize>(
+    from: &mut Cursor<'a>,
+    n: usize,
+) -> Result<impl Iterator<Item = [u8; N]> + use<'a, N>> {
+    let bytes = from.take(n.saturating_mul(N))?;
+    Ok(bytes.as_chunks::<N>().0.iter().copied())
+}
+
+fn vector(from: &mut Cursor<'_>, ty: &DataType, n: usize) -> Result<Vector> {
+    match ty {
+        DataType::Nullable(inner) => {
+            let nulls = from.take(n)?;
+            let validity = NullBuffer::from_iter(nulls.iter().map(|b| *b == 0));
+            Ok(Vector::new(data(from, inner, n)?, Some(validity)))
+        }
+        DataType::LowCardinality(inner) => {
+            if n == 0 {
+                // A nested dictionary without rows has no bytes.
+                return Ok(Vector::defaults(inner, 0));
+            }
+            let (codes, values) = dictionary(from, inner, n)?;
+            Ok(values.gather(&codes))
+        }
+        _ => Ok(data(from, ty, n)?.into()),
+    }
+}
+
+fn data(from: &mut Cursor<'_>, ty: &DataType, n: usize) -> Result<Data> {
+    fn numbers<T: Native>(from: &mut Cursor<'_>, n: usize) -> Result<Data> {
+        let bytes = from.take(n.saturating_mul(size_of::<T>()))?;
+        Ok(T::wrap(Buf::from_arrow(Buffer::from(bytes))))
+    }
+    Ok(match ty.physical() {
+        Physical::Nothing => {
+            from.take(n)?;
+            Data::Nothing(n)
+        }
+        Physical::U8 => numbers::<u8>(from, n)?,
+        Physical::U16 => numbers::<u16>(from, n)?,
+        Physical::U32 => numbers::<u32>(from, n)?,
+        Physical::U64 => numbers::<u64>(from, n)?,
+        Physical::U128 => numbers::<u128>(from, n)?,
+        Physical::U256 => numbers::<chalet_types::U256>(from, n)?,
+        Physical::I8 => numbers::<i8>(from, n)?,
+        Physical::I16 => numbers::<i16>(from, n)?,
+        Physical::I32 => numbers::<i32>(from, n)?,
+        Physical::I64 => numbers::<i64>(from, n)?,
+        Physical::I128 => numbers::<i128>(from, n)?,
+        Physical::I256 => numbers::<chalet_types::I256>(from, n)?,
+        Physical::BF16 => numbers::<chalet_types::bf16>(from, n)?,
+        Physical::F32 => numbers::<f32>(from, n)?,
+        Physical::F64 => numbers::<f64>(from, n)?,
+        Physical::Str => {
+            let mut strings = StringBuilder::with_capacity(n.min(from.rest.len()));
+            for row in 0..n {
+                let string = from.string().map_err(|e| in_row(e, row, n))?;
+                strings.push(string);
+            }
+            Data::Str(strings.finish())
+        }
+        Physical::Fixed(width) => {
+            let bytes = from.take(n.saturating_mul(width as usize))?;
+            let bytes: Vec<u8> = match ty {
+                DataType::Uuid => bytes.chunks_exact(16).flat_map(swap_uuid).collect(),
+                _ => bytes.to_vec(),
+            };
+            Data::Fixed(Fixed { width: width as usize, bytes: Buf::from_vec(bytes) })
+        }
+        Physical::List => {
+            let ends: Vec<u64> = words::<8>(from, n)?.map(u64::from_le_bytes).collect();
+            let ordered = ends.is_sorted() && ends.last().is_none_or(|end| *end <= i64::MAX as u64);
+            ensure!(ordered, INCORRECT_DATA, "Offsets of an array are not ascending");
+            let total = ends.last().map_or(0, |end| *end as usize);
+            let element = ty.element().unwrap_or(DataType::Nothing);
+            ensure!(
+                total <= from.rest.len(),
+                CANNOT_READ_ALL_DATA,
+                "Cannot read all array values: read just {} of {total}",
+                from.rest.len()
+            );
+            let offsets = std::iter::once(0).chain(ends.iter().map(|end| *end as i64)).collect();
+            Data::List(List { offsets, values: Arc::new(vector(from, &element, total)?) })
+        }
+        Physical::Struct => {
+            let DataType::Tuple(types) = ty else { bail!(LOGICAL_ERROR, "{ty} is held as a tuple") };
+            if types.is_empty() {
+                from.take(n)?;
+            }
+            let fields = types.iter().map(|f| vector(from, &f.ty, n)).collect::<Result<_>>()?;
+            Data::Struct(Struct { fields, len: n })
+        }
+    })
+}
+
+#[cold]
+fn in_row(_: chalet_base::Error, row: usize, n: usize) -> chalet_base::Error {
+    err!(CANNOT_READ_ALL_DATA, "Cannot read all data in NativeReader. Rows read: {row}. Rows expected: {n}")
+}
+
+/// The blocks of a file, as the table's columns.
+pub struct NativeReader {
+    bytes: Buffer,
+    at: usize,
+    request: ReadRequest,
+    /// Rows of a file block that did not fit into what was asked for.
+    left: Option<Block>,
+}
+
+impl NativeReader {
+    pub fn new(bytes: Buffer, request: ReadRequest) -> NativeReader {
+        NativeReader { bytes, at: 0, request, left: None }
+    }
+
+    /// The next file block that has rows, with the wanted columns in their types.
+    fn file_block(&mut self) -> Result<Option<Block>> {
+        loop {
+            let mut cursor = Cursor { rest: &self.bytes[self.at..] };
+            let Some((schema, block)) = read_block(&mut cursor)? else { return Ok(None) };
+            self.at = self.bytes.len() - cursor.rest.len();
+            if block.is_empty() {
+                continue;
+            }
+            return self.arrange(schema, block).map(Some);
+        }
+    }
+
+    fn arrange(&self, schema: Schema, block: Block) -> Result<Block> {
+        let n_rows = block.n_rows();
+        let settings = &self.request.settings;
+        if !settings.input_format_skip_unknown_fields {
+            for (name, _) in &schema {
+                ensure!(
+                    self.request.structure.iter().any(|c| c.0 == *name),
+                    INCORRECT_DATA,
+                    "Unknown column with name {name} found while reading data in Native format"
+                );
+            }
+        }
+        let columns = self.request.wanted.iter().map(|&index| {
+            let (name, ty) = &self.request.structure[index];
+            match schema.iter().position(|c| c.0 == *name) {
+                Some(found) => {
+                    crate::convert::column(block.column(found), &schema[found].1, ty, &self.request)
+                }
+                None => Ok(Column::constant(Vector::defaults(ty, 1), n_rows)),
+            }
+        });
+        Ok(Block::new(columns.collect::<Result<_>>()?, n_rows))
+    }
+}
+
+impl BlockReader for NativeReader {
+    fn next_block(&mut self, max_rows: usize) -> Result<Option<Block>> {
+        let block = match self.left.take() {
+            Some(block) => block,
+            None => match self.file_block()? {
+                Some(block) => block,
+                None => return Ok(None),
+            },
+        };
+        let max_rows = max_rows.max(1);
+        if block.n_rows() <= max_rows {
+            return Ok(Some(block));
+        }
+        self.left = Some(block.slice(max_rows, block.n_rows() - max_rows));
+        Ok(Some(block.slice(0, max_rows)))
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.at as u64
+    }
+}

@@ -1,0 +1,150 @@
+//! Writing Native blocks.
+
+use crate::binary::{put_string, put_value, put_var_uint, swap_uuid};
+use crate::output::{BlockWriter, Out, Sink, Statistics, WriteRequest};
+use chalet_base::Result;
+use chalet_base::hash::HashMap;
+use chalet_columns::{Block, Data, Vector, each_native};
+use chalet_types::DataType;
+
+/// Appends one block. A block without rows is written too: a header, to those who want one.
+///
+/// `zones`: name the zone of a DateTime. The oldest revision of the protocol, which files use, cannot.
+pub fn write_block(out: &mut Vec<u8>, header: &[(String, DataType)], block: &Block, zones: bool) {
+    put_var_uint(out, header.len() as u64);
+    put_var_uint(out, block.n_rows() as u64);
+    for ((name, ty), column) in header.iter().zip(block.columns()) {
+        put_string(out, name.as_bytes());
+        match ty {
+            DataType::DateTime(_) if !zones => put_string(out, b"DateTime"),
+            _ => put_string(out, ty.to_string().as_bytes()),
+        }
+        if block.n_rows() > 0 {
+            prefix(out, ty);
+            write_vector(out, ty, &column.flat());
+        }
+    }
+}
+
+fn prefix(out: &mut Vec<u8>, ty: &DataType) {
+    match ty {
+        DataType::LowCardinality(_) => out.extend_from_slice(&1u64.to_le_bytes()),
+        DataType::Array(inner) | DataType::Nullable(inner) => prefix(out, inner),
+        DataType::Map(key, value) => {
+            prefix(out, key);
+            prefix(out, value);
+        }
+        DataType::Tuple(fields) => fields.iter().for_each(|f| prefix(out, &f.ty)),
+        _ => {}
+    }
+}
+
+fn write_vector(out: &mut Vec<u8>, ty: &DataType, vector: &Vector) {
+    match ty {
+        DataType::Nullable(inner) => {
+            out.extend((0..vector.len()).map(|row| u8::from(vector.is_null(row))));
+            write_data(out, inner, &vector.data);
+        }
+        DataType::LowCardinality(inner) => {
+            if !vector.is_empty() {
+                dictionary(out, inner, vector);
+            }
+        }
+        _ => write_data(out, ty, &vector.data),
+    }
+}
+
+/// Distinct values in order of appearance behind the default ones, then the number of each row's value.
+fn dictionary(out: &mut Vec<u8>, inner: &DataType, vector: &Vector) {
+    let bare = inner.without_nullable();
+    let default = Vector::defaults(bare, 1);
+    let mut keys: Vec<(&Vector, usize)> = vec![(&default, 0)];
+    if inner.is_nullable() {
+        keys.push((&default, 0));
+    }
+    let mut known: HashMap<Vec<u8>, u64> = HashMap::default();
+    let mut key = Vec::new();
+    put_value(&mut key, bare, &default, 0);
+    known.insert(key, keys.len() as u64 - 1);
+    let mut codes = Vec::with_capacity(vector.len());
+    for row in 0..vector.len() {
+        if vector.is_null(row) {
+            codes.push(0);
+            continue;
+        }
+        let mut key = Vec::new();
+        put_value(&mut key, bare, vector, row);
+        let next = keys.len() as u64;
+        let code = *known.entry(key).or_insert(next);
+        if code == next {
+            keys.push((vector, row));
+        }
+        codes.push(code);
+    }
+    // Codes of 1, 2, 4 or 8 bytes, whichever hold the number of keys.
+    let kind = match keys.len() as u64 {
+        0..=0xff => 0u64,
+        0x100..=0xffff => 1,
+        0x1_0000..=0xffff_ffff => 2,
+        _ => 3,
+    };
+    const ADDITIONAL_KEYS_AND_UPDATE: u64 = 1 << 9 | 1 << 10;
+    out.extend_from_slice(&(kind | ADDITIONAL_KEYS_AND_UPDATE).to_le_bytes());
+    out.extend_from_slice(&(keys.len() as u64).to_le_bytes());
+    for (vector, row) in &keys {
+        write_data(out, bare, &vector.slice(*row, 1).data);
+    }
+    out.extend_from_slice(&(codes.len() as u64).to_le_bytes());
+    codes.iter().for_each(|code| out.extend_from_slice(&code.to_le_bytes()[..1 << kind]));
+}
+
+fn write_data(out: &mut Vec<u8>, ty: &DataType, data: &Data) {
+    each_native!(data, values => out.extend_from_slice(&values.to_arrow()),
+        // A type without values still writes a byte a row.
+        Data::Nothing(n) => out.resize(out.len() + n, b'0'),
+        Data::Str(strings) => strings.iter().for_each(|s| put_string(out, s)),
+        Data::Fixed(fixed) if *ty == DataType::Uuid => {
+            fixed.iter().for_each(|bytes| out.extend_from_slice(&swap_uuid(bytes)))
+        }
+        Data::Fixed(fixed) => out.extend_from_slice(&fixed.bytes),
+        Data::List(list) => {
+            let list = list.normalised();
+            list.offsets[1..].iter().for_each(|end| out.extend_from_slice(&end.to_le_bytes()));
+            write_vector(out, &ty.element().unwrap_or(DataType::Nothing), &list.values);
+        }
+        Data::Struct(s) => match ty {
+            DataType::Tuple(types) if !types.is_empty() => {
+                types.iter().zip(&s.fields).for_each(|(f, v)| write_vector(out, &f.ty, v))
+            }
+            _ => out.resize(out.len() + s.len, b'0'),
+        },
+    )
+}
+
+pub struct NativeWriter {
+    request: WriteRequest,
+    out: Out,
+}
+
+impl NativeWriter {
+    pub fn new(request: WriteRequest, sink: Box<dyn Sink>) -> NativeWriter {
+        NativeWriter { request, out: Out::new(sink) }
+    }
+}
+
+impl BlockWriter for NativeWriter {
+    fn write(&mut self, block: &Block) -> Result<()> {
+        if !block.is_empty() {
+            write_block(&mut self.out.text, &self.request.header, block, false);
+        }
+        self.out.settle()
+    }
+
+    fn finish(&mut self, _: &Statistics) -> Result<()> {
+        self.out.close()
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.out.flush()
+    }
+}

@@ -1,0 +1,135 @@
+//! Reading RowBinary.
+
+use crate::binary::{Cursor, take_value};
+use crate::header::Header;
+use crate::input::{BlockReader, ReadRequest};
+use arrow_buffer::Buffer;
+use chalet_base::{Result, ensure};
+use chalet_columns::{Block, Builder, Column, Vector};
+use chalet_types::DataType;
+
+/// Names, and types if the header has them.
+pub type FileColumns = Vec<(String, Option<DataType>)>;
+
+pub fn read_header(from: &mut Cursor<'_>, header: Header) -> Result<Option<FileColumns>> {
+    if header == Header::None {
+        return Ok(None);
+    }
+    let n = from.var_uint()?;
+    ensure!(
+        n <= from.rest.len() as u64,
+        CANNOT_READ_ALL_DATA,
+        "Cannot read all data: header of {n} columns is cut short"
+    );
+    let mut columns = FileColumns::new();
+    for _ in 0..n {
+        columns.push((from.text()?.to_string(), None));
+    }
+    if header == Header::NamesAndTypes {
+        for column in &mut columns {
+            column.1 = Some(from.text()?.parse()?);
+        }
+    }
+    Ok(Some(columns))
+}
+
+/// One column of the file: its type there, and which of the wanted columns it is.
+struct Field {
+    ty: DataType,
+    wanted: Option<usize>,
+}
+
+pub struct RowBinaryReader {
+    bytes: Buffer,
+    at: usize,
+    rows: u64,
+    fields: Vec<Field>,
+    request: ReadRequest,
+}
+
+impl RowBinaryReader {
+    pub fn new(bytes: Buffer, request: ReadRequest, header: Header) -> Result<RowBinaryReader> {
+        let mut cursor = Cursor { rest: &bytes };
+        let position = |index: usize| request.wanted.iter().position(|w| *w == index);
+        let fields = match read_header(&mut cursor, header)? {
+            None => {
+                let structure = request.structure.iter().enumerate();
+                structure.map(|(i, c)| Field { ty: c.1.clone(), wanted: position(i) }).collect()
+            }
+            Some(columns) => columns
+                .into_iter()
+                .enumerate()
+                .map(|(i, (name, ty))| {
+                    let by_name = request.settings.input_format_with_names_use_header;
+                    let index = if by_name {
+                        request.structure.iter().position(|c| c.0 == name)
+                    } else {
+                        (i < request.structure.len()).then_some(i)
+                    };
+                    let known = index.map(|i| request.structure[i].1.clone());
+                    ensure!(
+                        known.is_some()
+                            || (ty.is_some() && request.settings.input_format_skip_unknown_fields),
+                        INCORRECT_DATA,
+                        "Unknown field found in RowBinary header: '{name}' at position {i}"
+                    );
+                    if let (Some(in_file), Some(in_table)) = (&ty, &known) {
+                        ensure!(
+                            in_file == in_table || !request.settings.input_format_with_types_use_header,
+                            INCORRECT_DATA,
+                            "Type of '{name}' must be {in_table}, not {in_file}"
+                        );
+                    }
+                    let ty = known.or(ty).unwrap_or(DataType::Nothing);
+                    Ok(Field { ty, wanted: index.and_then(position) })
+                })
+                .collect::<Result<_>>()?,
+        };
+        let at = bytes.len() - cursor.rest.len();
+        Ok(RowBinaryReader { bytes, at, rows: 0, fields, request })
+    }
+}
+
+impl BlockReader for RowBinaryReader {
+    fn next_block(&mut self, max_rows: usize) -> Result<Option<Block>> {
+        let mut cursor = Cursor { rest: &self.bytes[self.at..] };
+        let mut builders: Vec<Builder> = self.fields.iter().map(|f| Builder::new(&f.ty)).collect();
+        let mut n_rows = 0;
+        while n_rows < max_rows.max(1) && !cursor.rest.is_empty() {
+            for (field, builder) in self.fields.iter().zip(&mut builders) {
+                if let Err(error) = take_value(&mut cursor, &field.ty, builder) {
+                    let row = self.rows + n_rows as u64 + 1;
+                    return Err(error.context(format_args!("(at row {row})\n")));
+                }
+                if field.wanted.is_none() {
+                    builder.truncate(0);
+                }
+            }
+            n_rows += 1;
+            // Rows without bytes would never end.
+            if cursor.rest.len() == self.bytes.len() - self.at && n_rows == 1 {
+                break;
+            }
+        }
+        self.at = self.bytes.len() - cursor.rest.len();
+        self.rows += n_rows as u64;
+        if n_rows == 0 {
+            return Ok(None);
+        }
+        let mut columns: Vec<Option<Column>> = vec![None; self.request.wanted.len()];
+        for (field, builder) in self.fields.iter().zip(builders) {
+            if let Some(wanted) = field.wanted {
+                columns[wanted] = Some(builder.finish().into());
+            }
+        }
+        let columns = columns.into_iter().zip(self.request.wanted.iter()).map(|(column, &index)| {
+            let default = || Column::constant(Vector::defaults(&self.request.structure[index].1, 1), n_rows);
+            column.unwrap_or_else(default)
+        });
+        Ok(Some(Block::new(columns.collect(), n_rows)))
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.at as u64
+    }
+}

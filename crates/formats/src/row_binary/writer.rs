@@ -1,0 +1,47 @@
+//! Writing RowBinary.
+
+use crate::binary::{put_string, put_value, put_var_uint};
+use crate::header::Header;
+use crate::output::{BlockWriter, Out, Sink, Statistics, WriteRequest};
+use chalet_base::Result;
+use chalet_columns::Block;
+
+pub struct RowBinaryWriter {
+    request: WriteRequest,
+    out: Out,
+}
+
+impl RowBinaryWriter {
+    pub fn new(request: WriteRequest, sink: Box<dyn Sink>, header: Header) -> RowBinaryWriter {
+        let mut out = Out::new(sink);
+        if header != Header::None {
+            put_var_uint(&mut out.text, request.header.len() as u64);
+            request.header.iter().for_each(|c| put_string(&mut out.text, c.0.as_bytes()));
+        }
+        if header == Header::NamesAndTypes {
+            request.header.iter().for_each(|c| put_string(&mut out.text, c.1.to_string().as_bytes()));
+        }
+        RowBinaryWriter { request, out }
+    }
+}
+
+impl BlockWriter for RowBinaryWriter {
+    fn write(&mut self, block: &Block) -> Result<()> {
+        for row in 0..block.n_rows() {
+            for ((_, ty), column) in self.request.header.iter().zip(block.columns()) {
+                let (vector, row) = column.locate(row);
+                put_value(&mut self.out.text, ty, vector, row);
+            }
+            self.out.settle()?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, _: &Statistics) -> Result<()> {
+        self.out.close()
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.out.flush()
+    }
+}

@@ -1,0 +1,4 @@
+//! The formats against what the kernel wrote (corpus/, made by record.py).
+
+mod corpus;
+mod writers;
