@@ -4,12 +4,17 @@
 //! - [`combinators`]: wrappers by suffix: `-If`, `-Array`, `-OrNull`, ...
 //! - [`skip_nulls`]: the wrapper that leaves NULLs out
 //! - [`check`]: checks that many share, in the kernel's words
-//! - [`selection`], [`sets`], [`slots`], [`rows`], [`wire`]: what states are made of
+//! - [`selection`], [`sets`], [`slots`], [`rows`], [`floats`], [`wire`]: what states are made of
 //! - the others: the functions, see [`register`]
 
+pub mod arg_extremes;
+pub mod avg;
+pub mod bits;
 pub mod check;
 pub mod combinators;
 pub mod count;
+pub mod extremes;
+pub mod floats;
 pub mod nothing;
 pub mod resolve;
 pub mod rows;
@@ -17,7 +22,9 @@ pub mod selection;
 pub mod sets;
 pub mod skip_nulls;
 pub mod slots;
+pub mod stats;
 pub mod sum;
+pub mod uniq;
 pub mod wire;
 
 use chalet_function_api::Registry;
@@ -25,6 +32,15 @@ pub use resolve::{Resolved, resolve};
 
 /// Adds every aggregate function.
 pub fn register(registry: &mut Registry) {
+    extremes::Extreme::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
+    arg_extremes::ArgExtreme::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
+    registry.add_aggregate(avg::Avg);
+    registry.add_aggregate(avg::SumCount);
+    bits::GroupBits::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
+    registry.add_aggregate(uniq::exact::UniqExact);
+    stats::moments::Moments::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
+    stats::covariance::Covariance::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
+    stats::stable::Stable::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
     registry.add_aggregate(count::Count);
     registry.add_aggregate(nothing::Nothing::PLAIN);
     registry.add_aggregate(nothing::Nothing::NULL);

@@ -171,5 +171,5 @@ impl Resolver<'_> {
 
 /// Does the kernel wrap a result of this type in Nullable?
 pub fn can_be_nullable(ty: &DataType) -> bool {
-    ty.can_be_nullable() && !matches!(ty, DataType::Tuple(_))
+    ty.can_be_nullable()
 }

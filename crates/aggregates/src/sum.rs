@@ -34,17 +34,7 @@ impl AggregateFunction for Sum {
         no_parameters(RECORD.name, parameters)?;
         one_argument(RECORD.name, args)?;
         let ty = &args[0].ty;
-        let result = match ty {
-            DataType::Float32 | DataType::Float64 | DataType::BFloat16 => DataType::Float64,
-            DataType::Int128 | DataType::Int256 | DataType::UInt128 | DataType::UInt256 => ty.clone(),
-            DataType::Interval(_) => ty.clone(),
-            DataType::Decimal { precision, scale } => {
-                DataType::Decimal { precision: if *precision > 38 { 76 } else { 38 }, scale: *scale }
-            }
-            _ if ty.is_unsigned() => DataType::UInt64,
-            _ if ty.is_signed() => DataType::Int64,
-            _ => return Err(illegal_type(RECORD.name, ty)),
-        };
+        let result = total_type(ty).ok_or_else(|| illegal_type(RECORD.name, ty))?;
         Ok(match (ty.physical(), result.physical()) {
             (Physical::U8, _) => bound::<u8, u64>(result),
             (Physical::U16, _) => bound::<u16, u64>(result),
@@ -67,17 +57,31 @@ impl AggregateFunction for Sum {
     }
 }
 
+/// The type that values of a type sum up to.
+pub fn total_type(ty: &DataType) -> Option<DataType> {
+    Some(match ty {
+        DataType::Float32 | DataType::Float64 | DataType::BFloat16 => DataType::Float64,
+        DataType::Int128 | DataType::Int256 | DataType::UInt128 | DataType::UInt256 => ty.clone(),
+        DataType::Decimal { precision, scale } => {
+            DataType::Decimal { precision: if *precision > 38 { 76 } else { 38 }, scale: *scale }
+        }
+        _ if ty.is_unsigned() => DataType::UInt64,
+        _ if ty.is_signed() || ty.is_enum() => DataType::Int64,
+        _ => return None,
+    })
+}
+
 fn bound<T: Summand<S>, S: Total>(result: DataType) -> Arc<dyn Aggregate> {
     Arc::new(BoundSum::<T, S> { result, types: PhantomData })
 }
 
 /// Values that add up to totals of type `S`.
-trait Summand<S>: Native {
+pub trait Summand<S>: Native {
     fn widen(self) -> S;
 }
 
 /// A running total.
-trait Total: Native {
+pub trait Total: Native {
     fn plus(self, other: Self) -> Self;
     fn to_bytes(self) -> Vec<u8>;
     fn take(bytes: &mut &[u8]) -> Result<Self>;
@@ -199,16 +203,17 @@ impl<T: Summand<S>, S: Total> States for Sums<T, S> {
     }
 }
 
-/// Four independent totals, so that additions of floats do not wait for each other.
-fn sum_of<T: Summand<S>, S: Total>(values: &[T]) -> S {
-    let mut lanes = [S::default(); 4];
-    let chunks = values.chunks_exact(4);
+/// Independent totals over 128 bytes of values, as the kernel adds floats, so that results agree to the last bit.
+pub fn sum_of<T: Summand<S>, S: Total>(values: &[T]) -> S {
+    const LANES: usize = 16;
+    let mut lanes = [S::default(); LANES];
+    let chunks = values.chunks_exact(LANES);
     let rest = chunks.remainder();
     for chunk in chunks {
         for (lane, value) in lanes.iter_mut().zip(chunk) {
             *lane = lane.plus(value.widen());
         }
     }
-    let head = lanes[0].plus(lanes[1]).plus(lanes[2].plus(lanes[3]));
+    let head = lanes.into_iter().fold(S::default(), S::plus);
     rest.iter().fold(head, |total, value| total.plus(value.widen()))
 }

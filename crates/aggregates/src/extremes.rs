@@ -1,0 +1,181 @@
+//! `min`, `max`, `any`, `anyLast` and the variants of the latter two that see NULL: one remembered value per group.
+
+use crate::check::{no_parameters, one_argument};
+use crate::slots::{Keep, Slots, slots_of};
+use chalet_base::Result;
+use chalet_columns::Vector;
+use chalet_function_api::aggregate::AggregateNulls;
+use chalet_function_api::states::same_states;
+use chalet_function_api::{
+    Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example, States,
+};
+use chalet_types::{DataType, Value};
+use std::any::Any;
+use std::ops::Range;
+use std::sync::Arc;
+
+const MIN: AggregateRecord = AggregateRecord {
+    name: "min",
+    case_insensitive: true,
+    summary: "The smallest value, of any type. NaN counts only when there is nothing else.",
+    syntax: "min(x)",
+    examples: &[Example {
+        sql: "SELECT min(number), min(toString(number)) FROM numbers(12)",
+        result: "0\t0",
+    }],
+    ..AggregateRecord::DEFAULT
+};
+
+const MAX: AggregateRecord = AggregateRecord {
+    name: "max",
+    case_insensitive: true,
+    summary: "The largest value, of any type. NaN counts only when there is nothing else.",
+    syntax: "max(x)",
+    examples: &[Example {
+        sql: "SELECT max(number), max(toString(number)) FROM numbers(12)",
+        result: "11\t9",
+    }],
+    ..AggregateRecord::DEFAULT
+};
+
+const ANY: AggregateRecord = AggregateRecord {
+    name: "any",
+    any_case_aliases: &["any_value", "first_value"],
+    summary: "The first value that is not NULL.",
+    syntax: "any(x)",
+    examples: &[Example { sql: "SELECT any(number) FROM numbers(3)", result: "0" }],
+    order_dependent: true,
+    respecting_nulls: "any_respect_nulls",
+    ..AggregateRecord::DEFAULT
+};
+
+const ANY_LAST: AggregateRecord = AggregateRecord {
+    name: "anyLast",
+    any_case_aliases: &["last_value"],
+    summary: "The last value that is not NULL.",
+    syntax: "anyLast(x)",
+    examples: &[Example { sql: "SELECT anyLast(number) FROM numbers(3)", result: "2" }],
+    order_dependent: true,
+    respecting_nulls: "anyLast_respect_nulls",
+    ..AggregateRecord::DEFAULT
+};
+
+const ANY_RESPECT_NULLS: AggregateRecord = AggregateRecord {
+    name: "any_respect_nulls",
+    aliases: &["anyRespectNulls", "anyValueRespectNulls", "firstValueRespectNulls"],
+    any_case_aliases: &["any_value_respect_nulls", "first_value_respect_nulls"],
+    summary: "The first value, even if it is NULL.",
+    syntax: "any_respect_nulls(x)",
+    examples: &[Example {
+        sql: "SELECT any_respect_nulls(nullIf(number, 0)) FROM numbers(3)",
+        result: "\\N",
+    }],
+    nulls: AggregateNulls::Seen,
+    order_dependent: true,
+    ..AggregateRecord::DEFAULT
+};
+
+const ANY_LAST_RESPECT_NULLS: AggregateRecord = AggregateRecord {
+    name: "anyLast_respect_nulls",
+    aliases: &["anyLastRespectNulls", "lastValueRespectNulls"],
+    any_case_aliases: &["last_value_respect_nulls"],
+    summary: "The last value, even if it is NULL.",
+    syntax: "anyLast_respect_nulls(x)",
+    examples: &[Example {
+        sql: "SELECT anyLast_respect_nulls(nullIf(number, 2)) FROM numbers(3)",
+        result: "\\N",
+    }],
+    nulls: AggregateNulls::Seen,
+    order_dependent: true,
+    ..AggregateRecord::DEFAULT
+};
+
+pub struct Extreme {
+    record: &'static AggregateRecord,
+    keep: Keep,
+}
+
+impl Extreme {
+    pub const ALL: [Extreme; 6] = [
+        Extreme { record: &MIN, keep: Keep::Min },
+        Extreme { record: &MAX, keep: Keep::Max },
+        Extreme { record: &ANY, keep: Keep::First },
+        Extreme { record: &ANY_LAST, keep: Keep::Last },
+        Extreme { record: &ANY_RESPECT_NULLS, keep: Keep::First },
+        Extreme { record: &ANY_LAST_RESPECT_NULLS, keep: Keep::Last },
+    ];
+}
+
+impl AggregateFunction for Extreme {
+    fn record(&self) -> &'static AggregateRecord {
+        self.record
+    }
+
+    fn bind(&self, parameters: &[Value], args: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
+        no_parameters(self.record.name, parameters)?;
+        one_argument(self.record.name, args)?;
+        Ok(Arc::new(BoundExtreme { keep: self.keep, ty: args[0].ty.clone() }))
+    }
+}
+
+struct BoundExtreme {
+    keep: Keep,
+    ty: DataType,
+}
+
+impl Aggregate for BoundExtreme {
+    fn result_type(&self) -> DataType {
+        self.ty.clone()
+    }
+
+    fn states(&self) -> Box<dyn States> {
+        Box::new(Kept { keep: self.keep, slots: slots_of(&self.ty), ty: self.ty.clone() })
+    }
+}
+
+/// A number's own width and a byte per group; 25 bytes for a short string.
+struct Kept {
+    keep: Keep,
+    slots: Box<dyn Slots>,
+    ty: DataType,
+}
+
+impl States for Kept {
+    fn grow(&mut self, n: usize) {
+        self.slots.grow(n);
+    }
+
+    fn add(&mut self, group: usize, args: &[Vector], rows: Range<usize>) -> Result<()> {
+        self.slots.fold_rows(self.keep, group, &args[0], rows).map(drop)
+    }
+
+    fn add_groups(&mut self, groups: &[u32], args: &[Vector]) -> Result<()> {
+        self.slots.fold_groups(self.keep, groups, &args[0], None)
+    }
+
+    fn merge(&mut self, other: &mut dyn States, groups: &[u32]) -> Result<()> {
+        let other = same_states::<Self>(other)?;
+        self.slots.merge(self.keep, &mut *other.slots, groups).map(drop)
+    }
+
+    fn serialise(&self, group: usize, out: &mut Vec<u8>) {
+        self.slots.serialise(group, out);
+    }
+
+    fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
+        let mut other = self.slots.deserialise(bytes)?;
+        self.slots.merge(self.keep, &mut *other, &[group as u32]).map(drop)
+    }
+
+    fn finish(&mut self, n: usize) -> Result<Vector> {
+        self.slots.finish(n, &self.ty)
+    }
+
+    fn memory(&self) -> usize {
+        self.slots.memory()
+    }
+
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
+    }
+}

@@ -1,0 +1,156 @@
+//! `uniqExact`: the number of different values, exactly; what `count(DISTINCT ...)` means.
+
+use crate::check::{no_parameters, some_arguments};
+use crate::uniq::key_set::{Key, KeySet};
+use crate::uniq::keys::{WideKeys, narrow_keys, word_keys};
+use crate::wire::{put_len, take_count};
+use chalet_base::Result;
+use chalet_columns::Vector;
+use chalet_function_api::aggregate::AggregateNulls;
+use chalet_function_api::states::same_states;
+use chalet_function_api::{
+    Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example, States,
+};
+use chalet_types::{DataType, Value};
+use std::any::Any;
+use std::ops::Range;
+use std::sync::Arc;
+
+const RECORD: AggregateRecord = AggregateRecord {
+    name: "uniqExact",
+    summary: "The number of different values, or of different combinations of several arguments.",
+    syntax: "uniqExact(x[, ...])",
+    examples: &[Example { sql: "SELECT uniqExact(number % 3) FROM numbers(10)", result: "3" }],
+    nulls: AggregateNulls::SkipPlainResult,
+    zero_when_only_null: true,
+    ..AggregateRecord::DEFAULT
+};
+
+pub struct UniqExact;
+
+impl AggregateFunction for UniqExact {
+    fn record(&self) -> &'static AggregateRecord {
+        &RECORD
+    }
+
+    fn bind(&self, parameters: &[Value], args: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
+        no_parameters(RECORD.name, parameters)?;
+        some_arguments(RECORD.name, args)?;
+        let width = match args {
+            [one] if one.ty.is_comparable_by_number() => one.ty.physical().width(),
+            _ => None,
+        };
+        Ok(match width {
+            Some(1 | 2 | 4) => Arc::new(Bound(Narrow)),
+            Some(8) => Arc::new(Bound(Word)),
+            _ => Arc::new(Bound(WideKeys::new(args))),
+        })
+    }
+}
+
+/// How arguments become keys.
+trait Keys: Clone + Send + Sync + 'static {
+    type Key: Key;
+    fn each(&self, args: &[Vector], rows: Range<usize>, f: impl FnMut(usize, Self::Key)) -> Result<()>;
+}
+
+#[derive(Clone)]
+struct Narrow;
+
+impl Keys for Narrow {
+    type Key = u32;
+    #[inline]
+    fn each(&self, args: &[Vector], rows: Range<usize>, f: impl FnMut(usize, u32)) -> Result<()> {
+        narrow_keys(&args[0], rows, f)
+    }
+}
+
+#[derive(Clone)]
+struct Word;
+
+impl Keys for Word {
+    type Key = u64;
+    #[inline]
+    fn each(&self, args: &[Vector], rows: Range<usize>, f: impl FnMut(usize, u64)) -> Result<()> {
+        word_keys(&args[0], rows, f)
+    }
+}
+
+impl Keys for WideKeys {
+    type Key = u128;
+    #[inline]
+    fn each(&self, args: &[Vector], rows: Range<usize>, f: impl FnMut(usize, u128)) -> Result<()> {
+        self.for_each(args, rows, f);
+        Ok(())
+    }
+}
+
+struct Bound<W>(W);
+
+impl<W: Keys> Aggregate for Bound<W> {
+    fn result_type(&self) -> DataType {
+        DataType::UInt64
+    }
+
+    fn states(&self) -> Box<dyn States> {
+        Box::new(Sets { keys: self.0.clone(), sets: Vec::new() })
+    }
+}
+
+struct Sets<W: Keys> {
+    keys: W,
+    sets: Vec<KeySet<W::Key>>,
+}
+
+impl<W: Keys> States for Sets<W> {
+    fn grow(&mut self, n: usize) {
+        if self.sets.len() < n {
+            self.sets.resize_with(n, KeySet::default);
+        }
+    }
+
+    fn add(&mut self, group: usize, args: &[Vector], rows: Range<usize>) -> Result<()> {
+        let set = &mut self.sets[group];
+        self.keys.each(args, rows, |_, key| set.insert(key))
+    }
+
+    fn add_groups(&mut self, groups: &[u32], args: &[Vector]) -> Result<()> {
+        let sets = &mut self.sets;
+        self.keys.each(args, 0..groups.len(), |row, key| sets[groups[row] as usize].insert(key))
+    }
+
+    fn merge(&mut self, other: &mut dyn States, groups: &[u32]) -> Result<()> {
+        let other = same_states::<Self>(other)?;
+        for (set, &group) in other.sets.iter_mut().zip(groups) {
+            self.sets[group as usize].merge(std::mem::take(set));
+        }
+        Ok(())
+    }
+
+    fn serialise(&self, group: usize, out: &mut Vec<u8>) {
+        let set = &self.sets[group];
+        put_len(set.len(), out);
+        set.for_each(|key| key.put(out));
+    }
+
+    fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
+        for _ in 0..take_count(bytes, size_of::<W::Key>())? {
+            self.sets[group].insert(W::Key::take(bytes)?);
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, n: usize) -> Result<Vector> {
+        self.grow(n);
+        Ok(self.sets[..n].iter().map(|set| set.len() as u64).collect::<Vec<u64>>().into())
+    }
+
+    fn memory(&self) -> usize {
+        let heap: usize = self.sets.iter().map(KeySet::heap).sum();
+        self.sets.capacity() * size_of::<KeySet<W::Key>>() + heap
+    }
+
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
+    }
+}

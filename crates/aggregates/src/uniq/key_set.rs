@@ -1,0 +1,204 @@
+//! A set of fixed-width keys: one or two in place, more in an open-addressing table.
+
+use chalet_base::Result;
+use chalet_base::hash::{combine, hash_u64};
+
+/// A key of a set. The default stands for an empty slot of a table.
+pub trait Key: Copy + Eq + Default + Send + 'static {
+    fn hash(self) -> u64;
+    fn put(self, out: &mut Vec<u8>);
+    fn take(bytes: &mut &[u8]) -> Result<Self>;
+}
+
+macro_rules! keys {
+    ($($ty:ty, $hash:expr;)*) => {$(
+        impl Key for $ty {
+            #[inline(always)]
+            fn hash(self) -> u64 {
+                $hash(self)
+            }
+            fn put(self, out: &mut Vec<u8>) {
+                out.extend_from_slice(&self.to_le_bytes());
+            }
+            fn take(bytes: &mut &[u8]) -> Result<Self> {
+                Ok(<$ty>::from_le_bytes(crate::wire::take_array(bytes)?))
+            }
+        }
+    )*};
+}
+
+keys! {
+    u32, |x: u32| hash_u64(x.into());
+    u64, hash_u64;
+    u128, |x: u128| combine(hash_u64(x as u64), (x >> 64) as u64);
+}
+
+/// 12, 24 or 48 bytes for keys of 4, 8 and 16 bytes.
+#[derive(Default)]
+pub enum KeySet<K: Key> {
+    #[default]
+    Empty,
+    One(K),
+    Two(K, K),
+    Many(Box<Table<K>>),
+}
+
+impl<K: Key> KeySet<K> {
+    #[inline]
+    pub fn insert(&mut self, key: K) {
+        match self {
+            KeySet::Many(table) => table.insert(key),
+            KeySet::Empty => *self = KeySet::One(key),
+            KeySet::One(a) if *a == key => {}
+            KeySet::One(a) => *self = KeySet::Two(*a, key),
+            KeySet::Two(a, b) if *a == key || *b == key => {}
+            KeySet::Two(a, b) => {
+                let mut table = Box::new(Table::with_room(3));
+                [*a, *b, key].into_iter().for_each(|key| table.insert(key));
+                *self = KeySet::Many(table);
+            }
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        match self {
+            KeySet::Empty => 0,
+            KeySet::One(_) => 1,
+            KeySet::Two(..) => 2,
+            KeySet::Many(table) => table.len(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        matches!(self, KeySet::Empty)
+    }
+
+    pub fn for_each(&self, mut f: impl FnMut(K)) {
+        match self {
+            KeySet::Empty => {}
+            KeySet::One(a) => f(*a),
+            KeySet::Two(a, b) => {
+                f(*a);
+                f(*b);
+            }
+            KeySet::Many(table) => table.for_each(f),
+        }
+    }
+
+    /// Adds the keys of another set; the larger one is kept.
+    pub fn merge(&mut self, mut other: KeySet<K>) {
+        if other.len() > self.len() {
+            std::mem::swap(self, &mut other);
+        }
+        if let (KeySet::Many(table), KeySet::Many(more)) = (&mut *self, &other) {
+            table.reserve(more.len() / 2);
+        }
+        other.for_each(|key| self.insert(key));
+    }
+
+    /// Bytes beyond its own size.
+    pub fn heap(&self) -> usize {
+        match self {
+            KeySet::Many(table) => size_of::<Table<K>>() + table.slots.capacity() * size_of::<K>(),
+            _ => 0,
+        }
+    }
+}
+
+/// Linear probing, at most half full.
+pub struct Table<K> {
+    /// A power of two of slots, empty ones hold the default.
+    slots: Vec<K>,
+    /// Keys in the slots.
+    used: usize,
+    has_default: bool,
+    /// What the hash is shifted right by to get a slot.
+    shift: u32,
+}
+
+impl<K: Key> Table<K> {
+    fn with_room(n: usize) -> Self {
+        let size = (n * 2).next_power_of_two().max(8);
+        let shift = 64 - size.trailing_zeros();
+        Table { slots: vec![K::default(); size], used: 0, has_default: false, shift }
+    }
+
+    fn len(&self) -> usize {
+        self.used + usize::from(self.has_default)
+    }
+
+    #[inline(always)]
+    fn insert(&mut self, key: K) {
+        if key == K::default() {
+            self.has_default = true;
+            return;
+        }
+        let mask = self.slots.len() - 1;
+        let mut slot = (key.hash() >> self.shift) as usize & mask;
+        loop {
+            let found = self.slots[slot];
+            if found == key {
+                return;
+            }
+            if found == K::default() {
+                break;
+            }
+            slot = (slot + 1) & mask;
+        }
+        self.slots[slot] = key;
+        self.used += 1;
+        if self.used * 2 > self.slots.len() {
+            self.resize(self.slots.len() * 2);
+        }
+    }
+
+    fn reserve(&mut self, more: usize) {
+        let size = ((self.used + more) * 2).next_power_of_two();
+        if size > self.slots.len() {
+            self.resize(size);
+        }
+    }
+
+    #[cold]
+    fn resize(&mut self, size: usize) {
+        let old = std::mem::replace(&mut self.slots, vec![K::default(); size]);
+        self.shift = 64 - size.trailing_zeros();
+        let mask = size - 1;
+        for key in old.into_iter().filter(|key| *key != K::default()) {
+            let mut slot = (key.hash() >> self.shift) as usize & mask;
+            while self.slots[slot] != K::default() {
+                slot = (slot + 1) & mask;
+            }
+            self.slots[slot] = key;
+        }
+    }
+
+    fn for_each(&self, mut f: impl FnMut(K)) {
+        if self.has_default {
+            f(K::default());
+        }
+        self.slots.iter().filter(|key| **key != K::default()).for_each(|key| f(*key));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_hold_what_was_put_in() {
+        let (mut a, mut b) = (KeySet::default(), KeySet::default());
+        for x in 0u64..5000 {
+            a.insert(x * 7 % 1000);
+            b.insert(x % 700 * 3);
+        }
+        assert_eq!((a.len(), b.len()), (1000, 700));
+        a.merge(b);
+        let mut all = Vec::new();
+        a.for_each(|x| all.push(x));
+        all.sort_unstable();
+        let expected: Vec<u64> = (0..2100).filter(|x| *x < 1000 || x % 3 == 0).collect();
+        assert_eq!(all, expected);
+        assert_eq!(a.len(), expected.len());
+    }
+}
