@@ -4,7 +4,8 @@
 //! - [`combinators`]: wrappers by suffix: `-If`, `-Array`, `-OrNull`, ...
 //! - [`skip_nulls`]: the wrapper that leaves NULLs out
 //! - [`check`]: checks that many share, in the kernel's words
-//! - [`selection`], [`sets`], [`slots`], [`rows`], [`floats`], [`wire`]: what states are made of
+//! - [`selection`], [`sets`], [`slots`], [`rows`], [`floats`],
+//!   [`hashes`], [`pcg`], [`wire`]: what states are made of
 //! - the others: the functions, see [`register`]
 
 pub mod arg_extremes;
@@ -15,7 +16,10 @@ pub mod combinators;
 pub mod count;
 pub mod extremes;
 pub mod floats;
+pub mod hashes;
 pub mod nothing;
+pub mod pcg;
+pub mod quantile;
 pub mod resolve;
 pub mod rows;
 pub mod selection;
@@ -41,6 +45,7 @@ pub fn register(registry: &mut Registry) {
     stats::moments::Moments::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
     stats::covariance::Covariance::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
     stats::stable::Stable::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
+    quantile::register(registry);
     registry.add_aggregate(count::Count);
     registry.add_aggregate(nothing::Nothing::PLAIN);
     registry.add_aggregate(nothing::Nothing::NULL);

@@ -1,0 +1,37 @@
+//! The random numbers of sampling aggregates: PCG with a multiplicative state of 64 bits and an output of 32 bits
+//! (XSH-RS), seeded as the kernel seeds it, so that samples agree.
+
+#[derive(Clone)]
+pub struct Pcg32(u64);
+
+const MULTIPLIER: u64 = 6_364_136_223_846_793_005;
+
+impl Default for Pcg32 {
+    fn default() -> Self {
+        Pcg32::new(0xcafe_f00d_d15e_a5e5)
+    }
+}
+
+impl Pcg32 {
+    pub fn new(seed: u64) -> Pcg32 {
+        Pcg32(seed | 3)
+    }
+
+    #[inline]
+    pub fn next(&mut self) -> u32 {
+        let state = self.0;
+        self.0 = state.wrapping_mul(MULTIPLIER);
+        ((state ^ (state >> 22)) >> (22 + (state >> 61))) as u32
+    }
+
+    /// A number below `limit`.
+    #[inline]
+    pub fn below(&mut self, limit: u64) -> u64 {
+        if limit <= u64::from(u32::MAX) {
+            u64::from(self.next()) % limit
+        } else {
+            let high = u64::from(self.next()) << 32;
+            (high | u64::from(self.next())) % limit
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! `quantileDeterministic`: from a sample that a hash of the second argument chooses; exact below 8192 values.
+
+use crate::floats::{Floats, Unsigned};
+use crate::hashes::int_hash64;
+use crate::quantile::levels::{Domain, Levels, check_arguments, interpolated_type};
+use crate::quantile::{Sketch, bound, interpolated, push_float};
+use crate::wire::{put_len, take_array, take_count, take_f64, take_u8};
+use chalet_base::Result;
+use chalet_columns::{Builder, Vector};
+use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
+use chalet_types::{DataType, Value};
+use std::sync::Arc;
+
+const ONE: AggregateRecord = AggregateRecord {
+    name: "quantileDeterministic",
+    aliases: &["medianDeterministic"],
+    summary: "The value at a level, interpolated, from a sample of at most 8192 values that the second argument, an \
+              integer such as an identifier, determines.",
+    syntax: "quantileDeterministic(level)(x, determinator)",
+    examples: &[Example {
+        sql: "SELECT quantileDeterministic(0.5)(number, number) FROM numbers(8000)",
+        result: "3999.5",
+    }],
+    ..AggregateRecord::DEFAULT
+};
+
+const MANY: AggregateRecord = AggregateRecord {
+    name: "quantilesDeterministic",
+    aliases: &[],
+    summary: "Several quantiles at once, each as quantileDeterministic gives it.",
+    syntax: "quantilesDeterministic(level1, level2, ...)(x, determinator)",
+    examples: &[Example {
+        sql: "SELECT quantilesDeterministic(0.5, 1)(number, number) FROM numbers(8000)",
+        result: "[3999.5,7999]",
+    }],
+    ..ONE
+};
+
+/// Values in a full sample.
+const SAMPLE: usize = 8192;
+
+pub struct Deterministic {
+    record: &'static AggregateRecord,
+    many: bool,
+}
+
+impl Deterministic {
+    pub const ALL: [Deterministic; 2] =
+        [Deterministic { record: &ONE, many: false }, Deterministic { record: &MANY, many: true }];
+}
+
+impl AggregateFunction for Deterministic {
+    fn record(&self) -> &'static AggregateRecord {
+        self.record
+    }
+
+    fn bind(&self, parameters: &[Value], args: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
+        let name = self.record.name;
+        let levels = Levels::new(name, self.many, parameters)?;
+        check_arguments(name, args, true)?;
+        Domain::NoDecimals.check(name, &args[0].ty)?;
+        Ok(bound(Sampler { ty: interpolated_type(&args[0].ty) }, levels))
+    }
+}
+
+struct Sampler {
+    ty: DataType,
+}
+
+/// Values whose hashes end in `degree` zeros.
+#[derive(Default)]
+struct Sample {
+    values: Vec<(f64, u32)>,
+    degree: u8,
+    sorted: Vec<f64>,
+}
+
+impl Sample {
+    fn good(&self, hash: u32) -> bool {
+        u64::from(hash) & ((1 << self.degree) - 1) == 0
+    }
+
+    fn raise(&mut self, degree: u8) {
+        self.degree = degree;
+        let mask = (1u64 << degree) - 1;
+        self.values.retain(|(_, hash)| u64::from(*hash) & mask == 0);
+    }
+
+    fn insert(&mut self, x: f64, hash: u32) {
+        if !self.good(hash) {
+            return;
+        }
+        while self.values.len() >= SAMPLE && self.degree < 32 {
+            self.raise(self.degree + 1);
+            if !self.good(hash) {
+                return;
+            }
+        }
+        self.values.push((x, hash));
+    }
+}
+
+impl Sketch for Sampler {
+    type State = Sample;
+    type Input<'a> = (Floats<'a>, Unsigned<'a>);
+
+    fn result_type(&self) -> DataType {
+        self.ty.clone()
+    }
+
+    fn input<'a>(&self, args: &'a [Vector]) -> Result<Self::Input<'a>> {
+        Ok((Floats::of(&args[0], 1.0)?, Unsigned::of(&args[1])))
+    }
+
+    fn add(&self, state: &mut Sample, (values, determinators): &Self::Input<'_>, row: usize) {
+        let x = values.get(row);
+        if !x.is_nan() {
+            state.insert(x, int_hash64(determinators.get(row)) as u32);
+        }
+    }
+
+    fn merge(&self, state: &mut Sample, other: Sample) {
+        if other.degree > state.degree {
+            state.raise(other.degree);
+        }
+        other.values.into_iter().for_each(|(x, hash)| state.insert(x, hash));
+    }
+
+    fn serialise(&self, state: &Sample, out: &mut Vec<u8>) {
+        out.push(state.degree);
+        put_len(state.values.len(), out);
+        for (x, hash) in &state.values {
+            out.extend(x.to_le_bytes());
+            out.extend(hash.to_le_bytes());
+        }
+    }
+
+    fn deserialise(&self, bytes: &mut &[u8]) -> Result<Sample> {
+        let degree = take_u8(bytes)?;
+        chalet_base::ensure!(degree <= 32, CANNOT_READ_ALL_DATA, "Aggregate state has degree {degree}");
+        let n = take_count(bytes, 12)?;
+        let value = |bytes: &mut &[u8]| Ok((take_f64(bytes)?, u32::from_le_bytes(take_array(bytes)?)));
+        let values = (0..n).map(|_| value(bytes)).collect::<Result<Vec<_>>>()?;
+        Ok(Sample { values, degree, sorted: Vec::new() })
+    }
+
+    fn settle(&self, state: &mut Sample) {
+        state.sorted = state.values.iter().map(|v| v.0).collect();
+        state.sorted.sort_unstable_by(f64::total_cmp);
+    }
+
+    fn push(&self, state: &Sample, level: f64, _: bool, out: &mut Builder) -> Result<()> {
+        push_float(interpolated(&state.sorted, level), out)
+    }
+
+    fn heap_memory(&self, state: &Sample) -> usize {
+        state.values.capacity() * 16 + state.sorted.capacity() * 8
+    }
+}

@@ -1,0 +1,235 @@
+//! `quantileTiming`: for times in milliseconds: exact for few values, else in a histogram with steps of 1 up to 1024
+//! and of 16 up to 30000, above which there is nothing.
+
+use crate::floats::{Floats, Unsigned};
+use crate::hashes::int_hash32;
+use crate::quantile::levels::{Domain, Levels, check_arguments};
+use crate::quantile::{Sketch, bound, push_float};
+use crate::wire::{put_len, take_array, take_count, take_u8, take_u64};
+use chalet_base::Result;
+use chalet_columns::{Builder, Vector};
+use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
+use chalet_types::{DataType, Value};
+use std::sync::Arc;
+
+/// Milliseconds.
+const LARGEST: u64 = 30_000;
+/// Below this every millisecond has a bar of its own.
+const FINE: usize = 1024;
+/// Milliseconds per bar above.
+const STEP: usize = 16;
+const BARS: usize = FINE + (LARGEST as usize - FINE) / STEP + 1;
+/// More values than this are a histogram.
+const FEW: usize = 5672;
+
+macro_rules! records {
+    ($($one:ident $many:ident: $weighted:literal, $name:literal, $median:literal, $names:literal, $args:literal, $summary:literal;)*) => {
+        $(
+            const $one: AggregateRecord = AggregateRecord {
+                name: $name,
+                aliases: &[$median],
+                summary: $summary,
+                syntax: concat!($name, "(level)", $args),
+                examples: &[Example {
+                    sql: concat!("SELECT ", $name, "(0.5)", $args,
+                        " FROM values('x Int32, w UInt8', (5, 1), (1, 1), (70000, 1))"),
+                    result: "5",
+                }],
+                ..AggregateRecord::DEFAULT
+            };
+            const $many: AggregateRecord = AggregateRecord {
+                name: $names,
+                summary: concat!("Several quantiles at once, each as ", $name, " gives it."),
+                syntax: concat!($names, "(level1, level2, ...)", $args),
+                examples: &[Example {
+                    sql: concat!("SELECT ", $names, "(0.5, 1)", $args,
+                        " FROM values('x Int32, w UInt8', (5, 1), (1, 1), (70000, 1))"),
+                    result: "[5,30000]",
+                }],
+                ..AggregateRecord::DEFAULT
+            };
+        )*
+        impl Timing {
+            pub const ALL: [Timing; 4] = [$(
+                Timing { record: &$one, many: false, weighted: $weighted },
+                Timing { record: &$many, many: true, weighted: $weighted },
+            )*];
+        }
+    };
+}
+
+records! {
+    PLAIN PLAIN_MANY: false, "quantileTiming", "medianTiming", "quantilesTiming", "(x)",
+        "The value at a level, for times in milliseconds up to 30000; exact up to 5670 values, else in steps.";
+    WEIGHTED WEIGHTED_MANY: true, "quantileTimingWeighted", "medianTimingWeighted", "quantilesTimingWeighted", "(x, w)",
+        "The value at a level, for times in milliseconds up to 30000, each counted as often as its weight says.";
+}
+
+pub struct Timing {
+    record: &'static AggregateRecord,
+    many: bool,
+    weighted: bool,
+}
+
+impl AggregateFunction for Timing {
+    fn record(&self) -> &'static AggregateRecord {
+        self.record
+    }
+
+    fn bind(&self, parameters: &[Value], args: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
+        let name = self.record.name;
+        let levels = Levels::new(name, self.many, parameters)?;
+        check_arguments(name, args, self.weighted)?;
+        Domain::Narrow.check(name, &args[0].ty)?;
+        Ok(bound(Times, levels))
+    }
+}
+
+struct Times;
+
+enum State {
+    /// Exact values.
+    Few(Vec<u16>),
+    Histogram(Box<[u64; BARS]>),
+}
+
+impl Default for State {
+    fn default() -> Self {
+        State::Few(Vec::new())
+    }
+}
+
+fn bar(x: u16) -> usize {
+    let x = usize::from(x);
+    if x < FINE { x } else { FINE + (x - FINE) / STEP }
+}
+
+/// The value that a bar stands for; wide bars get one that does not show that they are wide.
+fn value_of(bar: usize) -> f64 {
+    if bar < FINE {
+        return bar as f64;
+    }
+    let i = bar - FINE;
+    let noise = int_hash32(i as u64) as i64 % STEP as i64 - STEP as i64 / 2;
+    if bar == BARS - 1 { LARGEST as f64 } else { (i * STEP + FINE) as f64 + noise as f64 }
+}
+
+impl State {
+    fn histogram(&mut self) -> &mut [u64; BARS] {
+        if let State::Few(values) = self {
+            let mut bars = Box::new([0; BARS]);
+            values.iter().for_each(|&x| bars[bar(x)] += 1);
+            *self = State::Histogram(bars);
+        }
+        match self {
+            State::Histogram(bars) => bars,
+            State::Few(_) => unreachable!("made a histogram above"),
+        }
+    }
+
+    fn insert(&mut self, x: u16, weight: u64) {
+        match self {
+            State::Few(values) if (values.len() as u64).saturating_add(weight) <= FEW as u64 => {
+                values.resize(values.len() + weight as usize, x);
+            }
+            _ => self.histogram()[bar(x)] += weight,
+        }
+    }
+}
+
+impl Sketch for Times {
+    type State = State;
+    type Input<'a> = (Floats<'a>, Option<Unsigned<'a>>);
+
+    fn result_type(&self) -> DataType {
+        DataType::Float32
+    }
+
+    fn input<'a>(&self, args: &'a [Vector]) -> Result<Self::Input<'a>> {
+        Ok((Floats::of(&args[0], 1.0)?, args.get(1).map(Unsigned::of)))
+    }
+
+    fn add(&self, state: &mut State, (values, weights): &Self::Input<'_>, row: usize) {
+        let x = values.get(row);
+        // Neither negative times nor NaN.
+        if x >= 0.0 {
+            let x = x.min(LARGEST as f64) as u16;
+            state.insert(x, weights.map_or(1, |weights| weights.get(row)));
+        }
+    }
+
+    fn merge(&self, state: &mut State, other: State) {
+        match other {
+            State::Few(values) => values.into_iter().for_each(|x| state.insert(x, 1)),
+            State::Histogram(bars) => {
+                state.histogram().iter_mut().zip(bars.iter()).for_each(|(x, y)| *x += y);
+            }
+        }
+    }
+
+    fn serialise(&self, state: &State, out: &mut Vec<u8>) {
+        match state {
+            State::Few(values) => {
+                out.push(0);
+                put_len(values.len(), out);
+                values.iter().for_each(|x| out.extend(x.to_le_bytes()));
+            }
+            State::Histogram(bars) => {
+                out.push(1);
+                bars.iter().for_each(|n| out.extend(n.to_le_bytes()));
+            }
+        }
+    }
+
+    fn deserialise(&self, bytes: &mut &[u8]) -> Result<State> {
+        let mut state = State::default();
+        if take_u8(bytes)? == 0 {
+            for _ in 0..take_count(bytes, 2)? {
+                let x = u16::from_le_bytes(take_array(bytes)?);
+                state.insert(x.min(LARGEST as u16), 1);
+            }
+        } else {
+            for n in state.histogram() {
+                *n = take_u64(bytes)?;
+            }
+        }
+        Ok(state)
+    }
+
+    fn settle(&self, state: &mut State) {
+        if let State::Few(values) = state {
+            values.sort_unstable();
+        }
+    }
+
+    fn push(&self, state: &State, level: f64, _: bool, out: &mut Builder) -> Result<()> {
+        push_float(
+            match state {
+                State::Few(values) if values.is_empty() => f64::NAN,
+                State::Few(values) => {
+                    let n = values.len();
+                    let index = if level == 1.0 { n - 1 } else { (n as f64 * level) as usize };
+                    values[index.min(n - 1)].into()
+                }
+                State::Histogram(bars) => {
+                    let total: u64 = bars.iter().sum();
+                    let place = (total as f64 * level).ceil() as u64;
+                    let mut seen = 0;
+                    let found = bars.iter().enumerate().find(|(_, n)| {
+                        seen += **n;
+                        **n > 0 && seen >= place
+                    });
+                    found.map_or(LARGEST as f64, |(bar, _)| value_of(bar))
+                }
+            },
+            out,
+        )
+    }
+
+    fn heap_memory(&self, state: &State) -> usize {
+        match state {
+            State::Few(values) => values.capacity() * 2,
+            State::Histogram(_) => BARS * 8,
+        }
+    }
+}

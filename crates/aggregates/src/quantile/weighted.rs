@@ -1,0 +1,307 @@
+//! Quantiles of values with weights, kept as a weight per different value: `quantileExactWeighted`, its interpolated
+//! variants, and `quantileBFloat16`, which rounds values so that there are few different ones.
+
+use crate::floats::{Floats, Unsigned};
+use crate::quantile::levels::{Domain, Levels, check_arguments, interpolated_type};
+use crate::quantile::{Sketch, bound, push_float};
+use crate::wire::{put_len, take_count, take_f64, take_u64};
+use chalet_base::Result;
+use chalet_base::hash::HashMap;
+use chalet_columns::{Builder, Vector};
+use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
+use chalet_types::{DataType, Value};
+use std::sync::Arc;
+
+/// What stands for a level, and what is remembered.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pick {
+    Exact,
+    /// Between the middles of the weights.
+    Interpolated,
+    /// As if each value stood there as often as its weight says, interpolated.
+    ExactInterpolated,
+    /// Values cut to 8 binary digits.
+    BFloat16,
+}
+
+pub struct Weighted {
+    record: &'static AggregateRecord,
+    pick: Pick,
+    many: bool,
+    weighted: bool,
+}
+
+macro_rules! records {
+    ($($one:ident $many:ident: $pick:ident $weighted:literal, $name:literal, $median:literal, $names:literal, $args:literal,
+        $summary:literal, $result:literal, $results:literal;)*) => {
+        $(
+            const $one: AggregateRecord = AggregateRecord {
+                name: $name,
+                aliases: &[$median],
+                summary: $summary,
+                syntax: concat!($name, "(level)", $args),
+                examples: &[Example {
+                    sql: concat!("SELECT ", $name, "(0.5)", $args,
+                        " FROM values('x Int32, w UInt8', (5, 1), (1, 3), (2, 2), (4, 1))"),
+                    result: $result,
+                }],
+                ..AggregateRecord::DEFAULT
+            };
+            const $many: AggregateRecord = AggregateRecord {
+                name: $names,
+                summary: concat!("Several quantiles at once, each as ", $name, " gives it."),
+                syntax: concat!($names, "(level1, level2, ...)", $args),
+                examples: &[Example {
+                    sql: concat!("SELECT ", $names, "(0.5, 0.9)", $args,
+                        " FROM values('x Int32, w UInt8', (5, 1), (1, 3), (2, 2), (4, 1))"),
+                    result: $results,
+                }],
+                ..AggregateRecord::DEFAULT
+            };
+        )*
+        impl Weighted {
+            pub const ALL: [Weighted; 10] = [$(
+                Weighted { record: &$one, pick: Pick::$pick, many: false, weighted: $weighted },
+                Weighted { record: &$many, pick: Pick::$pick, many: true, weighted: $weighted },
+            )*];
+        }
+    };
+}
+
+records! {
+    EXACT EXACT_MANY: Exact true, "quantileExactWeighted", "medianExactWeighted", "quantilesExactWeighted", "(x, w)",
+        "The value at a level, each value counted as often as its weight says.", "2", "[2,5]";
+    BETWEEN BETWEEN_MANY: Interpolated true, "quantileInterpolatedWeighted", "medianInterpolatedWeighted",
+        "quantilesInterpolatedWeighted", "(x, w)", "The value at a level, interpolated between weights.", "1", "[1,4]";
+    BOTH BOTH_MANY: ExactInterpolated true, "quantileExactWeightedInterpolated", "medianExactWeightedInterpolated",
+        "quantilesExactWeightedInterpolated", "(x, w)",
+        "The value at a level, interpolated, each value counted as often as its weight says.", "2", "[2,4.4]";
+    BF16 BF16_MANY: BFloat16 false, "quantileBFloat16", "medianBFloat16", "quantilesBFloat16", "(x)",
+        "The value at a level, of values cut to BFloat16, which takes little memory.", "4", "[4,5]";
+    BF16_WEIGHTED BF16_WEIGHTED_MANY: BFloat16 true, "quantileBFloat16Weighted", "medianBFloat16Weighted",
+        "quantilesBFloat16Weighted", "(x, w)",
+        "The value at a level, of values cut to BFloat16, each counted as often as its weight says.", "2", "[2,5]";
+}
+
+impl AggregateFunction for Weighted {
+    fn record(&self) -> &'static AggregateRecord {
+        self.record
+    }
+
+    fn bind(&self, parameters: &[Value], args: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
+        let name = self.record.name;
+        let levels = Levels::new(name, self.many, parameters)?;
+        check_arguments(name, args, self.weighted)?;
+        let ty = &args[0].ty;
+        let (domain, result) = match self.pick {
+            Pick::BFloat16 => (Domain::Narrow, interpolated_type(ty)),
+            Pick::ExactInterpolated => (Domain::All, interpolated_type(ty)),
+            _ => (Domain::All, ty.clone()),
+        };
+        domain.check(name, ty)?;
+        Ok(bound(Weights { pick: self.pick, arg: ty.clone(), result }, levels))
+    }
+}
+
+struct Weights {
+    pick: Pick,
+    arg: DataType,
+    result: DataType,
+}
+
+/// Weight by value. Integers keep all their digits, because they are their own bits.
+#[derive(Default)]
+struct State {
+    weights: HashMap<Number, u64>,
+    sorted: Vec<(Number, u64)>,
+}
+
+/// A number that hashes: integers of 64 bits exactly, others as the float nearest to them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Number(u64);
+
+impl Weights {
+    fn is_integer(&self) -> bool {
+        self.pick != Pick::BFloat16
+            && !self.arg.is_float()
+            && self.arg.physical().width().is_some_and(|w| w <= 8)
+    }
+
+    fn float(&self, number: Number) -> f64 {
+        if !self.is_integer() {
+            f64::from_bits(number.0)
+        } else if self.arg.is_unsigned() {
+            number.0 as f64
+        } else {
+            number.0 as i64 as f64
+        }
+    }
+
+    fn push_number(&self, number: Number, out: &mut Builder) -> Result<()> {
+        use chalet_columns::builder::Values;
+        if !self.is_integer() {
+            let x = f64::from_bits(number.0);
+            return match &mut out.values {
+                Values::U128(values) => {
+                    values.push(x as u128);
+                    Ok(())
+                }
+                Values::U256(values) => {
+                    values.push(chalet_types::U256::from(x as u128));
+                    Ok(())
+                }
+                _ => push_float(x, out),
+            };
+        }
+        let x = number.0;
+        match &mut out.values {
+            Values::U8(values) => values.push(x as u8),
+            Values::U16(values) => values.push(x as u16),
+            Values::U32(values) => values.push(x as u32),
+            Values::U64(values) => values.push(x),
+            Values::I8(values) => values.push(x as i8),
+            Values::I16(values) => values.push(x as i16),
+            Values::I32(values) => values.push(x as i32),
+            Values::I64(values) => values.push(x as i64),
+            _ => return push_float(self.float(number), out),
+        }
+        Ok(())
+    }
+}
+
+impl Sketch for Weights {
+    type State = State;
+    type Input<'a> = (&'a Vector, Floats<'a>, Option<Unsigned<'a>>);
+
+    fn result_type(&self) -> DataType {
+        self.result.clone()
+    }
+
+    fn input<'a>(&self, args: &'a [Vector]) -> Result<Self::Input<'a>> {
+        Ok((&args[0], Floats::of(&args[0], 1.0)?, args.get(1).map(Unsigned::of)))
+    }
+
+    fn add(&self, state: &mut State, (values, floats, weights): &Self::Input<'_>, row: usize) {
+        let number = if self.is_integer() {
+            Number(Unsigned::of(values).get(row))
+        } else {
+            let x = floats.get(row);
+            if x.is_nan() {
+                return;
+            }
+            let kept = if self.pick == Pick::BFloat16 {
+                f64::from(f32::from_bits((x as f32).to_bits() & 0xffff_0000))
+            } else {
+                x
+            };
+            Number(kept.to_bits())
+        };
+        let weight = weights.map_or(1, |weights| weights.get(row));
+        *state.weights.entry(number).or_default() += weight;
+    }
+
+    fn merge(&self, state: &mut State, other: State) {
+        for (number, weight) in other.weights {
+            *state.weights.entry(number).or_default() += weight;
+        }
+    }
+
+    fn serialise(&self, state: &State, out: &mut Vec<u8>) {
+        put_len(state.weights.len(), out);
+        for (number, weight) in &state.weights {
+            out.extend(number.0.to_le_bytes());
+            out.extend(weight.to_le_bytes());
+        }
+    }
+
+    fn deserialise(&self, bytes: &mut &[u8]) -> Result<State> {
+        let n = take_count(bytes, 16)?;
+        let pair = |bytes: &mut &[u8]| Ok((Number(take_f64(bytes)?.to_bits()), take_u64(bytes)?));
+        let weights = (0..n).map(|_| pair(bytes)).collect::<Result<HashMap<_, _>>>()?;
+        Ok(State { weights, sorted: Vec::new() })
+    }
+
+    fn settle(&self, state: &mut State) {
+        state.sorted = state.weights.iter().map(|(&number, &weight)| (number, weight)).collect();
+        if self.is_integer() && self.arg.is_unsigned() {
+            state.sorted.sort_unstable_by_key(|pair| pair.0.0);
+        } else if self.is_integer() {
+            state.sorted.sort_unstable_by_key(|pair| pair.0.0 as i64);
+        } else {
+            state.sorted.sort_unstable_by(|a, b| self.float(a.0).total_cmp(&self.float(b.0)));
+        }
+    }
+
+    fn push(&self, state: &State, level: f64, many: bool, out: &mut Builder) -> Result<()> {
+        let sorted = &state.sorted;
+        let total: u64 = sorted.iter().map(|pair| pair.1).sum();
+        let Some(last) = sorted.last() else {
+            if self.result.is_float() && (!many || self.pick == Pick::BFloat16) {
+                return push_float(f64::NAN, out);
+            }
+            out.push_default();
+            return Ok(());
+        };
+        match self.pick {
+            Pick::Exact | Pick::BFloat16 => {
+                let threshold = (total as f64 * level).ceil();
+                let mut seen = 0u64;
+                for (number, weight) in sorted {
+                    seen += weight;
+                    if seen as f64 >= threshold {
+                        return self.push_number(*number, out);
+                    }
+                }
+                self.push_number(last.0, out)
+            }
+            Pick::Interpolated => push_float(self.between(sorted, total, level), out),
+            Pick::ExactInterpolated => push_float(self.repeated(sorted, total, level), out),
+        }
+    }
+
+    fn heap_memory(&self, state: &State) -> usize {
+        state.weights.capacity() * 17 + state.sorted.capacity() * 16
+    }
+}
+
+impl Weights {
+    /// Levels of values are the middles of their shares of the total weight.
+    fn between(&self, sorted: &[(Number, u64)], total: u64, level: f64) -> f64 {
+        let total = total as f64;
+        let mut seen = 0.0;
+        let mut before: Option<(f64, f64)> = None;
+        for (number, weight) in sorted {
+            let weight = *weight as f64;
+            let middle = (seen + weight / 2.0) / total;
+            seen += weight;
+            let x = self.float(*number);
+            if middle >= level {
+                return match before {
+                    None => x,
+                    Some((below, _)) if middle == below => x,
+                    Some((below, y)) => y + (level - below) / (middle - below) * (x - y),
+                };
+            }
+            before = Some((middle, x));
+        }
+        before.map_or(f64::NAN, |(_, x)| x)
+    }
+
+    /// Interpolates in the sequence in which every value stands as often as its weight says.
+    fn repeated(&self, sorted: &[(Number, u64)], total: u64, level: f64) -> f64 {
+        let at = |place: u64| {
+            let mut seen = 0u64;
+            for (number, weight) in sorted {
+                seen += weight;
+                if seen > place {
+                    return self.float(*number);
+                }
+            }
+            sorted.last().map_or(f64::NAN, |pair| self.float(pair.0))
+        };
+        let place = level * total.saturating_sub(1) as f64;
+        let below = place.floor();
+        let (a, b) = (at(below as u64), at(below as u64 + 1));
+        if place == below { a } else { a + (place - below) * (b - a) }
+    }
+}
