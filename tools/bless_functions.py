@@ -19,8 +19,8 @@ def answer(connection, expression):
         sql = f"SELECT toTypeName(({expression})), ({expression})"
         return connection.query(sql, "TabSeparated").bytes().decode("utf-8", "replace").rstrip("\n")
     except Exception as error:
-        name = re.search(r"\(([A-Z][A-Z_0-9]+)\)\s*$", str(error))
-        return "!" + (name.group(1) if name else str(error).replace("\n", " "))
+        code = re.search(r"Code: (\d+)", str(error))
+        return "!" + (code.group(1) if code else str(error).replace("\n", " "))
 
 
 def main():

@@ -2,10 +2,12 @@
 
 use crate::lanes::{Operand, try_binary};
 use chalet_base::{Result, bail, err};
-use chalet_columns::Vector;
+use chalet_columns::{Builder, Data, Vector};
 use chalet_function_api::Context;
+use chalet_text::{Reader, Syntax};
 use chalet_types::calendar::{Civil, LocalTime, SECONDS_PER_DAY, days_in_month};
 use chalet_types::{DataType, IntervalUnit};
+use std::borrow::Cow;
 
 /// Digits of a second that a unit needs.
 fn unit_scale(unit: IntervalUnit) -> u8 {
@@ -199,8 +201,16 @@ fn overflow() -> chalet_base::Error {
 pub fn read_text<'a>(
     text: Operand<'a>,
     units: &[IntervalUnit],
-    _: &Context,
-) -> Result<(DataType, std::borrow::Cow<'a, Vector>)> {
+    ctx: &Context,
+) -> Result<(DataType, Cow<'a, Vector>)> {
     let scale = units.iter().map(|unit| unit_scale(*unit)).max().unwrap_or(0).max(3);
-    bail!(NOT_IMPLEMENTED, "Adding an interval to {} as DateTime64({scale}) is not supported", text.ty)
+    let ty = DataType::DateTime64(scale, None);
+    let mut out = Builder::new(&ty);
+    let reader = Reader::new(&ty, Syntax::Plain, &crate::text::settings(ctx));
+    match &text.vector.data {
+        Data::Str(strings) => strings.iter().try_for_each(|s| reader.read_whole(s, &mut out))?,
+        Data::Fixed(fixed) => fixed.iter().try_for_each(|s| reader.read_whole(s, &mut out))?,
+        _ => bail!(LOGICAL_ERROR, "{} is no text", text.ty),
+    }
+    Ok((ty, Cow::Owned(out.finish())))
 }

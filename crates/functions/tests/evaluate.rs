@@ -1,11 +1,11 @@
 //! The smallest evaluator that golden tests need: literals, arrays, tuples, `::` of literals, and calls.
 
 use chalet_base::{Result, bail, err};
-use chalet_columns::{Column, Vector};
+use chalet_columns::{Builder, Column, Vector};
 use chalet_function_api::call::{BoundFunction, Input};
 use chalet_function_api::{Argument, Context, Registry};
 use chalet_syntax::ast::{Call, CallStyle, Expr, ExprKind, Literal};
-use chalet_text::{Style, TextSettings, write_value};
+use chalet_text::{Reader, Style, Syntax, TextSettings, write_value};
 use chalet_types::supertype::common_supertype;
 use chalet_types::{DataType, IntervalUnit, Value};
 use std::sync::LazyLock;
@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 #[derive(Clone, Copy, PartialEq)]
 pub enum Mode {
     Constants,
-    /// The first argument of each call is a column of three rows.
+    /// One argument of each call is a column of three rows: the first that is no string, else the first.
     Columns,
 }
 
@@ -90,7 +90,8 @@ impl Evaluator<'_> {
             return self.constant(&Value::Int(amount), DataType::Interval(unit));
         }
         if self.mode == Mode::Columns
-            && let Some(first) = args.first_mut()
+            && let Some(index) = args.iter().position(|arg| !arg.ty.is_string()).or(Some(0))
+            && let Some(first) = args.get_mut(index)
         {
             first.column = Column::Flat(first.column.flat().into_owned());
         }
@@ -142,7 +143,9 @@ impl Evaluator<'_> {
     }
 
     fn read(&self, text: &[u8], ty: DataType) -> Result<Typed> {
-        let vector = Vector::of_value(&simple(text, &ty)?, &ty)?;
+        let mut out = Builder::new(&ty);
+        Reader::new(&ty, Syntax::Plain, &TextSettings::default()).read_whole(text, &mut out)?;
+        let vector = out.finish();
         Ok(Typed { ty, column: Column::constant(vector, self.n_rows()) })
     }
 
@@ -202,25 +205,4 @@ fn literal_value(literal: &Literal) -> (Value, DataType) {
 fn interval_unit(function: &str) -> Option<IntervalUnit> {
     let name = function.strip_prefix("toInterval")?;
     IntervalUnit::ALL.into_iter().find(|unit| unit.name() == name)
-}
-
-fn simple(text: &[u8], ty: &DataType) -> Result<Value> {
-    let text = std::str::from_utf8(text).unwrap_or("");
-    let bad = || err!(CANNOT_PARSE_TEXT, "{text}");
-    Ok(match ty {
-        DataType::Nullable(inner) | DataType::LowCardinality(inner) => simple(text.as_bytes(), inner)?,
-        DataType::Decimal { scale, .. } => {
-            let (whole, rest) = text.split_once('.').unwrap_or((text, ""));
-            let digits = format!("{whole}{rest:0<width$}", width = *scale as usize);
-            Value::Int256(chalet_types::I256::from_str_radix(&digits, 10).map_err(|_| bad())?)
-        }
-        DataType::Bool => Value::from(text == "true" || text == "1"),
-        DataType::UInt256 => Value::UInt256(text.parse().map_err(|_| bad())?),
-        _ if ty.is_integer() => {
-            Value::Int256(chalet_types::I256::from_str_radix(text, 10).map_err(|_| bad())?)
-        }
-        _ if ty.is_float() => Value::Float(text.parse().map_err(|_| bad())?),
-        _ if ty.is_string() => Value::string(text),
-        _ => return Err(bad()),
-    })
 }

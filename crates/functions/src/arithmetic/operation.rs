@@ -80,7 +80,8 @@ impl Operation {
         n_rows: usize,
         ctx: &Context,
     ) -> Result<Vector> {
-        if vectors::concerns(a.ty, b.ty) {
+        let tuples = [a.ty, b.ty].iter().all(|ty| matches!(ty, DataType::Tuple(_)));
+        if vectors::concerns(a.ty, b.ty) && (tuples || !moments::concerns(a.ty, b.ty)) {
             return vectors::run(self, a, b, result, n_rows, ctx);
         }
         if moments::concerns(a.ty, b.ty) {

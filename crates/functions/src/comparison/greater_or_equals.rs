@@ -1,0 +1,17 @@
+//! `greaterOrEquals`: the operator `>=`.
+
+use super::compare::Compare;
+use super::order::Order;
+use chalet_function_api::{Constants, Example, Record};
+
+const RECORD: Record = Record {
+    name: "greaterOrEquals",
+    summary: "Whether the first value is greater than the second one or equal to it.",
+    syntax: "a >= b",
+    examples: &[Example { sql: "SELECT 1 >= 1, 1 >= 2", result: "1\t0" }],
+    constants: Constants::Seen,
+    total: true,
+    ..Record::DEFAULT
+};
+
+pub const FUNCTION: Compare = Compare { record: &RECORD, order: Order::GreaterOrEqual };

@@ -1,0 +1,189 @@
+//! Comparison of numbers by their mathematical value, whatever their types.
+
+use super::order::Order;
+use crate::lanes::{Operand, binary, try_binary};
+use crate::number::{Cast, Number};
+use crate::with_integer;
+use chalet_base::{Result, bail, err};
+use chalet_types::decimal::pow10;
+use chalet_types::{DataType, I256, Physical, U256, bf16, promotion};
+use std::cmp::Ordering;
+
+/// Values of one machine type.
+pub fn same<C: Number>(order: Order, a: Operand, b: Operand, n: usize) -> Result<Vec<u8>> {
+    match order {
+        Order::Equal => binary::<C, u8>(a, b, n, |x, y| u8::from(x == y)),
+        Order::NotEqual => binary::<C, u8>(a, b, n, |x, y| u8::from(x != y)),
+        Order::Less => binary::<C, u8>(a, b, n, |x, y| u8::from(x < y)),
+        Order::LessOrEqual => binary::<C, u8>(a, b, n, |x, y| u8::from(x <= y)),
+        Order::Greater | Order::GreaterOrEqual => same::<C>(order.swapped(), b, a, n),
+    }
+}
+
+fn in_type(physical: Physical, order: Order, a: Operand, b: Operand, n: usize) -> Result<Vec<u8>> {
+    with_integer!(physical, C => same::<C>(order, a, b, n),
+    _ => match physical {
+        Physical::F32 => same::<f32>(order, a, b, n),
+        Physical::F64 => same::<f64>(order, a, b, n),
+        Physical::BF16 => same::<bf16>(order, a, b, n),
+        other => bail!(LOGICAL_ERROR, "Values of {other:?} are not numbers"),
+    })
+}
+
+fn bits(physical: Physical) -> u32 {
+    8 * physical.width().unwrap_or(8) as u32
+}
+
+fn is_float(physical: Physical) -> bool {
+    matches!(physical, Physical::BF16 | Physical::F32 | Physical::F64)
+}
+
+fn is_signed(physical: Physical) -> bool {
+    use Physical::*;
+    matches!(physical, I8 | I16 | I32 | I64 | I128 | I256)
+}
+
+/// Integers and floats of any representation.
+pub fn compare(order: Order, a: Operand, b: Operand, n: usize) -> Result<Vec<u8>> {
+    let (x, y) = (a.vector.data.physical(), b.vector.data.physical());
+    match (is_float(x), is_float(y)) {
+        _ if x == y => in_type(x, order, a, b, n),
+        (true, true) => in_type(Physical::F64, order, a, b, n),
+        (false, true) => integer_and_float(order, a, b, n),
+        (true, false) => integer_and_float(order.swapped(), b, a, n),
+        (false, false) => {
+            if a.constant && !b.constant {
+                return with_constant(order.swapped(), b, a, n);
+            }
+            if b.constant {
+                return with_constant(order, a, b, n);
+            }
+            integers(order, a, b, n)
+        }
+    }
+}
+
+/// Against a constant the column keeps its type: the constant fits into it, or decides alone.
+fn with_constant(order: Order, a: Operand, b: Operand, n: usize) -> Result<Vec<u8>> {
+    let physical = a.vector.data.physical();
+    if bits(physical) > 128 || bits(b.vector.data.physical()) > 128 {
+        return integers(order, a, b, n);
+    }
+    let value =
+        b.vector.value(0).as_i256().ok_or_else(|| err!(LOGICAL_ERROR, "Constant is not an integer"))?;
+    let width = bits(physical);
+    let (least, most) = if is_signed(physical) {
+        (-(I256::ONE << (width - 1)), (I256::ONE << (width - 1)) - 1)
+    } else {
+        (I256::ZERO, (I256::ONE << width) - 1)
+    };
+    if value < least || value > most {
+        let ordering = if value < least { Ordering::Greater } else { Ordering::Less };
+        return Ok(vec![u8::from(order.holds(Some(ordering))); n]);
+    }
+    in_type(physical, order, a, b, n)
+}
+
+fn integers(order: Order, a: Operand, b: Operand, n: usize) -> Result<Vec<u8>> {
+    let (x, y) = (a.vector.data.physical(), b.vector.data.physical());
+    let ty = match (is_signed(x), is_signed(y)) {
+        (false, false) => promotion::unsigned_of_bits(bits(x).max(bits(y))),
+        (true, true) => promotion::signed_of_bits(bits(x).max(bits(y))),
+        (true, false) if bits(y) == 256 => {
+            return try_binary::<I256, U256, u8>(a, b, n, |x, y| {
+                let ordering = if x < 0 { Ordering::Less } else { x.as_u256().cmp(&y) };
+                Ok(u8::from(order.holds(Some(ordering))))
+            });
+        }
+        (false, true) if bits(x) == 256 => return integers(order.swapped(), b, a, n),
+        (true, false) => promotion::signed_of_bits(bits(x).max(2 * bits(y))),
+        (false, true) => promotion::signed_of_bits(bits(y).max(2 * bits(x))),
+    };
+    in_type(ty.map_or(Physical::I256, |ty| ty.physical()), order, a, b, n)
+}
+
+fn integer_and_float(order: Order, a: Operand, b: Operand, n: usize) -> Result<Vec<u8>> {
+    // Integers of up to 32 bits are exact in Float64.
+    let width = bits(a.vector.data.physical());
+    match a.vector.data.physical() {
+        _ if width <= 32 => in_type(Physical::F64, order, a, b, n),
+        Physical::U256 => {
+            try_binary::<U256, f64, u8>(a, b, n, |x, y| Ok(u8::from(order.holds(unsigned_and_float(x, y)))))
+        }
+        _ if width <= 64 => {
+            try_binary::<i128, f64, u8>(a, b, n, |x, y| Ok(u8::from(order.holds(small_and_float(x, y)))))
+        }
+        _ => try_binary::<I256, f64, u8>(a, b, n, |x, y| Ok(u8::from(order.holds(integer_to_float(x, y))))),
+    }
+}
+
+fn small_and_float(x: i128, y: f64) -> Option<Ordering> {
+    if y.is_nan() {
+        return None;
+    }
+    // Saturates far outside of 64 bits, on the right side.
+    let whole = y as i128;
+    Some(x.cmp(&whole).then_with(|| 0.0f64.total_cmp(&(y.fract() + 0.0))))
+}
+
+fn integer_to_float(x: I256, y: f64) -> Option<Ordering> {
+    if y.is_nan() {
+        return None;
+    }
+    let whole: I256 = y.cast();
+    Some(x.cmp(&whole).then_with(|| 0.0f64.total_cmp(&(y.fract() + 0.0))))
+}
+
+fn unsigned_and_float(x: U256, y: f64) -> Option<Ordering> {
+    if y.is_nan() {
+        return None;
+    }
+    if y < 0.0 {
+        return Some(Ordering::Greater);
+    }
+    let whole: U256 = y.cast();
+    Some(x.cmp(&whole).then_with(|| 0.0f64.total_cmp(&(y.fract() + 0.0))))
+}
+
+fn scale(ty: &DataType) -> u8 {
+    match ty {
+        DataType::Decimal { scale, .. } | DataType::DateTime64(scale, _) | DataType::Time64(scale) => *scale,
+        _ => 0,
+    }
+}
+
+/// Decimals among each other and with integers; with floats as Float64.
+pub fn decimals(order: Order, a: Operand, b: Operand, n: usize) -> Result<Vec<u8>> {
+    if is_float(a.vector.data.physical()) || is_float(b.vector.data.physical()) {
+        let divisor = |x: &Operand| pow10(scale(x.ty).into()).as_f64();
+        let (by_a, by_b) = (divisor(&a), divisor(&b));
+        return binary::<f64, u8>(a, b, n, |x, y| u8::from(order.holds((x / by_a).partial_cmp(&(y / by_b)))));
+    }
+    let common = scale(a.ty).max(scale(b.ty));
+    let up = |x: &Operand| pow10(u32::from(common - scale(x.ty)));
+    let (up_a, up_b) = (up(&a), up(&b));
+    let widest = bits(a.vector.data.physical()).max(bits(b.vector.data.physical()));
+    if up_a == 1 && up_b == 1 {
+        return integers(order, a, b, n);
+    }
+    if widest <= 64 && common <= 18 {
+        // 64 bits times 10^18 fit into 128 bits.
+        let (up_a, up_b) = (up_a.as_i128(), up_b.as_i128());
+        return binary::<i128, u8>(a, b, n, |x, y| {
+            u8::from(order.holds(Some((x.wrapping_mul(up_a)).cmp(&y.wrapping_mul(up_b)))))
+        });
+    }
+    let times = |x: I256, up: I256| match x.checked_mul(up) {
+        Some(product) => Ok(product),
+        None => Err(x.signum128()),
+    };
+    try_binary::<I256, I256, u8>(a, b, n, |x, y| {
+        let ordering = match (times(x, up_a), times(y, up_b)) {
+            (Ok(x), Ok(y)) => x.cmp(&y),
+            // Only one side is scaled up, and it is further from zero than the other can be.
+            (Err(sign), _) => sign.cmp(&0),
+            (_, Err(sign)) => 0.cmp(&sign),
+        };
+        Ok(u8::from(order.holds(Some(ordering))))
+    })
+}
