@@ -15,4 +15,4 @@ pub mod print;
 pub mod visit;
 
 pub use name::column_name;
-pub use parser::{parse_expression, parse_statements};
+pub use parser::{parse_expression, parse_statements, parse_structure};

@@ -2,7 +2,7 @@
 
 use super::{
     AlterTable, Call, CreateDatabase, CreateDictionary, CreateFunction, CreateTable, CreateView, Expr, Ident,
-    ObjectName, Partition, Query, Setting, Span, TypeName,
+    ObjectName, Partition, Query, Setting, Span,
 };
 
 /// One statement and the tail that any statement with a result may have.
@@ -287,11 +287,4 @@ pub enum TransactionCommand {
     Begin,
     Commit,
     Rollback,
-}
-
-/// A column of a table structure given as text: `structure` arguments of `file()`, `s3()`, `values()`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct StructureColumn {
-    pub name: Ident,
-    pub ty: TypeName,
 }

@@ -29,7 +29,8 @@ impl Parser<'_> {
                 LexError::UnclosedDoubleQuote => "Double quoted string is not closed",
                 LexError::Unrecognized => "Unrecognized token",
             };
-            return err!(SYNTAX_ERROR, "{what}: {}", self.place(token, token));
+            let place = self.place(token, token);
+            return err!(SYNTAX_ERROR, "{what}: {}", place.trim_end_matches('.'));
         }
         if let Some((bracket, problem)) = self.unmatched() {
             let shown = if bracket.start < token.start { bracket } else { token };

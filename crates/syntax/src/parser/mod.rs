@@ -32,7 +32,7 @@ mod types;
 
 use chalet_base::{Error, Result, err};
 
-use crate::ast::{Expr, Ident, ObjectName, Span, Statement};
+use crate::ast::{ColumnDef, Expr, Ident, ObjectName, Span, Statement};
 use crate::lexer::{Lexer, Token, TokenKind};
 
 /// Why a rule did not match.
@@ -88,6 +88,14 @@ pub fn parse_expression(text: &str) -> Result<Expr> {
     expr.map_err(|fail| parser.into_error(fail))
 }
 
+/// Parses a table structure given as text, as the argument of `file()` and `values()`: `a UInt8, b String DEFAULT 'x'`.
+pub fn parse_structure(text: &str) -> Result<Vec<ColumnDef>> {
+    check_size(text)?;
+    let mut parser = Parser::new(text);
+    let columns = parser.structure();
+    columns.map_err(|fail| parser.into_error(fail))
+}
+
 fn check_size(text: &str) -> Result<()> {
     match u32::try_from(text.len()) {
         Ok(len) if len < u32::MAX => Ok(()),
@@ -110,6 +118,15 @@ impl<'a> Parser<'a> {
         };
         parser.fill(0);
         parser
+    }
+
+    fn structure(&mut self) -> Parse<Vec<ColumnDef>> {
+        let mut columns = vec![self.column_def()?];
+        while self.accept(TokenKind::Comma) && !self.at(TokenKind::End) {
+            columns.push(self.column_def()?);
+        }
+        self.expect(TokenKind::End)?;
+        Ok(columns)
     }
 
     /// Forgets the tokens that were read ahead and goes on at a byte.

@@ -68,8 +68,7 @@ impl Printer {
         self.comment(&table.comment);
         if let Some(CreateSource::Query { empty, query }) = &table.source {
             self.line();
-            self.word(if *empty { "EMPTY AS" } else { "AS" });
-            self.line();
+            self.word(if *empty { "EMPTY AS " } else { "AS " });
             self.query(query);
         }
     }
@@ -399,7 +398,7 @@ impl Printer {
         if !dictionary.attributes.is_empty() {
             self.line();
             self.word("(");
-            self.comma_list(&dictionary.attributes, |p, attribute| {
+            self.attribute_list(&dictionary.attributes, |p, attribute| {
                 write_quoted(&mut p.out, &attribute.name.name);
                 p.then(&attribute.ty.text);
                 for (word, value) in
@@ -421,6 +420,7 @@ impl Printer {
                     }
                 }
             });
+            self.tight_line();
             self.word(")");
         }
         if !dictionary.primary_key.is_empty() {
@@ -457,8 +457,21 @@ impl Printer {
         self.comment(&dictionary.comment);
     }
 
+    /// Each on a line of its own.
+    fn attribute_list<T>(&mut self, list: &[T], mut item: impl FnMut(&mut Self, &T)) {
+        self.indented(|p| {
+            for (i, element) in list.iter().enumerate() {
+                if i > 0 {
+                    p.word(if p.multiline { "," } else { ", " });
+                }
+                p.tight_line();
+                item(p, element);
+            }
+        });
+    }
+
     fn key_value_function(&mut self, function: &KeyValueFunction) {
-        super::write_ident(&mut self.out, &function.name);
+        super::text::write_word(&mut self.out, &function.name);
         self.word("(");
         self.key_value_pairs(&function.pairs);
         self.word(")");
@@ -469,7 +482,7 @@ impl Printer {
             if i > 0 {
                 self.word(" ");
             }
-            super::write_ident(&mut self.out, key);
+            super::text::write_word(&mut self.out, key);
             self.word(" ");
             match value {
                 KeyValue::Expr(expr) => self.expr(expr),

@@ -213,7 +213,11 @@ impl Printer {
         match &call.args[..] {
             // `view(SELECT 1)` takes its query without parentheses of its own.
             [Expr { kind: ExprKind::Subquery(query), alias: None, .. }] if call.name == "view" => {
-                self.query(query)
+                self.indented(|p| {
+                    p.tight_line();
+                    p.query(query);
+                });
+                self.tight_line();
             }
             [Expr { kind: ExprKind::Subquery(query), alias: None, .. }, other]
                 if call.name == "viewIfPermitted" =>
@@ -338,7 +342,7 @@ impl Printer {
         self.word(".");
         match &index.kind {
             ExprKind::Literal(Literal::String(name)) => {
-                super::text::write_quoted_if_needed(&mut self.out, &String::from_utf8_lossy(name));
+                write_ident(&mut self.out, &String::from_utf8_lossy(name));
             }
             ExprKind::Call(call) if call.args.len() == 1 => {
                 self.word("-");

@@ -53,7 +53,7 @@ impl Printer {
             return;
         }
         self.word(if select.recursive { "WITH RECURSIVE" } else { "WITH" });
-        self.tall_list(&select.with, |p, item| match item {
+        let print = |p: &mut Self, item: &WithItem| match item {
             WithItem::Expr(expr) => p.expr(expr),
             WithItem::Cte { name, columns, materialized, query } => {
                 p.ident(name);
@@ -66,7 +66,16 @@ impl Printer {
                 p.line();
                 p.subquery(query);
             }
-        });
+        };
+        // A single item begins a line of its own too, unlike in the other lists.
+        if let [item] = &select.with[..] {
+            self.indented(|p| {
+                p.line();
+                print(p, item);
+            });
+        } else {
+            self.tall_list(&select.with, print);
+        }
         self.line();
     }
 
@@ -134,22 +143,32 @@ impl Printer {
                 GroupBy::Rollup(list) | GroupBy::Cube(list) => {
                     self.word("GROUP BY");
                     self.tall_list(list, |p, e| p.expr(e));
-                    self.line();
+                    self.indented(Self::line);
                     self.word(if matches!(group, GroupBy::Cube(_)) { "WITH CUBE" } else { "WITH ROLLUP" });
                 }
                 GroupBy::GroupingSets(sets) => {
-                    self.word("GROUP BY GROUPING SETS (");
-                    self.comma_list(sets, |p, set| {
-                        p.word("(");
-                        p.exprs(set);
+                    self.word("GROUP BY");
+                    self.indented(|p| {
+                        p.line();
+                        p.word("GROUPING SETS (");
+                        p.indented(|p| {
+                            for (i, set) in sets.iter().enumerate() {
+                                p.word(if i > 0 { "," } else { "" });
+                                if p.multiline || i > 0 {
+                                    p.line();
+                                }
+                                p.word("(");
+                                p.exprs(set);
+                                p.word(")");
+                            }
+                        });
                         p.word(")");
                     });
-                    self.word(")");
                 }
             }
         }
         if select.with_totals {
-            self.line();
+            self.indented(Self::line);
             self.word("WITH TOTALS");
         }
     }
@@ -234,7 +253,7 @@ impl Printer {
             TableKind::Name(name) => self.object_name(name),
             TableKind::Function(call) => self.call(call),
             TableKind::Query(query) => {
-                if self.multiline && self.out.ends_with("FROM ") {
+                if self.multiline && (self.out.ends_with("FROM ") || self.out.ends_with("JOIN ")) {
                     self.out.pop();
                     self.line();
                 }
@@ -252,10 +271,12 @@ impl Printer {
             self.word(")");
         }
         if table.final_ {
-            self.word(" FINAL");
+            self.line();
+            self.word("FINAL");
         }
         if let Some(sample) = &table.sample {
-            self.word(" SAMPLE ");
+            self.line();
+            self.word("SAMPLE ");
             self.ratio(&sample.ratio);
             if let Some(offset) = &sample.offset {
                 self.word(" OFFSET ");
@@ -280,7 +301,11 @@ impl Printer {
                 self.tall_list(exprs, |p, e| p.expr(e));
             }
             JoinStep::Join(join) if join.kind == JoinKind::Comma => {
-                self.word(", ");
+                let subquery = self.multiline && matches!(join.table.kind, TableKind::Query(_));
+                self.word(if subquery { "," } else { ", " });
+                if subquery {
+                    self.line();
+                }
                 self.table_expr(&join.table);
             }
             JoinStep::Join(join) => self.join(join),

@@ -275,7 +275,7 @@ impl Printer {
         }
         match &insert.source {
             InsertSource::Query(query) => {
-                self.line();
+                self.word(" ");
                 self.query(query);
             }
             InsertSource::Inline { format, data } => {

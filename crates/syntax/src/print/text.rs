@@ -53,15 +53,18 @@ const QUOTED: &[&str] = &[
 
 /// Writes an identifier, quoted when a bare word would read as something else.
 pub fn write_ident(out: &mut String, name: &str) {
-    let bytes = name.as_bytes();
-    let plain = bytes.first().is_some_and(|b| b.is_ascii_alphabetic() || *b == b'_')
-        && bytes.iter().all(|b| b.is_ascii_alphanumeric() || *b == b'_')
-        && !QUOTED.iter().any(|word| name.eq_ignore_ascii_case(word));
+    let plain = is_plain(name) && !QUOTED.iter().any(|word| name.eq_ignore_ascii_case(word));
     if plain {
         out.push_str(name);
     } else {
         write_quoted(out, name);
     }
+}
+
+fn is_plain(name: &str) -> bool {
+    let bytes = name.as_bytes();
+    bytes.first().is_some_and(|b| b.is_ascii_alphabetic() || *b == b'_')
+        && bytes.iter().all(|b| b.is_ascii_alphanumeric() || *b == b'_')
 }
 
 /// Writes an identifier in back quotes.
@@ -121,7 +124,11 @@ pub fn float_text(value: f64) -> String {
     text
 }
 
-/// A tuple element's name after a dot: digits or an empty name must not read as an index.
-pub fn write_quoted_if_needed(out: &mut String, name: &str) {
-    write_ident(out, name);
+/// Writes a name where no word has another meaning: quoted only for its characters.
+pub fn write_word(out: &mut String, name: &str) {
+    if is_plain(name) {
+        out.push_str(name);
+    } else {
+        write_quoted(out, name);
+    }
 }
