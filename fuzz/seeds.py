@@ -25,7 +25,28 @@ def statements():
                 yield body.encode()
 
 
+# Which data files suit a reader's target, by the format part of their suffix.
+SUFFIXES = {
+    "csv": "csv",
+    "jsonl": "json_each_row",
+    "jcer": "json_compact_each_row",
+    "tsv": "tab_separated",
+    "values": "values",
+    "native": "native",
+    "bin": "row_binary",
+    "txt": "line_as_string",
+    "tskv": "tskv",
+}
+# The first byte chooses how a reader's target reads: 7 asks the data for its structure.
+CHOICES = (7, 15, 23, 0, 9, 18, 3, 12)
+
+
 def main():
+    for path in (ROOT / "tests" / "data").rglob("*"):
+        target = SUFFIXES.get(path.suffix[1:])
+        if target and path.is_file():
+            for choice in CHOICES:
+                write(target, bytes([choice]) + path.read_bytes())
     for statement in statements():
         write("parser", statement)
     for path in (ROOT / "crates" / "syntax" / "tests" / "corpus").glob("*.sql"):

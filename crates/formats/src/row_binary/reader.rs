@@ -106,8 +106,9 @@ impl BlockReader for RowBinaryReader {
                 }
             }
             n_rows += 1;
-            // Rows without bytes would never end.
+            // Rows without bytes would never end: there is one.
             if cursor.rest.len() == self.bytes.len() - self.at && n_rows == 1 {
+                cursor.rest = &[];
                 break;
             }
         }

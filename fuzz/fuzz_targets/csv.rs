@@ -1,0 +1,5 @@
+//! The reader of CSVWithNames.
+
+#![no_main]
+
+chalet_fuzz::reader!("CSVWithNames");

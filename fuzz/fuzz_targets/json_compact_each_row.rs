@@ -1,0 +1,5 @@
+//! The reader of JSONCompactEachRowWithNamesAndTypes.
+
+#![no_main]
+
+chalet_fuzz::reader!("JSONCompactEachRowWithNamesAndTypes");

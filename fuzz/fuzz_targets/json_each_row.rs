@@ -1,0 +1,5 @@
+//! The reader of JSONEachRow.
+
+#![no_main]
+
+chalet_fuzz::reader!("JSONEachRow");

@@ -1,0 +1,5 @@
+//! The reader of LineAsString.
+
+#![no_main]
+
+chalet_fuzz::reader!("LineAsString");

@@ -1,0 +1,5 @@
+//! The reader of Native.
+
+#![no_main]
+
+chalet_fuzz::reader!("Native");

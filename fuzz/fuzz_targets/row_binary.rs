@@ -1,0 +1,5 @@
+//! The reader of RowBinaryWithNamesAndTypes.
+
+#![no_main]
+
+chalet_fuzz::reader!("RowBinaryWithNamesAndTypes");

@@ -1,0 +1,5 @@
+//! The reader of TabSeparated.
+
+#![no_main]
+
+chalet_fuzz::reader!("TabSeparated");

@@ -1,0 +1,5 @@
+//! The reader of TSKV.
+
+#![no_main]
+
+chalet_fuzz::reader!("TSKV");

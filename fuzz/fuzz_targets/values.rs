@@ -1,0 +1,5 @@
+//! The reader of Values.
+
+#![no_main]
+
+chalet_fuzz::reader!("Values");
