@@ -1,1 +1,41 @@
-//! x
+//! From syntax tree to plan: names become columns, calls become functions with types, clauses become nodes. The only room
+//! that reads both `syntax` and `plan`.
+//!
+//! - [`environment`]: what the binder asks of the session: tables, functions, settings
+//! - [`scope`]: the tables that a SELECT sees, and their columns
+//! - [`query`]: queries, UNION and the like, WITH
+//! - [`select`]: the clauses of one SELECT, in the order of their evaluation
+//! - [`from`]: FROM and ARRAY JOIN
+//! - [`join`]: JOIN and its conditions
+//! - [`expression`]: expressions and identifiers
+//! - [`call`]: calls: scalar functions, constant folding, lambdas
+//! - [`aggregate_call`]: calls of aggregates
+//! - [`window_call`]: calls OVER a window
+//! - [`in_operator`]: IN and its sets
+//! - [`subquery`]: scalar sub-queries and EXISTS
+//! - [`star`]: `*`, `COLUMNS` and what follows them
+//! - [`grouping`]: GROUP BY in all its forms, and what may stand beside it
+//! - [`order`]: ORDER BY, WITH FILL, LIMIT
+//! - [`names`]: the names of result columns
+//! - [`table_columns`]: defaults and other expressions in table definitions
+
+mod aggregate_call;
+mod call;
+pub mod environment;
+mod expression;
+mod from;
+mod grouping;
+mod in_operator;
+mod join;
+mod names;
+mod order;
+pub mod query;
+mod scope;
+mod select;
+mod star;
+mod subquery;
+pub mod table_columns;
+mod window_call;
+
+pub use environment::{BinderSettings, Environment, TableArgument};
+pub use query::{BoundQuery, bind_query};

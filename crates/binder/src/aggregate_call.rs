@@ -1,0 +1,118 @@
+//! Calls of aggregate functions: they become columns of the Aggregate node; the call itself is a reference to one.
+
+use crate::call::argument;
+use crate::select::{Place, SelectBinder};
+use chalet_aggregates::resolve::{Resolved, exists, resolve, with_distinct, with_nulls_respected};
+use chalet_base::{Result, bail};
+use chalet_function_api::Argument;
+use chalet_plan::{AggregateCall, Expr};
+use chalet_syntax::ast::{self, ExprKind};
+use chalet_types::Value;
+
+impl SelectBinder<'_> {
+    /// `None` when no aggregate has the name.
+    pub(crate) fn aggregate_call(&mut self, call: &ast::Call, e: &ast::Expr) -> Result<Option<Expr>> {
+        if !exists(self.query.env.registry(), &call.name) {
+            return Ok(None);
+        }
+        match self.place {
+            Place::Aggregates => {}
+            Place::InsideAggregate => bail!(
+                ILLEGAL_AGGREGATION,
+                "Aggregate function {e} is found inside another aggregate function in query"
+            ),
+            Place::Before(clause) => bail!(
+                ILLEGAL_AGGREGATION,
+                "Aggregate function {e} is found in {clause} in query. Aggregate functions are not allowed in WHERE and \
+                 PREWHERE, because they are computed after filtering; use HAVING to filter by the result of an \
+                 aggregation"
+            ),
+        }
+        if self.lambda_params.len() > self.transformer_params {
+            bail!(ILLEGAL_AGGREGATION, "Aggregate function {e} is found inside of a lambda expression");
+        }
+        let outer = std::mem::replace(&mut self.place, Place::InsideAggregate);
+        let resolved = self.resolve_aggregate(call);
+        self.place = outer;
+        let (resolved, args) = resolved?;
+        let name: std::sync::Arc<str> = self.result_name(&ast::Expr { alias: None, ..e.clone() }).into();
+        let known = self.aggregates.iter().find(|known| {
+            known.args == args && known.function == resolved.name && known.parameters == call.params
+        });
+        if let Some(known) = known {
+            let field = &known.call.field;
+            return Ok(Some(Expr::Column(field.id, field.ty.clone())));
+        }
+        let field = self.query.ids.field(name.clone(), resolved.result.clone());
+        self.aggregates.push(KnownAggregate {
+            args: args.clone(),
+            function: resolved.name,
+            parameters: call.params.clone(),
+            call: AggregateCall {
+                field: field.clone(),
+                aggregate: resolved.aggregate,
+                args,
+                order_dependent: resolved.order_dependent,
+                name,
+            },
+        });
+        Ok(Some(Expr::Column(field.id, field.ty)))
+    }
+
+    /// The aggregate of a call with its parameters, DISTINCT, FILTER and treatment of NULLs.
+    pub(crate) fn resolve_aggregate(&mut self, call: &ast::Call) -> Result<(Resolved, Vec<Expr>)> {
+        let env = self.query.env;
+        if !call.order_by.is_empty() {
+            bail!(NOT_IMPLEMENTED, "ORDER BY inside of an aggregate function is not supported");
+        }
+        let parameters = self.parameters(call)?;
+        let mut args = Vec::new();
+        for arg in &call.args {
+            match &arg.kind {
+                // `count(*)` counts rows.
+                ExprKind::Star(transformers) if transformers.is_empty() && call.args.len() == 1 => {}
+                _ => args.extend(self.expand_argument(arg)?),
+            }
+        }
+        let mut name = call.name.clone();
+        if call.distinct {
+            name = with_distinct(&name, env.context());
+        }
+        match call.nulls {
+            Some(ast::NullsAction::Respect) => name = with_nulls_respected(env.registry(), &name)?,
+            Some(ast::NullsAction::Ignore) | None => {}
+        }
+        if let Some(filter) = &call.filter {
+            name.push_str("If");
+            args.push((String::new(), self.expr(filter)?));
+        }
+        let null_for_empty = env.settings().aggregate_functions_null_for_empty;
+        if null_for_empty && !name.ends_with("OrNull") && !name.ends_with("OrDefault") {
+            let lower = name.to_ascii_lowercase();
+            if !lower.starts_with("count") {
+                name.push_str("OrNull");
+            }
+        }
+        let arguments: Vec<Argument> = args.iter().map(|(name, expr)| argument(expr, name)).collect();
+        let args: Vec<Expr> = args.into_iter().map(|(_, expr)| expr).collect();
+        match resolve(env.registry(), &name, &parameters, &arguments, env.context())? {
+            Some(resolved) => Ok((resolved, args)),
+            None => bail!(UNKNOWN_AGGREGATE_FUNCTION, "Aggregate function with name `{name}` does not exist"),
+        }
+    }
+
+    /// The constants of `f(parameters)(...)`.
+    pub(crate) fn parameters(&mut self, call: &ast::Call) -> Result<Vec<Value>> {
+        let what = format!("Parameter of function {}", call.name);
+        call.params.iter().flatten().map(|p| Ok(self.constant(p, &what)?.value())).collect()
+    }
+}
+
+/// An aggregate that the SELECT computes, and how to recognise it when it is written again.
+#[derive(Debug)]
+pub(crate) struct KnownAggregate {
+    pub args: Vec<Expr>,
+    pub function: String,
+    pub parameters: Option<Vec<ast::Expr>>,
+    pub call: AggregateCall,
+}

@@ -1,0 +1,91 @@
+//! What the binder asks of the session.
+
+use chalet_base::Result;
+use chalet_columns::Block;
+use chalet_function_api::{Context, Registry};
+use chalet_plan::Plan;
+use chalet_storage::Table;
+use chalet_syntax::ast;
+use chalet_types::{DataType, Value};
+use std::sync::Arc;
+
+/// The session as the binder sees it.
+pub trait Environment {
+    fn registry(&self) -> &Registry;
+
+    fn context(&self) -> &Arc<Context>;
+
+    fn settings(&self) -> &BinderSettings;
+
+    /// A table or view by name, with its full name; `None` when there is none.
+    fn table(&self, database: Option<&str>, name: &str) -> Result<Option<(Arc<dyn Table>, Arc<str>)>>;
+
+    /// The error for a table that is not there.
+    fn unknown_table(&self, database: Option<&str>, name: &str) -> chalet_base::Error;
+
+    fn table_function(&self, name: &str, args: &[TableArgument]) -> Result<Arc<dyn Table>>;
+
+    /// A function made by CREATE FUNCTION: its parameters and its body.
+    fn sql_function(&self, name: &str) -> Option<(Vec<String>, ast::Expr)>;
+
+    /// The text of a query parameter.
+    fn parameter(&self, name: &str) -> Option<String>;
+
+    /// Runs a sub-query whose result is needed to go on binding.
+    fn run(&self, plan: Plan) -> Result<Vec<Block>>;
+}
+
+/// An argument of a table function.
+#[derive(Clone, Debug)]
+pub enum TableArgument {
+    Value(Value, DataType),
+    /// A bare word: a format, a type, a table.
+    Word(String),
+    /// `name = value`.
+    Named(String, Value, DataType),
+}
+
+/// Settings that change what a query means, by the kernel's names.
+#[derive(Clone, Debug)]
+pub struct BinderSettings {
+    pub prefer_column_name_to_alias: bool,
+    pub transform_null_in: bool,
+    pub join_use_nulls: bool,
+    /// "", ALL, ANY: what a JOIN without strictness is.
+    pub join_default_strictness: String,
+    pub group_by_use_nulls: bool,
+    pub enable_positional_arguments: bool,
+    pub union_default_mode: String,
+    pub intersect_default_mode: String,
+    pub except_default_mode: String,
+    pub aggregate_functions_null_for_empty: bool,
+    pub empty_result_for_aggregation_by_empty_set: bool,
+    pub totals_mode: String,
+    pub single_join_prefer_left_table: bool,
+    pub enable_unaligned_array_join: bool,
+    pub any_join_distinct_right_table_keys: bool,
+    pub max_recursive_cte_evaluation_depth: u64,
+}
+
+impl Default for BinderSettings {
+    fn default() -> Self {
+        BinderSettings {
+            prefer_column_name_to_alias: false,
+            transform_null_in: false,
+            join_use_nulls: false,
+            join_default_strictness: "ALL".into(),
+            group_by_use_nulls: false,
+            enable_positional_arguments: true,
+            union_default_mode: String::new(),
+            intersect_default_mode: "ALL".into(),
+            except_default_mode: "ALL".into(),
+            aggregate_functions_null_for_empty: false,
+            empty_result_for_aggregation_by_empty_set: false,
+            totals_mode: "after_having_exclusive".into(),
+            single_join_prefer_left_table: true,
+            enable_unaligned_array_join: false,
+            any_join_distinct_right_table_keys: false,
+            max_recursive_cte_evaluation_depth: 1000,
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! Expressions: literals, identifiers, aliases.
+
+use crate::call::make_call;
+use crate::select::SelectBinder;
+use chalet_base::{Result, bail, err, suggest};
+use chalet_plan::{Expr, Literal};
+use chalet_syntax::ast::{self, ExprKind};
+use chalet_types::{DataType, Value};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Deeper expressions are refused before they exhaust the stack.
+const MAX_DEPTH: usize = 300;
+
+impl<'b> SelectBinder<'b> {
+    /// Binds an expression; the alias on it, if any, is then known as bound.
+    pub(crate) fn expr(&mut self, e: &ast::Expr) -> Result<Expr> {
+        self.expr_depth += 1;
+        if self.expr_depth > MAX_DEPTH {
+            bail!(TOO_DEEP_RECURSION, "Expression is nested too deeply, maximum depth: {MAX_DEPTH}");
+        }
+        let bound = match &e.alias {
+            Some(alias) if self.lambda_params.is_empty() && self.aliases.contains_key(&alias.name) => {
+                self.alias(&alias.name, e)
+            }
+            _ => self.kind(e),
+        };
+        self.expr_depth -= 1;
+        bound
+    }
+
+    /// Binds the expression behind an alias once.
+    fn alias(&mut self, name: &str, e: &ast::Expr) -> Result<Expr> {
+        if let Some(bound) = self.bound_aliases.get(name) {
+            return Ok(bound.clone());
+        }
+        self.resolving.push(name.to_string());
+        // An alias means the same wherever it is used: lambda parameters around the use do not reach into it.
+        let params = std::mem::take(&mut self.lambda_params);
+        let bound = self.kind(e);
+        self.lambda_params = params;
+        self.resolving.pop();
+        let bound = bound?;
+        // While another alias is being resolved, names inside may have meant columns instead of aliases.
+        if self.resolving.is_empty() {
+            self.bound_aliases.insert(name.to_string(), bound.clone());
+        }
+        Ok(bound)
+    }
+
+    fn kind(&mut self, e: &ast::Expr) -> Result<Expr> {
+        match &e.kind {
+            ExprKind::Literal(literal) => bind_literal(literal),
+            ExprKind::Identifier(parts) => self.identifier(parts),
+            ExprKind::Call(call) => self.call(call, e),
+            ExprKind::Subquery(query) => self.scalar_subquery(query),
+            ExprKind::Exists(query) => self.exists(query),
+            ExprKind::Parameter { name, ty } => self.parameter(name, &ty.text),
+            ExprKind::Lambda { .. } => {
+                bail!(BAD_ARGUMENTS, "Lambda {e} is not allowed in expression context")
+            }
+            ExprKind::Star(_) | ExprKind::QualifiedStar { .. } | ExprKind::Columns { .. } => {
+                let mut expanded = self.expand(e)?;
+                match expanded.len() {
+                    1 => Ok(expanded.swap_remove(0).1),
+                    _ => bail!(UNSUPPORTED_METHOD, "A matcher is not allowed in expression context"),
+                }
+            }
+        }
+    }
+
+    fn parameter(&mut self, name: &str, ty: &str) -> Result<Expr> {
+        let env = self.query.env;
+        let Some(text) = env.parameter(name) else {
+            bail!(UNKNOWN_QUERY_PARAMETER, "Query parameter `{name}` was not set");
+        };
+        let ty: DataType = ty.parse()?;
+        if text == "\\N" && ty.is_nullable() {
+            return Expr::literal(&Value::Null, ty);
+        }
+        let literal = Expr::literal(&Value::string(&text), DataType::String)?;
+        crate::call::cast(env, literal, &ty).map_err(|_| {
+            err!(BAD_QUERY_PARAMETER, "Value {text} cannot be parsed as {ty} for query parameter '{name}'")
+        })
+    }
+
+    fn identifier(&mut self, parts: &[ast::Ident]) -> Result<Expr> {
+        let names: Vec<String> = parts.iter().map(|p| self.ident(p)).collect::<Result<_>>()?;
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        if let Some((_, param)) = self.lambda_params.iter().rev().find(|(name, _)| name == names[0]) {
+            let param = param.clone();
+            return self.elements(param, &names[1..]);
+        }
+        let aliases_first = !self.query.env.settings().prefer_column_name_to_alias;
+        if aliases_first && let Some(found) = self.by_alias(&names)? {
+            return Ok(found);
+        }
+        if let Some(found) = self.by_column(&names)? {
+            return Ok(found);
+        }
+        if !aliases_first && let Some(found) = self.by_alias(&names)? {
+            return Ok(found);
+        }
+        if let Some(found) = self.by_outer(&names)? {
+            return Ok(found);
+        }
+        Err(self.unknown_identifier(&names))
+    }
+
+    /// The text of an identifier, which may be a query parameter.
+    pub(crate) fn ident(&self, ident: &ast::Ident) -> Result<String> {
+        if !ident.parameter {
+            return Ok(ident.name.clone());
+        }
+        let found = self.query.env.parameter(&ident.name);
+        found.ok_or_else(|| err!(UNKNOWN_QUERY_PARAMETER, "Query parameter `{}` was not set", ident.name))
+    }
+
+    fn by_alias(&mut self, names: &[&str]) -> Result<Option<Expr>> {
+        let name = names[0];
+        if self.resolving.iter().any(|r| r == name) {
+            return Ok(None);
+        }
+        let Some(target) = self.aliases.get(name).cloned() else { return Ok(None) };
+        let bound = self.alias(name, &target)?;
+        Ok(Some(self.elements(bound, &names[1..])?))
+    }
+
+    fn by_column(&mut self, names: &[&str]) -> Result<Option<Expr>> {
+        let prefer_left = self.query.env.settings().single_join_prefer_left_table;
+        match self.tables.find(names, prefer_left)? {
+            Some(found) => Ok(Some(self.elements(found.expr, &names[found.used..])?)),
+            None => Ok(None),
+        }
+    }
+
+    /// Names of the queries around: their WITH expressions when they are constant.
+    fn by_outer(&mut self, names: &[&str]) -> Result<Option<Expr>> {
+        let mut outer = self.query.outer;
+        while let Some(select) = outer {
+            if let Some(bound) = select.bound_aliases.get(names[0])
+                && bound.is_literal()
+            {
+                let bound = bound.clone();
+                return Ok(Some(self.elements(bound, &names[1..])?));
+            }
+            if select.tables.find(names, true)?.is_some() {
+                bail!(
+                    NOT_IMPLEMENTED,
+                    "Correlated subqueries are not supported: identifier `{}` belongs to an outer query",
+                    names.join(".")
+                );
+            }
+            outer = select.query.outer;
+        }
+        Ok(None)
+    }
+
+    /// Elements of tuples, and the sub-columns that the kernel gives every type.
+    pub(crate) fn elements(&mut self, mut expr: Expr, names: &[&str]) -> Result<Expr> {
+        for name in names {
+            let env = self.query.env;
+            let ty = expr.ty().clone();
+            expr = match (*name, ty.without_low_cardinality()) {
+                ("null", DataType::Nullable(_)) => make_call(env, "isNull", vec![expr])?,
+                ("size0", DataType::Array(_) | DataType::Map(..)) => make_call(env, "length", vec![expr])?,
+                ("keys", DataType::Map(..)) => make_call(env, "mapKeys", vec![expr])?,
+                ("values", DataType::Map(..)) => make_call(env, "mapValues", vec![expr])?,
+                _ => {
+                    let index = match name.parse::<u64>() {
+                        Ok(number) => Expr::literal(&Value::UInt(number), DataType::UInt64)?,
+                        Err(_) => Expr::literal(&Value::from(*name), DataType::String)?,
+                    };
+                    make_call(env, "tupleElement", vec![expr, index]).map_err(|e| {
+                        err!(
+                            UNKNOWN_IDENTIFIER,
+                            "Identifier '{}' cannot be resolved: {}",
+                            names.join("."),
+                            e.message()
+                        )
+                    })?
+                }
+            };
+        }
+        Ok(expr)
+    }
+
+    #[cold]
+    fn unknown_identifier(&self, names: &[&str]) -> chalet_base::Error {
+        let name = names.join(".");
+        if names.len() > 1
+            && let Some(table) = self.tables.table(&names[..names.len() - 1])
+        {
+            let of = table.name.as_deref().unwrap_or_default();
+            return err!(
+                UNKNOWN_IDENTIFIER,
+                "Identifier '{name}' cannot be resolved from table with name {of}"
+            );
+        }
+        let candidates = self.tables.all_columns().map(|c| &*c.name).chain(self.aliases.keys().map(|k| &**k));
+        match suggest::nearest(&name, candidates, 1).first() {
+            Some(near) => {
+                err!(
+                    UNKNOWN_IDENTIFIER,
+                    "Unknown expression identifier `{name}`. Maybe you meant: ['{near}']"
+                )
+            }
+            None => err!(UNKNOWN_IDENTIFIER, "Unknown expression identifier `{name}`"),
+        }
+    }
+
+    /// An expression that must be constant.
+    pub(crate) fn constant(&mut self, e: &ast::Expr, what: &str) -> Result<Literal> {
+        match self.expr(e)? {
+            Expr::Literal(literal) => Ok(literal),
+            _ => bail!(BAD_ARGUMENTS, "{what} must be a constant expression, got {e}"),
+        }
+    }
+}
+
+/// Remembers every alias of an expression, sub-queries and lambdas not entered.
+pub(crate) fn collect_aliases(
+    e: &ast::Expr,
+    aliases: &mut chalet_base::hash::HashMap<String, Rc<ast::Expr>>,
+) -> Result<()> {
+    let mut failure = None;
+    chalet_syntax::visit::walk(e, &mut |e| {
+        if let Some(alias) = &e.alias {
+            let known = aliases.entry(alias.name.clone()).or_insert_with(|| Rc::new(e.clone()));
+            if known.kind != e.kind {
+                failure = Some(err!(
+                    MULTIPLE_EXPRESSIONS_FOR_ALIAS,
+                    "Multiple expressions {e} and {known} for alias {}",
+                    alias.name
+                ));
+            }
+        }
+        !matches!(e.kind, ExprKind::Lambda { .. })
+    });
+    failure.map_or(Ok(()), Err)
+}
+
+/// Literals have the smallest type that holds them.
+pub(crate) fn bind_literal(literal: &ast::Literal) -> Result<Expr> {
+    use DataType::*;
+    let (value, ty) = match literal {
+        ast::Literal::Null => (Value::Null, Nullable(Arc::new(Nothing))),
+        ast::Literal::Bool(b) => (Value::UInt((*b).into()), Bool),
+        ast::Literal::UInt(x) => {
+            let ty = match *x {
+                0..=0xff => UInt8,
+                0x100..=0xffff => UInt16,
+                0x1_0000..=0xffff_ffff => UInt32,
+                _ => UInt64,
+            };
+            (Value::UInt(*x), ty)
+        }
+        ast::Literal::Int(x) => {
+            let ty = match *x {
+                -0x80..=0x7f => Int8,
+                -0x8000..=0x7fff => Int16,
+                -0x8000_0000..=0x7fff_ffff => Int32,
+                _ => Int64,
+            };
+            (Value::Int(*x), ty)
+        }
+        ast::Literal::Float(x) => (Value::Float(*x), Float64),
+        ast::Literal::String(bytes) => (Value::string(bytes), String),
+    };
+    Expr::literal(&value, ty)
+}

@@ -1,0 +1,450 @@
+//! FROM: tables, views, table functions, sub-queries, common table expressions, ARRAY JOIN.
+
+use crate::environment::TableArgument;
+use crate::query::{BoundQuery, Cte, QueryBinder};
+use crate::scope::{ScopeColumn, TableScope};
+use crate::select::SelectBinder;
+use chalet_base::{Result, bail, ensure};
+use chalet_columns::{Block, Column, Vector};
+use chalet_plan::{ArrayJoin, Expr, Field, Plan, ScanNode, Values};
+use chalet_storage::{DefaultKind, Table};
+use chalet_syntax::ast::{self, ExprKind};
+use chalet_types::DataType;
+use std::rc::Rc;
+use std::sync::Arc;
+
+impl SelectBinder<'_> {
+    pub(crate) fn from(&mut self, select: &ast::Select) -> Result<Plan> {
+        let mut plan = match &select.from {
+            Some(table) => {
+                let (plan, scope) = self.table_expr(table)?;
+                self.tables.list.push(scope);
+                plan
+            }
+            None => self.one_row(),
+        };
+        for step in &select.joins {
+            plan = match step {
+                ast::JoinStep::Join(join) => self.join(plan, join)?,
+                ast::JoinStep::ArrayJoin { left, exprs } => self.array_join(plan, *left, exprs)?,
+            };
+        }
+        Ok(plan)
+    }
+
+    /// Without FROM: the row of `system.one`.
+    fn one_row(&mut self) -> Plan {
+        let field = self.query.ids.field("dummy", DataType::UInt8);
+        self.tables.list.push(TableScope::of_fields(None, std::slice::from_ref(&field)));
+        let block = Block::new(vec![Column::constant(Vector::from(vec![0u8]), 1)], 1);
+        Plan::Values(Values { fields: vec![field], block })
+    }
+
+    pub(crate) fn table_expr(&mut self, table: &ast::TableExpr) -> Result<(Plan, TableScope)> {
+        let alias = table.alias.as_ref().map(|a| self.ident(a)).transpose()?;
+        let (plan, mut scope) = match &table.kind {
+            ast::TableKind::Name(name) => self.named(name, table)?,
+            ast::TableKind::Function(call) => self.function(call, table)?,
+            ast::TableKind::File(path) => {
+                let path = chalet_types::Value::string(path);
+                let args = [TableArgument::Value(path, DataType::String)];
+                let found = self.query.env.table_function("file", &args)?;
+                self.scan(found, "file".into(), table)?
+            }
+            ast::TableKind::Query(query) => {
+                let bound = self.query.deeper_in(self).query(query)?;
+                self.derived(bound)
+            }
+        };
+        if let Some(alias) = alias {
+            (scope.name, scope.database) = (Some(alias), None);
+        }
+        if !table.column_aliases.is_empty() {
+            let visible: Vec<usize> =
+                (0..scope.columns.len()).filter(|&i| scope.columns[i].in_star).collect();
+            ensure!(
+                visible.len() == table.column_aliases.len(),
+                BAD_ARGUMENTS,
+                "Number of column aliases does not match the number of columns: {} and {}",
+                table.column_aliases.len(),
+                visible.len()
+            );
+            for (at, alias) in visible.into_iter().zip(&table.column_aliases) {
+                scope.columns[at].name = alias.name.as_str().into();
+            }
+        }
+        Ok((plan, scope))
+    }
+
+    fn derived(&self, bound: BoundQuery) -> (Plan, TableScope) {
+        let scope = TableScope::of_fields(None, &bound.fields);
+        (bound.plan, scope)
+    }
+
+    fn named(&mut self, name: &ast::ObjectName, table: &ast::TableExpr) -> Result<(Plan, TableScope)> {
+        let database = name.database.as_ref().map(|d| self.ident(d)).transpose()?;
+        let table_name = self.ident(&name.name)?;
+        if database.is_none()
+            && let Some(cte) = self.query.find_cte(&table_name)
+        {
+            let bound = self.query.cte(&cte)?;
+            let (plan, mut scope) = self.derived(bound);
+            scope.name = Some(table_name);
+            return Ok((plan, scope));
+        }
+        let env = self.query.env;
+        let Some((found, full_name)) = env.table(database.as_deref(), &table_name)? else {
+            return Err(env.unknown_table(database.as_deref(), &table_name));
+        };
+        let (plan, mut scope) = match found.view_query() {
+            Some(text) => {
+                let query = parse_query(text)?;
+                let binder = QueryBinder { ctes: None, outer: None, ..self.query.deeper() };
+                let bound = binder.query(&query)?;
+                self.derived(self.query.as_declared(bound, &*found)?)
+            }
+            None => self.scan(found, full_name.clone(), table)?,
+        };
+        scope.database = full_name.split_once('.').map(|(database, _)| database.to_string());
+        scope.name = Some(table_name);
+        Ok((plan, scope))
+    }
+
+    fn function(&mut self, call: &ast::Call, table: &ast::TableExpr) -> Result<(Plan, TableScope)> {
+        if call.name.eq_ignore_ascii_case("view")
+            && let [ast::Expr { kind: ExprKind::Subquery(query), .. }] = &call.args[..]
+        {
+            let bound = self.query.deeper_in(self).query(query)?;
+            return Ok(self.derived(bound));
+        }
+        let args = self.table_arguments(&call.args)?;
+        let found = self.query.env.table_function(&call.name, &args)?;
+        self.scan(found, call.name.as_str().into(), table)
+    }
+
+    pub(crate) fn table_arguments(&mut self, args: &[ast::Expr]) -> Result<Vec<TableArgument>> {
+        args.iter().map(|arg| self.table_argument(arg)).collect()
+    }
+
+    fn table_argument(&mut self, arg: &ast::Expr) -> Result<TableArgument> {
+        if let ExprKind::Identifier(parts) = &arg.kind
+            && !parts.iter().any(|p| self.aliases.contains_key(&p.name))
+        {
+            let names: Vec<&str> = parts.iter().map(|p| p.name.as_str()).collect();
+            return Ok(TableArgument::Word(names.join(".")));
+        }
+        if let ExprKind::Call(call) = &arg.kind
+            && call.name == "equals"
+            && let [ast::Expr { kind: ExprKind::Identifier(parts), .. }, value] = &call.args[..]
+            && let [name] = &parts[..]
+        {
+            let literal = SelectBinder::without_tables(&self.query).constant(value, "Argument")?;
+            return Ok(TableArgument::Named(name.name.clone(), literal.value(), literal.ty));
+        }
+        let literal = self.constant(arg, "Argument of a table function")?;
+        Ok(TableArgument::Value(literal.value(), literal.ty))
+    }
+
+    fn scan(
+        &mut self,
+        table: Arc<dyn Table>,
+        name: Arc<str>,
+        written: &ast::TableExpr,
+    ) -> Result<(Plan, TableScope)> {
+        ensure!(!written.final_, ILLEGAL_FINAL, "Storage {} doesn't support FINAL", table.engine());
+        ensure!(
+            written.sample.is_none(),
+            SAMPLING_NOT_SUPPORTED,
+            "Storage {} doesn't support SAMPLE",
+            table.engine()
+        );
+        let schema = table.schema();
+        let mut columns: Vec<(usize, Field)> = Vec::new();
+        let mut scope = TableScope::default();
+        let mut computed = Vec::new();
+        for (index, column) in schema.columns.iter().enumerate() {
+            match &column.default {
+                Some((DefaultKind::Alias, text)) => computed.push((column.clone(), text.clone())),
+                Some((DefaultKind::Ephemeral, _)) => {}
+                _ => {
+                    let field = self.query.ids.field(column.name.clone(), column.ty.clone());
+                    scope.columns.push(ScopeColumn {
+                        name: column.name.clone(),
+                        expr: Expr::Column(field.id, field.ty.clone()),
+                        in_star: column.in_star(),
+                    });
+                    columns.push((index, field));
+                }
+            }
+        }
+        // ALIAS columns may use each other, those that come later included.
+        let mut waiting = computed;
+        while !waiting.is_empty() {
+            let before = waiting.len();
+            let mut failed = Vec::new();
+            let mut last_error = None;
+            for (column, text) in waiting {
+                match self.query.over_table(&scope, &text, &column.ty) {
+                    Ok(expr) => {
+                        scope.columns.push(ScopeColumn { name: column.name.clone(), expr, in_star: false });
+                    }
+                    Err(error) => {
+                        last_error = Some(error);
+                        failed.push((column, text));
+                    }
+                }
+            }
+            if failed.len() == before
+                && let Some(error) = last_error
+            {
+                return Err(error);
+            }
+            waiting = failed;
+        }
+        let node = ScanNode { table, name, columns, filter: None, limit: None };
+        Ok((Plan::Scan(node), scope))
+    }
+
+    /// `[LEFT] ARRAY JOIN exprs`: an array under its own name is replaced by its elements, one with an alias stays.
+    fn array_join(&mut self, plan: Plan, left: bool, exprs: &[ast::Expr]) -> Result<Plan> {
+        let mut columns = Vec::new();
+        let mut added: Vec<ScopeColumn> = Vec::new();
+        for e in self.nested_columns(exprs) {
+            let name = self.result_name(&e);
+            let array = self.expr(&ast::Expr { alias: None, ..e.clone() })?;
+            let Some(element) = array.ty().without_low_cardinality().element() else {
+                bail!(TYPE_MISMATCH, "ARRAY JOIN requires array or map argument, got {}", array.ty());
+            };
+            let field = self.query.ids.field(name.as_str(), element);
+            let column = Expr::Column(field.id, field.ty.clone());
+            added.push(ScopeColumn { name: field.name.clone(), expr: column, in_star: e.alias.is_some() });
+            columns.push((field, array));
+        }
+        let mut extra = TableScope::default();
+        for column in added {
+            let tables = self.tables.list.iter_mut().flat_map(|t| &mut t.columns);
+            let own_name = tables.filter(|c| c.name == column.name && !column.in_star);
+            let mut replaced = false;
+            for known in own_name {
+                known.expr = column.expr.clone();
+                replaced = true;
+            }
+            if !replaced {
+                extra.columns.push(ScopeColumn { in_star: true, ..column });
+            }
+        }
+        self.tables.list.push(extra);
+        let unaligned = self.query.env.settings().enable_unaligned_array_join;
+        Ok(Plan::ArrayJoin(ArrayJoin { input: Box::new(plan), columns, left, unaligned }))
+    }
+
+    /// `ARRAY JOIN n` where `n` is a Nested stored as columns `n.a`, `n.b`: all of them in step.
+    fn nested_columns(&self, exprs: &[ast::Expr]) -> Vec<ast::Expr> {
+        let mut all = Vec::with_capacity(exprs.len());
+        for e in exprs {
+            let ExprKind::Identifier(parts) = &e.kind else {
+                all.push(e.clone());
+                continue;
+            };
+            let names: Vec<&str> = parts.iter().map(|p| p.name.as_str()).collect();
+            let prefix = format!("{}.", names.join("."));
+            let nested: Vec<_> = self.tables.all_columns().filter(|c| c.name.starts_with(&prefix)).collect();
+            if nested.is_empty() || matches!(self.tables.find(&names, true), Ok(Some(_))) {
+                all.push(e.clone());
+                continue;
+            }
+            for column in nested {
+                let parts = column.name.split('.').map(ast::Ident::new).collect();
+                let alias = e
+                    .alias
+                    .as_ref()
+                    .map(|alias| ast::Ident::new(format!("{}.{}", alias.name, &column.name[prefix.len()..])));
+                all.push(ast::Expr { kind: ExprKind::Identifier(parts), alias, span: e.span });
+            }
+        }
+        all
+    }
+}
+
+impl QueryBinder<'_> {
+    /// An expression in the text of a table's definition, over that table's columns, as the declared type.
+    pub(crate) fn over_table(&self, scope: &TableScope, text: &str, ty: &DataType) -> Result<Expr> {
+        let written = chalet_syntax::parse_expression(text)?;
+        let mut binder = SelectBinder::without_tables(self);
+        binder.tables.list.push(scope.clone());
+        let expr = binder.expr(&written)?;
+        crate::call::cast(self.env, expr, ty)
+    }
+
+    /// A view's columns under the names and types that its definition declared.
+    fn as_declared(&self, bound: BoundQuery, view: &dyn Table) -> Result<BoundQuery> {
+        let schema = view.schema();
+        ensure!(
+            schema.columns.len() == bound.fields.len(),
+            THERE_IS_NO_COLUMN,
+            "The query of the view has {} columns instead of {}",
+            bound.fields.len(),
+            schema.columns.len()
+        );
+        let mut exprs = Vec::with_capacity(bound.fields.len());
+        for (field, column) in bound.fields.iter().zip(schema.columns.iter()) {
+            let source = Expr::Column(field.id, field.ty.clone());
+            let expr = crate::call::cast(self.env, source, &column.ty)?;
+            exprs.push((self.ids.field(column.name.clone(), column.ty.clone()), expr));
+        }
+        let fields = exprs.iter().map(|e| e.0.clone()).collect();
+        let plan = Plan::Project(chalet_plan::Project { input: Box::new(bound.plan), exprs });
+        Ok(BoundQuery { plan, fields })
+    }
+
+    /// A common table expression where it is used.
+    fn cte(&self, cte: &Rc<Cte>) -> Result<BoundQuery> {
+        if let Some((plan, fields)) = &cte.working {
+            return Ok(BoundQuery { plan: plan.clone(), fields: fields.clone() });
+        }
+        let inner = QueryBinder { ctes: cte.before.clone(), ..self.deeper() };
+        let mut bound = match recursive_parts(cte) {
+            Some((base, step)) => inner.recursive_cte(cte, base, step)?,
+            None => inner.query(&cte.query)?,
+        };
+        if !cte.columns.is_empty() {
+            ensure!(
+                cte.columns.len() == bound.fields.len(),
+                BAD_ARGUMENTS,
+                "Common table expression {} has {} columns, but {} names",
+                cte.name,
+                bound.fields.len(),
+                cte.columns.len()
+            );
+            for (field, name) in bound.fields.iter_mut().zip(&cte.columns) {
+                field.name = name.as_str().into();
+            }
+        }
+        Ok(bound)
+    }
+
+    /// Runs the base, then the step over what came last, until nothing comes.
+    fn recursive_cte(
+        &self,
+        cte: &Rc<Cte>,
+        base: Vec<ast::SetExpr>,
+        step: Vec<ast::SetExpr>,
+    ) -> Result<BoundQuery> {
+        let as_query = |inputs: Vec<ast::SetExpr>| {
+            let span = ast::Span::default();
+            let body = match <[ast::SetExpr; 1]>::try_from(inputs) {
+                Ok([one]) => one,
+                Err(inputs) => {
+                    ast::SetExpr::SetOp { op: ast::SetOp::Union, quantifier: ast::SetQuantifier::All, inputs }
+                }
+            };
+            ast::Query { body, span }
+        };
+        let bound = self.query(&as_query(base))?;
+        let mut fields = bound.fields.clone();
+        for (field, name) in fields.iter_mut().zip(&cte.columns) {
+            field.name = name.as_str().into();
+        }
+        let step = as_query(step);
+        let mut rows = self.env.run(bound.plan)?;
+        let mut all = rows.clone();
+        let max_depth = self.env.settings().max_recursive_cte_evaluation_depth;
+        let mut depth = 0;
+        while rows.iter().any(|b| !b.is_empty()) {
+            depth += 1;
+            ensure!(
+                depth <= max_depth,
+                TOO_DEEP_RECURSION,
+                "Maximum recursive CTE evaluation depth ({max_depth}) exceeded, during evaluation of {}. Consider \
+                 raising max_recursive_cte_evaluation_depth setting",
+                cte.name
+            );
+            let last = self.rows_as_plan(&fields, &rows);
+            let working = Some((last, fields.clone()));
+            let ctes = Some(Rc::new(Cte {
+                name: cte.name.clone(),
+                columns: Vec::new(),
+                query: cte.query.clone(),
+                before: cte.before.clone(),
+                working,
+                recursive: false,
+            }));
+            let bound = QueryBinder { ctes, ..self.clone() }.query(&step)?;
+            ensure!(
+                bound.fields.len() == fields.len(),
+                UNION_ALL_RESULT_STRUCTURES_MISMATCH,
+                "Different number of columns in recursive CTE {}",
+                cte.name
+            );
+            let mut exprs = Vec::with_capacity(fields.len());
+            for (field, target) in bound.fields.iter().zip(&fields) {
+                let source = Expr::Column(field.id, field.ty.clone());
+                exprs.push((
+                    self.ids.field(target.name.clone(), target.ty.clone()),
+                    crate::call::cast(self.env, source, &target.ty)?,
+                ));
+            }
+            let plan = Plan::Project(chalet_plan::Project { input: Box::new(bound.plan), exprs });
+            rows = self.env.run(plan)?;
+            all.extend(rows.iter().cloned());
+        }
+        // New ids: the same rows may be used in several places.
+        let fields: Vec<Field> =
+            fields.iter().map(|f| self.ids.field(f.name.clone(), f.ty.clone())).collect();
+        Ok(BoundQuery { plan: self.rows_as_plan(&fields, &all), fields })
+    }
+
+    fn rows_as_plan(&self, fields: &[Field], rows: &[Block]) -> Plan {
+        let rows: Vec<Block> = rows.iter().filter(|b| !b.is_empty()).cloned().collect();
+        let block = match rows.is_empty() {
+            true => {
+                let columns = fields.iter().map(|f| Column::Flat(Vector::defaults(&f.ty, 0)));
+                Block::new(columns.collect(), 0)
+            }
+            false => Block::concat(&rows),
+        };
+        Plan::Values(Values { fields: fields.to_vec(), block })
+    }
+}
+
+/// The inputs of the UNION that do not use the expression itself, and those that do.
+fn recursive_parts(cte: &Cte) -> Option<(Vec<ast::SetExpr>, Vec<ast::SetExpr>)> {
+    if !cte.recursive {
+        return None;
+    }
+    let ast::SetExpr::SetOp { op: ast::SetOp::Union, inputs, .. } = &cte.query.body else { return None };
+    let uses = |input: &ast::SetExpr| {
+        let mut found = false;
+        let query = ast::Query { body: input.clone(), span: ast::Span::default() };
+        uses_table(&query, &cte.name, &mut found);
+        found
+    };
+    let (step, base): (Vec<_>, Vec<_>) = inputs.iter().cloned().partition(uses);
+    (!step.is_empty()).then_some((base, step))
+}
+
+fn uses_table(query: &ast::Query, name: &str, found: &mut bool) {
+    chalet_syntax::visit::for_each_select(query, &mut |select| {
+        for table in chalet_syntax::visit::tables(select) {
+            match &table.kind {
+                ast::TableKind::Name(object) if object.database.is_none() && object.name.name == name => {
+                    *found = true
+                }
+                _ => {
+                    if let Some(query) = chalet_syntax::visit::subquery_of(table) {
+                        uses_table(query, name, found);
+                    }
+                }
+            }
+        }
+    });
+}
+
+/// The query in the text of a view.
+pub(crate) fn parse_query(text: &str) -> Result<ast::Query> {
+    let mut statements = chalet_syntax::parse_statements(text)?;
+    match statements.pop().map(|s| s.kind) {
+        Some(ast::StatementKind::Query(query)) if statements.is_empty() => Ok(*query),
+        _ => bail!(INCORRECT_QUERY, "The definition of a view is not one query"),
+    }
+}

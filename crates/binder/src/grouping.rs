@@ -1,0 +1,224 @@
+//! GROUP BY in all its forms, and what may stand beside it.
+
+use crate::call::make_call;
+use crate::select::{After, Place, SelectBinder};
+use chalet_base::hash::HashSet;
+use chalet_base::{Result, bail, ensure, err};
+use chalet_plan::{Aggregate, ColumnId, Expr, Field, GroupingKind, Plan, Totals};
+use chalet_syntax::ast::{self, ExprKind};
+use chalet_types::{DataType, Value};
+
+/// The keys of a SELECT.
+#[derive(Default)]
+pub(crate) struct Grouping {
+    pub keys: Vec<(Field, Expr)>,
+    /// Which keys are in each grouping set; empty for a plain GROUP BY.
+    pub sets: Vec<Vec<usize>>,
+    /// The column with the number of the set, once somebody asks for it.
+    pub set_number: Option<Field>,
+}
+
+impl SelectBinder<'_> {
+    /// Binds the keys. `item` gives the written result column at a position.
+    pub(crate) fn group_by(
+        &mut self,
+        select: &ast::Select,
+        item: &dyn Fn(usize) -> Option<ast::Expr>,
+    ) -> Result<()> {
+        self.place = Place::Before("GROUP BY");
+        let n_items = select.projection.len();
+        let indexes = |binder: &mut Self, exprs: &[ast::Expr]| -> Result<Vec<usize>> {
+            let mut found = Vec::new();
+            for e in exprs {
+                let target = match binder.position(e, n_items)? {
+                    Some(position) => item(position).unwrap_or_else(|| e.clone()),
+                    None => e.clone(),
+                };
+                found.extend(binder.add_key(&target)?);
+            }
+            Ok(found)
+        };
+        match &select.group_by {
+            None | Some(ast::GroupBy::All) => {}
+            Some(ast::GroupBy::Exprs(exprs)) => {
+                indexes(self, exprs)?;
+            }
+            Some(ast::GroupBy::Rollup(exprs)) => {
+                let keys = indexes(self, exprs)?;
+                self.grouping.sets = (0..=keys.len()).rev().map(|n| keys[..n].to_vec()).collect();
+            }
+            Some(ast::GroupBy::Cube(exprs)) => {
+                let keys = indexes(self, exprs)?;
+                ensure!(keys.len() <= 12, TOO_MANY_COLUMNS, "Too many keys of CUBE: {}", keys.len());
+                self.grouping.sets = (0..1usize << keys.len())
+                    .rev()
+                    .map(|mask| {
+                        let bit = |i: &usize| mask >> (keys.len() - 1 - i) & 1 == 1;
+                        (0..keys.len()).filter(bit).map(|i| keys[i]).collect()
+                    })
+                    .collect();
+            }
+            Some(ast::GroupBy::GroupingSets(sets)) => {
+                let sets = sets.iter().map(|set| indexes(self, set)).collect::<Result<Vec<_>>>()?;
+                self.grouping.sets = sets;
+            }
+        }
+        if !self.grouping.sets.is_empty() {
+            ensure!(
+                !select.with_totals,
+                NOT_IMPLEMENTED,
+                "WITH TOTALS and WITH ROLLUP or CUBE or GROUPING SETS are not supported together"
+            );
+            if self.query.env.settings().group_by_use_nulls {
+                bail!(NOT_IMPLEMENTED, "Setting group_by_use_nulls is not supported");
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the keys of an expression; a tuple in parentheses stands for its elements.
+    fn add_key(&mut self, e: &ast::Expr) -> Result<Vec<usize>> {
+        if let ExprKind::Call(call) = &e.kind
+            && call.style == ast::CallStyle::Tuple
+            && e.alias.is_none()
+        {
+            let mut found = Vec::new();
+            for arg in &call.args {
+                found.extend(self.add_key(arg)?);
+            }
+            return Ok(found);
+        }
+        let name = self.result_name(e);
+        let expr = self.expr(e)?;
+        Ok(vec![self.add_bound_key(&name, expr)])
+    }
+
+    fn add_bound_key(&mut self, name: &str, expr: Expr) -> usize {
+        if let Some(known) = self.grouping.keys.iter().position(|(_, k)| *k == expr) {
+            return known;
+        }
+        let field = self.query.ids.field(name, expr.ty().clone());
+        self.grouping.keys.push((field, expr));
+        self.grouping.keys.len() - 1
+    }
+
+    /// GROUP BY ALL: whatever is not under an aggregate.
+    pub(crate) fn group_by_all(&mut self, projection: &[(String, Expr)]) -> Result<()> {
+        let aggregates: HashSet<ColumnId> = self.aggregates.iter().map(|a| a.call.field.id).collect();
+        for (name, expr) in projection {
+            let mut keys = Vec::new();
+            keys_of(expr, &aggregates, &mut keys);
+            for key in keys {
+                self.add_bound_key(name, key);
+            }
+        }
+        Ok(())
+    }
+
+    /// The Aggregate node, and what the clauses after it may refer to.
+    pub(crate) fn aggregate(
+        &mut self,
+        input: Plan,
+        select: &ast::Select,
+        totals_having: Option<&Expr>,
+        after: &mut After,
+    ) -> Result<Plan> {
+        let settings = self.query.env.settings();
+        let mut keys = std::mem::take(&mut self.grouping.keys);
+        let sets = std::mem::take(&mut self.grouping.sets);
+        // Constant keys change nothing, unless no other is left: an empty input then still makes no group.
+        if sets.is_empty() && keys.iter().any(|(_, k)| !k.is_literal()) {
+            keys.retain(|(_, k)| !k.is_literal());
+        }
+        let calls: Vec<_> = self.aggregates.iter().map(|a| a.call.clone()).collect();
+        after.keys = keys.iter().filter(|(_, k)| !k.is_literal() || !sets.is_empty()).cloned().collect();
+        after.allowed = keys.iter().map(|k| k.0.id).chain(calls.iter().map(|c| c.field.id)).collect();
+        after.allowed.extend(self.grouping.set_number.as_ref().map(|f| f.id));
+        let totals = if select.with_totals {
+            let having = totals_having.map(|h| self.after_aggregation(h, after, true)).transpose()?;
+            let include_filtered = settings.totals_mode == "before_having";
+            Some(Totals { having, include_filtered })
+        } else {
+            None
+        };
+        let empty_if_no_rows = settings.empty_result_for_aggregation_by_empty_set;
+        Ok(Plan::Aggregate(Aggregate {
+            input: Box::new(input),
+            keys,
+            calls,
+            grouping: if sets.is_empty() { GroupingKind::Plain } else { GroupingKind::Sets },
+            sets,
+            set_number: self.grouping.set_number.clone(),
+            empty_if_no_rows,
+            limit: None,
+            totals,
+        }))
+    }
+
+    /// Replaces keys by the columns that hold them, and refuses columns that are neither keys nor aggregated.
+    pub(crate) fn after_aggregation(&self, e: &Expr, after: &After, aggregated: bool) -> Result<Expr> {
+        if !aggregated {
+            return Ok(e.clone());
+        }
+        let rewritten = e.replace(&mut |x| {
+            let found = after.keys.iter().find(|(_, key)| key == x);
+            Ok(found.map(|(field, _)| Expr::Column(field.id, field.ty.clone())))
+        })?;
+        if let Some(foreign) = rewritten.columns().into_iter().find(|id| !after.allowed.contains(id)) {
+            let name = self.tables.all_columns().find(|c| c.expr.as_column() == Some(foreign));
+            let name = name.map_or("arrayJoin", |c| &c.name);
+            return Err(err!(
+                NOT_AN_AGGREGATE,
+                "Column '{name}' is not under aggregate function and not in GROUP BY keys"
+            ));
+        }
+        Ok(rewritten)
+    }
+
+    /// `grouping(a, b)`: a bit per argument, 1 where the row's grouping set lacks it.
+    pub(crate) fn grouping_call(&mut self, call: &ast::Call) -> Result<Expr> {
+        let env = self.query.env;
+        ensure!(
+            !call.args.is_empty(),
+            NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+            "Function grouping expects at least one argument"
+        );
+        let outer = std::mem::replace(&mut self.place, Place::Before("grouping"));
+        let args = call.args.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>();
+        self.place = outer;
+        let mut indexes = Vec::with_capacity(call.args.len());
+        for (arg, e) in args?.iter().zip(&call.args) {
+            let index = self.grouping.keys.iter().position(|(_, k)| k == arg);
+            indexes.push(index.ok_or_else(|| {
+                err!(BAD_ARGUMENTS, "Argument of grouping function {e} is not a part of GROUP BY clause")
+            })?);
+        }
+        if self.grouping.sets.is_empty() {
+            return Expr::literal(&Value::UInt(0), DataType::UInt64);
+        }
+        let masks = self.grouping.sets.iter().map(|set| {
+            let bits = indexes.iter().fold(0u64, |mask, index| mask << 1 | u64::from(!set.contains(index)));
+            Value::UInt(bits)
+        });
+        let masks = Expr::literal(&Value::Array(masks.collect()), DataType::UInt64.array())?;
+        let ids = self.query.ids;
+        let number = self.grouping.set_number.get_or_insert_with(|| ids.field("__set", DataType::UInt64));
+        let number = Expr::Column(number.id, DataType::UInt64);
+        let one = Expr::literal(&Value::UInt(1), DataType::UInt8)?;
+        let position = make_call(env, "plus", vec![number, one])?;
+        make_call(env, "arrayElement", vec![masks, position])
+    }
+}
+
+/// The largest parts of an expression that hold no aggregate.
+fn keys_of(e: &Expr, aggregates: &HashSet<ColumnId>, keys: &mut Vec<Expr>) {
+    let columns = e.columns();
+    if columns.is_empty() {
+        return;
+    }
+    if columns.iter().any(|id| aggregates.contains(id)) {
+        e.children().iter().for_each(|child| keys_of(child, aggregates, keys));
+    } else {
+        keys.push(e.clone());
+    }
+}

@@ -1,0 +1,317 @@
+//! IN: the right side becomes a set of constant rows or of the rows of a query.
+
+use crate::call::{cast, make_call};
+use crate::select::SelectBinder;
+use chalet_base::{Result, bail, ensure};
+use chalet_columns::{Block, Builder, Column};
+use chalet_plan::{Expr, InExpr, InSet, Literal, Plan, Project, SetSource};
+use chalet_syntax::ast::{self, CallStyle, ExprKind};
+use chalet_types::{DataType, Value, supertype};
+use std::sync::{Arc, OnceLock};
+
+impl SelectBinder<'_> {
+    pub(crate) fn in_operator(
+        &mut self,
+        left: &ast::Expr,
+        right: &ast::Expr,
+        negated: bool,
+        null_in: bool,
+    ) -> Result<Expr> {
+        let null_in = null_in || self.query.env.settings().transform_null_in;
+        let left = self.expr(left)?;
+        if let Some(query) = self.set_query(right)? {
+            let bound = self.query.deeper_in(self).query(&query)?;
+            return self.in_query(left, bound, negated, null_in);
+        }
+        let elements = self.set_elements(&left, right)?;
+        if let Some(literals) = elements.iter().map(|e| e.as_literal().cloned()).collect::<Option<Vec<_>>>() {
+            return self.in_constants(left, &literals, negated, null_in);
+        }
+        // Something is not constant: compare with each element.
+        let env = self.query.env;
+        let mut result: Option<Expr> = None;
+        for element in elements {
+            let equal = make_call(env, "equals", vec![left.clone(), element])?;
+            result = Some(match result {
+                None => equal,
+                Some(before) => make_call(env, "or", vec![before, equal])?,
+            });
+        }
+        let Some(result) = result else { bail!(BAD_ARGUMENTS, "The right side of IN is empty") };
+        if negated { make_call(env, "not", vec![result]) } else { Ok(result) }
+    }
+
+    /// The query on the right side, or the table that stands for `SELECT * FROM table`.
+    fn set_query(&mut self, right: &ast::Expr) -> Result<Option<ast::Query>> {
+        match &right.kind {
+            ExprKind::Subquery(query) => Ok(Some(ast::Query::clone(query))),
+            ExprKind::Identifier(parts) if parts.len() <= 2 => {
+                let names: Vec<&str> = parts.iter().map(|p| p.name.as_str()).collect();
+                let is_param = self.lambda_params.iter().any(|(name, _)| name == names[0]);
+                if is_param
+                    || self.aliases.contains_key(names[0])
+                    || self.tables.find(&names, true)?.is_some()
+                {
+                    return Ok(None);
+                }
+                let (database, name) = match &parts[..] {
+                    [database, name] => (Some(database.clone()), name.clone()),
+                    _ => (None, parts[0].clone()),
+                };
+                let object = ast::ObjectName { database, name };
+                Ok(Some(select_all(ast::TableKind::Name(object), right.span)))
+            }
+            ExprKind::Call(call)
+                if call.style == CallStyle::Function
+                    && self.query.env.registry().scalars.get(&call.name).is_none()
+                    && !self.aliases.contains_key(&call.name) =>
+            {
+                Ok(Some(select_all(ast::TableKind::Function(call.clone()), right.span)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The elements of a tuple or an array on the right side; one element when it is neither.
+    fn set_elements(&mut self, left: &Expr, right: &ast::Expr) -> Result<Vec<Expr>> {
+        let left_is_tuple = matches!(left.ty().bare(), DataType::Tuple(_));
+        let left_is_array = matches!(left.ty().bare(), DataType::Array(_));
+        if let ExprKind::Call(call) = &right.kind
+            && call.over.is_none()
+        {
+            let is_tuple = call.style == CallStyle::Tuple || call.name == "tuple";
+            let is_array = call.style == CallStyle::Array || call.name == "array";
+            // `(1, 2) IN (1, 2)`: the right side is one tuple, unless its elements are tuples.
+            let elements_are_rows = call.args.iter().all(|a| self.is_row(a));
+            if (is_tuple && (!left_is_tuple || elements_are_rows)) || (is_array && !left_is_array) {
+                return call.args.iter().map(|a| self.expr(a)).collect();
+            }
+            if is_array && left_is_array && call.args.iter().all(is_array_literal) {
+                return call.args.iter().map(|a| self.expr(a)).collect();
+            }
+        }
+        let bound = self.expr(right)?;
+        let spread = match bound.ty().bare() {
+            DataType::Array(inner) => !left_is_array || matches!(**inner, DataType::Array(_)),
+            DataType::Tuple(fields) => {
+                !left_is_tuple || fields.iter().all(|f| matches!(f.ty.bare(), DataType::Tuple(_)))
+            }
+            _ => false,
+        };
+        let Some(literal) = bound.as_literal().filter(|_| spread) else { return Ok(vec![bound]) };
+        match (literal.value(), literal.ty.bare()) {
+            (Value::Array(items), DataType::Array(inner)) => {
+                items.iter().map(|item| Expr::literal(item, DataType::clone(inner))).collect()
+            }
+            (Value::Tuple(items), DataType::Tuple(fields)) => {
+                items.iter().zip(fields.iter()).map(|(item, f)| Expr::literal(item, f.ty.clone())).collect()
+            }
+            _ => Ok(vec![bound]),
+        }
+    }
+
+    fn is_row(&self, e: &ast::Expr) -> bool {
+        matches!(&e.kind, ExprKind::Call(call) if call.style == CallStyle::Tuple || call.name == "tuple")
+    }
+
+    /// Casts each element to the left side's type; one that the type cannot hold is in no row.
+    fn in_constants(
+        &mut self,
+        left: Expr,
+        elements: &[Literal],
+        negated: bool,
+        null_in: bool,
+    ) -> Result<Expr> {
+        let needles = self.needles(left)?;
+        let types: Vec<DataType> = needles.iter().map(|n| set_type(n.ty())).collect();
+        let mut builders: Vec<Builder> = types.iter().map(Builder::new).collect();
+        let mut n_rows = 0;
+        for element in elements {
+            let row = self.row_of(element, &types)?;
+            let Some(row) = row else { continue };
+            if !null_in && row.iter().any(Value::is_null) {
+                continue;
+            }
+            for (builder, value) in builders.iter_mut().zip(&row) {
+                builder.push_value(value)?;
+            }
+            n_rows += 1;
+        }
+        let columns = builders.into_iter().map(|b| Column::Flat(b.finish())).collect();
+        let source = SetSource::Block(Block::new(columns, n_rows));
+        self.finish_in(needles, types, source, negated, null_in)
+    }
+
+    /// One expression per column of the set.
+    fn needles(&mut self, left: Expr) -> Result<Vec<Expr>> {
+        let DataType::Tuple(fields) = left.ty().bare().clone() else { return Ok(vec![left]) };
+        let env = self.query.env;
+        if let Expr::Call { function, args } = &left
+            && function.function.record().name == "tuple"
+        {
+            return Ok(args.clone());
+        }
+        (1..=fields.len() as u64)
+            .map(|i| {
+                let index = Expr::literal(&Value::UInt(i), DataType::UInt64)?;
+                make_call(env, "tupleElement", vec![left.clone(), index])
+            })
+            .collect()
+    }
+
+    /// The values of one element in the set's types; `None` when a type cannot hold its value.
+    fn row_of(&mut self, element: &Literal, types: &[DataType]) -> Result<Option<Vec<Value>>> {
+        let parts: Vec<Literal> = match (element.value(), element.ty.bare()) {
+            (Value::Tuple(items), DataType::Tuple(fields)) if types.len() > 1 || items.len() == 1 => {
+                ensure!(
+                    items.len() == types.len(),
+                    INCORRECT_ELEMENT_OF_SET,
+                    "Invalid tuple size in IN expression: {} instead of {}",
+                    items.len(),
+                    types.len()
+                );
+                let exprs = items.iter().zip(fields.iter()).map(|(v, f)| Expr::literal(v, f.ty.clone()));
+                exprs
+                    .map(|e| Ok(e?.as_literal().cloned()))
+                    .collect::<Result<Option<_>>>()?
+                    .unwrap_or_default()
+            }
+            _ => {
+                ensure!(
+                    types.len() == 1,
+                    INCORRECT_ELEMENT_OF_SET,
+                    "Invalid element in IN expression: expected a tuple of {} elements",
+                    types.len()
+                );
+                vec![element.clone()]
+            }
+        };
+        let mut row = Vec::with_capacity(parts.len());
+        for (part, ty) in parts.iter().zip(types) {
+            match self.exact(part, ty)? {
+                Some(value) => row.push(value),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(row))
+    }
+
+    /// The same value in another type, when that type has it.
+    fn exact(&mut self, literal: &Literal, ty: &DataType) -> Result<Option<Value>> {
+        let value = literal.value();
+        if value.is_null() {
+            return Ok(ty.is_nullable().then_some(Value::Null));
+        }
+        if literal.ty.bare() == ty.bare() {
+            return Ok(Some(value));
+        }
+        let env = self.query.env;
+        let expr = Expr::Literal(literal.clone());
+        if literal.ty.bare().is_number() && ty.bare().is_number() {
+            let target = Expr::literal(&Value::string(ty.bare().to_string()), DataType::String)?;
+            let converted = make_call(env, "accurateCastOrNull", vec![expr, target])?;
+            return Ok(converted.as_literal().map(Literal::value).filter(|v| !v.is_null()));
+        }
+        let target = ty.without_low_cardinality().clone();
+        match cast(env, expr, &target)? {
+            Expr::Literal(converted) => Ok(Some(converted.value())),
+            // Folding failed: the cast says why.
+            call => {
+                env.run(constant_plan(self.query.ids, call))?;
+                Ok(None)
+            }
+        }
+    }
+
+    fn in_query(
+        &mut self,
+        left: Expr,
+        right: crate::query::BoundQuery,
+        negated: bool,
+        null_in: bool,
+    ) -> Result<Expr> {
+        let env = self.query.env;
+        let needles = if right.fields.len() == 1 { vec![left] } else { self.needles(left)? };
+        ensure!(
+            needles.len() == right.fields.len(),
+            NUMBER_OF_COLUMNS_DOESNT_MATCH,
+            "Number of columns in section IN doesn't match. {} at left, {} at right",
+            needles.len(),
+            right.fields.len()
+        );
+        let mut types = Vec::with_capacity(needles.len());
+        let mut exprs = Vec::with_capacity(needles.len());
+        let mut cast_needles = Vec::with_capacity(needles.len());
+        for (needle, field) in needles.into_iter().zip(&right.fields) {
+            let (a, b) = (needle.ty().without_low_cardinality(), field.ty.without_low_cardinality());
+            let common = match supertype::pair(a, b) {
+                Some(common) => common,
+                None => a.clone().nullable(),
+            };
+            let column = Expr::Column(field.id, field.ty.clone());
+            let column = if supertype::pair(a, b).is_some() {
+                cast(env, column, &common)?
+            } else {
+                let target = Expr::literal(&Value::string(a.bare().to_string()), DataType::String)?;
+                make_call(env, "accurateCastOrNull", vec![column, target])?
+            };
+            exprs.push((self.query.ids.field(field.name.clone(), column.ty().clone()), column));
+            let needle_type = if needle.ty().is_nullable() { common.clone() } else { common.bare().clone() };
+            cast_needles.push(cast(env, needle, &needle_type)?);
+            types.push(common);
+        }
+        let plan = Plan::Project(Project { input: Box::new(right.plan), exprs });
+        self.finish_in(cast_needles, types, SetSource::Plan(Box::new(plan)), negated, null_in)
+    }
+
+    fn finish_in(
+        &mut self,
+        needles: Vec<Expr>,
+        types: Vec<DataType>,
+        source: SetSource,
+        negated: bool,
+        null_in: bool,
+    ) -> Result<Expr> {
+        if let [needle] = &needles[..]
+            && needle.ty().is_only_null()
+            && !null_in
+        {
+            return Expr::literal(&Value::Null, needle.ty().clone());
+        }
+        // Rows are compared in parts: a NULL part makes a tuple be in no set, it does not make the answer NULL.
+        let nullable = needles.len() == 1 && needles[0].ty().is_nullable() && !null_in;
+        let ty = if nullable { DataType::UInt8.nullable() } else { DataType::UInt8 };
+        let set = Arc::new(InSet { types, source, built: OnceLock::new() });
+        Ok(Expr::In(Box::new(InExpr { needles, negated, null_in, set, ty })))
+    }
+}
+
+/// A set's column: as the needle, Nullable when that is.
+fn set_type(needle: &DataType) -> DataType {
+    needle.without_low_cardinality().clone()
+}
+
+fn is_array_literal(e: &ast::Expr) -> bool {
+    matches!(&e.kind, ExprKind::Call(call) if call.style == CallStyle::Array || call.name == "array")
+}
+
+/// `SELECT expr`.
+pub(crate) fn constant_plan(ids: &chalet_plan::IdSource, expr: Expr) -> Plan {
+    let one = Plan::Values(chalet_plan::Values { fields: Vec::new(), block: Block::new(Vec::new(), 1) });
+    let field = ids.field("constant", expr.ty().clone());
+    Plan::Project(Project { input: Box::new(one), exprs: vec![(field, expr)] })
+}
+
+fn select_all(table: ast::TableKind, span: ast::Span) -> ast::Query {
+    let star = ast::Expr { kind: ExprKind::Star(Vec::new()), alias: None, span };
+    let from = ast::TableExpr {
+        kind: table,
+        alias: None,
+        column_aliases: Vec::new(),
+        final_: false,
+        sample: None,
+        span,
+    };
+    let select = ast::Select { projection: vec![star], from: Some(from), span, ..ast::Select::default() };
+    ast::Query { body: ast::SetExpr::Select(Box::new(select)), span }
+}

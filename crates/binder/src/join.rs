@@ -1,0 +1,302 @@
+//! JOIN: kinds, strictness, ON and USING.
+
+use crate::call::{cast, make_call};
+use crate::scope::ScopeColumn;
+use crate::select::{Place, SelectBinder};
+use chalet_base::hash::HashSet;
+use chalet_base::{Result, bail, ensure, err};
+use chalet_plan::{AsofOp, ColumnId, Expr, Field, Join, JoinKey, JoinKind, JoinStrictness, Plan};
+use chalet_syntax::ast::{self, ExprKind};
+use chalet_types::supertype;
+
+/// What ON and USING come to.
+#[derive(Default)]
+struct Conditions {
+    keys: Vec<JoinKey>,
+    asof: Option<(Expr, AsofOp, Expr)>,
+    residual: Vec<Expr>,
+}
+
+impl SelectBinder<'_> {
+    pub(crate) fn join(&mut self, left: Plan, join: &ast::Join) -> Result<Plan> {
+        let (right, right_scope) = self.table_expr(&join.table)?;
+        let left_ids: HashSet<ColumnId> = left.fields().iter().map(|f| f.id).collect();
+        let right_ids: HashSet<ColumnId> = right.fields().iter().map(|f| f.id).collect();
+        let kind = match join.kind {
+            ast::JoinKind::Inner => JoinKind::Inner,
+            ast::JoinKind::Left => JoinKind::Left,
+            ast::JoinKind::Right => JoinKind::Right,
+            ast::JoinKind::Full => JoinKind::Full,
+            ast::JoinKind::Cross | ast::JoinKind::Comma => JoinKind::Cross,
+            ast::JoinKind::Paste => JoinKind::Paste,
+        };
+        let strictness = self.strictness(join, kind)?;
+        let mut using: Vec<String> = match &join.constraint {
+            ast::JoinConstraint::Using(items) => items.iter().map(using_name).collect::<Result<_>>()?,
+            _ => Vec::new(),
+        };
+        if join.natural {
+            let left_columns: Vec<&ScopeColumn> = self.tables.all_columns().filter(|c| c.in_star).collect();
+            let common = right_scope.columns.iter().filter(|c| c.in_star);
+            using = common
+                .filter(|c| left_columns.iter().any(|l| l.name == c.name))
+                .map(|c| c.name.to_string())
+                .collect();
+        }
+        let mut conditions = Conditions::default();
+        let mut merged: Vec<(String, Expr, Expr)> = Vec::new();
+        for name in &using {
+            let (l, r) = self.using_pair(name, &right_scope)?;
+            merged.push((name.clone(), l.clone(), r.clone()));
+            conditions.keys.push(self.key(l, r, false)?);
+        }
+        self.tables.list.push(right_scope);
+        if let ast::JoinConstraint::On(on) = &join.constraint {
+            self.on(on, &left_ids, &right_ids, &mut conditions)?;
+        }
+        if strictness == JoinStrictness::Asof && conditions.asof.is_none() {
+            // With USING the last column is the inequality.
+            let last = conditions.keys.pop().filter(|_| !using.is_empty());
+            let Some(key) = last else {
+                bail!(INVALID_JOIN_ON_EXPRESSION, "ASOF JOIN requires an inequality in its ON section");
+            };
+            conditions.asof = Some((key.left, AsofOp::GreaterOrEqual, key.right));
+        }
+        let needs_condition = !matches!(kind, JoinKind::Cross | JoinKind::Paste) && !join.natural;
+        ensure!(
+            !needs_condition || !matches!(join.constraint, ast::JoinConstraint::None),
+            INVALID_JOIN_ON_EXPRESSION,
+            "JOIN without ON or USING is not supported"
+        );
+        self.finish_join(left, right, kind, strictness, conditions, merged)
+    }
+
+    fn strictness(&self, join: &ast::Join, kind: JoinKind) -> Result<JoinStrictness> {
+        Ok(match join.strictness {
+            ast::JoinStrictness::All => JoinStrictness::All,
+            ast::JoinStrictness::Any => JoinStrictness::Any,
+            ast::JoinStrictness::Asof => JoinStrictness::Asof,
+            ast::JoinStrictness::Semi => JoinStrictness::Semi,
+            ast::JoinStrictness::Anti => JoinStrictness::Anti,
+            ast::JoinStrictness::Unspecified if matches!(kind, JoinKind::Cross | JoinKind::Paste) => {
+                JoinStrictness::All
+            }
+            ast::JoinStrictness::Unspecified => match &*self.query.env.settings().join_default_strictness {
+                "ALL" => JoinStrictness::All,
+                "ANY" => JoinStrictness::Any,
+                _ => bail!(
+                    EXPECTED_ALL_OR_ANY,
+                    "Expected ANY or ALL in JOIN section, because setting (join_default_strictness) is empty"
+                ),
+            },
+        })
+    }
+
+    fn using_pair(&self, name: &str, right: &crate::scope::TableScope) -> Result<(Expr, Expr)> {
+        let left = self.tables.find(&[name], true)?.map(|f| f.expr);
+        let left = left.ok_or_else(|| {
+            err!(
+                UNKNOWN_IDENTIFIER,
+                "JOIN using identifier '{name}' cannot be resolved from left table expression"
+            )
+        })?;
+        let right = right.find(name).map(|c| c.expr.clone()).ok_or_else(|| {
+            err!(
+                UNKNOWN_IDENTIFIER,
+                "JOIN using identifier '{name}' cannot be resolved from right table expression"
+            )
+        })?;
+        Ok((left, right))
+    }
+
+    /// Both sides in their common type.
+    fn key(&self, left: Expr, right: Expr, null_safe: bool) -> Result<JoinKey> {
+        let (a, b) = (left.ty().without_low_cardinality(), right.ty().without_low_cardinality());
+        let common = supertype::pair(a, b).ok_or_else(|| {
+            err!(TYPE_MISMATCH, "Can't infer common type for joined columns: {a} at left, {b} at right")
+        })?;
+        let env = self.query.env;
+        Ok(JoinKey { left: cast(env, left, &common)?, right: cast(env, right, &common)?, null_safe })
+    }
+
+    fn on(
+        &mut self,
+        on: &ast::Expr,
+        left_ids: &HashSet<ColumnId>,
+        right_ids: &HashSet<ColumnId>,
+        conditions: &mut Conditions,
+    ) -> Result<()> {
+        let outer = std::mem::replace(&mut self.place, Place::Before("JOIN ON"));
+        let bound = self.condition(on);
+        self.place = outer;
+        let mut parts = Vec::new();
+        bound?.conjuncts(&mut parts);
+        let side = |e: &Expr| {
+            let columns = e.columns();
+            let on_left = !columns.is_empty() && columns.iter().all(|c| left_ids.contains(c));
+            let on_right = !columns.is_empty() && columns.iter().all(|c| right_ids.contains(c));
+            (on_left, on_right)
+        };
+        for part in parts {
+            let Expr::Call { function, args } = &part else {
+                conditions.residual.push(part);
+                continue;
+            };
+            let [a, b] = &args[..] else {
+                conditions.residual.push(part);
+                continue;
+            };
+            let (left, right, swapped) = match (side(a), side(b)) {
+                ((true, _), (_, true)) => (a.clone(), b.clone(), false),
+                ((_, true), (true, _)) => (b.clone(), a.clone(), true),
+                _ => {
+                    conditions.residual.push(part);
+                    continue;
+                }
+            };
+            match comparison(function.function.record().name, swapped) {
+                Some(Comparison::Equal) => conditions.keys.push(self.key(left, right, false)?),
+                Some(Comparison::NullSafe) => conditions.keys.push(self.key(left, right, true)?),
+                Some(Comparison::Inequality(op)) if conditions.asof.is_none() => {
+                    let key = self.key(left, right, false)?;
+                    conditions.asof = Some((key.left, op, key.right));
+                    // For joins other than ASOF it is one more condition: `finish_join` decides.
+                    conditions.residual.push(part);
+                }
+                _ => conditions.residual.push(part),
+            }
+        }
+        Ok(())
+    }
+
+    fn finish_join(
+        &mut self,
+        left: Plan,
+        right: Plan,
+        kind: JoinKind,
+        strictness: JoinStrictness,
+        mut conditions: Conditions,
+        merged: Vec<(String, Expr, Expr)>,
+    ) -> Result<Plan> {
+        let env = self.query.env;
+        if strictness == JoinStrictness::Asof {
+            // The first inequality is the ASOF condition and not a condition of pairs.
+            if let Some((l, _, r)) = &conditions.asof {
+                let (l, r) = (l.columns(), r.columns());
+                let all: HashSet<ColumnId> = l.union(&r).copied().collect();
+                if let Some(at) = conditions.residual.iter().position(|e| e.columns() == all) {
+                    conditions.residual.remove(at);
+                }
+            }
+            ensure!(
+                conditions.residual.is_empty() && !conditions.keys.is_empty(),
+                INVALID_JOIN_ON_EXPRESSION,
+                "ASOF JOIN requires equalities and one inequality"
+            );
+            ensure!(
+                matches!(kind, JoinKind::Inner | JoinKind::Left),
+                NOT_IMPLEMENTED,
+                "ASOF JOIN is only supported as INNER and LEFT"
+            );
+        } else {
+            conditions.asof = None;
+        }
+        let mut residual = None;
+        for part in conditions.residual {
+            residual = Some(match residual {
+                None => part,
+                Some(before) => make_call(env, "and", vec![before, part])?,
+            });
+        }
+        // Columns of a side whose rows may stay without a partner become Nullable when asked for.
+        let use_nulls = env.settings().join_use_nulls;
+        let left_nulls = use_nulls && matches!(kind, JoinKind::Right | JoinKind::Full);
+        let right_nulls = use_nulls && matches!(kind, JoinKind::Left | JoinKind::Full);
+        let mut renamed: Vec<(ColumnId, Field)> = Vec::new();
+        let mut fields = Vec::new();
+        for (side, nulls) in [(&left, left_nulls), (&right, right_nulls)] {
+            for field in side.fields() {
+                let ty = if nulls { field.ty.clone().nullable() } else { field.ty.clone() };
+                let after = self.query.ids.field(field.name.clone(), ty);
+                renamed.push((field.id, after.clone()));
+                fields.push(after);
+            }
+        }
+        let node = Join {
+            left,
+            right,
+            kind,
+            strictness,
+            on: conditions.keys,
+            asof: conditions.asof,
+            residual,
+            fields,
+        };
+        self.tables.rename(&renamed);
+        let pairs: Vec<_> = renamed.iter().map(|(from, to)| (*from, (to.id, to.ty.clone()))).collect();
+        for (name, l, r) in merged {
+            let expr = self.merged_column(kind, l.rename(&pairs), r.rename(&pairs))?;
+            self.tables.merged.retain(|c| *c.name != *name);
+            self.tables.merged.push(ScopeColumn { name: name.as_str().into(), expr, in_star: true });
+        }
+        Ok(Plan::Join(Box::new(node)))
+    }
+
+    /// The column that USING makes of two: of the side that always has a row, or whichever has one.
+    fn merged_column(&self, kind: JoinKind, left: Expr, right: Expr) -> Result<Expr> {
+        let env = self.query.env;
+        let (a, b) = (left.ty(), right.ty());
+        let common = supertype::pair(a, b)
+            .ok_or_else(|| err!(TYPE_MISMATCH, "Can't infer common type for joined columns: {a} and {b}"))?;
+        match kind {
+            JoinKind::Right => cast(env, right, &common),
+            JoinKind::Full if common.is_nullable() => {
+                let (l, r) = (cast(env, left, &common)?, cast(env, right, &common)?);
+                make_call(env, "coalesce", vec![l, r])
+            }
+            JoinKind::Full => {
+                // Without NULLs a missing side holds defaults: a default on the left means that the right decides.
+                let (l, r) = (cast(env, left, &common)?, cast(env, right, &common)?);
+                let default = chalet_columns::Vector::defaults(&common, 1).value(0);
+                let missing = make_call(env, "equals", vec![l.clone(), Expr::literal(&default, common)?])?;
+                make_call(env, "if", vec![missing, r, l])
+            }
+            _ => cast(env, left, &common),
+        }
+    }
+}
+
+enum Comparison {
+    Equal,
+    NullSafe,
+    Inequality(AsofOp),
+}
+
+/// The comparison that a function's record names, seen from the left table.
+fn comparison(name: &str, swapped: bool) -> Option<Comparison> {
+    use AsofOp::*;
+    const INEQUALITIES: [(&str, AsofOp, AsofOp); 4] = [
+        ("greaterOrEquals", GreaterOrEqual, LessOrEqual),
+        ("greater", Greater, Less),
+        ("lessOrEquals", LessOrEqual, GreaterOrEqual),
+        ("less", Less, Greater),
+    ];
+    if name == "equals" {
+        return Some(Comparison::Equal);
+    }
+    if name == "isNotDistinctFrom" {
+        return Some(Comparison::NullSafe);
+    }
+    let (_, direct, mirrored) = INEQUALITIES.into_iter().find(|(n, ..)| *n == name)?;
+    Some(Comparison::Inequality(if swapped { mirrored } else { direct }))
+}
+
+fn using_name(e: &ast::Expr) -> Result<String> {
+    match &e.kind {
+        ExprKind::Identifier(parts) => match parts.last() {
+            Some(last) => Ok(last.name.clone()),
+            None => bail!(UNSUPPORTED_METHOD, "Empty identifier in USING"),
+        },
+        _ => bail!(UNSUPPORTED_METHOD, "JOIN USING clause expected list of identifiers, got {e}"),
+    }
+}

@@ -1,0 +1,134 @@
+//! ORDER BY, WITH FILL, LIMIT and OFFSET.
+
+use crate::call::cast;
+use crate::select::SelectBinder;
+use chalet_base::{Result, bail, ensure};
+use chalet_columns::keys::Order;
+use chalet_plan::{Expr, FillColumn, SortKey};
+use chalet_syntax::ast;
+use chalet_types::{DataType, IntervalUnit, Value};
+
+/// A LIMIT clause with its numbers known.
+pub(crate) struct BoundLimit {
+    pub limit: Option<u64>,
+    pub offset: u64,
+    pub from_end: bool,
+}
+
+impl SelectBinder<'_> {
+    pub(crate) fn sort_key(&mut self, item: &ast::OrderItem) -> Result<SortKey> {
+        let expr = self.expr(&item.expr)?;
+        if let Some(collate) = &item.collate {
+            bail!(NOT_IMPLEMENTED, "COLLATE '{collate}' is not supported");
+        }
+        let nulls_first = item.nulls_first.unwrap_or(false);
+        Ok(SortKey { expr, order: Order { descending: item.descending, nulls_first }, collate: None })
+    }
+
+    pub(crate) fn limits(
+        &mut self,
+        limit: Option<&ast::Expr>,
+        offset: Option<&ast::Expr>,
+    ) -> Result<Option<BoundLimit>> {
+        if limit.is_none() && offset.is_none() {
+            return Ok(None);
+        }
+        let limit = limit.map(|e| self.row_count(e, "LIMIT")).transpose()?;
+        let offset = offset.map(|e| self.row_count(e, "OFFSET")).transpose()?;
+        let negative = |n: Option<(u64, bool)>| n.is_some_and(|(_, negative)| negative);
+        let from_end = negative(limit) || negative(offset);
+        let mixed = |n: Option<(u64, bool)>| n.is_some_and(|(count, negative)| count > 0 && !negative);
+        if from_end && (mixed(limit) || mixed(offset)) {
+            bail!(NOT_IMPLEMENTED, "LIMIT and OFFSET of different signs are not supported");
+        }
+        Ok(Some(BoundLimit { limit: limit.map(|l| l.0), offset: offset.map_or(0, |o| o.0), from_end }))
+    }
+
+    /// A number of rows and whether it was negative.
+    pub(crate) fn row_count(&mut self, e: &ast::Expr, clause: &str) -> Result<(u64, bool)> {
+        let value = self.constant(e, clause)?.value();
+        if let Some(n) = value.as_u64() {
+            return Ok((n, false));
+        }
+        if let Some(n) = value.as_i64() {
+            return Ok((n.unsigned_abs(), true));
+        }
+        match value {
+            Value::Float(x) if x.fract() == 0.0 && x >= 0.0 => Ok((x as u64, false)),
+            Value::Float(_) => bail!(NOT_IMPLEMENTED, "Fractional {clause} is not supported"),
+            _ => bail!(
+                INVALID_LIMIT_EXPRESSION,
+                "The value {e} of {clause} expression is not representable as UInt64"
+            ),
+        }
+    }
+
+    /// The constants of WITH FILL in the type of the column.
+    pub(crate) fn fill_column(
+        &mut self,
+        fill: &ast::Fill,
+        ty: &DataType,
+        descending: bool,
+    ) -> Result<FillColumn> {
+        let bare = ty.bare().clone();
+        ensure!(
+            bare.is_number() || bare.is_date_or_time(),
+            INVALID_WITH_FILL_EXPRESSION,
+            "WITH FILL expression must be of a numeric, Date or DateTime type, got {ty}"
+        );
+        let mut bound = |e: Option<&ast::Expr>| -> Result<Option<Value>> {
+            let Some(e) = e else { return Ok(None) };
+            let literal = self.constant(e, "WITH FILL bound")?;
+            if literal.value().is_null() {
+                return Ok(None);
+            }
+            match cast(self.query.env, Expr::Literal(literal), &bare)? {
+                Expr::Literal(converted) => Ok(Some(converted.value())),
+                _ => bail!(INVALID_WITH_FILL_EXPRESSION, "Incompatible types of WITH FILL expression values"),
+            }
+        };
+        let from = bound(fill.from.as_ref())?;
+        let to = bound(fill.to.as_ref())?;
+        let (step, step_unit) = match &fill.step {
+            Some(e) => self.fill_distance(e)?,
+            None => (Value::Int(if descending { -1 } else { 1 }), None),
+        };
+        let sign = step.as_f64().unwrap_or(0.0);
+        ensure!(sign != 0.0, INVALID_WITH_FILL_EXPRESSION, "STEP value cannot be zero");
+        ensure!(
+            sign > 0.0 || descending,
+            INVALID_WITH_FILL_EXPRESSION,
+            "STEP value cannot be negative for sorting in ascending direction"
+        );
+        ensure!(
+            sign < 0.0 || !descending,
+            INVALID_WITH_FILL_EXPRESSION,
+            "STEP value should be negative for sorting in descending direction"
+        );
+        let (staleness, staleness_unit) = match &fill.staleness {
+            Some(e) => {
+                let (value, unit) = self.fill_distance(e)?;
+                (Some(value), unit)
+            }
+            None => (None, None),
+        };
+        if let (Some(low), Some(high)) = (&from, &to) {
+            let order = low.compare(high);
+            ensure!(
+                if descending { order.is_ge() } else { order.is_le() },
+                INVALID_WITH_FILL_EXPRESSION,
+                "WITH FILL TO value cannot be less than FROM value for sorting in ascending direction"
+            );
+        }
+        Ok(FillColumn { from, to, step, step_unit, staleness, staleness_unit })
+    }
+
+    fn fill_distance(&mut self, e: &ast::Expr) -> Result<(Value, Option<IntervalUnit>)> {
+        let literal = self.constant(e, "WITH FILL STEP")?;
+        let unit = match literal.ty.bare() {
+            DataType::Interval(unit) => Some(*unit),
+            _ => None,
+        };
+        Ok((literal.value(), unit))
+    }
+}

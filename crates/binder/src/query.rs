@@ -1,0 +1,206 @@
+//! Queries: SELECT, UNION, INTERSECT, EXCEPT, and the common table expressions that they see.
+
+use crate::environment::Environment;
+use crate::select::SelectBinder;
+use chalet_base::{Result, bail, ensure};
+use chalet_plan::{Distinct, Expr, Field, IdSource, Plan, Project, SetOp, SetOpKind, Union};
+use chalet_syntax::ast;
+use chalet_types::supertype;
+use std::rc::Rc;
+
+/// A bound query: its columns are the plan's fields.
+#[derive(Clone, Debug)]
+pub struct BoundQuery {
+    pub plan: Plan,
+    pub fields: Vec<Field>,
+}
+
+/// Binds a statement's query.
+pub fn bind_query(query: &ast::Query, env: &dyn Environment, ids: &IdSource) -> Result<BoundQuery> {
+    QueryBinder { env, ids, ctes: None, outer: None, depth: 0 }.query(query)
+}
+
+/// A common table expression and those that were there before it.
+#[derive(Debug)]
+pub(crate) struct Cte {
+    pub name: String,
+    pub columns: Vec<String>,
+    pub query: Rc<ast::Query>,
+    pub before: Option<Rc<Cte>>,
+    /// For a recursive one, while its own query is bound: the rows of the step before.
+    pub working: Option<(Plan, Vec<Field>)>,
+    pub recursive: bool,
+}
+
+/// What a query sees around it.
+#[derive(Clone)]
+pub(crate) struct QueryBinder<'b> {
+    pub env: &'b dyn Environment,
+    pub ids: &'b IdSource,
+    pub ctes: Option<Rc<Cte>>,
+    /// The SELECT that this is a sub-query of.
+    pub outer: Option<&'b SelectBinder<'b>>,
+    pub depth: usize,
+}
+
+/// Deeper nesting of queries is refused before it exhausts the stack.
+const MAX_DEPTH: usize = 100;
+
+impl<'b> QueryBinder<'b> {
+    pub fn query(&self, query: &ast::Query) -> Result<BoundQuery> {
+        ensure!(self.depth < MAX_DEPTH, TOO_DEEP_SUBQUERIES, "Too deep subqueries. Maximum: {MAX_DEPTH}");
+        self.set_expr(&query.body)
+    }
+
+    pub fn deeper(&self) -> QueryBinder<'b> {
+        QueryBinder { depth: self.depth + 1, ..self.clone() }
+    }
+
+    fn set_expr(&self, body: &ast::SetExpr) -> Result<BoundQuery> {
+        match body {
+            ast::SetExpr::Select(select) => SelectBinder::bind(self, select),
+            ast::SetExpr::Query(query) => self.query(query),
+            ast::SetExpr::SetOp { op, quantifier, inputs } => {
+                // WITH before the first SELECT of a UNION is seen by all of them.
+                let shared = self.with_of_first(inputs)?;
+                let bound = inputs.iter().map(|i| shared.set_expr(i)).collect::<Result<Vec<_>>>()?;
+                let bound = self.same_types(bound, *op)?;
+                match op {
+                    ast::SetOp::Union => self.union(bound, *quantifier),
+                    ast::SetOp::Intersect => self.set_op(bound, SetOpKind::Intersect, *quantifier),
+                    ast::SetOp::Except => self.set_op(bound, SetOpKind::Except, *quantifier),
+                }
+            }
+        }
+    }
+
+    fn with_of_first(&self, inputs: &[ast::SetExpr]) -> Result<QueryBinder<'b>> {
+        let mut binder = self.clone();
+        if let Some(ast::SetExpr::Select(first)) = inputs.first() {
+            binder.ctes = binder.with_ctes(&first.with, first.recursive);
+        }
+        Ok(binder)
+    }
+
+    /// The common table expressions of a WITH clause on top of those already seen.
+    pub fn with_ctes(&self, with: &[ast::WithItem], recursive: bool) -> Option<Rc<Cte>> {
+        let mut ctes = self.ctes.clone();
+        for item in with {
+            if let ast::WithItem::Cte { name, columns, query, .. } = item {
+                ctes = Some(Rc::new(Cte {
+                    name: name.name.clone(),
+                    columns: columns.iter().map(|c| c.name.clone()).collect(),
+                    query: Rc::new(ast::Query::clone(query)),
+                    before: ctes,
+                    working: None,
+                    recursive,
+                }));
+            }
+        }
+        ctes
+    }
+
+    pub fn find_cte(&self, name: &str) -> Option<Rc<Cte>> {
+        let mut next = self.ctes.clone();
+        while let Some(cte) = next {
+            if cte.name == name {
+                return Some(cte);
+            }
+            next = cte.before.clone();
+        }
+        None
+    }
+
+    /// Casts the columns of all inputs to their common types, column by column.
+    fn same_types(&self, inputs: Vec<BoundQuery>, op: ast::SetOp) -> Result<Vec<BoundQuery>> {
+        let n = inputs[0].fields.len();
+        let what = match op {
+            ast::SetOp::Union => "UNION",
+            ast::SetOp::Intersect => "INTERSECT",
+            ast::SetOp::Except => "EXCEPT",
+        };
+        for input in &inputs {
+            ensure!(
+                input.fields.len() == n,
+                UNION_ALL_RESULT_STRUCTURES_MISMATCH,
+                "Different number of columns in {what} elements"
+            );
+        }
+        let mut types = Vec::with_capacity(n);
+        for i in 0..n {
+            let column: Vec<_> = inputs.iter().map(|input| input.fields[i].ty.clone()).collect();
+            types.push(supertype::common_supertype(&column)?);
+        }
+        inputs
+            .into_iter()
+            .map(|input| {
+                if input.fields.iter().zip(&types).all(|(f, ty)| f.ty == *ty) {
+                    return Ok(input);
+                }
+                let mut exprs = Vec::with_capacity(n);
+                for (field, ty) in input.fields.iter().zip(&types) {
+                    let column = Expr::Column(field.id, field.ty.clone());
+                    let cast = crate::call::cast(self.env, column, ty)?;
+                    exprs.push((self.ids.field(field.name.clone(), ty.clone()), cast));
+                }
+                let fields = exprs.iter().map(|e| e.0.clone()).collect();
+                Ok(BoundQuery { plan: Plan::Project(Project { input: Box::new(input.plan), exprs }), fields })
+            })
+            .collect()
+    }
+
+    fn union(&self, inputs: Vec<BoundQuery>, quantifier: ast::SetQuantifier) -> Result<BoundQuery> {
+        let distinct = match quantifier {
+            ast::SetQuantifier::All => false,
+            ast::SetQuantifier::Distinct => true,
+            ast::SetQuantifier::None => match &*self.env.settings().union_default_mode {
+                "" => bail!(
+                    EXPECTED_ALL_OR_DISTINCT,
+                    "Expected ALL or DISTINCT in SelectWithUnion query; because setting (union_default_mode) is empty"
+                ),
+                mode => mode == "DISTINCT",
+            },
+        };
+        let fields: Vec<Field> =
+            inputs[0].fields.iter().map(|f| self.ids.field(f.name.clone(), f.ty.clone())).collect();
+        let inputs = inputs.into_iter().map(|i| i.plan).collect();
+        let mut plan = Plan::Union(Union { inputs, fields: fields.clone() });
+        if distinct {
+            let on = fields.iter().map(|f| f.id).collect();
+            plan = Plan::Distinct(Distinct { input: Box::new(plan), on, limit: None });
+        }
+        Ok(BoundQuery { plan, fields })
+    }
+
+    fn set_op(
+        &self,
+        inputs: Vec<BoundQuery>,
+        kind: SetOpKind,
+        quantifier: ast::SetQuantifier,
+    ) -> Result<BoundQuery> {
+        let settings = self.env.settings();
+        let mode = match kind {
+            SetOpKind::Intersect => &settings.intersect_default_mode,
+            SetOpKind::Except => &settings.except_default_mode,
+        };
+        let distinct = match quantifier {
+            ast::SetQuantifier::All => false,
+            ast::SetQuantifier::Distinct => true,
+            ast::SetQuantifier::None => mode == "DISTINCT",
+        };
+        let mut inputs = inputs.into_iter();
+        let Some(first) = inputs.next() else { bail!(LOGICAL_ERROR, "A set operation has no inputs") };
+        Ok(inputs.fold(first, |left, right| {
+            let fields: Vec<Field> =
+                left.fields.iter().map(|f| self.ids.field(f.name.clone(), f.ty.clone())).collect();
+            let plan = Plan::SetOp(SetOp {
+                kind,
+                distinct,
+                left: Box::new(left.plan),
+                right: Box::new(right.plan),
+                fields: fields.clone(),
+            });
+            BoundQuery { plan, fields }
+        }))
+    }
+}

@@ -1,0 +1,122 @@
+//! The tables that a SELECT sees, and their columns.
+
+use chalet_base::{Result, bail};
+use chalet_plan::{ColumnId, Expr, Field};
+use std::sync::Arc;
+
+/// One table expression of FROM.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TableScope {
+    /// The alias, else the table's name.
+    pub name: Option<String>,
+    /// Only when there is no alias.
+    pub database: Option<String>,
+    pub columns: Vec<ScopeColumn>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct ScopeColumn {
+    pub name: Arc<str>,
+    pub expr: Expr,
+    pub in_star: bool,
+}
+
+impl TableScope {
+    pub fn find(&self, name: &str) -> Option<&ScopeColumn> {
+        self.columns.iter().find(|c| &*c.name == name)
+    }
+
+    pub fn of_fields(name: Option<String>, fields: &[Field]) -> TableScope {
+        let columns = fields.iter().map(|f| ScopeColumn {
+            name: f.name.clone(),
+            expr: Expr::Column(f.id, f.ty.clone()),
+            in_star: true,
+        });
+        TableScope { name, database: None, columns: columns.collect() }
+    }
+
+    /// Replaces columns by others (after a join changed their type).
+    pub fn rename(&mut self, renamed: &[(ColumnId, Field)]) {
+        let pairs: Vec<_> = renamed.iter().map(|(from, to)| (*from, (to.id, to.ty.clone()))).collect();
+        self.columns.iter_mut().for_each(|c| c.expr = c.expr.rename(&pairs));
+    }
+}
+
+/// All tables of FROM, in order, and the columns that USING merged.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tables {
+    pub list: Vec<TableScope>,
+    /// Found by their bare name before any table's.
+    pub merged: Vec<ScopeColumn>,
+}
+
+/// A column, and how many of the name's parts it took.
+pub(crate) struct Found {
+    pub expr: Expr,
+    pub used: usize,
+}
+
+impl Tables {
+    /// Resolves `column`, `table.column` or `database.table.column` at the front of the parts.
+    pub fn find(&self, parts: &[&str], prefer_left: bool) -> Result<Option<Found>> {
+        // Column names may have dots inside (nested columns): the longest match wins.
+        for used in (1..=parts.len()).rev() {
+            let name = parts[..used].join(".");
+            if let Some(column) = self.merged.iter().find(|c| *c.name == *name) {
+                return Ok(Some(Found { expr: column.expr.clone(), used }));
+            }
+            let mut matches = self.list.iter().filter_map(|t| t.find(&name));
+            if let Some(first) = matches.next() {
+                if matches.next().is_some() && !(prefer_left && self.list.len() <= 2) {
+                    bail!(AMBIGUOUS_IDENTIFIER, "JOIN ... ambiguous identifier '{name}'");
+                }
+                return Ok(Some(Found { expr: first.expr.clone(), used }));
+            }
+        }
+        for table in self.list.iter() {
+            for skip in self.prefix_len(table, parts) {
+                for used in (skip + 1..=parts.len()).rev() {
+                    let name = parts[skip..used].join(".");
+                    if let Some(column) = table.find(&name) {
+                        return Ok(Some(Found { expr: column.expr.clone(), used }));
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// How many parts may name this table.
+    fn prefix_len(&self, table: &TableScope, parts: &[&str]) -> Vec<usize> {
+        let mut lengths = Vec::new();
+        let named = |part: &str| table.name.as_deref() == Some(part);
+        if parts.len() > 2 && table.database.as_deref() == Some(parts[0]) && named(parts[1]) {
+            lengths.push(2);
+        }
+        if parts.len() > 1 && named(parts[0]) {
+            lengths.push(1);
+        }
+        lengths
+    }
+
+    /// The table of `t.*` or `db.t.*`.
+    pub fn table(&self, parts: &[&str]) -> Option<&TableScope> {
+        self.list.iter().find(|table| match parts {
+            [name] => table.name.as_deref() == Some(name),
+            [database, name] => {
+                table.database.as_deref() == Some(database) && table.name.as_deref() == Some(name)
+            }
+            _ => false,
+        })
+    }
+
+    pub fn all_columns(&self) -> impl Iterator<Item = &ScopeColumn> {
+        self.list.iter().flat_map(|t| &t.columns)
+    }
+
+    pub fn rename(&mut self, renamed: &[(ColumnId, Field)]) {
+        self.list.iter_mut().for_each(|t| t.rename(renamed));
+        let pairs: Vec<_> = renamed.iter().map(|(from, to)| (*from, (to.id, to.ty.clone()))).collect();
+        self.merged.iter_mut().for_each(|c| c.expr = c.expr.rename(&pairs));
+    }
+}

@@ -1,0 +1,549 @@
+//! One SELECT: its clauses in the order of their evaluation.
+
+use crate::aggregate_call::KnownAggregate;
+use crate::expression::collect_aliases;
+use crate::grouping::Grouping;
+use crate::query::{BoundQuery, QueryBinder};
+use crate::scope::Tables;
+use crate::window_call::KnownWindow;
+use chalet_base::hash::HashMap;
+use chalet_base::{Result, bail, ensure};
+use chalet_plan::{
+    ArrayJoin, Distinct, Expr, Field, Fill, Filter, Limit, LimitBy, Plan, Project, Sort, SortKey, Window,
+};
+use chalet_syntax::ast::{self, ExprKind};
+use std::rc::Rc;
+
+/// Which functions may stand in the expression that is being bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// A clause before aggregation.
+    Before(&'static str),
+    Aggregates,
+    InsideAggregate,
+}
+
+/// A call of arrayJoin.
+pub(crate) struct KnownArrayJoin {
+    pub field: Field,
+    pub array: Expr,
+    /// Only needed after aggregation.
+    pub late: bool,
+}
+
+/// The state of binding one SELECT.
+pub(crate) struct SelectBinder<'b> {
+    pub query: QueryBinder<'b>,
+    pub tables: Tables,
+    pub aliases: HashMap<String, Rc<ast::Expr>>,
+    pub bound_aliases: HashMap<String, Expr>,
+    /// Aliases whose expressions are being bound: inside, the same names mean columns.
+    pub resolving: Vec<String>,
+    pub lambda_params: Vec<(String, Expr)>,
+    /// How many of the parameters are columns of `APPLY`, which aggregates may take.
+    pub transformer_params: usize,
+    pub place: Place,
+    pub in_window: bool,
+    pub expr_depth: usize,
+    pub aggregates: Vec<KnownAggregate>,
+    pub windows: Vec<KnownWindow>,
+    pub window_defs: Vec<ast::WindowDef>,
+    pub array_joins: Vec<KnownArrayJoin>,
+    pub grouping: Grouping,
+}
+
+/// A result column before it is bound: `*` is expanded already, because positions count what it stands for.
+enum Item {
+    Written(ast::Expr),
+    Bound(String, Expr),
+}
+
+impl<'b> SelectBinder<'b> {
+    pub fn without_tables(query: &QueryBinder<'b>) -> SelectBinder<'b> {
+        SelectBinder {
+            query: query.clone(),
+            tables: Tables::default(),
+            aliases: HashMap::default(),
+            bound_aliases: HashMap::default(),
+            resolving: Vec::new(),
+            lambda_params: Vec::new(),
+            transformer_params: 0,
+            place: Place::Before("constant expression"),
+            in_window: false,
+            expr_depth: 0,
+            aggregates: Vec::new(),
+            windows: Vec::new(),
+            window_defs: Vec::new(),
+            array_joins: Vec::new(),
+            grouping: Grouping::default(),
+        }
+    }
+
+    pub fn bind(query: &QueryBinder<'b>, select: &ast::Select) -> Result<BoundQuery> {
+        let ctes = query.with_ctes(&select.with, select.recursive);
+        let query = QueryBinder { ctes, ..query.clone() };
+        let mut binder = SelectBinder::without_tables(&query);
+        binder.select(select).map_err(|e| {
+            if e.message().contains("In scope ") {
+                e
+            } else {
+                e.context(format_args!(
+                    "In scope {}",
+                    ast::Query { body: ast::SetExpr::Select(Box::new(select.clone())), span: select.span }
+                ))
+            }
+        })
+    }
+
+    fn select(&mut self, select: &ast::Select) -> Result<BoundQuery> {
+        self.with_expressions(select)?;
+        let mut plan = self.from(select)?;
+        self.collect_select_aliases(select)?;
+        self.window_defs = select.windows.clone();
+        let items = self.items(&select.projection)?;
+
+        let filter = self.filter_of(select)?;
+        self.group_by(select, &|i| match items.get(i) {
+            Some(Item::Written(e)) => Some(e.clone()),
+            _ => None,
+        })?;
+        self.place = Place::Aggregates;
+        let mut projection: Vec<(String, Expr)> = Vec::with_capacity(items.len());
+        for item in &items {
+            projection.push(match item {
+                Item::Written(e) => (self.result_name(e), self.expr(e)?),
+                Item::Bound(name, expr) => (name.clone(), expr.clone()),
+            });
+        }
+        if matches!(select.group_by, Some(ast::GroupBy::All)) {
+            self.group_by_all(&projection)?;
+        }
+        let having = select.having.as_ref().map(|e| self.condition(e)).transpose()?;
+        let qualify = select.qualify.as_ref().map(|e| self.condition(e)).transpose()?;
+        let order_by = self.order_by(select, &projection)?;
+        let limit_by = self.limit_by(select, &projection)?;
+
+        // FROM, arrayJoin, WHERE
+        let aggregated = !self.aggregates.is_empty() || select.group_by.is_some() || select.with_totals;
+        let (late, early): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.array_joins).into_iter().partition(|a| a.late && aggregated);
+        plan = array_joins(plan, early);
+        if let Some(condition) = filter {
+            plan = Plan::Filter(Filter { input: Box::new(plan), condition });
+        }
+
+        // GROUP BY, HAVING
+        let mut after = After::default();
+        if aggregated {
+            let totals_having = having.as_ref().filter(|_| select.with_totals);
+            plan = self.aggregate(plan, select, totals_having, &mut after)?;
+            after.allowed.extend(late.iter().map(|a| a.field.id));
+        }
+        after.allowed.extend(self.windows.iter().map(|w| w.call.field.id));
+        let rewrite = |binder: &Self, e: &Expr| binder.after_aggregation(e, &after, aggregated);
+        if let Some(having) = &having
+            && !(select.with_totals && aggregated)
+        {
+            let condition = rewrite(self, having)?;
+            plan = Plan::Filter(Filter { input: Box::new(plan), condition });
+        }
+        let late = late
+            .into_iter()
+            .map(|a| Ok(KnownArrayJoin { array: rewrite(self, &a.array)?, ..a }))
+            .collect::<Result<_>>()?;
+        plan = array_joins(plan, late);
+
+        // Windows, QUALIFY
+        plan = self.windows(plan, &after, aggregated)?;
+        if let Some(qualify) = qualify {
+            let condition = rewrite(self, &qualify)?;
+            plan = Plan::Filter(Filter { input: Box::new(plan), condition });
+        }
+
+        let mut exprs: Vec<(Field, Expr)> = Vec::with_capacity(projection.len());
+        for (name, expr) in &projection {
+            let expr = rewrite(self, expr)?;
+            exprs.push((self.query.ids.field(name.as_str(), expr.ty().clone()), expr));
+        }
+        let order_by = order_by
+            .into_iter()
+            .map(|k| Ok(SortKey { expr: rewrite(self, &k.expr)?, ..k }))
+            .collect::<Result<_>>()?;
+        let limit_by = match limit_by {
+            Some((by, limit, offset)) => {
+                let by = by.iter().map(|e| rewrite(self, e)).collect::<Result<_>>()?;
+                Some((by, limit, offset))
+            }
+            None => None,
+        };
+        self.finish(plan, select, exprs, order_by, limit_by)
+    }
+
+    /// WITH expressions that are constant are known before anything else, also to sub-queries of FROM.
+    fn with_expressions(&mut self, select: &ast::Select) -> Result<()> {
+        for item in &select.with {
+            if let ast::WithItem::Expr(e) = item {
+                collect_aliases(e, &mut self.aliases)?;
+            }
+        }
+        for item in &select.with {
+            if let ast::WithItem::Expr(e) = item
+                && !matches!(e.kind, ExprKind::Lambda { .. })
+            {
+                // What needs columns fails here and is bound again when it is used.
+                let _ = self.expr(e);
+            }
+        }
+        self.bound_aliases.retain(|_, bound| bound.is_literal());
+        Ok(())
+    }
+
+    fn collect_select_aliases(&mut self, select: &ast::Select) -> Result<()> {
+        let group_by: Vec<&ast::Expr> = match &select.group_by {
+            Some(ast::GroupBy::Exprs(exprs) | ast::GroupBy::Rollup(exprs) | ast::GroupBy::Cube(exprs)) => {
+                exprs.iter().collect()
+            }
+            Some(ast::GroupBy::GroupingSets(sets)) => sets.iter().flatten().collect(),
+            Some(ast::GroupBy::All) | None => Vec::new(),
+        };
+        let clauses = select
+            .projection
+            .iter()
+            .chain(&select.distinct_on)
+            .chain(&select.prewhere)
+            .chain(&select.where_)
+            .chain(group_by)
+            .chain(&select.having)
+            .chain(&select.qualify)
+            .chain(select.order_by.iter().map(|o| &o.expr))
+            .chain(select.limit_by.iter().flat_map(|l| &l.exprs));
+        for e in clauses {
+            collect_aliases(e, &mut self.aliases)?;
+        }
+        Ok(())
+    }
+
+    fn items(&mut self, projection: &[ast::Expr]) -> Result<Vec<Item>> {
+        let mut items = Vec::with_capacity(projection.len());
+        self.place = Place::Aggregates;
+        for e in projection {
+            match &e.kind {
+                ExprKind::Star(_) | ExprKind::QualifiedStar { .. } | ExprKind::Columns { .. } => {
+                    items.extend(self.expand(e)?.into_iter().map(|(name, expr)| Item::Bound(name, expr)));
+                }
+                ExprKind::Call(call) if call.name == "untuple" && call.args.len() == 1 => {
+                    items.extend(self.untuple(e, &call.args[0])?);
+                }
+                _ => items.push(Item::Written(e.clone())),
+            }
+        }
+        ensure!(!items.is_empty(), EMPTY_LIST_OF_COLUMNS_QUERIED, "Empty list of columns in projection");
+        Ok(items)
+    }
+
+    /// `untuple(t)`: one column per element.
+    fn untuple(&mut self, e: &ast::Expr, arg: &ast::Expr) -> Result<Vec<Item>> {
+        let tuple = self.expr(arg)?;
+        let chalet_types::DataType::Tuple(fields) = tuple.ty().bare().clone() else {
+            bail!(ILLEGAL_TYPE_OF_ARGUMENT, "Function untuple expect tuple as argument, got {}", tuple.ty());
+        };
+        let prefix = match &e.alias {
+            Some(alias) => alias.name.clone(),
+            None => format!("tupleElement({}, ", self.result_name(arg)),
+        };
+        let mut items = Vec::with_capacity(fields.len());
+        for (i, field) in fields.iter().enumerate() {
+            let index = (i + 1).to_string();
+            let element = field.name.as_deref().unwrap_or(&index);
+            let name = match &e.alias {
+                Some(_) => format!("{prefix}.{element}"),
+                None if field.name.is_some() => format!("{prefix}'{element}')"),
+                None => format!("{prefix}{element})"),
+            };
+            items.push(Item::Bound(name, self.elements(tuple.clone(), &[&index])?));
+        }
+        Ok(items)
+    }
+
+    fn filter_of(&mut self, select: &ast::Select) -> Result<Option<Expr>> {
+        let mut filter = None;
+        for (clause, e) in [("PREWHERE", &select.prewhere), ("WHERE", &select.where_)] {
+            let Some(e) = e else { continue };
+            self.place = Place::Before(clause);
+            let condition = self.condition(e)?;
+            filter = Some(match filter {
+                None => condition,
+                Some(before) => crate::call::make_call(self.query.env, "and", vec![before, condition])?,
+            });
+        }
+        Ok(filter)
+    }
+
+    /// A condition: a number, which is true unless it is 0 or NULL.
+    pub(crate) fn condition(&mut self, e: &ast::Expr) -> Result<Expr> {
+        let condition = self.expr(e)?;
+        let ty = condition.ty();
+        ensure!(
+            ty.bare().is_number() || ty.is_only_null(),
+            ILLEGAL_TYPE_OF_COLUMN_FOR_FILTER,
+            "Illegal type {ty} of expression for filter. Must be UInt8 or Nullable(UInt8) or Const variants of them"
+        );
+        Ok(condition)
+    }
+
+    fn order_by(&mut self, select: &ast::Select, projection: &[(String, Expr)]) -> Result<Vec<SortKey>> {
+        if select.order_by_all {
+            let Some(item) = select.order_by.first() else { return Ok(Vec::new()) };
+            let order = chalet_columns::keys::Order {
+                descending: item.descending,
+                nulls_first: item.nulls_first.unwrap_or(false),
+            };
+            let keys = projection.iter().map(|(_, e)| SortKey { expr: e.clone(), order, collate: None });
+            return Ok(keys.collect());
+        }
+        let mut keys = Vec::with_capacity(select.order_by.len());
+        for item in &select.order_by {
+            let mut key = self.sort_key(item)?;
+            if let Some(position) = self.position(&item.expr, projection.len())? {
+                key.expr = projection[position].1.clone();
+            }
+            keys.push(key);
+        }
+        Ok(keys)
+    }
+
+    /// The result column that a literal number stands for in ORDER BY, GROUP BY and LIMIT BY.
+    pub(crate) fn position(&self, e: &ast::Expr, n: usize) -> Result<Option<usize>> {
+        if !self.query.env.settings().enable_positional_arguments || e.alias.is_some() {
+            return Ok(None);
+        }
+        let position = match &e.kind {
+            ExprKind::Literal(ast::Literal::UInt(x)) => *x as i128,
+            ExprKind::Literal(ast::Literal::Int(x)) => n as i128 + 1 + i128::from(*x),
+            _ => return Ok(None),
+        };
+        ensure!(
+            (1..=n as i128).contains(&position),
+            BAD_ARGUMENTS,
+            "Positional argument out of bounds: {e} (expected in range [1, {n}])"
+        );
+        Ok(Some(position as usize - 1))
+    }
+
+    /// Expressions, limit and offset of LIMIT BY; DISTINCT ON is LIMIT 1 BY.
+    fn limit_by(
+        &mut self,
+        select: &ast::Select,
+        projection: &[(String, Expr)],
+    ) -> Result<Option<(Vec<Expr>, u64, u64)>> {
+        if !select.distinct_on.is_empty() {
+            ensure!(
+                select.limit_by.is_none(),
+                UNSUPPORTED_METHOD,
+                "DISTINCT ON and LIMIT BY are not supported in one query"
+            );
+            let by = select.distinct_on.iter().map(|e| self.expr(e)).collect::<Result<_>>()?;
+            return Ok(Some((by, 1, 0)));
+        }
+        let Some(clause) = &select.limit_by else { return Ok(None) };
+        let mut by = Vec::new();
+        if clause.all {
+            by.extend(projection.iter().map(|p| p.1.clone()));
+        }
+        for e in &clause.exprs {
+            by.push(match self.position(e, projection.len())? {
+                Some(position) => projection[position].1.clone(),
+                None => self.expr(e)?,
+            });
+        }
+        let limit = clause.limit.as_ref().map_or(Ok((u64::MAX, false)), |e| self.row_count(e, "LIMIT"))?;
+        let offset = clause.offset.as_ref().map_or(Ok((0, false)), |e| self.row_count(e, "OFFSET"))?;
+        if limit.1 || offset.1 {
+            bail!(NOT_IMPLEMENTED, "Negative LIMIT BY is not supported");
+        }
+        Ok(Some((by, limit.0, offset.0)))
+    }
+
+    fn windows(&self, mut plan: Plan, after: &After, aggregated: bool) -> Result<Plan> {
+        let rewrite = |e: &Expr| self.after_aggregation(e, after, aggregated);
+        let mut nodes: Vec<Window> = Vec::new();
+        for known in &self.windows {
+            let partition_by = known.partition_by.iter().map(&rewrite).collect::<Result<Vec<_>>>()?;
+            let order_by =
+                known.order_by.iter().map(|k| Ok(SortKey { expr: rewrite(&k.expr)?, ..k.clone() }));
+            let order_by = order_by.collect::<Result<Vec<_>>>()?;
+            let mut call = known.call.clone();
+            call.args = call.args.iter().map(&rewrite).collect::<Result<_>>()?;
+            let same = |n: &&mut Window| {
+                let orders = n.order_by.iter().zip(&order_by);
+                n.partition_by == partition_by
+                    && n.order_by.len() == order_by.len()
+                    && orders.into_iter().all(|(a, b)| a.expr == b.expr && a.order == b.order)
+            };
+            match nodes.iter_mut().find(same) {
+                Some(node) => node.calls.push(call),
+                None => {
+                    // Replaced below by what is under it.
+                    let input = Box::new(crate::in_operator::constant_plan(
+                        self.query.ids,
+                        Expr::literal(&chalet_types::Value::UInt(0), chalet_types::DataType::UInt8)?,
+                    ));
+                    nodes.push(Window { input, partition_by, order_by, calls: vec![call] });
+                }
+            }
+        }
+        for node in nodes {
+            plan = Plan::Window(Window { input: Box::new(plan), ..node });
+        }
+        Ok(plan)
+    }
+
+    /// Projection, DISTINCT, ORDER BY, LIMIT BY, LIMIT.
+    fn finish(
+        &mut self,
+        plan: Plan,
+        select: &ast::Select,
+        exprs: Vec<(Field, Expr)>,
+        order_by: Vec<SortKey>,
+        limit_by: Option<(Vec<Expr>, u64, u64)>,
+    ) -> Result<BoundQuery> {
+        let fields: Vec<Field> = exprs.iter().map(|e| e.0.clone()).collect();
+        let mut all = exprs;
+        // What is sorted by is a column of the projection, or a further one that is dropped at the end.
+        let ids = self.query.ids;
+        let mut as_column = |e: &Expr| -> Expr {
+            if let Some((field, _)) = all.iter().find(|(_, known)| known == e) {
+                return Expr::Column(field.id, field.ty.clone());
+            }
+            if e.is_literal() {
+                return e.clone();
+            }
+            let field = ids.field("", e.ty().clone());
+            all.push((field.clone(), e.clone()));
+            Expr::Column(field.id, field.ty)
+        };
+        let keys: Vec<SortKey> =
+            order_by.into_iter().map(|k| SortKey { expr: as_column(&k.expr), ..k }).collect();
+        let limit_by =
+            limit_by.map(|(by, limit, offset)| (by.iter().map(&mut as_column).collect(), limit, offset));
+        let known = all.clone();
+        let has_extra = all.len() > fields.len();
+        let mut plan = Plan::Project(Project { input: Box::new(plan), exprs: all });
+        if select.distinct {
+            let on = fields.iter().map(|f| f.id).collect();
+            plan = Plan::Distinct(Distinct { input: Box::new(plan), on, limit: None });
+        }
+        if !keys.is_empty() {
+            plan =
+                Plan::Sort(Sort { input: Box::new(plan), keys: keys.clone(), limit: None, with_ties: false });
+        }
+        plan = self.fill(plan, select, &keys, &known, &fields)?;
+        if let Some((columns, limit, offset)) = limit_by {
+            plan = Plan::LimitBy(LimitBy { input: Box::new(plan), columns, limit, offset });
+        }
+        if let Some(bound) = self.limits(select.limit.as_ref(), select.offset.as_ref())? {
+            let ties = if select.limit_with_ties {
+                ensure!(
+                    !keys.is_empty(),
+                    WITH_TIES_WITHOUT_ORDER_BY,
+                    "Can not use WITH TIES without ORDER BY"
+                );
+                Some(keys)
+            } else {
+                None
+            };
+            plan = Plan::Limit(Limit {
+                input: Box::new(plan),
+                limit: bound.limit,
+                offset: bound.offset,
+                ties,
+                from_end: bound.from_end,
+            });
+        }
+        if has_extra {
+            let exprs = fields.iter().map(|f| (f.clone(), Expr::Column(f.id, f.ty.clone()))).collect();
+            plan = Plan::Project(Project { input: Box::new(plan), exprs });
+        }
+        Ok(BoundQuery { plan, fields })
+    }
+
+    fn fill(
+        &mut self,
+        plan: Plan,
+        select: &ast::Select,
+        keys: &[SortKey],
+        known: &[(Field, Expr)],
+        fields: &[Field],
+    ) -> Result<Plan> {
+        if !select.order_by.iter().any(|o| o.fill.is_some()) {
+            ensure!(
+                select.interpolate.is_none(),
+                INVALID_WITH_FILL_EXPRESSION,
+                "INTERPOLATE is only allowed with ORDER BY ... WITH FILL"
+            );
+            return Ok(plan);
+        }
+        let mut columns = Vec::with_capacity(keys.len());
+        for (item, key) in select.order_by.iter().zip(keys) {
+            let Some(id) = key.expr.as_column() else {
+                bail!(INVALID_WITH_FILL_EXPRESSION, "WITH FILL over a constant");
+            };
+            let fill = match &item.fill {
+                Some(fill) => Some(self.fill_column(fill, key.expr.ty(), key.order.descending)?),
+                None => None,
+            };
+            columns.push((id, key.order, fill));
+        }
+        let mut interpolate = Vec::new();
+        let as_columns = |e: &Expr| {
+            e.replace(&mut |x| {
+                let found = known.iter().find(|(_, k)| k == x && !x.is_literal());
+                Ok(found.map(|(f, _)| Expr::Column(f.id, f.ty.clone())))
+            })
+        };
+        match &select.interpolate {
+            Some(items) if items.is_empty() => {
+                let filled: Vec<_> = columns.iter().map(|c| c.0).collect();
+                let rest = fields.iter().filter(|f| !filled.contains(&f.id));
+                interpolate.extend(rest.map(|f| (f.id, Expr::Column(f.id, f.ty.clone()))));
+            }
+            Some(items) => {
+                for item in items {
+                    let field = fields.iter().find(|f| *f.name == *item.name.name);
+                    let Some(field) = field else {
+                        bail!(
+                            UNKNOWN_IDENTIFIER,
+                            "Missing column '{}' as an INTERPOLATE expression target",
+                            item.name.name
+                        );
+                    };
+                    let value = match &item.expr {
+                        Some(e) => {
+                            let bound = self.expr(e)?;
+                            crate::call::cast(self.query.env, as_columns(&bound)?, &field.ty)?
+                        }
+                        None => Expr::Column(field.id, field.ty.clone()),
+                    };
+                    interpolate.push((field.id, value));
+                }
+            }
+            None => {}
+        }
+        Ok(Plan::Fill(Fill { input: Box::new(plan), columns, interpolate }))
+    }
+}
+
+/// What expressions may refer to after aggregation.
+#[derive(Default)]
+pub(crate) struct After {
+    pub keys: Vec<(Field, Expr)>,
+    pub allowed: chalet_base::hash::HashSet<chalet_plan::ColumnId>,
+}
+
+fn array_joins(mut plan: Plan, joins: Vec<KnownArrayJoin>) -> Plan {
+    for join in joins {
+        let columns = vec![(join.field, join.array)];
+        plan = Plan::ArrayJoin(ArrayJoin { input: Box::new(plan), columns, left: false, unaligned: false });
+    }
+    plan
+}

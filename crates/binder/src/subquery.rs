@@ -1,0 +1,68 @@
+//! Sub-queries that give one value: they run while the query is bound, so that the rest sees a constant.
+
+use crate::query::QueryBinder;
+use crate::select::SelectBinder;
+use chalet_base::{Result, bail};
+use chalet_columns::{Block, Vector};
+use chalet_plan::{Expr, Limit, Literal, Plan};
+use chalet_syntax::ast;
+use chalet_types::{DataType, TupleField, Value};
+use std::sync::Arc;
+
+impl<'b> QueryBinder<'b> {
+    /// The binder of a sub-query of a SELECT.
+    pub(crate) fn deeper_in<'s>(&'s self, outer: &'s SelectBinder<'s>) -> QueryBinder<'s>
+    where
+        'b: 's,
+    {
+        QueryBinder {
+            env: self.env,
+            ids: self.ids,
+            ctes: self.ctes.clone(),
+            outer: Some(outer),
+            depth: self.depth + 1,
+        }
+    }
+}
+
+impl SelectBinder<'_> {
+    pub(crate) fn scalar_subquery(&mut self, query: &ast::Query) -> Result<Expr> {
+        let bound = self.query.deeper_in(self).query(query)?;
+        let rows = self.query.env.run(limited(bound.plan, 2))?;
+        let n_rows: usize = rows.iter().map(Block::n_rows).sum();
+        if n_rows > 1 {
+            bail!(INCORRECT_RESULT_OF_SCALAR_SUBQUERY, "Scalar subquery returned more than one row");
+        }
+        let row = rows.iter().find(|b| !b.is_empty());
+        if let [field] = &bound.fields[..] {
+            let ty = if field.ty.can_be_nullable() { field.ty.clone().nullable() } else { field.ty.clone() };
+            let value = match row {
+                Some(block) => block.column(0).slice(0, 1).into_flat(),
+                None => Vector::defaults(&ty, 1),
+            };
+            return Ok(Expr::Literal(Literal { value: Arc::new(value), ty }));
+        }
+        let fields = bound.fields.iter();
+        let ty = DataType::Tuple(
+            fields.map(|f| TupleField { name: Some(f.name.clone()), ty: f.ty.clone() }).collect(),
+        );
+        match row {
+            Some(block) => {
+                let values = block.columns().iter().map(|c| c.value(0)).collect();
+                Expr::literal(&Value::Tuple(values), ty)
+            }
+            None => Expr::literal(&Value::Null, ty.nullable()),
+        }
+    }
+
+    pub(crate) fn exists(&mut self, query: &ast::Query) -> Result<Expr> {
+        let bound = self.query.deeper_in(self).query(query)?;
+        let rows = self.query.env.run(limited(bound.plan, 1))?;
+        let found = rows.iter().any(|b| !b.is_empty());
+        Expr::literal(&Value::from(found), DataType::UInt8)
+    }
+}
+
+fn limited(plan: Plan, limit: u64) -> Plan {
+    Plan::Limit(Limit { input: Box::new(plan), limit: Some(limit), offset: 0, ties: None, from_end: false })
+}

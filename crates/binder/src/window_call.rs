@@ -1,0 +1,166 @@
+//! Calls OVER a window: they become columns of a Window node; the call itself is a reference to one.
+
+use crate::call::argument;
+use crate::select::{Place, SelectBinder};
+use chalet_base::{Result, bail, ensure};
+use chalet_function_api::Argument;
+use chalet_plan::{Expr, FrameBound, FrameSpec, FrameUnit, SortKey, WindowCall, WindowImpl};
+use chalet_syntax::ast;
+use chalet_types::{DataType, Value};
+
+/// A call and the window that it runs over.
+#[derive(Debug)]
+pub(crate) struct KnownWindow {
+    pub partition_by: Vec<Expr>,
+    pub order_by: Vec<SortKey>,
+    pub call: WindowCall,
+}
+
+impl SelectBinder<'_> {
+    pub(crate) fn window_call(&mut self, call: &ast::Call, e: &ast::Expr) -> Result<Expr> {
+        match self.place {
+            Place::Aggregates if self.in_window => {
+                bail!(
+                    ILLEGAL_AGGREGATION,
+                    "Window function {e} is found inside another window function in query"
+                )
+            }
+            Place::Aggregates => {}
+            Place::InsideAggregate => {
+                bail!(
+                    ILLEGAL_AGGREGATION,
+                    "Window function {e} is found inside an aggregate function in query"
+                )
+            }
+            Place::Before(clause) => {
+                bail!(ILLEGAL_AGGREGATION, "Window function {e} is found in {clause} in query")
+            }
+        }
+        self.in_window = true;
+        let bound = self.window(call, e);
+        self.in_window = false;
+        bound
+    }
+
+    fn window(&mut self, call: &ast::Call, e: &ast::Expr) -> Result<Expr> {
+        let env = self.query.env;
+        let spec = self.window_spec(call.over.as_ref())?;
+        let partition_by = spec.partition_by.iter().map(|p| self.expr(p)).collect::<Result<Vec<_>>>()?;
+        let order_by = spec.order_by.iter().map(|o| self.sort_key(o)).collect::<Result<Vec<_>>>()?;
+        let frame = self.frame(spec.frame.as_ref(), &order_by)?;
+        let (function, args, ty) = match env.registry().windows.get(&call.name).cloned() {
+            Some(function) => {
+                let parameters = self.parameters(call)?;
+                let mut args = Vec::new();
+                for arg in &call.args {
+                    args.extend(self.expand_argument(arg)?);
+                }
+                let arguments: Vec<Argument> = args.iter().map(|(name, expr)| argument(expr, name)).collect();
+                let ty = function.result_type(&parameters, &arguments, env.context())?;
+                (WindowImpl::Window(function), args.into_iter().map(|a| a.1).collect(), ty)
+            }
+            None if chalet_aggregates::resolve::exists(env.registry(), &call.name) => {
+                let (resolved, args) = self.resolve_aggregate(call)?;
+                (WindowImpl::Aggregate(resolved.aggregate), args, resolved.result)
+            }
+            None => {
+                bail!(
+                    UNKNOWN_AGGREGATE_FUNCTION,
+                    "Aggregate function with name '{}' does not exist",
+                    call.name
+                )
+            }
+        };
+        let name: std::sync::Arc<str> = self.result_name(&ast::Expr { alias: None, ..e.clone() }).into();
+        let field = self.query.ids.field(name.clone(), ty);
+        let column = Expr::Column(field.id, field.ty.clone());
+        let call = WindowCall { field, function, args, frame, name };
+        self.windows.push(KnownWindow { partition_by, order_by, call });
+        Ok(column)
+    }
+
+    /// The window with the one it extends filled in.
+    fn window_spec(&self, over: Option<&ast::WindowRef>) -> Result<ast::WindowSpec> {
+        let (mut spec, mut base) = match over {
+            Some(ast::WindowRef::Named(name)) => (
+                ast::WindowSpec { base: None, partition_by: vec![], order_by: vec![], frame: None },
+                Some(name.clone()),
+            ),
+            Some(ast::WindowRef::Spec(spec)) => (ast::WindowSpec::clone(spec), spec.base.clone()),
+            None => bail!(LOGICAL_ERROR, "A window call has no window"),
+        };
+        // A chain of windows that extend each other is no longer than their list.
+        for _ in 0..=self.window_defs.len() {
+            let Some(name) = base else { return Ok(spec) };
+            let found = self.window_defs.iter().find(|w| w.name.name == name.name);
+            let Some(found) = found else {
+                bail!(BAD_ARGUMENTS, "Window '{}' does not exist", name.name);
+            };
+            if spec.partition_by.is_empty() {
+                spec.partition_by = found.spec.partition_by.clone();
+            }
+            if spec.order_by.is_empty() {
+                spec.order_by = found.spec.order_by.clone();
+            }
+            spec.frame = spec.frame.or_else(|| found.spec.frame.clone());
+            base = found.spec.base.clone();
+        }
+        bail!(BAD_ARGUMENTS, "Windows extend each other in a circle")
+    }
+
+    /// Without a frame: from the start to the current row and its peers, or everything when there is no order.
+    fn frame(&mut self, frame: Option<&ast::Frame>, order_by: &[SortKey]) -> Result<FrameSpec> {
+        let Some(frame) = frame else {
+            return Ok(FrameSpec {
+                unit: FrameUnit::Range,
+                start: FrameBound::UnboundedPreceding,
+                end: if order_by.is_empty() {
+                    FrameBound::UnboundedFollowing
+                } else {
+                    FrameBound::CurrentRow
+                },
+            });
+        };
+        let unit = match frame.unit {
+            ast::FrameUnit::Rows => FrameUnit::Rows,
+            ast::FrameUnit::Range => FrameUnit::Range,
+            ast::FrameUnit::Groups => FrameUnit::Groups,
+        };
+        let start = self.frame_bound(&frame.start)?;
+        let end = self.frame_bound(&frame.end)?;
+        let offset = |b: &FrameBound| matches!(b, FrameBound::Preceding(..) | FrameBound::Following(..));
+        if unit == FrameUnit::Range && (offset(&start) || offset(&end)) {
+            ensure!(
+                order_by.len() == 1,
+                BAD_ARGUMENTS,
+                "The RANGE OFFSET frame requires exactly one ORDER BY column, {} given",
+                order_by.len()
+            );
+        }
+        Ok(FrameSpec { unit, start, end })
+    }
+
+    fn frame_bound(&mut self, bound: &ast::FrameBound) -> Result<FrameBound> {
+        Ok(match bound {
+            ast::FrameBound::UnboundedPreceding => FrameBound::UnboundedPreceding,
+            ast::FrameBound::CurrentRow => FrameBound::CurrentRow,
+            ast::FrameBound::UnboundedFollowing => FrameBound::UnboundedFollowing,
+            ast::FrameBound::Preceding(e) => {
+                let (value, ty) = self.frame_offset(e)?;
+                FrameBound::Preceding(value, ty)
+            }
+            ast::FrameBound::Following(e) => {
+                let (value, ty) = self.frame_offset(e)?;
+                FrameBound::Following(value, ty)
+            }
+        })
+    }
+
+    fn frame_offset(&mut self, e: &ast::Expr) -> Result<(Value, DataType)> {
+        let literal = self.constant(e, "Window frame offset")?;
+        let value = literal.value();
+        let negative = value.as_f64().is_none_or(|x| x < 0.0);
+        ensure!(!negative, BAD_ARGUMENTS, "Window frame offset must be a nonnegative number, '{e}' given");
+        Ok((value, literal.ty))
+    }
+}
