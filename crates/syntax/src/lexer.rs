@@ -41,7 +41,12 @@ pub enum TokenKind {
     Spaceship,
     /// `||`.
     Concatenation,
-    /// `|`, the pipe of nothing yet.
+    /// `~`, `~*`, `!~`, `!~*`: regular expressions as PostgreSQL writes them.
+    Tilde,
+    TildeAsterisk,
+    NotTilde,
+    NotTildeAsterisk,
+    /// `|>`.
     Pipe,
     Caret,
     At,
@@ -213,7 +218,11 @@ impl<'a> Lexer<'a> {
             b'>' if self.peek(1) == b'=' => self.take(2, GreaterOrEquals),
             b'>' => self.take(1, Greater),
             b'|' if self.peek(1) == b'|' => self.take(2, Concatenation),
-            b'|' => self.take(1, Pipe),
+            b'|' if self.peek(1) == b'>' => self.take(2, Pipe),
+            b'~' if self.peek(1) == b'*' => self.take(2, TildeAsterisk),
+            b'~' => self.take(1, Tilde),
+            b'!' if self.peek(1) == b'~' && self.peek(2) == b'*' => self.take(3, NotTildeAsterisk),
+            b'!' if self.peek(1) == b'~' => self.take(2, NotTilde),
             b'^' => self.take(1, Caret),
             b'@' if self.peek(1) == b'@' => self.take(2, DoubleAt),
             b'@' => self.take(1, At),

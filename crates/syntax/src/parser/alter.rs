@@ -97,6 +97,9 @@ impl Parser<'_> {
             self.expect_keyword("WHERE")?;
             return Ok(AlterCommand::Update { assignments, partition, where_: self.bare_expr()? });
         }
+        if self.at_keyword("EXECUTE") {
+            return Err(Fail::Error(err!(NOT_IMPLEMENTED, "ALTER TABLE EXECUTE is not implemented")));
+        }
         self.alter_partition()
     }
 
@@ -232,7 +235,7 @@ impl Parser<'_> {
         if self.accept_keyword("STATISTICS") {
             return self.statistics(StatisticsAction::Modify);
         }
-        for word in ["REFRESH", "DEFINER", "SQL SECURITY"] {
+        for word in ["REFRESH", "DEFINER", "SQL SECURITY", "PROJECTION"] {
             if self.at_keyword(word) {
                 return Err(Fail::Error(err!(
                     NOT_IMPLEMENTED,

@@ -553,8 +553,7 @@ impl Parser<'_> {
                 args
             }
         };
-        let two = args.len() == 2;
-        Ok(if two { self.operator(function, args, start) } else { self.function(function, args, start) })
+        Ok(self.function(function, args, start))
     }
 
     /// `DATE_DIFF(unit, a, b [, zone])`; the unit becomes a string.

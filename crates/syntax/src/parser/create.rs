@@ -9,7 +9,11 @@ use crate::lexer::TokenKind;
 use chalet_base::err;
 
 /// Objects of access control and other things that have no meaning in one process.
-const NOT_IMPLEMENTED: [&str; 10] = [
+const NOT_IMPLEMENTED: [&str; 14] = [
+    "MASKING POLICY",
+    "HANDLER",
+    "TOKEN",
+    "HYPOTHETICAL",
     "USER",
     "ROLE",
     "ROW POLICY",
@@ -78,6 +82,11 @@ impl Parser<'_> {
         Err(Fail::Syntax)
     }
 
+    /// `(SELECT` and `((`, and not a list of columns of which one is named `from`.
+    fn at_query_in_parens(&mut self) -> bool {
+        self.starts_query() && !self.at_keyword_ahead(1, "FROM")
+    }
+
     fn uuid(&mut self) -> Parse<Option<String>> {
         if !self.accept_keyword("UUID") {
             return Ok(None);
@@ -115,7 +124,7 @@ impl Parser<'_> {
             comment: None,
             span: self.span_from(start),
         };
-        if self.at(TokenKind::LParen) && !self.starts_query() {
+        if self.at(TokenKind::LParen) && !self.at_query_in_parens() {
             table.definition = self.parens(|p| p.table_definition())?;
         }
         table.comment = self.comment_clause()?;
@@ -175,7 +184,7 @@ impl Parser<'_> {
         }
         let refresh = if materialized { self.refresh()? } else { None };
         let to = if materialized && self.accept_keyword("TO") { Some(self.object_name()?) } else { None };
-        let columns = if self.at(TokenKind::LParen) && !self.starts_query() {
+        let columns = if self.at(TokenKind::LParen) && !self.at_query_in_parens() {
             Some(self.parens(|p| p.table_definition())?)
         } else {
             None

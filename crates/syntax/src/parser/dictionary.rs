@@ -140,6 +140,9 @@ impl Parser<'_> {
                 return Ok(KeyValue::Nested(function));
             }
         }
+        if self.at(TokenKind::LBracket) {
+            return Ok(KeyValue::Expr(self.bare_expr()?));
+        }
         if let Some(literal) = self.literal()? {
             return Ok(KeyValue::Expr(literal));
         }

@@ -229,6 +229,10 @@ impl Parser<'_> {
             LessOrEquals => ("lessOrEquals", prio::COMPARE),
             GreaterOrEquals => ("greaterOrEquals", prio::COMPARE),
             Spaceship => ("isNotDistinctFrom", prio::COMPARE),
+            Tilde => ("match", prio::COMPARE),
+            TildeAsterisk => ("matchCaseInsensitive", prio::COMPARE),
+            NotTilde => ("notMatch", prio::COMPARE),
+            NotTildeAsterisk => ("notMatchCaseInsensitive", prio::COMPARE),
             Concatenation => ("concat", prio::CONCAT),
             Plus => ("plus", prio::ADD),
             Minus => ("minus", prio::ADD),
@@ -265,6 +269,9 @@ impl Parser<'_> {
         let right = self.nested(|p| p.operators(priority + 1))?;
         if name == "concat" {
             return Ok(self.merge(name, left, right, start, chain));
+        }
+        if matches!(token.kind, Tilde | TildeAsterisk | NotTilde | NotTildeAsterisk) {
+            return Ok(Step::More(self.function(name, vec![left, right], start)));
         }
         Ok(Step::More(self.operator(name, vec![left, right], start)))
     }
@@ -321,6 +328,10 @@ impl Parser<'_> {
             }
             if min <= priority && self.accept_keyword(words) {
                 let right = self.nested(|p| p.operators(priority + 1))?;
+                if words.ends_with("LIKE") && self.accept_keyword("ESCAPE") {
+                    let escape = self.nested(|p| p.operators(priority + 1))?;
+                    return Ok(Step::More(self.operator(name, vec![left, right, escape], start)));
+                }
                 if matches!(name, "toTimeZone" | "match") {
                     return Ok(Step::More(self.function(name, vec![left, right], start)));
                 }

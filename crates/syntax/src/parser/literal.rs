@@ -116,6 +116,10 @@ pub(crate) fn number(text: &str, negative: bool) -> Option<Literal> {
     } else {
         clean.parse::<f64>().ok()?
     };
+    // A number beyond the range is no number; infinity has a word of its own.
+    if float.is_infinite() {
+        return None;
+    }
     Some(Literal::Float(if negative { -float } else { float }))
 }
 

@@ -4,9 +4,11 @@ use super::literal::string_expr;
 use super::{Fail, Parse, Parser};
 use crate::ast::{
     Call, CallStyle, Expr, ExprKind, Fill, GroupBy, Ident, InterpolateItem, LimitBy, OrderItem, Query,
-    Select, SetExpr, SetOp, SetQuantifier, Setting, SettingValue, TableExpr, TableKind, WindowDef, WithItem,
+    Select, SetExpr, SetOp, SetQuantifier, Setting, SettingValue, Span, TableExpr, TableKind, WindowDef,
+    WithItem,
 };
 use crate::lexer::TokenKind;
+use chalet_base::err;
 
 impl Parser<'_> {
     pub(crate) fn query(&mut self) -> Parse<Query> {
@@ -70,8 +72,24 @@ impl Parser<'_> {
         if self.at_keyword("EXPLAIN") {
             return Ok(SetExpr::Select(Box::new(self.explain_query()?)));
         }
+        if self.at_values() {
+            return Ok(SetExpr::Select(Box::new(self.values_query()?)));
+        }
         self.note("SELECT query, possibly with UNION");
         Ok(SetExpr::Select(Box::new(self.select()?)))
+    }
+
+    fn at_values(&mut self) -> bool {
+        self.at_keyword("VALUES") && self.peek(1).kind == TokenKind::LParen
+    }
+
+    /// `(VALUES (1, 'a'), (2, 'b'))` reads the table function `SQLStandardValues`.
+    fn values_query(&mut self) -> Parse<Select> {
+        let start = self.start();
+        self.advance();
+        let rows = self.comma_list(|p| p.bare_expr())?;
+        let call = Call::new("SQLStandardValues", rows, CallStyle::Function);
+        Ok(select_all_from(call, self.span_from(start)))
     }
 
     /// `(EXPLAIN kind settings SELECT ...)` as a query reads the table function `viewExplain`.
@@ -94,16 +112,7 @@ impl Parser<'_> {
         let query = Expr { kind: ExprKind::Subquery(Box::new(query)), alias: None, span };
         let args = vec![string_expr(kind, span), string_expr(settings, span), query];
         let call = Call::new("viewExplain", args, CallStyle::Function);
-        let from = TableExpr {
-            kind: TableKind::Function(Box::new(call)),
-            alias: None,
-            column_aliases: Vec::new(),
-            final_: false,
-            sample: None,
-            span,
-        };
-        let projection = vec![Expr { kind: ExprKind::Star(Vec::new()), alias: None, span }];
-        Ok(Select { projection, from: Some(from), span, ..Select::default() })
+        Ok(select_all_from(call, span))
     }
 
     pub(crate) fn select(&mut self) -> Parse<Select> {
@@ -381,6 +390,7 @@ impl Parser<'_> {
     }
 
     fn limit(&mut self, select: &mut Select) -> Parse<()> {
+        self.no_limit_window()?;
         let first = self.bare_expr()?;
         let (limit, offset) = if self.accept(TokenKind::Comma) {
             (self.bare_expr()?, Some(first))
@@ -401,9 +411,21 @@ impl Parser<'_> {
             select.limit_by = Some(LimitBy { limit: Some(limit), offset, exprs, all });
             return Ok(());
         }
+        self.no_limit_window()?;
         select.limit_with_ties = self.accept_keyword("WITH TIES");
         select.limit = Some(limit);
         select.offset = offset;
+        Ok(())
+    }
+
+    /// `LIMIT [n] AFTER condition UNTIL condition`.
+    fn no_limit_window(&mut self) -> Parse<()> {
+        for word in ["AFTER", "UNTIL"] {
+            if self.at_keyword(word) && matches!(self.peek(1).kind, TokenKind::Word | TokenKind::QuotedIdent)
+            {
+                return Err(Fail::Error(err!(NOT_IMPLEMENTED, "LIMIT {word} is not implemented")));
+            }
+        }
         Ok(())
     }
 
@@ -438,14 +460,21 @@ impl Parser<'_> {
             self.advance();
             return Ok(Setting { name, value: SettingValue::Default });
         }
-        let value = self.setting_value()?;
+        let value = self.setting_value(&name)?;
         Ok(Setting { name, value: SettingValue::Expr(value) })
     }
 
     /// An expression, or the map literal `{'a': 1}` that only settings know.
-    fn setting_value(&mut self) -> Parse<Expr> {
+    fn setting_value(&mut self, name: &Ident) -> Parse<Expr> {
         if !self.at(TokenKind::LBrace) || self.peek(1).kind == TokenKind::Word {
-            let value = self.bare_expr()?;
+            let mut value = self.bare_expr()?;
+            // `SET param_user = john` is the text of a query parameter.
+            if name.name.starts_with("param_")
+                && let ExprKind::Identifier(parts) = &value.kind
+                && let [part] = &parts[..]
+            {
+                value = string_expr(part.name.as_str(), value.span);
+            }
             let legal = match &value.kind {
                 ExprKind::Literal(_) | ExprKind::Parameter { .. } => true,
                 ExprKind::Call(call) => call.style != CallStyle::Operator,
@@ -458,9 +487,9 @@ impl Parser<'_> {
             p.advance();
             let mut args = Vec::new();
             while !p.accept(TokenKind::RBrace) {
-                args.push(p.setting_value()?);
+                args.push(p.setting_value(name)?);
                 p.expect(TokenKind::Colon)?;
-                args.push(p.setting_value()?);
+                args.push(p.setting_value(name)?);
                 if !p.accept(TokenKind::Comma) {
                     p.expect(TokenKind::RBrace)?;
                     break;
@@ -482,4 +511,18 @@ fn set_op(op: SetOp, quantifier: SetQuantifier, left: SetExpr, right: SetExpr) -
         }
         left => SetExpr::SetOp { op, quantifier, inputs: vec![left, right] },
     }
+}
+
+/// `SELECT * FROM f(...)`.
+fn select_all_from(call: Call, span: Span) -> Select {
+    let from = TableExpr {
+        kind: TableKind::Function(Box::new(call)),
+        alias: None,
+        column_aliases: Vec::new(),
+        final_: false,
+        sample: None,
+        span,
+    };
+    let projection = vec![Expr { kind: ExprKind::Star(Vec::new()), alias: None, span }];
+    Select { projection, from: Some(from), span, ..Select::default() }
 }

@@ -1,9 +1,10 @@
 //! The statement list, and which rule a statement's first words call.
 
+use super::literal::string_expr;
 use super::{Fail, Parse, Parser};
 use crate::ast::{
-    Ident, InsertSource, Outfile, Output, Query, Select, SetExpr, SetStatement, Statement, StatementKind,
-    TransactionCommand,
+    Ident, InsertSource, Outfile, Output, Query, Select, SetExpr, SetStatement, Setting, SettingValue,
+    Statement, StatementKind, TransactionCommand,
 };
 use crate::lexer::TokenKind;
 use chalet_base::err;
@@ -17,7 +18,8 @@ fn first_select(body: &mut SetExpr) -> Option<&mut Select> {
 }
 
 /// First words of statements that are recognised only to say that they are missing.
-const NOT_IMPLEMENTED: [&str; 5] = ["GRANT", "REVOKE", "BACKUP", "RESTORE", "EXECUTE AS"];
+const NOT_IMPLEMENTED: [&str; 7] =
+    ["GRANT", "REVOKE", "BACKUP", "RESTORE", "EXECUTE AS", "MOVE USER", "MOVE ROLE"];
 
 impl Parser<'_> {
     pub(crate) fn statements(&mut self) -> Parse<Vec<Statement>> {
@@ -28,6 +30,12 @@ impl Parser<'_> {
                 return Ok(list);
             }
             list.push(self.statement()?);
+            if self.at(TokenKind::Pipe) {
+                return Err(Fail::Error(err!(NOT_IMPLEMENTED, "The pipe syntax `|>` is not implemented")));
+            }
+            if self.at_keyword("PARALLEL WITH") {
+                return Err(Fail::Error(err!(NOT_IMPLEMENTED, "PARALLEL WITH is not implemented")));
+            }
             if !self.at(TokenKind::Semicolon) && !self.at(TokenKind::End) {
                 return Err(self.expect_here("end of query"));
             }
@@ -213,6 +221,15 @@ impl Parser<'_> {
         self.advance();
         if self.accept_keyword("TRANSACTION SNAPSHOT") {
             return Ok(StatementKind::Set(SetStatement::TransactionSnapshot(self.unsigned()?)));
+        }
+        if self.at_keyword("TIME ZONE") {
+            let mut name = self.ident()?;
+            name.name = "session_timezone".to_string();
+            self.advance();
+            let start = self.start();
+            let zone = self.string()?;
+            let value = SettingValue::Expr(string_expr(zone, self.span_from(start)));
+            return Ok(StatementKind::Set(SetStatement::Settings(vec![Setting { name, value }])));
         }
         if self.at_keyword("ROLE") || self.at_keyword("DEFAULT ROLE") {
             let text = self.rest_of_statement();

@@ -123,7 +123,8 @@ impl Parser<'_> {
     pub(crate) fn table_kind(&mut self) -> Parse<TableKind> {
         self.note("table, table function or subquery");
         if self.at(TokenKind::LParen) {
-            if self.starts_query() {
+            let values = self.at_keyword_ahead(1, "VALUES") && self.peek(2).kind == TokenKind::LParen;
+            if values || self.starts_query() {
                 let query = self.parens(|p| p.query())?;
                 return Ok(TableKind::Query(Box::new(query)));
             }

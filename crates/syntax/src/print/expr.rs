@@ -292,6 +292,15 @@ impl Printer {
                 self.word("]");
             }
             ("tupleElement", [tuple, index]) => self.element(tuple, index),
+            ("like" | "notLike" | "ilike" | "notILike", [value, pattern, escape]) => {
+                self.operand(value);
+                self.word(" ");
+                self.word(infix_symbol(&call.name).unwrap_or("LIKE"));
+                self.word(" ");
+                self.operand(pattern);
+                self.word(" ESCAPE ");
+                self.operand(escape);
+            }
             (name, args) => {
                 let symbol = infix_symbol(name).unwrap_or("+");
                 for (i, arg) in args.iter().enumerate() {
@@ -510,7 +519,7 @@ impl Printer {
                         self.word(", ");
                     }
                     self.setting_value(&pair[0]);
-                    self.word(": ");
+                    self.word(":");
                     self.setting_value(&pair[1]);
                 }
                 self.word("}");
@@ -534,6 +543,7 @@ fn is_operator(call: &Call) -> bool {
                 || call.name == "tupleElement" && !float
                 || infix_symbol(&call.name).is_some()
         }
+        3 if matches!(call.name.as_str(), "like" | "notLike" | "ilike" | "notILike") => true,
         _ => matches!(call.name.as_str(), "and" | "or" | "concat"),
     }
 }

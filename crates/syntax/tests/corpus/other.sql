@@ -119,3 +119,5 @@ SELECT * FROM (EXPLAIN PIPELINE graph = 1 SELECT 1)
 SELECT * FROM (a JOIN b USING x) AS c
 SELECT * FROM viewIfPermitted(SELECT 1 AS a ELSE null('a UInt8'))
 SELECT a FROM t SETTINGS a = {'k': 'v', 'l': 'm'}
+SET TIME ZONE 'UTC'
+SET param_user = john
