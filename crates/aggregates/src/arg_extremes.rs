@@ -19,7 +19,6 @@ const ARG_MIN: AggregateRecord = AggregateRecord {
     summary: "The first argument in the row where the second is smallest; of several such rows the first.",
     syntax: "argMin(arg, val)",
     examples: &[Example { sql: "SELECT argMin(number, 5 - number) FROM numbers(4)", result: "3" }],
-    order_dependent: true,
     ..AggregateRecord::DEFAULT
 };
 

@@ -4,14 +4,16 @@
 //! - [`combinators`]: wrappers by suffix: `-If`, `-Array`, `-OrNull`, ...
 //! - [`skip_nulls`]: the wrapper that leaves NULLs out
 //! - [`check`]: checks that many share, in the kernel's words
-//! - [`selection`], [`sets`], [`slots`], [`rows`], [`floats`],
+//! - [`selection`], [`collect`], [`sets`], [`slots`], [`rows`], [`floats`],
 //!   [`hashes`], [`pcg`], [`wire`]: what states are made of
 //! - the others: the functions, see [`register`]
 
 pub mod arg_extremes;
+pub mod arrays;
 pub mod avg;
 pub mod bits;
 pub mod check;
+pub mod collect;
 pub mod combinators;
 pub mod count;
 pub mod extremes;
@@ -45,6 +47,11 @@ pub fn register(registry: &mut Registry) {
     stats::moments::Moments::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
     stats::covariance::Covariance::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
     stats::stable::Stable::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
+    arrays::collected::GroupArray::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
+    arrays::moving::Moving::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
+    registry.add_aggregate(arrays::concat::GroupConcat);
+    registry.add_aggregate(arrays::insert_at::GroupArrayInsertAt);
+    registry.add_aggregate(arrays::unique::GroupUniqArray);
     quantile::register(registry);
     registry.add_aggregate(count::Count);
     registry.add_aggregate(nothing::Nothing::PLAIN);

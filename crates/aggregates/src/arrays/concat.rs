@@ -1,0 +1,100 @@
+//! `groupConcat`: the texts of values, one after the other with a delimiter between them.
+
+use crate::arrays::parameters::positive;
+use crate::collect::{Collector, collecting};
+use chalet_base::{Result, bail, ensure};
+use chalet_columns::builder::Values;
+use chalet_columns::{Builder, Vector};
+use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
+use chalet_text::{Style, TextSettings, Writer};
+use chalet_types::{DataType, Value};
+use std::sync::Arc;
+
+const RECORD: AggregateRecord = AggregateRecord {
+    name: "groupConcat",
+    any_case_aliases: &["group_concat", "string_agg"],
+    summary: "The texts of all values, or of the first `limit` ones, with a delimiter between them.",
+    syntax: "groupConcat([delimiter[, limit]])(x) or groupConcat(x, delimiter)",
+    examples: &[Example {
+        sql: "SELECT groupConcat(', ')(number), groupConcat(number, '-') FROM numbers(3)",
+        result: "0, 1, 2\t0-1-2",
+    }],
+    order_dependent: true,
+    ..AggregateRecord::DEFAULT
+};
+
+pub struct GroupConcat;
+
+impl AggregateFunction for GroupConcat {
+    fn record(&self) -> &'static AggregateRecord {
+        &RECORD
+    }
+
+    fn bind(&self, parameters: &[Value], args: &[Argument], ctx: &Context) -> Result<Arc<dyn Aggregate>> {
+        let name = RECORD.name;
+        ensure!(
+            matches!(args.len(), 1 | 2),
+            NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+            "Aggregate function {name} requires single argument"
+        );
+        ensure!(
+            parameters.len() <= 2,
+            TOO_MANY_ARGUMENTS_FOR_FUNCTION,
+            "Incorrect number of parameters for aggregate function {name}, should be 0, 1 or 2, got: {}",
+            parameters.len()
+        );
+        let delimiter = match (args.get(1), parameters.first()) {
+            (Some(arg), _) => match arg.constant.as_ref().and_then(Value::as_bytes) {
+                Some(bytes) => bytes.to_vec(),
+                None => bail!(
+                    ILLEGAL_TYPE_OF_ARGUMENT,
+                    "Second argument of aggregate function {name} should be a constant string"
+                ),
+            },
+            (None, Some(parameter)) => match parameter.as_bytes() {
+                Some(bytes) => bytes.to_vec(),
+                None => bail!(
+                    ILLEGAL_TYPE_OF_ARGUMENT,
+                    "First parameter for aggregate function {name} should be string"
+                ),
+            },
+            (None, None) => Vec::new(),
+        };
+        let limit = parameters.get(1).map_or(Ok(usize::MAX), |limit| positive(name, limit))?;
+        let settings = TextSettings { time_zone: ctx.time_zone.clone(), ..TextSettings::default() };
+        Ok(collecting(Concat { ty: args[0].ty.clone(), delimiter, limit, settings }, args))
+    }
+}
+
+struct Concat {
+    ty: DataType,
+    delimiter: Vec<u8>,
+    limit: usize,
+    settings: TextSettings,
+}
+
+impl Collector for Concat {
+    fn result_type(&self) -> DataType {
+        DataType::String
+    }
+
+    fn limit(&self) -> usize {
+        self.limit
+    }
+
+    fn finish(&self, args: &[Vector], rows: &[u32], out: &mut Builder) -> Result<()> {
+        let Values::Str(strings) = &mut out.values else {
+            bail!(LOGICAL_ERROR, "groupConcat does not make a string");
+        };
+        let writer = Writer::new(&self.ty, Style::Raw, &self.settings);
+        strings.push_with(|text| {
+            for (i, &row) in rows.iter().enumerate() {
+                if i > 0 {
+                    text.extend_from_slice(&self.delimiter);
+                }
+                writer.write(text, &args[0], row as usize);
+            }
+        });
+        Ok(())
+    }
+}

@@ -1,0 +1,153 @@
+//! `groupUniqArray`: an array of the different values, in the order in which they came.
+
+use crate::arrays::parameters::optional_limit;
+use crate::check::one_argument;
+use crate::rows::RowCodec;
+use crate::sets::GroupSets;
+use crate::wire::{put_bytes, put_len, take_bytes, take_count};
+use chalet_base::Result;
+use chalet_columns::{Builder, Data, List, Vector};
+use chalet_function_api::aggregate::AggregateNulls;
+use chalet_function_api::states::same_states;
+use chalet_function_api::{
+    Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example, States,
+};
+use chalet_types::{DataType, Value};
+use std::any::Any;
+use std::ops::Range;
+use std::sync::Arc;
+
+const RECORD: AggregateRecord = AggregateRecord {
+    name: "groupUniqArray",
+    summary: "An array of the different values, at most `max_size` of them. The order is not defined.",
+    syntax: "groupUniqArray([max_size])(x)",
+    examples: &[Example {
+        sql: "SELECT arraySort(groupUniqArray(number % 3)) FROM numbers(10)",
+        result: "[0,1,2]",
+    }],
+    nulls: AggregateNulls::SkipPlainResult,
+    ..AggregateRecord::DEFAULT
+};
+
+pub struct GroupUniqArray;
+
+impl AggregateFunction for GroupUniqArray {
+    fn record(&self) -> &'static AggregateRecord {
+        &RECORD
+    }
+
+    fn bind(&self, parameters: &[Value], args: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
+        let limit = optional_limit(RECORD.name, parameters)?.unwrap_or(usize::MAX);
+        one_argument(RECORD.name, args)?;
+        Ok(Arc::new(Bound { ty: args[0].ty.clone(), limit }))
+    }
+}
+
+struct Bound {
+    ty: DataType,
+    limit: usize,
+}
+
+impl Aggregate for Bound {
+    fn result_type(&self) -> DataType {
+        self.ty.clone().array()
+    }
+
+    fn states(&self) -> Box<dyn States> {
+        Box::new(Uniques {
+            ty: self.ty.clone(),
+            codec: RowCodec::new(&self.ty),
+            limit: self.limit,
+            sets: GroupSets::default(),
+            counts: Vec::new(),
+        })
+    }
+}
+
+struct Uniques {
+    ty: DataType,
+    codec: RowCodec,
+    limit: usize,
+    sets: GroupSets,
+    counts: Vec<u32>,
+}
+
+impl Uniques {
+    fn insert(&mut self, group: u32, key: &[u8]) {
+        let count = &mut self.counts[group as usize];
+        if (*count as usize) < self.limit {
+            *count += u32::from(self.sets.insert(group, key).1);
+        }
+    }
+}
+
+impl States for Uniques {
+    fn grow(&mut self, n: usize) {
+        self.sets.grow(n);
+        if self.counts.len() < n {
+            self.counts.resize(n, 0);
+        }
+    }
+
+    fn add(&mut self, group: usize, args: &[Vector], rows: Range<usize>) -> Result<()> {
+        let mut key = Vec::new();
+        for row in rows {
+            key.clear();
+            self.codec.put(&args[0], row, &mut key);
+            self.insert(group as u32, &key);
+        }
+        Ok(())
+    }
+
+    fn add_groups(&mut self, groups: &[u32], args: &[Vector]) -> Result<()> {
+        let mut key = Vec::new();
+        for (row, &group) in groups.iter().enumerate() {
+            key.clear();
+            self.codec.put(&args[0], row, &mut key);
+            self.insert(group, &key);
+        }
+        Ok(())
+    }
+
+    fn merge(&mut self, other: &mut dyn States, groups: &[u32]) -> Result<()> {
+        let other = same_states::<Self>(other)?;
+        for entry in 0..other.sets.len() as u32 {
+            self.insert(groups[other.sets.group(entry) as usize], other.sets.key(entry));
+        }
+        Ok(())
+    }
+
+    fn serialise(&self, group: usize, out: &mut Vec<u8>) {
+        put_len(self.counts[group] as usize, out);
+        self.sets.entries_of(group).for_each(|entry| put_bytes(self.sets.key(entry), out));
+    }
+
+    fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
+        for _ in 0..take_count(bytes, 1)? {
+            let key = take_bytes(bytes)?;
+            self.insert(group as u32, key);
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, n: usize) -> Result<Vector> {
+        self.grow(n);
+        let mut values = Builder::new(&self.ty);
+        let mut offsets = vec![0i64];
+        for group in 0..n {
+            for entry in self.sets.entries_of(group) {
+                self.codec.take(&mut self.sets.key(entry), &mut values)?;
+            }
+            offsets.push(values.len() as i64);
+        }
+        Ok(Data::List(List { offsets: offsets.into(), values: Arc::new(values.finish()) }).into())
+    }
+
+    fn memory(&self) -> usize {
+        self.sets.memory() + self.counts.capacity() * 4
+    }
+
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
+    }
+}

@@ -1,0 +1,211 @@
+//! Aggregates that keep whole rows and look at them at the end: rows stay in their columns, with a group number each.
+
+use crate::rows::RowCodec;
+use crate::wire::{put_len, take_len};
+use chalet_base::Result;
+use chalet_columns::{Builder, Vector};
+use chalet_function_api::states::same_states;
+use chalet_function_api::{Aggregate, Argument, States};
+use chalet_types::DataType;
+use std::any::Any;
+use std::cell::OnceCell;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What is made of the rows of a group.
+pub trait Collector: Send + Sync + 'static {
+    fn result_type(&self) -> DataType;
+
+    /// Rows of a group after which the others are not kept.
+    fn limit(&self) -> usize {
+        usize::MAX
+    }
+
+    /// Appends the result of the group whose rows are the given ones, in the order in which they came.
+    fn finish(&self, args: &[Vector], rows: &[u32], out: &mut Builder) -> Result<()>;
+
+    /// All results at once: those of group `i` are `rows[starts[i]..starts[i + 1]]`.
+    fn finish_all(&self, args: &[Vector], starts: &[u32], rows: &[u32]) -> Result<Vector> {
+        let mut out = Builder::new(&self.result_type());
+        for range in starts.windows(2) {
+            self.finish(args, &rows[range[0] as usize..range[1] as usize], &mut out)?;
+        }
+        Ok(out.finish())
+    }
+}
+
+/// An aggregate that collects rows of the given arguments.
+pub fn collecting(collector: impl Collector, args: &[Argument]) -> Arc<dyn Aggregate> {
+    let types = args.iter().map(|arg| arg.ty.clone()).collect();
+    Arc::new(Collecting { collector: Arc::new(collector), types })
+}
+
+struct Collecting {
+    collector: Arc<dyn Collector>,
+    types: Arc<[DataType]>,
+}
+
+impl Aggregate for Collecting {
+    fn result_type(&self) -> DataType {
+        self.collector.result_type()
+    }
+
+    fn states(&self) -> Box<dyn States> {
+        Box::new(Rows {
+            collector: self.collector.clone(),
+            types: self.types.clone(),
+            codecs: self.types.iter().map(RowCodec::new).collect(),
+            limit: self.collector.limit(),
+            chunks: Vec::new(),
+            groups: Vec::new(),
+            counts: Vec::new(),
+            index: OnceCell::new(),
+        })
+    }
+}
+
+struct Rows {
+    collector: Arc<dyn Collector>,
+    types: Arc<[DataType]>,
+    codecs: Vec<RowCodec>,
+    limit: usize,
+    /// Runs of rows: one vector per argument.
+    chunks: Vec<Vec<Vector>>,
+    /// The group of each row of all chunks.
+    groups: Vec<u32>,
+    /// Rows of each group.
+    counts: Vec<u32>,
+    /// Made when results or bytes are asked for, and thrown away by the next row.
+    index: OnceCell<Index>,
+}
+
+/// All rows by group.
+struct Index {
+    args: Vec<Vector>,
+    starts: Vec<u32>,
+    rows: Vec<u32>,
+}
+
+impl Rows {
+    fn push(&mut self, args: Vec<Vector>, groups: impl Iterator<Item = u32>) {
+        let before = self.groups.len();
+        self.groups.extend(groups);
+        if self.groups.len() > before {
+            self.chunks.push(args);
+        }
+        self.index.take();
+    }
+
+    /// Counts the row, unless its group is full.
+    fn admit(&mut self, group: u32) -> bool {
+        let count = &mut self.counts[group as usize];
+        let room = (*count as usize) < self.limit;
+        *count += u32::from(room);
+        room
+    }
+
+    fn index(&self) -> &Index {
+        self.index.get_or_init(|| {
+            let args = (0..self.types.len()).map(|arg| {
+                let parts: Vec<&Vector> = self.chunks.iter().map(|chunk| &chunk[arg]).collect();
+                if parts.is_empty() { Vector::defaults(&self.types[arg], 0) } else { Vector::concat(&parts) }
+            });
+            let mut starts = Vec::with_capacity(self.counts.len() + 1);
+            starts.push(0u32);
+            self.counts.iter().for_each(|count| starts.push(starts[starts.len() - 1] + count));
+            let mut next = starts.clone();
+            let mut rows = vec![0u32; self.groups.len()];
+            for (row, &group) in self.groups.iter().enumerate() {
+                let place = &mut next[group as usize];
+                rows[*place as usize] = row as u32;
+                *place += 1;
+            }
+            Index { args: args.collect(), starts, rows }
+        })
+    }
+}
+
+impl States for Rows {
+    fn grow(&mut self, n: usize) {
+        if self.counts.len() < n {
+            self.counts.resize(n, 0);
+            self.index.take();
+        }
+    }
+
+    fn add(&mut self, group: usize, args: &[Vector], rows: Range<usize>) -> Result<()> {
+        let room = self.limit.saturating_sub(self.counts[group] as usize);
+        let n = rows.len().min(room);
+        self.counts[group] += n as u32;
+        let chunk = args.iter().map(|arg| {
+            let slice = arg.slice(rows.start, n);
+            // A slice keeps its whole column alive.
+            if n * 2 < arg.len() { slice.gather(&(0..n as u32).collect::<Vec<_>>()) } else { slice }.compact()
+        });
+        let chunk = chunk.collect();
+        self.push(chunk, std::iter::repeat_n(group as u32, n));
+        Ok(())
+    }
+
+    fn add_groups(&mut self, groups: &[u32], args: &[Vector]) -> Result<()> {
+        let admitted: Vec<u32> =
+            (0..groups.len() as u32).filter(|&row| self.admit(groups[row as usize])).collect();
+        if admitted.len() == groups.len() {
+            self.push(args.iter().map(Vector::compact).collect(), groups.iter().copied());
+        } else {
+            let chunk = args.iter().map(|arg| arg.gather(&admitted).compact()).collect();
+            self.push(chunk, admitted.iter().map(|&row| groups[row as usize]));
+        }
+        Ok(())
+    }
+
+    fn merge(&mut self, other: &mut dyn States, groups: &[u32]) -> Result<()> {
+        let other = same_states::<Self>(other)?;
+        let mut start = 0;
+        for chunk in std::mem::take(&mut other.chunks) {
+            let n = chunk.first().map_or(0, Vector::len);
+            let mapped: Vec<u32> =
+                other.groups[start..start + n].iter().map(|&group| groups[group as usize]).collect();
+            start += n;
+            self.add_groups(&mapped, &chunk)?;
+        }
+        Ok(())
+    }
+
+    fn serialise(&self, group: usize, out: &mut Vec<u8>) {
+        let index = self.index();
+        let rows = &index.rows[index.starts[group] as usize..index.starts[group + 1] as usize];
+        put_len(rows.len(), out);
+        for &row in rows {
+            self.codecs.iter().zip(&index.args).for_each(|(codec, arg)| codec.put(arg, row as usize, out));
+        }
+    }
+
+    fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
+        let mut builders: Vec<Builder> = self.types.iter().map(Builder::new).collect();
+        let n = take_len(bytes)?;
+        for _ in 0..n {
+            for (codec, builder) in self.codecs.iter().zip(&mut builders) {
+                codec.take(bytes, builder)?;
+            }
+        }
+        let args: Vec<Vector> = builders.into_iter().map(Builder::finish).collect();
+        self.add(group, &args, 0..n)
+    }
+
+    fn finish(&mut self, n: usize) -> Result<Vector> {
+        self.grow(n);
+        let index = self.index();
+        let starts = &index.starts[..=n];
+        self.collector.finish_all(&index.args, starts, &index.rows[..starts[n] as usize])
+    }
+
+    fn memory(&self) -> usize {
+        let chunks: usize = self.chunks.iter().flatten().map(Vector::memory).sum();
+        chunks + self.groups.capacity() * 4 + self.counts.capacity() * 4
+    }
+
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
+    }
+}
