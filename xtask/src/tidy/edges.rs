@@ -17,7 +17,7 @@ pub fn check(project: &Project) -> Result<Vec<Finding>, String> {
     let allowed: Edges = rooms.iter().map(|(room, uses)| (room.clone(), words(uses))).collect();
     let order: Vec<&String> = rooms.keys().collect();
     let mut findings = table_order(&order, &allowed);
-    let actual = actual_edges(project, &mut findings)?;
+    let actual = actual_edges(project, &order, &mut findings)?;
     findings.extend(compare(&allowed, &actual));
     let chain = longest_chain(&actual);
     if chain.len() as i64 > limit {
@@ -50,7 +50,7 @@ fn table_order(order: &[&String], allowed: &Edges) -> Vec<Finding> {
 }
 
 /// What the manifests say. Also checks that package and folder have one name.
-fn actual_edges(project: &Project, findings: &mut Vec<Finding>) -> Result<Edges, String> {
+fn actual_edges(project: &Project, order: &[&String], findings: &mut Vec<Finding>) -> Result<Edges, String> {
     let mut edges = Edges::new();
     for manifest in project.with_suffix("/Cargo.toml").filter(|f| f.starts_with("crates/")) {
         let Some(room) = manifest.strip_prefix("crates/").and_then(|f| f.strip_suffix("/Cargo.toml")) else {
@@ -62,17 +62,31 @@ fn actual_edges(project: &Project, findings: &mut Vec<Finding>) -> Result<Edges,
             findings.push(Finding::new(manifest, format!("the package should be called {PREFIX}{room}")));
         }
         edges.insert(room.to_owned(), used_rooms(&table));
+        // Tests may use any room above.
+        for used in dependencies(&table, &["dev-dependencies"]) {
+            let place = |room: &str| order.iter().position(|r| *r == room);
+            if place(&used) >= place(room) {
+                findings.push(Finding::new(
+                    manifest,
+                    format!("tests of {room} may not use {used}, which is not above it"),
+                ));
+            }
+        }
     }
     Ok(edges)
 }
 
 fn used_rooms(manifest: &toml::Table) -> BTreeSet<String> {
+    dependencies(manifest, &["dependencies", "build-dependencies"])
+}
+
+fn dependencies(manifest: &toml::Table, kinds: &[&str]) -> BTreeSet<String> {
     let mut used = BTreeSet::new();
     let targets = manifest.get("target").and_then(|t| t.as_table());
     let per_target = targets.into_iter().flat_map(|t| t.values()).filter_map(|t| t.as_table());
     for table in std::iter::once(manifest).chain(per_target) {
-        for kind in ["dependencies", "dev-dependencies", "build-dependencies"] {
-            let names = table.get(kind).and_then(|d| d.as_table()).into_iter().flat_map(|d| d.keys());
+        for kind in kinds {
+            let names = table.get(*kind).and_then(|d| d.as_table()).into_iter().flat_map(|d| d.keys());
             used.extend(names.filter_map(|n| n.strip_prefix(PREFIX)).map(str::to_owned));
         }
     }
