@@ -31,12 +31,13 @@ pub mod slots;
 pub mod stats;
 pub mod sum;
 pub mod uniq;
+pub mod window;
 pub mod wire;
 
 use chalet_function_api::Registry;
 pub use resolve::{Resolved, resolve};
 
-/// Adds every aggregate function.
+/// Adds every aggregate function and every window function.
 pub fn register(registry: &mut Registry) {
     extremes::Extreme::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
     arg_extremes::ArgExtreme::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
@@ -52,6 +53,7 @@ pub fn register(registry: &mut Registry) {
     registry.add_aggregate(arrays::concat::GroupConcat);
     registry.add_aggregate(arrays::insert_at::GroupArrayInsertAt);
     registry.add_aggregate(arrays::unique::GroupUniqArray);
+    window::register(registry);
     quantile::register(registry);
     registry.add_aggregate(count::Count);
     registry.add_aggregate(nothing::Nothing::PLAIN);

@@ -23,6 +23,11 @@ pub trait WindowFunction: Send + Sync {
 
     fn result_type(&self, parameters: &[Value], args: &[Argument], ctx: &Context) -> Result<DataType>;
 
+    /// Looks at the whole partition whatever the frame, so that an explicit frame is an error (`lag`).
+    fn ignores_frame(&self) -> bool {
+        false
+    }
+
     /// The results of all rows of the partition.
     fn execute(&self, partition: &Partition, args: &[DataType], result: &DataType) -> Result<Vector>;
 }

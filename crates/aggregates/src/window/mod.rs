@@ -1,0 +1,44 @@
+//! Functions that exist only over windows.
+//!
+//! - [`ranks`]: `row_number`, `rank`, `dense_rank`, `percent_rank`, `cume_dist`, `ntile`
+//! - [`neighbours`]: `lag`, `lead`, `lagInFrame`, `leadInFrame`
+//! - [`nth_value`]: `nth_value`
+//! - [`derivative`]: `nonNegativeDerivative`
+
+pub mod derivative;
+pub mod neighbours;
+pub mod nth_value;
+pub mod ranks;
+
+use chalet_base::{Result, bail};
+use chalet_columns::{Builder, Data, Vector};
+use chalet_function_api::Registry;
+
+pub fn register(registry: &mut Registry) {
+    ranks::Rank::ALL.into_iter().for_each(|f| registry.add_window(f));
+    neighbours::Neighbour::ALL.into_iter().for_each(|f| registry.add_window(f));
+    registry.add_window(nth_value::NthValue);
+    registry.add_window(derivative::NonNegativeDerivative);
+}
+
+/// The offset in a row of an argument of integers.
+fn offset(name: &str, least: i64, vector: &Vector, row: usize) -> Result<usize> {
+    let given = match &vector.data {
+        Data::U64(v) => i64::try_from(v[row]).unwrap_or(-1),
+        Data::I64(v) => v[row],
+        _ => vector.value(row).as_i64().unwrap_or(-1),
+    };
+    if given < least {
+        bail!(
+            BAD_ARGUMENTS,
+            "The offset for function {name} must be in ({least}, {}], {given} given",
+            i64::MAX
+        );
+    }
+    Ok(given as usize)
+}
+
+/// Appends the value of a row of another type than the builder's.
+fn push_converted(out: &mut Builder, vector: &Vector, row: usize) -> Result<()> {
+    out.push_value(&vector.value(row))
+}

@@ -1,0 +1,55 @@
+//! `nth_value`: the value of the n-th row of the frame.
+
+use crate::window::offset;
+use chalet_base::{Result, bail, ensure};
+use chalet_columns::{Builder, Vector};
+use chalet_function_api::{AggregateRecord, Argument, Context, Example, Partition, WindowFunction};
+use chalet_types::{DataType, Value};
+
+const RECORD: AggregateRecord = AggregateRecord {
+    name: "nth_value",
+    case_insensitive: true,
+    summary: "The value of the `n`-th row of the frame, from 1; the default of the type if there is no such row.",
+    syntax: "nth_value(x, n) OVER (ORDER BY ...)",
+    examples: &[Example {
+        sql: "SELECT groupArray(x) FROM (SELECT nth_value(number + 5, 2) OVER (ORDER BY number) AS x FROM numbers(3))",
+        result: "[0,6,6]",
+    }],
+    window_only: true,
+    ..AggregateRecord::DEFAULT
+};
+
+pub struct NthValue;
+
+impl WindowFunction for NthValue {
+    fn record(&self) -> &'static AggregateRecord {
+        &RECORD
+    }
+
+    fn result_type(&self, parameters: &[Value], args: &[Argument], _: &Context) -> Result<DataType> {
+        ensure!(parameters.is_empty(), BAD_ARGUMENTS, "Function nth_value cannot be parameterized");
+        ensure!(
+            args.len() == 2,
+            NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+            "Function nth_value takes exactly two arguments"
+        );
+        if !args[1].ty.is_integer() {
+            bail!(BAD_ARGUMENTS, "Offset must be an integer, '{}' given", args[1].ty);
+        }
+        Ok(args[0].ty.recursively_without_low_cardinality())
+    }
+
+    fn execute(&self, partition: &Partition, _: &[DataType], result: &DataType) -> Result<Vector> {
+        let mut out = Builder::new(result);
+        for row in 0..partition.n_rows {
+            let frame = partition.frames[row].clone();
+            let n = offset(RECORD.name, 1, &partition.args[1], row)?;
+            if n <= frame.len() {
+                out.push_from(&partition.args[0], frame.start + n - 1);
+            } else {
+                out.push_default();
+            }
+        }
+        Ok(out.finish())
+    }
+}
