@@ -4,15 +4,18 @@
 //! - `ast`: the tree
 //! - `parser`: tokens to tree, with ClickHouse's syntax errors
 //! - `print`: tree to text
+//! - `explain`: the tree as EXPLAIN AST shows it
 //! - `name`: the names of result columns
 //! - `visit`: walks over expressions and what they contain
 
 pub mod ast;
+pub mod explain;
 pub mod lexer;
 pub mod name;
 pub mod parser;
 pub mod print;
 pub mod visit;
 
+pub use explain::explain_ast;
 pub use name::column_name;
 pub use parser::{parse_expression, parse_statements, parse_structure};

@@ -3,7 +3,9 @@
 //! - `error`: the text of a syntax error
 //! - `literal`: values of number and string tokens
 //! - `types`: data types
-//! - `expr`: operators and operands
+//! - `expr`: operators
+//! - `operand`: what stands between operators
+//! - `columns`: stars and column matchers
 //! - `call`: function calls and the functions with their own grammar
 //! - `select`: queries
 //! - `table`: FROM
@@ -16,6 +18,7 @@
 
 mod alter;
 mod call;
+mod columns;
 mod create;
 mod ddl;
 mod dictionary;
@@ -23,6 +26,7 @@ mod error;
 mod expr;
 mod insert;
 mod literal;
+mod operand;
 mod select;
 mod show;
 mod statement;

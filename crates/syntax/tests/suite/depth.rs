@@ -1,6 +1,8 @@
 //! Deep nesting is an error with a code, never a stack overflow, also on the small stack of a test thread.
 
-use chalet_syntax::parse_statements;
+use chalet_syntax::ast::{SetExpr, StatementKind};
+use chalet_syntax::visit::count_nodes;
+use chalet_syntax::{column_name, explain_ast, parse_statements, print};
 
 #[test]
 fn deep_nesting_is_an_error() {
@@ -41,5 +43,42 @@ fn wide_is_not_deep() {
         let sql = format!("SELECT {}1{}", open.repeat(100), close.repeat(100));
         let parsed = parse_statements(&sql).unwrap();
         assert_eq!(parsed, parsed.clone());
+    }
+}
+
+/// The longest accepted text of a family, by halving; it must be of at least `least` levels.
+fn deepest_accepted(least: usize, text: &dyn Fn(usize) -> String) -> String {
+    let (mut low, mut high) = (least, 1_001);
+    assert!(parse_statements(&text(low)).is_ok(), "{}", text(3));
+    assert!(parse_statements(&text(high)).is_err(), "{}", text(3));
+    while high - low > 1 {
+        let middle = (low + high) / 2;
+        if parse_statements(&text(middle)).is_ok() { low = middle } else { high = middle }
+    }
+    text(low)
+}
+
+/// The deepest trees that the parser lets through can be walked by everything in this crate.
+#[test]
+fn accepted_depth_is_walkable() {
+    let mut deepest = Vec::new();
+    let nests =
+        [("(", ")"), ("f(", ")"), ("[", "]"), ("-(", ")"), ("not ", ""), ("(select ", ")"), ("(x -> ", ")")];
+    for (open, close) in nests {
+        deepest.push(deepest_accepted(100, &|n| format!("SELECT {}x{}", open.repeat(n), close.repeat(n))));
+    }
+    for chain in ["+1", "[1]", ".1", "::Int8", " = 1"] {
+        deepest.push(deepest_accepted(400, &|n| format!("SELECT x{}", chain.repeat(n))));
+    }
+    for sql in deepest {
+        let statements = parse_statements(&sql).unwrap();
+        assert_eq!(statements, statements.clone());
+        let StatementKind::Query(query) = &statements[0].kind else { panic!() };
+        let SetExpr::Select(select) = &query.body else { panic!() };
+        assert!(!column_name(&select.projection[0]).is_empty());
+        assert!(count_nodes(&select.projection[0]) > 0);
+        assert!(!print::format(&statements[0]).is_empty());
+        assert!(!explain_ast(&statements[0]).unwrap().is_empty());
+        assert!(format!("{statements:?}").len() > 100);
     }
 }

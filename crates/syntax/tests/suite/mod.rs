@@ -2,6 +2,7 @@
 
 mod depth;
 mod errors;
+mod explain;
 mod mutation;
 mod names;
 mod pieces;
