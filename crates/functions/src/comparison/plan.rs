@@ -4,9 +4,10 @@ use super::order::Order;
 use super::{bytes, numbers};
 use crate::lanes::Operand;
 use crate::text;
+use crate::truth::Unknown;
 use crate::widen::{intervals_compare, widen};
 use chalet_base::{Result, bail, ensure, err};
-use chalet_columns::{BooleanBuffer, NullBuffer, Vector};
+use chalet_columns::{NullBuffer, Vector};
 use chalet_function_api::{Argument, Context};
 use chalet_types::{DataType, Value, supertype};
 
@@ -316,7 +317,7 @@ impl Plan {
                     let field = fields.run(index, plan, order, n, ctx)?;
                     all = if order == Order::Equal { all.and(&field) } else { all.or(&field) };
                 }
-                Ok(all.into_outcome())
+                Ok(all.into_parts())
             }
             _ => {
                 // From the last field on: less, or equal and the rest decides.
@@ -331,7 +332,7 @@ impl Plan {
                         }
                     });
                 }
-                Ok(rest.unwrap_or_else(|| Unknown::all(n, false)).into_outcome())
+                Ok(rest.unwrap_or_else(|| Unknown::all(n, false)).into_parts())
             }
         }
     }
@@ -397,36 +398,6 @@ impl<'a> Fields<'a> {
         };
         let validity = NullBuffer::union(nulls(a).as_ref(), nulls(b).as_ref());
         let validity = NullBuffer::union(validity.as_ref(), own.as_ref());
-        let truth = BooleanBuffer::collect_bool(n, |row| values[row] != 0);
-        let known = validity.map_or_else(|| BooleanBuffer::new_set(n), |v| v.into_inner());
-        Ok(Unknown { yes: &truth & &known, no: &!&truth & &known })
-    }
-}
-
-/// Three-valued truth of rows: yes, no, or neither.
-struct Unknown {
-    yes: BooleanBuffer,
-    no: BooleanBuffer,
-}
-
-impl Unknown {
-    fn all(n: usize, truth: bool) -> Unknown {
-        let (set, unset) = (BooleanBuffer::new_set(n), BooleanBuffer::new_unset(n));
-        if truth { Unknown { yes: set, no: unset } } else { Unknown { yes: unset, no: set } }
-    }
-
-    fn and(&self, other: &Unknown) -> Unknown {
-        Unknown { yes: &self.yes & &other.yes, no: &self.no | &other.no }
-    }
-
-    fn or(&self, other: &Unknown) -> Unknown {
-        Unknown { yes: &self.yes | &other.yes, no: &self.no & &other.no }
-    }
-
-    fn into_outcome(self) -> Outcome {
-        let known = &self.yes | &self.no;
-        let values = self.yes.iter().map(u8::from).collect();
-        let validity = (known.count_set_bits() < known.len()).then(|| NullBuffer::new(known));
-        (values, validity)
+        Ok(Unknown::of(&values, validity.map(NullBuffer::into_inner)))
     }
 }

@@ -1,0 +1,63 @@
+//! What functions that choose between values share: the common type, and the choice made.
+
+use crate::lanes::Operand;
+use crate::select::{Branch, select};
+use crate::truth::truth;
+use crate::widen::widen;
+use chalet_base::{Result, ensure};
+use chalet_columns::{Column, Vector};
+use chalet_function_api::{Arg, Argument, Call};
+use chalet_types::DataType;
+use chalet_types::supertype::common_supertype;
+
+/// The common type of values; what is only NULL makes it Nullable.
+pub fn common(types: &[DataType]) -> Result<DataType> {
+    let result = common_supertype(types)?;
+    // The supertype of NULL and NULL alone is NULL's own type.
+    Ok(if result == DataType::Nothing { result.nullable() } else { result })
+}
+
+/// A condition must be UInt8, Bool or NULL.
+pub fn check_condition(arg: &Argument, function: &str, what: &str) -> Result<()> {
+    ensure!(
+        matches!(arg.ty.bare(), DataType::UInt8 | DataType::Bool | DataType::Nothing),
+        ILLEGAL_TYPE_OF_ARGUMENT,
+        "Illegal type {} of {what} of function {function}. Must be UInt8",
+        arg.ty
+    );
+    Ok(())
+}
+
+/// 1 where a condition is true; NULL is not.
+pub fn condition(arg: &Arg, n: usize) -> Result<Vec<u8>> {
+    let mut values = truth(Operand::from(arg), n)?;
+    if let Some(validity) = &arg.vector.validity {
+        if arg.constant {
+            values.fill(0);
+        } else {
+            values.iter_mut().zip(validity.iter()).for_each(|(value, valid)| *value &= u8::from(valid));
+        }
+    }
+    Ok(values)
+}
+
+/// Picks the value of argument `indices[choice[row]]` for each row, as the result type of the call.
+pub fn pick(call: &Call, indices: &[usize], choice: &[u8]) -> Result<Column> {
+    if let Some(&first) = choice.first()
+        && choice.iter().all(|&c| c == first)
+    {
+        let arg = &call.args[indices[first as usize]];
+        let vector = widen(&arg.vector, arg.ty, call.result, call.ctx)?;
+        return Ok(if arg.constant { Column::constant(vector, call.n_rows) } else { vector.into() });
+    }
+    let vectors: Vec<Vector> = indices
+        .iter()
+        .map(|&i| widen(&call.args[i].vector, call.args[i].ty, call.result, call.ctx))
+        .collect::<Result<_>>()?;
+    let branches: Vec<Branch> = indices
+        .iter()
+        .zip(&vectors)
+        .map(|(&i, vector)| Branch { vector, constant: call.args[i].constant })
+        .collect();
+    Ok(select(&branches, choice)?.into())
+}

@@ -1,0 +1,71 @@
+//! `caseWithExpression`: CASE with an operand.
+
+use super::branches::{common, pick};
+use crate::comparison::{Order, Plan, Planner, Side};
+use crate::lanes::Operand;
+use chalet_base::{Result, ensure};
+use chalet_columns::Column;
+use chalet_function_api::{
+    Argument, Bound, Call, Constants, Context, Dictionaries, Example, Nulls, Record, ScalarFunction,
+};
+use chalet_types::DataType;
+
+const RECORD: Record = Record {
+    name: "caseWithExpression",
+    aliases: &["caseWithExpr"],
+    summary: "The result behind the first value that equals the operand, or the last argument when none does.",
+    syntax: "CASE x WHEN value1 THEN result1 ... ELSE otherwise END",
+    examples: &[Example {
+        sql: "SELECT CASE 2 WHEN 1 THEN 'one' WHEN 2 THEN 'two' ELSE 'many' END",
+        result: "two",
+    }],
+    nulls: Nulls::Seen,
+    constants: Constants::Seen,
+    dictionaries: Dictionaries::Decoded,
+    total: true,
+    ..Record::DEFAULT
+};
+
+pub struct Case;
+
+impl ScalarFunction for Case {
+    fn record(&self) -> &'static Record {
+        &RECORD
+    }
+
+    fn bind(&self, args: &[Argument], ctx: &Context) -> Result<Bound> {
+        ensure!(
+            args.len() >= 4 && args.len() % 2 == 0,
+            NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+            "Number of arguments for function caseWithExpression doesn't match: passed {}, should be even and at least 4",
+            args.len()
+        );
+        ensure!(args.len() <= 512, NOT_IMPLEMENTED, "CASE with more than 255 branches");
+        let planner = Planner { function: "equals", order: Order::Equal, reads_text: true, ctx };
+        let whens = (1..args.len() - 1).step_by(2);
+        let plans = whens.map(|i| planner.plan(Side::from(&args[0]), Side::from(&args[i])));
+        let plans: Vec<Plan> = plans.collect::<Result<_>>()?;
+        let types: Vec<DataType> = results(args.len()).map(|i| args[i].ty.clone()).collect();
+        Ok(Bound::with_state(common(&types)?, plans))
+    }
+
+    fn execute(&self, call: &Call) -> Result<Column> {
+        let plans: &Vec<Plan> = call.state()?;
+        let n = call.n_rows;
+        let mut choice = vec![plans.len() as u8; n];
+        for (index, plan) in plans.iter().enumerate().rev() {
+            let (a, b) = (Operand::of(call, 0), Operand::of(call, 2 * index + 1));
+            let equal = plan.same(a, b, n, call.ctx)?;
+            choice
+                .iter_mut()
+                .zip(&equal)
+                .for_each(|(c, &equal)| *c = if equal != 0 { index as u8 } else { *c });
+        }
+        pick(call, &results(call.args.len()).collect::<Vec<_>>(), &choice)
+    }
+}
+
+/// Indices of the results among the arguments.
+fn results(n_args: usize) -> impl Iterator<Item = usize> {
+    (2..n_args - 1).step_by(2).chain([n_args - 1])
+}

@@ -1,0 +1,197 @@
+//! `least`, `greatest`: the least and the greatest of the arguments; NULL does not count.
+
+use super::branches::common;
+use crate::arithmetic::convert_numbers;
+use crate::lanes::Operand;
+use crate::number::Number;
+use crate::select::{Branch, select};
+use crate::widen::widen;
+use crate::with_integer;
+use chalet_base::{Result, bail, ensure, err};
+use chalet_columns::{Column, Vector};
+use chalet_function_api::{
+    Argument, Bound, Call, Constants, Context, Dictionaries, Example, Nulls, Record, ScalarFunction,
+};
+use chalet_types::decimal::widest_of_same_width;
+use chalet_types::{DataType, Physical, promotion, supertype};
+use std::cmp::Ordering;
+
+const LEAST: Record = Record {
+    name: "least",
+    case_insensitive: true,
+    summary: "The least of the arguments; NULL only when all are NULL.",
+    syntax: "least(a, b, ...)",
+    examples: &[Example { sql: "SELECT least(3, 1, 2), least('b', 'a'), least(1, NULL)", result: "1\ta\t1" }],
+    nulls: Nulls::Seen,
+    constants: Constants::Seen,
+    dictionaries: Dictionaries::Decoded,
+    total: true,
+    ..Record::DEFAULT
+};
+
+const GREATEST: Record = Record {
+    name: "greatest",
+    summary: "The greatest of the arguments; NULL only when all are NULL.",
+    syntax: "greatest(a, b, ...)",
+    examples: &[Example {
+        sql: "SELECT greatest(3, 1, 2), greatest('b', 'a'), greatest(1, NULL)",
+        result: "3\tb\t1",
+    }],
+    ..LEAST
+};
+
+pub struct Extreme {
+    record: &'static Record,
+    /// How the result compares with what it beats.
+    wanted: Ordering,
+}
+
+pub const LEAST_FUNCTION: Extreme = Extreme { record: &LEAST, wanted: Ordering::Less };
+pub const GREATEST_FUNCTION: Extreme = Extreme { record: &GREATEST, wanted: Ordering::Greater };
+
+/// Two numbers have a rule of their own: decimals win over integers, signed and unsigned 64 bits meet.
+fn of_two_numbers(a: &DataType, b: &DataType, least: bool) -> Option<DataType> {
+    let bits = |ty: &DataType| 8 * ty.physical().width().unwrap_or(1) as u32;
+    let (a, b) = (
+        if *a == DataType::Bool { &DataType::UInt8 } else { a },
+        if *b == DataType::Bool { &DataType::UInt8 } else { b },
+    );
+    match (a, b) {
+        (DataType::Decimal { precision: p, scale: s }, DataType::Decimal { precision: q, scale: t }) => {
+            Some(DataType::Decimal { precision: widest_of_same_width(*p.max(q)), scale: *s.max(t) })
+        }
+        (decimal @ DataType::Decimal { .. }, other) | (other, decimal @ DataType::Decimal { .. }) => {
+            match other {
+                DataType::BFloat16 if bits(decimal) >= 128 => None,
+                _ if other.is_float() => Some(DataType::Float64),
+                _ => Some(decimal.clone()),
+            }
+        }
+        _ if a.is_float() || b.is_float() => supertype::pair(a, b),
+        _ if a.is_signed() == b.is_signed() => supertype::pair(a, b),
+        _ => {
+            let (signed, unsigned) = if a.is_signed() { (a, b) } else { (b, a) };
+            match (bits(signed), bits(unsigned)) {
+                (64, 64) => Some(if least { DataType::Int64 } else { DataType::UInt64 }),
+                (s, u) if u < s => promotion::signed_of_bits(s),
+                (_, u) => promotion::signed_of_bits(2 * u),
+            }
+        }
+    }
+}
+
+impl Extreme {
+    fn result(&self, args: &[Argument]) -> Result<DataType> {
+        let some: Vec<&DataType> = args.iter().map(|arg| &arg.ty).filter(|ty| !ty.is_only_null()).collect();
+        if let [a, b] = some[..]
+            && a.bare().is_number()
+            && b.bare().is_number()
+        {
+            let (x, y) = (a.bare(), b.bare());
+            let ty = of_two_numbers(x, y, self.wanted == Ordering::Less).ok_or_else(|| {
+                err!(
+                    ILLEGAL_TYPE_OF_ARGUMENT,
+                    "Illegal types {x} and {y} of arguments of function {}",
+                    self.record.name
+                )
+            })?;
+            let nullable = a.is_nullable() || b.is_nullable() || some.len() < args.len();
+            return Ok(if nullable { ty.nullable() } else { ty });
+        }
+        let result = common(&some.iter().map(|&ty| ty.clone()).collect::<Vec<_>>())?;
+        Ok(if some.len() < args.len() { result.nullable() } else { result })
+    }
+
+    /// Where the second value beats the first, or is no worse when numbers are compared as the kernel does.
+    fn numbers<C: Number>(&self, a: Operand, b: Operand, n: usize) -> Result<Vec<u8>> {
+        let less = self.wanted == Ordering::Less;
+        crate::lanes::binary::<C, u8>(a, b, n, |x, y| {
+            // `x < y ? x : y`: with NaN on a side the second one wins.
+            u8::from(if less { !(x < y) } else { !(x > y) })
+        })
+    }
+
+    fn better(&self, a: &Vector, b: &Vector, ty: &DataType, n: usize, two: bool) -> Result<Vec<u8>> {
+        let operand = |vector| Operand { ty, vector, constant: false };
+        if two && ty.bare().is_number() {
+            let (a, b) = (operand(a), operand(b));
+            return with_integer!(ty.physical(), C => self.numbers::<C>(a, b, n),
+            _ => match ty.physical() {
+                Physical::F32 => self.numbers::<f32>(a, b, n),
+                Physical::F64 => self.numbers::<f64>(a, b, n),
+                Physical::BF16 => self.numbers::<chalet_types::bf16>(a, b, n),
+                _ => bail!(LOGICAL_ERROR, "{ty} is no number"),
+            });
+        }
+        let nan = |vector: &Vector, row: usize| {
+            let number = vector.value(row).as_f64();
+            ty.bare().is_float() && number.is_some_and(f64::is_nan)
+        };
+        Ok((0..n)
+            .map(|row| {
+                let ordering = match (nan(a, row), nan(b, row)) {
+                    (true, false) => self.wanted,
+                    (false, true) => self.wanted.reverse(),
+                    _ => b.compare(row, a, row),
+                };
+                u8::from(ordering == self.wanted)
+            })
+            .collect())
+    }
+}
+
+impl ScalarFunction for Extreme {
+    fn record(&self) -> &'static Record {
+        self.record
+    }
+
+    fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
+        ensure!(
+            !args.is_empty(),
+            NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+            "Function {} cannot be called without arguments",
+            self.record.name
+        );
+        Ok(self.result(args)?.into())
+    }
+
+    fn execute(&self, call: &Call) -> Result<Column> {
+        let n = call.n_rows;
+        let some: Vec<_> = call.args.iter().filter(|arg| !arg.ty.is_only_null()).collect();
+        // Signed and unsigned 64 bits meet in neither of the two.
+        let sign = |ty: &DataType| some.iter().any(|arg| arg.ty.bare() == ty);
+        let mixed = some.len() == 2 && sign(&DataType::Int64) && sign(&DataType::UInt64);
+        let ty = &if mixed { DataType::Int128.nullable() } else { call.result.clone() };
+        let vectors: Vec<Vector> = some
+            .into_iter()
+            .map(|arg| {
+                let vector = widen(&arg.vector, arg.ty, ty, call.ctx)?;
+                Ok(if arg.constant { vector.repeat(n) } else { vector })
+            })
+            .collect::<Result<_>>()?;
+        let two = vectors.len() == 2;
+        let mut rest = vectors.into_iter();
+        let Some(mut best) = rest.next() else {
+            return Ok(Column::constant(Vector::defaults(call.result, 1), n));
+        };
+        for next in rest {
+            let mut choice = self.better(&best, &next, ty, n, two)?;
+            if best.validity.is_some() || next.validity.is_some() {
+                for (row, choice) in choice.iter_mut().enumerate() {
+                    match (best.is_null(row), next.is_null(row)) {
+                        (true, _) => *choice = 1,
+                        (false, true) => *choice = 0,
+                        _ => {}
+                    }
+                }
+            }
+            let branch = |vector| Branch { vector, constant: false };
+            best = select(&[branch(&best), branch(&next)], &choice)?;
+        }
+        Ok(convert_numbers_if(mixed, best, call.result, n)?.into())
+    }
+}
+
+fn convert_numbers_if(needed: bool, vector: Vector, ty: &DataType, n: usize) -> Result<Vector> {
+    if needed { convert_numbers(vector, ty.physical(), n) } else { Ok(vector) }
+}

@@ -1,0 +1,119 @@
+//! `transform`: values replaced by a table of constants.
+
+use super::branches::common;
+use crate::select::{Branch, select};
+use crate::widen::widen;
+use chalet_base::hash::HashMap;
+use chalet_base::{Result, bail, ensure};
+use chalet_columns::keys::group_keys;
+use chalet_columns::{Column, Vector};
+use chalet_function_api::{
+    Argument, Bound, Call, Constants, Context, Dictionaries, Example, Nulls, Record, ScalarFunction,
+};
+use chalet_types::{DataType, Value};
+
+const RECORD: Record = Record {
+    name: "transform",
+    summary: "Replaces the values of the second argument by those of the third; others become the default, or stay as they are.",
+    syntax: "transform(x, from, to[, default])",
+    examples: &[Example {
+        sql: "SELECT transform(2, [1, 2], ['one', 'two'], 'many'), transform(3, [1, 2], [10, 20])",
+        result: "two\t3",
+    }],
+    nulls: Nulls::Seen,
+    constants: Constants::Seen,
+    dictionaries: Dictionaries::Decoded,
+    ..Record::DEFAULT
+};
+
+pub struct Transform;
+
+/// The table, and the type in which values are looked up.
+struct Table {
+    lookup: DataType,
+    rows: HashMap<Vec<u8>, u32>,
+    to: Vector,
+}
+
+fn element(ty: &DataType) -> Option<&DataType> {
+    match ty.bare() {
+        DataType::Array(inner) => Some(inner),
+        _ => None,
+    }
+}
+
+fn keys(vector: Vector) -> Vec<Vec<u8>> {
+    let n = vector.len();
+    let column = Column::Flat(vector);
+    let keys = group_keys(&[&column], n);
+    (0..n).map(|row| keys.get(row).to_vec()).collect()
+}
+
+impl ScalarFunction for Transform {
+    fn record(&self) -> &'static Record {
+        &RECORD
+    }
+
+    fn bind(&self, args: &[Argument], ctx: &Context) -> Result<Bound> {
+        ensure!(
+            (3..=4).contains(&args.len()),
+            NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+            "Number of arguments for function transform doesn't match: passed {}, should be 4 or 3",
+            args.len()
+        );
+        let (Some(from), Some(to)) = (element(&args[1].ty), element(&args[2].ty)) else {
+            bail!(
+                ILLEGAL_TYPE_OF_ARGUMENT,
+                "Second and third arguments of function transform must be arrays, got {} and {}",
+                args[1].ty,
+                args[2].ty
+            );
+        };
+        let (Some(Value::Array(keys_given)), Some(Value::Array(values))) =
+            (&args[1].constant, &args[2].constant)
+        else {
+            bail!(ILLEGAL_COLUMN, "Second and third arguments of function transform must be constant arrays");
+        };
+        ensure!(
+            keys_given.len() == values.len(),
+            BAD_ARGUMENTS,
+            "Second and third arguments of function transform must be arrays of same size"
+        );
+        let other = args.get(3).map_or(&args[0].ty, |arg| &arg.ty);
+        let result = common(&[to.clone(), other.clone()])?;
+        let lookup = common(&[args[0].ty.clone(), from.clone()])?;
+        let vector_of = |values: &[Value], ty: &DataType| {
+            let list = Vector::of_value(&Value::Array(values.to_vec()), &ty.clone().array())?;
+            Ok(list.list()?.values.as_ref().clone())
+        };
+        let from_vector = widen(&vector_of(keys_given, from)?, from, &lookup, ctx)?;
+        let to_vector = widen(&vector_of(values, to)?, to, &result, ctx)?;
+        let mut rows = HashMap::default();
+        for (row, key) in keys(from_vector).into_iter().enumerate() {
+            rows.entry(key).or_insert(row as u32);
+        }
+        Ok(Bound::with_state(result, Table { lookup, rows, to: to_vector }))
+    }
+
+    fn execute(&self, call: &Call) -> Result<Column> {
+        let table: &Table = call.state()?;
+        let n = call.n_rows;
+        let x = &call.args[0];
+        let wide = widen(&x.vector, x.ty, &table.lookup, call.ctx)?;
+        let found: Vec<Option<u32>> = keys(wide).iter().map(|key| table.rows.get(key).copied()).collect();
+        let at = |row: usize| found[if x.constant { 0 } else { row }];
+        let otherwise = call.args.get(3).unwrap_or(x);
+        let default = widen(&otherwise.vector, otherwise.ty, call.result, call.ctx)?;
+        if table.to.is_empty() {
+            return Ok(if otherwise.constant { Column::constant(default, n) } else { default.into() });
+        }
+        let rows: Vec<u32> = (0..n).map(|row| at(row).unwrap_or(0)).collect();
+        let replaced = table.to.gather(&rows);
+        let choice: Vec<u8> = (0..n).map(|row| u8::from(at(row).is_none())).collect();
+        let branches = [
+            Branch { vector: &replaced, constant: false },
+            Branch { vector: &default, constant: otherwise.constant },
+        ];
+        Ok(select(&branches, &choice)?.into())
+    }
+}

@@ -1,0 +1,112 @@
+//! Rows picked from several vectors of one type by a choice per row: the end of `if`, `multiIf`, `coalesce`, `least`.
+
+use chalet_base::Result;
+use chalet_columns::strings::INLINE;
+use chalet_columns::{Buf, Data, Native, NullBuffer, Strings, Struct, Vector, each_native};
+
+/// One source of rows; a constant has a single row.
+#[derive(Clone, Copy, Debug)]
+pub struct Branch<'a> {
+    pub vector: &'a Vector,
+    pub constant: bool,
+}
+
+impl Branch<'_> {
+    #[inline(always)]
+    fn row(&self, row: usize) -> usize {
+        if self.constant { 0 } else { row }
+    }
+}
+
+/// Row `i` of the result is row `i` of the branch `choice[i]`. Strings keep their bytes where they are.
+pub fn select(branches: &[Branch], choice: &[u8]) -> Result<Vector> {
+    let n = choice.len();
+    if let [only] = branches {
+        return Ok(if only.constant { only.vector.repeat(n) } else { only.vector.clone() });
+    }
+    let validity = branches.iter().any(|b| b.vector.validity.is_some()).then(|| {
+        NullBuffer::from_iter(choice.iter().enumerate().map(|(row, &pick)| {
+            let branch = &branches[pick as usize];
+            !branch.vector.is_null(branch.row(row))
+        }))
+    });
+    let data = match &branches[0].vector.data {
+        Data::Nothing(_) => Data::Nothing(n),
+        Data::Str(_) => Data::Str(strings(branches, choice)?),
+        Data::Struct(first) => {
+            let fields = (0..first.fields.len()).map(|i| {
+                let parts = branches
+                    .iter()
+                    .map(|b| Ok(Branch { vector: &b.vector.structure()?.fields[i], constant: b.constant }));
+                select(&parts.collect::<Result<Vec<_>>>()?, choice)
+            });
+            Data::Struct(Struct { fields: fields.collect::<Result<_>>()?, len: n })
+        }
+        Data::Fixed(_) | Data::List(_) => {
+            let parts: Vec<Vector> = branches.iter().map(|b| b.vector.without_nulls()).collect();
+            let joined = Vector::concat(&parts.iter().collect::<Vec<_>>());
+            let mut start = 0;
+            let starts: Vec<usize> = parts
+                .iter()
+                .map(|part| {
+                    start += part.len();
+                    start - part.len()
+                })
+                .collect();
+            let rows = choice.iter().enumerate().map(|(row, &pick)| {
+                let pick = pick as usize;
+                (starts[pick] + branches[pick].row(row)) as u32
+            });
+            joined.gather(&rows.collect::<Vec<u32>>()).data
+        }
+        other => each_native!(other, values => natives(values, branches, choice)?, _ => Data::Nothing(n)),
+    };
+    Ok(Vector::new(data, validity))
+}
+
+fn natives<T: Native>(_: &Buf<T>, branches: &[Branch], choice: &[u8]) -> Result<Data> {
+    let slices: Vec<&[T]> = branches.iter().map(|b| b.vector.values::<T>()).collect::<Result<_>>()?;
+    if let ([x, y], [a, b]) = (&slices[..], branches) {
+        // Both values are read, so that the loop has no branch.
+        let rows = choice.iter().enumerate();
+        let picked: Buf<T> = match (a.constant, b.constant) {
+            (false, false) => {
+                let pairs = x.iter().zip(*y);
+                choice.iter().zip(pairs).map(|(&c, (&x, &y))| if c == 0 { x } else { y }).collect()
+            }
+            (true, false) => {
+                let x = x[0];
+                choice.iter().zip(*y).map(|(&c, &y)| if c == 0 { x } else { y }).collect()
+            }
+            (false, true) => {
+                let y = y[0];
+                choice.iter().zip(*x).map(|(&c, &x)| if c == 0 { x } else { y }).collect()
+            }
+            (true, true) => rows.map(|(_, &c)| if c == 0 { x[0] } else { y[0] }).collect(),
+        };
+        return Ok(T::wrap(picked));
+    }
+    let pick = |(row, &pick): (usize, &u8)| slices[pick as usize][branches[pick as usize].row(row)];
+    Ok(T::wrap(choice.iter().enumerate().map(pick).collect()))
+}
+
+fn strings(branches: &[Branch], choice: &[u8]) -> Result<Strings> {
+    let mut buffers = Vec::new();
+    let mut sources = Vec::with_capacity(branches.len());
+    for branch in branches {
+        let strings = branch.vector.strings()?;
+        sources.push((&strings.views()[..], (buffers.len() as u128) << 64));
+        buffers.extend(strings.buffers().iter().cloned());
+    }
+    let views: Vec<u128> = choice
+        .iter()
+        .enumerate()
+        .map(|(row, &pick)| {
+            let (views, shift) = sources[pick as usize];
+            let view = views[branches[pick as usize].row(row)];
+            if view as u32 as usize <= INLINE { view } else { view + shift }
+        })
+        .collect();
+    // SAFETY: each view comes from a column whose buffers now begin at the number added to the view's own.
+    Ok(unsafe { Strings::from_views(views.into(), buffers.into()) })
+}

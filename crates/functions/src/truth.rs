@@ -1,0 +1,64 @@
+//! Truth of numbers, and three-valued logic over rows.
+
+use crate::lanes::{Operand, binary};
+use chalet_base::Result;
+use chalet_columns::{BooleanBuffer, Data, NullBuffer};
+
+/// 1 for every value that is not zero (NaN is not), one per row.
+pub fn truth(operand: Operand, n: usize) -> Result<Vec<u8>> {
+    if let Data::Nothing(_) = operand.vector.data {
+        return Ok(vec![0; n]);
+    }
+    match operand.vector.data {
+        Data::F32(_) | Data::F64(_) => binary::<f64, u8>(operand, operand, n, |x, _| u8::from(x != 0.0)),
+        Data::U8(_) => binary::<u8, u8>(operand, operand, n, |x, _| u8::from(x != 0)),
+        _ => binary::<i64, u8>(operand, operand, n, |x, _| u8::from(x != 0)),
+    }
+}
+
+/// Where a Nullable operand is not NULL; none when it never is NULL.
+pub fn known(operand: Operand, n: usize) -> Option<BooleanBuffer> {
+    if let Data::Nothing(_) = operand.vector.data {
+        return Some(BooleanBuffer::new_unset(n));
+    }
+    let validity = operand.vector.validity.as_ref()?;
+    Some(if operand.constant { BooleanBuffer::new_unset(n) } else { validity.inner().clone() })
+}
+
+/// Three-valued truth of rows: yes, no, or neither.
+pub struct Unknown {
+    yes: BooleanBuffer,
+    no: BooleanBuffer,
+}
+
+impl Unknown {
+    pub fn all(n: usize, truth: bool) -> Unknown {
+        let (set, unset) = (BooleanBuffer::new_set(n), BooleanBuffer::new_unset(n));
+        if truth { Unknown { yes: set, no: unset } } else { Unknown { yes: unset, no: set } }
+    }
+
+    /// Of values that are 0 or 1, where they are known.
+    pub fn of(values: &[u8], known: Option<BooleanBuffer>) -> Unknown {
+        let truth = BooleanBuffer::collect_bool(values.len(), |row| values[row] != 0);
+        match known {
+            None => Unknown { no: !&truth, yes: truth },
+            Some(known) => Unknown { yes: &truth & &known, no: &!&truth & &known },
+        }
+    }
+
+    pub fn and(&self, other: &Unknown) -> Unknown {
+        Unknown { yes: &self.yes & &other.yes, no: &self.no | &other.no }
+    }
+
+    pub fn or(&self, other: &Unknown) -> Unknown {
+        Unknown { yes: &self.yes | &other.yes, no: &self.no & &other.no }
+    }
+
+    /// 0 or 1 for each row, and where it is known.
+    pub fn into_parts(self) -> (Vec<u8>, Option<NullBuffer>) {
+        let known = &self.yes | &self.no;
+        let values = self.yes.iter().map(u8::from).collect();
+        let validity = (known.count_set_bits() < known.len()).then(|| NullBuffer::new(known));
+        (values, validity)
+    }
+}
