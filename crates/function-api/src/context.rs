@@ -20,7 +20,12 @@ pub struct Context {
 #[derive(Clone, Debug)]
 pub struct FunctionSettings {
     pub cast_keep_nullable: bool,
-    /// `basic` or `best_effort` or `best_effort_us`.
+    /// `basic` or `best_effort` or `best_effort_us`: how casts read moments.
+    pub cast_string_to_date_time_mode: String,
+    pub cast_ipv4_ipv6_default_on_conversion_error: bool,
+    /// `ignore` or `throw` or `saturate`.
+    pub date_time_overflow_behavior: String,
+    /// `basic` or `best_effort` or `best_effort_us`: how formats read moments.
     pub date_time_input_format: String,
     pub allow_suspicious_low_cardinality_types: bool,
     pub decimal_check_overflow: bool,
@@ -50,7 +55,10 @@ impl Default for FunctionSettings {
     fn default() -> Self {
         FunctionSettings {
             cast_keep_nullable: false,
-            date_time_input_format: "basic".into(),
+            cast_string_to_date_time_mode: "best_effort".into(),
+            cast_ipv4_ipv6_default_on_conversion_error: false,
+            date_time_overflow_behavior: "ignore".into(),
+            date_time_input_format: "best_effort".into(),
             allow_suspicious_low_cardinality_types: false,
             decimal_check_overflow: true,
             transform_null_in: false,

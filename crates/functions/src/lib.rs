@@ -10,11 +10,13 @@
 //! - [`comparison`]: `=`, `<` and their kin
 //! - [`conditional`]: conditions and NULL
 //! - [`logical`]: AND, OR, NOT
+//! - [`conversion`]: CAST and the `toType` functions
 //! - [`string`]: strings as bytes and as UTF-8
 
 pub mod arithmetic;
 pub mod comparison;
 pub mod conditional;
+pub mod conversion;
 pub mod interval;
 pub mod lanes;
 pub mod logical;
@@ -33,5 +35,6 @@ pub fn register(registry: &mut Registry) {
     comparison::register(registry);
     conditional::register(registry);
     logical::register(registry);
+    conversion::register(registry);
     string::register(registry);
 }

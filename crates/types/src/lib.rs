@@ -23,7 +23,7 @@ pub mod time_zone;
 pub mod value;
 
 pub use data_type::{DataType, EnumValues, IntervalUnit, TupleField};
-pub use ethnum::{I256, U256};
+pub use ethnum::{AsI256, AsU256, I256, U256};
 pub use half::bf16;
 pub use physical::Physical;
 pub use time_zone::TimeZone;

@@ -63,11 +63,12 @@ fn unexpected_digits(place: &str, n: usize) -> Error {
     err!(CANNOT_PARSE_DATETIME, "Cannot read DateTime: unexpected number of decimal digits{place}: {n}")
 }
 
-/// All digits that follow; the value counts at most 19 of them.
+/// The digits that follow, at most 19.
 fn digits(cur: &mut Cursor) -> (u64, usize) {
-    let text = cur.take_until(|b| !b.is_ascii_digit());
-    let value = text.iter().take(19).fold(0u64, |v, d| v * 10 + u64::from(d - b'0'));
-    (value, text.len())
+    let n = cur.rest().iter().take(19).take_while(|b| b.is_ascii_digit()).count();
+    let value = cur.rest()[..n].iter().fold(0u64, |v, d| v * 10 + u64::from(d - b'0'));
+    cur.advance(n);
+    (value, n)
 }
 
 /// One or two digits, or an error that names the place.

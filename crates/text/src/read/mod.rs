@@ -6,7 +6,7 @@ mod container;
 pub mod cursor;
 pub mod decimal;
 pub mod number;
-mod scalar;
+pub mod scalar;
 pub mod string;
 pub mod time;
 mod whole;

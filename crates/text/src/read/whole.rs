@@ -135,8 +135,13 @@ fn skip_clock(cur: &mut Cursor) {
         _ => return,
     };
     let shape = |(i, b): (usize, &u8)| if i % 3 == 2 { *b == b':' } else { b.is_ascii_digit() };
-    if clock.len() == 8 && clock.iter().enumerate().all(shape) {
-        cur.advance(9);
+    let (clock, fraction) = clock.split_at(clock.len().min(8));
+    let sound = match fraction {
+        [b'.', digits @ ..] => digits.iter().all(u8::is_ascii_digit),
+        other => other.is_empty(),
+    };
+    if clock.len() == 8 && clock.iter().enumerate().all(shape) && sound {
+        cur.advance(9 + fraction.len());
     }
 }
 

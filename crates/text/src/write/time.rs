@@ -1,6 +1,7 @@
 //! Dates, moments and times of day as text.
 
 use super::number::{integer, padded};
+use crate::read::time::{MAX_SECONDS, MIN_SECONDS};
 use crate::settings::DateTimeOutput;
 use chalet_types::calendar::{Civil, Clock, LocalTime, split_day};
 
@@ -41,7 +42,9 @@ fn clock(out: &mut Vec<u8>, seconds: u32) {
 /// `YYYY-MM-DD hh:mm:ss` in local time.
 #[inline]
 pub fn moment(out: &mut Vec<u8>, unix_seconds: i64, time: &LocalTime) {
-    let (days, seconds) = split_day(time.of_moment(unix_seconds));
+    // Local time may pass the last moment that UTC has, and is held there.
+    let local = time.of_moment(unix_seconds).clamp(MIN_SECONDS, MAX_SECONDS);
+    let (days, seconds) = split_day(local);
     date(out, days);
     out.push(b' ');
     clock(out, seconds);
@@ -122,9 +125,6 @@ pub fn time64(out: &mut Vec<u8>, ticks: i64, scale: u8) {
     if ticks < 0 {
         out.push(b'-');
     }
-    let (seconds, fraction) = (ticks.unsigned_abs() / per_second, ticks.unsigned_abs() % per_second);
-    let (seconds, fraction) =
-        if seconds > TIME_LIMIT { (TIME_LIMIT, per_second - 1) } else { (seconds, fraction) };
-    hours(out, seconds);
-    fraction_of(out, fraction as i64, scale);
+    hours(out, ticks.unsigned_abs() / per_second);
+    fraction_of(out, (ticks.unsigned_abs() % per_second) as i64, scale);
 }

@@ -1,0 +1,62 @@
+//! Arrays, tuples and maps: element by element.
+
+use super::Rules;
+use chalet_base::{Result, bail};
+use chalet_columns::Data;
+use chalet_columns::{List, Struct, Vector};
+use chalet_types::{DataType, TupleField};
+use std::sync::Arc;
+
+/// Are the elements of two tuples matched by name? So when both have names and share one.
+pub fn by_name(from: &[TupleField], to: &[TupleField]) -> bool {
+    let named = |fields: &[TupleField]| !fields.is_empty() && fields.iter().all(|f| f.name.is_some());
+    named(from) && named(to) && to.iter().any(|field| from.iter().any(|f| f.name == field.name))
+}
+
+pub fn convert(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -> Result<Vector> {
+    use DataType::*;
+    match (from, to) {
+        (Array(_) | Map(..), Array(_) | Map(..)) => {
+            let (Some(inner_from), Some(inner_to)) = (from.element(), to.element()) else {
+                bail!(LOGICAL_ERROR, "{from} and {to} have elements");
+            };
+            let list = vector.list()?.normalised();
+            let values = if inner_from == Nothing && list.values.is_empty() {
+                Vector::defaults(&inner_to, 0)
+            } else {
+                // The two halves of a map are matched by place, whatever they are called.
+                elements(&list.values, &inner_from, &inner_to, rules)?
+            };
+            Ok(Data::List(List { offsets: list.offsets, values: Arc::new(values) }).into())
+        }
+        (Tuple(old), Tuple(new)) => {
+            let structure = vector.structure()?;
+            let matched = by_name(old, new);
+            let fields = new.iter().enumerate().map(|(i, field)| {
+                let at = if matched { old.iter().position(|f| f.name == field.name) } else { Some(i) };
+                match at {
+                    Some(at) => super::convert(&structure.fields[at], &old[at].ty, &field.ty, rules),
+                    None => Ok(Vector::defaults(&field.ty, structure.len)),
+                }
+            });
+            let fields = fields.collect::<Result<Vec<_>>>()?;
+            Ok(Data::Struct(Struct { fields, len: structure.len }).into())
+        }
+        _ => bail!(CANNOT_CONVERT_TYPE, "Conversion from {from} to {to} is not supported"),
+    }
+}
+
+fn elements(values: &Vector, from: &DataType, to: &DataType, rules: &Rules) -> Result<Vector> {
+    let unnamed = |ty: &DataType| match ty {
+        DataType::Tuple(fields) => DataType::tuple(fields.iter().map(|f| f.ty.clone())),
+        other => other.clone(),
+    };
+    let is_pair = |ty: &DataType| match ty {
+        DataType::Tuple(fields) => fields.first().is_some_and(|f| f.name.as_deref() == Some("keys")),
+        _ => false,
+    };
+    if is_pair(from) != is_pair(to) {
+        return super::convert(values, &unnamed(from), &unnamed(to), rules);
+    }
+    super::convert(values, from, to, rules)
+}

@@ -1,0 +1,209 @@
+//! Conversion of columns between all types: what CAST and the `toType` functions run.
+//!
+//! - [`refusal`]: which pairs of types have no conversion, and the error of each
+//! - [`numbers`], [`decimals`], [`moments`], [`text`], [`enums`], [`addresses`], [`containers`]: the kernels
+
+mod addresses;
+mod containers;
+mod decimals;
+mod enums;
+mod moments;
+mod numbers;
+mod refusal;
+mod text;
+
+use chalet_base::{Result, bail};
+use chalet_columns::{Builder, Column, NullBuffer, Vector};
+use chalet_function_api::Context;
+use chalet_function_api::call::scatter;
+use chalet_text::{DateTimeInput, TextSettings};
+use chalet_types::calendar::LocalTime;
+use chalet_types::{DataType, TimeZone};
+
+pub use refusal::check;
+pub(crate) use text::text_of;
+
+/// What happens to values that the target type cannot hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Integers wrap, fractions are cut, dates are held in their range.
+    Cast,
+    /// They are errors.
+    Accurate,
+    /// They become NULL, as everything that would be an error.
+    OrNull,
+}
+
+/// How to convert.
+pub struct Rules {
+    pub mode: Mode,
+    pub text: TextSettings,
+}
+
+impl Rules {
+    pub fn new(mode: Mode, ctx: &Context) -> Rules {
+        let input = DateTimeInput::named(&ctx.settings.cast_string_to_date_time_mode);
+        let text = TextSettings {
+            time_zone: ctx.time_zone.clone(),
+            date_time_input_format: input.unwrap_or_default(),
+            ..TextSettings::default()
+        };
+        Rules { mode, text }
+    }
+
+    fn local_time(&self, zone: Option<&TimeZone>) -> LocalTime {
+        LocalTime::new(zone.unwrap_or(&self.text.time_zone))
+    }
+
+    fn with_mode(&self, mode: Mode) -> Rules {
+        Rules { mode, text: self.text.clone() }
+    }
+}
+
+/// Converts a column as `CAST(x, 'to')` does; dictionaries stay dictionaries and constants constant.
+pub fn cast_column(column: &Column, from: &DataType, to: &DataType, ctx: &Context) -> Result<Column> {
+    if from == to {
+        return Ok(column.clone());
+    }
+    check(from, to)?;
+    let rules = Rules::new(Mode::Cast, ctx);
+    match column {
+        Column::Flat(vector) => Ok(convert(vector, from, to, &rules)?.into()),
+        Column::Const { value, len } => {
+            Ok(Column::Const { value: convert(value, from, to, &rules)?, len: *len })
+        }
+        Column::Dict { codes, values } => match convert(values, from, to, &rules) {
+            Ok(values) => Ok(Column::Dict { codes: codes.clone(), values }),
+            // A value that no row uses must not fail the query.
+            Err(_) => Ok(convert(&column.flat(), from, to, &rules)?.into()),
+        },
+    }
+}
+
+/// Converts a vector. In mode [`Mode::OrNull`] the result may have validity whatever `to` says.
+pub fn convert(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -> Result<Vector> {
+    let (from, to) = (from.without_low_cardinality(), to.without_low_cardinality());
+    if from == to {
+        return Ok(vector.clone());
+    }
+    let (inner_from, inner_to) = (from.without_nullable(), to.without_nullable());
+    let nullable = matches!(to, DataType::Nullable(_)) || rules.mode == Mode::OrNull;
+    if *inner_from == DataType::Nothing {
+        if !nullable && !vector.is_empty() {
+            bail!(CANNOT_CONVERT_TYPE, "Cannot convert NULL to a non-nullable type");
+        }
+        return Ok(Vector::defaults(to, vector.len()).with_nulls(None));
+    }
+    // Text that is no value of a Nullable type is NULL there.
+    let as_null =
+        matches!(to, DataType::Nullable(_)) && *inner_from == DataType::String && !inner_to.is_string();
+    let or_null;
+    let rules = if as_null && rules.mode == Mode::Cast {
+        or_null = rules.with_mode(Mode::OrNull);
+        &or_null
+    } else {
+        rules
+    };
+    let Some(validity) = vector.validity.clone() else {
+        return bare(vector, inner_from, inner_to, rules);
+    };
+    if !nullable {
+        bail!(CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN, "Cannot convert NULL value to non-Nullable type");
+    }
+    let values = vector.without_nulls();
+    let converted = match bare(&values, inner_from, inner_to, rules) {
+        Ok(converted) => converted,
+        // What stands beneath a NULL must not fail.
+        Err(_) => {
+            let rows: Vec<u32> = validity.inner().set_indices().map(|row| row as u32).collect();
+            let some = bare(&values.gather(&rows), inner_from, inner_to, rules)?;
+            let scattered = scatter(&some.without_nulls(), validity.inner(), inner_to);
+            match &some.validity {
+                // Failures of the converted rows go to their places.
+                Some(_) => {
+                    let mut next = 0;
+                    let bits = validity.inner().iter().map(|set| {
+                        let valid = set && !some.is_null(next);
+                        next += usize::from(set);
+                        valid
+                    });
+                    scattered.with_nulls(Some(&NullBuffer::from(bits.collect::<Vec<bool>>())))
+                }
+                None => scattered,
+            }
+        }
+    };
+    Ok(converted.with_nulls(Some(&validity)))
+}
+
+/// Values without NULL between types without Nullable.
+fn bare(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -> Result<Vector> {
+    use DataType::*;
+    if from == to {
+        return Ok(vector.clone());
+    }
+    if rules.mode == Mode::OrNull && !(from.is_string() || number_like(from) && number_like(to)) {
+        return each_or_null(vector, from, to, rules);
+    }
+    if rules.mode != Mode::Cast && number_like(from) && number_like(to) {
+        return numbers::accurate(vector, from, to, rules);
+    }
+    match (from, to) {
+        (String | FixedString(_), _) => text::parse(vector, from, to, rules),
+        (_, String) => text::format(vector, from, rules),
+        (_, FixedString(_)) => {
+            let text = text::format(vector, from, rules)?;
+            text::parse(&text, &String, to, rules)
+        }
+        (Array(_) | Tuple(_) | Map(..), _) => containers::convert(vector, from, to, rules),
+        (_, Enum8(_) | Enum16(_)) => enums::convert(vector, from, to),
+        (Uuid | IPv4 | IPv6, _) | (_, Uuid | IPv4 | IPv6) => addresses::convert(vector, from, to),
+        (Decimal { .. }, Decimal { .. }) => decimals::rescale(vector, from, to),
+        (Decimal { .. }, DateTime64(..) | Time64(_)) => moments::of_decimal(vector, from, to),
+        (_, Bool) => numbers::to_bool(vector),
+        (Decimal { .. }, _) => decimals::to_number(vector, from, to),
+        (DateTime64(..) | Time64(_), Decimal { .. }) => decimals::rescale(vector, &as_decimal(from), to),
+        (DateTime64(..) | Time64(_), _) if to.is_integer() || to.is_float() => {
+            decimals::to_number(vector, &as_decimal(from), to)
+        }
+        (_, Decimal { .. }) => decimals::of_number(vector, to),
+        (_, Date | Date32 | DateTime(_) | DateTime64(..) | Time | Time64(_)) => {
+            moments::convert(vector, from, to, rules)
+        }
+        (Interval(a), Interval(b)) => moments::interval(vector, *a, *b),
+        _ => numbers::convert(vector, to),
+    }
+}
+
+/// Row by row: what cannot be converted becomes NULL.
+fn each_or_null(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -> Result<Vector> {
+    let accurate = rules.with_mode(Mode::Accurate);
+    if let Ok(all) = bare(vector, from, to, &accurate) {
+        return Ok(all);
+    }
+    let nullable = if to.can_be_nullable() { to.clone().nullable() } else { to.clone() };
+    let mut out = Builder::new(&nullable);
+    for row in 0..vector.len() {
+        match bare(&vector.slice(row, 1), from, to, &accurate) {
+            Ok(one) => out.push_from(&one, 0),
+            Err(_) => out.push_default(),
+        }
+    }
+    Ok(out.finish())
+}
+
+/// Held as one integer or float whose value is what conversions go by.
+fn number_like(ty: &DataType) -> bool {
+    use DataType::*;
+    ty.is_integer() || ty.is_float() || matches!(ty, Date | Date32 | DateTime(_) | Time | Interval(_))
+}
+
+/// The decimal with the same digits as the ticks of a type.
+fn as_decimal(ty: &DataType) -> DataType {
+    match ty {
+        DataType::DateTime64(scale, _) | DataType::Time64(scale) => {
+            DataType::Decimal { precision: 18, scale: *scale }
+        }
+        other => other.clone(),
+    }
+}
