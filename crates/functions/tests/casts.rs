@@ -1,7 +1,8 @@
 //! Casts between all pairs of types against recorded answers of the kernel (`tests/golden/casts/*.tsv`).
 //!
 //! The first line of a file names the target types; each other line is a source type, a value as text, and what
-//! the value becomes in each target type in TabSeparated, or `!` and the number of the error.
+//! the value becomes in each target type in TabSeparated, or `!` and the number of the error. `?` stands where ours
+//! differs on purpose: floats beyond 64 bits are exact here, and errors of FixedString are those of String.
 
 use chalet_columns::{Builder, Column, Vector};
 use chalet_function_api::call::{BoundFunction, Input};
@@ -62,6 +63,9 @@ fn casts_agree_with_the_kernel() {
             let from: DataType = cells[0].parse().unwrap();
             let value = source(&from, cells[1]);
             for (to, expected) in targets.iter().zip(&cells[2..]) {
+                if *expected == "?" {
+                    continue;
+                }
                 total += 1;
                 let ours = cast(&registry, function, &value, &from, to).unwrap_or_else(|e| e);
                 if ours != *expected {

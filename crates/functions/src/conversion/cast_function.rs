@@ -1,7 +1,7 @@
 //! `CAST(x, 'Type')` and its accurate relatives.
 
 use super::cast::{Mode, Rules, check, convert};
-use chalet_base::{Result, bail, ensure};
+use chalet_base::{Error, Result, bail, codes, ensure};
 use chalet_columns::Column;
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{
@@ -124,6 +124,20 @@ fn check_null(from: &DataType, to: &DataType) -> Result<()> {
     Ok(())
 }
 
+/// Errors of whole types that become NULL, as those of single values do.
+fn never_fits(e: &Error) -> bool {
+    e.code() == codes::CANNOT_CONVERT_TYPE || e.code() == codes::TOO_LARGE_STRING_SIZE
+}
+
+/// Numbers that have no conversion to a type count as values that do not fit.
+fn null_instead(from: &DataType, to: &DataType) -> bool {
+    let (from, to) = (from.bare(), to.bare());
+    let address = matches!(to, DataType::Uuid | DataType::IPv4 | DataType::IPv6);
+    let number = from.is_integer() || (from.is_float() && (address || *from != DataType::BFloat16));
+    let container = matches!(to, DataType::Array(_) | DataType::Tuple(_) | DataType::Map(..));
+    number && !(to.is_string() || to.is_enum() || *to == DataType::Nothing || container)
+}
+
 impl ScalarFunction for CastFunction {
     fn record(&self) -> &'static Record {
         self.0
@@ -135,11 +149,14 @@ impl ScalarFunction for CastFunction {
         let from = &args[0].ty;
         if self.1 == Mode::OrNull {
             ensure!(
-                to.can_be_nullable() || matches!(to, DataType::Nullable(_)),
+                to.can_be_nullable() || to.is_nullable(),
                 ILLEGAL_TYPE_OF_ARGUMENT,
                 "Type {to} is not supported for accurateCastOrNull because it cannot be inside Nullable"
             );
-            return Ok(to.nullable().into());
+            return match check(from, &to) {
+                Err(e) if !null_instead(from, &to) && !never_fits(&e) => Err(e),
+                _ => Ok(with_zone_of(to, from).nullable().into()),
+            };
         }
         let keeps = ctx.settings.cast_keep_nullable && self.0.name == CAST.name;
         if keeps && from.is_nullable() && to.can_be_nullable() {
@@ -147,9 +164,14 @@ impl ScalarFunction for CastFunction {
         }
         check_null(from, &to)?;
         to = with_zone_of(to, from);
+        // An integer is never exactly an address.
+        let address = matches!(to.bare(), DataType::IPv4 | DataType::IPv6);
+        if self.1 == Mode::Accurate && from.bare().is_integer() && address {
+            bail!(CANNOT_CONVERT_TYPE, "Value in column {from} cannot be safely converted into type {to}");
+        }
         if let Err(e) = check(from, &to) {
             // What has no conversion at all cannot be converted accurately either.
-            if self.1 == Mode::Accurate && e.code() == chalet_base::codes::NOT_IMPLEMENTED {
+            if self.1 == Mode::Accurate && null_instead(from, &to) {
                 bail!(CANNOT_CONVERT_TYPE, "{}", e.message());
             }
             return Err(e);
@@ -160,7 +182,9 @@ impl ScalarFunction for CastFunction {
     fn execute(&self, call: &Call) -> Result<Column> {
         let rules = Rules::new(self.1, call.ctx);
         let from = call.args[0].ty;
-        if self.1 == Mode::OrNull && check(from, call.result).is_err() {
+        let address = matches!(call.result.bare(), DataType::IPv4 | DataType::IPv6);
+        let never = check(from, call.result).is_err() || from.bare().is_integer() && address;
+        if self.1 == Mode::OrNull && never {
             return Ok(chalet_columns::Vector::defaults(call.result, call.n_rows).into());
         }
         Ok(convert(call.vector(0), from, call.result, &rules)?.into())

@@ -21,7 +21,6 @@ use chalet_types::calendar::LocalTime;
 use chalet_types::{DataType, TimeZone};
 
 pub use refusal::check;
-pub(crate) use text::text_of;
 
 /// What happens to values that the target type cannot hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +97,7 @@ pub fn convert(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -
     let as_null =
         matches!(to, DataType::Nullable(_)) && *inner_from == DataType::String && !inner_to.is_string();
     let or_null;
-    let rules = if as_null && rules.mode == Mode::Cast {
+    let rules = if as_null && rules.mode != Mode::OrNull {
         or_null = rules.with_mode(Mode::OrNull);
         &or_null
     } else {
@@ -142,11 +141,15 @@ fn bare(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -> Resul
     if from == to {
         return Ok(vector.clone());
     }
-    if rules.mode == Mode::OrNull && !(from.is_string() || number_like(from) && number_like(to)) {
-        return each_or_null(vector, from, to, rules);
-    }
-    if rules.mode != Mode::Cast && number_like(from) && number_like(to) {
+    let number = from.is_integer() || from.is_float();
+    if rules.mode != Mode::Cast && number && number_like(to) {
         return numbers::accurate(vector, from, to, rules);
+    }
+    if rules.mode == Mode::OrNull && !gives_null(from, to) {
+        return bare(vector, from, to, &rules.with_mode(Mode::Accurate));
+    }
+    if rules.mode == Mode::OrNull && !from.is_string() {
+        return each_or_null(vector, from, to, rules);
     }
     match (from, to) {
         (String | FixedString(_), _) => text::parse(vector, from, to, rules),
@@ -192,10 +195,24 @@ fn each_or_null(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) 
     Ok(out.finish())
 }
 
-/// Held as one integer or float whose value is what conversions go by.
+/// Types that a number fits or does not fit.
 fn number_like(ty: &DataType) -> bool {
     use DataType::*;
-    ty.is_integer() || ty.is_float() || matches!(ty, Date | Date32 | DateTime(_) | Time | Interval(_))
+    ty.is_integer() || ty.is_float() || matches!(ty, Date | Date32 | DateTime(_) | Time)
+}
+
+/// Does [`Mode::OrNull`] turn failures of this conversion into NULL? Others stay errors, as in the kernel.
+fn gives_null(from: &DataType, to: &DataType) -> bool {
+    use DataType::*;
+    match (from, to) {
+        (String, Interval(_) | Enum8(_) | Enum16(_) | Tuple(_)) => false,
+        (String, _) => true,
+        (FixedString(_), FixedString(_) | IPv6 | Bool) => true,
+        (FixedString(_), _) => false,
+        (_, Decimal { .. }) => true,
+        (IPv6, IPv4) => true,
+        _ => false,
+    }
 }
 
 /// The decimal with the same digits as the ticks of a type.

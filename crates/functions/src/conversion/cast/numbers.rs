@@ -127,7 +127,8 @@ fn cut(x: f64) -> I256 {
 
 /// Fails or gives NULL where a value does not fit exactly.
 pub fn accurate(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -> Result<Vector> {
-    let fits: Vec<bool> = (0..vector.len()).map(|row| exact(&vector.value(row), to)).collect();
+    let narrow = matches!(vector.data, Data::F32(_) | Data::BF16(_));
+    let fits: Vec<bool> = (0..vector.len()).map(|row| exact(&vector.value(row), to, narrow)).collect();
     let cast = rules.with_mode(Mode::Cast);
     if fits.iter().all(|fit| *fit) {
         return super::bare(vector, from, to, &cast);
@@ -146,8 +147,20 @@ pub fn accurate(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) 
 }
 
 /// Is the value one of the target's representation?
-fn exact(value: &Value, to: &DataType) -> bool {
+fn exact(value: &Value, to: &DataType, narrow: bool) -> bool {
     let physical = to.physical();
+    // Dates and times of day count by what they can show.
+    let bounds = match to {
+        DataType::Bool => return true,
+        DataType::Date | DataType::DateTime(_) => Some((0, i64::from(u32::MAX))),
+        DataType::Date32 => Some((-719_528, 253_402_300_799)),
+        DataType::Time => Some((-3_599_999, 3_599_999)),
+        _ => None,
+    };
+    let in_bounds = |x: I256| match bounds {
+        Some((first, last)) => x >= I256::from(first) && x <= I256::from(last),
+        None => in_range(x, physical),
+    };
     match (value, physical) {
         (Value::Float(_), Physical::F64) => true,
         (Value::Float(x), Physical::F32) => x.is_nan() || f64::from(*x as f32) == *x,
@@ -156,7 +169,8 @@ fn exact(value: &Value, to: &DataType) -> bool {
             x.is_nan() || f64::from(upper) == *x
         }
         (Value::Float(x), _) => {
-            x.is_finite() && x.trunc() == *x && x.abs() < 1e76 && in_range(cut(*x), physical)
+            let most = if narrow { 9.2e18 } else { 1e30 };
+            x.is_finite() && x.trunc() == *x && x.abs() < most && in_bounds(cut(*x))
         }
         (Value::UInt256(_), Physical::U256) => true,
         (Value::UInt256(x), _) if *x > I256::MAX.as_u256() => false,
@@ -170,7 +184,7 @@ fn exact(value: &Value, to: &DataType) -> bool {
             };
             cut(float.into()) == x
         }),
-        _ => value.as_i256().is_some_and(|x| in_range(x, physical)),
+        _ => value.as_i256().is_some_and(in_bounds),
     }
 }
 

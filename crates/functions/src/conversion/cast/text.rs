@@ -77,9 +77,6 @@ pub fn parse(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -> 
     for text in strings.iter() {
         if or_null {
             if !reader.try_whole(text, &mut out) {
-                if to.is_enum() {
-                    reader.read_whole(text, &mut out)?;
-                }
                 out.push_default();
             }
         } else if strict {
