@@ -9,6 +9,7 @@ use crate::ast::{
     JoinStep, Literal, ObjectName, OrderItem, Query, Ratio, Select, SetExpr, SetOp, Statement, StatementKind,
     TableExpr, TableKind, Transformer, WindowRef, WindowSpec, WithItem,
 };
+use crate::parser::{STACK_GROWTH, STACK_RED_ZONE};
 use crate::print::{float_text, write_string};
 
 /// One line of the output and what is below it.
@@ -66,6 +67,11 @@ pub fn explain_ast(statement: &Statement) -> Result<String> {
     Ok(out)
 }
 
+/// Runs one level of a walk on a stack that grows: the nodes of this tree are many levels for one of ours.
+fn level<T>(walk: impl FnOnce() -> T) -> T {
+    stacker::maybe_grow(STACK_RED_ZONE, STACK_GROWTH, walk)
+}
+
 fn write(out: &mut String, node: &Node, depth: usize) {
     for _ in 0..depth {
         out.push(' ');
@@ -76,7 +82,7 @@ fn write(out: &mut String, node: &Node, depth: usize) {
     }
     out.push('\n');
     for child in &node.children {
-        write(out, child, depth + 1);
+        level(|| write(out, child, depth + 1));
     }
 }
 
@@ -90,7 +96,7 @@ fn object_name(name: &ObjectName) -> String {
 // ---- queries
 
 fn query_node(query: &Query) -> Node {
-    node("SelectWithUnionQuery", vec![node("ExpressionList", inputs(&query.body))])
+    level(|| node("SelectWithUnionQuery", vec![node("ExpressionList", inputs(&query.body))]))
 }
 
 fn inputs(body: &SetExpr) -> Vec<Node> {
@@ -282,6 +288,10 @@ fn window_node(spec: &WindowSpec) -> Node {
 // ---- expressions
 
 fn expr_node(expr: &Expr) -> Node {
+    level(|| expr_node_here(expr))
+}
+
+fn expr_node_here(expr: &Expr) -> Node {
     let alias = expr.alias.as_ref().map(|a| format!(" (alias {})", a.name)).unwrap_or_default();
     if let Some(text) = constant(expr) {
         return leaf(format!("Literal {text}{alias}"));
@@ -403,7 +413,7 @@ fn constant(expr: &Expr) -> Option<String> {
                 if arg.alias.is_some() {
                     return None;
                 }
-                items.push(constant(arg)?);
+                items.push(level(|| constant(arg))?);
             }
             let close = if call.style == CallStyle::Array { "]" } else { ")" };
             Some(format!("{open}{}{close}", items.join(", ")))

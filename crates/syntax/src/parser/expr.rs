@@ -160,7 +160,7 @@ impl Parser<'_> {
                 Step::Done(expr) => return Ok(expr),
                 Step::More(expr) | Step::Chain(expr) => {
                     left = expr;
-                    self.deepen()?;
+                    self.deepen(2)?;
                 }
                 Step::Widened(expr) => left = expr,
             }
@@ -199,6 +199,7 @@ impl Parser<'_> {
     fn unary(&mut self, name: &str, start: usize, priority: u8) -> Parse<Expr> {
         self.advance();
         let operand = self.nested(|p| p.operators(priority))?;
+        self.deepen(1)?;
         Ok(self.operator(name, vec![operand], start))
     }
 

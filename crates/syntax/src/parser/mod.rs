@@ -56,8 +56,8 @@ const MAX_TREE_DEPTH: u32 = 1000;
 /// Nodes that BETWEEN may copy, because it needs its left side twice: the default of `max_ast_elements`.
 const MAX_COPIED_NODES: usize = 50_000;
 /// Bytes of stack that one level of nesting may need in an unoptimised build, with a margin.
-const STACK_RED_ZONE: usize = 128 << 10;
-const STACK_GROWTH: usize = 1 << 20;
+pub(crate) const STACK_RED_ZONE: usize = 128 << 10;
+pub(crate) const STACK_GROWTH: usize = 1 << 20;
 
 pub(crate) struct Parser<'a> {
     text: &'a str,
@@ -320,23 +320,28 @@ impl<'a> Parser<'a> {
     /// Runs a rule one level deeper. The stack grows on the heap when the caller's thread has a small one, because
     /// Python threads may have as little as 512 KiB and the nesting is the user's to choose.
     pub(crate) fn nested<T>(&mut self, rule: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
-        if self.nesting >= MAX_NESTING {
+        self.nested_by(1, rule)
+    }
+
+    /// A query in a query counts more, as it does in the kernel, because it is many levels for whoever walks the tree.
+    pub(crate) fn nested_by<T>(&mut self, levels: u32, rule: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
+        if self.nesting + levels > MAX_NESTING {
             return Err(Fail::Error(err!(
                 TOO_DEEP_RECURSION,
                 "Maximum parse depth ({MAX_NESTING}) exceeded. Consider rising max_parser_depth parameter"
             )));
         }
-        self.nesting += 1;
+        self.nesting += levels;
         let outside = std::mem::take(&mut self.tree_depth);
         let result = stacker::maybe_grow(STACK_RED_ZONE, STACK_GROWTH, || rule(self));
         self.tree_depth = outside.max(self.tree_depth + 1);
-        self.nesting -= 1;
+        self.nesting -= levels;
         result
     }
 
     /// A node was put on top of what the current rule has made so far.
-    pub(crate) fn deepen(&mut self) -> Parse<()> {
-        self.tree_depth += 2;
+    pub(crate) fn deepen(&mut self, levels: u32) -> Parse<()> {
+        self.tree_depth += levels;
         if self.tree_depth > MAX_TREE_DEPTH {
             return Err(Fail::Error(err!(TOO_DEEP_AST, "AST is too deep. Maximum: {MAX_TREE_DEPTH}")));
         }

@@ -10,9 +10,12 @@ use crate::ast::{
 use crate::lexer::TokenKind;
 use chalet_base::err;
 
+/// Levels that a query counts: about a hundred queries may nest.
+const QUERY_LEVELS: u32 = 7;
+
 impl Parser<'_> {
     pub(crate) fn query(&mut self) -> Parse<Query> {
-        self.nested(|p| {
+        self.nested_by(QUERY_LEVELS, |p| {
             let start = p.start();
             let body = p.set_expr()?;
             Ok(Query { body, span: p.span_from(start) })
@@ -52,7 +55,7 @@ impl Parser<'_> {
     fn deepen_set(&mut self, node: &SetExpr) -> Parse<()> {
         match node {
             SetExpr::SetOp { inputs, .. } if inputs.len() > 2 => Ok(()),
-            _ => self.deepen(),
+            _ => self.deepen(2),
         }
     }
 
