@@ -46,10 +46,12 @@ impl BoundFunction {
             inner.iter().all(|a| matches!(a.ty, DataType::LowCardinality(_)) || a.constant.is_some());
         let keeps_dictionary = dictionaries == 1 && others_constant && per_value(record);
         for arg in &mut inner {
-            arg.ty = if record.nulls == Nulls::Seen && record.dictionaries == Dictionaries::Decoded {
-                arg.ty.without_low_cardinality().clone()
-            } else {
-                arg.ty.recursively_without_low_cardinality()
+            arg.ty = match record.dictionaries {
+                Dictionaries::InTypes => continue,
+                Dictionaries::Decoded if record.nulls == Nulls::Seen => {
+                    arg.ty.without_low_cardinality().clone()
+                }
+                _ => arg.ty.recursively_without_low_cardinality(),
             };
         }
 

@@ -73,6 +73,9 @@ pub enum Dictionaries {
     PerValue,
     /// The framework decodes, because the result depends on more than the values of one row (or LowCardinality must not appear in the result type).
     Decoded,
+    /// The framework decodes the values, but leaves LowCardinality in the types of the arguments: for constructors
+    /// of containers, whose elements may be LowCardinality.
+    InTypes,
 }
 
 /// When two calls with equal arguments give equal results.

@@ -6,25 +6,39 @@
 //! - [`select`]: rows picked from several vectors
 //! - [`truth`]: truth of numbers, three-valued logic
 //! - [`text`]: text as values of other types
+//! - [`plain`]: a function as two free functions and a record
+//! - [`lists`]: what functions of arrays and maps share
 //! - [`arithmetic`]: `+`, `-`, `*`, `/` and their kin
 //! - [`comparison`]: `=`, `<` and their kin
 //! - [`conditional`]: conditions and NULL
 //! - [`logical`]: AND, OR, NOT
 //! - [`conversion`]: CAST and the `toType` functions
+//! - [`tuple`], [`array`], [`map`]: containers
+//! - [`higher_order`]: functions of arrays and maps that take a lambda
 //! - [`string`]: strings as bytes and as UTF-8
+//! - [`search`]: substrings, patterns and replacement
+//! - [`encoding`]: bytes as text and back
 
 pub mod arithmetic;
+pub mod array;
 pub mod comparison;
 pub mod conditional;
 pub mod conversion;
+pub mod encoding;
+pub mod higher_order;
 pub mod interval;
 pub mod lanes;
+pub mod lists;
 pub mod logical;
+pub mod map;
 pub mod number;
+pub mod plain;
+pub mod search;
 pub mod select;
 pub mod string;
 pub mod text;
 pub mod truth;
+pub mod tuple;
 pub mod widen;
 
 use chalet_function_api::Registry;
@@ -32,9 +46,15 @@ use chalet_function_api::Registry;
 /// Adds every function.
 pub fn register(registry: &mut Registry) {
     arithmetic::register(registry);
+    array::register(registry);
     comparison::register(registry);
     conditional::register(registry);
     logical::register(registry);
     conversion::register(registry);
+    map::register(registry);
+    encoding::register(registry);
+    higher_order::register(registry);
+    search::register(registry);
     string::register(registry);
+    tuple::register(registry);
 }

@@ -1,0 +1,42 @@
+//! `array`: an array of its arguments, as values of their common type.
+
+use crate::lists::{even_offsets, interleave, list, result_element};
+use crate::plain::Plain;
+use crate::widen::widen;
+use chalet_base::Result;
+use chalet_columns::{Column, Vector};
+use chalet_function_api::{Argument, Bound, Call, Constants, Context, Dictionaries, Example, Nulls, Record};
+use chalet_types::DataType;
+use chalet_types::supertype::common_supertype;
+
+pub static FUNCTION: Plain = Plain {
+    record: Record {
+        name: "array",
+        summary: "An array of the arguments, which need a common type.",
+        syntax: "array(x1, x2, ...)",
+        examples: &[Example { sql: "SELECT array(1, 2.5, NULL)", result: "[1,2.5,NULL]" }],
+        nulls: Nulls::Seen,
+        constants: Constants::Seen,
+        dictionaries: Dictionaries::InTypes,
+        total: true,
+        ..Record::DEFAULT
+    },
+    bind,
+    execute,
+};
+
+fn bind(_: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
+    let types: Vec<DataType> = args.iter().map(|arg| arg.ty.clone()).collect();
+    Ok(common_supertype(&types)?.array().into())
+}
+
+fn execute(call: &Call) -> Result<Column> {
+    let element = result_element(call)?;
+    let offsets = even_offsets(call.n_rows, call.args.len());
+    if call.args.is_empty() {
+        return Ok(list(offsets, Vector::defaults(element, 0)).into());
+    }
+    let columns: Vec<Vector> =
+        call.args.iter().map(|arg| widen(&arg.vector, arg.ty, element, call.ctx)).collect::<Result<_>>()?;
+    Ok(list(offsets, interleave(&columns, call.n_rows)).into())
+}

@@ -1,0 +1,150 @@
+//! `arrayElement` and `arrayElementOrNull`: the operator `[]` of arrays and maps.
+
+use crate::comparison::{Order, Plan, Planner, Side};
+use crate::lanes::{Operand, unary};
+use crate::lists::{NONE, gather_or_default, list, pairs};
+use crate::plain::Plain;
+use chalet_base::{Result, bail};
+use chalet_columns::{Column, List};
+use chalet_function_api::scalar::check_arity;
+use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record};
+use chalet_types::DataType;
+use std::ops::Range;
+
+pub static FUNCTION: Plain = Plain {
+    record: Record {
+        name: "arrayElement",
+        summary: "The element of an array at a position, which counts from 1, or from -1 at the end; the value of a map under a key. The default of the type when there is none.",
+        syntax: "arr[n], map[key]",
+        examples: &[Example { sql: "SELECT [1, 2, 3][-1], ['a'][2], map('k', 5)['k']", result: "3\t\t5" }],
+        constants: Constants::Seen,
+        total: true,
+        ..Record::DEFAULT
+    },
+    bind: |name, args, ctx| bind(name, args, ctx, false),
+    execute,
+};
+
+pub static OR_NULL: Plain = Plain {
+    record: Record {
+        name: "arrayElementOrNull",
+        summary: "As arrayElement, with NULL for an element that does not exist.",
+        syntax: "arrayElementOrNull(arr, n)",
+        examples: &[Example { sql: "SELECT arrayElementOrNull([1, 2], 3)", result: "\\N" }],
+        constants: Constants::Seen,
+        total: true,
+        ..Record::DEFAULT
+    },
+    bind: |name, args, ctx| bind(name, args, ctx, true),
+    execute,
+};
+
+/// How keys of a map compare with the argument.
+struct Keys(Plan);
+
+fn bind(name: &'static str, args: &[Argument], ctx: &Context, or_null: bool) -> Result<Bound> {
+    check_arity(name, args.len(), 2..=2)?;
+    let outcome = |ty: &DataType| {
+        if or_null { ty.clone().nullable() } else { ty.clone() }
+    };
+    match &args[0].ty {
+        DataType::Map(key, value) => {
+            let planner = Planner { function: name, order: Order::Equal, reads_text: false, ctx };
+            let index = Side::from(&args[1]);
+            match planner.plan(Side { ty: key, constant: None }, index) {
+                Ok(plan) => Ok(Bound::with_state(outcome(value), Keys(plan))),
+                Err(_) => bail!(
+                    ILLEGAL_TYPE_OF_ARGUMENT,
+                    "Illegal types of arguments: {}, {} for function {name}",
+                    args[0].ty,
+                    args[1].ty
+                ),
+            }
+        }
+        DataType::Array(element) => match &args[1].ty {
+            ty if ty.is_integer() => Ok(outcome(element).into()),
+            DataType::Array(ty) if ty.is_integer() => Ok(outcome(element).array().into()),
+            ty => bail!(
+                ILLEGAL_TYPE_OF_ARGUMENT,
+                "Second argument for function '{name}' must be integer or array of integers, got '{ty}' instead"
+            ),
+        },
+        ty => bail!(
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "First argument for function '{name}' must be array, got '{ty}' instead"
+        ),
+    }
+}
+
+fn execute(call: &Call) -> Result<Column> {
+    let (container, index) = (Operand::of(call, 0), Operand::of(call, 1));
+    let rows = container.vector.list()?;
+    if let DataType::Map(..) = container.ty {
+        let elements = find_keys(call, rows, container.constant, index)?;
+        return Ok(gather_or_default(pairs(rows)?.1, &elements, call.result).into());
+    }
+    if let (DataType::Array(_), DataType::Array(result)) = (index.ty, call.result) {
+        let indexes = index.vector.list()?;
+        let numbers = Operand { ty: &DataType::Int64, vector: &indexes.values, constant: false };
+        let numbers = unary::<i128, i128>(numbers, indexes.values.len(), |x| x)?;
+        let (mut elements, mut offsets) = (Vec::new(), vec![0]);
+        for row in 0..call.n_rows {
+            let range = rows.range(container.row(row));
+            elements.extend(indexes.range(index.row(row)).map(|i| pick(&range, numbers[i])));
+            offsets.push(elements.len() as i64);
+        }
+        return Ok(list(offsets, gather_or_default(&rows.values, &elements, result)).into());
+    }
+    let mut elements = vec![NONE; call.n_rows];
+    let numbers = unary::<i128, i128>(index, call.n_rows, |x| x)?;
+    for (row, element) in elements.iter_mut().enumerate() {
+        *element = pick(&rows.range(container.row(row)), numbers[row]);
+    }
+    Ok(gather_or_default(&rows.values, &elements, call.result).into())
+}
+
+/// The number of the element at a position from 1, or from -1 at the end.
+fn pick(range: &Range<usize>, position: i128) -> u32 {
+    let len = range.len() as i128;
+    match position {
+        p if (1..=len).contains(&p) => (range.start as i128 + p - 1) as u32,
+        p if (-len..0).contains(&p) => (range.end as i128 + p) as u32,
+        _ => NONE,
+    }
+}
+
+/// For every row the number of the first pair whose key is the one asked for.
+fn find_keys(call: &Call, rows: &List, constant: bool, key: Operand) -> Result<Vec<u32>> {
+    let Keys(plan) = call.state()?;
+    let (keys, _) = pairs(rows)?;
+    let DataType::Map(key_type, _) = call.args[0].ty else { return Ok(Vec::new()) };
+    // A constant map meets one key a row: every pair of it is compared with every row.
+    if constant {
+        let range = rows.range(0);
+        let mut found = vec![NONE; call.n_rows];
+        for pair in range.rev() {
+            let one = keys.slice(pair, 1);
+            let left = Operand { ty: key_type, vector: &one, constant: true };
+            let same = plan.same(left, key, call.n_rows, call.ctx)?;
+            found.iter_mut().zip(same).filter(|(_, same)| *same != 0).for_each(|(f, _)| *f = pair as u32);
+        }
+        return Ok(found);
+    }
+    let list = rows.normalised();
+    let (keys, _) = pairs(&list)?;
+    let left = Operand { ty: key_type, vector: keys, constant: false };
+    let same = if key.constant {
+        plan.same(left, key, keys.len(), call.ctx)?
+    } else {
+        let repeated = Column::Flat(key.vector.clone()).replicate(&list.offsets).into_flat();
+        plan.same(left, Operand { vector: &repeated, ..key }, keys.len(), call.ctx)?
+    };
+    let first = rows.offsets[0] as u32;
+    Ok(list
+        .ranges()
+        .map(|range| {
+            let start = range.start;
+            same[range].iter().position(|&s| s != 0).map_or(NONE, |i| first + (start + i) as u32)
+        })
+        .collect())
+}

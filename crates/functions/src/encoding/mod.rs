@@ -1,0 +1,5 @@
+//! Bytes as text and back: hexadecimal, base64 and others.
+
+use chalet_function_api::Registry;
+
+pub fn register(_: &mut Registry) {}

@@ -1,0 +1,105 @@
+//! What functions of arrays and maps share: element types, elements by number, lists of interleaved columns.
+
+use chalet_base::{Result, bail, err};
+use chalet_columns::{Column, Data, List, Vector};
+use chalet_function_api::{Arg, Argument, Call};
+use chalet_types::DataType;
+use std::sync::Arc;
+
+/// The element type of an argument that must be an array.
+pub fn array_element<'a>(name: &str, args: &'a [Argument], index: usize) -> Result<&'a DataType> {
+    match &args[index].ty {
+        DataType::Array(element) => Ok(element),
+        ty => bail!(
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "Argument {} for function {name} must be an array but it has type {ty}",
+            index + 1
+        ),
+    }
+}
+
+/// The key and value types of an argument that must be a map.
+pub fn map_types<'a>(name: &str, args: &'a [Argument], index: usize) -> Result<(&'a DataType, &'a DataType)> {
+    match &args[index].ty {
+        DataType::Map(key, value) => Ok((key, value)),
+        ty => bail!(
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "Argument {} for function {name} must be a map but it has type {ty}",
+            index + 1
+        ),
+    }
+}
+
+/// The list of an argument with one row per row of the block, its elements normalised.
+pub fn list_of(arg: &Arg, n_rows: usize) -> Result<List> {
+    let list = arg.vector.list()?;
+    Ok(if arg.constant { arg.vector.repeat(n_rows).list()?.normalised() } else { list.normalised() })
+}
+
+/// A list column.
+pub fn list(offsets: Vec<i64>, values: Vector) -> Vector {
+    Data::List(List { offsets: offsets.into(), values: Arc::new(values) }).into()
+}
+
+/// A list column over elements of other lists, by their numbers.
+pub fn gathered(offsets: Vec<i64>, values: &Vector, elements: &[u32]) -> Column {
+    list(offsets, values.gather(elements)).into()
+}
+
+/// The keys and the values of the pairs of a map.
+pub fn pairs(list: &List) -> Result<(&Vector, &Vector)> {
+    let pairs = list.values.structure()?;
+    match &pairs.fields[..] {
+        [keys, values] => Ok((keys, values)),
+        _ => Err(err!(LOGICAL_ERROR, "A map of {} fields", pairs.fields.len())),
+    }
+}
+
+/// Stands for an element that does not exist, in the numbers of elements.
+pub const NONE: u32 = u32::MAX;
+
+/// The elements of the given numbers, defaults of the type where there is [`NONE`]: NULL when it is Nullable.
+pub fn gather_or_default(values: &Vector, elements: &[u32], ty: &DataType) -> Vector {
+    if !elements.contains(&NONE) {
+        return values.gather(elements);
+    }
+    // Only what is asked for is copied; row 0 of the joined vector is the default.
+    let present: Vec<u32> = elements.iter().copied().filter(|&e| e != NONE).collect();
+    let joined = Vector::concat(&[&Vector::defaults(ty, 1), &values.gather(&present)]);
+    let mut next = 0;
+    let rows = elements.iter().map(|&e| {
+        next += u32::from(e != NONE);
+        if e == NONE { 0 } else { next }
+    });
+    joined.gather(&rows.collect::<Vec<_>>())
+}
+
+/// The columns as one: the first of all in row 0, then the second of all in row 0, and so on. A column of one row
+/// stands for all rows.
+pub fn interleave(columns: &[Vector], n_rows: usize) -> Vector {
+    let mut starts = Vec::with_capacity(columns.len());
+    let mut next = 0u32;
+    for column in columns {
+        starts.push((next, u32::from(column.len() == n_rows)));
+        next += column.len() as u32;
+    }
+    let joined = Vector::concat(&columns.iter().collect::<Vec<_>>());
+    let mut rows = Vec::with_capacity(columns.len() * n_rows);
+    for row in 0..n_rows as u32 {
+        rows.extend(starts.iter().map(|(start, step)| start + row * step));
+    }
+    joined.gather(&rows)
+}
+
+/// Offsets of lists that all have one length.
+pub fn even_offsets(n_rows: usize, len: usize) -> Vec<i64> {
+    (0..=n_rows).map(|row| (row * len) as i64).collect()
+}
+
+/// The element type of a result that is an array.
+pub fn result_element<'a>(call: &'a Call) -> Result<&'a DataType> {
+    match call.result {
+        DataType::Array(element) => Ok(element),
+        other => Err(err!(LOGICAL_ERROR, "{other} is not an array")),
+    }
+}

@@ -1,0 +1,5 @@
+//! Substrings, patterns and replacement.
+
+use chalet_function_api::Registry;
+
+pub fn register(_: &mut Registry) {}
