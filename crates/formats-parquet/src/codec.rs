@@ -1,0 +1,82 @@
+//! Decompression of pages.
+
+use chalet_base::{Error, Result, bail, ensure, err};
+use parquet::basic::Compression;
+use std::io::Read;
+
+#[cold]
+fn broken(codec: &str, error: impl std::fmt::Display) -> Error {
+    err!(INCORRECT_DATA, "Cannot decompress Parquet page ({codec}): {error}")
+}
+
+/// Fills `out`, whose old content does not matter, with the `size` bytes that `bytes` expand to.
+pub fn decompress(codec: Compression, bytes: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
+    // What is there already need not be zeroed again.
+    if out.len() < size {
+        let more = size - out.len();
+        out.try_reserve_exact(more)
+            .map_err(|_| err!(CANNOT_ALLOCATE_MEMORY, "Cannot allocate {size} bytes for a Parquet page"))?;
+    }
+    out.resize(size, 0);
+    let got = match codec {
+        Compression::SNAPPY => {
+            let needed = snap::raw::decompress_len(bytes).map_err(|e| broken("snappy", e))?;
+            ensure!(
+                needed == size,
+                INCORRECT_DATA,
+                "Parquet page has {needed} bytes where its header says {size}"
+            );
+            snap::raw::Decoder::new().decompress(bytes, out).map_err(|e| broken("snappy", e))?
+        }
+        Compression::ZSTD(_) => {
+            zstd::bulk::decompress_to_buffer(bytes, &mut out[..]).map_err(|e| broken("zstd", e))?
+        }
+        Compression::GZIP(_) => fill(&mut flate2::read::MultiGzDecoder::new(bytes), out, "gzip")?,
+        Compression::BROTLI(_) => fill(&mut brotli::Decompressor::new(bytes, 4096), out, "brotli")?,
+        Compression::LZ4_RAW => lz4_flex::block::decompress_into(bytes, out).map_err(|e| broken("lz4", e))?,
+        Compression::LZ4 => lz4(bytes, out)?,
+        Compression::UNCOMPRESSED => bail!(LOGICAL_ERROR, "Uncompressed Parquet pages need no decompression"),
+        other => bail!(NOT_IMPLEMENTED, "Parquet compression {other} is not supported"),
+    };
+    ensure!(got == size, INCORRECT_DATA, "Parquet page has {got} bytes where its header says {size}");
+    Ok(())
+}
+
+fn fill(from: &mut impl Read, out: &mut [u8], codec: &str) -> Result<usize> {
+    let mut got = 0;
+    while got < out.len() {
+        match from.read(&mut out[got..]).map_err(|e| broken(codec, e))? {
+            0 => break,
+            n => got += n,
+        }
+    }
+    Ok(got)
+}
+
+/// The deprecated LZ4 means three things: Hadoop's blocks, a frame, or a bare block.
+fn lz4(bytes: &[u8], out: &mut [u8]) -> Result<usize> {
+    if let Some(n) = hadoop_lz4(bytes, out) {
+        return Ok(n);
+    }
+    if bytes.starts_with(&[0x04, 0x22, 0x4d, 0x18]) {
+        return fill(&mut lz4_flex::frame::FrameDecoder::new(bytes), out, "lz4");
+    }
+    lz4_flex::block::decompress_into(bytes, out).map_err(|e| broken("lz4", e))
+}
+
+/// Blocks that begin with two big-endian sizes: after and before decompression.
+fn hadoop_lz4(mut bytes: &[u8], out: &mut [u8]) -> Option<usize> {
+    let mut at = 0usize;
+    while !bytes.is_empty() {
+        let size = u32::from_be_bytes(bytes.get(..4)?.try_into().ok()?) as usize;
+        let compressed = u32::from_be_bytes(bytes.get(4..8)?.try_into().ok()?) as usize;
+        let block = bytes.get(8..8usize.checked_add(compressed)?)?;
+        let room = out.get_mut(at..at.checked_add(size)?)?;
+        if lz4_flex::block::decompress_into(block, room).ok()? != size {
+            return None;
+        }
+        at += size;
+        bytes = &bytes[8 + compressed..];
+    }
+    (at == out.len()).then_some(at)
+}

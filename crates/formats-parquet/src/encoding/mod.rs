@@ -1,0 +1,18 @@
+//! Encodings of pages, as pure functions of bytes; every length in the data is checked.
+//!
+//! - [`rle`]: runs and bit-packed groups: dictionary codes and levels
+//! - [`delta`]: integers as differences
+//! - [`texts`]: byte strings: plain, with delta lengths, with shared prefixes
+//! - [`split`]: the bytes of numbers apart
+
+pub mod delta;
+pub mod rle;
+pub mod split;
+pub mod texts;
+
+use chalet_base::{Error, err};
+
+#[cold]
+pub fn cut_short(what: &str) -> Error {
+    err!(CANNOT_READ_ALL_DATA, "Unexpected end of page data in Parquet file ({what})")
+}

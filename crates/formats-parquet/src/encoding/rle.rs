@@ -1,0 +1,241 @@
+//! The hybrid of runs and bit-packed groups that dictionary codes and levels are stored in.
+
+use super::cut_short;
+use arrow_buffer::{BooleanBufferBuilder, Buffer};
+use chalet_base::{Result, ensure, err};
+
+/// Reads codes of a fixed bit width, some at a time.
+pub struct Rle {
+    bytes: Buffer,
+    /// Where the next run begins.
+    at: usize,
+    width: usize,
+    run: Run,
+}
+
+enum Run {
+    Repeat {
+        value: u32,
+        left: usize,
+    },
+    /// Values `done..n` of the group that begins at byte `start` are still to come.
+    Packed {
+        start: usize,
+        done: usize,
+        n: usize,
+    },
+}
+
+impl Rle {
+    /// `width` bits per code, 0 to 32.
+    pub fn new(bytes: Buffer, width: usize) -> Result<Rle> {
+        ensure!(width <= 32, INCORRECT_DATA, "Invalid bit width {width} in Parquet page");
+        Ok(Rle { bytes, at: 0, width, run: Run::Repeat { value: 0, left: 0 } })
+    }
+
+    /// Makes a run current that has values left.
+    fn next_run(&mut self) -> Result<()> {
+        let mut head = 0u64;
+        for shift in (0..64).step_by(7) {
+            let byte = *self.bytes.get(self.at).ok_or_else(|| cut_short("codes"))?;
+            self.at += 1;
+            head |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                break;
+            }
+        }
+        let n = usize::try_from(head >> 1).map_err(|_| cut_short("codes"))?;
+        if head & 1 == 0 {
+            let bytes = self.width.div_ceil(8);
+            let stored = self.bytes.get(self.at..self.at + bytes).ok_or_else(|| cut_short("codes"))?;
+            let mut value = [0u8; 4];
+            value[..bytes].copy_from_slice(stored);
+            let value = u32::from_le_bytes(value);
+            ensure!(
+                self.width == 32 || value >> self.width == 0,
+                INCORRECT_DATA,
+                "A code of Parquet page does not fit its {} bits",
+                self.width
+            );
+            self.at += bytes;
+            self.run = Run::Repeat { value, left: n };
+            return Ok(());
+        }
+        // Groups of eight. The last group may be cut after the values that are needed.
+        let left = self.bytes.len() - self.at;
+        let values =
+            n.checked_mul(8).ok_or_else(|| err!(INCORRECT_DATA, "Too long a run in Parquet page"))?;
+        let (values, bytes) = match self.width {
+            0 => (values, 0),
+            width => match n.checked_mul(width).filter(|&bytes| bytes <= left) {
+                Some(bytes) => (values, bytes),
+                None => (left * 8 / width, left),
+            },
+        };
+        if values == 0 && n > 0 {
+            return Err(cut_short("codes"));
+        }
+        self.run = Run::Packed { start: self.at, done: 0, n: values };
+        self.at += bytes;
+        Ok(())
+    }
+
+    /// How many values the current run can give, after making a run current.
+    fn available(&mut self) -> Result<usize> {
+        // Empty runs are legal but pointless; a page of them ends, because each takes a byte.
+        loop {
+            let left = match self.run {
+                Run::Repeat { left, .. } => left,
+                Run::Packed { done, n, .. } => n - done,
+            };
+            if left > 0 {
+                return Ok(left);
+            }
+            self.next_run()?;
+        }
+    }
+
+    /// Appends the next `n` codes.
+    pub fn read(&mut self, mut n: usize, out: &mut Vec<u32>) -> Result<()> {
+        while n > 0 {
+            let take = self.available()?.min(n);
+            match &mut self.run {
+                Run::Repeat { value, left } => {
+                    out.resize(out.len() + take, *value);
+                    *left -= take;
+                }
+                Run::Packed { start, done, .. } => {
+                    unpack(&self.bytes[*start..self.at], self.width, *done, take, out);
+                    *done += take;
+                }
+            }
+            n -= take;
+        }
+        Ok(())
+    }
+
+    pub fn skip(&mut self, mut n: usize) -> Result<()> {
+        while n > 0 {
+            let take = self.available()?.min(n);
+            match &mut self.run {
+                Run::Repeat { left, .. } => *left -= take,
+                Run::Packed { done, .. } => *done += take,
+            }
+            n -= take;
+        }
+        Ok(())
+    }
+
+    /// Appends the next `n` one-bit codes as bits.
+    pub fn read_bits(&mut self, mut n: usize, out: &mut BooleanBufferBuilder) -> Result<()> {
+        debug_assert_eq!(self.width, 1);
+        while n > 0 {
+            let take = self.available()?.min(n);
+            match &mut self.run {
+                Run::Repeat { value, left } => {
+                    out.append_n(take, *value != 0);
+                    *left -= take;
+                }
+                Run::Packed { start, done, .. } => {
+                    out.append_packed_range(*done..*done + take, &self.bytes[*start..self.at]);
+                    *done += take;
+                }
+            }
+            n -= take;
+        }
+        Ok(())
+    }
+}
+
+/// Appends values `first..first + n` of packed values; they lie inside `packed`.
+fn unpack(packed: &[u8], width: usize, first: usize, n: usize, out: &mut Vec<u32>) {
+    macro_rules! by_width {
+        ($($w:literal)*) => {
+            match width {
+                $($w => unpack_width::<$w>(packed, first, n, out),)*
+                _ => out.resize(out.len() + n, 0),
+            }
+        };
+    }
+    by_width!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32)
+}
+
+fn unpack_width<const W: usize>(packed: &[u8], first: usize, n: usize, out: &mut Vec<u32>) {
+    let mask = (1u64 << W) - 1;
+    out.reserve(n);
+    let single = |i: usize| -> u32 {
+        let (byte, shift) = (i * W / 8, i * W % 8);
+        let mut window = [0u8; 8];
+        let end = packed.len().min(byte + 8);
+        window[..end - byte].copy_from_slice(&packed[byte..end]);
+        ((u64::from_le_bytes(window) >> shift) & mask) as u32
+    };
+    let end = first + n;
+    let mut i = first;
+    while i < end && i % 8 != 0 {
+        out.push(single(i));
+        i += 1;
+    }
+    // Eight values are W bytes; each is cut out of eight bytes loaded at a constant place.
+    while i + 8 <= end {
+        let start = i / 8 * W;
+        let Some(group) = packed.get(start..start + W + 8) else { break };
+        let eight: [u32; 8] = std::array::from_fn(|k| {
+            let (byte, shift) = (k * W / 8, k * W % 8);
+            let window: [u8; 8] = std::array::from_fn(|b| group[byte + b]);
+            ((u64::from_le_bytes(window) >> shift) & mask) as u32
+        });
+        out.extend_from_slice(&eight);
+        i += 8;
+    }
+    while i < end {
+        out.push(single(i));
+        i += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pack(values: &[u32], width: usize) -> Vec<u8> {
+        let mut bytes = vec![0u8; (values.len() * width).div_ceil(8)];
+        for (i, &value) in values.iter().enumerate() {
+            for bit in 0..width {
+                if value >> bit & 1 == 1 {
+                    bytes[(i * width + bit) / 8] |= 1 << ((i * width + bit) % 8);
+                }
+            }
+        }
+        bytes
+    }
+
+    #[test]
+    fn all_widths_in_odd_pieces() {
+        for width in 1..=32usize {
+            let mask = if width == 32 { u32::MAX } else { (1 << width) - 1 };
+            let values: Vec<u32> = (0..64u32).map(|i| i.wrapping_mul(0x9e37_79b9) & mask).collect();
+            let mut bytes = vec![64 / 8 << 1 | 1];
+            bytes.extend(pack(&values, width));
+            // Then the last value 300 times.
+            bytes.extend([0b1101_1000, 0b100]);
+            bytes.extend(&values[63].to_le_bytes()[..width.div_ceil(8)]);
+            let mut expected = values.clone();
+            expected.resize(64 + 300, values[63]);
+            for step in [1, 3, 7, 8, 30, 364] {
+                let mut rle = Rle::new(bytes.clone().into(), width).unwrap();
+                let mut out = Vec::new();
+                while out.len() < 364 {
+                    rle.read(step.min(364 - out.len()), &mut out).unwrap();
+                }
+                assert_eq!(out, expected, "width {width}, step {step}");
+                assert!(rle.read(1, &mut out).is_err());
+            }
+            let mut rle = Rle::new(bytes.clone().into(), width).unwrap();
+            let mut out = Vec::new();
+            rle.skip(13).unwrap();
+            rle.read(5, &mut out).unwrap();
+            assert_eq!(out, expected[13..18]);
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! `ParquetFile`: an opened file: its bytes, its footer, its columns.
+
+use crate::parquet_error;
+use crate::schema::{self, Field};
+use arrow_buffer::Buffer;
+use bytes::Bytes;
+use chalet_base::{Result, bail, ensure, err};
+use chalet_types::DataType;
+use parquet::file::metadata::{ColumnChunkMetaData, PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, OnceLock};
+
+/// Cheap to share: readers of many row groups hold the same one.
+pub struct ParquetFile {
+    bytes: Buffer,
+    metadata: ParquetMetaData,
+    columns: Vec<(String, Result<Field>)>,
+    /// Read when first asked for; `None` where the file has none that can be read.
+    page_index: OnceLock<Option<ParquetMetaData>>,
+    verify_checksums: bool,
+}
+
+const MAGIC: &[u8; 4] = b"PAR1";
+/// Length of the footer and magic bytes.
+const TAIL: usize = 8;
+
+impl ParquetFile {
+    pub fn open(bytes: Buffer) -> Result<Arc<ParquetFile>> {
+        let footer = footer_range(&bytes)?;
+        let metadata = guarded(|| {
+            ParquetMetaDataReader::decode_metadata(&bytes[footer.clone()]).map_err(|e| {
+                err!(INCORRECT_DATA, "Failed to parse Parquet metadata from {} bytes: {e}", footer.len())
+            })
+        })?;
+        let schema = metadata.file_metadata().schema_descr();
+        let n_leaves = schema.num_columns();
+        for group in metadata.row_groups() {
+            ensure!(
+                group.columns().len() == n_leaves && group.num_rows() >= 0,
+                INCORRECT_DATA,
+                "Parquet row group has {} columns and {} rows, the schema {n_leaves} columns",
+                group.columns().len(),
+                group.num_rows()
+            );
+        }
+        let columns = schema::columns(schema.root_schema());
+        Ok(Arc::new(ParquetFile {
+            bytes,
+            metadata,
+            columns,
+            page_index: OnceLock::new(),
+            verify_checksums: true,
+        }))
+    }
+
+    /// Maps a file of the disk into memory and opens it.
+    pub fn open_path(path: &std::path::Path) -> Result<Arc<ParquetFile>> {
+        let cannot = |e: std::io::Error| err!(CANNOT_OPEN_FILE, "Cannot open file {}: {e}", path.display());
+        let file = std::fs::File::open(path).map_err(cannot)?;
+        // SAFETY: the map is only read. Whoever truncates the file while it is read gets a signal from the system,
+        // as with every reader that maps files.
+        let map = unsafe { memmap2::Mmap::map(&file) }.map_err(cannot)?;
+        ParquetFile::open(Buffer::from(Bytes::from_owner(map)))
+    }
+
+    /// Whether pages with a checksum are compared with it (`input_format_parquet_verify_checksums`).
+    pub fn with_verify_checksums(self: Arc<Self>, verify: bool) -> Arc<Self> {
+        if self.verify_checksums == verify {
+            return self;
+        }
+        Arc::new(ParquetFile {
+            bytes: self.bytes.clone(),
+            metadata: self.metadata.clone(),
+            columns: self.columns.clone(),
+            page_index: OnceLock::new(),
+            verify_checksums: verify,
+        })
+    }
+
+    pub(crate) fn verifies_checksums(&self) -> bool {
+        self.verify_checksums
+    }
+
+    pub fn metadata(&self) -> &ParquetMetaData {
+        &self.metadata
+    }
+
+    /// Names and types; an error where a column has a type that is not supported, unless those are to be left out.
+    pub fn schema(&self, skip_unsupported: bool) -> Result<Vec<(String, DataType)>> {
+        let mut schema = Vec::with_capacity(self.columns.len());
+        for (name, column) in &self.columns {
+            match column {
+                Ok(field) => schema.push((name.clone(), field.ty.clone())),
+                Err(_) if skip_unsupported => {}
+                Err(error) => return Err(error.clone()),
+            }
+        }
+        Ok(schema)
+    }
+
+    /// Number of columns, those of unsupported types included.
+    pub fn n_columns(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// The position of a column by name.
+    pub fn column_index(&self, name: &str, ignore_case: bool) -> Option<usize> {
+        let exact = self.columns.iter().position(|(n, _)| n == name);
+        exact.or_else(|| {
+            let folded = |n: &str| ignore_case && n.eq_ignore_ascii_case(name);
+            self.columns.iter().position(|(n, _)| folded(n))
+        })
+    }
+
+    pub fn column(&self, index: usize) -> Result<&Field> {
+        match self.columns.get(index) {
+            Some((_, Ok(field))) => Ok(field),
+            Some((_, Err(error))) => Err(error.clone()),
+            None => bail!(LOGICAL_ERROR, "Parquet file has no column {index}"),
+        }
+    }
+
+    pub fn n_row_groups(&self) -> usize {
+        self.metadata.num_row_groups()
+    }
+
+    /// Rows of one row group.
+    pub fn row_group_rows(&self, group: usize) -> usize {
+        self.metadata.row_group(group).num_rows() as usize
+    }
+
+    /// `count()` of the file.
+    pub fn n_rows(&self) -> u64 {
+        self.metadata.row_groups().iter().map(|group| group.num_rows() as u64).sum()
+    }
+
+    /// Bytes that a column occupies in a row group, compressed.
+    pub fn compressed_bytes(&self, group: usize, column: usize) -> u64 {
+        let Ok(field) = self.column(column) else { return 0 };
+        let mut leaves = Vec::new();
+        field.node.leaves(&mut leaves);
+        let sizes = leaves.iter().map(|leaf| self.chunk(group, leaf.index).compressed_size());
+        sizes.map(|size| size.max(0) as u64).sum()
+    }
+
+    pub fn chunk(&self, group: usize, leaf: usize) -> &ColumnChunkMetaData {
+        self.metadata.row_group(group).column(leaf)
+    }
+
+    /// The pages of a column chunk.
+    pub(crate) fn chunk_bytes(&self, group: usize, leaf: usize) -> Result<Buffer> {
+        let chunk = self.chunk(group, leaf);
+        ensure!(
+            chunk.file_path().is_none(),
+            NOT_IMPLEMENTED,
+            "Parquet files whose columns are in other files are not supported"
+        );
+        // Writers that know no dictionary put 0 there.
+        let data = chunk.data_page_offset();
+        let start = chunk.dictionary_page_offset().filter(|&at| at > 0 && at < data).unwrap_or(data);
+        let range = self.range(start, chunk.compressed_size());
+        let Some(range) = range else {
+            bail!(
+                INCORRECT_DATA,
+                "Parquet column chunk at {start} of {} bytes lies outside of the file",
+                chunk.compressed_size()
+            );
+        };
+        Ok(self.bytes.slice_with_length(range.start, range.len()))
+    }
+
+    /// A part of the file, if it lies inside.
+    pub(crate) fn range(&self, start: i64, len: i64) -> Option<Range<usize>> {
+        let (start, len) = (usize::try_from(start).ok()?, usize::try_from(len).ok()?);
+        let end = start.checked_add(len).filter(|&end| end <= self.bytes.len())?;
+        Some(start..end)
+    }
+
+    pub(crate) fn bytes(&self) -> &Buffer {
+        &self.bytes
+    }
+
+    /// The metadata with column and offset indexes, when the file has them.
+    pub(crate) fn page_index(&self) -> Option<&ParquetMetaData> {
+        let load = || {
+            let has_any = self.metadata.row_groups().iter().flat_map(|g| g.columns());
+            let mut chunks = has_any.filter(|c| c.offset_index_offset().is_some());
+            chunks.next()?;
+            let whole = Bytes::from(self.bytes.clone());
+            guarded(|| {
+                let mut reader = ParquetMetaDataReader::new_with_metadata(self.metadata.clone())
+                    .with_page_index_policy(PageIndexPolicy::Optional);
+                reader.read_page_indexes(&whole).map_err(parquet_error)?;
+                reader.finish().map_err(parquet_error)
+            })
+            .ok()
+        };
+        self.page_index.get_or_init(load).as_ref()
+    }
+}
+
+fn footer_range(bytes: &[u8]) -> Result<Range<usize>> {
+    ensure!(
+        bytes.len() >= MAGIC.len() + TAIL && bytes.ends_with(MAGIC),
+        INCORRECT_DATA,
+        "Not a Parquet file (wrong magic bytes at the end of file)"
+    );
+    let tail = bytes.len() - TAIL;
+    let len = u32::from_le_bytes([bytes[tail], bytes[tail + 1], bytes[tail + 2], bytes[tail + 3]]) as usize;
+    ensure!(
+        (1..=tail - MAGIC.len()).contains(&len),
+        INCORRECT_DATA,
+        "Bad metadata size in parquet file: {len} bytes"
+    );
+    Ok(tail - len..tail)
+}
+
+/// Runs code of the metadata library over bytes that may be anything. It promises errors; should it panic all the
+/// same, that is an error of the file here, not the end of the process.
+pub(crate) fn guarded<T>(run: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(run))
+        .unwrap_or_else(|_| Err(err!(INCORRECT_DATA, "Failed to parse Parquet metadata: it makes no sense")))
+}

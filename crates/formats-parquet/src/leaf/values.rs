@@ -1,0 +1,172 @@
+//! The values of one page in whichever encoding: taken or passed by, some at a time.
+
+use super::kind::Kind;
+use crate::encoding::rle::Rle;
+use crate::encoding::{cut_short, delta, split, texts};
+use crate::thrift::encoding;
+use arrow_buffer::Buffer;
+use chalet_base::{Result, bail};
+use chalet_columns::Strings;
+
+pub enum Values {
+    /// Plain values of one width, in bytes.
+    Fixed {
+        bytes: Buffer,
+        width: usize,
+        at: usize,
+    },
+    /// Plain booleans: bits.
+    Bits {
+        bytes: Buffer,
+        at: usize,
+    },
+    /// Booleans as runs.
+    Runs(Rle),
+    /// Plain values with lengths.
+    Texts {
+        page: Buffer,
+        at: usize,
+    },
+    /// Strings that had to be decoded at once.
+    Strings {
+        strings: Strings,
+        at: usize,
+    },
+    Codes(Rle),
+}
+
+impl Values {
+    /// The values of a page: `bytes` after the levels, `n` entries of which some may be NULL.
+    pub fn open(
+        encoding: i64,
+        bytes: Buffer,
+        n: usize,
+        width: Option<usize>,
+        is_bool: bool,
+    ) -> Result<Values> {
+        Ok(match (encoding, width) {
+            (encoding::PLAIN, _) if is_bool => Values::Bits { bytes, at: 0 },
+            (encoding::RLE, _) if is_bool => {
+                let Some(prefix) = bytes.get(..4) else { return Err(cut_short("booleans")) };
+                let len = u32::from_le_bytes([prefix[0], prefix[1], prefix[2], prefix[3]]) as usize;
+                if len > bytes.len() - 4 {
+                    return Err(cut_short("booleans"));
+                }
+                Values::Runs(Rle::new(bytes.slice_with_length(4, len), 1)?)
+            }
+            (encoding::PLAIN, Some(width)) => Values::Fixed { bytes, width, at: 0 },
+            (encoding::PLAIN, None) => Values::Texts { page: bytes, at: 0 },
+            (encoding::PLAIN_DICTIONARY | encoding::RLE_DICTIONARY, _) => {
+                // A page of NULLs only may lack even the bit width.
+                let bit_width = bytes.first().copied().unwrap_or(0);
+                Values::Codes(Rle::new(
+                    if bytes.is_empty() { bytes } else { bytes.slice(1) },
+                    bit_width.into(),
+                )?)
+            }
+            (encoding::DELTA_BINARY_PACKED, Some(width @ (4 | 8))) => {
+                let (values, _) = delta::decode(&bytes, n)?;
+                let bytes: Vec<u8> = match width {
+                    4 => values.iter().flat_map(|&value| (value as i32).to_le_bytes()).collect(),
+                    _ => values.iter().flat_map(|&value| value.to_le_bytes()).collect(),
+                };
+                Values::Fixed { bytes: bytes.into(), width, at: 0 }
+            }
+            (encoding::BYTE_STREAM_SPLIT, Some(width)) => {
+                // How many of the entries are not NULL follows from the length.
+                let bytes = split::decode(&bytes, width, bytes.len() / width)?;
+                Values::Fixed { bytes: bytes.into(), width, at: 0 }
+            }
+            (encoding::DELTA_LENGTH_BYTE_ARRAY, None) => {
+                let (lengths, _) = delta::decode(&bytes, n)?;
+                let views = texts::delta_length(&bytes, 0, lengths.len())?;
+                // SAFETY: `delta_length` made the views from slices of this buffer.
+                let strings = unsafe { Strings::from_views(views.into(), [bytes].into()) };
+                Values::Strings { strings, at: 0 }
+            }
+            (encoding::DELTA_BYTE_ARRAY, _) => {
+                let (prefixes, _) = delta::decode(&bytes, n)?;
+                Values::Strings { strings: texts::delta_prefix_strings(&bytes, prefixes.len())?, at: 0 }
+            }
+            (other, _) => bail!(NOT_IMPLEMENTED, "Parquet encoding {other} is not supported for this type"),
+        })
+    }
+
+    /// Appends the next `n` values.
+    pub fn take<K: Kind>(
+        &mut self,
+        n: usize,
+        kind: &K,
+        column: &mut K::Column,
+        dictionary: Option<&K::Dictionary>,
+        scratch: &mut Vec<u32>,
+    ) -> Result<()> {
+        if n == 0 {
+            return Ok(());
+        }
+        if !matches!(self, Values::Codes(_)) {
+            kind.decode(column, dictionary)?;
+        }
+        match self {
+            Values::Fixed { bytes, width, at } => {
+                let end = n.checked_mul(*width).and_then(|len| at.checked_add(len));
+                let Some(part) = end.and_then(|end| bytes.get(*at..end)) else {
+                    return Err(cut_short("values"));
+                };
+                kind.push_fixed(column, part)?;
+                *at += part.len();
+            }
+            Values::Bits { bytes, at } => {
+                if *at + n > bytes.len() * 8 {
+                    return Err(cut_short("booleans"));
+                }
+                let bits: Vec<u8> = (*at..*at + n).map(|bit| bytes[bit / 8] >> (bit % 8) & 1).collect();
+                kind.push_fixed(column, &bits)?;
+                *at += n;
+            }
+            Values::Runs(runs) => {
+                scratch.clear();
+                runs.read(n, scratch)?;
+                let bits: Vec<u8> = scratch.iter().map(|&bit| bit as u8).collect();
+                kind.push_fixed(column, &bits)?;
+            }
+            Values::Texts { page, at } => *at = kind.push_texts(column, page, *at, n)?,
+            Values::Strings { strings, at } => {
+                if n > strings.len() - *at {
+                    return Err(cut_short("strings"));
+                }
+                kind.push_strings(column, &strings.slice(*at, n))?;
+                *at += n;
+            }
+            Values::Codes(codes) => {
+                let Some(dictionary) = dictionary else {
+                    bail!(INCORRECT_DATA, "Parquet page has dictionary codes, but there is no dictionary");
+                };
+                scratch.clear();
+                codes.read(n, scratch)?;
+                kind.push_codes(column, dictionary, scratch)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes the next `n` values by.
+    pub fn skip(&mut self, n: usize) -> Result<()> {
+        match self {
+            Values::Fixed { bytes, width, at } => {
+                let end = n.checked_mul(*width).and_then(|len| at.checked_add(len));
+                *at = end.filter(|&end| end <= bytes.len()).ok_or_else(|| cut_short("values"))?;
+            }
+            Values::Bits { at, .. } => *at += n,
+            Values::Runs(runs) | Values::Codes(runs) => runs.skip(n)?,
+            Values::Texts { page, at } => *at = texts::skip_plain(page, *at, n)?,
+            Values::Strings { strings, at } => {
+                if n > strings.len() - *at {
+                    return Err(cut_short("strings"));
+                }
+                *at += n;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,46 @@
+//! Parquet: pages decoded straight into our columns, pruning, late materialisation, writing.
+//!
+//! The footer, the page index and bloom filters are read by the `parquet` crate; page headers, decompression and
+//! decoding are ours, because that is where the time goes.
+//!
+//! - [`file`]: an opened file: bytes, footer, columns
+//! - [`schema`]: the Parquet schema as our types
+//! - [`thrift`]: page headers
+//! - [`codec`]: decompression
+//! - [`page`]: the pages of a column chunk
+//! - [`encoding`]: encodings of pages
+//! - [`leaf`]: a stored column as a stream of values
+//! - [`column`]: a column of the table from its leaves
+//! - [`row_group`]: rows of a row group, with a filter applied while reading
+//! - [`prune`]: what statistics, page index and bloom filters exclude
+//! - [`input`], [`format`]: the Parquet format of the registry
+
+mod codec;
+mod column;
+mod encoding;
+pub mod file;
+pub mod format;
+mod input;
+mod leaf;
+mod page;
+pub mod prune;
+pub mod row_group;
+pub mod schema;
+mod thrift;
+
+pub use file::ParquetFile;
+pub use format::FORMATS;
+pub use prune::{Bounds, RangePredicate};
+pub use row_group::{RowFilter, RowGroupReader, Selection};
+
+use chalet_base::{Error, err};
+use parquet::errors::ParquetError;
+
+/// An error of the `parquet` crate in the shape of ours.
+pub(crate) fn parquet_error(error: ParquetError) -> Error {
+    match error {
+        ParquetError::NYI(message) => err!(NOT_IMPLEMENTED, "{message}"),
+        ParquetError::EOF(message) => err!(CANNOT_READ_ALL_DATA, "Cannot read all data: {message}"),
+        other => err!(INCORRECT_DATA, "Error while reading Parquet data: {other}"),
+    }
+}

@@ -1,0 +1,86 @@
+//! The pages of a column chunk, one after the other; a page that is skipped is never decompressed.
+
+use crate::codec;
+use crate::thrift::{PageHeader, PageKind, page_header};
+use arrow_buffer::Buffer;
+use chalet_base::{Result, ensure};
+use parquet::basic::Compression;
+
+pub struct Pages {
+    bytes: Buffer,
+    at: usize,
+    codec: Compression,
+    verify_checksums: bool,
+    /// A buffer of a page that is done with, for the next one.
+    spare: Vec<u8>,
+}
+
+/// A page as it lies in the file.
+pub struct StoredPage {
+    pub header: PageHeader,
+    body: Buffer,
+}
+
+impl Pages {
+    pub fn new(bytes: Buffer, codec: Compression, verify_checksums: bool) -> Pages {
+        Pages { bytes, at: 0, codec, verify_checksums, spare: Vec::new() }
+    }
+
+    /// The next dictionary or data page; `None` at the end of the chunk.
+    pub fn next(&mut self) -> Result<Option<StoredPage>> {
+        while self.at < self.bytes.len() {
+            let (header, used) = page_header(&self.bytes[self.at..])?;
+            let start = self.at + used;
+            ensure!(
+                header.compressed <= self.bytes.len() - start,
+                INCORRECT_DATA,
+                "Parquet page of {} bytes does not fit into its column chunk",
+                header.compressed
+            );
+            self.at = start + header.compressed;
+            if header.kind != PageKind::Other {
+                let body = self.bytes.slice_with_length(start, header.compressed);
+                return Ok(Some(StoredPage { header, body }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Levels (of a V2 page only) and the rest of the page, decompressed.
+    pub fn load(&mut self, page: &StoredPage) -> Result<(Buffer, Buffer)> {
+        let StoredPage { header, body } = page;
+        if self.verify_checksums
+            && let Some(expected) = header.crc
+        {
+            ensure!(
+                crc32fast::hash(body) == expected,
+                INCORRECT_DATA,
+                "Page CRC checksum verification failed"
+            );
+        }
+        let levels = header.v2.map_or(0, |v2| v2.definition_bytes.saturating_add(v2.repetition_bytes));
+        ensure!(
+            levels <= body.len() && levels <= header.uncompressed,
+            INCORRECT_DATA,
+            "Levels of Parquet page are longer than the page"
+        );
+        let (head, rest) = (body.slice_with_length(0, levels), body.slice(levels));
+        let plain = self.codec == Compression::UNCOMPRESSED || header.v2.is_some_and(|v2| !v2.is_compressed);
+        // A page of NULLs only may have nothing to decompress.
+        if plain || (rest.is_empty() && header.uncompressed == levels) {
+            return Ok((head, rest));
+        }
+        let mut out = std::mem::take(&mut self.spare);
+        codec::decompress(self.codec, &rest, header.uncompressed - levels, &mut out)?;
+        Ok((head, Buffer::from_vec(out)))
+    }
+
+    /// Takes the memory of a page back, if nothing else holds it.
+    pub fn recycle(&mut self, page: Buffer) {
+        if let Ok(memory) = page.into_vec::<u8>()
+            && memory.capacity() > self.spare.capacity()
+        {
+            self.spare = memory;
+        }
+    }
+}

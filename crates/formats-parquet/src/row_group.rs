@@ -1,0 +1,168 @@
+//! The rows of a row group, block by block, with a filter applied while reading: the other columns are decoded
+//! only for the rows that pass, and pages without such rows are not even decompressed.
+
+use crate::ParquetFile;
+use crate::column::ColumnReader;
+use chalet_base::{Result, ensure};
+use chalet_columns::{Block, BooleanBuffer, Column};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Which columns to read, and how.
+#[derive(Clone, Debug)]
+pub struct Selection {
+    /// Position among the file's columns.
+    pub column: usize,
+    /// Text that is dictionary-coded in the file comes as [`Column::Dict`] where a block has codes only.
+    pub keep_dictionary: bool,
+}
+
+impl Selection {
+    pub fn new(column: usize) -> Selection {
+        Selection { column, keep_dictionary: true }
+    }
+}
+
+/// Says which rows of a block of the filter's columns pass.
+pub type Evaluate = Arc<dyn Fn(&Block) -> Result<BooleanBuffer> + Send + Sync>;
+
+/// A filter over some of the selected columns.
+#[derive(Clone)]
+pub struct RowFilter {
+    /// Positions in the selection that it reads, in the order of the block that it gets.
+    pub columns: Vec<usize>,
+    pub evaluate: Evaluate,
+}
+
+pub struct RowGroupReader {
+    columns: Vec<Lazy>,
+    filter: Option<RowFilter>,
+    /// Rows still to be read, ascending; the others are passed by.
+    ranges: std::vec::IntoIter<Range<usize>>,
+    range: Range<usize>,
+    /// Row that the columns stand at.
+    at: usize,
+    /// Rows passed by because of the filter or the ranges.
+    skipped: usize,
+}
+
+/// A column that is passed by some rows before it is read again.
+struct Lazy {
+    reader: ColumnReader,
+    pending: usize,
+}
+
+impl Lazy {
+    fn read(&mut self, n: usize, selected: Option<&BooleanBuffer>) -> Result<Column> {
+        let pending = std::mem::take(&mut self.pending);
+        if pending > 0 {
+            self.reader.skip(pending)?;
+        }
+        self.reader.read(n, selected)
+    }
+}
+
+impl ParquetFile {
+    /// Reads a row group. `rows`: only these, ascending and apart; `None` for all.
+    pub fn read_row_group(
+        self: &Arc<Self>,
+        group: usize,
+        columns: &[Selection],
+        filter: Option<RowFilter>,
+        rows: Option<Vec<Range<usize>>>,
+    ) -> Result<RowGroupReader> {
+        let n_rows = self.row_group_rows(group);
+        let open = |selection: &Selection| -> Result<Lazy> {
+            let field = self.column(selection.column)?;
+            let reader = ColumnReader::open(self, group, field, selection.keep_dictionary);
+            let reader = reader.map_err(|e| e.context(format!("(column '{}')", field.name)))?;
+            Ok(Lazy { reader, pending: 0 })
+        };
+        // A single range is usual.
+        #[allow(clippy::single_range_in_vec_init)]
+        let ranges = rows.unwrap_or_else(|| vec![0..n_rows]);
+        let mut end = 0;
+        for range in &ranges {
+            ensure!(
+                end <= range.start && range.start <= range.end && range.end <= n_rows,
+                LOGICAL_ERROR,
+                "Rows {range:?} of a Parquet row group of {n_rows} rows"
+            );
+            end = range.end;
+        }
+        Ok(RowGroupReader {
+            columns: columns.iter().map(open).collect::<Result<_>>()?,
+            filter,
+            ranges: ranges.into_iter(),
+            range: 0..0,
+            at: 0,
+            skipped: 0,
+        })
+    }
+}
+
+impl RowGroupReader {
+    /// The next rows, at most `max_rows` before the filter; never an empty block; `None` at the end.
+    pub fn next_block(&mut self, max_rows: usize) -> Result<Option<Block>> {
+        loop {
+            while self.range.is_empty() {
+                match self.ranges.next() {
+                    Some(range) => self.range = range,
+                    None => return Ok(None),
+                }
+            }
+            let gap = self.range.start - self.at;
+            self.columns.iter_mut().for_each(|column| column.pending += gap);
+            self.skipped += gap;
+            let n = self.range.len().min(max_rows.max(1));
+            self.range.start += n;
+            self.at = self.range.start;
+            if let Some(block) = self.read(n)? {
+                return Ok(Some(block));
+            }
+        }
+    }
+
+    fn read(&mut self, n: usize) -> Result<Option<Block>> {
+        let Some(filter) = &self.filter else {
+            let columns =
+                self.columns.iter_mut().map(|column| column.read(n, None)).collect::<Result<_>>()?;
+            return Ok(Some(Block::new(columns, n)));
+        };
+        let mut read: Vec<Option<Column>> = vec![None; self.columns.len()];
+        for &position in &filter.columns {
+            if read[position].is_none() {
+                read[position] = Some(self.columns[position].read(n, None)?);
+            }
+        }
+        let inputs = filter.columns.iter().filter_map(|&position| read[position].clone()).collect();
+        let selected = (filter.evaluate)(&Block::new(inputs, n))?;
+        ensure!(selected.len() == n, LOGICAL_ERROR, "A filter has {} results for {n} rows", selected.len());
+        let n_selected = selected.count_set_bits();
+        self.skipped += n - n_selected;
+        let all = n_selected == n;
+        let rows: Vec<u32> = match all || n_selected == 0 {
+            true => Vec::new(),
+            false => selected.set_indices().map(|row| row as u32).collect(),
+        };
+        let mut columns = Vec::with_capacity(self.columns.len());
+        for (column, read) in self.columns.iter_mut().zip(read) {
+            match read {
+                _ if n_selected == 0 => {
+                    if read.is_none() {
+                        column.pending += n;
+                    }
+                }
+                Some(read) if all => columns.push(read),
+                Some(read) => columns.push(read.gather(&rows)),
+                None => columns.push(column.read(n, (!all).then_some(&selected))?),
+            }
+        }
+        Ok((n_selected > 0).then(|| Block::new(columns, n_selected)))
+    }
+
+    /// Rows that were passed by so far, because of the filter or the ranges.
+    pub fn skipped(&self) -> usize {
+        self.skipped
+    }
+}
