@@ -15,6 +15,8 @@
 //! - [`conversion`]: CAST and the `toType` functions
 //! - [`tuple`], [`array`], [`map`]: containers
 //! - [`higher_order`]: functions of arrays and maps that take a lambda
+//! - [`math`]: functions of floats, distances
+//! - [`rounding`]: rounding
 //! - [`string`]: strings as bytes and as UTF-8
 //! - [`search`]: substrings, patterns and replacement
 //! - [`encoding`]: bytes as text and back
@@ -31,8 +33,10 @@ pub mod lanes;
 pub mod lists;
 pub mod logical;
 pub mod map;
+pub mod math;
 pub mod number;
 pub mod plain;
+pub mod rounding;
 pub mod search;
 pub mod select;
 pub mod string;
@@ -55,6 +59,8 @@ pub fn register(registry: &mut Registry) {
     encoding::register(registry);
     higher_order::register(registry);
     search::register(registry);
+    math::register(registry);
+    rounding::register(registry);
     string::register(registry);
     tuple::register(registry);
 }

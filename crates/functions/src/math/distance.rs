@@ -1,0 +1,312 @@
+//! Distances between vectors given as arrays or tuples, norms, and scalar products.
+
+use super::float_function::floats;
+use crate::lanes::{Operand, unary};
+use chalet_base::{Result, bail, ensure};
+use chalet_columns::{Column, List, Vector};
+use chalet_function_api::scalar::check_arity;
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, Registry, ScalarFunction};
+use chalet_types::supertype::common_supertype;
+use chalet_types::{DataType, TupleField};
+use std::ops::Add;
+
+/// What is computed from the differences (of a distance) or the elements (of a norm).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Measure {
+    L1,
+    L2,
+    L2Squared,
+    Linf,
+    Lp,
+    /// One minus the cosine of the angle.
+    Cosine,
+}
+
+impl Measure {
+    fn of(self, x: impl Iterator<Item = f64>, p: f64) -> f64 {
+        match self {
+            Measure::L1 => x.map(f64::abs).fold(0.0, f64::add),
+            Measure::L2 => x.map(|x| x * x).fold(0.0, f64::add).sqrt(),
+            Measure::L2Squared => x.map(|x| x * x).fold(0.0, f64::add),
+            Measure::Linf => x.map(f64::abs).fold(0.0, f64::max),
+            Measure::Lp => x.map(|x| x.abs().powf(p)).sum::<f64>().powf(1.0 / p),
+            Measure::Cosine => f64::NAN,
+        }
+    }
+
+    fn distance(self, x: &[f64], y: &[f64], p: f64) -> f64 {
+        if self == Measure::Cosine {
+            let product: f64 = x.iter().zip(y).map(|(x, y)| x * y).sum();
+            let square = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>();
+            return 1.0 - product / (square(x) * square(y)).sqrt();
+        }
+        self.of(x.iter().zip(y).map(|(x, y)| x - y), p)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    Distance,
+    Norm,
+    Normalize,
+}
+
+struct Geometry {
+    record: Record,
+    measure: Measure,
+    shape: Shape,
+}
+
+macro_rules! geometry {
+    ($($name:literal, $alias:literal, $measure:ident, $shape:ident, $summary:literal, $syntax:literal, $sql:literal => $result:literal;)*) => {
+        static FUNCTIONS: &[Geometry] = &[$(Geometry {
+            record: Record {
+                name: $name,
+                any_case_aliases: &[$alias],
+                summary: $summary,
+                syntax: $syntax,
+                examples: &[Example { sql: $sql, result: $result }],
+                ..Record::DEFAULT
+            },
+            measure: Measure::$measure,
+            shape: Shape::$shape,
+        }),*];
+    };
+}
+
+geometry! {
+    "L1Distance", "distanceL1", L1, Distance, "The sum of the absolute differences of two vectors.", "L1Distance(x, y)",
+        "SELECT L1Distance((1, 2), (2, 4)), L1Distance([1, 2], [2, 4])" => "3\t3";
+    "L2Distance", "distanceL2", L2, Distance, "The Euclidean distance of two vectors.", "L2Distance(x, y)",
+        "SELECT L2Distance([0, 0], [3, 4])" => "5";
+    "L2SquaredDistance", "distanceL2Squared", L2Squared, Distance, "The square of the Euclidean distance of two vectors.",
+        "L2SquaredDistance(x, y)", "SELECT L2SquaredDistance([0, 0], [3, 4])" => "25";
+    "LinfDistance", "distanceLinf", Linf, Distance, "The greatest absolute difference of two vectors.", "LinfDistance(x, y)",
+        "SELECT LinfDistance((1, 2), (2, 4))" => "2";
+    "LpDistance", "distanceLp", Lp, Distance, "The distance of two vectors in the norm of the given power.", "LpDistance(x, y, p)",
+        "SELECT LpDistance([0, 0], [3, 4], 2)" => "5";
+    "cosineDistance", "distanceCosine", Cosine, Distance, "One minus the cosine of the angle between two vectors.",
+        "cosineDistance(x, y)", "SELECT cosineDistance([1, 0], [0, 1])" => "1";
+    "L1Norm", "normL1", L1, Norm, "The sum of the absolute values.", "L1Norm(x)", "SELECT L1Norm((1, -2))" => "3";
+    "L2Norm", "normL2", L2, Norm, "The Euclidean length of a vector.", "L2Norm(x)", "SELECT L2Norm((3, 4))" => "5";
+    "L2SquaredNorm", "normL2Squared", L2Squared, Norm, "The square of the Euclidean length of a vector.", "L2SquaredNorm(x)",
+        "SELECT L2SquaredNorm((3, 4))" => "25";
+    "LinfNorm", "normLinf", Linf, Norm, "The greatest absolute value.", "LinfNorm(x)", "SELECT LinfNorm((1, -2))" => "2";
+    "LpNorm", "normLp", Lp, Norm, "The norm of the given power.", "LpNorm(x, p)", "SELECT LpNorm((3, 4), 2)" => "5";
+    "L1Normalize", "normalizeL1", L1, Normalize, "A tuple divided by its L1 norm.", "L1Normalize(tuple)",
+        "SELECT L1Normalize((1, 3))" => "(0.25,0.75)";
+    "L2Normalize", "normalizeL2", L2, Normalize, "A tuple divided by its Euclidean length.", "L2Normalize(tuple)",
+        "SELECT L2Normalize((3, 4))" => "(0.6,0.8)";
+    "LinfNormalize", "normalizeLinf", Linf, Normalize, "A tuple divided by its greatest absolute value.", "LinfNormalize(tuple)",
+        "SELECT LinfNormalize((3, 4))" => "(0.75,1)";
+    "LpNormalize", "normalizeLp", Lp, Normalize, "A tuple divided by its norm of the given power.", "LpNormalize(tuple, p)",
+        "SELECT LpNormalize((3, 4), 2)" => "(0.6,0.8)";
+}
+
+fn is_vector(ty: &DataType) -> bool {
+    matches!(ty, DataType::Array(_) | DataType::Tuple(_))
+}
+
+/// Float32 only when nothing asks for more.
+fn float_of(ty: &DataType) -> DataType {
+    match ty {
+        DataType::Float32 | DataType::BFloat16 => DataType::Float32,
+        _ => DataType::Float64,
+    }
+}
+
+impl Geometry {
+    fn vectors(&self) -> usize {
+        if self.shape == Shape::Distance { 2 } else { 1 }
+    }
+
+    /// Integer results of tuples: sums and products promote as the operators do.
+    fn tuple_result(&self, fields: &[DataType]) -> DataType {
+        use chalet_types::promotion::sum;
+        let whole = fields.iter().all(|ty| ty.is_integer() && *ty != DataType::Bool);
+        let each = |ty: &DataType| match self.measure {
+            Measure::L1 => {
+                chalet_types::promotion::unsigned_of_bits(8 * ty.physical().width().unwrap_or(1) as u32)
+            }
+            _ => sum(ty, ty),
+        };
+        if !whole || !matches!(self.measure, Measure::L1 | Measure::L2Squared) {
+            return DataType::Float64;
+        }
+        let mut terms = fields.iter().filter_map(each);
+        let Some(first) = terms.next() else { return DataType::UInt8 };
+        terms.try_fold(first, |a, b| sum(&a, &b)).unwrap_or(DataType::Float64)
+    }
+}
+
+impl ScalarFunction for &'static Geometry {
+    fn record(&self) -> &'static Record {
+        let function: &'static Geometry = self;
+        &function.record
+    }
+
+    fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
+        let name = self.record.name;
+        let wanted = self.vectors() + usize::from(self.measure == Measure::Lp);
+        check_arity(name, args.len(), wanted..=wanted)?;
+        let vectors = &args[..self.vectors()];
+        for (index, arg) in vectors.iter().enumerate() {
+            ensure!(
+                is_vector(&arg.ty)
+                    && (self.shape != Shape::Normalize || matches!(arg.ty, DataType::Tuple(_))),
+                ILLEGAL_TYPE_OF_ARGUMENT,
+                "Argument {index} of function {name} should be tuple, got {}",
+                arg.ty
+            );
+        }
+        if let Some(p) = args.get(self.vectors()) {
+            ensure!(
+                p.ty.is_number(),
+                ILLEGAL_TYPE_OF_ARGUMENT,
+                "Argument p of function {name} must be a number, got {}",
+                p.ty
+            );
+        }
+        if let DataType::Tuple(x) = &vectors[0].ty {
+            let mut fields: Vec<DataType> = x.iter().map(|f| f.ty.clone()).collect();
+            if let Some(second) = vectors.get(1) {
+                let DataType::Tuple(y) = &second.ty else {
+                    bail!(
+                        ILLEGAL_TYPE_OF_ARGUMENT,
+                        "Argument 1 of function {name} should be tuple, got {}",
+                        second.ty
+                    );
+                };
+                ensure!(
+                    x.len() == y.len(),
+                    ILLEGAL_TYPE_OF_ARGUMENT,
+                    "Expected tuples of the same size as arguments 0 and 1 of function {name}, got {} and {}",
+                    args[0].ty,
+                    args[1].ty
+                );
+                let pairs = x.iter().zip(y.iter());
+                fields = pairs
+                    .map(|(f, g)| {
+                        chalet_types::promotion::difference(&f.ty, &g.ty).unwrap_or(DataType::Float64)
+                    })
+                    .collect();
+            }
+            let numbers = |fields: &[TupleField]| fields.iter().all(|f| f.ty.is_number());
+            ensure!(
+                vectors.iter().all(|v| matches!(&v.ty, DataType::Tuple(f) if numbers(f))),
+                ILLEGAL_TYPE_OF_ARGUMENT,
+                "Illegal types of elements of arguments of function {name}"
+            );
+            if self.shape == Shape::Normalize {
+                return Ok(DataType::tuple(vec![DataType::Float64; x.len()]).into());
+            }
+            return Ok(self.tuple_result(&fields).into());
+        }
+        let mut elements = Vec::new();
+        for (index, arg) in vectors.iter().enumerate() {
+            match &arg.ty {
+                DataType::Array(element) => elements.push(DataType::clone(element)),
+                _ => {
+                    bail!(ILLEGAL_TYPE_OF_ARGUMENT, "Argument {index} of function array{name} must be array")
+                }
+            }
+        }
+        let common = common_supertype(&elements)?;
+        ensure!(
+            common.is_number() && !common.is_decimal() || common == DataType::Nothing,
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "Arguments of function array{name} has nested type {common}. Supported types: UInt8, UInt16, UInt32, UInt64, Int8, Int16, Int32, Int64, BFloat16, Float32, Float64"
+        );
+        Ok(float_of(&common).into())
+    }
+
+    fn execute(&self, call: &Call) -> Result<Column> {
+        let n = call.n_rows;
+        let p = match call.args.get(self.vectors()) {
+            None => vec![0.0; n],
+            Some(arg) => {
+                let operand = Operand::from(arg);
+                let vector = floats(operand, n)?;
+                unary::<f64, f64>(Operand { vector: &vector, ..operand }, n, |x| x)?
+            }
+        };
+        let x = Rows::of(&call.args[0])?;
+        if self.shape == Shape::Normalize {
+            return normalize(&x, self.measure, &p, n);
+        }
+        let mut out = Vec::with_capacity(n);
+        if self.shape == Shape::Norm {
+            (0..n).for_each(|row| out.push(self.measure.of(x.get(row).iter().copied(), p[row])));
+        } else {
+            let y = Rows::of(&call.args[1])?;
+            for row in 0..n {
+                let (x, y) = (x.get(row), y.get(row));
+                ensure!(
+                    x.len() == y.len(),
+                    SIZES_OF_ARRAYS_DONT_MATCH,
+                    "Array arguments for function array{} must have equal sizes",
+                    self.record.name
+                );
+                out.push(self.measure.distance(x, y, p[row]));
+            }
+        }
+        Ok(crate::arithmetic::convert_numbers(out.into(), call.result.physical(), n)?.into())
+    }
+}
+
+fn normalize(x: &Rows, measure: Measure, p: &[f64], n: usize) -> Result<Column> {
+    let width = if n == 0 { x.width } else { x.get(0).len() };
+    let mut fields = vec![Vec::with_capacity(n); width];
+    for (row, &p) in p.iter().enumerate().take(n) {
+        let values = x.get(row);
+        let norm = measure.of(values.iter().copied(), p);
+        fields.iter_mut().zip(values).for_each(|(field, x)| field.push(x / norm));
+    }
+    let fields: Vec<Vector> = fields.into_iter().map(Vector::from).collect();
+    Ok(Vector::from(chalet_columns::Data::Struct(chalet_columns::Struct { fields, len: n })).into())
+}
+
+/// The elements of each row as floats.
+struct Rows {
+    values: Vec<f64>,
+    /// Of arrays.
+    list: Option<List>,
+    /// Of tuples: elements in each row.
+    width: usize,
+}
+
+impl Rows {
+    fn of(arg: &chalet_function_api::Arg) -> Result<Rows> {
+        if let DataType::Tuple(types) = arg.ty {
+            let fields = &arg.vector.structure()?.fields;
+            let n = arg.vector.len();
+            let mut columns = Vec::with_capacity(fields.len());
+            for (field, f) in fields.iter().zip(types.iter()) {
+                let operand = Operand { ty: &f.ty, vector: field, constant: false };
+                let vector = floats(operand, n)?;
+                columns.push(unary::<f64, f64>(Operand { vector: &vector, ..operand }, n, |x| x)?);
+            }
+            let values = (0..n).flat_map(|row| columns.iter().map(move |column| column[row])).collect();
+            return Ok(Rows { values, list: None, width: fields.len() });
+        }
+        let list = arg.vector.list()?.normalised();
+        let n = list.values.len();
+        let values = if n == 0 {
+            Vec::new()
+        } else {
+            unary::<f64, f64>(Operand { ty: arg.ty, vector: &list.values, constant: false }, n, |x| x)?
+        };
+        Ok(Rows { values, list: Some(list), width: 0 })
+    }
+
+    fn get(&self, row: usize) -> &[f64] {
+        match &self.list {
+            Some(list) => &self.values[list.range(row)],
+            None => &self.values[row * self.width..(row + 1) * self.width],
+        }
+    }
+}
+
+pub fn register(registry: &mut Registry) {
+    FUNCTIONS.iter().for_each(|function| registry.add_scalar(function));
+}

@@ -1,0 +1,179 @@
+//! Rounding to a number of decimal digits: floats, integers (negative digits only) and decimals.
+
+use crate::lanes::{Lane, Operand, RUN};
+use crate::number::{Cast, Integer};
+use crate::with_integer;
+use chalet_base::{Result, bail, ensure};
+use chalet_columns::{Column, Vector};
+use chalet_function_api::{Argument, Bound, Call, Context, Record, ScalarFunction};
+use chalet_types::decimal::pow10;
+use chalet_types::{DataType, I256, Physical};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Halves away from zero; of floats to the even neighbour.
+    Nearest,
+    /// Halves to the even neighbour.
+    Even,
+    Down,
+    Up,
+    ToZero,
+}
+
+pub struct Round {
+    pub record: &'static Record,
+    pub direction: Direction,
+}
+
+impl ScalarFunction for Round {
+    fn record(&self) -> &'static Record {
+        self.record
+    }
+
+    fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
+        let name = self.record.name;
+        ensure!(
+            (1..=2).contains(&args.len()),
+            NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+            "An incorrect number of arguments was specified for function '{name}'. Expected {}, got {}",
+            if args.is_empty() { "at least 1 argument" } else { "at most 2 arguments" },
+            args.len()
+        );
+        let ty = &args[0].ty;
+        ensure!(
+            ty.is_number(),
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "A value of illegal type was provided as 1st argument 'x' to function '{name}'. Expected: A number to round, got: {ty}"
+        );
+        if let Some(digits) = args.get(1) {
+            ensure!(
+                digits.ty.is_integer(),
+                ILLEGAL_TYPE_OF_ARGUMENT,
+                "A value of illegal type was provided as 2nd argument 'N' to function '{name}'. Expected: The number of decimal places to round to, got: {}",
+                digits.ty
+            );
+        }
+        Ok(ty.clone().into())
+    }
+
+    fn execute(&self, call: &Call) -> Result<Column> {
+        let n = call.n_rows;
+        let x = Operand::of(call, 0);
+        let zero = Vector::from(vec![0i64]);
+        let none = Operand { ty: &DataType::Int64, vector: &zero, constant: true };
+        let digits = if call.args.len() > 1 { Operand::of(call, 1) } else { none };
+        let direction = self.direction;
+        if let DataType::Decimal { scale, .. } = call.result {
+            let scale = i64::from(*scale);
+            return with_integer!(call.result.physical(), C => {
+                each::<C>(x, digits, n, |x, digits| round_integer(x, scale - digits, direction, true))
+            }, _ => bail!(LOGICAL_ERROR, "{} is no Decimal", call.result));
+        }
+        with_integer!(call.result.physical(), C => {
+            each::<C>(x, digits, n, |x, digits| round_integer(x, -digits, direction, false))
+        }, _ => match call.result.physical() {
+            Physical::F32 => each::<f32>(x, digits, n, |x, digits| round_f32(x, digits, direction)),
+            Physical::BF16 => each::<chalet_types::bf16>(x, digits, n, |x, digits| {
+                chalet_types::bf16::from_f32(round_f32(x.to_f32(), digits, direction))
+            }),
+            _ => each::<f64>(x, digits, n, |x, digits| round_f64(x, digits, direction)),
+        })
+    }
+}
+
+fn each<C: crate::number::Number>(
+    x: Operand,
+    digits: Operand,
+    n: usize,
+    f: impl Fn(C, i64) -> C,
+) -> Result<Column> {
+    let (mut values, mut places) = (Lane::<C>::new(x, n)?, Lane::<i64>::new(digits, n)?);
+    let mut out = Vec::with_capacity(n);
+    for start in (0..n).step_by(RUN) {
+        let len = RUN.min(n - start);
+        let run = values.run(start, len);
+        if digits.constant {
+            // One number of digits for all: the compiler moves its powers out of the loop.
+            let places = places.run(start, 1)[0];
+            out.extend(run.iter().map(|&x| f(x, places)));
+        } else {
+            out.extend(run.iter().zip(places.run(start, len)).map(|(&x, &places)| f(x, places)));
+        }
+    }
+    Ok(Vector::from(out).into())
+}
+
+macro_rules! round_floats {
+    ($name:ident, $ty:ty) => {
+        #[inline(always)]
+        fn $name(x: $ty, digits: i64, direction: Direction) -> $ty {
+            let whole = |x: $ty| match direction {
+                Direction::Nearest | Direction::Even => x.round_ties_even(),
+                Direction::Down => x.floor(),
+                Direction::Up => x.ceil(),
+                Direction::ToZero => x.trunc(),
+            };
+            if digits == 0 {
+                return whole(x);
+            }
+            let power = (10.0 as $ty).powi(digits.unsigned_abs().min(400) as i32);
+            let rounded = if digits > 0 { whole(x * power) / power } else { whole(x / power) * power };
+            // Too many digits to change anything.
+            if digits > 0 && !rounded.is_finite() { x } else { rounded }
+        }
+    };
+}
+
+round_floats!(round_f32, f32);
+round_floats!(round_f64, f64);
+
+/// Makes the last `places` decimal digits zero. Overflow wraps as it does in the kernel.
+#[inline(always)]
+fn round_integer<C: Integer>(x: C, places: i64, direction: Direction, decimal: bool) -> C
+where
+    I256: Cast<C>,
+{
+    if places <= 0 {
+        return x;
+    }
+    let fits = places < 77
+        && (C::BITS == 256 || pow10(places as u32) < I256::ONE << (C::BITS - u32::from(C::SIGNED)).min(254));
+    if !fits {
+        return C::ZERO;
+    }
+    let unit: C = pow10(places as u32).cast();
+    let two = C::ONE.add(C::ONE);
+    let negative = x < C::ZERO;
+    match direction {
+        Direction::ToZero => x.div(unit).mul(unit),
+        Direction::Down => {
+            let x = if negative { x.sub(unit.sub(C::ONE)) } else { x };
+            x.div(unit).mul(unit)
+        }
+        Direction::Up => {
+            let x = if negative { x } else { x.add(unit.sub(C::ONE)) };
+            x.div(unit).mul(unit)
+        }
+        Direction::Nearest => {
+            let half = unit.div(two);
+            // Narrow integers are added as wider ones, as in C.
+            if C::BITS <= 16 && !decimal {
+                let (quotient, rest) = (x.div(unit), x.rem(unit));
+                let up = if negative { rest <= half.neg() } else { rest >= half };
+                let away = if negative { C::ONE.neg() } else { C::ONE };
+                return if up { quotient.add(away) } else { quotient }.mul(unit);
+            }
+            let x = if negative { x.sub(half) } else { x.add(half) };
+            x.div(unit).mul(unit)
+        }
+        Direction::Even => {
+            let (quotient, rest) = (x.div(unit), x.rem(unit));
+            let rest = if negative { rest.neg() } else { rest };
+            let half = unit.div(two);
+            let odd = quotient.rem(two) != C::ZERO;
+            let up = rest > half || rest == half && odd;
+            let away = if negative { C::ONE.neg() } else { C::ONE };
+            if up { quotient.add(away) } else { quotient }.mul(unit)
+        }
+    }
+}
