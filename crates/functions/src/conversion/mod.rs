@@ -1,11 +1,20 @@
 //! Conversions between types: CAST, the `toType` family, parsing and formatting of moments and addresses.
 
+mod addresses;
+mod best_effort;
 pub mod cast;
 mod cast_function;
 mod or_default;
+mod reinterpret;
+mod texts;
+mod to_type;
+mod types;
+mod unix_timestamp;
+mod uuid_bytes;
 
 use cast_function::{CastFunction, OrDefault};
 use chalet_function_api::Registry;
+use unix_timestamp::unix64;
 
 pub use cast::cast_column;
 
@@ -15,4 +24,41 @@ pub fn register(registry: &mut Registry) {
     registry.add_scalar(CastFunction::ACCURATE);
     registry.add_scalar(CastFunction::OR_NULL);
     registry.add_scalar(OrDefault);
+    types::register(registry);
+    best_effort::register(registry);
+    addresses::register(registry);
+    reinterpret::register(registry);
+    texts::register(registry);
+    uuid_bytes::register(registry);
+    registry.add_scalar(unix_timestamp::ToUnixTimestamp);
+    registry.add_scalar(unix_timestamp::FromUnixTimestamp);
+    unix_timestamp::Packed::all().into_iter().for_each(|function| registry.add_scalar(function));
+    registry.add_scalar(
+        unix64!("toUnixTimestamp64Second", 0, false, "Whole seconds since 1970 of a DateTime64.",
+        "SELECT toUnixTimestamp64Second(toDateTime64('1970-01-01 00:00:05.5', 1, 'UTC'))" => "5"),
+    );
+    registry
+        .add_scalar(unix64!("toUnixTimestamp64Milli", 3, false, "Milliseconds since 1970 of a DateTime64.",
+        "SELECT toUnixTimestamp64Milli(toDateTime64('1970-01-01 00:00:05.5', 1, 'UTC'))" => "5500"));
+    registry
+        .add_scalar(unix64!("toUnixTimestamp64Micro", 6, false, "Microseconds since 1970 of a DateTime64.",
+        "SELECT toUnixTimestamp64Micro(toDateTime64('1970-01-01 00:00:05.5', 1, 'UTC'))" => "5500000"));
+    registry
+        .add_scalar(unix64!("toUnixTimestamp64Nano", 9, false, "Nanoseconds since 1970 of a DateTime64.",
+        "SELECT toUnixTimestamp64Nano(toDateTime64('1970-01-01 00:00:05.5', 1, 'UTC'))" => "5500000000"));
+    registry
+        .add_scalar(unix64!("fromUnixTimestamp64Second", 0, true, "The moment so many seconds after 1970.",
+        "SELECT fromUnixTimestamp64Second(5, 'UTC')" => "1970-01-01 00:00:05"));
+    registry.add_scalar(
+        unix64!("fromUnixTimestamp64Milli", 3, true, "The moment so many milliseconds after 1970.",
+        "SELECT fromUnixTimestamp64Milli(5500, 'UTC')" => "1970-01-01 00:00:05.500"),
+    );
+    registry.add_scalar(
+        unix64!("fromUnixTimestamp64Micro", 6, true, "The moment so many microseconds after 1970.",
+        "SELECT fromUnixTimestamp64Micro(5, 'UTC')" => "1970-01-01 00:00:00.000005"),
+    );
+    registry.add_scalar(
+        unix64!("fromUnixTimestamp64Nano", 9, true, "The moment so many nanoseconds after 1970.",
+        "SELECT fromUnixTimestamp64Nano(5, 'UTC')" => "1970-01-01 00:00:00.000000005"),
+    );
 }

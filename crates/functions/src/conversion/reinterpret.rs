@@ -1,0 +1,192 @@
+//! `reinterpret` and `reinterpretAsType`: the bytes of a value as a value of another type.
+
+use chalet_base::{Result, bail, ensure};
+use chalet_columns::builder::Values;
+use chalet_columns::{Builder, Column, Data, Vector, each_native};
+use chalet_function_api::scalar::check_arity;
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, Registry, ScalarFunction};
+use chalet_types::DataType;
+
+struct Reinterpret {
+    record: &'static Record,
+    /// Nothing when the second argument names it; FixedString takes the width of the argument.
+    to: Option<DataType>,
+}
+
+macro_rules! as_type {
+    ($registry:ident, $($type:literal => $to:expr;)*) => {$(
+        $registry.add_scalar(Reinterpret {
+            record: const {
+                &Record {
+                    name: concat!("reinterpretAs", $type),
+                    summary: concat!("The bytes of a value, least significant first, as a value of ", $type, "."),
+                    syntax: concat!("reinterpretAs", $type, "(x)"),
+                    ..Record::DEFAULT
+                }
+            },
+            to: Some($to),
+        });
+    )*};
+}
+
+pub fn register(registry: &mut Registry) {
+    registry.add_scalar(Reinterpret {
+        record: const {
+            &Record {
+                name: "reinterpret",
+                summary: "The bytes of a value, least significant first, as a value of another type.",
+                syntax: "reinterpret(x, 'Type')",
+                examples: &[Example { sql: "SELECT reinterpret(toInt8(-1), 'UInt8')", result: "255" }],
+                ..Record::DEFAULT
+            }
+        },
+        to: None,
+    });
+    as_type! {
+        registry,
+        "UInt8" => DataType::UInt8; "UInt16" => DataType::UInt16; "UInt32" => DataType::UInt32;
+        "UInt64" => DataType::UInt64; "UInt128" => DataType::UInt128; "UInt256" => DataType::UInt256;
+        "Int8" => DataType::Int8; "Int16" => DataType::Int16; "Int32" => DataType::Int32;
+        "Int64" => DataType::Int64; "Int128" => DataType::Int128; "Int256" => DataType::Int256;
+        "Float32" => DataType::Float32; "Float64" => DataType::Float64; "Date" => DataType::Date;
+        "DateTime" => DataType::DateTime(None); "UUID" => DataType::Uuid; "String" => DataType::String;
+        "FixedString" => DataType::FixedString(1);
+    }
+}
+
+/// Bytes of a value of the type, if they are always as many.
+fn width(ty: &DataType) -> Option<usize> {
+    match ty {
+        DataType::String | DataType::Nothing => None,
+        other => other.physical().width(),
+    }
+}
+
+impl ScalarFunction for Reinterpret {
+    fn record(&self) -> &'static Record {
+        self.record
+    }
+
+    fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
+        let name = self.record.name;
+        let n = if self.to.is_some() { 1 } else { 2 };
+        check_arity(name, args.len(), n..=n)?;
+        let from = &args[0].ty;
+        let to = match &self.to {
+            Some(DataType::FixedString(_)) => match width(from) {
+                Some(width) => DataType::FixedString(width as u32),
+                None => bail!(
+                    ILLEGAL_TYPE_OF_ARGUMENT,
+                    "Cannot reinterpret {from} as FixedString because it is not fixed size and contiguous in memory"
+                ),
+            },
+            Some(to) => to.clone(),
+            None => args[1].constant_str(name, "2")?.parse()?,
+        };
+        let readable = width(from).is_some() || *from == DataType::String;
+        ensure!(
+            readable,
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "Cannot reinterpret {from} as {to} because it is not contiguous in memory"
+        );
+        if let (DataType::FixedString(n), None) = (&to, &self.to) {
+            ensure!(
+                width(from) == Some(*n as usize),
+                ILLEGAL_TYPE_OF_ARGUMENT,
+                "Cannot reinterpret {from} as {to} because it is not fixed size and contiguous in memory"
+            );
+        }
+        let writable = to.is_number() || to.is_string();
+        ensure!(
+            writable
+                || matches!(
+                    to,
+                    DataType::Date | DataType::DateTime(_) | DataType::DateTime64(..) | DataType::Uuid
+                ),
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "Cannot reinterpret {from} as {to} because only reinterpretation in String, FixedString and Numeric types is \
+             supported"
+        );
+        Ok(to.into())
+    }
+
+    fn execute(&self, call: &Call) -> Result<Column> {
+        let from = call.args[0].ty;
+        let (bytes, starts) = bytes_of(call.vector(0), from)?;
+        let mut out = Builder::new(call.result);
+        for row in 0..call.n_rows {
+            let mut value = &bytes[starts[row]..starts[row + 1]];
+            if *call.result == DataType::String && *from != DataType::String {
+                value = &value[..value.iter().rposition(|b| *b != 0).map_or(0, |last| last + 1)];
+            }
+            push(&mut out, value, call.result)?;
+        }
+        Ok(out.finish().into())
+    }
+}
+
+/// UUIDs are two integers of 64 bits, the more significant first; swapping is its own inverse.
+fn swap_halves(bytes: &mut [u8]) {
+    bytes[..8].reverse();
+    bytes[8..].reverse();
+}
+
+/// The bytes of all rows, and where each begins.
+fn bytes_of(vector: &Vector, ty: &DataType) -> Result<(Vec<u8>, Vec<usize>)> {
+    let n = vector.len();
+    let mut out: Vec<u8> = Vec::new();
+    match &vector.data {
+        Data::Str(strings) => {
+            let mut starts = vec![0];
+            for text in strings.iter() {
+                out.extend_from_slice(text);
+                starts.push(out.len());
+            }
+            return Ok((out, starts));
+        }
+        Data::Fixed(fixed) => {
+            out.extend_from_slice(&fixed.bytes);
+            if *ty == DataType::Uuid {
+                out.chunks_exact_mut(16).for_each(swap_halves);
+            }
+        }
+        data => each_native!(data, values => out.extend_from_slice(values.to_arrow().as_slice()),
+            other => bail!(ILLEGAL_COLUMN, "Values of {:?} cannot be reinterpreted", other.physical())),
+    }
+    let width = out.len().checked_div(n).unwrap_or(0);
+    Ok((out, (0..=n).map(|row| row * width).collect()))
+}
+
+/// Appends a value of these bytes; missing ones are zero, surplus ones are dropped.
+fn push(out: &mut Builder, bytes: &[u8], ty: &DataType) -> Result<()> {
+    let mut padded = [0u8; 32];
+    let n = bytes.len().min(32);
+    padded[..n].copy_from_slice(&bytes[..n]);
+    macro_rules! natives {
+        ($($variant:ident => $ty:ty),*) => {
+            match &mut out.values {
+                $(Values::$variant(values) => {
+                    let mut own = [0u8; size_of::<$ty>()];
+                    own.copy_from_slice(&padded[..size_of::<$ty>()]);
+                    values.push(<$ty>::from_le_bytes(own));
+                })*
+                Values::Str(strings) => strings.push(bytes),
+                Values::Fixed { width, bytes: all } => {
+                    let start = all.len();
+                    all.extend_from_slice(&bytes[..bytes.len().min(*width)]);
+                    all.resize(start + *width, 0);
+                    if *ty == DataType::Uuid {
+                        swap_halves(&mut all[start..]);
+                    }
+                }
+                _ => bail!(ILLEGAL_COLUMN, "Values cannot be reinterpreted as {ty}"),
+            }
+        };
+    }
+    use chalet_types::{I256, U256, bf16};
+    natives!(
+        U8 => u8, U16 => u16, U32 => u32, U64 => u64, U128 => u128, U256 => U256, I8 => i8, I16 => i16, I32 => i32,
+        I64 => i64, I128 => i128, I256 => I256, BF16 => bf16, F32 => f32, F64 => f64
+    );
+    Ok(())
+}

@@ -1,0 +1,240 @@
+//! Other text forms: `toJSONString`, `toDecimalString`, `toStringCutToZero`; and `toLowCardinality`.
+
+use super::cast::text_of;
+use chalet_base::{Result, bail, ensure};
+use chalet_columns::{Column, Data, StringBuilder};
+use chalet_function_api::scalar::check_arity;
+use chalet_function_api::{
+    Argument, Bound, Call, Context, Dictionaries, Example, Nulls, Record, Registry, ScalarFunction,
+};
+use chalet_text::{Style, TextSettings, Writer};
+use chalet_types::DataType;
+
+pub fn register(registry: &mut Registry) {
+    registry.add_scalar(ToJsonString);
+    registry.add_scalar(ToDecimalString);
+    registry.add_scalar(CutToZero);
+    registry.add_scalar(ToLowCardinality);
+}
+
+const TO_JSON_STRING: Record = Record {
+    name: "toJSONString",
+    summary: "The value as JSON.",
+    syntax: "toJSONString(x)",
+    examples: &[Example { sql: "SELECT toJSONString(map('a', [1, 2]))", result: "{\"a\":[1,2]}" }],
+    ..Record::DEFAULT
+};
+
+struct ToJsonString;
+
+impl ScalarFunction for ToJsonString {
+    fn record(&self) -> &'static Record {
+        &TO_JSON_STRING
+    }
+
+    fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
+        check_arity(TO_JSON_STRING.name, args.len(), 1..=1)?;
+        Ok(DataType::String.into())
+    }
+
+    fn execute(&self, call: &Call) -> Result<Column> {
+        let settings = TextSettings { time_zone: call.ctx.time_zone.clone(), ..TextSettings::default() };
+        let writer = Writer::new(call.args[0].ty, Style::Json, &settings);
+        let mut out = StringBuilder::with_capacity(call.n_rows);
+        for row in 0..call.n_rows {
+            out.push_with(|bytes| writer.write(bytes, call.vector(0), row));
+        }
+        Ok(Column::Flat(out.finish().into()))
+    }
+}
+
+const TO_DECIMAL_STRING: Record = Record {
+    name: "toDecimalString",
+    case_insensitive: true,
+    summary: "A number with a fixed count of digits behind the point.",
+    syntax: "toDecimalString(x, digits)",
+    examples: &[Example {
+        sql: "SELECT toDecimalString(2.5, 3), toDecimalString(7, 1)",
+        result: "2.500\t7.0",
+    }],
+    ..Record::DEFAULT
+};
+
+struct ToDecimalString;
+
+impl ScalarFunction for ToDecimalString {
+    fn record(&self) -> &'static Record {
+        &TO_DECIMAL_STRING
+    }
+
+    fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
+        let name = TO_DECIMAL_STRING.name;
+        check_arity(name, args.len(), 2..=2)?;
+        ensure!(
+            args[0].ty.is_number(),
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "A value of illegal type was provided as 1st argument 'Value' to function '{name}'. Expected: Number, got: {}",
+            args[0].ty
+        );
+        ensure!(
+            args[1].ty.is_integer(),
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "A value of illegal type was provided as 2nd argument 'precision' to function '{name}'. Expected: const \
+             Integer, got: {}",
+            args[1].ty
+        );
+        Ok(DataType::String.into())
+    }
+
+    fn execute(&self, call: &Call) -> Result<Column> {
+        let ty = call.args[0].ty;
+        let most = if ty.is_float() { 60 } else { 77 };
+        let settings = TextSettings::default();
+        let plain = Writer::new(ty, Style::Plain, &settings);
+        let mut out = StringBuilder::with_capacity(call.n_rows);
+        for row in 0..call.n_rows {
+            let digits = call.vector(1).value(row).as_u64().unwrap_or(u64::MAX);
+            if digits > most {
+                bail!(
+                    CANNOT_PRINT_FLOAT_OR_DOUBLE_NUMBER,
+                    "Too many fractional digits requested, shall not be more than {most}"
+                );
+            }
+            let digits = digits as usize;
+            let vector = call.vector(0);
+            out.push_with(|bytes| match &vector.data {
+                Data::F64(v) => fixed_point(bytes, v[row], digits),
+                Data::F32(v) => fixed_point(bytes, v[row].into(), digits),
+                Data::BF16(v) => fixed_point(bytes, v[row].into(), digits),
+                _ => {
+                    let start = bytes.len();
+                    plain.write(bytes, vector, row);
+                    let text = &bytes[start..];
+                    let fraction = text.iter().position(|b| *b == b'.').map(|point| text.len() - point - 1);
+                    match fraction {
+                        Some(given) if given > digits => {
+                            let text = rounded(text, given - digits, digits);
+                            bytes.truncate(start);
+                            bytes.extend_from_slice(&text);
+                        }
+                        Some(given) => bytes.resize(bytes.len() + digits - given, b'0'),
+                        None if digits > 0 => {
+                            bytes.push(b'.');
+                            bytes.resize(bytes.len() + digits, b'0');
+                        }
+                        None => {}
+                    }
+                }
+            });
+        }
+        Ok(Column::Flat(out.finish().into()))
+    }
+}
+
+/// A float with digits behind the point; halves are rounded away from zero.
+fn fixed_point(out: &mut Vec<u8>, x: f64, digits: usize) {
+    // Formatting rounds exact halves to even: a hair more takes them the other way.
+    let half = digits <= 15 && (x.abs() * 10f64.powi(digits as i32)).fract() == 0.5;
+    let hair = if x > 0.0 { x.next_up() } else { x.next_down() };
+    let exact =
+        half && (x.abs() * 10f64.powi(digits as i32)) / 10f64.powi(digits as i32) == x.abs() && is_dyadic(x);
+    out.extend_from_slice(format!("{:.digits$}", if exact { hair } else { x }).as_bytes());
+}
+
+/// Has the float so few binary digits that scaling it by a power of ten is exact?
+fn is_dyadic(x: f64) -> bool {
+    (x * 1024.0).fract() == 0.0
+}
+
+/// Decimal text without its last `drop` digits, rounded half away from zero.
+fn rounded(text: &[u8], drop: usize, digits: usize) -> Vec<u8> {
+    let mut kept = text[..text.len() - drop].to_vec();
+    let up = text[text.len() - drop] >= b'5';
+    if digits == 0 {
+        // The point goes too.
+        kept.pop();
+    }
+    if up {
+        let mut at = kept.len();
+        loop {
+            if at == 0 || kept[at - 1] == b'-' {
+                kept.insert(at, b'1');
+                break;
+            }
+            at -= 1;
+            match kept[at] {
+                b'.' => {}
+                b'9' => kept[at] = b'0',
+                _ => {
+                    kept[at] += 1;
+                    break;
+                }
+            }
+        }
+    }
+    kept
+}
+
+const CUT_TO_ZERO: Record = Record {
+    name: "toStringCutToZero",
+    summary: "A string up to its first zero byte.",
+    syntax: "toStringCutToZero(s)",
+    examples: &[Example { sql: "SELECT toStringCutToZero(toFixedString('ab', 5))", result: "ab" }],
+    ..Record::DEFAULT
+};
+
+struct CutToZero;
+
+impl ScalarFunction for CutToZero {
+    fn record(&self) -> &'static Record {
+        &CUT_TO_ZERO
+    }
+
+    fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
+        check_arity(CUT_TO_ZERO.name, args.len(), 1..=1)?;
+        ensure!(
+            args[0].ty.is_string(),
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "Illegal type {} of argument of function toStringCutToZero",
+            args[0].ty
+        );
+        Ok(DataType::String.into())
+    }
+
+    fn execute(&self, call: &Call) -> Result<Column> {
+        let mut out = StringBuilder::with_capacity(call.n_rows);
+        for text in text_of(call.vector(0))?.iter() {
+            out.push(text.split(|b| *b == 0).next().unwrap_or(text));
+        }
+        Ok(Column::Flat(out.finish().into()))
+    }
+}
+
+const TO_LOW_CARDINALITY: Record = Record {
+    name: "toLowCardinality",
+    summary: "The same values, dictionary-coded.",
+    syntax: "toLowCardinality(x)",
+    examples: &[Example { sql: "SELECT toLowCardinality('a')", result: "a" }],
+    nulls: Nulls::Seen,
+    dictionaries: Dictionaries::Decoded,
+    ..Record::DEFAULT
+};
+
+struct ToLowCardinality;
+
+impl ScalarFunction for ToLowCardinality {
+    fn record(&self) -> &'static Record {
+        &TO_LOW_CARDINALITY
+    }
+
+    fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
+        check_arity(TO_LOW_CARDINALITY.name, args.len(), 1..=1)?;
+        // The text form knows which types are refused.
+        let ty: DataType = format!("LowCardinality({})", args[0].ty).parse()?;
+        Ok(ty.into())
+    }
+
+    fn execute(&self, call: &Call) -> Result<Column> {
+        Ok(call.vector(0).clone().into())
+    }
+}

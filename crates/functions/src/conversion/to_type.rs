@@ -1,0 +1,242 @@
+//! `toUInt8(x)` and its kin: one function per type, and what to do with text that is no value of it.
+
+use super::cast::{Mode, Rules, check, convert};
+use super::cast_function::with_zone_of;
+use super::or_default;
+use chalet_base::{Error, Result, bail, codes, ensure, err};
+use chalet_columns::{Column, Vector};
+use chalet_function_api::scalar::check_arity;
+use chalet_function_api::{Argument, Bound, Call, Constants, Context, Record, ScalarFunction};
+use chalet_types::{DataType, TimeZone};
+
+/// What a function does where the value cannot be converted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Failure {
+    Throw,
+    Zero,
+    Null,
+    /// The value of an argument, or that of [`Failure::Zero`].
+    Default,
+}
+
+/// The type that a function makes, or what it needs to know about it.
+pub enum Target {
+    Type(DataType),
+    /// Date or Date32: a zone may follow the value.
+    Day(DataType),
+    /// A zone may follow the value, or a scale, which makes it DateTime64.
+    DateTime,
+    /// A scale follows, then perhaps a zone.
+    DateTime64,
+    Time64,
+    /// A scale follows; digits of the width.
+    Decimal(u8),
+    /// A length follows.
+    FixedString,
+    /// A zone may follow a moment.
+    String,
+}
+
+pub struct ToType {
+    pub record: &'static Record,
+    pub target: Target,
+    pub failure: Failure,
+}
+
+/// What `bind` decides.
+struct Plan {
+    to: DataType,
+    zone: Option<TimeZone>,
+    /// The argument that holds the default.
+    default: usize,
+}
+
+impl ToType {
+    fn takes_scale(&self) -> bool {
+        match self.target {
+            Target::Decimal(_) | Target::FixedString => true,
+            // The scale of moments may be left out where failures are caught.
+            Target::DateTime64 | Target::Time64 => self.failure == Failure::Throw,
+            _ => false,
+        }
+    }
+
+    fn plan(&self, args: &[Argument]) -> Result<Plan> {
+        let name = self.record.name;
+        let from = args.first().map(|a| a.ty.bare());
+        let timely = from.is_some_and(|ty| matches!(ty, DataType::DateTime(_) | DataType::DateTime64(..)));
+        let takes_zone = match self.target {
+            Target::Day(_) | Target::DateTime | Target::DateTime64 => true,
+            Target::String => timely,
+            _ => false,
+        };
+        let optional_scale =
+            matches!(self.target, Target::DateTime64 | Target::Time64) && !self.takes_scale();
+        let least = 1 + usize::from(self.takes_scale());
+        let most = least
+            + usize::from(optional_scale)
+            + usize::from(takes_zone)
+            + usize::from(self.failure == Failure::Default);
+        check_arity(name, args.len(), least..=most)?;
+        let integer = |arg: &Argument| arg.ty.is_integer().then(|| arg.constant.as_ref()?.as_i64()).flatten();
+        let mut rest = 1;
+        let mut number = None;
+        if self.takes_scale() {
+            number = Some(integer(&args[1]).ok_or_else(|| {
+                if args[1].constant.is_some() {
+                    err!(
+                        ILLEGAL_TYPE_OF_ARGUMENT,
+                        "Illegal type {} of argument 2 of function {name}",
+                        args[1].ty
+                    )
+                } else {
+                    err!(ILLEGAL_COLUMN, "Second argument for function {name} must be constant")
+                }
+            })?);
+            rest = 2;
+        } else if let (true, Some(arg)) =
+            (optional_scale || matches!(self.target, Target::DateTime), args.get(1))
+            && arg.ty.is_integer()
+        {
+            let scale = integer(arg);
+            number = Some(scale.ok_or_else(|| {
+                err!(ILLEGAL_COLUMN, "Second argument for function {name} must be constant")
+            })?);
+            rest = 2;
+        }
+        let mut zone = None;
+        if takes_zone
+            && let Some(arg) = args.get(rest)
+            && arg.ty.is_string()
+            && !(self.failure == Failure::Default && rest + 1 == args.len() && arg.constant.is_none())
+        {
+            zone = Some(TimeZone::named(arg.constant_str(name, &format!("{}", rest + 1))?)?);
+            rest += 1;
+        }
+        if self.failure != Failure::Default && rest < args.len() {
+            bail!(
+                ILLEGAL_TYPE_OF_ARGUMENT,
+                "Illegal type {} of argument {} of function {name}",
+                args[rest].ty,
+                rest + 1
+            );
+        }
+        let to = self.type_of(number, zone.clone())?;
+        let to = if zone.is_none() { with_zone_of(to, &args[0].ty) } else { to };
+        Ok(Plan { to, zone, default: rest })
+    }
+
+    /// The functions of decimals have other codes for types without a conversion.
+    fn refused(&self, e: Error, from: &DataType) -> Error {
+        let (name, of) = (self.record.name, "of first argument of function");
+        match (&self.target, from.bare()) {
+            (Target::Decimal(_), DataType::Array(_) | DataType::Tuple(_) | DataType::Map(..)) => {
+                err!(ILLEGAL_TYPE_OF_ARGUMENT, "Illegal type {from} {of} {name}")
+            }
+            (Target::Decimal(_), _) if e.code() == codes::CANNOT_CONVERT_TYPE => {
+                err!(ILLEGAL_COLUMN, "Illegal column {from} {of} {name}")
+            }
+            _ => e,
+        }
+    }
+
+    fn type_of(&self, number: Option<i64>, zone: Option<TimeZone>) -> Result<DataType> {
+        let scale = |family: &str, number: i64| {
+            u8::try_from(number).ok().filter(|scale| *scale <= 9).ok_or_else(|| {
+                err!(
+                    ARGUMENT_OUT_OF_BOUND,
+                    "Scale {number} is too large for {family}. Maximum is up to nanoseconds (9)"
+                )
+            })
+        };
+        Ok(match &self.target {
+            Target::Type(ty) | Target::Day(ty) => ty.clone(),
+            Target::String => DataType::String,
+            Target::DateTime => match number {
+                Some(number) => DataType::DateTime64(scale("DateTime64", number)?, zone),
+                None => DataType::DateTime(zone),
+            },
+            Target::DateTime64 => DataType::DateTime64(scale("DateTime64", number.unwrap_or(3))?, zone),
+            Target::Time64 => DataType::Time64(scale("Time64", number.unwrap_or(3))?),
+            Target::Decimal(precision) => {
+                let number = number.unwrap_or(0);
+                let scale =
+                    u8::try_from(number).ok().filter(|scale| scale <= precision).ok_or_else(|| {
+                        err!(
+                            ARGUMENT_OUT_OF_BOUND,
+                            "Scale {number} is out of bounds (max scale: {precision})"
+                        )
+                    })?;
+                DataType::Decimal { precision: *precision, scale }
+            }
+            Target::FixedString => {
+                let length = number.unwrap_or(0);
+                ensure!(length > 0, ARGUMENT_OUT_OF_BOUND, "FixedString size must be positive");
+                ensure!(length <= 0xff_ffff, ARGUMENT_OUT_OF_BOUND, "FixedString size is too large");
+                DataType::FixedString(length as u32)
+            }
+        })
+    }
+}
+
+impl ScalarFunction for ToType {
+    fn record(&self) -> &'static Record {
+        self.record
+    }
+
+    fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
+        let plan = self.plan(args)?;
+        let (name, from) = (self.record.name, &args[0].ty);
+        match self.failure {
+            Failure::Throw => check(from, &plan.to).map_err(|e| self.refused(e, from))?,
+            Failure::Zero | Failure::Null => ensure!(
+                from.is_string(),
+                ILLEGAL_TYPE_OF_ARGUMENT,
+                "Illegal type {from} of first argument of function {name}. Conversion functions with postfix 'OrZero' or \
+                 'OrNull' should take String argument"
+            ),
+            Failure::Default => {
+                if let Some(default) = args.get(plan.default) {
+                    ensure!(
+                        default.ty == plan.to,
+                        BAD_ARGUMENTS,
+                        "Default value type should be same as cast type. Expected {}. Actual {}",
+                        plan.to,
+                        default.ty
+                    );
+                }
+            }
+        }
+        let result = if self.failure == Failure::Null { plan.to.clone().nullable() } else { plan.to.clone() };
+        Ok(Bound::with_state(result, plan))
+    }
+
+    fn execute(&self, call: &Call) -> Result<Column> {
+        let plan: &Plan = call.state()?;
+        let mode = if self.failure == Failure::Throw { Mode::Cast } else { Mode::OrNull };
+        let mut rules = Rules::new(mode, call.ctx);
+        let mut from = call.args[0].ty.clone();
+        if let Some(zone) = &plan.zone {
+            rules.text.time_zone = zone.clone();
+            from = match from {
+                DataType::DateTime(_) => DataType::DateTime(Some(zone.clone())),
+                DataType::DateTime64(scale, _) => DataType::DateTime64(scale, Some(zone.clone())),
+                other => other,
+            };
+        }
+        let converted = if self.failure == Failure::Default && check(&from, &plan.to).is_err() {
+            Vector::defaults(&plan.to.clone().nullable(), call.vector(0).len())
+        } else {
+            convert(call.vector(0), &from, &plan.to, &rules)?
+        };
+        let converted = if call.args[0].constant { converted.repeat(call.n_rows) } else { converted };
+        match self.failure {
+            Failure::Throw | Failure::Null => Ok(converted.into()),
+            Failure::Zero => or_default::zeros(converted, &plan.to),
+            Failure::Default => or_default::filled(converted, call, plan.default),
+        }
+    }
+}
+
+/// What the records of the family share.
+pub const BASE: Record = Record { constants: Constants::Seen, ..Record::DEFAULT };
