@@ -1,4 +1,4 @@
-//! Casts between all pairs of types against recorded answers of the kernel (`tests/golden/casts/*.tsv`).
+//! Casts between all pairs of types against recorded answers of the kernel (`tests/cast_answers/*.tsv`).
 //!
 //! The first line of a file names the target types; each other line is a source type, a value as text, and what
 //! the value becomes in each target type in TabSeparated, or `!` and the number of the error. `?` stands where ours
@@ -49,7 +49,7 @@ fn cast(
 fn casts_agree_with_the_kernel() {
     let mut registry = Registry::default();
     chalet_functions::register(&mut registry);
-    let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/casts");
+    let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cast_answers");
     let folder = std::env::var_os("GOLDEN_CASTS").map_or(recorded, Into::into);
     let (mut total, mut wrong, mut report) = (0, 0, String::new());
     for file in std::fs::read_dir(folder).unwrap() {
