@@ -173,13 +173,14 @@ pub fn take_value(from: &mut Cursor<'_>, ty: &DataType, to: &mut Builder) -> Res
             let n = from.var_uint()?;
             ensure!(n <= MAX_LENGTH, TOO_LARGE_ARRAY_SIZE, "Too large array size (maximum: {MAX_LENGTH})");
             let element = ty.element().unwrap_or(DataType::Nothing);
+            // Elements take bytes; those of the empty tuple would let a short input claim any number of them.
+            ensure!(
+                n <= from.rest.len() as u64,
+                CANNOT_READ_ALL_DATA,
+                "Cannot read all data. Bytes read: {}. Bytes expected: {n}",
+                from.rest.len()
+            );
             for _ in 0..n {
-                // Elements without bytes would let a short input claim any number of them.
-                ensure!(
-                    !from.rest.is_empty(),
-                    CANNOT_READ_ALL_DATA,
-                    "Cannot read all data: array is cut short"
-                );
                 take_value(from, &element, &mut list.values)?;
             }
             list.close();

@@ -3,14 +3,15 @@
 use crate::ReadRequest;
 use chalet_base::{Result, bail};
 use chalet_columns::{Column, NullBuffer, Vector};
-use chalet_types::DataType;
+use chalet_types::{DataType, TupleField};
+use std::sync::Arc;
 
 /// `column` of type `from` as type `to`.
 pub fn column(column: &Column, from: &DataType, to: &DataType, request: &ReadRequest) -> Result<Column> {
     if from == to {
         return Ok(column.clone());
     }
-    if from.bare() == to.bare() {
+    if without_zones(from.bare()) == without_zones(to.bare()) {
         if !from.is_nullable() || to.is_nullable() {
             return Ok(column.clone());
         }
@@ -29,6 +30,23 @@ pub fn column(column: &Column, from: &DataType, to: &DataType, request: &ReadReq
     match &request.cast {
         Some(cast) => cast(column, from, to),
         None => bail!(TYPE_MISMATCH, "Cannot convert column of type {from} to {to}"),
+    }
+}
+
+/// The type without the zones of its date-times: a zone changes how a value is shown, not what it is.
+fn without_zones(ty: &DataType) -> DataType {
+    match ty {
+        DataType::DateTime(_) => DataType::DateTime(None),
+        DataType::DateTime64(scale, _) => DataType::DateTime64(*scale, None),
+        DataType::Nullable(inner) => DataType::Nullable(Arc::new(without_zones(inner))),
+        DataType::LowCardinality(inner) => without_zones(inner),
+        DataType::Array(inner) => without_zones(inner).array(),
+        DataType::Map(key, value) => DataType::map(without_zones(key), without_zones(value)),
+        DataType::Tuple(fields) => {
+            let field = |f: &TupleField| TupleField { name: f.name.clone(), ty: without_zones(&f.ty) };
+            DataType::Tuple(fields.iter().map(field).collect())
+        }
+        other => other.clone(),
     }
 }
 

@@ -169,7 +169,11 @@ pub struct Whole(Option<Box<dyn BlockReader>>);
 
 impl Whole {
     pub fn scan(reader: impl BlockReader + 'static) -> Box<dyn FileScan> {
-        Box::new(Whole(Some(Box::new(reader))))
+        Whole::boxed(Box::new(reader))
+    }
+
+    pub fn boxed(reader: Box<dyn BlockReader>) -> Box<dyn FileScan> {
+        Box::new(Whole(Some(reader)))
     }
 }
 

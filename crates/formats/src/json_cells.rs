@@ -24,8 +24,8 @@ impl JsonCells {
         }
     }
 
-    pub fn len(&self) -> usize {
-        self.cells.len()
+    pub fn n_columns(&self) -> usize {
+        self.cells.n_columns()
     }
 
     #[inline]
@@ -41,7 +41,7 @@ impl JsonCells {
     /// `[a, b, c]`
     pub fn write_array(&mut self, out: &mut Vec<u8>, block: &Block, row: usize) {
         out.push(b'[');
-        for column in 0..self.len() {
+        for column in 0..self.n_columns() {
             if column > 0 {
                 out.extend_from_slice(b", ");
             }

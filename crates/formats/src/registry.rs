@@ -55,7 +55,7 @@ impl Format {
     /// Names and types from the data, or the kernel's refusal.
     pub fn infer_schema(&self, input: &mut Input, settings: &FormatSettings) -> Result<Schema> {
         let found = match self.input {
-            Some(format) => format.infer_schema(input, settings)?,
+            Some(format) => format.infer_schema(input, settings).map_err(|e| self.no_structure(e))?,
             None => None,
         };
         found.ok_or_else(|| {
@@ -65,6 +65,21 @@ impl Format {
                 self.name
             )
         })
+    }
+
+    #[cold]
+    fn no_structure(&self, error: chalet_base::Error) -> chalet_base::Error {
+        let name = self.name;
+        let why = if error.code() == chalet_base::codes::CANNOT_EXTRACT_TABLE_STRUCTURE {
+            format!("The table structure cannot be extracted from a {name} format file: {}", error.message())
+        } else {
+            error.to_string()
+        };
+        err!(
+            CANNOT_EXTRACT_TABLE_STRUCTURE,
+            "The table structure cannot be extracted from a {name} format file. Error:\n{why}.\nYou can specify the structure \
+             manually"
+        )
     }
 
     pub fn open(&self, input: Input, request: ReadRequest) -> Result<Box<dyn FileScan>> {
@@ -148,6 +163,7 @@ impl Registry {
 const FAMILIES: &[&[Format]] = &[
     crate::csv::FORMATS,
     crate::json::FORMATS,
+    crate::json_as_string::FORMATS,
     crate::json_compact_each_row::FORMATS,
     crate::json_each_row::FORMATS,
     crate::line_as_string::FORMATS,

@@ -71,7 +71,7 @@ impl Cells {
         Cells(request.header.iter().map(|(_, ty)| Writer::new(ty, style, &settings)).collect())
     }
 
-    pub fn len(&self) -> usize {
+    pub fn n_columns(&self) -> usize {
         self.0.len()
     }
 

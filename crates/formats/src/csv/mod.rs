@@ -1,12 +1,20 @@
 //! CSV: rows on lines, fields between commas, quoted by double quotes.
 
+mod reader;
 mod writer;
 
+use crate::FormatSettings;
 use crate::header::Header;
+use crate::infer;
+use crate::input::{FileScan, Input, InputFormat, ReadRequest, Schema};
 use crate::output::{BlockWriter, OutputFormat, Sink, WriteRequest};
+use crate::positional::{self, FoundHeader, PositionalFormat};
 use crate::registry::{Capabilities, Format};
 use crate::row_writer::RowWriter;
 use chalet_base::Result;
+use chalet_text::read::cursor::Cursor;
+use chalet_types::DataType;
+use reader::CsvSyntax;
 
 struct Csv(Header);
 
@@ -28,7 +36,7 @@ const fn format(name: &'static str, format: &'static Csv) -> Format {
             subset_of_columns: named,
             ..Capabilities::NONE
         },
-        input: None,
+        input: Some(format),
         output: Some(format),
     }
 }
@@ -42,5 +50,59 @@ pub const FORMATS: &[Format] = &[
 impl OutputFormat for Csv {
     fn writer(&self, request: WriteRequest, sink: Box<dyn Sink>) -> Result<Box<dyn BlockWriter>> {
         Ok(RowWriter::boxed(writer::CsvLayout::new(request, self.0), sink))
+    }
+}
+
+impl PositionalFormat for Csv {
+    type Syntax = CsvSyntax;
+
+    fn syntax(&self, settings: &FormatSettings) -> CsvSyntax {
+        CsvSyntax::new(settings)
+    }
+
+    fn header(&self) -> Header {
+        self.0
+    }
+
+    /// The elements of a tuple are columns of the file, each named behind the tuple's name.
+    fn fold_header(&self, header: &mut FoundHeader, request: &ReadRequest) {
+        let Some(names) = &mut header.names else { return };
+        for (name, ty) in request.structure.iter().filter(|c| matches!(c.1, DataType::Tuple(_))) {
+            let mut spread = Vec::new();
+            writer::spread_tuple(name, ty, &mut spread);
+            let parts: Vec<&String> = spread.iter().map(|s| &s.0).collect();
+            let found = names.windows(parts.len()).position(|window| window.iter().eq(parts.iter().copied()));
+            if let Some(at) = found {
+                names.splice(at..at + parts.len(), [name.clone()]);
+                if let Some(types) = header.types.as_mut().filter(|types| types.len() >= at + parts.len()) {
+                    types.splice(at..at + parts.len(), [ty.to_string()]);
+                }
+            }
+        }
+    }
+
+    fn detects_header(&self, settings: &FormatSettings) -> bool {
+        settings.input_format_csv_detect_header
+    }
+
+    fn skipped_lines(&self, settings: &FormatSettings) -> u64 {
+        settings.input_format_csv_skip_first_lines
+    }
+
+    fn text(&self, syntax: &CsvSyntax, cur: &mut Cursor<'_>) -> Result<String> {
+        syntax.text(cur)
+    }
+}
+
+impl InputFormat for Csv {
+    fn infer_schema(&self, input: &mut Input, settings: &FormatSettings) -> Result<Option<Schema>> {
+        infer::positional(self, input, settings, |syntax, cur| {
+            let field = syntax.raw_field(cur)?;
+            Ok(infer::csv_field(field, settings))
+        })
+    }
+
+    fn open(&self, input: Input, request: ReadRequest) -> Result<Box<dyn FileScan>> {
+        positional::open(self, input, request)
     }
 }

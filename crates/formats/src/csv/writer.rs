@@ -55,7 +55,8 @@ impl CsvLayout {
     }
 }
 
-fn spread_tuple(name: &str, ty: &DataType, columns: &mut Vec<(String, String)>) {
+/// The names and types of a tuple's elements as columns of the file.
+pub fn spread_tuple(name: &str, ty: &DataType, columns: &mut Vec<(String, String)>) {
     match ty {
         DataType::Tuple(fields) if !fields.is_empty() => {
             for (i, field) in fields.iter().enumerate() {

@@ -1,12 +1,21 @@
 //! JSONCompactEachRow: one JSON array a row.
 
+mod reader;
 mod writer;
 
+pub use reader::read_text_value;
+
+use crate::FormatSettings;
 use crate::header::Header;
+use crate::infer::{self, Dialect};
+use crate::input::{FileScan, Input, InputFormat, ReadRequest, Schema};
 use crate::output::{BlockWriter, OutputFormat, Sink, WriteRequest};
+use crate::positional::{self, PositionalFormat};
 use crate::registry::{Capabilities, Format};
 use crate::row_writer::RowWriter;
 use chalet_base::Result;
+use chalet_text::read::cursor::Cursor;
+use reader::JsonArraySyntax;
 
 struct JsonCompactEachRow {
     header: Header,
@@ -26,7 +35,7 @@ const fn format(name: &'static str, format: &'static JsonCompactEachRow) -> Form
             subset_of_columns: !matches!(format.header, Header::None),
             ..Capabilities::NONE
         },
-        input: None,
+        input: Some(format),
         output: Some(format),
     }
 }
@@ -53,5 +62,47 @@ impl OutputFormat for JsonCompactEachRow {
     fn writer(&self, request: WriteRequest, sink: Box<dyn Sink>) -> Result<Box<dyn BlockWriter>> {
         let layout = writer::JsonCompactEachRowLayout::new(request, self.header, self.as_strings);
         Ok(RowWriter::boxed(layout, sink))
+    }
+}
+
+impl PositionalFormat for JsonCompactEachRow {
+    type Syntax = JsonArraySyntax;
+
+    fn syntax(&self, settings: &FormatSettings) -> JsonArraySyntax {
+        JsonArraySyntax::new(settings, self.as_strings)
+    }
+
+    fn header(&self) -> Header {
+        self.header
+    }
+
+    fn dialect(&self) -> Dialect {
+        Dialect::Json
+    }
+
+    fn detects_header(&self, _: &FormatSettings) -> bool {
+        false
+    }
+
+    fn skipped_lines(&self, _: &FormatSettings) -> u64 {
+        0
+    }
+
+    fn text(&self, syntax: &JsonArraySyntax, cur: &mut Cursor<'_>) -> Result<String> {
+        syntax.text(cur)
+    }
+}
+
+impl InputFormat for JsonCompactEachRow {
+    fn infer_schema(&self, input: &mut Input, settings: &FormatSettings) -> Result<Option<Schema>> {
+        let as_strings = self.as_strings;
+        infer::positional(self, input, settings, |syntax, cur| match as_strings {
+            true => Ok(infer::tsv_field(syntax.text(cur)?.as_bytes(), settings)),
+            false => infer::json_value(cur, settings),
+        })
+    }
+
+    fn open(&self, input: Input, request: ReadRequest) -> Result<Box<dyn FileScan>> {
+        positional::open(self, input, request)
     }
 }

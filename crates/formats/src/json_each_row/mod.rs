@@ -1,10 +1,15 @@
 //! JSONEachRow: one JSON object a row.
 
+mod reader;
 mod writer;
 
+use crate::FormatSettings;
+use crate::infer;
+use crate::input::{FileScan, Input, InputFormat, ReadRequest, Schema};
 use crate::output::{BlockWriter, OutputFormat, Sink, WriteRequest};
 use crate::registry::{Capabilities, Format};
 use crate::row_writer::RowWriter;
+use crate::segments::SegmentScan;
 use chalet_base::Result;
 
 struct JsonEachRow {
@@ -30,7 +35,7 @@ const fn format(name: &'static str, as_strings: bool) -> Format {
             subset_of_columns: true,
             ..Capabilities::NONE
         },
-        input: None,
+        input: Some(format),
         output: Some(format),
     }
 }
@@ -66,5 +71,15 @@ impl OutputFormat for JsonEachRow {
 impl OutputFormat for PrettyJsonEachRow {
     fn writer(&self, request: WriteRequest, sink: Box<dyn Sink>) -> Result<Box<dyn BlockWriter>> {
         Ok(RowWriter::boxed(writer::PrettyJsonEachRowLayout::new(&request), sink))
+    }
+}
+
+impl InputFormat for JsonEachRow {
+    fn infer_schema(&self, input: &mut Input, settings: &FormatSettings) -> Result<Option<Schema>> {
+        infer::objects(input, settings, self.as_strings)
+    }
+
+    fn open(&self, input: Input, request: ReadRequest) -> Result<Box<dyn FileScan>> {
+        Ok(Box::new(SegmentScan::new(reader::JsonObjectFile::new(request, self.as_strings), input, 0)?))
     }
 }

@@ -1,12 +1,19 @@
 //! LineAsString: raw values between tabs; read, each line is one value.
 
+mod reader;
 mod writer;
 
+pub use reader::check_single_string;
+
+use crate::FormatSettings;
 use crate::header::Header;
+use crate::input::{FileScan, Input, InputFormat, ReadRequest, Schema};
 use crate::output::{BlockWriter, OutputFormat, Sink, WriteRequest};
 use crate::registry::{Capabilities, Format};
 use crate::row_writer::RowWriter;
+use crate::segments::SegmentScan;
 use chalet_base::Result;
+use chalet_types::DataType;
 
 struct LineAsString(Header);
 
@@ -22,7 +29,7 @@ const fn format(name: &'static str, output: &'static LineAsString, readable: boo
             external_schema: readable,
             ..Capabilities::NONE
         },
-        input: None,
+        input: if readable { Some(&LineAsString(Header::None)) } else { None },
         output: Some(output),
     }
 }
@@ -36,5 +43,15 @@ pub const FORMATS: &[Format] = &[
 impl OutputFormat for LineAsString {
     fn writer(&self, request: WriteRequest, sink: Box<dyn Sink>) -> Result<Box<dyn BlockWriter>> {
         Ok(RowWriter::boxed(writer::LineAsStringLayout::new(request, self.0), sink))
+    }
+}
+
+impl InputFormat for LineAsString {
+    fn infer_schema(&self, _: &mut Input, _: &FormatSettings) -> Result<Option<Schema>> {
+        Ok(Some(vec![("line".to_string(), DataType::String)]))
+    }
+
+    fn open(&self, input: Input, request: ReadRequest) -> Result<Box<dyn FileScan>> {
+        Ok(Box::new(SegmentScan::new(reader::LineFile::new(request)?, input, 0)?))
     }
 }

@@ -79,7 +79,7 @@ impl RowLayout for MarkdownLayout {
 
     fn row(&mut self, out: &mut Vec<u8>, block: &Block, row: usize) {
         out.push(b'|');
-        for column in 0..self.cells.len() {
+        for column in 0..self.cells.n_columns() {
             out.push(b' ');
             let mut text = std::mem::take(&mut self.text);
             text.clear();

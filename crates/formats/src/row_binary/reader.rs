@@ -96,6 +96,7 @@ impl BlockReader for RowBinaryReader {
         let mut builders: Vec<Builder> = self.fields.iter().map(|f| Builder::new(&f.ty)).collect();
         let mut n_rows = 0;
         while n_rows < max_rows.max(1) && !cursor.rest.is_empty() {
+            let left = cursor.rest.len();
             for (field, builder) in self.fields.iter().zip(&mut builders) {
                 if let Err(error) = take_value(&mut cursor, &field.ty, builder) {
                     let row = self.rows + n_rows as u64 + 1;
@@ -105,12 +106,12 @@ impl BlockReader for RowBinaryReader {
                     builder.truncate(0);
                 }
             }
+            ensure!(
+                cursor.rest.len() < left,
+                INCORRECT_DATA,
+                "Rows without bytes in RowBinary format have no end"
+            );
             n_rows += 1;
-            // Rows without bytes would never end: there is one.
-            if cursor.rest.len() == self.bytes.len() - self.at && n_rows == 1 {
-                cursor.rest = &[];
-                break;
-            }
         }
         self.at = self.bytes.len() - cursor.rest.len();
         self.rows += n_rows as u64;

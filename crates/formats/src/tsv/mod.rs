@@ -1,12 +1,19 @@
 //! TabSeparated: rows on lines, fields between tabs, escaped by backslashes or raw.
 
+mod reader;
 mod writer;
 
+use crate::FormatSettings;
 use crate::header::Header;
+use crate::infer;
+use crate::input::{FileScan, Input, InputFormat, ReadRequest, Schema};
 use crate::output::{BlockWriter, OutputFormat, Sink, WriteRequest};
+use crate::positional::{self, PositionalFormat};
 use crate::registry::{Capabilities, Format};
 use crate::row_writer::RowWriter;
 use chalet_base::Result;
+use chalet_text::read::cursor::Cursor;
+use reader::TsvSyntax;
 
 struct Tsv {
     header: Header,
@@ -33,7 +40,7 @@ const fn format(name: &'static str, format: &'static Tsv) -> Format {
             subset_of_columns: !matches!(format.header, Header::None),
             ..Capabilities::NONE
         },
-        input: None,
+        input: Some(format),
         output: Some(format),
     }
 }
@@ -59,5 +66,42 @@ pub const FORMATS: &[Format] = &[
 impl OutputFormat for Tsv {
     fn writer(&self, request: WriteRequest, sink: Box<dyn Sink>) -> Result<Box<dyn BlockWriter>> {
         Ok(RowWriter::boxed(writer::TsvLayout::new(request, self.header, self.raw), sink))
+    }
+}
+
+impl PositionalFormat for Tsv {
+    type Syntax = TsvSyntax;
+
+    fn syntax(&self, settings: &FormatSettings) -> TsvSyntax {
+        TsvSyntax::new(settings, self.raw)
+    }
+
+    fn header(&self) -> Header {
+        self.header
+    }
+
+    fn detects_header(&self, settings: &FormatSettings) -> bool {
+        settings.input_format_tsv_detect_header
+    }
+
+    fn skipped_lines(&self, settings: &FormatSettings) -> u64 {
+        settings.input_format_tsv_skip_first_lines
+    }
+
+    fn text(&self, syntax: &TsvSyntax, cur: &mut Cursor<'_>) -> Result<String> {
+        syntax.text(cur)
+    }
+}
+
+impl InputFormat for Tsv {
+    fn infer_schema(&self, input: &mut Input, settings: &FormatSettings) -> Result<Option<Schema>> {
+        infer::positional(self, input, settings, |syntax, cur| {
+            let field = syntax.text(cur)?;
+            Ok(infer::tsv_field(field.as_bytes(), settings))
+        })
+    }
+
+    fn open(&self, input: Input, request: ReadRequest) -> Result<Box<dyn FileScan>> {
+        positional::open(self, input, request)
     }
 }

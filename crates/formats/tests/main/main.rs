@@ -1,4 +1,5 @@
 //! The formats against what the kernel wrote (corpus/, made by record.py).
 
 mod corpus;
+mod readers;
 mod writers;

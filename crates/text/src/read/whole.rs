@@ -75,7 +75,7 @@ impl Reader {
         if matches!(self.kind, Kind::Date | Kind::Date32) {
             skip_clock(&mut cur);
         }
-        if cur.is_at_end() && !(cur.position() == 0 && !text.is_empty()) {
+        if cur.is_at_end() && (cur.position() != 0 || text.is_empty()) {
             return Ok(());
         }
         match &self.kind {

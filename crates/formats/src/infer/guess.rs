@@ -1,0 +1,171 @@
+//! What a value may be, and the least that holds two such values.
+
+use crate::FormatSettings;
+use chalet_types::{DataType, TupleField};
+
+/// The rules of merging and naming differ a little.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// What is neither becomes a String.
+    Text,
+    /// Numbers and booleans may be read as strings, booleans as numbers.
+    Json,
+    /// Nothing is forgiven.
+    Literals,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Guess {
+    pub kind: Kind,
+    /// A NULL was seen.
+    pub null: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind {
+    /// Only NULLs, or nothing at all.
+    Unknown,
+    Bool,
+    Int,
+    UInt,
+    Float,
+    Date,
+    DateTime,
+    DateTime64,
+    String,
+    Array(Box<Guess>),
+    Tuple(Vec<Guess>),
+    Map(Box<Guess>, Box<Guess>),
+    /// Named values in the order in which they were first seen.
+    Object(Vec<(String, Guess)>),
+}
+
+impl From<Kind> for Guess {
+    fn from(kind: Kind) -> Self {
+        Guess { kind, null: false }
+    }
+}
+
+impl Guess {
+    pub const NULL: Guess = Guess { kind: Kind::Unknown, null: true };
+
+    pub fn is_string(&self) -> bool {
+        self.kind == Kind::String
+    }
+
+    /// The guess that holds the values of both, if there is one.
+    pub fn merge(self, other: Guess, dialect: Dialect) -> Option<Guess> {
+        let null = self.null || other.null;
+        Some(Guess { kind: merge_kinds(self.kind, other.kind, dialect)?, null })
+    }
+
+    /// Merges; in text what has nothing in common is a String.
+    pub fn merge_or_string(self, other: Guess, dialect: Dialect) -> Option<Guess> {
+        let null = self.null || other.null;
+        match self.merge(other, dialect) {
+            None if dialect == Dialect::Text => Some(Guess { kind: Kind::String, null }),
+            merged => merged,
+        }
+    }
+
+    /// The type, or nothing when the data says too little.
+    pub fn data_type(&self, dialect: Dialect, settings: &FormatSettings) -> Option<DataType> {
+        let named = self.named(dialect, settings);
+        match dialect {
+            Dialect::Literals => named,
+            _ => Some(named.unwrap_or_else(|| self.wrap(DataType::String, settings))),
+        }
+    }
+
+    fn named(&self, dialect: Dialect, settings: &FormatSettings) -> Option<DataType> {
+        let inner = |guess: &Guess| match guess.named(dialect, settings) {
+            None if dialect == Dialect::Json => Some(guess.wrap(DataType::String, settings)),
+            named => named,
+        };
+        let fields = |fields: Vec<(Option<&str>, &Guess)>| {
+            let field = |(name, guess): (Option<&str>, &Guess)| {
+                Some(TupleField { name: name.map(Into::into), ty: inner(guess)? })
+            };
+            fields.into_iter().map(field).collect::<Option<Vec<_>>>()
+        };
+        let bare = match &self.kind {
+            Kind::Unknown => return None,
+            Kind::Bool => DataType::Bool,
+            Kind::Int => DataType::Int64,
+            Kind::UInt => DataType::UInt64,
+            Kind::Float => DataType::Float64,
+            Kind::Date => DataType::Date,
+            Kind::DateTime => DataType::DateTime(None),
+            Kind::DateTime64 => DataType::DateTime64(9, None),
+            Kind::String => DataType::String,
+            Kind::Array(element) => inner(element)?.array(),
+            Kind::Map(key, value) => {
+                let key = key.named(dialect, settings)?;
+                DataType::map(key.without_nullable().clone(), inner(value)?)
+            }
+            Kind::Tuple(elements) if elements.is_empty() => return None,
+            Kind::Tuple(elements) => {
+                DataType::Tuple(fields(elements.iter().map(|e| (None, e)).collect())?.into())
+            }
+            Kind::Object(members) if members.is_empty() => return None,
+            Kind::Object(members) => {
+                DataType::Tuple(fields(members.iter().map(|(n, g)| (Some(n.as_str()), g)).collect())?.into())
+            }
+        };
+        Some(self.wrap(bare, settings))
+    }
+
+    /// Nullable as the settings ask: 0 never, 1 and 3 always, 2 and `auto` where a NULL was seen.
+    fn wrap(&self, ty: DataType, settings: &FormatSettings) -> DataType {
+        let nullable = match settings.schema_inference_make_columns_nullable.0 {
+            Some(0) => false,
+            Some(1 | 3) => true,
+            _ => self.null,
+        };
+        if nullable && ty.can_be_nullable() { ty.nullable() } else { ty }
+    }
+}
+
+fn merge_kinds(a: Kind, b: Kind, dialect: Dialect) -> Option<Kind> {
+    use Kind::*;
+    if a == b {
+        return Some(a);
+    }
+    let json = dialect == Dialect::Json;
+    Some(match (a, b) {
+        (Unknown, other) | (other, Unknown) => other,
+        (Int, UInt) | (UInt, Int) => UInt,
+        (Int | UInt, Float) | (Float, Int | UInt) => Float,
+        (Date, DateTime) | (DateTime, Date) => DateTime,
+        (Date | DateTime, DateTime64) | (DateTime64, Date | DateTime) => DateTime64,
+        (String, Date | DateTime | DateTime64) | (Date | DateTime | DateTime64, String) => String,
+        (Bool, number @ (Int | UInt | Float)) | (number @ (Int | UInt | Float), Bool) if json => number,
+        (String, Bool | Int | UInt | Float) | (Bool | Int | UInt | Float, String) if json => String,
+        (Date | DateTime | DateTime64, Bool | Int | UInt | Float)
+        | (Bool | Int | UInt | Float, Date | DateTime | DateTime64)
+            if json =>
+        {
+            String
+        }
+        (Array(x), Array(y)) => Array(Box::new(x.merge(*y, dialect)?)),
+        (Map(k1, v1), Map(k2, v2)) => {
+            Map(Box::new(k1.merge(*k2, dialect)?), Box::new(v1.merge(*v2, dialect)?))
+        }
+        (Tuple(x), Tuple(y)) if x.len() == y.len() => {
+            Tuple(x.into_iter().zip(y).map(|(p, q)| p.merge(q, dialect)).collect::<Option<_>>()?)
+        }
+        (Object(mut x), Object(y)) => {
+            for (name, guess) in y {
+                match x.iter_mut().find(|m| m.0 == name) {
+                    Some(member) => {
+                        let before = std::mem::replace(&mut member.1, Guess::NULL);
+                        member.1 = before.merge(guess, dialect)?;
+                    }
+                    None => x.push((name, guess)),
+                }
+            }
+            Object(x)
+        }
+        _ => return None,
+    })
+}

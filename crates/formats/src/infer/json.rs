@@ -1,0 +1,126 @@
+//! Guesses from JSON values.
+
+use super::guess::{Dialect, Guess, Kind};
+use super::literal::{date_or_time, number};
+use crate::FormatSettings;
+use chalet_base::{Result, bail, ensure};
+use chalet_text::read::cursor::Cursor;
+use chalet_text::read::string;
+
+/// Deeper nesting than this is refused.
+const MAX_DEPTH: usize = 200;
+
+/// The guess of the value at the cursor, which steps behind it.
+pub fn json_value(cur: &mut Cursor<'_>, settings: &FormatSettings) -> Result<Guess> {
+    value(cur, settings, 0)
+}
+
+fn value(cur: &mut Cursor<'_>, settings: &FormatSettings, depth: usize) -> Result<Guess> {
+    ensure!(depth <= MAX_DEPTH, TOO_DEEP_RECURSION, "JSON structure is too deep");
+    cur.skip_whitespace();
+    Ok(match cur.peek() {
+        Some(b'"') => {
+            let mut text = Vec::new();
+            string::json(cur, &mut text)?;
+            json_string(&text, settings)
+        }
+        Some(b'[') => array(cur, settings, depth)?,
+        Some(b'{') => object(cur, settings, depth)?,
+        _ => {
+            let text = string::json_value(cur)?;
+            match text {
+                b"null" => Guess::NULL,
+                b"true" | b"false" => Kind::Bool.into(),
+                _ => match number(text, settings, true) {
+                    // An integer that no type holds is kept as its text.
+                    Some(Kind::Float) if text.iter().all(|b| b.is_ascii_digit() || *b == b'-') => {
+                        Kind::String.into()
+                    }
+                    Some(kind) => kind.into(),
+                    None => Kind::Unknown.into(),
+                },
+            }
+        }
+    })
+}
+
+/// A string may hold a date, and a number if the settings say so.
+pub fn json_string(text: &[u8], settings: &FormatSettings) -> Guess {
+    if let Some(date) = date_or_time(text, settings) {
+        return date.into();
+    }
+    if settings.input_format_json_try_infer_numbers_from_strings
+        && let Some(kind) = number(text, settings, true)
+    {
+        return kind.into();
+    }
+    Kind::String.into()
+}
+
+fn array(cur: &mut Cursor<'_>, settings: &FormatSettings, depth: usize) -> Result<Guess> {
+    cur.advance(1);
+    let mut merged = Guess { kind: Kind::Unknown, null: false };
+    let mut first = true;
+    loop {
+        cur.skip_whitespace();
+        if cur.accept(b']') {
+            return Ok(Kind::Array(Box::new(merged)).into());
+        }
+        if !std::mem::replace(&mut first, false) {
+            cur.expect(b',')?;
+        }
+        let element = value(cur, settings, depth + 1)?;
+        let null = merged.null || element.null;
+        // Elements with nothing in common are kept as their text.
+        merged = merged.merge(element, Dialect::Json).unwrap_or(Guess { kind: Kind::String, null });
+    }
+}
+
+fn object(cur: &mut Cursor<'_>, settings: &FormatSettings, depth: usize) -> Result<Guess> {
+    let mut members: Vec<(String, Guess)> = Vec::new();
+    each_member(cur, |name, cur| {
+        let guess = value(cur, settings, depth + 1)?;
+        match members.iter_mut().find(|m| m.0 == name) {
+            Some(member) => member.1 = guess,
+            None => members.push((name, guess)),
+        }
+        Ok(())
+    })?;
+    if settings.input_format_json_try_infer_named_tuples_from_objects {
+        return Ok(Kind::Object(members).into());
+    }
+    let mut merged = Guess { kind: Kind::Unknown, null: false };
+    for (_, guess) in members {
+        let null = merged.null || guess.null;
+        merged = merged.merge(guess, Dialect::Json).unwrap_or(Guess { kind: Kind::String, null });
+    }
+    Ok(Kind::Map(Box::new(Kind::String.into()), Box::new(merged)).into())
+}
+
+/// Runs over the members of the object at the cursor; `member` stands behind the colon and reads the value.
+pub fn each_member<'a>(
+    cur: &mut Cursor<'a>,
+    mut member: impl FnMut(String, &mut Cursor<'a>) -> Result<()>,
+) -> Result<()> {
+    cur.expect(b'{')?;
+    let mut first = true;
+    loop {
+        cur.skip_whitespace();
+        if cur.accept(b'}') {
+            return Ok(());
+        }
+        if cur.is_at_end() {
+            bail!(INCORRECT_DATA, "Unexpected EOF while reading JSON object");
+        }
+        if !std::mem::replace(&mut first, false) {
+            cur.expect(b',')?;
+            cur.skip_whitespace();
+        }
+        let mut name = Vec::new();
+        string::quoted_json_name(cur, &mut name)?;
+        cur.skip_whitespace();
+        cur.expect(b':')?;
+        cur.skip_whitespace();
+        member(String::from_utf8_lossy(&name).into_owned(), cur)?;
+    }
+}

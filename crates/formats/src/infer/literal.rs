@@ -1,0 +1,245 @@
+//! Guesses from the text of single fields and from literals.
+
+use super::guess::{Dialect, Guess, Kind};
+use crate::FormatSettings;
+use crate::settings::DateTimeInputFormat;
+use chalet_text::read::best_effort::{Options, moment};
+use chalet_text::read::cursor::Cursor;
+use chalet_text::read::{string, time};
+use chalet_types::TimeZone;
+use chalet_types::calendar::LocalTime;
+
+/// A number and nothing else.
+pub fn number(text: &[u8], settings: &FormatSettings, exponents: bool) -> Option<Kind> {
+    let unsigned = text.strip_prefix(b"-").or(text.strip_prefix(b"+")).unwrap_or(text);
+    let first = unsigned.first()?;
+    if first.is_ascii_alphabetic() {
+        let word = ["inf", "infinity", "nan"].iter().any(|w| unsigned.eq_ignore_ascii_case(w.as_bytes()));
+        return word.then_some(Kind::Float);
+    }
+    let digits = unsigned.iter().take_while(|b| b.is_ascii_digit()).count();
+    if digits == unsigned.len() {
+        let text = std::str::from_utf8(text).ok()?;
+        return Some(
+            match (settings.input_format_try_infer_integers, text.parse::<i64>(), text.parse::<u64>()) {
+                (true, Ok(_), _) => Kind::Int,
+                (true, _, Ok(_)) => Kind::UInt,
+                _ => Kind::Float,
+            },
+        );
+    }
+    let mut rest = &unsigned[digits..];
+    let mut fraction = 0;
+    if let Some(behind) = rest.strip_prefix(b".") {
+        fraction = behind.iter().take_while(|b| b.is_ascii_digit()).count();
+        rest = &behind[fraction..];
+    }
+    if digits + fraction == 0 {
+        return None;
+    }
+    if let [b'e' | b'E', exponent @ ..] = rest
+        && exponents
+    {
+        let exponent = exponent.strip_prefix(b"-").or(exponent.strip_prefix(b"+")).unwrap_or(exponent);
+        let whole = !exponent.is_empty() && exponent.iter().all(|b| b.is_ascii_digit());
+        return whole.then_some(Kind::Float);
+    }
+    rest.is_empty().then_some(Kind::Float)
+}
+
+/// A date or a moment and nothing else. Plain numbers are none, though they could be.
+pub fn date_or_time(text: &[u8], settings: &FormatSettings) -> Option<Kind> {
+    // Every date has a year of four digits, and something beside it.
+    let longest = text.split(|b| !b.is_ascii_digit()).map(<[u8]>::len).max().unwrap_or(0);
+    if text.len() < 8 || text.len() > 64 || longest < 4 || number(text, settings, true).is_some() {
+        return None;
+    }
+    if settings.input_format_try_infer_dates {
+        let mut cur = Cursor::new(text);
+        if text[0].is_ascii_digit() && time::civil(&mut cur).is_ok() && cur.is_at_end() && text[4] == b'-' {
+            return Some(Kind::Date);
+        }
+    }
+    if !settings.input_format_try_infer_datetimes {
+        return None;
+    }
+    let utc = LocalTime::new(&TimeZone::utc());
+    let mut cur = Cursor::new(text);
+    let fraction = match settings.date_time_input_format {
+        DateTimeInputFormat::Basic => {
+            time::ticks_basic(&mut cur, 9, &utc).ok()?;
+            text.contains(&b'.')
+        }
+        mode => {
+            let month_first = mode == DateTimeInputFormat::BestEffortUs;
+            moment(&mut cur, &utc, Options { month_first, scale: Some(9) }).ok()?;
+            text.contains(&b'.')
+        }
+    };
+    if !cur.is_at_end() {
+        return None;
+    }
+    let coarse = !fraction && !settings.input_format_try_infer_datetimes_only_datetime64;
+    Some(if coarse { Kind::DateTime } else { Kind::DateTime64 })
+}
+
+/// A field of CSV as it stands, quotes included.
+pub fn csv_field(field: &[u8], settings: &FormatSettings) -> Guess {
+    let trimmed = field.trim_ascii_end();
+    if !settings.input_format_csv_use_best_effort_in_schema_inference {
+        return Kind::String.into();
+    }
+    if trimmed.is_empty() || trimmed == settings.format_csv_null_representation.as_bytes() {
+        return Guess::NULL;
+    }
+    if is_bool(trimmed, settings) {
+        return Kind::Bool.into();
+    }
+    if let [b'"', inside @ .., b'"'] | [b'\'', inside @ .., b'\''] = trimmed {
+        if let Some(date) = date_or_time(inside, settings) {
+            return date.into();
+        }
+        let numbers = settings.input_format_csv_try_infer_numbers_from_strings;
+        let tuples = !settings.input_format_csv_try_infer_strings_from_quoted_tuples;
+        return match single(inside, settings) {
+            Some(guess) => match guess.kind {
+                Kind::Int | Kind::UInt | Kind::Float if !numbers => Kind::String.into(),
+                Kind::Tuple(_) if !tuples => Kind::String.into(),
+                Kind::Bool | Kind::String | Kind::Unknown => Kind::String.into(),
+                _ => guess,
+            },
+            None => Kind::String.into(),
+        };
+    }
+    let exponents = settings.input_format_try_infer_exponent_floats;
+    if let Some(kind) = number(trimmed, settings, exponents).or_else(|| date_or_time(trimmed, settings)) {
+        return kind.into();
+    }
+    Kind::String.into()
+}
+
+fn is_bool(text: &[u8], settings: &FormatSettings) -> bool {
+    text == settings.bool_true_representation.as_bytes()
+        || text == settings.bool_false_representation.as_bytes()
+}
+
+/// A field of TSV, escapes resolved.
+pub fn tsv_field(field: &[u8], settings: &FormatSettings) -> Guess {
+    if !settings.input_format_tsv_use_best_effort_in_schema_inference {
+        return Kind::String.into();
+    }
+    // What escapes resolve to nothing was the mark of NULL.
+    if field.is_empty() || field == settings.format_tsv_null_representation.as_bytes() {
+        return Guess::NULL;
+    }
+    if is_bool(field, settings) {
+        return Kind::Bool.into();
+    }
+    if let Some(date) = date_or_time(field, settings) {
+        return date.into();
+    }
+    // A number with a leading zero is more likely an identifier.
+    if let [b'0', b'0'..=b'9', ..] = field {
+        return Kind::String.into();
+    }
+    match single(field, settings) {
+        Some(Guess { kind: Kind::Unknown, .. }) | None => Kind::String.into(),
+        Some(guess) => guess,
+    }
+}
+
+/// One literal and nothing else. An integer that no type holds is none.
+fn single(text: &[u8], settings: &FormatSettings) -> Option<Guess> {
+    let mut cur = Cursor::new(text);
+    let guess = literal(&mut cur, settings)?;
+    cur.is_at_end().then_some(guess)
+}
+
+/// Deeper nesting than this is no literal.
+const MAX_DEPTH: usize = 100;
+
+/// A literal of SQL from the front: number, string, NULL, boolean, array, tuple, map.
+pub fn literal(cur: &mut Cursor<'_>, settings: &FormatSettings) -> Option<Guess> {
+    nested(cur, settings, 0)
+}
+
+fn nested(cur: &mut Cursor<'_>, settings: &FormatSettings, depth: usize) -> Option<Guess> {
+    if depth > MAX_DEPTH {
+        return None;
+    }
+    match cur.peek()? {
+        b'\'' => {
+            let mut text = Vec::new();
+            string::quoted(cur, b'\'', &mut text).ok()?;
+            Some(date_or_time(&text, settings).unwrap_or(Kind::String).into())
+        }
+        b'[' => {
+            let items = items(cur, b']', settings, depth, |_, _| Some(()))?;
+            let mut merged = Guess { kind: Kind::Unknown, null: false };
+            for item in items {
+                merged = merged.merge(item, Dialect::Literals)?;
+            }
+            Some(Kind::Array(Box::new(merged)).into())
+        }
+        b'(' => Some(Kind::Tuple(items(cur, b')', settings, depth, |_, _| Some(()))?).into()),
+        b'{' => {
+            let mut keys = Guess { kind: Kind::Unknown, null: false };
+            let values = items(cur, b'}', settings, depth, |cur, depth| {
+                let key = nested(cur, settings, depth + 1)?;
+                let before = std::mem::replace(&mut keys, Guess::NULL);
+                keys = before.merge(key, Dialect::Literals)?;
+                cur.skip_whitespace();
+                cur.accept(b':').then_some(())?;
+                cur.skip_whitespace();
+                Some(())
+            })?;
+            let mut merged = Guess { kind: Kind::Unknown, null: false };
+            for value in values {
+                merged = merged.merge(value, Dialect::Literals)?;
+            }
+            Some(Kind::Map(Box::new(keys), Box::new(merged)).into())
+        }
+        _ => word(cur, settings),
+    }
+}
+
+/// Elements up to the closing bracket; `before` steps over what stands before each.
+fn items(
+    cur: &mut Cursor<'_>,
+    close: u8,
+    settings: &FormatSettings,
+    depth: usize,
+    mut before: impl FnMut(&mut Cursor<'_>, usize) -> Option<()>,
+) -> Option<Vec<Guess>> {
+    cur.advance(1);
+    let mut items = Vec::new();
+    loop {
+        cur.skip_whitespace();
+        if cur.accept(close) {
+            return Some(items);
+        }
+        if !items.is_empty() {
+            cur.accept(b',').then_some(())?;
+            cur.skip_whitespace();
+        }
+        before(cur, depth)?;
+        items.push(nested(cur, settings, depth + 1)?);
+    }
+}
+
+fn word(cur: &mut Cursor<'_>, settings: &FormatSettings) -> Option<Guess> {
+    let mut ahead = *cur;
+    let stop = |b: u8| matches!(b, b',' | b']' | b')' | b'}' | b':') || b.is_ascii_whitespace();
+    let text = ahead.take_until(stop);
+    let guess = if text.eq_ignore_ascii_case(b"null") {
+        Guess::NULL
+    } else if text.eq_ignore_ascii_case(b"true") || text.eq_ignore_ascii_case(b"false") {
+        Kind::Bool.into()
+    } else {
+        let kind = number(text, settings, settings.input_format_try_infer_exponent_floats)?;
+        let fits = kind != Kind::Float || !text.iter().all(|b| b.is_ascii_digit() || *b == b'-');
+        (fits || !settings.input_format_try_infer_integers).then_some(kind)?.into()
+    };
+    *cur = ahead;
+    Some(guess)
+}

@@ -1,0 +1,198 @@
+//! Reading one JSON object a row. Objects may be parted by commas and stand in one array.
+
+use crate::input::{BlockReader, ReadRequest};
+use crate::json_compact_each_row::read_text_value;
+use crate::json_rows::{find_row_end, skip_row};
+use crate::row_reader::{Failures, Filling, RowParser, RowReader};
+use crate::segments::{Rows, Unit};
+use crate::text::text_settings;
+use chalet_base::hash::HashMap;
+use chalet_base::{Error, Result, bail, ensure, err};
+use chalet_text::read::cursor::Cursor;
+use chalet_text::read::string;
+use chalet_text::read::{Reader, Syntax};
+use std::sync::Arc;
+
+pub struct JsonObjectFile {
+    request: ReadRequest,
+    as_strings: bool,
+    /// Column of the table by name, and which wanted one it is.
+    by_name: HashMap<Vec<u8>, Option<usize>>,
+    failures: Arc<Failures>,
+}
+
+impl JsonObjectFile {
+    pub fn new(request: ReadRequest, as_strings: bool) -> JsonObjectFile {
+        let position = |index: usize| request.wanted.iter().position(|w| *w == index);
+        let columns = request.structure.iter().enumerate();
+        let by_name = columns.map(|(i, c)| (c.0.clone().into_bytes(), position(i))).collect();
+        JsonObjectFile { by_name, request, as_strings, failures: Arc::default() }
+    }
+}
+
+impl Rows for JsonObjectFile {
+    fn row_end(&self, bytes: &[u8], at_least: usize) -> Option<usize> {
+        find_row_end(bytes, at_least, true)
+    }
+
+    fn reader(self: Arc<Self>, unit: Unit) -> Box<dyn BlockReader> {
+        let settings = text_settings(&self.request.settings, &self.request.time_zone);
+        let syntax = if self.as_strings { Syntax::Plain } else { Syntax::Json };
+        let wanted = self.request.wanted.iter();
+        let readers = wanted.map(|&i| Reader::new(&self.request.structure[i].1, syntax, &settings)).collect();
+        let order = Vec::new();
+        let parser = JsonObjectParser { readers, file: self.clone(), order, name: Vec::new(), first: true };
+        let (request, failures) = (self.request.clone(), self.failures.clone());
+        Box::new(RowReader::new(parser, self, unit, &request, failures))
+    }
+}
+
+struct JsonObjectParser {
+    file: Arc<JsonObjectFile>,
+    readers: Vec<Reader>,
+    /// Names in the order in which the row before had them, each with its quotes, and the wanted column of each.
+    order: Vec<(Vec<u8>, Option<usize>)>,
+    name: Vec<u8>,
+    first: bool,
+}
+
+impl JsonObjectParser {
+    /// The column of the name at the cursor: rows mostly have the same names in the same order.
+    #[inline]
+    fn column(&mut self, cur: &mut Cursor<'_>, position: usize) -> Result<Option<usize>> {
+        if let Some((name, column)) = self.order.get(position)
+            && cur.accept_bytes(name)
+        {
+            return Ok(*column);
+        }
+        self.other_column(cur, position)
+    }
+
+    fn other_column(&mut self, cur: &mut Cursor<'_>, position: usize) -> Result<Option<usize>> {
+        let start = cur.rest();
+        self.name.clear();
+        string::quoted_json_name(cur, &mut self.name)?;
+        let column = match self.file.by_name.get(&self.name) {
+            Some(column) => *column,
+            None => match self.any_case() {
+                Some(column) => column,
+                None => {
+                    ensure!(
+                        self.file.request.settings.input_format_skip_unknown_fields,
+                        INCORRECT_DATA,
+                        "Unknown field found while parsing JSONEachRow format: {}",
+                        String::from_utf8_lossy(&self.name)
+                    );
+                    None
+                }
+            },
+        };
+        self.order.truncate(position);
+        if self.order.len() == position {
+            self.order.push((start[..start.len() - cur.rest().len()].to_vec(), column));
+        }
+        Ok(column)
+    }
+
+    /// The only column whose name differs in case at most.
+    fn any_case(&self) -> Option<Option<usize>> {
+        use crate::settings::InputFormatColumnMatchingCaseSensitivity::MatchCase;
+        if self.file.request.settings.input_format_column_name_matching_mode == MatchCase {
+            return None;
+        }
+        let mut found = self.file.by_name.iter().filter(|(name, _)| name.eq_ignore_ascii_case(&self.name));
+        let first = found.next()?;
+        found.next().is_none().then_some(*first.1)
+    }
+
+    #[cold]
+    fn in_key(&self, error: Error, column: usize) -> Error {
+        let name = &self.file.request.structure[self.file.request.wanted[column]].0;
+        error.context(format_args!("(while reading the value of key {name})"))
+    }
+}
+
+/// The first row may stand behind the bracket of an array of all rows, others behind a comma.
+fn row_start(cur: &mut Cursor<'_>, is_first: bool) -> Result<bool> {
+    if is_first {
+        cur.accept_bytes(b"\xef\xbb\xbf");
+    }
+    cur.skip_whitespace();
+    let opening: &[u8] = if is_first { b"[" } else { b",;" };
+    if opening.iter().any(|b| cur.accept(*b)) {
+        cur.skip_whitespace();
+    }
+    if cur.peek() == Some(b']') {
+        let mut ahead = *cur;
+        ahead.advance(1);
+        ahead.skip_whitespace();
+        ahead.accept(b';');
+        ahead.skip_whitespace();
+        if ahead.is_at_end() {
+            *cur = ahead;
+        }
+    }
+    if cur.is_at_end() {
+        return Ok(false);
+    }
+    cur.expect(b'{')?;
+    Ok(true)
+}
+
+impl RowParser for JsonObjectParser {
+    fn read_row(&mut self, cur: &mut Cursor<'_>, to: &mut Filling) -> Result<bool> {
+        if !row_start(cur, std::mem::replace(&mut self.first, false))? {
+            return Ok(false);
+        }
+        let mut position = 0;
+        loop {
+            cur.skip_whitespace();
+            match cur.peek() {
+                Some(b'}') => {
+                    cur.advance(1);
+                    return Ok(true);
+                }
+                None => {
+                    bail!(CANNOT_READ_ALL_DATA, "Unexpected end of stream while parsing JSONEachRow format")
+                }
+                Some(_) if position > 0 => {
+                    cur.expect(b',')?;
+                    cur.skip_whitespace();
+                }
+                Some(_) => {}
+            }
+            let column = self.column(cur, position)?;
+            position += 1;
+            cur.skip_whitespace();
+            cur.expect(b':')?;
+            cur.skip_whitespace();
+            match column {
+                None => {
+                    string::json_value(cur)?;
+                }
+                Some(column) => {
+                    if to.has(column) {
+                        let index = self.file.request.wanted[column];
+                        let name = &self.file.request.structure[index].0;
+                        return Err(err!(
+                            INCORRECT_DATA,
+                            "Duplicate field found while parsing JSONEachRow format: {name}"
+                        ));
+                    }
+                    let builder = &mut to.builders[column];
+                    let read = match self.file.as_strings {
+                        true => read_text_value(&self.readers[column], cur, builder),
+                        false => self.readers[column].read(cur, builder),
+                    };
+                    if !read.map_err(|e| self.in_key(e, column))? {
+                        to.mark_omitted(column);
+                    }
+                }
+            }
+        }
+    }
+
+    fn skip_row(&mut self, cur: &mut Cursor<'_>) {
+        skip_row(cur);
+    }
+}

@@ -1,0 +1,210 @@
+//! Reading the tuples of INSERT ... VALUES. A field that is no literal is an expression, which the engine evaluates.
+
+use crate::input::{BlockReader, ReadRequest};
+use crate::row_reader::{Failures, Filling, RowParser, RowReader};
+use crate::segments::{Rows, Unit};
+use crate::text::text_settings;
+use chalet_base::{Error, Result, bail, ensure};
+use chalet_text::read::cursor::Cursor;
+use chalet_text::read::{Reader, Syntax};
+use std::sync::Arc;
+
+pub struct ValuesFile {
+    request: ReadRequest,
+}
+
+impl ValuesFile {
+    pub fn new(request: ReadRequest) -> ValuesFile {
+        ValuesFile { request }
+    }
+}
+
+impl Rows for ValuesFile {
+    fn row_end(&self, _: &[u8], _: usize) -> Option<usize> {
+        None
+    }
+
+    fn reader(self: Arc<Self>, unit: Unit) -> Box<dyn BlockReader> {
+        let settings = text_settings(&self.request.settings, &self.request.time_zone);
+        let structure = self.request.structure.iter();
+        let readers = structure.map(|c| Reader::new(&c.1, Syntax::Quoted, &settings)).collect();
+        let position = |index: usize| self.request.wanted.iter().position(|w| *w == index);
+        let wanted = (0..self.request.structure.len()).map(position).collect();
+        let request = self.request.clone();
+        let parser = ValuesParser { readers, wanted, request: request.clone(), first: true };
+        Box::new(RowReader::new(parser, self, unit, &request, Arc::new(Failures::default())))
+    }
+}
+
+struct ValuesParser {
+    readers: Vec<Reader>,
+    wanted: Vec<Option<usize>>,
+    request: ReadRequest,
+    first: bool,
+}
+
+impl RowParser for ValuesParser {
+    fn read_row(&mut self, cur: &mut Cursor<'_>, to: &mut Filling) -> Result<bool> {
+        let is_first = std::mem::replace(&mut self.first, false);
+        if !row_start(cur, is_first) {
+            return Ok(false);
+        }
+        cur.expect(b'(')?;
+        let n = self.readers.len();
+        for index in 0..n {
+            cur.skip_whitespace();
+            let closing = if index + 1 < n { b',' } else { b')' };
+            self.read_field(index, closing, cur, to)?;
+            cur.skip_whitespace();
+            // One comma more than fields is allowed.
+            if closing == b')' && cur.accept(b',') {
+                cur.skip_whitespace();
+            }
+            if !cur.accept(closing) {
+                let (name, ty) = &self.request.structure[index];
+                ensure!(
+                    closing != b')',
+                    SYNTAX_ERROR,
+                    "Expected ')' after the value of column `{name}` of type {ty} here: {}",
+                    String::from_utf8_lossy(&cur.rest()[..cur.rest().len().min(100)])
+                );
+                return Err(cur.expected(&[closing]));
+            }
+        }
+        Ok(true)
+    }
+
+    fn skip_row(&mut self, cur: &mut Cursor<'_>) {
+        let end = expression_end(cur.rest(), true);
+        cur.advance(end);
+        cur.accept(b')');
+    }
+}
+
+impl ValuesParser {
+    fn read_field(&self, index: usize, closing: u8, cur: &mut Cursor<'_>, to: &mut Filling) -> Result<()> {
+        let start = *cur;
+        let mut skipped;
+        let (column, builder) = match self.wanted[index] {
+            Some(column) => (Some(column), &mut to.builders[column]),
+            None => {
+                skipped = chalet_columns::Builder::new(&self.request.structure[index].1);
+                (None, &mut skipped)
+            }
+        };
+        let before = builder.len();
+        // DEFAULT asks for what the table says.
+        if cur.accept_word(b"DEFAULT") {
+            builder.push_default();
+            column.into_iter().for_each(|column| to.mark_omitted(column));
+            return Ok(());
+        }
+        let failure = match self.readers[index].read(cur, builder) {
+            Ok(given) => {
+                let mut ahead = *cur;
+                ahead.skip_whitespace();
+                if ahead.peek() == Some(closing)
+                    || ahead.peek().is_none()
+                    || (closing == b')' && ahead.peek() == Some(b','))
+                {
+                    if let (false, Some(column)) = (given, column) {
+                        to.mark_omitted(column);
+                    }
+                    return Ok(());
+                }
+                ahead.expected(&[closing])
+            }
+            Err(error) => error,
+        };
+        builder.truncate(before);
+        *cur = start;
+        self.evaluate(index, cur, builder, failure)
+    }
+
+    /// The field as an expression of the dialect.
+    fn evaluate(
+        &self,
+        index: usize,
+        cur: &mut Cursor<'_>,
+        builder: &mut chalet_columns::Builder,
+        failure: Error,
+    ) -> Result<()> {
+        let Some(evaluate) = self
+            .request
+            .evaluate
+            .as_ref()
+            .filter(|_| self.request.settings.input_format_values_interpret_expressions)
+        else {
+            return Err(failure);
+        };
+        let (name, ty) = &self.request.structure[index];
+        let text = &cur.rest()[..expression_end(cur.rest(), false)];
+        let Ok(text) = std::str::from_utf8(text) else { return Err(failure) };
+        let value = evaluate(text.trim(), ty)?;
+        if value.is_null() && !ty.is_nullable() {
+            if !self.request.settings.input_format_null_as_default {
+                bail!(
+                    TYPE_MISMATCH,
+                    "Cannot insert NULL value into a column of type '{ty}' at: {text}, column {name}"
+                );
+            }
+            builder.push_default();
+        } else {
+            builder.push_value(&value)?;
+        }
+        cur.advance(text.len());
+        Ok(())
+    }
+}
+
+/// Steps to the next tuple; false at the end of the data or at a semicolon.
+pub fn row_start(cur: &mut Cursor<'_>, is_first: bool) -> bool {
+    if is_first {
+        cur.accept_bytes(b"\xef\xbb\xbf");
+    }
+    cur.skip_whitespace();
+    if !is_first && cur.accept(b',') {
+        cur.skip_whitespace();
+    }
+    !cur.is_at_end() && cur.peek() != Some(b';')
+}
+
+/// Bytes up to the comma or bracket that ends an expression; of a whole tuple when `tuple`.
+fn expression_end(text: &[u8], tuple: bool) -> usize {
+    let mut depth = 0usize;
+    let mut at = 0;
+    while let Some(&byte) = text.get(at) {
+        match byte {
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' if depth == 0 => return at,
+            b')' | b']' | b'}' => {
+                depth -= 1;
+                if tuple && depth == 0 {
+                    return at;
+                }
+            }
+            b',' if depth == 0 => return at,
+            b'\'' | b'"' | b'`' => {
+                at += 1;
+                while text.get(at).is_some_and(|b| *b != byte) {
+                    at += 1 + usize::from(text[at] == b'\\');
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn expressions_end_at_their_level() {
+        for (text, expected) in
+            [("1+f(2,3), 4", 8), ("'a,)\\'', 2", 7), ("x)", 1), ("[1,(2)]", 7), ("'open", 5)]
+        {
+            assert_eq!(super::expression_end(text.as_bytes(), false).min(text.len()), expected, "{text}");
+        }
+    }
+}
