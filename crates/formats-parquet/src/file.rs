@@ -104,6 +104,10 @@ impl ParquetFile {
         self.columns.len()
     }
 
+    pub fn column_name(&self, index: usize) -> &str {
+        &self.columns[index].0
+    }
+
     /// The position of a column by name.
     pub fn column_index(&self, name: &str, ignore_case: bool) -> Option<usize> {
         let exact = self.columns.iter().position(|(n, _)| n == name);

@@ -1,12 +1,10 @@
 //! The Parquet format as a reader of files: row groups are the units.
 
 use crate::{ParquetFile, RowGroupReader, Selection};
-use chalet_base::{Result, bail};
-use chalet_columns::{Block, BooleanBuffer, Column, Vector};
-use chalet_formats::{
-    BlockReader, FileScan, FormatSettings, Input, InputFormat, ReadRequest, Schema, convert,
-};
-use chalet_types::DataType;
+use chalet_base::Result;
+use chalet_columns::{Block, BooleanBuffer};
+use chalet_formats::by_name::ByName;
+use chalet_formats::{BlockReader, FileScan, FormatSettings, Input, InputFormat, ReadRequest, Schema};
 use std::sync::Arc;
 
 pub struct Parquet;
@@ -25,39 +23,24 @@ impl InputFormat for Parquet {
         let settings = &request.settings;
         let file = ParquetFile::open(input.into_bytes()?)?
             .with_verify_checksums(settings.input_format_parquet_verify_checksums);
-        let mut sources = Vec::with_capacity(request.wanted.len());
-        let mut selections = Vec::new();
-        for &wanted in request.wanted.iter() {
-            let (name, ty) = &request.structure[wanted];
-            let found =
-                file.column_index(name, settings.input_format_parquet_case_insensitive_column_matching);
-            let Some(column) = found else {
-                if !settings.input_format_parquet_allow_missing_columns {
-                    bail!(THERE_IS_NO_COLUMN, "Column '{name}' is not presented in input data");
-                }
-                sources.push(Source { read: None, ty: ty.clone() });
-                continue;
-            };
-            let read = (selections.len(), file.column(column)?.ty.clone());
-            selections.push(Selection::new(column));
-            sources.push(Source { read: Some(read), ty: ty.clone() });
-        }
-        Ok(Box::new(Scan { file, request, selections, sources: sources.into(), next_group: 0 }))
+        let names = (0..file.n_columns()).map(|column| file.column_name(column));
+        let by_name = ByName::new(
+            &request,
+            names,
+            |column| Ok(file.column(column)?.ty.clone()),
+            settings.input_format_parquet_case_insensitive_column_matching,
+            settings.input_format_parquet_allow_missing_columns,
+        )?;
+        let selections = by_name.read.iter().map(|&column| Selection::new(column)).collect();
+        Ok(Box::new(Scan { file, request, selections, by_name: Arc::new(by_name), next_group: 0 }))
     }
-}
-
-/// Where a wanted column comes from.
-struct Source {
-    /// Position among the columns that are read, and the type there; none when the file lacks it.
-    read: Option<(usize, DataType)>,
-    ty: DataType,
 }
 
 struct Scan {
     file: Arc<ParquetFile>,
     request: ReadRequest,
     selections: Vec<Selection>,
-    sources: Arc<[Source]>,
+    by_name: Arc<ByName>,
     next_group: usize,
 }
 
@@ -73,7 +56,7 @@ impl FileScan for Scan {
         Ok(Some(Box::new(Group {
             reader,
             request: self.request.clone(),
-            sources: self.sources.clone(),
+            by_name: self.by_name.clone(),
             n_rows: self.file.row_group_rows(group) as u64,
             rows_read: 0,
             bytes,
@@ -85,7 +68,7 @@ impl FileScan for Scan {
 struct Group {
     reader: RowGroupReader,
     request: ReadRequest,
-    sources: Arc<[Source]>,
+    by_name: Arc<ByName>,
     n_rows: u64,
     rows_read: u64,
     /// Of the columns that are read, compressed.
@@ -99,20 +82,8 @@ impl BlockReader for Group {
         let Some(block) = self.reader.next_block(max_rows.min(limit))? else { return Ok(None) };
         let n = block.n_rows();
         self.rows_read += n as u64;
-        let mut columns = Vec::with_capacity(self.sources.len());
-        for source in self.sources.iter() {
-            columns.push(match &source.read {
-                Some((position, from)) => {
-                    convert::column(block.column(*position), from, &source.ty, &self.request)?
-                }
-                None => Column::constant(Vector::defaults(&source.ty, 1), n),
-            });
-        }
-        if self.sources.iter().any(|source| source.read.is_none()) {
-            let all = |source: &Source| source.read.is_none().then(|| BooleanBuffer::new_set(n));
-            self.omitted = self.sources.iter().map(all).collect();
-        }
-        Ok(Some(Block::new(columns, n)))
+        self.omitted = self.by_name.omitted(n);
+        self.by_name.block(&block, &self.request).map(Some)
     }
 
     fn omitted(&self) -> &[Option<BooleanBuffer>] {

@@ -7,6 +7,7 @@
 //! - [`compression`]: compressed bytes, by file suffix or by name
 //! - [`registry`]: formats by name and by file suffix
 //! - [`convert`]: columns of a file in the types of the table
+//! - [`by_name`]: columns of a file found by their names
 //! - [`text`], [`binary`], [`row_writer`], [`json_cells`], [`header`]: what several formats share
 //!
 //! Formats:
@@ -15,6 +16,7 @@
 //! - for people and documents: [`pretty`], [`vertical`], [`markdown`], [`xml`], [`sql_insert`], [`null`]
 
 pub mod binary;
+pub mod by_name;
 pub mod compression;
 pub mod convert;
 pub mod csv;
