@@ -1,4 +1,4 @@
-//! Arrow at the borders of the engine: columns to Arrow arrays and back,.
+//! Arrow at the borders of the engine: columns to Arrow arrays and back, and the Arrow and ArrowStream formats.
 //!
 //! A room of its own because `arrow-array`, `arrow-schema` and `arrow-ipc` would otherwise stand in the build of
 //! everything that uses columns, while only formats and the Python room speak Arrow types.
@@ -6,13 +6,16 @@
 //! - [`options`]: how types that Arrow lacks are written
 //! - [`export`]: our types and columns as Arrow fields and arrays
 //! - [`import`]: Arrow fields and arrays as our types and columns
+//! - [`ipc`]: the ArrowStream and Arrow (file) formats
 
 pub mod export;
 pub mod import;
+pub mod ipc;
 pub mod options;
 
 pub use export::{field_of, to_arrow};
 pub use import::{from_arrow, type_of_field};
+pub use ipc::FORMATS;
 pub use options::{ExportOptions, StringsAs};
 
 use chalet_base::{Error, err};

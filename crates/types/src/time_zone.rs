@@ -39,9 +39,10 @@ impl TimeZone {
         if let Some(zone) = KNOWN.read().unwrap_or_else(|e| e.into_inner()).get(name) {
             return Ok(zone.clone());
         }
-        let rules = jiff::tz::TimeZone::get(name)
-            .ok()
-            .filter(|rules| rules.iana_name() == Some(name))
+        let known = || jiff::tz::TimeZone::get(name).ok().filter(|rules| rules.iana_name() == Some(name));
+        let rules = fixed_offset(name)
+            .map(jiff::tz::TimeZone::fixed)
+            .or_else(known)
             .ok_or_else(|| err!(BAD_ARGUMENTS, "Cannot load time zone {name}"))?;
         let zone = TimeZone(Arc::new(Zone::new(name, rules)));
         KNOWN.write().unwrap_or_else(|e| e.into_inner()).insert(name.to_string(), zone.clone());
@@ -97,6 +98,20 @@ impl TimeZone {
             }
             spans
         })
+    }
+}
+
+/// The offset of a zone named `Fixed/UTC+hh:mm:ss`, as Arrow data with a bare offset gets it.
+fn fixed_offset(name: &str) -> Option<jiff::tz::Offset> {
+    let offset = name.strip_prefix("Fixed/UTC")?;
+    let sign = if offset.starts_with('-') { -1 } else { 1 };
+    let parts: Option<Vec<i32>> =
+        offset.strip_prefix(['+', '-'])?.split(':').map(|p| p.parse().ok()).collect();
+    match parts?[..] {
+        [h, m, s] if (0..60).contains(&m) && (0..60).contains(&s) && (0..=24).contains(&h) => {
+            jiff::tz::Offset::from_seconds(sign * (h * 3600 + m * 60 + s)).ok()
+        }
+        _ => None,
     }
 }
 

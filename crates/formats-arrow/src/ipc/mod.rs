@@ -1,0 +1,35 @@
+//! The ArrowStream and Arrow (file) formats over Arrow's inter-process messages.
+//!
+//! - [`messages`]: the frames of a stream and the blocks of a file
+//! - [`input`]: readers
+//! - [`output`]: writers
+
+mod input;
+mod messages;
+mod output;
+
+use chalet_formats::Format;
+use chalet_formats::registry::Capabilities;
+
+const CAPABILITIES: Capabilities =
+    Capabilities { schema_inference: true, no_append: true, subset_of_columns: true, ..Capabilities::NONE };
+
+/// The rows of this crate in the table of formats.
+pub static FORMATS: &[Format] = &[
+    Format {
+        name: "Arrow",
+        suffixes: &["arrow", "feather"],
+        content_type: "application/octet-stream",
+        capabilities: Capabilities { parallel_parsing: true, random_access: true, ..CAPABILITIES },
+        input: Some(&input::Arrow { stream: false }),
+        output: Some(&output::Arrow { stream: false }),
+    },
+    Format {
+        name: "ArrowStream",
+        suffixes: &["arrows"],
+        content_type: "application/vnd.apache.arrow.stream",
+        capabilities: CAPABILITIES,
+        input: Some(&input::Arrow { stream: true }),
+        output: Some(&output::Arrow { stream: true }),
+    },
+];

@@ -1,0 +1,131 @@
+//! The Arrow and ArrowStream formats: files of pyarrow, our own, and broken ones.
+
+use arrow_buffer::Buffer;
+use chalet_base::Result;
+use chalet_columns::Block;
+use chalet_formats::input::read_all;
+use chalet_formats::output::Memory;
+use chalet_formats::{
+    Format, FormatSettings, Input, ReadRequest, Schema, Statistics, WriteRequest, registry,
+};
+use chalet_formats_arrow::FORMATS;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+fn path(file: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/arrow").join(file)
+}
+
+fn format(stream: bool) -> &'static Format {
+    &FORMATS[usize::from(stream)]
+}
+
+fn read(bytes: Vec<u8>, stream: bool, max_rows: usize) -> Result<(Schema, Vec<Block>)> {
+    let mut input = Input::Bytes(Buffer::from_vec(bytes));
+    let schema = format(stream).infer_schema(&mut input, &FormatSettings::default())?;
+    let mut scan = format(stream).open(input, ReadRequest::all(schema.clone()))?;
+    Ok((schema, read_all(&mut *scan, max_rows)?))
+}
+
+fn write(format: &Format, schema: &Schema, blocks: &[Block], settings: FormatSettings) -> Vec<u8> {
+    let out = Memory::default();
+    let request = WriteRequest { settings: Arc::new(settings), ..WriteRequest::new(schema.clone()) };
+    let mut writer = format.writer(request, Box::new(out.clone())).unwrap();
+    blocks.iter().for_each(|block| writer.write(block).unwrap());
+    writer.finish(&Statistics::default()).unwrap();
+    out.take()
+}
+
+fn text(schema: &Schema, blocks: &[Block]) -> String {
+    let tsv = registry::BUILTIN.get("TabSeparated").unwrap();
+    String::from_utf8_lossy(&write(tsv, schema, blocks, FormatSettings::default())).into_owned()
+}
+
+const SAMPLES: [(&str, bool); 3] = [("plain.arrow", false), ("lz4.arrows", true), ("zstd.arrow", false)];
+
+#[test]
+fn samples_read_as_the_kernel_reads_them() {
+    let answer = String::from_utf8_lossy(&std::fs::read(path("answer.tsv")).unwrap()).into_owned();
+    let mut lines = answer.splitn(3, '\n');
+    let (names, types, rows) = (lines.next().unwrap(), lines.next().unwrap(), lines.next().unwrap());
+    for (file, stream) in SAMPLES {
+        for max_rows in [1, 5, 1000] {
+            let (schema, blocks) = read(std::fs::read(path(file)).unwrap(), stream, max_rows).unwrap();
+            for ((name, ty), (e_name, e_ty)) in schema.iter().zip(names.split('\t').zip(types.split('\t'))) {
+                assert_eq!((name.as_str(), ty.to_string().as_str()), (e_name, e_ty), "{file}");
+            }
+            for (row, (a, e)) in text(&schema, &blocks).lines().zip(rows.lines()).enumerate() {
+                for (column, (a, e)) in a.split('\t').zip(e.split('\t')).enumerate() {
+                    assert_eq!(a, e, "{file}, row {row}, column {}", schema[column].0);
+                }
+            }
+            assert_eq!(blocks.iter().map(Block::n_rows).sum::<usize>(), rows.lines().count());
+        }
+    }
+}
+
+#[test]
+fn what_is_written_is_read() {
+    let (schema, blocks) = read(std::fs::read(path("plain.arrow")).unwrap(), false, 6).unwrap();
+    let rows = text(&schema, &blocks);
+    for stream in [false, true] {
+        for compression in ["none", "lz4_frame", "zstd"] {
+            for dictionary in ["0", "1"] {
+                let mut settings = FormatSettings::default();
+                settings.set("output_format_arrow_compression_method", compression).unwrap();
+                settings.set("output_format_arrow_low_cardinality_as_dictionary", dictionary).unwrap();
+                let blocks = match (stream, dictionary) {
+                    // A dictionary of a file cannot change from batch to batch.
+                    (false, "1") => vec![Block::concat(&blocks)],
+                    _ => blocks.clone(),
+                };
+                let bytes = write(format(stream), &schema, &blocks, settings);
+                let (_, read) = read(bytes, stream, 1000).unwrap();
+                // The kernel writes DateTime as a number; under the types before the rows are the same.
+                assert!(text(&schema, &read) == rows, "stream {stream}, {compression}, {dictionary}");
+            }
+        }
+    }
+}
+
+#[test]
+fn text_need_not_be_utf_8() {
+    let schema = vec![("s".to_owned(), chalet_types::DataType::String)];
+    let strings: chalet_columns::Strings =
+        [&b"\xff\xfe not text, and long enough"[..], b"\xc3"].iter().collect();
+    let block = Block::new(vec![chalet_columns::Vector::from(strings).into()], 2);
+    let bytes = write(format(true), &schema, &[block], FormatSettings::default());
+    let (_, read) = read(bytes, true, 10).unwrap();
+    assert_eq!(read[0].column(0).value(1).as_bytes(), Some(&b"\xc3"[..]));
+}
+
+#[test]
+fn broken_data_is_refused_without_a_panic() {
+    let mut state = 99u64;
+    let mut random = |n: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((state >> 33) as usize) % n
+    };
+    for (file, stream) in SAMPLES {
+        let whole = std::fs::read(path(file)).unwrap();
+        for _ in 0..400 {
+            let mut broken = whole.clone();
+            let at = random(broken.len());
+            broken[at] ^= 1 << random(8);
+            if let Ok((schema, blocks)) = read(broken, stream, 7) {
+                text(&schema, &blocks);
+            }
+        }
+        for _ in 0..50 {
+            let cut = random(whole.len());
+            // A stream may end anywhere between two messages.
+            let result = read(whole[..cut].to_vec(), stream, 7);
+            assert!(stream || result.is_err(), "{file} cut at {cut}");
+        }
+    }
+    let code = |bytes: &[u8], stream| read(bytes.to_vec(), stream, 7).unwrap_err().code().number;
+    assert_eq!(code(b"", true), 117);
+    assert_eq!(code(&b"garbage".repeat(10), true), 117);
+    assert_eq!(code(b"", false), 33);
+    assert_eq!(code(&b"garbage".repeat(10), false), 117);
+}
