@@ -37,12 +37,7 @@ pub fn pair(a: &DataType, b: &DataType) -> Option<DataType> {
     match (a, b) {
         (Nothing, other) | (other, Nothing) => Some(other.clone()),
         (LowCardinality(x), LowCardinality(y)) => Some(pair(x, y)?.low_cardinality()),
-        (LowCardinality(x), y) | (y, LowCardinality(x)) => {
-            if y.is_only_null() {
-                return Some(DataType::clone(x).nullable().low_cardinality());
-            }
-            pair(x, y)
-        }
+        (LowCardinality(x), y) | (y, LowCardinality(x)) => pair(x, y),
         (Nullable(x), Nullable(y)) => Some(wrap_nullable(pair(x, y)?)),
         (Nullable(x), y) | (y, Nullable(x)) => match pair(x, y)? {
             inner if inner.can_be_nullable() => Some(wrap_nullable(inner)),
@@ -65,10 +60,39 @@ pub fn pair(a: &DataType, b: &DataType) -> Option<DataType> {
         (String | FixedString(_), Enum8(_) | Enum16(_)) | (Enum8(_) | Enum16(_), String | FixedString(_)) => {
             Some(String)
         }
-        (IPv4, IPv6) | (IPv6, IPv4) => Some(IPv6),
-        (Interval(x), Interval(y)) => Some(Interval(*x.min(y))),
+        // Numbers meet the integers by which other types are held.
+        (Bool, UInt8) | (UInt8, Bool) => Some(Bool),
+        (Interval(x), Interval(y)) => {
+            // Days and months have no common measure.
+            use crate::IntervalUnit::Month;
+            ((*x >= Month) == (*y >= Month)).then(|| Interval(*x.min(y)))
+        }
+        (Interval(unit), other) | (other, Interval(unit)) => {
+            let counts = other.is_integer() || other.is_float() || other.is_enum();
+            (counts || matches!(other, IPv4 | IPv6 | Uuid)).then_some(Interval(*unit))
+        }
+        (IPv4 | Enum8(_) | Enum16(_), _) | (_, IPv4 | Enum8(_) | Enum16(_)) => {
+            let held = |ty: &DataType| match ty {
+                IPv4 => Some(UInt32),
+                Enum8(_) => Some(Int8),
+                Enum16(_) => Some(Int16),
+                number if number.is_integer() || number.is_float() => Some(number.clone()),
+                _ => None,
+            };
+            pair(&held(a)?, &held(b)?)
+        }
         (Time, Time64(s)) | (Time64(s), Time) => Some(Time64(*s)),
         (Time64(x), Time64(y)) => Some(Time64(*x.max(y))),
+        (Time, DateTime(zone)) | (DateTime(zone), Time) => Some(DateTime64(0, zone.clone())),
+        (Time, DateTime64(scale, zone)) | (DateTime64(scale, zone), Time) => {
+            Some(DateTime64(*scale, zone.clone()))
+        }
+        (Time64(scale), DateTime(zone)) | (DateTime(zone), Time64(scale)) => {
+            Some(DateTime64(*scale, zone.clone()))
+        }
+        (Time64(x), DateTime64(y, zone)) | (DateTime64(y, zone), Time64(x)) => {
+            Some(DateTime64(*x.max(y), zone.clone()))
+        }
         _ if a.is_date_or_time() && b.is_date_or_time() => Some(dates(a, b)),
         _ if a.is_number() && b.is_number() => numbers(a, b),
         _ => None,
@@ -81,22 +105,21 @@ fn wrap_nullable(ty: DataType) -> DataType {
 
 fn dates(a: &DataType, b: &DataType) -> DataType {
     use DataType::*;
-    let zone = a.time_zone().or(b.time_zone()).cloned();
-    let scale = |ty: &DataType| match ty {
-        DateTime64(scale, _) => Some(*scale),
-        _ => None,
-    };
-    match (scale(a), scale(b)) {
-        (Some(x), Some(y)) => return DateTime64(x.max(y), zone),
-        (Some(x), None) | (None, Some(x)) => return DateTime64(x, zone),
-        (None, None) => {}
+    match (a, b) {
+        // The zone is that of the finer type, of the first among equals.
+        (DateTime64(x, zone), DateTime64(y, _)) if x >= y => return DateTime64(*x, zone.clone()),
+        (_, DateTime64(scale, zone)) | (DateTime64(scale, zone), _) => {
+            return DateTime64(*scale, zone.clone());
+        }
+        (DateTime(zone), DateTime(_)) => return DateTime(zone.clone()),
+        _ => {}
     }
     let wide = matches!(a, Date32) || matches!(b, Date32);
     let timed = matches!(a, DateTime(_)) || matches!(b, DateTime(_));
     match (wide, timed) {
-        (true, true) => DateTime64(0, zone),
+        (true, true) => DateTime64(0, None),
         (true, false) => Date32,
-        (false, true) => DateTime(zone),
+        (false, true) => DateTime(a.time_zone().or(b.time_zone()).cloned()),
         (false, false) => Date,
     }
 }

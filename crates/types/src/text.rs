@@ -65,6 +65,63 @@ impl fmt::Display for DataType {
     }
 }
 
+impl DataType {
+    /// The text form that `toTypeName` and DESCRIBE show: named tuples have a line for each element.
+    pub fn pretty(&self) -> String {
+        let mut out = String::new();
+        self.write_pretty(&mut out, 0);
+        out
+    }
+
+    fn write_pretty(&self, out: &mut String, depth: usize) {
+        use fmt::Write;
+        // Writing to a String cannot fail.
+        let _ = match self {
+            DataType::Tuple(fields) => {
+                let named = fields.iter().any(|f| f.name.is_some());
+                out.push_str("Tuple(");
+                for (i, field) in fields.iter().enumerate() {
+                    out.push_str(if i == 0 { "" } else { "," });
+                    match &field.name {
+                        Some(name) => {
+                            let indent = 4 * (depth + 1);
+                            let _ = write!(out, "\n{:indent$}{} ", "", Identifier(name));
+                        }
+                        None if i > 0 => out.push(' '),
+                        None => {}
+                    }
+                    field.ty.write_pretty(out, depth + usize::from(named));
+                }
+                out.push(')');
+                Ok(())
+            }
+            DataType::Array(inner) => {
+                out.push_str("Array(");
+                inner.write_pretty(out, depth);
+                out.push(')');
+                Ok(())
+            }
+            DataType::Map(key, value) => {
+                out.push_str("Map(");
+                key.write_pretty(out, depth);
+                out.push_str(", ");
+                value.write_pretty(out, depth);
+                out.push(')');
+                Ok(())
+            }
+            other => write!(out, "{other}"),
+        };
+    }
+}
+
+struct Identifier<'a>(&'a str);
+
+impl fmt::Display for Identifier<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_identifier(f, self.0)
+    }
+}
+
 fn write_enum(f: &mut fmt::Formatter<'_>, family: &str, values: &EnumValues) -> fmt::Result {
     write!(f, "{family}(")?;
     for (i, (name, number)) in values.entries().iter().enumerate() {
