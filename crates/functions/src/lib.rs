@@ -7,7 +7,7 @@
 //! - [`truth`]: truth of numbers, three-valued logic
 //! - [`text`]: text as values of other types
 //! - [`plain`]: a function as two free functions and a record
-//! - [`lists`]: what functions of arrays and maps share
+//! - [`lists`], [`ids`]: what functions of arrays and maps share
 //! - [`arithmetic`]: `+`, `-`, `*`, `/` and their kin
 //! - [`comparison`]: `=`, `<` and their kin
 //! - [`conditional`]: conditions and NULL
@@ -28,6 +28,7 @@ pub mod conditional;
 pub mod conversion;
 pub mod encoding;
 pub mod higher_order;
+pub mod ids;
 pub mod interval;
 pub mod lanes;
 pub mod lists;

@@ -1,0 +1,126 @@
+//! `has`, `indexOf`, `countEqual`: looking for one value in an array.
+
+use crate::comparison::{Order, Plan, Planner, Side};
+use crate::lanes::Operand;
+use crate::lists::{list_of, pairs};
+use crate::plain::Plain;
+use chalet_base::{Result, bail, err};
+use chalet_columns::{Column, Vector};
+use chalet_function_api::scalar::check_arity;
+use chalet_function_api::{Argument, Bound, Call, Constants, Context, Dictionaries, Example, Nulls, Record};
+use chalet_types::DataType;
+use chalet_types::supertype::common_supertype;
+use std::ops::Range;
+
+const FIND: Record = Record {
+    nulls: Nulls::Seen,
+    constants: Constants::Seen,
+    dictionaries: Dictionaries::Decoded,
+    total: true,
+    ..Record::DEFAULT
+};
+
+pub static HAS: Plain = Plain {
+    record: Record {
+        name: "has",
+        summary: "Whether an array has an element equal to a value, or a map has a key equal to it. NULL is equal to NULL.",
+        syntax: "has(arr, x)",
+        examples: &[Example { sql: "SELECT has([1, 2, NULL], NULL), has(['a'], 'b')", result: "1\t0" }],
+        ..FIND
+    },
+    bind: |name, args, ctx| bind(name, args, ctx, DataType::UInt8),
+    execute: |call| Ok(search(call, |same, range| u8::from(same[range].contains(&1)))?.into()),
+};
+
+pub static INDEX_OF: Plain = Plain {
+    record: Record {
+        name: "indexOf",
+        summary: "The position of the first element equal to a value, from 1; 0 when there is none.",
+        syntax: "indexOf(arr, x)",
+        examples: &[Example { sql: "SELECT indexOf([1, 3, NULL, NULL], NULL)", result: "3" }],
+        ..FIND
+    },
+    bind: |name, args, ctx| bind(name, args, ctx, DataType::UInt64),
+    execute: index_of,
+};
+
+pub static INDEX_OF_SORTED: Plain = Plain {
+    record: Record {
+        name: "indexOfAssumeSorted",
+        summary: "As indexOf, for an array that is sorted in ascending order.",
+        syntax: "indexOfAssumeSorted(arr, x)",
+        examples: &[Example { sql: "SELECT indexOfAssumeSorted([1, 3, 3, 4], 3)", result: "2" }],
+        ..FIND
+    },
+    bind: |name, args, ctx| bind(name, args, ctx, DataType::UInt64),
+    execute: index_of,
+};
+
+pub static COUNT_EQUAL: Plain = Plain {
+    record: Record {
+        name: "countEqual",
+        summary: "The number of elements equal to a value. NULL is equal to NULL.",
+        syntax: "countEqual(arr, x)",
+        examples: &[Example { sql: "SELECT countEqual([1, 2, NULL, NULL], NULL)", result: "2" }],
+        ..FIND
+    },
+    bind: |name, args, ctx| bind(name, args, ctx, DataType::UInt64),
+    execute: |call| {
+        let count = |same: &[u8], range: Range<usize>| same[range].iter().map(|&s| u64::from(s)).sum::<u64>();
+        Ok(search(call, count)?.into())
+    },
+};
+
+fn index_of(call: &Call) -> Result<Column> {
+    let position = |same: &[u8], range: Range<usize>| {
+        same[range].iter().position(|&s| s != 0).map_or(0, |index| index as u64 + 1)
+    };
+    Ok(search(call, position)?.into())
+}
+
+fn bind(name: &'static str, args: &[Argument], ctx: &Context, result: DataType) -> Result<Bound> {
+    check_arity(name, args.len(), 2..=2)?;
+    let element = match &args[0].ty {
+        DataType::Array(element) => element,
+        DataType::Map(key, _) if name == "has" => key,
+        ty => bail!(
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "First argument for function {name} must be an array, map or JSON. Actual {ty}"
+        ),
+    };
+    let planner = Planner { function: name, order: Order::Equal, reads_text: false, ctx };
+    let item = Side { ty: &args[1].ty, constant: None };
+    match planner.plan(Side { ty: element, constant: None }, item) {
+        Ok(plan) => Ok(Bound::with_state(result, plan)),
+        Err(_) => {
+            let types = [element.bare().clone(), args[1].ty.bare().clone()];
+            let error = common_supertype(&types).err();
+            Err(error.unwrap_or_else(|| {
+                err!(NO_COMMON_TYPE, "There is no supertype for types {element}, {}", args[1].ty)
+            }))
+        }
+    }
+}
+
+/// Compares every element with the value of its row, and sums each row up.
+fn search<T>(call: &Call, sum_up: impl Fn(&[u8], Range<usize>) -> T) -> Result<Vector>
+where
+    Vector: From<Vec<T>>,
+{
+    let plan: &Plan = call.state()?;
+    let (n, item) = (call.n_rows, Operand::of(call, 1));
+    let list = list_of(&call.args[0], n)?;
+    let (element, values) = match call.args[0].ty {
+        DataType::Array(element) => (element, &*list.values),
+        DataType::Map(key, _) => (key, pairs(&list)?.0),
+        other => bail!(LOGICAL_ERROR, "{other} has no elements"),
+    };
+    let left = Operand { ty: element, vector: values, constant: false };
+    let same = if item.constant {
+        plan.same(left, item, values.len(), call.ctx)?
+    } else {
+        let repeated = Column::Flat(item.vector.clone()).replicate(&list.offsets).into_flat();
+        plan.same(left, Operand { vector: &repeated, ..item }, values.len(), call.ctx)?
+    };
+    Ok(Vector::from(list.ranges().map(|range| sum_up(&same, range)).collect::<Vec<T>>()))
+}

@@ -1,0 +1,114 @@
+//! `arrayResize`: arrays cut or extended to a length; `emptyArrayToSingle`: no array empty.
+
+use super::repeat::MAX_ELEMENTS;
+use crate::lanes::{Operand, unary};
+use crate::lists::{NONE, array_element, gather_or_default, list, list_of, result_element};
+use crate::plain::Plain;
+use crate::widen::widen;
+use chalet_base::{Result, ensure};
+use chalet_columns::{Column, Vector};
+use chalet_function_api::scalar::check_arity;
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Nulls, Record};
+use chalet_types::DataType;
+use chalet_types::supertype::common_supertype;
+
+pub static FUNCTION: Plain = Plain {
+    record: Record {
+        name: "arrayResize",
+        summary: "The array with exactly the given number of elements: cut, or extended by a value (the default of the type when left out). A negative size cuts or extends at the front.",
+        syntax: "arrayResize(arr, size[, x])",
+        examples: &[Example {
+            sql: "SELECT arrayResize([1, 2], 3), arrayResize([1, 2], -3, 7)",
+            result: "[1,2,0]\t[7,1,2]",
+        }],
+        nulls: Nulls::Seen,
+        ..Record::DEFAULT
+    },
+    bind,
+    execute,
+};
+
+pub static TO_SINGLE: Plain = Plain {
+    record: Record {
+        name: "emptyArrayToSingle",
+        summary: "The array, or if it is empty an array of one default value.",
+        syntax: "emptyArrayToSingle(arr)",
+        examples: &[Example { sql: "SELECT emptyArrayToSingle(emptyArrayInt32())", result: "[0]" }],
+        total: true,
+        ..Record::DEFAULT
+    },
+    bind: |name, args, _| {
+        check_arity(name, args.len(), 1..=1)?;
+        let element = array_element(name, args, 0)?;
+        ensure!(*element != DataType::Nothing, NOT_IMPLEMENTED, "Cannot get value from Nothing");
+        Ok(args[0].ty.clone().into())
+    },
+    execute: |call| {
+        let rows = list_of(&call.args[0], call.n_rows)?;
+        let (mut elements, mut offsets) = (Vec::new(), vec![0]);
+        for range in rows.ranges() {
+            match range.is_empty() {
+                true => elements.push(NONE),
+                false => elements.extend(range.map(|e| e as u32)),
+            }
+            offsets.push(elements.len() as i64);
+        }
+        Ok(list(offsets, gather_or_default(&rows.values, &elements, result_element(call)?)).into())
+    },
+};
+
+fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
+    check_arity(name, args.len(), 2..=3)?;
+    if args[0].ty.is_only_null() {
+        return Ok(args[0].ty.clone().into());
+    }
+    let element = array_element(name, args, 0)?;
+    ensure!(
+        args[1].ty.without_nullable().is_integer(),
+        ILLEGAL_TYPE_OF_ARGUMENT,
+        "A value of illegal type was provided as 2nd argument 'size' to function '{name}'. Expected: Number, got: {}",
+        args[1].ty
+    );
+    let mut types = vec![element.clone()];
+    types.extend(args.get(2).map(|arg| arg.ty.clone()));
+    Ok(common_supertype(&types)?.array().into())
+}
+
+fn execute(call: &Call) -> Result<Column> {
+    if call.result.is_only_null() {
+        return Ok(Column::constant(Vector::defaults(call.result, 1), call.n_rows));
+    }
+    let element = result_element(call)?;
+    let rows = list_of(&call.args[0], call.n_rows)?;
+    let own = call.args[0].ty.element().unwrap_or(DataType::Nothing);
+    let mut values = widen(&rows.values, &own, element, call.ctx)?;
+    let n_values = values.len();
+    if call.args.len() == 3 {
+        let fill = widen(call.vector(2), call.args[2].ty, element, call.ctx)?;
+        values = Vector::concat(&[&values, &fill]);
+    }
+    let sizes = unary::<i128, i128>(Operand::of(call, 1), call.n_rows, |x| x)?;
+    let (mut elements, mut offsets) = (Vec::new(), vec![0]);
+    for (row, range) in rows.ranges().enumerate() {
+        let size = if call.vector(1).is_null(row) { 0 } else { sizes[row] };
+        let length = size.unsigned_abs();
+        ensure!(
+            length + elements.len() as u128 <= MAX_ELEMENTS as u128,
+            TOO_LARGE_ARRAY_SIZE,
+            "Too large array size: {length}, maximum: {MAX_ELEMENTS}"
+        );
+        let length = length as usize;
+        let fill = if call.args.len() == 3 { (n_values + row) as u32 } else { NONE };
+        let missing = length.saturating_sub(range.len());
+        let kept = range.len().min(length);
+        if size < 0 {
+            elements.resize(elements.len() + missing, fill);
+            elements.extend(range.clone().skip(range.len() - kept).map(|e| e as u32));
+        } else {
+            elements.extend(range.take(kept).map(|e| e as u32));
+            elements.resize(elements.len() + missing, fill);
+        }
+        offsets.push(elements.len() as i64);
+    }
+    Ok(list(offsets, gather_or_default(&values, &elements, element)).into())
+}

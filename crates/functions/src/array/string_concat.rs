@@ -1,0 +1,67 @@
+//! `arrayStringConcat`: the elements of an array as one string.
+
+use crate::lists::{array_element, list_of};
+use crate::plain::Plain;
+use crate::text::settings;
+use chalet_base::{Result, bail};
+use chalet_columns::{Column, StringBuilder, Vector};
+use chalet_function_api::scalar::check_arity;
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
+use chalet_text::{Style, Writer};
+use chalet_types::{DataType, Value};
+
+pub static FUNCTION: Plain = Plain {
+    record: Record {
+        name: "arrayStringConcat",
+        any_case_aliases: &["array_to_string"],
+        summary: "The text forms of the elements of an array with a separator between them (none when left out). NULL is left out.",
+        syntax: "arrayStringConcat(arr[, separator])",
+        examples: &[Example { sql: "SELECT arrayStringConcat(['12', NULL, '3'], ',')", result: "12,3" }],
+        total: true,
+        ..Record::DEFAULT
+    },
+    bind,
+    execute,
+};
+
+struct Separator(Box<[u8]>);
+
+fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
+    check_arity(name, args.len(), 1..=2)?;
+    array_element(name, args, 0)?;
+    let separator = match args.get(1).map(|arg| (&arg.ty, &arg.constant)) {
+        None => Box::default(),
+        Some((_, Some(Value::Bytes(separator)))) => separator.clone(),
+        Some((ty, None)) if ty.is_string() => {
+            bail!(ILLEGAL_COLUMN, "Argument 2 of function {name} must be constant string")
+        }
+        Some((ty, _)) => bail!(
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "A value of illegal type was provided as 2nd argument 'separator' to function '{name}'. Expected: const String, got: {ty}"
+        ),
+    };
+    Ok(Bound::with_state(DataType::String, Separator(separator)))
+}
+
+fn execute(call: &Call) -> Result<Column> {
+    let Separator(separator) = call.state()?;
+    let rows = list_of(&call.args[0], call.n_rows)?;
+    let element = call.args[0].ty.element().unwrap_or(DataType::Nothing);
+    let writer = Writer::new(&element, Style::Plain, &settings(call.ctx));
+    let mut out = StringBuilder::with_capacity(call.n_rows);
+    for range in rows.ranges() {
+        out.push_with(|bytes| {
+            let mut first = true;
+            for e in range {
+                if *element.bare() == DataType::Nothing || rows.values.is_null(e) {
+                    continue;
+                }
+                if !std::mem::take(&mut first) {
+                    bytes.extend_from_slice(separator);
+                }
+                writer.write(bytes, &rows.values, e);
+            }
+        });
+    }
+    Ok(Vector::from(out.finish()).into())
+}

@@ -1,0 +1,69 @@
+//! Numbers for values: equal values have equal numbers, so that functions of sets compare numbers of any type alike.
+
+use chalet_base::hash::HashMap;
+use chalet_columns::keys::group_keys;
+use chalet_columns::{Column, Data, Native, Vector, each_native};
+
+/// Stands for NULL among values of less than 64 bits, which leave the upper half free.
+const NULL: u64 = 1 << 63;
+
+/// A number for every row. NULL has a number of its own; floats are equal when their bits are.
+pub fn ids(vector: &Vector) -> Vec<u64> {
+    fn words<T: Native>(values: &[T], bytes: &[u8]) -> Option<Vec<u64>> {
+        Some(match size_of::<T>() {
+            1 => bytes.iter().map(|&b| b.into()).collect(),
+            2 => bytes.chunks_exact(2).map(|b| u16::from_le_bytes([b[0], b[1]]).into()).collect(),
+            4 => bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]).into()).collect(),
+            8 => {
+                bytes.chunks_exact(8).map(|b| u64::from_le_bytes(b.try_into().unwrap_or_default())).collect()
+            }
+            _ => {
+                let width = size_of::<T>();
+                debug_assert_eq!(bytes.len(), values.len() * width);
+                numbered(bytes.chunks_exact(width))
+            }
+        })
+    }
+    let wide = vector.data.physical().width().is_none_or(|width| width > 4);
+    let direct = each_native!(&vector.data, values => words(values, values.as_bytes()),
+        Data::Nothing(n) => Some(vec![NULL; *n]),
+        Data::Str(strings) => Some(numbered(strings.iter())),
+        Data::Fixed(fixed) => Some(numbered(fixed.iter())),
+        Data::List(_) | Data::Struct(_) => None);
+    let Some(mut numbers) = direct else {
+        let keys = group_keys(&[&Column::Flat(vector.clone())], vector.len());
+        return numbered((0..keys.len()).map(|row| keys.get(row)));
+    };
+    let Some(validity) = &vector.validity else { return numbers };
+    if wide {
+        // Any 64 bits may be a value: the numbers are numbered, beginning at 1.
+        let mut seen: HashMap<u64, u64> = HashMap::default();
+        for (number, valid) in numbers.iter_mut().zip(validity) {
+            let next = seen.len() as u64 + 1;
+            *number = if valid { *seen.entry(*number).or_insert(next) } else { NULL };
+        }
+    } else {
+        numbers.iter_mut().zip(validity).filter(|(_, valid)| !valid).for_each(|(number, _)| *number = NULL);
+    }
+    numbers
+}
+
+/// Numbers of pairs of numbers.
+pub fn paired(mut a: Vec<u64>, b: &[u64]) -> Vec<u64> {
+    let mut seen: HashMap<(u64, u64), u64> = HashMap::default();
+    for (x, &y) in a.iter_mut().zip(b) {
+        let next = seen.len() as u64;
+        *x = *seen.entry((*x, y)).or_insert(next);
+    }
+    a
+}
+
+fn numbered<'a>(values: impl Iterator<Item = &'a [u8]>) -> Vec<u64> {
+    let mut seen: HashMap<&[u8], u64> = HashMap::default();
+    values
+        .map(|value| {
+            let next = seen.len() as u64;
+            *seen.entry(value).or_insert(next)
+        })
+        .collect()
+}
