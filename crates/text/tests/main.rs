@@ -82,3 +82,59 @@ fn values_of_each_syntax() {
         assert_eq!(read(ty, syntax, text), expected.map(str::to_string), "{ty} {syntax:?} {text}");
     }
 }
+
+/// A text followed by the rest of a line of its format, read as the kernel's formats read it.
+fn read_in_format(ty: &DataType, format: &str, text: &str) -> Result<String, i32> {
+    let settings = TextSettings::default();
+    let (line, syntax, ty, style) = match format {
+        "TSV" => (format!("{text}\t7"), Syntax::Escaped, ty.clone(), Style::Escaped),
+        "CSV" => (format!("{text},7"), Syntax::Csv, ty.clone(), Style::Escaped),
+        "JSON" => (format!("{text},\"y\":7}}"), Syntax::Json, ty.clone(), Style::Escaped),
+        _ => (format!("[{text}]"), Syntax::Plain, ty.clone().array(), Style::Escaped),
+    };
+    let mut builder = Builder::new(&ty);
+    let mut cursor = Cursor::new(line.as_bytes());
+    let reader = Reader::new(&ty, syntax, &settings);
+    reader.read(&mut cursor, &mut builder).map_err(|e| e.code().number)?;
+    if syntax == Syntax::Json {
+        cursor.skip_whitespace();
+    }
+    let rest: &[u8] = match format {
+        "TSV" => b"\t7",
+        "CSV" => b",7",
+        "JSON" => b",\"y\":7}",
+        _ => b"",
+    };
+    if cursor.rest() != rest {
+        return Err(if format == "CSV" { 117 } else { 27 });
+    }
+    let mut out = Vec::new();
+    Writer::new(&ty, style, &settings).write(&mut out, &builder.finish(), 0);
+    let out = String::from_utf8_lossy(&out).into_owned();
+    Ok(match format {
+        "Quoted" => out[1..out.len() - 1].to_string(),
+        _ => out,
+    })
+}
+
+/// `reading.tsv` records what the kernel reads: type, format, text, and the value or `!` and the number of the error.
+/// Numbers of errors are not compared: they depend on what a format does around the value.
+#[test]
+fn formats_read_as_the_kernel_reads() {
+    let mut wrong = Vec::new();
+    let lines: Vec<&str> = include_str!("reading.tsv").lines().collect();
+    for line in &lines {
+        let cells: Vec<&str> = line.splitn(4, '\t').collect();
+        // Backslashes are doubled in the file, and a single one makes a tab.
+        let text: Vec<String> = cells[2].split("\\\\").map(|part| part.replace("\\t", "\t")).collect();
+        let text = text.join("\\");
+        let ty: DataType = cells[0].parse().unwrap();
+        let ours = read_in_format(&ty, cells[1], &text).unwrap_or_else(|code| format!("!{code}"));
+        let both_fail = ours.starts_with('!') && cells[3].starts_with('!');
+        let codes = std::env::var_os("CODES").is_some();
+        if ours != cells[3] && (!both_fail || codes) {
+            wrong.push(format!("{line}\t{ours}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {} differ:\n{}", wrong.len(), lines.len(), wrong.join("\n"));
+}

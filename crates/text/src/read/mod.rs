@@ -259,7 +259,7 @@ impl Reader {
                     out.push_default();
                     return Ok(Some(false));
                 }
-                let possible = self.nullable || (o.null_as_default && !self.ty.bare().is_string());
+                let possible = self.nullable || o.null_as_default;
                 possible
                     && cur.rest().starts_with(&o.csv_null)
                     && ends(cur.rest().get(o.csv_null.len()))
@@ -272,7 +272,13 @@ impl Reader {
                     matches!(next, Some(b'U' | b'u')) && cur.accept_word(b"null")
                 }
             }
-            Syntax::Json => cur.accept_bytes(b"null"),
+            Syntax::Json => {
+                let null = cur.peek() == Some(b'n');
+                if null {
+                    cur.expect_bytes(b"null")?;
+                }
+                null
+            }
         };
         if !is_null {
             return Ok(None);

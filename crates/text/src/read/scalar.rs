@@ -28,7 +28,8 @@ impl Reader {
         let quote = match (self.syntax, cur.peek()) {
             (Syntax::Json, Some(b'"')) => b'"',
             (Syntax::Quoted, Some(b'\'')) if self.is_quoted_in_literals() => b'\'',
-            (Syntax::Csv, Some(quote)) if self.options.csv_quotes.accepts(quote) => quote,
+            // The settings of quotes are about strings.
+            (Syntax::Csv, Some(quote @ (b'"' | b'\''))) => quote,
             _ => return self.unquoted(cur, out),
         };
         cur.advance(1);
