@@ -17,5 +17,5 @@ pub static FORMATS: &[Format] = &[Format {
         ..Capabilities::NONE
     },
     input: Some(&Parquet),
-    output: None,
+    output: Some(&Parquet),
 }];

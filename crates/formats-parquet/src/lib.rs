@@ -13,7 +13,7 @@
 //! - [`column`]: a column of the table from its leaves
 //! - [`row_group`]: rows of a row group, with a filter applied while reading
 //! - [`prune`]: what statistics, page index and bloom filters exclude
-//! - [`input`], [`format`]: the Parquet format of the registry
+//! - [`input`], [`output`], [`format`]: the Parquet format of the registry
 
 mod codec;
 mod column;
@@ -22,6 +22,7 @@ pub mod file;
 pub mod format;
 mod input;
 mod leaf;
+mod output;
 mod page;
 pub mod prune;
 pub mod row_group;

@@ -4,3 +4,4 @@ mod damage;
 mod filter;
 mod prune;
 mod samples;
+mod write;

@@ -1,0 +1,133 @@
+//! The Parquet format as a writer: blocks gathered into row groups, leaf by leaf.
+//!
+//! - [`schema`]: the Parquet schema of our types
+//! - [`shred`]: columns taken apart into leaves and levels
+//! - [`values`]: values of a leaf as Parquet stores them
+
+mod schema;
+mod shred;
+mod values;
+
+use crate::parquet_error;
+use chalet_base::{Result, err};
+use chalet_columns::Block;
+use chalet_formats::settings::ParquetCompression;
+use chalet_formats::{BlockWriter, FormatSettings, OutputFormat, Sink, Statistics, WriteRequest};
+use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesPtr};
+use parquet::file::writer::SerializedFileWriter;
+use std::sync::Arc;
+
+impl OutputFormat for crate::input::Parquet {
+    fn writer(&self, request: WriteRequest, sink: Box<dyn Sink>) -> Result<Box<dyn BlockWriter>> {
+        let schema = schema::root(&request.header, &request.settings)?;
+        let properties = properties(&request.settings);
+        let writer = SerializedFileWriter::new(sink, Arc::new(schema), properties).map_err(cannot_write)?;
+        Ok(Box::new(Writer { writer, request, pending: Vec::new(), rows: 0, bytes: 0 }))
+    }
+}
+
+fn cannot_write(error: parquet::errors::ParquetError) -> chalet_base::Error {
+    match error {
+        parquet::errors::ParquetError::External(e) => {
+            err!(CANNOT_WRITE_TO_OSTREAM, "Cannot write to output: {e}")
+        }
+        other => parquet_error(other),
+    }
+}
+
+fn properties(settings: &FormatSettings) -> WriterPropertiesPtr {
+    let compression = match settings.output_format_parquet_compression_method {
+        ParquetCompression::None => Compression::UNCOMPRESSED,
+        ParquetCompression::Snappy => Compression::SNAPPY,
+        ParquetCompression::Gzip => Compression::GZIP(GzipLevel::default()),
+        ParquetCompression::Brotli => Compression::BROTLI(BrotliLevel::default()),
+        ParquetCompression::Lz4 => Compression::LZ4_RAW,
+        ParquetCompression::Zstd => Compression::ZSTD(ZstdLevel::default()),
+    };
+    let statistics = match settings.output_format_parquet_write_page_index {
+        true => EnabledStatistics::Page,
+        false => EnabledStatistics::Chunk,
+    };
+    let dictionary = settings.output_format_parquet_max_dictionary_size as usize;
+    let builder = WriterProperties::builder()
+        .set_created_by(concat!("chalet version ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_compression(compression)
+        .set_dictionary_enabled(dictionary > 0)
+        .set_dictionary_page_size_limit(dictionary.max(1))
+        .set_data_page_size_limit(settings.output_format_parquet_data_page_size.max(1) as usize)
+        .set_statistics_enabled(statistics)
+        .set_offset_index_disabled(!settings.output_format_parquet_write_page_index)
+        .set_bloom_filter_enabled(settings.output_format_parquet_write_bloom_filter);
+    let bits = settings.output_format_parquet_bloom_filter_bits_per_value;
+    if settings.output_format_parquet_write_bloom_filter && bits > 0.0 {
+        // Split block filters: eight bits are set for a value.
+        let miss = (1.0 - (-8.0 / bits).exp()).powi(8).clamp(1e-6, 0.5);
+        let n_values = settings.output_format_parquet_row_group_size.clamp(1, 1_000_000);
+        return Arc::new(builder.set_bloom_filter_fpp(miss).set_bloom_filter_max_ndv(n_values).build());
+    }
+    Arc::new(builder.build())
+}
+
+struct Writer {
+    writer: SerializedFileWriter<Box<dyn Sink>>,
+    request: WriteRequest,
+    /// Blocks of the row group to come.
+    pending: Vec<Block>,
+    rows: usize,
+    bytes: usize,
+}
+
+impl BlockWriter for Writer {
+    fn write(&mut self, block: &Block) -> Result<()> {
+        let settings = &self.request.settings;
+        let max_rows = settings.output_format_parquet_row_group_size.max(1) as usize;
+        let max_bytes = settings.output_format_parquet_row_group_size_bytes.max(1) as usize;
+        let mut at = 0;
+        while at < block.n_rows() {
+            let n = (block.n_rows() - at).min(max_rows - self.rows);
+            let part = if n == block.n_rows() { block.clone() } else { block.slice(at, n) };
+            at += n;
+            self.rows += n;
+            self.bytes += part.memory();
+            self.pending.push(part);
+            if self.rows >= max_rows || self.bytes >= max_bytes {
+                self.row_group()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, _: &Statistics) -> Result<()> {
+        self.row_group()?;
+        self.writer.finish().map_err(cannot_write)?;
+        let sink = self.writer.inner_mut();
+        sink.close().map_err(|e| err!(CANNOT_WRITE_TO_OSTREAM, "Cannot write to output: {e}"))
+    }
+}
+
+impl Writer {
+    /// Writes what is pending as a row group.
+    fn row_group(&mut self) -> Result<()> {
+        if self.rows == 0 {
+            return Ok(());
+        }
+        let blocks = std::mem::take(&mut self.pending);
+        (self.rows, self.bytes) = (0, 0);
+        let mut group = self.writer.next_row_group().map_err(cannot_write)?;
+        for (position, (_, ty)) in self.request.header.iter().enumerate() {
+            for leaf in 0..shred::count_leaves(ty) {
+                let Some(mut column) = group.next_column().map_err(cannot_write)? else {
+                    return Err(err!(LOGICAL_ERROR, "Parquet schema has fewer leaves than its columns"));
+                };
+                for block in &blocks {
+                    let entries = shred::leaf(block.column(position), ty, leaf)?;
+                    values::write(&mut column, &entries, &self.request.settings)?;
+                }
+                column.close().map_err(cannot_write)?;
+            }
+        }
+        group.close().map_err(cannot_write)?;
+        Ok(())
+    }
+}
