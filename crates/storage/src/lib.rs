@@ -7,15 +7,19 @@
 //! - [`memory`]: the Memory engine
 //! - [`numbers`]: `numbers`, `zeros`, `generateSeries`
 //! - [`fixed`]: blocks that are given beforehand: `values`, `system.one`
+//! - [`file`]: files of any format, by path or glob
+//! - [`paths`]: globs, `{a,b}` and `{1..9}` as lists of files
 //! - [`null`]: the Null engine and the `null` function
 //! - [`view`]: views, as text that the binder reads
 
 pub mod catalog;
+pub mod file;
 pub mod fixed;
 pub mod insert;
 pub mod memory;
 pub mod null;
 pub mod numbers;
+pub mod paths;
 pub mod scan;
 pub mod table;
 pub mod view;

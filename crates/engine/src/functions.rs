@@ -1,0 +1,14 @@
+//! The functions and formats that every session knows, registered once per process.
+
+use chalet_function_api::Registry;
+use chalet_formats::Registry as Formats;
+use std::sync::LazyLock;
+
+pub static FUNCTIONS: LazyLock<Registry> = LazyLock::new(|| {
+    let mut registry = Registry::default();
+    chalet_functions::register(&mut registry);
+    chalet_aggregates::register(&mut registry);
+    registry
+});
+
+pub static FORMATS: LazyLock<Formats> = LazyLock::new(Formats::builtin);

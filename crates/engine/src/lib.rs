@@ -1,0 +1,25 @@
+//! Sessions, settings and the life of a query: the one public API of the engine. Wiring only.
+//!
+//! - [`database`]: what sessions share: the catalog, functions made by SQL
+//! - [`session`]: one session: its settings, current database, temporary tables; running statements
+//! - [`answer`]: what statements answer
+//! - [`settings`]: every setting of the kernel by name, and the typed settings of each room
+//! - [`scope`]: one statement's view of session and database, as the binder asks for it
+//! - [`statements`]: one file per kind of statement
+//! - [`table_functions`]: `numbers`, `file`, `values` and the like
+//! - [`system`]: the tables of the `system` database
+//! - [`functions`]: the registry of functions and formats
+
+pub mod answer;
+pub mod database;
+pub mod functions;
+mod scope;
+pub mod session;
+pub mod settings;
+mod statements;
+mod system;
+mod table_functions;
+
+pub use answer::{Answer, Rows};
+pub use database::Database;
+pub use session::{RunOptions, Session};

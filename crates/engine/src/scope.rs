@@ -1,0 +1,179 @@
+//! One statement's view of session and database: what the binder asks, and how plans are run.
+
+use crate::database::Database;
+use crate::functions::FUNCTIONS;
+use crate::session::{RunOptions, State};
+use crate::settings::Settings;
+use crate::{system, table_functions};
+use chalet_base::{Result, err};
+use chalet_binder::{BinderSettings, Environment, TableArgument};
+use chalet_columns::Block;
+use chalet_exec::{ExecContext, QueryControl};
+use chalet_formats::FormatSettings;
+use chalet_function_api::{Context, Registry};
+use chalet_plan::{IdSource, Plan};
+use chalet_storage::{ScanContext, Table};
+use chalet_syntax::ast;
+use std::sync::{Arc, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+pub(crate) struct Scope {
+    pub database: Database,
+    pub state: State,
+    pub ids: IdSource,
+    pub control: Arc<QueryControl>,
+    pub formats: Arc<FormatSettings>,
+    context: Arc<Context>,
+    binder: BinderSettings,
+    exec: ExecContext,
+    params: Vec<(String, String)>,
+    interrupt: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
+}
+
+impl Scope {
+    pub fn new(database: Database, state: State, options: &RunOptions, number: u64) -> Result<Scope> {
+        let settings = &state.settings;
+        let start = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let context = Arc::new(Context {
+            time_zone: settings.time_zone()?,
+            start_ns: start.as_nanos() as i64,
+            database: state.database.clone(),
+            user: "default".into(),
+            query_id: format!("{:08x}-{:04x}-{number:012x}", start.as_secs() as u32, std::process::id() & 0xffff),
+            settings: settings.for_functions(),
+            ..Context::default()
+        });
+        let interrupt = options.interrupt.clone();
+        let asked = interrupt.clone();
+        let hook = asked.map(|f| Box::new(move || f()) as Box<dyn Fn() -> bool + Send + Sync>);
+        let control = Arc::new(QueryControl::new(settings.for_limits(), hook));
+        let exec_settings = settings.for_exec();
+        let all = settings.clone();
+        let scan = ScanContext {
+            max_block_size: exec_settings.max_block_size,
+            max_threads: exec_settings.max_threads,
+            setting: Arc::new(move |name| all.get(name)),
+            progress: Arc::default(),
+        };
+        let exec =
+            ExecContext { control: control.clone(), functions: context.clone(), settings: exec_settings, scan };
+        Ok(Scope {
+            formats: settings.for_formats()?,
+            binder: settings.for_binder(),
+            database,
+            ids: IdSource::default(),
+            control,
+            context,
+            exec,
+            params: options.params.clone(),
+            interrupt,
+            state,
+        })
+    }
+
+    /// The same with other settings: SETTINGS of a statement.
+    pub fn with_settings(&self, settings: Settings) -> Result<Scope> {
+        let state = State { settings, ..self.state.clone() };
+        let options =
+            RunOptions { params: self.params.clone(), interrupt: self.interrupt.clone(), ..RunOptions::default() };
+        Scope::new(self.database.clone(), state, &options, 0)
+    }
+
+    pub fn exec(&self) -> &ExecContext {
+        &self.exec
+    }
+
+    pub fn optimize(&self, plan: Plan) -> Result<Plan> {
+        let settings = &self.state.settings;
+        let all_off = settings.flag("query_plan_enable_optimizations") == Some(false);
+        let is_off = |rule: &str| all_off || is_rule_off(settings, rule);
+        chalet_optimizer::optimize(plan, &self.ids, &is_off, &|| self.control.check(), None)
+    }
+
+    /// A table by its written name, temporary tables first.
+    pub fn find(&self, database: Option<&str>, name: &str) -> Result<Option<(Arc<dyn Table>, Arc<str>)>> {
+        if database.is_none()
+            && let Some(entry) = self.state.temporary.get(name)
+        {
+            return Ok(Some((entry.table.clone(), name.into())));
+        }
+        let database = database.unwrap_or(&self.state.database);
+        if system::is_system(database) {
+            let found = system::table(name, self)?;
+            return Ok(found.map(|table| (table, format!("system.{name}").into())));
+        }
+        let entry = self.database.shared.catalog.find(database, name);
+        Ok(entry.map(|entry| (entry.table, format!("{database}.{name}").into())))
+    }
+}
+
+/// The settings that switch rules off, by the kernel's names.
+fn is_rule_off(settings: &Settings, rule: &str) -> bool {
+    let switch = match rule {
+        "push_down_filter" => "query_plan_filter_push_down",
+        "push_down_limit" => "query_plan_push_down_limit",
+        "merge_projections" => "query_plan_merge_expressions",
+        "prune_columns" => "query_plan_remove_unused_columns",
+        _ => return false,
+    };
+    settings.flag(switch) == Some(false)
+}
+
+impl Environment for Scope {
+    fn registry(&self) -> &Registry {
+        &FUNCTIONS
+    }
+
+    fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    fn settings(&self) -> &BinderSettings {
+        &self.binder
+    }
+
+    fn table(&self, database: Option<&str>, name: &str) -> Result<Option<(Arc<dyn Table>, Arc<str>)>> {
+        self.find(database, name)
+    }
+
+    fn unknown_table(&self, database: Option<&str>, name: &str) -> chalet_base::Error {
+        let shown = match database {
+            Some(database) => format!("{database}.{name}"),
+            None => name.to_string(),
+        };
+        let database = database.unwrap_or(&self.state.database);
+        if !self.database.shared.catalog.database_exists(database) && !system::is_system(database) {
+            return err!(UNKNOWN_DATABASE, "Database {database} does not exist");
+        }
+        let names: Vec<String> = match self.database.shared.catalog.tables(database) {
+            Ok(tables) => tables.into_iter().map(|(name, _)| name).collect(),
+            Err(_) => Vec::new(),
+        };
+        match chalet_base::suggest::nearest(name, names.iter().map(String::as_str), 1).first() {
+            Some(near) => err!(
+                UNKNOWN_TABLE,
+                "Unknown table expression identifier '{shown}'. Maybe you meant: '{near}'?"
+            ),
+            None => err!(UNKNOWN_TABLE, "Unknown table expression identifier '{shown}'"),
+        }
+    }
+
+    fn table_function(&self, name: &str, args: &[TableArgument]) -> Result<Arc<dyn Table>> {
+        table_functions::make(name, args, self)
+    }
+
+    fn sql_function(&self, name: &str) -> Option<(Vec<String>, ast::Expr)> {
+        let functions = self.database.shared.functions.read().unwrap_or_else(PoisonError::into_inner);
+        let found = functions.get(name)?;
+        Some((found.params.clone(), found.body.clone()))
+    }
+
+    fn parameter(&self, name: &str) -> Option<String> {
+        self.params.iter().find(|(known, _)| known == name).map(|(_, text)| text.clone())
+    }
+
+    fn run(&self, plan: Plan) -> Result<Vec<Block>> {
+        let plan = self.optimize(plan)?;
+        chalet_exec::result::run_to_blocks(&plan, &self.exec)
+    }
+}

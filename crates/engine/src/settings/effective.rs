@@ -1,0 +1,175 @@
+//! Settings as the rooms want them.
+
+use super::Settings;
+use chalet_base::Result;
+use chalet_binder::BinderSettings;
+use chalet_exec::{ExecSettings, Limits, Overflow};
+use chalet_formats::FormatSettings;
+use chalet_function_api::context::{FunctionSettings, SettingLookup};
+use chalet_types::{DataType, TimeZone, Value};
+use std::sync::{Arc, LazyLock};
+
+static DEFAULT_FORMATS: LazyLock<Arc<FormatSettings>> = LazyLock::new(Arc::default);
+
+impl Settings {
+    pub fn for_formats(&self) -> Result<Arc<FormatSettings>> {
+        if self.changed.is_empty() {
+            return Ok(DEFAULT_FORMATS.clone());
+        }
+        let mut settings = FormatSettings::default();
+        for (name, text) in self.changed() {
+            settings.set(name, text)?;
+        }
+        Ok(Arc::new(settings))
+    }
+
+    pub fn for_binder(&self) -> BinderSettings {
+        let mut s = BinderSettings::default();
+        let flags: [(&str, &mut bool); 10] = [
+            ("prefer_column_name_to_alias", &mut s.prefer_column_name_to_alias),
+            ("transform_null_in", &mut s.transform_null_in),
+            ("join_use_nulls", &mut s.join_use_nulls),
+            ("group_by_use_nulls", &mut s.group_by_use_nulls),
+            ("enable_positional_arguments", &mut s.enable_positional_arguments),
+            ("aggregate_functions_null_for_empty", &mut s.aggregate_functions_null_for_empty),
+            ("empty_result_for_aggregation_by_empty_set", &mut s.empty_result_for_aggregation_by_empty_set),
+            ("single_join_prefer_left_table", &mut s.single_join_prefer_left_table),
+            ("enable_unaligned_array_join", &mut s.enable_unaligned_array_join),
+            ("any_join_distinct_right_table_keys", &mut s.any_join_distinct_right_table_keys),
+        ];
+        for (name, field) in flags {
+            *field = self.flag(name).unwrap_or(*field);
+        }
+        let texts: [(&str, &mut String); 5] = [
+            ("join_default_strictness", &mut s.join_default_strictness),
+            ("union_default_mode", &mut s.union_default_mode),
+            ("intersect_default_mode", &mut s.intersect_default_mode),
+            ("except_default_mode", &mut s.except_default_mode),
+            ("totals_mode", &mut s.totals_mode),
+        ];
+        for (name, field) in texts {
+            if let Some(text) = self.text(name) {
+                *field = text.to_string();
+            }
+        }
+        if let Some(depth) = self.number("max_recursive_cte_evaluation_depth") {
+            s.max_recursive_cte_evaluation_depth = depth;
+        }
+        s
+    }
+
+    pub fn for_exec(&self) -> ExecSettings {
+        let mut s = ExecSettings::default();
+        let size = |name| self.number(name).map(|n| usize::try_from(n).unwrap_or(usize::MAX));
+        s.max_threads = size("max_threads").filter(|&n| n > 0).unwrap_or(s.max_threads);
+        s.max_block_size = size("max_block_size").filter(|&n| n > 0).unwrap_or(s.max_block_size);
+        let limits: [(&str, &mut u64); 5] = [
+            ("max_rows_to_group_by", &mut s.max_rows_to_group_by),
+            ("max_rows_in_join", &mut s.max_rows_in_join),
+            ("max_rows_in_set", &mut s.max_rows_in_set),
+            ("max_rows_to_sort", &mut s.max_rows_to_sort),
+            ("max_rows_in_distinct", &mut s.max_rows_in_distinct),
+        ];
+        for (name, field) in limits {
+            *field = self.number(name).unwrap_or(*field);
+        }
+        s
+    }
+
+    pub fn for_limits(&self) -> Limits {
+        let number = |name| self.number(name).unwrap_or(0);
+        let overflow = |name| match self.text(name) {
+            Some("break") => Overflow::Break,
+            _ => Overflow::Throw,
+        };
+        Limits {
+            max_execution_time: self.seconds("max_execution_time").unwrap_or_default(),
+            timeout_overflow: overflow("timeout_overflow_mode"),
+            max_memory_usage: number("max_memory_usage"),
+            max_rows_to_read: number("max_rows_to_read"),
+            max_bytes_to_read: number("max_bytes_to_read"),
+            read_overflow: overflow("read_overflow_mode"),
+            max_result_rows: number("max_result_rows"),
+            max_result_bytes: number("max_result_bytes"),
+            result_overflow: overflow("result_overflow_mode"),
+        }
+    }
+
+    pub fn for_functions(&self) -> FunctionSettings {
+        let mut s = FunctionSettings::default();
+        let flags: [(&str, &mut bool); 9] = [
+            ("cast_keep_nullable", &mut s.cast_keep_nullable),
+            ("allow_suspicious_low_cardinality_types", &mut s.allow_suspicious_low_cardinality_types),
+            ("decimal_check_overflow", &mut s.decimal_check_overflow),
+            ("transform_null_in", &mut s.transform_null_in),
+            ("formatdatetime_f_prints_single_zero", &mut s.formatdatetime_f_prints_single_zero),
+            (
+                "formatdatetime_parsedatetime_m_is_month_name",
+                &mut s.formatdatetime_parsedatetime_m_is_month_name,
+            ),
+            (
+                "splitby_max_substrings_includes_remaining_string",
+                &mut s.splitby_max_substrings_includes_remaining_string,
+            ),
+            ("cast_string_to_dynamic_use_inference", &mut s.cast_string_to_dynamic_use_inference),
+            (
+                "enable_extended_results_for_datetime_functions",
+                &mut s.enable_extended_results_for_datetime_functions,
+            ),
+        ];
+        for (name, field) in flags {
+            *field = self.flag(name).unwrap_or(*field);
+        }
+        if let Some(text) = self.text("cast_string_to_date_time_mode").or(self.text("date_time_input_format")) {
+            s.date_time_input_format = text.to_string();
+        }
+        if let Some(n) = self.number("function_range_max_elements_in_block") {
+            s.function_range_max_elements_in_block = n;
+        }
+        if let Some(n) = self.number("regexp_max_matches_per_row") {
+            s.regexp_max_matches_per_row = n;
+        }
+        let all = self.clone();
+        s.all = SettingLookup(Arc::new(move |name| all.typed(name)));
+        s
+    }
+
+    /// The value of a setting with the type that `getSetting` gives it.
+    fn typed(&self, name: &str) -> Option<(Value, DataType)> {
+        let known = super::find(name)?;
+        let text = self.get(name)?;
+        Some(match known.kind {
+            "Bool" => (Value::from(text == "1"), DataType::Bool),
+            "UInt64" | "NonZeroUInt64" | "MaxThreads" | "Seconds" | "Milliseconds" => {
+                (Value::UInt(text.parse().unwrap_or(0)), DataType::UInt64)
+            }
+            "Int64" | "Int32" => (Value::Int(text.parse().unwrap_or(0)), DataType::Int64),
+            "Float" | "Double" => (Value::Float(text.parse().unwrap_or(0.0)), DataType::Float64),
+            _ => (Value::from(text.as_str()), DataType::String),
+        })
+    }
+
+    /// `session_timezone`, else the machine's.
+    pub fn time_zone(&self) -> Result<TimeZone> {
+        match self.text("session_timezone") {
+            Some(name) if !name.is_empty() => TimeZone::named(name),
+            _ => Ok(MACHINE_ZONE.clone()),
+        }
+    }
+}
+
+/// `TZ`, else what the machine is set to, else UTC.
+static MACHINE_ZONE: LazyLock<TimeZone> = LazyLock::new(|| {
+    let from_variable = std::env::var("TZ").ok().filter(|name| !name.is_empty());
+    let from_file = || {
+        let target = std::fs::read_link("/etc/localtime").ok()?;
+        let text = target.to_str()?.to_string();
+        text.split_once("zoneinfo/").map(|(_, name)| name.to_string())
+    };
+    let name = from_variable.or_else(from_file).unwrap_or_else(|| "UTC".into());
+    let name = match name.trim_start_matches(':') {
+        "Etc/UTC" | "UTC" | "Universal" | "Zulu" => "UTC",
+        other => other,
+    };
+    TimeZone::named(name).unwrap_or_else(|_| TimeZone::utc())
+});

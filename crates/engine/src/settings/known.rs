@@ -1,0 +1,45 @@
+//! Names, types and defaults of all settings, as the kernel's `system.settings` prints them (newest release).
+
+use chalet_base::hash::HashMap;
+use std::sync::LazyLock;
+
+/// One row of `system.settings`.
+#[derive(Debug)]
+pub struct Known {
+    pub name: &'static str,
+    /// The kernel's name of the value's kind: `Bool`, `UInt64`, `Seconds`.
+    pub kind: &'static str,
+    pub default: &'static str,
+    /// Empty unless the name is another name of a setting.
+    pub alias_for: &'static str,
+}
+
+/// Tab-separated: name, type, default, the setting that the name is an alias of.
+const TABLE: &str = include_str!("known.tsv");
+
+static ALL: LazyLock<Vec<Known>> = LazyLock::new(|| {
+    let rows = TABLE.lines().filter_map(|line| {
+        let mut cells = line.split('\t');
+        Some(Known {
+            name: cells.next()?,
+            kind: cells.next()?,
+            default: cells.next()?,
+            alias_for: cells.next().unwrap_or_default(),
+        })
+    });
+    rows.collect()
+});
+
+static BY_NAME: LazyLock<HashMap<&'static str, usize>> =
+    LazyLock::new(|| ALL.iter().enumerate().map(|(i, known)| (known.name, i)).collect());
+
+/// Sorted by name.
+pub fn all() -> &'static [Known] {
+    &ALL
+}
+
+/// The setting of a name or of an alias.
+pub fn find(name: &str) -> Option<&'static Known> {
+    let known = &ALL[*BY_NAME.get(name)?];
+    if known.alias_for.is_empty() { Some(known) } else { find(known.alias_for) }
+}

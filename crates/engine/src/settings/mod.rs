@@ -1,0 +1,129 @@
+//! Settings: every name of the kernel is known, with its type and default; those that mean something here reach the rooms
+//! as typed structs.
+
+mod effective;
+mod known;
+
+pub use known::{Known, all, find};
+
+use chalet_base::{Result, bail, err, suggest};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The settings of a session or a statement: those that differ from the defaults, as text.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    changed: Arc<BTreeMap<&'static str, String>>,
+}
+
+impl Settings {
+    /// Sets one setting from its text, after checking it against the setting's type.
+    pub fn set(&mut self, name: &str, text: &str) -> Result<()> {
+        let known = find(name).ok_or_else(|| unknown(name))?;
+        let text = normalised(known, text)?;
+        // Values that a room refuses must fail here and not in every later statement.
+        let mut formats = chalet_formats::FormatSettings::default();
+        formats.set(known.name, &text)?;
+        Arc::make_mut(&mut self.changed).insert(known.name, text);
+        Ok(())
+    }
+
+    pub fn reset(&mut self, name: &str) -> Result<()> {
+        let known = find(name).ok_or_else(|| unknown(name))?;
+        Arc::make_mut(&mut self.changed).remove(known.name);
+        Ok(())
+    }
+
+    /// The text of a setting's value; `None` for a name that the kernel does not have.
+    pub fn get(&self, name: &str) -> Option<String> {
+        // Most statements change nothing: the list of names is not even read then.
+        if let Some(text) = self.changed.get(name) {
+            return Some(text.clone());
+        }
+        let known = find(name)?;
+        if let Some(text) = self.changed.get(known.name) {
+            return Some(text.clone());
+        }
+        Some(default_of(known))
+    }
+
+    pub fn is_changed(&self, name: &str) -> bool {
+        self.changed.contains_key(name)
+    }
+
+    pub fn changed(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.changed.iter().map(|(name, text)| (*name, text.as_str()))
+    }
+
+    /// The text of a changed setting.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.changed.get(name).map(String::as_str)
+    }
+
+    pub(crate) fn number(&self, name: &str) -> Option<u64> {
+        self.text(name)?.parse().ok()
+    }
+
+    pub(crate) fn flag(&self, name: &str) -> Option<bool> {
+        self.text(name).map(|text| text == "1")
+    }
+
+    /// Seconds, with fractions.
+    pub(crate) fn seconds(&self, name: &str) -> Option<std::time::Duration> {
+        let seconds: f64 = self.text(name)?.parse().ok()?;
+        std::time::Duration::try_from_secs_f64(seconds).ok()
+    }
+}
+
+/// Where the machine decides, ours; else the kernel's.
+fn default_of(known: &Known) -> String {
+    match known.name {
+        "max_threads" => std::thread::available_parallelism().map_or(1, |n| n.get()).to_string(),
+        _ => known.default.to_string(),
+    }
+}
+
+#[cold]
+fn unknown(name: &str) -> chalet_base::Error {
+    let near = suggest::nearest(name, all().iter().map(|k| k.name), 1);
+    match near.first() {
+        Some(near) => err!(UNKNOWN_SETTING, "Unknown setting '{name}'. Maybe you meant: ['{near}']"),
+        None => err!(UNKNOWN_SETTING, "Unknown setting '{name}'"),
+    }
+}
+
+/// The value in the form that it is shown and read in.
+fn normalised(known: &Known, text: &str) -> Result<String> {
+    let number = |text: &str| -> Result<String> {
+        text.parse::<u64>().map(|n| n.to_string()).map_err(|_| {
+            err!(CANNOT_PARSE_INPUT_ASSERTION_FAILED, "Cannot parse input: expected 'eof' before: '{text}'")
+        })
+    };
+    Ok(match known.kind {
+        "Bool" => match text.to_ascii_lowercase().as_str() {
+            "1" | "true" => "1".into(),
+            "0" | "false" => "0".into(),
+            _ => match text.parse::<f64>() {
+                Ok(x) => String::from(if x != 0.0 { "1" } else { "0" }),
+                Err(_) => bail!(CANNOT_PARSE_BOOL, "Cannot parse boolean value: '{text}'"),
+            },
+        },
+        "UInt64" => number(text)?,
+        "NonZeroUInt64" => match number(text)?.as_str() {
+            "0" => bail!(BAD_ARGUMENTS, "A setting's value has to be greater than 0"),
+            n => n.into(),
+        },
+        "MaxThreads" => match text.trim_start_matches("'auto(").trim_end_matches(')') {
+            "auto" | "0" => default_of(known),
+            n => number(n)?,
+        },
+        "Int64" | "Int32" => text.parse::<i64>().map(|n| n.to_string()).map_err(|_| {
+            err!(CANNOT_PARSE_INPUT_ASSERTION_FAILED, "Cannot parse input: expected 'eof' before: '{text}'")
+        })?,
+        "Float" | "Double" | "Seconds" | "Milliseconds" => {
+            text.parse::<f64>().map_err(|_| err!(CANNOT_PARSE_NUMBER, "Cannot parse number: '{text}'"))?;
+            text.into()
+        }
+        _ => text.into(),
+    })
+}

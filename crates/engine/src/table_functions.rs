@@ -1,0 +1,260 @@
+//! Table functions, by name.
+
+use crate::functions::FORMATS;
+use crate::scope::Scope;
+use chalet_base::{Result, bail, ensure, err};
+use chalet_binder::{Environment, TableArgument};
+use chalet_columns::{Block, Builder, Column};
+use chalet_formats::{Format, Input, ReadRequest, Schema};
+use chalet_storage::file::{FileContext, FileTable};
+use chalet_storage::fixed::FixedTable;
+use chalet_storage::null::NullTable;
+use chalet_storage::numbers::Sequence;
+use chalet_storage::{Table, TableSchema};
+use chalet_types::{DataType, Value};
+use std::sync::Arc;
+
+/// Names, for `system.table_functions` and suggestions.
+pub(crate) const NAMES: &[&str] = &[
+    "file", "format", "generate_series", "generateSeries", "null", "numbers", "numbers_mt", "primes", "values", "view",
+    "zeros", "zeros_mt",
+];
+
+pub(crate) fn make(name: &str, args: &[TableArgument], scope: &Scope) -> Result<Arc<dyn Table>> {
+    match name {
+        "numbers" | "numbers_mt" => numbers(name, args),
+        "generateSeries" | "generate_series" => series(name, args),
+        "zeros" | "zeros_mt" => {
+            let count = args.first().map(|arg| unsigned(arg, name)).transpose()?;
+            Ok(Arc::new(Sequence { column: "zero", first: 0, step: 0, count, zeros: true, engine: "SystemZeros" }))
+        }
+        "file" => file(args, scope),
+        "null" => {
+            let structure = structure(args.first(), name)?;
+            Ok(Arc::new(NullTable { schema: TableSchema::of(structure) }))
+        }
+        "format" => format_function(args, scope),
+        _ if name.eq_ignore_ascii_case("values") => values(args, scope),
+        _ => {
+            let near = chalet_base::suggest::nearest(name, NAMES.iter().copied(), 1);
+            match near.first() {
+                Some(near) => {
+                    bail!(UNKNOWN_FUNCTION, "Unknown table function {name}. Maybe you meant: ['{near}']")
+                }
+                None => bail!(UNKNOWN_FUNCTION, "Unknown table function {name}"),
+            }
+        }
+    }
+}
+
+fn unsigned(arg: &TableArgument, function: &str) -> Result<u64> {
+    let TableArgument::Value(value, ty) = arg else {
+        bail!(ILLEGAL_TYPE_OF_ARGUMENT, "Table function '{function}' takes numbers");
+    };
+    ensure!(
+        ty.bare().is_number(),
+        ILLEGAL_TYPE_OF_ARGUMENT,
+        "Illegal type {ty} expression, must be numeric type"
+    );
+    value.as_u64().ok_or_else(|| {
+        err!(BAD_ARGUMENTS, "The value of an argument of table function '{function}' is not representable as UInt64")
+    })
+}
+
+fn numbers(name: &str, args: &[TableArgument]) -> Result<Arc<dyn Table>> {
+    let args = args.iter().map(|arg| unsigned(arg, name)).collect::<Result<Vec<_>>>()?;
+    let (first, count, step) = match args[..] {
+        [] => (0, None, 1),
+        [count] => (0, Some(count), 1),
+        [first, count] => (first, Some(count), 1),
+        [first, count, step] => {
+            ensure!(step > 0, BAD_ARGUMENTS, "Table function {name} requires step to be a positive number");
+            (first, Some(count.div_ceil(step)), step)
+        }
+        _ => bail!(
+            NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+            "Table function '{name}' requires 'limit' or 'offset, limit' or 'offset, limit, step'"
+        ),
+    };
+    Ok(Arc::new(Sequence { column: "number", first, step, count, zeros: false, engine: "SystemNumbers" }))
+}
+
+fn series(name: &str, args: &[TableArgument]) -> Result<Arc<dyn Table>> {
+    let args = args.iter().map(|arg| unsigned(arg, name)).collect::<Result<Vec<_>>>()?;
+    let (first, last, step) = match args[..] {
+        [first, last] => (first, last, 1),
+        [first, last, step] => (first, last, step),
+        _ => bail!(
+            NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+            "Table function '{name}' requires 'start, stop' or 'start, stop, step'"
+        ),
+    };
+    ensure!(step > 0, INVALID_SETTING_VALUE, "Table function '{name}' requires step to be a positive number");
+    let count = if last < first { 0 } else { (last - first) / step + 1 };
+    let column = "generate_series";
+    Ok(Arc::new(Sequence { column, first, step, count: Some(count), zeros: false, engine: "SystemNumbers" }))
+}
+
+fn text(arg: &TableArgument) -> Option<String> {
+    match arg {
+        TableArgument::Value(value, _) => value.as_bytes().map(|b| String::from_utf8_lossy(b).into_owned()),
+        TableArgument::Word(word) => Some(word.clone()),
+        TableArgument::Named(..) => None,
+    }
+}
+
+/// The columns of `'a UInt8, b String'`.
+pub(crate) fn parse_structure(text: &str) -> Result<Schema> {
+    let columns = chalet_syntax::parse_structure(text)?;
+    columns.into_iter().map(|column| Ok((column.name.name, column.ty.text.parse()?))).collect()
+}
+
+fn structure(arg: Option<&TableArgument>, function: &str) -> Result<Schema> {
+    let text = arg.and_then(text).ok_or_else(|| {
+        err!(
+            NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+            "Table function '{function}' requires a structure as its argument"
+        )
+    })?;
+    parse_structure(&text)
+}
+
+/// `file(path[, format[, structure[, compression]]])`.
+fn file(args: &[TableArgument], scope: &Scope) -> Result<Arc<dyn Table>> {
+    let words: Vec<Option<String>> = args.iter().map(text).collect();
+    ensure!(
+        (1..=4).contains(&words.len()),
+        NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+        "Table function 'file' requires from 1 to 4 arguments: path, format, structure, compression method"
+    );
+    let word = |i: usize| words.get(i).cloned().flatten().filter(|w| w != "auto");
+    let Some(path) = word(0) else { bail!(BAD_ARGUMENTS, "The path of table function 'file' must be a string") };
+    let format: &'static Format = match word(1) {
+        Some(name) => FORMATS.get(&name)?,
+        None => FORMATS.of_path(&path).ok_or_else(|| {
+            err!(
+                CANNOT_DETECT_FORMAT,
+                "The data format cannot be detected by the contents of the files. You can specify the format manually: {path}"
+            )
+        })?,
+    };
+    let structure = word(2).map(|s| parse_structure(&s)).transpose()?;
+    let context = file_context(scope);
+    Ok(Arc::new(FileTable::open(&path, format, structure, word(3), context)?))
+}
+
+pub(crate) fn file_context(scope: &Scope) -> FileContext {
+    let settings = &scope.state.settings;
+    FileContext {
+        settings: scope.formats.clone(),
+        time_zone: scope.context().time_zone.clone(),
+        evaluate: Some(crate::statements::insert::evaluator(scope)),
+        cast: Some(caster(scope)),
+        truncate_on_insert: settings.flag("engine_file_truncate_on_insert").unwrap_or(false),
+        create_multiple_files: settings.flag("engine_file_allow_create_multiple_files").unwrap_or(false),
+    }
+}
+
+/// CAST for readers.
+pub(crate) fn caster(scope: &Scope) -> chalet_formats::input::Cast {
+    let ctx = scope.context().clone();
+    Arc::new(move |column, from, to| chalet_functions::conversion::cast_column(column, from, to, &ctx))
+}
+
+/// `format(name[, structure], data)`.
+fn format_function(args: &[TableArgument], scope: &Scope) -> Result<Arc<dyn Table>> {
+    let words: Vec<Option<String>> = args.iter().map(text).collect();
+    let (name, given, data) = match (&words[..], args) {
+        ([Some(name), _], [_, TableArgument::Value(data, _)]) => (name, None, data),
+        ([Some(name), Some(structure), _], [_, _, TableArgument::Value(data, _)]) => {
+            (name, Some(parse_structure(structure)?), data)
+        }
+        _ => bail!(
+            NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+            "Table function 'format' requires 2 or 3 arguments: format, [structure], data"
+        ),
+    };
+    let format = FORMATS.get(name)?;
+    let data = data.as_bytes().unwrap_or_default().to_vec();
+    let structure = match given {
+        Some(structure) => structure,
+        None => format.infer_schema(&mut Input::from(data.clone()), &scope.formats)?,
+    };
+    let request = read_request(structure.clone(), scope);
+    let blocks = chalet_formats::input::read_all(
+        &mut *format.open(Input::from(data), request)?,
+        scope.exec().settings.max_block_size,
+    )?;
+    Ok(Arc::new(FixedTable::new("Values", TableSchema::of(structure), blocks)))
+}
+
+pub(crate) fn read_request(structure: Schema, scope: &Scope) -> ReadRequest {
+    ReadRequest {
+        time_zone: scope.context().time_zone.clone(),
+        evaluate: Some(crate::statements::insert::evaluator(scope)),
+        cast: Some(caster(scope)),
+        ..ReadRequest::all(structure).with_settings(scope.formats.clone())
+    }
+}
+
+/// `values('structure', row, ...)`, or rows whose types decide: columns `c1`, `c2`.
+fn values(args: &[TableArgument], scope: &Scope) -> Result<Arc<dyn Table>> {
+    let declared = match args.first() {
+        Some(TableArgument::Value(Value::Bytes(text), DataType::String)) if args.len() > 1 => {
+            std::str::from_utf8(text).ok().and_then(|text| parse_structure(text).ok())
+        }
+        _ => None,
+    };
+    let rows = &args[usize::from(declared.is_some())..];
+    ensure!(
+        !rows.is_empty(),
+        NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+        "Table function 'values' requires 1 or more arguments"
+    );
+    let mut cells: Vec<Vec<(Value, DataType)>> = Vec::with_capacity(rows.len());
+    for row in rows {
+        let TableArgument::Value(value, ty) = row else {
+            bail!(BAD_ARGUMENTS, "Table function 'values' takes constant rows");
+        };
+        cells.push(match (value, ty) {
+            (Value::Tuple(items), DataType::Tuple(fields)) => {
+                items.iter().cloned().zip(fields.iter().map(|f| f.ty.clone())).collect()
+            }
+            _ => vec![(value.clone(), ty.clone())],
+        });
+    }
+    let n = cells[0].len();
+    ensure!(
+        cells.iter().all(|row| row.len() == n),
+        BAD_ARGUMENTS,
+        "Cannot determine common structure for VALUES: rows have different numbers of columns"
+    );
+    let structure = match declared {
+        Some(structure) => structure,
+        None => (0..n)
+            .map(|i| {
+                let types: Vec<DataType> = cells.iter().map(|row| row[i].1.clone()).collect();
+                Ok((format!("c{}", i + 1), chalet_types::supertype::common_supertype(&types)?))
+            })
+            .collect::<Result<Schema>>()?,
+    };
+    ensure!(
+        structure.len() == n,
+        BAD_ARGUMENTS,
+        "Values table function requires all rows amount of elements ({n}) to match the structure ({})",
+        structure.len()
+    );
+    let cast = caster(scope);
+    let mut columns = Vec::with_capacity(n);
+    for (i, (_, ty)) in structure.iter().enumerate() {
+        let mut builder = Builder::new(ty);
+        for row in &cells {
+            let (value, from) = &row[i];
+            let converted = cast(&Column::of_value(value, from, 1)?, from, ty)?;
+            builder.push_value(&converted.value(0))?;
+        }
+        columns.push(Column::Flat(builder.finish()));
+    }
+    let block = Block::new(columns, cells.len());
+    Ok(Arc::new(FixedTable::new("Values", TableSchema::of(structure), vec![block])))
+}

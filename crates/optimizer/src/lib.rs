@@ -1,0 +1,15 @@
+//! Rules that rewrite plans: plan in, plan out, same columns.
+//!
+//! - [`rules`]: the wrapper around every rule and the one ordered list
+//! - [`merge_projections`]: a projection of plain columns over another is one
+//! - [`push_down_filter`]: conditions move towards the tables
+//! - [`push_down_limit`]: limits become limits of sorts, scans and aggregates
+//! - [`prune_columns`]: columns that nobody reads are not made
+
+mod merge_projections;
+mod prune_columns;
+mod push_down_filter;
+mod push_down_limit;
+pub mod rules;
+
+pub use rules::{Observer, optimize};

@@ -1,0 +1,199 @@
+//! Conditions move towards the tables, split at AND.
+//!
+//! ```text
+//! Filter a > 1 and s > 2             Filter s > 2
+//!   Aggregate a := x, s := sum(y)  =>  Aggregate a := x, s := sum(y)
+//!     Scan                               Scan where x > 1
+//! ```
+//!
+//! A condition does not pass: another column's `rand()`, LIMIT, windows (unless it reads only their partition), the side
+//! of an outer join that may be filled with defaults.
+
+use chalet_base::Result;
+use chalet_base::hash::HashSet;
+use chalet_function_api::call::BoundFunction;
+use chalet_plan::{ColumnId, Expr, Field, Filter, IdSource, Join, JoinKind, JoinStrictness, Plan};
+use std::sync::Arc;
+
+pub(crate) fn apply(plan: Plan, _: &IdSource) -> Result<Plan> {
+    Pusher::default().push(plan, Vec::new())
+}
+
+/// Carries the function `and` of the conditions that it took apart, to put them together again.
+#[derive(Default)]
+struct Pusher {
+    and: Option<Arc<BoundFunction>>,
+}
+
+impl Pusher {
+    /// The plan with the conditions applied as deep as they can be.
+    fn push(&mut self, plan: Plan, mut conditions: Vec<Expr>) -> Result<Plan> {
+        match plan {
+            Plan::Filter(node) => {
+                if node.condition.is_deterministic() {
+                    self.split(node.condition, &mut conditions);
+                    return self.push(*node.input, conditions);
+                }
+                let input = self.push(*node.input, Vec::new())?;
+                Ok(self.above(Plan::Filter(Filter { input: Box::new(input), ..node }), conditions))
+            }
+            Plan::Scan(mut node) if node.limit.is_none() => {
+                // A scan that has a filter already keeps it before the others.
+                conditions.splice(0..0, node.filter.take());
+                match self.join(&conditions) {
+                    Some(joined) => {
+                        node.filter = Some(joined);
+                        Ok(Plan::Scan(node))
+                    }
+                    None => Ok(self.above(Plan::Scan(node), conditions)),
+                }
+            }
+            Plan::Project(mut node) => {
+                let (through, stay): (Vec<_>, Vec<_>) = conditions.into_iter().partition(|condition| {
+                    let columns = condition.columns();
+                    let made = node.exprs.iter().filter(|(f, _)| columns.contains(&f.id));
+                    made.into_iter().all(|(_, e)| e.is_deterministic())
+                });
+                let through = through.iter().map(|c| substitute(c, &node.exprs)).collect::<Result<_>>()?;
+                node.input = Box::new(self.push(*node.input, through)?);
+                Ok(self.above(Plan::Project(node), stay))
+            }
+            Plan::Aggregate(mut node) => {
+                // With grouping sets a key may hold a default that the condition would wrongly refuse below.
+                let keys: HashSet<ColumnId> = node.keys.iter().map(|k| k.0.id).collect();
+                let passes = node.sets.is_empty() && node.totals.is_none() && !keys.is_empty();
+                let (through, stay): (Vec<_>, Vec<_>) = conditions.into_iter().partition(|condition| {
+                    let columns = condition.columns();
+                    passes && !columns.is_empty() && columns.iter().all(|c| keys.contains(c))
+                });
+                let through = through.iter().map(|c| substitute(c, &node.keys)).collect::<Result<_>>()?;
+                node.input = Box::new(self.push(*node.input, through)?);
+                Ok(self.above(Plan::Aggregate(node), stay))
+            }
+            Plan::Sort(mut node) if node.limit.is_none() => {
+                node.input = Box::new(self.push(*node.input, conditions)?);
+                Ok(Plan::Sort(node))
+            }
+            Plan::Distinct(mut node) if node.limit.is_none() => {
+                let on: HashSet<ColumnId> = node.on.iter().copied().collect();
+                let (through, stay) =
+                    conditions.into_iter().partition(|c| c.columns().iter().all(|id| on.contains(id)));
+                node.input = Box::new(self.push(*node.input, through)?);
+                Ok(self.above(Plan::Distinct(node), stay))
+            }
+            Plan::Union(mut node) => {
+                let inputs = std::mem::take(&mut node.inputs);
+                for input in inputs {
+                    let pairs: Vec<(Field, Expr)> = node
+                        .fields
+                        .iter()
+                        .cloned()
+                        .zip(input.fields().into_iter().map(|f| Expr::Column(f.id, f.ty)))
+                        .collect();
+                    let through = conditions.iter().map(|c| substitute(c, &pairs)).collect::<Result<_>>()?;
+                    node.inputs.push(self.push(input, through)?);
+                }
+                Ok(Plan::Union(node))
+            }
+            Plan::ArrayJoin(mut node) => {
+                let made: HashSet<ColumnId> = node.columns.iter().map(|c| c.0.id).collect();
+                let (stay, through) =
+                    conditions.into_iter().partition(|c| c.columns().iter().any(|id| made.contains(id)));
+                node.input = Box::new(self.push(*node.input, through)?);
+                Ok(self.above(Plan::ArrayJoin(node), stay))
+            }
+            Plan::Window(mut node) => {
+                let partition: HashSet<ColumnId> =
+                    node.partition_by.iter().filter_map(Expr::as_column).collect();
+                let (through, stay) = conditions
+                    .into_iter()
+                    .partition(|c| !c.columns().is_empty() && c.columns().iter().all(|id| partition.contains(id)));
+                node.input = Box::new(self.push(*node.input, through)?);
+                Ok(self.above(Plan::Window(node), stay))
+            }
+            Plan::Join(node) => self.join_node(*node, conditions),
+            mut other => {
+                for input in other.inputs_mut() {
+                    let taken = std::mem::replace(input, crate::rules::placeholder());
+                    *input = self.push(taken, Vec::new())?;
+                }
+                Ok(self.above(other, conditions))
+            }
+        }
+    }
+
+    fn join_node(&mut self, mut node: Join, conditions: Vec<Expr>) -> Result<Plan> {
+        let (left, right) = (node.left.fields(), node.right.fields());
+        let renamed: Vec<(Field, Expr)> = node
+            .fields
+            .iter()
+            .cloned()
+            .zip(left.iter().chain(&right).map(|f| Expr::Column(f.id, f.ty.clone())))
+            .collect();
+        // A side may be filtered below when each of its rows decides alone whether it is in the result.
+        let plain = matches!(node.strictness, JoinStrictness::All | JoinStrictness::Asof | JoinStrictness::Any);
+        let left_open = matches!(node.kind, JoinKind::Inner | JoinKind::Left | JoinKind::Cross)
+            && (plain || matches!(node.strictness, JoinStrictness::Semi | JoinStrictness::Anti));
+        let right_open = matches!(node.kind, JoinKind::Inner | JoinKind::Right | JoinKind::Cross)
+            && node.strictness == JoinStrictness::All;
+        let of = |fields: &[Field]| fields.iter().map(|f| f.id).collect::<HashSet<_>>();
+        let (left_ids, right_ids) = (of(&left), of(&right));
+        let (mut to_left, mut to_right, mut stay) = (Vec::new(), Vec::new(), Vec::new());
+        for condition in conditions {
+            let below = substitute(&condition, &renamed)?;
+            let columns = below.columns();
+            let same_types = condition.columns().iter().all(|id| {
+                renamed.iter().any(|(f, source)| f.id == *id && f.ty == *source.ty())
+            });
+            let inside = |ids: &HashSet<ColumnId>| {
+                same_types && !columns.is_empty() && columns.iter().all(|c| ids.contains(c))
+            };
+            if left_open && inside(&left_ids) {
+                to_left.push(below);
+            } else if right_open && inside(&right_ids) {
+                to_right.push(below);
+            } else {
+                stay.push(condition);
+            }
+        }
+        node.left = self.push(node.left, to_left)?;
+        node.right = self.push(node.right, to_right)?;
+        Ok(self.above(Plan::Join(Box::new(node)), stay))
+    }
+
+    fn split(&mut self, condition: Expr, out: &mut Vec<Expr>) {
+        if let Expr::Call { function, .. } = &condition
+            && function.function.record().lazy == chalet_function_api::Lazy::And
+        {
+            self.and = Some(function.clone());
+        }
+        condition.conjuncts(out);
+    }
+
+    /// A filter over the plan, when there are conditions.
+    fn above(&self, plan: Plan, conditions: Vec<Expr>) -> Plan {
+        // In order: a condition may guard the ones after it.
+        conditions.into_iter().fold(plan, |input, condition| {
+            Plan::Filter(Filter { input: Box::new(input), condition })
+        })
+    }
+
+    /// One condition of several; `None` when there is none, or none of them was taken apart from an AND.
+    fn join(&self, conditions: &[Expr]) -> Option<Expr> {
+        if let [one] = conditions {
+            return Some(one.clone());
+        }
+        let and = self.and.as_ref().filter(|_| !conditions.is_empty())?;
+        let arguments: Vec<_> =
+            conditions.iter().map(|c| chalet_function_api::Argument::of_type(c.ty().clone())).collect();
+        let bound = BoundFunction::bind(and.function.clone(), &arguments, &Default::default()).ok()?;
+        Some(Expr::call(bound, conditions.to_vec()))
+    }
+}
+
+fn substitute(condition: &Expr, made: &[(Field, Expr)]) -> Result<Expr> {
+    condition.replace(&mut |e| {
+        let found = e.as_column().and_then(|id| made.iter().find(|(f, _)| f.id == id));
+        Ok(found.map(|(_, source)| source.clone()))
+    })
+}

@@ -1,0 +1,38 @@
+//! A limit over a sort makes it a top-N; a limit over what keeps rows one to one is passed on to the scan.
+//!
+//! ```text
+//! Limit 10               Limit 10
+//!   Project                Project
+//!     Sort by a     =>       Sort by a limit 10
+//!       Scan                   Scan
+//! ```
+
+use crate::rules::top_down;
+use chalet_base::Result;
+use chalet_plan::{IdSource, Plan};
+
+pub(crate) fn apply(plan: Plan, _: &IdSource) -> Result<Plan> {
+    top_down(plan, &mut |mut node| {
+        if let Plan::Limit(limit) = &mut node
+            && !limit.from_end
+            && limit.ties.is_none()
+            && let Some(rows) = limit.limit.and_then(|n| n.checked_add(limit.offset))
+        {
+            push(&mut limit.input, rows);
+        }
+        Ok(node)
+    })
+}
+
+/// Tells a node that no more than `rows` of its rows are needed.
+fn push(plan: &mut Plan, rows: u64) {
+    let least = |limit: &mut Option<u64>| *limit = Some(limit.map_or(rows, |known| known.min(rows)));
+    match plan {
+        Plan::Sort(node) => least(&mut node.limit),
+        Plan::Scan(node) => least(&mut node.limit),
+        Plan::Distinct(node) => least(&mut node.limit),
+        Plan::Project(node) => push(&mut node.input, rows),
+        Plan::Union(node) => node.inputs.iter_mut().for_each(|input| push(input, rows)),
+        _ => {}
+    }
+}

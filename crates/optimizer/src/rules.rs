@@ -1,0 +1,99 @@
+//! The wrapper around every rule and the one ordered list.
+
+use crate::{merge_projections, prune_columns, push_down_filter, push_down_limit};
+use chalet_base::{Result, ensure};
+use chalet_plan::{IdSource, Plan, validate::validate};
+use std::time::{Duration, Instant};
+
+/// One rewrite.
+pub struct Rule {
+    pub name: &'static str,
+    /// Why it stands where it stands in the list.
+    pub reason: &'static str,
+    pub apply: fn(Plan, &IdSource) -> Result<Plan>,
+}
+
+/// In order of application.
+pub const RULES: &[Rule] = &[
+    Rule {
+        name: "push_down_filter",
+        reason: "first, so that later rules see conditions where they end up",
+        apply: push_down_filter::apply,
+    },
+    Rule {
+        name: "merge_projections",
+        reason: "after filters have passed through projections",
+        apply: merge_projections::apply,
+    },
+    Rule {
+        name: "push_down_limit",
+        reason: "projections are few by now, and a limit passes through each",
+        apply: push_down_limit::apply,
+    },
+    Rule {
+        name: "prune_columns",
+        reason: "last: the other rules may have made columns needless",
+        apply: prune_columns::apply,
+    },
+];
+
+/// Sees each rule run: its name, the time that it took, the plan after it.
+pub type Observer<'a> = &'a mut dyn FnMut(&'static str, Duration, &Plan);
+
+/// Applies all rules that are not switched off. `check` is asked before each: is the query cancelled?
+pub fn optimize(
+    mut plan: Plan,
+    ids: &IdSource,
+    is_off: &dyn Fn(&str) -> bool,
+    check: &dyn Fn() -> Result<()>,
+    observer: Option<Observer>,
+) -> Result<Plan> {
+    let mut observer = observer;
+    for rule in RULES {
+        if is_off(rule.name) {
+            continue;
+        }
+        check()?;
+        let before = plan.fields();
+        let started = Instant::now();
+        plan = (rule.apply)(plan, ids)?;
+        if let Some(observer) = &mut observer {
+            observer(rule.name, started.elapsed(), &plan);
+        }
+        let after = plan.fields();
+        ensure!(
+            before.len() == after.len() && before.iter().zip(&after).all(|(a, b)| a.id == b.id && a.ty == b.ty),
+            LOGICAL_ERROR,
+            "Optimizer rule {} changed the columns of the plan",
+            rule.name
+        );
+        if cfg!(debug_assertions) {
+            validate(&plan)?;
+        }
+    }
+    Ok(plan)
+}
+
+/// Applies a function to every node, inputs first.
+pub(crate) fn bottom_up(mut plan: Plan, f: &mut dyn FnMut(Plan) -> Result<Plan>) -> Result<Plan> {
+    for input in plan.inputs_mut() {
+        let taken = std::mem::replace(input, placeholder());
+        *input = bottom_up(taken, f)?;
+    }
+    f(plan)
+}
+
+/// Applies a function to every node, inputs last.
+pub(crate) fn top_down(plan: Plan, f: &mut dyn FnMut(Plan) -> Result<Plan>) -> Result<Plan> {
+    let mut plan = f(plan)?;
+    for input in plan.inputs_mut() {
+        let taken = std::mem::replace(input, placeholder());
+        *input = top_down(taken, f)?;
+    }
+    Ok(plan)
+}
+
+/// Stands in a node whose input is being rewritten.
+pub(crate) fn placeholder() -> Plan {
+    Plan::Values(chalet_plan::Values { fields: Vec::new(), block: chalet_columns::Block::default() })
+}

@@ -1,0 +1,441 @@
+//! Files of any format as one table: several files, each in units that workers read at once.
+
+use crate::{ColumnSchema, Inserter, Morsel, Scan, ScanRequest, ScanWorker, Table, TableSchema};
+use chalet_base::{Error, Result, bail, ensure, err};
+use chalet_columns::{Block, Column, Vector};
+use chalet_formats::input::{BlockReader, Cast, Evaluate, FileScan};
+use chalet_formats::{
+    BlockWriter, Buffer, Compression, Format, FormatSettings, Input, ReadRequest, Schema, Sink, Statistics,
+    WriteRequest,
+};
+use chalet_types::{DataType, TimeZone, Value};
+use std::any::Any;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What reading and writing need of the session.
+#[derive(Clone)]
+pub struct FileContext {
+    pub settings: Arc<FormatSettings>,
+    pub time_zone: TimeZone,
+    pub evaluate: Option<Evaluate>,
+    pub cast: Option<Cast>,
+    /// `engine_file_truncate_on_insert`.
+    pub truncate_on_insert: bool,
+    /// `engine_file_allow_create_multiple_files`.
+    pub create_multiple_files: bool,
+}
+
+/// Columns that every file has beside its own.
+const VIRTUAL: [(&str, DataType); 2] = [("_path", DataType::String), ("_file", DataType::String)];
+
+pub struct FileTable {
+    path: String,
+    files: Vec<PathBuf>,
+    format: &'static Format,
+    compression: Option<String>,
+    structure: Schema,
+    context: FileContext,
+}
+
+impl FileTable {
+    /// Opens the files of a path. Without a structure it is found in the first file that has rows.
+    pub fn open(
+        path: &str,
+        format: &'static Format,
+        structure: Option<Schema>,
+        compression: Option<String>,
+        context: FileContext,
+    ) -> Result<FileTable> {
+        let files = crate::paths::expand(path)?;
+        let mut table =
+            FileTable { path: path.to_string(), files, format, compression, structure: Vec::new(), context };
+        table.structure = match structure {
+            Some(structure) => structure,
+            None => table.infer_structure()?,
+        };
+        Ok(table)
+    }
+
+    fn infer_structure(&self) -> Result<Schema> {
+        let existing: Vec<&PathBuf> = self.files.iter().filter(|f| f.exists()).collect();
+        let Some(first) = existing.first() else {
+            bail!(
+                CANNOT_EXTRACT_TABLE_STRUCTURE,
+                "The table structure cannot be extracted from a {} format file: there are no files with provided path: {}. \
+                 You can specify the structure manually",
+                self.format.name,
+                self.path
+            );
+        };
+        let mut last = None;
+        for file in &existing {
+            let mut input = open_input(file, self.compression.as_deref())?;
+            match self.format.infer_schema(&mut input, &self.context.settings) {
+                Ok(schema) if !schema.is_empty() => return Ok(schema),
+                Ok(_) => {}
+                Err(error) => last = Some(error.context(in_file(file))),
+            }
+        }
+        Err(last.unwrap_or_else(|| {
+            err!(
+                CANNOT_EXTRACT_TABLE_STRUCTURE,
+                "The table structure cannot be extracted from a {} format file: all files are empty: {}. You can specify \
+                 the structure manually",
+                self.format.name,
+                first.display()
+            )
+        }))
+    }
+}
+
+fn in_file(file: &Path) -> String {
+    format!("(in file/uri {})", file.display())
+}
+
+/// Compressed files are streams, others are mapped into memory.
+fn open_input(path: &Path, compression: Option<&str>) -> Result<Input> {
+    let text = path.to_string_lossy();
+    let compression = Compression::named(compression.unwrap_or("auto"), &text)?;
+    let file = std::fs::File::open(path).map_err(|e| cannot_open(path, &e))?;
+    let meta = file.metadata().map_err(|e| cannot_open(path, &e))?;
+    if compression != Compression::None || !meta.is_file() {
+        return Ok(Input::stream(compression.reader(Box::new(file))?));
+    }
+    if meta.len() == 0 {
+        return Ok(Input::from(Vec::new()));
+    }
+    // SAFETY: the map is private and read-only. A file that another process shortens meanwhile would end this one with
+    // SIGBUS, which is the known price of mapping; the kernel's own readers pay it too.
+    let map = unsafe { memmap2::Mmap::map(&file) }.map_err(|e| cannot_open(path, &e))?;
+    let map = Arc::new(map);
+    let bytes: &[u8] = &map;
+    let start = std::ptr::NonNull::from(bytes).cast::<u8>();
+    let len = bytes.len();
+    // SAFETY: the range is the map, which the `Arc` given as the owner keeps alive and unchanged.
+    Ok(Input::Bytes(unsafe { Buffer::from_custom_allocation(start, len, map) }))
+}
+
+#[cold]
+fn cannot_open(path: &Path, error: &std::io::Error) -> Error {
+    if error.kind() == std::io::ErrorKind::NotFound {
+        return err!(FILE_DOESNT_EXIST, "File {} doesn't exist", path.display());
+    }
+    err!(CANNOT_OPEN_FILE, "Cannot open file {}: {error}", path.display())
+}
+
+impl Table for FileTable {
+    fn engine(&self) -> &str {
+        "File"
+    }
+
+    fn schema(&self) -> TableSchema {
+        let own = self.structure.iter().map(|(name, ty)| ColumnSchema::new(name.as_str(), ty.clone()));
+        let virtual_columns = VIRTUAL
+            .into_iter()
+            .filter(|(name, _)| !self.structure.iter().any(|(own, _)| own == name))
+            .map(|(name, ty)| ColumnSchema::virtual_column(name, ty.low_cardinality()));
+        TableSchema::new(own.chain(virtual_columns).collect())
+    }
+
+    fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn Scan>> {
+        if self.files.len() == 1 && !self.files[0].exists() {
+            bail!(FILE_DOESNT_EXIST, "File {} doesn't exist", self.files[0].display());
+        }
+        let schema = self.schema();
+        let n_own = self.structure.len();
+        let wanted: Vec<usize> = request.columns.iter().copied().filter(|&c| c < n_own).collect();
+        let places = request.columns.iter().map(|&c| {
+            let name = &schema.columns[c].name;
+            if c < n_own { Place::Own } else { Place::Virtual(name.clone()) }
+        });
+        let read = ReadRequest {
+            structure: self.structure.clone().into(),
+            wanted: wanted.into(),
+            settings: self.context.settings.clone(),
+            time_zone: self.context.time_zone.clone(),
+            evaluate: self.context.evaluate.clone(),
+            cast: self.context.cast.clone(),
+        };
+        Ok(Arc::new(FilesScan {
+            shared: Arc::new(Shared {
+                files: self.files.clone(),
+                format: self.format,
+                compression: self.compression.clone(),
+                request: read,
+                places: places.collect(),
+                max_block_size: request.context.max_block_size.max(1),
+                progress: request.context.progress.clone(),
+                state: Mutex::new(State { next_file: 0, open: None, next_task: 0 }),
+            }),
+            parallelism: request.context.max_threads.max(1),
+        }))
+    }
+
+    fn insert(&self) -> Result<Box<dyn Inserter>> {
+        ensure!(
+            !crate::paths::is_pattern(&self.path),
+            DATABASE_ACCESS_DENIED,
+            "Table '{}' is in readonly mode because of globs in filepath",
+            self.path
+        );
+        Ok(Box::new(FileInserter::open(self)?))
+    }
+
+    fn truncate(&self) -> Result<()> {
+        for file in &self.files {
+            std::fs::File::create(file).map_err(|e| cannot_open(file, &e))?;
+        }
+        Ok(())
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// Where a requested column comes from.
+enum Place {
+    /// The next column of the reader's blocks.
+    Own,
+    Virtual(Arc<str>),
+}
+
+struct Shared {
+    files: Vec<PathBuf>,
+    format: &'static Format,
+    compression: Option<String>,
+    request: ReadRequest,
+    places: Vec<Place>,
+    max_block_size: usize,
+    progress: Arc<crate::scan::ScanProgress>,
+    state: Mutex<State>,
+}
+
+struct State {
+    next_file: usize,
+    open: Option<(usize, Box<dyn FileScan>)>,
+    next_task: u32,
+}
+
+impl Shared {
+    /// The next unit of any file: which file, and the number of the task.
+    fn next_unit(&self) -> Result<Option<(usize, u32, Box<dyn BlockReader>)>> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some((file, scan)) = &mut state.open {
+                let file = *file;
+                match scan.next_unit().map_err(|e| e.context(in_file(&self.files[file])))? {
+                    Some(unit) => {
+                        state.next_task += 1;
+                        return Ok(Some((file, state.next_task - 1, unit)));
+                    }
+                    None => state.open = None,
+                }
+            }
+            let file = state.next_file;
+            let Some(path) = self.files.get(file) else { return Ok(None) };
+            state.next_file += 1;
+            let input = open_input(path, self.compression.as_deref())?;
+            let scan = self.format.open(input, self.request.clone()).map_err(|e| e.context(in_file(path)))?;
+            state.open = Some((file, scan));
+        }
+    }
+}
+
+struct FilesScan {
+    shared: Arc<Shared>,
+    parallelism: usize,
+}
+
+impl Scan for FilesScan {
+    fn worker(&self) -> Result<Box<dyn ScanWorker>> {
+        Ok(Box::new(Worker { shared: self.shared.clone(), current: None }))
+    }
+
+    fn parallelism(&self) -> usize {
+        self.parallelism
+    }
+
+    fn describe(&self) -> Vec<(String, String)> {
+        vec![
+            ("Format".into(), self.shared.format.name.into()),
+            ("Files".into(), self.shared.files.len().to_string()),
+        ]
+    }
+}
+
+struct Unit {
+    file: usize,
+    task: u32,
+    number: u32,
+    reader: Box<dyn BlockReader>,
+    bytes: u64,
+}
+
+struct Worker {
+    shared: Arc<Shared>,
+    current: Option<Unit>,
+}
+
+impl ScanWorker for Worker {
+    fn next(&mut self) -> Result<Option<Morsel>> {
+        loop {
+            let Some(unit) = &mut self.current else {
+                let Some((file, task, reader)) = self.shared.next_unit()? else { return Ok(None) };
+                self.current = Some(Unit { file, task, number: 0, reader, bytes: 0 });
+                continue;
+            };
+            let path = &self.shared.files[unit.file];
+            let block =
+                unit.reader.next_block(self.shared.max_block_size).map_err(|e| e.context(in_file(path)))?;
+            let bytes = unit.reader.bytes_read();
+            self.shared.progress.file_bytes.fetch_add(bytes.saturating_sub(unit.bytes), Relaxed);
+            unit.bytes = bytes;
+            let Some(block) = block else {
+                self.current = None;
+                continue;
+            };
+            if block.is_empty() {
+                continue;
+            }
+            unit.number += 1;
+            let (task, number) = (unit.task, unit.number - 1);
+            let block = complete(block, &self.shared.places, path)?;
+            return Ok(Some(Morsel { block, task, number }));
+        }
+    }
+}
+
+/// Puts virtual columns between those of the file.
+fn complete(block: Block, places: &[Place], path: &Path) -> Result<Block> {
+    let n_rows = block.n_rows();
+    let mut own = block.into_columns().into_iter();
+    let mut columns = Vec::with_capacity(places.len());
+    for place in places {
+        columns.push(match place {
+            Place::Own => own.next().ok_or_else(|| err!(LOGICAL_ERROR, "A reader gave too few columns"))?,
+            Place::Virtual(name) => {
+                let text = match &**name {
+                    "_file" => path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+                    _ => {
+                        std::path::absolute(path).unwrap_or(path.to_path_buf()).to_string_lossy().into_owned()
+                    }
+                };
+                Column::constant(Vector::of_value(&Value::string(text), &DataType::String)?, n_rows)
+            }
+        });
+    }
+    Ok(Block::new(columns, n_rows))
+}
+
+/// Writes beside the target and moves into place at the end, so that a failed INSERT leaves what was there; appending
+/// formats go on in the file itself.
+struct FileInserter {
+    writer: Option<Box<dyn BlockWriter>>,
+    /// Finished file and its final name.
+    replace: Option<(PathBuf, PathBuf)>,
+    /// A file that was appended to, and its length before.
+    appended: Option<(PathBuf, u64)>,
+    finished: bool,
+}
+
+impl FileInserter {
+    fn open(table: &FileTable) -> Result<FileInserter> {
+        let mut target = PathBuf::from(&table.path);
+        let context = &table.context;
+        let existing = std::fs::metadata(&target).map(|m| m.len()).unwrap_or(0);
+        let compression = Compression::named(table.compression.as_deref().unwrap_or("auto"), &table.path)?;
+        let append = existing > 0 && !context.truncate_on_insert;
+        if append && table.format.capabilities.no_append {
+            ensure!(
+                context.create_multiple_files,
+                CANNOT_APPEND_TO_FILE,
+                "Cannot insert data in format {} to file {}, because this format doesn't support appends. You can allow to \
+                 create a new file on each insert by enabling setting engine_file_allow_create_multiple_files",
+                table.format.name,
+                table.path
+            );
+            target = numbered(&target);
+        }
+        let append = append && !table.format.capabilities.no_append;
+        let request = WriteRequest {
+            header: table.structure.clone().into(),
+            settings: context.settings.clone(),
+            time_zone: context.time_zone.clone(),
+            terminal: false,
+        };
+        if let Some(parent) = target.parent().filter(|p| !p.as_os_str().is_empty()) {
+            std::fs::create_dir_all(parent).map_err(|e| cannot_open(parent, &e))?;
+        }
+        let (file, replace, appended) = if append {
+            let file = std::fs::OpenOptions::new().append(true).open(&target);
+            (file.map_err(|e| cannot_open(&target, &e))?, None, Some((target, existing)))
+        } else {
+            let mut name = target.file_name().unwrap_or_default().to_os_string();
+            name.push(format!(".{}.tmp", std::process::id()));
+            let temporary = target.with_file_name(name);
+            let file = std::fs::File::create(&temporary).map_err(|e| cannot_open(&temporary, &e))?;
+            (file, Some((temporary, target)), None)
+        };
+        let level = 3;
+        let sink: Box<dyn Sink> = compression.writer(Box::new(std::io::BufWriter::new(file)), level)?;
+        let writer = table.format.writer(request, sink)?;
+        Ok(FileInserter { writer: Some(writer), replace, appended, finished: false })
+    }
+}
+
+/// `data.parquet`, `data.1.parquet`, `data.2.parquet`: the first name that is free.
+fn numbered(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let (stem, suffix) = name.split_once('.').map_or((name.as_str(), ""), |(stem, suffix)| (stem, suffix));
+    (1u64..)
+        .map(|n| {
+            path.with_file_name(if suffix.is_empty() {
+                format!("{stem}.{n}")
+            } else {
+                format!("{stem}.{n}.{suffix}")
+            })
+        })
+        .find(|candidate| !candidate.exists())
+        .unwrap_or_else(|| path.to_path_buf())
+}
+
+impl Inserter for FileInserter {
+    fn write(&mut self, block: Block) -> Result<()> {
+        match &mut self.writer {
+            Some(writer) => writer.write(&block),
+            None => bail!(LOGICAL_ERROR, "The file is written already"),
+        }
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        if let Some(mut writer) = self.writer.take() {
+            writer.finish(&Statistics::default())?;
+        }
+        if let Some((temporary, target)) = &self.replace {
+            std::fs::rename(temporary, target).map_err(|e| cannot_open(target, &e))?;
+        }
+        self.finished = true;
+        Ok(())
+    }
+}
+
+impl Drop for FileInserter {
+    fn drop(&mut self) {
+        if self.finished {
+            return;
+        }
+        self.writer = None;
+        // Best effort: the statement has failed already and says why.
+        if let Some((temporary, _)) = &self.replace {
+            let _ = std::fs::remove_file(temporary);
+        }
+        if let Some((path, len)) = &self.appended
+            && let Ok(file) = std::fs::OpenOptions::new().write(true).open(path)
+        {
+            let _ = file.set_len(*len);
+        }
+    }
+}
