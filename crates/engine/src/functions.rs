@@ -1,7 +1,7 @@
 //! The functions and formats that every session knows, registered once per process.
 
-use chalet_function_api::Registry;
 use chalet_formats::Registry as Formats;
+use chalet_function_api::Registry;
 use std::sync::LazyLock;
 
 pub static FUNCTIONS: LazyLock<Registry> = LazyLock::new(|| {

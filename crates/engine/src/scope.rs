@@ -39,7 +39,11 @@ impl Scope {
             start_ns: start.as_nanos() as i64,
             database: state.database.clone(),
             user: "default".into(),
-            query_id: format!("{:08x}-{:04x}-{number:012x}", start.as_secs() as u32, std::process::id() & 0xffff),
+            query_id: format!(
+                "{:08x}-{:04x}-{number:012x}",
+                start.as_secs() as u32,
+                std::process::id() & 0xffff
+            ),
             settings: settings.for_functions(),
             ..Context::default()
         });
@@ -55,8 +59,12 @@ impl Scope {
             setting: Arc::new(move |name| all.get(name)),
             progress: Arc::default(),
         };
-        let exec =
-            ExecContext { control: control.clone(), functions: context.clone(), settings: exec_settings, scan };
+        let exec = ExecContext {
+            control: control.clone(),
+            functions: context.clone(),
+            settings: exec_settings,
+            scan,
+        };
         Ok(Scope {
             formats: settings.for_formats()?,
             binder: settings.for_binder(),
@@ -74,8 +82,11 @@ impl Scope {
     /// The same with other settings: SETTINGS of a statement.
     pub fn with_settings(&self, settings: Settings) -> Result<Scope> {
         let state = State { settings, ..self.state.clone() };
-        let options =
-            RunOptions { params: self.params.clone(), interrupt: self.interrupt.clone(), ..RunOptions::default() };
+        let options = RunOptions {
+            params: self.params.clone(),
+            interrupt: self.interrupt.clone(),
+            ..RunOptions::default()
+        };
         Scope::new(self.database.clone(), state, &options, 0)
     }
 

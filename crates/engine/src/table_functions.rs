@@ -16,8 +16,18 @@ use std::sync::Arc;
 
 /// Names, for `system.table_functions` and suggestions.
 pub(crate) const NAMES: &[&str] = &[
-    "file", "format", "generate_series", "generateSeries", "null", "numbers", "numbers_mt", "primes", "values", "view",
-    "zeros", "zeros_mt",
+    "file",
+    "format",
+    "generate_series",
+    "generateSeries",
+    "null",
+    "numbers",
+    "numbers_mt",
+    "primes",
+    "values",
+    "view",
+    "zeros",
+    "zeros_mt",
 ];
 
 pub(crate) fn make(name: &str, args: &[TableArgument], scope: &Scope) -> Result<Arc<dyn Table>> {
@@ -26,7 +36,14 @@ pub(crate) fn make(name: &str, args: &[TableArgument], scope: &Scope) -> Result<
         "generateSeries" | "generate_series" => series(name, args),
         "zeros" | "zeros_mt" => {
             let count = args.first().map(|arg| unsigned(arg, name)).transpose()?;
-            Ok(Arc::new(Sequence { column: "zero", first: 0, step: 0, count, zeros: true, engine: "SystemZeros" }))
+            Ok(Arc::new(Sequence {
+                column: "zero",
+                first: 0,
+                step: 0,
+                count,
+                zeros: true,
+                engine: "SystemZeros",
+            }))
         }
         "file" => file(args, scope),
         "null" => {
@@ -57,7 +74,10 @@ fn unsigned(arg: &TableArgument, function: &str) -> Result<u64> {
         "Illegal type {ty} expression, must be numeric type"
     );
     value.as_u64().ok_or_else(|| {
-        err!(BAD_ARGUMENTS, "The value of an argument of table function '{function}' is not representable as UInt64")
+        err!(
+            BAD_ARGUMENTS,
+            "The value of an argument of table function '{function}' is not representable as UInt64"
+        )
     })
 }
 
@@ -106,7 +126,13 @@ fn text(arg: &TableArgument) -> Option<String> {
 /// The columns of `'a UInt8, b String'`.
 pub(crate) fn parse_structure(text: &str) -> Result<Schema> {
     let columns = chalet_syntax::parse_structure(text)?;
-    columns.into_iter().map(|column| Ok((column.name.name, column.ty.text.parse()?))).collect()
+    let typed = columns.into_iter().map(|column| {
+        let Some(ty) = column.ty else {
+            bail!(BAD_ARGUMENTS, "Column {} of the structure has no type", column.name.name);
+        };
+        Ok((column.name.name, ty.text.parse()?))
+    });
+    typed.collect()
 }
 
 fn structure(arg: Option<&TableArgument>, function: &str) -> Result<Schema> {
@@ -128,7 +154,9 @@ fn file(args: &[TableArgument], scope: &Scope) -> Result<Arc<dyn Table>> {
         "Table function 'file' requires from 1 to 4 arguments: path, format, structure, compression method"
     );
     let word = |i: usize| words.get(i).cloned().flatten().filter(|w| w != "auto");
-    let Some(path) = word(0) else { bail!(BAD_ARGUMENTS, "The path of table function 'file' must be a string") };
+    let Some(path) = word(0) else {
+        bail!(BAD_ARGUMENTS, "The path of table function 'file' must be a string")
+    };
     let format: &'static Format = match word(1) {
         Some(name) => FORMATS.get(&name)?,
         None => FORMATS.of_path(&path).ok_or_else(|| {

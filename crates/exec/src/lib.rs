@@ -8,10 +8,12 @@
 //! - [`pipeline`]: source, operators, sink; stages and their order
 //! - [`lower`]: the one match from plan nodes to operators
 //! - [`operators`]: one file per operator
+//! - [`explain`]: pipelines as text, with what they did
 //! - [`result`]: running a whole plan
 
 pub mod context;
 pub mod control;
+pub mod explain;
 pub mod expression;
 pub mod lower;
 pub mod operators;

@@ -38,3 +38,12 @@ pub fn run_to_blocks(plan: &Plan, ctx: &ExecContext) -> Result<Vec<Block>> {
     Stage::new(lowered.stream, Arc::new(Collect::new(consumer, false))).run(ctx)?;
     Ok(std::mem::take(&mut *blocks.lock().unwrap_or_else(PoisonError::into_inner)))
 }
+
+/// Like [`execute`], but the limits of the query's result do not apply: the rows go into a table.
+pub fn execute_unlimited(plan: &Plan, consumer: Consumer, ctx: &ExecContext) -> Result<()> {
+    pool::guarded(|| {
+        let lowered = lower(plan, ctx)?;
+        Stage::new(lowered.stream, Arc::new(Collect::new(consumer, false))).run(ctx)?;
+        Ok(())
+    })
+}

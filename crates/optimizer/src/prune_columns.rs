@@ -96,8 +96,7 @@ fn prune_inputs(mut plan: Plan, needed: &Needed) -> Plan {
 
 /// The inputs match by position: each is cut to the positions that are needed.
 fn prune_union(mut node: chalet_plan::Union, needed: &Needed) -> Plan {
-    let kept: Vec<usize> =
-        (0..node.fields.len()).filter(|&i| needed.contains(&node.fields[i].id)).collect();
+    let kept: Vec<usize> = (0..node.fields.len()).filter(|&i| needed.contains(&node.fields[i].id)).collect();
     let inputs = std::mem::take(&mut node.inputs);
     node.inputs = inputs
         .into_iter()
@@ -126,8 +125,12 @@ fn prune_join(node: Join, needed: &Needed) -> Plan {
         restore(prune(side, &below), kept)
     };
     let fields = std::mem::take(&mut node.fields);
-    node.fields =
-        fields.into_iter().zip(&sources).filter(|(_, source)| below.contains(source)).map(|(f, _)| f).collect();
+    node.fields = fields
+        .into_iter()
+        .zip(&sources)
+        .filter(|(_, source)| below.contains(*source))
+        .map(|(f, _)| f)
+        .collect();
     node.left = cut(node.left, &left);
     node.right = cut(node.right, &right);
     Plan::Join(Box::new(node))

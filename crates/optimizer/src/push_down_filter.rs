@@ -105,9 +105,9 @@ impl Pusher {
             Plan::Window(mut node) => {
                 let partition: HashSet<ColumnId> =
                     node.partition_by.iter().filter_map(Expr::as_column).collect();
-                let (through, stay) = conditions
-                    .into_iter()
-                    .partition(|c| !c.columns().is_empty() && c.columns().iter().all(|id| partition.contains(id)));
+                let (through, stay) = conditions.into_iter().partition(|c| {
+                    !c.columns().is_empty() && c.columns().iter().all(|id| partition.contains(id))
+                });
                 node.input = Box::new(self.push(*node.input, through)?);
                 Ok(self.above(Plan::Window(node), stay))
             }
@@ -131,7 +131,8 @@ impl Pusher {
             .zip(left.iter().chain(&right).map(|f| Expr::Column(f.id, f.ty.clone())))
             .collect();
         // A side may be filtered below when each of its rows decides alone whether it is in the result.
-        let plain = matches!(node.strictness, JoinStrictness::All | JoinStrictness::Asof | JoinStrictness::Any);
+        let plain =
+            matches!(node.strictness, JoinStrictness::All | JoinStrictness::Asof | JoinStrictness::Any);
         let left_open = matches!(node.kind, JoinKind::Inner | JoinKind::Left | JoinKind::Cross)
             && (plain || matches!(node.strictness, JoinStrictness::Semi | JoinStrictness::Anti));
         let right_open = matches!(node.kind, JoinKind::Inner | JoinKind::Right | JoinKind::Cross)
@@ -142,9 +143,10 @@ impl Pusher {
         for condition in conditions {
             let below = substitute(&condition, &renamed)?;
             let columns = below.columns();
-            let same_types = condition.columns().iter().all(|id| {
-                renamed.iter().any(|(f, source)| f.id == *id && f.ty == *source.ty())
-            });
+            let same_types = condition
+                .columns()
+                .iter()
+                .all(|id| renamed.iter().any(|(f, source)| f.id == *id && f.ty == *source.ty()));
             let inside = |ids: &HashSet<ColumnId>| {
                 same_types && !columns.is_empty() && columns.iter().all(|c| ids.contains(c))
             };
@@ -173,9 +175,9 @@ impl Pusher {
     /// A filter over the plan, when there are conditions.
     fn above(&self, plan: Plan, conditions: Vec<Expr>) -> Plan {
         // In order: a condition may guard the ones after it.
-        conditions.into_iter().fold(plan, |input, condition| {
-            Plan::Filter(Filter { input: Box::new(input), condition })
-        })
+        conditions
+            .into_iter()
+            .fold(plan, |input, condition| Plan::Filter(Filter { input: Box::new(input), condition }))
     }
 
     /// One condition of several; `None` when there is none, or none of them was taken apart from an AND.

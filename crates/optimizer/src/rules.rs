@@ -62,7 +62,8 @@ pub fn optimize(
         }
         let after = plan.fields();
         ensure!(
-            before.len() == after.len() && before.iter().zip(&after).all(|(a, b)| a.id == b.id && a.ty == b.ty),
+            before.len() == after.len()
+                && before.iter().zip(&after).all(|(a, b)| a.id == b.id && a.ty == b.ty),
             LOGICAL_ERROR,
             "Optimizer rule {} changed the columns of the plan",
             rule.name

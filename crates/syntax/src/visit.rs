@@ -228,3 +228,75 @@ pub fn subquery_of(table: &TableExpr) -> Option<&Query> {
         _ => None,
     }
 }
+
+/// Calls `f` with every table of FROM, of the query and of all queries inside it, for rewriting in place.
+pub fn for_each_table_mut(query: &mut Query, f: &mut dyn FnMut(&mut TableExpr)) {
+    set_expr_tables_mut(&mut query.body, f);
+}
+
+fn set_expr_tables_mut(body: &mut SetExpr, f: &mut dyn FnMut(&mut TableExpr)) {
+    match body {
+        SetExpr::Select(select) => select_tables_mut(select, f),
+        SetExpr::SetOp { inputs, .. } => inputs.iter_mut().for_each(|i| set_expr_tables_mut(i, f)),
+        SetExpr::Query(query) => for_each_table_mut(query, f),
+    }
+}
+
+fn select_tables_mut(select: &mut Select, f: &mut dyn FnMut(&mut TableExpr)) {
+    for item in &mut select.with {
+        match item {
+            WithItem::Expr(e) => expr_tables_mut(e, f),
+            WithItem::Cte { query, .. } => for_each_table_mut(query, f),
+        }
+    }
+    if let Some(table) = &mut select.from {
+        table_mut(table, f);
+    }
+    for step in &mut select.joins {
+        match step {
+            JoinStep::Join(join) => {
+                table_mut(&mut join.table, f);
+                match &mut join.constraint {
+                    JoinConstraint::On(on) => expr_tables_mut(on, f),
+                    JoinConstraint::Using(_) | JoinConstraint::None => {}
+                }
+            }
+            JoinStep::ArrayJoin { exprs, .. } => exprs.iter_mut().for_each(|e| expr_tables_mut(e, f)),
+        }
+    }
+    let grouped: Vec<&mut Expr> = match &mut select.group_by {
+        Some(GroupBy::Exprs(exprs) | GroupBy::Rollup(exprs) | GroupBy::Cube(exprs)) => {
+            exprs.iter_mut().collect()
+        }
+        Some(GroupBy::GroupingSets(sets)) => sets.iter_mut().flatten().collect(),
+        Some(GroupBy::All) | None => Vec::new(),
+    };
+    let clauses = select
+        .projection
+        .iter_mut()
+        .chain(&mut select.distinct_on)
+        .chain(&mut select.prewhere)
+        .chain(&mut select.where_)
+        .chain(grouped)
+        .chain(&mut select.having)
+        .chain(&mut select.qualify)
+        .chain(select.order_by.iter_mut().map(|o| &mut o.expr))
+        .chain(select.limit_by.iter_mut().flat_map(|l| &mut l.exprs));
+    clauses.for_each(|e| expr_tables_mut(e, f));
+}
+
+fn table_mut(table: &mut TableExpr, f: &mut dyn FnMut(&mut TableExpr)) {
+    f(table);
+    match &mut table.kind {
+        TableKind::Query(query) => for_each_table_mut(query, f),
+        TableKind::Function(call) => call.args.iter_mut().for_each(|a| expr_tables_mut(a, f)),
+        TableKind::Name(_) | TableKind::File(_) => {}
+    }
+}
+
+fn expr_tables_mut(e: &mut Expr, f: &mut dyn FnMut(&mut TableExpr)) {
+    walk_mut(e, &mut |e| match &mut e.kind {
+        ExprKind::Subquery(query) | ExprKind::Exists(query) => for_each_table_mut(query, f),
+        _ => {}
+    });
+}

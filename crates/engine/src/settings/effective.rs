@@ -120,7 +120,8 @@ impl Settings {
         for (name, field) in flags {
             *field = self.flag(name).unwrap_or(*field);
         }
-        if let Some(text) = self.text("cast_string_to_date_time_mode").or(self.text("date_time_input_format")) {
+        if let Some(text) = self.text("cast_string_to_date_time_mode").or(self.text("date_time_input_format"))
+        {
             s.date_time_input_format = text.to_string();
         }
         if let Some(n) = self.number("function_range_max_elements_in_block") {

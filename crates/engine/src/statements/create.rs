@@ -1,0 +1,416 @@
+//! CREATE TABLE, VIEW, DATABASE, FUNCTION.
+
+use super::Output;
+use super::show::quoted;
+use crate::database::SqlFunction;
+use crate::scope::Scope;
+use crate::session::Session;
+use crate::system;
+use chalet_base::{Result, bail, ensure};
+use chalet_binder::table_columns::{bind_default, bind_table_arguments};
+use chalet_binder::{Environment, bind_query};
+use chalet_plan::{Expr, IdSource};
+use chalet_storage::catalog::Entry;
+use chalet_storage::memory::MemoryTable;
+use chalet_storage::null::NullTable;
+use chalet_storage::view::View;
+use chalet_storage::{ColumnSchema, DefaultKind, Table, TableSchema};
+use chalet_syntax::ast::{self, CreateSource, ExprKind};
+use chalet_types::DataType;
+use std::sync::{Arc, PoisonError};
+
+pub(crate) fn table(
+    create: &ast::CreateTable,
+    scope: &Arc<Scope>,
+    session: &Session,
+    output: &mut Output,
+) -> Result<()> {
+    ensure!(!create.attach, NOT_IMPLEMENTED, "ATTACH TABLE is not supported");
+    let database = create.name.database.as_ref().map_or(scope.state.database.as_str(), |d| &d.name);
+    let name = &create.name.name.name;
+    let catalog = &scope.database.shared.catalog;
+    if !create.temporary {
+        writable(database, scope)?;
+        if create.if_not_exists && catalog.find(database, name).is_some() {
+            return Ok(());
+        }
+    } else if create.if_not_exists && scope.state.temporary.contains_key(name) {
+        return Ok(());
+    }
+    let schema = schema_of(create, scope)?;
+    let (table, engine) = make(create, schema.clone())?;
+    let shown =
+        if create.temporary { quoted(name) } else { format!("{}.{}", quoted(database), quoted(name)) };
+    let words = if create.temporary { "TEMPORARY TABLE" } else { "TABLE" };
+    let comment = create.comment.as_ref().map_or(String::new(), |c| {
+        let mut text = String::from("\nCOMMENT ");
+        chalet_syntax::print::write_string(&mut text, c);
+        text
+    });
+    let create_sql =
+        format!("CREATE {words} {shown}\n(\n{}\n)\nENGINE = {engine}{comment}", columns_sql(&schema));
+    let entry = Entry { table: table.clone(), create_sql: create_sql.into() };
+    // Filled before it is seen: a failing query leaves no table behind.
+    if let Some(CreateSource::Query { empty: false, query }) = &create.source {
+        let rows = super::insert::from_query(&*table, name, None, query, scope)?;
+        output.rows_written += rows;
+    }
+    if create.temporary {
+        let mut state = session.state();
+        ensure!(
+            create.or_replace || !state.temporary.contains_key(name),
+            TABLE_ALREADY_EXISTS,
+            "Temporary table {name} already exists"
+        );
+        state.temporary.insert(name.clone(), entry);
+        return Ok(());
+    }
+    catalog.create_table(database, name, entry, create.if_not_exists, create.or_replace)
+}
+
+fn writable(database: &str, scope: &Scope) -> Result<()> {
+    ensure!(!system::is_system(database), ACCESS_DENIED, "Database {database} cannot be changed");
+    ensure!(
+        scope.database.shared.catalog.database_exists(database),
+        UNKNOWN_DATABASE,
+        "Database {database} does not exist"
+    );
+    Ok(())
+}
+
+/// The table of an engine, and the engine as SHOW CREATE prints it.
+fn make(create: &ast::CreateTable, schema: TableSchema) -> Result<(Arc<dyn Table>, &'static str)> {
+    let storage = &create.storage;
+    let name = storage.engine.as_ref().map_or("Memory", |e| e.name.as_str());
+    let clauses = storage.partition_by.is_some()
+        || storage.primary_key.is_some()
+        || storage.order_by.is_some()
+        || storage.sample_by.is_some()
+        || !storage.ttl.is_empty();
+    let args = storage.engine.as_ref().and_then(|e| e.args.as_ref()).is_some_and(|args| !args.is_empty());
+    let made: (Arc<dyn Table>, &'static str) = match name {
+        "Memory" => (Arc::new(MemoryTable::new(schema)), "Memory"),
+        "Null" => (Arc::new(NullTable { schema }), "Null"),
+        known if is_known_engine(known) => {
+            bail!(NOT_IMPLEMENTED, "Table engine {known} is not supported yet. Use Memory")
+        }
+        _ => bail!(UNKNOWN_STORAGE, "Unknown table engine {name}"),
+    };
+    // Without ENGINE the clauses of a MergeTree may stand there: they change no answer of a table in memory.
+    if storage.engine.is_some() {
+        ensure!(
+            !clauses,
+            BAD_ARGUMENTS,
+            "Engine {name} doesn't support PARTITION_BY, PRIMARY_KEY, ORDER_BY, SAMPLE_BY or TTL clauses. Currently only the \
+             following engines have support for the feature: [MergeTree]"
+        );
+        ensure!(!args, NUMBER_OF_ARGUMENTS_DOESNT_MATCH, "Engine {name} doesn't support any arguments");
+    }
+    Ok(made)
+}
+
+fn is_known_engine(name: &str) -> bool {
+    const OTHERS: [&str; 19] = [
+        "Buffer",
+        "Dictionary",
+        "Distributed",
+        "EmbeddedRocksDB",
+        "File",
+        "FileLog",
+        "GenerateRandom",
+        "Iceberg",
+        "Join",
+        "Kafka",
+        "KeeperMap",
+        "Log",
+        "Merge",
+        "MySQL",
+        "PostgreSQL",
+        "S3",
+        "Set",
+        "StripeLog",
+        "TinyLog",
+    ];
+    name.ends_with("MergeTree") || OTHERS.contains(&name)
+}
+
+fn schema_of(create: &ast::CreateTable, scope: &Arc<Scope>) -> Result<TableSchema> {
+    let definition = &create.definition;
+    if !definition.columns.is_empty() {
+        return TableSchema::new_checked(columns(&definition.columns, scope)?);
+    }
+    match &create.source {
+        Some(CreateSource::Query { query, .. }) => {
+            let bound = bind_query(query, &**scope, &scope.ids)?;
+            TableSchema::new_checked(
+                bound.fields.into_iter().map(|f| ColumnSchema::new(f.name, f.ty)).collect(),
+            )
+        }
+        Some(CreateSource::Table { name, clone }) => {
+            ensure!(!clone, NOT_IMPLEMENTED, "CREATE TABLE ... CLONE AS is not supported");
+            Ok(super::drop::existing(name, scope)?.0.schema())
+        }
+        Some(CreateSource::Function(call)) => {
+            let args = bind_table_arguments(&call.args, &**scope, &scope.ids)?;
+            Ok(scope.table_function(&call.name, &args)?.schema())
+        }
+        None => bail!(
+            INCORRECT_QUERY,
+            "Incorrect CREATE query: required list of column descriptions or AS section or SELECT"
+        ),
+    }
+}
+
+trait Checked: Sized {
+    fn new_checked(columns: Vec<ColumnSchema>) -> Result<Self>;
+}
+
+impl Checked for TableSchema {
+    fn new_checked(columns: Vec<ColumnSchema>) -> Result<Self> {
+        for (i, column) in columns.iter().enumerate() {
+            let twice = columns[..i].iter().any(|c| c.name == column.name);
+            ensure!(!twice, DUPLICATE_COLUMN, "Column {} already exists", column.name);
+        }
+        Ok(TableSchema::new(columns))
+    }
+}
+
+/// Nested columns become one array per element, as the kernel stores them.
+fn columns(defs: &[ast::ColumnDef], scope: &Arc<Scope>) -> Result<Vec<ColumnSchema>> {
+    let mut columns: Vec<ColumnSchema> = Vec::with_capacity(defs.len());
+    // A default may use columns that come later: types first, expressions when all names are known.
+    let mut untyped = Vec::new();
+    for def in defs {
+        let name = &def.name.name;
+        let comment: Arc<str> =
+            def.comment.as_ref().map_or("".into(), |c| String::from_utf8_lossy(c).into_owned().into());
+        let default = def.default.as_ref().map(|d| default_of(d, name)).transpose()?;
+        let Some(ty) = &def.ty else {
+            ensure!(
+                default.is_some(),
+                EMPTY_LIST_OF_COLUMNS_PASSED,
+                "Column {name} has neither type nor default"
+            );
+            untyped.push(columns.len());
+            let column =
+                ColumnSchema { default, comment, ..ColumnSchema::new(name.as_str(), DataType::Nothing) };
+            columns.push(column);
+            continue;
+        };
+        let is_nested = ty.text.trim_start().to_ascii_lowercase().starts_with("nested");
+        let parsed: DataType = ty.text.parse()?;
+        let parsed = if def.nullable == Some(true) { parsed.nullable() } else { parsed };
+        if let (true, DataType::Array(inner)) = (is_nested, &parsed)
+            && let DataType::Tuple(fields) = &**inner
+        {
+            for field in fields.iter() {
+                let element = field.name.as_deref().unwrap_or_default();
+                columns.push(ColumnSchema::new(format!("{name}.{element}"), field.ty.clone().array()));
+            }
+            continue;
+        }
+        check_suspicious(&parsed, scope)?;
+        columns.push(ColumnSchema { default, comment, ..ColumnSchema::new(name.as_str(), parsed) });
+    }
+    for index in untyped {
+        columns[index].ty = type_of_default(&columns, index, scope)?;
+    }
+    check_defaults(&columns, scope)?;
+    Ok(columns)
+}
+
+fn check_suspicious(ty: &DataType, scope: &Scope) -> Result<()> {
+    if let DataType::LowCardinality(inner) = ty {
+        let narrow = inner.bare().physical().width().is_some_and(|width| width < 8)
+            || matches!(
+                inner.bare(),
+                DataType::Date | DataType::Float64 | DataType::Int64 | DataType::UInt64
+            );
+        let narrow = narrow && !inner.bare().is_string();
+        let allowed = scope.context().settings.allow_suspicious_low_cardinality_types;
+        ensure!(
+            !narrow || allowed,
+            SUSPICIOUS_TYPE_FOR_LOW_CARDINALITY,
+            "Creating columns of type {ty} is prohibited by default due to expected negative impact on performance. It can be \
+             enabled with the `allow_suspicious_low_cardinality_types` setting"
+        );
+    }
+    Ok(())
+}
+
+fn default_of(default: &ast::ColumnDefault, name: &str) -> Result<(DefaultKind, Arc<str>)> {
+    let kind = match default.kind {
+        ast::DefaultKind::Default => DefaultKind::Default,
+        ast::DefaultKind::Materialized => DefaultKind::Materialized,
+        ast::DefaultKind::Alias => DefaultKind::Alias,
+        ast::DefaultKind::Ephemeral => DefaultKind::Ephemeral,
+        ast::DefaultKind::AutoIncrement => {
+            bail!(SYNTAX_ERROR, "AUTO_INCREMENT is not supported (column {name})")
+        }
+    };
+    let text = default.expr.as_ref().map_or(String::new(), |e| e.to_string());
+    Ok((kind, text.into()))
+}
+
+/// Columns as expressions, for defaults that use them.
+fn as_expressions(columns: &[ColumnSchema], ids: &IdSource) -> Vec<(String, Expr)> {
+    let named = columns.iter().map(|c| (c.name.to_string(), Expr::Column(ids.next(), c.ty.clone())));
+    named.collect()
+}
+
+fn type_of_default(columns: &[ColumnSchema], index: usize, scope: &Arc<Scope>) -> Result<DataType> {
+    let Some((_, text)) = &columns[index].default else { return Ok(DataType::Nothing) };
+    if text.is_empty() {
+        return Ok(DataType::String);
+    }
+    let known: Vec<ColumnSchema> = columns.iter().filter(|c| c.ty != DataType::Nothing).cloned().collect();
+    let written = chalet_syntax::parse_expression(text)?;
+    let named = as_expressions(&known, &scope.ids);
+    Ok(chalet_binder::table_columns::bind_over(&written, &named, &**scope, &scope.ids)?.ty().clone())
+}
+
+/// Every default must be computable before a row ever asks for it.
+fn check_defaults(columns: &[ColumnSchema], scope: &Arc<Scope>) -> Result<()> {
+    let named = as_expressions(columns, &scope.ids);
+    for column in columns {
+        if let Some((_, text)) = &column.default
+            && !text.is_empty()
+        {
+            bind_default(text, &column.ty, &named, &**scope, &scope.ids)?;
+        }
+    }
+    Ok(())
+}
+
+fn columns_sql(schema: &TableSchema) -> String {
+    let lines: Vec<String> = schema
+        .columns
+        .iter()
+        .filter(|c| !c.is_virtual)
+        .map(|c| {
+            let name = c.name.replace('\\', "\\\\").replace('`', "\\`");
+            let default = c.default.as_ref().map_or(String::new(), |(kind, text)| {
+                let space = if text.is_empty() { "" } else { " " };
+                format!(" {}{space}{text}", kind.name())
+            });
+            let mut comment = String::new();
+            if !c.comment.is_empty() {
+                comment.push_str(" COMMENT ");
+                chalet_syntax::print::write_string(&mut comment, c.comment.as_bytes());
+            }
+            format!("    `{name}` {}{default}{comment}", c.ty)
+        })
+        .collect();
+    lines.join(",\n")
+}
+
+pub(crate) fn view(create: &ast::CreateView, scope: &Arc<Scope>) -> Result<()> {
+    ensure!(!create.attach, NOT_IMPLEMENTED, "ATTACH VIEW is not supported");
+    ensure!(!create.materialized, NOT_IMPLEMENTED, "CREATE MATERIALIZED VIEW is not supported");
+    ensure!(!create.temporary, NOT_IMPLEMENTED, "CREATE TEMPORARY VIEW is not supported");
+    let database = create.name.database.as_ref().map_or(scope.state.database.as_str(), |d| &d.name);
+    let name = &create.name.name.name;
+    writable(database, scope)?;
+    let mut query = ast::Query::clone(&create.query);
+    qualify(&mut query, database, scope);
+    let bound = bind_query(&query, &**scope, &scope.ids)?;
+    let schema = match &create.columns {
+        Some(definition) if !definition.columns.is_empty() => {
+            let declared = columns(&definition.columns, scope)?;
+            ensure!(
+                declared.len() == bound.fields.len(),
+                THERE_IS_NO_COLUMN,
+                "The view has {} columns, its query {}",
+                declared.len(),
+                bound.fields.len()
+            );
+            TableSchema::new_checked(declared)?
+        }
+        _ => TableSchema::new_checked(
+            bound.fields.into_iter().map(|f| ColumnSchema::new(f.name, f.ty)).collect(),
+        )?,
+    };
+    let create_sql = format!(
+        "CREATE VIEW {}.{}\n(\n{}\n)\nAS {}",
+        quoted(database),
+        quoted(name),
+        columns_sql(&schema),
+        chalet_syntax::print::format_query(&query)
+    );
+    let view = Arc::new(View { schema, query: query.to_string() });
+    let entry = Entry { table: view, create_sql: create_sql.into() };
+    scope.database.shared.catalog.create_table(database, name, entry, create.if_not_exists, create.or_replace)
+}
+
+/// Writes the database before the names of tables, so that the view means the same wherever it is read.
+fn qualify(query: &mut ast::Query, database: &str, scope: &Scope) {
+    let mut names: Vec<String> = Vec::new();
+    collect_ctes(&query.body, &mut names);
+    chalet_syntax::visit::for_each_table_mut(query, &mut |table| {
+        if let ast::TableKind::Name(name) = &mut table.kind
+            && name.database.is_none()
+            && !names.contains(&name.name.name)
+            && !scope.state.temporary.contains_key(&name.name.name)
+        {
+            name.database = Some(ast::Ident::new(database));
+        }
+    });
+}
+
+fn collect_ctes(body: &ast::SetExpr, names: &mut Vec<String>) {
+    match body {
+        ast::SetExpr::Select(select) => {
+            for item in &select.with {
+                if let ast::WithItem::Cte { name, query, .. } = item {
+                    names.push(name.name.clone());
+                    collect_ctes(&query.body, names);
+                }
+            }
+        }
+        ast::SetExpr::Query(query) => collect_ctes(&query.body, names),
+        ast::SetExpr::SetOp { inputs, .. } => inputs.iter().for_each(|i| collect_ctes(i, names)),
+    }
+}
+
+pub(crate) fn database(create: &ast::CreateDatabase, scope: &Arc<Scope>) -> Result<()> {
+    ensure!(!create.attach, NOT_IMPLEMENTED, "ATTACH DATABASE is not supported");
+    let engine = create.engine.as_ref().map_or("Memory", |e| e.name.as_str());
+    ensure!(
+        matches!(engine, "Memory" | "Atomic" | "Ordinary" | "Lazy"),
+        UNKNOWN_DATABASE_ENGINE,
+        "Unknown database engine: {engine}"
+    );
+    let name = &create.name.name;
+    ensure!(!system::is_system(name), DATABASE_ALREADY_EXISTS, "Database {name} already exists");
+    let comment = create.comment.as_ref().map_or(String::new(), |c| String::from_utf8_lossy(c).into_owned());
+    scope.database.shared.catalog.create_database(name, create.if_not_exists, &comment)
+}
+
+pub(crate) fn function(create: &ast::CreateFunction, scope: &Arc<Scope>) -> Result<()> {
+    let name = &create.name.name;
+    let ExprKind::Lambda { params, body } = &create.body.kind else {
+        bail!(UNSUPPORTED_METHOD, "A function is created as a lambda expression, got {}", create.body);
+    };
+    let registry = scope.registry();
+    ensure!(
+        registry.scalars.get(name).is_none() && registry.aggregates.get(name).is_none(),
+        FUNCTION_ALREADY_EXISTS,
+        "The function '{name}' already exists"
+    );
+    let made = SqlFunction {
+        params: params.iter().map(|p| p.name.clone()).collect(),
+        body: ast::Expr::clone(body),
+        create_sql: format!("CREATE FUNCTION {} AS {}", quoted(name), create.body),
+    };
+    let mut functions = scope.database.shared.functions.write().unwrap_or_else(PoisonError::into_inner);
+    if functions.contains_key(name) && !create.or_replace {
+        ensure!(
+            create.if_not_exists,
+            FUNCTION_ALREADY_EXISTS,
+            "User-defined function '{name}' already exists"
+        );
+        return Ok(());
+    }
+    functions.insert(name.clone(), made);
+    Ok(())
+}

@@ -1,0 +1,61 @@
+//! DESCRIBE: columns of a table, a table function or a query.
+
+use super::{Output, print_rows};
+use crate::scope::Scope;
+use chalet_base::Result;
+use chalet_binder::table_columns::bind_table_arguments;
+use chalet_binder::{Environment, bind_query};
+use chalet_storage::{ColumnSchema, TableSchema};
+use chalet_syntax::ast::{self, TableKind};
+use chalet_types::{DataType, Value};
+use std::sync::Arc;
+
+const HEADER: [&str; 7] =
+    ["name", "type", "default_type", "default_expression", "comment", "codec_expression", "ttl_expression"];
+
+pub(crate) fn run(
+    describe: &ast::Describe,
+    statement: &ast::Statement,
+    scope: &Arc<Scope>,
+    output: &mut Output,
+) -> Result<()> {
+    let schema = schema_of(&describe.target, scope)?;
+    let header: Vec<(&str, DataType)> = HEADER.iter().map(|name| (*name, DataType::String)).collect();
+    let rows = schema.columns.iter().filter(|c| !c.is_virtual).map(row).collect();
+    print_rows(&header, rows, statement, scope, output)
+}
+
+fn row(column: &ColumnSchema) -> Vec<Value> {
+    let (kind, expression) = match &column.default {
+        Some((kind, text)) => (kind.name(), &**text),
+        None => ("", ""),
+    };
+    let ty = column.ty.to_string();
+    [&*column.name, &ty, kind, expression, &column.comment, "", ""].map(Value::from).to_vec()
+}
+
+fn schema_of(target: &ast::TableExpr, scope: &Arc<Scope>) -> Result<TableSchema> {
+    Ok(match &target.kind {
+        TableKind::Name(name) => super::drop::existing(name, scope)?.0.schema(),
+        TableKind::Query(query) => {
+            let bound = bind_query(query, &**scope, &scope.ids)?;
+            TableSchema::of(bound.fields.into_iter().map(|f| (f.name, f.ty)))
+        }
+        TableKind::Function(call)
+            if call.name.eq_ignore_ascii_case("view")
+                && let [ast::Expr { kind: ast::ExprKind::Subquery(query), .. }] = &call.args[..] =>
+        {
+            let bound = bind_query(query, &**scope, &scope.ids)?;
+            TableSchema::of(bound.fields.into_iter().map(|f| (f.name, f.ty)))
+        }
+        TableKind::Function(call) => {
+            let args = bind_table_arguments(&call.args, &**scope, &scope.ids)?;
+            scope.table_function(&call.name, &args)?.schema()
+        }
+        TableKind::File(path) => {
+            let path = Value::string(path);
+            let args = [chalet_binder::TableArgument::Value(path, DataType::String)];
+            scope.table_function("file", &args)?.schema()
+        }
+    })
+}

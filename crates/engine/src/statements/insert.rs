@@ -1,0 +1,373 @@
+//! INSERT: from a query, from data in the statement, from a file.
+
+use super::Output;
+use crate::functions::FORMATS;
+use crate::scope::Scope;
+use crate::table_functions::read_request;
+use chalet_base::{Result, bail, ensure, err};
+use chalet_binder::table_columns::{bind_constant, bind_default, bind_table_arguments, cast_column};
+use chalet_binder::{BoundQuery, Environment, bind_query};
+use chalet_columns::{Block, BooleanBuffer, Column, Vector};
+use chalet_formats::input::{BlockReader, Evaluate};
+use chalet_formats::{Compression, Input, Schema};
+use chalet_plan::{Expr, Field, Plan, Project, Values};
+use chalet_storage::{ColumnSchema, DefaultKind, Inserter, Table};
+use chalet_syntax::ast;
+use chalet_types::DataType;
+use std::sync::{Arc, Mutex, PoisonError};
+
+pub(crate) fn run(insert: &ast::Insert, scope: &Arc<Scope>, output: &mut Output) -> Result<()> {
+    let (table, name) = target(insert, scope)?;
+    ensure!(table.view_query().is_none(), NOT_IMPLEMENTED, "Method write is not supported by storage View");
+    let columns = listed(insert, &*table, &name, scope)?;
+    output.rows_written += match &insert.source {
+        ast::InsertSource::Query(query) => from_query(&*table, &name, columns, query, scope)?,
+        ast::InsertSource::Inline { format, data } => {
+            let input = Input::from(data.content.clone());
+            from_data(&*table, &name, columns, &format.name, input, scope)?
+        }
+        ast::InsertSource::Infile { path, compression, format } => {
+            let path = String::from_utf8_lossy(path).into_owned();
+            let method = compression.as_ref().map(|c| String::from_utf8_lossy(c).into_owned());
+            let compression = Compression::named(method.as_deref().unwrap_or("auto"), &path)?;
+            let file = std::fs::File::open(&path)
+                .map_err(|e| err!(CANNOT_OPEN_FILE, "Cannot open file {path}: {e}"))?;
+            let format = match format {
+                Some(format) => FORMATS.get(&format.name)?.name,
+                None => FORMATS.of_path(&path).map_or("Values", |f| f.name),
+            };
+            let input = Input::stream(compression.reader(Box::new(file))?);
+            from_data(&*table, &name, columns, format, input, scope)?
+        }
+    };
+    Ok(())
+}
+
+fn target(insert: &ast::Insert, scope: &Arc<Scope>) -> Result<(Arc<dyn Table>, Arc<str>)> {
+    match &insert.target {
+        ast::InsertTarget::Table(name) => super::drop::existing(name, scope),
+        ast::InsertTarget::Function(call) => {
+            let mut args = bind_table_arguments(&call.args, &**scope, &scope.ids)?;
+            // Without a structure a file is written with the columns of the query.
+            if call.name == "file"
+                && args.len() < 3
+                && let ast::InsertSource::Query(query) = &insert.source
+            {
+                let bound = bind_query(query, &**scope, &scope.ids)?;
+                if args.len() == 1 {
+                    args.push(chalet_binder::TableArgument::Word("auto".into()));
+                }
+                args.push(chalet_binder::TableArgument::Word(structure_text(&bound.fields)));
+            }
+            Ok((scope.table_function(&call.name, &args)?, call.name.as_str().into()))
+        }
+    }
+}
+
+fn structure_text(fields: &[Field]) -> String {
+    let columns =
+        fields.iter().map(|f| format!("`{}` {}", f.name.replace('\\', "\\\\").replace('`', "\\`"), f.ty));
+    columns.collect::<Vec<_>>().join(", ")
+}
+
+/// The columns in parentheses, by name.
+fn listed(
+    insert: &ast::Insert,
+    table: &dyn Table,
+    name: &str,
+    scope: &Arc<Scope>,
+) -> Result<Option<Vec<String>>> {
+    let schema = table.schema();
+    let all = || schema.columns.iter().filter(|c| c.in_star()).map(|c| c.name.to_string());
+    match &insert.columns {
+        None => Ok(None),
+        Some(ast::InsertColumns::List(list)) => {
+            let mut names: Vec<String> = Vec::with_capacity(list.len());
+            for ident in list {
+                let known = schema.index_of(&ident.name).map(|i| &schema.columns[i]);
+                let Some(column) = known.filter(|c| !c.is_virtual) else {
+                    bail!(NO_SUCH_COLUMN_IN_TABLE, "No such column {} in table {name}", ident.name);
+                };
+                ensure!(
+                    !matches!(column.default_kind(), Some(DefaultKind::Materialized | DefaultKind::Alias)),
+                    ILLEGAL_COLUMN,
+                    "Cannot insert column {}, because it is {} column",
+                    column.name,
+                    column.default_kind().map_or("", DefaultKind::name)
+                );
+                ensure!(
+                    !names.contains(&ident.name),
+                    DUPLICATE_COLUMN,
+                    "Column {} specified more than once",
+                    ident.name
+                );
+                names.push(ident.name.clone());
+            }
+            Ok(Some(names))
+        }
+        Some(ast::InsertColumns::Exprs(exprs)) => {
+            let text: Vec<String> = exprs.iter().map(|e| e.to_string()).collect();
+            let mut names: Vec<String> = Vec::new();
+            for e in exprs {
+                match &e.kind {
+                    ast::ExprKind::Star(transformers) => {
+                        let mut left: Vec<String> = all().collect();
+                        for transformer in transformers {
+                            let ast::Transformer::Except { columns, .. } = transformer else {
+                                bail!(
+                                    NOT_IMPLEMENTED,
+                                    "INSERT INTO ... ({}) is not supported",
+                                    text.join(", ")
+                                );
+                            };
+                            left.retain(|n| !columns.iter().any(|c| c.name == *n));
+                        }
+                        names.extend(left);
+                    }
+                    ast::ExprKind::Identifier(parts) if parts.len() == 1 => names.push(parts[0].name.clone()),
+                    _ => bail!(NOT_IMPLEMENTED, "INSERT INTO ... ({}) is not supported", text.join(", ")),
+                }
+            }
+            let _ = scope;
+            Ok(Some(names))
+        }
+    }
+}
+
+/// The columns that the source gives, in its order.
+fn given_columns(table: &dyn Table, listed: Option<Vec<String>>) -> Vec<ColumnSchema> {
+    let schema = table.schema();
+    match listed {
+        Some(names) => {
+            names.iter().filter_map(|n| Some(schema.columns[schema.index_of(n)?].clone())).collect()
+        }
+        None => schema.columns.iter().filter(|c| c.in_star()).cloned().collect(),
+    }
+}
+
+/// Inserts the rows of a query; returns how many.
+pub(crate) fn from_query(
+    table: &dyn Table,
+    name: &str,
+    listed: Option<Vec<String>>,
+    query: &ast::Query,
+    scope: &Arc<Scope>,
+) -> Result<u64> {
+    let bound = bind_query(query, &**scope, &scope.ids)?;
+    let given = given_columns(table, listed);
+    ensure!(
+        given.len() == bound.fields.len(),
+        NUMBER_OF_COLUMNS_DOESNT_MATCH,
+        "Number of columns doesn't match (source: {} and result: {}) for table {name}",
+        bound.fields.len(),
+        given.len()
+    );
+    let mut cast = Vec::with_capacity(given.len());
+    for (field, column) in bound.fields.iter().zip(&given) {
+        cast.push((column.name.to_string(), cast_column(field, &column.ty, &**scope)?));
+    }
+    let plan = complete(bound, cast, &[], table, scope)?;
+    let inserter = table.insert()?;
+    let rows = write(plan, inserter, scope)?;
+    Ok(rows)
+}
+
+/// The plan whose columns are those that the table stores: given ones, and defaults of the others.
+fn complete(
+    source: BoundQuery,
+    given: Vec<(String, Expr)>,
+    omitted: &[(String, Expr)],
+    table: &dyn Table,
+    scope: &Arc<Scope>,
+) -> Result<Plan> {
+    let schema = table.schema();
+    // What a default sees: the given columns, and the defaults of those that are not.
+    let mut known = given;
+    let mut waiting: Vec<&ColumnSchema> = Vec::new();
+    for column in schema.columns.iter().filter(|c| !c.is_virtual) {
+        let is_given = known.iter().any(|(name, _)| **name == *column.name);
+        let may_be_omitted = omitted.iter().any(|(name, _)| **name == *column.name);
+        if !is_given || (may_be_omitted && column.default.is_some()) {
+            waiting.push(column);
+        }
+    }
+    while !waiting.is_empty() {
+        let before = waiting.len();
+        let mut later = Vec::new();
+        let mut failure = None;
+        for column in waiting {
+            let others: Vec<(String, Expr)> =
+                known.iter().filter(|(name, _)| **name != *column.name).cloned().collect();
+            match default_expr(column, &others, scope) {
+                Ok(default) => add_default(column, default, omitted, &mut known, scope)?,
+                Err(error) => {
+                    failure = Some(error);
+                    later.push(column);
+                }
+            }
+        }
+        if later.len() == before
+            && let Some(error) = failure
+        {
+            return Err(error);
+        }
+        waiting = later;
+    }
+    let mut exprs: Vec<(Field, Expr)> = Vec::new();
+    for column in schema.columns.iter().filter(|c| c.is_stored() && !c.is_virtual) {
+        let found = known.iter().find(|(name, _)| **name == *column.name).map(|(_, e)| e.clone());
+        let Some(expr) = found else { bail!(LOGICAL_ERROR, "Column {} has no value", column.name) };
+        exprs.push((scope.ids.field(column.name.clone(), column.ty.clone()), expr));
+    }
+    Ok(Plan::Project(Project { input: Box::new(source.plan), exprs }))
+}
+
+fn default_expr(column: &ColumnSchema, known: &[(String, Expr)], scope: &Arc<Scope>) -> Result<Expr> {
+    match &column.default {
+        Some((_, text)) if !text.is_empty() => bind_default(text, &column.ty, known, &**scope, &scope.ids),
+        _ => {
+            let default = Vector::defaults(&column.ty, 1);
+            Ok(Expr::Literal(chalet_plan::Literal { value: Arc::new(default), ty: column.ty.clone() }))
+        }
+    }
+}
+
+/// The default for a column that is not given at all, or for the rows that left it out.
+fn add_default(
+    column: &ColumnSchema,
+    default: Expr,
+    omitted: &[(String, Expr)],
+    known: &mut Vec<(String, Expr)>,
+    scope: &Arc<Scope>,
+) -> Result<()> {
+    let mask = omitted.iter().find(|(name, _)| **name == *column.name).map(|(_, mask)| mask.clone());
+    let given = known.iter().position(|(name, _)| **name == *column.name);
+    match (mask, given) {
+        (Some(mask), Some(at)) => {
+            let columns = vec![
+                ("mask".to_string(), mask),
+                ("default".to_string(), default),
+                ("given".to_string(), known[at].1.clone()),
+            ];
+            let chosen =
+                bind_default("if(mask, default, given)", &column.ty, &columns, &**scope, &scope.ids)?;
+            known[at].1 = chosen;
+        }
+        _ => known.push((column.name.to_string(), default)),
+    }
+    Ok(())
+}
+
+/// Runs the plan into the table; returns the number of rows.
+fn write(plan: Plan, inserter: Box<dyn Inserter>, scope: &Arc<Scope>) -> Result<u64> {
+    let plan = scope.optimize(plan)?;
+    let state = Arc::new(Mutex::new((inserter, 0u64)));
+    let target = state.clone();
+    let consumer = Box::new(move |block: Block| {
+        let mut state = target.lock().unwrap_or_else(PoisonError::into_inner);
+        state.1 += block.n_rows() as u64;
+        state.0.write(block)
+    });
+    chalet_exec::result::execute_unlimited(&plan, consumer, scope.exec())?;
+    let Some(state) = Arc::into_inner(state) else {
+        bail!(LOGICAL_ERROR, "The result of INSERT is still being written");
+    };
+    let (inserter, rows) = state.into_inner().unwrap_or_else(PoisonError::into_inner);
+    inserter.finish()?;
+    Ok(rows)
+}
+
+/// Inserts the rows of data in a format.
+fn from_data(
+    table: &dyn Table,
+    name: &str,
+    listed: Option<Vec<String>>,
+    format: &str,
+    input: Input,
+    scope: &Arc<Scope>,
+) -> Result<u64> {
+    let given = given_columns(table, listed);
+    let structure: Schema = given.iter().map(|c| (c.name.to_string(), c.ty.clone())).collect();
+    let request = read_request(structure, scope);
+    let mut scan = FORMATS.get(format)?.open(input, request)?;
+    let mut inserter = table.insert()?;
+    let mut rows = 0;
+    while let Some(mut unit) = scan.next_unit()? {
+        while let Some(block) = unit.next_block(scope.exec().settings.max_block_size)? {
+            scope.control.check_with_interrupt()?;
+            rows += block.n_rows() as u64;
+            for block in with_defaults(&*unit, block, &given, table, scope)? {
+                inserter.write(block)?;
+            }
+        }
+    }
+    let _ = name;
+    inserter.finish()?;
+    Ok(rows)
+}
+
+/// The block as the table stores it.
+fn with_defaults(
+    unit: &dyn BlockReader,
+    block: Block,
+    given: &[ColumnSchema],
+    table: &dyn Table,
+    scope: &Arc<Scope>,
+) -> Result<Vec<Block>> {
+    let omitted = unit.omitted();
+    let schema = table.schema();
+    let stored: Vec<&ColumnSchema> =
+        schema.columns.iter().filter(|c| c.is_stored() && !c.is_virtual).collect();
+    let any_omitted = omitted.iter().any(Option::is_some) && given.iter().any(|c| c.default.is_some());
+    let same = stored.len() == given.len() && stored.iter().zip(given).all(|(a, b)| a.name == b.name);
+    if same && !any_omitted {
+        return Ok(vec![block]);
+    }
+    let n_rows = block.n_rows();
+    let mut fields: Vec<Field> =
+        given.iter().map(|c| scope.ids.field(c.name.clone(), c.ty.clone())).collect();
+    let named = fields.iter().map(|f| (f.name.to_string(), Expr::Column(f.id, f.ty.clone()))).collect();
+    let mut columns = block.into_columns();
+    let mut masks = Vec::new();
+    for (column, rows) in given.iter().zip(omitted) {
+        let Some(rows) = rows else { continue };
+        let field = scope.ids.field("omitted", DataType::UInt8);
+        masks.push((column.name.to_string(), Expr::Column(field.id, field.ty.clone())));
+        columns.push(Column::Flat(mask_column(rows)));
+        fields.push(field);
+    }
+    let values = Values { fields: fields.clone(), block: Block::new(columns, n_rows) };
+    let source = BoundQuery { plan: Plan::Values(values), fields };
+    let plan = complete(source, named, &masks, table, scope)?;
+    scope.run(plan)
+}
+
+fn mask_column(rows: &BooleanBuffer) -> Vector {
+    Vector::from(rows.iter().map(u8::from).collect::<Vec<u8>>())
+}
+
+/// Expressions inside data (`VALUES (1 + 1)`), as constants of a type.
+pub(crate) fn evaluator(scope: &Scope) -> Evaluate {
+    // Data are read by any thread, after the statement's own scope may be gone: this one is of its own.
+    let settings = scope.state.settings.clone();
+    let made: Mutex<Option<Arc<Scope>>> = Mutex::new(None);
+    let (database, state) = (scope.database.clone(), scope.state.clone());
+    Arc::new(move |text, ty| {
+        let mut made = made.lock().unwrap_or_else(PoisonError::into_inner);
+        let scope = match &*made {
+            Some(scope) => scope.clone(),
+            None => {
+                let state = crate::session::State { settings: settings.clone(), ..state.clone() };
+                let options = crate::session::RunOptions::default();
+                let scope = Arc::new(Scope::new(database.clone(), state, &options, 0)?);
+                *made = Some(scope.clone());
+                scope
+            }
+        };
+        let written = chalet_syntax::parse_expression(text)?;
+        let literal = bind_constant(&written, &*scope, &scope.ids)?;
+        let column = Column::of_value(&literal.value(), &literal.ty, 1)?;
+        let cast = crate::table_functions::caster(&scope);
+        Ok(cast(&column, &literal.ty, ty)?.value(0))
+    })
+}

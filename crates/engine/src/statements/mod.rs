@@ -1,0 +1,263 @@
+//! Statements, one file per kind. This one tells them apart and gathers what they print.
+
+mod create;
+mod describe;
+mod drop;
+mod explain;
+pub(crate) mod insert;
+mod query;
+mod set;
+mod show;
+
+use crate::answer::{Answer, Rows};
+use crate::functions::FORMATS;
+use crate::scope::Scope;
+use crate::session::{RunOptions, Session};
+use chalet_base::{Result, bail};
+use chalet_binder::Environment;
+use chalet_columns::{Block, Builder, Column};
+use chalet_formats::output::Memory;
+use chalet_formats::{Schema, Statistics, WriteRequest};
+use chalet_syntax::ast::{self, StatementKind};
+use chalet_types::{DataType, Value};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+/// What the statements of one text have printed so far.
+pub(crate) struct Output {
+    bytes: Vec<u8>,
+    rows: Option<Rows>,
+    /// `None`: the caller wants columns.
+    default_format: Option<String>,
+    format: String,
+    rows_read: u64,
+    bytes_read: u64,
+    pub rows_written: u64,
+    peak_memory: u64,
+}
+
+impl Output {
+    pub fn new(options: &RunOptions) -> Output {
+        Output {
+            bytes: Vec::new(),
+            rows: None,
+            default_format: options.format.clone(),
+            format: options.format.clone().unwrap_or_default(),
+            rows_read: 0,
+            bytes_read: 0,
+            rows_written: 0,
+            peak_memory: 0,
+        }
+    }
+
+    pub fn into_answer(self, elapsed: Duration) -> Answer {
+        Answer {
+            bytes: self.bytes,
+            rows: self.rows,
+            format: self.format,
+            rows_read: self.rows_read,
+            bytes_read: self.bytes_read,
+            rows_written: self.rows_written,
+            peak_memory: self.peak_memory,
+            elapsed,
+        }
+    }
+
+    fn count(&mut self, scope: &Scope) {
+        self.rows_read += scope.control.read_rows.load(Relaxed);
+        let file_bytes = scope.exec().scan.progress.file_bytes.load(Relaxed);
+        self.bytes_read += file_bytes.max(scope.control.read_bytes.load(Relaxed));
+        self.peak_memory = self.peak_memory.max(scope.control.peak_memory());
+    }
+}
+
+/// Runs one statement.
+pub(crate) fn run(
+    statement: &ast::Statement,
+    scope: &Arc<Scope>,
+    session: &Session,
+    output: &mut Output,
+) -> Result<()> {
+    let scope = &with_statement_settings(statement, scope)?;
+    match &statement.kind {
+        StatementKind::Query(query) => query::run(query, &statement.output, scope, output)?,
+        StatementKind::Explain(explain) => {
+            let text = explain::run(explain, scope)?;
+            print_lines(&text, "explain", statement, scope, output)?;
+        }
+        StatementKind::CreateTable(create) => create::table(create, scope, session, output)?,
+        StatementKind::CreateView(create) => create::view(create, scope)?,
+        StatementKind::CreateDatabase(create) => create::database(create, scope)?,
+        StatementKind::CreateFunction(create) => create::function(create, scope)?,
+        StatementKind::Drop(drop) => drop::drop(drop, scope, session)?,
+        StatementKind::Rename { kind, exchange, if_exists, pairs } => {
+            drop::rename(*kind, *exchange, *if_exists, pairs, scope)?;
+        }
+        StatementKind::Insert(insert) => insert::run(insert, scope, output)?,
+        StatementKind::Set(set) => set::run(set, scope, session)?,
+        StatementKind::Use(name) => set::use_database(name, scope, session)?,
+        StatementKind::Show(show) => show::run(show, statement, scope, output)?,
+        StatementKind::Describe(target) => describe::run(target, statement, scope, output)?,
+        StatementKind::Exists { kind, temporary, name } => {
+            let found = show::exists(*kind, *temporary, name, scope);
+            let row = vec![Value::from(found)];
+            print_rows(&[("result", DataType::UInt8)], vec![row], statement, scope, output)?;
+        }
+        other => bail!(NOT_IMPLEMENTED, "{} is not supported", kind_name(other)),
+    }
+    output.count(scope);
+    Ok(())
+}
+
+/// The words that a statement which is not supported begins with.
+fn kind_name(kind: &StatementKind) -> &'static str {
+    match kind {
+        StatementKind::CreateDictionary(_) => "CREATE DICTIONARY",
+        StatementKind::AlterTable(_) => "ALTER TABLE",
+        StatementKind::Attach { .. } => "ATTACH",
+        StatementKind::Undrop(_) => "UNDROP",
+        StatementKind::Delete { .. } => "DELETE",
+        StatementKind::Update { .. } => "UPDATE",
+        StatementKind::Optimize(_) => "OPTIMIZE",
+        StatementKind::Check { .. } => "CHECK TABLE",
+        StatementKind::System { .. } => "SYSTEM",
+        StatementKind::Kill { .. } => "KILL",
+        StatementKind::Transaction(_) => "A transaction",
+        _ => "This statement",
+    }
+}
+
+/// SETTINGS of the statement, on top of the session's.
+fn with_statement_settings(statement: &ast::Statement, scope: &Arc<Scope>) -> Result<Arc<Scope>> {
+    let mut written: Vec<&ast::Setting> = Vec::new();
+    match &statement.kind {
+        StatementKind::Query(query) => query_settings(&query.body, &mut written),
+        StatementKind::Insert(insert) => {
+            written.extend(&insert.settings);
+            if let ast::InsertSource::Query(query) = &insert.source {
+                query_settings(&query.body, &mut written);
+            }
+        }
+        StatementKind::Explain(explain) => {
+            if let StatementKind::Query(query) = &explain.statement.kind {
+                query_settings(&query.body, &mut written);
+            }
+            written.extend(&explain.statement.output.settings);
+        }
+        _ => {}
+    }
+    written.extend(&statement.output.settings);
+    if written.is_empty() {
+        return Ok(scope.clone());
+    }
+    let mut settings = scope.state.settings.clone();
+    for setting in written {
+        set::apply(setting, &mut settings, scope)?;
+    }
+    Ok(Arc::new(scope.with_settings(settings)?))
+}
+
+/// Of a UNION the settings of its last SELECT are the query's.
+fn query_settings<'a>(body: &'a ast::SetExpr, found: &mut Vec<&'a ast::Setting>) {
+    match body {
+        ast::SetExpr::Select(select) => found.extend(&select.settings),
+        ast::SetExpr::Query(query) => query_settings(&query.body, found),
+        ast::SetExpr::SetOp { inputs, .. } => {
+            if let Some(last) = inputs.last() {
+                query_settings(last, found);
+            }
+        }
+    }
+}
+
+/// The format of a statement's result: as written, else the caller's.
+fn format_of(statement: &ast::Output, output: &Output) -> Option<String> {
+    match &statement.format {
+        Some(format) => Some(format.name.clone()),
+        None => output.default_format.clone(),
+    }
+}
+
+/// Writes a small result that the engine itself made.
+pub(crate) fn print_rows(
+    header: &[(&str, DataType)],
+    rows: Vec<Vec<Value>>,
+    statement: &ast::Statement,
+    scope: &Scope,
+    output: &mut Output,
+) -> Result<()> {
+    let mut builders: Vec<Builder> = header.iter().map(|(_, ty)| Builder::new(ty)).collect();
+    for row in &rows {
+        for (builder, value) in builders.iter_mut().zip(row) {
+            builder.push_value(value)?;
+        }
+    }
+    let columns = builders.into_iter().map(|b| Column::Flat(b.finish())).collect();
+    let block = Block::new(columns, rows.len());
+    let schema: Schema = header.iter().map(|(name, ty)| (name.to_string(), ty.clone())).collect();
+    match format_of(&statement.output, output) {
+        Some(format) => {
+            let memory = Memory::default();
+            let request = write_request(schema, scope);
+            let mut writer = FORMATS.get(&format)?.writer(request, Box::new(memory.clone()))?;
+            if !block.is_empty() {
+                writer.write(&block)?;
+            }
+            writer.finish(&Statistics::default())?;
+            output.bytes.extend(memory.take());
+            output.format = format;
+        }
+        None => {
+            let (names, types) = schema.into_iter().unzip();
+            let zone = scope.context().time_zone.clone();
+            output.rows = Some(Rows { names, types, blocks: vec![block], zone });
+        }
+    }
+    Ok(())
+}
+
+fn print_lines(
+    text: &str,
+    name: &str,
+    statement: &ast::Statement,
+    scope: &Scope,
+    output: &mut Output,
+) -> Result<()> {
+    let rows = text.lines().map(|line| vec![Value::from(line)]).collect();
+    print_rows(&[(name, DataType::String)], rows, statement, scope, output)
+}
+
+pub(crate) fn write_request(schema: Schema, scope: &Scope) -> WriteRequest {
+    WriteRequest {
+        settings: scope.formats.clone(),
+        time_zone: scope.context().time_zone.clone(),
+        ..WriteRequest::new(schema)
+    }
+}
+
+/// The text that a literal of SETTINGS or SET stands for.
+pub(crate) fn setting_text(value: &Value, ty: &DataType) -> String {
+    match value {
+        Value::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Value::UInt(x) => x.to_string(),
+        Value::Int(x) => x.to_string(),
+        Value::Float(x) => x.to_string(),
+        other => {
+            let column = Column::of_value(other, ty, 1);
+            let text = column.map(|c| {
+                let mut out = Vec::new();
+                chalet_text::write_value(
+                    &mut out,
+                    &c.into_flat(),
+                    0,
+                    ty,
+                    chalet_text::Style::Plain,
+                    &chalet_text::TextSettings::default(),
+                );
+                String::from_utf8_lossy(&out).into_owned()
+            });
+            text.unwrap_or_default()
+        }
+    }
+}

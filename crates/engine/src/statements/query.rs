@@ -1,0 +1,104 @@
+//! A query: bind, optimize, execute, write.
+
+use super::{Output, format_of, write_request};
+use crate::answer::Rows;
+use crate::functions::FORMATS;
+use crate::scope::Scope;
+use chalet_base::{Result, bail, err};
+use chalet_binder::{BoundQuery, Environment, bind_query};
+use chalet_columns::Block;
+use chalet_formats::output::{Memory, Sink};
+use chalet_formats::{Compression, Statistics};
+use chalet_syntax::ast;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, PoisonError};
+
+pub(crate) fn run(
+    query: &ast::Query,
+    tail: &ast::Output,
+    scope: &Arc<Scope>,
+    output: &mut Output,
+) -> Result<()> {
+    let bound = bind_query(query, &**scope, &scope.ids)?;
+    let mut format = format_of(tail, output);
+    if let Some(outfile) = &tail.outfile {
+        let path = String::from_utf8_lossy(&outfile.path).into_owned();
+        let by_suffix = FORMATS.of_path(&path).map(|f| f.name.to_string());
+        format = tail.format.as_ref().map(|f| f.name.clone()).or(by_suffix).or(format);
+        let sink = open_outfile(outfile, &path)?;
+        return write(bound, &format.unwrap_or_else(|| "TabSeparated".into()), sink, scope);
+    }
+    match format {
+        Some(format) => {
+            let memory = Memory::default();
+            write(bound, &format, Box::new(memory.clone()), scope)?;
+            output.bytes.extend(memory.take());
+            output.format = format;
+        }
+        None => output.rows = Some(collect(bound, scope)?),
+    }
+    Ok(())
+}
+
+/// Runs a bound query and writes its rows as they come.
+fn write(bound: BoundQuery, format: &str, sink: Box<dyn Sink>, scope: &Arc<Scope>) -> Result<()> {
+    let schema = bound.fields.iter().map(|f| (f.name.to_string(), f.ty.clone())).collect();
+    let writer = FORMATS.get(format)?.writer(write_request(schema, scope), sink)?;
+    let plan = scope.optimize(bound.plan)?;
+    let writer = Arc::new(Mutex::new(writer));
+    let target = writer.clone();
+    let consumer =
+        Box::new(move |block: Block| target.lock().unwrap_or_else(PoisonError::into_inner).write(&block));
+    let result = chalet_exec::execute(&plan, consumer, scope.exec())?;
+    let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(totals) = &result.totals {
+        writer.totals(totals)?;
+    }
+    writer.finish(&Statistics {
+        elapsed_seconds: scope.control.elapsed().as_secs_f64(),
+        rows_read: scope.control.read_rows.load(Relaxed),
+        bytes_read: scope.control.read_bytes.load(Relaxed),
+        rows_before_limit: None,
+        rows_before_aggregation: None,
+    })
+}
+
+fn collect(bound: BoundQuery, scope: &Arc<Scope>) -> Result<Rows> {
+    let names = bound.fields.iter().map(|f| f.name.to_string()).collect();
+    let types = bound.fields.iter().map(|f| f.ty.clone()).collect();
+    let plan = scope.optimize(bound.plan)?;
+    let blocks = Arc::new(Mutex::new(Vec::new()));
+    let target = blocks.clone();
+    let consumer = Box::new(move |block: Block| {
+        target.lock().unwrap_or_else(PoisonError::into_inner).push(block);
+        Ok(())
+    });
+    chalet_exec::execute(&plan, consumer, scope.exec())?;
+    let blocks = std::mem::take(&mut *blocks.lock().unwrap_or_else(PoisonError::into_inner));
+    Ok(Rows { names, types, blocks, zone: scope.context().time_zone.clone() })
+}
+
+fn open_outfile(outfile: &ast::Outfile, path: &str) -> Result<Box<dyn Sink>> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true);
+    if outfile.append {
+        options.append(true).create(true);
+    } else if outfile.truncate {
+        options.truncate(true).create(true);
+    } else {
+        options.create_new(true);
+    }
+    let file = options.open(path).map_err(|e| {
+        if e.kind() == std::io::ErrorKind::AlreadyExists {
+            return err!(FILE_ALREADY_EXISTS, "File {path} exists, consider using APPEND or TRUNCATE");
+        }
+        err!(CANNOT_OPEN_FILE, "Cannot open file {path}: {e}")
+    })?;
+    if outfile.and_stdout {
+        bail!(NOT_IMPLEMENTED, "INTO OUTFILE ... AND STDOUT is not supported");
+    }
+    let method = outfile.compression.as_ref().map(|c| String::from_utf8_lossy(c).into_owned());
+    let compression = Compression::named(method.as_deref().unwrap_or("auto"), path)?;
+    let level = outfile.level.unwrap_or(3) as u32;
+    compression.writer(Box::new(std::io::BufWriter::new(file)), level)
+}

@@ -1,0 +1,222 @@
+//! SHOW and EXISTS.
+
+use super::{Output, print_rows};
+use crate::functions::FUNCTIONS;
+use crate::scope::Scope;
+use crate::settings;
+use crate::system;
+use chalet_base::{Result, bail, ensure, err};
+use chalet_binder::Environment;
+use chalet_function_api::Context;
+use chalet_syntax::ast::{self, ObjectKind, ShowFilter, ShowKind};
+use chalet_types::{DataType, Value};
+use std::sync::{Arc, PoisonError};
+
+pub(crate) fn run(
+    show: &ast::Show,
+    statement: &ast::Statement,
+    scope: &Arc<Scope>,
+    output: &mut Output,
+) -> Result<()> {
+    let text = DataType::String;
+    match &show.kind {
+        ShowKind::Databases => {
+            let mut names = scope.database.shared.catalog.database_names();
+            names.extend(system::NAMES.iter().map(|n| n.to_string()));
+            names.sort();
+            list("name", names, show, statement, scope, output)
+        }
+        ShowKind::Tables { temporary, from, full } => {
+            if *full {
+                bail!(NOT_IMPLEMENTED, "SHOW FULL TABLES is not supported");
+            }
+            let names = if *temporary {
+                scope.state.temporary.keys().cloned().collect()
+            } else {
+                let database = from.as_ref().map_or(scope.state.database.as_str(), |d| &d.name);
+                if system::is_system(database) {
+                    system::TABLES.iter().map(|t| t.to_string()).collect()
+                } else {
+                    let tables = scope.database.shared.catalog.tables(database)?;
+                    tables.into_iter().map(|(name, _)| name).collect()
+                }
+            };
+            list("name", names, show, statement, scope, output)
+        }
+        ShowKind::Create { kind, temporary, name } => {
+            let sql = create_sql(*kind, *temporary, name, scope)?;
+            print_rows(&[("statement", text)], vec![vec![Value::from(&*sql)]], statement, scope, output)
+        }
+        ShowKind::Settings { changed } => {
+            let header = [("name", text.clone()), ("type", text.clone()), ("value", text)];
+            let current = &scope.state.settings;
+            let mut rows = Vec::new();
+            for known in settings::all().iter().filter(|k| k.alias_for.is_empty()) {
+                if (*changed && !current.is_changed(known.name)) || !passes(known.name, show, scope)? {
+                    continue;
+                }
+                let value = current.get(known.name).unwrap_or_default();
+                rows.push([known.name, known.kind, &value].map(Value::from).to_vec());
+            }
+            print_rows(&header, rows, statement, scope, output)
+        }
+        ShowKind::Setting(name) => {
+            let value = scope.state.settings.get(&name.name);
+            let value = value.ok_or_else(|| err!(UNKNOWN_SETTING, "Unknown setting '{}'", name.name))?;
+            print_rows(&[("value", text)], vec![vec![Value::from(value.as_str())]], statement, scope, output)
+        }
+        ShowKind::Functions => {
+            let mut names: Vec<String> = FUNCTIONS.scalars.names().map(String::from).collect();
+            names.extend(FUNCTIONS.aggregates.names().map(String::from));
+            let own = scope.database.shared.functions.read().unwrap_or_else(PoisonError::into_inner);
+            names.extend(own.keys().cloned());
+            drop(own);
+            names.sort();
+            list("name", names, show, statement, scope, output)
+        }
+        ShowKind::Columns { table, .. } => columns(table, show, statement, scope, output),
+        ShowKind::Indexes { .. } => print_rows(&[("table", text)], Vec::new(), statement, scope, output),
+        ShowKind::Processlist => print_rows(&[("query_id", text)], Vec::new(), statement, scope, output),
+        ShowKind::Engines => {
+            let names = ["File", "Memory", "Null", "View"].map(String::from).to_vec();
+            list("name", names, show, statement, scope, output)
+        }
+        ShowKind::Dictionaries { .. } | ShowKind::Clusters | ShowKind::Merges => {
+            print_rows(&[("name", text)], Vec::new(), statement, scope, output)
+        }
+        ShowKind::Access(what) => bail!(NOT_IMPLEMENTED, "SHOW {what} is not supported"),
+    }
+}
+
+/// Does a name pass LIKE?
+fn passes(name: &str, show: &ast::Show, scope: &Scope) -> Result<bool> {
+    match &show.filter {
+        None => Ok(true),
+        Some(ShowFilter::Like { not, case_insensitive, pattern }) => {
+            let function = if *case_insensitive { "ilike" } else { "like" };
+            Ok(like(function, name, pattern, scope.context())? != *not)
+        }
+        Some(ShowFilter::Where(_)) => bail!(NOT_IMPLEMENTED, "SHOW ... WHERE is not supported"),
+    }
+}
+
+/// LIKE as the function of that name sees it.
+fn like(function: &str, name: &str, pattern: &[u8], ctx: &Context) -> Result<bool> {
+    use chalet_columns::Column;
+    use chalet_function_api::Argument;
+    use chalet_function_api::call::{BoundFunction, Input};
+    let found = FUNCTIONS.scalars.get(function);
+    let found =
+        found.ok_or_else(|| err!(UNKNOWN_FUNCTION, "Function with name `{function}` does not exist"))?;
+    let values = [Value::from(name), Value::string(pattern)];
+    let mut arguments = values.each_ref().map(|_| Argument::of_type(DataType::String));
+    arguments[1].constant = Some(values[1].clone());
+    let bound = BoundFunction::bind(found.clone(), &arguments, ctx)?;
+    let inputs = values.iter().map(|v| Ok(Input::Column(Column::of_value(v, &DataType::String, 1)?)));
+    let result = bound.execute(inputs.collect::<Result<_>>()?, 1, ctx)?;
+    Ok(result.value(0).as_u64() == Some(1))
+}
+
+fn list(
+    header: &str,
+    names: Vec<String>,
+    show: &ast::Show,
+    statement: &ast::Statement,
+    scope: &Scope,
+    output: &mut Output,
+) -> Result<()> {
+    let mut rows = Vec::new();
+    for name in names {
+        if passes(&name, show, scope)? {
+            rows.push(vec![Value::from(name.as_str())]);
+        }
+    }
+    if let Some(limit) = &show.limit {
+        let literal = chalet_binder::table_columns::bind_constant(limit, scope, &scope.ids)?;
+        rows.truncate(literal.value().as_u64().unwrap_or(u64::MAX) as usize);
+    }
+    print_rows(&[(header, DataType::String)], rows, statement, scope, output)
+}
+
+fn create_sql(kind: ObjectKind, temporary: bool, name: &ast::ObjectName, scope: &Scope) -> Result<Arc<str>> {
+    let table = &name.name.name;
+    if kind == ObjectKind::Database {
+        let known = scope.database.shared.catalog.database_exists(table);
+        ensure!(known, UNKNOWN_DATABASE, "Database {table} does not exist");
+        return Ok(format!("CREATE DATABASE {}\nENGINE = Memory", quoted(table)).into());
+    }
+    if name.database.is_none()
+        && let Some(entry) = scope.state.temporary.get(table)
+    {
+        return Ok(entry.create_sql.clone());
+    }
+    ensure!(!temporary, UNKNOWN_TABLE, "Temporary table {table} doesn't exist");
+    let database = name.database.as_ref().map_or(scope.state.database.as_str(), |d| &d.name);
+    Ok(scope.database.shared.catalog.table(database, table)?.create_sql)
+}
+
+/// A name, in backquotes where it must be.
+pub(crate) fn quoted(name: &str) -> String {
+    let plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if plain { name.to_string() } else { format!("`{}`", name.replace('\\', "\\\\").replace('`', "\\`")) }
+}
+
+fn columns(
+    table: &ast::ObjectName,
+    show: &ast::Show,
+    statement: &ast::Statement,
+    scope: &Arc<Scope>,
+    output: &mut Output,
+) -> Result<()> {
+    let (found, _) = super::drop::existing(table, scope)?;
+    let text = DataType::String;
+    let header = [
+        ("field", text.clone()),
+        ("type", text.clone()),
+        ("null", text.clone()),
+        ("key", text.clone()),
+        ("default", text.clone().nullable()),
+        ("extra", text),
+    ];
+    let mut rows = Vec::new();
+    for column in found.schema().columns.iter().filter(|c| !c.is_virtual) {
+        if !passes(&column.name, show, scope)? {
+            continue;
+        }
+        let default = column.default.as_ref().map_or(Value::Null, |(_, text)| Value::from(&**text));
+        let null = if column.ty.is_nullable() { "YES" } else { "NO" };
+        let ty = column.ty.to_string();
+        rows.push(vec![
+            Value::from(&*column.name),
+            Value::from(ty.as_str()),
+            Value::from(null),
+            Value::from(""),
+            default,
+            Value::from(""),
+        ]);
+    }
+    print_rows(&header, rows, statement, scope, output)
+}
+
+pub(crate) fn exists(kind: ObjectKind, temporary: bool, name: &ast::ObjectName, scope: &Scope) -> bool {
+    let table = &name.name.name;
+    let catalog = &scope.database.shared.catalog;
+    let in_temporary = name.database.is_none() && scope.state.temporary.contains_key(table);
+    let database = name.database.as_ref().map_or(scope.state.database.as_str(), |d| &d.name);
+    match kind {
+        ObjectKind::Database => catalog.database_exists(table) || system::is_system(table),
+        ObjectKind::Function => {
+            let functions = scope.database.shared.functions.read();
+            functions.unwrap_or_else(PoisonError::into_inner).contains_key(table)
+        }
+        ObjectKind::Dictionary => false,
+        ObjectKind::View => catalog.find(database, table).is_some_and(|e| e.table.view_query().is_some()),
+        ObjectKind::Table if temporary => in_temporary,
+        ObjectKind::Table => {
+            in_temporary
+                || catalog.find(database, table).is_some()
+                || system::is_system(database) && system::TABLES.contains(&table.as_str())
+        }
+    }
+}

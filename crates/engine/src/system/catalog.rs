@@ -1,0 +1,107 @@
+//! `system.databases`, `system.tables`, `system.columns`.
+
+use super::made;
+use crate::scope::Scope;
+use chalet_base::Result;
+use chalet_storage::Table;
+use chalet_storage::catalog::Entry;
+use chalet_types::{DataType, Value};
+use std::sync::Arc;
+
+pub(crate) fn databases(scope: &Scope) -> Result<Arc<dyn Table>> {
+    let header = [("name", DataType::String), ("engine", DataType::String), ("comment", DataType::String)];
+    let mut names = scope.database.shared.catalog.database_names();
+    names.extend(super::NAMES.iter().map(|n| n.to_string()));
+    names.sort();
+    let rows = names.iter().map(|n| [n.as_str(), "Memory", ""].map(Value::from).to_vec());
+    made("SystemDatabases", &header, rows)
+}
+
+/// Every table that the session sees: database (empty for temporary ones), name, entry.
+fn all_tables(scope: &Scope) -> Result<Vec<(String, String, Entry)>> {
+    let catalog = &scope.database.shared.catalog;
+    let mut all = Vec::new();
+    for (name, entry) in &scope.state.temporary {
+        all.push((String::new(), name.clone(), entry.clone()));
+    }
+    for database in catalog.database_names() {
+        for (name, entry) in catalog.tables(&database)? {
+            all.push((database.clone(), name, entry));
+        }
+    }
+    // Not by reading them: `system.tables` would describe itself without end.
+    let mut others: Vec<&str> = super::TABLES.to_vec();
+    others.retain(|name| !matches!(*name, "tables" | "columns"));
+    for name in others {
+        if let Some(table) = super::table(name, scope)? {
+            all.push(("system".into(), name.into(), Entry { table, create_sql: "".into() }));
+        }
+    }
+    Ok(all)
+}
+
+pub(crate) fn tables(scope: &Scope) -> Result<Arc<dyn Table>> {
+    let count = DataType::UInt64.nullable();
+    let header = [
+        ("database", DataType::String),
+        ("name", DataType::String),
+        ("engine", DataType::String),
+        ("is_temporary", DataType::UInt8),
+        ("create_table_query", DataType::String),
+        ("as_select", DataType::String),
+        ("total_rows", count.clone()),
+        ("total_bytes", count),
+        ("comment", DataType::String),
+    ];
+    let optional = |n: Option<u64>| n.map_or(Value::Null, Value::UInt);
+    let rows = all_tables(scope)?.into_iter().map(|(database, name, entry)| {
+        let one_line = entry.create_sql.split_whitespace().collect::<Vec<_>>().join(" ");
+        vec![
+            Value::from(database.as_str()),
+            Value::from(name.as_str()),
+            Value::from(entry.table.engine()),
+            Value::from(database.is_empty()),
+            Value::from(one_line.as_str()),
+            Value::from(entry.table.view_query().unwrap_or_default()),
+            optional(entry.table.total_rows()),
+            optional(entry.table.total_bytes()),
+            Value::from(""),
+        ]
+    });
+    made("SystemTables", &header, rows)
+}
+
+pub(crate) fn columns(scope: &Scope) -> Result<Arc<dyn Table>> {
+    let text = DataType::String;
+    let header = [
+        ("database", text.clone()),
+        ("table", text.clone()),
+        ("name", text.clone()),
+        ("type", text.clone()),
+        ("position", DataType::UInt64),
+        ("default_kind", text.clone()),
+        ("default_expression", text.clone()),
+        ("comment", text),
+    ];
+    let mut rows = Vec::new();
+    for (database, table, entry) in all_tables(scope)? {
+        for (i, column) in entry.table.schema().columns.iter().filter(|c| !c.is_virtual).enumerate() {
+            let (kind, expression) = match &column.default {
+                Some((kind, text)) => (kind.name(), &**text),
+                None => ("", ""),
+            };
+            let ty = column.ty.to_string();
+            rows.push(vec![
+                Value::from(database.as_str()),
+                Value::from(table.as_str()),
+                Value::from(&*column.name),
+                Value::from(ty.as_str()),
+                Value::UInt(i as u64 + 1),
+                Value::from(kind),
+                Value::from(expression),
+                Value::from(&*column.comment),
+            ]);
+        }
+    }
+    made("SystemColumns", &header, rows)
+}

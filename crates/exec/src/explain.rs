@@ -1,0 +1,83 @@
+//! EXPLAIN PIPELINE and EXPLAIN ANALYZE: stages with their source, operators and sink, and what they did.
+
+use crate::ExecContext;
+use crate::lower::lower;
+use crate::operators::collect::Collect;
+use crate::pipeline::{Source, Stage, Stream};
+use chalet_base::Result;
+use chalet_plan::Plan;
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// The stages of a plan, the last to run first.
+pub fn pipeline(plan: &Plan, ctx: &ExecContext) -> Result<String> {
+    let stage = last_stage(plan, ctx)?;
+    let mut out = String::new();
+    write_stage(&stage, 0, false, &mut out);
+    Ok(out)
+}
+
+/// Runs the plan, and shows the stages with rows, blocks, workers and time.
+pub fn analyze(plan: &Plan, ctx: &ExecContext) -> Result<String> {
+    let stage = last_stage(plan, ctx)?;
+    stage.run(ctx)?;
+    let mut out = String::new();
+    write_stage(&stage, 0, true, &mut out);
+    let elapsed = ctx.control.elapsed();
+    // Writing to a String cannot fail.
+    let _ = writeln!(
+        out,
+        "Total: {:.3} ms, {} rows read, {} bytes read, peak memory {} bytes",
+        elapsed.as_secs_f64() * 1e3,
+        ctx.control.read_rows.load(Relaxed),
+        ctx.control.read_bytes.load(Relaxed),
+        ctx.control.peak_memory()
+    );
+    Ok(out)
+}
+
+fn last_stage(plan: &Plan, ctx: &ExecContext) -> Result<Stage> {
+    let lowered = lower(plan, ctx)?;
+    Ok(Stage::new(lowered.stream, Arc::new(Collect::new(Box::new(|_| Ok(())), false))))
+}
+
+fn write_stage(stage: &Stage, depth: usize, measured: bool, out: &mut String) {
+    let indent = depth * 2;
+    let _ = write!(out, "{:indent$}{}", "", stage.sink.name());
+    if measured {
+        let m = &stage.metrics;
+        let _ = write!(
+            out,
+            " (rows in: {}, blocks in: {}, workers: {}, time: {:.3} ms)",
+            m.rows.load(Relaxed),
+            m.blocks.load(Relaxed),
+            m.workers.load(Relaxed),
+            m.nanoseconds.load(Relaxed) as f64 / 1e6
+        );
+    }
+    out.push('\n');
+    write_stream(&stage.stream, depth + 1, measured, out);
+}
+
+fn write_stream(stream: &Stream, depth: usize, measured: bool, out: &mut String) {
+    let mut depth = depth;
+    for operator in stream.operators.iter().rev() {
+        let _ = writeln!(out, "{:1$}{2}", "", depth * 2, operator.name());
+        depth += 1;
+    }
+    for stage in &stream.dependencies {
+        let _ = writeln!(out, "{:1$}after:", "", depth * 2);
+        write_stage(stage, depth + 1, measured, out);
+    }
+    match &stream.source {
+        Source::Table(_, name) => {
+            let _ = writeln!(out, "{:1$}Read {name}", "", depth * 2);
+        }
+        Source::Stage(stage) => write_stage(stage, depth, measured, out),
+        Source::Union(streams) => {
+            let _ = writeln!(out, "{:1$}Union", "", depth * 2);
+            streams.iter().for_each(|s| write_stream(s, depth + 1, measured, out));
+        }
+    }
+}
