@@ -1,0 +1,137 @@
+//! One file of tests against a fresh session: every record runs, failures are gathered.
+
+use crate::modes::Mode;
+use crate::scratch::Scratch;
+use chalet_base::{Error, Result, err};
+use chalet_engine::{Database, RunOptions, Session};
+use sqllogictest::{DB, DBOutput, DefaultColumnType, Record, Runner};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// What came of a file.
+#[derive(Default)]
+pub struct Report {
+    pub passed: usize,
+    /// Place of the record, and what was wrong with it.
+    pub failed: Vec<(String, String)>,
+    pub elapsed: Duration,
+}
+
+/// The engine as the runner of the `sqllogictest` crate sees it.
+struct Engine {
+    session: Session,
+    mode: &'static Mode,
+}
+
+impl Engine {
+    fn open(mode: &'static Mode) -> Result<Engine> {
+        Ok(Engine { session: Database::open(":memory:")?.session(), mode })
+    }
+
+    fn answer(&self, sql: &str) -> Result<Vec<u8>> {
+        let text = if self.mode.reprint { reprinted(sql) } else { sql.to_string() };
+        let options = RunOptions {
+            format: Some("TabSeparated".into()),
+            settings: self.mode.settings.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect(),
+            ..RunOptions::default()
+        };
+        let run = || self.session.run(&text, options).map(|answer| answer.bytes);
+        catch_unwind(AssertUnwindSafe(run))
+            .unwrap_or_else(|_| Err(err!(LOGICAL_ERROR, "The engine panicked")))
+    }
+}
+
+/// The statement parsed and printed; what does not parse stays as it is, to fail as it would.
+fn reprinted(sql: &str) -> String {
+    let Ok(statements) = chalet_syntax::parse_statements(sql) else { return sql.to_string() };
+    let mut text: Vec<String> = Vec::with_capacity(statements.len());
+    for statement in statements {
+        // Data in the text are bytes of the format, not of the dialect.
+        if let chalet_syntax::ast::StatementKind::Insert(insert) = &statement.kind
+            && matches!(insert.source, chalet_syntax::ast::InsertSource::Inline { .. })
+        {
+            return sql.to_string();
+        }
+        text.push(statement.to_string());
+    }
+    text.join(";\n")
+}
+
+impl DB for Engine {
+    type Error = Error;
+    type ColumnType = DefaultColumnType;
+
+    fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>> {
+        let bytes = self.answer(sql)?;
+        if bytes.is_empty() {
+            return Ok(DBOutput::Rows { types: vec![DefaultColumnType::Text], rows: Vec::new() });
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        let text = text.strip_suffix('\n').unwrap_or(&text);
+        let raw = has_format(sql);
+        let rows = text.split('\n').map(|line| vec![row(line, raw)]).collect();
+        Ok(DBOutput::Rows { types: vec![DefaultColumnType::Text], rows })
+    }
+
+    fn engine_name(&self) -> &str {
+        "chalet"
+    }
+}
+
+/// Does a FORMAT clause end the statement?
+fn has_format(sql: &str) -> bool {
+    let upper = sql.trim_end().to_ascii_uppercase();
+    let Some(at) = upper.rfind("FORMAT") else { return false };
+    let before = upper[..at].chars().next_back();
+    let rest = upper[at + 6..].trim_start();
+    if rest.len() == upper[at + 6..].len() || before.is_some_and(|c| c.is_alphanumeric() || c == '_') {
+        return false;
+    }
+    let word = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+    let tail = rest[word..].trim();
+    word > 0 && (tail.is_empty() || tail.starts_with("SETTINGS") && !tail.contains(['(', ')']))
+}
+
+fn row(line: &str, raw: bool) -> String {
+    if raw {
+        return if line.is_empty() { "(empty)".into() } else { line.into() };
+    }
+    let cells = line.split('\t').map(|cell| if cell.is_empty() { "(empty)" } else { cell });
+    cells.collect::<Vec<_>>().join("\t")
+}
+
+/// Runs a file in a folder of its own, which becomes the working directory of the process meanwhile.
+pub fn run_file(file: &Path, data: Option<&Path>, mode: &'static Mode) -> std::io::Result<Report> {
+    let started = Instant::now();
+    let mut report = Report::default();
+    let name = file.to_string_lossy().into_owned();
+    let script = std::fs::read_to_string(file)?;
+    let records = match sqllogictest::parse_with_name::<DefaultColumnType>(&script, name.clone()) {
+        Ok(records) => records,
+        Err(error) => {
+            report.failed.push((name, error.to_string()));
+            return Ok(report);
+        }
+    };
+    let home = std::env::current_dir()?;
+    let scratch = Scratch::new(data)?;
+    std::env::set_current_dir(scratch.path())?;
+    let mut runner = Runner::new(|| async { Engine::open(mode) });
+    runner.with_normalizer(|text| text.clone());
+    for record in records {
+        let place = match &record {
+            Record::Statement { loc, .. } | Record::Query { loc, .. } => loc.to_string(),
+            _ => String::new(),
+        };
+        let counts = !place.is_empty();
+        match runner.run(record) {
+            Ok(_) if counts => report.passed += 1,
+            Ok(_) => {}
+            Err(error) => report.failed.push((place, error.to_string())),
+        }
+    }
+    std::env::set_current_dir(home)?;
+    report.elapsed = started.elapsed();
+    Ok(report)
+}
