@@ -126,7 +126,7 @@ impl ScalarFunction for BestEffort {
         }
         let values = match scale {
             Some(_) => Vector::from(ticks),
-            None => ticks.into_iter().map(|t| time::clamp_date_time(t)).collect::<Vec<u32>>().into(),
+            None => ticks.into_iter().map(time::clamp_date_time).collect::<Vec<u32>>().into(),
         };
         if valid.is_empty() || self.failure != Failure::Null {
             return Ok(values.into());

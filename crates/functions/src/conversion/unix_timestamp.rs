@@ -53,7 +53,7 @@ impl ScalarFunction for ToUnixTimestamp {
 
 const FROM: Record = Record {
     name: "fromUnixTimestamp",
-    aliases: &["FROM_UNIXTIME"],
+    any_case_aliases: &["FROM_UNIXTIME"],
     summary: "The moment that lies so many seconds after 1970-01-01 00:00:00 UTC.",
     syntax: "fromUnixTimestamp(n)",
     examples: &[Example { sql: "SELECT fromUnixTimestamp(1577836800)", result: "2020-01-01 00:00:00" }],
