@@ -1,5 +1,6 @@
 //! What a function may know beside its arguments.
 
+use chalet_base::Result;
 use chalet_types::{DataType, TimeZone, Value};
 use std::sync::Arc;
 
@@ -13,7 +14,25 @@ pub struct Context {
     pub database: String,
     pub user: String,
     pub query_id: String,
+    pub interrupt: Interrupt,
     pub settings: FunctionSettings,
+}
+
+/// Asks whether the query shall stop, for functions that take long on purpose.
+#[derive(Clone, Default)]
+pub struct Interrupt(pub Option<Arc<dyn Fn() -> Result<()> + Send + Sync>>);
+
+impl Interrupt {
+    /// The error that ends the query, if it shall stop.
+    pub fn check(&self) -> Result<()> {
+        self.0.as_ref().map_or(Ok(()), |check| check())
+    }
+}
+
+impl std::fmt::Debug for Interrupt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Interrupt")
+    }
 }
 
 /// The settings that change what functions do, by the kernel's names.
@@ -82,6 +101,7 @@ impl Default for Context {
             database: "default".into(),
             user: "default".into(),
             query_id: String::new(),
+            interrupt: Interrupt::default(),
             settings: FunctionSettings::default(),
         }
     }

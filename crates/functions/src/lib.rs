@@ -17,6 +17,7 @@
 //! - [`higher_order`]: functions of arrays and maps that take a lambda
 //! - [`math`]: functions of floats, distances
 //! - [`rounding`]: rounding
+//! - [`other`]: types, blocks, session, texts for people
 //! - [`string`]: strings as bytes and as UTF-8
 //! - [`search`]: substrings, patterns and replacement
 //! - [`encoding`]: bytes as text and back
@@ -36,6 +37,7 @@ pub mod logical;
 pub mod map;
 pub mod math;
 pub mod number;
+pub mod other;
 pub mod plain;
 pub mod rounding;
 pub mod search;
@@ -61,6 +63,7 @@ pub fn register(registry: &mut Registry) {
     higher_order::register(registry);
     search::register(registry);
     math::register(registry);
+    other::register(registry);
     rounding::register(registry);
     string::register(registry);
     tuple::register(registry);

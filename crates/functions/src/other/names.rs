@@ -1,0 +1,187 @@
+//! `errorCodeToName`, `visibleWidth`, `MACNumToString`, `MACStringToNum`, `MACStringToOUI`: small texts.
+
+use crate::lanes::{Operand, unary};
+use chalet_base::{Result, codes, ensure};
+use chalet_columns::{Column, StringBuilder, Vector};
+use chalet_function_api::scalar::check_arity;
+use chalet_function_api::{
+    Argument, Bound, Call, Context, Dictionaries, Example, Nulls, Record, ScalarFunction,
+};
+use chalet_text::{Style, Writer};
+use chalet_types::DataType;
+use std::io::Write;
+
+const ERROR_NAME: Record = Record {
+    name: "errorCodeToName",
+    summary: "The name of an error code, empty for a number that is none.",
+    syntax: "errorCodeToName(code)",
+    examples: &[Example { sql: "SELECT errorCodeToName(36)", result: "BAD_ARGUMENTS" }],
+    total: true,
+    ..Record::DEFAULT
+};
+
+const VISIBLE_WIDTH: Record = Record {
+    name: "visibleWidth",
+    summary: "The number of columns that a value takes when it is printed as text.",
+    syntax: "visibleWidth(x)",
+    examples: &[Example { sql: "SELECT visibleWidth('абв'), visibleWidth(NULL)", result: "3\t4" }],
+    nulls: Nulls::Seen,
+    dictionaries: Dictionaries::Decoded,
+    total: true,
+    ..Record::DEFAULT
+};
+
+const MAC_TO_STRING: Record = Record {
+    name: "MACNumToString",
+    summary: "A MAC address given as a number, in text.",
+    syntax: "MACNumToString(number)",
+    examples: &[Example { sql: "SELECT MACNumToString(149809441867716)", result: "88:40:3A:91:07:C4" }],
+    total: true,
+    ..Record::DEFAULT
+};
+
+const MAC_TO_NUMBER: Record = Record {
+    name: "MACStringToNum",
+    summary: "A MAC address in text as a number; 0 for text that is none.",
+    syntax: "MACStringToNum(text)",
+    examples: &[Example { sql: "SELECT MACStringToNum('01:02:03:04:05:06')", result: "1108152157446" }],
+    total: true,
+    ..Record::DEFAULT
+};
+
+const MAC_TO_OUI: Record = Record {
+    name: "MACStringToOUI",
+    summary: "The first three bytes of a MAC address in text, as a number; 0 for text that is none.",
+    syntax: "MACStringToOUI(text)",
+    examples: &[Example { sql: "SELECT MACStringToOUI('01:02:03:04:05:06')", result: "66051" }],
+    total: true,
+    ..Record::DEFAULT
+};
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    ErrorName,
+    VisibleWidth,
+    MacToString,
+    MacToNumber,
+    MacToOui,
+}
+
+pub struct SmallText {
+    record: &'static Record,
+    kind: Kind,
+}
+
+pub const ERROR_NAME_FUNCTION: SmallText = SmallText { record: &ERROR_NAME, kind: Kind::ErrorName };
+pub const VISIBLE_WIDTH_FUNCTION: SmallText = SmallText { record: &VISIBLE_WIDTH, kind: Kind::VisibleWidth };
+pub const MAC_TO_STRING_FUNCTION: SmallText = SmallText { record: &MAC_TO_STRING, kind: Kind::MacToString };
+pub const MAC_TO_NUMBER_FUNCTION: SmallText = SmallText { record: &MAC_TO_NUMBER, kind: Kind::MacToNumber };
+pub const MAC_TO_OUI_FUNCTION: SmallText = SmallText { record: &MAC_TO_OUI, kind: Kind::MacToOui };
+
+/// The bytes of `XX:XX:...`, `n_bytes` of them.
+fn mac(text: &[u8], n_bytes: usize) -> u64 {
+    let mut number = 0;
+    for index in 0..n_bytes {
+        let at = index * 3;
+        let digit = |offset: usize| text.get(at + offset).and_then(|&b| (b as char).to_digit(16));
+        let (Some(high), Some(low)) = (digit(0), digit(1)) else { return 0 };
+        let separated = index + 1 == n_bytes || text.get(at + 2).is_some();
+        if !separated {
+            return 0;
+        }
+        number = number << 8 | u64::from(high << 4 | low);
+    }
+    if n_bytes == 6 && text.len() != 17 { 0 } else { number }
+}
+
+/// Columns of a terminal: none for control characters and marks, two for the wide scripts of East Asia.
+fn width(text: &str) -> u64 {
+    text.chars()
+        .map(|c| match c as u32 {
+            0..=0x1f | 0x7f..=0x9f | 0x300..=0x36f | 0x200b..=0x200f | 0xfe00..=0xfe0f => 0,
+            0x1100..=0x115f
+            | 0x2e80..=0x303e
+            | 0x3041..=0xa4cf
+            | 0xac00..=0xd7a3
+            | 0xf900..=0xfaff
+            | 0xfe30..=0xfe6f
+            | 0xff00..=0xff60
+            | 0xffe0..=0xffe6
+            | 0x1f300..=0x1faff
+            | 0x20000..=0x3fffd => 2,
+            _ => 1,
+        })
+        .sum()
+}
+
+impl ScalarFunction for SmallText {
+    fn record(&self) -> &'static Record {
+        self.record
+    }
+
+    fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
+        let name = self.record.name;
+        check_arity(name, args.len(), 1..=1)?;
+        let ty = &args[0].ty;
+        let legal = match self.kind {
+            Kind::ErrorName => ty.is_integer(),
+            Kind::VisibleWidth => true,
+            Kind::MacToString => *ty == DataType::UInt64 || ty.is_unsigned(),
+            Kind::MacToNumber | Kind::MacToOui => *ty == DataType::String,
+        };
+        ensure!(legal, ILLEGAL_TYPE_OF_ARGUMENT, "Illegal type {ty} of argument of function {name}");
+        Ok(match self.kind {
+            Kind::ErrorName => DataType::String.low_cardinality(),
+            Kind::MacToString => DataType::String,
+            _ => DataType::UInt64,
+        }
+        .into())
+    }
+
+    fn execute(&self, call: &Call) -> Result<Column> {
+        let (x, n) = (Operand::of(call, 0), call.n_rows);
+        let mut texts = StringBuilder::with_capacity(n);
+        Ok(match self.kind {
+            Kind::ErrorName => {
+                for code in unary::<i64, i64>(x, n, |x| x)? {
+                    let found = codes::ALL.iter().find(|known| i64::from(known.number) == code);
+                    let name = if code == 0 { "OK" } else { found.map_or("", |known| known.name) };
+                    texts.push(name.as_bytes());
+                }
+                Vector::from(texts.finish())
+            }
+            Kind::MacToString => {
+                for number in unary::<u64, u64>(x, n, |x| x)? {
+                    let [_, _, bytes @ ..] = number.to_be_bytes();
+                    // Writing to memory does not fail.
+                    texts.push_with(|out| {
+                        for (index, byte) in bytes.iter().enumerate() {
+                            let _ = write!(out, "{}{byte:02X}", if index == 0 { "" } else { ":" });
+                        }
+                    });
+                }
+                Vector::from(texts.finish())
+            }
+            Kind::MacToNumber => {
+                Vector::from(x.vector.strings()?.iter().map(|s| mac(s, 6)).collect::<Vec<u64>>())
+            }
+            Kind::MacToOui => {
+                Vector::from(x.vector.strings()?.iter().map(|s| mac(s, 3)).collect::<Vec<u64>>())
+            }
+            Kind::VisibleWidth => {
+                let writer = Writer::new(x.ty, Style::Raw, &crate::text::settings(call.ctx));
+                let mut text = Vec::new();
+                let widths = (0..n).map(|row| {
+                    text.clear();
+                    if x.vector.is_null(row) || *x.ty.bare() == DataType::Nothing {
+                        return 4;
+                    }
+                    writer.write(&mut text, x.vector, row);
+                    width(&String::from_utf8_lossy(&text))
+                });
+                Vector::from(widths.collect::<Vec<u64>>())
+            }
+        }
+        .into())
+    }
+}

@@ -1,0 +1,124 @@
+//! `formatReadableSize`, `formatReadableDecimalSize`, `formatReadableQuantity`: numbers for people.
+
+use crate::lanes::{Operand, unary};
+use crate::math::float_function::floats;
+use chalet_base::{Result, ensure};
+use chalet_columns::{Column, StringBuilder, Vector};
+use chalet_function_api::scalar::check_arity;
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, ScalarFunction};
+use chalet_types::DataType;
+use std::io::Write;
+
+const SIZE: Record = Record {
+    name: "formatReadableSize",
+    any_case_aliases: &["FORMAT_BYTES"],
+    summary: "A number of bytes with a binary unit: KiB, MiB, ...",
+    syntax: "formatReadableSize(x)",
+    examples: &[Example { sql: "SELECT formatReadableSize(192851925)", result: "183.92 MiB" }],
+    total: true,
+    ..Record::DEFAULT
+};
+
+const DECIMAL_SIZE: Record = Record {
+    name: "formatReadableDecimalSize",
+    summary: "A number of bytes with a decimal unit: KB, MB, ...",
+    syntax: "formatReadableDecimalSize(x)",
+    examples: &[Example { sql: "SELECT formatReadableDecimalSize(192851925)", result: "192.85 MB" }],
+    total: true,
+    ..Record::DEFAULT
+};
+
+const QUANTITY: Record = Record {
+    name: "formatReadableQuantity",
+    summary: "A rounded number with the word for its power of a thousand.",
+    syntax: "formatReadableQuantity(x)",
+    examples: &[Example { sql: "SELECT formatReadableQuantity(123456789)", result: "123.46 million" }],
+    total: true,
+    ..Record::DEFAULT
+};
+
+pub struct Readable {
+    record: &'static Record,
+    base: f64,
+    units: &'static [&'static str],
+}
+
+pub const SIZE_FUNCTION: Readable = Readable {
+    record: &SIZE,
+    base: 1024.0,
+    units: &[" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB", " ZiB", " YiB"],
+};
+
+pub const DECIMAL_SIZE_FUNCTION: Readable = Readable {
+    record: &DECIMAL_SIZE,
+    base: 1000.0,
+    units: &[" B", " KB", " MB", " GB", " TB", " PB", " EB", " ZB", " YB"],
+};
+
+pub const QUANTITY_FUNCTION: Readable = Readable {
+    record: &QUANTITY,
+    base: 1000.0,
+    units: &[
+        "",
+        " thousand",
+        " million",
+        " billion",
+        " trillion",
+        " quadrillion",
+        " quintillion",
+        " sextillion",
+        " septillion",
+        " octillion",
+        " nonillion",
+        " decillion",
+        " undecillion",
+        " duodecillion",
+        " tredecillion",
+        " quattuordecillion",
+        " quindecillion",
+        " sexdecillion",
+        " septendecillion",
+        " octodecillion",
+        " novemdecillion",
+        " vigintillion",
+    ],
+};
+
+impl ScalarFunction for Readable {
+    fn record(&self) -> &'static Record {
+        self.record
+    }
+
+    fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
+        check_arity(self.record.name, args.len(), 1..=1)?;
+        let ty = &args[0].ty;
+        ensure!(
+            ty.is_number(),
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "Cannot format {ty} because it's not a native numeric type"
+        );
+        Ok(DataType::String.into())
+    }
+
+    fn execute(&self, call: &Call) -> Result<Column> {
+        let operand = Operand::of(call, 0);
+        let vector = floats(operand, call.n_rows)?;
+        let numbers = unary::<f64, f64>(Operand { vector: &vector, ..operand }, call.n_rows, |x| x)?;
+        let mut out = StringBuilder::with_capacity(call.n_rows);
+        for mut x in numbers {
+            let mut unit = 0;
+            while unit + 1 < self.units.len() && x.abs() >= self.base {
+                x /= self.base;
+                unit += 1;
+            }
+            // Writing to memory does not fail.
+            out.push_with(|bytes| {
+                let _ = match x {
+                    _ if x.is_nan() => write!(bytes, "nan{}", self.units[unit]),
+                    _ => write!(bytes, "{x:.2}{}", self.units[unit]),
+                };
+            });
+        }
+        Ok(Vector::from(out.finish()).into())
+    }
+}

@@ -1,0 +1,159 @@
+//! `runningDifference`, `neighbor`: other rows of the same block. Deprecated, as in the kernel, behind a setting.
+
+use crate::lanes::{Operand, unary};
+use crate::widen::widen;
+use chalet_base::{Result, ensure};
+use chalet_columns::{Column, Vector};
+use chalet_function_api::scalar::check_arity;
+use chalet_function_api::{
+    Argument, Bound, Call, Context, Dictionaries, Example, Nulls, Record, ScalarFunction, Volatility,
+};
+use chalet_types::DataType;
+use chalet_types::supertype::common_supertype;
+
+const DIFFERENCE: Record = Record {
+    name: "runningDifference",
+    summary: "The difference to the row before in the same block, 0 for the first one. Use window functions instead.",
+    syntax: "runningDifference(x)",
+    examples: &[Example {
+        sql: "SELECT runningDifference(1) SETTINGS allow_deprecated_error_prone_window_functions = 1",
+        result: "0",
+    }],
+    dictionaries: Dictionaries::Decoded,
+    nulls: Nulls::Seen,
+    volatility: Volatility::PerRow,
+    ..Record::DEFAULT
+};
+
+const DIFFERENCE_FROM_FIRST: Record = Record {
+    name: "runningDifferenceStartingWithFirstValue",
+    summary: "As runningDifference, but the value itself for the first row.",
+    syntax: "runningDifferenceStartingWithFirstValue(x)",
+    examples: &[Example {
+        sql: "SELECT runningDifferenceStartingWithFirstValue(5) SETTINGS allow_deprecated_error_prone_window_functions = 1",
+        result: "5",
+    }],
+    ..DIFFERENCE
+};
+
+const NEIGHBOR: Record = Record {
+    name: "neighbor",
+    summary: "The value of the row at the given distance in the same block, or the default. Use window functions instead.",
+    syntax: "neighbor(x, offset[, default])",
+    examples: &[Example {
+        sql: "SELECT neighbor(1, 1, 5) SETTINGS allow_deprecated_error_prone_window_functions = 1",
+        result: "5",
+    }],
+    ..DIFFERENCE
+};
+
+fn check_allowed(name: &str, ctx: &Context) -> Result<()> {
+    let setting = ctx.settings.all.0("allow_deprecated_error_prone_window_functions");
+    ensure!(
+        setting.is_some_and(|(value, _)| value.as_u64() == Some(1)),
+        DEPRECATED_FUNCTION,
+        "Function {name} is deprecated since its usage is error-prone (see docs). Please use proper window function or set `allow_deprecated_error_prone_window_functions` setting to enable it"
+    );
+    Ok(())
+}
+
+pub struct Difference {
+    record: &'static Record,
+    from_first: bool,
+}
+
+pub const DIFFERENCE_FUNCTION: Difference = Difference { record: &DIFFERENCE, from_first: false };
+pub const DIFFERENCE_FROM_FIRST_FUNCTION: Difference =
+    Difference { record: &DIFFERENCE_FROM_FIRST, from_first: true };
+
+impl ScalarFunction for Difference {
+    fn record(&self) -> &'static Record {
+        self.record
+    }
+
+    fn bind(&self, args: &[Argument], ctx: &Context) -> Result<Bound> {
+        let name = self.record.name;
+        check_allowed(name, ctx)?;
+        check_arity(name, args.len(), 1..=1)?;
+        let ty = args[0].ty.without_nullable();
+        let result = match ty {
+            DataType::UInt8 | DataType::Int8 => DataType::Int16,
+            DataType::UInt16 | DataType::Int16 | DataType::Date => DataType::Int32,
+            DataType::Float32 | DataType::Float64 => DataType::Float64,
+            DataType::UInt32
+            | DataType::UInt64
+            | DataType::Int32
+            | DataType::Int64
+            | DataType::DateTime(_) => DataType::Int64,
+            _ => chalet_base::bail!(
+                ILLEGAL_TYPE_OF_ARGUMENT,
+                "Argument for function {name} must have numeric type"
+            ),
+        };
+        Ok(if args[0].ty.is_nullable() { result.nullable() } else { result }.into())
+    }
+
+    fn execute(&self, call: &Call) -> Result<Column> {
+        let (x, n) = (Operand::of(call, 0), call.n_rows);
+        let first = |x: f64| if self.from_first { x } else { 0.0 };
+        let vector = if *call.result.without_nullable() == DataType::Float64 {
+            let values = unary::<f64, f64>(x, n, |x| x)?;
+            let rest = values.windows(2).map(|pair| pair[1] - pair[0]);
+            Vector::from(values.first().map(|&x| first(x)).into_iter().chain(rest).collect::<Vec<f64>>())
+        } else {
+            let values = unary::<i64, i64>(x, n, |x| x)?;
+            let rest = values.windows(2).map(|pair| pair[1].wrapping_sub(pair[0]));
+            let first = values.first().map(|&x| if self.from_first { x } else { 0 });
+            let all = Vector::from(first.into_iter().chain(rest).collect::<Vec<i64>>());
+            crate::arithmetic::convert_numbers(all, call.result.physical(), n)?
+        };
+        let validity = x.vector.validity.as_ref().map(|validity| {
+            (0..n).map(|row| validity.is_valid(row) && (row == 0 || validity.is_valid(row - 1))).collect()
+        });
+        Ok(Vector::new(vector.data, validity).into())
+    }
+}
+
+pub struct Neighbor;
+
+impl ScalarFunction for Neighbor {
+    fn record(&self) -> &'static Record {
+        &NEIGHBOR
+    }
+
+    fn bind(&self, args: &[Argument], ctx: &Context) -> Result<Bound> {
+        check_allowed(NEIGHBOR.name, ctx)?;
+        check_arity(NEIGHBOR.name, args.len(), 2..=3)?;
+        ensure!(
+            args[1].ty.is_integer(),
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "Illegal type {} of second argument of function neighbor - can not be Nullable",
+            args[1].ty
+        );
+        match args.get(2) {
+            None => Ok(args[0].ty.clone().into()),
+            Some(default) => Ok(common_supertype(&[args[0].ty.clone(), default.ty.clone()])?.into()),
+        }
+    }
+
+    fn execute(&self, call: &Call) -> Result<Column> {
+        let n = call.n_rows;
+        let x = widen(call.vector(0), call.args[0].ty, call.result, call.ctx)?;
+        let offsets = unary::<i64, i64>(Operand::of(call, 1), n, |x| x)?;
+        let default = match call.args.get(2) {
+            Some(arg) => widen(&arg.vector, arg.ty, call.result, call.ctx)?,
+            None => Vector::defaults(call.result, n),
+        };
+        // Rows from n on are the defaults.
+        let joined = Vector::concat(&[&x, &default]);
+        let rows: Vec<u32> = offsets
+            .iter()
+            .enumerate()
+            .map(|(row, &offset)| {
+                let wanted = row as i64 + offset;
+                if (0..n as i64).contains(&wanted) { wanted as u32 } else { (n + row) as u32 }
+            })
+            .collect();
+        Ok(joined.gather(&rows).into())
+    }
+}

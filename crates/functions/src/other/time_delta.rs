@@ -1,0 +1,124 @@
+//! `formatReadableTimeDelta`: a number of seconds in words.
+
+use crate::lanes::{Operand, unary};
+use crate::math::float_function::floats;
+use chalet_base::{Result, ensure, err};
+use chalet_columns::{Column, StringBuilder, Vector};
+use chalet_function_api::scalar::check_arity;
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, ScalarFunction};
+use chalet_types::DataType;
+
+const RECORD: Record = Record {
+    name: "formatReadableTimeDelta",
+    summary: "A number of seconds in words, in units from the greatest to the least that are given (years to seconds).",
+    syntax: "formatReadableTimeDelta(seconds[, greatest[, least]])",
+    examples: &[
+        Example { sql: "SELECT formatReadableTimeDelta(3661)", result: "1 hour, 1 minute and 1 second" },
+        Example { sql: "SELECT formatReadableTimeDelta(3661, 'minutes')", result: "61 minutes and 1 second" },
+    ],
+    ..Record::DEFAULT
+};
+
+pub struct TimeDelta;
+
+/// Nanoseconds of the units; a month has 30.5 days, a year 365.
+const UNITS: [(&str, u128); 9] = [
+    ("year", 31_536_000_000_000_000),
+    ("month", 2_635_200_000_000_000),
+    ("day", 86_400_000_000_000),
+    ("hour", 3_600_000_000_000),
+    ("minute", 60_000_000_000),
+    ("second", 1_000_000_000),
+    ("millisecond", 1_000_000),
+    ("microsecond", 1_000),
+    ("nanosecond", 1),
+];
+
+/// Indices of the greatest and the least unit.
+struct Range {
+    greatest: usize,
+    least: usize,
+}
+
+fn unit(args: &[Argument], index: usize, what: &str, default: usize) -> Result<usize> {
+    let Some(arg) = args.get(index) else { return Ok(default) };
+    ensure!(
+        arg.ty.is_string(),
+        ILLEGAL_TYPE_OF_ARGUMENT,
+        "Illegal type {} of argument {what}_unit of function {}",
+        arg.ty,
+        RECORD.name
+    );
+    let name = arg.constant_str(RECORD.name, what)?;
+    UNITS.iter().position(|(unit, _)| name.strip_suffix('s') == Some(unit)).ok_or_else(|| {
+        err!(
+            BAD_ARGUMENTS,
+            "Unexpected value of {what} unit argument ({name}) for function {}, the only allowed values are: 'nanoseconds', 'microseconds', 'nanoseconds', 'seconds', 'minutes', 'hours', 'days', 'months', 'years'",
+            RECORD.name
+        )
+    })
+}
+
+impl ScalarFunction for TimeDelta {
+    fn record(&self) -> &'static Record {
+        &RECORD
+    }
+
+    fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
+        check_arity(RECORD.name, args.len(), 1..=3)?;
+        let ty = &args[0].ty;
+        ensure!(
+            ty.is_number() && !ty.is_decimal(),
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "Illegal type {ty} of argument of function {}",
+            RECORD.name
+        );
+        let greatest = unit(args, 1, "maximum", 0)?;
+        let least = unit(args, 2, "minimum", greatest.max(5))?;
+        ensure!(
+            greatest <= least,
+            BAD_ARGUMENTS,
+            "Explicitly specified value of minimum unit argument ({}s) for function {} must not be greater than maximum unit value ({}s)",
+            UNITS[least].0,
+            RECORD.name,
+            UNITS[greatest].0
+        );
+        Ok(Bound::with_state(DataType::String, Range { greatest, least }))
+    }
+
+    fn execute(&self, call: &Call) -> Result<Column> {
+        let range: &Range = call.state()?;
+        let operand = Operand::of(call, 0);
+        let vector = floats(operand, call.n_rows)?;
+        let numbers = unary::<f64, f64>(Operand { vector: &vector, ..operand }, call.n_rows, |x| x)?;
+        let mut out = StringBuilder::with_capacity(call.n_rows);
+        numbers.into_iter().for_each(|x| out.push(words(x, range).as_bytes()));
+        Ok(Vector::from(out.finish()).into())
+    }
+}
+
+fn words(seconds: f64, range: &Range) -> String {
+    if seconds.is_nan() {
+        return "nan".into();
+    }
+    if seconds.is_infinite() {
+        return if seconds < 0.0 { "-inf".into() } else { "inf".into() };
+    }
+    let sign = if seconds < 0.0 { "-" } else { "" };
+    let seconds = seconds.abs();
+    let mut rest = seconds.trunc() as u128 * 1_000_000_000 + (seconds.fract() * 1e9).round() as u128;
+    let mut parts = Vec::new();
+    for (name, length) in &UNITS[range.greatest..=range.least] {
+        let count = rest / length;
+        rest %= length;
+        if count > 0 {
+            parts.push(format!("{count} {name}{}", if count == 1 { "" } else { "s" }));
+        }
+    }
+    let text = match parts.split_last() {
+        None => format!("0 {}s", UNITS[range.least].0),
+        Some((last, [])) => last.clone(),
+        Some((last, before)) => format!("{} and {last}", before.join(", ")),
+    };
+    format!("{sign}{text}")
+}
