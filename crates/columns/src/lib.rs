@@ -29,5 +29,5 @@ pub use block::Block;
 pub use buf::{Buf, Native};
 pub use builder::{Builder, ListBuilder};
 pub use column::Column;
-pub use strings::{StringBuilder, Strings};
+pub use strings::{Parts, StringBuilder, Strings};
 pub use vector::{Data, Fixed, List, Struct, Vector};

@@ -124,6 +124,44 @@ impl Strings {
     }
 }
 
+/// Parts of the strings of a column, one by one, under views into the same bytes.
+pub struct Parts<'a> {
+    source: &'a Strings,
+    views: Vec<u128>,
+}
+
+impl<'a> Parts<'a> {
+    pub fn of(source: &'a Strings, capacity: usize) -> Self {
+        Parts { source, views: Vec::with_capacity(capacity) }
+    }
+
+    pub fn len(&self) -> usize {
+        self.views.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.views.is_empty()
+    }
+
+    /// Appends the given bytes of the string at `row`.
+    #[inline]
+    pub fn push(&mut self, row: usize, range: std::ops::Range<usize>) {
+        let start = range.start;
+        let part = &self.source.get(row)[range];
+        self.views.push(if part.len() <= INLINE {
+            inline_view(part)
+        } else {
+            // A part this long is of a string that is not inside its view.
+            let whole = self.source.views[row];
+            pointer_view(part, (whole >> 64) as u32, (whole >> 96) as u32 + start as u32)
+        });
+    }
+
+    pub fn finish(self) -> Strings {
+        Strings { views: Buf::from_vec(self.views), buffers: self.source.buffers.clone() }
+    }
+}
+
 impl<S: AsRef<[u8]>> FromIterator<S> for Strings {
     fn from_iter<I: IntoIterator<Item = S>>(strings: I) -> Self {
         let mut builder = StringBuilder::default();

@@ -51,6 +51,7 @@ enum LazyArg {
 
 /// The body over its parameters first, then the captured columns.
 struct LambdaProgram {
+    n_parameters: usize,
     body: Program,
     captures: Vec<usize>,
     ty: DataType,
@@ -247,7 +248,12 @@ impl<'a> Compiler<'a> {
             captures.push(self.push(Step::Input(index), None));
         }
         let body_program = Program::new(&[&**body], &layout, self.ctx)?;
-        Ok(Operand::Lambda(Arc::new(LambdaProgram { body: body_program, captures, ty: body.ty().clone() })))
+        Ok(Operand::Lambda(Arc::new(LambdaProgram {
+            body: body_program,
+            captures,
+            ty: body.ty().clone(),
+            n_parameters: params.len(),
+        })))
     }
 
     fn lazy_argument(&mut self, index: usize, arg: &'a Expr) -> Result<LazyArg> {
@@ -283,6 +289,10 @@ impl Lambda for LambdaRun<'_> {
 
     fn result_type(&self) -> &DataType {
         &self.program.ty
+    }
+
+    fn n_parameters(&self) -> usize {
+        self.program.n_parameters
     }
 }
 

@@ -90,6 +90,8 @@ pub trait Lambda {
 
     /// The type of the body.
     fn result_type(&self) -> &DataType;
+
+    fn n_parameters(&self) -> usize;
 }
 
 /// One call over a block.

@@ -2,6 +2,8 @@
 
 mod construct;
 
+pub use construct::check_key;
+
 use chalet_function_api::Registry;
 
 pub fn register(registry: &mut Registry) {

@@ -1,0 +1,34 @@
+//! `arrayCompact`: runs of equal elements as one.
+
+use super::lambda::{Elements, HigherOrder, maybe_lambda};
+use crate::ids::ids;
+use crate::lists::gathered;
+use chalet_base::Result;
+use chalet_columns::Column;
+use chalet_function_api::{Call, Example, Nulls, Record};
+
+pub static FUNCTION: HigherOrder = HigherOrder {
+    record: Record {
+        name: "arrayCompact",
+        summary: "The elements of an array without those that are equal to the one before, or for which a lambda gives what it gave for the one before.",
+        syntax: "arrayCompact([x -> ...,] arr, ...)",
+        examples: &[Example { sql: "SELECT arrayCompact([1, 1, 2, 2, 1])", result: "[1,2,1]" }],
+        nulls: Nulls::Seen,
+        ..Record::DEFAULT
+    },
+    bind: |name, args, _| Ok(maybe_lambda(name, args, 0)?.elements.swap_remove(0).array().into()),
+    execute,
+    skipped: 0,
+};
+
+fn execute(call: &Call) -> Result<Column> {
+    let elements = Elements::of(call, 0)?;
+    let numbers = ids(&elements.mapped);
+    let (mut kept, mut offsets) = (Vec::new(), vec![0]);
+    for range in elements.ranges() {
+        let start = range.start;
+        kept.extend(range.filter(|&e| e == start || numbers[e] != numbers[e - 1]).map(|e| e as u32));
+        offsets.push(kept.len() as i64);
+    }
+    Ok(gathered(offsets, &elements.first, &kept))
+}

@@ -1,0 +1,85 @@
+//! `arrayMin` and `arrayMax`: the least and the greatest of the elements, or of what a lambda makes of them.
+
+use super::lambda::{Elements, HigherOrder, maybe_lambda};
+use crate::lists::{NONE, gather_or_default};
+use chalet_base::{Result, ensure};
+use chalet_columns::{Column, Data, Vector};
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Nulls, Record};
+use chalet_types::DataType;
+use std::cmp::Ordering;
+
+pub static MIN: HigherOrder = HigherOrder {
+    record: Record {
+        name: "arrayMin",
+        summary: "The least element of an array, or of what a lambda makes of the elements. NULL and NaN do not count.",
+        syntax: "arrayMin([x -> ...,] arr, ...)",
+        examples: &[Example {
+            sql: "SELECT arrayMin([3, 1, 2]), arrayMin(x -> -x, [3, 1, 2])",
+            result: "1\t-3",
+        }],
+        nulls: Nulls::Seen,
+        ..Record::DEFAULT
+    },
+    bind,
+    execute: |call| execute(call, Ordering::Less),
+    skipped: 0,
+};
+
+pub static MAX: HigherOrder = HigherOrder {
+    record: Record {
+        name: "arrayMax",
+        summary: "The greatest element of an array, or of what a lambda makes of the elements. NULL and NaN do not count.",
+        syntax: "arrayMax([x -> ...,] arr, ...)",
+        examples: &[Example {
+            sql: "SELECT arrayMax([3, 1, 2]), arrayMax(x -> -x, [3, 1, 2])",
+            result: "3\t-1",
+        }],
+        nulls: Nulls::Seen,
+        ..Record::DEFAULT
+    },
+    bind,
+    execute: |call| execute(call, Ordering::Greater),
+    skipped: 0,
+};
+
+fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
+    let mapped = maybe_lambda(name, args, 0)?.mapped;
+    ensure!(
+        mapped != DataType::Nothing,
+        ILLEGAL_TYPE_OF_ARGUMENT,
+        "Illegal type Array(Nothing) of argument of function {name}"
+    );
+    Ok(mapped.into())
+}
+
+/// Is the value a number that compares with no other?
+pub fn is_nan(vector: &Vector, row: usize) -> bool {
+    match &vector.data {
+        Data::F64(values) => values[row].is_nan(),
+        Data::F32(values) => values[row].is_nan(),
+        Data::BF16(values) => values[row].is_nan(),
+        _ => false,
+    }
+}
+
+fn execute(call: &Call, better: Ordering) -> Result<Column> {
+    let elements = Elements::of(call, 0)?;
+    let mapped = &elements.mapped;
+    let pick = |range: std::ops::Range<usize>| {
+        let mut best: Option<usize> = None;
+        for e in range.filter(|&e| !mapped.is_null(e)) {
+            let replace = match best {
+                None => true,
+                Some(best) => {
+                    is_nan(mapped, best) || !is_nan(mapped, e) && mapped.compare(e, mapped, best) == better
+                }
+            };
+            if replace {
+                best = Some(e);
+            }
+        }
+        best.map_or(NONE, |e| e as u32)
+    };
+    let places: Vec<u32> = elements.ranges().map(pick).collect();
+    Ok(gather_or_default(mapped, &places, call.result).into())
+}

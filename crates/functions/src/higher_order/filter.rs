@@ -1,0 +1,57 @@
+//! `arrayFilter` and `mapFilter`: the elements for which a lambda is true.
+
+use super::lambda::{Elements, HigherOrder, check_predicate, with_lambda};
+use crate::lists::gathered;
+use chalet_base::Result;
+use chalet_columns::Column;
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Nulls, Record};
+
+pub static ARRAY: HigherOrder = HigherOrder {
+    record: Record {
+        name: "arrayFilter",
+        summary: "The elements of the first array for which a lambda is true.",
+        syntax: "arrayFilter(x -> ..., arr, ...)",
+        examples: &[Example {
+            sql: "SELECT arrayFilter(x -> x > 1, [1, 2, 3]), arrayFilter((x, y) -> y, ['a', 'b'], [0, 1])",
+            result: "[2,3]\t['b']",
+        }],
+        nulls: Nulls::Seen,
+        ..Record::DEFAULT
+    },
+    bind,
+    execute,
+    skipped: 0,
+};
+
+pub static MAP: HigherOrder = HigherOrder {
+    record: Record {
+        name: "mapFilter",
+        summary: "The pairs of a map for which a lambda is true.",
+        syntax: "mapFilter((k, v) -> ..., map)",
+        examples: &[Example {
+            sql: "SELECT mapFilter((k, v) -> v > 1, map('a', 1, 'b', 2))",
+            result: "{'b':2}",
+        }],
+        nulls: Nulls::Seen,
+        ..Record::DEFAULT
+    },
+    bind,
+    execute,
+    skipped: 0,
+};
+
+fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
+    check_predicate("arrayFilter", &with_lambda(name, args, 0)?)?;
+    Ok(args[1].ty.clone().into())
+}
+
+fn execute(call: &Call) -> Result<Column> {
+    let elements = Elements::of(call, 0)?;
+    let truths = elements.truths()?;
+    let (mut kept, mut offsets) = (Vec::new(), vec![0]);
+    for range in elements.ranges() {
+        kept.extend(range.filter(|&e| truths[e]).map(|e| e as u32));
+        offsets.push(kept.len() as i64);
+    }
+    Ok(gathered(offsets, &elements.first, &kept))
+}
