@@ -3,7 +3,9 @@
 use crate::ExecContext;
 use crate::expression::{Layout, Program, layout};
 use crate::operators::counted::CountedScan;
-use crate::operators::{aggregate, array_join, distinct, filter, limit, limit_by, project, set_op, sort};
+use crate::operators::{
+    aggregate, array_join, distinct, filter, join, limit, limit_by, project, set_op, sort, window,
+};
 use crate::pipeline::{Operator, Source, Stage, Stream};
 use crate::row_set::RowSet;
 use chalet_base::Result;
@@ -107,9 +109,9 @@ impl Lowerer<'_> {
                     array_join::ArrayJoin { arrays, elements, left: node.left, unaligned: node.unaligned };
                 Ok(self.plan(&node.input)?.stream.then(operator).into())
             }
-            Plan::Join(_) | Plan::Window(_) | Plan::Fill(_) => {
-                chalet_base::bail!(NOT_IMPLEMENTED, "{} is not supported", plan.name())
-            }
+            Plan::Join(node) => self.join(node),
+            Plan::Window(node) => self.window(node),
+            Plan::Fill(_) => chalet_base::bail!(NOT_IMPLEMENTED, "{} is not supported", plan.name()),
         }
     }
 
@@ -238,6 +240,78 @@ impl Lowerer<'_> {
             collected: Arc::default(),
         };
         Ok(self.plan(&node.input)?.map(|stream| stream.into_sink(sink)))
+    }
+
+    fn join(&self, node: &plan::Join) -> Result<Lowered> {
+        let left_types: Vec<_> =
+            node.fields[..node.left.fields().len()].iter().map(|f| f.ty.clone()).collect();
+        let right_types: Vec<_> = node.fields[left_types.len()..].iter().map(|f| f.ty.clone()).collect();
+        let left = self.plan(&node.left)?.stream;
+        let right = self.plan(&node.right)?.stream;
+        if node.kind == plan::JoinKind::Paste {
+            let slot = Arc::new(OnceLock::new());
+            let build = Stage::new(right, Arc::new(join::paste::PasteRight { slot: slot.clone() }));
+            let mut left = left;
+            left.dependencies.push(Arc::new(build));
+            return Ok(left.into_sink(join::paste::Paste { slot }).into());
+        }
+        let slot = Arc::new(OnceLock::new());
+        let null_safe: Vec<bool> = node.on.iter().map(|k| k.null_safe).collect();
+        let right_keys: Vec<&Expr> =
+            node.on.iter().map(|k| &k.right).chain(node.asof.iter().map(|a| &a.2)).collect();
+        let left_keys: Vec<&Expr> =
+            node.on.iter().map(|k| &k.left).chain(node.asof.iter().map(|a| &a.0)).collect();
+        let spec = join::BuildSpec {
+            keys: self.program(&right_keys, &node.right)?,
+            key_types: node.on.iter().map(|k| k.right.ty().clone()).collect(),
+            null_safe: null_safe.clone(),
+            has_asof: node.asof.is_some(),
+            types: node.right.fields().into_iter().map(|f| f.ty).collect(),
+        };
+        let mut both = node.left.fields();
+        both.extend(node.right.fields());
+        let residual = match &node.residual {
+            Some(e) => Some(Program::new(&[e], &layout(&both), &self.ctx.functions)?),
+            None => None,
+        };
+        let probe = join::Probe {
+            slot: slot.clone(),
+            kind: node.kind,
+            strictness: node.strictness,
+            keys: self.program(&left_keys, &node.left)?,
+            null_safe,
+            asof: node.asof.as_ref().map(|a| a.1),
+            residual,
+            right_types,
+            max_block_size: self.ctx.settings.max_block_size,
+        };
+        let build = Stage::new(right, Arc::new(join::Build { spec, slot: slot.clone() }));
+        let mut left = left;
+        left.dependencies.push(Arc::new(build));
+        let stream = left.then(probe);
+        let has_tail = matches!(node.kind, plan::JoinKind::Right | plan::JoinKind::Full)
+            && node.strictness != plan::JoinStrictness::Semi;
+        Ok(if has_tail { stream.into_sink(join::Tail { slot, left_types }).into() } else { stream.into() })
+    }
+
+    fn window(&self, node: &plan::Window) -> Result<Lowered> {
+        let order = node.order_by.iter().map(|k| &k.expr);
+        let args = node.calls.iter().flat_map(|c| &c.args);
+        let inputs: Vec<&Expr> = node.partition_by.iter().chain(order).chain(args).collect();
+        let calls = node.calls.iter().map(|c| window::Call {
+            function: c.function.clone(),
+            arg_types: c.args.iter().map(|a| a.ty().clone()).collect(),
+            result: c.field.ty.clone(),
+            frame: c.frame.clone(),
+        });
+        let sink = window::Window {
+            inputs: self.program(&inputs, &node.input)?,
+            n_partition: node.partition_by.len(),
+            orders: node.order_by.iter().map(|k| k.order).collect(),
+            order_types: node.order_by.iter().map(|k| k.expr.ty().clone()).collect(),
+            calls: calls.collect(),
+        };
+        Ok(self.plan(&node.input)?.stream.into_sink(sink).into())
     }
 
     fn set_op(&self, node: &plan::SetOp) -> Result<Lowered> {

@@ -38,6 +38,9 @@ enum Keys {
 
 const FIRST_SLOTS: usize = 256;
 
+/// In place of a group number: the key is in no group.
+pub const NO_GROUP: u32 = u32::MAX;
+
 impl GroupTable {
     /// The types decide the form of the keys, so that it is the same for every block.
     pub fn new(types: &[DataType]) -> Self {
@@ -86,6 +89,31 @@ impl GroupTable {
         groups
     }
 
+    /// The group of every row, [`NO_GROUP`] for keys that are not there.
+    pub fn find(&self, columns: &[Column], n_rows: usize) -> Vec<u32> {
+        let flat: Vec<Vector> = columns.iter().map(|c| c.flat().into_owned()).collect();
+        match &self.keys {
+            Keys::Words(_) => {
+                let words: Vec<u64> = pack(&flat, n_rows);
+                let found = words.iter().map(|&word| self.probe_word(word));
+                found.map(|slot| slot.unwrap_or(NO_GROUP)).collect()
+            }
+            Keys::DoubleWords(_) => {
+                let words: Vec<u128> = pack(&flat, n_rows);
+                let found = words.iter().map(|&word| self.probe_double_word(word));
+                found.map(|slot| slot.unwrap_or(NO_GROUP)).collect()
+            }
+            Keys::Bytes { one_string, .. } => {
+                if let ([Vector { data: Data::Str(strings), .. }], true) = (&flat[..], *one_string) {
+                    return strings.iter().map(|key| self.probe_key(key).unwrap_or(NO_GROUP)).collect();
+                }
+                let columns: Vec<Column> = flat.into_iter().map(Column::Flat).collect();
+                let keys = group_keys(&columns.iter().collect::<Vec<_>>(), n_rows);
+                (0..n_rows).map(|row| self.probe_key(keys.get(row)).unwrap_or(NO_GROUP)).collect()
+            }
+        }
+    }
+
     /// The key columns of all groups, in order of their numbers.
     pub fn key_columns(&self) -> Block {
         Block::concat(&self.columns)
@@ -95,8 +123,7 @@ impl GroupTable {
         let mut groups = Vec::with_capacity(words.len());
         for (row, &word) in words.iter().enumerate() {
             let hash = hash_u64(word);
-            let found = self.probe(hash, |keys, group| matches!(keys, Keys::Words(w) if w[group] == word));
-            groups.push(found.unwrap_or_else(|slot| {
+            groups.push(self.probe_word(word).unwrap_or_else(|slot| {
                 if let Keys::Words(keys) = &mut self.keys {
                     keys.push(word);
                 }
@@ -134,16 +161,31 @@ impl GroupTable {
 
     fn find_key(&mut self, key: &[u8], row: usize, fresh: &mut Vec<u32>) -> u32 {
         let hash = hash_bytes(key);
-        let found = self.probe(hash, |keys, group| match keys {
-            Keys::Bytes { bytes, offsets, .. } => &bytes[offsets[group]..offsets[group + 1]] == key,
-            _ => false,
-        });
+        let found = self.probe_key(key);
         found.unwrap_or_else(|slot| {
             if let Keys::Bytes { bytes, offsets, .. } = &mut self.keys {
                 bytes.extend_from_slice(key);
                 offsets.push(bytes.len());
             }
             self.add(slot, hash, row, fresh)
+        })
+    }
+
+    #[inline(always)]
+    fn probe_word(&self, word: u64) -> Result<u32, usize> {
+        self.probe(hash_u64(word), |keys, group| matches!(keys, Keys::Words(w) if w[group] == word))
+    }
+
+    #[inline(always)]
+    fn probe_double_word(&self, word: u128) -> Result<u32, usize> {
+        self.probe(double_hash(word), |keys, group| matches!(keys, Keys::DoubleWords(w) if w[group] == word))
+    }
+
+    #[inline]
+    fn probe_key(&self, key: &[u8]) -> Result<u32, usize> {
+        self.probe(hash_bytes(key), |keys, group| match keys {
+            Keys::Bytes { bytes, offsets, .. } => &bytes[offsets[group]..offsets[group + 1]] == key,
+            _ => false,
         })
     }
 

@@ -1,0 +1,40 @@
+//! Join: the right side is built into a hash table, the left side streams past it.
+//!
+//! - [`table`]: the right side and its hash table; the sink that builds it
+//! - [`probe`]: the operator that finds partners of left rows
+//! - [`tail`]: right rows that found no partner, after all left rows
+//! - [`paste`]: PASTE JOIN, row by row
+
+pub mod paste;
+pub mod probe;
+pub mod table;
+pub mod tail;
+
+pub use probe::Probe;
+pub use table::{Build, BuildSpec, JoinTable};
+pub use tail::Tail;
+
+use chalet_columns::{Block, Column, Vector};
+use chalet_types::DataType;
+
+/// In place of a row number: there is no partner.
+pub const NO_ROW: u32 = u32::MAX;
+
+/// Rows of a block, defaults of the given types where there is no row.
+pub(crate) fn gather_or_default(block: &Block, rows: &[u32], types: &[DataType]) -> Vec<Column> {
+    if !rows.contains(&NO_ROW) {
+        return block.columns().iter().map(|c| c.gather(rows)).collect();
+    }
+    if rows.iter().all(|&r| r == NO_ROW) {
+        return types.iter().map(|ty| Column::constant(Vector::defaults(ty, 1), rows.len())).collect();
+    }
+    let default = block.n_rows() as u32;
+    let rows: Vec<u32> = rows.iter().map(|&r| if r == NO_ROW { default } else { r }).collect();
+    let columns = block.columns().iter().zip(types);
+    columns
+        .map(|(column, ty)| {
+            let flat = column.flat();
+            Column::Flat(Vector::concat(&[&flat, &Vector::defaults(ty, 1)]).gather(&rows))
+        })
+        .collect()
+}

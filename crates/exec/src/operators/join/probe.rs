@@ -1,0 +1,223 @@
+//! The operator that finds partners of left rows. Keeps the left side's order; holds one block of pairs.
+
+use super::table::{JoinTable, built, usable_keys};
+use super::{NO_ROW, gather_or_default};
+use crate::expression::Program;
+use crate::operators::group_table::NO_GROUP;
+use crate::pipeline::{Emit, Flow, Operator, OperatorWorker};
+use chalet_base::Result;
+use chalet_columns::{Block, BooleanBuffer, Column, Vector};
+use chalet_plan::{AsofOp, JoinKind, JoinStrictness};
+use chalet_types::DataType;
+use std::cmp::Ordering;
+use std::sync::{Arc, OnceLock};
+
+#[derive(Clone)]
+pub struct Probe {
+    pub slot: Arc<OnceLock<JoinTable>>,
+    pub kind: JoinKind,
+    pub strictness: JoinStrictness,
+    /// Keys over the left side's columns, then the ASOF value if there is one.
+    pub keys: Program,
+    pub null_safe: Vec<bool>,
+    pub asof: Option<AsofOp>,
+    /// Over the columns of both sides.
+    pub residual: Option<Program>,
+    /// Types of the result's columns that come from the right.
+    pub right_types: Vec<DataType>,
+    /// Pairs of one output block, about.
+    pub max_block_size: usize,
+}
+
+impl Operator for Probe {
+    fn name(&self) -> &'static str {
+        "Join"
+    }
+
+    fn worker(&self) -> Result<Box<dyn OperatorWorker>> {
+        Ok(Box::new(Worker { probe: self.clone() }))
+    }
+}
+
+struct Worker {
+    probe: Probe,
+}
+
+/// Row numbers of both sides, in step.
+#[derive(Default)]
+struct Pairs {
+    left: Vec<u32>,
+    right: Vec<u32>,
+}
+
+impl Pairs {
+    fn push(&mut self, left: usize, right: u32) {
+        self.left.push(left as u32);
+        self.right.push(right);
+    }
+}
+
+impl OperatorWorker for Worker {
+    fn push(&mut self, block: Block, emit: Emit) -> Result<Flow> {
+        let probe = &self.probe;
+        let table = built(&probe.slot)?;
+        let n_rows = block.n_rows();
+        let mut keys = probe.keys.evaluate(&block)?;
+        let asof = if probe.asof.is_some() { keys.pop().map(Column::into_flat) } else { None };
+        let (keys, valid) = usable_keys(keys, &probe.null_safe, n_rows);
+        let groups = table.find(&keys, &valid, n_rows);
+        // Left rows are taken in runs whose pairs make about one block.
+        let mut start = 0;
+        while start < n_rows {
+            let mut end = start;
+            let mut n_pairs = 0;
+            while end < n_rows && (end == start || n_pairs < probe.max_block_size) {
+                n_pairs += if asof.is_some() { 1 } else { table.rows_of(groups[end]).len().max(1) };
+                end += 1;
+            }
+            let run = Run { probe, table, block: &block, groups: &groups, asof: asof.as_ref() };
+            if let Some(out) = run.join(start..end)?
+                && emit(out)? == Flow::Stop
+            {
+                return Ok(Flow::Stop);
+            }
+            start = end;
+        }
+        Ok(Flow::Continue)
+    }
+}
+
+/// A run of left rows and what it is joined with.
+struct Run<'a> {
+    probe: &'a Probe,
+    table: &'a JoinTable,
+    block: &'a Block,
+    groups: &'a [u32],
+    asof: Option<&'a Vector>,
+}
+
+impl Run<'_> {
+    fn join(&self, rows: std::ops::Range<usize>) -> Result<Option<Block>> {
+        let mut candidates = Pairs::default();
+        for row in rows.clone() {
+            match self.asof {
+                Some(asof) => {
+                    if let Some(right) = self.nearest(asof, row) {
+                        candidates.push(row, right);
+                    }
+                }
+                None => self.table.rows_of(self.groups[row]).iter().for_each(|&r| candidates.push(row, r)),
+            }
+        }
+        let candidates = self.matching(candidates)?;
+        let pairs = self.choose(candidates, rows);
+        if pairs.left.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(self.output(&pairs)))
+    }
+
+    /// The pairs that meet the residual condition.
+    fn matching(&self, pairs: Pairs) -> Result<Pairs> {
+        let Some(residual) = &self.probe.residual else { return Ok(pairs) };
+        if pairs.left.is_empty() {
+            return Ok(pairs);
+        }
+        let mut columns = self.block.gather(&pairs.left).into_columns();
+        columns.extend(self.table.rows.gather(&pairs.right).into_columns());
+        let mask = residual.mask(&Block::new(columns, pairs.left.len()))?;
+        Ok(Pairs { left: pick(&pairs.left, &mask), right: pick(&pairs.right, &mask) })
+    }
+
+    /// What strictness and kind make of the matching pairs, which are in order of the left rows.
+    fn choose(&self, pairs: Pairs, rows: std::ops::Range<usize>) -> Pairs {
+        use JoinKind::{Full, Inner, Left, Right};
+        use JoinStrictness::{All, Anti, Any, Asof, Semi};
+        let (kind, strictness) = (self.probe.kind, self.probe.strictness);
+        let table = self.table;
+        let keeps_left = matches!(kind, Left | Full) && matches!(strictness, All | Any | Asof);
+        let mut out = Pairs::default();
+        let mut next = 0;
+        for row in rows {
+            let start = next;
+            while next < pairs.left.len() && pairs.left[next] as usize == row {
+                next += 1;
+            }
+            let partners = &pairs.right[start..next];
+            let before = out.left.len();
+            match (strictness, kind) {
+                (All | Asof, _) => {
+                    for &right in partners {
+                        if matches!(kind, Right | Full) {
+                            table.use_row(right);
+                        }
+                        out.push(row, right);
+                    }
+                }
+                // One partner for each left row, or for each right row, or both.
+                (Any, Left) => partners.iter().take(1).for_each(|&r| out.push(row, r)),
+                (Any, Inner) => {
+                    if let Some(&right) = partners.first()
+                        && table.use_row(right)
+                    {
+                        out.push(row, right);
+                    }
+                }
+                (Any | Semi, Right) => {
+                    partners.iter().filter(|&&r| table.use_row(r)).for_each(|&r| out.push(row, r));
+                }
+                (Any, _) => {
+                    if let Some(&right) = partners.first() {
+                        table.use_row(right);
+                        out.push(row, right);
+                    }
+                }
+                (Semi, _) => partners.iter().take(1).for_each(|&r| out.push(row, r)),
+                (Anti, Right) => {
+                    partners.iter().for_each(|&r| {
+                        table.use_row(r);
+                    });
+                }
+                (Anti, _) => {
+                    if partners.is_empty() {
+                        out.push(row, NO_ROW);
+                    }
+                }
+            }
+            if keeps_left && out.left.len() == before {
+                out.push(row, NO_ROW);
+            }
+        }
+        out
+    }
+
+    /// The right row nearest to a left row under the ASOF operator.
+    fn nearest(&self, asof: &Vector, row: usize) -> Option<u32> {
+        if self.groups[row] == NO_GROUP || asof.is_null(row) {
+            return None;
+        }
+        let values = self.table.asof.as_ref()?;
+        let rows = self.table.rows_of(self.groups[row]);
+        let order = |r: &u32| values.compare(*r as usize, asof, row);
+        match self.probe.asof? {
+            AsofOp::GreaterOrEqual => {
+                rows.partition_point(|r| order(r) != Ordering::Greater).checked_sub(1).map(|i| rows[i])
+            }
+            AsofOp::Greater => {
+                rows.partition_point(|r| order(r) == Ordering::Less).checked_sub(1).map(|i| rows[i])
+            }
+            AsofOp::LessOrEqual => rows.get(rows.partition_point(|r| order(r) == Ordering::Less)).copied(),
+            AsofOp::Less => rows.get(rows.partition_point(|r| order(r) != Ordering::Greater)).copied(),
+        }
+    }
+
+    fn output(&self, pairs: &Pairs) -> Block {
+        let mut columns = self.block.gather(&pairs.left).into_columns();
+        columns.extend(gather_or_default(&self.table.rows, &pairs.right, &self.probe.right_types));
+        Block::new(columns, pairs.left.len())
+    }
+}
+
+fn pick(rows: &[u32], mask: &BooleanBuffer) -> Vec<u32> {
+    mask.set_indices().map(|i| rows[i]).collect()
+}

@@ -1,0 +1,236 @@
+//! The right side of a join: all its rows in one block, and from keys to rows. Built by any number of workers, indexed by
+//! one. Holds all rows of the right side.
+
+use crate::ExecContext;
+use crate::control::Reservation;
+use crate::expression::Program;
+use crate::operators::collect::blocks_as_source;
+use crate::operators::group_table::{GroupTable, NO_GROUP};
+use crate::pipeline::{Flow, Position, Sink, SinkWorker, concrete};
+use chalet_base::{Result, ensure, err};
+use chalet_columns::{Block, BooleanBuffer, Column, Vector};
+use chalet_storage::Scan;
+use chalet_types::DataType;
+use std::any::Any;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
+
+/// What the table is built from.
+#[derive(Clone)]
+pub struct BuildSpec {
+    /// Keys over the right side's columns, then the ASOF value if there is one.
+    pub keys: Program,
+    pub key_types: Vec<DataType>,
+    /// Keys for which NULL equals NULL.
+    pub null_safe: Vec<bool>,
+    pub has_asof: bool,
+    /// Types of the right side's columns.
+    pub types: Vec<DataType>,
+}
+
+/// The right side, indexed.
+pub struct JoinTable {
+    pub rows: Block,
+    table: GroupTable,
+    /// Rows of group `g`: `order[starts[g]..starts[g + 1]]`, in the right side's order (by ASOF value with one).
+    starts: Vec<u32>,
+    order: Vec<u32>,
+    pub asof: Option<Vector>,
+    /// Right rows that were put out, for the kinds that ask.
+    used: Vec<AtomicBool>,
+    _memory: Reservation,
+}
+
+impl JoinTable {
+    /// The right rows that equal each left row in all keys: group numbers for [`rows_of`](Self::rows_of).
+    pub fn find(&self, keys: &[Column], valid: &BooleanBuffer, n_rows: usize) -> Vec<u32> {
+        if keys.is_empty() {
+            return vec![if self.rows.is_empty() { NO_GROUP } else { 0 }; n_rows];
+        }
+        let mut groups = self.table.find(keys, n_rows);
+        for (row, group) in groups.iter_mut().enumerate() {
+            if !valid.value(row) {
+                *group = NO_GROUP;
+            }
+        }
+        groups
+    }
+
+    pub fn rows_of(&self, group: u32) -> &[u32] {
+        if group == NO_GROUP {
+            return &[];
+        }
+        let group = group as usize;
+        &self.order[self.starts[group] as usize..self.starts[group + 1] as usize]
+    }
+
+    /// Marks a right row as put out; `true` the first time.
+    pub fn use_row(&self, row: u32) -> bool {
+        !self.used[row as usize].swap(true, Relaxed)
+    }
+
+    pub fn is_used(&self, row: usize) -> bool {
+        self.used[row].load(Relaxed)
+    }
+}
+
+/// Keys without validity, and the rows whose keys may be equal to others.
+pub(crate) fn usable_keys(
+    keys: Vec<Column>,
+    null_safe: &[bool],
+    n_rows: usize,
+) -> (Vec<Column>, BooleanBuffer) {
+    let mut valid = BooleanBuffer::new_set(n_rows);
+    let keys = keys
+        .into_iter()
+        .zip(null_safe)
+        .map(|(key, null_safe)| {
+            if *null_safe {
+                return key;
+            }
+            let vector = key.into_flat();
+            if let Some(validity) = &vector.validity {
+                valid = &valid & validity.inner();
+            }
+            Column::Flat(vector.without_nulls())
+        })
+        .collect();
+    (keys, valid)
+}
+
+/// The sink that builds a [`JoinTable`] into its slot.
+pub struct Build {
+    pub spec: BuildSpec,
+    pub slot: Arc<OnceLock<JoinTable>>,
+}
+
+impl Sink for Build {
+    fn name(&self) -> &'static str {
+        "JoinBuild"
+    }
+
+    fn worker(&self, ctx: &ExecContext) -> Result<Box<dyn SinkWorker>> {
+        Ok(Box::new(Worker {
+            blocks: Vec::new(),
+            n_rows: 0,
+            max_rows: ctx.settings.max_rows_in_join,
+            memory: Reservation::new(ctx.control.clone()),
+        }))
+    }
+
+    fn finish(&self, workers: Vec<Box<dyn SinkWorker>>, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
+        let mut memory = Reservation::new(ctx.control.clone());
+        let mut blocks = Vec::new();
+        for worker in concrete::<Worker>(workers) {
+            memory.grow(worker.memory.bytes())?;
+            blocks.extend(worker.blocks);
+        }
+        blocks.sort_by_key(|(position, _)| *position);
+        let blocks: Vec<Block> = blocks.into_iter().map(|(_, block)| block).collect();
+        let rows = if blocks.is_empty() {
+            let columns = self.spec.types.iter().map(|ty| Column::Flat(Vector::defaults(ty, 0)));
+            Block::new(columns.collect(), 0)
+        } else {
+            Block::concat(&blocks)
+        };
+        ctx.control.check()?;
+        let table = self.index(rows, memory)?;
+        // The stage of a build runs once.
+        let _ = self.slot.set(table);
+        Ok(blocks_as_source(Vec::new(), ctx))
+    }
+}
+
+impl Build {
+    fn index(&self, rows: Block, mut memory: Reservation) -> Result<JoinTable> {
+        let spec = &self.spec;
+        let n_rows = rows.n_rows();
+        ensure!(
+            n_rows < u32::MAX as usize,
+            SET_SIZE_LIMIT_EXCEEDED,
+            "Too many rows on the right side of a JOIN"
+        );
+        let mut keys = spec.keys.evaluate(&rows)?;
+        let asof = if spec.has_asof { keys.pop().map(Column::into_flat) } else { None };
+        let types: Vec<DataType> = spec
+            .key_types
+            .iter()
+            .zip(&spec.null_safe)
+            .map(|(ty, null_safe)| if *null_safe { ty.clone() } else { ty.bare().clone() })
+            .collect();
+        let mut table = GroupTable::new(&types);
+        let (groups, n_groups) = if keys.is_empty() {
+            (vec![0; n_rows], 1)
+        } else {
+            let (keys, valid) = usable_keys(keys, &spec.null_safe, n_rows);
+            let mut groups = table.groups(&keys, n_rows);
+            for (row, group) in groups.iter_mut().enumerate() {
+                let no_asof = asof.as_ref().is_some_and(|a| a.is_null(row));
+                if !valid.value(row) || no_asof {
+                    *group = NO_GROUP;
+                }
+            }
+            (groups, table.len())
+        };
+        let (starts, mut order) = by_group(&groups, n_groups);
+        if let Some(asof) = &asof {
+            for window in starts.windows(2) {
+                let rows = &mut order[window[0] as usize..window[1] as usize];
+                rows.sort_by(|&a, &b| asof.compare(a as usize, asof, b as usize));
+            }
+        }
+        memory.grow(table.memory() + n_rows * 5)?;
+        let used = (0..n_rows).map(|_| AtomicBool::new(false)).collect();
+        Ok(JoinTable { rows, table, starts, order, asof, used, _memory: memory })
+    }
+}
+
+/// Row numbers sorted by group, and where each group begins; rows without a group are left out.
+fn by_group(groups: &[u32], n_groups: usize) -> (Vec<u32>, Vec<u32>) {
+    let mut starts = vec![0u32; n_groups + 1];
+    for &group in groups.iter().filter(|&&g| g != NO_GROUP) {
+        starts[group as usize + 1] += 1;
+    }
+    for i in 0..n_groups {
+        starts[i + 1] += starts[i];
+    }
+    let mut next = starts.clone();
+    let mut order = vec![0; starts[n_groups] as usize];
+    for (row, &group) in groups.iter().enumerate().filter(|(_, g)| **g != NO_GROUP) {
+        order[next[group as usize] as usize] = row as u32;
+        next[group as usize] += 1;
+    }
+    (starts, order)
+}
+
+struct Worker {
+    blocks: Vec<(Position, Block)>,
+    n_rows: u64,
+    max_rows: u64,
+    memory: Reservation,
+}
+
+impl SinkWorker for Worker {
+    fn push(&mut self, position: Position, block: Block) -> Result<Flow> {
+        self.n_rows += block.n_rows() as u64;
+        ensure!(
+            self.max_rows == 0 || self.n_rows <= self.max_rows,
+            SET_SIZE_LIMIT_EXCEEDED,
+            "Limit for JOIN exceeded, max rows: {}, current rows: {}",
+            self.max_rows,
+            self.n_rows
+        );
+        self.memory.grow(block.memory())?;
+        self.blocks.push((position, block));
+        Ok(Flow::Continue)
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
+
+/// The table of a build that has run.
+pub(crate) fn built(slot: &OnceLock<JoinTable>) -> Result<&JoinTable> {
+    slot.get().ok_or_else(|| err!(LOGICAL_ERROR, "The right side of a JOIN is not built"))
+}
