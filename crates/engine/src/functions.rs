@@ -12,3 +12,15 @@ pub static FUNCTIONS: LazyLock<Registry> = LazyLock::new(|| {
 });
 
 pub static FORMATS: LazyLock<Formats> = LazyLock::new(Formats::builtin);
+
+#[cfg(test)]
+mod tests {
+    use super::FUNCTIONS;
+
+    #[test]
+    fn names_are_unambiguous() {
+        assert_eq!(FUNCTIONS.scalars.ambiguous(), [""; 0]);
+        assert_eq!(FUNCTIONS.aggregates.ambiguous(), [""; 0]);
+        assert_eq!(FUNCTIONS.windows.ambiguous(), [""; 0]);
+    }
+}

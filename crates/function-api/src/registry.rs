@@ -10,11 +10,13 @@ pub struct Names<F: ?Sized> {
     lower: HashMap<String, Arc<F>>,
     /// One entry per function, in order of registration.
     all: Vec<Arc<F>>,
+    /// Names that were given more than once: a mistake, which a test looks for.
+    twice: Vec<&'static str>,
 }
 
 impl<F: ?Sized> Default for Names<F> {
     fn default() -> Self {
-        Names { exact: HashMap::default(), lower: HashMap::default(), all: Vec::new() }
+        Names { exact: HashMap::default(), lower: HashMap::default(), all: Vec::new(), twice: Vec::new() }
     }
 }
 
@@ -27,8 +29,9 @@ impl<F: ?Sized> Names<F> {
         any_case: bool,
     ) {
         for &name in std::iter::once(&name).chain(aliases) {
-            let before = self.exact.insert(name, function.clone());
-            debug_assert!(before.is_none(), "function {name} is registered twice");
+            if self.exact.insert(name, function.clone()).is_some() {
+                self.twice.push(name);
+            }
             if any_case {
                 self.lower.insert(name.to_ascii_lowercase(), function.clone());
             }
@@ -50,6 +53,11 @@ impl<F: ?Sized> Names<F> {
 
     pub fn all(&self) -> &[Arc<F>] {
         &self.all
+    }
+
+    /// Names that more than one function claims; empty unless somebody made a mistake.
+    pub fn ambiguous(&self) -> &[&'static str] {
+        &self.twice
     }
 
     /// Every name and alias.
