@@ -1,5 +1,6 @@
 //! Decompression of pages.
 
+use crate::snappy;
 use chalet_base::{Error, Result, bail, ensure, err};
 use parquet::basic::Compression;
 use std::io::Read;
@@ -11,6 +12,9 @@ fn broken(codec: &str, error: impl std::fmt::Display) -> Error {
 
 /// Fills `out`, whose old content does not matter, with the `size` bytes that `bytes` expand to.
 pub fn decompress(codec: Compression, bytes: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
+    if codec == Compression::SNAPPY {
+        return snappy::decompress(bytes, size, out);
+    }
     // What is there already need not be zeroed again.
     if out.len() < size {
         let more = size - out.len();
@@ -19,15 +23,6 @@ pub fn decompress(codec: Compression, bytes: &[u8], size: usize, out: &mut Vec<u
     }
     out.resize(size, 0);
     let got = match codec {
-        Compression::SNAPPY => {
-            let needed = snap::raw::decompress_len(bytes).map_err(|e| broken("snappy", e))?;
-            ensure!(
-                needed == size,
-                INCORRECT_DATA,
-                "Parquet page has {needed} bytes where its header says {size}"
-            );
-            snap::raw::Decoder::new().decompress(bytes, out).map_err(|e| broken("snappy", e))?
-        }
         Compression::ZSTD(_) => {
             zstd::bulk::decompress_to_buffer(bytes, &mut out[..]).map_err(|e| broken("zstd", e))?
         }

@@ -6,7 +6,7 @@
 //! - [`file`]: an opened file: bytes, footer, columns
 //! - [`schema`]: the Parquet schema as our types
 //! - [`thrift`]: page headers
-//! - [`codec`]: decompression
+//! - [`codec`], [`snappy`]: decompression
 //! - [`page`]: the pages of a column chunk
 //! - [`encoding`]: encodings of pages
 //! - [`leaf`]: a stored column as a stream of values
@@ -27,6 +27,7 @@ mod page;
 pub mod prune;
 pub mod row_group;
 pub mod schema;
+mod snappy;
 mod thrift;
 
 pub use file::ParquetFile;

@@ -162,7 +162,6 @@ fn unpack(packed: &[u8], width: usize, first: usize, n: usize, out: &mut Vec<u32
 
 fn unpack_width<const W: usize>(packed: &[u8], first: usize, n: usize, out: &mut Vec<u32>) {
     let mask = (1u64 << W) - 1;
-    out.reserve(n);
     let single = |i: usize| -> u32 {
         let (byte, shift) = (i * W / 8, i * W % 8);
         let mut window = [0u8; 8];
@@ -170,28 +169,31 @@ fn unpack_width<const W: usize>(packed: &[u8], first: usize, n: usize, out: &mut
         window[..end - byte].copy_from_slice(&packed[byte..end]);
         ((u64::from_le_bytes(window) >> shift) & mask) as u32
     };
-    let end = first + n;
-    let mut i = first;
-    while i < end && i % 8 != 0 {
-        out.push(single(i));
-        i += 1;
-    }
+    let start = out.len();
+    out.resize(start + n, 0);
+    // Values before the first group that begins at a byte.
+    let ahead = (first.next_multiple_of(8) - first).min(n);
+    let (head, rest) = out[start..].split_at_mut(ahead);
+    head.iter_mut().enumerate().for_each(|(i, code)| *code = single(first + i));
     // Eight values are W bytes; each is cut out of eight bytes loaded at a constant place.
-    while i + 8 <= end {
-        let start = i / 8 * W;
-        let Some(group) = packed.get(start..start + W + 8) else { break };
-        let eight: [u32; 8] = std::array::from_fn(|k| {
-            let (byte, shift) = (k * W / 8, k * W % 8);
-            let window: [u8; 8] = std::array::from_fn(|b| group[byte + b]);
-            ((u64::from_le_bytes(window) >> shift) & mask) as u32
-        });
-        out.extend_from_slice(&eight);
+    let (groups, tail) = rest.as_chunks_mut::<8>();
+    let mut i = first + ahead;
+    for codes in groups {
+        let at = i / 8 * W;
+        match packed.get(at..at + W + 8) {
+            Some(group) => {
+                for (k, code) in codes.iter_mut().enumerate() {
+                    let (byte, shift) = (k * W / 8, k * W % 8);
+                    let window =
+                        group[byte..].first_chunk::<8>().map_or(0, |&window| u64::from_le_bytes(window));
+                    *code = ((window >> shift) & mask) as u32;
+                }
+            }
+            None => codes.iter_mut().enumerate().for_each(|(k, code)| *code = single(i + k)),
+        }
         i += 8;
     }
-    while i < end {
-        out.push(single(i));
-        i += 1;
-    }
+    tail.iter_mut().enumerate().for_each(|(k, code)| *code = single(i + k));
 }
 
 #[cfg(test)]
