@@ -46,6 +46,7 @@ impl<'a> Cursor<'a> {
     pub fn var_uint(&mut self) -> Result<u64> {
         let mut value = 0u64;
         for shift in (0..64).step_by(7) {
+            ensure!(!self.rest.is_empty(), ATTEMPT_TO_READ_AFTER_EOF, "Attempt to read after eof");
             let [byte] = self.array()?;
             value |= u64::from(byte & 0x7f) << shift;
             if byte < 0x80 {

@@ -548,6 +548,7 @@ pub fn open<F: PositionalFormat>(
     let mut header = find_header(format, &syntax, &mut input, &request)?;
     format.fold_header(&mut header, &request);
     let FoundHeader { names, types, length } = header;
-    let file = PositionalFile::new(syntax, names, types, request)?;
+    let file = PositionalFile::new(syntax, names, types, request)
+        .map_err(|e| e.context("(while reading header)"))?;
     Ok(Box::new(SegmentScan::new(file, input, length)?))
 }

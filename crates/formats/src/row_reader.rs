@@ -165,6 +165,14 @@ impl<P: RowParser> RowReader<P> {
         let number = self.unit.rows_before(&*self.rows) + self.n_rows + 1;
         let bytes = &self.unit.bytes;
         let before = before.map(|at| (number - 1, &bytes[at..start]));
+        let failed = self.failures.0.load(Ordering::Relaxed);
+        let error = match failed {
+            0 => error,
+            n => error.context(format_args!(
+                "(Already have {n} errors out of {number} rows, which is {} of all rows)",
+                n as f64 / number as f64
+            )),
+        };
         let error = error.context(format_args!("(at row {number})\n"));
         match self.parser.describe(before, (number, &bytes[start..])) {
             Some(text) => error.context(text),

@@ -5,6 +5,8 @@ every other piece shows in the format of its name; `totals` and `extremes` are N
 """
 
 import pathlib
+import re
+import tempfile
 
 import chdb
 
@@ -97,7 +99,55 @@ def write(path, found):
             out.write(b"%s %d\n%s\n" % (name.encode(), len(piece), piece))
 
 
+UNESCAPES = {b"t": b"\t", b"n": b"\n", b"r": b"\r", b"0": b"\0", b"\\": b"\\"}
+
+
+def unescape(field):
+    return re.sub(rb"\\(.)", lambda found: UNESCAPES[found[1]], field)
+
+
+def escape(field):
+    for short, byte in (b"\\", b"\\"), (b"t", b"\t"), (b"n", b"\n"), (b"r", b"\r"), (b"0", b"\0"):
+        field = field.replace(byte, b"\\" + short)
+    return field
+
+
+def answer(connection, path, mode, form, structure, settings):
+    """What the kernel makes of a file: names and types, or its rows; an error is its code."""
+    given = ["print_pretty_type_names = 0"]
+    given += [f"{name} = '{value}'" for name, value in (pair.split("=", 1) for pair in settings.split(";") if pair)]
+    structure = structure.replace("'", "\\'")
+    source = f"file('{path}', '{form}')" if mode == "desc" else f"file('{path}', '{form}', '{structure}')"
+    statement = "DESCRIBE " if mode == "desc" else "SELECT * FROM "
+    try:
+        found = connection.query(f"{statement}{source} SETTINGS {', '.join(given)}", "TabSeparated").bytes()
+    except Exception as error:
+        return b"ERR " + re.search(r"Code: (\d+)", str(error))[1].encode()
+    if mode == "desc":
+        found = b"".join(b"\t".join(line.split(b"\t")[:2]) + b"\n" for line in found.splitlines())
+    return found
+
+
+def record_reading():
+    """Fills the last column of corpus/reading.tsv: what was asked, format, structure, settings, data, answer."""
+    connection = connect()
+    path = CORPUS / "reading.tsv"
+    lines = []
+    with tempfile.TemporaryDirectory() as folder:
+        for number, line in enumerate(path.read_bytes().splitlines()):
+            mode, form, structure, settings, data = line.split(b"\t")[:5]
+            # A file of its own for each: schemas are cached by path.
+            source = pathlib.Path(folder) / f"{number}.data"
+            source.write_bytes(unescape(data))
+            asked = [mode.decode(), form.decode(), unescape(structure).decode(), settings.decode()]
+            found = answer(connection, source, *asked)
+            lines.append(b"\t".join([mode, form, structure, settings, data, escape(found)]))
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    connection.close()
+
+
 def main():
+    record_reading()
     CORPUS.mkdir(exist_ok=True)
     for name, query in CASES.items():
         long = name == "many"

@@ -8,6 +8,7 @@ use chalet_columns::builder::Values;
 use chalet_text::read::Syntax;
 use chalet_text::read::cursor::Cursor;
 use chalet_text::read::string::{self, CsvQuotes};
+use std::sync::Arc;
 
 /// The settings that rows ask for.
 #[derive(Clone)]
@@ -17,6 +18,8 @@ pub struct CsvSyntax {
     cr_ends_line: bool,
     variable_fields: bool,
     skip_trailing_empty_lines: bool,
+    /// The text of NULL.
+    null: Arc<[u8]>,
 }
 
 impl CsvSyntax {
@@ -31,6 +34,7 @@ impl CsvSyntax {
             cr_ends_line: settings.input_format_csv_allow_cr_end_of_line,
             variable_fields: settings.input_format_csv_allow_variable_number_of_columns,
             skip_trailing_empty_lines: settings.input_format_csv_skip_trailing_empty_lines,
+            null: settings.format_csv_null_representation.as_bytes().into(),
         }
     }
 
@@ -98,7 +102,7 @@ impl FieldSyntax for CsvSyntax {
             }
             Some(b'\r') => {
                 cur.advance(1);
-                if !cur.accept(b'\n') && !self.cr_ends_line {
+                if !cur.accept(b'\n') && !cur.is_at_end() && !self.cr_ends_line {
                     bail!(
                         INCORRECT_DATA,
                         "Cannot parse CSV format: found \\r (CR) not followed by \\n (LF). Line must end by \\n (LF) or \
@@ -123,7 +127,8 @@ impl FieldSyntax for CsvSyntax {
                 loop {
                     let rest = cur.rest();
                     let Some(at) = memchr::memchr(quote, rest) else {
-                        bail!(CANNOT_READ_ALL_DATA, "Cannot parse CSV string: expected closing quote");
+                        cur.advance(rest.len());
+                        return Ok(());
                     };
                     cur.advance(at + 1);
                     if !cur.accept(quote) {
@@ -133,8 +138,7 @@ impl FieldSyntax for CsvSyntax {
                 self.skip_blanks(cur);
             }
             _ => {
-                let rest = cur.rest();
-                cur.advance(memchr::memchr3(self.delimiter, b'\n', b'\r', rest).unwrap_or(rest.len()));
+                cur.advance(string::csv_field_end(cur.rest(), self.delimiter));
             }
         }
         Ok(())
@@ -161,7 +165,15 @@ impl FieldSyntax for CsvSyntax {
             None | Some(b' ' | b'\t' | b'\n' | b'\r') => false,
             Some(_) => {
                 let length = memchr::memchr3(self.delimiter, b'\n', b'\r', rest).unwrap_or(rest.len());
-                if length == 0 || matches!(rest[length - 1], b' ' | b'\t') {
+                let ends = match rest.get(length) {
+                    Some(b'\r') => matches!(rest.get(length + 1), None | Some(b'\n')),
+                    _ => true,
+                };
+                if !ends
+                    || length == 0
+                    || matches!(rest[length - 1], b' ' | b'\t')
+                    || rest[..length] == *self.null
+                {
                     return false;
                 }
                 strings.push(&rest[..length]);

@@ -17,7 +17,7 @@ use chalet_base::{Result, ensure, err};
 use chalet_types::DataType;
 
 pub use guess::{Dialect, Guess, Kind};
-pub use json::json_value;
+pub use json::{json_string, json_value};
 pub use literal::{csv_field, literal, tsv_field};
 pub use objects::{objects, of_named_rows};
 pub use positional::{head, positional, positional_rows};

@@ -1,12 +1,18 @@
 //! JSON: one document a result, with metadata; rows as objects or arrays, values as they are or all as strings.
 
 mod columns;
+mod columns_reader;
 mod document;
+mod reader;
 
+use crate::FormatSettings;
+use crate::infer;
+use crate::input::{FileScan, Input, InputFormat, ReadRequest, Schema, Whole};
 use crate::output::{BlockWriter, OutputFormat, Sink, WriteRequest};
 use crate::registry::{Capabilities, Format};
 use crate::row_writer::RowWriter;
-use chalet_base::Result;
+use chalet_base::{Result, ensure};
+use chalet_text::read::cursor::Cursor;
 use columns::{ColumnsLayout, ColumnsWriter};
 use document::{DocumentLayout, ObjectEachRowLayout, Rows};
 
@@ -16,14 +22,21 @@ enum Json {
     ObjectEachRow,
 }
 
-const fn format(name: &'static str, output: &'static Json, parallel_formatting: bool) -> Format {
+const fn format(name: &'static str, format: &'static Json, parallel_formatting: bool) -> Format {
+    let readable = !matches!(format, Json::Document { as_strings: true, .. });
     Format {
         name,
         suffixes: &[],
         content_type: "application/json; charset=UTF-8",
-        capabilities: Capabilities { tty_friendly: true, parallel_formatting, ..Capabilities::NONE },
-        input: None,
-        output: Some(output),
+        capabilities: Capabilities {
+            tty_friendly: true,
+            parallel_formatting,
+            schema_inference: readable,
+            subset_of_columns: readable && !matches!(format, Json::Columns(ColumnsLayout::Bare)),
+            ..Capabilities::NONE
+        },
+        input: if readable { Some(format) } else { None },
+        output: Some(format),
     }
 }
 
@@ -50,5 +63,36 @@ impl OutputFormat for Json {
             Json::Columns(layout) => Box::new(ColumnsWriter::new(request, *layout, sink)),
             Json::ObjectEachRow => RowWriter::boxed(ObjectEachRowLayout::new(request)?, sink),
         })
+    }
+}
+
+impl InputFormat for Json {
+    fn infer_schema(&self, input: &mut Input, settings: &FormatSettings) -> Result<Option<Schema>> {
+        let (head, _) = infer::head(input, settings)?;
+        ensure!(!head.is_empty(), CANNOT_EXTRACT_TABLE_STRUCTURE, "the file is empty");
+        match self {
+            Json::ObjectEachRow => {
+                let column = &settings.format_json_object_each_row_column_for_object_name;
+                let rows = reader::rows_of_object(head, column)?;
+                infer::objects(&mut rows.into(), settings, false)
+            }
+            Json::Columns(layout) if *layout != ColumnsLayout::WithMetadata => {
+                columns_reader::infer_columns(head, settings, *layout).map(Some)
+            }
+            Json::Document { .. } | Json::Columns(_) => match reader::parse_meta(&mut Cursor::new(head))? {
+                Some(meta) => Ok(Some(meta)),
+                None => infer::objects(input, settings, false),
+            },
+        }
+    }
+
+    fn open(&self, input: Input, request: ReadRequest) -> Result<Box<dyn FileScan>> {
+        match self {
+            Json::Document { rows, .. } => reader::open_rows(input, request, *rows),
+            Json::Columns(layout) => {
+                Ok(Whole::scan(columns_reader::ColumnsReader::new(input, request, *layout)?))
+            }
+            Json::ObjectEachRow => reader::open_object_of_rows(input, request),
+        }
     }
 }

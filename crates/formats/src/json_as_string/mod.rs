@@ -7,7 +7,7 @@ use crate::line_as_string::check_single_string;
 use crate::registry::{Capabilities, Format};
 use crate::row_reader::{Failures, Filling, RowParser, RowReader};
 use crate::segments::{Rows, SegmentScan, Unit};
-use chalet_base::Result;
+use chalet_base::{Result, ensure};
 use chalet_columns::builder::Values;
 use chalet_text::read::cursor::Cursor;
 use chalet_text::read::string;
@@ -76,9 +76,7 @@ impl RowParser for JsonParser {
         if cur.is_at_end() {
             return Ok(false);
         }
-        if cur.peek() != Some(b'{') {
-            return Err(cur.expected(b"{"));
-        }
+        ensure!(cur.peek() == Some(b'{'), INCORRECT_DATA, "JSON object must begin with '{{'");
         let text = string::json_value(cur)?;
         for builder in &mut to.builders {
             if let Values::Str(strings) = &mut builder.values {

@@ -3,7 +3,7 @@
 mod reader;
 mod writer;
 
-pub use reader::read_text_value;
+pub use reader::{JsonArraySyntax, read_text_value};
 
 use crate::FormatSettings;
 use crate::header::Header;
@@ -15,7 +15,6 @@ use crate::registry::{Capabilities, Format};
 use crate::row_writer::RowWriter;
 use chalet_base::Result;
 use chalet_text::read::cursor::Cursor;
-use reader::JsonArraySyntax;
 
 struct JsonCompactEachRow {
     header: Header,
@@ -97,7 +96,7 @@ impl InputFormat for JsonCompactEachRow {
     fn infer_schema(&self, input: &mut Input, settings: &FormatSettings) -> Result<Option<Schema>> {
         let as_strings = self.as_strings;
         infer::positional(self, input, settings, |syntax, cur| match as_strings {
-            true => Ok(infer::tsv_field(syntax.text(cur)?.as_bytes(), settings)),
+            true => Ok(infer::json_string(syntax.text(cur)?.as_bytes(), settings)),
             false => infer::json_value(cur, settings),
         })
     }

@@ -41,6 +41,10 @@ pub fn read_text_value(reader: &Reader, cur: &mut Cursor<'_>, out: &mut Builder)
     cur.skip_whitespace();
     let mut text = Vec::new();
     string::json(cur, &mut text)?;
+    if out.is_nullable() && text == b"NULL" {
+        out.push_default();
+        return Ok(true);
+    }
     if text == NULL_TEXT && (out.is_nullable() || !reader.data_type().bare().is_string()) {
         out.push_default();
         return Ok(out.is_nullable());

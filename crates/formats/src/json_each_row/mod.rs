@@ -3,6 +3,8 @@
 mod reader;
 mod writer;
 
+pub use reader::JsonObjectFile;
+
 use crate::FormatSettings;
 use crate::infer;
 use crate::input::{FileScan, Input, InputFormat, ReadRequest, Schema};

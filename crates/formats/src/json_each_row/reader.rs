@@ -41,7 +41,9 @@ impl Rows for JsonObjectFile {
         let wanted = self.request.wanted.iter();
         let readers = wanted.map(|&i| Reader::new(&self.request.structure[i].1, syntax, &settings)).collect();
         let order = Vec::new();
-        let parser = JsonObjectParser { readers, file: self.clone(), order, name: Vec::new(), first: true };
+        let wrapping = Wrapping { open: false, last: unit.last };
+        let parser =
+            JsonObjectParser { readers, file: self.clone(), order, name: Vec::new(), first: true, wrapping };
         let (request, failures) = (self.request.clone(), self.failures.clone());
         Box::new(RowReader::new(parser, self, unit, &request, failures))
     }
@@ -54,6 +56,7 @@ struct JsonObjectParser {
     order: Vec<(Vec<u8>, Option<usize>)>,
     name: Vec<u8>,
     first: bool,
+    wrapping: Wrapping,
 }
 
 impl JsonObjectParser {
@@ -112,13 +115,20 @@ impl JsonObjectParser {
     }
 }
 
+/// A file may be one array of its rows; a unit that holds all of it knows where it ends.
+struct Wrapping {
+    open: bool,
+    last: bool,
+}
+
 /// The first row may stand behind the bracket of an array of all rows, others behind a comma.
-fn row_start(cur: &mut Cursor<'_>, is_first: bool) -> Result<bool> {
+fn row_start(cur: &mut Cursor<'_>, is_first: bool, wrapping: &mut Wrapping) -> Result<bool> {
     if is_first {
         cur.accept_bytes(b"\xef\xbb\xbf");
     }
     cur.skip_whitespace();
     let opening: &[u8] = if is_first { b"[" } else { b",;" };
+    wrapping.open |= is_first && cur.peek() == Some(b'[');
     if opening.iter().any(|b| cur.accept(*b)) {
         cur.skip_whitespace();
     }
@@ -130,9 +140,13 @@ fn row_start(cur: &mut Cursor<'_>, is_first: bool) -> Result<bool> {
         ahead.skip_whitespace();
         if ahead.is_at_end() {
             *cur = ahead;
+            wrapping.open = false;
         }
     }
     if cur.is_at_end() {
+        if wrapping.open && wrapping.last {
+            return Err(cur.expected(b"]"));
+        }
         return Ok(false);
     }
     cur.expect(b'{')?;
@@ -141,7 +155,7 @@ fn row_start(cur: &mut Cursor<'_>, is_first: bool) -> Result<bool> {
 
 impl RowParser for JsonObjectParser {
     fn read_row(&mut self, cur: &mut Cursor<'_>, to: &mut Filling) -> Result<bool> {
-        if !row_start(cur, std::mem::replace(&mut self.first, false))? {
+        if !row_start(cur, std::mem::replace(&mut self.first, false), &mut self.wrapping)? {
             return Ok(false);
         }
         let mut position = 0;

@@ -61,17 +61,17 @@ impl RowParser for TskvParser {
         if cur.is_at_end() {
             return Ok(false);
         }
-        if cur.accept_bytes(b"tskv\t") || cur.accept(b'\n') {
-            // The format's own name may stand first; an empty line is a row of defaults.
-            if cur.is_at_end() {
-                return Ok(true);
-            }
+        // The format's own name may stand first; an empty line is a row of defaults.
+        cur.accept_bytes(b"tskv\t");
+        if cur.accept(b'\n') {
+            return Ok(true);
         }
         loop {
             let mut name = std::mem::take(&mut self.key);
             let has_value = key(cur, &mut name)?;
             let found = self.request.structure.iter().position(|c| c.0.as_bytes() == name);
             if has_value {
+                // A field that no column has is stepped over.
                 ensure!(
                     found.is_some() || self.request.settings.input_format_skip_unknown_fields,
                     INCORRECT_DATA,
@@ -94,14 +94,25 @@ impl RowParser for TskvParser {
                     None => string::escaped(cur, &mut Vec::new())?,
                 }
             }
+            ensure!(
+                has_value,
+                INCORRECT_DATA,
+                "Found field without value while parsing TSKV format: {}",
+                String::from_utf8_lossy(&name)
+            );
             let shown = String::from_utf8_lossy(&name).into_owned();
             self.key = name;
             if cur.accept(b'\t') {
                 continue;
             }
-            if cur.accept(b'\n') || cur.is_at_end() {
+            if cur.accept(b'\n') {
                 return Ok(true);
             }
+            ensure!(
+                !cur.is_at_end(),
+                CANNOT_READ_ALL_DATA,
+                "Unexpected end of stream after field in TSKV format: {shown}"
+            );
             return Err(err!(
                 CANNOT_PARSE_INPUT_ASSERTION_FAILED,
                 "Found garbage after field in TSKV format: {shown}"

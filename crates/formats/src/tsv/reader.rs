@@ -5,9 +5,11 @@ use crate::positional::FieldSyntax;
 use chalet_base::{Result, bail};
 use chalet_columns::Builder;
 use chalet_columns::builder::Values;
+use chalet_text::read::Reader;
 use chalet_text::read::Syntax;
 use chalet_text::read::cursor::Cursor;
 use chalet_text::read::string;
+use std::sync::Arc;
 
 /// The settings that rows ask for.
 #[derive(Clone)]
@@ -17,6 +19,8 @@ pub struct TsvSyntax {
     variable_fields: bool,
     skip_trailing_empty_lines: bool,
     empty_as_default: bool,
+    /// The text of NULL.
+    null: Arc<[u8]>,
 }
 
 impl TsvSyntax {
@@ -27,6 +31,7 @@ impl TsvSyntax {
             variable_fields: settings.input_format_tsv_allow_variable_number_of_columns,
             skip_trailing_empty_lines: settings.input_format_tsv_skip_trailing_empty_lines,
             empty_as_default: settings.input_format_tsv_empty_as_default,
+            null: settings.format_tsv_null_representation.as_bytes().into(),
         }
     }
 
@@ -44,6 +49,15 @@ impl TsvSyntax {
 impl FieldSyntax for TsvSyntax {
     fn values(&self) -> Syntax {
         if self.raw { Syntax::Raw } else { Syntax::Escaped }
+    }
+
+    fn read(&self, reader: &Reader, cur: &mut Cursor<'_>, out: &mut Builder) -> Result<bool> {
+        // Only a string can be nothing at the end of the data.
+        let ty = reader.data_type().bare();
+        if cur.is_at_end() && ty.is_integer() {
+            bail!(ATTEMPT_TO_READ_AFTER_EOF, "Attempt to read after eof");
+        }
+        reader.read(cur, out)
     }
 
     fn row_start(&self, cur: &mut Cursor<'_>, is_first: bool) -> Result<bool> {
@@ -109,7 +123,8 @@ impl FieldSyntax for TsvSyntax {
         let Values::Str(strings) = &mut out.values else { return false };
         let rest = cur.rest();
         let Some(length) = memchr::memchr3(b'\t', b'\n', b'\\', rest) else { return false };
-        let plain = rest[length] != b'\\' && (length > 0 || !self.empty_as_default);
+        let plain =
+            rest[length] != b'\\' && (length > 0 || !self.empty_as_default) && rest[..length] != *self.null;
         // A carriage return may belong to the line end.
         if !plain || (length > 0 && rest[length - 1] == b'\r') {
             return false;

@@ -4,7 +4,7 @@ use crate::input::{BlockReader, ReadRequest};
 use crate::row_reader::{Failures, Filling, RowParser, RowReader};
 use crate::segments::{Rows, Unit};
 use crate::text::text_settings;
-use chalet_base::{Error, Result, bail, ensure};
+use chalet_base::{Error, Result, bail, err};
 use chalet_text::read::cursor::Cursor;
 use chalet_text::read::{Reader, Syntax};
 use std::sync::Arc;
@@ -53,6 +53,7 @@ impl RowParser for ValuesParser {
         let n = self.readers.len();
         for index in 0..n {
             cur.skip_whitespace();
+            let start = *cur;
             let closing = if index + 1 < n { b',' } else { b')' };
             self.read_field(index, closing, cur, to)?;
             cur.skip_whitespace();
@@ -61,14 +62,7 @@ impl RowParser for ValuesParser {
                 cur.skip_whitespace();
             }
             if !cur.accept(closing) {
-                let (name, ty) = &self.request.structure[index];
-                ensure!(
-                    closing != b')',
-                    SYNTAX_ERROR,
-                    "Expected ')' after the value of column `{name}` of type {ty} here: {}",
-                    String::from_utf8_lossy(&cur.rest()[..cur.rest().len().min(100)])
-                );
-                return Err(cur.expected(&[closing]));
+                return Err(self.expected_behind(index, closing, start.rest()));
             }
         }
         Ok(true)
@@ -82,6 +76,17 @@ impl RowParser for ValuesParser {
 }
 
 impl ValuesParser {
+    #[cold]
+    fn expected_behind(&self, index: usize, closing: u8, text: &[u8]) -> Error {
+        let (name, ty) = &self.request.structure[index];
+        let shown = String::from_utf8_lossy(&text[..text.len().min(100)]).into_owned();
+        let closing = char::from(closing);
+        err!(
+            SYNTAX_ERROR,
+            "Expected '{closing}' after the value of column `{name}` of type {ty} here: {shown}"
+        )
+    }
+
     fn read_field(&self, index: usize, closing: u8, cur: &mut Cursor<'_>, to: &mut Filling) -> Result<()> {
         let start = *cur;
         let mut skipped;
@@ -112,7 +117,7 @@ impl ValuesParser {
                     }
                     return Ok(());
                 }
-                ahead.expected(&[closing])
+                self.expected_behind(index, closing, start.rest())
             }
             Err(error) => error,
         };

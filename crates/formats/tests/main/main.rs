@@ -2,4 +2,5 @@
 
 mod corpus;
 mod readers;
+mod reading;
 mod writers;

@@ -240,8 +240,7 @@ impl Reader {
                     out.push_default();
                     return Ok(Some(false));
                 }
-                // A string that is not Nullable may well hold the text of NULL.
-                let possible = self.nullable || (o.null_as_default && !self.ty.bare().is_string());
+                let possible = self.nullable || o.null_as_default;
                 possible
                     && cur.rest().starts_with(&o.tsv_null)
                     && ends(cur.rest().get(o.tsv_null.len()))

@@ -27,7 +27,7 @@ fn escape(cur: &mut Cursor, out: &mut Vec<u8>) -> Result<()> {
         b'b' => out.push(0x08),
         b'e' => out.push(0x1b),
         b'f' => out.push(0x0c),
-        b'n' => out.push(b'\n'),
+        b'n' | b'\n' => out.push(b'\n'),
         b'r' => out.push(b'\r'),
         b't' => out.push(b'\t'),
         b'v' => out.push(0x0b),
@@ -105,21 +105,36 @@ pub fn csv(cur: &mut Cursor, delimiter: u8, quotes: CsvQuotes, out: &mut Vec<u8>
             cur.advance(1);
             loop {
                 out.extend_from_slice(cur.take_until(|b| b == quote));
-                if !cur.accept(quote) {
-                    bail!(CANNOT_READ_ALL_DATA, "Cannot parse CSV string: expected closing quote");
-                }
-                if !cur.accept(quote) {
+                // The end of the data closes the quote too.
+                if !cur.accept(quote) || !cur.accept(quote) {
                     return Ok(());
                 }
                 out.push(quote);
             }
         }
         _ => {
-            let field = cur.take_until(|b| b == delimiter || b == b'\n' || b == b'\r');
+            let field = &cur.rest()[..csv_field_end(cur.rest(), delimiter)];
+            cur.advance(field.len());
             let end = field.iter().rposition(|b| !matches!(b, b' ' | b'\t')).map_or(0, |last| last + 1);
             out.extend_from_slice(&field[..if quotes.trim { end } else { field.len() }]);
             Ok(())
         }
+    }
+}
+
+/// Where an unquoted field ends: a carriage return ends it only before a line feed or the end of the data.
+pub fn csv_field_end(text: &[u8], delimiter: u8) -> usize {
+    let mut at = 0;
+    loop {
+        let stop = |b: &u8| *b == delimiter || *b == b'\n' || *b == b'\r';
+        at += match text[at..].iter().position(stop) {
+            Some(found) => found,
+            None => return text.len(),
+        };
+        if text[at] != b'\r' || matches!(text.get(at + 1), None | Some(b'\n')) {
+            return at;
+        }
+        at += 1;
     }
 }
 
@@ -182,8 +197,13 @@ fn json_escape(cur: &mut Cursor, out: &mut Vec<u8>) -> Result<()> {
                     code = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
                 }
             }
-            // A lone surrogate is not a character.
-            let c = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
+            let Some(c) = char::from_u32(code) else {
+                bail!(
+                    CANNOT_PARSE_ESCAPE_SEQUENCE,
+                    "Cannot parse escape sequence: missing second part of surrogate pair. In JSON input formats you can disable \
+                     setting input_format_json_throw_on_bad_escape_sequence to save bad escape sequences as is"
+                );
+            };
             out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
         }
         other => out.push(other),
@@ -254,12 +274,5 @@ pub fn json_value<'a>(cur: &mut Cursor<'a>) -> Result<&'a [u8]> {
 
 /// A name in an object of JSON.
 pub fn quoted_json_name(cur: &mut Cursor, out: &mut Vec<u8>) -> Result<()> {
-    if let Some(got) = cur.peek().filter(|b| *b != b'"') {
-        bail!(
-            CANNOT_PARSE_QUOTED_STRING,
-            "Cannot parse quoted string: expected opening quote '\"', got '{}'",
-            plain(&[got])
-        );
-    }
     json(cur, out)
 }
