@@ -2,9 +2,18 @@
 
 use chalet_text::read::cursor::Cursor;
 
+/// From this many bytes on, the end of any row does.
+const MANY: usize = 1 << 16;
+
 /// The end of the first value (and of the line it stands on) that ends at or after `at_least`. Brackets are counted
 /// from the beginning, because a value may span lines. `wrapped`: the rows may stand in an array.
 pub fn find_row_end(bytes: &[u8], at_least: usize, wrapped: bool) -> Option<usize> {
+    // Several rows may share a line: this finds the end of some row, which will do when there are many.
+    if at_least > MANY
+        && let Some(end) = line_between_values(bytes, at_least)
+    {
+        return Some(end);
+    }
     let mut depth = 0usize;
     let mut at = 0;
     // The brackets around all rows of a file that is one array are not those of a row.
@@ -31,6 +40,22 @@ pub fn find_row_end(bytes: &[u8], at_least: usize, wrapped: bool) -> Option<usiz
             }
         }
     }
+}
+
+/// The end of a line that ends a value and is followed by one that begins the next: what stands inside of a value
+/// cannot look like that, for its parts are separated by commas. Looks at a few lines only.
+fn line_between_values(bytes: &[u8], at_least: usize) -> Option<usize> {
+    const LINES: usize = 16;
+    let mut at = at_least.min(bytes.len());
+    for _ in 0..LINES {
+        at += memchr::memchr(b'\n', bytes.get(at..)?)? + 1;
+        let last = bytes[..at].iter().rfind(|b| !b.is_ascii_whitespace())?;
+        let next = bytes[at..].iter().find(|b| !b.is_ascii_whitespace())?;
+        if matches!((last, next), (b'}', b'{') | (b']', b'[')) {
+            return Some(at);
+        }
+    }
+    None
 }
 
 /// Includes the commas and blanks up to the next value: units begin where a row does.

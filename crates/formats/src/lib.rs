@@ -20,6 +20,7 @@ pub mod by_name;
 pub mod compression;
 pub mod convert;
 pub mod csv;
+mod fast;
 pub mod header;
 pub mod infer;
 pub mod input;

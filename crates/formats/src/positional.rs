@@ -1,6 +1,7 @@
 //! Rows whose fields stand in a fixed order: CSV, TSV and arrays of JSON. What differs is a [`FieldSyntax`].
 
 use crate::FormatSettings;
+use crate::fast::Fast;
 use crate::header::Header;
 use crate::infer::Dialect;
 use crate::input::{BlockReader, FileScan, Input, ReadRequest};
@@ -9,10 +10,9 @@ use crate::segments::{Rows, SegmentScan, Unit};
 use crate::text::text_settings;
 use chalet_base::{Result, ensure};
 use chalet_columns::Builder;
-use chalet_columns::builder::Values;
 use chalet_text::read::cursor::Cursor;
 use chalet_text::read::{Reader, Syntax};
-use chalet_types::{DataType, Physical};
+use chalet_types::DataType;
 use std::sync::Arc;
 
 /// How fields stand in a row.
@@ -178,50 +178,6 @@ impl<S: FieldSyntax> Rows for PositionalFile<S> {
     }
 }
 
-/// Types that are read without the general reader when their text is plain.
-#[derive(Clone, Copy)]
-enum Fast {
-    No,
-    String,
-    Unsigned(Physical),
-    Signed(Physical),
-}
-
-impl Fast {
-    fn of(ty: &DataType, syntax: Syntax) -> Fast {
-        match ty.bare() {
-            _ if syntax == Syntax::Plain => Fast::No,
-            DataType::String if !ty.is_nullable() && syntax != Syntax::Json => Fast::String,
-            DataType::UInt8 | DataType::UInt16 | DataType::UInt32 | DataType::UInt64 => {
-                Fast::Unsigned(ty.physical())
-            }
-            DataType::Int8 | DataType::Int16 | DataType::Int32 | DataType::Int64 => {
-                Fast::Signed(ty.physical())
-            }
-            _ => Fast::No,
-        }
-    }
-}
-
-/// Reads an integer of at most 18 digits that ends where a field may; nothing is consumed otherwise.
-#[inline]
-fn fast_integer(rest: &[u8], signed: bool, ends: impl Fn(u8) -> bool) -> Option<(i64, usize)> {
-    let negative = signed && rest.first() == Some(&b'-');
-    let start = usize::from(negative);
-    let mut value = 0i64;
-    let mut at = start;
-    while let Some(&byte) = rest.get(at) {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
-            break;
-        }
-        value = value.wrapping_mul(10).wrapping_add(i64::from(digit));
-        at += 1;
-    }
-    let plain = at > start && at - start <= 18 && rest.get(at).is_none_or(|b| ends(*b));
-    plain.then(|| (if negative { -value } else { value }, at))
-}
-
 struct PositionalParser<S> {
     file: Arc<PositionalFile<S>>,
     readers: Vec<(Fast, Reader)>,
@@ -234,40 +190,11 @@ impl<S: FieldSyntax> PositionalParser<S> {
     fn read_field(&self, index: usize, cur: &mut Cursor<'_>, out: &mut Builder) -> Result<bool> {
         let (fast, reader) = &self.readers[index];
         let syntax = &self.file.syntax;
-        match fast {
-            Fast::No => {}
-            Fast::String => {
-                if syntax.fast_string(cur, out) {
-                    return Ok(true);
-                }
-            }
-            Fast::Unsigned(physical) | Fast::Signed(physical) => {
-                let signed = matches!(fast, Fast::Signed(_));
-                if let Some((value, length)) = fast_integer(cur.rest(), signed, |b| syntax.ends_number(b)) {
-                    push_wrapping(out, *physical, value);
-                    out.mark_valid();
-                    cur.advance(length);
-                    return Ok(true);
-                }
-            }
+        let text = |cur: &mut Cursor<'_>, out: &mut Builder| syntax.fast_string(cur, out);
+        if fast.read(cur, out, |b| syntax.ends_number(b), text) {
+            return Ok(true);
         }
         syntax.read(reader, cur, out)
-    }
-}
-
-/// Appends an integer; one that does not fit wraps, as the kernel's does.
-#[inline]
-fn push_wrapping(out: &mut Builder, physical: Physical, value: i64) {
-    match (&mut out.values, physical) {
-        (Values::U8(v), _) => v.push(value as u8),
-        (Values::U16(v), _) => v.push(value as u16),
-        (Values::U32(v), _) => v.push(value as u32),
-        (Values::U64(v), _) => v.push(value as u64),
-        (Values::I8(v), _) => v.push(value as i8),
-        (Values::I16(v), _) => v.push(value as i16),
-        (Values::I32(v), _) => v.push(value as i32),
-        (Values::I64(v), _) => v.push(value),
-        _ => {}
     }
 }
 

@@ -1,6 +1,7 @@
 //! Reading one JSON array a row.
 
 use crate::FormatSettings;
+use crate::fast::{ends_json_number, json_string};
 use crate::json_rows::{find_row_end, skip_row};
 use crate::positional::FieldSyntax;
 use chalet_base::Result;
@@ -102,13 +103,13 @@ impl FieldSyntax for JsonArraySyntax {
         Ok(())
     }
 
-    fn fast_string(&self, _: &mut Cursor<'_>, _: &mut Builder) -> bool {
-        false
+    fn fast_string(&self, cur: &mut Cursor<'_>, out: &mut Builder) -> bool {
+        json_string(cur, out)
     }
 
     #[inline]
     fn ends_number(&self, byte: u8) -> bool {
-        matches!(byte, b',' | b']' | b'}' | b' ' | b'\t' | b'\n' | b'\r')
+        ends_json_number(byte)
     }
 
     fn skip_row(&self, cur: &mut Cursor<'_>) {

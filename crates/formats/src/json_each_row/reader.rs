@@ -1,5 +1,6 @@
 //! Reading one JSON object a row. Objects may be parted by commas and stand in one array.
 
+use crate::fast::{Fast, ends_json_number, json_string};
 use crate::input::{BlockReader, ReadRequest};
 use crate::json_compact_each_row::read_text_value;
 use crate::json_rows::{find_row_end, skip_row};
@@ -39,7 +40,9 @@ impl Rows for JsonObjectFile {
         let settings = text_settings(&self.request.settings, &self.request.time_zone);
         let syntax = if self.as_strings { Syntax::Plain } else { Syntax::Json };
         let wanted = self.request.wanted.iter();
-        let readers = wanted.map(|&i| Reader::new(&self.request.structure[i].1, syntax, &settings)).collect();
+        let ty = |i: usize| &self.request.structure[i].1;
+        let readers =
+            wanted.map(|&i| (Fast::of(ty(i), syntax), Reader::new(ty(i), syntax, &settings))).collect();
         let order = Vec::new();
         let wrapping = Wrapping { open: false, last: unit.last };
         let parser =
@@ -51,7 +54,7 @@ impl Rows for JsonObjectFile {
 
 struct JsonObjectParser {
     file: Arc<JsonObjectFile>,
-    readers: Vec<Reader>,
+    readers: Vec<(Fast, Reader)>,
     /// Names in the order in which the row before had them, each with its quotes, and the wanted column of each.
     order: Vec<(Vec<u8>, Option<usize>)>,
     name: Vec<u8>,
@@ -194,9 +197,13 @@ impl RowParser for JsonObjectParser {
                         ));
                     }
                     let builder = &mut to.builders[column];
+                    let (fast, reader) = &self.readers[column];
+                    if fast.read(cur, builder, ends_json_number, json_string) {
+                        continue;
+                    }
                     let read = match self.file.as_strings {
-                        true => read_text_value(&self.readers[column], cur, builder),
-                        false => self.readers[column].read(cur, builder),
+                        true => read_text_value(reader, cur, builder),
+                        false => reader.read(cur, builder),
                     };
                     if !read.map_err(|e| self.in_key(e, column))? {
                         to.mark_omitted(column);

@@ -89,19 +89,16 @@ impl ValuesParser {
 
     fn read_field(&self, index: usize, closing: u8, cur: &mut Cursor<'_>, to: &mut Filling) -> Result<()> {
         let start = *cur;
-        let mut skipped;
-        let (column, builder) = match self.wanted[index] {
-            Some(column) => (Some(column), &mut to.builders[column]),
-            None => {
-                skipped = chalet_columns::Builder::new(&self.request.structure[index].1);
-                (None, &mut skipped)
-            }
+        let Some(column) = self.wanted[index] else {
+            cur.advance(expression_end(cur.rest(), false));
+            return Ok(());
         };
+        let builder = &mut to.builders[column];
         let before = builder.len();
         // DEFAULT asks for what the table says.
         if cur.accept_word(b"DEFAULT") {
             builder.push_default();
-            column.into_iter().for_each(|column| to.mark_omitted(column));
+            to.mark_omitted(column);
             return Ok(());
         }
         let failure = match self.readers[index].read(cur, builder) {
@@ -112,7 +109,7 @@ impl ValuesParser {
                     || ahead.peek().is_none()
                     || (closing == b')' && ahead.peek() == Some(b','))
                 {
-                    if let (false, Some(column)) = (given, column) {
+                    if !given {
                         to.mark_omitted(column);
                     }
                     return Ok(());
