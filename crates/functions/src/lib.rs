@@ -20,6 +20,7 @@
 //! - [`other`]: types, blocks, session, texts for people
 //! - [`string`]: strings as bytes and as UTF-8
 //! - [`search`]: substrings, patterns and replacement
+//! - [`date_time`]: dates, times, zones and spans of time
 //! - [`encoding`]: bytes as text and back
 
 pub mod arithmetic;
@@ -27,6 +28,7 @@ pub mod array;
 pub mod comparison;
 pub mod conditional;
 pub mod conversion;
+pub mod date_time;
 pub mod encoding;
 pub mod higher_order;
 pub mod ids;
@@ -58,6 +60,7 @@ pub fn register(registry: &mut Registry) {
     conditional::register(registry);
     logical::register(registry);
     conversion::register(registry);
+    date_time::register(registry);
     map::register(registry);
     encoding::register(registry);
     higher_order::register(registry);

@@ -1,0 +1,32 @@
+//! Dates and times.
+
+mod add;
+mod date_diff;
+mod interval_start;
+pub mod moments;
+mod names;
+mod now;
+mod parts_of_date;
+mod parts_of_time;
+mod relative;
+mod starts_of_date;
+mod starts_of_time;
+mod weeks;
+mod zone;
+
+use chalet_function_api::Registry;
+
+pub fn register(registry: &mut Registry) {
+    add::register(registry);
+    date_diff::register(registry);
+    interval_start::register(registry);
+    names::register(registry);
+    now::register(registry);
+    parts_of_date::register(registry);
+    parts_of_time::register(registry);
+    relative::register(registry);
+    starts_of_date::register(registry);
+    starts_of_time::register(registry);
+    weeks::register(registry);
+    zone::register(registry);
+}

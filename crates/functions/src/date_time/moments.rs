@@ -1,0 +1,189 @@
+//! What functions of dates and moments share: which types they take, in which zone, and the loops over their values.
+
+use chalet_base::{Result, bail, ensure, err};
+use chalet_columns::{Column, Native, Vector};
+use chalet_function_api::scalar::check_arity;
+use chalet_function_api::{Argument, Bound, Call, Context};
+use chalet_types::calendar::{LocalTime, SECONDS_PER_DAY, split_day};
+use chalet_types::{DataType, TimeZone};
+
+/// Which types a function takes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Takes {
+    /// Date, Date32, DateTime, DateTime64.
+    Dates,
+    /// DateTime, DateTime64.
+    Moments,
+}
+
+/// Checks the type of the first argument.
+pub fn check_moment(name: &str, ty: &DataType, takes: Takes) -> Result<()> {
+    let fits = match takes {
+        Takes::Dates => ty.is_date_or_time(),
+        Takes::Moments => matches!(ty, DataType::DateTime(_) | DataType::DateTime64(..)),
+    };
+    let expected = match takes {
+        Takes::Dates => "Date, Date32, DateTime or DateTime64",
+        Takes::Moments => "DateTime or DateTime64",
+    };
+    ensure!(
+        fits,
+        ILLEGAL_TYPE_OF_ARGUMENT,
+        "Illegal type {ty} of argument of function {name}. Should be {expected}"
+    );
+    Ok(())
+}
+
+/// The zone that a constant argument names; `None` when there is no such argument.
+pub fn zone_argument(name: &str, args: &[Argument], index: usize) -> Result<Option<TimeZone>> {
+    let Some(arg) = args.get(index) else { return Ok(None) };
+    ensure!(
+        arg.ty.is_string(),
+        ILLEGAL_TYPE_OF_ARGUMENT,
+        "Function {name} expects a string with the name of a time zone as argument {}, got {}",
+        index + 1,
+        arg.ty
+    );
+    let Some(zone) = arg.constant.as_ref().and_then(|value| value.as_str()) else {
+        bail!(
+            ILLEGAL_COLUMN,
+            "Illegal column of time zone argument of function {name}, must be a constant string"
+        );
+    };
+    TimeZone::named(zone).map(Some)
+}
+
+/// The zone of a function's values: named by an argument, else by the type of the first, else the session's.
+pub fn zone_of(name: &str, args: &[Argument], index: usize, ctx: &Context) -> Result<TimeZone> {
+    let named = zone_argument(name, args, index)?;
+    let own = args.first().and_then(|arg| arg.ty.time_zone().cloned());
+    Ok(named.or(own).unwrap_or_else(|| ctx.time_zone.clone()))
+}
+
+/// `f(moment [, zone])` whose result has one type; the zone is the state.
+pub fn bind_part(
+    name: &'static str,
+    args: &[Argument],
+    ctx: &Context,
+    takes: Takes,
+    result: DataType,
+) -> Result<Bound> {
+    check_arity(name, args.len(), 1..=2)?;
+    check_moment(name, &args[0].ty, takes)?;
+    Ok(Bound::with_state(result, zone_of(name, args, 1, ctx)?))
+}
+
+/// The state that [`bind_part`] prepared.
+pub fn zone<'a>(call: &'a Call) -> Result<&'a TimeZone> {
+    call.state::<TimeZone>()
+}
+
+/// Ticks of a second that values of the type count.
+pub fn ticks_per_second(ty: &DataType) -> i64 {
+    match ty {
+        DataType::DateTime64(scale, _) | DataType::Time64(scale) => 10i64.pow((*scale).into()),
+        _ => 1,
+    }
+}
+
+/// Values of a vector of dates or moments through `day` (of days since 1970-01-01) or `moment` (of seconds).
+fn each<R: Native>(
+    vector: &Vector,
+    ty: &DataType,
+    day: impl Fn(i32) -> R,
+    moment: impl Fn(i64) -> R,
+) -> Result<Vec<R>> {
+    Ok(match ty {
+        DataType::Date => vector.values::<u16>()?.iter().map(|&x| day(x.into())).collect(),
+        DataType::Date32 => vector.values::<i32>()?.iter().map(|&x| day(x)).collect(),
+        DataType::DateTime(_) => vector.values::<u32>()?.iter().map(|&x| moment(x.into())).collect(),
+        DataType::DateTime64(..) => {
+            let ticks = ticks_per_second(ty);
+            vector.values::<i64>()?.iter().map(|&x| moment(x.div_euclid(ticks))).collect()
+        }
+        other => return Err(err!(LOGICAL_ERROR, "{other} is no date")),
+    })
+}
+
+/// A function of the local date, given as days since 1970-01-01.
+pub fn each_day<R: Native>(
+    vector: &Vector,
+    ty: &DataType,
+    zone: &TimeZone,
+    f: impl Fn(i32) -> R,
+) -> Result<Vec<R>> {
+    let clock = LocalTime::new(zone);
+    each(vector, ty, &f, |moment| f(split_day(clock.of_moment(moment)).0))
+}
+
+/// A function of what the local clock shows, in seconds since 1970-01-01; of a date its midnight.
+pub fn each_local<R: Native>(
+    vector: &Vector,
+    ty: &DataType,
+    zone: &TimeZone,
+    f: impl Fn(i64) -> R,
+) -> Result<Vec<R>> {
+    let clock = LocalTime::new(zone);
+    each(vector, ty, |day| f(i64::from(day) * SECONDS_PER_DAY), |moment| f(clock.of_moment(moment)))
+}
+
+/// A function of a moment in seconds since 1970-01-01 UTC; of a date its local midnight.
+pub fn each_moment<R: Native>(
+    vector: &Vector,
+    ty: &DataType,
+    zone: &TimeZone,
+    f: impl Fn(i64, &LocalTime) -> R,
+) -> Result<Vec<R>> {
+    let clock = LocalTime::new(zone);
+    each(
+        vector,
+        ty,
+        |day| f(clock.to_moment(i64::from(day) * SECONDS_PER_DAY), &clock),
+        |moment| f(moment, &clock),
+    )
+}
+
+/// The first argument through a function of its local date.
+pub fn days<R: Native>(call: &Call, f: impl Fn(i32) -> R) -> Result<Column>
+where
+    Vector: From<Vec<R>>,
+{
+    let values = each_day(call.vector(0), call.args[0].ty, zone(call)?, f)?;
+    Ok(Vector::from(values).into())
+}
+
+/// The first argument through a function of its local clock.
+pub fn locals<R: Native>(call: &Call, f: impl Fn(i64) -> R) -> Result<Column>
+where
+    Vector: From<Vec<R>>,
+{
+    let values = each_local(call.vector(0), call.args[0].ty, zone(call)?, f)?;
+    Ok(Vector::from(values).into())
+}
+
+/// The first argument through a function of its moment.
+pub fn moments<R: Native>(call: &Call, f: impl Fn(i64, &LocalTime) -> R) -> Result<Column>
+where
+    Vector: From<Vec<R>>,
+{
+    let values = each_moment(call.vector(0), call.args[0].ty, zone(call)?, f)?;
+    Ok(Vector::from(values).into())
+}
+
+/// A day as Date: out of range saturates.
+#[inline(always)]
+pub fn date(day: i32) -> u16 {
+    day.clamp(0, u16::MAX.into()) as u16
+}
+
+/// A moment as DateTime: out of range saturates.
+#[inline(always)]
+pub fn date_time(moment: i64) -> u32 {
+    moment.clamp(0, u32::MAX.into()) as u32
+}
+
+/// Does the setting ask for Date32 and DateTime64 where the argument is one?
+pub fn is_extended(ty: &DataType, ctx: &Context) -> bool {
+    ctx.settings.enable_extended_results_for_datetime_functions
+        && matches!(ty, DataType::Date32 | DataType::DateTime64(..))
+}
