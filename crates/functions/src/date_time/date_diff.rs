@@ -37,10 +37,7 @@ struct State {
 fn bind_unit(name: &'static str, args: &[Argument], ctx: &Context, whole: bool) -> Result<Bound> {
     check_arity(name, args.len(), 3..=4)?;
     if !args[0].ty.is_string() {
-        bail!(
-            ILLEGAL_TYPE_OF_ARGUMENT,
-            "First argument for function {name} (unit) must be String"
-        );
+        bail!(ILLEGAL_TYPE_OF_ARGUMENT, "First argument for function {name} (unit) must be String");
     }
     check_moment(name, &args[1].ty, Takes::Dates)?;
     check_moment(name, &args[2].ty, Takes::Dates)?;
@@ -161,7 +158,11 @@ fn execute(call: &Call) -> Result<Column> {
         if !whole || crossed == 0 {
             return crossed;
         }
-        let (a, b) = (x.rest(*unit, a), y.rest(*unit, b));
+        let (a, mut b) = (x.rest(*unit, a), y.rest(*unit, b));
+        if crossed < 0 && *unit == IntervalUnit::Week && a.0 != b.0 {
+            // Backwards, the kernel compares days of the week the other way around.
+            b.0 = 2 * a.0 - b.0;
+        }
         crossed - i64::from(crossed > 0 && a > b) + i64::from(crossed < 0 && a < b)
     };
     Ok(Vector::from((0..call.n_rows).map(difference).collect::<Vec<i64>>()).into())

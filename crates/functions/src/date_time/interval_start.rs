@@ -60,7 +60,11 @@ fn result(ty: &DataType, unit: IntervalUnit, zone: Option<TimeZone>, extended: b
         Year | Quarter | Month | Week if extended => DataType::Date32,
         Year | Quarter | Month | Week => DataType::Date,
         Day | Hour | Minute | Second if has_time || unit == Day => {
-            if extended { DataType::DateTime64(0, zone) } else { DataType::DateTime(zone) }
+            if extended {
+                DataType::DateTime64(0, zone)
+            } else {
+                DataType::DateTime(zone)
+            }
         }
         _ => match (digits(unit), ty) {
             (Some(digits), DataType::DateTime64(..)) => DataType::DateTime64(digits, zone),
@@ -141,7 +145,14 @@ fn execute(call: &Call) -> Result<Column> {
         false => start_of_seconds(moment, unit, n, &clock),
     };
     let days: Vec<i32> = match ty {
-        DataType::Date => vector.values::<u16>()?.iter().map(|&x| start_of_days(x.into(), unit, n)).collect(),
+        DataType::Date => {
+            let values = vector.values::<u16>()?.iter();
+            let start = |day: i32| match call.result {
+                DataType::Date | DataType::DateTime(_) => start_of_days(day, unit, n).max(0),
+                _ => start_of_days(day, unit, n),
+            };
+            values.map(|&x| start(x.into())).collect()
+        }
         DataType::Date32 => vector.values::<i32>()?.iter().map(|&x| start_of_days(x, unit, n)).collect(),
         DataType::DateTime(_) => {
             let values = vector.values::<u32>()?.iter().map(|&x| i64::from(x));
@@ -175,7 +186,7 @@ fn execute(call: &Call) -> Result<Column> {
         }
     };
     let days = days.into_iter();
-    // Dates out of range wrap, as in the kernel.
+    // A Date32 out of range wraps, as in the kernel.
     Ok(match call.result {
         DataType::Date => Vector::from(days.map(|day| day as u16).collect::<Vec<u16>>()),
         DataType::Date32 => Vector::from(days.collect::<Vec<i32>>()),
@@ -200,7 +211,13 @@ fn start_of_fractions(values: &[i64], own: u8, digits: u8, n: i64) -> Result<Col
 }
 
 /// Spans counted from an origin.
-fn from_origin(vector: &Vector, ty: &DataType, grid: &Grid, origin: i64, result: &DataType) -> Result<Column> {
+fn from_origin(
+    vector: &Vector,
+    ty: &DataType,
+    grid: &Grid,
+    origin: i64,
+    result: &DataType,
+) -> Result<Column> {
     let clock = LocalTime::new(&grid.zone);
     let ticks = ticks_per_second(ty);
     let is_day = matches!(ty, DataType::Date | DataType::Date32);
@@ -322,7 +339,8 @@ fn bind_trunc(name: &'static str, args: &[Argument], ctx: &Context) -> Result<Bo
             "First argument for function {name} must be constant string: name of datepart"
         );
     };
-    let Some(unit) = IntervalUnit::ALL.into_iter().find(|known| known.name().eq_ignore_ascii_case(unit)) else {
+    let Some(unit) = IntervalUnit::ALL.into_iter().find(|known| known.name().eq_ignore_ascii_case(unit))
+    else {
         bail!(BAD_ARGUMENTS, "{unit} doesn't look like datepart name in {name}");
     };
     let ty = &args[1].ty;

@@ -2,10 +2,14 @@
 
 mod add;
 mod date_diff;
+mod format_date_time;
+mod format_pattern;
 mod interval_start;
 pub mod moments;
 mod names;
 mod now;
+mod parse_date_time;
+mod parsed_moment;
 mod parts_of_date;
 mod parts_of_time;
 mod relative;
@@ -19,9 +23,11 @@ use chalet_function_api::Registry;
 pub fn register(registry: &mut Registry) {
     add::register(registry);
     date_diff::register(registry);
+    format_date_time::register(registry);
     interval_start::register(registry);
     names::register(registry);
     now::register(registry);
+    parse_date_time::register(registry);
     parts_of_date::register(registry);
     parts_of_time::register(registry);
     relative::register(registry);

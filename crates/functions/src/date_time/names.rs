@@ -1,16 +1,26 @@
 //! Names of parts of dates: `monthName`, `dateName`.
 
-use super::moments::{Takes, bind_part, check_moment, each_local, zone_of};
+use super::moments::{Takes, bind_part, check_moment, each_local, ticks_per_second, zone_of};
 use crate::plain::Plain;
 use chalet_base::{Result, bail};
-use chalet_columns::{Column, StringBuilder};
+use chalet_columns::{Column, StringBuilder, Vector};
 use chalet_function_api::scalar::check_arity;
-use chalet_function_api::{Example, Record, Registry};
-use chalet_types::calendar::{Civil, day_of_week, iso_week, split_day};
+use chalet_function_api::{Bound, Call, Example, Record, Registry};
+use chalet_types::calendar::{Civil, LocalTime, day_of_week, iso_week, split_day};
 use chalet_types::{DataType, TimeZone};
 
 pub const MONTHS: [&str; 12] = [
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
     "December",
 ];
 
@@ -92,7 +102,7 @@ static FUNCTIONS: &[Plain] = &[
         },
         execute: |call| {
             let zone = call.state::<TimeZone>()?;
-            named(call.n_rows, Part::Month, each_local(call.vector(0), call.args[0].ty, zone, |local| local)?)
+            named(call, 0, Part::Month, zone)
         },
     },
     Plain {
@@ -111,7 +121,11 @@ static FUNCTIONS: &[Plain] = &[
         bind: |name, args, ctx| {
             check_arity(name, args.len(), 2..=3)?;
             if !args[0].ty.is_string() {
-                bail!(ILLEGAL_TYPE_OF_ARGUMENT, "Illegal type {} of 1st argument of function {name}", args[0].ty);
+                bail!(
+                    ILLEGAL_TYPE_OF_ARGUMENT,
+                    "Illegal type {} of 1st argument of function {name}",
+                    args[0].ty
+                );
             }
             check_moment(name, &args[1].ty, Takes::Dates)?;
             let Some(text) = args[0].constant.as_ref().and_then(|value| value.as_str()) else {
@@ -125,21 +139,30 @@ static FUNCTIONS: &[Plain] = &[
                 check_moment(name, &args[1].ty, Takes::Moments)?;
             }
             let zone = zone_of(name, &args[1..], 1, ctx)?;
-            Ok(chalet_function_api::Bound::with_state(DataType::String, (part, zone)))
+            Ok(Bound::with_state(DataType::String, (part, zone)))
         },
         execute: |call| {
             let (part, zone) = call.state::<(Part, TimeZone)>()?;
-            named(call.n_rows, *part, each_local(call.vector(1), call.args[1].ty, zone, |local| local)?)
+            named(call, 1, *part, zone)
         },
     },
 ];
 
-fn named(n_rows: usize, part: Part, locals: Vec<i64>) -> Result<Column> {
-    let mut out = StringBuilder::with_capacity(n_rows);
+fn named(call: &Call, index: usize, part: Part, zone: &TimeZone) -> Result<Column> {
+    let (vector, ty) = (call.vector(index), call.args[index].ty);
+    let locals: Vec<i64> = match ty {
+        DataType::DateTime64(..) => {
+            // Moments before 1970 are rounded up to a second, as the kernel does.
+            let (clock, ticks) = (LocalTime::new(zone), ticks_per_second(ty));
+            vector.values::<i64>()?.iter().map(|x| clock.of_moment(x / ticks)).collect()
+        }
+        _ => each_local(vector, ty, zone, |local| local)?,
+    };
+    let mut out = StringBuilder::with_capacity(call.n_rows);
     for local in locals {
         out.push_with(|out| write(part, local, out));
     }
-    Ok(chalet_columns::Vector::from(out.finish()).into())
+    Ok(Vector::from(out.finish()).into())
 }
 
 pub fn register(registry: &mut Registry) {

@@ -182,7 +182,10 @@ static FUNCTIONS: &[Plain] = &[
             any_case_aliases: &["TO_DAYS"],
             summary: "Days since 0000-01-01 of the proleptic Gregorian calendar.",
             syntax: "toDaysSinceYearZero(date[, zone])",
-            examples: &[Example { sql: "SELECT toDaysSinceYearZero(toDate('2024-02-29'))", result: "739310" }],
+            examples: &[Example {
+                sql: "SELECT toDaysSinceYearZero(toDate('2024-02-29'))",
+                result: "739310",
+            }],
             total: true,
             ..Record::DEFAULT
         },

@@ -23,9 +23,9 @@ pub fn quarter_number(day: i32) -> i32 {
     date.year * 4 + (i32::from(date.month) - 1) / 3
 }
 
-/// Weeks that begin on Monday, by the number of their Monday's seven days.
+/// Weeks that begin on Monday; the kernel rounds those before 1970 towards it.
 pub fn week_number(day: i32) -> i32 {
-    (monday(day) + 7).div_euclid(7)
+    (monday(day) + 7) / 7
 }
 
 /// Hours whose starts are those of the zone's clock at the beginning of 1970.

@@ -1,7 +1,8 @@
 //! The first moment of a span of time: `toStartOfDay` to `toStartOfNanosecond`, `timeSlot`, `toTimeWithFixedDate`.
 
 use super::moments::{
-    Takes, bind_part, check_moment, date_time, each_moment, is_extended, ticks_per_second, zone, zone_argument,
+    Takes, bind_part, check_moment, date_time, each_moment, is_extended, ticks_per_second, zone,
+    zone_argument,
 };
 use crate::plain::Plain;
 use chalet_base::{Result, bail, err};
@@ -72,7 +73,8 @@ fn start_of_fraction(call: &Call, digits: u8) -> Result<Column> {
     let ticks = ticks_per_second(call.result);
     let step = ticks / 10i64.pow(digits.into());
     let values = call.vector(0).values::<i64>()?.iter().map(|&x| {
-        let value = x.checked_mul(ticks / own).ok_or_else(|| err!(DECIMAL_OVERFLOW, "Decimal math overflow"))?;
+        let value =
+            x.checked_mul(ticks / own).ok_or_else(|| err!(DECIMAL_OVERFLOW, "Decimal math overflow"))?;
         Ok(value - value.rem_euclid(step))
     });
     Ok(Vector::from(values.collect::<Result<Vec<i64>>>()?).into())

@@ -69,7 +69,10 @@ static FUNCTIONS: &[Plain] = &[
         bind: |name, args, _| {
             check_arity(name, args.len(), 2..=2)?;
             if !args[1].ty.is_string() {
-                bail!(ILLEGAL_COLUMN, "Illegal column of time zone argument of function {name}, must be a constant string");
+                bail!(
+                    ILLEGAL_COLUMN,
+                    "Illegal column of time zone argument of function {name}, must be a constant string"
+                );
             }
             let zone = zone_argument(name, args, 1)?;
             Ok(match &args[0].ty {
@@ -129,7 +132,10 @@ static FUNCTIONS: &[Plain] = &[
             case_insensitive: true,
             summary: "The name of the time zone of the session.",
             syntax: "timezone()",
-            examples: &[Example { sql: "SELECT timezone() SETTINGS session_timezone = 'Asia/Tokyo'", result: "Asia/Tokyo" }],
+            examples: &[Example {
+                sql: "SELECT timezone() SETTINGS session_timezone = 'Asia/Tokyo'",
+                result: "Asia/Tokyo",
+            }],
             volatility: Volatility::PerQuery,
             ..Record::DEFAULT
         },
