@@ -1,0 +1,130 @@
+//! Moments as text: `formatDateTime`, `formatDateTimeInJodaSyntax`.
+
+use super::format_pattern::{Field, Pattern, Piece, Shown, check_for_date, joda, mysql, write};
+use super::moments::{Takes, check_moment, ticks_per_second, zone_of};
+use crate::plain::Plain;
+use chalet_base::{Result, bail, ensure};
+use chalet_columns::{Column, StringBuilder, Vector};
+use chalet_function_api::scalar::check_arity;
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, Registry};
+use chalet_types::calendar::{LocalTime, SECONDS_PER_DAY};
+use chalet_types::{DataType, TimeZone};
+
+struct State {
+    pattern: Pattern,
+    zone: TimeZone,
+}
+
+/// The constant pattern of a function.
+pub fn pattern_text<'a>(name: &str, args: &'a [Argument], index: usize) -> Result<&'a [u8]> {
+    ensure!(
+        args[index].ty.is_string(),
+        ILLEGAL_TYPE_OF_ARGUMENT,
+        "Illegal type {} of second argument of function {name}. Must be String",
+        args[index].ty
+    );
+    match args[index].constant.as_ref().and_then(|value| value.as_bytes()) {
+        Some(text) => Ok(text),
+        None => bail!(ILLEGAL_COLUMN, "Argument at index {index} for function {name} must be constant"),
+    }
+}
+
+fn bind(name: &'static str, args: &[Argument], ctx: &Context, is_joda: bool) -> Result<Bound> {
+    check_arity(name, args.len(), 2..=3)?;
+    check_moment(name, &args[0].ty, Takes::Dates)?;
+    let text = pattern_text(name, args, 1)?;
+    let pattern = if is_joda {
+        let pattern = joda(text)?;
+        for piece in &pattern {
+            match piece {
+                Piece::Field(Field::Offset, _) => {
+                    bail!(NOT_IMPLEMENTED, "format is not supported for TIMEZONE_OFFSET_ID")
+                }
+                Piece::Field(Field::ZoneName, ..=3) => {
+                    bail!(NOT_IMPLEMENTED, "Short name time zone is not yet supported")
+                }
+                _ => {}
+            }
+        }
+        pattern
+    } else {
+        mysql(name, text, ctx.settings.formatdatetime_parsedatetime_m_is_month_name, false)?
+    };
+    if matches!(args[0].ty, DataType::Date | DataType::Date32) {
+        check_for_date(&pattern, &args[0].ty)?;
+    }
+    Ok(Bound::with_state(DataType::String, State { pattern, zone: zone_of(name, args, 2, ctx)? }))
+}
+
+fn execute(call: &Call) -> Result<Column> {
+    let State { pattern, zone } = call.state::<State>()?;
+    let (vector, ty) = (call.vector(0), call.args[0].ty);
+    let clock = LocalTime::new(zone);
+    let mut out = StringBuilder::with_capacity(call.n_rows);
+    let mut show = |local: i64, offset: i64, fraction: (u64, u8)| {
+        let shown = Shown { local, fraction, offset, zone: zone.name() };
+        out.push_with(|out| write(pattern, &shown, out));
+    };
+    match ty {
+        DataType::Date => {
+            vector.values::<u16>()?.iter().for_each(|&x| show(i64::from(x) * SECONDS_PER_DAY, 0, (0, 0)))
+        }
+        DataType::Date32 => {
+            vector.values::<i32>()?.iter().for_each(|&x| show(i64::from(x) * SECONDS_PER_DAY, 0, (0, 0)))
+        }
+        DataType::DateTime(_) => vector.values::<u32>()?.iter().for_each(|&x| {
+            let offset = clock.offset_at(x.into());
+            show(i64::from(x) + offset, offset, (0, 0));
+        }),
+        _ => {
+            let ticks = ticks_per_second(ty);
+            let digits = ticks.ilog10() as u8;
+            vector.values::<i64>()?.iter().for_each(|x| {
+                let (moment, rest) = (x.div_euclid(ticks), x.rem_euclid(ticks));
+                let offset = clock.offset_at(moment);
+                show(moment + offset, offset, (rest as u64, digits));
+            })
+        }
+    }
+    Ok(Vector::from(out.finish()).into())
+}
+
+static FUNCTIONS: &[Plain] = &[
+    Plain {
+        record: Record {
+            name: "formatDateTime",
+            any_case_aliases: &["DATE_FORMAT"],
+            summary: "A date or moment as text, by a pattern of MySQL's % letters.",
+            syntax: "formatDateTime(date, pattern[, zone])",
+            examples: &[Example {
+                sql: "SELECT formatDateTime(toDateTime('2024-02-05 03:04:05'), '%d.%m.%Y %H:%i')",
+                result: "05.02.2024 03:04",
+            }],
+            total: true,
+            ..Record::DEFAULT
+        },
+        bind: |name, args, ctx| bind(name, args, ctx, false),
+        execute,
+    },
+    Plain {
+        record: Record {
+            name: "formatDateTimeInJodaSyntax",
+            summary: "A date or moment as text, by a pattern of repeated letters as Joda-Time has them.",
+            syntax: "formatDateTimeInJodaSyntax(date, pattern[, zone])",
+            examples: &[Example {
+                sql: "SELECT formatDateTimeInJodaSyntax(toDateTime('2024-02-05 03:04:05'), 'yyyy-MM-dd HH:mm')",
+                result: "2024-02-05 03:04",
+            }],
+            total: true,
+            ..Record::DEFAULT
+        },
+        bind: |name, args, ctx| bind(name, args, ctx, true),
+        execute,
+    },
+];
+
+pub fn register(registry: &mut Registry) {
+    for function in FUNCTIONS {
+        registry.add_scalar(function);
+    }
+}
