@@ -17,7 +17,9 @@ const STRUCTURES: &[&[&str]] = &[
 /// Reads `data` as a file of the format. The first byte chooses a structure and a block size.
 pub fn read(format: &str, data: &[u8]) {
     let Some((&choice, bytes)) = data.split_first() else { return };
-    let registry = Registry::builtin();
+    let mut registry = Registry::builtin();
+    registry.add(chalet_formats_arrow::FORMATS);
+    registry.add(chalet_formats_parquet::FORMATS);
     let format = registry.get(format).expect("the target names a format");
     let settings = FormatSettings::default();
     let structure = match STRUCTURES.get(usize::from(choice % 8)) {

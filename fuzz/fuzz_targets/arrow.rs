@@ -1,0 +1,5 @@
+//! The reader of Arrow.
+
+#![no_main]
+
+chalet_fuzz::reader!("Arrow");

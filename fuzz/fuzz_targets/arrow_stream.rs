@@ -1,0 +1,5 @@
+//! The reader of ArrowStream.
+
+#![no_main]
+
+chalet_fuzz::reader!("ArrowStream");

@@ -1,0 +1,5 @@
+//! The reader of Parquet.
+
+#![no_main]
+
+chalet_fuzz::reader!("Parquet");
