@@ -1,11 +1,18 @@
 //! What statements answer: bytes of a format, or rows.
 
+use crate::functions::FORMATS;
+use chalet_base::Result;
 use chalet_columns::Block;
+use chalet_formats::output::Memory;
+use chalet_formats::{FormatSettings, Schema, Statistics, WriteRequest};
 use chalet_types::{DataType, TimeZone};
+use std::sync::Arc;
 use std::time::Duration;
 
+/// What rows are printed as when neither caller nor statement named a format.
+pub const DEFAULT_FORMAT: &str = "CSV";
+
 /// The answer to one text of statements.
-#[derive(Debug)]
 pub struct Answer {
     /// What the statements printed, one after the other.
     pub bytes: Vec<u8>,
@@ -20,12 +27,53 @@ pub struct Answer {
     pub elapsed: Duration,
 }
 
+impl Answer {
+    /// All that was printed, with the rows in the default format after the bytes.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let mut bytes = self.bytes.clone();
+        if let Some(rows) = &self.rows {
+            bytes.extend(rows.to_format(DEFAULT_FORMAT)?);
+        }
+        Ok(bytes)
+    }
+}
+
 /// A result as columns.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Rows {
     pub names: Vec<String>,
     pub types: Vec<DataType>,
     pub blocks: Vec<Block>,
+    /// One row, of WITH TOTALS.
+    pub totals: Option<Block>,
     /// Zone of date-times whose type names none.
     pub zone: TimeZone,
+    /// The format settings of the statement.
+    pub formats: Arc<FormatSettings>,
+}
+
+impl Rows {
+    pub fn n_rows(&self) -> usize {
+        self.blocks.iter().map(Block::n_rows).sum()
+    }
+
+    /// The rows as bytes of a format.
+    pub fn to_format(&self, format: &str) -> Result<Vec<u8>> {
+        let schema: Schema = self.names.iter().cloned().zip(self.types.iter().cloned()).collect();
+        let request = WriteRequest {
+            settings: self.formats.clone(),
+            time_zone: self.zone.clone(),
+            ..WriteRequest::new(schema)
+        };
+        let memory = Memory::default();
+        let mut writer = FORMATS.get(format)?.writer(request, Box::new(memory.clone()))?;
+        for block in self.blocks.iter().filter(|block| !block.is_empty()) {
+            writer.write(block)?;
+        }
+        if let Some(totals) = &self.totals {
+            writer.totals(totals)?;
+        }
+        writer.finish(&Statistics::default())?;
+        Ok(memory.take())
+    }
 }

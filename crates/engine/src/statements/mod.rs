@@ -9,7 +9,7 @@ mod query;
 mod set;
 mod show;
 
-use crate::answer::{Answer, Rows};
+use crate::answer::{Answer, DEFAULT_FORMAT, Rows};
 use crate::functions::FORMATS;
 use crate::scope::Scope;
 use crate::session::{RunOptions, Session};
@@ -62,6 +62,27 @@ impl Output {
             peak_memory: self.peak_memory,
             elapsed,
         }
+    }
+
+    /// Adds what a statement printed.
+    fn put_bytes(&mut self, bytes: Vec<u8>) -> Result<()> {
+        self.flush_rows()?;
+        self.bytes.extend(bytes);
+        Ok(())
+    }
+
+    /// Keeps the rows of a statement; those of an earlier one become bytes, in the order of the statements.
+    fn put_rows(&mut self, rows: Rows) -> Result<()> {
+        self.flush_rows()?;
+        self.rows = Some(rows);
+        Ok(())
+    }
+
+    fn flush_rows(&mut self) -> Result<()> {
+        if let Some(rows) = self.rows.take() {
+            self.bytes.extend(rows.to_format(DEFAULT_FORMAT)?);
+        }
+        Ok(())
     }
 
     fn count(&mut self, scope: &Scope) {
@@ -205,13 +226,14 @@ pub(crate) fn print_rows(
                 writer.write(&block)?;
             }
             writer.finish(&Statistics::default())?;
-            output.bytes.extend(memory.take());
+            output.put_bytes(memory.take())?;
             output.format = format;
         }
         None => {
             let (names, types) = schema.into_iter().unzip();
             let zone = scope.context().time_zone.clone();
-            output.rows = Some(Rows { names, types, blocks: vec![block], zone });
+            let formats = scope.formats.clone();
+            output.put_rows(Rows { names, types, blocks: vec![block], totals: None, zone, formats })?;
         }
     }
     Ok(())

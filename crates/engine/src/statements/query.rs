@@ -32,10 +32,10 @@ pub(crate) fn run(
         Some(format) => {
             let memory = Memory::default();
             write(bound, &format, Box::new(memory.clone()), scope)?;
-            output.bytes.extend(memory.take());
+            output.put_bytes(memory.take())?;
             output.format = format;
         }
-        None => output.rows = Some(collect(bound, scope)?),
+        None => output.put_rows(collect(bound, scope)?)?,
     }
     Ok(())
 }
@@ -73,9 +73,10 @@ fn collect(bound: BoundQuery, scope: &Arc<Scope>) -> Result<Rows> {
         target.lock().unwrap_or_else(PoisonError::into_inner).push(block);
         Ok(())
     });
-    chalet_exec::execute(&plan, consumer, scope.exec())?;
+    let result = chalet_exec::execute(&plan, consumer, scope.exec())?;
     let blocks = std::mem::take(&mut *blocks.lock().unwrap_or_else(PoisonError::into_inner));
-    Ok(Rows { names, types, blocks, zone: scope.context().time_zone.clone() })
+    let (zone, formats) = (scope.context().time_zone.clone(), scope.formats.clone());
+    Ok(Rows { names, types, blocks, totals: result.totals, zone, formats })
 }
 
 fn open_outfile(outfile: &ast::Outfile, path: &str) -> Result<Box<dyn Sink>> {

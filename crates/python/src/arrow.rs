@@ -1,0 +1,72 @@
+//! Rows through the Arrow C stream interface, which pyarrow, polars, duckdb and pandas read without pyarrow in between.
+
+use crate::error::to_python;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchOptions};
+use arrow_schema::{ArrowError, Schema, SchemaRef};
+use chalet_base::Result;
+use chalet_columns::{Block, Column, Data, Vector};
+use chalet_engine::Rows;
+use chalet_formats_arrow::{ExportOptions, StringsAs, field_of, to_arrow};
+use chalet_types::DataType;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use std::sync::Arc;
+
+/// A capsule with a stream of its own: it can be asked for again.
+pub fn stream<'py>(py: Python<'py>, rows: &Rows) -> PyResult<Bound<'py, PyCapsule>> {
+    let stream = py.detach(|| exported(rows)).map_err(|e| to_python(py, &e))?;
+    // The capsule owns the struct and releases the stream that nobody has taken out of it.
+    PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+}
+
+fn exported(rows: &Rows) -> Result<FFI_ArrowArrayStream> {
+    let options = (0..rows.types.len()).map(|column| options_of(rows, column)).collect::<Vec<_>>();
+    let fields: Result<Vec<_>> = rows
+        .names
+        .iter()
+        .zip(&rows.types)
+        .zip(&options)
+        .map(|((name, ty), options)| field_of(name, ty, options))
+        .collect();
+    let schema: SchemaRef = Arc::new(Schema::new(fields?));
+    let (types, shared) = (rows.types.clone(), schema.clone());
+    let convert = move |block: Block| batch(&block, &types, &options, &shared);
+    // Blocks become arrays when the consumer comes to them.
+    let batches = rows.blocks.clone().into_iter().map(convert);
+    Ok(FFI_ArrowArrayStream::new(Box::new(RecordBatchIterator::new(batches, schema))))
+}
+
+fn batch(
+    block: &Block,
+    types: &[DataType],
+    options: &[ExportOptions],
+    schema: &SchemaRef,
+) -> std::result::Result<RecordBatch, ArrowError> {
+    let columns = block.columns().iter().zip(types).zip(options);
+    let arrays: Result<Vec<_>> =
+        columns.map(|((column, ty), options)| to_arrow(column, ty, options)).collect();
+    let arrays = arrays.map_err(|e| ArrowError::ExternalError(Box::new(e)))?;
+    let rows = RecordBatchOptions::new().with_row_count(Some(block.n_rows()));
+    RecordBatch::try_new_with_options(schema.clone(), arrays, &rows)
+}
+
+/// A String may hold any bytes, Arrow's `string` may not, and its readers rely on that: such a column is `binary`.
+fn options_of(rows: &Rows, column: usize) -> ExportOptions {
+    let texts = rows.blocks.iter().all(|block| match &block.columns()[column] {
+        Column::Flat(vector) | Column::Const { value: vector, .. } | Column::Dict { values: vector, .. } => {
+            is_utf8(vector)
+        }
+    });
+    let strings = if texts { StringsAs::Utf8 } else { StringsAs::Binary };
+    ExportOptions { strings, time_zone: rows.zone.name().into(), ..ExportOptions::default() }
+}
+
+fn is_utf8(vector: &Vector) -> bool {
+    match &vector.data {
+        Data::Str(strings) => strings.iter().all(|bytes| std::str::from_utf8(bytes).is_ok()),
+        Data::List(list) => is_utf8(&list.values),
+        Data::Struct(parts) => parts.fields.iter().all(is_utf8),
+        _ => true,
+    }
+}

@@ -1,0 +1,197 @@
+//! A cursor: the rows of a statement as Python tuples, made block by block as they are fetched.
+
+use crate::collector;
+use crate::connection::Connection;
+use crate::engine::Wanted;
+use crate::error::Error;
+use crate::objects::{self, Session};
+use chalet_engine::Rows;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Rows made at once; a block may hold many more than are fetched.
+const BATCH: usize = 8_192;
+
+#[pyclass(frozen, module = "chalet")]
+pub struct Cursor {
+    state: Mutex<State>,
+}
+
+struct State {
+    /// None when closed.
+    connection: Option<Py<Connection>>,
+    rows: Option<Fetched>,
+    rows_read: u64,
+    bytes_read: u64,
+    elapsed: f64,
+}
+
+/// The rows of a result and how far they are fetched.
+struct Fetched {
+    of: Rows,
+    block: usize,
+    row: usize,
+    made: VecDeque<Py<PyTuple>>,
+}
+
+impl Fetched {
+    /// Makes the next rows; false at the end.
+    fn advance(&mut self, py: Python<'_>) -> PyResult<bool> {
+        while let Some(block) = self.of.blocks.get(self.block) {
+            let left = block.n_rows() - self.row;
+            if left == 0 {
+                self.block += 1;
+                self.row = 0;
+                continue;
+            }
+            let part = block.slice(self.row, left.min(BATCH));
+            self.row += part.n_rows();
+            let _suspended = collector::Suspended::new(py);
+            let session = Session { zone: self.of.zone.clone() };
+            let columns: PyResult<Vec<_>> = part
+                .columns()
+                .iter()
+                .zip(&self.of.types)
+                .map(|(c, ty)| objects::column(py, c, ty, &session))
+                .collect();
+            self.made.extend(objects::rows(py, &columns?, part.n_rows())?.into_iter().map(Bound::unbind));
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    fn take(&mut self, py: Python<'_>, n: usize) -> PyResult<Vec<Py<PyTuple>>> {
+        while self.made.len() < n && self.advance(py)? {}
+        let n = n.min(self.made.len());
+        Ok(self.made.drain(..n).collect())
+    }
+}
+
+impl Cursor {
+    pub fn new(connection: Py<Connection>) -> Cursor {
+        let state =
+            State { connection: Some(connection), rows: None, rows_read: 0, bytes_read: 0, elapsed: 0.0 };
+        Cursor { state: Mutex::new(state) }
+    }
+
+    /// Never held while Python code runs that could come back here: making rows calls only constructors.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take<'py>(&self, py: Python<'py>, n: usize) -> PyResult<Vec<Py<PyTuple>>> {
+        // Out of the lock, since a finaliser or another thread may ask this cursor meanwhile.
+        let Some(mut rows) = self.state().rows.take() else { return Ok(Vec::new()) };
+        let taken = rows.take(py, n);
+        self.state().rows.get_or_insert(rows);
+        taken
+    }
+}
+
+#[pymethods]
+impl Cursor {
+    /// Runs statements; the rows of the last one are then fetched.
+    #[pyo3(signature = (sql, params = None))]
+    pub fn execute<'py>(
+        slf: &Bound<'py, Self>,
+        sql: &str,
+        params: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, Self>> {
+        let py = slf.py();
+        let cursor = slf.get();
+        let connection = cursor.state().connection.as_ref().map(|c| c.clone_ref(py));
+        let connection = connection.ok_or_else(|| Error::new_err("The cursor is closed"))?;
+        cursor.state().rows = None;
+        let answer = connection.get().run(py, sql, Wanted::Rows, params)?;
+        let mut state = cursor.state();
+        state.rows_read = answer.rows_read;
+        state.bytes_read = answer.bytes_read;
+        state.elapsed = answer.elapsed.as_secs_f64();
+        state.rows = answer.rows.map(|of| Fetched { of, block: 0, row: 0, made: VecDeque::new() });
+        drop(state);
+        Ok(slf.clone())
+    }
+
+    /// The next row, None at the end.
+    pub fn fetchone<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        Ok(self.take(py, 1)?.pop().map(|row| row.into_bound(py)))
+    }
+
+    /// The next rows, at most `size`.
+    #[pyo3(signature = (size = 1))]
+    pub fn fetchmany<'py>(&self, py: Python<'py>, size: usize) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.take(py, size)?)
+    }
+
+    /// All rows that are left.
+    pub fn fetchall<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.take(py, usize::MAX)?)
+    }
+
+    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        self.fetchone(py)
+    }
+
+    /// Seven values a column, as DB-API 2.0 has them: name, type and five unknown ones. None before `execute`.
+    #[getter]
+    fn description<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
+        if self.state().rows.is_none() {
+            return Ok(None);
+        }
+        let list = PyList::empty(py);
+        for (name, ty) in self.column_names().into_iter().zip(self.column_types()) {
+            let none = || py.None();
+            list.append((name, ty, none(), none(), none(), none(), none()))?;
+        }
+        Ok(Some(list))
+    }
+
+    fn column_names(&self) -> Vec<String> {
+        self.state().rows.as_ref().map(|rows| rows.of.names.clone()).unwrap_or_default()
+    }
+
+    fn column_types(&self) -> Vec<String> {
+        let state = self.state();
+        let types = state.rows.iter().flat_map(|rows| &rows.of.types);
+        types.map(|ty| ty.to_string()).collect()
+    }
+
+    fn rows_read(&self) -> u64 {
+        self.state().rows_read
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.state().bytes_read
+    }
+
+    fn elapsed(&self) -> f64 {
+        self.state().elapsed
+    }
+
+    /// Does nothing: every statement stands on its own.
+    fn commit(&self) {}
+
+    fn close(&self, py: Python<'_>) {
+        let (connection, rows) = {
+            let mut state = self.state();
+            (state.connection.take(), state.rows.take())
+        };
+        drop(connection);
+        py.detach(|| drop(rows.map(|rows| rows.of)));
+    }
+
+    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) {
+        self.close(py);
+    }
+}

@@ -1,0 +1,39 @@
+//! Python's side of the engine: connections, results and their conversion to Python objects. No engine logic.
+//!
+//! - [`connection`]: a session of a database
+//! - [`result`]: the answer of a query as bytes, DataFrame or Arrow stream
+//! - [`cursor`]: the answer of a query as rows
+//! - [`engine`]: what is asked of the engine, in one place
+//! - [`watch`]: how a query is stopped from outside
+//! - [`error`]: the one exception class
+//! - [`objects`]: columns as Python objects
+//! - [`calendar`]: day and second numbers as dates and times
+//! - [`collector`]: the cyclic collector suspended while rows are made
+//! - [`frame`]: columns as what a DataFrame is made of
+//! - [`arrow`]: columns through the Arrow C stream interface
+//! - [`memory_view`]: bytes lent through the buffer protocol
+
+mod arrow;
+mod calendar;
+mod collector;
+mod connection;
+mod cursor;
+mod engine;
+mod error;
+mod frame;
+mod memory_view;
+mod objects;
+mod result;
+mod watch;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _chalet(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    error::register(module)?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<connection::Connection>()?;
+    module.add_class::<cursor::Cursor>()?;
+    module.add_class::<memory_view::MemoryView>()?;
+    module.add_class::<result::QueryResult>()
+}

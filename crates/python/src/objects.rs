@@ -1,0 +1,330 @@
+//! Columns as Python objects: one loop a column, so that the type is looked at once and not for each value.
+
+use crate::calendar;
+use chalet_columns::{Column, Data, Fixed, Vector};
+use chalet_types::{DataType, EnumValues, IntervalUnit, TimeZone};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{
+    PyBytes, PyDate, PyDateTime, PyDelta, PyDict, PyInt, PyList, PyNone, PyString, PyTuple, PyType,
+};
+use pyo3::{BoundObject, IntoPyObjectExt, intern};
+
+type Object<'py> = Bound<'py, PyAny>;
+
+/// What a conversion needs beside the column.
+#[derive(Clone)]
+pub struct Session {
+    /// The zone in which a DateTime without one is shown.
+    pub zone: TimeZone,
+}
+
+/// The values of a column, one object a row. A dictionary's values and a constant become one object each.
+pub fn column<'py>(
+    py: Python<'py>,
+    column: &Column,
+    ty: &DataType,
+    session: &Session,
+) -> PyResult<Vec<Object<'py>>> {
+    let ty = ty.without_low_cardinality();
+    Ok(match column {
+        Column::Flat(vector) => objects(py, vector, ty, session)?,
+        Column::Const { value, len } => {
+            let one = objects(py, value, ty, session)?;
+            let one = one.first().ok_or_else(|| PyValueError::new_err("a constant without a value"))?;
+            vec![one.clone(); *len]
+        }
+        Column::Dict { codes, values } => {
+            let values = objects(py, values, ty, session)?;
+            codes.iter().map(|&code| values[code as usize].clone()).collect()
+        }
+    })
+}
+
+/// The values of a vector. Also for the elements of lists and tuples.
+fn objects<'py>(
+    py: Python<'py>,
+    vector: &Vector,
+    ty: &DataType,
+    session: &Session,
+) -> PyResult<Vec<Object<'py>>> {
+    let mut out = plain(py, vector, ty.bare(), session)?;
+    if let Some(validity) = &vector.validity {
+        let none = PyNone::get(py).into_bound().into_any();
+        for (row, object) in out.iter_mut().enumerate() {
+            if validity.is_null(row) {
+                *object = none.clone();
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// The values without regard to NULLs, under which stands some value of the type.
+fn plain<'py>(
+    py: Python<'py>,
+    vector: &Vector,
+    ty: &DataType,
+    session: &Session,
+) -> PyResult<Vec<Object<'py>>> {
+    use DataType as T;
+    match (ty, &vector.data) {
+        (T::Bool, Data::U8(values)) => each(values, |&x| any(py, x != 0)),
+        (T::Date, Data::U16(values)) => each(values, |&days| date(py, i64::from(days))),
+        (T::Date32, Data::I32(values)) => each(values, |&days| date(py, i64::from(days))),
+        (T::DateTime(zone), Data::U32(values)) => {
+            let moments = Moments::new(py, zone.as_ref(), session)?;
+            each(values, |&seconds| moments.object(i64::from(seconds), 0))
+        }
+        (T::DateTime64(scale, zone), Data::I64(values)) => {
+            let moments = Moments::new(py, zone.as_ref(), session)?;
+            let ticks = 10i64.pow(u32::from(*scale));
+            each(values, |&value| {
+                let fraction = value.rem_euclid(ticks);
+                // Python knows microseconds; what is below is cut, as ClickHouse cuts when a scale shrinks.
+                let micros = i128::from(fraction) * 1_000_000 / i128::from(ticks);
+                moments.object(value.div_euclid(ticks), micros as u32)
+            })
+        }
+        (T::Time, Data::I32(values)) => each(values, |&seconds| duration(py, i64::from(seconds), 0)),
+        (T::Time64(scale), Data::I64(values)) => {
+            let ticks = 10i64.pow(u32::from(*scale));
+            each(values, |&value| {
+                let micros = i128::from(value.rem_euclid(ticks)) * 1_000_000 / i128::from(ticks);
+                duration(py, value.div_euclid(ticks), micros as i32)
+            })
+        }
+        (T::Interval(unit), Data::I64(values)) => each(values, |&n| interval(py, *unit, n)),
+        (T::Enum8(names), Data::I8(values)) => enumeration(py, names, values.iter().map(|&x| i16::from(x))),
+        (T::Enum16(names), Data::I16(values)) => enumeration(py, names, values.iter().copied()),
+        (T::IPv4, Data::U32(values)) => {
+            let class = ip_address_class(py, "IPv4Address")?;
+            each(values, |&x| class.call1((x,)))
+        }
+        (T::IPv6, Data::Fixed(values)) => {
+            let class = ip_address_class(py, "IPv6Address")?;
+            values.iter().map(|bytes| class.call1((PyBytes::new(py, bytes),))).collect()
+        }
+        (T::Uuid, Data::Fixed(values)) => uuids(py, values),
+        (T::Decimal { scale, .. }, data) => decimals(py, data, *scale),
+        (T::Array(element), Data::List(list)) => {
+            let elements = objects(py, &list.values, element, session)?;
+            list.ranges().map(|range| Ok(PyList::new(py, &elements[range])?.into_any())).collect()
+        }
+        (T::Map(key, value), Data::List(list)) => {
+            let Data::Struct(pairs) = &list.values.data else { return Err(mismatch(ty, &vector.data)) };
+            let keys = objects(py, &pairs.fields[0], key, session)?;
+            let values = objects(py, &pairs.fields[1], value, session)?;
+            list.ranges().map(|range| dictionary(py, &keys[range.clone()], &values[range])).collect()
+        }
+        (T::Tuple(fields), Data::Struct(parts)) => {
+            let columns: PyResult<Vec<_>> =
+                parts.fields.iter().zip(fields.iter()).map(|(v, f)| objects(py, v, &f.ty, session)).collect();
+            rows(py, &columns?, parts.len).map(|rows| rows.into_iter().map(Bound::into_any).collect())
+        }
+        (_, Data::Nothing(n)) => Ok(vec![PyNone::get(py).into_bound().into_any(); *n]),
+        (_, Data::U8(values)) => each(values, |&x| any(py, x)),
+        (_, Data::U16(values)) => each(values, |&x| any(py, x)),
+        (_, Data::U32(values)) => each(values, |&x| any(py, x)),
+        (_, Data::U64(values)) => each(values, |&x| any(py, x)),
+        (_, Data::U128(values)) => each(values, |&x| any(py, x)),
+        (_, Data::U256(values)) => each(values, |x| large(py, &x.to_le_bytes(), false)),
+        (_, Data::I8(values)) => each(values, |&x| any(py, x)),
+        (_, Data::I16(values)) => each(values, |&x| any(py, x)),
+        (_, Data::I32(values)) => each(values, |&x| any(py, x)),
+        (_, Data::I64(values)) => each(values, |&x| any(py, x)),
+        (_, Data::I128(values)) => each(values, |&x| any(py, x)),
+        (_, Data::I256(values)) => each(values, |x| large(py, &x.to_le_bytes(), true)),
+        (_, Data::BF16(values)) => each(values, |&x| any(py, f32::from(x))),
+        (_, Data::F32(values)) => each(values, |&x| any(py, x)),
+        (_, Data::F64(values)) => each(values, |&x| any(py, x)),
+        (_, Data::Str(strings)) => Ok(strings.iter().map(|bytes| text(py, bytes)).collect()),
+        (_, Data::Fixed(fixed)) => Ok(fixed.iter().map(|bytes| text(py, bytes)).collect()),
+        (_, data) => Err(mismatch(ty, data)),
+    }
+}
+
+/// Columns of objects as tuples.
+pub fn rows<'py>(
+    py: Python<'py>,
+    columns: &[Vec<Object<'py>>],
+    n_rows: usize,
+) -> PyResult<Vec<Bound<'py, PyTuple>>> {
+    (0..n_rows).map(|row| PyTuple::new(py, columns.iter().map(|column| &column[row]))).collect()
+}
+
+fn each<'py, T>(values: &[T], make: impl Fn(&T) -> PyResult<Object<'py>>) -> PyResult<Vec<Object<'py>>> {
+    values.iter().map(make).collect()
+}
+
+fn any<'py>(py: Python<'py>, value: impl IntoPyObject<'py>) -> PyResult<Object<'py>> {
+    value.into_bound_py_any(py)
+}
+
+/// A str, or bytes where the value is not UTF-8: any bytes are a legal String.
+fn text<'py>(py: Python<'py>, bytes: &[u8]) -> Object<'py> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => PyString::new(py, text).into_any(),
+        Err(_) => PyBytes::new(py, bytes).into_any(),
+    }
+}
+
+fn date<'py>(py: Python<'py>, days: i64) -> PyResult<Object<'py>> {
+    let (year, month, day) = calendar::civil(days);
+    Ok(PyDate::new(py, year, month, day)?.into_any())
+}
+
+fn duration<'py>(py: Python<'py>, seconds: i64, micros: i32) -> PyResult<Object<'py>> {
+    let days = i32::try_from(seconds.div_euclid(86_400)).map_err(|e| PyValueError::new_err(e.to_string()))?;
+    Ok(PyDelta::new(py, days, seconds.rem_euclid(86_400) as i32, micros, false)?.into_any())
+}
+
+/// A timedelta, or a plain number where the unit has no fixed length.
+fn interval<'py>(py: Python<'py>, unit: IntervalUnit, n: i64) -> PyResult<Object<'py>> {
+    use IntervalUnit::*;
+    let seconds = match unit {
+        Nanosecond | Month | Quarter | Year => return any(py, n),
+        Microsecond => return duration(py, n.div_euclid(1_000_000), n.rem_euclid(1_000_000) as i32),
+        Millisecond => return duration(py, n.div_euclid(1_000), (n.rem_euclid(1_000) * 1_000) as i32),
+        Second => 1,
+        Minute => 60,
+        Hour => 3_600,
+        Day => 86_400,
+        Week => 604_800,
+    };
+    match n.checked_mul(seconds) {
+        Some(seconds) => duration(py, seconds, 0),
+        None => any(py, n),
+    }
+}
+
+/// DateTimes of one zone.
+struct Moments<'py> {
+    py: Python<'py>,
+    zone: TimeZone,
+    /// A ZoneInfo when the type names its zone; a DateTime without zone is naive, in the session's zone.
+    info: Option<Object<'py>>,
+}
+
+impl<'py> Moments<'py> {
+    fn new(py: Python<'py>, zone: Option<&TimeZone>, session: &Session) -> PyResult<Self> {
+        let info = zone.map(|zone| zone_info_class(py)?.call1((zone.name(),))).transpose()?;
+        Ok(Moments { py, zone: zone.unwrap_or(&session.zone).clone(), info })
+    }
+
+    fn object(&self, seconds: i64, micros: u32) -> PyResult<Object<'py>> {
+        let offset = self.zone.offset_at(seconds);
+        let local = seconds + i64::from(offset);
+        let (year, month, day) = calendar::civil(local.div_euclid(86_400));
+        let (hour, minute, second) = calendar::clock(local);
+        let Some(info) = &self.info else {
+            return Ok(
+                PyDateTime::new(self.py, year, month, day, hour, minute, second, micros, None)?.into_any()
+            );
+        };
+        // In the hour that a zone repeats, the second pass has the offset that holds an hour later.
+        let fold = self.zone.offset_at(seconds - 3_600) > offset;
+        let info = Some(info.cast()?);
+        let made =
+            PyDateTime::new_with_fold(self.py, year, month, day, hour, minute, second, micros, info, fold);
+        Ok(made?.into_any())
+    }
+}
+
+/// Names as strings that all rows share.
+fn enumeration<'py>(
+    py: Python<'py>,
+    names: &EnumValues,
+    values: impl Iterator<Item = i16>,
+) -> PyResult<Vec<Object<'py>>> {
+    let entries: Vec<_> =
+        names.entries().iter().map(|(name, x)| (*x, PyString::new(py, name).into_any())).collect();
+    let named = |x: i16| match entries.binary_search_by_key(&x, |(number, _)| *number) {
+        Ok(found) => Ok(entries[found].1.clone()),
+        Err(_) => any(py, x),
+    };
+    values.map(named).collect()
+}
+
+fn uuids<'py>(py: Python<'py>, values: &Fixed) -> PyResult<Vec<Object<'py>>> {
+    let class = imported(py, &UUID, "uuid", "UUID")?;
+    let as_bytes = |bytes| {
+        let keywords = PyDict::new(py);
+        keywords.set_item(intern!(py, "bytes"), PyBytes::new(py, bytes))?;
+        class.call((), Some(&keywords))
+    };
+    values.iter().map(as_bytes).collect()
+}
+
+fn decimals<'py>(py: Python<'py>, data: &Data, scale: u8) -> PyResult<Vec<Object<'py>>> {
+    let class = imported(py, &DECIMAL, "decimal", "Decimal")?;
+    let make = |digits: String| class.call1((with_point(&digits, usize::from(scale)),));
+    match data {
+        Data::I32(values) => each(values, |x| make(x.to_string())),
+        Data::I64(values) => each(values, |x| make(x.to_string())),
+        Data::I128(values) => each(values, |x| make(x.to_string())),
+        Data::I256(values) => each(values, |x| make(x.to_string())),
+        other => Err(mismatch(&DataType::Decimal { precision: 76, scale }, other)),
+    }
+}
+
+/// `12345` with scale 2 is `123.45`.
+fn with_point(digits: &str, scale: usize) -> String {
+    if scale == 0 {
+        return digits.to_owned();
+    }
+    let (sign, digits) = match digits.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("", digits),
+    };
+    let padded = format!("{digits:0>width$}", width = scale + 1);
+    let (whole, fraction) = padded.split_at(padded.len() - scale);
+    format!("{sign}{whole}.{fraction}")
+}
+
+/// An integer wider than the interpreter's conversions reach.
+fn large<'py>(py: Python<'py>, bytes: &[u8], signed: bool) -> PyResult<Object<'py>> {
+    let keywords = PyDict::new(py);
+    keywords.set_item(intern!(py, "signed"), signed)?;
+    let bytes = PyBytes::new(py, bytes);
+    py.get_type::<PyInt>().call_method(
+        intern!(py, "from_bytes"),
+        (bytes, intern!(py, "little")),
+        Some(&keywords),
+    )
+}
+
+fn dictionary<'py>(py: Python<'py>, keys: &[Object<'py>], values: &[Object<'py>]) -> PyResult<Object<'py>> {
+    let dictionary = PyDict::new(py);
+    for (key, value) in keys.iter().zip(values) {
+        dictionary.set_item(key, value)?;
+    }
+    Ok(dictionary.into_any())
+}
+
+static DECIMAL: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+static UUID: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+static ZONE_INFO: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+
+/// A class of the standard library, imported when the first value needs it.
+fn imported<'py>(
+    py: Python<'py>,
+    cell: &PyOnceLock<Py<PyType>>,
+    module: &str,
+    name: &str,
+) -> PyResult<Bound<'py, PyType>> {
+    cell.import(py, module, name).cloned()
+}
+
+fn zone_info_class(py: Python<'_>) -> PyResult<Bound<'_, PyType>> {
+    imported(py, &ZONE_INFO, "zoneinfo", "ZoneInfo")
+}
+
+fn ip_address_class<'py>(py: Python<'py>, name: &str) -> PyResult<Object<'py>> {
+    py.import("ipaddress")?.getattr(name)
+}
+
+fn mismatch(ty: &DataType, data: &Data) -> PyErr {
+    PyValueError::new_err(format!("a column of type {ty} is held as {:?}", data.physical()))
+}

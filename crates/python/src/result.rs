@@ -1,0 +1,145 @@
+//! The result of a query: bytes of a format, or rows that become bytes, a DataFrame or an Arrow stream when asked.
+
+use crate::error::to_python;
+use crate::memory_view::MemoryView;
+use crate::objects::Session;
+use crate::{arrow, frame};
+use arrow_buffer::Buffer;
+use chalet_engine::{Answer, Rows};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PyCapsule, PyString};
+
+#[pyclass(frozen, module = "chalet", name = "Result")]
+pub struct QueryResult {
+    answer: Answer,
+    /// Made when first asked for where the answer is rows.
+    bytes: PyOnceLock<Buffer>,
+}
+
+impl QueryResult {
+    pub fn new(answer: Answer) -> QueryResult {
+        QueryResult { answer, bytes: PyOnceLock::new() }
+    }
+
+    fn rows(&self) -> PyResult<&Rows> {
+        self.answer.rows.as_ref().ok_or_else(|| {
+            let format = &self.answer.format;
+            PyValueError::new_err(format!(
+                "the result is {format} text: leave the format out, or ask for DataFrame or ArrowTable"
+            ))
+        })
+    }
+
+    fn buffer(&self, py: Python<'_>) -> PyResult<&Buffer> {
+        self.bytes.get_or_try_init(py, || {
+            let made = py.detach(|| self.answer.to_bytes()).map_err(|e| to_python(py, &e))?;
+            Ok(Buffer::from_vec(made))
+        })
+    }
+}
+
+#[pymethods]
+impl QueryResult {
+    /// The output as bytes.
+    fn bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, self.buffer(py)?))
+    }
+
+    /// The output as text; bytes that are not UTF-8 are replaced.
+    fn data<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        Ok(PyString::new(py, &String::from_utf8_lossy(self.buffer(py)?)))
+    }
+
+    fn __str__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        self.data(py)
+    }
+
+    fn __repr__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        self.data(py)
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.buffer(py)?.len())
+    }
+
+    /// An answer is an answer, also without a row.
+    fn __bool__(&self) -> bool {
+        true
+    }
+
+    fn size(&self, py: Python<'_>) -> PyResult<usize> {
+        self.__len__(py)
+    }
+
+    /// Prints the output.
+    fn show(&self, py: Python<'_>) -> PyResult<()> {
+        let text = self.data(py)?;
+        let end = if text.to_str()?.ends_with('\n') { "" } else { "\n" };
+        let stdout = py.import("sys")?.getattr("stdout")?;
+        stdout.call_method1("write", (text,))?;
+        stdout.call_method1("write", (end,))?;
+        Ok(())
+    }
+
+    /// The output through the buffer protocol, without a copy.
+    fn get_memview(&self, py: Python<'_>) -> PyResult<MemoryView> {
+        Ok(MemoryView::new(self.buffer(py)?.clone()))
+    }
+
+    /// Rows read from tables and files.
+    fn rows_read(&self) -> u64 {
+        self.answer.rows_read
+    }
+
+    /// Bytes read from tables and files.
+    fn bytes_read(&self) -> u64 {
+        self.answer.bytes_read
+    }
+
+    /// Rows written by an INSERT.
+    fn rows_written(&self) -> u64 {
+        self.answer.rows_written
+    }
+
+    /// Seconds that the statements took.
+    fn elapsed(&self) -> f64 {
+        self.answer.elapsed.as_secs_f64()
+    }
+
+    /// Always false: a query that fails raises.
+    fn has_error(&self) -> bool {
+        false
+    }
+
+    /// Always empty: a query that fails raises.
+    fn error_message(&self) -> &'static str {
+        ""
+    }
+
+    /// A pandas DataFrame of the last statement's rows.
+    pub fn df<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let rows = self.rows()?;
+        let session = Session { zone: rows.zone.clone() };
+        let columns = frame::columns(py, &rows.names, &rows.types, &rows.blocks, &session)?;
+        py.import("chalet._frame")?.call_method1("frame", (columns, rows.n_rows()))
+    }
+
+    /// A pyarrow Table of the last statement's rows.
+    pub fn arrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("chalet._frame")?.call_method1("table", (slf,))
+    }
+
+    /// The last statement's rows through the Arrow C stream interface; may be called again.
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // The protocol lets a producer that cannot cast answer with its own schema.
+        let _ = requested_schema;
+        arrow::stream(py, self.rows()?)
+    }
+}
