@@ -49,7 +49,7 @@ test-rust: ## the tests of the crates
 .PHONY: test-sql
 test-sql: ## tests/sql in every mode
 	@$(NEED) cargo cc
-	$(RUN) chalet-testkit -- tests/sql
+	$(RUN) chalet-testkit --bin chalet-testkit -- tests/sql
 
 .PHONY: test-python
 test-python: .venv-test/ready wheel ## tests/python against the installed wheel
