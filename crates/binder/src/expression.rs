@@ -2,10 +2,12 @@
 
 use crate::call::make_call;
 use crate::select::SelectBinder;
-use chalet_base::{Result, bail, err, suggest};
+use chalet_base::{Result, bail, ensure, err, suggest};
+use chalet_columns::{Builder, Vector};
 use chalet_plan::{Expr, Literal};
 use chalet_syntax::ast::{self, ExprKind};
-use chalet_types::{DataType, Value};
+use chalet_text::{Cursor, Reader, Syntax, TextSettings};
+use chalet_types::{DataType, TimeZone, Value};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -72,16 +74,17 @@ impl<'b> SelectBinder<'b> {
     fn parameter(&mut self, name: &str, ty: &str) -> Result<Expr> {
         let env = self.query.env;
         let Some(text) = env.parameter(name) else {
-            bail!(UNKNOWN_QUERY_PARAMETER, "Query parameter `{name}` was not set");
+            bail!(UNKNOWN_QUERY_PARAMETER, "Substitution `{name}` is not set");
         };
         let ty: DataType = ty.parse()?;
-        if text == "\\N" && ty.is_nullable() {
-            return Expr::literal(&Value::Null, ty);
-        }
-        let literal = Expr::literal(&Value::string(&text), DataType::String)?;
-        crate::call::cast(env, literal, &ty).map_err(|_| {
-            err!(BAD_QUERY_PARAMETER, "Value {text} cannot be parsed as {ty} for query parameter '{name}'")
-        })
+        let vector = parameter_value(&text, &ty, env.context().time_zone.clone()).map_err(|why| {
+            err!(
+                BAD_QUERY_PARAMETER,
+                "Value {text} cannot be parsed as {ty} for query parameter '{name}' because {}",
+                why.message()
+            )
+        })?;
+        Ok(Expr::Literal(Literal { value: Arc::new(vector), ty }))
     }
 
     fn identifier(&mut self, parts: &[ast::Ident]) -> Result<Expr> {
@@ -113,7 +116,7 @@ impl<'b> SelectBinder<'b> {
             return Ok(ident.name.clone());
         }
         let found = self.query.env.parameter(&ident.name);
-        found.ok_or_else(|| err!(UNKNOWN_QUERY_PARAMETER, "Query parameter `{}` was not set", ident.name))
+        found.ok_or_else(|| err!(UNKNOWN_QUERY_PARAMETER, "Substitution `{}` is not set", ident.name))
     }
 
     fn by_alias(&mut self, names: &[&str]) -> Result<Option<Expr>> {
@@ -268,4 +271,20 @@ pub(crate) fn bind_literal(literal: &ast::Literal) -> Result<Expr> {
         ast::Literal::String(bytes) => (Value::string(bytes), String),
     };
     Expr::literal(&value, ty)
+}
+
+/// The text of a parameter as a field of a tab-separated file, which is how the kernel reads it.
+fn parameter_value(text: &str, ty: &DataType, time_zone: TimeZone) -> Result<Vector> {
+    let settings = TextSettings { time_zone, ..TextSettings::default() };
+    let mut builder = Builder::new(ty);
+    let mut cursor = Cursor::new(text.as_bytes());
+    Reader::new(ty, Syntax::Escaped, &settings).read(&mut cursor, &mut builder)?;
+    let (done, all) = (cursor.position(), text.len());
+    ensure!(
+        cursor.is_at_end(),
+        BAD_QUERY_PARAMETER,
+        "it isn't parsed completely: only {done} of {all} bytes was parsed: {}",
+        String::from_utf8_lossy(&text.as_bytes()[..done])
+    );
+    Ok(builder.finish())
 }

@@ -11,7 +11,12 @@ pub static FUNCTIONS: LazyLock<Registry> = LazyLock::new(|| {
     registry
 });
 
-pub static FORMATS: LazyLock<Formats> = LazyLock::new(Formats::builtin);
+pub static FORMATS: LazyLock<Formats> = LazyLock::new(|| {
+    let mut formats = Formats::builtin();
+    formats.add(chalet_formats_arrow::FORMATS);
+    formats.add(chalet_formats_parquet::FORMATS);
+    formats
+});
 
 #[cfg(test)]
 mod tests {

@@ -61,6 +61,9 @@ impl FileTable {
     fn infer_structure(&self) -> Result<Schema> {
         let existing: Vec<&PathBuf> = self.files.iter().filter(|f| f.exists()).collect();
         let Some(first) = existing.first() else {
+            if let [file] = &self.files[..] {
+                bail!(CANNOT_STAT, "Cannot stat file {}: No such file or directory", file.display());
+            }
             bail!(
                 CANNOT_EXTRACT_TABLE_STRUCTURE,
                 "The table structure cannot be extracted from a {} format file: there are no files with provided path: {}. \
