@@ -3,7 +3,7 @@
 use chalet_base::Result;
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::Context;
-use chalet_text::{DateTimeInput, Reader, Syntax, TextSettings};
+use chalet_text::{DateTimeInput, DateTimeOutput, Reader, Syntax, TextSettings};
 use chalet_types::DataType;
 
 /// The settings of text forms that a query has.
@@ -13,6 +13,29 @@ pub fn settings(ctx: &Context) -> TextSettings {
         date_time_input_format: DateTimeInput::named(&ctx.settings.date_time_input_format)
             .unwrap_or_default(),
         ..TextSettings::default()
+    }
+}
+
+/// The settings of `toString`, `toJSONString` and their kin: those that the kernel's functions heed too.
+pub fn output_settings(ctx: &Context) -> TextSettings {
+    let setting = |name: &str| (ctx.settings.all.0)(name).map(|found| found.0);
+    let flag = |name: &str, default: bool| setting(name).and_then(|v| v.as_u64()).map_or(default, |v| v != 0);
+    let word = |name: &str| setting(name).and_then(|v| v.as_str().map(Box::<str>::from));
+    let base = TextSettings { time_zone: ctx.time_zone.clone(), ..TextSettings::default() };
+    TextSettings {
+        date_time_output_format: word("date_time_output_format")
+            .and_then(|name| DateTimeOutput::named(&name))
+            .unwrap_or_default(),
+        bool_true_representation: word("bool_true_representation").unwrap_or("true".into()),
+        bool_false_representation: word("bool_false_representation").unwrap_or("false".into()),
+        output_format_decimal_trailing_zeros: flag("output_format_decimal_trailing_zeros", false),
+        output_format_json_quote_64bit_integers: flag("output_format_json_quote_64bit_integers", false),
+        output_format_json_quote_64bit_floats: flag("output_format_json_quote_64bit_floats", false),
+        output_format_json_quote_denormals: flag("output_format_json_quote_denormals", false),
+        output_format_json_quote_decimals: flag("output_format_json_quote_decimals", false),
+        output_format_json_escape_forward_slashes: flag("output_format_json_escape_forward_slashes", true),
+        output_format_json_named_tuples_as_objects: flag("output_format_json_named_tuples_as_objects", true),
+        ..base
     }
 }
 

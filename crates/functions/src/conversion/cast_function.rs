@@ -174,7 +174,10 @@ impl ScalarFunction for CastFunction {
             if self.1 == Mode::Accurate && null_instead(from, &to) {
                 bail!(CANNOT_CONVERT_TYPE, "{}", e.message());
             }
-            return Err(e);
+            // Among NULLs only, the error is that of NULL: rows decide.
+            if !(e.code() == codes::NOT_IMPLEMENTED && from.is_nullable() && !to.is_nullable()) {
+                return Err(e);
+            }
         }
         Ok(to.into())
     }
@@ -186,6 +189,9 @@ impl ScalarFunction for CastFunction {
         let never = check(from, call.result).is_err() || from.bare().is_integer() && address;
         if self.1 == Mode::OrNull && never {
             return Ok(chalet_columns::Vector::defaults(call.result, call.n_rows).into());
+        }
+        if call.vector(0).validity.is_none() {
+            check(from, call.result)?;
         }
         Ok(convert(call.vector(0), from, call.result, &rules)?.into())
     }

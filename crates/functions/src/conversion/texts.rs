@@ -7,7 +7,7 @@ use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{
     Argument, Bound, Call, Context, Dictionaries, Example, Nulls, Record, Registry, ScalarFunction,
 };
-use chalet_text::{Style, TextSettings, Writer};
+use chalet_text::{Style, Writer};
 use chalet_types::DataType;
 
 pub fn register(registry: &mut Registry) {
@@ -38,7 +38,7 @@ impl ScalarFunction for ToJsonString {
     }
 
     fn execute(&self, call: &Call) -> Result<Column> {
-        let settings = TextSettings { time_zone: call.ctx.time_zone.clone(), ..TextSettings::default() };
+        let settings = crate::text::output_settings(call.ctx);
         let writer = Writer::new(call.args[0].ty, Style::Json, &settings);
         let mut out = StringBuilder::with_capacity(call.n_rows);
         for row in 0..call.n_rows {
@@ -89,7 +89,7 @@ impl ScalarFunction for ToDecimalString {
     fn execute(&self, call: &Call) -> Result<Column> {
         let ty = call.args[0].ty;
         let most = if ty.is_float() { 60 } else { 77 };
-        let settings = TextSettings::default();
+        let settings = chalet_text::TextSettings::default();
         let plain = Writer::new(ty, Style::Plain, &settings);
         let mut out = StringBuilder::with_capacity(call.n_rows);
         for row in 0..call.n_rows {

@@ -81,6 +81,9 @@ fn two(cur: &mut Cursor, place: &str) -> Result<u32> {
 
 /// Reads a moment from the front and stops at the first thing that cannot belong to it.
 pub fn moment(cur: &mut Cursor, time: &LocalTime, options: Options) -> Result<Moment> {
+    if let Some(moment) = usual(cur, time) {
+        return Ok(moment);
+    }
     let mut parts = Parts::default();
     while let Some(byte) = cur.peek() {
         match byte {
@@ -108,6 +111,32 @@ pub fn moment(cur: &mut Cursor, time: &LocalTime, options: Options) -> Result<Mo
         }
     }
     finish(parts, time)
+}
+
+/// `YYYY-MM-DD hh:mm:ss` and nothing else: by far the most common form.
+fn usual(cur: &mut Cursor, time: &LocalTime) -> Option<Moment> {
+    let rest = cur.rest();
+    let text: &[u8; 19] = rest.first_chunk()?;
+    if rest.len() > 19 && !matches!(rest[19], b'\t' | b'\n' | b',' | b'"' | b'\'') {
+        return None;
+    }
+    let separators = text[4] == b'-'
+        && text[7] == b'-'
+        && matches!(text[10], b' ' | b'T')
+        && text[13] == b':'
+        && text[16] == b':';
+    let digits = [0, 1, 2, 3, 5, 6, 8, 9, 11, 12, 14, 15, 17, 18];
+    if !separators || !digits.iter().all(|i| text[*i].is_ascii_digit()) {
+        return None;
+    }
+    let two = |i: usize| u32::from(text[i] - b'0') * 10 + u32::from(text[i + 1] - b'0');
+    let date = Civil::new((two(0) * 100 + two(2)) as i32, two(5) as u8, two(8) as u8);
+    if date.year == 0 || !date.is_valid() {
+        return None;
+    }
+    cur.advance(19);
+    let local = i64::from(date.days()) * SECONDS_PER_DAY + i64::from(two(11) * 3600 + two(14) * 60 + two(17));
+    Some(Moment { unix_seconds: time.to_moment(local), fraction: 0 })
 }
 
 enum Next {

@@ -46,6 +46,14 @@ impl Reader {
     /// A value where no quote was found.
     fn unquoted(&self, cur: &mut Cursor, out: &mut Builder) -> Result<()> {
         let delimiter = self.options.csv_delimiter;
+        // Numbers end by themselves: the end of the field need not be looked for.
+        let number = matches!(self.kind, Kind::Integer(_) | Kind::Float(_) | Kind::Decimal { .. });
+        if number
+            && matches!(self.syntax, Syntax::Csv | Syntax::Escaped | Syntax::Raw)
+            && cur.peek() != Some(b'-')
+        {
+            return self.bare(cur, out);
+        }
         match self.syntax {
             Syntax::Plain => self.bare(cur, out),
             Syntax::Escaped | Syntax::Raw => {

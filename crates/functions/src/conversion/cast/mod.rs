@@ -46,7 +46,7 @@ impl Rules {
         let text = TextSettings {
             time_zone: ctx.time_zone.clone(),
             date_time_input_format: input.unwrap_or_default(),
-            ..TextSettings::default()
+            ..crate::text::output_settings(ctx)
         };
         Rules { mode, text }
     }
