@@ -8,6 +8,7 @@ use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Record, ScalarFunction};
 use chalet_types::{DataType, TimeZone};
+use std::borrow::Cow;
 
 /// What a function does where the value cannot be converted.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -113,7 +114,8 @@ impl ToType {
             zone = Some(TimeZone::named(arg.constant_str(name, &format!("{}", rest + 1))?)?);
             rest += 1;
         }
-        if self.failure != Failure::Default && rest < args.len() {
+        let zone_missing = zone.is_none() && matches!(self.target, Target::DateTime | Target::DateTime64);
+        if (self.failure != Failure::Default || zone_missing) && rest < args.len() {
             bail!(
                 ILLEGAL_TYPE_OF_ARGUMENT,
                 "Illegal type {} of argument {} of function {name}",
@@ -224,10 +226,16 @@ impl ScalarFunction for ToType {
                 other => other,
             };
         }
+        let mut vector = Cow::Borrowed(call.vector(0));
+        if self.failure != Failure::Throw && matches!(from, DataType::FixedString(_)) {
+            // Unlike casts, these functions read it as they read String.
+            vector = Cow::Owned(convert(&vector, &from, &DataType::String, &rules)?);
+            from = DataType::String;
+        }
         let converted = if self.failure == Failure::Default && check(&from, &plan.to).is_err() {
-            Vector::defaults(&plan.to.clone().nullable(), call.vector(0).len())
+            Vector::defaults(&plan.to.clone().nullable(), vector.len())
         } else {
-            convert(call.vector(0), &from, &plan.to, &rules)?
+            convert(&vector, &from, &plan.to, &rules)?
         };
         let converted = if call.args[0].constant { converted.repeat(call.n_rows) } else { converted };
         match self.failure {

@@ -282,7 +282,9 @@ impl Reader {
         if !is_null {
             return Ok(None);
         }
-        if !self.nullable && !o.null_as_default && !matches!(self.kind, Kind::Nothing) {
+        // JSON's null is the default of any type, whatever the setting says.
+        let json = self.syntax == Syntax::Json;
+        if !self.nullable && !o.null_as_default && !json && !matches!(self.kind, Kind::Nothing) {
             bail!(
                 CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN,
                 "Cannot insert NULL value into a column of type '{}'",

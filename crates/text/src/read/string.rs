@@ -1,7 +1,7 @@
 //! Strings between delimiters: escapes of tab-separated files, literals, CSV and JSON resolved.
 
 use super::cursor::{Cursor, plain};
-use chalet_base::{Result, bail, err};
+use chalet_base::{Result, bail};
 
 fn hex(byte: Option<&u8>) -> Option<u32> {
     (*byte? as char).to_digit(16)
@@ -212,19 +212,15 @@ fn json_escape(cur: &mut Cursor, out: &mut Vec<u8>) -> Result<()> {
 }
 
 fn json_unit(cur: &mut Cursor) -> Result<u32> {
-    let rest = cur.rest();
-    let mut unit = 0;
-    for i in 0..4 {
-        let digit = hex(rest.get(i)).ok_or_else(|| {
-            err!(
-                CANNOT_PARSE_ESCAPE_SEQUENCE,
-                "Cannot parse escape sequence: less than four bytes after '\\u'"
-            )
-        })?;
-        unit = unit << 4 | digit;
-    }
+    let Some(digits) = cur.rest().first_chunk::<4>() else {
+        bail!(CANNOT_PARSE_ESCAPE_SEQUENCE, "Cannot parse escape sequence: less than four bytes after '\\u'");
+    };
+    // What is no digit counts as 255, as in the kernel.
+    let unit = digits
+        .iter()
+        .fold(0u16, |unit, digit| unit.wrapping_mul(16).wrapping_add(hex(Some(digit)).unwrap_or(255) as u16));
     cur.advance(4);
-    Ok(unit)
+    Ok(unit.into())
 }
 
 /// Steps over one JSON value of any kind and gives its bytes.

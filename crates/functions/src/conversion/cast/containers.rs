@@ -29,6 +29,26 @@ pub fn convert(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -
             };
             Ok(Data::List(List { offsets: list.offsets, values: Arc::new(values) }).into())
         }
+        (Tuple(halves), Map(key, value)) => {
+            let [keys, values] = &vector.structure()?.fields[..] else {
+                bail!(TYPE_MISMATCH, "A Map is made of two arrays, not of {from}");
+            };
+            let (keys, values) = (keys.list()?.normalised(), values.list()?.normalised());
+            if keys.offsets[..] != values.offsets[..] {
+                bail!(
+                    TYPE_MISMATCH,
+                    "CAST AS Map from tuple requires arrays of keys and values of equal sizes"
+                );
+            }
+            let element = |i: usize| halves[i].ty.element().unwrap_or(Nothing);
+            let fields = vec![
+                super::convert(&keys.values, &element(0), key, rules)?,
+                super::convert(&values.values, &element(1), value, rules)?,
+            ];
+            let len = keys.values.len();
+            let pairs = Vector::from(Data::Struct(Struct { fields, len }));
+            Ok(Data::List(List { offsets: keys.offsets, values: Arc::new(pairs) }).into())
+        }
         (Tuple(old), Tuple(new)) => {
             let structure = vector.structure()?;
             let matched = by_name(old, new);

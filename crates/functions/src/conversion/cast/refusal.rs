@@ -55,6 +55,16 @@ pub fn check(from: &DataType, to: &DataType) -> Result<()> {
             Some(pair) if matches!(inner.bare(), Tuple(_)) => check(&pair, inner),
             _ => bail!(ILLEGAL_TYPE_OF_ARGUMENT, "Illegal type {from} of argument of function CAST to {to}"),
         },
+        (Tuple(halves), Map(key, value)) => match &halves[..] {
+            [keys, values] => match (keys.ty.bare(), values.ty.bare()) {
+                (Array(k), Array(v)) => {
+                    check(k, key)?;
+                    check(v, value)
+                }
+                _ => mismatch(from, to, "Map"),
+            },
+            _ => mismatch(from, to, "Map"),
+        },
         (Tuple(x), Tuple(y)) => {
             if super::containers::by_name(x, y) {
                 return y.iter().try_for_each(|field| match x.iter().find(|f| f.name == field.name) {
