@@ -21,7 +21,7 @@ use chalet_types::calendar::LocalTime;
 use chalet_types::{DataType, TimeZone};
 
 pub use refusal::check;
-pub(crate) use text::{text_of, trimmed};
+pub(crate) use text::text_of;
 
 /// What happens to values that the target type cannot hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
