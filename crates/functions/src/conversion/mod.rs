@@ -5,7 +5,6 @@ mod best_effort;
 pub mod cast;
 mod cast_function;
 mod or_default;
-mod parse_date_time;
 mod reinterpret;
 mod texts;
 mod to_type;
@@ -27,7 +26,6 @@ pub fn register(registry: &mut Registry) {
     registry.add_scalar(OrDefault);
     types::register(registry);
     best_effort::register(registry);
-    parse_date_time::register(registry);
     addresses::register(registry);
     reinterpret::register(registry);
     texts::register(registry);
