@@ -80,12 +80,7 @@ fn scalar(vector: &Vector, from: &DataType, to: &DataType, n: usize, ctx: &Conte
         _ => 0,
     };
     Ok(match (from, to) {
-        (FixedString(_), String) => vector
-            .fixed()?
-            .iter()
-            .map(crate::conversion::cast::trimmed)
-            .collect::<chalet_columns::Strings>()
-            .into(),
+        (FixedString(_), String) => vector.fixed()?.iter().collect::<chalet_columns::Strings>().into(),
         (Enum8(_) | Enum16(_), String) => enum_names(operand, n)?,
         (IPv4, IPv6) => {
             let addresses = vector.values::<u32>()?.iter().flat_map(|ip| {
