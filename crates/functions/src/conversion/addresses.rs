@@ -1,4 +1,4 @@
-//! `IPv4NumToString`, `IPv6StringToNum` and their kin: addresses of the Internet protocols and of network cards.
+//! `IPv4NumToString`, `IPv6StringToNum` and their kin: addresses of the Internet protocols.
 
 use super::cast::{Mode, Rules, convert, text_of};
 use super::to_type::Failure;
@@ -29,7 +29,6 @@ enum Kind {
     Map4To6,
     Range4,
     Range6,
-    Mac,
 }
 
 macro_rules! address {
@@ -80,8 +79,6 @@ pub fn register(registry: &mut Registry) {
         "SELECT IPv4CIDRToRange(toIPv4('1.2.3.4'), 8)" => "('1.0.0.0','1.255.255.255')");
     address!(registry, "IPv6CIDRToRange", Kind::Range6, "The first and the last address of a network.",
         "SELECT IPv6CIDRToRange(toIPv6('2001:db8::1'), 112)" => "('2001:db8::','2001:db8::ffff')");
-    address!(registry, "MACNumToString", Kind::Mac, "The text form of a MAC address given as a number.",
-        "SELECT MACNumToString(149809441867716)" => "88:40:3A:91:07:C4");
 }
 
 impl ScalarFunction for Address {
@@ -111,7 +108,6 @@ impl ScalarFunction for Address {
             Kind::Map4To6 => (narrow, "IPv4 or UInt32", if *ty == IPv4 { IPv6 } else { FixedString(16) }),
             Kind::Range4 => (narrow, "IPv4 or UInt32", DataType::tuple([IPv4, IPv4])),
             Kind::Range6 => (sixteen(ty), "IPv6 or FixedString(16)", DataType::tuple([IPv6, IPv6])),
-            Kind::Mac => (*ty == UInt64, "UInt64", String),
         };
         ensure!(
             sound,
@@ -189,15 +185,6 @@ impl ScalarFunction for Address {
                     last.extend((address | host).to_be_bytes());
                 }
                 Data::Struct(Struct { fields: vec![fixed16(first), fixed16(last)], len: call.n_rows }).into()
-            }
-            Kind::Mac => {
-                let numbers = vector.values::<u64>()?;
-                strings(&|out, row| {
-                    for (i, byte) in numbers[row].to_be_bytes()[2..].iter().enumerate() {
-                        let text = format!("{}{byte:02X}", if i == 0 { "" } else { ":" });
-                        out.extend_from_slice(text.as_bytes());
-                    }
-                })
             }
         }
         .into())
