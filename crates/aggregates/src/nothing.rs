@@ -13,15 +13,16 @@ use std::sync::Arc;
 
 const RECORD: AggregateRecord = AggregateRecord {
     name: "nothing",
-    summary: "Ignores its arguments and returns NULL.",
+    summary: "Ignores its arguments and returns the default of the first one's type, or NULL of none.",
     syntax: "nothing([x, ...])",
-    examples: &[Example { sql: "SELECT nothing(1)", result: "\\N" }],
+    examples: &[Example { sql: "SELECT nothing(5)", result: "0" }],
     nulls: AggregateNulls::Seen,
     ..AggregateRecord::DEFAULT
 };
 
 const NULL: AggregateRecord = AggregateRecord {
     name: "nothingNull",
+    summary: "Ignores its arguments and returns NULL.",
     syntax: "nothingNull([x, ...])",
     examples: &[Example { sql: "SELECT nothingNull(1)", result: "\\N" }],
     ..RECORD
@@ -38,6 +39,8 @@ const ZERO: AggregateRecord = AggregateRecord {
 pub struct Nothing {
     record: &'static AggregateRecord,
     result: fn() -> DataType,
+    /// The result is the default of the first argument's type.
+    keeps_type: bool,
 }
 
 fn null_type() -> DataType {
@@ -45,9 +48,9 @@ fn null_type() -> DataType {
 }
 
 impl Nothing {
-    pub const PLAIN: Nothing = Nothing { record: &RECORD, result: null_type };
-    pub const NULL: Nothing = Nothing { record: &NULL, result: null_type };
-    pub const ZERO: Nothing = Nothing { record: &ZERO, result: || DataType::UInt64 };
+    pub const PLAIN: Nothing = Nothing { record: &RECORD, result: null_type, keeps_type: true };
+    pub const NULL: Nothing = Nothing { record: &NULL, result: null_type, keeps_type: false };
+    pub const ZERO: Nothing = Nothing { record: &ZERO, result: || DataType::UInt64, keeps_type: false };
 
     /// Returns NULL.
     pub fn null() -> Arc<dyn Aggregate> {
@@ -65,8 +68,9 @@ impl AggregateFunction for Nothing {
         self.record
     }
 
-    fn bind(&self, _: &[Value], _: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
-        Ok(Arc::new(Constant((self.result)())))
+    fn bind(&self, _: &[Value], args: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
+        let first = args.first().filter(|_| self.keeps_type).map(|arg| arg.ty.clone());
+        Ok(Arc::new(Constant(first.unwrap_or_else(self.result))))
     }
 }
 

@@ -144,7 +144,8 @@ impl Resolver<'_> {
             return Ok(None);
         };
         let suffix = combinator.suffix();
-        if shorter.ends_with(suffix) && !combinator.nests() {
+        let nested = shorter.ends_with(suffix) && self.registry.aggregates.get(shorter).is_none();
+        if nested && !combinator.nests() {
             bail!(ILLEGAL_AGGREGATION, "Nested identical combinator '{suffix}' is not supported");
         }
         // Whether a row was added at all shows only behind the condition.
@@ -160,7 +161,9 @@ impl Resolver<'_> {
         if split.whole {
             return Ok(Some(inner));
         }
-        inner.aggregate = combinator.wrap(inner.aggregate, parameters, args, &|args| {
+        let sees_nulls =
+            base_record(self.registry, name).is_some_and(|(record, _)| record.nulls == AggregateNulls::Seen);
+        inner.aggregate = combinator.wrap(inner.aggregate, parameters, args, !sees_nulls, &|args| {
             self.find(&split.name, &split.parameters, args)
         })?;
         inner.result = inner.aggregate.result_type();

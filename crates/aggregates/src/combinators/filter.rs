@@ -13,10 +13,17 @@ use std::sync::Arc;
 pub struct Filter(Arc<dyn Aggregate>);
 
 impl Filter {
-    pub fn around(inner: Arc<dyn Aggregate>, args: &[Argument]) -> Result<Arc<dyn Aggregate>> {
+    /// The function inside may want no NULL in any argument, the condition included.
+    pub fn around(
+        inner: Arc<dyn Aggregate>,
+        args: &[Argument],
+        nullable: bool,
+    ) -> Result<Arc<dyn Aggregate>> {
         match args.last().map(|arg| &arg.ty) {
-            Some(ty) if ty.is_only_null() => {}
-            Some(ty) if matches!(ty.bare(), DataType::UInt8 | DataType::Bool) => {}
+            Some(ty) if ty.is_only_null() && nullable => {}
+            Some(ty)
+                if matches!(ty.bare(), DataType::UInt8 | DataType::Bool)
+                    && (nullable || !ty.is_nullable()) => {}
             ty => bail!(
                 ILLEGAL_TYPE_OF_ARGUMENT,
                 "Illegal type {} of the last argument of an aggregate function with the If suffix: the last argument \

@@ -154,16 +154,18 @@ impl Combinator {
         Ok(split)
     }
 
-    /// Puts the wrapper around the inner function. `parameters` and `args` are those of the whole.
+    /// Puts the wrapper around the inner function. `parameters` and `args` are those of the whole;
+    /// `nullable` says whether a condition may be NULL.
     pub fn wrap(
         self,
         inner: Arc<dyn Aggregate>,
         parameters: &[Value],
         args: &[Argument],
+        nullable: bool,
         rebind: Rebind,
     ) -> Result<Arc<dyn Aggregate>> {
         Ok(match self {
-            Combinator::If => filter::Filter::around(inner, args)?,
+            Combinator::If => filter::Filter::around(inner, args, nullable)?,
             Combinator::Array => array::Array::around(inner),
             Combinator::OrNull => or_fill::OrFill::or_null(inner),
             Combinator::OrDefault => or_fill::OrFill::or_default(inner),

@@ -185,9 +185,9 @@ impl State {
                 } else if place >= right {
                     centroid.mean
                 } else {
-                    let share = (place - left) / (right - left);
+                    let share = (place as f32 - left as f32) / (right as f32 - left as f32);
                     // Both means in their own weights, so that infinities survive.
-                    (f64::from(before.mean) * (1.0 - share) + f64::from(centroid.mean) * share) as f32
+                    (1.0 - share) * before.mean + share * centroid.mean
                 };
             }
             sum += f64::from(centroid.count);

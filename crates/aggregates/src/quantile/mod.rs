@@ -119,6 +119,12 @@ pub fn push_float(x: f64, out: &mut Builder) -> Result<()> {
     match &mut out.values {
         Values::F64(values) => values.push(x),
         Values::F32(values) => values.push(x as f32),
+        Values::U8(values) => values.push(x as u8),
+        Values::U64(values) => values.push(x as u64),
+        Values::U128(values) => values.push(x as u128),
+        Values::U256(values) => values.push(wide(x).as_u256()),
+        Values::I8(values) => values.push(x as i8),
+        Values::I16(values) => values.push(x as i16),
         Values::U16(values) => values.push(x as u16),
         Values::U32(values) => values.push(x as u32),
         Values::I32(values) => values.push(x as i32),

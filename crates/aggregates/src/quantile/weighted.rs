@@ -140,18 +140,7 @@ impl Weights {
     fn push_number(&self, number: Number, out: &mut Builder) -> Result<()> {
         use chalet_columns::builder::Values;
         if !self.is_integer() {
-            let x = f64::from_bits(number.0);
-            return match &mut out.values {
-                Values::U128(values) => {
-                    values.push(x as u128);
-                    Ok(())
-                }
-                Values::U256(values) => {
-                    values.push(chalet_types::U256::from(x as u128));
-                    Ok(())
-                }
-                _ => push_float(x, out),
-            };
+            return push_float(f64::from_bits(number.0), out);
         }
         let x = number.0;
         match &mut out.values {
@@ -302,6 +291,6 @@ impl Weights {
         let place = level * total.saturating_sub(1) as f64;
         let below = place.floor();
         let (a, b) = (at(below as u64), at(below as u64 + 1));
-        if place == below { a } else { a + (place - below) * (b - a) }
+        if place == below { a } else { a * (below + 1.0 - place) + b * (place - below) }
     }
 }

@@ -143,8 +143,8 @@ impl<F: Real> RowAggregate for Sums<F> {
         let result = match self.measure {
             Measure::Var { sample } => variance(state, sample),
             Measure::Stddev { sample } => variance(state, sample).sqrt(),
-            Measure::Skew { sample } => third(state) / variance(state, sample).powf(F::of(1.5)),
-            Measure::Kurt { sample } => fourth(state) / variance(state, sample).powf(F::of(2.0)),
+            Measure::Skew { sample } => standardised(third(state), variance(state, sample), 1.5),
+            Measure::Kurt { sample } => standardised(fourth(state), variance(state, sample), 2.0),
         };
         out.natives::<F>()?.push(result);
         Ok(())
@@ -157,8 +157,14 @@ fn variance<F: Real>([n, x, x2, ..]: &[F; 5], sample: bool) -> F {
     if n_free <= F::default() {
         return F::NAN;
     }
-    let result = if sample { (*x2 - *x * *x / *n) / n_free } else { (*x2 - *x * *x / *n) / *n };
-    if result < F::default() { F::default() } else { result }
+    let result = (*x2 - *x * *x / *n) / n_free;
+    // NaN, too, becomes 0, as in the kernel.
+    if result > F::default() { result } else { F::default() }
+}
+
+/// NaN when all values are equal. The power is a Float64 whatever the sums are.
+fn standardised<F: Real>(moment: F, variance: F, power: f64) -> F {
+    if variance > F::default() { F::of(moment.wide() / variance.wide().powf(power)) } else { F::NAN }
 }
 
 /// The third central moment.

@@ -11,7 +11,7 @@ pub trait Real:
     const NAN: Self;
     fn of(x: f64) -> Self;
     fn sqrt(self) -> Self;
-    fn powf(self, exponent: Self) -> Self;
+    fn wide(self) -> f64;
     fn put(self, out: &mut Vec<u8>);
     fn take(bytes: &mut &[u8]) -> Result<Self>;
 }
@@ -26,8 +26,8 @@ macro_rules! reals {
             fn sqrt(self) -> Self {
                 self.sqrt()
             }
-            fn powf(self, exponent: Self) -> Self {
-                self.powf(exponent)
+            fn wide(self) -> f64 {
+                self.into()
             }
             fn put(self, out: &mut Vec<u8>) {
                 out.extend_from_slice(&self.to_le_bytes());

@@ -170,6 +170,7 @@ impl RowAggregate for Deviations {
             true if n < 2.0 => f64::INFINITY,
             true => sum / (n - 1.0),
             false if n == 0.0 => f64::INFINITY,
+            false if n == 1.0 => 0.0,
             false => sum / n,
         };
         out.natives::<f64>()?.push(match self.measure {
@@ -177,7 +178,7 @@ impl RowAggregate for Deviations {
             Measure::Stddev { sample } => over(square_x, sample).sqrt(),
             Measure::Covar { sample } => over(product, sample),
             Measure::Corr if n < 2.0 => f64::INFINITY,
-            Measure::Corr => product / (square_x.sqrt() * square_y.sqrt()),
+            Measure::Corr => product / (square_x * square_y).sqrt(),
         });
         Ok(())
     }

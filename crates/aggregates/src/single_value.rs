@@ -1,0 +1,183 @@
+//! `singleValueOrNull` and `anyHeavy`: the one value of a group, and a value that is frequent in it.
+
+use crate::check::{no_parameters, one_argument};
+use crate::slots::{Keep, Slots, slots_of};
+use crate::wire::{take_u8, take_u64};
+use chalet_base::{Result, bail};
+use chalet_columns::{NullBuffer, Vector};
+use chalet_function_api::states::same_states;
+use chalet_function_api::{
+    Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example, States,
+};
+use chalet_types::{DataType, Value};
+use std::any::Any;
+use std::ops::Range;
+use std::sync::Arc;
+
+const SINGLE: AggregateRecord = AggregateRecord {
+    name: "singleValueOrNull",
+    summary: "The value if all values are equal, else NULL.",
+    syntax: "singleValueOrNull(x)",
+    examples: &[Example {
+        sql: "SELECT singleValueOrNull(number * 0), singleValueOrNull(number) FROM numbers(3)",
+        result: "0\t\\N",
+    }],
+    ..AggregateRecord::DEFAULT
+};
+
+const HEAVY: AggregateRecord = AggregateRecord {
+    name: "anyHeavy",
+    summary: "A frequent value: surely the one that stands in more than half of the rows, if there is one.",
+    syntax: "anyHeavy(x)",
+    examples: &[Example { sql: "SELECT anyHeavy(x) FROM values('x Int32', 1, 2, 2, 3, 2)", result: "2" }],
+    order_dependent: true,
+    ..AggregateRecord::DEFAULT
+};
+
+pub struct SingleValue {
+    record: &'static AggregateRecord,
+    heavy: bool,
+}
+
+impl SingleValue {
+    pub const ALL: [SingleValue; 2] =
+        [SingleValue { record: &SINGLE, heavy: false }, SingleValue { record: &HEAVY, heavy: true }];
+}
+
+impl AggregateFunction for SingleValue {
+    fn record(&self) -> &'static AggregateRecord {
+        self.record
+    }
+
+    fn bind(&self, parameters: &[Value], args: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
+        no_parameters(self.record.name, parameters)?;
+        one_argument(self.record.name, args)?;
+        let ty = args[0].ty.clone();
+        if !self.heavy && !ty.can_be_nullable() {
+            bail!(ILLEGAL_TYPE_OF_ARGUMENT, "Nested type {ty} cannot be inside Nullable type");
+        }
+        Ok(Arc::new(Bound { ty, heavy: self.heavy }))
+    }
+}
+
+struct Bound {
+    ty: DataType,
+    heavy: bool,
+}
+
+impl Aggregate for Bound {
+    fn result_type(&self) -> DataType {
+        if self.heavy { self.ty.clone() } else { self.ty.clone().nullable() }
+    }
+
+    fn states(&self) -> Box<dyn States> {
+        let (ty, heavy) = (self.ty.clone(), self.heavy);
+        Box::new(Counted { slots: slots_of(&ty), ty, heavy, counts: Vec::new() })
+    }
+}
+
+/// A value per group, and how far it is ahead of others (`anyHeavy`), or 1 if all were equal to it, 2 if not.
+struct Counted {
+    slots: Box<dyn Slots>,
+    ty: DataType,
+    heavy: bool,
+    counts: Vec<u64>,
+}
+
+impl Counted {
+    fn offer(&mut self, group: usize, vector: &Vector, row: usize) -> Result<()> {
+        let count = self.counts[group];
+        let equal = count > 0 && self.slots.order(Keep::Min, group, vector, row)?.is_eq();
+        match (self.heavy, count, equal) {
+            (_, 0, _) => {
+                self.slots.set(group, vector, row)?;
+                self.counts[group] = 1;
+            }
+            (true, _, true) => self.counts[group] += 1,
+            (true, _, false) => self.counts[group] -= 1,
+            (false, _, true) => {}
+            (false, _, false) => self.counts[group] = 2,
+        }
+        Ok(())
+    }
+
+    fn offer_state(&mut self, group: usize, count: u64, other: &mut dyn Slots, i: usize) -> Result<()> {
+        if count == 0 {
+            return Ok(());
+        }
+        let own = self.counts[group];
+        if own == 0 {
+            self.counts[group] = count;
+            return self.slots.copy(group, other, i);
+        }
+        let value = other.finish(i + 1, &self.ty)?;
+        let equal = self.slots.order(Keep::Min, group, &value, i)?.is_eq();
+        self.counts[group] = match (self.heavy, equal) {
+            (true, true) => own + count,
+            (true, false) if own >= count => own - count,
+            (true, false) => {
+                self.slots.copy(group, other, i)?;
+                count - own
+            }
+            (false, true) => own.max(count),
+            (false, false) => 2,
+        };
+        Ok(())
+    }
+}
+
+impl States for Counted {
+    fn grow(&mut self, n: usize) {
+        self.slots.grow(n);
+        if self.counts.len() < n {
+            self.counts.resize(n, 0);
+        }
+    }
+
+    fn add(&mut self, group: usize, args: &[Vector], mut rows: Range<usize>) -> Result<()> {
+        rows.try_for_each(|row| self.offer(group, &args[0], row))
+    }
+
+    fn add_groups(&mut self, groups: &[u32], args: &[Vector]) -> Result<()> {
+        groups.iter().enumerate().try_for_each(|(row, &group)| self.offer(group as usize, &args[0], row))
+    }
+
+    fn merge(&mut self, other: &mut dyn States, groups: &[u32]) -> Result<()> {
+        let other = same_states::<Self>(other)?;
+        for (i, &group) in groups.iter().enumerate().take(other.counts.len()) {
+            self.offer_state(group as usize, other.counts[i], &mut *other.slots, i)?;
+        }
+        Ok(())
+    }
+
+    fn serialise(&self, group: usize, out: &mut Vec<u8>) {
+        out.extend(self.counts[group].to_le_bytes());
+        out.push(u8::from(self.slots.is_set(group)));
+        self.slots.serialise(group, out);
+    }
+
+    fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
+        let count = take_u64(bytes)?;
+        let set = take_u8(bytes)? != 0;
+        let mut value = self.slots.deserialise(bytes)?;
+        self.offer_state(group, if set { count } else { 0 }, &mut *value, 0)
+    }
+
+    fn finish(&mut self, n: usize) -> Result<Vector> {
+        self.grow(n);
+        let values = self.slots.finish(n, &self.ty)?;
+        if self.heavy {
+            return Ok(values);
+        }
+        let single: Vec<bool> = self.counts[..n].iter().map(|&count| count == 1).collect();
+        Ok(values.with_nulls(Some(&NullBuffer::from(single))))
+    }
+
+    fn memory(&self) -> usize {
+        self.slots.memory() + self.counts.capacity() * 8
+    }
+
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
+    }
+}
