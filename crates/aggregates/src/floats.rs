@@ -1,8 +1,9 @@
 //! Numbers of any type seen as 64-bit floats, one match a row: for statistics, which compute in floats anyway.
 
 use chalet_base::{Result, bail};
-use chalet_columns::{Data, Vector};
-use chalet_types::DataType;
+use chalet_columns::builder::Values;
+use chalet_columns::{Builder, Data, Vector};
+use chalet_types::{DataType, I256};
 
 /// The values of a numeric argument; decimals scaled down.
 #[derive(Clone, Copy)]
@@ -79,4 +80,44 @@ impl<'a> Unsigned<'a> {
             _ => 0,
         }
     }
+}
+
+/// An integer of any width; 0 for anything else.
+pub fn integer(data: &Data, row: usize) -> I256 {
+    match data {
+        Data::U8(v) => v[row].into(),
+        Data::U16(v) => v[row].into(),
+        Data::U32(v) => v[row].into(),
+        Data::U64(v) => v[row].into(),
+        Data::U128(v) => v[row].into(),
+        Data::U256(v) => v[row].as_i256(),
+        Data::I8(v) => v[row].into(),
+        Data::I16(v) => v[row].into(),
+        Data::I32(v) => v[row].into(),
+        Data::I64(v) => v[row].into(),
+        Data::I128(v) => v[row].into(),
+        Data::I256(v) => v[row],
+        _ => I256::ZERO,
+    }
+}
+
+/// Appends an integer to a builder of integers or floats, wrapping.
+pub fn push_integer(x: I256, out: &mut Builder) -> Result<()> {
+    match &mut out.values {
+        Values::U8(values) => values.push(x.as_u8()),
+        Values::U16(values) => values.push(x.as_u16()),
+        Values::U32(values) => values.push(x.as_u32()),
+        Values::U64(values) => values.push(x.as_u64()),
+        Values::U128(values) => values.push(x.as_u128()),
+        Values::U256(values) => values.push(x.as_u256()),
+        Values::I8(values) => values.push(x.as_i8()),
+        Values::I16(values) => values.push(x.as_i16()),
+        Values::I32(values) => values.push(x.as_i32()),
+        Values::I64(values) => values.push(x.as_i64()),
+        Values::I128(values) => values.push(x.as_i128()),
+        Values::I256(values) => values.push(x),
+        Values::F64(values) => values.push(x.as_f64()),
+        _ => bail!(LOGICAL_ERROR, "Result of an aggregate is {:?}", out.physical()),
+    }
+    Ok(())
 }

@@ -20,6 +20,10 @@ const KNOWN: &[(&str, &str)] = &[
     ("sumCountIfOrDefault(n", "the kernel makes this sumCount Nullable, and no other but -OrNull"),
 ];
 
+/// Functions whose last digits depend on the order of a hash table, or on how a mathematical function is computed.
+const LAST_DIGITS: &[&str] =
+    &["entropy", "studentTTest", "welchTTest", "mannWhitneyUTest", "cramersV", "theilsU", "contingency"];
+
 /// Functions whose answer depends on how the rows are divided.
 const DIVISION_MATTERS: &[&str] = &["anyHeavy"];
 
@@ -223,7 +227,8 @@ fn difference(registry: &Registry, table: &Table, call: &str, expected: &str) ->
             if way != "at once" && DIVISION_MATTERS.iter().any(|name| call.starts_with(name)) {
                 return None;
             }
-            let same = if way == "at once" { answer == expected } else { close(&answer, expected) };
+            let exact = way == "at once" && !LAST_DIGITS.iter().any(|name| call.starts_with(name));
+            let same = if exact { answer == expected } else { close(&answer, expected) };
             (!same).then(|| format!("{way}: {expected} expected, got {answer}"))
         }),
     }

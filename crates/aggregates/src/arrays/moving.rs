@@ -3,7 +3,7 @@
 use crate::arrays::parameters::optional_limit;
 use crate::check::{illegal_type, one_argument};
 use crate::collect::{Collector, collecting};
-use crate::floats::Floats;
+use crate::floats::{Floats, integer};
 use chalet_base::{Result, bail, err};
 use chalet_columns::builder::Values;
 use chalet_columns::{Builder, Data, Vector};
@@ -82,24 +82,6 @@ impl Windows {
         }
         let window = self.window.unwrap_or(usize::MAX);
         (1..totals.len()).map(|end| minus(totals[end], totals[end.saturating_sub(window)])).collect()
-    }
-}
-
-fn integer(data: &Data, row: usize) -> I256 {
-    match data {
-        Data::U8(v) => v[row].into(),
-        Data::U16(v) => v[row].into(),
-        Data::U32(v) => v[row].into(),
-        Data::U64(v) => v[row].into(),
-        Data::U128(v) => v[row].into(),
-        Data::U256(v) => v[row].as_i256(),
-        Data::I8(v) => v[row].into(),
-        Data::I16(v) => v[row].into(),
-        Data::I32(v) => v[row].into(),
-        Data::I64(v) => v[row].into(),
-        Data::I128(v) => v[row].into(),
-        Data::I256(v) => v[row],
-        _ => I256::ZERO,
     }
 }
 

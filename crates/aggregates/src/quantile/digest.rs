@@ -185,9 +185,11 @@ impl State {
                 } else if place >= right {
                     centroid.mean
                 } else {
-                    let share = (place as f32 - left as f32) / (right as f32 - left as f32);
+                    // The kernel rounds the places to Float32 first.
+                    let [x, left, right] = [place, left, right].map(|x| f64::from(x as f32));
+                    let share = (x - left) / (right - left);
                     // Both means in their own weights, so that infinities survive.
-                    (1.0 - share) * before.mean + share * centroid.mean
+                    ((1.0 - share) * f64::from(before.mean) + share * f64::from(centroid.mean)) as f32
                 };
             }
             sum += f64::from(centroid.count);

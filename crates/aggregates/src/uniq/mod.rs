@@ -1,9 +1,19 @@
 //! Counting different values.
 //!
-//! - [`key_set`]: the sets of keys that exact counts are made of
-//! - [`keys`]: rows as keys
 //! - [`exact`]: `uniqExact`
+//! - [`sampled`]: `uniq`
+//! - [`combined`]: `uniqCombined`, `uniqCombined64`, `uniqHLL12`
+//! - [`up_to`]: `uniqUpTo`
+//! - [`key_set`], [`keys`]: the sets and keys that exact counts are made of
+//! - [`sketch`], [`words`], [`city`], [`bias`]: the frame, the hashes and the tables of approximate ones
 
+pub mod bias;
+pub mod city;
+pub mod combined;
 pub mod exact;
 pub mod key_set;
 pub mod keys;
+pub mod sampled;
+pub mod sketch;
+pub mod up_to;
+pub mod words;

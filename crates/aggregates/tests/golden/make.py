@@ -60,8 +60,8 @@ CALLS = (
     + [("groupConcat", p, [x]) for p in ("", "(', ')", "('-', 2)") for x in ("s", "i", "d", "ns", "ts", "a", "f")]
     + [("uniqUpTo", "(2)", [x]) for x in ("i", "s", "n", "t")]
     + [(name, "", ["s", "i"]) for name in ("uniqExact", "uniq", "uniqCombined", "entropy")]
-    + [(name, p, [x]) for name in ("topK", "approx_top_k") for p in ("", "(2)") for x in ("i", "s", "n")]
-    + [("topKWeighted", "(2)", ["s", "w"]), ("topKWeighted", "(3)", ["i", "u"])]
+    + [(name, p, [x]) for name in ("topK", "approx_top_k") for p, x in (("(1)", "n"), ("", "b"), ("(2)", "b"))]
+    + [("topKWeighted", "(2)", ["s", "w"]), ("topKWeighted", "(3)", ["i128", "u"])]
     + [("sumMapFiltered", "(['k'])", ["m"])]
     + [("sumMap", "", ["m"]), ("minMap", "", ["m"]), ("maxMap", "", ["m"]), ("avgMap", "", ["m"]),
        ("countMap", "", ["m"]), ("sumMap", "", ["a2", "a2"]), ("sumMap", "", ["a2", "an"]), ("maxMap", "", ["a2", "a2"])]
@@ -84,7 +84,7 @@ FEW = [
     ("min", "", ["s"]), ("max", "", ["n"]), ("any", "", ["t"]), ("anyLast", "", ["ns"]), ("argMin", "", ["s", "u"]),
     ("argMax", "", ["n", "nf"]), ("groupArray", "", ["i8"]), ("groupArray", "", ["ns"]), ("uniqExact", "", ["s"]),
     ("uniqExact", "", ["n"]), ("uniq", "", ["i"]), ("quantileExact", "(0.3)", ["i"]), ("quantiles", "(0.3, 0.6)", ["n"]),
-    ("varPop", "", ["f"]), ("groupBitOr", "", ["u"]), ("sumCount", "", ["n"]), ("topK", "(2)", ["u"]),
+    ("varPop", "", ["f"]), ("groupBitOr", "", ["u"]), ("sumCount", "", ["n"]), ("topK", "(2)", ["b"]),
     ("groupConcat", "(',')", ["s"]), ("any_respect_nulls", "", ["n"]), ("corr", "", ["f", "u"]), ("sumMap", "", ["m"]),
     ("singleValueOrNull", "", ["c"]), ("argMin", "", ["a", "u"]), ("quantileExactWeighted", "(0.4)", ["u", "w"]),
 ]
@@ -92,7 +92,7 @@ OVER_ARRAYS = [
     ("sum", "", ["a"]), ("sum", "", ["an"]), ("count", "", ["an"]), ("avg", "", ["a"]), ("min", "", ["an"]),
     ("any", "", ["a"]), ("groupArray", "", ["an"]), ("uniqExact", "", ["a"]), ("argMin", "", ["a", "a2"]),
     ("quantileExact", "", ["a"]), ("quantiles", "(0.5, 0.6)", ["a"]), ("varPop", "", ["a"]), ("groupBitOr", "", ["a2"]),
-    ("any_respect_nulls", "", ["an"]), ("topK", "", ["a"]), ("sumCount", "", ["an"]),
+    ("any_respect_nulls", "", ["an"]), ("topK", "", ["a2"]), ("sumCount", "", ["an"]),
 ]
 
 for name, parameters, args in FEW:

@@ -1,0 +1,101 @@
+//! `entropy`: Shannon's entropy of values, in bits.
+
+use crate::check::{no_parameters, some_arguments};
+use crate::uniq::keys::WideKeys;
+use crate::wire::{put_len, take_array, take_count, take_u64};
+use chalet_base::Result;
+use chalet_base::hash::HashMap;
+use chalet_columns::{Builder, Data, Vector};
+use chalet_function_api::{
+    Aggregate, AggregateFunction, AggregateRecord, Argument, Context, EachState, Example, RowAggregate,
+};
+use chalet_types::{DataType, Value};
+use std::sync::Arc;
+
+const RECORD: AggregateRecord = AggregateRecord {
+    name: "entropy",
+    summary: "The entropy of the values, or of combinations of several arguments, in bits.",
+    syntax: "entropy(x[, ...])",
+    examples: &[Example { sql: "SELECT entropy(number % 4) FROM numbers(8)", result: "2" }],
+    ..AggregateRecord::DEFAULT
+};
+
+pub struct Entropy;
+
+impl AggregateFunction for Entropy {
+    fn record(&self) -> &'static AggregateRecord {
+        &RECORD
+    }
+
+    fn bind(&self, parameters: &[Value], args: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
+        no_parameters(RECORD.name, parameters)?;
+        some_arguments(RECORD.name, args)?;
+        Ok(EachState::of(Frequencies(WideKeys::new(args))))
+    }
+}
+
+struct Frequencies(WideKeys);
+
+impl RowAggregate for Frequencies {
+    /// Rows by value.
+    type State = HashMap<u128, u64>;
+    type Input<'a> = &'a [Vector];
+
+    fn result_type(&self) -> DataType {
+        DataType::Float64
+    }
+
+    fn empty(&self) -> Self::State {
+        HashMap::default()
+    }
+
+    fn input<'a>(&self, args: &'a [Vector]) -> Result<&'a [Vector]> {
+        Ok(args)
+    }
+
+    fn add(&self, state: &mut Self::State, args: &&[Vector], row: usize) -> Result<()> {
+        let nan = match (&args[0].data, args.len()) {
+            (Data::F64(v), 1) => v[row].is_nan(),
+            (Data::F32(v), 1) => v[row].is_nan(),
+            _ => false,
+        };
+        if nan {
+            return Ok(());
+        }
+        self.0.for_each(args, row..row + 1, |_, key| *state.entry(key).or_default() += 1);
+        Ok(())
+    }
+
+    fn merge(&self, state: &mut Self::State, other: Self::State) -> Result<()> {
+        other.into_iter().for_each(|(key, n)| *state.entry(key).or_default() += n);
+        Ok(())
+    }
+
+    fn serialise(&self, state: &Self::State, out: &mut Vec<u8>) {
+        put_len(state.len(), out);
+        for (key, n) in state {
+            out.extend(key.to_le_bytes());
+            out.extend(n.to_le_bytes());
+        }
+    }
+
+    fn deserialise(&self, bytes: &mut &[u8]) -> Result<Self::State> {
+        let n = take_count(bytes, 24)?;
+        let entry = |bytes: &mut &[u8]| Ok((u128::from_le_bytes(take_array(bytes)?), take_u64(bytes)?));
+        (0..n).map(|_| entry(bytes)).collect()
+    }
+
+    fn finish(&self, state: &mut Self::State, out: &mut Builder) -> Result<()> {
+        // In order of size, so that the result does not depend on the order of a hash table.
+        let mut counts: Vec<u64> = state.values().copied().collect();
+        counts.sort_unstable_by(|a, b| b.cmp(a));
+        let total: u64 = counts.iter().sum();
+        let terms = counts.into_iter().map(|n| n as f64 / total as f64).map(|p| -p * p.log2());
+        out.natives::<f64>()?.push(terms.fold(0.0, |sum, term| sum + term));
+        Ok(())
+    }
+
+    fn heap_memory(&self, state: &Self::State) -> usize {
+        state.capacity() * 33
+    }
+}

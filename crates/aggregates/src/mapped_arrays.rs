@@ -1,0 +1,432 @@
+//! `sumMap`, `minMap`, `maxMap` over pairs of arrays: the first array holds keys, the others values for them.
+
+use crate::rows::RowCodec;
+use crate::sets::GroupSets;
+use crate::slots::{Keep, Slots, slots_of};
+use crate::sum::total_type;
+use crate::wire::{put_bytes, put_len, take_bytes, take_count};
+use chalet_base::{Result, bail, ensure, err};
+use chalet_columns::{Builder, Data, List, Struct, Vector};
+use chalet_function_api::states::same_states;
+use chalet_function_api::{
+    Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example, Registry, States,
+};
+use chalet_types::{DataType, I256, TupleField, Value};
+use std::any::Any;
+use std::ops::Range;
+use std::sync::Arc;
+
+const SUM: AggregateRecord = AggregateRecord {
+    name: "sumMappedArrays",
+    summary: "Sums the values of every key, which arrays hold; sorted by key, without sums of 0. Also called sumMap.",
+    syntax: "sumMappedArrays(keys, values[, ...])",
+    examples: &[Example { sql: "SELECT sumMappedArrays([2, 1], [3, 4])", result: "([1,2],[4,3])" }],
+    ..AggregateRecord::DEFAULT
+};
+
+const MIN: AggregateRecord = AggregateRecord {
+    name: "minMappedArrays",
+    summary: "The smallest value of every key, which arrays hold; sorted by key. Also called minMap.",
+    syntax: "minMappedArrays(keys, values[, ...])",
+    examples: &[Example { sql: "SELECT minMappedArrays([2, 1, 2], [3, 4, 1])", result: "([1,2],[4,1])" }],
+    ..AggregateRecord::DEFAULT
+};
+
+const MAX: AggregateRecord = AggregateRecord {
+    name: "maxMappedArrays",
+    summary: "The largest value of every key, which arrays hold; sorted by key. Also called maxMap.",
+    syntax: "maxMappedArrays(keys, values[, ...])",
+    examples: &[Example { sql: "SELECT maxMappedArrays([2, 1, 2], [3, 4, 1])", result: "([1,2],[4,3])" }],
+    ..AggregateRecord::DEFAULT
+};
+
+const WITH_OVERFLOW: AggregateRecord = AggregateRecord {
+    name: "sumMapWithOverflow",
+    summary: "Sums the values of every key, which arrays hold, in the type of the values.",
+    syntax: "sumMapWithOverflow(keys, values[, ...])",
+    examples: &[Example {
+        sql: "SELECT sumMapWithOverflow([2, 1, 2], [250, 4, 10])",
+        result: "([1,2],[4,4])",
+    }],
+    ..AggregateRecord::DEFAULT
+};
+
+const FILTERED: AggregateRecord = AggregateRecord {
+    name: "sumMapFiltered",
+    summary: "Sums the values of the given keys.",
+    syntax: "sumMapFiltered(keys_to_keep)(keys, values[, ...])",
+    examples: &[Example {
+        sql: "SELECT sumMapFiltered([1, 4])([1, 2, 4], [3, 4, 5])",
+        result: "([1,4],[3,5])",
+    }],
+    ..AggregateRecord::DEFAULT
+};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fold {
+    Sum,
+    Extreme(Keep),
+}
+
+pub struct MappedArrays {
+    record: &'static AggregateRecord,
+    fold: Fold,
+    keeps_type: bool,
+    filtered: bool,
+}
+
+pub fn register(registry: &mut Registry) {
+    let function = |record, fold, keeps_type, filtered| MappedArrays { record, fold, keeps_type, filtered };
+    registry.add_aggregate(function(&SUM, Fold::Sum, false, false));
+    registry.add_aggregate(function(&WITH_OVERFLOW, Fold::Sum, true, false));
+    registry.add_aggregate(function(&FILTERED, Fold::Sum, false, true));
+    registry.add_aggregate(function(&MIN, Fold::Extreme(Keep::Min), true, false));
+    registry.add_aggregate(function(&MAX, Fold::Extreme(Keep::Max), true, false));
+}
+
+impl AggregateFunction for MappedArrays {
+    fn record(&self) -> &'static AggregateRecord {
+        self.record
+    }
+
+    fn bind(&self, parameters: &[Value], args: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
+        let name = self.record.name;
+        // One tuple of arrays, or the arrays themselves.
+        let mut arrays: Vec<DataType> = args.iter().map(|arg| arg.ty.clone()).collect();
+        let mut form = Form::Arrays;
+        if let [one] = &arrays[..] {
+            if let DataType::Tuple(fields) = one {
+                form = Form::Tuple;
+                arrays = fields.iter().map(|field| field.ty.clone()).collect();
+            }
+        }
+        if let ([DataType::Map(..)], true) = (&arrays[..], self.filtered) {
+            return Err(crate::check::illegal_type(name, &arrays[0]));
+        }
+        ensure!(
+            arrays.len() >= 2,
+            NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+            "Aggregate function {name} requires at least two arguments of Array type or one argument of tuple of two arrays"
+        );
+        let mut elements = Vec::with_capacity(arrays.len());
+        for (i, ty) in arrays.iter().enumerate() {
+            match ty {
+                DataType::Array(element) => elements.push(DataType::clone(element)),
+                _ => bail!(
+                    ILLEGAL_TYPE_OF_ARGUMENT,
+                    "Argument #{} for function {name} must be an array, not {ty}",
+                    i + 1
+                ),
+            }
+        }
+        let key = elements.remove(0);
+        let mut results = Vec::with_capacity(elements.len());
+        for element in &elements {
+            let bare = element.without_nullable();
+            results.push(match self.fold {
+                Fold::Extreme(_) => bare.clone(),
+                Fold::Sum if !bare.is_number() => bail!(
+                    ILLEGAL_TYPE_OF_ARGUMENT,
+                    "Values for {name} cannot be summed, passed type {element}"
+                ),
+                Fold::Sum if self.keeps_type || bare.is_decimal() => bare.clone(),
+                Fold::Sum => total_type(bare).ok_or_else(|| crate::check::illegal_type(name, bare))?,
+            });
+        }
+        let codec = RowCodec::new(&key);
+        let kept = if self.filtered {
+            let keys = match parameters {
+                [Value::Array(keys)] => keys,
+                _ => bail!(
+                    ILLEGAL_TYPE_OF_ARGUMENT,
+                    "Aggregate function {name} requires an Array as a parameter"
+                ),
+            };
+            let mut builder = Builder::new(&key);
+            keys.iter().try_for_each(|value| builder.push_value(value))?;
+            let keys = builder.finish();
+            let encode = |row| {
+                let mut bytes = Vec::new();
+                codec.put(&keys, row, &mut bytes);
+                bytes
+            };
+            Some((0..keys.len()).map(encode).collect())
+        } else {
+            crate::check::no_parameters(name, parameters)?;
+            None
+        };
+        Ok(Arc::new(Bound(Arc::new(Shape {
+            fold: self.fold,
+            form,
+            key,
+            codec,
+            values: elements,
+            results,
+            kept,
+        }))))
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Arrays,
+    Tuple,
+}
+
+struct Shape {
+    fold: Fold,
+    form: Form,
+    key: DataType,
+    codec: RowCodec,
+    values: Vec<DataType>,
+    results: Vec<DataType>,
+    /// The keys that count, when not all do.
+    kept: Option<Vec<Vec<u8>>>,
+}
+
+impl Shape {
+    /// The columns of arrays, whatever the arguments look like.
+    fn arrays(&self, args: &[Vector]) -> Result<Vec<Vector>> {
+        match self.form {
+            Form::Arrays => Ok(args.to_vec()),
+            Form::Tuple => Ok(args[0].structure()?.fields.clone()),
+        }
+    }
+}
+
+struct Bound(Arc<Shape>);
+
+impl Aggregate for Bound {
+    fn result_type(&self) -> DataType {
+        let shape = &self.0;
+        let arrays = std::iter::once(&shape.key).chain(&shape.results);
+        DataType::Tuple(arrays.map(|ty| TupleField { name: None, ty: ty.clone().array() }).collect())
+    }
+
+    fn states(&self) -> Box<dyn States> {
+        let columns = self.0.results.iter().map(|ty| match self.0.fold {
+            Fold::Sum if ty.is_float() => Column::Floats(Vec::new()),
+            Fold::Sum => Column::Integers(Vec::new()),
+            Fold::Extreme(_) => Column::Slots(slots_of(ty)),
+        });
+        Box::new(Maps { shape: self.0.clone(), sets: GroupSets::default(), columns: columns.collect() })
+    }
+}
+
+/// One number or value per key of a group.
+enum Column {
+    Floats(Vec<f64>),
+    Integers(Vec<I256>),
+    Slots(Box<dyn Slots>),
+}
+
+struct Maps {
+    shape: Arc<Shape>,
+    sets: GroupSets,
+    columns: Vec<Column>,
+}
+
+impl Maps {
+    fn entry(&mut self, group: u32, key: &[u8]) -> u32 {
+        let (entry, new) = self.sets.insert(group, key);
+        if new {
+            let n = self.sets.len();
+            for column in &mut self.columns {
+                match column {
+                    Column::Floats(values) => values.resize(n, 0.0),
+                    Column::Integers(values) => values.resize(n, I256::ZERO),
+                    Column::Slots(slots) => slots.grow(n),
+                }
+            }
+        }
+        entry
+    }
+
+    fn add_rows(&mut self, args: &[Vector], rows: Range<usize>, group: impl Fn(usize) -> u32) -> Result<()> {
+        let shape = self.shape.clone();
+        let arrays = shape.arrays(args)?;
+        let keys = arrays[0].list()?;
+        let mut key = Vec::new();
+        for row in rows {
+            let range = keys.range(row);
+            for array in &arrays[1..] {
+                ensure!(
+                    array.list()?.range(row).len() == range.len(),
+                    BAD_ARGUMENTS,
+                    "Sizes of keys and values arrays do not match"
+                );
+            }
+            for (place, element) in range.enumerate() {
+                key.clear();
+                shape.codec.put(&keys.values, element, &mut key);
+                if shape.kept.as_ref().is_some_and(|kept| !kept.contains(&key)) {
+                    continue;
+                }
+                let entry = self.entry(group(row), &key) as usize;
+                for ((column, array), ty) in self.columns.iter_mut().zip(&arrays[1..]).zip(&shape.values) {
+                    let list = array.list()?;
+                    let element = list.range(row).start + place;
+                    if list.values.is_null(element) {
+                        continue;
+                    }
+                    match (column, shape.fold) {
+                        (Column::Floats(sums), _) => {
+                            let divisor = crate::floats::divisor(ty);
+                            sums[entry] += crate::floats::Floats::of(&list.values, divisor)?.get(element);
+                        }
+                        (Column::Integers(sums), _) => {
+                            let x = crate::floats::integer(&list.values.data, element);
+                            sums[entry] = sums[entry].wrapping_add(x);
+                        }
+                        (Column::Slots(slots), Fold::Extreme(keep)) => {
+                            slots.fold_rows(keep, entry, &list.values, element..element + 1)?;
+                        }
+                        (Column::Slots(_), Fold::Sum) => {}
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes entry `theirs` of other columns into an entry.
+    fn join(&mut self, entry: u32, others: &mut [Column], theirs: u32) -> Result<()> {
+        let (entry, theirs) = (entry as usize, theirs as usize);
+        for (column, other) in self.columns.iter_mut().zip(others) {
+            match (column, other, self.shape.fold) {
+                (Column::Floats(sums), Column::Floats(more), _) => sums[entry] += more[theirs],
+                (Column::Integers(sums), Column::Integers(more), _) => {
+                    sums[entry] = sums[entry].wrapping_add(more[theirs]);
+                }
+                (Column::Slots(slots), Column::Slots(more), Fold::Extreme(keep)) => {
+                    let mut bytes = Vec::new();
+                    more.serialise(theirs, &mut bytes);
+                    let mut one = slots.deserialise(&mut &bytes[..])?;
+                    slots.merge(keep, &mut *one, &[entry as u32])?;
+                }
+                _ => return Err(err!(LOGICAL_ERROR, "Maps of different aggregates cannot be merged")),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl States for Maps {
+    fn grow(&mut self, n: usize) {
+        self.sets.grow(n);
+    }
+
+    fn add(&mut self, group: usize, args: &[Vector], rows: Range<usize>) -> Result<()> {
+        self.add_rows(args, rows, |_| group as u32)
+    }
+
+    fn add_groups(&mut self, groups: &[u32], args: &[Vector]) -> Result<()> {
+        self.add_rows(args, 0..groups.len(), |row| groups[row])
+    }
+
+    fn merge(&mut self, other: &mut dyn States, groups: &[u32]) -> Result<()> {
+        let other = same_states::<Self>(other)?;
+        for theirs in 0..other.sets.len() as u32 {
+            let entry = self.entry(groups[other.sets.group(theirs) as usize], other.sets.key(theirs));
+            self.join(entry, &mut other.columns, theirs)?;
+        }
+        Ok(())
+    }
+
+    fn serialise(&self, group: usize, out: &mut Vec<u8>) {
+        put_len(self.sets.entries_of(group).count(), out);
+        for entry in self.sets.entries_of(group) {
+            put_bytes(self.sets.key(entry), out);
+            for column in &self.columns {
+                match column {
+                    Column::Floats(sums) => out.extend(sums[entry as usize].to_le_bytes()),
+                    Column::Integers(sums) => out.extend(sums[entry as usize].to_le_bytes()),
+                    Column::Slots(slots) => slots.serialise(entry as usize, out),
+                }
+            }
+        }
+    }
+
+    fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
+        for _ in 0..take_count(bytes, 1)? {
+            let key = take_bytes(bytes)?;
+            let entry = self.entry(group as u32, key);
+            let mut others = Vec::with_capacity(self.columns.len());
+            for column in &self.columns {
+                others.push(match column {
+                    Column::Floats(_) => Column::Floats(vec![crate::wire::take_f64(bytes)?]),
+                    Column::Integers(_) => {
+                        Column::Integers(vec![I256::from_le_bytes(crate::wire::take_array(bytes)?)])
+                    }
+                    Column::Slots(slots) => Column::Slots(slots.deserialise(bytes)?),
+                });
+            }
+            self.join(entry, &mut others, 0)?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, n: usize) -> Result<Vector> {
+        self.grow(n);
+        let n_entries = self.sets.len();
+        let mut keys = Builder::new(&self.shape.key);
+        for entry in 0..n_entries as u32 {
+            self.shape.codec.take(&mut self.sets.key(entry), &mut keys)?;
+        }
+        let keys = keys.finish();
+        let mut values: Vec<Vector> = Vec::with_capacity(self.columns.len());
+        for (column, ty) in self.columns.iter().zip(&self.shape.results) {
+            let mut out = Builder::new(ty);
+            match column {
+                Column::Floats(sums) => {
+                    sums.iter().try_for_each(|&x| crate::quantile::push_float(x, &mut out))?;
+                }
+                Column::Integers(sums) => {
+                    sums.iter().try_for_each(|&x| crate::floats::push_integer(x, &mut out))?;
+                }
+                Column::Slots(slots) => {
+                    values.push(slots.finish(n_entries, ty)?);
+                    continue;
+                }
+            }
+            values.push(out.finish());
+        }
+        let zero = |entry: u32| {
+            self.columns.iter().all(|column| match column {
+                Column::Floats(sums) => sums[entry as usize] == 0.0,
+                Column::Integers(sums) => sums[entry as usize] == I256::ZERO,
+                Column::Slots(_) => false,
+            })
+        };
+        let mut rows: Vec<u32> = Vec::with_capacity(n_entries);
+        let mut offsets = vec![0i64];
+        for group in 0..n {
+            let start = rows.len();
+            rows.extend(self.sets.entries_of(group).filter(|&entry| !zero(entry)));
+            // NULL sorts first.
+            let null = |entry: u32| !keys.is_null(entry as usize);
+            rows[start..].sort_by(|&a, &b| {
+                null(a).cmp(&null(b)).then_with(|| keys.compare(a as usize, &keys, b as usize))
+            });
+            offsets.push(rows.len() as i64);
+        }
+        let offsets = chalet_columns::Buf::from_vec(offsets);
+        let columns = std::iter::once(&keys).chain(&values).map(|column| column.gather(&rows));
+        let lists = columns
+            .map(|column| Data::List(List { offsets: offsets.clone(), values: Arc::new(column) }).into());
+        Ok(Data::Struct(Struct { fields: lists.collect(), len: n }).into())
+    }
+
+    fn memory(&self) -> usize {
+        let columns = self.columns.iter().map(|column| match column {
+            Column::Floats(values) => values.capacity() * 8,
+            Column::Integers(values) => values.capacity() * 32,
+            Column::Slots(slots) => slots.memory(),
+        });
+        self.sets.memory() + columns.sum::<usize>()
+    }
+
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
+    }
+}

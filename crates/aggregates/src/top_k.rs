@@ -1,0 +1,335 @@
+//! `topK` and its kin: the most frequent values by the filtered space-saving algorithm: counters for some times more
+//! values than asked for; a value without a counter takes over the smallest one. Exact as long as there are counters
+//! for all values.
+
+use crate::floats::Unsigned;
+use crate::rows::RowCodec;
+use crate::wire::{put_bytes, put_len, take_bytes, take_count, take_u64};
+use chalet_base::hash::{HashMap, hash_bytes};
+use chalet_base::{Result, bail, ensure};
+use chalet_columns::builder::Values;
+use chalet_columns::{Builder, Vector};
+use chalet_function_api::aggregate::AggregateNulls;
+use chalet_function_api::{
+    Aggregate, AggregateFunction, AggregateRecord, Argument, Context, EachState, Example, RowAggregate,
+};
+use chalet_types::{DataType, TupleField, Value};
+use std::sync::Arc;
+
+const TOP_K: AggregateRecord = AggregateRecord {
+    name: "topK",
+    summary: "The approximately `n` most frequent values (10 if not given), the most frequent first; with 'counts' each \
+              with its count and the largest error of that.",
+    syntax: "topK([n[, load_factor[, 'counts']]])(x)",
+    examples: &[Example { sql: "SELECT topK(2)(number % 7 % 3) FROM numbers(20)", result: "[0,1]" }],
+    nulls: AggregateNulls::SkipPlainResult,
+    ..AggregateRecord::DEFAULT
+};
+
+const TOP_K_WEIGHTED: AggregateRecord = AggregateRecord {
+    name: "topKWeighted",
+    summary: "The approximately `n` values of the largest weight.",
+    syntax: "topKWeighted([n[, load_factor[, 'counts']]])(x, weight)",
+    examples: &[Example { sql: "SELECT topKWeighted(2)(number, number) FROM numbers(5)", result: "[4,3]" }],
+    ..TOP_K
+};
+
+const APPROX_TOP_K: AggregateRecord = AggregateRecord {
+    name: "approx_top_k",
+    case_insensitive: true,
+    aliases: &["approx_top_count"],
+    summary: "The approximately `n` most frequent values (10 if not given) with counts and their errors.",
+    syntax: "approx_top_k([n[, reserved]])(x)",
+    examples: &[Example {
+        sql: "SELECT approx_top_k(2)(number % 7 % 3) FROM numbers(20)",
+        result: "[(0,8,0),(1,6,0)]",
+    }],
+    ..TOP_K
+};
+
+const APPROX_TOP_SUM: AggregateRecord = AggregateRecord {
+    name: "approx_top_sum",
+    case_insensitive: true,
+    summary: "The approximately `n` values of the largest weight (10 if not given) with weights and their errors.",
+    syntax: "approx_top_sum([n[, reserved]])(x, weight)",
+    examples: &[Example {
+        sql: "SELECT approx_top_sum(2)(number, number) FROM numbers(5)",
+        result: "[(4,4,0),(3,3,0)]",
+    }],
+    ..TOP_K
+};
+
+/// The largest `n` and number of counters.
+const MAX: u64 = 0xFF_FFFF;
+
+pub struct TopK {
+    record: &'static AggregateRecord,
+    weighted: bool,
+    /// Parameters are `n` and the number of counters; results come with counts.
+    approx: bool,
+}
+
+impl TopK {
+    pub const ALL: [TopK; 4] = [
+        TopK { record: &TOP_K, weighted: false, approx: false },
+        TopK { record: &TOP_K_WEIGHTED, weighted: true, approx: false },
+        TopK { record: &APPROX_TOP_K, weighted: false, approx: true },
+        TopK { record: &APPROX_TOP_SUM, weighted: true, approx: true },
+    ];
+}
+
+impl AggregateFunction for TopK {
+    fn record(&self) -> &'static AggregateRecord {
+        self.record
+    }
+
+    fn bind(&self, parameters: &[Value], args: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
+        let name = self.record.name;
+        if self.weighted {
+            crate::check::two_arguments(name, args)?;
+            ensure!(
+                args[1].ty.is_integer(),
+                ILLEGAL_TYPE_OF_ARGUMENT,
+                "The second argument for aggregate function '{name}' must have integer type"
+            );
+        } else {
+            crate::check::one_argument(name, args)?;
+        }
+        let most = if self.approx { 2 } else { 3 };
+        ensure!(
+            parameters.len() <= most,
+            NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+            "Aggregate function '{name}' requires {most} parameters or less"
+        );
+        let number = |i: usize, default: u64| match parameters.get(i) {
+            None => Ok(default),
+            Some(value) => match value.as_u64() {
+                Some(0) | None => bail!(
+                    ARGUMENT_OUT_OF_BOUND,
+                    "Parameter {} is illegal for aggregate function {name}",
+                    i + 1
+                ),
+                Some(n) => Ok(n),
+            },
+        };
+        let n = number(0, 10)?;
+        let second = number(1, if self.approx { n.saturating_mul(3) } else { 3 })?;
+        let reserved = if self.approx { second } else { n.saturating_mul(second) };
+        ensure!(
+            n <= MAX && reserved <= MAX,
+            ARGUMENT_OUT_OF_BOUND,
+            "Too large parameter(s) for aggregate function '{name}' (it is {n} and {reserved}, maximum is {MAX})"
+        );
+        ensure!(
+            reserved >= n,
+            ARGUMENT_OUT_OF_BOUND,
+            "Parameters of aggregate function '{name}' reserve fewer counters than values"
+        );
+        let counts = self.approx
+            || match parameters.get(2).map(Value::as_bytes) {
+                None => false,
+                Some(Some(b"counts")) => true,
+                Some(_) => {
+                    bail!(ILLEGAL_TYPE_OF_ARGUMENT, "Unknown parameter of aggregate function '{name}'")
+                }
+            };
+        let ty = args[0].ty.clone();
+        Ok(EachState::of(Top {
+            codec: RowCodec::new(&ty),
+            ty,
+            n: n as usize,
+            reserved: reserved as usize,
+            weighted: self.weighted,
+            counts,
+        }))
+    }
+}
+
+struct Top {
+    ty: DataType,
+    codec: RowCodec,
+    n: usize,
+    reserved: usize,
+    weighted: bool,
+    counts: bool,
+}
+
+#[derive(Clone)]
+struct Counter {
+    key: Arc<[u8]>,
+    count: u64,
+    error: u64,
+}
+
+impl Counter {
+    fn beats(&self, other: &Counter) -> bool {
+        self.count > other.count || (self.count == other.count && self.error < other.error)
+    }
+}
+
+/// Counters from the largest down, their places by key, and what values without a counter have gathered.
+#[derive(Default)]
+struct State {
+    counters: Vec<Counter>,
+    places: HashMap<Arc<[u8]>, usize>,
+    others: Vec<u64>,
+}
+
+impl State {
+    fn rise(&mut self, mut place: usize) {
+        while place > 0 && self.counters[place].beats(&self.counters[place - 1]) {
+            self.counters.swap(place, place - 1);
+            self.places.insert(self.counters[place].key.clone(), place);
+            place -= 1;
+        }
+        self.places.insert(self.counters[place].key.clone(), place);
+    }
+
+    fn push(&mut self, counter: Counter) {
+        self.counters.push(counter);
+        self.rise(self.counters.len() - 1);
+    }
+
+    fn insert(&mut self, reserved: usize, key: &[u8], count: u64, error: u64) {
+        if let Some(&place) = self.places.get(key) {
+            let counter = &mut self.counters[place];
+            counter.count = counter.count.wrapping_add(count);
+            counter.error += error;
+            return self.rise(place);
+        }
+        if self.counters.len() < reserved {
+            return self.push(Counter { key: key.into(), count, error });
+        }
+        if self.others.is_empty() {
+            self.others = vec![0; (reserved * 6).next_power_of_two()];
+        }
+        let mask = self.others.len() - 1;
+        let last = self.counters.len() - 1;
+        let gathered = self.others[hash_bytes(key) as usize & mask];
+        if gathered + count < self.counters[last].count {
+            self.others[hash_bytes(key) as usize & mask] += count;
+            return;
+        }
+        let smallest = self.counters.swap_remove(last);
+        self.others[hash_bytes(&smallest.key) as usize & mask] = smallest.count;
+        self.places.remove(&smallest.key);
+        self.push(Counter { key: key.into(), count: gathered + count, error: gathered + error });
+    }
+}
+
+impl RowAggregate for Top {
+    type State = State;
+    type Input<'a> = (&'a Vector, Option<Unsigned<'a>>);
+
+    fn result_type(&self) -> DataType {
+        if !self.counts {
+            return self.ty.clone().array();
+        }
+        let field = |name: &str, ty: DataType| TupleField { name: Some(name.into()), ty };
+        let fields = [
+            field("item", self.ty.clone()),
+            field("count", DataType::UInt64),
+            field("error", DataType::UInt64),
+        ];
+        DataType::Tuple(fields.into_iter().collect()).array()
+    }
+
+    fn empty(&self) -> State {
+        State::default()
+    }
+
+    fn input<'a>(&self, args: &'a [Vector]) -> Result<Self::Input<'a>> {
+        Ok((&args[0], self.weighted.then(|| Unsigned::of(&args[1]))))
+    }
+
+    fn add(&self, state: &mut State, (values, weights): &Self::Input<'_>, row: usize) -> Result<()> {
+        let mut key = Vec::new();
+        self.codec.put(values, row, &mut key);
+        state.insert(self.reserved, &key, weights.map_or(1, |weights| weights.get(row)), 0);
+        Ok(())
+    }
+
+    /// A value that only one side counts may have up to the other side's smallest count more.
+    fn merge(&self, state: &mut State, other: State) -> Result<()> {
+        let least = |state: &State| match state.counters.last() {
+            Some(last) if state.counters.len() >= self.reserved => last.count,
+            _ => 0,
+        };
+        let (own, theirs) = (least(state), least(&other));
+        if theirs > 0 {
+            for counter in &mut state.counters {
+                counter.count += theirs;
+                counter.error += theirs;
+            }
+        }
+        for counter in other.counters {
+            if state.places.contains_key(&counter.key) {
+                // What was added above for a value that might be missing there.
+                let (count, error) = (counter.count - theirs, counter.error.wrapping_sub(theirs));
+                let place = state.places[&counter.key];
+                let mine = &mut state.counters[place];
+                mine.count += count;
+                mine.error = mine.error.wrapping_add(error);
+                state.rise(place);
+            } else {
+                let (count, error) = (counter.count + own, counter.error + own);
+                state.push(Counter { key: counter.key, count, error });
+            }
+        }
+        state.counters.sort_by(|a, b| b.count.cmp(&a.count).then(a.error.cmp(&b.error)));
+        state.counters.truncate(self.reserved);
+        state.places = state.counters.iter().enumerate().map(|(place, c)| (c.key.clone(), place)).collect();
+        Ok(())
+    }
+
+    fn serialise(&self, state: &State, out: &mut Vec<u8>) {
+        put_len(state.counters.len(), out);
+        for counter in &state.counters {
+            put_bytes(&counter.key, out);
+            out.extend(counter.count.to_le_bytes());
+            out.extend(counter.error.to_le_bytes());
+        }
+    }
+
+    fn deserialise(&self, bytes: &mut &[u8]) -> Result<State> {
+        let mut state = State::default();
+        for _ in 0..take_count(bytes, 17)? {
+            let key: Arc<[u8]> = take_bytes(bytes)?.into();
+            let (count, error) = (take_u64(bytes)?, take_u64(bytes)?);
+            ensure!(
+                !state.places.contains_key(&key),
+                CANNOT_READ_ALL_DATA,
+                "Aggregate state has a value twice"
+            );
+            state.push(Counter { key, count, error });
+        }
+        Ok(state)
+    }
+
+    fn finish(&self, state: &mut State, out: &mut Builder) -> Result<()> {
+        let Values::List(list) = &mut out.values else {
+            bail!(LOGICAL_ERROR, "topK does not make a list");
+        };
+        for counter in state.counters.iter().take(self.n) {
+            let mut key = &counter.key[..];
+            match &mut list.values.values {
+                Values::Struct { fields, len } if self.counts => {
+                    self.codec.take(&mut key, &mut fields[0])?;
+                    fields[1].natives::<u64>()?.push(counter.count);
+                    fields[2].natives::<u64>()?.push(counter.error);
+                    *len += 1;
+                }
+                _ => self.codec.take(&mut key, &mut list.values)?,
+            }
+        }
+        list.close();
+        Ok(())
+    }
+
+    fn heap_memory(&self, state: &State) -> usize {
+        let keys: usize = state.counters.iter().map(|c| c.key.len() + 16).sum();
+        keys + state.counters.capacity() * size_of::<Counter>()
+            + state.places.capacity() * 25
+            + state.others.capacity() * 8
+    }
+}

@@ -1,0 +1,272 @@
+//! `uniqCombined`, `uniqCombined64`, `uniqHLL12`: a set of hashes as long as they are few, then a HyperLogLog.
+
+use crate::check::some_arguments;
+use crate::hashes::{int_hash32, int_hash64};
+use crate::uniq::bias;
+use crate::uniq::key_set::KeySet;
+use crate::uniq::sketch::{Sketch, counting};
+use crate::uniq::words::Words;
+use crate::wire::{put_len, take, take_count, take_u8, take_u64};
+use chalet_base::{Result, bail, ensure};
+use chalet_function_api::aggregate::AggregateNulls;
+use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
+use chalet_types::{DataType, Value};
+use std::sync::Arc;
+
+const COMBINED: AggregateRecord = AggregateRecord {
+    name: "uniqCombined",
+    summary: "The approximate number of different values by a HyperLogLog of 2^k buckets (k = 17 if not given); of few \
+              values exact.",
+    syntax: "uniqCombined([k])(x[, ...])",
+    examples: &[Example { sql: "SELECT uniqCombined(number % 3) FROM numbers(10)", result: "3" }],
+    ..AggregateRecord::DEFAULT
+};
+
+const COMBINED64: AggregateRecord = AggregateRecord {
+    name: "uniqCombined64",
+    summary: "The same as uniqCombined with hashes of 64 bits for all types: for more than some hundred millions.",
+    syntax: "uniqCombined64([k])(x[, ...])",
+    examples: &[Example { sql: "SELECT uniqCombined64(number % 3) FROM numbers(10)", result: "3" }],
+    ..COMBINED
+};
+
+const HLL12: AggregateRecord = AggregateRecord {
+    name: "uniqHLL12",
+    summary: "The approximate number of different values by a HyperLogLog of 2^12 buckets; exact up to 16.",
+    syntax: "uniqHLL12(x[, ...])",
+    examples: &[Example { sql: "SELECT uniqHLL12(number % 3) FROM numbers(10)", result: "3" }],
+    nulls: AggregateNulls::SkipPlainResult,
+    zero_when_only_null: true,
+    ..COMBINED
+};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Combined,
+    Combined64,
+    Hll12,
+}
+
+pub struct UniqCombined {
+    record: &'static AggregateRecord,
+    kind: Kind,
+}
+
+impl UniqCombined {
+    pub const ALL: [UniqCombined; 3] = [
+        UniqCombined { record: &COMBINED, kind: Kind::Combined },
+        UniqCombined { record: &COMBINED64, kind: Kind::Combined64 },
+        UniqCombined { record: &HLL12, kind: Kind::Hll12 },
+    ];
+}
+
+impl AggregateFunction for UniqCombined {
+    fn record(&self) -> &'static AggregateRecord {
+        self.record
+    }
+
+    fn bind(&self, parameters: &[Value], args: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
+        let name = self.record.name;
+        let precision = match (self.kind, parameters) {
+            (Kind::Hll12, _) => {
+                crate::check::no_parameters(name, parameters)?;
+                12
+            }
+            (_, []) => 17,
+            (_, [k]) => match k.as_u64() {
+                Some(k @ 12..=20) => k as u32,
+                _ => bail!(
+                    ARGUMENT_OUT_OF_BOUND,
+                    "Parameter for aggregate function {name} is out of range: [12, 20]"
+                ),
+            },
+            _ => bail!(
+                NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+                "Aggregate function {name} requires one parameter or less"
+            ),
+        };
+        some_arguments(name, args)?;
+        let string = matches!(args, [one] if one.ty == DataType::String);
+        let hash = match (self.kind, Words::new(args).is_number()) {
+            (Kind::Hll12, _) => Hash::Int32,
+            (_, true) => Hash::Int64,
+            (_, false) => Hash::Itself,
+        };
+        let wide = self.kind == Kind::Combined64 || (self.kind == Kind::Combined && string);
+        let few = match self.kind {
+            Kind::Hll12 => 16,
+            // From here on the set would be larger than the buckets.
+            _ => 1 << (precision - 5 + u32::from(!wide)),
+        };
+        Ok(counting::<Combined>(Plan { precision, hash, wide, few, corrects_bias: precision == 17 }, args))
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hash {
+    Int32,
+    Int64,
+    Itself,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Plan {
+    /// Bits of a hash that choose the bucket.
+    precision: u32,
+    hash: Hash,
+    /// Hashes have 64 bits, else 32.
+    wide: bool,
+    /// Hashes that are kept as a set.
+    few: usize,
+    corrects_bias: bool,
+}
+
+impl Plan {
+    fn bits(&self) -> u32 {
+        if self.wide { 64 } else { 32 }
+    }
+
+    fn max_rank(&self) -> u8 {
+        (self.bits() - self.precision + 1) as u8
+    }
+
+    /// The bucket of a hash, and the place of the lowest set bit in the rest of it.
+    fn place(&self, hash: u64) -> (usize, u8) {
+        let bucket = hash & ((1 << self.precision) - 1);
+        let rest = hash >> self.precision;
+        let rank = if rest == 0 { self.max_rank() } else { rest.trailing_zeros() as u8 + 1 };
+        (bucket as usize, rank.min(self.max_rank()))
+    }
+}
+
+enum Combined {
+    Few(KeySet<u64>),
+    /// The largest rank of each bucket.
+    Buckets(Vec<u8>),
+}
+
+impl Combined {
+    fn add(&mut self, plan: &Plan, hash: u64) {
+        match self {
+            // A set of the kernel becomes buckets by the next value, even one that it has.
+            Combined::Few(set) if plan.hash != Hash::Int32 && set.len() >= plan.few => {}
+            Combined::Few(set) => {
+                set.insert(hash);
+                if set.len() <= plan.few {
+                    return;
+                }
+            }
+            Combined::Buckets(_) => {}
+        }
+        let (bucket, rank) = plan.place(hash);
+        let buckets = self.buckets(plan);
+        buckets[bucket] = buckets[bucket].max(rank);
+    }
+
+    fn buckets(&mut self, plan: &Plan) -> &mut Vec<u8> {
+        if let Combined::Few(set) = self {
+            let mut buckets = vec![0u8; 1 << plan.precision];
+            set.for_each(|hash| {
+                let (bucket, rank) = plan.place(hash);
+                buckets[bucket] = buckets[bucket].max(rank);
+            });
+            *self = Combined::Buckets(buckets);
+        }
+        match self {
+            Combined::Buckets(buckets) => buckets,
+            Combined::Few(_) => unreachable!("made buckets above"),
+        }
+    }
+}
+
+fn estimate(plan: &Plan, ranks: &[u8]) -> f64 {
+    let n = ranks.len() as f64;
+    let mut of_rank = vec![0u64; usize::from(plan.max_rank()) + 1];
+    ranks.iter().for_each(|&rank| of_rank[usize::from(rank)] += 1);
+    // The sum of 2^-rank over all buckets, from the smallest term up.
+    let sum = of_rank.iter().rev().fold(0.0, |sum, &count| sum / 2.0 + count as f64);
+    let raw = 0.7213 / (1.0 + 1.079 / n) * n * n / sum;
+    if raw > 2f64.powi(32) / 30.0 {
+        return raw;
+    }
+    let zeros = of_rank[0] as f64;
+    let linear = |otherwise: f64| if zeros > 0.0 { n * (n.ln() - zeros.ln()) } else { otherwise };
+    if !plan.corrects_bias {
+        return if raw <= 2.5 * n { linear(raw) } else { raw };
+    }
+    let corrected = if raw <= 5.0 * n { raw - bias::of(raw) } else { raw };
+    let linear = linear(corrected);
+    if linear < bias::THRESHOLD { linear } else { corrected }
+}
+
+impl Sketch for Combined {
+    type Plan = Plan;
+
+    fn empty(_: &Plan) -> Self {
+        Combined::Few(KeySet::default())
+    }
+
+    #[inline]
+    fn insert(&mut self, plan: &Plan, word: u64) {
+        let hash = match plan.hash {
+            Hash::Int32 => int_hash32(word).into(),
+            Hash::Int64 => int_hash64(word),
+            Hash::Itself => word,
+        };
+        self.add(plan, if plan.wide { hash } else { hash & 0xffff_ffff });
+    }
+
+    fn merge(&mut self, plan: &Plan, other: Self) {
+        match other {
+            Combined::Few(set) => set.for_each(|hash| self.add(plan, hash)),
+            Combined::Buckets(ranks) => {
+                self.buckets(plan).iter_mut().zip(ranks).for_each(|(own, rank)| *own = rank.max(*own));
+            }
+        }
+    }
+
+    fn count(&self, plan: &Plan) -> u64 {
+        match self {
+            Combined::Few(set) => set.len() as u64,
+            Combined::Buckets(ranks) => (estimate(plan, ranks) + 0.5) as u64,
+        }
+    }
+
+    fn serialise(&self, out: &mut Vec<u8>) {
+        match self {
+            Combined::Few(set) => {
+                out.push(0);
+                put_len(set.len(), out);
+                set.for_each(|hash| out.extend(hash.to_le_bytes()));
+            }
+            Combined::Buckets(ranks) => {
+                out.push(1);
+                out.extend_from_slice(ranks);
+            }
+        }
+    }
+
+    fn deserialise(plan: &Plan, bytes: &mut &[u8]) -> Result<Self> {
+        let mut combined = Combined::empty(plan);
+        if take_u8(bytes)? == 0 {
+            for _ in 0..take_count(bytes, 8)? {
+                combined.add(plan, take_u64(bytes)?);
+            }
+            return Ok(combined);
+        }
+        let ranks = take(bytes, 1 << plan.precision)?.to_vec();
+        ensure!(
+            ranks.iter().all(|&rank| rank <= plan.max_rank()),
+            CANNOT_READ_ALL_DATA,
+            "Aggregate state has a rank that is too large"
+        );
+        Ok(Combined::Buckets(ranks))
+    }
+
+    fn heap(&self) -> usize {
+        match self {
+            Combined::Few(set) => set.heap(),
+            Combined::Buckets(ranks) => ranks.capacity(),
+        }
+    }
+}

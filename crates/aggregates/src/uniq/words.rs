@@ -1,0 +1,99 @@
+//! Rows as the 64-bit words that the kernel's sketches count: a number's own bits, CityHash64 of strings, hashes of
+//! several arguments joined. Arrays, and what contains NULL, have a hash of our own, so that there (and in uniqHLL12 of
+//! floats) estimates differ from the kernel's.
+
+use crate::rows::RowCodec;
+use crate::uniq::city::{city_hash64, join};
+use chalet_base::hash::hash_bytes;
+use chalet_columns::{Data, Vector};
+use chalet_function_api::Argument;
+use chalet_types::DataType;
+use std::ops::Range;
+
+#[derive(Clone)]
+pub struct Words {
+    codecs: Vec<RowCodec>,
+    /// One argument that is a number, not a decimal.
+    number: bool,
+    /// The value's bytes lie together in memory, in the kernel.
+    contiguous: bool,
+}
+
+fn contiguous(ty: &DataType) -> bool {
+    match ty {
+        DataType::Tuple(fields) => fields.iter().all(|field| contiguous(&field.ty)),
+        DataType::Array(_) | DataType::Map(..) | DataType::Nullable(_) | DataType::Nothing => false,
+        _ => true,
+    }
+}
+
+impl Words {
+    pub fn new(args: &[Argument]) -> Words {
+        Words {
+            codecs: args.iter().map(|arg| RowCodec::new(&arg.ty)).collect(),
+            number: args.len() == 1 && args[0].ty.is_comparable_by_number() && !args[0].ty.is_decimal(),
+            contiguous: args.iter().all(|arg| contiguous(&arg.ty)),
+        }
+    }
+
+    /// Is a word the value itself?
+    pub fn is_number(&self) -> bool {
+        self.number
+    }
+
+    /// Calls `f` with every row of the range and its word.
+    pub fn for_each(&self, args: &[Vector], rows: Range<usize>, mut f: impl FnMut(usize, u64)) {
+        let mut bytes = Vec::new();
+        for row in rows {
+            let word = if self.contiguous {
+                args.iter().fold(None, |hash, arg| Some(words_of(arg, row, hash))).unwrap_or(0)
+            } else {
+                bytes.clear();
+                self.codecs.iter().zip(args).for_each(|(codec, arg)| codec.put(arg, row, &mut bytes));
+                hash_bytes(&bytes)
+            };
+            let word = if self.number { number(&args[0].data, row) } else { word };
+            f(row, word);
+        }
+    }
+}
+
+/// The hash of a value, joined to that of the values before; a tuple's fields count one by one.
+fn words_of(vector: &Vector, row: usize, before: Option<u64>) -> u64 {
+    if let Data::Struct(fields) = &vector.data {
+        let hash = fields.fields.iter().fold(before, |hash, field| Some(words_of(field, row, hash)));
+        return hash.unwrap_or(0);
+    }
+    let hash = match &vector.data {
+        Data::Str(strings) => city_hash64(strings.get(row)),
+        Data::Fixed(fixed) => city_hash64(fixed.get(row)),
+        data => {
+            let width = data.physical().width().unwrap_or(0);
+            chalet_columns::each_native!(data,
+                values => city_hash64(&values.as_bytes()[row * width..(row + 1) * width]),
+                _ => 0)
+        }
+    };
+    before.map_or(hash, |before| join(hash, before))
+}
+
+fn number(data: &Data, row: usize) -> u64 {
+    match data {
+        Data::U8(v) => v[row].into(),
+        Data::U16(v) => v[row].into(),
+        Data::U32(v) => v[row].into(),
+        Data::U64(v) => v[row],
+        Data::I8(v) => v[row] as u64,
+        Data::I16(v) => v[row] as u64,
+        Data::I32(v) => v[row] as u64,
+        Data::I64(v) => v[row] as u64,
+        Data::BF16(v) => v[row].to_bits().into(),
+        Data::F32(v) => v[row].to_bits().into(),
+        Data::F64(v) => v[row].to_bits(),
+        Data::U128(v) => join(v[row] as u64, (v[row] >> 64) as u64),
+        Data::I128(v) => join(v[row] as u64, (v[row] >> 64) as u64),
+        Data::U256(v) => city_hash64(&v[row].to_le_bytes()),
+        Data::I256(v) => city_hash64(&v[row].to_le_bytes()),
+        _ => 0,
+    }
+}
