@@ -88,7 +88,7 @@ impl AggregateFunction for UniqCombined {
         some_arguments(name, args)?;
         let string = matches!(args, [one] if one.ty == DataType::String);
         let hash = match (self.kind, Words::new(args).is_number()) {
-            (Kind::Hll12, _) => Hash::Int32,
+            (Kind::Hll12, number) if number || string => Hash::Int32,
             (_, true) => Hash::Int64,
             (_, false) => Hash::Itself,
         };
@@ -98,7 +98,17 @@ impl AggregateFunction for UniqCombined {
             // From here on the set would be larger than the buckets.
             _ => 1 << (precision - 5 + u32::from(!wide)),
         };
-        Ok(counting::<Combined>(Plan { precision, hash, wide, few, corrects_bias: precision == 17 }, args))
+        Ok(counting::<Combined>(
+            Plan {
+                precision,
+                hash,
+                wide,
+                few,
+                corrects_bias: precision == 17,
+                grows: self.kind == Kind::Hll12,
+            },
+            args,
+        ))
     }
 }
 
@@ -119,6 +129,8 @@ struct Plan {
     /// Hashes that are kept as a set.
     few: usize,
     corrects_bias: bool,
+    /// A full set takes a value that it has.
+    grows: bool,
 }
 
 impl Plan {
@@ -149,7 +161,7 @@ impl Combined {
     fn add(&mut self, plan: &Plan, hash: u64) {
         match self {
             // A set of the kernel becomes buckets by the next value, even one that it has.
-            Combined::Few(set) if plan.hash != Hash::Int32 && set.len() >= plan.few => {}
+            Combined::Few(set) if !plan.grows && set.len() >= plan.few => {}
             Combined::Few(set) => {
                 set.insert(hash);
                 if set.len() <= plan.few {

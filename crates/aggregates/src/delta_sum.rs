@@ -1,0 +1,175 @@
+//! `deltaSum`: the sum of the differences between rows that follow each other, falls left out.
+
+use crate::check::{illegal_type, no_parameters, one_argument};
+use crate::floats::{Floats, integer, push_integer};
+use crate::quantile::push_float;
+use crate::wire::{take_array, take_f64, take_u8};
+use chalet_base::Result;
+use chalet_columns::{Builder, Vector};
+use chalet_function_api::aggregate::AggregateNulls;
+use chalet_function_api::{
+    Aggregate, AggregateFunction, AggregateRecord, Argument, Context, EachState, Example, RowAggregate,
+};
+use chalet_types::{DataType, I256, Value};
+use std::marker::PhantomData;
+use std::ops::{Add, Sub};
+use std::sync::Arc;
+
+const RECORD: AggregateRecord = AggregateRecord {
+    name: "deltaSum",
+    summary: "The sum of the rises from row to row; falls do not count.",
+    syntax: "deltaSum(x)",
+    examples: &[Example {
+        sql: "SELECT deltaSum(x) FROM values('x Int8', 1, 2, 3, 0, 3, 4, 2, 3)",
+        result: "7",
+    }],
+    nulls: AggregateNulls::SkipPlainResult,
+    order_dependent: true,
+    ..AggregateRecord::DEFAULT
+};
+
+pub struct DeltaSum;
+
+impl AggregateFunction for DeltaSum {
+    fn record(&self) -> &'static AggregateRecord {
+        &RECORD
+    }
+
+    fn bind(&self, parameters: &[Value], args: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
+        no_parameters(RECORD.name, parameters)?;
+        one_argument(RECORD.name, args)?;
+        let ty = match &args[0].ty {
+            DataType::Bool => DataType::UInt8,
+            ty if ty.is_integer() || ty.is_float() => ty.clone(),
+            ty => return Err(illegal_type(RECORD.name, ty)),
+        };
+        Ok(if ty.is_float() {
+            EachState::of(Rises::<f64> { ty, number: PhantomData })
+        } else {
+            EachState::of(Rises::<I256> { ty, number: PhantomData })
+        })
+    }
+}
+
+/// What sums are computed in.
+trait Number:
+    Copy + Default + PartialOrd + Add<Output = Self> + Sub<Output = Self> + Send + Sync + 'static
+{
+    type Values<'a>;
+    fn view(vector: &Vector) -> Result<Self::Values<'_>>;
+    fn get(values: &Self::Values<'_>, row: usize) -> Self;
+    fn push(self, out: &mut Builder) -> Result<()>;
+    fn put(self, out: &mut Vec<u8>);
+    fn take(bytes: &mut &[u8]) -> Result<Self>;
+}
+
+impl Number for f64 {
+    type Values<'a> = Floats<'a>;
+    fn view(vector: &Vector) -> Result<Floats<'_>> {
+        Floats::of(vector, 1.0)
+    }
+    fn get(values: &Floats<'_>, row: usize) -> f64 {
+        values.get(row)
+    }
+    fn push(self, out: &mut Builder) -> Result<()> {
+        push_float(self, out)
+    }
+    fn put(self, out: &mut Vec<u8>) {
+        out.extend(self.to_le_bytes());
+    }
+    fn take(bytes: &mut &[u8]) -> Result<f64> {
+        take_f64(bytes)
+    }
+}
+
+impl Number for I256 {
+    type Values<'a> = &'a Vector;
+    fn view(vector: &Vector) -> Result<&Vector> {
+        Ok(vector)
+    }
+    fn get(values: &&Vector, row: usize) -> I256 {
+        integer(&values.data, row)
+    }
+    fn push(self, out: &mut Builder) -> Result<()> {
+        push_integer(self, out)
+    }
+    fn put(self, out: &mut Vec<u8>) {
+        out.extend(self.to_le_bytes());
+    }
+    fn take(bytes: &mut &[u8]) -> Result<I256> {
+        Ok(I256::from_le_bytes(take_array(bytes)?))
+    }
+}
+
+struct Rises<N> {
+    ty: DataType,
+    number: PhantomData<N>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct State<N> {
+    sum: N,
+    first: N,
+    last: N,
+    seen: bool,
+}
+
+impl<N: Number> RowAggregate for Rises<N> {
+    type State = State<N>;
+    type Input<'a> = N::Values<'a>;
+
+    fn result_type(&self) -> DataType {
+        self.ty.clone()
+    }
+
+    fn empty(&self) -> State<N> {
+        State::default()
+    }
+
+    fn input<'a>(&self, args: &'a [Vector]) -> Result<N::Values<'a>> {
+        N::view(&args[0])
+    }
+
+    fn add(&self, state: &mut State<N>, values: &N::Values<'_>, row: usize) -> Result<()> {
+        let x = N::get(values, row);
+        if state.seen && x > state.last {
+            state.sum = state.sum + (x - state.last);
+        }
+        if !state.seen {
+            state.first = x;
+            state.seen = true;
+        }
+        state.last = x;
+        Ok(())
+    }
+
+    fn merge(&self, state: &mut State<N>, other: State<N>) -> Result<()> {
+        if !other.seen {
+            return Ok(());
+        }
+        if !state.seen {
+            *state = other;
+            return Ok(());
+        }
+        if other.first > state.last {
+            state.sum = state.sum + (other.first - state.last);
+        }
+        state.sum = state.sum + other.sum;
+        state.last = other.last;
+        Ok(())
+    }
+
+    fn serialise(&self, state: &State<N>, out: &mut Vec<u8>) {
+        [state.sum, state.first, state.last].into_iter().for_each(|x| x.put(out));
+        out.push(u8::from(state.seen));
+    }
+
+    fn deserialise(&self, bytes: &mut &[u8]) -> Result<State<N>> {
+        let (sum, first, last) = (N::take(bytes)?, N::take(bytes)?, N::take(bytes)?);
+        Ok(State { sum, first, last, seen: take_u8(bytes)? != 0 })
+    }
+
+    fn finish(&self, state: &mut State<N>, out: &mut Builder) -> Result<()> {
+        state.sum.push(out)
+    }
+}

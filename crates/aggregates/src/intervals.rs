@@ -1,0 +1,187 @@
+//! Intervals: `intervalLengthSum`, `maxIntersections`, `maxIntersectionsPosition`.
+
+use crate::check::{illegal_type, no_parameters, two_arguments};
+use crate::collect::{Collector, collecting};
+use crate::floats::{Floats, integer, push_integer};
+use crate::quantile::push_float;
+use chalet_base::Result;
+use chalet_columns::{Builder, Vector};
+use chalet_function_api::aggregate::AggregateNulls;
+use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
+use chalet_types::{DataType, I256, Value};
+use std::sync::Arc;
+
+const LENGTH: AggregateRecord = AggregateRecord {
+    name: "intervalLengthSum",
+    summary: "The length of the union of all intervals.",
+    syntax: "intervalLengthSum(start, end)",
+    examples: &[Example {
+        sql: "SELECT intervalLengthSum(a, b) FROM values('a Int32, b Int32', (1, 5), (3, 8), (10, 12))",
+        result: "9",
+    }],
+    nulls: AggregateNulls::SkipPlainResult,
+    ..AggregateRecord::DEFAULT
+};
+
+const INTERSECTIONS: AggregateRecord = AggregateRecord {
+    name: "maxIntersections",
+    summary: "How many intervals overlap at most.",
+    syntax: "maxIntersections(start, end)",
+    examples: &[Example {
+        sql: "SELECT maxIntersections(a, b) FROM values('a UInt32, b UInt32', (1, 5), (3, 8), (4, 12), (5, 6))",
+        result: "3",
+    }],
+    ..AggregateRecord::DEFAULT
+};
+
+const POSITION: AggregateRecord = AggregateRecord {
+    name: "maxIntersectionsPosition",
+    summary: "Where most intervals overlap first.",
+    syntax: "maxIntersectionsPosition(start, end)",
+    examples: &[Example {
+        sql: "SELECT maxIntersectionsPosition(a, b) FROM values('a UInt32, b UInt32', (1, 5), (3, 8), (4, 12), (5, 6))",
+        result: "4",
+    }],
+    ..AggregateRecord::DEFAULT
+};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Measure {
+    Length,
+    Count,
+    Position,
+}
+
+pub struct Intervals {
+    record: &'static AggregateRecord,
+    measure: Measure,
+}
+
+impl Intervals {
+    pub const ALL: [Intervals; 3] = [
+        Intervals { record: &LENGTH, measure: Measure::Length },
+        Intervals { record: &INTERSECTIONS, measure: Measure::Count },
+        Intervals { record: &POSITION, measure: Measure::Position },
+    ];
+}
+
+impl AggregateFunction for Intervals {
+    fn record(&self) -> &'static AggregateRecord {
+        self.record
+    }
+
+    fn bind(&self, parameters: &[Value], args: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
+        let name = self.record.name;
+        no_parameters(name, parameters)?;
+        two_arguments(name, args)?;
+        let narrow = |ty: &DataType| {
+            (ty.is_integer() && ty.physical().width().is_some_and(|w| w <= 8))
+                || matches!(ty, DataType::Float32 | DataType::Float64)
+        };
+        let moments = self.measure == Measure::Length;
+        for arg in args {
+            let moment = moments && matches!(arg.ty, DataType::Date | DataType::DateTime(_));
+            if !narrow(&arg.ty) && !moment {
+                return Err(illegal_type(name, &arg.ty));
+            }
+        }
+        if args[0].ty != args[1].ty {
+            return Err(illegal_type(name, &args[1].ty));
+        }
+        let first = match &args[0].ty {
+            DataType::Bool => DataType::UInt8,
+            ty => ty.clone(),
+        };
+        let result = match self.measure {
+            Measure::Length if first.is_float() => DataType::Float64,
+            Measure::Position => first.clone(),
+            _ => DataType::UInt64,
+        };
+        Ok(collecting(
+            Bound { measure: self.measure, float: args.iter().any(|a| a.ty.is_float()), result },
+            args,
+        ))
+    }
+}
+
+struct Bound {
+    measure: Measure,
+    float: bool,
+    result: DataType,
+}
+
+/// The length of the union.
+fn union<T: Copy + PartialOrd>(
+    mut intervals: Vec<(T, T)>,
+    zero: T,
+    minus: fn(T, T) -> T,
+    plus: fn(T, T) -> T,
+) -> T {
+    for interval in &mut intervals {
+        if interval.1 < interval.0 {
+            *interval = (interval.1, interval.0);
+        }
+    }
+    intervals.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
+    let mut total = zero;
+    let mut current: Option<(T, T)> = None;
+    for (start, end) in intervals {
+        match &mut current {
+            Some((_, until)) if start <= *until => {
+                if end > *until {
+                    *until = end;
+                }
+            }
+            _ => {
+                if let Some((from, until)) = current {
+                    total = plus(total, minus(until, from));
+                }
+                current = Some((start, end));
+            }
+        }
+    }
+    current.map_or(total, |(from, until)| plus(total, minus(until, from)))
+}
+
+/// The largest number of open intervals, and where it is reached first.
+fn deepest<T: Copy + PartialOrd>(intervals: impl Iterator<Item = (T, T)>) -> (i64, Option<T>) {
+    let mut events: Vec<(T, i64)> = intervals.flat_map(|(start, end)| [(start, 1), (end, -1)]).collect();
+    events.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
+    let (mut open, mut most, mut place) = (0, 0, None);
+    for (at, change) in events {
+        open += change;
+        if open > most {
+            (most, place) = (open, Some(at));
+        }
+    }
+    (most, place)
+}
+
+impl Collector for Bound {
+    fn result_type(&self) -> DataType {
+        self.result.clone()
+    }
+
+    fn finish(&self, args: &[Vector], rows: &[u32], out: &mut Builder) -> Result<()> {
+        if self.float {
+            let (starts, ends) = (Floats::of(&args[0], 1.0)?, Floats::of(&args[1], 1.0)?);
+            let pairs = rows.iter().map(|&row| (starts.get(row as usize), ends.get(row as usize)));
+            let pairs = pairs.filter(|(start, end)| !start.is_nan() && !end.is_nan());
+            return match self.measure {
+                Measure::Length => push_float(union(pairs.collect(), 0.0, |a, b| a - b, |a, b| a + b), out),
+                Measure::Count => push_integer(deepest(pairs).0.into(), out),
+                Measure::Position => push_float(deepest(pairs).1.unwrap_or(0.0), out),
+            };
+        }
+        let value = |arg: usize, row: u32| integer(&args[arg].data, row as usize);
+        let pairs = rows.iter().map(|&row| (value(0, row), value(1, row)));
+        push_integer(
+            match self.measure {
+                Measure::Length => union(pairs.collect(), I256::ZERO, |a, b| a - b, |a, b| a + b),
+                Measure::Count => deepest(pairs).0.into(),
+                Measure::Position => deepest(pairs).1.unwrap_or(I256::ZERO),
+            },
+            out,
+        )
+    }
+}
