@@ -78,6 +78,11 @@ pub fn register(registry: &mut Registry) {
     registry.add_aggregate(events::funnel::WindowFunnel);
     events::sequence::Sequence::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
     intervals::Intervals::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
+    stats::contingency::Categories::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
+    stats::t_test::TTest::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
+    registry.add_aggregate(stats::histogram::Histogram);
+    registry.add_aggregate(stats::ranks::RankCorr);
+    registry.add_aggregate(stats::ranks::MannWhitney);
     stats::line::Line::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
     quantile::register(registry);
     registry.add_aggregate(count::Count);

@@ -16,6 +16,7 @@ const KNOWN: &[(&str, &str)] = &[
     ("argMinOrNull(", "of equal keys the kernel takes another one than for argMin itself"),
     ("argMinOrDefaultArray(", "of equal keys the kernel takes another one"),
     ("any_respect_nullsArgMin(n, ns)", "the kernel takes a row whose key is NULL"),
+    ("mannWhitneyUTest(", "of some of the rows it is an error; see the test of it alone"),
     ("sumCountArgM", "the kernel makes this sumCount Nullable, and no other but -OrNull"),
     ("sumCountIfOrDefault(n", "the kernel makes this sumCount Nullable, and no other but -OrNull"),
 ];

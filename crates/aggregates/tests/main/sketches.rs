@@ -95,3 +95,26 @@ fn samples() {
     assert_eq!(seeded(7), ints(&[8, 12, 2]));
     assert_eq!(seeded(123_456), ints(&[19, 1, 8]));
 }
+
+#[test]
+fn mann_whitney() {
+    let test = |values: [f64; 6], parameters: &[Value]| {
+        let values = (DataType::Float64, Vector::from(values.to_vec()));
+        let samples = (DataType::UInt8, Vector::from(vec![0u8, 0, 0, 1, 1, 1]));
+        match answer("mannWhitneyUTest", parameters, vec![values, samples]) {
+            Value::Tuple(fields) => (fields[0].as_f64().unwrap(), fields[1].as_f64().unwrap()),
+            other => panic!("{other:?}"),
+        }
+    };
+    let check = |got: (f64, f64), u: f64, p: f64| {
+        assert_eq!(got.0, u);
+        assert!((got.1 - p).abs() < 1e-12, "{} instead of {p}", got.1);
+    };
+    let apart = [10.0, 11.0, 12.0, 1.0, 2.0, 3.0];
+    check(test(apart, &[]), 9.0, 0.0808555983700523);
+    check(test(apart, &["greater".into()]), 9.0, 0.04042779918502615);
+    check(test(apart, &["two-sided".into(), Value::UInt(0)]), 9.0, 0.049534613435626706);
+    let tied = [10.0, 11.0, 12.0, 1.0, 12.0, 3.0];
+    check(test(tied, &[]), 6.5, 0.5065551690490404);
+    check(test(tied, &["less".into()]), 6.5, 0.8658570581614413);
+}
