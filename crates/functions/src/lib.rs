@@ -17,6 +17,7 @@
 //! - [`higher_order`]: functions of arrays and maps that take a lambda
 //! - [`math`]: functions of floats, distances
 //! - [`rounding`]: rounding
+//! - [`hash`]: hashes, digests, checksums
 //! - [`other`]: types, blocks, session, texts for people
 //! - [`string`]: strings as bytes and as UTF-8
 //! - [`search`]: substrings, patterns and replacement
@@ -30,6 +31,7 @@ pub mod conditional;
 pub mod conversion;
 pub mod date_time;
 pub mod encoding;
+pub mod hash;
 pub mod higher_order;
 pub mod ids;
 pub mod interval;
@@ -66,6 +68,7 @@ pub fn register(registry: &mut Registry) {
     higher_order::register(registry);
     search::register(registry);
     math::register(registry);
+    hash::register(registry);
     other::register(registry);
     rounding::register(registry);
     string::register(registry);

@@ -126,7 +126,7 @@ impl ScalarFunction for SmallText {
         let legal = match self.kind {
             Kind::ErrorName => ty.is_integer(),
             Kind::VisibleWidth => true,
-            Kind::MacToString => *ty == DataType::UInt64 || ty.is_unsigned(),
+            Kind::MacToString => *ty == DataType::UInt64,
             Kind::MacToNumber | Kind::MacToOui => *ty == DataType::String,
         };
         ensure!(legal, ILLEGAL_TYPE_OF_ARGUMENT, "Illegal type {ty} of argument of function {name}");

@@ -1,0 +1,163 @@
+//! Cryptographic digests: `MD4`, `MD5`, `SHA1` to `SHA512_256`, `RIPEMD160`, `keccak256`; and the checksums `CRC32`, `CRC64`.
+
+use chalet_base::{Result, bail, ensure};
+use chalet_columns::{Column, Data, Fixed, Vector};
+use chalet_function_api::scalar::check_arity;
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, Registry, ScalarFunction};
+use chalet_types::DataType;
+use md5::Digest;
+
+struct OfBytes {
+    record: Record,
+    result: DataType,
+    run: fn(&[u8], &mut Vec<u8>),
+}
+
+macro_rules! digests {
+    ($($name:literal, $width:literal, $digest:ty, $summary:literal, $sql:literal => $result:literal;)*) => {
+        static DIGESTS: &[OfBytes] = &[$(OfBytes {
+            record: Record {
+                name: $name,
+                summary: $summary,
+                syntax: concat!($name, "(s)"),
+                examples: &[Example { sql: $sql, result: $result }],
+                total: true,
+                ..Record::DEFAULT
+            },
+            result: DataType::FixedString($width),
+            run: |bytes, out| out.extend_from_slice(&<$digest>::digest(bytes)),
+        }),*];
+    };
+}
+
+digests! {
+    "MD4", 16, md4::Md4, "The MD4 digest of a string.", "SELECT hex(MD4('a'))" => "BDE52CB31DE33E46245E05FBDBD6FB24";
+    "MD5", 16, md5::Md5, "The MD5 digest of a string.", "SELECT hex(MD5('a'))" => "0CC175B9C0F1B6A831C399E269772661";
+    "SHA1", 20, sha1::Sha1, "The SHA-1 digest of a string.",
+        "SELECT hex(SHA1('a'))" => "86F7E437FAA5A7FCE15D1DDCB9EAEAEA377667B8";
+    "SHA224", 28, sha2::Sha224, "The SHA-224 digest of a string.",
+        "SELECT hex(SHA224('a'))" => "ABD37534C7D9A2EFB9465DE931CD7055FFDB8879563AE98078D6D6D5";
+    "SHA256", 32, sha2::Sha256, "The SHA-256 digest of a string.",
+        "SELECT hex(SHA256('a'))" => "CA978112CA1BBDCAFAC231B39A23DC4DA786EFF8147C4E72B9807785AFEE48BB";
+    "SHA384", 48, sha2::Sha384, "The SHA-384 digest of a string.", "SELECT length(SHA384('a'))" => "48";
+    "SHA512", 64, sha2::Sha512, "The SHA-512 digest of a string.", "SELECT length(SHA512('a'))" => "64";
+    "SHA512_256", 32, sha2::Sha512_256, "The SHA-512/256 digest of a string.",
+        "SELECT hex(SHA512_256('a'))" => "455E518824BC0601F9FB858FF5C37D417D67C2F8E0DF2BABE4808858AEA830F8";
+    "RIPEMD160", 20, ripemd::Ripemd160, "The RIPEMD-160 digest of a string.",
+        "SELECT hex(RIPEMD160('a'))" => "0BDC9D2D256B3EE9DAAE347BE6F4DC835A467FFE";
+    "keccak256", 32, sha3::Keccak256, "The Keccak-256 digest of a string.",
+        "SELECT hex(keccak256('a'))" => "3AC225168DF54212A25C1C01FD35BEBFEA408FDAC2E31DDD6F80A4BBF9A5F1CB";
+}
+
+/// A table of a reflected CRC.
+const fn table(polynomial: u64) -> [u64; 256] {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut crc = byte as u64;
+        let mut bit = 0;
+        while bit < 8 {
+            crc = if crc & 1 == 1 { (crc >> 1) ^ polynomial } else { crc >> 1 };
+            bit += 1;
+        }
+        table[byte] = crc;
+        byte += 1;
+    }
+    table
+}
+
+static CRC32_ZLIB: [u64; 256] = table(0xedb8_8320);
+static CRC64_ECMA: [u64; 256] = table(0xc96c_5795_d787_0f42);
+
+fn crc(table: &[u64; 256], start: u64, bytes: &[u8]) -> u64 {
+    bytes.iter().fold(start, |crc, &byte| table[usize::from(crc as u8 ^ byte)] ^ (crc >> 8))
+}
+
+static CHECKSUMS: &[OfBytes] = &[
+    OfBytes {
+        record: Record {
+            name: "CRC32",
+            case_insensitive: true,
+            summary: "The CRC-32 checksum of a string as zlib computes it.",
+            syntax: "CRC32(s)",
+            examples: &[Example { sql: "SELECT CRC32('a')", result: "3904355907" }],
+            total: true,
+            ..Record::DEFAULT
+        },
+        result: DataType::UInt32,
+        run: |bytes, out| {
+            let sum = !(crc(&CRC32_ZLIB, 0xffff_ffff, bytes) as u32);
+            out.extend_from_slice(&sum.to_le_bytes());
+        },
+    },
+    OfBytes {
+        record: Record {
+            name: "CRC32IEEE",
+            case_insensitive: true,
+            summary: "The CRC-32 checksum of a string without the initial and final inversion.",
+            syntax: "CRC32IEEE(s)",
+            examples: &[Example { sql: "SELECT CRC32IEEE('a')", result: "984961486" }],
+            total: true,
+            ..Record::DEFAULT
+        },
+        result: DataType::UInt32,
+        run: |bytes, out| out.extend_from_slice(&(crc(&CRC32_ZLIB, 0, bytes) as u32).to_le_bytes()),
+    },
+    OfBytes {
+        record: Record {
+            name: "CRC64",
+            case_insensitive: true,
+            summary: "The CRC-64 checksum of a string with the ECMA polynomial.",
+            syntax: "CRC64(s)",
+            examples: &[Example { sql: "SELECT CRC64('a')", result: "3219832958944941148" }],
+            total: true,
+            ..Record::DEFAULT
+        },
+        result: DataType::UInt64,
+        run: |bytes, out| out.extend_from_slice(&crc(&CRC64_ECMA, 0, bytes).to_le_bytes()),
+    },
+];
+
+impl ScalarFunction for &'static OfBytes {
+    fn record(&self) -> &'static Record {
+        let function: &'static OfBytes = self;
+        &function.record
+    }
+
+    fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
+        let name = self.record.name;
+        check_arity(name, args.len(), 1..=1)?;
+        let ty = &args[0].ty;
+        let digest = matches!(self.result, DataType::FixedString(_));
+        ensure!(
+            ty.is_string() || digest && *ty == DataType::IPv6,
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "Illegal type {ty} of argument of function {name}"
+        );
+        Ok(self.result.clone().into())
+    }
+
+    fn execute(&self, call: &Call) -> Result<Column> {
+        let width = self.result.physical().width().unwrap_or(1);
+        let mut bytes = Vec::with_capacity(call.n_rows * width);
+        match &call.vector(0).data {
+            Data::Str(strings) => strings.iter().for_each(|s| (self.run)(s, &mut bytes)),
+            Data::Fixed(fixed) => fixed.iter().for_each(|s| (self.run)(s, &mut bytes)),
+            _ => bail!(LOGICAL_ERROR, "{} is no string", call.args[0].ty),
+        }
+        Ok(match self.result {
+            DataType::UInt32 => Vector::from(
+                bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect::<Vec<u32>>(),
+            ),
+            DataType::UInt64 => Vector::from(
+                bytes.as_chunks::<8>().0.iter().map(|b| u64::from_le_bytes(*b)).collect::<Vec<u64>>(),
+            ),
+            _ => Data::Fixed(Fixed { width, bytes: bytes.into() }).into(),
+        }
+        .into())
+    }
+}
+
+pub fn register(registry: &mut Registry) {
+    DIGESTS.iter().chain(CHECKSUMS).for_each(|function| registry.add_scalar(function));
+}

@@ -1,0 +1,27 @@
+//! Hashes, digests and checksums.
+
+mod any_hash;
+mod city;
+mod digest;
+mod int_hash;
+mod java;
+mod metro;
+mod murmur;
+mod plain;
+mod sip;
+
+use chalet_function_api::Registry;
+
+pub fn register(registry: &mut Registry) {
+    registry.add_scalar(city::FUNCTION);
+    digest::register(registry);
+    registry.add_scalar(int_hash::HASH32_FUNCTION);
+    registry.add_scalar(int_hash::HASH64_FUNCTION);
+    registry.add_scalar(java::HIVE_FUNCTION);
+    registry.add_scalar(java::JAVA_FUNCTION);
+    registry.add_scalar(java::JAVA_UTF16_FUNCTION);
+    registry.add_scalar(java::Jump);
+    registry.add_scalar(java::URL_FUNCTION);
+    plain::register(registry);
+    sip::register(registry);
+}
