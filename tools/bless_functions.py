@@ -31,7 +31,7 @@ def main():
         if wanted and path.stem not in wanted:
             continue
         lines = []
-        for line in path.read_text().splitlines():
+        for line in path.read_text().rstrip("\n").split("\n"):
             expression = line.split("\t")[0].strip()
             lines.append(f"{expression}\t{answer(connection, expression)}" if expression else "")
         path.write_text("\n".join(lines) + "\n")
