@@ -17,6 +17,8 @@
 //! - [`higher_order`]: functions of arrays and maps that take a lambda
 //! - [`math`]: functions of floats, distances
 //! - [`rounding`]: rounding
+//! - [`bit`]: bits of numbers and strings
+//! - [`random`]: random values
 //! - [`hash`]: hashes, digests, checksums
 //! - [`other`]: types, blocks, session, texts for people
 //! - [`string`]: strings as bytes and as UTF-8
@@ -26,6 +28,7 @@
 
 pub mod arithmetic;
 pub mod array;
+pub mod bit;
 pub mod comparison;
 pub mod conditional;
 pub mod conversion;
@@ -43,6 +46,7 @@ pub mod math;
 pub mod number;
 pub mod other;
 pub mod plain;
+pub mod random;
 pub mod rounding;
 pub mod search;
 pub mod select;
@@ -68,7 +72,9 @@ pub fn register(registry: &mut Registry) {
     higher_order::register(registry);
     search::register(registry);
     math::register(registry);
+    bit::register(registry);
     hash::register(registry);
+    random::register(registry);
     other::register(registry);
     rounding::register(registry);
     string::register(registry);

@@ -1,0 +1,214 @@
+//! `bitCount`, `bitHammingDistance`, `bitTest`, `bitTestAll`, `bitTestAny`: questions about bits.
+
+use crate::arithmetic::as_number;
+use crate::lanes::{Operand, binary, unary};
+use crate::with_integer;
+use chalet_base::{Result, bail, ensure};
+use chalet_columns::{Column, Data, Vector};
+use chalet_function_api::scalar::check_arity;
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, ScalarFunction};
+use chalet_types::DataType;
+
+const COUNT: Record = Record {
+    name: "bitCount",
+    summary: "The number of bits that are set in a number or a string.",
+    syntax: "bitCount(x)",
+    examples: &[Example { sql: "SELECT bitCount(333)", result: "5" }],
+    total: true,
+    ..Record::DEFAULT
+};
+
+const HAMMING: Record = Record {
+    name: "bitHammingDistance",
+    summary: "The number of bits in which two numbers or strings differ.",
+    syntax: "bitHammingDistance(a, b)",
+    examples: &[Example { sql: "SELECT bitHammingDistance(111, 121)", result: "3" }],
+    total: true,
+    ..Record::DEFAULT
+};
+
+const TEST: Record = Record {
+    name: "bitTest",
+    summary: "The bit of an integer at a position, counted from 0 at the least.",
+    syntax: "bitTest(x, position)",
+    examples: &[Example { sql: "SELECT bitTest(43, 1)", result: "1" }],
+    ..Record::DEFAULT
+};
+
+const TEST_ALL: Record = Record {
+    name: "bitTestAll",
+    summary: "1 when all bits at the given positions are set.",
+    syntax: "bitTestAll(x, position, ...)",
+    examples: &[Example { sql: "SELECT bitTestAll(43, 0, 1, 3, 5)", result: "1" }],
+    ..Record::DEFAULT
+};
+
+const TEST_ANY: Record = Record {
+    name: "bitTestAny",
+    summary: "1 when a bit at one of the given positions is set.",
+    syntax: "bitTestAny(x, position, ...)",
+    examples: &[Example { sql: "SELECT bitTestAny(43, 2, 4)", result: "0" }],
+    ..Record::DEFAULT
+};
+
+pub struct Count;
+pub struct Hamming;
+pub struct Test {
+    record: &'static Record,
+    /// Several positions, all of which (or any of which) must be set.
+    all: Option<bool>,
+}
+
+pub const TEST_FUNCTION: Test = Test { record: &TEST, all: None };
+pub const TEST_ALL_FUNCTION: Test = Test { record: &TEST_ALL, all: Some(true) };
+pub const TEST_ANY_FUNCTION: Test = Test { record: &TEST_ANY, all: Some(false) };
+
+fn ones(bytes: &[u8]) -> u64 {
+    bytes.iter().map(|byte| u64::from(byte.count_ones())).sum()
+}
+
+impl ScalarFunction for Count {
+    fn record(&self) -> &'static Record {
+        &COUNT
+    }
+
+    fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
+        check_arity(COUNT.name, args.len(), 1..=1)?;
+        let ty = as_number(&args[0].ty);
+        Ok(match &*ty {
+            DataType::UInt256 | DataType::Int256 => DataType::UInt16,
+            DataType::Float32 | DataType::Float64 => DataType::UInt8,
+            other if other.is_integer() => DataType::UInt8,
+            DataType::String => DataType::UInt64,
+            DataType::FixedString(_) => DataType::UInt16,
+            _ => bail!(
+                ILLEGAL_TYPE_OF_ARGUMENT,
+                "Illegal type {} of argument of function bitCount",
+                args[0].ty
+            ),
+        }
+        .into())
+    }
+
+    fn execute(&self, call: &Call) -> Result<Column> {
+        let (x, n) = (Operand::of(call, 0), call.n_rows);
+        let counts: Vec<u64> = with_integer!(x.vector.data.physical(), C => {
+            unary::<C, u64>(x, n, |x| x.count_ones().into())?
+        }, _ => match &x.vector.data {
+            Data::F32(v) => v.iter().map(|x| x.to_bits().count_ones().into()).collect(),
+            Data::F64(v) => v.iter().map(|x| x.to_bits().count_ones().into()).collect(),
+            Data::Str(s) => s.iter().map(ones).collect(),
+            Data::Fixed(f) => f.iter().map(ones).collect(),
+            _ => bail!(LOGICAL_ERROR, "{} has no bits", x.ty),
+        });
+        Ok(crate::arithmetic::convert_numbers(counts.into(), call.result.physical(), n)?.into())
+    }
+}
+
+impl ScalarFunction for Hamming {
+    fn record(&self) -> &'static Record {
+        &HAMMING
+    }
+
+    fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
+        check_arity(HAMMING.name, args.len(), 2..=2)?;
+        let (a, b) = (&args[0].ty, &args[1].ty);
+        if a.is_string() && b.is_string() {
+            return Ok(DataType::UInt64.into());
+        }
+        let narrow = |ty: &DataType| ty.is_integer() && ty.physical().width().unwrap_or(16) <= 8;
+        ensure!(
+            a.is_integer() && b.is_integer(),
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "Illegal types {a} and {b} of arguments of function bitHammingDistance"
+        );
+        ensure!(
+            narrow(a) && narrow(b),
+            ILLEGAL_COLUMN,
+            "Unsupported data type combination in function 'bitHammingDistance'"
+        );
+        Ok(DataType::UInt8.into())
+    }
+
+    fn execute(&self, call: &Call) -> Result<Column> {
+        let (a, b, n) = (Operand::of(call, 0), Operand::of(call, 1), call.n_rows);
+        if *call.result == DataType::UInt8 {
+            let distances = binary::<i64, u8>(a, b, n, |x, y| (x ^ y).count_ones() as u8)?;
+            return Ok(Vector::from(distances).into());
+        }
+        let get = |x: &Operand, row: usize| -> Vec<u8> {
+            match &x.vector.data {
+                Data::Str(s) => s.get(row).to_vec(),
+                Data::Fixed(f) => f.get(row).to_vec(),
+                _ => Vec::new(),
+            }
+        };
+        let distances = (0..n).map(|row| {
+            let (x, y) = (get(&a, row), get(&b, row));
+            let common = x.len().min(y.len());
+            let differ: u64 = x.iter().zip(&y).map(|(x, y)| u64::from((x ^ y).count_ones())).sum();
+            differ + ones(&x[common..]) + ones(&y[common..])
+        });
+        Ok(Vector::from(distances.collect::<Vec<u64>>()).into())
+    }
+}
+
+impl ScalarFunction for Test {
+    fn record(&self) -> &'static Record {
+        self.record
+    }
+
+    fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
+        let name = self.record.name;
+        if self.all.is_none() {
+            check_arity(name, args.len(), 2..=2)?;
+        } else {
+            ensure!(
+                args.len() >= 2,
+                TOO_FEW_ARGUMENTS_FOR_FUNCTION,
+                "Number of arguments for function {name} doesn't match: passed {}, should be at least 2",
+                args.len()
+            );
+        }
+        for (index, arg) in args.iter().enumerate() {
+            ensure!(
+                arg.ty.is_integer(),
+                ILLEGAL_TYPE_OF_ARGUMENT,
+                "Illegal type {} of argument {} of function {name}",
+                arg.ty,
+                index + 1
+            );
+            ensure!(
+                arg.ty.physical().width().unwrap_or(16) <= 8,
+                NOT_IMPLEMENTED,
+                "{name} is not implemented for big integers"
+            );
+        }
+        Ok(DataType::UInt8.into())
+    }
+
+    fn execute(&self, call: &Call) -> Result<Column> {
+        let (x, n) = (Operand::of(call, 0), call.n_rows);
+        let bits = 8 * x.vector.data.physical().width().unwrap_or(8) as i64;
+        let values = unary::<i64, i64>(x, n, |x| x)?;
+        let mut result = vec![u8::from(self.all != Some(false)); n];
+        for index in 1..call.args.len() {
+            let positions = unary::<i64, i64>(Operand::of(call, index), n, |x| x)?;
+            for row in 0..n {
+                let position = positions[row];
+                ensure!(
+                    (0..bits).contains(&position),
+                    PARAMETER_OUT_OF_BOUND,
+                    "The bit position argument {position} is out of bounds for number"
+                );
+                let bit = (values[row] >> position & 1) as u8;
+                if self.all == Some(false) {
+                    result[row] |= bit;
+                } else {
+                    result[row] &= bit;
+                }
+            }
+        }
+        Ok(Vector::from(result).into())
+    }
+}
