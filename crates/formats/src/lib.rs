@@ -8,11 +8,14 @@
 //! - [`registry`]: formats by name and by file suffix
 //! - [`convert`]: columns of a file in the types of the table
 //! - [`by_name`]: columns of a file found by their names
+//! - [`infer`]: schemas of text formats, guessed from their first rows
+//! - [`row_reader`], [`positional`], [`json_rows`]: reading row by row
 //! - [`text`], [`binary`], [`row_writer`], [`json_cells`], [`header`]: what several formats share
 //!
 //! Formats:
 //! - for exchange: [`csv`], [`tsv`], [`tskv`], [`json_each_row`], [`json_compact_each_row`], [`json`], [`values`],
-//!   [`native`], [`row_binary`], [`line_as_string`], [`raw_blob`]
+//!   [`native`], [`row_binary`], [`line_as_string`], [`json_as_string`],
+//!   [`raw_blob`]
 //! - for people and documents: [`pretty`], [`vertical`], [`markdown`], [`xml`], [`sql_insert`], [`null`]
 
 pub mod binary;
