@@ -46,8 +46,13 @@ pub fn decompress(input: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
 /// # Safety
 /// `out` has room for `size + SLOP` bytes.
 unsafe fn expand(input: &[u8], out: *mut u8, size: usize) -> Option<usize> {
-    let (mut from, mut to) = (0usize, 0usize);
-    while from < input.len() {
+    let (mut from, mut to) = (0, 0);
+    loop {
+        // SAFETY: the same contract, and `out` is written up to `to`.
+        (from, to) = unsafe { expand_inside(input, out, size, from, to) };
+        if from == input.len() {
+            return Some(to);
+        }
         let tag = usize::from(input[from]);
         from += 1;
         let (offset, len);
@@ -125,7 +130,84 @@ unsafe fn expand(input: &[u8], out: *mut u8, size: usize) -> Option<usize> {
         }
         to += len;
     }
-    Some(to)
+}
+
+/// Length of a copy in the low eight bits, high bits of its offset above, by tag.
+const COPIES: [u16; 256] = {
+    let mut table = [0; 256];
+    let mut tag = 0;
+    while tag < 256 {
+        table[tag] = match tag & 3 {
+            1 => ((tag >> 2 & 7) + 4) as u16 | ((tag >> 5) << 8) as u16,
+            _ => (tag >> 2) as u16 + 1,
+        };
+        tag += 1;
+    }
+    table
+};
+
+/// The part of [`expand`] that is far enough from both ends to need few checks. Stops where it is not, or where
+/// something is unusual; returns how far it came in input and output.
+///
+/// # Safety
+/// As for [`expand`]; `out` is written up to `to`, and `from <= input.len()`.
+#[inline(always)]
+unsafe fn expand_inside(
+    input: &[u8],
+    out: *mut u8,
+    size: usize,
+    mut from: usize,
+    mut to: usize,
+) -> (usize, usize) {
+    // A literal of up to 60 bytes behind its tag, or a copy of up to 64.
+    let (safe_from, safe_to) = (input.len().saturating_sub(65), size.saturating_sub(64));
+    let source = input.as_ptr();
+    while from < safe_from && to < safe_to {
+        // SAFETY: `from + 65 < input.len()` and `to + 64 <= size` hold here. A literal reads 64 bytes behind its
+        // tag and writes 64; a copy reads what was written before `to` (checked) and writes 64.
+        unsafe {
+            let tag = *source.add(from);
+            if tag & 3 == 0 {
+                if tag >= 60 << 2 {
+                    break;
+                }
+                let n = usize::from(tag >> 2) + 1;
+                copy::<32>(source.add(from + 1), out.add(to));
+                if n > 32 {
+                    copy::<32>(source.add(from + 33), out.add(to + 32));
+                }
+                from += 1 + n;
+                to += n;
+                continue;
+            }
+            let entry = COPIES[usize::from(tag)];
+            let kind = usize::from(tag & 3);
+            let word = u32::from_le_bytes(source.add(from + 1).cast::<[u8; 4]>().read());
+            let offset = (word & [0, 0xff, 0xffff, 0xffff_ffff][kind]) as usize | usize::from(entry & 0x700);
+            let len = usize::from(entry & 0xff);
+            if offset < 16 || offset > to {
+                break;
+            }
+            from += 1 + [0, 1, 2, 4][kind];
+            let target = out.add(to);
+            let source = target.sub(offset);
+            if offset >= 32 {
+                copy::<32>(source, target);
+                if len > 32 {
+                    copy::<32>(source.add(32), target.add(32));
+                }
+            } else {
+                copy::<16>(source, target);
+                copy::<16>(source.add(16), target.add(16));
+                if len > 32 {
+                    copy::<16>(source.add(32), target.add(32));
+                    copy::<16>(source.add(48), target.add(48));
+                }
+            }
+            to += len;
+        }
+    }
+    (from, to)
 }
 
 /// # Safety
