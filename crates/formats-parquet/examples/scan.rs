@@ -30,7 +30,7 @@ fn read(threads: &str, columns: &str, needle: Option<&str>, files: &[&str]) {
     for _ in 0..5 {
         let start = Instant::now();
         let files: Vec<Arc<ParquetFile>> =
-            files.iter().map(|f| ParquetFile::open_path(f.as_ref()).expect("a Parquet file")).collect();
+            files.iter().map(|f| ParquetFile::open_path(f.as_ref(), true).expect("a Parquet file")).collect();
         let groups: Vec<(usize, usize)> =
             files.iter().enumerate().flat_map(|(i, f)| (0..f.n_row_groups()).map(move |g| (i, g))).collect();
         let (next, rows, bytes, coded) =
@@ -95,7 +95,7 @@ fn contains(needle: &str) -> RowFilter {
 }
 
 fn rewrite(from: &str, to: &str) {
-    let file = ParquetFile::open_path(from.as_ref()).expect("a Parquet file");
+    let file = ParquetFile::open_path(from.as_ref(), false).expect("a Parquet file");
     let schema = file.schema(true).expect("a schema");
     let sink = Box::new(std::fs::File::create(to).expect("a file to write"));
     let mut writer = FORMATS[0].writer(WriteRequest::new(schema), sink).expect("a writer");

@@ -1,5 +1,6 @@
 //! `ParquetFile`: an opened file: its bytes, its footer, its columns.
 
+use crate::cache::{self, Identity};
 use crate::parquet_error;
 use crate::schema::{self, Field};
 use arrow_buffer::Buffer;
@@ -14,20 +15,25 @@ use std::sync::{Arc, OnceLock};
 /// Cheap to share: readers of many row groups hold the same one.
 pub struct ParquetFile {
     bytes: Buffer,
+    footer: Arc<Footer>,
+    verify_checksums: bool,
+}
+
+/// What a footer says; the same for every opening of a file that has not changed.
+pub(crate) struct Footer {
     metadata: ParquetMetaData,
     columns: Vec<(String, Result<Field>)>,
     /// Read when first asked for; `None` where the file has none that can be read.
     page_index: OnceLock<Option<ParquetMetaData>>,
-    verify_checksums: bool,
 }
 
 const MAGIC: &[u8; 4] = b"PAR1";
 /// Length of the footer and magic bytes.
 const TAIL: usize = 8;
 
-impl ParquetFile {
-    pub fn open(bytes: Buffer) -> Result<Arc<ParquetFile>> {
-        let footer = footer_range(&bytes)?;
+impl Footer {
+    fn parse(bytes: &[u8]) -> Result<Footer> {
+        let footer = footer_range(bytes)?;
         let metadata = guarded(|| {
             ParquetMetaDataReader::decode_metadata(&bytes[footer.clone()]).map_err(|e| {
                 err!(INCORRECT_DATA, "Failed to parse Parquet metadata from {} bytes: {e}", footer.len())
@@ -45,23 +51,34 @@ impl ParquetFile {
             );
         }
         let columns = schema::columns(schema.root_schema());
-        Ok(Arc::new(ParquetFile {
-            bytes,
-            metadata,
-            columns,
-            page_index: OnceLock::new(),
-            verify_checksums: true,
-        }))
+        Ok(Footer { metadata, columns, page_index: OnceLock::new() })
+    }
+}
+
+impl ParquetFile {
+    pub fn open(bytes: Buffer) -> Result<Arc<ParquetFile>> {
+        let footer = Footer::parse(&bytes)?.into();
+        Ok(Arc::new(ParquetFile { bytes, footer, verify_checksums: true }))
+    }
+
+    /// Opens a file whose footer may be known from before (`use_parquet_metadata_cache`).
+    pub fn open_known(bytes: Buffer, identity: Identity) -> Result<Arc<ParquetFile>> {
+        let footer = cache::footer(identity, || Footer::parse(&bytes))?;
+        Ok(Arc::new(ParquetFile { bytes, footer, verify_checksums: true }))
     }
 
     /// Maps a file of the disk into memory and opens it.
-    pub fn open_path(path: &std::path::Path) -> Result<Arc<ParquetFile>> {
+    pub fn open_path(path: &std::path::Path, use_cache: bool) -> Result<Arc<ParquetFile>> {
         let cannot = |e: std::io::Error| err!(CANNOT_OPEN_FILE, "Cannot open file {}: {e}", path.display());
         let file = std::fs::File::open(path).map_err(cannot)?;
         // SAFETY: the map is only read. Whoever truncates the file while it is read gets a signal from the system,
         // as with every reader that maps files.
         let map = unsafe { memmap2::Mmap::map(&file) }.map_err(cannot)?;
-        ParquetFile::open(Buffer::from(Bytes::from_owner(map)))
+        let bytes = Buffer::from(Bytes::from_owner(map));
+        match Identity::of(path, &file) {
+            Some(identity) if use_cache => ParquetFile::open_known(bytes, identity),
+            _ => ParquetFile::open(bytes),
+        }
     }
 
     /// Whether pages with a checksum are compared with it (`input_format_parquet_verify_checksums`).
@@ -71,9 +88,7 @@ impl ParquetFile {
         }
         Arc::new(ParquetFile {
             bytes: self.bytes.clone(),
-            metadata: self.metadata.clone(),
-            columns: self.columns.clone(),
-            page_index: OnceLock::new(),
+            footer: self.footer.clone(),
             verify_checksums: verify,
         })
     }
@@ -83,13 +98,13 @@ impl ParquetFile {
     }
 
     pub fn metadata(&self) -> &ParquetMetaData {
-        &self.metadata
+        &self.footer.metadata
     }
 
     /// Names and types; an error where a column has a type that is not supported, unless those are to be left out.
     pub fn schema(&self, skip_unsupported: bool) -> Result<Vec<(String, DataType)>> {
-        let mut schema = Vec::with_capacity(self.columns.len());
-        for (name, column) in &self.columns {
+        let mut schema = Vec::with_capacity(self.footer.columns.len());
+        for (name, column) in &self.footer.columns {
             match column {
                 Ok(field) => schema.push((name.clone(), field.ty.clone())),
                 Err(_) if skip_unsupported => {}
@@ -101,24 +116,24 @@ impl ParquetFile {
 
     /// Number of columns, those of unsupported types included.
     pub fn n_columns(&self) -> usize {
-        self.columns.len()
+        self.footer.columns.len()
     }
 
     pub fn column_name(&self, index: usize) -> &str {
-        &self.columns[index].0
+        &self.footer.columns[index].0
     }
 
     /// The position of a column by name.
     pub fn column_index(&self, name: &str, ignore_case: bool) -> Option<usize> {
-        let exact = self.columns.iter().position(|(n, _)| n == name);
+        let exact = self.footer.columns.iter().position(|(n, _)| n == name);
         exact.or_else(|| {
             let folded = |n: &str| ignore_case && n.eq_ignore_ascii_case(name);
-            self.columns.iter().position(|(n, _)| folded(n))
+            self.footer.columns.iter().position(|(n, _)| folded(n))
         })
     }
 
     pub fn column(&self, index: usize) -> Result<&Field> {
-        match self.columns.get(index) {
+        match self.footer.columns.get(index) {
             Some((_, Ok(field))) => Ok(field),
             Some((_, Err(error))) => Err(error.clone()),
             None => bail!(LOGICAL_ERROR, "Parquet file has no column {index}"),
@@ -126,17 +141,17 @@ impl ParquetFile {
     }
 
     pub fn n_row_groups(&self) -> usize {
-        self.metadata.num_row_groups()
+        self.footer.metadata.num_row_groups()
     }
 
     /// Rows of one row group.
     pub fn row_group_rows(&self, group: usize) -> usize {
-        self.metadata.row_group(group).num_rows() as usize
+        self.footer.metadata.row_group(group).num_rows() as usize
     }
 
     /// `count()` of the file.
     pub fn n_rows(&self) -> u64 {
-        self.metadata.row_groups().iter().map(|group| group.num_rows() as u64).sum()
+        self.footer.metadata.row_groups().iter().map(|group| group.num_rows() as u64).sum()
     }
 
     /// Bytes that a column occupies in a row group, compressed.
@@ -149,7 +164,7 @@ impl ParquetFile {
     }
 
     pub fn chunk(&self, group: usize, leaf: usize) -> &ColumnChunkMetaData {
-        self.metadata.row_group(group).column(leaf)
+        self.footer.metadata.row_group(group).column(leaf)
     }
 
     /// The pages of a column chunk.
@@ -188,19 +203,19 @@ impl ParquetFile {
     /// The metadata with column and offset indexes, when the file has them.
     pub(crate) fn page_index(&self) -> Option<&ParquetMetaData> {
         let load = || {
-            let has_any = self.metadata.row_groups().iter().flat_map(|g| g.columns());
+            let has_any = self.footer.metadata.row_groups().iter().flat_map(|g| g.columns());
             let mut chunks = has_any.filter(|c| c.offset_index_offset().is_some());
             chunks.next()?;
             let whole = Bytes::from(self.bytes.clone());
             guarded(|| {
-                let mut reader = ParquetMetaDataReader::new_with_metadata(self.metadata.clone())
+                let mut reader = ParquetMetaDataReader::new_with_metadata(self.footer.metadata.clone())
                     .with_page_index_policy(PageIndexPolicy::Optional);
                 reader.read_page_indexes(&whole).map_err(parquet_error)?;
                 reader.finish().map_err(parquet_error)
             })
             .ok()
         };
-        self.page_index.get_or_init(load).as_ref()
+        self.footer.page_index.get_or_init(load).as_ref()
     }
 }
 

@@ -4,6 +4,7 @@
 //! decoding are ours, because that is where the time goes.
 //!
 //! - [`file`]: an opened file: bytes, footer, columns
+//! - [`cache`]: footers of files read before
 //! - [`schema`]: the Parquet schema as our types
 //! - [`thrift`]: page headers
 //! - [`codec`], [`snappy`]: decompression
@@ -15,6 +16,7 @@
 //! - [`prune`]: what statistics, page index and bloom filters exclude
 //! - [`input`], [`output`], [`format`]: the Parquet format of the registry
 
+pub mod cache;
 mod codec;
 mod column;
 mod encoding;
@@ -30,6 +32,7 @@ pub mod schema;
 mod snappy;
 mod thrift;
 
+pub use cache::Identity;
 pub use file::ParquetFile;
 pub use format::FORMATS;
 pub use prune::{Bounds, RangePredicate};

@@ -101,6 +101,14 @@ impl ParquetFile {
     }
 }
 
+/// A few rows that passed a filter must not keep the whole pages of their strings alive.
+fn light(column: Column) -> Column {
+    match column {
+        Column::Flat(vector) => Column::Flat(vector.compact()),
+        other => other,
+    }
+}
+
 impl RowGroupReader {
     /// The next rows, at most `max_rows` before the filter; never an empty block; `None` at the end.
     pub fn next_block(&mut self, max_rows: usize) -> Result<Option<Block>> {
@@ -154,8 +162,9 @@ impl RowGroupReader {
                     }
                 }
                 Some(read) if all => columns.push(read),
-                Some(read) => columns.push(read.gather(&rows)),
-                None => columns.push(column.read(n, (!all).then_some(&selected))?),
+                Some(read) => columns.push(light(read.gather(&rows))),
+                None if all => columns.push(column.read(n, None)?),
+                None => columns.push(light(column.read(n, Some(&selected))?)),
             }
         }
         Ok((n_selected > 0).then(|| Block::new(columns, n_selected)))

@@ -94,3 +94,18 @@ fn every_sample_reads_as_the_kernel_reads_it() {
         assert_eq!(file.n_rows() as usize, rows.lines().count());
     }
 }
+
+#[test]
+fn footers_are_kept_until_the_file_changes() {
+    let folder = std::env::temp_dir().join(format!("chalet-parquet-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("x.parquet");
+    let open = |use_cache| ParquetFile::open_path(&path, use_cache).unwrap();
+    std::fs::write(&path, bytes("polars")).unwrap();
+    let (first, again, fresh) = (open(true), open(true), open(false));
+    assert!(std::ptr::eq(first.metadata(), again.metadata()));
+    assert!(!std::ptr::eq(first.metadata(), fresh.metadata()));
+    std::fs::write(&path, bytes("duckdb")).unwrap();
+    assert_ne!(open(true).schema(false).unwrap(), first.schema(false).unwrap());
+    std::fs::remove_dir_all(&folder).unwrap();
+}
