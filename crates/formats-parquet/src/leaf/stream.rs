@@ -49,8 +49,9 @@ struct Open {
     values: Values,
     /// The whole page, to use its memory again.
     memory: Buffer,
-    /// Of a nested leaf: the first entry that was seen but belongs to the next row.
-    peeked: Option<(u32, u32)>,
+    /// Of a nested leaf: levels that were decoded, and how many of them are done with.
+    ahead: Levels,
+    taken: usize,
 }
 
 /// A column being read.
@@ -143,7 +144,8 @@ impl<K: Kind> Stream<K> {
         };
         let is_bool = self.leaf.conversion == Conversion::Bool;
         let values = Values::open(header.encoding, bytes, header.n_values, self.kind.width(), is_bool)?;
-        let mut open = Open { repetition, definition, values, memory, peeked: None };
+        let ahead = Levels::default();
+        let mut open = Open { repetition, definition, values, memory, ahead, taken: 0 };
         if skip > 0 {
             open.skip(skip, &self.leaf, &mut self.scratch)?;
         }
@@ -290,10 +292,9 @@ impl<K: Kind> LeafReader for Stream<K> {
             let first = levels.definition.len();
             let mut complete = false;
             while *left > 0 {
-                let (repetition, definition) = open.entry(&mut self.scratch)?;
+                let (repetition, definition) = open.entry(*left)?;
                 if repetition == 0 {
                     if rows == n {
-                        open.peeked = Some((repetition, definition));
                         complete = true;
                         break;
                     }
@@ -302,6 +303,7 @@ impl<K: Kind> LeafReader for Stream<K> {
                 ensure!(rows > 0, INCORRECT_DATA, "Parquet column chunk begins inside a row");
                 levels.repetition.push(repetition);
                 levels.definition.push(definition);
+                open.taken += 1;
                 *left -= 1;
             }
             // Values of these entries.
@@ -359,20 +361,34 @@ impl Open {
         Ok(())
     }
 
-    /// Repetition and definition level of the next entry.
-    fn entry(&mut self, scratch: &mut Vec<u32>) -> Result<(u32, u32)> {
-        if let Some(entry) = self.peeked.take() {
-            return Ok(entry);
+    /// Repetition and definition level of the next entry of the `left` that remain; it is not taken.
+    #[inline(always)]
+    fn entry(&mut self, left: usize) -> Result<(u32, u32)> {
+        if self.taken == self.ahead.definition.len() {
+            self.decode_ahead(left.min(AHEAD))?;
         }
-        let mut next = |levels: &mut Option<Rle>| -> Result<u32> {
-            let Some(levels) = levels else { return Ok(0) };
-            scratch.clear();
-            levels.read(1, scratch)?;
-            Ok(scratch[0])
+        Ok((self.ahead.repetition[self.taken], self.ahead.definition[self.taken]))
+    }
+
+    fn decode_ahead(&mut self, n: usize) -> Result<()> {
+        self.taken = 0;
+        let next = |levels: &mut Option<Rle>, out: &mut Vec<u32>| -> Result<()> {
+            out.clear();
+            match levels {
+                Some(levels) => levels.read(n, out),
+                None => {
+                    out.resize(n, 0);
+                    Ok(())
+                }
+            }
         };
-        Ok((next(&mut self.repetition)?, next(&mut self.definition)?))
+        next(&mut self.repetition, &mut self.ahead.repetition)?;
+        next(&mut self.definition, &mut self.ahead.definition)
     }
 }
+
+/// Levels of nested leaves are decoded this many at a time.
+const AHEAD: usize = 1024;
 
 fn level_reader(bytes: Buffer, max: i16) -> Result<Rle> {
     Rle::new(bytes, 16 - (max as u16).leading_zeros() as usize)

@@ -4,7 +4,8 @@ use crate::samples::{SAMPLES, bytes};
 use arrow_buffer::Buffer;
 use chalet_base::Result;
 use chalet_columns::BooleanBuffer;
-use chalet_formats_parquet::{ParquetFile, RowFilter, Selection};
+use chalet_formats_parquet::{ParquetFile, RangePredicate, RowFilter, Selection};
+use chalet_types::Value;
 use std::sync::Arc;
 
 /// Reads everything that can be read, checksums aside: they would hide what is behind them.
@@ -14,6 +15,14 @@ fn read(bytes: Vec<u8>) -> Result<usize> {
         (0..file.n_columns()).filter(|&c| file.column(c).is_ok()).map(Selection::new).collect();
     let mut n_rows = 0;
     for group in 0..file.n_row_groups() {
+        for selection in &columns {
+            let bound = file.bounds(group, selection.column).map(|bounds| (bounds.min, true));
+            let among = vec![Value::Int(1), Value::from("text 5"), Value::UInt(u64::MAX)];
+            let predicate =
+                RangePredicate { column: selection.column, low: bound.clone(), high: bound, among };
+            file.can_match(group, std::slice::from_ref(&predicate), true);
+            file.matching_rows(group, &[predicate]);
+        }
         for every in [1, 3] {
             let filter = RowFilter {
                 columns: vec![],

@@ -3,5 +3,6 @@
 mod damage;
 mod filter;
 mod prune;
+mod registry;
 mod samples;
 mod write;
