@@ -113,7 +113,7 @@ struct Part {
 }
 
 /// The vector of a node with `n` slots, from the leaves below it, which are taken from `parts` in order.
-fn assemble<'a>(node: &Node, parts: &mut dyn Iterator<Item = &'a mut Part>, n: usize) -> Result<Vector> {
+fn assemble(node: &Node, parts: &mut dyn Iterator<Item = &mut Part>, n: usize) -> Result<Vector> {
     Ok(match node {
         Node::Leaf(_) => {
             let vector = parts.next().and_then(|part| part.vector.take());
@@ -161,20 +161,19 @@ fn assemble<'a>(node: &Node, parts: &mut dyn Iterator<Item = &'a mut Part>, n: u
 }
 
 /// The fields of a struct, and the definition levels of the first leaf below it where that has a slot.
-fn with_first<'a>(
+fn with_first(
     first: &Node,
-    parts: &mut dyn Iterator<Item = &'a mut Part>,
+    parts: &mut dyn Iterator<Item = &mut Part>,
     n: usize,
     fields: &[Node],
 ) -> Result<(Vec<u32>, Vec<Vector>)> {
     let mut vectors = Vec::with_capacity(fields.len());
     let mut shape = Vec::new();
     // Only structs of leaves can be NULL themselves, so the first field's first leaf has the struct's slots.
-    let mut tap = parts.map(|part| {
+    let mut tap = parts.inspect(|part| {
         if shape.is_empty() {
             shape.clone_from(&part.levels.definition);
         }
-        part
     });
     vectors.push(assemble(first, &mut tap, n)?);
     for field in &fields[1..] {

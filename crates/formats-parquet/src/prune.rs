@@ -109,7 +109,8 @@ impl ParquetFile {
             let outside = self
                 .bounds(group, predicate.column)
                 .is_some_and(|bounds| !predicate.meets(leaf, &bounds.min, &bounds.max));
-            !outside && !(use_bloom_filter && self.bloom_excludes(group, leaf, predicate))
+            let excluded = outside || use_bloom_filter && self.bloom_excludes(group, leaf, predicate);
+            !excluded
         })
     }
 

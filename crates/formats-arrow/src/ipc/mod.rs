@@ -1,8 +1,8 @@
 //! The ArrowStream and Arrow (file) formats over Arrow's inter-process messages.
 //!
 //! - [`messages`]: the frames of a stream and the blocks of a file
-//! - [`input`]: readers
-//! - [`output`]: writers
+//! - [`input`](mod@input): readers
+//! - [`output`](mod@output): writers
 
 mod input;
 mod messages;

@@ -217,7 +217,7 @@ mod tests {
         for width in 1..=32usize {
             let mask = if width == 32 { u32::MAX } else { (1 << width) - 1 };
             let values: Vec<u32> = (0..64u32).map(|i| i.wrapping_mul(0x9e37_79b9) & mask).collect();
-            let mut bytes = vec![64 / 8 << 1 | 1];
+            let mut bytes = vec![((64 / 8) << 1) | 1];
             bytes.extend(pack(&values, width));
             // Then the last value 300 times.
             bytes.extend([0b1101_1000, 0b100]);
