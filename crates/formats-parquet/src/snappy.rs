@@ -146,6 +146,9 @@ const COPIES: [u16; 256] = {
     table
 };
 
+/// The least multiple of a small offset that is at least 8.
+const PERIODS: [usize; 8] = [8, 8, 8, 9, 8, 10, 12, 14];
+
 /// The part of [`expand`] that is far enough from both ends to need few checks. Stops where it is not, or where
 /// something is unusual; returns how far it came in input and output.
 ///
@@ -185,7 +188,7 @@ unsafe fn expand_inside(
             let word = u32::from_le_bytes(source.add(from + 1).cast::<[u8; 4]>().read());
             let offset = (word & [0, 0xff, 0xffff, 0xffff_ffff][kind]) as usize | usize::from(entry & 0x700);
             let len = usize::from(entry & 0xff);
-            if offset < 16 || offset > to {
+            if offset == 0 || offset > to {
                 break;
             }
             from += 1 + [0, 1, 2, 4][kind];
@@ -196,12 +199,28 @@ unsafe fn expand_inside(
                 if len > 32 {
                     copy::<32>(source.add(32), target.add(32));
                 }
-            } else {
+            } else if offset >= 16 {
                 copy::<16>(source, target);
                 copy::<16>(source.add(16), target.add(16));
                 if len > 32 {
                     copy::<16>(source.add(32), target.add(32));
                     copy::<16>(source.add(48), target.add(48));
+                }
+            } else {
+                // What is copied is still being written: repeat a multiple of the period that eight bytes fit in.
+                let period = if offset >= 8 {
+                    copy::<8>(source, target);
+                    offset
+                } else {
+                    for i in 0..8 {
+                        target.add(i).write(source.add(i).read());
+                    }
+                    PERIODS[offset]
+                };
+                let mut done = 8;
+                while done < len {
+                    copy::<8>(target.add(done).sub(period), target.add(done));
+                    done += 8;
                 }
             }
             to += len;
