@@ -1,7 +1,7 @@
 //! Compressed bytes: which method a file suffix or a name means, and streams through it.
 
 use crate::output::Sink;
-use chalet_base::{Result, bail};
+use chalet_base::{Result, bail, err};
 use std::io::{self, Read, Write};
 
 /// A method of compression of whole files.
@@ -73,6 +73,13 @@ impl Compression {
 
     /// The plain bytes of a compressed stream.
     pub fn reader(self, from: Box<dyn Read + Send>) -> Result<Box<dyn Read + Send>> {
+        if self == None {
+            return Ok(from);
+        }
+        Ok(Box::new(Decoder { plain: self.decoder(from)?, method: self }))
+    }
+
+    fn decoder(self, from: Box<dyn Read + Send>) -> Result<Box<dyn Read + Send>> {
         Ok(match self {
             None => from,
             Gzip => Box::new(flate2::read::MultiGzDecoder::new(from)),
@@ -81,11 +88,11 @@ impl Compression {
             Xz => Box::new(liblzma::read::XzDecoder::new_stream(
                 from,
                 liblzma::stream::Stream::new_auto_decoder(u64::MAX, liblzma::stream::CONCATENATED)
-                    .map_err(|e| chalet_base::err!(CANNOT_DECOMPRESS, "Cannot start lzma decoder: {e}"))?,
+                    .map_err(|e| err!(CANNOT_DECOMPRESS, "Cannot start lzma decoder: {e}"))?,
             )),
             Zstd => Box::new(
                 zstd::Decoder::new(from)
-                    .map_err(|e| chalet_base::err!(CANNOT_DECOMPRESS, "Cannot start zstd decoder: {e}"))?,
+                    .map_err(|e| err!(CANNOT_DECOMPRESS, "Cannot start zstd decoder: {e}"))?,
             ),
             Lz4 => Box::new(lz4_flex::frame::FrameDecoder::new(from)),
             Bz2 => Box::new(bzip2::read::MultiBzDecoder::new(from)),
@@ -106,7 +113,7 @@ impl Compression {
             Xz => Encoder::Xz(liblzma::write::XzEncoder::new(to, level.min(9))),
             Zstd => Encoder::Zstd(
                 zstd::Encoder::new(to, level.min(22) as i32)
-                    .map_err(|e| chalet_base::err!(CANNOT_COMPRESS, "Cannot start zstd encoder: {e}"))?,
+                    .map_err(|e| err!(CANNOT_COMPRESS, "Cannot start zstd encoder: {e}"))?,
             ),
             Lz4 => Encoder::Lz4(lz4_flex::frame::FrameEncoder::new(to)),
             Bz2 => Encoder::Bz2(bzip2::write::BzEncoder::new(to, bzip2::Compression::new(level.clamp(1, 9)))),
@@ -175,6 +182,31 @@ impl Sink for Compressor {
             Encoder::Bz2(e) => e.finish()?,
         };
         below.close()
+    }
+}
+
+/// A decompressing stream whose errors have the kernel's codes.
+struct Decoder {
+    plain: Box<dyn Read + Send>,
+    method: Compression,
+}
+
+impl Read for Decoder {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.plain.read(out).map_err(|error| {
+            if error.kind() == io::ErrorKind::Interrupted {
+                return error;
+            }
+            io::Error::other(match self.method {
+                Gzip | Deflate => err!(ZLIB_INFLATE_FAILED, "inflate failed: {error}"),
+                Brotli => err!(BROTLI_READ_FAILED, "brotli decode error: {error}"),
+                Xz => err!(LZMA_STREAM_DECODER_FAILED, "lzma decoder failed: {error}"),
+                Zstd => err!(ZSTD_DECODER_FAILED, "ZSTD stream decoding failed: {error}"),
+                Lz4 => err!(LZ4_DECODER_FAILED, "LZ4 decompression failed: {error}"),
+                Bz2 => err!(BZIP2_STREAM_DECODER_FAILED, "bzip2 stream decoder failed: {error}"),
+                None | Snappy => err!(CANNOT_DECOMPRESS, "Cannot decompress: {error}"),
+            })
+        })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::FormatSettings;
 use arrow_buffer::Buffer;
-use chalet_base::{Result, err};
+use chalet_base::{Error, Result, err};
 use chalet_columns::{Block, BooleanBuffer, Column};
 use chalet_types::{DataType, TimeZone, Value};
 use std::io::Read;
@@ -71,10 +71,7 @@ impl Stream {
     pub fn fill(&mut self, wanted: usize) -> Result<()> {
         while !self.ended && self.head.len() < wanted {
             let step = (wanted - self.head.len()).clamp(64 << 10, 1 << 20) as u64;
-            let got = (&mut self.rest)
-                .take(step)
-                .read_to_end(&mut self.head)
-                .map_err(|e| err!(CANNOT_READ_ALL_DATA, "Cannot read data: {e}"))?;
+            let got = (&mut self.rest).take(step).read_to_end(&mut self.head).map_err(cannot_read)?;
             self.ended = (got as u64) < step;
         }
         Ok(())
@@ -89,6 +86,15 @@ impl Stream {
     pub fn consume(&mut self, n: usize) -> Buffer {
         let rest = self.head.split_off(n);
         Buffer::from_vec(std::mem::replace(&mut self.head, rest))
+    }
+}
+
+/// What went wrong in a stream: a decoder says so in an error of ours.
+#[cold]
+fn cannot_read(error: std::io::Error) -> Error {
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {
+        Some(ours) => ours.clone(),
+        None => err!(CANNOT_READ_ALL_DATA, "Cannot read data: {error}"),
     }
 }
 

@@ -82,8 +82,9 @@ fn string_end(bytes: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// Steps over the rest of the line.
+/// Steps over the rest of the line on which the row begins.
 pub fn skip_row(cur: &mut Cursor<'_>) {
+    cur.skip_whitespace();
     let rest = cur.rest();
     cur.advance(memchr::memchr(b'\n', rest).map_or(rest.len(), |at| at + 1));
 }

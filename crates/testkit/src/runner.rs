@@ -79,18 +79,20 @@ impl DB for Engine {
     }
 }
 
-/// Does a FORMAT clause end the statement?
+/// Does a FORMAT clause end the statement? Names of settings may have that word in them.
 fn has_format(sql: &str) -> bool {
     let upper = sql.trim_end().to_ascii_uppercase();
-    let Some(at) = upper.rfind("FORMAT") else { return false };
-    let before = upper[..at].chars().next_back();
-    let rest = upper[at + 6..].trim_start();
-    if rest.len() == upper[at + 6..].len() || before.is_some_and(|c| c.is_alphanumeric() || c == '_') {
-        return false;
-    }
-    let word = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
-    let tail = rest[word..].trim();
-    word > 0 && (tail.is_empty() || tail.starts_with("SETTINGS") && !tail.contains(['(', ')']))
+    upper.match_indices("FORMAT").any(|(at, word)| {
+        let before = upper[..at].chars().next_back();
+        let behind = &upper[at + word.len()..];
+        let rest = behind.trim_start();
+        if rest.len() == behind.len() || before.is_some_and(|c| c.is_alphanumeric() || c == '_') {
+            return false;
+        }
+        let name = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+        let tail = rest[name..].trim();
+        name > 0 && (tail.is_empty() || tail.starts_with("SETTINGS") && !tail.contains(['(', ')']))
+    })
 }
 
 fn row(line: &str, raw: bool) -> String {

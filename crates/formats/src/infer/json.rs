@@ -89,6 +89,9 @@ fn object(cur: &mut Cursor<'_>, settings: &FormatSettings, depth: usize) -> Resu
     if settings.input_format_json_try_infer_named_tuples_from_objects {
         return Ok(Kind::Object(members).into());
     }
+    if settings.input_format_json_read_objects_as_strings {
+        return Ok(Kind::String.into());
+    }
     let mut merged = Guess { kind: Kind::Unknown, null: false };
     for (_, guess) in members {
         let null = merged.null || guess.null;

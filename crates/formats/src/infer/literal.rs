@@ -169,8 +169,11 @@ fn nested(cur: &mut Cursor<'_>, settings: &FormatSettings, depth: usize) -> Opti
     }
     match cur.peek()? {
         b'\'' => {
+            // As in the kernel, a doubled quote is none here: such text is left to be a String.
             let mut text = Vec::new();
-            string::quoted(cur, b'\'', &mut text).ok()?;
+            let inside = quoted_length(cur.rest())?;
+            string::quoted(&mut Cursor::new(&cur.rest()[..inside]), b'\'', &mut text).ok()?;
+            cur.advance(inside);
             Some(date_or_time(&text, settings).unwrap_or(Kind::String).into())
         }
         b'[' => {
@@ -200,6 +203,18 @@ fn nested(cur: &mut Cursor<'_>, settings: &FormatSettings, depth: usize) -> Opti
             Some(Kind::Map(Box::new(keys), Box::new(merged)).into())
         }
         _ => word(cur, settings),
+    }
+}
+
+/// Bytes of the string at the front, quotes included.
+fn quoted_length(text: &[u8]) -> Option<usize> {
+    let mut at = 1;
+    loop {
+        match text.get(at)? {
+            b'\'' => return Some(at + 1),
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
     }
 }
 

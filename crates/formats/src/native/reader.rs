@@ -15,14 +15,9 @@ pub fn read_block(from: &mut Cursor<'_>) -> Result<Option<(Schema, Block)>> {
     }
     let n_columns = from.var_uint()?;
     let n_rows = from.var_uint()?;
-    // Every value takes a byte at least.
-    let fits = |n: u64| usize::try_from(n).ok().filter(|n| *n <= from.rest.len());
-    let Some(n_columns) = fits(n_columns) else {
-        bail!(INCORRECT_DATA, "Suspiciously many columns in Native format: {n_columns}");
-    };
     let n_rows = usize::try_from(n_rows).unwrap_or(usize::MAX);
-    let mut schema = Schema::with_capacity(n_columns.min(1000));
-    let mut columns = Vec::with_capacity(n_columns.min(1000));
+    let mut schema = Schema::new();
+    let mut columns = Vec::new();
     for _ in 0..n_columns {
         let name = from.text()?.to_string();
         let ty: DataType = from.text()?.parse()?;

@@ -8,7 +8,7 @@ use crate::header::Header;
 use crate::infer;
 use crate::input::{FileScan, Input, InputFormat, ReadRequest, Schema};
 use crate::output::{BlockWriter, OutputFormat, Sink, WriteRequest};
-use crate::positional::{self, PositionalFormat};
+use crate::positional::{self, FieldSyntax, PositionalFormat};
 use crate::registry::{Capabilities, Format};
 use crate::row_writer::RowWriter;
 use chalet_base::Result;
@@ -96,8 +96,10 @@ impl PositionalFormat for Tsv {
 impl InputFormat for Tsv {
     fn infer_schema(&self, input: &mut Input, settings: &FormatSettings) -> Result<Option<Schema>> {
         infer::positional(self, input, settings, |syntax, cur| {
-            let field = syntax.text(cur)?;
-            Ok(infer::tsv_field(field.as_bytes(), settings))
+            // Containers are read from the text as it stands.
+            let start = cur.rest();
+            syntax.skip_field(cur)?;
+            Ok(infer::tsv_field(&start[..start.len() - cur.rest().len()], settings))
         })
     }
 
