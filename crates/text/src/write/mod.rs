@@ -194,6 +194,10 @@ impl Writer {
                     out.extend_from_slice(b"null")
                 } else if *quote_denormals && self.quotes == Quotes::None {
                     out.push(b'"');
+                    // Here alone the sign of a NaN shows.
+                    if is_negative_nan(data, row) {
+                        out.push(b'-');
+                    }
                     float(out, data, row);
                     out.push(b'"');
                 } else {
@@ -412,6 +416,14 @@ impl Kind {
             }
             _ => Kind::Integer,
         }
+    }
+}
+
+fn is_negative_nan(data: &Data, row: usize) -> bool {
+    match data {
+        Data::F64(v) => v[row].is_nan() && v[row].is_sign_negative(),
+        Data::F32(v) => v[row].is_nan() && v[row].is_sign_negative(),
+        _ => false,
     }
 }
 
