@@ -28,6 +28,8 @@ mod string_concat;
 mod uniq;
 mod zip;
 
+pub use concat::FUNCTION as CONCAT;
+
 use chalet_function_api::Registry;
 
 pub fn register(registry: &mut Registry) {

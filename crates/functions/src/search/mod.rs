@@ -1,5 +1,47 @@
 //! Substrings, patterns and replacement.
 
-use chalet_function_api::Registry;
+mod count;
+mod extract;
+mod extract_groups;
+mod like;
+mod matching;
+mod multi_match;
+mod multi_search;
+mod pattern;
+mod position;
+mod regexp;
+mod replace;
+mod replace_regexp;
+mod subsequence;
+mod token;
+mod tokens;
 
-pub fn register(_: &mut Registry) {}
+use chalet_function_api::Registry;
+pub use like::like_pattern;
+pub use pattern::Pattern;
+pub use regexp::compile;
+
+pub fn register(registry: &mut Registry) {
+    count::register(registry);
+    registry.add_scalar(&extract::ONE);
+    registry.add_scalar(&extract::ALL);
+    registry.add_scalar(&extract::BY_INDEX);
+    registry.add_scalar(&extract_groups::FIRST);
+    registry.add_scalar(&extract_groups::VERTICAL);
+    registry.add_scalar(&extract_groups::HORIZONTAL);
+    like::register(registry);
+    matching::register(registry);
+    registry.add_scalar(&multi_match::ANY);
+    registry.add_scalar(&multi_match::ANY_INDEX);
+    registry.add_scalar(&multi_match::ALL_INDICES);
+    multi_search::register(registry);
+    position::register(registry);
+    registry.add_scalar(&replace::ONE);
+    registry.add_scalar(&replace::ALL);
+    registry.add_scalar(&replace_regexp::ONE);
+    registry.add_scalar(&replace_regexp::ALL);
+    subsequence::register(registry);
+    token::register(registry);
+    registry.add_scalar(&tokens::ANY);
+    registry.add_scalar(&tokens::ALL);
+}

@@ -1,0 +1,113 @@
+//! `countSubstrings`, `countMatches` and their forms: how often something occurs in a string, without overlap.
+
+use super::position::{Fold, skip};
+use super::regexp::compile;
+use crate::texts::{Kind, Texts, constant_text, expect, integers};
+use chalet_base::Result;
+use chalet_columns::{Column, Vector};
+use chalet_function_api::{
+    Argument, Bound, Call, Constants, Context, Example, Record, Registry, ScalarFunction,
+};
+use chalet_types::DataType;
+use memchr::memmem;
+use regex::bytes::Regex;
+
+struct Count {
+    record: Record,
+    what: What,
+}
+
+#[derive(Clone, Copy)]
+enum What {
+    Substring { fold: Fold, chars: bool },
+    Match { flags: &'static str },
+}
+
+macro_rules! counts {
+    ($($name:literal $any_case:literal $what:expr, $summary:literal $syntax:literal $sql:literal => $result:literal;)*) => {
+        static FUNCTIONS: &[Count] = &[$(Count {
+            record: Record {
+                name: $name,
+                case_insensitive: $any_case,
+                summary: $summary,
+                syntax: $syntax,
+                examples: &[Example { sql: $sql, result: $result }],
+                constants: Constants::Seen,
+                ..Record::DEFAULT
+            },
+            what: $what,
+        }),*];
+    };
+}
+
+counts! {
+    "countSubstrings" true What::Substring { fold: Fold::Exact, chars: false },
+        "How often a needle occurs in a string, from a start on when one is given."
+        "countSubstrings(haystack, needle[, start])" "SELECT countSubstrings('aaaa', 'aa')" => "2";
+    "countSubstringsCaseInsensitive" false What::Substring { fold: Fold::Ascii, chars: false },
+        "As countSubstrings, without regard to the case of ASCII letters."
+        "countSubstringsCaseInsensitive(haystack, needle[, start])" "SELECT countSubstringsCaseInsensitive('AAAA', 'aa')" => "2";
+    "countSubstringsCaseInsensitiveUTF8" false What::Substring { fold: Fold::Unicode, chars: true },
+        "As countSubstrings, without regard to case."
+        "countSubstringsCaseInsensitiveUTF8(haystack, needle[, start])" "SELECT countSubstringsCaseInsensitiveUTF8('ложка, КОШКА', 'ка')" => "2";
+    "countMatches" false What::Match { flags: "" },
+        "How often a regular expression matches in a string."
+        "countMatches(haystack, pattern)" "SELECT countMatches('foobar.com', 'o+')" => "2";
+    "countMatchesCaseInsensitive" false What::Match { flags: "i" },
+        "As countMatches, without regard to case."
+        "countMatchesCaseInsensitive(haystack, pattern)" "SELECT countMatchesCaseInsensitive('AAAA', 'aa')" => "2";
+}
+
+impl ScalarFunction for &'static Count {
+    fn record(&self) -> &'static Record {
+        let function: &'static Count = self;
+        &function.record
+    }
+
+    fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
+        match self.what {
+            What::Substring { .. } => {
+                expect(self.record.name, args, 2, &[Kind::Text, Kind::Text, Kind::Integer])?;
+                Ok(DataType::UInt64.into())
+            }
+            What::Match { flags } => {
+                expect(self.record.name, args, 2, &[Kind::Text, Kind::ConstText])?;
+                let regex = compile(constant_text(self.record.name, args, 1)?, flags)?;
+                Ok(Bound::with_state(DataType::UInt64, regex))
+            }
+        }
+    }
+
+    fn execute(&self, call: &Call) -> Result<Column> {
+        let texts = Texts::of(call, 0)?;
+        let mut counts: Vec<u64> = Vec::with_capacity(call.n_rows);
+        match self.what {
+            What::Match { .. } => {
+                let regex: &Regex = call.state()?;
+                let count =
+                    |row: usize| regex.find_iter(texts.get(row)).filter(|m| !m.is_empty()).count() as u64;
+                counts.extend((0..call.n_rows).map(count));
+            }
+            What::Substring { fold, chars } => {
+                let needles = Texts::of(call, 1)?;
+                let starts = if call.args.len() == 3 { Some(integers(call, 2)?) } else { None };
+                for row in 0..call.n_rows {
+                    let (text, needle) = (fold.apply(texts.get(row)), fold.apply(needles.get(row)));
+                    let start =
+                        starts.as_ref().map_or(0, |starts| (starts[row].max(0) as u64).saturating_sub(1));
+                    counts.push(match skip(&text, start, chars) {
+                        Some(from) if !needle.is_empty() => {
+                            memmem::find_iter(&text[from..], &needle).count() as u64
+                        }
+                        _ => 0,
+                    });
+                }
+            }
+        }
+        Ok(Vector::from(counts).into())
+    }
+}
+
+pub fn register(registry: &mut Registry) {
+    FUNCTIONS.iter().for_each(|function| registry.add_scalar(function));
+}

@@ -1,0 +1,132 @@
+//! `like`, `ilike` and their negations: the operators LIKE and ILIKE.
+
+use super::matching::Match;
+use super::pattern::Pattern;
+use super::regexp::compile;
+use chalet_base::{Result, bail};
+use chalet_function_api::{Constants, Example, Record, Registry};
+use memchr::memmem::Finder;
+
+macro_rules! likes {
+    ($($name:literal $any_case:literal $compile:expr, $yes:literal $summary:literal $syntax:literal $sql:literal => $result:literal;)*) => {
+        static FUNCTIONS: &[Match] = &[$(Match {
+            record: Record {
+                name: $name,
+                case_insensitive: $any_case,
+                summary: $summary,
+                syntax: $syntax,
+                examples: &[Example { sql: $sql, result: $result }],
+                constants: Constants::Seen,
+                ..Record::DEFAULT
+            },
+            compile: $compile,
+            yes: $yes,
+        }),*];
+    };
+}
+
+likes! {
+    "like" false like_pattern, true
+        "Whether a string is of a form: % stands for any characters, _ for any one, a backslash takes their meaning away."
+        "s LIKE pattern" "SELECT 'ClickHouse' LIKE '%House', 'abc' LIKE '_b'" => "1\t0";
+    "notLike" false like_pattern, false
+        "Whether a string is not of a form."
+        "s NOT LIKE pattern" "SELECT 'ClickHouse' NOT LIKE '%House'" => "0";
+    "ilike" false ilike_pattern, true
+        "As like, without regard to case."
+        "s ILIKE pattern" "SELECT 'ClickHouse' ILIKE '%house'" => "1";
+    "notILike" false ilike_pattern, false
+        "As notLike, without regard to case."
+        "s NOT ILIKE pattern" "SELECT 'ClickHouse' NOT ILIKE '%house'" => "0";
+}
+
+enum Token {
+    Literal(Vec<u8>),
+    Any,
+    One,
+}
+
+fn parse(pattern: &[u8]) -> Result<Vec<Token>> {
+    let mut tokens: Vec<Token> = Vec::new();
+    let put = |byte: u8, tokens: &mut Vec<Token>| match tokens.last_mut() {
+        Some(Token::Literal(bytes)) => bytes.push(byte),
+        _ => tokens.push(Token::Literal(vec![byte])),
+    };
+    let mut bytes = pattern.iter().copied();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'%' => {
+                if !matches!(tokens.last(), Some(Token::Any)) {
+                    tokens.push(Token::Any);
+                }
+            }
+            b'_' => tokens.push(Token::One),
+            b'\\' => match bytes.next() {
+                Some(escaped @ (b'%' | b'_' | b'\\')) => put(escaped, &mut tokens),
+                Some(other) => {
+                    put(b'\\', &mut tokens);
+                    // What follows may be special itself only if it was escaped: it is not.
+                    put(other, &mut tokens);
+                }
+                None => bail!(
+                    CANNOT_PARSE_ESCAPE_SEQUENCE,
+                    "Invalid escape sequence at the end of LIKE pattern '{}'",
+                    String::from_utf8_lossy(pattern)
+                ),
+            },
+            _ => put(byte, &mut tokens),
+        }
+    }
+    Ok(tokens)
+}
+
+/// Without `_`, a pattern is pieces of text in order; with it, a regular expression.
+pub fn like_pattern(pattern: &[u8]) -> Result<Pattern> {
+    let tokens = parse(pattern)?;
+    if tokens.iter().any(|token| matches!(token, Token::One)) {
+        return Ok(Pattern::Regex(compile(as_regexp(&tokens).as_slice(), "")?));
+    }
+    let mut pieces: Vec<Vec<u8>> = vec![Vec::new()];
+    for token in tokens {
+        match token {
+            Token::Literal(bytes) => {
+                pieces.last_mut().into_iter().for_each(|piece| piece.extend_from_slice(&bytes))
+            }
+            _ => pieces.push(Vec::new()),
+        }
+    }
+    if let [whole] = &mut pieces[..] {
+        return Ok(Pattern::Equal(std::mem::take(whole)));
+    }
+    let suffix = pieces.pop().unwrap_or_default();
+    let mut pieces = pieces.into_iter();
+    let prefix = pieces.next().unwrap_or_default();
+    let middle = pieces.filter(|piece| !piece.is_empty()).map(|piece| Finder::new(&piece).into_owned());
+    Ok(Pattern::Pieces { prefix, middle: middle.collect(), suffix })
+}
+
+fn ilike_pattern(pattern: &[u8]) -> Result<Pattern> {
+    Ok(Pattern::Regex(compile(&as_regexp(&parse(pattern)?), "i")?))
+}
+
+fn as_regexp(tokens: &[Token]) -> Vec<u8> {
+    let mut out = b"^".to_vec();
+    for token in tokens {
+        match token {
+            Token::Any => out.extend_from_slice(b".*"),
+            Token::One => out.push(b'.'),
+            Token::Literal(bytes) => bytes.iter().for_each(|&byte| {
+                if byte.is_ascii_punctuation() {
+                    out.push(b'\\');
+                }
+                out.push(byte);
+            }),
+        }
+    }
+    out.push(b'$');
+    out
+}
+
+pub fn register(registry: &mut Registry) {
+    FUNCTIONS.iter().for_each(|function| registry.add_scalar(function));
+}

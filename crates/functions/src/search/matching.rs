@@ -1,0 +1,114 @@
+//! `match` and its kin, and what functions of one pattern per row share.
+
+use super::pattern::Pattern;
+use crate::texts::{Kind, Texts, expect};
+use chalet_base::Result;
+use chalet_base::hash::HashMap;
+use chalet_columns::{Column, Vector};
+use chalet_function_api::{
+    Argument, Bound, Call, Constants, Context, Example, Record, Registry, ScalarFunction,
+};
+use chalet_types::DataType;
+
+/// Whether strings match patterns.
+pub struct Match {
+    pub record: Record,
+    pub compile: fn(&[u8]) -> Result<Pattern>,
+    /// The answer for strings that match.
+    pub yes: bool,
+}
+
+macro_rules! functions {
+    ($($name:literal $aliases:expr, $flags:literal $yes:literal $summary:literal $syntax:literal $sql:literal => $result:literal;)*) => {
+        static FUNCTIONS: &[Match] = &[$(Match {
+            record: Record {
+                name: $name,
+                any_case_aliases: $aliases,
+                summary: $summary,
+                syntax: $syntax,
+                examples: &[Example { sql: $sql, result: $result }],
+                constants: Constants::Seen,
+                ..Record::DEFAULT
+            },
+            compile: |pattern| Pattern::of_regexp(pattern, $flags),
+            yes: $yes,
+        }),*];
+    };
+}
+
+functions! {
+    "match" &["REGEXP_MATCHES"], "" true
+        "Whether a string has a match of a regular expression in the syntax of RE2. The point matches line feeds too."
+        "match(haystack, pattern)" "SELECT match('Hello', 'H.*o'), match('Hello', '^e')" => "1\t0";
+    "notMatch" &[], "" false
+        "Whether a string has no match of a regular expression."
+        "notMatch(haystack, pattern)" "SELECT notMatch('Hello', '^e')" => "1";
+    "matchCaseInsensitive" &[], "i" true
+        "As match, without regard to case."
+        "matchCaseInsensitive(haystack, pattern)" "SELECT matchCaseInsensitive('Hello', 'h.*O')" => "1";
+    "notMatchCaseInsensitive" &[], "i" false
+        "Whether a string has no match of a regular expression, without regard to case."
+        "notMatchCaseInsensitive(haystack, pattern)" "SELECT notMatchCaseInsensitive('Hello', 'h.*O')" => "0";
+}
+
+/// The pattern, when it is the same for all rows.
+struct Compiled(Option<Pattern>);
+
+impl ScalarFunction for &'static Match {
+    fn record(&self) -> &'static Record {
+        let function: &'static Match = self;
+        &function.record
+    }
+
+    fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
+        expect(self.record.name, args, 2, &[Kind::Text, Kind::Text])?;
+        let constant = args[1].constant.as_ref().and_then(|value| value.as_bytes());
+        Ok(Bound::with_state(DataType::UInt8, Compiled(constant.map(self.compile).transpose()?)))
+    }
+
+    fn execute(&self, call: &Call) -> Result<Column> {
+        let Compiled(compiled) = call.state()?;
+        let texts = Texts::of(call, 0)?;
+        if let Some(pattern) = compiled {
+            let answers = (0..call.n_rows).map(|row| u8::from(pattern.matches(texts.get(row)) == self.yes));
+            return Ok(Vector::from(answers.collect::<Vec<u8>>()).into());
+        }
+        let patterns = Texts::of(call, 1)?;
+        let mut answers: Vec<u8> = Vec::with_capacity(call.n_rows);
+        let mut cache = Cache::new(self.compile);
+        for row in 0..call.n_rows {
+            answers.push(u8::from(cache.get(patterns.get(row))?.matches(texts.get(row)) == self.yes));
+        }
+        Ok(Vector::from(answers).into())
+    }
+}
+
+/// What was compiled of the patterns of a block.
+pub struct Cache<'a, P> {
+    compile: fn(&[u8]) -> Result<P>,
+    compiled: HashMap<&'a [u8], P>,
+}
+
+/// More patterns than this are compiled anew rather than kept.
+const MAX_CACHED: usize = 1000;
+
+impl<'a, P> Cache<'a, P> {
+    pub fn new(compile: fn(&[u8]) -> Result<P>) -> Self {
+        Cache { compile, compiled: HashMap::default() }
+    }
+
+    pub fn get(&mut self, pattern: &'a [u8]) -> Result<&P> {
+        if !self.compiled.contains_key(pattern) {
+            let compiled = (self.compile)(pattern)?;
+            if self.compiled.len() >= MAX_CACHED {
+                self.compiled.clear();
+            }
+            self.compiled.insert(pattern, compiled);
+        }
+        Ok(&self.compiled[pattern])
+    }
+}
+
+pub fn register(registry: &mut Registry) {
+    FUNCTIONS.iter().for_each(|function| registry.add_scalar(function));
+}

@@ -1,0 +1,165 @@
+//! `multiSearchAny` and its kin: several needles in one string.
+
+use super::position::Fold;
+use crate::lists::list_of;
+use crate::texts::{Texts, count_chars};
+use chalet_base::{Result, ensure};
+use chalet_columns::{Column, Vector};
+use chalet_function_api::scalar::check_arity;
+use chalet_function_api::{
+    Argument, Bound, Call, Constants, Context, Example, Record, Registry, ScalarFunction,
+};
+use chalet_types::DataType;
+use memchr::memmem;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    Any,
+    FirstPosition,
+    FirstIndex,
+    AllPositions,
+}
+
+struct MultiSearch {
+    record: Record,
+    answer: Answer,
+    fold: Fold,
+    chars: bool,
+}
+
+macro_rules! searches {
+    ($($name:literal $answer:ident $fold:ident $chars:literal $summary:literal $syntax:literal $sql:literal => $result:literal;)*) => {
+        static FUNCTIONS: &[MultiSearch] = &[$(MultiSearch {
+            record: Record {
+                name: $name,
+                summary: $summary,
+                syntax: $syntax,
+                examples: &[Example { sql: $sql, result: $result }],
+                constants: Constants::Seen,
+                ..Record::DEFAULT
+            },
+            answer: Answer::$answer,
+            fold: Fold::$fold,
+            chars: $chars,
+        }),*];
+    };
+}
+
+searches! {
+    "multiSearchAny" Any Exact false
+        "Whether any of the needles occurs in a string." "multiSearchAny(haystack, [needle1, ...])"
+        "SELECT multiSearchAny('ClickHouse', ['C', 'H'])" => "1";
+    "multiSearchAnyCaseInsensitive" Any Ascii false
+        "As multiSearchAny, without regard to the case of ASCII letters." "multiSearchAnyCaseInsensitive(haystack, [needle1, ...])"
+        "SELECT multiSearchAnyCaseInsensitive('ClickHouse', ['c', 'x'])" => "1";
+    "multiSearchAnyUTF8" Any Exact true
+        "As multiSearchAny, for UTF-8." "multiSearchAnyUTF8(haystack, [needle1, ...])"
+        "SELECT multiSearchAnyUTF8('ClickHouse', ['C', 'H'])" => "1";
+    "multiSearchAnyCaseInsensitiveUTF8" Any Unicode true
+        "As multiSearchAny, without regard to case." "multiSearchAnyCaseInsensitiveUTF8(haystack, [needle1, ...])"
+        "SELECT multiSearchAnyCaseInsensitiveUTF8('Привет', ['ВЕТ'])" => "1";
+    "multiSearchFirstPosition" FirstPosition Exact false
+        "The leftmost position of any of the needles; 0 when there is none." "multiSearchFirstPosition(haystack, [needle1, ...])"
+        "SELECT multiSearchFirstPosition('Hello World', ['llo', 'Wor', 'ld'])" => "3";
+    "multiSearchFirstPositionCaseInsensitive" FirstPosition Ascii false
+        "As multiSearchFirstPosition, without regard to the case of ASCII letters." "multiSearchFirstPositionCaseInsensitive(haystack, [needle1, ...])"
+        "SELECT multiSearchFirstPositionCaseInsensitive('HELLO', ['llo'])" => "3";
+    "multiSearchFirstPositionUTF8" FirstPosition Exact true
+        "As multiSearchFirstPosition, in characters." "multiSearchFirstPositionUTF8(haystack, [needle1, ...])"
+        "SELECT multiSearchFirstPositionUTF8('Привет', ['вет'])" => "4";
+    "multiSearchFirstPositionCaseInsensitiveUTF8" FirstPosition Unicode true
+        "As multiSearchFirstPositionUTF8, without regard to case." "multiSearchFirstPositionCaseInsensitiveUTF8(haystack, [needle1, ...])"
+        "SELECT multiSearchFirstPositionCaseInsensitiveUTF8('Привет', ['ВЕТ'])" => "4";
+    "multiSearchFirstIndex" FirstIndex Exact false
+        "The number of the first of the needles that occurs, from 1; 0 when none does." "multiSearchFirstIndex(haystack, [needle1, ...])"
+        "SELECT multiSearchFirstIndex('Hello World', ['World', 'Hello'])" => "1";
+    "multiSearchFirstIndexCaseInsensitive" FirstIndex Ascii false
+        "As multiSearchFirstIndex, without regard to the case of ASCII letters." "multiSearchFirstIndexCaseInsensitive(haystack, [needle1, ...])"
+        "SELECT multiSearchFirstIndexCaseInsensitive('Hello', ['x', 'LLO'])" => "2";
+    "multiSearchFirstIndexUTF8" FirstIndex Exact true
+        "As multiSearchFirstIndex, for UTF-8." "multiSearchFirstIndexUTF8(haystack, [needle1, ...])"
+        "SELECT multiSearchFirstIndexUTF8('Hello', ['x', 'llo'])" => "2";
+    "multiSearchFirstIndexCaseInsensitiveUTF8" FirstIndex Unicode true
+        "As multiSearchFirstIndex, without regard to case." "multiSearchFirstIndexCaseInsensitiveUTF8(haystack, [needle1, ...])"
+        "SELECT multiSearchFirstIndexCaseInsensitiveUTF8('Привет', ['x', 'ВЕТ'])" => "2";
+    "multiSearchAllPositions" AllPositions Exact false
+        "The positions of the first occurrences of the needles." "multiSearchAllPositions(haystack, [needle1, ...])"
+        "SELECT multiSearchAllPositions('Hello, World!', ['hello', '!', 'world'])" => "[0,13,0]";
+    "multiSearchAllPositionsCaseInsensitive" AllPositions Ascii false
+        "As multiSearchAllPositions, without regard to the case of ASCII letters." "multiSearchAllPositionsCaseInsensitive(haystack, [needle1, ...])"
+        "SELECT multiSearchAllPositionsCaseInsensitive('Hello', ['hello', 'LO'])" => "[1,4]";
+    "multiSearchAllPositionsUTF8" AllPositions Exact true
+        "As multiSearchAllPositions, in characters." "multiSearchAllPositionsUTF8(haystack, [needle1, ...])"
+        "SELECT multiSearchAllPositionsUTF8('Привет', ['вет', 'x'])" => "[4,0]";
+    "multiSearchAllPositionsCaseInsensitiveUTF8" AllPositions Unicode true
+        "As multiSearchAllPositionsUTF8, without regard to case." "multiSearchAllPositionsCaseInsensitiveUTF8(haystack, [needle1, ...])"
+        "SELECT multiSearchAllPositionsCaseInsensitiveUTF8('Привет', ['ВЕТ', 'x'])" => "[4,0]";
+}
+
+impl ScalarFunction for &'static MultiSearch {
+    fn record(&self) -> &'static Record {
+        let function: &'static MultiSearch = self;
+        &function.record
+    }
+
+    fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
+        let name = self.record.name;
+        check_arity(name, args.len(), 2..=2)?;
+        ensure!(
+            args[0].ty == DataType::String,
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "Illegal type {} of argument of function {name}",
+            args[0].ty
+        );
+        let needles = args[1].ty.element();
+        ensure!(
+            matches!(needles, Some(DataType::String | DataType::Nothing)),
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "Illegal type {} of argument of function {name}",
+            args[1].ty
+        );
+        Ok(match self.answer {
+            Answer::Any => DataType::UInt8,
+            Answer::FirstPosition | Answer::FirstIndex => DataType::UInt64,
+            Answer::AllPositions => DataType::UInt64.array(),
+        }
+        .into())
+    }
+
+    fn execute(&self, call: &Call) -> Result<Column> {
+        let haystacks = Texts::of(call, 0)?;
+        let lists = list_of(&call.args[1], call.n_rows)?;
+        let needles = if lists.values.is_empty() { None } else { Some(lists.values.strings()?) };
+        let mut positions: Vec<u64> = Vec::new();
+        let mut offsets = vec![0i64];
+        let mut answers: Vec<u64> = Vec::with_capacity(call.n_rows);
+        for (row, range) in lists.ranges().enumerate() {
+            let haystack = self.fold.apply(haystacks.get(row));
+            let start = positions.len();
+            for needle in range {
+                let needle = self.fold.apply(needles.map_or(b"", |needles| needles.get(needle)));
+                positions.push(match memmem::find(&haystack, &needle) {
+                    None => 0,
+                    Some(place) if self.chars => count_chars(&haystack[..place]) as u64 + 1,
+                    Some(place) => place as u64 + 1,
+                });
+            }
+            let own = &positions[start..];
+            answers.push(match self.answer {
+                Answer::FirstPosition => own.iter().copied().filter(|&p| p > 0).min().unwrap_or(0),
+                Answer::FirstIndex => own.iter().position(|&p| p > 0).map_or(0, |index| index as u64 + 1),
+                _ => u64::from(own.iter().any(|&p| p > 0)),
+            });
+            offsets.push(positions.len() as i64);
+        }
+        Ok(match self.answer {
+            Answer::AllPositions => crate::lists::list(offsets, positions.into()).into(),
+            Answer::Any => Vector::from(answers.into_iter().map(|x| x as u8).collect::<Vec<u8>>()).into(),
+            _ => Vector::from(answers).into(),
+        })
+    }
+}
+
+pub fn register(registry: &mut Registry) {
+    FUNCTIONS.iter().for_each(|function| registry.add_scalar(function));
+}

@@ -1,0 +1,142 @@
+//! `position` and its kin, `locate`: where a string occurs in another one.
+
+use crate::texts::{Kind, Texts, begins_char, count_chars, expect, integers};
+use chalet_base::{Result, ensure};
+use chalet_columns::{Column, Vector};
+use chalet_function_api::{
+    Argument, Bound, Call, Constants, Context, Example, Record, Registry, ScalarFunction,
+};
+use chalet_types::DataType;
+use memchr::memmem::{self, Finder};
+use std::borrow::Cow;
+
+/// How two strings are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fold {
+    Exact,
+    /// Without regard to the case of ASCII letters.
+    Ascii,
+    /// Without regard to the case of any letters.
+    Unicode,
+}
+
+impl Fold {
+    /// The text in the form in which it compares.
+    pub fn apply<'a>(self, text: &'a [u8]) -> Cow<'a, [u8]> {
+        match self {
+            Fold::Exact => Cow::Borrowed(text),
+            Fold::Ascii => Cow::Owned(text.to_ascii_lowercase()),
+            Fold::Unicode if text.is_ascii() => Cow::Owned(text.to_ascii_lowercase()),
+            Fold::Unicode => match String::from_utf8_lossy(text) {
+                Cow::Borrowed(valid) => Cow::Owned(valid.to_lowercase().into_bytes()),
+                Cow::Owned(repaired) => Cow::Owned(repaired.to_lowercase().into_bytes()),
+            },
+        }
+    }
+}
+
+struct Position {
+    record: Record,
+    fold: Fold,
+    /// Positions count characters, else bytes.
+    chars: bool,
+    /// The needle comes first.
+    needle_first: bool,
+}
+
+macro_rules! positions {
+    ($($name:literal $any_case:literal $aliases:expr, $fold:ident $chars:literal $needle_first:literal $summary:literal $syntax:literal $sql:literal => $result:literal;)*) => {
+        static FUNCTIONS: &[Position] = &[$(Position {
+            record: Record {
+                name: $name,
+                case_insensitive: $any_case,
+                any_case_aliases: $aliases,
+                summary: $summary,
+                syntax: $syntax,
+                examples: &[Example { sql: $sql, result: $result }],
+                constants: Constants::Seen,
+                total: true,
+                ..Record::DEFAULT
+            },
+            fold: Fold::$fold,
+            chars: $chars,
+            needle_first: $needle_first,
+        }),*];
+    };
+}
+
+positions! {
+    "position" true &[], Exact false false
+        "The position of the first occurrence of a needle in bytes from 1, from a start on when one is given; 0 when there is none."
+        "position(haystack, needle[, start])" "SELECT position('Hello, world!', '!'), position('o' IN 'Hello, world!')" => "13\t5";
+    "positionCaseInsensitive" false &["instr"], Ascii false false
+        "As position, without regard to the case of ASCII letters."
+        "positionCaseInsensitive(haystack, needle[, start])" "SELECT positionCaseInsensitive('Hello, world!', 'hello')" => "1";
+    "positionUTF8" false &[], Exact true false
+        "As position, in characters."
+        "positionUTF8(haystack, needle[, start])" "SELECT positionUTF8('Motörhead', 'r')" => "5";
+    "positionCaseInsensitiveUTF8" false &[], Unicode true false
+        "As positionUTF8, without regard to case."
+        "positionCaseInsensitiveUTF8(haystack, needle[, start])" "SELECT positionCaseInsensitiveUTF8('Привет', 'В')" => "4";
+    "locate" true &[], Exact false true
+        "As position, with the needle first."
+        "locate(needle, haystack[, start])" "SELECT locate('ca', 'abcabc')" => "3";
+}
+
+impl ScalarFunction for &'static Position {
+    fn record(&self) -> &'static Record {
+        let function: &'static Position = self;
+        &function.record
+    }
+
+    fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
+        expect(self.record.name, args, 2, &[Kind::Text, Kind::Text, Kind::Integer])?;
+        if let Some(start) = args.get(2) {
+            ensure!(
+                start.ty.is_unsigned()
+                    || start.constant.as_ref().is_some_and(|value| value.as_u64().is_some()),
+                ILLEGAL_TYPE_OF_ARGUMENT,
+                "Illegal type {} of argument of function {}",
+                start.ty,
+                self.record.name
+            );
+        }
+        Ok(DataType::UInt64.into())
+    }
+
+    fn execute(&self, call: &Call) -> Result<Column> {
+        let (haystack, needle) = if self.needle_first { (1, 0) } else { (0, 1) };
+        let (haystacks, needles) = (Texts::of(call, haystack)?, Texts::of(call, needle)?);
+        let starts = if call.args.len() == 3 { Some(integers(call, 2)?) } else { None };
+        let constant = needles.constant().map(|needle| Finder::new(&self.fold.apply(needle)).into_owned());
+        let find = |row: usize| {
+            let haystack = self.fold.apply(haystacks.get(row));
+            let start = starts.as_ref().map_or(0, |starts| (starts[row] as u64).saturating_sub(1));
+            let Some(from) = skip(&haystack, start, self.chars) else { return 0 };
+            let found = match &constant {
+                Some(finder) => finder.find(&haystack[from..]),
+                None => memmem::find(&haystack[from..], &self.fold.apply(needles.get(row))),
+            };
+            match found {
+                None => 0,
+                Some(place) if self.chars => count_chars(&haystack[..from + place]) as u64 + 1,
+                Some(place) => (from + place) as u64 + 1,
+            }
+        };
+        Ok(Vector::from((0..call.n_rows).map(find).collect::<Vec<u64>>()).into())
+    }
+}
+
+/// The place behind as many bytes or characters, if there are as many.
+pub fn skip(text: &[u8], count: u64, chars: bool) -> Option<usize> {
+    let count = usize::try_from(count).ok()?;
+    if !chars || count == 0 {
+        return (count <= text.len()).then_some(count);
+    }
+    let mut begins = text.iter().enumerate().filter(|(_, byte)| begins_char(**byte)).map(|(place, _)| place);
+    begins.nth(count).or_else(|| (count_chars(text) == count).then_some(text.len()))
+}
+
+pub fn register(registry: &mut Registry) {
+    FUNCTIONS.iter().for_each(|function| registry.add_scalar(function));
+}

@@ -1,0 +1,73 @@
+//! `replaceOne` and `replaceAll`: occurrences of a string replaced by another one.
+
+use crate::plain::Plain;
+use crate::texts::{Kind, Texts, build, expect};
+use chalet_base::Result;
+use chalet_columns::Column;
+use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record};
+use chalet_types::DataType;
+use memchr::memmem::Finder;
+
+pub static ONE: Plain = Plain {
+    record: Record {
+        name: "replaceOne",
+        summary: "The string with the first occurrence of a needle replaced.",
+        syntax: "replaceOne(haystack, needle, replacement)",
+        examples: &[Example {
+            sql: "SELECT replaceOne('Hello, Hello world', 'Hello', 'Bye')",
+            result: "Bye, Hello world",
+        }],
+        constants: Constants::Seen,
+        ..Record::DEFAULT
+    },
+    bind,
+    execute: |call| execute(call, 1),
+};
+
+pub static ALL: Plain = Plain {
+    record: Record {
+        name: "replaceAll",
+        any_case_aliases: &["replace"],
+        summary: "The string with all occurrences of a needle replaced.",
+        syntax: "replaceAll(haystack, needle, replacement)",
+        examples: &[Example {
+            sql: "SELECT replaceAll('Hello, Hello world', 'Hello', 'Bye')",
+            result: "Bye, Bye world",
+        }],
+        constants: Constants::Seen,
+        ..Record::DEFAULT
+    },
+    bind,
+    execute: |call| execute(call, usize::MAX),
+};
+
+fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
+    expect(name, args, 3, &[Kind::Text, Kind::Text, Kind::Text])?;
+    Ok(DataType::String.into())
+}
+
+fn execute(call: &Call, most: usize) -> Result<Column> {
+    let (texts, needles, replacements) = (Texts::of(call, 0)?, Texts::of(call, 1)?, Texts::of(call, 2)?);
+    let constant = needles.constant().map(Finder::new);
+    Ok(build(call.n_rows, |row, out| {
+        let (text, needle) = (texts.get(row), needles.get(row));
+        if needle.is_empty() {
+            return out.extend_from_slice(text);
+        }
+        let own;
+        let finder = match &constant {
+            Some(finder) => finder,
+            None => {
+                own = Finder::new(needle);
+                &own
+            }
+        };
+        let mut copied = 0;
+        for place in finder.find_iter(text).take(most) {
+            out.extend_from_slice(&text[copied..place]);
+            out.extend_from_slice(replacements.get(row));
+            copied = place + needle.len();
+        }
+        out.extend_from_slice(&text[copied..]);
+    }))
+}

@@ -1,0 +1,151 @@
+//! `replaceRegexpOne` and `replaceRegexpAll`: matches of a regular expression replaced.
+
+use super::matching::Cache;
+use super::regexp::compile;
+use crate::plain::Plain;
+use crate::texts::{Kind, Texts, char_len, expect, try_build};
+use chalet_base::{Result, ensure};
+use chalet_columns::Column;
+use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record};
+use chalet_types::DataType;
+use regex::bytes::Regex;
+
+pub static ONE: Plain = Plain {
+    record: Record {
+        name: "replaceRegexpOne",
+        summary: "The string with the first match of a regular expression replaced. In the replacement \\0 stands for the match and \\1 to \\9 for its groups.",
+        syntax: "replaceRegexpOne(haystack, pattern, replacement)",
+        examples: &[Example {
+            sql: "SELECT replaceRegexpOne('2014-03-17', '(\\\\d{4})-(\\\\d{2})-(\\\\d{2})', '\\\\2/\\\\3/\\\\1')",
+            result: "03/17/2014",
+        }],
+        constants: Constants::Seen,
+        ..Record::DEFAULT
+    },
+    bind,
+    execute: |call| execute(call, true),
+};
+
+pub static ALL: Plain = Plain {
+    record: Record {
+        name: "replaceRegexpAll",
+        any_case_aliases: &["REGEXP_REPLACE"],
+        summary: "The string with all matches of a regular expression replaced. In the replacement \\0 stands for the match and \\1 to \\9 for its groups.",
+        syntax: "replaceRegexpAll(haystack, pattern, replacement)",
+        examples: &[Example {
+            sql: "SELECT replaceRegexpAll('Hello', '.', '\\\\0\\\\0')",
+            result: "HHeelllloo",
+        }],
+        constants: Constants::Seen,
+        ..Record::DEFAULT
+    },
+    bind,
+    execute: |call| execute(call, false),
+};
+
+/// The compiled pattern when it is the same for all rows.
+struct Compiled(Option<Regex>);
+
+enum Piece<'a> {
+    Literal(&'a [u8]),
+    Group(usize),
+}
+
+fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
+    expect(name, args, 3, &[Kind::Text, Kind::Text, Kind::Text])?;
+    let constant = |index: usize| args[index].constant.as_ref().and_then(|value| value.as_bytes());
+    let regex = constant(1).map(|pattern| compile(pattern, "")).transpose()?;
+    if let (Some(regex), Some(replacement)) = (&regex, constant(2)) {
+        parse(replacement, regex)?;
+    }
+    Ok(Bound::with_state(DataType::String, Compiled(regex)))
+}
+
+fn parse<'a>(replacement: &'a [u8], regex: &Regex) -> Result<Vec<Piece<'a>>> {
+    let mut pieces = Vec::new();
+    let (mut start, mut place) = (0, 0);
+    while place + 1 < replacement.len() {
+        let next = replacement[place + 1];
+        if replacement[place] != b'\\' || !(next.is_ascii_digit() || next == b'\\') {
+            place += 1;
+            continue;
+        }
+        if next.is_ascii_digit() {
+            let group = usize::from(next - b'0');
+            ensure!(
+                group < regex.captures_len(),
+                BAD_ARGUMENTS,
+                "Substitution '\\{group}' in replacement argument is invalid, regexp has only {} capturing groups",
+                regex.captures_len() - 1
+            );
+            pieces.push(Piece::Literal(&replacement[start..place]));
+            pieces.push(Piece::Group(group));
+        } else {
+            // Two backslashes are one.
+            pieces.push(Piece::Literal(&replacement[start..place + 1]));
+        }
+        place += 2;
+        start = place;
+    }
+    pieces.push(Piece::Literal(&replacement[start..]));
+    Ok(pieces)
+}
+
+fn execute(call: &Call, first_only: bool) -> Result<Column> {
+    let Compiled(compiled) = call.state()?;
+    let (texts, patterns, replacements) = (Texts::of(call, 0)?, Texts::of(call, 1)?, Texts::of(call, 2)?);
+    let mut cache = Cache::new(|pattern| compile(pattern, ""));
+    let constant = match (compiled, replacements.constant()) {
+        (Some(regex), Some(replacement)) => Some((regex, parse(replacement, regex)?)),
+        _ => None,
+    };
+    try_build(call.n_rows, |row, out| {
+        let text = texts.get(row);
+        if let Some((regex, pieces)) = &constant {
+            replace(text, regex, pieces, first_only, out);
+            return Ok(());
+        }
+        let regex = match compiled {
+            Some(regex) => regex,
+            None => cache.get(patterns.get(row))?,
+        };
+        replace(text, regex, &parse(replacements.get(row), regex)?, first_only, out);
+        Ok(())
+    })
+}
+
+fn replace(text: &[u8], regex: &Regex, pieces: &[Piece], first_only: bool, out: &mut Vec<u8>) {
+    let (mut copied, mut place) = (0, 0);
+    let mut groups = regex.capture_locations();
+    while place <= text.len() {
+        let Some(found) = regex.captures_read_at(&mut groups, text, place) else { break };
+        out.extend_from_slice(&text[copied..found.start()]);
+        for piece in pieces {
+            match piece {
+                Piece::Literal(bytes) => out.extend_from_slice(bytes),
+                Piece::Group(group) => {
+                    if let Some((start, end)) = groups.get(*group) {
+                        out.extend_from_slice(&text[start..end]);
+                    }
+                }
+            }
+        }
+        copied = found.end();
+        place = found.end();
+        if first_only {
+            break;
+        }
+        if found.is_empty() {
+            // Behind an empty match, one character is copied as it is.
+            let Some(&byte) = text.get(place) else { break };
+            let end = (place + char_len(byte)).min(text.len());
+            out.extend_from_slice(&text[place..end]);
+            copied = end;
+            place = end;
+        }
+        if place >= text.len() {
+            break;
+        }
+    }
+    out.extend_from_slice(&text[copied..]);
+}

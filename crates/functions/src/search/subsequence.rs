@@ -1,0 +1,70 @@
+//! `hasSubsequence` and its forms: the characters of a string in order, with others between them.
+
+use super::position::Fold;
+use crate::texts::{Kind, Texts, expect};
+use chalet_base::Result;
+use chalet_columns::{Column, Vector};
+use chalet_function_api::{
+    Argument, Bound, Call, Constants, Context, Example, Record, Registry, ScalarFunction,
+};
+use chalet_types::DataType;
+
+struct Subsequence {
+    record: Record,
+    fold: Fold,
+}
+
+macro_rules! functions {
+    ($($name:literal $fold:ident $summary:literal $syntax:literal $sql:literal => $result:literal;)*) => {
+        static FUNCTIONS: &[Subsequence] = &[$(Subsequence {
+            record: Record {
+                name: $name,
+                case_insensitive: true,
+                summary: $summary,
+                syntax: $syntax,
+                examples: &[Example { sql: $sql, result: $result }],
+                constants: Constants::Seen,
+                total: true,
+                ..Record::DEFAULT
+            },
+            fold: Fold::$fold,
+        }),*];
+    };
+}
+
+functions! {
+    "hasSubsequence" Exact "Whether the bytes of a needle occur in a string in their order, perhaps with others between them."
+        "hasSubsequence(haystack, needle)" "SELECT hasSubsequence('garbage', 'arg')" => "1";
+    "hasSubsequenceCaseInsensitive" Ascii "As hasSubsequence, without regard to the case of ASCII letters."
+        "hasSubsequenceCaseInsensitive(haystack, needle)" "SELECT hasSubsequenceCaseInsensitive('garbage', 'ARG')" => "1";
+    "hasSubsequenceUTF8" Exact "As hasSubsequence, for UTF-8."
+        "hasSubsequenceUTF8(haystack, needle)" "SELECT hasSubsequenceUTF8('картошка', 'кошка')" => "1";
+    "hasSubsequenceCaseInsensitiveUTF8" Unicode "As hasSubsequenceUTF8, without regard to case."
+        "hasSubsequenceCaseInsensitiveUTF8(haystack, needle)" "SELECT hasSubsequenceCaseInsensitiveUTF8('картошка', 'КОШКА')" => "1";
+}
+
+impl ScalarFunction for &'static Subsequence {
+    fn record(&self) -> &'static Record {
+        let function: &'static Subsequence = self;
+        &function.record
+    }
+
+    fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
+        expect(self.record.name, args, 2, &[Kind::Text, Kind::Text])?;
+        Ok(DataType::UInt8.into())
+    }
+
+    fn execute(&self, call: &Call) -> Result<Column> {
+        let (texts, needles) = (Texts::of(call, 0)?, Texts::of(call, 1)?);
+        let test = |row: usize| {
+            let (text, needle) = (self.fold.apply(texts.get(row)), self.fold.apply(needles.get(row)));
+            let mut text = text.iter();
+            u8::from(needle.iter().all(|wanted| text.any(|byte| byte == wanted)))
+        };
+        Ok(Vector::from((0..call.n_rows).map(test).collect::<Vec<u8>>()).into())
+    }
+}
+
+pub fn register(registry: &mut Registry) {
+    FUNCTIONS.iter().for_each(|function| registry.add_scalar(function));
+}

@@ -1,0 +1,106 @@
+//! `hasToken` and its forms: a word between bytes that are no ASCII letters or digits.
+
+use crate::texts::{Kind, Texts, constant_text, expect};
+use chalet_base::{Result, ensure};
+use chalet_columns::{Column, Vector};
+use chalet_function_api::{
+    Argument, Bound, Call, Constants, Context, Example, Record, Registry, ScalarFunction,
+};
+use chalet_types::DataType;
+use memchr::memmem::Finder;
+
+struct HasToken {
+    record: Record,
+    fold: bool,
+    /// NULL instead of an error when the needle is no token.
+    or_null: bool,
+}
+
+macro_rules! functions {
+    ($($name:literal $any_case:literal $fold:literal $or_null:literal $summary:literal $syntax:literal $sql:literal => $result:literal;)*) => {
+        static FUNCTIONS: &[HasToken] = &[$(HasToken {
+            record: Record {
+                name: $name,
+                case_insensitive: $any_case,
+                summary: $summary,
+                syntax: $syntax,
+                examples: &[Example { sql: $sql, result: $result }],
+                constants: Constants::Seen,
+                ..Record::DEFAULT
+            },
+            fold: $fold,
+            or_null: $or_null,
+        }),*];
+    };
+}
+
+functions! {
+    "hasToken" false false false
+        "Whether a constant token occurs in a string. A token is a run of ASCII letters, digits and of bytes that are not ASCII."
+        "hasToken(haystack, token)" "SELECT hasToken('Hello World', 'Hello'), hasToken('Hello World', 'Hell')" => "1\t0";
+    "hasTokenOrNull" false false true
+        "As hasToken, with NULL when the needle is no token."
+        "hasTokenOrNull(haystack, token)" "SELECT hasTokenOrNull('Hello World', 'Hello,World')" => "\\N";
+    "hasTokenCaseInsensitive" true true false
+        "As hasToken, without regard to the case of ASCII letters."
+        "hasTokenCaseInsensitive(haystack, token)" "SELECT hasTokenCaseInsensitive('Hello World', 'hello')" => "1";
+    "hasTokenCaseInsensitiveOrNull" true true true
+        "As hasTokenCaseInsensitive, with NULL when the needle is no token."
+        "hasTokenCaseInsensitiveOrNull(haystack, token)" "SELECT hasTokenCaseInsensitiveOrNull('Hello World', 'hello,world')" => "\\N";
+}
+
+/// Is the byte between tokens?
+fn separates(byte: u8) -> bool {
+    byte.is_ascii() && !byte.is_ascii_alphanumeric()
+}
+
+impl ScalarFunction for &'static HasToken {
+    fn record(&self) -> &'static Record {
+        let function: &'static HasToken = self;
+        &function.record
+    }
+
+    fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
+        let name = self.record.name;
+        expect(name, args, 2, &[Kind::Text, Kind::ConstText])?;
+        let needle = constant_text(name, args, 1)?;
+        let token = !needle.is_empty() && !needle.iter().any(|&byte| separates(byte));
+        ensure!(
+            token || self.or_null,
+            BAD_ARGUMENTS,
+            "Needle must not contain whitespace or separator characters"
+        );
+        Ok(if self.or_null { DataType::UInt8.nullable() } else { DataType::UInt8 }.into())
+    }
+
+    fn execute(&self, call: &Call) -> Result<Column> {
+        let texts = Texts::of(call, 0)?;
+        let needle = Texts::of(call, 1)?.get(0);
+        if needle.is_empty() || needle.iter().any(|&byte| separates(byte)) {
+            return Ok(Column::constant(Vector::defaults(call.result, 1), call.n_rows));
+        }
+        let needle = if self.fold { needle.to_ascii_lowercase() } else { needle.to_vec() };
+        let finder = Finder::new(&needle);
+        let test = |row: usize| {
+            let text = texts.get(row);
+            u8::from(if self.fold {
+                occurs(&text.to_ascii_lowercase(), &finder)
+            } else {
+                occurs(text, &finder)
+            })
+        };
+        Ok(Vector::from((0..call.n_rows).map(test).collect::<Vec<u8>>()).into())
+    }
+}
+
+fn occurs(text: &[u8], finder: &Finder) -> bool {
+    let len = finder.needle().len();
+    finder.find_iter(text).any(|place| {
+        (place == 0 || separates(text[place - 1]))
+            && text.get(place + len).is_none_or(|&byte| separates(byte))
+    })
+}
+
+pub fn register(registry: &mut Registry) {
+    FUNCTIONS.iter().for_each(|function| registry.add_scalar(function));
+}

@@ -1,0 +1,55 @@
+//! `stringBytesUniq` and `stringBytesEntropy`: how varied the bytes of a string are.
+
+use crate::plain::Plain;
+use crate::texts::{Kind, Texts, expect};
+use chalet_base::Result;
+use chalet_columns::Vector;
+use chalet_function_api::{Call, Example, Record};
+use chalet_types::DataType;
+
+pub static UNIQ: Plain = Plain {
+    record: Record {
+        name: "stringBytesUniq",
+        summary: "The number of different bytes in a string.",
+        syntax: "stringBytesUniq(s)",
+        examples: &[Example { sql: "SELECT stringBytesUniq('hello')", result: "4" }],
+        total: true,
+        ..Record::DEFAULT
+    },
+    bind: |name, args, _| {
+        expect(name, args, 1, &[Kind::Text])?;
+        Ok(DataType::UInt16.into())
+    },
+    execute: |call| Ok(Vector::from(each(call, |c, _| c.iter().filter(|&&n| n > 0).count() as u16)?).into()),
+};
+
+pub static ENTROPY: Plain = Plain {
+    record: Record {
+        name: "stringBytesEntropy",
+        summary: "Shannon's entropy of the bytes of a string, in bits.",
+        syntax: "stringBytesEntropy(s)",
+        examples: &[Example { sql: "SELECT stringBytesEntropy('aabb')", result: "1" }],
+        total: true,
+        ..Record::DEFAULT
+    },
+    bind: |name, args, _| {
+        expect(name, args, 1, &[Kind::Text])?;
+        Ok(DataType::Float64.into())
+    },
+    execute: |call| Ok(Vector::from(each(call, entropy)?).into()),
+};
+
+fn each<T>(call: &Call, sum_up: fn(&[u32; 256], usize) -> T) -> Result<Vec<T>> {
+    let texts = Texts::of(call, 0)?;
+    let row = |row: usize| {
+        let mut counts = [0u32; 256];
+        texts.get(row).iter().for_each(|&byte| counts[byte as usize] += 1);
+        sum_up(&counts, texts.get(row).len())
+    };
+    Ok((0..call.n_rows).map(row).collect())
+}
+
+fn entropy(counts: &[u32; 256], len: usize) -> f64 {
+    let share = |&n: &u32| f64::from(n) / len as f64;
+    -counts.iter().filter(|&&n| n > 0).map(|n| share(n) * share(n).log2()).sum::<f64>() + 0.0
+}

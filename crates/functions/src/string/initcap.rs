@@ -1,0 +1,64 @@
+//! `initcap` and `initcapUTF8`: words with a capital letter.
+
+use crate::plain::Plain;
+use crate::texts::{Kind, Texts, build, expect};
+use chalet_base::Result;
+use chalet_function_api::{Argument, Bound, Context, Example, Record};
+use chalet_types::DataType;
+
+pub static BYTES: Plain = Plain {
+    record: Record {
+        name: "initcap",
+        case_insensitive: true,
+        summary: "The string with the first letter of each word in upper case and the others in lower case. Words are made of ASCII letters and digits.",
+        syntax: "initcap(s)",
+        examples: &[Example { sql: "SELECT initcap('building FOR fast')", result: "Building For Fast" }],
+        total: true,
+        ..Record::DEFAULT
+    },
+    bind,
+    execute: |call| {
+        let texts = Texts::of(call, 0)?;
+        Ok(build(call.n_rows, |row, out| {
+            let mut inside = false;
+            for byte in texts.get(row) {
+                out.push(if inside { byte.to_ascii_lowercase() } else { byte.to_ascii_uppercase() });
+                inside = byte.is_ascii_alphanumeric();
+            }
+        }))
+    },
+};
+
+pub static UTF8: Plain = Plain {
+    record: Record {
+        name: "initcapUTF8",
+        summary: "As initcap, for letters of all scripts.",
+        syntax: "initcapUTF8(s)",
+        examples: &[Example {
+            sql: "SELECT initcapUTF8('не тормозит')", result: "Не Тормозит"
+        }],
+        total: true,
+        ..Record::DEFAULT
+    },
+    bind,
+    execute: |call| {
+        let texts = Texts::of(call, 0)?;
+        Ok(build(call.n_rows, |row, out| {
+            let mut inside = false;
+            let mut buffer = [0u8; 4];
+            for c in String::from_utf8_lossy(texts.get(row)).chars() {
+                let mut put = |c: char| out.extend_from_slice(c.encode_utf8(&mut buffer).as_bytes());
+                match inside {
+                    true => c.to_lowercase().for_each(&mut put),
+                    false => c.to_uppercase().for_each(&mut put),
+                }
+                inside = c.is_alphanumeric();
+            }
+        }))
+    },
+};
+
+fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
+    expect(name, args, 1, &[Kind::Text])?;
+    Ok(DataType::String.into())
+}

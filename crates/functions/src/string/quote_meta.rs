@@ -1,0 +1,32 @@
+//! `regexpQuoteMeta`: a string as a pattern that matches it.
+
+use crate::plain::Plain;
+use crate::texts::{Kind, Texts, build, expect};
+use chalet_function_api::{Example, Record};
+use chalet_types::DataType;
+
+pub static FUNCTION: Plain = Plain {
+    record: Record {
+        name: "regexpQuoteMeta",
+        summary: "The string with a backslash before each character that means something in a regular expression.",
+        syntax: "regexpQuoteMeta(s)",
+        examples: &[Example { sql: "SELECT regexpQuoteMeta('a.b')", result: "a\\\\.b" }],
+        total: true,
+        ..Record::DEFAULT
+    },
+    bind: |name, args, _| {
+        expect(name, args, 1, &[Kind::Text])?;
+        Ok(DataType::String.into())
+    },
+    execute: |call| {
+        let texts = Texts::of(call, 0)?;
+        Ok(build(call.n_rows, |row, out| {
+            for &byte in texts.get(row) {
+                if b"\0\\|()^$.[]?*+{:-".contains(&byte) {
+                    out.push(b'\\');
+                }
+                out.push(if byte == 0 { b'0' } else { byte });
+            }
+        }))
+    },
+};

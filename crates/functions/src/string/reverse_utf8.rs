@@ -1,0 +1,71 @@
+//! `reverseUTF8` and `reverseBySeparator`: characters or pieces in reverse order.
+
+use crate::plain::Plain;
+use crate::texts::{Kind, Texts, build, char_starts, constant_text, expect};
+use chalet_base::ensure;
+use chalet_function_api::{Constants, Example, Record};
+use chalet_types::DataType;
+
+pub static FUNCTION: Plain = Plain {
+    record: Record {
+        name: "reverseUTF8",
+        summary: "The characters of a string of UTF-8 in reverse order.",
+        syntax: "reverseUTF8(s)",
+        examples: &[Example { sql: "SELECT reverseUTF8('привет')", result: "тевирп" }],
+        total: true,
+        ..Record::DEFAULT
+    },
+    bind: |name, args, _| {
+        expect(name, args, 1, &[Kind::Text])?;
+        Ok(DataType::String.into())
+    },
+    execute: |call| {
+        let texts = Texts::of(call, 0)?;
+        Ok(build(call.n_rows, |row, out| {
+            let text = texts.get(row);
+            let starts = char_starts(text);
+            for pair in starts.windows(2).rev() {
+                out.extend_from_slice(&text[pair[0]..pair[1]]);
+            }
+        }))
+    },
+};
+
+pub static BY_SEPARATOR: Plain = Plain {
+    record: Record {
+        name: "reverseBySeparator",
+        summary: "The pieces between separators (a point when left out) in reverse order.",
+        syntax: "reverseBySeparator(s[, separator])",
+        examples: &[Example {
+            sql: "SELECT reverseBySeparator('www.example.com')",
+            result: "com.example.www",
+        }],
+        constants: Constants::Seen,
+        ..Record::DEFAULT
+    },
+    bind: |name, args, _| {
+        expect(name, args, 1, &[Kind::Text, Kind::ConstText])?;
+        if args.len() == 2 {
+            ensure!(
+                !constant_text(name, args, 1)?.is_empty(),
+                BAD_ARGUMENTS,
+                "Separator of function {name} must not be empty"
+            );
+        }
+        Ok(DataType::String.into())
+    },
+    execute: |call| {
+        let texts = Texts::of(call, 0)?;
+        let separators = if call.args.len() == 2 { Some(Texts::of(call, 1)?) } else { None };
+        Ok(build(call.n_rows, |row, out| {
+            let separator = separators.map_or(&b"."[..], |s| s.get(row));
+            let mut rest = texts.get(row);
+            while let Some(place) = memchr::memmem::rfind(rest, separator) {
+                out.extend_from_slice(&rest[place + separator.len()..]);
+                out.extend_from_slice(separator);
+                rest = &rest[..place];
+            }
+            out.extend_from_slice(rest);
+        }))
+    },
+};

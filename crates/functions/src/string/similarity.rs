@@ -1,0 +1,124 @@
+//! `stringJaccardIndex`, `jaroSimilarity`, `jaroWinklerSimilarity`: how alike two strings are.
+
+use crate::plain::Plain;
+use crate::texts::{Kind, Texts, expect};
+use chalet_base::Result;
+use chalet_base::hash::HashSet;
+use chalet_columns::{Column, Vector};
+use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record};
+use chalet_types::DataType;
+use std::hash::Hash;
+
+const SIMILARITY: Record = Record { constants: Constants::Seen, ..Record::DEFAULT };
+
+pub static JACCARD: Plain = Plain {
+    record: Record {
+        name: "stringJaccardIndex",
+        summary: "The share of pairs of neighbouring bytes that two strings have in common.",
+        syntax: "stringJaccardIndex(s1, s2)",
+        examples: &[Example { sql: "SELECT stringJaccardIndex('clickhouse', 'mouse')", result: "0.4" }],
+        ..SIMILARITY
+    },
+    bind,
+    execute: |call| each(call, jaccard),
+};
+
+pub static JACCARD_UTF8: Plain = Plain {
+    record: Record {
+        name: "stringJaccardIndexUTF8",
+        summary: "As stringJaccardIndex, of characters.",
+        syntax: "stringJaccardIndexUTF8(s1, s2)",
+        examples: &[Example {
+            sql: "SELECT stringJaccardIndexUTF8('我爱你', '我也爱你')", result: "0.25"
+        }],
+        ..SIMILARITY
+    },
+    bind,
+    execute: |call| {
+        let chars = |text: &[u8]| String::from_utf8_lossy(text).chars().collect::<Vec<char>>();
+        each(call, move |a, b| jaccard(&chars(a), &chars(b)))
+    },
+};
+
+pub static JARO: Plain = Plain {
+    record: Record {
+        name: "jaroSimilarity",
+        summary: "Jaro's similarity of two strings, between 0 and 1.",
+        syntax: "jaroSimilarity(s1, s2)",
+        examples: &[Example {
+            sql: "SELECT jaroSimilarity('clickhouse', 'click')",
+            result: "0.8333333333333333",
+        }],
+        ..SIMILARITY
+    },
+    bind,
+    execute: |call| each(call, jaro),
+};
+
+pub static JARO_WINKLER: Plain = Plain {
+    record: Record {
+        name: "jaroWinklerSimilarity",
+        summary: "Jaro's similarity with Winkler's bonus for a common prefix.",
+        syntax: "jaroWinklerSimilarity(s1, s2)",
+        examples: &[Example {
+            sql: "SELECT jaroWinklerSimilarity('clickhouse', 'click')",
+            result: "0.8999999999999999",
+        }],
+        ..SIMILARITY
+    },
+    bind,
+    execute: |call| {
+        each(call, |a, b| {
+            let similarity = jaro(a, b);
+            if similarity <= 0.7 {
+                return similarity;
+            }
+            let prefix = a.iter().zip(b).take(4).take_while(|(x, y)| x == y).count();
+            similarity + 0.1 * prefix as f64 * (1.0 - similarity)
+        })
+    },
+};
+
+fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
+    expect(name, args, 2, &[Kind::Text, Kind::Text])?;
+    Ok(DataType::Float64.into())
+}
+
+fn each(call: &Call, similarity: impl Fn(&[u8], &[u8]) -> f64) -> Result<Column> {
+    let (a, b) = (Texts::of(call, 0)?, Texts::of(call, 1)?);
+    let values = (0..call.n_rows).map(|row| similarity(a.get(row), b.get(row)));
+    Ok(Vector::from(values.collect::<Vec<f64>>()).into())
+}
+
+fn jaccard<T: Copy + Eq + Hash>(a: &[T], b: &[T]) -> f64 {
+    let pairs = |text: &[T]| text.windows(2).map(|w| (w[0], w[1])).collect::<HashSet<(T, T)>>();
+    let (x, y) = (pairs(a), pairs(b));
+    let both = x.intersection(&y).count();
+    both as f64 / (x.len() + y.len() - both) as f64
+}
+
+fn jaro(a: &[u8], b: &[u8]) -> f64 {
+    if a.is_empty() && b.is_empty() {
+        return 1.0;
+    }
+    if a.is_empty() || b.is_empty() {
+        return 0.0;
+    }
+    let reach = (a.len().max(b.len()) / 2).saturating_sub(1);
+    let mut taken = vec![false; b.len()];
+    let mut matched = Vec::new();
+    for (i, x) in a.iter().enumerate() {
+        let window = i.saturating_sub(reach)..(i + reach + 1).min(b.len());
+        if let Some(j) = window.clone().find(|&j| !taken[j] && b[j] == *x) {
+            taken[j] = true;
+            matched.push(*x);
+        }
+    }
+    if matched.is_empty() {
+        return 0.0;
+    }
+    let others = b.iter().zip(&taken).filter(|(_, taken)| **taken).map(|(y, _)| y);
+    let swapped = matched.iter().zip(others).filter(|(x, y)| x != y).count() as f64 / 2.0;
+    let m = matched.len() as f64;
+    (m / a.len() as f64 + m / b.len() as f64 + (m - swapped) / m) / 3.0
+}

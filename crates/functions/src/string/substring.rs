@@ -1,0 +1,80 @@
+//! `substring` and `substringUTF8`: a part of a string by position and length.
+
+use crate::lanes::{Operand, unary};
+use crate::plain::Plain;
+use crate::texts::{char_starts, parts, window};
+use chalet_base::{Result, ensure};
+use chalet_function_api::scalar::check_arity;
+use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record};
+use chalet_types::DataType;
+
+pub static BYTES: Plain = Plain {
+    record: Record {
+        name: "substring",
+        aliases: &["substr", "mid", "byteSlice"],
+        case_insensitive: true,
+        summary: "The bytes of a string from a position on, which counts from 1, or from -1 at the end; as many as the length says, up to the end when it is left out, or without as many at the end when it is negative.",
+        syntax: "substring(s, offset[, length])",
+        examples: &[Example {
+            sql: "SELECT substring('database', 5), substring('database', 1, 4), substring('database', -4, 2)",
+            result: "base\tdata\tba",
+        }],
+        constants: Constants::Seen,
+        ..Record::DEFAULT
+    },
+    bind,
+    execute: |call| {
+        let (positions, lengths) = (numbers(call, 1)?, lengths(call)?);
+        parts(call, |row, text| window(text.len(), positions[row], lengths.as_ref().map(|l| l[row])))
+    },
+};
+
+pub static UTF8: Plain = Plain {
+    record: Record {
+        name: "substringUTF8",
+        summary: "As substring, in characters.",
+        syntax: "substringUTF8(s, offset[, length])",
+        examples: &[Example { sql: "SELECT substringUTF8('Täglich grüßt', 2, 3)", result: "ägl" }],
+        constants: Constants::Seen,
+        ..Record::DEFAULT
+    },
+    bind,
+    execute: |call| {
+        let (positions, lengths) = (numbers(call, 1)?, lengths(call)?);
+        parts(call, |row, text| {
+            let starts = char_starts(text);
+            let chars = window(starts.len() - 1, positions[row], lengths.as_ref().map(|l| l[row]));
+            starts[chars.start].min(text.len())..starts[chars.end].min(text.len())
+        })
+    },
+};
+
+fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
+    check_arity(name, args.len(), 2..=3)?;
+    ensure!(
+        args[0].ty.is_string(),
+        ILLEGAL_TYPE_OF_ARGUMENT,
+        "Illegal type {} of first argument of function {name}, expected String, FixedString or Enum",
+        args[0].ty
+    );
+    for (arg, which) in args[1..].iter().zip(["second", "third"]) {
+        ensure!(
+            arg.ty.is_integer() || arg.ty.is_float(),
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "Illegal type {} of {which} argument of function {name}, expected (U)Int*",
+            arg.ty
+        );
+    }
+    Ok(DataType::String.into())
+}
+
+/// The kernel takes floats too, without their fractions.
+fn numbers(call: &Call, index: usize) -> Result<Vec<i64>> {
+    unary::<i128, i64>(Operand::of(call, index), call.n_rows, |x| {
+        x.clamp(i64::MIN.into(), i64::MAX.into()) as i64
+    })
+}
+
+fn lengths(call: &Call) -> Result<Option<Vec<i64>>> {
+    if call.args.len() == 3 { numbers(call, 2).map(Some) } else { Ok(None) }
+}

@@ -1,0 +1,209 @@
+//! What functions of strings share: reading String and FixedString arguments alike, checks of argument kinds, results.
+
+use crate::lanes::{Operand, unary};
+use chalet_base::{Result, bail, ensure};
+use chalet_columns::{Column, Data, Fixed, Parts, StringBuilder, Strings, Vector};
+use chalet_function_api::{Argument, Call};
+use chalet_types::DataType;
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// A String or FixedString argument, constant or not.
+#[derive(Clone, Copy)]
+pub struct Texts<'a> {
+    values: Bytes<'a>,
+    step: usize,
+}
+
+#[derive(Clone, Copy)]
+enum Bytes<'a> {
+    Str(&'a Strings),
+    Fixed(&'a Fixed),
+}
+
+impl<'a> Texts<'a> {
+    pub fn of(call: &'a Call, index: usize) -> Result<Texts<'a>> {
+        let arg = &call.args[index];
+        let values = match &arg.vector.data {
+            Data::Str(strings) => Bytes::Str(strings),
+            Data::Fixed(fixed) => Bytes::Fixed(fixed),
+            _ => bail!(LOGICAL_ERROR, "Argument {} of type {} is not text", index + 1, arg.ty),
+        };
+        Ok(Texts { values, step: usize::from(!arg.constant) })
+    }
+
+    #[inline(always)]
+    pub fn get(&self, row: usize) -> &'a [u8] {
+        match self.values {
+            Bytes::Str(strings) => strings.get(row * self.step),
+            Bytes::Fixed(fixed) => fixed.get(row * self.step),
+        }
+    }
+
+    /// The value when it is the same for all rows.
+    pub fn constant(&self) -> Option<&'a [u8]> {
+        (self.step == 0).then(|| self.get(0))
+    }
+
+    /// The values as Strings, one per row of the block.
+    pub fn strings(&self, n_rows: usize) -> Cow<'a, Strings> {
+        match self.values {
+            Bytes::Str(strings) if self.step == 1 => Cow::Borrowed(strings),
+            _ => Cow::Owned((0..n_rows).map(|row| self.get(row)).collect()),
+        }
+    }
+}
+
+/// What an argument must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// String or FixedString.
+    Text,
+    /// A String known before the query runs.
+    ConstText,
+    Integer,
+    ConstInteger,
+    Any,
+}
+
+/// Checks the number and the kinds of arguments; those from `required` on may be left out.
+pub fn expect(name: &str, args: &[Argument], required: usize, kinds: &[Kind]) -> Result<()> {
+    chalet_function_api::scalar::check_arity(name, args.len(), required..=kinds.len())?;
+    for (index, (arg, kind)) in args.iter().zip(kinds).enumerate() {
+        let ty = &arg.ty;
+        let (fits, expected) = match kind {
+            Kind::Text => (ty.is_string(), "String"),
+            Kind::ConstText => (*ty == DataType::String, "const String"),
+            Kind::Integer => (ty.is_integer(), "Integer"),
+            Kind::ConstInteger => (ty.is_integer(), "const Integer"),
+            Kind::Any => (true, ""),
+        };
+        ensure!(
+            fits,
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "A value of illegal type was provided as argument {} to function '{name}'. Expected: {expected}, got: {ty}",
+            index + 1
+        );
+        ensure!(
+            !matches!(kind, Kind::ConstText | Kind::ConstInteger) || arg.constant.is_some(),
+            ILLEGAL_COLUMN,
+            "Argument {} of function {name} must be constant",
+            index + 1
+        );
+    }
+    Ok(())
+}
+
+/// The bytes of a constant text argument.
+pub fn constant_text<'a>(name: &str, args: &'a [Argument], index: usize) -> Result<&'a [u8]> {
+    match args[index].constant.as_ref().and_then(|value| value.as_bytes()) {
+        Some(bytes) => Ok(bytes),
+        None => bail!(ILLEGAL_COLUMN, "Argument {} of function {name} must be a constant string", index + 1),
+    }
+}
+
+/// One number per row.
+pub fn integers(call: &Call, index: usize) -> Result<Vec<i64>> {
+    unary::<i128, i64>(Operand::of(call, index), call.n_rows, |x| {
+        x.clamp(i64::MIN.into(), i64::MAX.into()) as i64
+    })
+}
+
+/// A String column of what `write` appends for each row.
+pub fn build(n_rows: usize, mut write: impl FnMut(usize, &mut Vec<u8>)) -> Column {
+    let mut out = StringBuilder::with_capacity(n_rows);
+    for row in 0..n_rows {
+        out.push_with(|bytes| write(row, bytes));
+    }
+    Vector::from(out.finish()).into()
+}
+
+/// A String column of what `write` appends for each row, if it does not fail.
+pub fn try_build(n_rows: usize, mut write: impl FnMut(usize, &mut Vec<u8>) -> Result<()>) -> Result<Column> {
+    let mut out = StringBuilder::with_capacity(n_rows);
+    for row in 0..n_rows {
+        out.try_push_with(|bytes| write(row, bytes))?;
+    }
+    Ok(Vector::from(out.finish()).into())
+}
+
+/// A part of each string of the first argument, sharing its bytes.
+pub fn parts(call: &Call, mut part: impl FnMut(usize, &[u8]) -> Range<usize>) -> Result<Column> {
+    let strings = Texts::of(call, 0)?.strings(call.n_rows);
+    let mut out = Parts::of(&strings, call.n_rows);
+    for row in 0..call.n_rows {
+        out.push(row, part(row, strings.get(row)));
+    }
+    Ok(Vector::from(out.finish()).into())
+}
+
+/// Arrays of parts of each string of an argument, sharing its bytes: `split` gives the ranges of a row.
+pub fn part_lists(
+    call: &Call,
+    index: usize,
+    mut split: impl FnMut(usize, &[u8], &mut Vec<Range<usize>>) -> Result<()>,
+) -> Result<Column> {
+    let strings = Texts::of(call, index)?.strings(call.n_rows);
+    let mut out = Parts::of(&strings, call.n_rows);
+    let mut offsets = vec![0i64];
+    let mut ranges = Vec::new();
+    for row in 0..call.n_rows {
+        ranges.clear();
+        split(row, strings.get(row), &mut ranges)?;
+        ranges.drain(..).for_each(|range| out.push(row, range));
+        offsets.push(out.len() as i64);
+    }
+    Ok(crate::lists::list(offsets, out.finish().into()).into())
+}
+
+/// The bytes of the character that begins with this byte; 1 for a byte that begins none.
+#[inline(always)]
+pub fn char_len(first: u8) -> usize {
+    match first {
+        0xc0..=0xdf => 2,
+        0xe0..=0xef => 3,
+        0xf0..=0xf7 => 4,
+        _ => 1,
+    }
+}
+
+/// Does a character begin here? The other bytes of a character begin with the bits 10.
+#[inline(always)]
+pub fn begins_char(byte: u8) -> bool {
+    byte & 0xc0 != 0x80
+}
+
+/// Characters as the kernel counts them: bytes that begin one.
+pub fn count_chars(text: &[u8]) -> usize {
+    text.iter().filter(|&&byte| begins_char(byte)).count()
+}
+
+/// Where the characters of a text begin, and its end.
+pub fn char_starts(text: &[u8]) -> Vec<usize> {
+    let mut starts = Vec::with_capacity(text.len() + 1);
+    let mut place = 0;
+    while place < text.len() {
+        starts.push(place);
+        place += char_len(text[place]);
+    }
+    starts.push(text.len());
+    starts
+}
+
+/// The part of `0..len` that a position from 1 (from -1 at the end) and a length ask for; it may begin before the
+/// first element. A negative length leaves out as many at the end.
+pub fn window(len: usize, position: i64, length: Option<i64>) -> Range<usize> {
+    let len = len as i128;
+    let start = match i128::from(position) {
+        0 => return 0..0,
+        position if position > 0 => position - 1,
+        position => len + position,
+    };
+    let end = match length.map(i128::from) {
+        None => len,
+        Some(length) if length >= 0 => start + length,
+        Some(length) => len + length,
+    };
+    let (start, end) = (start.clamp(0, len), end.clamp(0, len));
+    start as usize..end.max(start) as usize
+}
