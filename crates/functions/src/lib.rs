@@ -6,6 +6,7 @@
 //! - [`select`]: rows picked from several vectors
 //! - [`truth`]: truth of numbers, three-valued logic
 //! - [`text`]: text as values of other types
+//! - [`texts`]: what functions of strings share
 //! - [`plain`]: a function as two free functions and a record
 //! - [`lists`], [`ids`]: what functions of arrays and maps share
 //! - [`arithmetic`]: `+`, `-`, `*`, `/` and their kin
@@ -52,6 +53,7 @@ pub mod search;
 pub mod select;
 pub mod string;
 pub mod text;
+pub mod texts;
 pub mod truth;
 pub mod tuple;
 pub mod widen;

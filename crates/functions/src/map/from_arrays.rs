@@ -24,7 +24,10 @@ pub static FUNCTION: Plain = Plain {
 
 fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     check_arity(name, args.len(), 2..=2)?;
-    let element = |index: usize| args[index].ty.element();
+    let element = |index: usize| match &args[index].ty {
+        DataType::Map(key, value) => Some(DataType::tuple([DataType::clone(key), DataType::clone(value)])),
+        other => other.element(),
+    };
     let (Some(key), Some(value)) = (element(0), element(1)) else {
         chalet_base::bail!(
             ILLEGAL_TYPE_OF_ARGUMENT,

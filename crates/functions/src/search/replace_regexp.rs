@@ -66,7 +66,7 @@ fn parse<'a>(replacement: &'a [u8], regex: &Regex) -> Result<Vec<Piece<'a>>> {
     let (mut start, mut place) = (0, 0);
     while place + 1 < replacement.len() {
         let next = replacement[place + 1];
-        if replacement[place] != b'\\' || !(next.is_ascii_digit() || next == b'\\') {
+        if replacement[place] != b'\\' {
             place += 1;
             continue;
         }
@@ -81,8 +81,11 @@ fn parse<'a>(replacement: &'a [u8], regex: &Regex) -> Result<Vec<Piece<'a>>> {
             pieces.push(Piece::Literal(&replacement[start..place]));
             pieces.push(Piece::Group(group));
         } else {
-            // Two backslashes are one.
-            pieces.push(Piece::Literal(&replacement[start..place + 1]));
+            // Before anything else a backslash stands for nothing.
+            pieces.push(Piece::Literal(&replacement[start..place]));
+            start = place + 1;
+            place += 2;
+            continue;
         }
         place += 2;
         start = place;
@@ -115,6 +118,10 @@ fn execute(call: &Call, first_only: bool) -> Result<Column> {
 }
 
 fn replace(text: &[u8], regex: &Regex, pieces: &[Piece], first_only: bool, out: &mut Vec<u8>) {
+    // The kernel takes an empty pattern as none.
+    if regex.as_str().is_empty() {
+        return out.extend_from_slice(text);
+    }
     let (mut copied, mut place) = (0, 0);
     let mut groups = regex.capture_locations();
     while place <= text.len() {
@@ -142,9 +149,6 @@ fn replace(text: &[u8], regex: &Regex, pieces: &[Piece], first_only: bool, out: 
             out.extend_from_slice(&text[place..end]);
             copied = end;
             place = end;
-        }
-        if place >= text.len() {
-            break;
         }
     }
     out.extend_from_slice(&text[copied..]);

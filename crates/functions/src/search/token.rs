@@ -64,7 +64,7 @@ impl ScalarFunction for &'static HasToken {
         let name = self.record.name;
         expect(name, args, 2, &[Kind::Text, Kind::ConstText])?;
         let needle = constant_text(name, args, 1)?;
-        let token = !needle.is_empty() && !needle.iter().any(|&byte| separates(byte));
+        let token = !needle.iter().any(|&byte| separates(byte));
         ensure!(
             token || self.or_null,
             BAD_ARGUMENTS,
@@ -76,6 +76,9 @@ impl ScalarFunction for &'static HasToken {
     fn execute(&self, call: &Call) -> Result<Column> {
         let texts = Texts::of(call, 0)?;
         let needle = Texts::of(call, 1)?.get(0);
+        if needle.is_empty() && !self.or_null {
+            return Ok(Vector::from(vec![0u8; call.n_rows]).into());
+        }
         if needle.is_empty() || needle.iter().any(|&byte| separates(byte)) {
             return Ok(Column::constant(Vector::defaults(call.result, 1), call.n_rows));
         }

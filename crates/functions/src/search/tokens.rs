@@ -63,6 +63,7 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
             }
             tokens
         }
+        None => bail!(ILLEGAL_COLUMN, "The tokens of function {name} must be constant"),
         _ => bail!(
             ILLEGAL_TYPE_OF_ARGUMENT,
             "A value of illegal type was provided as 2nd argument 'needles' to function '{name}'. Expected: const String or const Array(String), got: {}",

@@ -120,5 +120,5 @@ fn jaro(a: &[u8], b: &[u8]) -> f64 {
     let others = b.iter().zip(&taken).filter(|(_, taken)| **taken).map(|(y, _)| y);
     let swapped = matched.iter().zip(others).filter(|(x, y)| x != y).count() as f64 / 2.0;
     let m = matched.len() as f64;
-    (m / a.len() as f64 + m / b.len() as f64 + (m - swapped) / m) / 3.0
+    (m / a.len() as f64 + m / b.len() as f64 + (m - swapped) / m) * (1.0 / 3.0)
 }

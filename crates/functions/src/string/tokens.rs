@@ -52,7 +52,9 @@ enum Tokenizer {
 }
 
 fn size(name: &str, arg: &Argument) -> Result<usize> {
-    let size = arg.constant.as_ref().and_then(Value::as_i64).unwrap_or(0);
+    let Some(size) = arg.constant.as_ref().and_then(Value::as_i64) else {
+        bail!(ILLEGAL_COLUMN, "The ngram length of tokenizer '{name}' must be a constant integer");
+    };
     ensure!(
         size >= 1,
         BAD_ARGUMENTS,
@@ -77,6 +79,7 @@ fn bind_tokens(name: &'static str, args: &[Argument], _: &Context) -> Result<Bou
                 Some(Value::Array(items)) if !items.is_empty() => Tokenizer::Separators(
                     items.iter().filter_map(Value::as_bytes).map(<[u8]>::to_vec).collect(),
                 ),
+                None => bail!(ILLEGAL_COLUMN, "The separators of function {name} must be constant"),
                 _ => bail!(
                     BAD_ARGUMENTS,
                     "The separators of function {name} must be a constant array of strings"
