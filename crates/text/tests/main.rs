@@ -20,6 +20,63 @@ fn read(ty: &str, syntax: Syntax, text: &str) -> Result<String, i32> {
     Ok(String::from_utf8(out).unwrap())
 }
 
+/// Whatever the text is, the reader answers or fails; it never panics.
+#[test]
+fn any_text_is_survived() {
+    let settings = TextSettings::default();
+    let basic =
+        TextSettings { date_time_input_format: chalet_text::DateTimeInput::Basic, ..settings.clone() };
+    let types = [
+        "UInt8",
+        "Int256",
+        "Float64",
+        "Decimal(76, 10)",
+        "Date",
+        "Date32",
+        "DateTime('Asia/Tokyo')",
+        "Time64(9)",
+        "DateTime64(9, 'America/New_York')",
+        "UUID",
+        "IPv6",
+        "Bool",
+        "String",
+        "FixedString(3)",
+        "Enum8('a' = 1)",
+        "Array(Nullable(Date))",
+        "Tuple(a UInt8, b String)",
+        "Map(String, Array(UInt8))",
+    ];
+    let alphabet = b"0123456789-+.:eE/ TZ'\"\\,[](){}nulNaif\t\nx\xff";
+    // A small linear congruence: the same texts on every run.
+    let mut state = 1u64;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize
+    };
+    for ty in types {
+        let ty: DataType = ty.parse().unwrap();
+        for syntax in [Syntax::Plain, Syntax::Escaped, Syntax::Raw, Syntax::Quoted, Syntax::Csv, Syntax::Json]
+        {
+            for settings in [&settings, &basic] {
+                let reader = Reader::new(&ty, syntax, settings);
+                for _ in 0..300 {
+                    let text: Vec<u8> = (0..next() % 40).map(|_| alphabet[next() % alphabet.len()]).collect();
+                    let mut builder = Builder::new(&ty);
+                    let read = reader.read(&mut Cursor::new(&text), &mut builder);
+                    assert!(read.is_err() || builder.len() == 1, "{ty} {syntax:?} {text:?}");
+                }
+            }
+        }
+    }
+    for text in ["-9223372036854775808", "99999999999999999999", "-99999999999999999999.9"] {
+        for ty in ["DateTime64(9)", "DateTime64(0)", "Time64(9)", "Decimal(9, 2)"] {
+            let ty: DataType = ty.parse().unwrap();
+            let reader = Reader::new(&ty, Syntax::Plain, &basic);
+            let _ = reader.read(&mut Cursor::new(text.as_bytes()), &mut Builder::new(&ty));
+        }
+    }
+}
+
 #[test]
 fn values_of_each_syntax() {
     use Syntax::*;

@@ -195,8 +195,11 @@ impl LocalTime {
 
     #[cold]
     fn to_moment_near_change(&self, local: i64) -> i64 {
-        let (before, after) =
-            (self.span_at(local - SECONDS_PER_DAY).offset, self.span_at(local + SECONDS_PER_DAY).offset);
+        let (before, after) = (
+            self.span_at(local.saturating_sub(SECONDS_PER_DAY)),
+            self.span_at(local.saturating_add(SECONDS_PER_DAY)),
+        );
+        let (before, after) = (before.offset, after.offset);
         for offset in [before, after] {
             let moment = local.saturating_sub(offset);
             if self.span_at(moment).offset == offset {

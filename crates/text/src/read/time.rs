@@ -169,7 +169,7 @@ pub fn ticks_basic(cur: &mut Cursor, scale: u8, time: &LocalTime) -> Result<i64>
         Err(e) => return Err(e),
     };
     let fraction = if cur.accept(b'.') { fraction(cur, scale) } else { 0 };
-    if negative { ticks(-seconds, -fraction, scale) } else { ticks(seconds, fraction, scale) }
+    if negative { ticks(seconds.saturating_neg(), -fraction, scale) } else { ticks(seconds, fraction, scale) }
 }
 
 /// Sign and seconds of a time of day: `[h[h[h]]:]mm:ss` or seconds alone.
