@@ -17,7 +17,7 @@
 //! - [`tuple`], [`array`], [`map`]: containers
 //! - [`higher_order`]: functions of arrays and maps that take a lambda
 //! - [`math`]: functions of floats, distances
-//! - [`rounding`]: rounding
+//! - [`rounding`]: round, floor, ceil and their kin
 //! - [`bit`]: bits of numbers and strings
 //! - [`random`]: random values
 //! - [`hash`]: hashes, digests, checksums

@@ -68,7 +68,6 @@ fn natives<T: Native>(_: &Buf<T>, branches: &[Branch], choice: &[u8]) -> Result<
     let slices: Vec<&[T]> = branches.iter().map(|b| b.vector.values::<T>()).collect::<Result<_>>()?;
     if let ([x, y], [a, b]) = (&slices[..], branches) {
         // Both values are read, so that the loop has no branch.
-        let rows = choice.iter().enumerate();
         let picked: Buf<T> = match (a.constant, b.constant) {
             (false, false) => {
                 let pairs = x.iter().zip(*y);
@@ -82,7 +81,7 @@ fn natives<T: Native>(_: &Buf<T>, branches: &[Branch], choice: &[u8]) -> Result<
                 let y = y[0];
                 choice.iter().zip(*x).map(|(&c, &x)| if c == 0 { x } else { y }).collect()
             }
-            (true, true) => rows.map(|(_, &c)| if c == 0 { x[0] } else { y[0] }).collect(),
+            (true, true) => choice.iter().map(|&c| if c == 0 { x[0] } else { y[0] }).collect(),
         };
         return Ok(T::wrap(picked));
     }

@@ -107,7 +107,8 @@ impl Extreme {
         let less = self.wanted == Ordering::Less;
         crate::lanes::binary::<C, u8>(a, b, n, |x, y| {
             // `x < y ? x : y`: with NaN on a side the second one wins.
-            u8::from(if less { !(x < y) } else { !(x > y) })
+            let first = if less { x < y } else { x > y };
+            u8::from(!first)
         })
     }
 

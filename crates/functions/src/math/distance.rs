@@ -239,7 +239,7 @@ impl ScalarFunction for &'static Geometry {
             (0..n).for_each(|row| out.push(self.measure.of(x.get(row).iter().copied(), p[row])));
         } else {
             let y = Rows::of(&call.args[1])?;
-            for row in 0..n {
+            for (row, &p) in p.iter().enumerate() {
                 let (x, y) = (x.get(row), y.get(row));
                 ensure!(
                     x.len() == y.len(),
@@ -247,7 +247,7 @@ impl ScalarFunction for &'static Geometry {
                     "Array arguments for function array{} must have equal sizes",
                     self.record.name
                 );
-                out.push(self.measure.distance(x, y, p[row]));
+                out.push(self.measure.distance(x, y, p));
             }
         }
         Ok(crate::arithmetic::convert_numbers(out.into(), call.result.physical(), n)?.into())

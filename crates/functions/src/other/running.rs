@@ -30,7 +30,7 @@ const DIFFERENCE_FROM_FIRST: Record = Record {
     summary: "As runningDifference, but the value itself for the first row.",
     syntax: "runningDifferenceStartingWithFirstValue(x)",
     examples: &[Example {
-        sql: "SELECT runningDifferenceStartingWithFirstValue(5) SETTINGS allow_deprecated_error_prone_window_functions = 1",
+        sql: "SELECT runningDifferenceStartingWithFirstValue(materialize(5)) SETTINGS allow_deprecated_error_prone_window_functions = 1",
         result: "5",
     }],
     ..DIFFERENCE

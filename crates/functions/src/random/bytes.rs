@@ -159,7 +159,7 @@ impl ScalarFunction for RandomBytes {
                     bail!(ILLEGAL_COLUMN, "First argument for function randomFixedString must be constant");
                 };
                 ensure!(length > 0, ARGUMENT_OUT_OF_BOUND, "FixedString size must be positive");
-                ensure!(length as u64 <= LONGEST - 1, ARGUMENT_OUT_OF_BOUND, "FixedString size is too large");
+                ensure!((length as u64) < LONGEST, ARGUMENT_OUT_OF_BOUND, "FixedString size is too large");
                 DataType::FixedString(length as u32)
             }
             _ => {
