@@ -65,6 +65,7 @@ pub struct BinderSettings {
     pub enable_unaligned_array_join: bool,
     pub any_join_distinct_right_table_keys: bool,
     pub max_recursive_cte_evaluation_depth: u64,
+    pub max_subquery_depth: u64,
 }
 
 impl Default for BinderSettings {
@@ -86,6 +87,7 @@ impl Default for BinderSettings {
             enable_unaligned_array_join: false,
             any_join_distinct_right_table_keys: false,
             max_recursive_cte_evaluation_depth: 1000,
+            max_subquery_depth: 100,
         }
     }
 }

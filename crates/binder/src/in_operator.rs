@@ -122,6 +122,9 @@ impl SelectBinder<'_> {
         negated: bool,
         null_in: bool,
     ) -> Result<Expr> {
+        if left.ty().is_only_null() && !null_in {
+            return Expr::literal(&Value::Null, left.ty().clone());
+        }
         let needles = self.needles(left)?;
         let types: Vec<DataType> = needles.iter().map(|n| set_type(n.ty())).collect();
         let mut builders: Vec<Builder> = types.iter().map(Builder::new).collect();
@@ -207,6 +210,12 @@ impl SelectBinder<'_> {
         }
         let env = self.query.env;
         let expr = Expr::Literal(literal.clone());
+        ensure!(
+            !(literal.ty.bare().is_string() && ty.bare().is_number()),
+            TYPE_MISMATCH,
+            "Cannot convert string '{}' to type {ty} in IN section",
+            literal.value().as_str().unwrap_or_default()
+        );
         if literal.ty.bare().is_number() && ty.bare().is_number() {
             let target = Expr::literal(&Value::string(ty.bare().to_string()), DataType::String)?;
             let converted = make_call(env, "accurateCastOrNull", vec![expr, target])?;
@@ -231,7 +240,13 @@ impl SelectBinder<'_> {
         null_in: bool,
     ) -> Result<Expr> {
         let env = self.query.env;
-        let needles = if right.fields.len() == 1 { vec![left] } else { self.needles(left)? };
+        if left.ty().is_only_null() && !null_in {
+            return Expr::literal(&Value::Null, left.ty().clone());
+        }
+        let is_tuple = matches!(left.ty().bare(), DataType::Tuple(_));
+        let right_is_tuple = matches!(right.fields[0].ty.bare(), DataType::Tuple(_));
+        let whole = right.fields.len() == 1 && is_tuple == right_is_tuple;
+        let needles = if whole { vec![left] } else { self.needles(left)? };
         ensure!(
             needles.len() == right.fields.len(),
             NUMBER_OF_COLUMNS_DOESNT_MATCH,
@@ -272,12 +287,6 @@ impl SelectBinder<'_> {
         negated: bool,
         null_in: bool,
     ) -> Result<Expr> {
-        if let [needle] = &needles[..]
-            && needle.ty().is_only_null()
-            && !null_in
-        {
-            return Expr::literal(&Value::Null, needle.ty().clone());
-        }
         // Rows are compared in parts: a NULL part makes a tuple be in no set, it does not make the answer NULL.
         let nullable = needles.len() == 1 && needles[0].ty().is_nullable() && !null_in;
         let ty = if nullable { DataType::UInt8.nullable() } else { DataType::UInt8 };

@@ -43,12 +43,14 @@ pub(crate) struct QueryBinder<'b> {
     pub depth: usize,
 }
 
-/// Deeper nesting of queries is refused before it exhausts the stack.
+/// Deeper nesting of queries is refused before it exhausts the stack, whatever the setting says.
 const MAX_DEPTH: usize = 100;
 
 impl<'b> QueryBinder<'b> {
     pub fn query(&self, query: &ast::Query) -> Result<BoundQuery> {
-        ensure!(self.depth < MAX_DEPTH, TOO_DEEP_SUBQUERIES, "Too deep subqueries. Maximum: {MAX_DEPTH}");
+        let wanted = usize::try_from(self.env.settings().max_subquery_depth).unwrap_or(usize::MAX);
+        let most = if wanted == 0 { MAX_DEPTH } else { wanted.min(MAX_DEPTH) };
+        ensure!(self.depth <= most, TOO_DEEP_SUBQUERIES, "Too deep subqueries. Maximum: {most}");
         self.set_expr(&query.body)
     }
 
@@ -120,11 +122,21 @@ impl<'b> QueryBinder<'b> {
             ast::SetOp::Except => "EXCEPT",
         };
         for input in &inputs {
-            ensure!(
-                input.fields.len() == n,
-                UNION_ALL_RESULT_STRUCTURES_MISMATCH,
-                "Different number of columns in {what} elements"
-            );
+            if input.fields.len() == n {
+                continue;
+            }
+            match op {
+                ast::SetOp::Union => {
+                    bail!(
+                        UNION_ALL_RESULT_STRUCTURES_MISMATCH,
+                        "Different number of columns in {what} elements"
+                    )
+                }
+                _ => bail!(
+                    INTERSECT_OR_EXCEPT_RESULT_STRUCTURES_MISMATCH,
+                    "Different number of columns in {what} elements"
+                ),
+            }
         }
         let mut types = Vec::with_capacity(n);
         for i in 0..n {

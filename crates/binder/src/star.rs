@@ -56,8 +56,14 @@ impl SelectBinder<'_> {
         Item { name, column: column.name.to_string(), expr: column.expr.clone() }
     }
 
-    fn columns_of(&self, prefix: &[ast::Ident]) -> Result<Vec<Item>> {
+    fn columns_of(&mut self, prefix: &[ast::Ident]) -> Result<Vec<Item>> {
         let names: Vec<&str> = prefix.iter().map(|p| p.name.as_str()).collect();
+        if self.tables.table(&names).is_none()
+            && let Some(found) = self.tables.find(&names, true)?
+            && let chalet_types::DataType::Tuple(fields) = found.expr.ty().bare().clone()
+        {
+            return self.elements_of(found.expr, &fields);
+        }
         let table = self.tables.table(&names).ok_or_else(|| {
             err!(UNKNOWN_IDENTIFIER, "Qualified matcher {}.* does not find table", names.join("."))
         })?;
@@ -69,6 +75,18 @@ impl SelectBinder<'_> {
                 self.item(c, table.name.as_deref().filter(|_| taken))
             })
             .collect())
+    }
+
+    /// `t.*` of a column that is a tuple: its elements.
+    fn elements_of(&mut self, tuple: Expr, fields: &[chalet_types::TupleField]) -> Result<Vec<Item>> {
+        let mut items = Vec::with_capacity(fields.len());
+        for (i, field) in fields.iter().enumerate() {
+            let index = (i + 1).to_string();
+            let name = field.name.as_deref().unwrap_or(&index).to_string();
+            let expr = self.elements(tuple.clone(), &[&index])?;
+            items.push(Item { name: name.clone(), column: name, expr });
+        }
+        Ok(items)
     }
 
     fn matching(&mut self, all: Vec<Item>, matcher: &ColumnsMatcher) -> Result<Vec<Item>> {

@@ -128,6 +128,19 @@ impl SelectBinder<'_> {
         };
         let start = self.frame_bound(&frame.start)?;
         let end = self.frame_bound(&frame.end)?;
+        ensure!(
+            rank(&start) <= rank(&end)
+                && start != FrameBound::UnboundedFollowing
+                && end != FrameBound::UnboundedPreceding,
+            BAD_ARGUMENTS,
+            "Window frame start is after its end"
+        );
+        if let (FrameBound::Preceding(a, _), FrameBound::Preceding(b, _)) = (&start, &end) {
+            ensure!(a.compare(b).is_ge(), BAD_ARGUMENTS, "Window frame start is after its end");
+        }
+        if let (FrameBound::Following(a, _), FrameBound::Following(b, _)) = (&start, &end) {
+            ensure!(a.compare(b).is_le(), BAD_ARGUMENTS, "Window frame start is after its end");
+        }
         let offset = |b: &FrameBound| matches!(b, FrameBound::Preceding(..) | FrameBound::Following(..));
         if unit == FrameUnit::Range && (offset(&start) || offset(&end)) {
             ensure!(
@@ -162,5 +175,16 @@ impl SelectBinder<'_> {
         let negative = value.as_f64().is_none_or(|x| x < 0.0);
         ensure!(!negative, BAD_ARGUMENTS, "Window frame offset must be a nonnegative number, '{e}' given");
         Ok((value, literal.ty))
+    }
+}
+
+/// Bounds in the order of the rows that they name.
+fn rank(bound: &FrameBound) -> u8 {
+    match bound {
+        FrameBound::UnboundedPreceding => 0,
+        FrameBound::Preceding(..) => 1,
+        FrameBound::CurrentRow => 2,
+        FrameBound::Following(..) => 3,
+        FrameBound::UnboundedFollowing => 4,
     }
 }

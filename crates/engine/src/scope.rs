@@ -98,7 +98,11 @@ impl Scope {
         let settings = &self.state.settings;
         let all_off = settings.flag("query_plan_enable_optimizations") == Some(false);
         let is_off = |rule: &str| all_off || is_rule_off(settings, rule);
-        chalet_optimizer::optimize(plan, &self.ids, &is_off, &|| self.control.check(), None)
+        let plan = chalet_optimizer::optimize(plan, &self.ids, &is_off, &|| self.control.check(), None)?;
+        if let Some(most) = settings.number("max_columns_to_read").filter(|&n| n > 0) {
+            check_columns(&plan, most)?;
+        }
+        Ok(plan)
     }
 
     /// A table by its written name, temporary tables first.
@@ -116,6 +120,19 @@ impl Scope {
         let entry = self.database.shared.catalog.find(database, name);
         Ok(entry.map(|entry| (entry.table, format!("{database}.{name}").into())))
     }
+}
+
+/// `max_columns_to_read`.
+fn check_columns(plan: &Plan, most: u64) -> Result<()> {
+    if let Plan::Scan(scan) = plan {
+        let n = scan.columns.len() as u64;
+        chalet_base::ensure!(
+            n <= most,
+            TOO_MANY_COLUMNS,
+            "Limit for number of columns to read exceeded. Requested: {n}, maximum: {most}"
+        );
+    }
+    plan.inputs().into_iter().try_for_each(|input| check_columns(input, most))
 }
 
 /// The settings that switch rules off, by the kernel's names.
@@ -180,7 +197,8 @@ impl Environment for Scope {
     }
 
     fn parameter(&self, name: &str) -> Option<String> {
-        self.params.iter().find(|(known, _)| known == name).map(|(_, text)| text.clone())
+        let given = self.params.iter().find(|(known, _)| known == name).map(|(_, text)| text);
+        given.or_else(|| self.state.params.get(name)).cloned()
     }
 
     fn run(&self, plan: Plan) -> Result<Vec<Block>> {

@@ -26,6 +26,8 @@ pub(crate) struct State {
     pub settings: Settings,
     pub database: String,
     pub temporary: BTreeMap<String, Entry>,
+    /// Query parameters, by `SET param_name`.
+    pub params: BTreeMap<String, String>,
 }
 
 /// Asked between blocks whether the statement should stop; on the thread that runs it.
@@ -47,8 +49,12 @@ static NEXT_QUERY: AtomicU64 = AtomicU64::new(1);
 
 impl Session {
     pub(crate) fn new(database: Database) -> Session {
-        let state =
-            State { settings: Settings::default(), database: "default".into(), temporary: BTreeMap::new() };
+        let state = State {
+            settings: Settings::default(),
+            database: "default".into(),
+            temporary: BTreeMap::new(),
+            params: BTreeMap::new(),
+        };
         Session { database, state: Mutex::new(state), running: Mutex::new(()) }
     }
 

@@ -244,8 +244,9 @@ fn values(args: &[TableArgument], scope: &Scope) -> Result<Arc<dyn Table>> {
         let TableArgument::Value(value, ty) = row else {
             bail!(BAD_ARGUMENTS, "Table function 'values' takes constant rows");
         };
+        let one_column = declared.as_ref().is_some_and(|d| d.len() == 1);
         cells.push(match (value, ty) {
-            (Value::Tuple(items), DataType::Tuple(fields)) => {
+            (Value::Tuple(items), DataType::Tuple(fields)) if !one_column || items.len() == 1 => {
                 items.iter().cloned().zip(fields.iter().map(|f| f.ty.clone())).collect()
             }
             _ => vec![(value.clone(), ty.clone())],

@@ -4,7 +4,7 @@ use crate::ExecContext;
 use crate::expression::{Layout, Program, layout};
 use crate::operators::counted::CountedScan;
 use crate::operators::{
-    aggregate, array_join, distinct, filter, join, limit, limit_by, project, set_op, sort, window,
+    aggregate, array_join, distinct, fill, filter, join, limit, limit_by, project, set_op, sort, window,
 };
 use crate::pipeline::{Operator, Source, Stage, Stream};
 use crate::row_set::RowSet;
@@ -111,7 +111,7 @@ impl Lowerer<'_> {
             }
             Plan::Join(node) => self.join(node),
             Plan::Window(node) => self.window(node),
-            Plan::Fill(_) => chalet_base::bail!(NOT_IMPLEMENTED, "{} is not supported", plan.name()),
+            Plan::Fill(node) => self.fill(node),
         }
     }
 
@@ -314,6 +314,28 @@ impl Lowerer<'_> {
         Ok(self.plan(&node.input)?.stream.into_sink(sink).into())
     }
 
+    fn fill(&self, node: &plan::Fill) -> Result<Lowered> {
+        let fields = node.input.fields();
+        let layout = layout(&fields);
+        let at = |id| layout.get(&id).copied().unwrap_or_default();
+        let n_prefix = node.columns.iter().take_while(|c| c.2.is_none()).count();
+        let columns = node.columns[n_prefix..].iter().filter_map(|(id, order, spec)| {
+            Some(fill::Target { position: at(*id), order: *order, fill: spec.clone()? })
+        });
+        let mut interpolate = Vec::with_capacity(node.interpolate.len());
+        for (id, expr) in &node.interpolate {
+            interpolate.push((at(*id), Program::new(&[expr], &layout, &self.ctx.functions)?));
+        }
+        let sink = fill::Fill {
+            types: fields.iter().map(|f| f.ty.clone()).collect(),
+            prefix: node.columns[..n_prefix].iter().map(|c| at(c.0)).collect(),
+            columns: columns.collect(),
+            interpolate,
+            zone: self.ctx.functions.time_zone.clone(),
+        };
+        Ok(self.plan(&node.input)?.map(|stream| stream.into_sink(sink)))
+    }
+
     fn set_op(&self, node: &plan::SetOp) -> Result<Lowered> {
         let right = Arc::new(set_op::RightRows::default());
         let build =
@@ -344,6 +366,13 @@ impl Lowerer<'_> {
                     }
                 }
             }
+            let most = self.ctx.settings.max_rows_in_set;
+            chalet_base::ensure!(
+                most == 0 || rows.len() as u64 <= most,
+                SET_SIZE_LIMIT_EXCEEDED,
+                "IN-set size limit exceeded. Limit for rows: {most}, current rows: {}",
+                rows.len()
+            );
             // Only one thread lowers a plan: nobody else has set it.
             let _ = set.built.set(Arc::new(rows));
         }

@@ -28,7 +28,25 @@ pub struct FileContext {
 }
 
 /// Columns that every file has beside its own.
-const VIRTUAL: [(&str, DataType); 2] = [("_path", DataType::String), ("_file", DataType::String)];
+fn virtual_columns() -> [(&'static str, DataType); 4] {
+    [
+        ("_path", DataType::String.low_cardinality()),
+        ("_file", DataType::String.low_cardinality()),
+        ("_size", DataType::UInt64.nullable()),
+        ("_time", DataType::DateTime(None).nullable()),
+    ]
+}
+
+/// `key=value` folders of a path, as Hive partitions its tables.
+fn partitions(path: &Path) -> Vec<(String, String)> {
+    let folders = path.parent().into_iter().flat_map(|parent| parent.components());
+    let named = folders.filter_map(|folder| {
+        let text = folder.as_os_str().to_str()?;
+        let (key, value) = text.split_once('=')?;
+        (!key.is_empty() && !key.contains(['*', '?'])).then(|| (key.to_string(), value.to_string()))
+    });
+    named.collect()
+}
 
 pub struct FileTable {
     path: String,
@@ -134,12 +152,19 @@ impl Table for FileTable {
     }
 
     fn schema(&self) -> TableSchema {
+        let is_own = |name: &str| self.structure.iter().any(|(own, _)| own == name);
         let own = self.structure.iter().map(|(name, ty)| ColumnSchema::new(name.as_str(), ty.clone()));
-        let virtual_columns = VIRTUAL
-            .into_iter()
-            .filter(|(name, _)| !self.structure.iter().any(|(own, _)| own == name))
-            .map(|(name, ty)| ColumnSchema::virtual_column(name, ty.low_cardinality()));
-        TableSchema::new(own.chain(virtual_columns).collect())
+        let mut columns: Vec<ColumnSchema> = own.collect();
+        for (key, value) in self.files.first().map(|f| partitions(f)).unwrap_or_default() {
+            if !is_own(&key) {
+                // Numbers where they are numbers, as the kernel reads them.
+                let ty = if value.parse::<i64>().is_ok() { DataType::Int64 } else { DataType::String };
+                columns.push(ColumnSchema::new(key.as_str(), ty));
+            }
+        }
+        let others = virtual_columns().into_iter().filter(|(name, _)| !is_own(name));
+        columns.extend(others.map(|(name, ty)| ColumnSchema::virtual_column(name, ty)));
+        TableSchema::new(columns)
     }
 
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn Scan>> {
@@ -150,8 +175,8 @@ impl Table for FileTable {
         let n_own = self.structure.len();
         let wanted: Vec<usize> = request.columns.iter().copied().filter(|&c| c < n_own).collect();
         let places = request.columns.iter().map(|&c| {
-            let name = &schema.columns[c].name;
-            if c < n_own { Place::Own } else { Place::Virtual(name.clone()) }
+            let column = &schema.columns[c];
+            if c < n_own { Place::Own } else { Place::Virtual(column.name.clone(), column.ty.clone()) }
         });
         let read = ReadRequest {
             structure: self.structure.clone().into(),
@@ -202,7 +227,7 @@ impl Table for FileTable {
 enum Place {
     /// The next column of the reader's blocks.
     Own,
-    Virtual(Arc<str>),
+    Virtual(Arc<str>, DataType),
 }
 
 struct Shared {
@@ -319,18 +344,38 @@ fn complete(block: Block, places: &[Place], path: &Path) -> Result<Block> {
     for place in places {
         columns.push(match place {
             Place::Own => own.next().ok_or_else(|| err!(LOGICAL_ERROR, "A reader gave too few columns"))?,
-            Place::Virtual(name) => {
-                let text = match &**name {
-                    "_file" => path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-                    _ => {
-                        std::path::absolute(path).unwrap_or(path.to_path_buf()).to_string_lossy().into_owned()
-                    }
-                };
-                Column::constant(Vector::of_value(&Value::string(text), &DataType::String)?, n_rows)
+            Place::Virtual(name, ty) => {
+                Column::constant(Vector::of_value(&about(path, name, ty), ty)?, n_rows)
             }
         });
     }
     Ok(Block::new(columns, n_rows))
+}
+
+/// The value of a column that the file itself does not hold.
+fn about(path: &Path, name: &str, ty: &DataType) -> Value {
+    let meta = || std::fs::metadata(path).ok();
+    match name {
+        "_file" => Value::string(path.file_name().unwrap_or_default().to_string_lossy().as_bytes()),
+        "_path" => {
+            let absolute = std::path::absolute(path).unwrap_or(path.to_path_buf());
+            Value::string(absolute.to_string_lossy().as_bytes())
+        }
+        "_size" => meta().map_or(Value::Null, |m| Value::UInt(m.len())),
+        "_time" => {
+            let modified = meta().and_then(|m| m.modified().ok());
+            let since = modified.and_then(|t| t.duration_since(std::time::UNIX_EPOCH).ok());
+            since.map_or(Value::Null, |d| Value::UInt(d.as_secs().min(u32::MAX.into())))
+        }
+        _ => {
+            let found = partitions(path).into_iter().find(|(key, _)| key == name);
+            let text = found.map(|(_, value)| value).unwrap_or_default();
+            match ty {
+                DataType::Int64 => Value::Int(text.parse().unwrap_or(0)),
+                _ => Value::string(text),
+            }
+        }
+    }
 }
 
 /// Writes beside the target and moves into place at the end, so that a failed INSERT leaves what was there; appending

@@ -12,10 +12,17 @@ use std::time::{Duration, Instant};
 /// What came of a file.
 #[derive(Default)]
 pub struct Report {
-    pub passed: usize,
-    /// Place of the record, and what was wrong with it.
-    pub failed: Vec<(String, String)>,
+    /// Statements that did as recorded.
+    pub passed: Vec<String>,
+    pub failed: Vec<Failure>,
     pub elapsed: Duration,
+}
+
+/// A record that did not do as recorded.
+pub struct Failure {
+    pub place: String,
+    pub sql: String,
+    pub message: String,
 }
 
 /// The engine as the runner of the `sqllogictest` crate sees it.
@@ -112,7 +119,8 @@ pub fn run_file(file: &Path, data: Option<&Path>, mode: &'static Mode) -> std::i
     let records = match sqllogictest::parse_with_name::<DefaultColumnType>(&script, name.clone()) {
         Ok(records) => records,
         Err(error) => {
-            report.failed.push((name, error.to_string()));
+            let message = error.to_string();
+            report.failed.push(Failure { place: name, sql: String::new(), message });
             return Ok(report);
         }
     };
@@ -122,15 +130,17 @@ pub fn run_file(file: &Path, data: Option<&Path>, mode: &'static Mode) -> std::i
     let mut runner = Runner::new(|| async { Engine::open(mode) });
     runner.with_normalizer(|text| text.clone());
     for record in records {
-        let place = match &record {
-            Record::Statement { loc, .. } | Record::Query { loc, .. } => loc.to_string(),
-            _ => String::new(),
+        let (place, sql) = match &record {
+            Record::Statement { loc, sql, .. } | Record::Query { loc, sql, .. } => {
+                (loc.to_string(), sql.clone())
+            }
+            _ => (String::new(), String::new()),
         };
         let counts = !place.is_empty();
         match runner.run(record) {
-            Ok(_) if counts => report.passed += 1,
+            Ok(_) if counts => report.passed.push(sql),
             Ok(_) => {}
-            Err(error) => report.failed.push((place, error.to_string())),
+            Err(error) => report.failed.push(Failure { place, sql, message: error.to_string() }),
         }
     }
     std::env::set_current_dir(home)?;

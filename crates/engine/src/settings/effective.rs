@@ -55,6 +55,9 @@ impl Settings {
         if let Some(depth) = self.number("max_recursive_cte_evaluation_depth") {
             s.max_recursive_cte_evaluation_depth = depth;
         }
+        if let Some(depth) = self.number("max_subquery_depth") {
+            s.max_subquery_depth = depth;
+        }
         s
     }
 

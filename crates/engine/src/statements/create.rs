@@ -96,6 +96,21 @@ fn make(create: &ast::CreateTable, schema: TableSchema) -> Result<(Arc<dyn Table
         }
         _ => bail!(UNKNOWN_STORAGE, "Unknown table engine {name}"),
     };
+    for setting in &storage.settings {
+        let name = &setting.name.name;
+        let known =
+            ["compress", "min_rows_to_keep", "max_rows_to_keep", "min_bytes_to_keep", "max_bytes_to_keep"];
+        if storage.engine.is_none() {
+            continue;
+        }
+        ensure!(
+            known.contains(&name.as_str()),
+            UNKNOWN_SETTING,
+            "Unknown setting '{name}': for storage {}",
+            made.1
+        );
+        bail!(NOT_IMPLEMENTED, "Setting {name} of storage {} is not supported", made.1);
+    }
     // Without ENGINE the clauses of a MergeTree may stand there: they change no answer of a table in memory.
     if storage.engine.is_some() {
         ensure!(
@@ -169,7 +184,7 @@ impl Checked for TableSchema {
     fn new_checked(columns: Vec<ColumnSchema>) -> Result<Self> {
         for (i, column) in columns.iter().enumerate() {
             let twice = columns[..i].iter().any(|c| c.name == column.name);
-            ensure!(!twice, DUPLICATE_COLUMN, "Column {} already exists", column.name);
+            ensure!(!twice, ILLEGAL_COLUMN, "Column {} already exists", column.name);
         }
         Ok(TableSchema::new(columns))
     }

@@ -85,11 +85,12 @@ fn listed(
             let mut names: Vec<String> = Vec::with_capacity(list.len());
             for ident in list {
                 let known = schema.index_of(&ident.name).map(|i| &schema.columns[i]);
-                let Some(column) = known.filter(|c| !c.is_virtual) else {
+                let is_alias = |c: &ColumnSchema| c.default_kind() == Some(DefaultKind::Alias);
+                let Some(column) = known.filter(|c| !c.is_virtual && !is_alias(c)) else {
                     bail!(NO_SUCH_COLUMN_IN_TABLE, "No such column {} in table {name}", ident.name);
                 };
                 ensure!(
-                    !matches!(column.default_kind(), Some(DefaultKind::Materialized | DefaultKind::Alias)),
+                    !matches!(column.default_kind(), Some(DefaultKind::Materialized)),
                     ILLEGAL_COLUMN,
                     "Cannot insert column {}, because it is {} column",
                     column.name,

@@ -9,6 +9,7 @@ use chalet_binder::{BoundQuery, Environment, bind_query};
 use chalet_columns::Block;
 use chalet_formats::output::{Memory, Sink};
 use chalet_formats::{Compression, Statistics};
+use chalet_plan::{Limit, Plan};
 use chalet_syntax::ast;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +20,8 @@ pub(crate) fn run(
     scope: &Arc<Scope>,
     output: &mut Output,
 ) -> Result<()> {
-    let bound = bind_query(query, &**scope, &scope.ids)?;
+    let mut bound = bind_query(query, &**scope, &scope.ids)?;
+    bound.plan = limited(bound.plan, scope);
     let mut format = format_of(tail, output);
     if let Some(outfile) = &tail.outfile {
         let path = String::from_utf8_lossy(&outfile.path).into_owned();
@@ -38,6 +40,17 @@ pub(crate) fn run(
         None => output.put_rows(collect(bound, scope)?)?,
     }
     Ok(())
+}
+
+/// The settings `limit` and `offset`, on top of the query's own.
+fn limited(plan: Plan, scope: &Scope) -> Plan {
+    let settings = &scope.state.settings;
+    let limit = settings.number("limit").filter(|&n| n > 0);
+    let offset = settings.number("offset").unwrap_or(0);
+    if limit.is_none() && offset == 0 {
+        return plan;
+    }
+    Plan::Limit(Limit { input: Box::new(plan), limit, offset, ties: None, from_end: false })
 }
 
 /// Runs a bound query and writes its rows as they come.

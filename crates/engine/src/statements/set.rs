@@ -14,15 +14,33 @@ pub(crate) fn run(set: &ast::SetStatement, scope: &Arc<Scope>, session: &Session
     match set {
         ast::SetStatement::Settings(list) => {
             let mut settings = scope.state.settings.clone();
+            let mut params = scope.state.params.clone();
             for setting in list {
-                apply(setting, &mut settings, scope)?;
+                match setting.name.name.strip_prefix("param_") {
+                    Some(name) => {
+                        params.insert(name.to_string(), param_text(setting, scope)?);
+                    }
+                    None => apply(setting, &mut settings, scope)?,
+                }
             }
-            session.state().settings = settings;
+            let mut state = session.state();
+            (state.settings, state.params) = (settings, params);
             Ok(())
         }
         ast::SetStatement::Role(_) => bail!(NOT_IMPLEMENTED, "SET ROLE is not supported"),
         ast::SetStatement::TransactionSnapshot(_) => {
             bail!(NOT_IMPLEMENTED, "SET TRANSACTION SNAPSHOT is not supported")
+        }
+    }
+}
+
+/// The text of a query parameter.
+fn param_text(setting: &ast::Setting, scope: &Scope) -> Result<String> {
+    match &setting.value {
+        ast::SettingValue::Default => bail!(BAD_ARGUMENTS, "A query parameter has no default"),
+        ast::SettingValue::Expr(e) => {
+            let literal = bind_constant(e, scope, &scope.ids)?;
+            Ok(setting_text(&literal.value(), &literal.ty))
         }
     }
 }

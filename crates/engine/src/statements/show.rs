@@ -152,7 +152,9 @@ fn create_sql(kind: ObjectKind, temporary: bool, name: &ast::ObjectName, scope: 
     }
     ensure!(!temporary, UNKNOWN_TABLE, "Temporary table {table} doesn't exist");
     let database = name.database.as_ref().map_or(scope.state.database.as_str(), |d| &d.name);
-    Ok(scope.database.shared.catalog.table(database, table)?.create_sql)
+    let entry = scope.database.shared.catalog.find(database, table);
+    let entry = entry.ok_or_else(|| err!(CANNOT_GET_CREATE_TABLE_QUERY, "Table `{table}` doesn't exist"))?;
+    Ok(entry.create_sql)
 }
 
 /// A name, in backquotes where it must be.
@@ -180,7 +182,10 @@ fn columns(
         ("extra", text),
     ];
     let mut rows = Vec::new();
-    for column in found.schema().columns.iter().filter(|c| !c.is_virtual) {
+    let schema = found.schema();
+    let mut columns: Vec<_> = schema.columns.iter().filter(|c| !c.is_virtual).collect();
+    columns.sort_by(|a, b| a.name.cmp(&b.name));
+    for column in columns {
         if !passes(&column.name, show, scope)? {
             continue;
         }

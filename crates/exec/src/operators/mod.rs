@@ -5,6 +5,7 @@ pub mod array_join;
 pub mod collect;
 pub mod counted;
 pub mod distinct;
+pub mod fill;
 pub mod filter;
 pub mod group_table;
 pub mod join;

@@ -1,0 +1,439 @@
+//! Fill: WITH FILL, rows for the missing values of sorted columns. Sees all rows in order; holds them.
+//!
+//! The values to fill with form a grid that begins at FROM (or at the first row) and goes on by STEP, whatever the rows
+//! are. Before each row the grid advances to it; where several columns are filled, a later column runs through its whole
+//! range for each value of an earlier one.
+
+use super::aggregate::split;
+use super::collect::blocks_as_source;
+use crate::ExecContext;
+use crate::control::Reservation;
+use crate::expression::Program;
+use crate::pipeline::{Flow, Position, Sink, SinkWorker, concrete};
+use chalet_base::{Result, ensure};
+use chalet_columns::keys::{Order, group_keys};
+use chalet_columns::{Block, Builder, Column};
+use chalet_plan::FillColumn;
+use chalet_storage::Scan;
+use chalet_types::calendar::{Civil, LocalTime, days_in_month};
+use chalet_types::{DataType, I256, IntervalUnit, TimeZone, Value};
+use std::any::Any;
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+pub struct Fill {
+    pub types: Vec<DataType>,
+    /// Positions of ORDER BY columns before the first filled one: each run of equal values is filled on its own.
+    pub prefix: Vec<usize>,
+    pub columns: Vec<Target>,
+    /// Position of the column and the index of its value in the program.
+    pub interpolate: Vec<(usize, Program)>,
+    /// Zone of date-times whose type names none.
+    pub zone: TimeZone,
+}
+
+/// A column that is filled.
+#[derive(Clone)]
+pub struct Target {
+    pub position: usize,
+    pub order: Order,
+    pub fill: FillColumn,
+}
+
+/// More generated rows than this are refused: a STEP far smaller than the gap is a mistake.
+const MAX_ROWS: u64 = 100_000_000;
+
+type Point = Vec<Value>;
+
+impl Sink for Fill {
+    fn name(&self) -> &'static str {
+        "Fill"
+    }
+
+    fn worker(&self, ctx: &ExecContext) -> Result<Box<dyn SinkWorker>> {
+        Ok(Box::new(Worker { blocks: Vec::new(), memory: Reservation::new(ctx.control.clone()) }))
+    }
+
+    fn finish(&self, workers: Vec<Box<dyn SinkWorker>>, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
+        let mut blocks: Vec<_> = concrete::<Worker>(workers).into_iter().flat_map(|w| w.blocks).collect();
+        blocks.sort_by_key(|(position, _)| *position);
+        let rows = Block::concat(&blocks.into_iter().map(|(_, block)| block).collect::<Vec<_>>());
+        let mut filler = Filler {
+            spec: self,
+            ctx,
+            builders: self.types.iter().map(Builder::new).collect(),
+            last: None,
+            prefix: Vec::new(),
+            n_rows: 0,
+            generated: 0,
+            memory: Reservation::new(ctx.control.clone()),
+        };
+        filler.fill(&rows)?;
+        let n_rows = filler.n_rows;
+        let columns = filler.builders.into_iter().map(|b| Column::Flat(b.finish())).collect();
+        Ok(blocks_as_source(split(Block::new(columns, n_rows), ctx.settings.max_block_size), ctx))
+    }
+}
+
+struct Filler<'a> {
+    spec: &'a Fill,
+    ctx: &'a ExecContext,
+    builders: Vec<Builder>,
+    /// The row put out last, for INTERPOLATE.
+    last: Option<Vec<Value>>,
+    /// Values of the prefix columns in the run at hand.
+    prefix: Vec<Value>,
+    n_rows: usize,
+    generated: u64,
+    memory: Reservation,
+}
+
+impl Filler<'_> {
+    fn fill(&mut self, rows: &Block) -> Result<()> {
+        if rows.is_empty() {
+            if self.spec.prefix.is_empty() {
+                self.run(rows, 0..0)?;
+            }
+            return Ok(());
+        }
+        let columns: Vec<&Column> = self.spec.prefix.iter().map(|&p| rows.column(p)).collect();
+        let keys = group_keys(&columns, rows.n_rows());
+        let mut start = 0;
+        for row in 1..=rows.n_rows() {
+            if row == rows.n_rows() || keys.get(row) != keys.get(start) {
+                self.prefix = columns.iter().map(|c| c.value(start)).collect();
+                self.run(rows, start..row)?;
+                start = row;
+            }
+        }
+        Ok(())
+    }
+
+    /// Fills one run of rows with equal prefix.
+    fn run(&mut self, rows: &Block, range: std::ops::Range<usize>) -> Result<()> {
+        let targets = &self.spec.columns;
+        let mut at: Option<Point> = None;
+        if range.is_empty() {
+            let starts: Option<Point> = targets.iter().map(|t| t.fill.from.clone()).collect();
+            if let Some(start) = starts
+                && targets[0].fill.to.as_ref().is_some_and(|to| before(&start[0], to, &targets[0]))
+            {
+                self.emit(&start)?;
+                at = Some(start);
+            }
+        }
+        let mut previous: Option<Point> = None;
+        for row in range {
+            let point: Point = targets.iter().map(|t| rows.column(t.position).value(row)).collect();
+            let limit = self.stale(previous.as_ref())?;
+            match &mut at {
+                None => {
+                    let start: Point = targets
+                        .iter()
+                        .zip(&point)
+                        .map(|(t, value)| t.fill.from.clone().unwrap_or_else(|| value.clone()))
+                        .collect();
+                    if self.compare(&start, &point) == Ordering::Less {
+                        self.emit(&start)?;
+                    }
+                    let mut current = start;
+                    while self.advance(&mut current, &point, limit.as_ref())? {
+                        self.emit(&current)?;
+                    }
+                    at = Some(current);
+                }
+                Some(current) => {
+                    let mut moved = std::mem::take(current);
+                    while self.advance(&mut moved, &point, limit.as_ref())? {
+                        self.emit(&moved)?;
+                    }
+                    at = Some(moved);
+                }
+            }
+            self.copy(rows, row)?;
+            previous = Some(point);
+        }
+        let Some(mut current) = at else { return Ok(()) };
+        let ends: Point = targets.iter().map(|t| t.fill.to.clone().unwrap_or(Value::Null)).collect();
+        let limit = self.stale(previous.as_ref())?;
+        while self.advance_to_end(&mut current, &ends, limit.as_ref())? {
+            self.emit(&current)?;
+        }
+        Ok(())
+    }
+
+    /// Where STALENESS ends the filling after a row.
+    fn stale(&self, previous: Option<&Point>) -> Result<Option<Value>> {
+        let target = &self.spec.columns[0];
+        match (previous, &target.fill.staleness) {
+            (Some(point), Some(distance)) => {
+                Ok(Some(self.moved(&point[0], distance, target.fill.staleness_unit, target)?))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn compare(&self, a: &Point, b: &Point) -> Ordering {
+        let unequal = self.spec.columns.iter().enumerate().find_map(|(i, t)| {
+            if before(&a[i], &b[i], t) {
+                Some(Ordering::Less)
+            } else if before(&b[i], &a[i], t) {
+                Some(Ordering::Greater)
+            } else {
+                None
+            }
+        });
+        unequal.unwrap_or(Ordering::Equal)
+    }
+
+    /// Moves the grid one step towards a row; `false` when the next point of the grid is not before the row.
+    fn advance(&self, current: &mut Point, row: &Point, limit: Option<&Value>) -> Result<bool> {
+        let targets = &self.spec.columns;
+        let Some(at) = (0..targets.len()).find(|&i| current[i] != row[i]) else { return Ok(false) };
+        if row[at].is_null() || current[at].is_null() {
+            return Ok(false);
+        }
+        if self.advance_inner(current, at)? {
+            return Ok(true);
+        }
+        let next = self.stepped(&current[at], &targets[at])?;
+        let stale = at == 0 && limit.is_some_and(|limit| !before(&next, limit, &targets[0]));
+        if before(&row[at], &next, &targets[at]) {
+            return Ok(false);
+        }
+        // Past the staleness the grid begins anew at the row.
+        current[at] = if stale { row[at].clone() } else { next };
+        if current[at] == row[at] {
+            // The row itself is next, unless later columns have something to fill before it.
+            let mut inner = false;
+            for i in at + 1..targets.len() {
+                match &targets[i].fill.from {
+                    Some(from) if !inner && before(from, &row[i], &targets[i]) => {
+                        inner = true;
+                        self.restart(current, i);
+                    }
+                    _ if inner => {}
+                    _ => current[i] = row[i].clone(),
+                }
+            }
+            return Ok(inner);
+        }
+        self.restart(current, at + 1);
+        Ok(true)
+    }
+
+    /// Steps a column behind `at` that has not reached its TO yet.
+    fn advance_inner(&self, current: &mut Point, at: usize) -> Result<bool> {
+        let targets = &self.spec.columns;
+        for i in (at + 1..targets.len()).rev() {
+            let Some(to) = &targets[i].fill.to else { continue };
+            if current[i].is_null() {
+                continue;
+            }
+            let next = self.stepped(&current[i], &targets[i])?;
+            if before(&next, to, &targets[i]) {
+                current[i] = next;
+                self.restart(current, i + 1);
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// After the last row: on until every TO.
+    fn advance_to_end(&self, current: &mut Point, ends: &Point, limit: Option<&Value>) -> Result<bool> {
+        let target = &self.spec.columns[0];
+        if self.advance_inner(current, 0)? {
+            return Ok(true);
+        }
+        if current[0].is_null() {
+            return Ok(false);
+        }
+        let next = self.stepped(&current[0], target)?;
+        let within = !ends[0].is_null() && before(&next, &ends[0], target);
+        let fresh = limit.is_some_and(|limit| before(&next, limit, target));
+        let open_end = target.fill.staleness.is_some() && ends[0].is_null() && fresh;
+        let in_range = within && (limit.is_none() || fresh);
+        if !in_range && !open_end {
+            return Ok(false);
+        }
+        current[0] = next;
+        self.restart(current, 1);
+        Ok(true)
+    }
+
+    /// Sets later columns to where they begin.
+    fn restart(&self, current: &mut Point, from: usize) {
+        for (value, target) in current.iter_mut().zip(&self.spec.columns).skip(from) {
+            *value = target.fill.from.clone().unwrap_or(Value::Null);
+        }
+    }
+
+    fn stepped(&self, value: &Value, target: &Target) -> Result<Value> {
+        self.moved(value, &target.fill.step, target.fill.step_unit, target)
+    }
+
+    /// A value moved by a distance, in the column's own units or in calendar units.
+    fn moved(
+        &self,
+        value: &Value,
+        distance: &Value,
+        unit: Option<IntervalUnit>,
+        target: &Target,
+    ) -> Result<Value> {
+        let ty = self.spec.types[target.position].bare();
+        if let Some(unit) = unit {
+            return self.moved_in_calendar(value, distance.as_i64().unwrap_or(0), unit, ty);
+        }
+        Ok(match (value.as_i256(), distance.as_i256()) {
+            (Some(x), Some(d)) => {
+                let scaled = match ty {
+                    DataType::Decimal { scale, .. } => d * chalet_types::decimal::pow10(u32::from(*scale)),
+                    _ => d,
+                };
+                narrow(x + scaled)
+            }
+            _ => Value::Float(value.as_f64().unwrap_or(f64::NAN) + distance.as_f64().unwrap_or(f64::NAN)),
+        })
+    }
+
+    fn moved_in_calendar(&self, value: &Value, n: i64, unit: IntervalUnit, ty: &DataType) -> Result<Value> {
+        let x = value.as_i64().unwrap_or(0);
+        let months = match unit {
+            IntervalUnit::Month => Some(n),
+            IntervalUnit::Quarter => Some(n * 3),
+            IntervalUnit::Year => Some(n * 12),
+            _ => None,
+        };
+        let is_date = matches!(ty, DataType::Date | DataType::Date32);
+        let ticks = match ty {
+            DataType::DateTime64(scale, _) => chalet_types::decimal::pow10_i64((*scale).into()),
+            _ => 1,
+        };
+        let moved = match months {
+            Some(months) if is_date => i64::from(add_months(x as i32, months)),
+            Some(months) => {
+                let zone = LocalTime::new(ty.time_zone().unwrap_or(&self.spec.zone));
+                let local = zone.of_moment(x.div_euclid(ticks));
+                let day = add_months(local.div_euclid(86_400) as i32, months);
+                let moment = zone.to_moment(i64::from(day) * 86_400 + local.rem_euclid(86_400));
+                moment * ticks + x.rem_euclid(ticks)
+            }
+            None => {
+                let nanoseconds: i128 = match unit {
+                    IntervalUnit::Nanosecond => 1,
+                    IntervalUnit::Microsecond => 1_000,
+                    IntervalUnit::Millisecond => 1_000_000,
+                    IntervalUnit::Second => 1_000_000_000,
+                    IntervalUnit::Minute => 60_000_000_000,
+                    IntervalUnit::Hour => 3_600_000_000_000,
+                    IntervalUnit::Day => 86_400_000_000_000,
+                    _ => 604_800_000_000_000,
+                };
+                let own: i128 = if is_date { 86_400_000_000_000 } else { 1_000_000_000 / i128::from(ticks) };
+                let distance = i128::from(n) * nanoseconds;
+                ensure!(
+                    distance % own == 0 && distance != 0,
+                    INVALID_WITH_FILL_EXPRESSION,
+                    "The STEP of WITH FILL is finer than the type {ty} of its column"
+                );
+                x + (distance / own) as i64
+            }
+        };
+        Ok(narrow(I256::from(moved)))
+    }
+
+    /// Puts out a generated row.
+    fn emit(&mut self, point: &Point) -> Result<()> {
+        self.generated += 1;
+        ensure!(self.generated <= MAX_ROWS, TOO_MANY_ROWS, "WITH FILL generates more than {MAX_ROWS} rows");
+        if self.generated.is_multiple_of(4096) {
+            self.ctx.control.check()?;
+            self.memory.grow(4096 * 16 * self.builders.len())?;
+        }
+        let mut row: Vec<Option<Value>> = vec![None; self.builders.len()];
+        for (&position, value) in self.spec.prefix.iter().zip(&self.prefix) {
+            row[position] = Some(value.clone());
+        }
+        for (target, value) in self.spec.columns.iter().zip(point) {
+            row[target.position] = Some(value.clone()).filter(|v| !v.is_null());
+        }
+        if !self.spec.interpolate.is_empty() {
+            let block = self.row_before()?;
+            for (position, program) in &self.spec.interpolate {
+                row[*position] = Some(program.evaluate(&block)?[0].value(0));
+            }
+        }
+        let defaults = self.spec.types.iter().map(|ty| chalet_columns::Vector::defaults(ty, 1).value(0));
+        let row: Vec<Value> =
+            row.into_iter().zip(defaults).map(|(value, default)| value.unwrap_or(default)).collect();
+        for (builder, value) in self.builders.iter_mut().zip(&row) {
+            builder.push_value(value)?;
+        }
+        if !self.spec.interpolate.is_empty() {
+            self.last = Some(row);
+        }
+        self.n_rows += 1;
+        Ok(())
+    }
+
+    /// The row put out last, defaults when there is none.
+    fn row_before(&self) -> Result<Block> {
+        let columns = self.spec.types.iter().enumerate().map(|(i, ty)| match &self.last {
+            Some(last) => Column::of_value(&last[i], ty, 1),
+            None => Ok(Column::Flat(chalet_columns::Vector::defaults(ty, 1))),
+        });
+        Ok(Block::new(columns.collect::<Result<_>>()?, 1))
+    }
+
+    fn copy(&mut self, rows: &Block, row: usize) -> Result<()> {
+        for (builder, column) in self.builders.iter_mut().zip(rows.columns()) {
+            let (vector, row) = column.locate(row);
+            builder.push_from(vector, row);
+        }
+        if !self.spec.interpolate.is_empty() {
+            self.last = Some(rows.columns().iter().map(|c| c.value(row)).collect());
+        }
+        self.n_rows += 1;
+        Ok(())
+    }
+}
+
+/// Does `a` come before `b` in the column's direction?
+fn before(a: &Value, b: &Value, target: &Target) -> bool {
+    let order = a.compare(b);
+    if target.order.descending { order.is_gt() } else { order.is_lt() }
+}
+
+/// An integer in the form that values of columns have.
+fn narrow(x: I256) -> Value {
+    if let Ok(x) = u64::try_from(x) {
+        return Value::UInt(x);
+    }
+    i64::try_from(x).map_or(Value::Int256(x), Value::Int)
+}
+
+/// The same day some months later, or the last day of that month.
+fn add_months(days: i32, months: i64) -> i32 {
+    let date = Civil::of_days(days);
+    let month = i64::from(date.year) * 12 + i64::from(date.month) - 1 + months;
+    let (year, month) = (month.div_euclid(12) as i32, month.rem_euclid(12) as u8 + 1);
+    Civil::new(year, month, date.day.min(days_in_month(year, month))).days()
+}
+
+struct Worker {
+    blocks: Vec<(Position, Block)>,
+    memory: Reservation,
+}
+
+impl SinkWorker for Worker {
+    fn push(&mut self, position: Position, block: Block) -> Result<Flow> {
+        self.memory.grow(block.memory())?;
+        self.blocks.push((position, block));
+        Ok(Flow::Continue)
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
