@@ -1,0 +1,5 @@
+//! The reader of CSV.
+
+#![no_main]
+
+chalet_fuzz::reader!("CSV");

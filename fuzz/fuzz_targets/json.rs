@@ -1,0 +1,5 @@
+//! The reader of JSON.
+
+#![no_main]
+
+chalet_fuzz::reader!("JSON");

@@ -1,0 +1,5 @@
+//! The reader of JSONAsString.
+
+#![no_main]
+
+chalet_fuzz::reader!("JSONAsString");

@@ -1,0 +1,5 @@
+//! The reader of JSONColumns.
+
+#![no_main]
+
+chalet_fuzz::reader!("JSONColumns");

@@ -1,0 +1,5 @@
+//! The reader of JSONCompact.
+
+#![no_main]
+
+chalet_fuzz::reader!("JSONCompact");

@@ -1,0 +1,5 @@
+//! The reader of JSONObjectEachRow.
+
+#![no_main]
+
+chalet_fuzz::reader!("JSONObjectEachRow");
