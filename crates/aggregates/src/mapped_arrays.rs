@@ -94,11 +94,9 @@ impl AggregateFunction for MappedArrays {
         // One tuple of arrays, or the arrays themselves.
         let mut arrays: Vec<DataType> = args.iter().map(|arg| arg.ty.clone()).collect();
         let mut form = Form::Arrays;
-        if let [one] = &arrays[..] {
-            if let DataType::Tuple(fields) = one {
-                form = Form::Tuple;
-                arrays = fields.iter().map(|field| field.ty.clone()).collect();
-            }
+        if let [DataType::Tuple(fields)] = &arrays[..] {
+            form = Form::Tuple;
+            arrays = fields.iter().map(|field| field.ty.clone()).collect();
         }
         if let ([DataType::Map(..)], true) = (&arrays[..], self.filtered) {
             return Err(crate::check::illegal_type(name, &arrays[0]));

@@ -18,7 +18,7 @@ impl Pcg32 {
     }
 
     #[inline]
-    pub fn next(&mut self) -> u32 {
+    pub fn draw(&mut self) -> u32 {
         let state = self.0;
         self.0 = state.wrapping_mul(MULTIPLIER);
         ((state ^ (state >> 22)) >> (22 + (state >> 61))) as u32
@@ -28,10 +28,10 @@ impl Pcg32 {
     #[inline]
     pub fn below(&mut self, limit: u64) -> u64 {
         if limit <= u64::from(u32::MAX) {
-            u64::from(self.next()) % limit
+            u64::from(self.draw()) % limit
         } else {
-            let high = u64::from(self.next()) << 32;
-            (high | u64::from(self.next())) % limit
+            let high = u64::from(self.draw()) << 32;
+            (high | u64::from(self.draw())) % limit
         }
     }
 }

@@ -1,11 +1,11 @@
 //! Aggregates whose result is an array of values.
 //!
 //! - [`parameters`]: the size limit that most of them take
-//! - [`collected`]: `groupArray`, `groupArrayLast`, `groupArraySorted`, `groupArraySample`
-//! - [`unique`]: `groupUniqArray`
-//! - [`insert_at`]: `groupArrayInsertAt`
-//! - [`moving`]: `groupArrayMovingSum`, `groupArrayMovingAvg`
-//! - [`concat`]: `groupConcat`
+//! - [`collected`], for `groupArray`, `groupArrayLast`, `groupArraySorted`, `groupArraySample`
+//! - [`unique`], for `groupUniqArray`
+//! - [`insert_at`], for `groupArrayInsertAt`
+//! - [`moving`], for `groupArrayMovingSum`, `groupArrayMovingAvg`
+//! - [`concat`], for `groupConcat`
 
 pub mod collected;
 pub mod concat;

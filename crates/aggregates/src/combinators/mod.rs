@@ -1,14 +1,14 @@
 //! Combinators: suffixes of aggregate names, each a wrapper around any aggregate.
 //!
-//! - [`filter`]: `-If`
-//! - [`array`]: `-Array`, over the elements of arrays
-//! - [`or_fill`]: `-OrNull`, `-OrDefault`
-//! - [`distinct`]: `-Distinct`
-//! - [`for_each`]: `-ForEach`, one result per position
-//! - [`map`]: `-Map`, one result per key
-//! - [`tuple`]: `-Tuple`, one result per field
-//! - [`arg_extreme`]: `-ArgMin`, `-ArgMax`
-//! - [`resample`]: `-Resample`, one result per bucket of a range
+//! - [`filter`], for `-If`
+//! - [`array`], for `-Array`, over the elements of arrays
+//! - [`or_fill`], for `-OrNull`, `-OrDefault`
+//! - [`distinct`], for `-Distinct`
+//! - [`for_each`], for `-ForEach`, one result per position
+//! - [`map`], for `-Map`, one result per key
+//! - [`tuple`], for `-Tuple`, one result per field
+//! - [`arg_extreme`], for `-ArgMin`, `-ArgMax`
+//! - [`resample`], for `-Resample`, one result per bucket of a range
 
 pub mod arg_extreme;
 pub mod array;

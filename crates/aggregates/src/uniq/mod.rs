@@ -1,9 +1,9 @@
 //! Counting different values.
 //!
-//! - [`exact`]: `uniqExact`
-//! - [`sampled`]: `uniq`
-//! - [`combined`]: `uniqCombined`, `uniqCombined64`, `uniqHLL12`
-//! - [`up_to`]: `uniqUpTo`
+//! - [`exact`], for `uniqExact`
+//! - [`sampled`], for `uniq`
+//! - [`combined`], for `uniqCombined`, `uniqCombined64`, `uniqHLL12`
+//! - [`up_to`], for `uniqUpTo`
 //! - [`key_set`], [`keys`]: the sets and keys that exact counts are made of
 //! - [`sketch`], [`words`], [`city`], [`bias`]: the frame, the hashes and the tables of approximate ones
 

@@ -1,9 +1,9 @@
 //! Functions that exist only over windows.
 //!
-//! - [`ranks`]: `row_number`, `rank`, `dense_rank`, `percent_rank`, `cume_dist`, `ntile`
-//! - [`neighbours`]: `lag`, `lead`, `lagInFrame`, `leadInFrame`
-//! - [`nth_value`]: `nth_value`
-//! - [`derivative`]: `nonNegativeDerivative`
+//! - [`ranks`], for `row_number`, `rank`, `dense_rank`, `percent_rank`, `cume_dist`, `ntile`
+//! - [`neighbours`], for `lag`, `lead`, `lagInFrame`, `leadInFrame`
+//! - [`nth_value`], for `nth_value`
+//! - [`derivative`], for `nonNegativeDerivative`
 
 pub mod derivative;
 pub mod neighbours;
