@@ -176,16 +176,15 @@ impl Decoder {
 /// No codec shrinks by more than this.
 const MAX_RATIO: i64 = 1 << 16;
 
-/// Compressed buffers begin with their size, which the library allocates before it looks at the bytes.
+/// The library trusts the places of buffers, and the sizes that compressed ones begin with, which it allocates
+/// before it looks at the bytes.
 fn check_sizes(batch: arrow_ipc::RecordBatch, body: &Buffer) -> Result<()> {
-    if batch.compression().is_none() {
-        return Ok(());
-    }
+    let compressed = batch.compression().is_some();
     for buffer in batch.buffers().into_iter().flatten() {
         let place = usize::try_from(buffer.offset()).ok().zip(usize::try_from(buffer.length()).ok());
         let bytes = place.and_then(|(at, len)| body.get(at..at.checked_add(len)?));
         let Some(bytes) = bytes else { bail!(INCORRECT_DATA, "Arrow buffer lies outside of its message") };
-        let Some(size) = bytes.first_chunk::<8>() else { continue };
+        let (true, Some(size)) = (compressed, bytes.first_chunk::<8>()) else { continue };
         // -1 says that the buffer is not compressed.
         let size = i64::from_le_bytes(*size);
         ensure!(
