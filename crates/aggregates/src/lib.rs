@@ -6,6 +6,7 @@
 //! - [`check`]: checks that many share, in the kernel's words
 //! - [`selection`], [`collect`], [`sets`], [`slots`], [`rows`], [`floats`],
 //!   [`hashes`], [`pcg`], [`wire`]: what states are made of
+//! - [`scalar`]: scalar functions that run an aggregate by name
 //! - the others: the functions, see [`register`]
 
 pub mod arg_extremes;
@@ -30,6 +31,7 @@ pub mod pcg;
 pub mod quantile;
 pub mod resolve;
 pub mod rows;
+mod scalar;
 pub mod selection;
 pub mod sets;
 pub mod single_value;
@@ -48,6 +50,11 @@ pub use resolve::{Resolved, resolve};
 
 /// Adds every aggregate function and every window function.
 pub fn register(registry: &mut Registry) {
+    register_aggregates(registry);
+    scalar::register(registry);
+}
+
+fn register_aggregates(registry: &mut Registry) {
     extremes::Extreme::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
     arg_extremes::ArgExtreme::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
     registry.add_aggregate(avg::Avg);

@@ -1,0 +1,42 @@
+//! `char`: a string of bytes given as numbers.
+
+use crate::lanes::{Operand, unary};
+use crate::plain::Plain;
+use crate::texts::build;
+use chalet_base::{Result, ensure};
+use chalet_columns::Column;
+use chalet_function_api::scalar::check_arity;
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
+use chalet_types::DataType;
+
+pub static FUNCTION: Plain = Plain {
+    record: Record {
+        name: "char",
+        case_insensitive: true,
+        summary: "The string whose bytes are the arguments; of larger numbers the lowest byte.",
+        syntax: "char(n1, n2, ...)",
+        examples: &[Example { sql: "SELECT char(104.1, 101, 108.9, 108.9, 111)", result: "hello" }],
+        ..Record::DEFAULT
+    },
+    bind,
+    execute,
+};
+
+fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
+    check_arity(name, args.len(), 1..=usize::MAX)?;
+    for arg in args {
+        ensure!(
+            arg.ty.is_integer() || arg.ty.is_float(),
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "Illegal type {} of argument of function {name}, must be Int, UInt or Float number",
+            arg.ty
+        );
+    }
+    Ok(DataType::String.into())
+}
+
+fn execute(call: &Call) -> Result<Column> {
+    let bytes = |index: usize| unary::<i128, u8>(Operand::of(call, index), call.n_rows, |x| x as u8);
+    let columns = (0..call.args.len()).map(bytes).collect::<Result<Vec<_>>>()?;
+    Ok(build(call.n_rows, |row, out| out.extend(columns.iter().map(|column| column[row]))))
+}

@@ -1,0 +1,63 @@
+//! `unhex` and `unbin`: bytes of digits.
+
+use crate::plain::Plain;
+use crate::texts::{Kind, Texts, build, expect};
+use chalet_function_api::{Example, Record};
+use chalet_types::DataType;
+
+pub static UNHEX: Plain = Plain {
+    record: Record {
+        name: "unhex",
+        case_insensitive: true,
+        summary: "The bytes whose hexadecimal digits a string has.",
+        syntax: "unhex(s)",
+        examples: &[Example { sql: "SELECT unhex('303132')", result: "012" }],
+        total: true,
+        ..Record::DEFAULT
+    },
+    bind: |name, args, _| {
+        expect(name, args, 1, &[Kind::Text])?;
+        Ok(DataType::String.into())
+    },
+    execute: |call| {
+        let texts = Texts::of(call, 0)?;
+        Ok(build(call.n_rows, |row, out| {
+            let (first, pairs) = texts.get(row).split_at(texts.get(row).len() % 2);
+            out.extend(first.iter().map(|&digit| value(digit)));
+            out.extend(pairs.chunks_exact(2).map(|pair| (value(pair[0]) << 4).wrapping_add(value(pair[1]))));
+        }))
+    },
+};
+
+pub static UNBIN: Plain = Plain {
+    record: Record {
+        name: "unbin",
+        case_insensitive: true,
+        summary: "The bytes whose binary digits a string has.",
+        syntax: "unbin(s)",
+        examples: &[Example { sql: "SELECT unbin('001100000011000100110010')", result: "012" }],
+        total: true,
+        ..Record::DEFAULT
+    },
+    bind: |name, args, _| {
+        expect(name, args, 1, &[Kind::Text])?;
+        Ok(DataType::String.into())
+    },
+    execute: |call| {
+        let texts = Texts::of(call, 0)?;
+        let byte =
+            |digits: &[u8]| digits.iter().fold(0u8, |byte, digit| byte << 1 | u8::from(*digit == b'1'));
+        Ok(build(call.n_rows, |row, out| {
+            let (first, bytes) = texts.get(row).split_at(texts.get(row).len() % 8);
+            if !first.is_empty() {
+                out.push(byte(first));
+            }
+            out.extend(bytes.chunks_exact(8).map(byte));
+        }))
+    },
+};
+
+/// The value of a hexadecimal digit; the kernel takes other characters as 255.
+fn value(digit: u8) -> u8 {
+    (digit as char).to_digit(16).map_or(255, |value| value as u8)
+}

@@ -1,0 +1,79 @@
+//! `hex` and `bin`: the digits of values.
+
+use crate::plain::Plain;
+use crate::texts::build;
+use chalet_base::{Result, bail};
+use chalet_columns::{Column, Data, each_native};
+use chalet_function_api::scalar::check_arity;
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
+use chalet_types::DataType;
+
+pub static HEX: Plain = Plain {
+    record: Record {
+        name: "hex",
+        case_insensitive: true,
+        summary: "The hexadecimal digits of the bytes of a value: of integers from the highest byte that is not zero, of floats and decimals as they lie in memory.",
+        syntax: "hex(x)",
+        examples: &[Example { sql: "SELECT hex('abc'), hex(1000)", result: "616263\t03E8" }],
+        total: true,
+        ..Record::DEFAULT
+    },
+    bind,
+    execute: |call| {
+        execute(call, |byte, out| {
+            const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+            out.extend_from_slice(&[DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+        })
+    },
+};
+
+pub static BIN: Plain = Plain {
+    record: Record {
+        name: "bin",
+        case_insensitive: true,
+        summary: "The binary digits of the bytes of a value: of integers from the highest byte that is not zero, of floats and decimals as they lie in memory.",
+        syntax: "bin(x)",
+        examples: &[Example { sql: "SELECT bin(14)", result: "00001110" }],
+        total: true,
+        ..Record::DEFAULT
+    },
+    bind,
+    execute: |call| execute(call, |byte, out| out.extend((0..8).rev().map(|bit| b'0' + (byte >> bit & 1)))),
+};
+
+fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
+    use DataType::*;
+    check_arity(name, args.len(), 1..=1)?;
+    let ty = &args[0].ty;
+    match ty {
+        String | FixedString(_) | Uuid | IPv4 | IPv6 | Date | Date32 | DateTime(_) | DateTime64(..) => {}
+        _ if ty.is_number() => {}
+        _ => bail!(ILLEGAL_TYPE_OF_ARGUMENT, "Illegal type {ty} of argument of function {name}"),
+    }
+    Ok(DataType::String.into())
+}
+
+fn execute(call: &Call, put: fn(u8, &mut Vec<u8>)) -> Result<Column> {
+    let vector = call.vector(0);
+    let ty = call.args[0].ty;
+    // Floats, decimals and moments with fractions are shown as they lie in memory.
+    let in_memory = ty.is_float() || ty.is_decimal() || matches!(ty, DataType::DateTime64(..));
+    let all = |bytes: &[u8], out: &mut Vec<u8>| bytes.iter().for_each(|&byte| put(byte, out));
+    Ok(match &vector.data {
+        Data::Str(strings) => build(call.n_rows, |row, out| all(strings.get(row), out)),
+        Data::Fixed(fixed) => build(call.n_rows, |row, out| all(fixed.get(row), out)),
+        data => {
+            let bytes = each_native!(data, values => values.as_bytes(),
+                _ => bail!(LOGICAL_ERROR, "{ty} has no digits"));
+            let width = ty.physical().width().unwrap_or(1);
+            build(call.n_rows, |row, out| {
+                let value = &bytes[row * width..(row + 1) * width];
+                if in_memory {
+                    return all(value, out);
+                }
+                let used = value.iter().rposition(|&byte| byte != 0).unwrap_or(0) + 1;
+                value[..used].iter().rev().for_each(|&byte| put(byte, out));
+            })
+        }
+    })
+}

@@ -1,0 +1,93 @@
+//! `encodeXMLComponent` and `decodeXMLComponent`: the characters that mean something in XML.
+
+use crate::plain::Plain;
+use crate::texts::{Kind, Texts, build, expect};
+use chalet_function_api::{Example, Record};
+use chalet_types::DataType;
+
+pub static ENCODE: Plain = Plain {
+    record: Record {
+        name: "encodeXMLComponent",
+        summary: "The string with <, &, >, \" and ' as entities of XML.",
+        syntax: "encodeXMLComponent(s)",
+        examples: &[Example {
+            sql: "SELECT encodeXMLComponent('Hello, \"World\"!')",
+            result: "Hello, &quot;World&quot;!",
+        }],
+        total: true,
+        ..Record::DEFAULT
+    },
+    bind: |name, args, _| {
+        expect(name, args, 1, &[Kind::Text])?;
+        Ok(DataType::String.into())
+    },
+    execute: |call| {
+        let texts = Texts::of(call, 0)?;
+        Ok(build(call.n_rows, |row, out| {
+            for &byte in texts.get(row) {
+                match ENTITIES.iter().find(|(_, character)| *character == byte) {
+                    Some((name, _)) => {
+                        out.push(b'&');
+                        out.extend_from_slice(name);
+                        out.push(b';');
+                    }
+                    None => out.push(byte),
+                }
+            }
+        }))
+    },
+};
+
+pub static DECODE: Plain = Plain {
+    record: Record {
+        name: "decodeXMLComponent",
+        summary: "The string with the entities of XML, and numbers of characters, replaced by what they stand for.",
+        syntax: "decodeXMLComponent(s)",
+        examples: &[Example { sql: "SELECT decodeXMLComponent('&lt;&#65;&gt;')", result: "<A>" }],
+        total: true,
+        ..Record::DEFAULT
+    },
+    bind: |name, args, _| {
+        expect(name, args, 1, &[Kind::Text])?;
+        Ok(DataType::String.into())
+    },
+    execute: |call| {
+        let texts = Texts::of(call, 0)?;
+        Ok(build(call.n_rows, |row, out| {
+            let mut rest = texts.get(row);
+            while let Some(place) = memchr::memchr(b'&', rest) {
+                out.extend_from_slice(&rest[..place]);
+                rest = &rest[place..];
+                let end = memchr::memchr(b';', rest);
+                if end.is_some_and(|end| entity(&rest[1..end], out)) {
+                    rest = &rest[end.unwrap_or(0) + 1..];
+                } else {
+                    out.push(b'&');
+                    rest = &rest[1..];
+                }
+            }
+            out.extend_from_slice(rest);
+        }))
+    },
+};
+
+const ENTITIES: [(&[u8], u8); 5] =
+    [(b"lt", b'<'), (b"amp", b'&'), (b"gt", b'>'), (b"quot", b'"'), (b"apos", b'\'')];
+
+/// Appends the character that an entity stands for, if it is known.
+fn entity(name: &[u8], out: &mut Vec<u8>) -> bool {
+    if let Some((_, character)) = ENTITIES.iter().find(|(known, _)| *known == name) {
+        out.push(*character);
+        return true;
+    }
+    let Some(digits) = name.strip_prefix(b"#").and_then(|digits| std::str::from_utf8(digits).ok()) else {
+        return false;
+    };
+    let code = match digits.strip_prefix(['x', 'X']) {
+        Some(hexadecimal) => u32::from_str_radix(hexadecimal, 16),
+        None => digits.parse(),
+    };
+    let Some(character) = code.ok().and_then(char::from_u32) else { return false };
+    out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+    true
+}
