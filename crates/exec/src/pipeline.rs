@@ -191,7 +191,9 @@ impl Stage {
             blocks: AtomicU64::new(0),
         });
         let job = shared.clone();
-        pool::run(n, Arc::new(move |number| job.run(number)));
+        // A cancelled query is noticed by its workers.
+        let poll = || drop(ctx.control.check_with_interrupt());
+        pool::run(n, Arc::new(move |number| job.run(number)), &poll);
         self.metrics.rows.fetch_add(shared.rows.load(Relaxed), Relaxed);
         self.metrics.blocks.fetch_add(shared.blocks.load(Relaxed), Relaxed);
         if let Some(error) = ctx.control.take_failure() {

@@ -4,6 +4,7 @@ use chalet_base::{Error, Result, err};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 type Job = Arc<dyn Fn(usize) + Send + Sync>;
 
@@ -37,9 +38,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// How often a caller that waits for others looks up, for signals of the host.
+const WAIT: Duration = Duration::from_millis(10);
+
 /// Runs `job(0)` on this thread and offers `job(1)` to `job(n - 1)` to the pool. Returns when all that started have
-/// finished; those that no thread was free for are not run, so a job must be able to do all the work alone.
-pub fn run(n: usize, job: Arc<dyn Fn(usize) + Send + Sync>) {
+/// finished; those that no thread was free for are not run, so a job must be able to do all the work alone. While this
+/// thread waits for the others it calls `poll` now and then.
+pub fn run(n: usize, job: Arc<dyn Fn(usize) + Send + Sync>, poll: &dyn Fn()) {
     if n <= 1 {
         job(0);
         return;
@@ -63,7 +68,10 @@ pub fn run(n: usize, job: Arc<dyn Fn(usize) + Send + Sync>) {
     let mut state = lock(&POOL.state);
     state.offers.retain(|o| !Arc::ptr_eq(o, &offer));
     while lock(&offer).running > 0 {
-        state = POOL.done.wait(state).unwrap_or_else(PoisonError::into_inner);
+        state = POOL.done.wait_timeout(state, WAIT).unwrap_or_else(PoisonError::into_inner).0;
+        drop(state);
+        poll();
+        state = lock(&POOL.state);
     }
 }
 

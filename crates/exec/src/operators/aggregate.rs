@@ -142,7 +142,7 @@ impl Sink for Aggregate {
         for worker in workers {
             groups.merge(worker.groups)?;
             memory.resize(groups.memory())?;
-            ctx.control.check()?;
+            ctx.control.check_with_interrupt()?;
         }
         if !groups.keyed && !groups.any_rows && self.empty_if_no_rows {
             return Ok(blocks_as_source(Vec::new(), ctx));

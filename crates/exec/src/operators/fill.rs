@@ -348,7 +348,7 @@ impl Filler<'_> {
         self.generated += 1;
         ensure!(self.generated <= MAX_ROWS, TOO_MANY_ROWS, "WITH FILL generates more than {MAX_ROWS} rows");
         if self.generated.is_multiple_of(4096) {
-            self.ctx.control.check()?;
+            self.ctx.control.check_with_interrupt()?;
             self.memory.grow(4096 * 16 * self.builders.len())?;
         }
         let mut row: Vec<Option<Value>> = vec![None; self.builders.len()];

@@ -36,7 +36,7 @@ impl Sink for LimitBy {
         let mut seen: HashMap<Box<[u8]>, u64> = HashMap::default();
         let mut kept = Vec::with_capacity(blocks.len());
         for (_, block) in blocks {
-            ctx.control.check()?;
+            ctx.control.check_with_interrupt()?;
             let columns = self.columns.evaluate(&block)?;
             let keys = group_keys(&columns.iter().collect::<Vec<&Column>>(), block.n_rows());
             let mut rows = Vec::new();

@@ -11,6 +11,7 @@ use chalet_columns::keys::{Order, RowKeys, sort_keys};
 use chalet_columns::{Block, Column};
 use chalet_storage::Scan;
 use std::any::Any;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 pub struct Sort {
@@ -44,7 +45,8 @@ impl Sink for Sort {
             all.append(worker.rows);
             held.push(worker.memory);
         }
-        let sorted = all.sorted(self.limit.map_or(usize::MAX, |limit| limit as usize));
+        let check = || ctx.control.check_with_interrupt();
+        let sorted = all.sorted(self.limit.map_or(usize::MAX, |limit| limit as usize), &check)?;
         Ok(blocks_as_source(sorted.into_iter().collect(), ctx))
     }
 }
@@ -76,7 +78,7 @@ impl Rows {
     }
 
     /// References to the first `limit` rows in order.
-    fn order(&mut self, limit: usize) -> Vec<RowRef> {
+    fn order(&mut self, limit: usize, check: &dyn Fn() -> Result<()>) -> Result<Vec<RowRef>> {
         self.blocks.sort_by_key(|(position, ..)| *position);
         let mut refs: Vec<RowRef> = Vec::with_capacity(self.n_rows);
         for (index, (_, block, keys)) in self.blocks.iter().enumerate() {
@@ -98,12 +100,12 @@ impl Rows {
             }
             refs.truncate(limit);
         }
-        refs.sort_unstable_by(compare);
-        refs
+        sort_in_steps(&mut refs, &compare, check)?;
+        Ok(refs)
     }
 
-    fn sorted(mut self, limit: usize) -> Option<Block> {
-        let refs = self.order(limit);
+    fn sorted(mut self, limit: usize, check: &dyn Fn() -> Result<()>) -> Result<Option<Block>> {
+        let refs = self.order(limit, check)?;
         let mut starts = Vec::with_capacity(self.blocks.len());
         let mut n_rows = 0u32;
         for (_, block, _) in &self.blocks {
@@ -112,8 +114,50 @@ impl Rows {
         }
         let rows: Vec<u32> = refs.iter().map(|r| starts[r.block as usize] + r.row).collect();
         let blocks: Vec<Block> = self.blocks.into_iter().map(|(_, block, _)| block).collect();
-        (!blocks.is_empty()).then(|| Block::concat(&blocks).gather(&rows))
+        Ok((!blocks.is_empty()).then(|| Block::concat(&blocks).gather(&rows)))
     }
+}
+
+/// Rows sorted at once; a few milliseconds of work.
+const STEP: usize = 1 << 16;
+
+/// Sorts runs, then merges them in pairs, looking up between the steps: a long sort must not keep a query from being
+/// stopped.
+fn sort_in_steps(
+    refs: &mut Vec<RowRef>,
+    compare: &dyn Fn(&RowRef, &RowRef) -> Ordering,
+    check: &dyn Fn() -> Result<()>,
+) -> Result<()> {
+    for run in refs.chunks_mut(STEP) {
+        run.sort_unstable_by(compare);
+        check()?;
+    }
+    let mut width = STEP;
+    let mut merged: Vec<RowRef> = Vec::new();
+    while width < refs.len() {
+        merged.clear();
+        merged.reserve(refs.len());
+        for pair in refs.chunks(2 * width) {
+            let (mut left, mut right) = pair.split_at(width.min(pair.len()));
+            while let (Some(a), Some(b)) = (left.first(), right.first()) {
+                if compare(a, b).is_le() {
+                    merged.push(*a);
+                    left = &left[1..];
+                } else {
+                    merged.push(*b);
+                    right = &right[1..];
+                }
+                if merged.len().is_multiple_of(STEP) {
+                    check()?;
+                }
+            }
+            merged.extend_from_slice(left);
+            merged.extend_from_slice(right);
+        }
+        std::mem::swap(refs, &mut merged);
+        width *= 2;
+    }
+    Ok(())
 }
 
 /// The first 8 bytes, big-endian: compares as the bytes do.
@@ -181,7 +225,7 @@ impl SinkWorker for Worker {
 impl Worker {
     /// Drops the rows that cannot be among the first `limit`.
     fn prune(&mut self, limit: usize) -> Result<()> {
-        let refs = self.rows.order(limit);
+        let refs = self.rows.order(limit, &|| Ok(()))?;
         let mut kept: Vec<Vec<u32>> = vec![Vec::new(); self.rows.blocks.len()];
         refs.iter().for_each(|r| kept[r.block as usize].push(r.row));
         if let Some(last) = refs.last() {

@@ -133,7 +133,7 @@ impl Sink for Build {
         } else {
             Block::concat(&blocks)
         };
-        ctx.control.check()?;
+        ctx.control.check_with_interrupt()?;
         let table = self.index(rows, memory)?;
         // The stage of a build runs once.
         let _ = self.slot.set(table);

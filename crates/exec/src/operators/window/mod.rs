@@ -74,7 +74,7 @@ impl Window {
         let keys = sort_keys(&ordered, n_rows);
         let mut rows: Vec<u32> = (0..n_rows as u32).collect();
         rows.sort_by(|&a, &b| keys.get(a as usize).cmp(keys.get(b as usize)));
-        ctx.control.check()?;
+        ctx.control.check_with_interrupt()?;
         let block = block.gather(&rows);
         let inputs: Vec<Vector> = inputs.into_iter().map(|c| c.gather(&rows).into_flat()).collect();
         let partition_keys: Vec<Column> =
@@ -84,7 +84,7 @@ impl Window {
 
         let mut results: Vec<Vec<Vector>> = vec![Vec::new(); self.calls.len()];
         for partition in partitions {
-            ctx.control.check()?;
+            ctx.control.check_with_interrupt()?;
             let peers = peers(partition.clone(), &sorted);
             let cut = |v: &Vector| v.slice(partition.start, partition.len());
             let order_values: Vec<Vector> = inputs[self.n_partition..n_keys].iter().map(cut).collect();
