@@ -25,6 +25,7 @@
 //! - [`string`]: strings as bytes and as UTF-8
 //! - [`search`]: substrings, patterns and replacement
 //! - [`date_time`]: dates, times, zones and spans of time
+//! - [`json`]: JSON in strings
 //! - [`encoding`]: bytes as text and back
 
 pub mod arithmetic;
@@ -39,6 +40,7 @@ pub mod hash;
 pub mod higher_order;
 pub mod ids;
 pub mod interval;
+pub mod json;
 pub mod lanes;
 pub mod lists;
 pub mod logical;
@@ -69,6 +71,7 @@ pub fn register(registry: &mut Registry) {
     logical::register(registry);
     conversion::register(registry);
     date_time::register(registry);
+    json::register(registry);
     map::register(registry);
     encoding::register(registry);
     higher_order::register(registry);
