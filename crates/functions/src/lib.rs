@@ -26,6 +26,7 @@
 //! - [`search`]: substrings, patterns and replacement
 //! - [`date_time`]: dates, times, zones and spans of time
 //! - [`json`]: JSON in strings
+//! - [`url`]: parts of URLs, percent encoding
 //! - [`encoding`]: bytes as text and back
 
 pub mod arithmetic;
@@ -58,6 +59,7 @@ pub mod text;
 pub mod texts;
 pub mod truth;
 pub mod tuple;
+pub mod url;
 pub mod widen;
 
 use chalet_function_api::Registry;
@@ -84,4 +86,5 @@ pub fn register(registry: &mut Registry) {
     rounding::register(registry);
     string::register(registry);
     tuple::register(registry);
+    url::register(registry);
 }
