@@ -1,10 +1,14 @@
 //! Dates and times.
 
 mod add;
+mod change;
 mod date_diff;
+mod day_numbers;
 mod format_date_time;
 mod format_pattern;
 mod interval_start;
+mod interval_tuples;
+mod make;
 pub mod moments;
 mod names;
 mod now;
@@ -15,6 +19,7 @@ mod parts_of_time;
 mod relative;
 mod starts_of_date;
 mod starts_of_time;
+mod time_slots;
 mod weeks;
 mod zone;
 
@@ -22,9 +27,13 @@ use chalet_function_api::Registry;
 
 pub fn register(registry: &mut Registry) {
     add::register(registry);
+    change::register(registry);
     date_diff::register(registry);
+    day_numbers::register(registry);
     format_date_time::register(registry);
     interval_start::register(registry);
+    interval_tuples::register(registry);
+    make::register(registry);
     names::register(registry);
     now::register(registry);
     parse_date_time::register(registry);
@@ -33,6 +42,7 @@ pub fn register(registry: &mut Registry) {
     relative::register(registry);
     starts_of_date::register(registry);
     starts_of_time::register(registry);
+    time_slots::register(registry);
     weeks::register(registry);
     zone::register(registry);
 }
