@@ -26,9 +26,11 @@
 //! - [`search`]: substrings, patterns and replacement
 //! - [`date_time`]: dates, times, zones and spans of time
 //! - [`json`]: JSON in strings
+//! - [`address`]: addresses of the Internet protocols
 //! - [`url`]: parts of URLs, percent encoding
 //! - [`encoding`]: bytes as text and back
 
+pub mod address;
 pub mod arithmetic;
 pub mod array;
 pub mod bit;
@@ -66,6 +68,7 @@ use chalet_function_api::Registry;
 
 /// Adds every function.
 pub fn register(registry: &mut Registry) {
+    address::register(registry);
     arithmetic::register(registry);
     array::register(registry);
     comparison::register(registry);

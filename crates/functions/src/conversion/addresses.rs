@@ -32,11 +32,12 @@ enum Kind {
 }
 
 macro_rules! address {
-    ($registry:ident, $name:literal, $kind:expr, $summary:literal, $sql:literal => $result:literal) => {
+    ($registry:ident, $name:literal $(/ $alias:literal)?, $kind:expr, $summary:literal, $sql:literal => $result:literal) => {
         $registry.add_scalar(Address {
             record: const {
                 &Record {
                     name: $name,
+                    any_case_aliases: &[$($alias)?],
                     summary: $summary,
                     syntax: concat!($name, "(x)"),
                     examples: &[Example { sql: $sql, result: $result }],
@@ -49,14 +50,14 @@ macro_rules! address {
 }
 
 pub fn register(registry: &mut Registry) {
-    address!(registry, "IPv4NumToString", Kind::NumToString4 { class_c: false },
+    address!(registry, "IPv4NumToString" / "INET_NTOA", Kind::NumToString4 { class_c: false },
         "The text form of an IPv4 address given as a number.", "SELECT IPv4NumToString(16909060)" => "1.2.3.4");
     address!(registry, "IPv4NumToStringClassC", Kind::NumToString4 { class_c: true },
         "Like IPv4NumToString, with xxx in place of the last number.",
         "SELECT IPv4NumToStringClassC(16909060)" => "1.2.3.xxx");
-    address!(registry, "IPv6NumToString", Kind::NumToString6, "The text form of an IPv6 address given as 16 bytes.",
+    address!(registry, "IPv6NumToString" / "INET6_NTOA", Kind::NumToString6, "The text form of an IPv6 address given as 16 bytes.",
         "SELECT IPv6NumToString(toIPv6('::1'))" => "::1");
-    address!(registry, "IPv4StringToNum", Kind::StringToNum4(Failure::Throw),
+    address!(registry, "IPv4StringToNum" / "INET_ATON", Kind::StringToNum4(Failure::Throw),
         "The number of an IPv4 address given as text.", "SELECT IPv4StringToNum('1.2.3.4')" => "16909060");
     address!(registry, "IPv4StringToNumOrDefault", Kind::StringToNum4(Failure::Zero),
         "Like IPv4StringToNum; text that is no address becomes 0.",
@@ -64,7 +65,7 @@ pub fn register(registry: &mut Registry) {
     address!(registry, "IPv4StringToNumOrNull", Kind::StringToNum4(Failure::Null),
         "Like IPv4StringToNum; text that is no address becomes NULL.",
         "SELECT IPv4StringToNumOrNull('x')" => "\\N");
-    address!(registry, "IPv6StringToNum", Kind::StringToNum6(Failure::Throw),
+    address!(registry, "IPv6StringToNum" / "INET6_ATON", Kind::StringToNum6(Failure::Throw),
         "The 16 bytes of an IPv6 address given as text.",
         "SELECT IPv6StringToNum('::ff') = toFixedString(concat(repeat('\\0', 15), '\\xff'), 16)" => "1");
     address!(registry, "IPv6StringToNumOrDefault", Kind::StringToNum6(Failure::Zero),

@@ -1,6 +1,6 @@
 //! `toStartOfInterval`: the start of the span of n units in which a date or moment lies, and `dateTrunc`.
 
-use super::moments::{Takes, check_moment, date_time, ticks_per_second, zone_argument};
+use super::moments::{Takes, check_moment, date, date_time, ticks_per_second, zone_argument};
 use super::starts_of_date::{monday, start_of_month};
 use super::starts_of_time::start_of_span;
 use crate::plain::Plain;
@@ -158,7 +158,7 @@ fn execute(call: &Call) -> Result<Column> {
             let values = vector.values::<u32>()?.iter().map(|&x| i64::from(x));
             return Ok(match call.result {
                 DataType::Date => Vector::from(
-                    values.map(|x| start_of_days(day_of(x), unit, n) as u16).collect::<Vec<u16>>(),
+                    values.map(|x| date(start_of_days(day_of(x), unit, n))).collect::<Vec<u16>>(),
                 ),
                 DataType::Date32 => {
                     Vector::from(values.map(|x| start_of_days(day_of(x), unit, n)).collect::<Vec<i32>>())
@@ -172,9 +172,7 @@ fn execute(call: &Call) -> Result<Column> {
             let values = vector.values::<i64>()?.iter().map(|x| x / ticks);
             return Ok(match call.result {
                 DataType::Date => Vector::from(
-                    values
-                        .map(|x| super::moments::date(start_of_days(day_of(x), unit, n)))
-                        .collect::<Vec<u16>>(),
+                    values.map(|x| date(start_of_days(day_of(x), unit, n))).collect::<Vec<u16>>(),
                 ),
                 DataType::Date32 => {
                     Vector::from(values.map(|x| start_of_days(day_of(x), unit, n)).collect::<Vec<i32>>())

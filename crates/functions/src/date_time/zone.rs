@@ -1,11 +1,11 @@
-//! Time zones of values: `toTimezone`, `timezoneOf`, `timezoneOffset`, `toUTCTimestamp`, `fromUTCTimestamp`.
+//! Time zones of values: `toTimezone`, `timezoneOffset`, `toUTCTimestamp`, `fromUTCTimestamp`.
 
 use super::moments::{Takes, bind_part, check_moment, moments, ticks_per_second, zone_argument};
 use crate::plain::Plain;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
-use chalet_function_api::{Argument, Bound, Call, Context, Example, Nulls, Record, Registry, Volatility};
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, Registry, Volatility};
 use chalet_types::calendar::LocalTime;
 use chalet_types::{DataType, TimeZone, Value};
 
@@ -85,29 +85,6 @@ static FUNCTIONS: &[Plain] = &[
             })
         },
         execute: |call| Ok(call.vector(0).clone().into()),
-    },
-    Plain {
-        record: Record {
-            name: "timezoneOf",
-            aliases: &["timeZoneOf"],
-            summary: "The name of the time zone that the type of a moment has.",
-            syntax: "timezoneOf(moment)",
-            examples: &[Example {
-                sql: "SELECT timezoneOf(toDateTime(0, 'Asia/Tokyo'))",
-                result: "Asia/Tokyo",
-            }],
-            nulls: Nulls::Seen,
-            total: true,
-            ..Record::DEFAULT
-        },
-        bind: |name, args, ctx| {
-            check_arity(name, args.len(), 1..=1)?;
-            let ty = args[0].ty.without_nullable();
-            check_moment(name, ty, Takes::Moments)?;
-            let zone = ty.time_zone().unwrap_or(&ctx.time_zone).clone();
-            Ok(Bound::with_state(DataType::String, zone))
-        },
-        execute: |call| text(call.state::<TimeZone>()?.name(), call.n_rows),
     },
     Plain {
         record: Record {
