@@ -19,7 +19,7 @@ pub fn ids(vector: &Vector) -> Vec<u64> {
             }
             _ => {
                 let width = size_of::<T>();
-                debug_assert_eq!(bytes.len(), values.len() * width);
+                debug_assert_eq!(bytes.len(), std::mem::size_of_val(values));
                 numbered(bytes.chunks_exact(width))
             }
         })

@@ -134,8 +134,9 @@ fn execute(call: &Call, subtract: bool) -> Result<Column> {
         let mut found: HashMap<u64, usize> = HashMap::default();
         let mut groups: Vec<(u32, Vec<(u32, bool)>)> = Vec::new();
         for (argument, (own, start)) in offsets_of.iter().enumerate() {
-            for place in start + own[row] as usize..start + own[row + 1] as usize {
-                let group = *found.entry(numbers[place]).or_insert_with(|| {
+            let places = start + own[row] as usize..start + own[row + 1] as usize;
+            for (place, number) in places.clone().zip(&numbers[places]) {
+                let group = *found.entry(*number).or_insert_with(|| {
                     groups.push((place as u32, Vec::new()));
                     groups.len() - 1
                 });

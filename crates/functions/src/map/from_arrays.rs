@@ -48,7 +48,7 @@ fn execute(call: &Call) -> Result<Column> {
     );
     let only_null = call.args[0].ty.element().is_some_and(|ty| ty.is_only_null());
     ensure!(
-        keys.values.null_count() == 0 && !(only_null && !keys.values.is_empty()),
+        (keys.values.is_empty() || !only_null) && keys.values.null_count() == 0,
         BAD_ARGUMENTS,
         "The nested column of first argument in function mapFromArrays must not contain NULLs"
     );

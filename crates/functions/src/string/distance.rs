@@ -22,7 +22,7 @@ pub static EDIT: Plain = Plain {
         ..DISTANCE
     },
     bind,
-    execute: |call| each(call, |a, b| edit(a, b)),
+    execute: |call| each(call, edit),
 };
 
 pub static EDIT_UTF8: Plain = Plain {

@@ -14,7 +14,7 @@ const SIMILARITY: Record = Record { constants: Constants::Seen, ..Record::DEFAUL
 pub static JACCARD: Plain = Plain {
     record: Record {
         name: "stringJaccardIndex",
-        summary: "The share of pairs of neighbouring bytes that two strings have in common.",
+        summary: "The number of different bytes that two strings share, divided by that of either.",
         syntax: "stringJaccardIndex(s1, s2)",
         examples: &[Example { sql: "SELECT stringJaccardIndex('clickhouse', 'mouse')", result: "0.4" }],
         ..SIMILARITY
@@ -29,7 +29,7 @@ pub static JACCARD_UTF8: Plain = Plain {
         summary: "As stringJaccardIndex, of characters.",
         syntax: "stringJaccardIndexUTF8(s1, s2)",
         examples: &[Example {
-            sql: "SELECT stringJaccardIndexUTF8('我爱你', '我也爱你')", result: "0.25"
+            sql: "SELECT stringJaccardIndexUTF8('我爱你', '我也爱你')", result: "0.75"
         }],
         ..SIMILARITY
     },
@@ -91,8 +91,7 @@ fn each(call: &Call, similarity: impl Fn(&[u8], &[u8]) -> f64) -> Result<Column>
 }
 
 fn jaccard<T: Copy + Eq + Hash>(a: &[T], b: &[T]) -> f64 {
-    let pairs = |text: &[T]| text.windows(2).map(|w| (w[0], w[1])).collect::<HashSet<(T, T)>>();
-    let (x, y) = (pairs(a), pairs(b));
+    let (x, y): (HashSet<T>, HashSet<T>) = (a.iter().copied().collect(), b.iter().copied().collect());
     let both = x.intersection(&y).count();
     both as f64 / (x.len() + y.len() - both) as f64
 }
