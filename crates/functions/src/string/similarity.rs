@@ -93,7 +93,7 @@ fn each(call: &Call, similarity: impl Fn(&[u8], &[u8]) -> f64) -> Result<Column>
 fn jaccard<T: Copy + Eq + Hash>(a: &[T], b: &[T]) -> f64 {
     let (x, y): (HashSet<T>, HashSet<T>) = (a.iter().copied().collect(), b.iter().copied().collect());
     let both = x.intersection(&y).count();
-    both as f64 / (x.len() + y.len() - both) as f64
+    both as f64 / (x.len() + y.len() - both).max(1) as f64
 }
 
 fn jaro(a: &[u8], b: &[u8]) -> f64 {
