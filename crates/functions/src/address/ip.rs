@@ -41,7 +41,7 @@ fn bind_text(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound
 }
 
 /// The bytes of a row of text.
-fn text<'a>(vector: &'a Vector, row: usize) -> Result<&'a [u8]> {
+fn text(vector: &Vector, row: usize) -> Result<&[u8]> {
     match &vector.data {
         Data::Fixed(fixed) => Ok(fixed.get(row)),
         _ => Ok(vector.strings()?.get(row)),

@@ -51,7 +51,7 @@ impl<'a> Parser<'a> {
 
     fn quoted(&mut self, quote: char) -> Result<Vec<u8>> {
         let Some(end) = self.rest.find(quote) else { return self.fail() };
-        let name = self.rest[..end].as_bytes().to_vec();
+        let name = self.rest.as_bytes()[..end].to_vec();
         self.rest = &self.rest[end + 1..];
         Ok(name)
     }
@@ -104,7 +104,7 @@ impl<'a> Parser<'a> {
                 if len == 0 {
                     return self.fail();
                 }
-                steps.push(Step::Member(self.rest[..len].as_bytes().to_vec()));
+                steps.push(Step::Member(self.rest.as_bytes()[..len].to_vec()));
                 self.rest = &self.rest[len..];
             } else if self.accept("[") {
                 steps.push(self.bracket()?);

@@ -34,7 +34,7 @@ impl<'a> Path<'a> {
     pub fn new(args: &'a [Arg<'a>], any_case: bool) -> Result<Path<'a>> {
         let step = |arg: &'a Arg<'a>| {
             Ok(if arg.ty.is_string() {
-                Step::Keys { vector: &*arg.vector, constant: arg.constant }
+                Step::Keys { vector: &arg.vector, constant: arg.constant }
             } else {
                 let numbers = crate::lanes::unary(arg.into(), arg.vector.len(), |x: i64| x)?;
                 Step::Numbers(numbers)

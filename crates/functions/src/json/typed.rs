@@ -233,9 +233,9 @@ impl Typed {
         Ok(true)
     }
 
-    fn integer<T: Native>(&self, element: Element, out: &mut Builder) -> Result<bool>
+    fn integer<T>(&self, element: Element, out: &mut Builder) -> Result<bool>
     where
-        T: TryFrom<I256> + FromWide,
+        T: Native + TryFrom<I256> + FromWide,
     {
         let value: Option<T> = match element.node() {
             Node::Int(x) => T::try_from(x.as_i256()).ok(),
