@@ -64,6 +64,8 @@ pub struct BinderSettings {
     pub single_join_prefer_left_table: bool,
     pub enable_unaligned_array_join: bool,
     pub any_join_distinct_right_table_keys: bool,
+    pub asterisk_include_materialized_columns: bool,
+    pub asterisk_include_alias_columns: bool,
     pub max_recursive_cte_evaluation_depth: u64,
     pub max_subquery_depth: u64,
 }
@@ -86,6 +88,8 @@ impl Default for BinderSettings {
             single_join_prefer_left_table: true,
             enable_unaligned_array_join: false,
             any_join_distinct_right_table_keys: false,
+            asterisk_include_materialized_columns: false,
+            asterisk_include_alias_columns: false,
             max_recursive_cte_evaluation_depth: 1000,
             max_subquery_depth: 100,
         }

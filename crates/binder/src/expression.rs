@@ -28,7 +28,7 @@ impl<'b> SelectBinder<'b> {
             _ => self.kind(e),
         };
         self.expr_depth -= 1;
-        bound
+        Ok(self.nullable_key(bound?))
     }
 
     /// Binds the expression behind an alias once.
@@ -137,24 +137,26 @@ impl<'b> SelectBinder<'b> {
         }
     }
 
-    /// Names of the queries around: their WITH expressions when they are constant.
+    /// Names of the queries around: their WITH expressions when they are constant, and their columns.
     fn by_outer(&mut self, names: &[&str]) -> Result<Option<Expr>> {
-        let mut outer = self.query.outer;
-        while let Some(select) = outer {
+        let mut query = &self.query;
+        while let Some(select) = query.outer {
             if let Some(bound) = select.bound_aliases.get(names[0])
                 && bound.is_literal()
             {
                 let bound = bound.clone();
                 return Ok(Some(self.elements(bound, &names[1..])?));
             }
-            if select.tables.find(names, true)?.is_some() {
-                bail!(
+            if let Some(found) = select.tables.find(names, true)? {
+                ensure!(
+                    query.in_expression,
                     NOT_IMPLEMENTED,
-                    "Correlated subqueries are not supported: identifier `{}` belongs to an outer query",
+                    "A subquery in FROM that reads identifier `{}` of the query around is not supported",
                     names.join(".")
                 );
+                return Ok(Some(self.elements(found.expr, &names[found.used..])?));
             }
-            outer = select.query.outer;
+            query = &select.query;
         }
         Ok(None)
     }
@@ -216,6 +218,16 @@ impl<'b> SelectBinder<'b> {
     pub(crate) fn constant(&mut self, e: &ast::Expr, what: &str) -> Result<Literal> {
         match self.expr(e)? {
             Expr::Literal(literal) => Ok(literal),
+            // Not folded (a lambda is no literal), but it reads nothing either.
+            call if call.columns().is_empty() => {
+                let ty = call.ty().clone();
+                let rows = self.query.env.run(crate::in_operator::constant_plan(self.query.ids, call))?;
+                let row = rows.iter().find(|b| !b.is_empty());
+                let Some(row) = row else {
+                    bail!(BAD_ARGUMENTS, "{what} must be a constant expression, got {e}")
+                };
+                Ok(Literal { value: Arc::new(row.column(0).slice(0, 1).into_flat()), ty })
+            }
             _ => bail!(BAD_ARGUMENTS, "{what} must be a constant expression, got {e}"),
         }
     }

@@ -29,6 +29,11 @@ impl SelectBinder<'_> {
                 ast::JoinStep::ArrayJoin { left, exprs } => self.array_join(plan, *left, exprs)?,
             };
         }
+        ensure!(
+            self.correlated.is_empty(),
+            NOT_IMPLEMENTED,
+            "Correlated subqueries in JOIN ON and ARRAY JOIN are not supported"
+        );
         Ok(plan)
     }
 
@@ -57,6 +62,11 @@ impl SelectBinder<'_> {
             }
         };
         if let Some(alias) = alias {
+            ensure!(
+                self.tables.table(&[&alias]).is_none(),
+                MULTIPLE_EXPRESSIONS_FOR_ALIAS,
+                "Multiple table expressions with same alias {alias}"
+            );
             (scope.name, scope.database) = (Some(alias), None);
         }
         if !table.column_aliases.is_empty() {
@@ -159,6 +169,9 @@ impl SelectBinder<'_> {
             table.engine()
         );
         let schema = table.schema();
+        let settings = self.query.env.settings();
+        let with_materialized = settings.asterisk_include_materialized_columns;
+        let with_aliases = settings.asterisk_include_alias_columns;
         let mut columns: Vec<(usize, Field)> = Vec::new();
         let mut scope = TableScope::default();
         let mut computed = Vec::new();
@@ -171,7 +184,9 @@ impl SelectBinder<'_> {
                     scope.columns.push(ScopeColumn {
                         name: column.name.clone(),
                         expr: Expr::Column(field.id, field.ty.clone()),
-                        in_star: column.in_star(),
+                        in_star: column.in_star()
+                            || (with_materialized
+                                && column.default_kind() == Some(DefaultKind::Materialized)),
                     });
                     columns.push((index, field));
                 }
@@ -186,7 +201,8 @@ impl SelectBinder<'_> {
             for (column, text) in waiting {
                 match self.query.over_table(&scope, &text, &column.ty) {
                     Ok(expr) => {
-                        scope.columns.push(ScopeColumn { name: column.name.clone(), expr, in_star: false });
+                        let name = column.name.clone();
+                        scope.columns.push(ScopeColumn { name, expr, in_star: with_aliases });
                     }
                     Err(error) => {
                         last_error = Some(error);
@@ -201,6 +217,7 @@ impl SelectBinder<'_> {
             }
             waiting = failed;
         }
+        scope.columns.sort_by_key(|c| schema.index_of(&c.name));
         let node = ScanNode { table, name, columns, filter: None, limit: None };
         Ok((Plan::Scan(node), scope))
     }

@@ -3,7 +3,7 @@
 use crate::call::make_call;
 use crate::select::{After, Place, SelectBinder};
 use chalet_base::hash::HashSet;
-use chalet_base::{Result, bail, ensure, err};
+use chalet_base::{Result, ensure, err};
 use chalet_plan::{Aggregate, ColumnId, Expr, Field, GroupingKind, Plan, Totals};
 use chalet_syntax::ast::{self, ExprKind};
 use chalet_types::{DataType, Value};
@@ -16,6 +16,8 @@ pub(crate) struct Grouping {
     pub sets: Vec<Vec<usize>>,
     /// The column with the number of the set, once somebody asks for it.
     pub set_number: Option<Field>,
+    /// Keys become Nullable, NULL where the set lacks them.
+    pub use_nulls: bool,
 }
 
 impl SelectBinder<'_> {
@@ -63,17 +65,28 @@ impl SelectBinder<'_> {
                 self.grouping.sets = sets;
             }
         }
-        if !self.grouping.sets.is_empty() {
-            ensure!(
-                !select.with_totals,
-                NOT_IMPLEMENTED,
-                "WITH TOTALS and WITH ROLLUP or CUBE or GROUPING SETS are not supported together"
-            );
-            if self.query.env.settings().group_by_use_nulls {
-                bail!(NOT_IMPLEMENTED, "Setting group_by_use_nulls is not supported");
+        if !self.grouping.sets.is_empty() && self.query.env.settings().group_by_use_nulls {
+            for (field, _) in &mut self.grouping.keys {
+                if field.ty.can_be_nullable() {
+                    field.ty = field.ty.clone().nullable();
+                }
             }
+            self.grouping.use_nulls = true;
+            // What was bound as a key has another type from here on.
+            self.bound_aliases.retain(|_, bound| bound.is_literal());
         }
         Ok(())
+    }
+
+    /// With `group_by_use_nulls`: the Nullable column of the key that an expression after aggregation is.
+    pub(crate) fn nullable_key(&self, bound: Expr) -> Expr {
+        if !self.grouping.use_nulls || self.place != Place::Aggregates {
+            return bound;
+        }
+        match self.grouping.keys.iter().find(|(_, key)| *key == bound) {
+            Some((field, _)) => Expr::Column(field.id, field.ty.clone()),
+            None => bound,
+        }
     }
 
     /// Adds the keys of an expression; a tuple in parentheses stands for its elements.
@@ -141,6 +154,9 @@ impl SelectBinder<'_> {
         } else {
             None
         };
+        for (field, key) in &mut keys {
+            *key = crate::call::cast(self.query.env, key.clone(), &field.ty)?;
+        }
         let empty_if_no_rows = settings.empty_result_for_aggregation_by_empty_set;
         Ok(Plan::Aggregate(Aggregate {
             input: Box::new(input),

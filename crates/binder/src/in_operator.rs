@@ -20,7 +20,10 @@ impl SelectBinder<'_> {
         let null_in = null_in || self.query.env.settings().transform_null_in;
         let left = self.expr(left)?;
         if let Some(query) = self.set_query(right)? {
-            let bound = self.query.deeper_in(self).query(&query)?;
+            let bound = self.query.in_expression_of(self).query(&query)?;
+            if self.is_correlated(&bound) {
+                return self.in_correlated(left, bound, negated);
+            }
             return self.in_query(left, bound, negated, null_in);
         }
         let elements = self.set_elements(&left, right)?;
@@ -39,6 +42,20 @@ impl SelectBinder<'_> {
         }
         let Some(result) = result else { bail!(BAD_ARGUMENTS, "The right side of IN is empty") };
         if negated { make_call(env, "not", vec![result]) } else { Ok(result) }
+    }
+
+    /// IN a correlated sub-query: is there a row that equals the left side?
+    fn in_correlated(&mut self, left: Expr, right: crate::query::BoundQuery, negated: bool) -> Result<Expr> {
+        let needles = self.needles(left)?;
+        ensure!(
+            needles.len() == right.fields.len(),
+            NUMBER_OF_COLUMNS_DOESNT_MATCH,
+            "Number of columns in section IN doesn't match. {} at left, {} at right",
+            needles.len(),
+            right.fields.len()
+        );
+        let found = self.correlated_exists(right, needles)?;
+        if negated { make_call(self.query.env, "not", vec![found]) } else { Ok(found) }
     }
 
     /// The query on the right side, or the table that stands for `SELECT * FROM table`.

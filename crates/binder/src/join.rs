@@ -110,7 +110,7 @@ impl SelectBinder<'_> {
     }
 
     /// Both sides in their common type.
-    fn key(&self, left: Expr, right: Expr, null_safe: bool) -> Result<JoinKey> {
+    pub(crate) fn key(&self, left: Expr, right: Expr, null_safe: bool) -> Result<JoinKey> {
         let (a, b) = (left.ty().without_low_cardinality(), right.ty().without_low_cardinality());
         let common = supertype::pair(a, b).ok_or_else(|| {
             err!(TYPE_MISMATCH, "Can't infer common type for joined columns: {a} at left, {b} at right")

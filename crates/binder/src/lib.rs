@@ -13,6 +13,7 @@
 //! - [`window_call`]: calls OVER a window
 //! - [`in_operator`]: IN and its sets
 //! - [`subquery`]: scalar sub-queries and EXISTS
+//! - [`correlated`]: sub-queries that read columns of the query around
 //! - [`star`]: `*`, `COLUMNS` and what follows them
 //! - [`grouping`]: GROUP BY in all its forms, and what may stand beside it
 //! - [`order`]: ORDER BY, WITH FILL, LIMIT
@@ -21,6 +22,7 @@
 
 mod aggregate_call;
 mod call;
+mod correlated;
 pub mod environment;
 mod expression;
 mod from;

@@ -17,7 +17,7 @@ pub struct BoundQuery {
 
 /// Binds a statement's query.
 pub fn bind_query(query: &ast::Query, env: &dyn Environment, ids: &IdSource) -> Result<BoundQuery> {
-    QueryBinder { env, ids, ctes: None, outer: None, depth: 0 }.query(query)
+    QueryBinder { env, ids, ctes: None, outer: None, in_expression: false, depth: 0 }.query(query)
 }
 
 /// A common table expression and those that were there before it.
@@ -40,6 +40,8 @@ pub(crate) struct QueryBinder<'b> {
     pub ctes: Option<Rc<Cte>>,
     /// The SELECT that this is a sub-query of.
     pub outer: Option<&'b SelectBinder<'b>>,
+    /// In an expression of that SELECT, whose columns may then be read.
+    pub in_expression: bool,
     pub depth: usize,
 }
 

@@ -1,6 +1,7 @@
 //! One SELECT: its clauses in the order of their evaluation.
 
 use crate::aggregate_call::KnownAggregate;
+use crate::correlated::Correlated;
 use crate::expression::collect_aliases;
 use crate::grouping::Grouping;
 use crate::query::{BoundQuery, QueryBinder};
@@ -49,6 +50,7 @@ pub(crate) struct SelectBinder<'b> {
     pub windows: Vec<KnownWindow>,
     pub window_defs: Vec<ast::WindowDef>,
     pub array_joins: Vec<KnownArrayJoin>,
+    pub correlated: Vec<Correlated>,
     pub grouping: Grouping,
 }
 
@@ -75,6 +77,7 @@ impl<'b> SelectBinder<'b> {
             windows: Vec::new(),
             window_defs: Vec::new(),
             array_joins: Vec::new(),
+            correlated: Vec::new(),
             grouping: Grouping::default(),
         }
     }
@@ -128,6 +131,7 @@ impl<'b> SelectBinder<'b> {
         let (late, early): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.array_joins).into_iter().partition(|a| a.late && aggregated);
         plan = array_joins(plan, early);
+        plan = self.join_correlated(plan)?;
         if let Some(condition) = filter {
             plan = Plan::Filter(Filter { input: Box::new(plan), condition });
         }

@@ -20,14 +20,26 @@ impl<'b> QueryBinder<'b> {
             ids: self.ids,
             ctes: self.ctes.clone(),
             outer: Some(outer),
+            in_expression: false,
             depth: self.depth + 1,
         }
+    }
+
+    /// The binder of a sub-query in an expression of a SELECT.
+    pub(crate) fn in_expression_of<'s>(&'s self, outer: &'s SelectBinder<'s>) -> QueryBinder<'s>
+    where
+        'b: 's,
+    {
+        QueryBinder { in_expression: true, ..self.deeper_in(outer) }
     }
 }
 
 impl SelectBinder<'_> {
     pub(crate) fn scalar_subquery(&mut self, query: &ast::Query) -> Result<Expr> {
-        let bound = self.query.deeper_in(self).query(query)?;
+        let bound = self.query.in_expression_of(self).query(query)?;
+        if self.is_correlated(&bound) {
+            return self.correlated_scalar(bound);
+        }
         let rows = self.query.env.run(limited(bound.plan, 2))?;
         let n_rows: usize = rows.iter().map(Block::n_rows).sum();
         if n_rows > 1 {
@@ -56,7 +68,10 @@ impl SelectBinder<'_> {
     }
 
     pub(crate) fn exists(&mut self, query: &ast::Query) -> Result<Expr> {
-        let bound = self.query.deeper_in(self).query(query)?;
+        let bound = self.query.in_expression_of(self).query(query)?;
+        if self.is_correlated(&bound) {
+            return self.correlated_exists(bound, Vec::new());
+        }
         let rows = self.query.env.run(limited(bound.plan, 1))?;
         let found = rows.iter().any(|b| !b.is_empty());
         Expr::literal(&Value::from(found), DataType::UInt8)

@@ -159,7 +159,7 @@ fn file(args: &[TableArgument], scope: &Scope) -> Result<Arc<dyn Table>> {
     };
     let format: &'static Format = match word(1) {
         Some(name) => FORMATS.get(&name)?,
-        None => FORMATS.of_path(&path).ok_or_else(|| {
+        None => FORMATS.of_path(&path).or_else(|| of_first_match(&path)).ok_or_else(|| {
             err!(
                 CANNOT_DETECT_FORMAT,
                 "The data format cannot be detected by the contents of the files. You can specify the format manually: {path}"
@@ -169,6 +169,12 @@ fn file(args: &[TableArgument], scope: &Scope) -> Result<Arc<dyn Table>> {
     let structure = word(2).map(|s| parse_structure(&s)).transpose()?;
     let context = file_context(scope);
     Ok(Arc::new(FileTable::open(&path, format, structure, word(3), context)?))
+}
+
+/// A pattern may hide the suffix (`x.csv.{gz,zst}`): the first file that it means shows it.
+fn of_first_match(path: &str) -> Option<&'static Format> {
+    let files = chalet_storage::paths::expand(path).ok()?;
+    FORMATS.of_path(&files.first()?.to_string_lossy())
 }
 
 pub(crate) fn file_context(scope: &Scope) -> FileContext {

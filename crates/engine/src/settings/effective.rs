@@ -25,7 +25,7 @@ impl Settings {
 
     pub fn for_binder(&self) -> BinderSettings {
         let mut s = BinderSettings::default();
-        let flags: [(&str, &mut bool); 10] = [
+        let flags: [(&str, &mut bool); 12] = [
             ("prefer_column_name_to_alias", &mut s.prefer_column_name_to_alias),
             ("transform_null_in", &mut s.transform_null_in),
             ("join_use_nulls", &mut s.join_use_nulls),
@@ -36,6 +36,8 @@ impl Settings {
             ("single_join_prefer_left_table", &mut s.single_join_prefer_left_table),
             ("enable_unaligned_array_join", &mut s.enable_unaligned_array_join),
             ("any_join_distinct_right_table_keys", &mut s.any_join_distinct_right_table_keys),
+            ("asterisk_include_materialized_columns", &mut s.asterisk_include_materialized_columns),
+            ("asterisk_include_alias_columns", &mut s.asterisk_include_alias_columns),
         ];
         for (name, field) in flags {
             *field = self.flag(name).unwrap_or(*field);

@@ -164,13 +164,37 @@ pub(crate) fn from_query(
         given.len()
     );
     let mut cast = Vec::with_capacity(given.len());
+    let mut nulls = Vec::new();
+    let null_as_default = scope.state.settings.flag("insert_null_as_default").unwrap_or(true);
     for (field, column) in bound.fields.iter().zip(&given) {
-        cast.push((column.name.to_string(), cast_column(field, &column.ty, &**scope)?));
+        let takes_default = null_as_default
+            && field.ty.is_nullable()
+            && !column.ty.is_nullable()
+            && column.ty.can_be_nullable();
+        let value = if takes_default {
+            let source = ("source".to_string(), Expr::Column(field.id, field.ty.clone()));
+            let is_null = ("isNull(source)", DataType::UInt8);
+            let mask = bind_default(is_null.0, &is_null.1, &[source], &**scope, &scope.ids)?;
+            nulls.push((column.name.to_string(), mask));
+            or_zero(field, &column.ty, scope)?
+        } else {
+            cast_column(field, &column.ty, &**scope)?
+        };
+        cast.push((column.name.to_string(), value));
     }
-    let plan = complete(bound, cast, &[], table, scope)?;
+    let plan = complete(bound, cast, &nulls, table, scope)?;
     let inserter = table.insert()?;
     let rows = write(plan, inserter, scope)?;
     Ok(rows)
+}
+
+/// The column as a type without NULL: the type's own default in place of NULL.
+fn or_zero(field: &Field, ty: &DataType, scope: &Arc<Scope>) -> Result<Expr> {
+    let given = cast_column(field, &ty.clone().nullable(), &**scope)?;
+    let zero = Vector::defaults(ty, 1);
+    let zero = Expr::Literal(chalet_plan::Literal { value: Arc::new(zero), ty: ty.clone() });
+    let columns = [("given".to_string(), given), ("zero".to_string(), zero)];
+    bind_default("ifNull(given, zero)", ty, &columns, &**scope, &scope.ids)
 }
 
 /// The plan whose columns are those that the table stores: given ones, and defaults of the others.

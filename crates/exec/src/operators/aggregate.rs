@@ -148,9 +148,10 @@ impl Sink for Aggregate {
             return Ok(blocks_as_source(Vec::new(), ctx));
         }
         let totals = self.totals.as_ref().map(|_| self.partial_states(&mut groups)).transpose()?;
+        let first_set = self.first_set(&groups);
         let block = self.result(&mut groups)?;
         let block = match (&self.totals, totals) {
-            (Some(totals), Some(states)) => self.split_totals(totals, states, block)?,
+            (Some(totals), Some(states)) => self.split_totals(totals, states, first_set, block)?,
             _ => block,
         };
         Ok(blocks_as_source(split(block, ctx.settings.max_block_size), ctx))
@@ -196,8 +197,24 @@ impl Aggregate {
         Ok(states.collect())
     }
 
+    /// Of grouping sets: which groups are of the first. Every set holds all rows, so totals need one of them.
+    fn first_set(&self, groups: &Groups) -> Option<Vec<bool>> {
+        if self.totals.is_none() || self.sets.is_empty() {
+            return None;
+        }
+        let keys = groups.table.key_columns();
+        let number = keys.columns().last()?;
+        Some((0..keys.n_rows()).map(|row| number.value(row).as_u64() == Some(0)).collect())
+    }
+
     /// Filters the groups by HAVING and puts the totals of those that count into the slot.
-    fn split_totals(&self, totals: &Totals, states: Vec<Vec<Vec<u8>>>, block: Block) -> Result<Block> {
+    fn split_totals(
+        &self,
+        totals: &Totals,
+        states: Vec<Vec<Vec<u8>>>,
+        first_set: Option<Vec<bool>>,
+        block: Block,
+    ) -> Result<Block> {
         let passed = match &totals.having {
             Some(having) if !block.is_empty() => having.mask(&block)?,
             _ => BooleanBuffer::new_set(block.n_rows()),
@@ -208,11 +225,15 @@ impl Aggregate {
             let mut total = call.aggregate.states();
             total.grow(1);
             for (group, bytes) in groups.iter().enumerate() {
-                if totals.include_filtered || passed.value(group) {
+                let counts = first_set.as_ref().is_none_or(|first| first[group]);
+                if counts && (totals.include_filtered || passed.value(group)) {
                     total.deserialise(0, &mut &bytes[..])?;
                 }
             }
             columns.push(Column::Flat(total.finish(1)?));
+        }
+        if self.puts_set_number {
+            columns.push(Column::constant(Vector::from(vec![0u64]), 1));
         }
         // A second run of the same plan does not happen: the slot is empty.
         let _ = totals.slot.set(Block::new(columns, 1));
