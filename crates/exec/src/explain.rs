@@ -57,10 +57,12 @@ fn write_stage(stage: &Stage, depth: usize, measured: bool, out: &mut String) {
         );
     }
     out.push('\n');
-    write_stream(&stage.stream, depth + 1, measured, out);
+    let source = stage.metrics.source.get().filter(|_| measured);
+    write_stream(&stage.stream, depth + 1, measured, source.map_or(&[], Vec::as_slice), out);
 }
 
-fn write_stream(stream: &Stream, depth: usize, measured: bool, out: &mut String) {
+/// `about`: what the source said of itself when it was read.
+fn write_stream(stream: &Stream, depth: usize, measured: bool, about: &[(String, String)], out: &mut String) {
     let mut depth = depth;
     for operator in stream.operators.iter().rev() {
         let _ = writeln!(out, "{:1$}{2}", "", depth * 2, operator.name());
@@ -73,11 +75,14 @@ fn write_stream(stream: &Stream, depth: usize, measured: bool, out: &mut String)
     match &stream.source {
         Source::Table(_, name) => {
             let _ = writeln!(out, "{:1$}Read {name}", "", depth * 2);
+            for (what, value) in about {
+                let _ = writeln!(out, "{:1$}{what}: {value}", "", depth * 2 + 2);
+            }
         }
         Source::Stage(stage) => write_stage(stage, depth, measured, out),
         Source::Union(streams) => {
             let _ = writeln!(out, "{:1$}Union", "", depth * 2);
-            streams.iter().for_each(|s| write_stream(s, depth + 1, measured, out));
+            streams.iter().for_each(|s| write_stream(s, depth + 1, measured, &[], out));
         }
     }
 }

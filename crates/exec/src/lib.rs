@@ -5,6 +5,7 @@
 //! - [`expression`]: bound expressions as programs over blocks
 //! - [`row_set`]: sets of rows, for IN and for distinct rows
 //! - [`pool`]: the workers of the process
+//! - [`ranges`]: bounds of columns that follow from a filter
 //! - [`pipeline`]: source, operators, sink; stages and their order
 //! - [`lower`]: the one match from plan nodes to operators
 //! - [`operators`]: one file per operator
@@ -19,6 +20,7 @@ pub mod lower;
 pub mod operators;
 pub mod pipeline;
 pub mod pool;
+pub mod ranges;
 pub mod result;
 pub mod row_set;
 

@@ -7,6 +7,7 @@ use crate::operators::{
     aggregate, array_join, distinct, fill, filter, join, limit, limit_by, project, set_op, sort, window,
 };
 use crate::pipeline::{Operator, Source, Stage, Stream};
+use crate::ranges::ranges;
 use crate::row_set::RowSet;
 use chalet_base::Result;
 use chalet_columns::Block;
@@ -14,6 +15,7 @@ use chalet_plan as plan;
 use chalet_plan::{Expr, Plan, SetSource};
 use chalet_storage::scan::ScanFilter;
 use chalet_storage::{Scan, ScanRequest};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 /// A plan as a stream, and where its totals will be.
@@ -76,7 +78,7 @@ impl Lowerer<'_> {
             Plan::Values(node) => Ok(Stream::of(self.values(&node.block)).into()),
             Plan::Filter(node) => {
                 let condition = self.program(&[&node.condition], &node.input)?;
-                Ok(self.plan(&node.input)?.then(filter::Filter { condition }))
+                Ok(self.plan(&node.input)?.then(filter::Filter::new(condition)))
             }
             Plan::Project(node) => self.project(node),
             Plan::Aggregate(node) => self.aggregate(node),
@@ -140,18 +142,22 @@ impl Lowerer<'_> {
         };
         let request = ScanRequest {
             columns: node.columns.iter().map(|c| c.0).collect(),
-            ranges: Vec::new(),
+            ranges: node.filter.as_ref().map(|expr| ranges(expr, &layout)).unwrap_or_default(),
             filter: filter.as_ref().map(|(expr, _)| self.scan_filter(expr, &layout)).transpose()?,
             limit: node.limit,
             context: self.ctx.scan.clone(),
         };
         let table = node.table.clone();
+        let done_by_scan = Arc::new(AtomicBool::new(false));
+        let done = done_by_scan.clone();
         let open = move |ctx: &ExecContext| -> Result<Arc<dyn Scan>> {
-            Ok(Arc::new(CountedScan { inner: table.scan(&request)?, control: ctx.control.clone() }))
+            let inner = table.scan(&request)?;
+            done.store(inner.applies_filter(), Relaxed);
+            Ok(Arc::new(CountedScan { inner, control: ctx.control.clone() }))
         };
         let stream = Stream::of(Source::Table(Arc::new(open), node.name.clone()));
         Ok(match filter {
-            Some((_, condition)) => stream.then(filter::Filter { condition }).into(),
+            Some((_, condition)) => stream.then(filter::Filter { condition, done_by_scan }).into(),
             None => stream.into(),
         })
     }

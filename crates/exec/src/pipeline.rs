@@ -9,7 +9,7 @@ use chalet_columns::Block;
 use chalet_storage::{Morsel, Scan};
 use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Place of a block in its source's order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -118,6 +118,8 @@ pub struct Metrics {
     pub blocks: AtomicU64,
     pub nanoseconds: AtomicU64,
     pub workers: AtomicU64,
+    /// What the source says of itself: files, what was skipped.
+    pub source: OnceLock<Vec<(String, String)>>,
 }
 
 impl Stream {
@@ -166,8 +168,10 @@ impl Stage {
             self.drive(&*scan, &mut *worker, ctx, true)?;
             vec![worker]
         } else {
-            self.run_parallel(scan, n, ctx)?
+            self.run_parallel(scan.clone(), n, ctx)?
         };
+        // An EXPLAIN runs a stage once; the first answer stands.
+        let _ = self.metrics.source.set(scan.describe());
         self.metrics.workers.store(workers.len() as u64, Relaxed);
         let result = self.sink.finish(workers, ctx)?;
         self.metrics.nanoseconds.fetch_add(started.elapsed().as_nanos() as u64, Relaxed);

@@ -1,9 +1,10 @@
 //! The Parquet format as a reader of files: row groups are the units.
 
-use crate::{ParquetFile, RowGroupReader, Selection};
+use crate::{ParquetFile, RangePredicate, RowFilter, RowGroupReader, Selection};
 use chalet_base::Result;
 use chalet_columns::{Block, BooleanBuffer};
 use chalet_formats::by_name::ByName;
+use chalet_formats::input::Pruned;
 use chalet_formats::{BlockReader, FileScan, FormatSettings, Input, InputFormat, ReadRequest, Schema};
 use std::sync::Arc;
 
@@ -31,30 +32,75 @@ impl InputFormat for Parquet {
             settings.input_format_parquet_case_insensitive_column_matching,
             settings.input_format_parquet_allow_missing_columns,
         )?;
-        let selections = by_name.read.iter().map(|&column| Selection::new(column)).collect();
-        Ok(Box::new(Scan { file, request, selections, by_name: Arc::new(by_name), next_group: 0 }))
+        let filter = request.filter.as_ref().and_then(|filter| {
+            let columns = filter.columns.iter().map(|&c| by_name.as_it_is(c)).collect::<Option<_>>()?;
+            Some(RowFilter { columns, evaluate: filter.evaluate.clone() })
+        });
+        let predicates = request.ranges.iter().filter_map(|range| {
+            let column = by_name.read[by_name.as_it_is(range.column)?];
+            let (low, high, among) = (range.low.clone(), range.high.clone(), range.among.clone());
+            Some(RangePredicate { column, low, high, among })
+        });
+        let predicates = match settings.input_format_parquet_filter_push_down {
+            true => predicates.collect(),
+            false => Vec::new(),
+        };
+        let selections: Arc<[Selection]> =
+            by_name.read.iter().map(|&column| Selection::new(column)).collect();
+        Ok(Box::new(Scan {
+            file,
+            request,
+            selections,
+            filter,
+            predicates,
+            by_name: Arc::new(by_name),
+            next_group: 0,
+            pruned: Pruned::default(),
+        }))
     }
 }
 
 struct Scan {
     file: Arc<ParquetFile>,
     request: ReadRequest,
-    selections: Vec<Selection>,
+    selections: Arc<[Selection]>,
+    /// Absent where the filter reads columns that the file has in another type: it must see them converted.
+    filter: Option<RowFilter>,
+    predicates: Vec<RangePredicate>,
     by_name: Arc<ByName>,
     next_group: usize,
+    pruned: Pruned,
 }
 
 impl FileScan for Scan {
     fn next_unit(&mut self) -> Result<Option<Box<dyn BlockReader>>> {
-        let group = self.next_group;
-        if group == self.file.n_row_groups() {
-            return Ok(None);
+        let settings = &self.request.settings;
+        let use_bloom_filter = settings.input_format_parquet_bloom_filter_push_down;
+        let group = loop {
+            let group = self.next_group;
+            if group == self.file.n_row_groups() {
+                return Ok(None);
+            }
+            self.next_group += 1;
+            if self.predicates.is_empty() || self.file.can_match(group, &self.predicates, use_bloom_filter) {
+                break group;
+            }
+            self.pruned.units += 1;
+            self.pruned.rows += self.file.row_group_rows(group) as u64;
+        };
+        let rows = match settings.input_format_parquet_page_filter_push_down && !self.predicates.is_empty() {
+            true => self.file.matching_rows(group, &self.predicates),
+            false => None,
+        };
+        if let Some(rows) = &rows {
+            let kept: usize = rows.iter().map(|range| range.len()).sum();
+            self.pruned.rows += (self.file.row_group_rows(group) - kept) as u64;
         }
-        self.next_group += 1;
-        let reader = self.file.read_row_group(group, &self.selections, None, None)?;
+        let reader = self.file.read_row_group(group, &self.selections, self.filter.clone(), rows)?;
         let bytes = self.selections.iter().map(|s| self.file.compressed_bytes(group, s.column)).sum();
         Ok(Some(Box::new(Group {
             reader,
+            has_filter: self.filter.is_some(),
             request: self.request.clone(),
             by_name: self.by_name.clone(),
             n_rows: self.file.row_group_rows(group) as u64,
@@ -63,10 +109,15 @@ impl FileScan for Scan {
             omitted: Vec::new(),
         })))
     }
+
+    fn pruned(&self) -> Pruned {
+        self.pruned
+    }
 }
 
 struct Group {
     reader: RowGroupReader,
+    has_filter: bool,
     request: ReadRequest,
     by_name: Arc<ByName>,
     n_rows: u64,
@@ -90,7 +141,16 @@ impl BlockReader for Group {
         &self.omitted
     }
 
+    fn applies_filter(&self) -> bool {
+        self.has_filter
+    }
+
+    fn rows_passed_by(&self) -> u64 {
+        self.reader.skipped() as u64
+    }
+
     fn bytes_read(&self) -> u64 {
-        self.bytes * self.rows_read / self.n_rows.max(1)
+        let rows = self.rows_read + self.reader.skipped() as u64;
+        self.bytes * rows / self.n_rows.max(1)
     }
 }

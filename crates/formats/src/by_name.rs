@@ -45,6 +45,13 @@ impl ByName {
         Ok(by_name)
     }
 
+    /// Position in [`read`](Self::read) of a wanted column, if the file has it in the very type that is wanted.
+    pub fn as_it_is(&self, wanted: usize) -> Option<usize> {
+        let source = self.sources.get(wanted)?;
+        let (position, from) = source.from.as_ref()?;
+        (*from == source.to).then_some(*position)
+    }
+
     /// The wanted columns of a block of the file's columns in the order of [`read`](Self::read).
     pub fn block(&self, block: &Block, request: &ReadRequest) -> Result<Block> {
         let n = block.n_rows();

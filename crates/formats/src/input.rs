@@ -104,6 +104,27 @@ pub type Evaluate = Arc<dyn Fn(&str, &DataType) -> Result<Value> + Send + Sync>;
 /// Converts a column from one type to another as CAST does.
 pub type Cast = Arc<dyn Fn(&Column, &DataType, &DataType) -> Result<Column> + Send + Sync>;
 
+/// `low <= column <= high`, either end open; the column is not NULL then.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnRange {
+    /// Position among the columns that are asked for.
+    pub column: usize,
+    /// Value and whether it is included.
+    pub low: Option<(Value, bool)>,
+    pub high: Option<(Value, bool)>,
+    /// One of these values (sorted), when not empty.
+    pub among: Vec<Value>,
+}
+
+/// A condition on rows as code, for readers that decode the other columns only for rows that pass.
+#[derive(Clone)]
+pub struct RowFilter {
+    /// Positions among the columns that are asked for, in the order of the block that `evaluate` gets.
+    pub columns: Vec<usize>,
+    /// Which rows of a block of those columns pass.
+    pub evaluate: Arc<dyn Fn(&Block) -> Result<BooleanBuffer> + Send + Sync>,
+}
+
 /// What to read from a file.
 #[derive(Clone)]
 pub struct ReadRequest {
@@ -118,6 +139,10 @@ pub struct ReadRequest {
     pub evaluate: Option<Evaluate>,
     /// For files that carry their own types; absent where no engine is at hand.
     pub cast: Option<Cast>,
+    /// Rows that do not pass may be left out; [`BlockReader::applies_filter`] says whether they are.
+    pub filter: Option<RowFilter>,
+    /// Conditions that every needed row meets, for leaving out units and rows that cannot; all hold together.
+    pub ranges: Arc<[ColumnRange]>,
 }
 
 impl ReadRequest {
@@ -130,6 +155,8 @@ impl ReadRequest {
             time_zone: TimeZone::utc(),
             evaluate: None,
             cast: None,
+            filter: None,
+            ranges: Arc::new([]),
         }
     }
 
@@ -151,6 +178,18 @@ pub trait InputFormat: Send + Sync {
 /// An opened file. Units come in file order; each may be read by any thread, several at once.
 pub trait FileScan: Send {
     fn next_unit(&mut self) -> Result<Option<Box<dyn BlockReader>>>;
+
+    /// What the ranges of the request excluded so far.
+    fn pruned(&self) -> Pruned {
+        Pruned::default()
+    }
+}
+
+/// Units of a file, and rows in them, that were not given out because no row of them can be needed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Pruned {
+    pub units: u64,
+    pub rows: u64,
 }
 
 /// Reads the rows of one unit.
@@ -162,6 +201,16 @@ pub trait BlockReader: Send {
     /// expression applies; empty when there are none.
     fn omitted(&self) -> &[Option<BooleanBuffer>] {
         &[]
+    }
+
+    /// The blocks hold exactly the rows that pass the filter of the request.
+    fn applies_filter(&self) -> bool {
+        false
+    }
+
+    /// Rows that were looked at so far and are in no block.
+    fn rows_passed_by(&self) -> u64 {
+        0
     }
 
     /// Bytes of the file consumed so far, for progress.

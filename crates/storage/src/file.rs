@@ -1,9 +1,10 @@
 //! Files of any format as one table: several files, each in units that workers read at once.
 
-use crate::{ColumnSchema, Inserter, Morsel, Scan, ScanRequest, ScanWorker, Table, TableSchema};
+use crate::scan::ScanFilter;
+use crate::{ColumnRange, ColumnSchema, Inserter, Morsel, Scan, ScanRequest, ScanWorker, Table, TableSchema};
 use chalet_base::{Error, Result, bail, ensure, err};
 use chalet_columns::{Block, Column, Vector};
-use chalet_formats::input::{BlockReader, Cast, Evaluate, FileScan};
+use chalet_formats::input::{BlockReader, Cast, Evaluate, FileScan, Pruned, RowFilter};
 use chalet_formats::{
     BlockWriter, Buffer, Compression, Format, FormatSettings, Input, ReadRequest, Schema, Sink, Statistics,
     WriteRequest,
@@ -174,6 +175,15 @@ impl Table for FileTable {
         let schema = self.schema();
         let n_own = self.structure.len();
         let wanted: Vec<usize> = request.columns.iter().copied().filter(|&c| c < n_own).collect();
+        // Where the requested columns are among those that the reader gives.
+        let own: Vec<Option<usize>> = request
+            .columns
+            .iter()
+            .scan(0, |next, &c| {
+                *next += usize::from(c < n_own);
+                Some((c < n_own).then(|| *next - 1))
+            })
+            .collect();
         let places = request.columns.iter().map(|&c| {
             let column = &schema.columns[c];
             if c < n_own { Place::Own } else { Place::Virtual(column.name.clone(), column.ty.clone()) }
@@ -185,6 +195,8 @@ impl Table for FileTable {
             time_zone: self.context.time_zone.clone(),
             evaluate: self.context.evaluate.clone(),
             cast: self.context.cast.clone(),
+            filter: request.filter.as_ref().and_then(|filter| own_filter(filter, &own)),
+            ranges: request.ranges.iter().filter_map(|range| own_range(range, &own)).collect(),
         };
         Ok(Arc::new(FilesScan {
             shared: Arc::new(Shared {
@@ -192,10 +204,11 @@ impl Table for FileTable {
                 format: self.format,
                 compression: self.compression.clone(),
                 request: read,
+                filter: request.filter.clone(),
                 places: places.collect(),
                 max_block_size: request.context.max_block_size.max(1),
                 progress: request.context.progress.clone(),
-                state: Mutex::new(State { next_file: 0, open: None, next_task: 0 }),
+                state: Mutex::default(),
             }),
             parallelism: request.context.max_threads.max(1),
         }))
@@ -223,6 +236,16 @@ impl Table for FileTable {
     }
 }
 
+/// The filter over the columns that the reader gives; none if it reads others.
+fn own_filter(filter: &ScanFilter, own: &[Option<usize>]) -> Option<RowFilter> {
+    let columns = filter.columns.iter().map(|&c| own[c]).collect::<Option<_>>()?;
+    Some(RowFilter { columns, evaluate: filter.evaluate.clone() })
+}
+
+fn own_range(range: &ColumnRange, own: &[Option<usize>]) -> Option<ColumnRange> {
+    Some(ColumnRange { column: own[range.column]?, ..range.clone() })
+}
+
 /// Where a requested column comes from.
 enum Place {
     /// The next column of the reader's blocks.
@@ -235,16 +258,21 @@ struct Shared {
     format: &'static Format,
     compression: Option<String>,
     request: ReadRequest,
+    /// For the blocks of readers that do not apply it themselves.
+    filter: Option<ScanFilter>,
     places: Vec<Place>,
     max_block_size: usize,
     progress: Arc<crate::scan::ScanProgress>,
     state: Mutex<State>,
 }
 
+#[derive(Default)]
 struct State {
     next_file: usize,
     open: Option<(usize, Box<dyn FileScan>)>,
     next_task: u32,
+    /// Of the files that are done.
+    pruned: Pruned,
 }
 
 impl Shared {
@@ -259,7 +287,13 @@ impl Shared {
                         state.next_task += 1;
                         return Ok(Some((file, state.next_task - 1, unit)));
                     }
-                    None => state.open = None,
+                    None => {
+                        let pruned = scan.pruned();
+                        state.open = None;
+                        state.pruned.units += pruned.units;
+                        state.pruned.rows += pruned.rows;
+                        self.progress.skipped_rows.fetch_add(pruned.rows, Relaxed);
+                    }
                 }
             }
             let file = state.next_file;
@@ -279,18 +313,28 @@ struct FilesScan {
 
 impl Scan for FilesScan {
     fn worker(&self) -> Result<Box<dyn ScanWorker>> {
-        Ok(Box::new(Worker { shared: self.shared.clone(), current: None }))
+        Ok(Box::new(Worker { shared: self.shared.clone(), current: None, passed_by: 0 }))
     }
 
     fn parallelism(&self) -> usize {
         self.parallelism
     }
 
+    fn applies_filter(&self) -> bool {
+        self.shared.filter.is_some()
+    }
+
     fn describe(&self) -> Vec<(String, String)> {
-        vec![
+        let state = self.shared.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lines = vec![
             ("Format".into(), self.shared.format.name.into()),
             ("Files".into(), self.shared.files.len().to_string()),
-        ]
+        ];
+        if !self.shared.request.ranges.is_empty() {
+            lines.push(("Units read".into(), state.next_task.to_string()));
+            lines.push(("Units skipped".into(), state.pruned.units.to_string()));
+        }
+        lines
     }
 }
 
@@ -300,11 +344,14 @@ struct Unit {
     number: u32,
     reader: Box<dyn BlockReader>,
     bytes: u64,
+    /// Rows that the reader left out, as far as the worker has counted them.
+    passed_by: u64,
 }
 
 struct Worker {
     shared: Arc<Shared>,
     current: Option<Unit>,
+    passed_by: u64,
 }
 
 impl ScanWorker for Worker {
@@ -312,7 +359,7 @@ impl ScanWorker for Worker {
         loop {
             let Some(unit) = &mut self.current else {
                 let Some((file, task, reader)) = self.shared.next_unit()? else { return Ok(None) };
-                self.current = Some(Unit { file, task, number: 0, reader, bytes: 0 });
+                self.current = Some(Unit { file, task, number: 0, reader, bytes: 0, passed_by: 0 });
                 continue;
             };
             let path = &self.shared.files[unit.file];
@@ -321,6 +368,9 @@ impl ScanWorker for Worker {
             let bytes = unit.reader.bytes_read();
             self.shared.progress.file_bytes.fetch_add(bytes.saturating_sub(unit.bytes), Relaxed);
             unit.bytes = bytes;
+            let passed_by = unit.reader.rows_passed_by();
+            self.passed_by += passed_by.saturating_sub(unit.passed_by);
+            unit.passed_by = passed_by;
             let Some(block) = block else {
                 self.current = None;
                 continue;
@@ -328,11 +378,26 @@ impl ScanWorker for Worker {
             if block.is_empty() {
                 continue;
             }
+            let mut block = complete(block, &self.shared.places, path)?;
+            if let Some(filter) = &self.shared.filter
+                && !unit.reader.applies_filter()
+            {
+                let inputs = filter.columns.iter().map(|&c| block.column(c).clone()).collect();
+                let passing = (filter.evaluate)(&Block::new(inputs, block.n_rows()))?;
+                self.passed_by += (block.n_rows() - passing.count_set_bits()) as u64;
+                block = block.filter(&passing);
+                if block.is_empty() {
+                    continue;
+                }
+            }
             unit.number += 1;
             let (task, number) = (unit.task, unit.number - 1);
-            let block = complete(block, &self.shared.places, path)?;
             return Ok(Some(Morsel { block, task, number }));
         }
+    }
+
+    fn take_passed_by(&mut self) -> u64 {
+        std::mem::take(&mut self.passed_by)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use chalet_base::Result;
 use chalet_columns::Block;
-use chalet_types::Value;
+pub use chalet_formats::input::ColumnRange;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -29,18 +29,6 @@ pub struct ScanFilter {
     pub fingerprint: u64,
     /// Of a block of those columns: which rows pass.
     pub evaluate: Arc<dyn Fn(&Block) -> Result<chalet_columns::BooleanBuffer> + Send + Sync>,
-}
-
-/// `low <= column <= high`, either end open; the column is not NULL then.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ColumnRange {
-    /// Position in [`ScanRequest::columns`].
-    pub column: usize,
-    /// Value and whether it is included.
-    pub low: Option<(Value, bool)>,
-    pub high: Option<(Value, bool)>,
-    /// One of these values (sorted), when not empty.
-    pub among: Vec<Value>,
 }
 
 /// Settings of the query that readers obey.
@@ -95,6 +83,11 @@ pub trait Scan: Send + Sync {
         None
     }
 
+    /// Every block holds exactly the rows that pass the filter of the request: nobody need filter again.
+    fn applies_filter(&self) -> bool {
+        false
+    }
+
     /// A line for EXPLAIN: pruning, files, parts.
     fn describe(&self) -> Vec<(String, String)> {
         Vec::new()
@@ -113,6 +106,11 @@ pub struct Morsel {
 /// Reading by one worker.
 pub trait ScanWorker: Send {
     fn next(&mut self) -> Result<Option<Morsel>>;
+
+    /// Rows that were read since this was last asked and are in no morsel, because they do not pass the filter.
+    fn take_passed_by(&mut self) -> u64 {
+        0
+    }
 }
 
 /// Hands out task numbers 0..n in order.

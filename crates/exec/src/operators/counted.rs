@@ -27,6 +27,10 @@ impl Scan for CountedScan {
         self.inner.exact_rows()
     }
 
+    fn applies_filter(&self) -> bool {
+        self.inner.applies_filter()
+    }
+
     fn describe(&self) -> Vec<(String, String)> {
         self.inner.describe()
     }
@@ -43,9 +47,15 @@ impl ScanWorker for Worker {
         if !self.open {
             return Ok(None);
         }
-        let Some(morsel) = self.inner.next()? else { return Ok(None) };
-        let block = &morsel.block;
-        self.open = self.control.add_read(block.n_rows() as u64, block.memory() as u64)?;
-        Ok(Some(morsel))
+        let morsel = self.inner.next()?;
+        let passed_by = self.inner.take_passed_by();
+        let (rows, bytes) = match &morsel {
+            Some(morsel) => (morsel.block.n_rows() as u64, morsel.block.memory() as u64),
+            None => (0, 0),
+        };
+        if rows + passed_by > 0 {
+            self.open = self.control.add_read(rows + passed_by, bytes)?;
+        }
+        Ok(morsel)
     }
 }

@@ -4,9 +4,19 @@ use crate::expression::Program;
 use crate::pipeline::{Emit, Flow, Operator, OperatorWorker};
 use chalet_base::Result;
 use chalet_columns::Block;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 pub struct Filter {
     pub condition: Program,
+    /// Set when the scan below is opened, if it gives only rows that pass.
+    pub done_by_scan: Arc<AtomicBool>,
+}
+
+impl Filter {
+    pub fn new(condition: Program) -> Filter {
+        Filter { condition, done_by_scan: Arc::default() }
+    }
 }
 
 impl Operator for Filter {
@@ -15,17 +25,20 @@ impl Operator for Filter {
     }
 
     fn worker(&self) -> Result<Box<dyn OperatorWorker>> {
-        Ok(Box::new(Worker { condition: self.condition.clone() }))
+        let condition = (!self.done_by_scan.load(Relaxed)).then(|| self.condition.clone());
+        Ok(Box::new(Worker { condition }))
     }
 }
 
 struct Worker {
-    condition: Program,
+    /// None: all rows pass.
+    condition: Option<Program>,
 }
 
 impl OperatorWorker for Worker {
     fn push(&mut self, block: Block, emit: Emit) -> Result<Flow> {
-        let kept = block.filter(&self.condition.mask(&block)?);
+        let Some(condition) = &self.condition else { return emit(block) };
+        let kept = block.filter(&condition.mask(&block)?);
         if kept.is_empty() { Ok(Flow::Continue) } else { emit(kept) }
     }
 }
