@@ -15,7 +15,7 @@ fn run(sql: &str, settings: &[(&str, &str)]) -> chalet_base::Result<Answer> {
 }
 
 fn code_of(sql: &str, settings: &[(&str, &str)]) -> i32 {
-    run(sql, settings).expect_err(sql).code().number
+    run(sql, settings).err().expect(sql).code().number
 }
 
 /// Queries that would run for minutes, each in another operator.
@@ -43,7 +43,7 @@ fn the_caller_stops_it_within_100_ms() {
             Instant::now()
         });
         let session = Database::open(":memory:").unwrap().session();
-        let error = session.run(sql, options).expect_err(sql);
+        let error = session.run(sql, options).err().expect(sql);
         let asked_at = stopper.join().unwrap();
         // Twice the promise, because tests share the machine with each other.
         assert!(asked_at.elapsed() < Duration::from_millis(200), "{sql}: {:?}", asked_at.elapsed());
@@ -95,9 +95,15 @@ fn memory_is_given_back() {
 
 #[test]
 fn rows_read_and_given_are_limited() {
-    assert_eq!(code_of("SELECT count() FROM numbers(1000000) WHERE number > 5", &[("max_rows_to_read", "1000")]), 158);
+    assert_eq!(
+        code_of("SELECT count() FROM numbers(1000000) WHERE number > 5", &[("max_rows_to_read", "1000")]),
+        158
+    );
     assert_eq!(code_of("SELECT number FROM numbers(1000)", &[("max_result_rows", "10")]), 396);
-    assert_eq!(code_of("SELECT number FROM numbers(1000) GROUP BY number", &[("max_rows_to_group_by", "10")]), 158);
+    assert_eq!(
+        code_of("SELECT number FROM numbers(1000) GROUP BY number", &[("max_rows_to_group_by", "10")]),
+        158
+    );
     assert_eq!(code_of("SELECT DISTINCT number FROM numbers(1000)", &[("max_rows_in_distinct", "10")]), 191);
 }
 
