@@ -30,6 +30,7 @@ def python(code):
         ENDLESS,
         "SELECT number % 1000003 AS k, count() FROM numbers(1000000000000) GROUP BY k",
         "SELECT number FROM numbers(100000000000) ORDER BY sipHash64(number) LIMIT 5",
+        "SELECT sleep(3)",
     ],
 )
 def test_ctrl_c_stops_a_query_at_once(sql):

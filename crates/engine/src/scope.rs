@@ -10,7 +10,7 @@ use chalet_binder::{BinderSettings, Environment, TableArgument};
 use chalet_columns::Block;
 use chalet_exec::{ExecContext, QueryControl};
 use chalet_formats::FormatSettings;
-use chalet_function_api::{Context, Registry};
+use chalet_function_api::{Context, Interrupt, Registry};
 use chalet_plan::{IdSource, Plan};
 use chalet_storage::{ScanContext, Table};
 use chalet_syntax::ast;
@@ -34,6 +34,10 @@ impl Scope {
     pub fn new(database: Database, state: State, options: &RunOptions, number: u64) -> Result<Scope> {
         let settings = &state.settings;
         let start = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let interrupt = options.interrupt.clone();
+        let asked = interrupt.clone();
+        let hook = asked.map(|f| Box::new(move || f()) as Box<dyn Fn() -> bool + Send + Sync>);
+        let control = Arc::new(QueryControl::new(settings.for_limits(), hook));
         let context = Arc::new(Context {
             time_zone: settings.time_zone()?,
             start_ns: start.as_nanos() as i64,
@@ -44,13 +48,10 @@ impl Scope {
                 start.as_secs() as u32,
                 std::process::id() & 0xffff
             ),
+            interrupt: Interrupt(Some(interrupt_of(control.clone()))),
             settings: settings.for_functions(),
             ..Context::default()
         });
-        let interrupt = options.interrupt.clone();
-        let asked = interrupt.clone();
-        let hook = asked.map(|f| Box::new(move || f()) as Box<dyn Fn() -> bool + Send + Sync>);
-        let control = Arc::new(QueryControl::new(settings.for_limits(), hook));
         let exec_settings = settings.for_exec();
         let all = settings.clone();
         let scan = ScanContext {
@@ -120,6 +121,14 @@ impl Scope {
         let entry = self.database.shared.catalog.find(database, name);
         Ok(entry.map(|entry| (entry.table, format!("{database}.{name}").into())))
     }
+}
+
+/// What functions ask that take long on purpose. Only the thread that runs the statement may ask the host.
+fn interrupt_of(control: Arc<QueryControl>) -> Arc<dyn Fn() -> Result<()> + Send + Sync> {
+    let host = std::thread::current().id();
+    Arc::new(move || {
+        if std::thread::current().id() == host { control.check_with_interrupt() } else { control.check() }
+    })
 }
 
 /// `max_columns_to_read`.

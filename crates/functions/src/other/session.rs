@@ -57,10 +57,6 @@ facts! {
         "The version of the ClickHouse dialect that is spoken.", "SELECT version() != ''" => "1";
     "revision", true, &[], &[], DataType::UInt32, |_| Value::UInt(DIALECT_REVISION),
         "The protocol revision that belongs to the version.", "SELECT revision() > 0" => "1";
-    "timezone", true, &["timeZone"], &[], DataType::String, |ctx| Value::string(ctx.time_zone.name()),
-        "The time zone of the session.", "SELECT timezone() != ''" => "1";
-    "serverTimezone", false, &["serverTimeZone"], &[], DataType::String, |ctx| Value::string(ctx.time_zone.name()),
-        "The time zone of the process.", "SELECT serverTimezone() != ''" => "1";
     "hostName", false, &["hostname"], &[], DataType::String, |_| Value::string(host_name()),
         "The name of the machine.", "SELECT hostName() != ''" => "1";
     "FQDN", true, &["fullHostName"], &[], DataType::String, |_| Value::string(host_name()),
