@@ -217,7 +217,6 @@ impl SelectBinder<'_> {
             }
             waiting = failed;
         }
-        scope.columns.sort_by_key(|c| schema.index_of(&c.name));
         let node = ScanNode { table, name, columns, filter: None, limit: None };
         Ok((Plan::Scan(node), scope))
     }
