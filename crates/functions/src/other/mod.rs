@@ -48,6 +48,7 @@ pub fn register(registry: &mut Registry) {
     session::register(registry);
     registry.add_scalar(setting::GET_SETTING_FUNCTION);
     registry.add_scalar(setting::GET_SETTING_OR_DEFAULT_FUNCTION);
+    registry.add_scalar(setting::TimeZoneOf);
     registry.add_scalar(sleep::SLEEP_EACH_ROW_FUNCTION);
     registry.add_scalar(sleep::SLEEP_FUNCTION);
     registry.add_scalar(time_delta::TimeDelta);

@@ -1,4 +1,4 @@
-//! `getSetting`, `getSettingOrDefault`: the values of settings.
+//! `getSetting`, `getSettingOrDefault`: the values of settings; `timezoneOf`.
 
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, Vector};
@@ -6,6 +6,7 @@ use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{
     Argument, Bound, Call, Context, Example, Nulls, Record, ScalarFunction, Volatility,
 };
+use chalet_types::{DataType, Value};
 
 const GET_SETTING: Record = Record {
     name: "getSetting",
@@ -22,6 +23,18 @@ const GET_SETTING_OR_DEFAULT: Record = Record {
     summary: "The value of a setting, or the second argument when there is no such setting.",
     syntax: "getSettingOrDefault(name, default)",
     examples: &[Example { sql: "SELECT getSettingOrDefault('no_such_setting', 5)", result: "5" }],
+    ..GET_SETTING
+};
+
+const TIME_ZONE_OF: Record = Record {
+    name: "timezoneOf",
+    aliases: &["timeZoneOf"],
+    summary: "The name of the time zone of a DateTime or DateTime64.",
+    syntax: "timezoneOf(datetime)",
+    examples: &[Example {
+        sql: "SELECT timezoneOf(toDateTime('2024-01-01 00:00:00', 'Europe/Berlin'))",
+        result: "Europe/Berlin",
+    }],
     ..GET_SETTING
 };
 
@@ -58,6 +71,32 @@ impl ScalarFunction for GetSetting {
             (None, None) => bail!(UNKNOWN_SETTING, "Unknown setting '{name}'"),
         };
         Ok(Bound::with_state(ty.clone(), Known(Vector::of_value(&value, &ty)?)))
+    }
+
+    fn execute(&self, call: &Call) -> Result<Column> {
+        let Known(vector) = call.state()?;
+        Ok(Column::constant(vector.clone(), call.n_rows))
+    }
+}
+
+pub struct TimeZoneOf;
+
+impl ScalarFunction for TimeZoneOf {
+    fn record(&self) -> &'static Record {
+        &TIME_ZONE_OF
+    }
+
+    fn bind(&self, args: &[Argument], ctx: &Context) -> Result<Bound> {
+        check_arity(TIME_ZONE_OF.name, args.len(), 1..=1)?;
+        let ty = args[0].ty.bare();
+        ensure!(
+            matches!(ty, DataType::DateTime(_) | DataType::DateTime64(..)),
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "A value of illegal type was provided as 1st argument 'datetime' to function 'timezoneOf'. Expected: DateTime or DateTime64, got: {ty}"
+        );
+        let name = ty.time_zone().unwrap_or(&ctx.time_zone).name();
+        let vector = Vector::of_value(&Value::string(name), &DataType::String)?;
+        Ok(Bound::with_state(DataType::String, Known(vector)))
     }
 
     fn execute(&self, call: &Call) -> Result<Column> {
