@@ -67,7 +67,7 @@ impl SelectBinder<'_> {
         }
         if !self.grouping.sets.is_empty() && self.query.env.settings().group_by_use_nulls {
             for (field, _) in &mut self.grouping.keys {
-                if field.ty.can_be_nullable() {
+                if field.ty.without_low_cardinality().can_be_nullable() {
                     field.ty = field.ty.clone().nullable();
                 }
             }

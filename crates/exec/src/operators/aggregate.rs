@@ -126,6 +126,8 @@ impl Sink for Aggregate {
             groups: self.groups(),
             max_groups: ctx.settings.max_rows_to_group_by,
             memory: Reservation::new(ctx.control.clone()),
+            rows: 0,
+            rows_at_measuring: 0,
         }))
     }
 
@@ -260,7 +262,13 @@ struct Worker {
     groups: Groups,
     max_groups: u64,
     memory: Reservation,
+    /// Rows taken so far, and when the memory was last measured.
+    rows: usize,
+    rows_at_measuring: usize,
 }
+
+/// No more rows than this go by without measuring.
+const ROWS_UNMEASURED: usize = 65_536;
 
 impl SinkWorker for Worker {
     fn push(&mut self, _: Position, block: Block) -> Result<Flow> {
@@ -286,7 +294,12 @@ impl SinkWorker for Worker {
             keys.push(Column::constant(Vector::from(vec![number as u64]), n_rows));
             self.groups.add(&keys, &args, n_rows)?;
         }
-        self.memory.resize(self.groups.memory())?;
+        self.rows += n_rows;
+        // Measuring walks over all pieces of the state: after each of many small blocks that would be quadratic.
+        if self.rows - self.rows_at_measuring >= (self.rows / 16).min(ROWS_UNMEASURED) {
+            self.memory.resize(self.groups.memory())?;
+            self.rows_at_measuring = self.rows;
+        }
         ensure!(
             self.max_groups == 0 || self.groups.len() as u64 <= self.max_groups,
             TOO_MANY_ROWS,
