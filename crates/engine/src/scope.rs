@@ -50,7 +50,6 @@ impl Scope {
             ),
             interrupt: Interrupt(Some(interrupt_of(control.clone()))),
             settings: settings.for_functions(),
-            ..Context::default()
         });
         let exec_settings = settings.for_exec();
         let all = settings.clone();

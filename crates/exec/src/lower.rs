@@ -290,6 +290,7 @@ impl Lowerer<'_> {
             residual,
             right_types,
             max_block_size: self.ctx.settings.max_block_size,
+            control: self.ctx.control.clone(),
         };
         let build = Stage::new(right, Arc::new(join::Build { spec, slot: slot.clone() }));
         let mut left = left;

@@ -137,6 +137,11 @@ impl Stream {
         Stream::of(Source::Stage(Arc::new(Stage::new(self, Arc::new(sink)))))
     }
 
+    /// Does the stream read tables itself, rather than the result of another stage?
+    fn reads(&self) -> bool {
+        !matches!(self.source, Source::Stage(_))
+    }
+
     /// Runs what the stream depends on, then opens its source.
     pub fn open(&self, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
         for stage in &self.dependencies {
@@ -187,6 +192,7 @@ impl Stage {
         // Jobs outlive no call of `pool::run`, but the pool's type asks for 'static: everything is shared.
         let shared = Arc::new(Shared {
             stream: self.stream.operators.clone(),
+            reads: self.stream.reads(),
             sink: self.sink.clone(),
             scan,
             ctx: ctx.clone(),
@@ -209,7 +215,8 @@ impl Stage {
     }
 
     fn drive(&self, scan: &dyn Scan, sink: &mut dyn SinkWorker, ctx: &ExecContext, main: bool) -> Result<()> {
-        let (rows, blocks) = drive(scan, &self.stream.operators, &*self.sink, sink, ctx, main)?;
+        let reads = self.stream.reads();
+        let (rows, blocks) = drive(scan, &self.stream.operators, &*self.sink, sink, ctx, main, reads)?;
         self.metrics.rows.fetch_add(rows, Relaxed);
         self.metrics.blocks.fetch_add(blocks, Relaxed);
         Ok(())
@@ -219,6 +226,7 @@ impl Stage {
 /// What the jobs of one stage share.
 struct Shared {
     stream: Vec<Arc<dyn Operator>>,
+    reads: bool,
     sink: Arc<dyn Sink>,
     scan: Arc<dyn Scan>,
     ctx: ExecContext,
@@ -231,8 +239,15 @@ impl Shared {
     fn run(&self, number: usize) {
         let result = pool::guarded(|| {
             let mut worker = self.sink.worker(&self.ctx)?;
-            let (rows, blocks) =
-                drive(&*self.scan, &self.stream, &*self.sink, &mut *worker, &self.ctx, number == 0)?;
+            let (rows, blocks) = drive(
+                &*self.scan,
+                &self.stream,
+                &*self.sink,
+                &mut *worker,
+                &self.ctx,
+                number == 0,
+                self.reads,
+            )?;
             self.rows.fetch_add(rows, Relaxed);
             self.blocks.fetch_add(blocks, Relaxed);
             Ok(worker)
@@ -252,6 +267,7 @@ fn drive(
     sink_worker: &mut dyn SinkWorker,
     ctx: &ExecContext,
     main: bool,
+    reads: bool,
 ) -> Result<(u64, u64)> {
     let mut chain = operators.iter().map(|o| o.worker()).collect::<Result<Vec<_>>>()?;
     let mut source = scan.worker()?;
@@ -259,7 +275,8 @@ fn drive(
     let mut task = None;
     loop {
         check(&ctx.control, main)?;
-        if ctx.control.is_stopped() {
+        // A limit with `break` ends the reading of tables; what came of it goes on through the later stages.
+        if reads && ctx.control.is_stopped() {
             break;
         }
         let Some(Morsel { block, task: this, number }) = source.next()? else { break };

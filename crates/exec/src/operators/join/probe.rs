@@ -2,6 +2,7 @@
 
 use super::table::{JoinTable, built, usable_keys};
 use super::{NO_ROW, gather_or_default};
+use crate::QueryControl;
 use crate::expression::Program;
 use crate::operators::group_table::NO_GROUP;
 use crate::pipeline::{Emit, Flow, Operator, OperatorWorker};
@@ -27,6 +28,8 @@ pub struct Probe {
     pub right_types: Vec<DataType>,
     /// Pairs of one output block, about.
     pub max_block_size: usize,
+    /// One left block may have very many pairs: the query must be stoppable between them.
+    pub control: Arc<QueryControl>,
 }
 
 impl Operator for Probe {
@@ -69,6 +72,7 @@ impl OperatorWorker for Worker {
         // Left rows are taken in runs whose pairs make about one block.
         let mut start = 0;
         while start < n_rows {
+            probe.control.check_with_interrupt()?;
             let mut end = start;
             let mut n_pairs = 0;
             while end < n_rows && (end == start || n_pairs < probe.max_block_size) {
