@@ -6,10 +6,11 @@
 
 use super::aggregate::split;
 use super::collect::blocks_as_source;
+use super::gather;
 use crate::ExecContext;
 use crate::control::Reservation;
 use crate::expression::Program;
-use crate::pipeline::{Flow, Position, Sink, SinkWorker, concrete};
+use crate::pipeline::{Sink, SinkWorker};
 use chalet_base::{Result, ensure};
 use chalet_columns::keys::{Order, group_keys};
 use chalet_columns::{Block, Builder, Column};
@@ -17,7 +18,6 @@ use chalet_plan::FillColumn;
 use chalet_storage::Scan;
 use chalet_types::calendar::{Civil, LocalTime, days_in_month};
 use chalet_types::{DataType, I256, IntervalUnit, TimeZone, Value};
-use std::any::Any;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -51,13 +51,11 @@ impl Sink for Fill {
     }
 
     fn worker(&self, ctx: &ExecContext) -> Result<Box<dyn SinkWorker>> {
-        Ok(Box::new(Worker { blocks: Vec::new(), memory: Reservation::new(ctx.control.clone()) }))
+        Ok(gather::worker(ctx))
     }
 
     fn finish(&self, workers: Vec<Box<dyn SinkWorker>>, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
-        let mut blocks: Vec<_> = concrete::<Worker>(workers).into_iter().flat_map(|w| w.blocks).collect();
-        blocks.sort_by_key(|(position, _)| *position);
-        let rows = Block::concat(&blocks.into_iter().map(|(_, block)| block).collect::<Vec<_>>());
+        let rows = Block::concat(&gather::in_order(workers));
         let mut filler = Filler {
             spec: self,
             ctx,
@@ -419,21 +417,4 @@ fn add_months(days: i32, months: i64) -> i32 {
     let month = i64::from(date.year) * 12 + i64::from(date.month) - 1 + months;
     let (year, month) = (month.div_euclid(12) as i32, month.rem_euclid(12) as u8 + 1);
     Civil::new(year, month, date.day.min(days_in_month(year, month))).days()
-}
-
-struct Worker {
-    blocks: Vec<(Position, Block)>,
-    memory: Reservation,
-}
-
-impl SinkWorker for Worker {
-    fn push(&mut self, position: Position, block: Block) -> Result<Flow> {
-        self.memory.grow(block.memory())?;
-        self.blocks.push((position, block));
-        Ok(Flow::Continue)
-    }
-
-    fn into_any(self: Box<Self>) -> Box<dyn Any> {
-        self
-    }
 }

@@ -2,16 +2,15 @@
 //! which of them come first is known only when all are in.
 
 use super::collect::blocks_as_source;
+use super::gather;
 use crate::ExecContext;
-use crate::control::Reservation;
 use crate::expression::Program;
-use crate::pipeline::{Flow, Position, Sink, SinkWorker, concrete};
+use crate::pipeline::{Sink, SinkWorker};
 use chalet_base::Result;
 use chalet_base::hash::HashMap;
+use chalet_columns::Column;
 use chalet_columns::keys::group_keys;
-use chalet_columns::{Block, Column};
 use chalet_storage::Scan;
-use std::any::Any;
 use std::sync::Arc;
 
 pub struct LimitBy {
@@ -26,16 +25,15 @@ impl Sink for LimitBy {
     }
 
     fn worker(&self, ctx: &ExecContext) -> Result<Box<dyn SinkWorker>> {
-        Ok(Box::new(Worker { blocks: Vec::new(), memory: Reservation::new(ctx.control.clone()) }))
+        Ok(gather::worker(ctx))
     }
 
     fn finish(&self, workers: Vec<Box<dyn SinkWorker>>, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
-        let mut blocks: Vec<_> = concrete::<Worker>(workers).into_iter().flat_map(|w| w.blocks).collect();
-        blocks.sort_by_key(|(position, _)| *position);
+        let blocks = gather::in_order(workers);
         let range = self.offset..self.offset.saturating_add(self.limit);
         let mut seen: HashMap<Box<[u8]>, u64> = HashMap::default();
         let mut kept = Vec::with_capacity(blocks.len());
-        for (_, block) in blocks {
+        for block in blocks {
             ctx.control.check_with_interrupt()?;
             let columns = self.columns.evaluate(&block)?;
             let keys = group_keys(&columns.iter().collect::<Vec<&Column>>(), block.n_rows());
@@ -55,22 +53,5 @@ impl Sink for LimitBy {
             }
         }
         Ok(blocks_as_source(kept, ctx))
-    }
-}
-
-struct Worker {
-    blocks: Vec<(Position, Block)>,
-    memory: Reservation,
-}
-
-impl SinkWorker for Worker {
-    fn push(&mut self, position: Position, block: Block) -> Result<Flow> {
-        self.memory.grow(block.memory())?;
-        self.blocks.push((position, block));
-        Ok(Flow::Continue)
-    }
-
-    fn into_any(self: Box<Self>) -> Box<dyn Any> {
-        self
     }
 }

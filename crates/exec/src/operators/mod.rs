@@ -7,6 +7,7 @@ pub mod counted;
 pub mod distinct;
 pub mod fill;
 pub mod filter;
+pub mod gather;
 pub mod group_table;
 pub mod join;
 pub mod limit;

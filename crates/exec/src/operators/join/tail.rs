@@ -3,15 +3,14 @@
 
 use super::table::{JoinTable, built};
 use crate::ExecContext;
-use crate::control::Reservation;
 use crate::operators::aggregate::split;
 use crate::operators::collect::blocks_as_source;
-use crate::pipeline::{Flow, Position, Sink, SinkWorker, concrete};
+use crate::operators::gather;
+use crate::pipeline::{Sink, SinkWorker};
 use chalet_base::Result;
 use chalet_columns::{Block, Column, Vector};
 use chalet_storage::Scan;
 use chalet_types::DataType;
-use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
 pub struct Tail {
@@ -26,13 +25,11 @@ impl Sink for Tail {
     }
 
     fn worker(&self, ctx: &ExecContext) -> Result<Box<dyn SinkWorker>> {
-        Ok(Box::new(Worker { blocks: Vec::new(), memory: Reservation::new(ctx.control.clone()) }))
+        Ok(gather::worker(ctx))
     }
 
     fn finish(&self, workers: Vec<Box<dyn SinkWorker>>, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
-        let mut blocks: Vec<_> = concrete::<Worker>(workers).into_iter().flat_map(|w| w.blocks).collect();
-        blocks.sort_by_key(|(position, _)| *position);
-        let mut blocks: Vec<Block> = blocks.into_iter().map(|(_, block)| block).collect();
+        let mut blocks = gather::in_order(workers);
         let table = built(&self.slot)?;
         let rows: Vec<u32> =
             (0..table.rows.n_rows()).filter(|&row| !table.is_used(row)).map(|row| row as u32).collect();
@@ -43,22 +40,5 @@ impl Sink for Tail {
             blocks.extend(split(Block::new(columns, rows.len()), ctx.settings.max_block_size));
         }
         Ok(blocks_as_source(blocks, ctx))
-    }
-}
-
-struct Worker {
-    blocks: Vec<(Position, Block)>,
-    memory: Reservation,
-}
-
-impl SinkWorker for Worker {
-    fn push(&mut self, position: Position, block: Block) -> Result<Flow> {
-        self.memory.grow(block.memory())?;
-        self.blocks.push((position, block));
-        Ok(Flow::Continue)
-    }
-
-    fn into_any(self: Box<Self>) -> Box<dyn Any> {
-        self
     }
 }

@@ -8,11 +8,11 @@ mod frames;
 mod running;
 
 use crate::ExecContext;
-use crate::control::Reservation;
 use crate::expression::Program;
 use crate::operators::aggregate::split;
 use crate::operators::collect::blocks_as_source;
-use crate::pipeline::{Flow, Position, Sink, SinkWorker, concrete};
+use crate::operators::gather;
+use crate::pipeline::{Sink, SinkWorker};
 use chalet_base::Result;
 use chalet_columns::keys::{Order, RowKeys, group_keys, sort_keys};
 use chalet_columns::{Block, Column, Vector};
@@ -21,7 +21,6 @@ use chalet_plan::{FrameSpec, WindowImpl};
 use chalet_storage::Scan;
 use chalet_types::DataType;
 use frames::Frames;
-use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -48,13 +47,11 @@ impl Sink for Window {
     }
 
     fn worker(&self, ctx: &ExecContext) -> Result<Box<dyn SinkWorker>> {
-        Ok(Box::new(Worker { blocks: Vec::new(), memory: Reservation::new(ctx.control.clone()) }))
+        Ok(gather::worker(ctx))
     }
 
     fn finish(&self, workers: Vec<Box<dyn SinkWorker>>, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
-        let mut blocks: Vec<_> = concrete::<Worker>(workers).into_iter().flat_map(|w| w.blocks).collect();
-        blocks.sort_by_key(|(position, _)| *position);
-        let blocks: Vec<Block> = blocks.into_iter().map(|(_, block)| block).collect();
+        let blocks = gather::in_order(workers);
         if blocks.is_empty() {
             return Ok(blocks_as_source(Vec::new(), ctx));
         }
@@ -147,21 +144,4 @@ fn peers<'k>(partition: Range<usize>, sorted: &impl Fn(usize) -> &'k [u8]) -> Ve
         }
     }
     found
-}
-
-struct Worker {
-    blocks: Vec<(Position, Block)>,
-    memory: Reservation,
-}
-
-impl SinkWorker for Worker {
-    fn push(&mut self, position: Position, block: Block) -> Result<Flow> {
-        self.memory.grow(block.memory())?;
-        self.blocks.push((position, block));
-        Ok(Flow::Continue)
-    }
-
-    fn into_any(self: Box<Self>) -> Box<dyn Any> {
-        self
-    }
 }

@@ -1,0 +1,39 @@
+//! What sinks share that need all rows in order before they begin: the worker that keeps its blocks, and the blocks of
+//! all workers in the source's order.
+
+use crate::ExecContext;
+use crate::control::Reservation;
+use crate::pipeline::{Flow, Position, SinkWorker, concrete};
+use chalet_base::Result;
+use chalet_columns::Block;
+use std::any::Any;
+
+struct Gather {
+    blocks: Vec<(Position, Block)>,
+    memory: Reservation,
+}
+
+/// A worker that keeps every block.
+pub fn worker(ctx: &ExecContext) -> Box<dyn SinkWorker> {
+    Box::new(Gather { blocks: Vec::new(), memory: Reservation::new(ctx.control.clone()) })
+}
+
+/// The blocks that the workers kept, in the source's order.
+pub fn in_order(workers: Vec<Box<dyn SinkWorker>>) -> Vec<Block> {
+    let mut blocks: Vec<_> = concrete::<Gather>(workers).into_iter().flat_map(|w| w.blocks).collect();
+    // Stable: blocks of one position stay in the order in which they came.
+    blocks.sort_by_key(|(position, _)| *position);
+    blocks.into_iter().map(|(_, block)| block).collect()
+}
+
+impl SinkWorker for Gather {
+    fn push(&mut self, position: Position, block: Block) -> Result<Flow> {
+        self.memory.grow(block.memory())?;
+        self.blocks.push((position, block));
+        Ok(Flow::Continue)
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
