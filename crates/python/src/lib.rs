@@ -7,14 +7,12 @@
 //! - [`watch`]: how a query is stopped from outside
 //! - [`error`]: the one exception class
 //! - [`objects`]: columns as Python objects
-//! - [`calendar`]: day and second numbers as dates and times
 //! - [`collector`]: the cyclic collector suspended while rows are made
 //! - [`frame`]: columns as what a DataFrame is made of
 //! - [`arrow`]: columns through the Arrow C stream interface
 //! - [`memory_view`]: bytes lent through the buffer protocol
 
 mod arrow;
-mod calendar;
 mod collector;
 mod connection;
 mod cursor;

@@ -1,7 +1,7 @@
 //! Columns as Python objects: one loop a column, so that the type is looked at once and not for each value.
 
-use crate::calendar;
 use chalet_columns::{Column, Data, Fixed, Vector};
+use chalet_types::calendar::{Civil, Clock};
 use chalet_types::{DataType, EnumValues, IntervalUnit, TimeZone};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -170,8 +170,14 @@ fn text<'py>(py: Python<'py>, bytes: &[u8]) -> Object<'py> {
     }
 }
 
+/// The date of a day number; one that no calendar reaches is an error, not another date.
+fn civil(days: i64) -> PyResult<Civil> {
+    let days = i32::try_from(days).map_err(|e| PyValueError::new_err(e.to_string()))?;
+    Ok(Civil::of_days(days))
+}
+
 fn date<'py>(py: Python<'py>, days: i64) -> PyResult<Object<'py>> {
-    let (year, month, day) = calendar::civil(days);
+    let Civil { year, month, day } = civil(days)?;
     Ok(PyDate::new(py, year, month, day)?.into_any())
 }
 
@@ -216,8 +222,8 @@ impl<'py> Moments<'py> {
     fn object(&self, seconds: i64, micros: u32) -> PyResult<Object<'py>> {
         let offset = self.zone.offset_at(seconds);
         let local = seconds + i64::from(offset);
-        let (year, month, day) = calendar::civil(local.div_euclid(86_400));
-        let (hour, minute, second) = calendar::clock(local);
+        let Civil { year, month, day } = civil(local.div_euclid(86_400))?;
+        let Clock { hour, minute, second } = Clock::of_seconds(local.rem_euclid(86_400) as u32);
         let Some(info) = &self.info else {
             return Ok(
                 PyDateTime::new(self.py, year, month, day, hour, minute, second, micros, None)?.into_any()
