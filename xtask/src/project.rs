@@ -11,8 +11,9 @@ pub struct Project {
 
 impl Project {
     pub fn open() -> Result<Project, String> {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let root = root.parent().ok_or("xtask has no parent folder")?.to_path_buf();
+        // Asked when it runs: clones share what they compile, so the folder it was compiled in may be another one.
+        let own = std::env::var_os("CARGO_MANIFEST_DIR").ok_or("run it as `cargo xtask`")?;
+        let root = Path::new(&own).parent().ok_or("xtask has no parent folder")?.to_path_buf();
         let listed = git(&root, &["ls-files", "--cached", "--others", "--exclude-standard"])?;
         let mut files: Vec<String> =
             listed.lines().filter(|f| root.join(f).is_file()).map(str::to_owned).collect();

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 fn path(file: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/arrow").join(file)
+    PathBuf::from("../../tests/data/arrow").join(file)
 }
 
 fn format(stream: bool) -> &'static Format {

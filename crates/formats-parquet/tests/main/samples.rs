@@ -27,7 +27,7 @@ pub const SAMPLES: &[(&str, &str)] = &[
 ];
 
 pub fn path(file: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/parquet").join(file)
+    PathBuf::from("../../tests/data/parquet").join(file)
 }
 
 pub fn bytes(sample: &str) -> Vec<u8> {

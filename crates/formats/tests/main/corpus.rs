@@ -40,7 +40,7 @@ impl Case {
 }
 
 pub fn cases() -> Vec<Case> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
+    let folder = PathBuf::from("tests/corpus");
     let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
     paths.sort();
     let recorded = paths.iter().filter(|p| p.extension().is_some_and(|e| e == "rec"));
