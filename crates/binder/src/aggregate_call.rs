@@ -69,8 +69,9 @@ impl SelectBinder<'_> {
         let mut args = Vec::new();
         for arg in &call.args {
             match &arg.kind {
-                // `count(*)` counts rows.
-                ExprKind::Star(transformers) if transformers.is_empty() && call.args.len() == 1 => {}
+                // `count(*)` counts rows; other aggregates take the columns.
+                ExprKind::Star(transformers)
+                    if transformers.is_empty() && self.counts_rows(call, &parameters)? => {}
                 _ => args.extend(self.expand_argument(arg)?),
             }
         }
@@ -99,6 +100,14 @@ impl SelectBinder<'_> {
             Some(resolved) => Ok((resolved, args)),
             None => bail!(UNKNOWN_AGGREGATE_FUNCTION, "Aggregate function with name `{name}` does not exist"),
         }
+    }
+
+    /// Whether the aggregate may be called without arguments.
+    fn counts_rows(&self, call: &ast::Call, parameters: &[Value]) -> Result<bool> {
+        let env = self.query.env;
+        let only_star = call.args.len() == 1 && !call.distinct && call.filter.is_none();
+        Ok(only_star
+            && matches!(resolve(env.registry(), &call.name, parameters, &[], env.context()), Ok(Some(_))))
     }
 
     /// The constants of `f(parameters)(...)`.

@@ -78,7 +78,7 @@ impl SelectBinder<'_> {
         if call.over.is_some() {
             return self.window_call(call, e);
         }
-        if let Some(bound) = self.special(call)? {
+        if let Some(bound) = self.special(call, e)? {
             return Ok(bound);
         }
         if let Some(bound) = self.substitution(call)? {
@@ -101,11 +101,18 @@ impl SelectBinder<'_> {
         if let Some(bound) = self.aggregate_call(call, e)? {
             return Ok(bound);
         }
+        if let Some(function) = env.registry().windows.get(&call.name) {
+            bail!(
+                BAD_ARGUMENTS,
+                "The function '{}' can only be used as a window function, not as an aggregate function",
+                function.record().name
+            );
+        }
         Err(unknown_function(env, &call.name))
     }
 
     /// Calls that are not functions of values.
-    fn special(&mut self, call: &ast::Call) -> Result<Option<Expr>> {
+    fn special(&mut self, call: &ast::Call, e: &ast::Expr) -> Result<Option<Expr>> {
         let name = call.name.as_str();
         let lower = name.to_ascii_lowercase();
         Ok(Some(match lower.as_str() {
@@ -118,7 +125,7 @@ impl SelectBinder<'_> {
                 self.in_operator(&call.args[0], &call.args[1], negated, null_in)?
             }
             "arrayjoin" if name == "arrayJoin" => self.array_join_call(call)?,
-            "grouping" => self.grouping_call(call)?,
+            "grouping" => self.grouping_call(call, e)?,
             "exists" if matches!(call.args[..], [ast::Expr { kind: ExprKind::Subquery(_), .. }]) => {
                 let ExprKind::Subquery(query) = &call.args[0].kind else { return Ok(None) };
                 self.exists(query)?

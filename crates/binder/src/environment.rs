@@ -62,6 +62,9 @@ pub struct BinderSettings {
     pub empty_result_for_aggregation_by_empty_set: bool,
     pub totals_mode: String,
     pub single_join_prefer_left_table: bool,
+    pub joined_subquery_requires_alias: bool,
+    /// `additional_table_filters`: conditions on the rows of tables, by name or alias.
+    pub additional_table_filters: Vec<(String, String)>,
     pub enable_unaligned_array_join: bool,
     pub any_join_distinct_right_table_keys: bool,
     pub asterisk_include_materialized_columns: bool,
@@ -86,6 +89,8 @@ impl Default for BinderSettings {
             empty_result_for_aggregation_by_empty_set: false,
             totals_mode: "after_having_exclusive".into(),
             single_join_prefer_left_table: true,
+            joined_subquery_requires_alias: true,
+            additional_table_filters: Vec::new(),
             enable_unaligned_array_join: false,
             any_join_distinct_right_table_keys: false,
             asterisk_include_materialized_columns: false,

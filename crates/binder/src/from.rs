@@ -6,7 +6,7 @@ use crate::scope::{ScopeColumn, TableScope};
 use crate::select::SelectBinder;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Block, Column, Vector};
-use chalet_plan::{ArrayJoin, Expr, Field, Plan, ScanNode, Values};
+use chalet_plan::{ArrayJoin, Expr, Field, Filter, Plan, ScanNode, Values};
 use chalet_storage::{DefaultKind, Table};
 use chalet_syntax::ast::{self, ExprKind};
 use chalet_types::DataType;
@@ -15,6 +15,13 @@ use std::sync::Arc;
 
 impl SelectBinder<'_> {
     pub(crate) fn from(&mut self, select: &ast::Select) -> Result<Plan> {
+        let needs_names = |step: &ast::JoinStep| match step {
+            ast::JoinStep::Join(join) => join.kind != ast::JoinKind::Paste,
+            ast::JoinStep::ArrayJoin { .. } => false,
+        };
+        if select.joins.iter().any(needs_names) {
+            self.check_aliases(select)?;
+        }
         let mut plan = match &select.from {
             Some(table) => {
                 let (plan, scope) = self.table_expr(table)?;
@@ -35,6 +42,27 @@ impl SelectBinder<'_> {
             "Correlated subqueries in JOIN ON and ARRAY JOIN are not supported"
         );
         Ok(plan)
+    }
+
+    /// What is joined has a name, so that its columns can be told apart.
+    fn check_aliases(&self, select: &ast::Select) -> Result<()> {
+        if !self.query.env.settings().joined_subquery_requires_alias {
+            return Ok(());
+        }
+        for table in chalet_syntax::visit::tables(select) {
+            let shown = match &table.kind {
+                ast::TableKind::Query(query) => query.to_string(),
+                ast::TableKind::Function(call) => call.name.clone(),
+                ast::TableKind::Name(_) | ast::TableKind::File(_) => continue,
+            };
+            ensure!(
+                table.alias.is_some(),
+                ALIAS_REQUIRED,
+                "No alias for subquery or table function {shown} of a JOIN (set joined_subquery_requires_alias = 0 to \
+                 disable restriction)"
+            );
+        }
+        Ok(())
     }
 
     /// Without FROM: the row of `system.one`.
@@ -217,8 +245,35 @@ impl SelectBinder<'_> {
             }
             waiting = failed;
         }
-        let node = ScanNode { table, name, columns, filter: None, limit: None };
-        Ok((Plan::Scan(node), scope))
+        let condition = self.additional_filter(&name, written, &scope)?;
+        let plan = Plan::Scan(ScanNode { table, name, columns, filter: None, limit: None });
+        Ok(match condition {
+            Some(condition) => (Plan::Filter(Filter { input: Box::new(plan), condition }), scope),
+            None => (plan, scope),
+        })
+    }
+
+    /// What `additional_table_filters` says of a table, by its alias or its name with the database or without.
+    fn additional_filter(
+        &self,
+        name: &str,
+        written: &ast::TableExpr,
+        scope: &TableScope,
+    ) -> Result<Option<Expr>> {
+        let filters = &self.query.env.settings().additional_table_filters;
+        if filters.is_empty() {
+            return Ok(None);
+        }
+        let mut names: Vec<&str> = written.alias.iter().map(|a| a.name.as_str()).collect();
+        if matches!(written.kind, ast::TableKind::Name(_)) {
+            names.extend([name, name.split_once('.').map_or(name, |(_, table)| table)]);
+        }
+        let Some((_, text)) = filters.iter().find(|(table, _)| names.contains(&table.as_str())) else {
+            return Ok(None);
+        };
+        let mut binder = SelectBinder::without_tables(&self.query);
+        binder.tables.list.push(scope.clone());
+        binder.condition(&chalet_syntax::parse_expression(text)?).map(Some)
     }
 
     /// `[LEFT] ARRAY JOIN exprs`: an array under its own name is replaced by its elements, one with an alias stays.

@@ -3,7 +3,7 @@
 use crate::call::make_call;
 use crate::select::{After, Place, SelectBinder};
 use chalet_base::hash::HashSet;
-use chalet_base::{Result, ensure, err};
+use chalet_base::{Result, bail, ensure, err};
 use chalet_plan::{Aggregate, ColumnId, Expr, Field, GroupingKind, Plan, Totals};
 use chalet_syntax::ast::{self, ExprKind};
 use chalet_types::{DataType, Value};
@@ -11,6 +11,8 @@ use chalet_types::{DataType, Value};
 /// The keys of a SELECT.
 #[derive(Default)]
 pub(crate) struct Grouping {
+    /// There is a GROUP BY clause, of whatever form.
+    pub is_present: bool,
     pub keys: Vec<(Field, Expr)>,
     /// Which keys are in each grouping set; empty for a plain GROUP BY.
     pub sets: Vec<Vec<usize>>,
@@ -28,6 +30,7 @@ impl SelectBinder<'_> {
         item: &dyn Fn(usize) -> Option<ast::Expr>,
     ) -> Result<()> {
         self.place = Place::Before("GROUP BY");
+        self.grouping.is_present = select.group_by.is_some();
         let n_items = select.projection.len();
         let indexes = |binder: &mut Self, exprs: &[ast::Expr]| -> Result<Vec<usize>> {
             let mut found = Vec::new();
@@ -192,12 +195,20 @@ impl SelectBinder<'_> {
     }
 
     /// `grouping(a, b)`: a bit per argument, 1 where the row's grouping set lacks it.
-    pub(crate) fn grouping_call(&mut self, call: &ast::Call) -> Result<Expr> {
+    pub(crate) fn grouping_call(&mut self, call: &ast::Call, e: &ast::Expr) -> Result<Expr> {
         let env = self.query.env;
         ensure!(
             !call.args.is_empty(),
             NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
             "Function grouping expects at least one argument"
+        );
+        if let Place::Before(clause) = self.place {
+            bail!(ILLEGAL_AGGREGATION, "GROUPING function {e} is found in {clause} in query");
+        }
+        ensure!(
+            self.grouping.is_present,
+            ILLEGAL_AGGREGATION,
+            "GROUPING function {e} is found in SELECT without GROUP BY in query"
         );
         let outer = std::mem::replace(&mut self.place, Place::Before("grouping"));
         let args = call.args.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>();

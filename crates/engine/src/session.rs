@@ -66,7 +66,7 @@ impl Session {
         let mut output = statements::Output::new(&options);
         for statement in parsed {
             let scope = Arc::new(self.scope(&options)?);
-            statements::run(&statement, &scope, self, &mut output)?;
+            statements::run(&statement, sql, &scope, self, &mut output)?;
         }
         Ok(output.into_answer(started.elapsed()))
     }

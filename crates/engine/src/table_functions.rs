@@ -285,11 +285,52 @@ fn values(args: &[TableArgument], scope: &Scope) -> Result<Arc<dyn Table>> {
         let mut builder = Builder::new(ty);
         for row in &cells {
             let (value, from) = &row[i];
-            let converted = cast(&Column::of_value(value, from, 1)?, from, ty)?;
-            builder.push_value(&converted.value(0))?;
+            builder.push_value(&converted(&cast, value, from, ty)?)?;
         }
         columns.push(Column::Flat(builder.finish()));
     }
     let block = Block::new(columns, cells.len());
     Ok(Arc::new(FixedTable::new("Values", TableSchema::of(structure), vec![block])))
+}
+
+/// A written value as the declared type. Unlike a cast it loses nothing.
+fn converted(
+    cast: &chalet_formats::input::Cast,
+    value: &Value,
+    from: &DataType,
+    to: &DataType,
+) -> Result<Value> {
+    ensure!(!value.is_null() || to.is_nullable(), TYPE_MISMATCH, "Cannot convert NULL to {to}");
+    let given = Column::of_value(value, from, 1)?;
+    // To a Nullable type a text that does not parse would be NULL.
+    let to = if value.is_null() { to } else { to.bare() };
+    let column = cast(&given, from, to).map_err(|error| match value.as_bytes() {
+        Some(text) if from.is_string() && is_refused_as_text(to) => {
+            let text = String::from_utf8_lossy(text);
+            err!(TYPE_MISMATCH, "Cannot convert string '{text}' to type {to}")
+        }
+        _ => error,
+    })?;
+    if innermost(from).is_number() && innermost(to).is_integer() {
+        ensure!(
+            column.value(0).compare(value).is_eq(),
+            ARGUMENT_OUT_OF_BOUND,
+            "Cannot convert value '{}' from {from}: it cannot be represented as {to}",
+            crate::statements::setting_text(value, from)
+        );
+    }
+    Ok(column.value(0))
+}
+
+/// Types whose texts that do not parse are mismatches of types to the kernel; others have errors of their own.
+fn is_refused_as_text(ty: &DataType) -> bool {
+    ty.is_integer() || matches!(ty, DataType::Date | DataType::Date32 | DataType::Decimal { .. })
+}
+
+/// The type of what is in arrays and behind NULL.
+fn innermost(ty: &DataType) -> &DataType {
+    match ty.bare() {
+        DataType::Array(element) => innermost(element),
+        bare => bare,
+    }
 }

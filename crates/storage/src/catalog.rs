@@ -11,6 +11,7 @@ pub struct Entry {
     pub table: Arc<dyn Table>,
     /// `CREATE TABLE ...` as SHOW CREATE prints it.
     pub create_sql: Arc<str>,
+    pub comment: Arc<str>,
 }
 
 #[derive(Clone, Default)]

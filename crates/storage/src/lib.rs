@@ -27,4 +27,4 @@ pub mod view;
 pub use catalog::{Catalog, Database};
 pub use insert::Inserter;
 pub use scan::{ColumnRange, Morsel, Scan, ScanContext, ScanRequest, ScanWorker};
-pub use table::{ColumnSchema, DefaultKind, Table, TableSchema};
+pub use table::{ColumnSchema, Constraint, DefaultKind, Table, TableSchema};

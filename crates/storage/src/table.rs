@@ -64,15 +64,26 @@ impl ColumnSchema {
     }
 }
 
-/// Columns in order; cheap to clone.
+/// `CONSTRAINT name CHECK expr`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Constraint {
+    pub name: Arc<str>,
+    /// The expression as SQL text.
+    pub expr: Arc<str>,
+    /// `ASSUME`: taken to be true, never checked.
+    pub is_assumed: bool,
+}
+
+/// Columns in order, and what their rows must meet; cheap to clone.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TableSchema {
     pub columns: Arc<[ColumnSchema]>,
+    pub constraints: Arc<[Constraint]>,
 }
 
 impl TableSchema {
     pub fn new(columns: Vec<ColumnSchema>) -> Self {
-        TableSchema { columns: columns.into() }
+        TableSchema { columns: columns.into(), constraints: Arc::default() }
     }
 
     pub fn of(columns: impl IntoIterator<Item = (impl Into<Arc<str>>, DataType)>) -> Self {

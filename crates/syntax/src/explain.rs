@@ -28,6 +28,35 @@ fn leaf(label: impl Into<String>) -> Node {
 
 /// The lines of EXPLAIN AST.
 pub fn explain_ast(statement: &Statement) -> Result<String> {
+    let mut out = String::new();
+    write(&mut out, &root(statement)?, 0);
+    Ok(out)
+}
+
+/// How large the kernel's tree of a statement is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TreeSize {
+    pub depth: u64,
+    pub elements: u64,
+}
+
+/// What `max_ast_depth` and `max_ast_elements` limit.
+pub fn tree_size(statement: &Statement) -> Result<TreeSize> {
+    Ok(size_of(&root(statement)?))
+}
+
+fn size_of(node: &Node) -> TreeSize {
+    let mut size = TreeSize { depth: 0, elements: 1 };
+    for child in &node.children {
+        let below = level(|| size_of(child));
+        size.depth = size.depth.max(below.depth);
+        size.elements += below.elements;
+    }
+    size.depth += 1;
+    size
+}
+
+fn root(statement: &Statement) -> Result<Node> {
     let mut root = match &statement.kind {
         StatementKind::Query(query) => query_node(query),
         StatementKind::Set(_) => leaf("Set"),
@@ -62,9 +91,7 @@ pub fn explain_ast(statement: &Statement) -> Result<String> {
     if let Some(format) = &statement.output.format {
         root.children.push(leaf(format!("Identifier {}", format.name)));
     }
-    let mut out = String::new();
-    write(&mut out, &root, 0);
-    Ok(out)
+    Ok(root)
 }
 
 /// Runs one level of a walk on a stack that grows: the nodes of this tree are many levels for one of ours.

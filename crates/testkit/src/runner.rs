@@ -36,11 +36,17 @@ impl Engine {
         Ok(Engine { session: Database::open(":memory:")?.session(), mode })
     }
 
+    /// The mode's settings, but not over those that the statement itself names: it reads or sets them.
+    fn settings(&self, sql: &str) -> Vec<(String, String)> {
+        let wanted = self.mode.settings.iter().filter(|(name, _)| !sql.contains(name));
+        wanted.map(|(name, value)| (name.to_string(), value.to_string())).collect()
+    }
+
     fn answer(&self, sql: &str) -> Result<Vec<u8>> {
         let text = if self.mode.reprint { reprinted(sql) } else { sql.to_string() };
         let options = RunOptions {
             format: Some("TabSeparated".into()),
-            settings: self.mode.settings.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect(),
+            settings: self.settings(sql),
             ..RunOptions::default()
         };
         let run = || self.session.run(&text, options).map(|answer| answer.bytes);

@@ -25,7 +25,7 @@ impl Settings {
 
     pub fn for_binder(&self) -> BinderSettings {
         let mut s = BinderSettings::default();
-        let flags: [(&str, &mut bool); 12] = [
+        let flags: [(&str, &mut bool); 13] = [
             ("prefer_column_name_to_alias", &mut s.prefer_column_name_to_alias),
             ("transform_null_in", &mut s.transform_null_in),
             ("join_use_nulls", &mut s.join_use_nulls),
@@ -34,6 +34,7 @@ impl Settings {
             ("aggregate_functions_null_for_empty", &mut s.aggregate_functions_null_for_empty),
             ("empty_result_for_aggregation_by_empty_set", &mut s.empty_result_for_aggregation_by_empty_set),
             ("single_join_prefer_left_table", &mut s.single_join_prefer_left_table),
+            ("joined_subquery_requires_alias", &mut s.joined_subquery_requires_alias),
             ("enable_unaligned_array_join", &mut s.enable_unaligned_array_join),
             ("any_join_distinct_right_table_keys", &mut s.any_join_distinct_right_table_keys),
             ("asterisk_include_materialized_columns", &mut s.asterisk_include_materialized_columns),
@@ -53,6 +54,9 @@ impl Settings {
             if let Some(text) = self.text(name) {
                 *field = text.to_string();
             }
+        }
+        if let Some(filters) = self.text("additional_table_filters") {
+            s.additional_table_filters = super::map_entries(filters);
         }
         if let Some(depth) = self.number("max_recursive_cte_evaluation_depth") {
             s.max_recursive_cte_evaluation_depth = depth;
@@ -144,13 +148,30 @@ impl Settings {
     fn typed(&self, name: &str) -> Option<(Value, DataType)> {
         let known = super::find(name)?;
         let text = self.get(name)?;
+        // Integers have the type that they would have as literals.
         Some(match known.kind {
             "Bool" => (Value::from(text == "1"), DataType::Bool),
-            "UInt64" | "NonZeroUInt64" | "MaxThreads" | "Seconds" | "Milliseconds" => {
-                (Value::UInt(text.parse().unwrap_or(0)), DataType::UInt64)
+            "UInt64" | "NonZeroUInt64" | "MaxThreads" | "Milliseconds" => {
+                let n: u64 = super::number_of_auto(&text).parse().unwrap_or(0);
+                let ty = match n {
+                    0..=0xff => DataType::UInt8,
+                    0x100..=0xffff => DataType::UInt16,
+                    0x1_0000..=0xffff_ffff => DataType::UInt32,
+                    _ => DataType::UInt64,
+                };
+                (Value::UInt(n), ty)
             }
-            "Int64" | "Int32" => (Value::Int(text.parse().unwrap_or(0)), DataType::Int64),
-            "Float" | "Double" => (Value::Float(text.parse().unwrap_or(0.0)), DataType::Float64),
+            "Int64" | "Int32" => {
+                let n: i64 = text.parse().unwrap_or(0);
+                let ty = match n {
+                    -0x80..=0x7f => DataType::Int8,
+                    -0x8000..=0x7fff => DataType::Int16,
+                    -0x8000_0000..=0x7fff_ffff => DataType::Int32,
+                    _ => DataType::Int64,
+                };
+                (Value::Int(n), ty)
+            }
+            "Float" | "Double" | "Seconds" => (Value::Float(text.parse().unwrap_or(0.0)), DataType::Float64),
             _ => (Value::from(text.as_str()), DataType::String),
         })
     }

@@ -6,7 +6,7 @@ mod known;
 
 pub use known::{Known, all, find};
 
-use chalet_base::{Result, bail, err, suggest};
+use chalet_base::{Result, bail, ensure, err, suggest};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -78,9 +78,31 @@ impl Settings {
 /// Where the machine decides, ours; else the kernel's.
 fn default_of(known: &Known) -> String {
     match known.name {
-        "max_threads" => std::thread::available_parallelism().map_or(1, |n| n.get()).to_string(),
+        "max_threads" => format!("auto({})", std::thread::available_parallelism().map_or(1, |n| n.get())),
         _ => known.default.to_string(),
     }
+}
+
+/// The number in `auto(2)`, or the text as it is.
+fn number_of_auto(text: &str) -> &str {
+    text.trim_matches('\'').strip_prefix("auto(").and_then(|rest| rest.strip_suffix(')')).unwrap_or(text)
+}
+
+/// The entries of a setting that is a map of strings, `{'l':'k > 1'}`.
+fn map_entries(text: &str) -> Vec<(String, String)> {
+    use chalet_syntax::ast::{ExprKind, Literal, SetStatement, SettingValue, StatementKind};
+    // Only a setting can be written so.
+    let parsed = chalet_syntax::parse_statements(&format!("SET x = {text}")).unwrap_or_default();
+    let Some(StatementKind::Set(set)) = parsed.first().map(|s| &s.kind) else { return Vec::new() };
+    let SetStatement::Settings(list) = set else { return Vec::new() };
+    let Some(SettingValue::Expr(value)) = list.first().map(|s| &s.value) else { return Vec::new() };
+    let ExprKind::Call(call) = &value.kind else { return Vec::new() };
+    let texts = call.args.iter().map(|arg| match &arg.kind {
+        ExprKind::Literal(Literal::String(bytes)) => String::from_utf8_lossy(bytes).into_owned(),
+        _ => String::new(),
+    });
+    let texts: Vec<String> = texts.collect();
+    texts.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect()
 }
 
 #[cold]
@@ -113,10 +135,18 @@ fn normalised(known: &Known, text: &str) -> Result<String> {
             "0" => bail!(BAD_ARGUMENTS, "A setting's value has to be greater than 0"),
             n => n.into(),
         },
-        "MaxThreads" => match text.trim_start_matches("'auto(").trim_end_matches(')') {
+        "MaxThreads" => match number_of_auto(text) {
             "auto" | "0" => default_of(known),
             n => number(n)?,
         },
+        "Map" => {
+            ensure!(
+                text.starts_with('{'),
+                CANNOT_PARSE_INPUT_ASSERTION_FAILED,
+                "Cannot parse input: expected '{{' before: '{text}'"
+            );
+            text.into()
+        }
         "Int64" | "Int32" => text.parse::<i64>().map(|n| n.to_string()).map_err(|_| {
             err!(CANNOT_PARSE_INPUT_ASSERTION_FAILED, "Cannot parse input: expected 'eof' before: '{text}'")
         })?,

@@ -14,7 +14,7 @@ use chalet_storage::catalog::Entry;
 use chalet_storage::memory::MemoryTable;
 use chalet_storage::null::NullTable;
 use chalet_storage::view::View;
-use chalet_storage::{ColumnSchema, DefaultKind, Table, TableSchema};
+use chalet_storage::{ColumnSchema, Constraint, DefaultKind, Table, TableSchema};
 use chalet_syntax::ast::{self, CreateSource, ExprKind};
 use chalet_types::DataType;
 use std::sync::{Arc, PoisonError};
@@ -49,7 +49,8 @@ pub(crate) fn table(
     });
     let create_sql =
         format!("CREATE {words} {shown}\n(\n{}\n)\nENGINE = {engine}{comment}", columns_sql(&schema));
-    let entry = Entry { table: table.clone(), create_sql: create_sql.into() };
+    let comment = text_of(create.comment.as_deref());
+    let entry = Entry { table: table.clone(), create_sql: create_sql.into(), comment };
     // Filled before it is seen: a failing query leaves no table behind.
     if let Some(CreateSource::Query { empty: false, query }) = &create.source {
         let rows = super::insert::from_query(&*table, name, None, query, scope)?;
@@ -66,6 +67,10 @@ pub(crate) fn table(
         return Ok(());
     }
     catalog.create_table(database, name, entry, create.if_not_exists, create.or_replace)
+}
+
+fn text_of(bytes: Option<&[u8]>) -> Arc<str> {
+    String::from_utf8_lossy(bytes.unwrap_or_default()).into()
 }
 
 fn writable(database: &str, scope: &Scope) -> Result<()> {
@@ -152,7 +157,15 @@ fn is_known_engine(name: &str) -> bool {
 fn schema_of(create: &ast::CreateTable, scope: &Arc<Scope>) -> Result<TableSchema> {
     let definition = &create.definition;
     if !definition.columns.is_empty() {
-        return TableSchema::new_checked(columns(&definition.columns, scope)?);
+        let schema = TableSchema::new_checked(columns(&definition.columns, scope)?)?;
+        let constraints = definition.constraints.iter().map(|c| Constraint {
+            name: c.name.name.as_str().into(),
+            expr: c.expr.to_string().into(),
+            is_assumed: c.assume,
+        });
+        let schema = TableSchema { constraints: constraints.collect(), ..schema };
+        super::checked::validate(&schema, scope)?;
+        return Ok(schema);
     }
     match &create.source {
         Some(CreateSource::Query { query, .. }) => {
@@ -316,7 +329,11 @@ fn columns_sql(schema: &TableSchema) -> String {
             format!("    `{name}` {}{default}{comment}", c.ty)
         })
         .collect();
-    lines.join(",\n")
+    let constraints = schema.constraints.iter().map(|c| {
+        let word = if c.is_assumed { "ASSUME" } else { "CHECK" };
+        format!("    CONSTRAINT {} {word} {}", quoted(&c.name), c.expr)
+    });
+    lines.into_iter().chain(constraints).collect::<Vec<_>>().join(",\n")
 }
 
 pub(crate) fn view(create: &ast::CreateView, scope: &Arc<Scope>) -> Result<()> {
@@ -353,7 +370,8 @@ pub(crate) fn view(create: &ast::CreateView, scope: &Arc<Scope>) -> Result<()> {
         chalet_syntax::print::format_query(&query)
     );
     let view = Arc::new(View { schema, query: query.to_string() });
-    let entry = Entry { table: view, create_sql: create_sql.into() };
+    let comment = text_of(create.comment.as_deref());
+    let entry = Entry { table: view, create_sql: create_sql.into(), comment };
     scope.database.shared.catalog.create_table(database, name, entry, create.if_not_exists, create.or_replace)
 }
 

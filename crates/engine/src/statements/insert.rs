@@ -13,10 +13,13 @@ use chalet_formats::{Compression, Input, Schema};
 use chalet_plan::{Expr, Field, Plan, Project, Values};
 use chalet_storage::{ColumnSchema, DefaultKind, Inserter, Table};
 use chalet_syntax::ast;
-use chalet_types::DataType;
+use chalet_types::{DataType, Value};
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub(crate) fn run(insert: &ast::Insert, scope: &Arc<Scope>, output: &mut Output) -> Result<()> {
+    if let ast::InsertSource::Inline { data, .. } = &insert.source {
+        ensure!(!data.content.trim_ascii().is_empty(), NO_DATA_TO_INSERT, "No data to insert");
+    }
     let (table, name) = target(insert, scope)?;
     ensure!(table.view_query().is_none(), NOT_IMPLEMENTED, "Method write is not supported by storage View");
     let columns = listed(insert, &*table, &name, scope)?;
@@ -183,7 +186,7 @@ pub(crate) fn from_query(
         cast.push((column.name.to_string(), value));
     }
     let plan = complete(bound, cast, &nulls, table, scope)?;
-    let inserter = table.insert()?;
+    let inserter = super::checked::inserter(table, name, scope)?;
     let rows = write(plan, inserter, scope)?;
     Ok(rows)
 }
@@ -252,9 +255,31 @@ fn default_expr(column: &ColumnSchema, known: &[(String, Expr)], scope: &Arc<Sco
         Some((_, text)) if !text.is_empty() => bind_default(text, &column.ty, known, &**scope, &scope.ids),
         _ => {
             let default = Vector::defaults(&column.ty, 1);
-            Ok(Expr::Literal(chalet_plan::Literal { value: Arc::new(default), ty: column.ty.clone() }))
+            let literal = chalet_plan::Literal { value: Arc::new(default), ty: column.ty.clone() };
+            let default = Expr::Literal(literal);
+            match nested_sibling(column, known) {
+                // An array of a Nested is as long as its siblings.
+                Some(sibling) => {
+                    let columns = [("empty".to_string(), default), ("sibling".to_string(), sibling.clone())];
+                    let text = "arrayResize(empty, length(sibling))";
+                    bind_default(text, &column.ty, &columns, &**scope, &scope.ids)
+                }
+                None => Ok(default),
+            }
         }
     }
+}
+
+/// A given array of the same Nested.
+fn nested_sibling<'e>(column: &ColumnSchema, known: &'e [(String, Expr)]) -> Option<&'e Expr> {
+    if !matches!(column.ty, DataType::Array(_)) {
+        return None;
+    }
+    let prefix = super::checked::nested_prefix(&column.name)?;
+    let is_sibling = |(name, expr): &&(String, Expr)| {
+        super::checked::nested_prefix(name) == Some(prefix) && matches!(expr.ty(), DataType::Array(_))
+    };
+    known.iter().find(is_sibling).map(|(_, expr)| expr)
 }
 
 /// The default for a column that is not given at all, or for the rows that left it out.
@@ -315,7 +340,7 @@ fn from_data(
     let structure: Schema = given.iter().map(|c| (c.name.to_string(), c.ty.clone())).collect();
     let request = read_request(structure, scope);
     let mut scan = FORMATS.get(format)?.open(input, request)?;
-    let mut inserter = table.insert()?;
+    let mut inserter = super::checked::inserter(table, name, scope)?;
     let mut rows = 0;
     while let Some(mut unit) = scan.next_unit()? {
         while let Some(block) = unit.next_block(scope.exec().settings.max_block_size)? {
@@ -326,7 +351,6 @@ fn from_data(
             }
         }
     }
-    let _ = name;
     inserter.finish()?;
     Ok(rows)
 }
@@ -391,6 +415,10 @@ pub(crate) fn evaluator(scope: &Scope) -> Evaluate {
         };
         let written = chalet_syntax::parse_expression(text)?;
         let literal = bind_constant(&written, &*scope, &scope.ids)?;
+        // The reader knows what NULL means for a column that has none.
+        if literal.value().is_null() {
+            return Ok(Value::Null);
+        }
         let column = Column::of_value(&literal.value(), &literal.ty, 1)?;
         let cast = crate::table_functions::caster(&scope);
         Ok(cast(&column, &literal.ty, ty)?.value(0))

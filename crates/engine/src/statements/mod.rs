@@ -1,10 +1,12 @@
 //! Statements, one file per kind. This one tells them apart and gathers what they print.
 
+mod checked;
 mod create;
 mod describe;
 mod drop;
 mod explain;
 pub(crate) mod insert;
+mod limits;
 mod query;
 mod set;
 mod show;
@@ -93,14 +95,16 @@ impl Output {
     }
 }
 
-/// Runs one statement.
+/// Runs one statement of a text.
 pub(crate) fn run(
     statement: &ast::Statement,
+    sql: &str,
     scope: &Arc<Scope>,
     session: &Session,
     output: &mut Output,
 ) -> Result<()> {
     let scope = &with_statement_settings(statement, scope)?;
+    limits::check(sql, statement, &scope.state.settings)?;
     match &statement.kind {
         StatementKind::Query(query) => query::run(query, &statement.output, scope, output)?,
         StatementKind::Explain(explain) => {

@@ -13,8 +13,9 @@ use std::sync::Arc;
 pub(crate) fn run(set: &ast::SetStatement, scope: &Arc<Scope>, session: &Session) -> Result<()> {
     match set {
         ast::SetStatement::Settings(list) => {
-            let mut settings = scope.state.settings.clone();
-            let mut params = scope.state.params.clone();
+            // The session's own, without those that were given for this statement only.
+            let before = session.state().clone();
+            let (mut settings, mut params) = (before.settings, before.params);
             for setting in list {
                 match setting.name.name.strip_prefix("param_") {
                     Some(name) => {

@@ -34,7 +34,11 @@ fn all_tables(scope: &Scope) -> Result<Vec<(String, String, Entry)>> {
     others.retain(|name| !matches!(*name, "tables" | "columns"));
     for name in others {
         if let Some(table) = super::table(name, scope)? {
-            all.push(("system".into(), name.into(), Entry { table, create_sql: "".into() }));
+            all.push((
+                "system".into(),
+                name.into(),
+                Entry { table, create_sql: "".into(), comment: "".into() },
+            ));
         }
     }
     Ok(all)
@@ -65,7 +69,7 @@ pub(crate) fn tables(scope: &Scope) -> Result<Arc<dyn Table>> {
             Value::from(entry.table.view_query().unwrap_or_default()),
             optional(entry.table.total_rows()),
             optional(entry.table.total_bytes()),
-            Value::from(""),
+            Value::from(&*entry.comment),
         ]
     });
     made("SystemTables", &header, rows)

@@ -120,17 +120,20 @@ impl ValuesParser {
         };
         builder.truncate(before);
         *cur = start;
-        self.evaluate(index, cur, builder, failure)
+        if !self.evaluate(index, cur, builder, failure)? {
+            to.mark_omitted(column);
+        }
+        Ok(())
     }
 
-    /// The field as an expression of the dialect.
+    /// The field as an expression of the dialect; whether it gave a value.
     fn evaluate(
         &self,
         index: usize,
         cur: &mut Cursor<'_>,
         builder: &mut chalet_columns::Builder,
         failure: Error,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let Some(evaluate) = self
             .request
             .evaluate
@@ -155,7 +158,7 @@ impl ValuesParser {
             builder.push_value(&value)?;
         }
         cur.advance(text.len());
-        Ok(())
+        Ok(!value.is_null() || ty.is_nullable())
     }
 }
 

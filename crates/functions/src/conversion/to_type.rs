@@ -173,6 +173,12 @@ impl ToType {
             }
             Target::FixedString => {
                 let length = number.unwrap_or(0);
+                ensure!(
+                    length >= 0,
+                    ILLEGAL_COLUMN,
+                    "Second argument for function {} must be unsigned integer",
+                    self.record.name
+                );
                 ensure!(length > 0, ARGUMENT_OUT_OF_BOUND, "FixedString size must be positive");
                 ensure!(length <= 0xff_ffff, ARGUMENT_OUT_OF_BOUND, "FixedString size is too large");
                 DataType::FixedString(length as u32)

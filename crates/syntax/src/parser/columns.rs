@@ -34,11 +34,11 @@ impl Parser<'_> {
     fn transformer(&mut self) -> Parse<Transformer> {
         if self.accept_keyword("EXCEPT") {
             let strict = self.accept_keyword("STRICT");
+            if let Some(regex) = self.string_token() {
+                return Ok(Transformer::ExceptRegex(regex));
+            }
+            // Any word is the name of a column here: after a star EXCEPT is never the set operation.
             if !self.at(TokenKind::LParen) {
-                // `SELECT * EXCEPT SELECT ...` is the set operation.
-                if ["SELECT", "ALL", "DISTINCT", "WITH", "FROM"].iter().any(|w| self.at_keyword(w)) {
-                    return Err(Fail::Syntax);
-                }
                 return Ok(Transformer::Except { strict, columns: vec![self.ident()?] });
             }
             if matches!(self.peek(1).kind, TokenKind::String | TokenKind::Heredoc) {

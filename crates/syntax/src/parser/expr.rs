@@ -265,7 +265,7 @@ impl Parser<'_> {
         if priority == prio::COMPARE
             && let Some(index) = self.quantified()
         {
-            return self.quantified_comparison(name, index == 0, left).map(Step::More);
+            return self.quantified_comparison(name, index != 1, left).map(Step::More);
         }
         let right = self.nested(|p| p.operators(priority + 1))?;
         if name == "concat" {
@@ -460,7 +460,7 @@ impl Parser<'_> {
 
     /// ANY or ALL before a query in parentheses, by index.
     fn quantified(&mut self) -> Option<usize> {
-        let index = ["ANY", "ALL"].iter().position(|word| self.at_keyword(word))?;
+        let index = ["ANY", "ALL", "SOME"].iter().position(|word| self.at_keyword(word))?;
         let query = self.peek(1).kind == TokenKind::LParen
             && (self.at_keyword_ahead(2, "SELECT") || self.at_keyword_ahead(2, "WITH"));
         if !query {

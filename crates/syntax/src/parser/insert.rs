@@ -9,7 +9,7 @@ use crate::lexer::{Lexer, TokenKind};
 impl Parser<'_> {
     pub(crate) fn insert(&mut self) -> Parse<StatementKind> {
         self.expect_keyword("INSERT")?;
-        self.accept_keyword("INTO");
+        self.expect_keyword("INTO")?;
         self.accept_keyword("TABLE");
         let target = if self.at_keyword("FUNCTION")
             && matches!(self.peek(1).kind, TokenKind::Word | TokenKind::QuotedIdent)

@@ -65,6 +65,7 @@ pub(crate) struct Parser<'a> {
     tokens: Vec<Token>,
     pos: usize,
     nesting: u32,
+    deepest: u32,
     /// Depth of the deepest tree completed inside the current rule. Trees of chained operators are deeper than the
     /// recursion that made them, and whoever walks or drops them recurses.
     tree_depth: u32,
@@ -100,6 +101,16 @@ pub fn parse_structure(text: &str) -> Result<Vec<ColumnDef>> {
     columns.map_err(|fail| parser.into_error(fail))
 }
 
+/// How deep rules are nested in a text of statements: what `max_parser_depth` limits.
+pub fn nesting_of(text: &str) -> Result<u32> {
+    check_size(text)?;
+    let mut parser = Parser::new(text);
+    match parser.statements() {
+        Ok(_) => Ok(parser.deepest),
+        Err(fail) => Err(parser.into_error(fail)),
+    }
+}
+
 fn check_size(text: &str) -> Result<()> {
     match u32::try_from(text.len()) {
         Ok(len) if len < u32::MAX => Ok(()),
@@ -115,6 +126,7 @@ impl<'a> Parser<'a> {
             tokens: Vec::with_capacity(text.len() / 4 + 2),
             pos: 0,
             nesting: 0,
+            deepest: 0,
             tree_depth: 0,
             copied_nodes: 0,
             furthest: 0,
@@ -332,6 +344,7 @@ impl<'a> Parser<'a> {
             )));
         }
         self.nesting += levels;
+        self.deepest = self.deepest.max(self.nesting);
         let outside = std::mem::take(&mut self.tree_depth);
         let result = stacker::maybe_grow(STACK_RED_ZONE, STACK_GROWTH, || rule(self));
         self.tree_depth = outside.max(self.tree_depth + 1);

@@ -54,6 +54,9 @@ impl Parser<'_> {
                 definition.primary_key = Some(self.bare_expr()?);
             } else {
                 let column = self.column_def()?;
+                if column.ty.is_none() && column.default.as_ref().is_none_or(|d| d.expr.is_none()) {
+                    return Err(self.expect_here("data type"));
+                }
                 definition.columns.push(column);
             }
             if !self.accept(TokenKind::Comma) {
