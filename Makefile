@@ -20,6 +20,9 @@ FUZZ_SECONDS ?= 600
 ROWS ?= 1000000
 FILES ?= 10
 QUERIES ?= bench/queries.sql
+# Numbers of threads, one run each, such as 1,4; without it one run with a thread for each core. More options in BENCH.
+THREADS ?=
+BENCH ?=
 
 .PHONY: help
 help: ## list the targets
@@ -66,11 +69,11 @@ oracle: wheel ## compare tests/sql with the real kernel (downloads it once)
 # Measured without the checks that our own crates keep elsewhere.
 bench: export CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS = false
 bench: export CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS = false
-bench: wheel ## run QUERIES over ROWS generated rows in FILES files on ours and the real kernel
-	@oracle=$$($(RUN) xtask -- oracle-python)
-	tools/install-wheel "$${oracle%/bin/python}"
-	$(RUN) chalet-bench-generator -- --rows $(ROWS) --files $(FILES) --out data/hits-$(ROWS)
-	"$$oracle" bench/clickbench.py --data data/hits-$(ROWS) --queries $(QUERIES)
+bench: .venv-bench/ready wheel ## run QUERIES over ROWS generated rows in FILES files with THREADS, ours beside its peers
+	@tools/install-wheel .venv-bench
+	$(RUN) chalet-bench-generator -- --rows $(ROWS) --files $(FILES) --out data/hits-$(ROWS)-$(FILES)
+	.venv-bench/bin/python bench/clickbench.py --data data/hits-$(ROWS)-$(FILES) --queries $(QUERIES) --threads "$(THREADS)" \
+		--json data/bench.json --chart data/bench.svg $(BENCH)
 
 .PHONY: wheel
 wheel: .venv/ready ## build the wheel into dist/
@@ -91,7 +94,7 @@ fmt: ## format the sources
 
 .PHONY: clean
 clean: ## remove what the targets made in this clone; compiled dependencies stay in $CARGO_TARGET_DIR
-	rm -rf .venv .venv-test .venv-oracle dist data target
+	rm -rf .venv .venv-test .venv-bench .venv-oracle dist data target
 
 # The environments are made again when their list of packages changes.
 .venv/ready: demo/requirements.txt Makefile
@@ -104,4 +107,10 @@ clean: ## remove what the targets made in this clone; compiled dependencies stay
 	@$(NEED) python venv
 	"$(PYTHON)" -m venv --clear .venv-test
 	.venv-test/bin/python -m pip install --quiet --requirement tests/python/requirements.txt
+	touch $@
+
+.venv-bench/ready: bench/requirements.txt Makefile
+	@$(NEED) python venv
+	"$(PYTHON)" -m venv --clear .venv-bench
+	.venv-bench/bin/python -m pip install --quiet --requirement bench/requirements.txt
 	touch $@

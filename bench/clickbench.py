@@ -1,243 +1,285 @@
 #!/usr/bin/env python3
-"""Runs a file of queries over the same Parquet files on chalet and on the real kernel: compares answers, then times.
+"""Runs a file of queries over the same Parquet files on chalet and its peers: compares answers, then times.
 
-  clickbench.py --data FOLDER --queries FILE [--repeat 3] [--only 5,20-24] [--engines chalet,chdb] [--json OUT]
-
-The table of the queries is `hits`, a view over FOLDER/*.parquet. Ties aside: rows that share the sort key of the first
-or last row before a LIMIT may be others, as may all rows of a LIMIT without ORDER BY as long as the full answer has them.
-Each engine runs in a process of its own; they take turns, query by query. Exit status 1 when an answer differs.
+The table of the queries is `hits`, over FOLDER/*.parquet. Each engine runs in a process of its own; they take turns, query
+by query. Hot: the best of --repeat runs after a first one that does not count. --cold: each run in a fresh process, with
+the page cache of the files dropped; making the table counts. The exit status is 1 when we fail or answer otherwise than the kernel
+(without it: than any peer). README.md beside this file says how to read the numbers.
 """
 
 import argparse
+import importlib.metadata
 import json
-import math
-import re
-import resource
-import subprocess
 import sys
-import time
-from collections import Counter
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-SEPARATORS = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|--[^\n]*|[();,]|\b[A-Za-z_]\w*\b)""")
+import answers
+import chart
+import dialects
+import machine
+import report
+import statements
+from engines import ENGINES
+from processes import CannotStart, Process
+from summary import Measured, Times, against, against_best, finite
 
-
-# --- the engine's side -------------------------------------------------------------------------------------------
-
-
-def serve(engine):
-    """Answers statements of stdin, one JSON a line, until it closes."""
-    module = __import__(engine)
-    connection = module.connect(":memory:")
-    for line in sys.stdin:
-        start = time.perf_counter()
-        reply = {}
-        try:
-            reply["text"] = bytes(connection.query(json.loads(line), "TabSeparated").bytes()).decode(errors="replace")
-        except Exception as error:
-            reply["error"] = str(error)
-        reply["seconds"] = time.perf_counter() - start
-        reply["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(json.dumps(reply), flush=True)
+KERNEL = "chdb"
+HERE = Path(__file__).resolve().parent
 
 
-class Engine:
-    def __init__(self, name, data):
-        self.name, self.peak_mb, self.data = name, 0, data
-        self.start()
+class Run:
+    """One pass over all queries with one number of threads."""
 
-    def start(self):
-        command = [sys.executable, __file__, "--serve", self.name]
-        self.child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        made = self.ask(f"CREATE VIEW hits AS SELECT * FROM file('{self.data}/*.parquet')")
-        if "error" in made:
-            sys.exit(f"{self.name}: {made['error']}")
+    def __init__(self, options: argparse.Namespace, threads: int, queries: list[Measured]) -> None:
+        self.options, self.threads, self.queries = options, threads, queries
+        self.engines: list[str] = options.engines
+        self.memory = {name: {"peak": 0.0, "after_first_round": 0.0, "at_end": 0.0, "restarts": 0} for name in self.engines}
+        self.versions: dict[str, str] = {}
 
-    def ask(self, sql):
-        try:
-            self.child.stdin.write(json.dumps(sql) + "\n")
-            self.child.stdin.flush()
-            line = self.child.stdout.readline()
-        except BrokenPipeError:
-            line = ""
-        if not line:
-            status = self.child.wait()
-            self.start()
-            return {"error": f"the process died ({status})", "seconds": math.nan}
-        reply = json.loads(line)
-        self.peak_mb = max(self.peak_mb, reply["peak_mb"])
-        return reply
+    def start(self, engine: str) -> Process:
+        pinned = self.options.pin and self.threads < len(machine.cores())
+        process = Process(engine, self.threads, self.options.timeout, pinned)
+        self.versions[engine] = process.version
+        return process
 
+    def in_turn(self, query: Measured, repeat: int) -> list[str]:
+        """All engines that can do the query; another one begins each time."""
+        shift = (query.number + repeat) % len(self.engines)
+        order = self.engines[shift:] + self.engines[:shift]
+        return [name for name in order if not query.times[name].error]
 
-# --- what a query says about its order -----------------------------------------------------------------------------
+    def hot(self) -> None:
+        processes = {name: self.start(name) for name in self.engines}
+        for process in processes.values():
+            process.attach(self.options.data)
+        rounds = self.options.rounds
+        for number in range(rounds):
+            for query in self.queries:
+                # The first run of all meets nothing warm and is kept apart.
+                for repeat in range(-1 if number == 0 else 0, self.options.repeat):
+                    for name in self.in_turn(query, repeat):
+                        reply = processes[name].ask(query.sent[name])
+                        keep(query.times[name], reply, first=repeat < 0)
+                if number == rounds - 1:
+                    print(report.line(query, self.engines, self.options.ours), flush=True)
+            for name, process in processes.items():
+                own = process.memory().own
+                self.memory[name]["at_end"] = own
+                if number == 0:
+                    self.memory[name]["after_first_round"] = own
+        for name, process in processes.items():
+            self.memory[name] |= {"peak": process.peak, "restarts": process.deaths}
+            process.close()
 
+    def cold(self) -> None:
+        files = sorted(self.options.data.glob("*.parquet"))
+        for query in self.queries:
+            for repeat in range(self.options.repeat):
+                for name in self.in_turn(query, repeat):
+                    process = self.start(name)
+                    machine.drop_page_cache(files)
+                    read = machine.read_from_storage(process.child.pid)
+                    times = query.times[name]
+                    attached = process.attach(self.options.data)
+                    keep(times, process.ask(query.sent[name]), attached)
+                    now = machine.read_from_storage(process.child.pid)
+                    times.read_mb = None if read is None or now is None else now - read
+                    kept = self.memory[name]
+                    kept["peak"] = max(kept["peak"], process.peak)
+                    kept["at_end"] = kept["after_first_round"] = process.memory().own
+                    process.close()
+            print(report.line(query, self.engines, self.options.ours), flush=True)
 
-def statements(text):
-    """The statements of a file, split at semicolons outside of literals."""
-    start, out = 0, []
-    for match in SEPARATORS.finditer(text):
-        if match[0] == ";":
-            out.append(text[start : match.start()])
-            start = match.end()
-    out.append(text[start:])
-    return [s.strip() for s in out if re.sub(r"--[^\n]*", "", s).strip()]
-
-
-def top_level(sql):
-    """(word or symbol in upper case, start, end) of everything outside of brackets and literals."""
-    depth = 0
-    for match in SEPARATORS.finditer(sql):
-        depth += {"(": 1, ")": -1}.get(match[0], 0)
-        if depth == 0 and match[0][0] not in "'\"`-)":
-            yield match[0].upper(), match.start(), match.end()
-
-
-def shape(sql):
-    """Where the parts of the outermost SELECT lie: (from, order by keys, limit), None for what is not there."""
-    words = list(top_level(sql))
-    at = {}
-    for i, (word, start, end) in enumerate(words):
-        following = words[i + 1][0] if i + 1 < len(words) else ""
-        if word == "FROM":
-            at.setdefault("from", start)
-        elif word == "ORDER" and following == "BY":
-            at["order"] = (start, words[i + 1][2])
-        elif word in ("LIMIT", "OFFSET"):
-            at.setdefault("limit", start)
-    limit = at.get("limit")
-    keys = None
-    if "order" in at:
-        body = sql[at["order"][1] : limit]
-        cuts = [start for word, start, _ in top_level(body) if word == ","]
-        parts = [body[a:b] for a, b in zip([0, *(c + 1 for c in cuts)], [*cuts, len(body)])]
-        keys = [re.sub(r"\s+(ASC|DESC)\s*$", "", p.strip(), flags=re.I) for p in parts]
-    return at.get("from"), keys, limit
-
-
-def with_keys(sql):
-    """The query with its sort keys as its last columns, and their number."""
-    start, keys, limit = shape(sql)
-    if not keys or limit is None or start is None:
-        return sql, 0
-    columns = "".join(f", {key} AS sort_key_{i}" for i, key in enumerate(keys))
-    return sql[:start].rstrip() + columns + " " + sql[start:], len(keys)
-
-
-# --- comparing -----------------------------------------------------------------------------------------------------
-
-
-def rows_of(text):
-    return [line.split("\t") for line in text.split("\n")[:-1]]
+    def record(self) -> dict[str, Any]:
+        ours = self.options.ours
+        return {
+            "threads": self.threads,
+            "cold": self.options.cold,
+            "versions": self.versions,
+            "memory_mb": self.memory,
+            "against": {name: vars(against(self.queries, ours, name)) for name in self.engines if name != ours},
+            "against_best": vars(against_best(self.queries, ours)),
+            "queries": [
+                {
+                    "number": query.number,
+                    "sql": query.sql,
+                    "best_peer": query.best_peer(ours),
+                    "ratio": query.ratio(ours),
+                    "differs": query.differs,
+                    "engines": {name: {"sql": query.sent[name], **vars(times)} for name, times in query.times.items()},
+                }
+                for query in self.queries
+            ],
+        }
 
 
-def same_field(a, b):
-    if a == b:
-        return True
+def keep(times: Times, reply: dict[str, Any], attached: float = 0.0, first: bool = False) -> None:
+    if "error" in reply:
+        times.error = reply["error"]
+        return
+    times.peak_mb = max(times.peak_mb, reply["peak_mb"])
+    if first:
+        times.first = reply["seconds"]
+    else:
+        times.seconds.append(attached + reply["seconds"])
+        times.cpu.append(reply["cpu"])
+
+
+# --- answers -------------------------------------------------------------------------------------------------------
+
+
+def check(options: argparse.Namespace, queries: list[tuple[int, str]]) -> dict[int, dict[str, str]]:
+    """Per query, which engines answer otherwise than ours and why. Runs before the timing, in processes of its own."""
+    if not options.check or len(options.engines) < 2:
+        return {}
+    processes = {name: Process(name, max(options.threads), options.timeout, False) for name in options.engines}
+    for process in processes.values():
+        process.attach(options.data)
+    found = {}
+    for number, sql in queries:
+        differs = check_one(options, processes, sql)
+        if differs:
+            found[number] = differs
+    for process in processes.values():
+        process.close()
+    return found
+
+
+def check_one(options: argparse.Namespace, processes: dict[str, Process], sql: str) -> dict[str, str]:
+    query = statements.shape(sql)
+    asked, key_columns = query.with_sort_keys()
+    replies = {name: process.ask(dialects.translate(asked, name), rows=True) for name, process in processes.items()}
+    ours = replies.pop(options.ours)
+    if "error" in ours:
+        return {options.ours: ours["error"]}
+    known: list[list[answers.Row]] = []
+
+    def absent(rows: list[answers.Row]) -> list[answers.Row]:
+        # One full answer is enough for all, and the kernel is first among those who can give it.
+        if not known:
+            able = sorted((name for name in replies if "error" not in replies[name]), key=lambda name: name != KERNEL)
+            full = dialects.translate(query.without_limit(), able[0])
+            reply = processes[able[0]].ask(full, absent=rows)
+            known.append(reply.get("absent", [[reply.get("error", "")]]))
+        return known[0]
+
+    estimate = dialects.is_estimate(sql)
+    differs = {}
+    for name, reply in replies.items():
+        if "error" not in reply:
+            why = answers.difference(query, key_columns, ours["rows"], reply["rows"], absent, estimate)
+            if why:
+                differs[name] = why
+    return differs
+
+
+def failures(options: argparse.Namespace, queries: list[Measured]) -> list[int]:
+    """The queries that count against us: the kernel is the measure where it takes part."""
+    judges = {KERNEL, options.ours} if KERNEL in options.engines else set(options.engines)
+    return [q.number for q in queries if q.times[options.ours].error or judges & q.differs.keys()]
+
+
+# --- the command line ----------------------------------------------------------------------------------------------
+
+
+def installed(engine: str) -> bool:
     try:
-        # A sum of floating-point numbers depends on its order.
-        return math.isclose(float(a), float(b), rel_tol=1e-9)
-    except ValueError:
+        importlib.metadata.version(engine)
+    except importlib.metadata.PackageNotFoundError:
         return False
+    return True
 
 
-def same_row(a, b):
-    return len(a) == len(b) and all(map(same_field, a, b))
-
-
-def same_rows(a, b):
-    return len(a) == len(b) and all(map(same_row, a, b))
-
-
-def difference(sql, ours, theirs):
-    """Why two engines' answers differ, or "". `ours` and `theirs` answer a statement."""
-    start, keys, limit = shape(sql)
-    asked, n_keys = with_keys(sql)
-    replies = [ask(asked) for ask in (ours, theirs)]
-    for reply, who in zip(replies, ("ours", "theirs")):
-        if "error" in reply:
-            return f"{who}: {reply['error'][:300]}"
-    a, b = (rows_of(reply["text"]) for reply in replies)
-    if same_rows(a, b):
-        return ""
-    if len(a) != len(b):
-        return f"{len(a)} rows instead of {len(b)}"
-    if limit is not None and not keys:
-        full = Counter(map(tuple, rows_of(theirs(sql[:limit])["text"])))
-        strange = Counter(map(tuple, a)) - full
-        return f"a row that is not in the full answer: {next(iter(strange))}" if strange else ""
-    if n_keys:
-        key = lambda row: row[-n_keys:]
-        if not same_rows([key(r) for r in a], [key(r) for r in b]):
-            return first_difference(a, b)
-        loose = [b[0][-n_keys:], b[-1][-n_keys:]]
-        a, b = ([r for r in rows if key(r) not in loose] for rows in (a, b))
-    a, b = sorted(a), sorted(b)
-    return "" if same_rows(a, b) else first_difference(a, b)
-
-
-def first_difference(a, b):
-    for i, (x, y) in enumerate(zip(a, b)):
-        if not same_row(x, y):
-            return f"row {i + 1}: {' | '.join(x)[:120]}  instead of  {' | '.join(y)[:120]}"
-    return f"{len(a)} rows instead of {len(b)} after the ties"
-
-
-# --- the run -------------------------------------------------------------------------------------------------------
-
-
-def chosen(text, count):
-    if not text:
-        return set(range(1, count + 1))
-    spans = (part.partition("-") for part in text.split(","))
-    return {n for low, dash, high in spans for n in range(int(low), int(high if dash else low) + 1)}
-
-
-def main():
+def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path)
-    parser.add_argument("--queries", type=Path)
+    parser.add_argument("--data", type=Path, required=True, metavar="FOLDER")
+    parser.add_argument("--queries", type=Path, default=HERE / "queries.sql", metavar="FILE")
+    parser.add_argument("--engines", default=",".join(ENGINES), help="the first one is ours, the others its peers (default: all)")
+    parser.add_argument("--threads", default="", help="numbers of threads, one run each: 1,2,4 (default: one for each core)")
     parser.add_argument("--repeat", type=int, default=3, help="timed runs of each query on each engine (default 3)")
+    parser.add_argument("--rounds", type=int, default=1, help="times through the whole file in the same processes (default 1)")
     parser.add_argument("--only", default="", help="numbers of queries: 5,20-24")
-    parser.add_argument("--engines", default="chalet,chdb", help="the second one is the yardstick")
-    parser.add_argument("--json", type=Path, help="write all times here")
-    parser.add_argument("--serve", help=argparse.SUPPRESS)
+    parser.add_argument("--cold", action="store_true", help="fresh processes and no page cache")
+    parser.add_argument("--timeout", type=float, default=300, help="seconds after which a query is given up (default 300)")
+    parser.add_argument("--no-check", dest="check", action="store_false", help="do not compare answers")
+    parser.add_argument("--no-pin", dest="pin", action="store_false", help="do not hold the processes to as many cores as threads")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all measurements here")
+    parser.add_argument("--chart", type=Path, metavar="FILE", help="draw the times into this SVG")
     options = parser.parse_args()
-    if options.serve:
-        return serve(options.serve)
-    if not options.data or not options.queries:
-        parser.error("--data and --queries are needed")
-    engines = [Engine(name, options.data.resolve()) for name in options.engines.split(",")]
-    queries = statements(options.queries.read_text())
-    wanted = chosen(options.only, len(queries))
-    print("query  answer  " + "".join(f"{e.name:>10}" for e in engines) + "     ratio")
-    failed, totals, ratios, record = 0, [0.0] * len(engines), [], []
-    for number, sql in enumerate(queries, 1):
-        if number not in wanted:
-            continue
-        why = difference(sql, engines[0].ask, engines[1].ask) if len(engines) > 1 else ""
-        runs = [[] for _ in engines]
-        for _ in range(options.repeat):
-            for engine, times in zip(engines, runs):
-                reply = engine.ask(sql)
-                times.append(math.inf if "error" in reply else reply["seconds"])
-        best = [min(times, default=math.nan) for times in runs]
-        ratio = best[0] / best[-1] if all(map(math.isfinite, best)) and best[-1] else math.nan
-        if math.isfinite(ratio):
-            ratios.append(ratio)
-            totals = [total + seconds for total, seconds in zip(totals, best)]
-        failed += bool(why)
-        record.append({"query": number, "sql": sql, "difference": why, "seconds": dict(zip(options.engines.split(","), runs))})
-        times = "".join(f"{seconds * 1000:>8.1f}ms" if math.isfinite(seconds) else f"{'-':>10}" for seconds in best)
-        print(f"{number:>5}  {'diff' if why else 'ok':<6}  {times}  {ratio:>8.2f}" + (f"  {why}" if why else ""), flush=True)
-    if ratios:
-        mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-        print("total          " + "".join(f"{total:>9.2f}s" for total in totals) + f"  {mean:>8.2f} geometric mean")
-    print("peak memory    " + "".join(f"{e.peak_mb:>8.0f}MB" for e in engines))
-    print(f"{len(record) - failed} ok, {failed} different")
-    if options.json:
-        options.json.write_text(json.dumps(record, indent=1))
+    options.data = options.data.resolve()
+    if not any(options.data.glob("*.parquet")):
+        parser.error(f"no .parquet files in {options.data}")
+    if options.cold and options.rounds > 1:
+        parser.error("--rounds watches the memory of processes that stay, --cold has none")
+    named = options.engines.split(",")
+    if unknown := [name for name in named if name not in ENGINES]:
+        parser.error(f"no engine {unknown[0]}; there are {', '.join(ENGINES)}")
+    options.engines = [name for name in named if installed(name)]
+    if missing := [name for name in named if name not in options.engines]:
+        print(f"not installed, left out: {', '.join(missing)}")
+    if named[0] in missing:
+        parser.error(f"{named[0]} is not installed")
+    options.ours = named[0]
+    options.threads = [int(n) for n in options.threads.split(",")] if options.threads else [len(machine.cores())]
+    return options
+
+
+def main() -> int:
+    options = parsed()
+    texts = statements.split(options.queries.read_text())
+    wanted = statements.chosen(options.only, len(texts))
+    queries = [(number, sql) for number, sql in enumerate(texts, 1) if number in wanted]
+    differs = check(options, queries)
+    runs = []
+    for threads in options.threads:
+        measured = []
+        for number, sql in queries:
+            sent = {name: dialects.translate(sql, name) for name in options.engines}
+            times = {name: Times() for name in options.engines}
+            measured.append(Measured(number, sql, times, sent, differs.get(number, {})))
+        run = Run(options, threads, measured)
+        runs.append(run)
+        print(f"\n{label(run)}, {options.data.name}, {options.queries.name}\n{report.heading(options.engines)}")
+        run.cold() if options.cold else run.hot()
+        print("\n" + "\n".join(report.totals(measured, options.engines, options.ours, run.memory)))
+    for text in report.remarks(runs[0].queries, options.engines):
+        print(text)
+    write(options, runs)
+    failed = failures(options, runs[0].queries)
+    if failed:
+        print(f"we fail or answer otherwise in: {', '.join(map(str, failed))}")
     return 1 if failed else 0
 
 
+def label(run: Run) -> str:
+    return f"{'cold' if run.options.cold else 'hot'}, {run.threads} thread{'s' if run.threads > 1 else ''}"
+
+
+def write(options: argparse.Namespace, runs: list[Run]) -> None:
+    if options.json:
+        files = sorted(options.data.glob("*.parquet"))
+        record = {
+            "when": datetime.now(UTC).isoformat(timespec="seconds"),
+            "machine": machine.description(),
+            "data": {"folder": options.data.name, "files": len(files), "bytes": sum(f.stat().st_size for f in files)},
+            "queries": options.queries.name,
+            "repeat": options.repeat,
+            "rounds": options.rounds,
+            "pinned": options.pin,
+            "ours": options.ours,
+            "runs": [run.record() for run in runs],
+        }
+        options.json.write_text(json.dumps(finite(record), indent=1) + "\n")
+    if options.chart:
+        title = f"{options.queries.name} over {options.data.name}"
+        panels = [(label(run), run.queries) for run in runs]
+        options.chart.write_text(chart.drawn(title, panels, options.engines, options.ours))
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except CannotStart as reason:
+        sys.exit(str(reason))
