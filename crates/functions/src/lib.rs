@@ -29,6 +29,7 @@
 //! - [`address`]: addresses of the Internet protocols
 //! - [`url`]: parts of URLs, percent encoding
 //! - [`encoding`]: bytes as text and back
+//! - [`geo`]: places on Earth, polygons, curves that fill the plane
 
 pub mod address;
 pub mod arithmetic;
@@ -39,6 +40,7 @@ pub mod conditional;
 pub mod conversion;
 pub mod date_time;
 pub mod encoding;
+pub mod geo;
 pub mod hash;
 pub mod higher_order;
 pub mod ids;
@@ -79,6 +81,7 @@ pub fn register(registry: &mut Registry) {
     json::register(registry);
     map::register(registry);
     encoding::register(registry);
+    geo::register(registry);
     higher_order::register(registry);
     search::register(registry);
     math::register(registry);

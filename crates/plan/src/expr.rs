@@ -1,7 +1,7 @@
 //! Bound expressions: every name is a column, every call a function with known types.
 
 use crate::{ColumnId, Plan};
-use chalet_columns::{Block, Column, Vector};
+use chalet_columns::{Block, Column, Data, Vector};
 use chalet_function_api::call::BoundFunction;
 use chalet_types::{DataType, Value};
 use std::cmp::Ordering;
@@ -126,7 +126,17 @@ impl PartialEq for Literal {
     fn eq(&self, other: &Self) -> bool {
         self.ty == other.ty
             && (Arc::ptr_eq(&self.value, &other.value)
-                || self.value.compare(0, &other.value, 0) == Ordering::Equal)
+                || self.value.compare(0, &other.value, 0) == Ordering::Equal
+                    && negative_zero(&self.value) == negative_zero(&other.value))
+    }
+}
+
+/// The two zeros of floats compare as equal, but they are not the same literal.
+fn negative_zero(value: &Vector) -> bool {
+    match &value.data {
+        Data::F64(values) => values.iter().any(|x| *x == 0.0 && x.is_sign_negative()),
+        Data::F32(values) => values.iter().any(|x| *x == 0.0 && x.is_sign_negative()),
+        _ => false,
     }
 }
 

@@ -2,8 +2,10 @@
 
 mod abs;
 mod binary;
+mod decimal_scale;
 mod decimals;
 mod divide;
+mod dot_product;
 mod gcd;
 mod int_div;
 mod minus;
@@ -22,8 +24,12 @@ pub use operation::{as_number, convert as convert_numbers};
 
 pub fn register(registry: &mut Registry) {
     registry.add_scalar(abs::Abs);
+    registry.add_scalar(&decimal_scale::DIVIDE);
+    registry.add_scalar(&decimal_scale::MULTIPLY);
     registry.add_scalar(divide::FUNCTION);
     registry.add_scalar(divide::OR_NULL);
+    registry.add_scalar(&dot_product::ANY);
+    registry.add_scalar(&dot_product::ARRAYS);
     registry.add_scalar(gcd::FUNCTION);
     registry.add_scalar(gcd::LCM);
     registry.add_scalar(int_div::FUNCTION);

@@ -2,11 +2,13 @@
 
 mod branches;
 mod case;
+mod clamp;
 mod coalesce;
 mod first_non_default;
 mod r#if;
 mod is_null;
 mod least;
+mod midpoint;
 mod multi_if;
 mod null_if;
 mod nullable;
@@ -17,6 +19,7 @@ use chalet_function_api::Registry;
 
 pub fn register(registry: &mut Registry) {
     registry.add_scalar(case::Case);
+    registry.add_scalar(&clamp::FUNCTION);
     registry.add_scalar(coalesce::COALESCE_FUNCTION);
     registry.add_scalar(coalesce::IF_NULL_FUNCTION);
     registry.add_scalar(first_non_default::FirstNonDefault);
@@ -27,6 +30,7 @@ pub fn register(registry: &mut Registry) {
     registry.add_scalar(is_null::IS_ZERO_OR_NULL_FUNCTION);
     registry.add_scalar(least::GREATEST_FUNCTION);
     registry.add_scalar(least::LEAST_FUNCTION);
+    registry.add_scalar(midpoint::Midpoint);
     registry.add_scalar(multi_if::MultiIf);
     registry.add_scalar(null_if::NullIf);
     registry.add_scalar(nullable::AssumeNotNull);

@@ -6,6 +6,7 @@ mod base64;
 mod bitmask;
 mod char;
 mod codec;
+mod conv;
 mod digits;
 mod hex;
 mod xml;
@@ -20,6 +21,7 @@ pub fn register(registry: &mut Registry) {
     registry.add_scalar(&bitmask::ARRAY);
     registry.add_scalar(&bitmask::POSITIONS);
     registry.add_scalar(&char::FUNCTION);
+    registry.add_scalar(&conv::FUNCTION);
     registry.add_scalar(&hex::HEX);
     registry.add_scalar(&hex::BIN);
     registry.add_scalar(&digits::UNHEX);

@@ -1,6 +1,5 @@
-//! `javaHash`, `javaHashUTF16LE`, `hiveHash`, `jumpConsistentHash`, `URLHash`: hashes that other systems compute.
+//! `javaHash`, `javaHashUTF16LE`, `hiveHash`, `jumpConsistentHash`: hashes that other systems compute.
 
-use super::city::city_hash64;
 use crate::lanes::{Operand, try_binary, unary};
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, Data, Vector};
@@ -43,21 +42,11 @@ const JUMP: Record = Record {
     ..Record::DEFAULT
 };
 
-const URL: Record = Record {
-    name: "URLHash",
-    summary: "cityHash64 of a URL without one trailing slash, question mark or number sign.",
-    syntax: "URLHash(url)",
-    examples: &[Example { sql: "SELECT URLHash('http://a.b/c/') = URLHash('http://a.b/c')", result: "1" }],
-    total: true,
-    ..Record::DEFAULT
-};
-
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Java,
     JavaUtf16,
     Hive,
-    Url,
 }
 
 pub struct Foreign {
@@ -68,7 +57,6 @@ pub struct Foreign {
 pub const JAVA_FUNCTION: Foreign = Foreign { record: &JAVA, kind: Kind::Java };
 pub const JAVA_UTF16_FUNCTION: Foreign = Foreign { record: &JAVA_UTF16, kind: Kind::JavaUtf16 };
 pub const HIVE_FUNCTION: Foreign = Foreign { record: &HIVE, kind: Kind::Hive };
-pub const URL_FUNCTION: Foreign = Foreign { record: &URL, kind: Kind::Url };
 
 fn java(units: impl Iterator<Item = i32>) -> i32 {
     units.fold(0i32, |hash, unit| hash.wrapping_mul(31).wrapping_add(unit))
@@ -77,14 +65,6 @@ fn java(units: impl Iterator<Item = i32>) -> i32 {
 /// Bytes count as signed, which they are in Java.
 fn java_bytes(s: &[u8]) -> i32 {
     java(s.iter().map(|&byte| i32::from(byte as i8)))
-}
-
-fn url(s: &[u8]) -> u64 {
-    let bare = match s {
-        [bare @ .., b'/' | b'?' | b'#'] => bare,
-        all => all,
-    };
-    city_hash64(bare)
 }
 
 impl ScalarFunction for Foreign {
@@ -105,7 +85,7 @@ impl ScalarFunction for Foreign {
             ILLEGAL_TYPE_OF_ARGUMENT,
             "Illegal type {ty} of argument of function {name}"
         );
-        Ok(if self.kind == Kind::Url { DataType::UInt64 } else { DataType::Int32 }.into())
+        Ok(DataType::Int32.into())
     }
 
     fn execute(&self, call: &Call) -> Result<Column> {
@@ -121,7 +101,6 @@ impl ScalarFunction for Foreign {
             _ => bail!(LOGICAL_ERROR, "{} is no string", x.ty),
         };
         Ok(match self.kind {
-            Kind::Url => Vector::from(strings.into_iter().map(url).collect::<Vec<u64>>()),
             Kind::Java => Vector::from(strings.into_iter().map(java_bytes).collect::<Vec<i32>>()),
             Kind::Hive => {
                 Vector::from(strings.into_iter().map(|s| java_bytes(s) & i32::MAX).collect::<Vec<i32>>())

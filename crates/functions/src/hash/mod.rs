@@ -9,6 +9,8 @@ mod metro;
 mod murmur;
 mod plain;
 mod sip;
+mod url;
+mod wyhash;
 
 use chalet_function_api::Registry;
 
@@ -21,7 +23,7 @@ pub fn register(registry: &mut Registry) {
     registry.add_scalar(java::JAVA_FUNCTION);
     registry.add_scalar(java::JAVA_UTF16_FUNCTION);
     registry.add_scalar(java::Jump);
-    registry.add_scalar(java::URL_FUNCTION);
     plain::register(registry);
     sip::register(registry);
+    registry.add_scalar(&url::FUNCTION);
 }

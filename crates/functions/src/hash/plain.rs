@@ -1,10 +1,11 @@
-//! Hashes that need no more than a function of bytes: murmurHash, xxHash, farmHash, metroHash, halfMD5.
+//! Hashes that need no more than a function of bytes: murmurHash, xxHash, farmHash, metroHash, wyHash, halfMD5.
 
 use super::any_hash::{AnyHash, Hasher, NOTHING, NULL};
 use super::city::hash_16;
 use super::int_hash::{mix_32, mix_salted};
 use super::metro::metro_hash64;
 use super::murmur::{murmur2_32, murmur2_64, murmur3_32, murmur3_128};
+use super::wyhash::wyhash64;
 use chalet_function_api::{Example, Record, Registry};
 use chalet_types::DataType;
 use md5::Digest;
@@ -166,6 +167,7 @@ records! {
     FARM_FINGERPRINT: "farmFingerprint64", "The fingerprint of FarmHash, the same on every machine.",
         "SELECT farmFingerprint64('a')" => "12917804110809363939";
     METRO: "metroHash64", "MetroHash of any number of arguments.", "SELECT metroHash64('a')" => "6759146875928959315";
+    WY: "wyHash64", "wyhash of any number of arguments.", "SELECT wyHash64('a')" => "7852112099385141351";
     HALF_MD5: "halfMD5", "The first 8 bytes of MD5 as a big-endian number.",
         "SELECT halfMD5('a')" => "919145239626757800";
 }
@@ -195,6 +197,7 @@ pub fn register(registry: &mut Registry) {
     registry.add_scalar(plain(&XX64, |bytes| xxhash_rust::xxh64::xxh64(bytes, 0), Combine::City));
     registry.add_scalar(plain(&XX3, xxhash_rust::xxh3::xxh3_64, Combine::City));
     registry.add_scalar(plain(&HALF_MD5, half_md5, Combine::Bytes));
+    registry.add_scalar(plain(&WY, wyhash64, Combine::Bytes));
 
     let mixed = |record, hash: fn(&[u8]) -> u64, combine| AnyHash {
         record,

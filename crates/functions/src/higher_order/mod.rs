@@ -14,6 +14,7 @@ mod map;
 mod sort;
 mod split;
 mod sum;
+mod top_k;
 
 use chalet_function_api::Registry;
 
@@ -55,4 +56,6 @@ pub fn register(registry: &mut Registry) {
     registry.add_scalar(&sum::SUM);
     registry.add_scalar(&sum::AVERAGE);
     registry.add_scalar(&sum::PRODUCT);
+    registry.add_scalar(&top_k::TOP);
+    registry.add_scalar(&top_k::BOTTOM);
 }

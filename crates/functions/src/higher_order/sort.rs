@@ -80,7 +80,7 @@ fn execute(call: &Call, reverse: bool, skipped: usize) -> Result<Column> {
 }
 
 /// The places of elements in sorted order, row by row; equal elements keep theirs.
-fn sorted(elements: &Elements, reverse: bool) -> Vec<u32> {
+pub fn sorted(elements: &Elements, reverse: bool) -> Vec<u32> {
     fn by_number<T: Native>(values: &[T], elements: &Elements, places: &mut [u32], reverse: bool) {
         for range in elements.ranges() {
             let compare = |a: &u32, b: &u32| compare_natives(values[*a as usize], values[*b as usize]);

@@ -4,6 +4,7 @@ mod add;
 mod concat;
 mod construct;
 mod contains;
+mod extract_pairs;
 mod from_arrays;
 mod keys;
 mod like;
@@ -21,6 +22,8 @@ pub fn register(registry: &mut Registry) {
     registry.add_scalar(&construct::FUNCTION);
     registry.add_scalar(&contains::KEY);
     registry.add_scalar(&contains::VALUE);
+    registry.add_scalar(&extract_pairs::PLAIN);
+    registry.add_scalar(&extract_pairs::ESCAPED);
     registry.add_scalar(&from_arrays::FUNCTION);
     registry.add_scalar(&keys::KEYS);
     registry.add_scalar(&keys::VALUES);

@@ -8,6 +8,7 @@ mod ignore;
 mod materialize;
 mod names;
 mod parse_readable;
+mod parse_time_delta;
 mod readable;
 mod running;
 mod session;
@@ -39,6 +40,7 @@ pub fn register(registry: &mut Registry) {
     registry.add_scalar(parse_readable::OR_NULL_FUNCTION);
     registry.add_scalar(parse_readable::OR_ZERO_FUNCTION);
     registry.add_scalar(parse_readable::PARSE_FUNCTION);
+    registry.add_scalar(&parse_time_delta::FUNCTION);
     registry.add_scalar(readable::DECIMAL_SIZE_FUNCTION);
     registry.add_scalar(readable::QUANTITY_FUNCTION);
     registry.add_scalar(readable::SIZE_FUNCTION);

@@ -2,15 +2,20 @@
 
 mod append_char;
 mod ascii;
+mod basename;
+mod bit_slice;
 mod bytes_entropy;
 mod case;
+mod case_fold_utf8;
 mod case_utf8;
+mod compare_substrings;
 mod concat;
 mod distance;
 mod format;
 mod initcap;
 mod length;
 mod length_utf8;
+mod ngram_distance;
 mod normalize;
 mod overlay;
 mod pad;
@@ -37,12 +42,16 @@ use chalet_function_api::Registry;
 pub fn register(registry: &mut Registry) {
     registry.add_scalar(&append_char::FUNCTION);
     registry.add_scalar(&ascii::FUNCTION);
+    registry.add_scalar(&basename::FUNCTION);
+    registry.add_scalar(&bit_slice::FUNCTION);
     registry.add_scalar(&bytes_entropy::ENTROPY);
     registry.add_scalar(&bytes_entropy::UNIQ);
     registry.add_scalar(&case::LOWER);
     registry.add_scalar(&case::UPPER);
+    registry.add_scalar(&case_fold_utf8::FUNCTION);
     registry.add_scalar(&case_utf8::LOWER);
     registry.add_scalar(&case_utf8::UPPER);
+    registry.add_scalar(&compare_substrings::FUNCTION);
     registry.add_scalar(&concat::CONCAT);
     registry.add_scalar(&concat::ASSUME_INJECTIVE);
     registry.add_scalar(&concat::WITH_SEPARATOR);
@@ -56,6 +65,7 @@ pub fn register(registry: &mut Registry) {
     registry.add_scalar(&initcap::UTF8);
     registry.add_scalar(length::Length);
     registry.add_scalar(&length_utf8::FUNCTION);
+    ngram_distance::register(registry);
     normalize::register(registry);
     registry.add_scalar(&overlay::BYTES);
     registry.add_scalar(&overlay::UTF8);

@@ -66,7 +66,7 @@ fn levels(url: &[u8], mut at: usize, found: &mut dyn FnMut(usize)) {
     }
 }
 
-fn url_hierarchy(url: &[u8], found: &mut dyn FnMut(&[u8])) {
+pub fn url_hierarchy(url: &[u8], found: &mut dyn FnMut(&[u8])) {
     if url.is_empty() {
         return;
     }

@@ -1,11 +1,12 @@
 //! URLs: their parts, their parameters, percent encoding.
 
 mod host;
-mod lists;
+pub mod lists;
 mod parameter;
 mod parts;
 mod percent;
 mod port;
+mod significant;
 
 use chalet_function_api::Registry;
 
@@ -15,4 +16,5 @@ pub fn register(registry: &mut Registry) {
     parts::register(registry);
     percent::register(registry);
     port::register(registry);
+    significant::register(registry);
 }

@@ -1,0 +1,138 @@
+//! `midpoint`: the mean of the arguments in their own type, without those that are NULL.
+
+use crate::lanes::{Operand, unary};
+use crate::number::{Cast, Integer, Number};
+use crate::widen::widen;
+use crate::with_integer;
+use chalet_base::{Result, bail, ensure};
+use chalet_columns::{Column, Native, NullBuffer, Vector};
+use chalet_function_api::{
+    Argument, Bound, Call, Context, Dictionaries, Example, Nulls, Record, ScalarFunction,
+};
+use chalet_types::supertype::common_supertype;
+use chalet_types::{DataType, I256, Physical, U256, bf16};
+
+const RECORD: Record = Record {
+    name: "midpoint",
+    case_insensitive: true,
+    summary: "The mean of numbers, dates or times in their common type, cut off where that has no fraction. NULL does not count.",
+    syntax: "midpoint(x1, ...)",
+    examples: &[Example {
+        sql: "SELECT midpoint(1, toUInt8(3), 0.5), midpoint(1, NULL, 3)",
+        result: "1.5\t2",
+    }],
+    nulls: Nulls::Seen,
+    dictionaries: Dictionaries::PerValue,
+    ..Record::DEFAULT
+};
+
+pub struct Midpoint;
+
+impl ScalarFunction for Midpoint {
+    fn record(&self) -> &'static Record {
+        &RECORD
+    }
+
+    fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
+        ensure!(
+            !args.is_empty(),
+            NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+            "Function midpoint cannot be called without arguments"
+        );
+        if let [only] = args {
+            return Ok(only.ty.clone().into());
+        }
+        for arg in args {
+            let ty = arg.ty.without_nullable();
+            let timely = ty.is_date_or_time() || matches!(ty, DataType::Time | DataType::Time64(_));
+            ensure!(
+                ty.is_number() || timely || *ty == DataType::Nothing,
+                ILLEGAL_TYPE_OF_ARGUMENT,
+                "Function midpoint supports only numeric/temporal types, got {ty}"
+            );
+        }
+        let some: Vec<DataType> =
+            args.iter().map(|arg| arg.ty.clone()).filter(|ty| !ty.is_only_null()).collect();
+        if some.is_empty() {
+            return Ok(DataType::Nothing.nullable().into());
+        }
+        let common = common_supertype(&some)?;
+        Ok(if some.len() < args.len() { common.nullable() } else { common }.into())
+    }
+
+    fn execute(&self, call: &Call) -> Result<Column> {
+        let n = call.n_rows;
+        if let [only] = call.args {
+            return Ok(only.vector.clone().into_owned().into());
+        }
+        let some = call.args.iter().filter(|arg| !arg.ty.is_only_null());
+        let vectors: Vec<Vector> = some
+            .map(|arg| widen(&arg.vector, arg.ty, &call.result.clone().nullable(), call.ctx))
+            .collect::<Result<_>>()?;
+        if vectors.is_empty() {
+            return Ok(Column::constant(Vector::defaults(call.result, 1), n));
+        }
+        let counts: Vec<u32> =
+            (0..n).map(|row| vectors.iter().filter(|vector| !vector.is_null(row)).count() as u32).collect();
+        let physical = call.result.physical();
+        let mean = with_integer!(physical, C => integers::<C>(&vectors, &counts, call.result)?, _ => match physical {
+            Physical::F32 => floats::<f32>(&vectors, &counts, call.result, |a, b| a + b, |x, n| x / n as f32)?,
+            Physical::F64 => floats::<f64>(&vectors, &counts, call.result, |a, b| a + b, |x, n| x / f64::from(n))?,
+            Physical::BF16 => {
+                let add = |a: f32, b: f32| a + b;
+                let mean = floats::<f32>(&vectors, &counts, call.result, add, |x, n| x / n as f32)?;
+                unary::<f32, bf16>(Operand { ty: call.result, vector: &mean, constant: false }, n, bf16::from_f32)?.into()
+            }
+            _ => bail!(LOGICAL_ERROR, "{} has no midpoint", call.result),
+        });
+        let validity =
+            counts.contains(&0).then(|| counts.iter().map(|&count| count > 0).collect::<NullBuffer>());
+        Ok(mean.with_nulls(validity.as_ref()).into())
+    }
+}
+
+/// Sums in 256 bits, so that they overflow only where the type itself is that wide.
+fn integers<C: Integer>(vectors: &[Vector], counts: &[u32], ty: &DataType) -> Result<Vector>
+where
+    I256: Cast<C>,
+    U256: Cast<C>,
+{
+    fn means<S: Integer, C: Native>(vectors: &[Vector], counts: &[u32], ty: &DataType) -> Result<Vector>
+    where
+        S: Cast<C>,
+        u32: Cast<S>,
+    {
+        let zero = |_: &u32| S::ZERO;
+        let mut sums: Vec<S> = counts.iter().map(zero).collect();
+        for vector in vectors {
+            let values = unary::<S, S>(Operand { ty, vector, constant: false }, counts.len(), |x| x)?;
+            for (row, (sum, value)) in sums.iter_mut().zip(values).enumerate() {
+                if !vector.is_null(row) {
+                    *sum = sum.add(value);
+                }
+            }
+        }
+        let mean = |(sum, &count): (S, &u32)| sum.div(count.max(1).cast()).cast();
+        Ok(sums.into_iter().zip(counts).map(mean).collect::<Vec<C>>().into())
+    }
+    if C::SIGNED { means::<I256, C>(vectors, counts, ty) } else { means::<U256, C>(vectors, counts, ty) }
+}
+
+fn floats<C: Number>(
+    vectors: &[Vector],
+    counts: &[u32],
+    ty: &DataType,
+    add: impl Fn(C, C) -> C,
+    divide: impl Fn(C, u32) -> C,
+) -> Result<Vector> {
+    let mut sums = vec![C::default(); counts.len()];
+    for vector in vectors {
+        let values = unary::<C, C>(Operand { ty, vector, constant: false }, counts.len(), |x| x)?;
+        for (row, (sum, value)) in sums.iter_mut().zip(values).enumerate() {
+            if !vector.is_null(row) {
+                *sum = add(*sum, value);
+            }
+        }
+    }
+    Ok(sums.into_iter().zip(counts).map(|(sum, &count)| divide(sum, count)).collect::<Vec<C>>().into())
+}

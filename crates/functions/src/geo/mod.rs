@@ -1,0 +1,19 @@
+//! Places on Earth, polygons, and curves that fill the plane.
+
+mod great_circle;
+mod hilbert;
+mod morton;
+mod polygon;
+mod ratios;
+mod ring;
+
+use chalet_function_api::Registry;
+
+pub fn register(registry: &mut Registry) {
+    great_circle::register(registry);
+    registry.add_scalar(&hilbert::ENCODE);
+    registry.add_scalar(&hilbert::DECODE);
+    registry.add_scalar(&morton::ENCODE);
+    registry.add_scalar(&morton::DECODE);
+    registry.add_scalar(&polygon::FUNCTION);
+}

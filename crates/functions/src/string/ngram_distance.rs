@@ -1,0 +1,172 @@
+//! `ngramDistance` and `ngramSearch`: how far apart two strings are by their runs of 4 bytes or 3 characters, which are
+//! counted by 16 bits of a hash, as the kernel does, so that results agree.
+
+use crate::plain::Plain;
+use crate::texts::{Texts, char_len};
+use chalet_base::{Result, ensure};
+use chalet_columns::{Column, Vector};
+use chalet_function_api::scalar::check_arity;
+use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record, Registry};
+use chalet_types::DataType;
+
+/// Longer strings (in bytes) are as far apart as can be.
+const LONGEST: usize = 1 << 15;
+
+#[derive(Clone, Copy)]
+struct Kind {
+    utf8: bool,
+    any_case: bool,
+    /// The difference of both strings, else the share of the second that the first has.
+    symmetric: bool,
+}
+
+/// CRC-32C over one byte, for each byte.
+const TABLE: [u32; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut crc = byte as u32;
+        let mut bit = 0;
+        while bit < 8 {
+            crc = if crc & 1 == 1 { crc >> 1 ^ 0x82f6_3b78 } else { crc >> 1 };
+            bit += 1;
+        }
+        table[byte] = crc;
+        byte += 1;
+    }
+    table
+};
+
+fn crc(start: u32, word: u64) -> u32 {
+    word.to_le_bytes().into_iter().fold(start, |crc, byte| TABLE[usize::from(crc as u8 ^ byte)] ^ crc >> 8)
+}
+
+/// The hashes of all runs of a string.
+fn hashes(text: &[u8], kind: Kind, out: &mut Vec<u16>) {
+    out.clear();
+    if !kind.utf8 {
+        let byte = |b: u8| if kind.any_case { b.to_ascii_lowercase() } else { b };
+        out.extend(text.windows(4).map(|run| {
+            let run = [byte(run[0]), byte(run[1]), byte(run[2]), byte(run[3])];
+            crc(u32::MAX, u32::from_le_bytes(run).into()) as u16
+        }));
+        return;
+    }
+    let mut chars = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(&first) = rest.first() {
+        let len = char_len(first).min(rest.len());
+        let mut bytes = [0; 4];
+        bytes[..len].copy_from_slice(&rest[..len]);
+        if kind.any_case {
+            // Not the rules of Unicode: it clears the bits in which most letters of the same kind differ.
+            bytes[..len].iter_mut().for_each(|byte| *byte &= !0x20);
+            if len > 1 {
+                bytes[0] &= !1;
+            }
+        }
+        chars.push(u32::from_le_bytes(bytes));
+        rest = &rest[len..];
+    }
+    out.extend(chars.windows(3).map(|run| crc(run[2], u64::from(run[0]) << 32 | u64::from(run[1])) as u16));
+}
+
+fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
+    check_arity(name, args.len(), 2..=2)?;
+    for arg in args {
+        ensure!(
+            arg.ty == DataType::String,
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "Illegal type {} of argument of function {name}",
+            arg.ty
+        );
+    }
+    if let Some(needle) = args[1].constant.as_ref().and_then(|value| value.as_bytes()) {
+        ensure!(
+            needle.len() <= LONGEST,
+            TOO_LARGE_STRING_SIZE,
+            "String size of needle is too big for function {name}. Should be at most {LONGEST}"
+        );
+    }
+    Ok(DataType::Float32.into())
+}
+
+fn execute(call: &Call, kind: Kind) -> Result<Column> {
+    let (a, b) = (Texts::of(call, 0)?, Texts::of(call, 1)?);
+    let mut counts = vec![0i32; 1 << 16];
+    let (mut first, mut second) = (Vec::new(), Vec::new());
+    let mut results = Vec::with_capacity(call.n_rows);
+    for row in 0..call.n_rows {
+        let (x, y) = (a.get(row), b.get(row));
+        if x.len() > LONGEST || y.len() > LONGEST {
+            results.push(if kind.symmetric { 1.0 } else { 0.0 });
+            continue;
+        }
+        hashes(x, kind, &mut first);
+        if row == 0 || b.constant().is_none() {
+            hashes(y, kind, &mut second);
+        }
+        second.iter().for_each(|&hash| counts[usize::from(hash)] += 1);
+        let mut shared = 0;
+        for &hash in &first {
+            let count = &mut counts[usize::from(hash)];
+            shared += usize::from(*count > 0);
+            *count -= 1;
+        }
+        first.iter().chain(&second).for_each(|&hash| counts[usize::from(hash)] = 0);
+        let (n, m) = (first.len(), second.len());
+        results.push(match kind.symmetric {
+            true => (n + m - 2 * shared) as f32 / (n + m).max(1) as f32,
+            false => 1.0 - (m - shared) as f32 / m.max(1) as f32,
+        });
+    }
+    Ok(Vector::from(results).into())
+}
+
+macro_rules! ngrams {
+    ($($name:literal $utf8:literal $any_case:literal $symmetric:literal $summary:literal $sql:literal => $result:literal;)*) => {
+        &[$(Plain {
+            record: Record {
+                name: $name,
+                summary: $summary,
+                syntax: concat!($name, "(haystack, needle)"),
+                examples: &[Example { sql: $sql, result: $result }],
+                constants: Constants::Seen,
+                ..Record::DEFAULT
+            },
+            bind,
+            execute: |call| execute(call, Kind { utf8: $utf8, any_case: $any_case, symmetric: $symmetric }),
+        }),*]
+    };
+}
+
+static FUNCTIONS: &[Plain] = ngrams! {
+    "ngramDistance" false false true
+        "The share of the runs of 4 bytes of two strings that only one of them has: 0 when they are alike, 1 when nothing is."
+        "SELECT ngramDistance('ClickHouse', 'ClickHouses')" => "0.06666667";
+    "ngramDistanceCaseInsensitive" false true true
+        "As ngramDistance, without regard to the case of ASCII letters."
+        "SELECT ngramDistanceCaseInsensitive('ClickHouse', 'clickhouse')" => "0";
+    "ngramDistanceUTF8" true false true "As ngramDistance, of runs of 3 characters."
+        "SELECT ngramDistanceUTF8('abcde', 'abcdf')" => "0.33333334";
+    "ngramDistanceCaseInsensitiveUTF8" true true true
+        "As ngramDistanceUTF8, without regard to the case of letters of ASCII and of most other letters."
+        "SELECT ngramDistanceCaseInsensitiveUTF8('abcde', 'CDE')" => "0.5";
+    "ngramSearch" false false false
+        "The share of the runs of 4 bytes of the second string that the first has: 1 when it has all."
+        "SELECT ngramSearch('Hello World', 'World Hello')" => "0.5";
+    "ngramSearchCaseInsensitive" false true false
+        "As ngramSearch, without regard to the case of ASCII letters."
+        "SELECT ngramSearchCaseInsensitive('Hello World', 'hello')" => "1";
+    "ngramSearchUTF8" true false false "As ngramSearch, of runs of 3 characters."
+        "SELECT ngramSearchUTF8('абвгд', 'бвг')" => "1";
+    "ngramSearchCaseInsensitiveUTF8" true true false
+        "As ngramSearchUTF8, without regard to the case of letters of ASCII and of most other letters."
+        "SELECT ngramSearchCaseInsensitiveUTF8('Hello World', 'hello')" => "1";
+};
+
+pub fn register(registry: &mut Registry) {
+    for function in FUNCTIONS {
+        registry.add_scalar(function);
+    }
+}
