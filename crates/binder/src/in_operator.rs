@@ -142,6 +142,7 @@ impl SelectBinder<'_> {
         if left.ty().is_only_null() && !null_in {
             return Expr::literal(&Value::Null, left.ty().clone());
         }
+        let coded = is_coded(&left);
         let needles = self.needles(left)?;
         let types: Vec<DataType> = needles.iter().map(|n| set_type(n.ty())).collect();
         let mut builders: Vec<Builder> = types.iter().map(Builder::new).collect();
@@ -159,7 +160,7 @@ impl SelectBinder<'_> {
         }
         let columns = builders.into_iter().map(|b| Column::Flat(b.finish())).collect();
         let source = SetSource::Block(Block::new(columns, n_rows));
-        self.finish_in(needles, types, source, negated, null_in)
+        Ok(with_dictionary(self.finish_in(needles, types, source, negated, null_in)?, coded))
     }
 
     /// One expression per column of the set.
@@ -260,6 +261,7 @@ impl SelectBinder<'_> {
         if left.ty().is_only_null() && !null_in {
             return Expr::literal(&Value::Null, left.ty().clone());
         }
+        let coded = is_coded(&left);
         let is_tuple = matches!(left.ty().bare(), DataType::Tuple(_));
         let right_is_tuple = matches!(right.fields[0].ty.bare(), DataType::Tuple(_));
         let whole = right.fields.len() == 1 && is_tuple == right_is_tuple;
@@ -293,7 +295,8 @@ impl SelectBinder<'_> {
             types.push(common);
         }
         let plan = Plan::Project(Project { input: Box::new(right.plan), exprs });
-        self.finish_in(cast_needles, types, SetSource::Plan(Box::new(plan)), negated, null_in)
+        let found = self.finish_in(cast_needles, types, SetSource::Plan(Box::new(plan)), negated, null_in)?;
+        Ok(with_dictionary(found, coded))
     }
 
     fn finish_in(
@@ -310,6 +313,18 @@ impl SelectBinder<'_> {
         let set = Arc::new(InSet { types, source, built: OnceLock::new() });
         Ok(Expr::In(Box::new(InExpr { needles, negated, null_in, set, ty })))
     }
+}
+
+fn is_coded(left: &Expr) -> bool {
+    matches!(left.ty(), DataType::LowCardinality(_))
+}
+
+/// IN answers once per distinct value of a LowCardinality, and so in a LowCardinality.
+fn with_dictionary(mut found: Expr, coded: bool) -> Expr {
+    if let (true, Expr::In(e)) = (coded, &mut found) {
+        e.ty = e.ty.clone().low_cardinality();
+    }
+    found
 }
 
 /// A set's column: as the needle, Nullable when that is.

@@ -167,6 +167,11 @@ impl<'b> SelectBinder<'b> {
         let mut exprs: Vec<(Field, Expr)> = Vec::with_capacity(projection.len());
         for (name, expr) in &projection {
             let expr = rewrite(self, expr)?;
+            chalet_base::ensure!(
+                *expr.ty() != chalet_types::DataType::Nothing,
+                ILLEGAL_TYPE_OF_ARGUMENT,
+                "Invalid projection column with type Nothing"
+            );
             exprs.push((self.query.ids.field(name.as_str(), expr.ty().clone()), expr));
         }
         let order_by = order_by

@@ -295,6 +295,19 @@ impl Vector {
         let validity = ty.is_nullable().then(|| NullBuffer::new_null(n));
         Vector::new(Data::defaults(ty, n), validity)
     }
+
+    /// What fills a row that has no partner: as the default, but an Enum that names 0 has 0.
+    pub fn fillers(ty: &DataType, n: usize) -> Vector {
+        let (DataType::Enum8(names) | DataType::Enum16(names)) = ty else { return Vector::defaults(ty, n) };
+        if names.name_of(0).is_none() {
+            return Vector::defaults(ty, n);
+        }
+        let zeros = match ty.physical() {
+            Physical::I8 => Data::I8(Buf::from_vec(vec![0; n])),
+            _ => Data::I16(Buf::from_vec(vec![0; n])),
+        };
+        Vector::new(zeros, None)
+    }
 }
 
 impl From<Data> for Vector {

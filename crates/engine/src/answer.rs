@@ -46,6 +46,10 @@ pub struct Rows {
     pub blocks: Vec<Block>,
     /// One row, of WITH TOTALS.
     pub totals: Option<Block>,
+    /// Two rows, by the setting `extremes`.
+    pub extremes: Option<Block>,
+    /// At least so many rows there were before LIMIT.
+    pub rows_before_limit: Option<u64>,
     /// Zone of date-times whose type names none.
     pub zone: TimeZone,
     /// The format settings of the statement.
@@ -73,7 +77,10 @@ impl Rows {
         if let Some(totals) = &self.totals {
             writer.totals(totals)?;
         }
-        writer.finish(&Statistics::default())?;
+        if let Some(extremes) = &self.extremes {
+            writer.extremes(extremes)?;
+        }
+        writer.finish(&Statistics { rows_before_limit: self.rows_before_limit, ..Statistics::default() })?;
         Ok(memory.take())
     }
 }

@@ -1,5 +1,6 @@
 //! The functions and formats that every session knows, registered once per process.
 
+use crate::own_functions;
 use chalet_formats::Registry as Formats;
 use chalet_function_api::Registry;
 use std::sync::LazyLock;
@@ -8,6 +9,7 @@ pub static FUNCTIONS: LazyLock<Registry> = LazyLock::new(|| {
     let mut registry = Registry::default();
     chalet_functions::register(&mut registry);
     chalet_aggregates::register(&mut registry);
+    own_functions::register(&mut registry);
     registry
 });
 

@@ -9,10 +9,14 @@
 //! - [`table_functions`]: `numbers`, `file`, `values` and the like
 //! - [`system`]: the tables of the `system` database
 //! - [`functions`]: the registry of functions and formats
+//! - [`own_functions`]: functions of statements, formats and tables, which the room of functions does not know
+//! - [`extremes`]: the least and the greatest values of a result
 
 pub mod answer;
 pub mod database;
+mod extremes;
 pub mod functions;
+mod own_functions;
 mod scope;
 pub mod session;
 pub mod settings;

@@ -2,6 +2,7 @@
 
 use crate::database::Database;
 use crate::functions::FUNCTIONS;
+use crate::own_functions::OwnHost;
 use crate::session::{RunOptions, State};
 use crate::settings::Settings;
 use crate::{system, table_functions};
@@ -10,7 +11,7 @@ use chalet_binder::{BinderSettings, Environment, TableArgument};
 use chalet_columns::Block;
 use chalet_exec::{ExecContext, QueryControl};
 use chalet_formats::FormatSettings;
-use chalet_function_api::{Context, Interrupt, Registry};
+use chalet_function_api::{Context, Host, Interrupt, Registry};
 use chalet_plan::{IdSource, Plan};
 use chalet_storage::{ScanContext, Table};
 use chalet_syntax::ast;
@@ -50,6 +51,7 @@ impl Scope {
             ),
             interrupt: Interrupt(Some(interrupt_of(control.clone()))),
             settings: settings.for_functions(),
+            host: Host(Some(Arc::new(OwnHost { database: database.clone(), state: state.clone() }))),
         });
         let exec_settings = settings.for_exec();
         let all = settings.clone();

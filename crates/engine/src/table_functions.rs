@@ -2,6 +2,8 @@
 
 use crate::functions::FORMATS;
 use crate::scope::Scope;
+use crate::statements::create::{columns, nested_parts};
+use crate::statements::insert::with_defaults;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_binder::{Environment, TableArgument};
 use chalet_columns::{Block, Builder, Column};
@@ -125,14 +127,19 @@ fn text(arg: &TableArgument) -> Option<String> {
 
 /// The columns of `'a UInt8, b String'`.
 pub(crate) fn parse_structure(text: &str) -> Result<Schema> {
-    let columns = chalet_syntax::parse_structure(text)?;
-    let typed = columns.into_iter().map(|column| {
-        let Some(ty) = column.ty else {
-            bail!(BAD_ARGUMENTS, "Column {} of the structure has no type", column.name.name);
+    let mut schema = Schema::new();
+    for column in chalet_syntax::parse_structure(text)? {
+        let name = column.name.name;
+        let Some(written) = column.ty else {
+            bail!(BAD_ARGUMENTS, "Column {name} of the structure has no type");
         };
-        Ok((column.name.name, ty.text.parse()?))
-    });
-    typed.collect()
+        let ty: DataType = written.text.parse()?;
+        match nested_parts(&name, &written.text, &ty) {
+            Some(parts) => schema.extend(parts),
+            None => schema.push((name, ty)),
+        }
+    }
+    Ok(schema)
 }
 
 fn structure(arg: Option<&TableArgument>, function: &str) -> Result<Schema> {
@@ -201,7 +208,7 @@ fn format_function(args: &[TableArgument], scope: &Scope) -> Result<Arc<dyn Tabl
     let (name, given, data) = match (&words[..], args) {
         ([Some(name), _], [_, TableArgument::Value(data, _)]) => (name, None, data),
         ([Some(name), Some(structure), _], [_, _, TableArgument::Value(data, _)]) => {
-            (name, Some(parse_structure(structure)?), data)
+            (name, Some(columns(&chalet_syntax::parse_structure(structure)?, scope)?), data)
         }
         _ => bail!(
             NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
@@ -210,16 +217,20 @@ fn format_function(args: &[TableArgument], scope: &Scope) -> Result<Arc<dyn Tabl
     };
     let format = FORMATS.get(name)?;
     let data = data.as_bytes().unwrap_or_default().to_vec();
-    let structure = match given {
-        Some(structure) => structure,
-        None => format.infer_schema(&mut Input::from(data.clone()), &scope.formats)?,
+    let schema = match given {
+        Some(columns) => TableSchema::new(columns),
+        None => TableSchema::of(format.infer_schema(&mut Input::from(data.clone()), &scope.formats)?),
     };
-    let request = read_request(structure.clone(), scope);
-    let blocks = chalet_formats::input::read_all(
-        &mut *format.open(Input::from(data), request)?,
-        scope.exec().settings.max_block_size,
-    )?;
-    Ok(Arc::new(FixedTable::new("Values", TableSchema::of(structure), blocks)))
+    let given: Vec<_> = schema.columns.iter().filter(|c| c.in_star()).cloned().collect();
+    let structure = given.iter().map(|c| (c.name.to_string(), c.ty.clone())).collect();
+    let mut scan = format.open(Input::from(data), read_request(structure, scope))?;
+    let mut blocks = Vec::new();
+    while let Some(mut unit) = scan.next_unit()? {
+        while let Some(block) = unit.next_block(scope.exec().settings.max_block_size)? {
+            blocks.extend(with_defaults(&*unit, block, &given, &schema, scope)?);
+        }
+    }
+    Ok(Arc::new(FixedTable::new("Values", schema, blocks)))
 }
 
 pub(crate) fn read_request(structure: Schema, scope: &Scope) -> ReadRequest {

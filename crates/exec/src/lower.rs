@@ -15,13 +15,32 @@ use chalet_plan as plan;
 use chalet_plan::{Expr, Plan, SetSource};
 use chalet_storage::scan::ScanFilter;
 use chalet_storage::{Scan, ScanRequest};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 /// A plan as a stream, and where its totals will be.
 pub struct Lowered {
     pub stream: Stream,
     pub totals: Option<TotalsPath>,
+    /// Of each LIMIT that no other one stands above.
+    pub before_limits: Vec<BeforeLimit>,
+    /// The rows that came to a sort, when nothing changed their number since.
+    sorted: Option<Arc<AtomicU64>>,
+}
+
+/// Counts the rows that a LIMIT had to choose from.
+#[derive(Clone)]
+pub struct BeforeLimit {
+    came: Arc<AtomicU64>,
+    /// Without a sort reading stops when there are enough: what came beyond that depends on the size of blocks.
+    most: Option<u64>,
+}
+
+impl BeforeLimit {
+    /// At least so many rows there were, when the plan has run.
+    pub fn rows(&self) -> u64 {
+        self.came.load(Relaxed).min(self.most.unwrap_or(u64::MAX))
+    }
 }
 
 /// The row of totals, and what must still be done to it.
@@ -45,17 +64,22 @@ impl TotalsPath {
 
 impl From<Stream> for Lowered {
     fn from(stream: Stream) -> Self {
-        Lowered { stream, totals: None }
+        Lowered { stream, totals: None, before_limits: Vec::new(), sorted: None }
     }
 }
 
 impl Lowered {
     fn then(self, operator: impl Operator + 'static) -> Lowered {
-        Lowered { stream: self.stream.then(operator), totals: self.totals }
+        Lowered { stream: self.stream.then(operator), sorted: None, ..self }
     }
 
     fn map(self, f: impl FnOnce(Stream) -> Stream) -> Lowered {
-        Lowered { stream: f(self.stream), totals: self.totals }
+        Lowered { stream: f(self.stream), sorted: None, ..self }
+    }
+
+    /// As [`map`](Self::map), for what has other rows: they have no totals.
+    fn into_rows(self, f: impl FnOnce(Stream) -> Stream) -> Lowered {
+        Lowered { totals: None, ..self.map(f) }
     }
 }
 
@@ -98,9 +122,11 @@ impl Lowerer<'_> {
                 Ok(self.plan(&node.input)?.then(operator))
             }
             Plan::Union(node) => {
-                let streams: Result<Vec<Stream>> =
-                    node.inputs.iter().map(|input| Ok(self.plan(input)?.stream)).collect();
-                Ok(Stream::of(Source::Union(streams?)).into())
+                let inputs: Vec<Lowered> =
+                    node.inputs.iter().map(|input| self.plan(input)).collect::<Result<_>>()?;
+                let before_limits = inputs.iter().flat_map(|input| input.before_limits.clone()).collect();
+                let streams = inputs.into_iter().map(|input| input.stream).collect();
+                Ok(Lowered { before_limits, ..Lowered::from(Stream::of(Source::Union(streams))) })
             }
             Plan::SetOp(node) => self.set_op(node),
             Plan::ArrayJoin(node) => {
@@ -109,7 +135,7 @@ impl Lowerer<'_> {
                 let elements = node.columns.iter().map(|c| c.0.ty.clone()).collect();
                 let operator =
                     array_join::ArrayJoin { arrays, elements, left: node.left, unaligned: node.unaligned };
-                Ok(self.plan(&node.input)?.stream.then(operator).into())
+                Ok(self.plan(&node.input)?.into_rows(|stream| stream.then(operator)))
             }
             Plan::Join(node) => self.join(node),
             Plan::Window(node) => self.window(node),
@@ -181,7 +207,8 @@ impl Lowerer<'_> {
         if let Some(totals) = &mut input.totals {
             totals.projections.push(columns.clone());
         }
-        Ok(input.then(project::Project { columns }))
+        let sorted = input.sorted.take();
+        Ok(Lowered { sorted, ..input.then(project::Project { columns }) })
     }
 
     fn aggregate(&self, node: &plan::Aggregate) -> Result<Lowered> {
@@ -220,17 +247,19 @@ impl Lowerer<'_> {
             order_dependent: node.calls.iter().any(|c| c.order_dependent),
             totals,
         };
-        let stream = self.plan(&node.input)?.stream.into_sink(sink);
+        let input = self.plan(&node.input)?.into_rows(|stream| stream.into_sink(sink));
         let totals = has_totals.then(|| TotalsPath { slot, projections: Vec::new() });
-        Ok(Lowered { stream, totals })
+        Ok(Lowered { totals, ..input })
     }
 
     fn sort(&self, node: &plan::Sort) -> Result<Lowered> {
         let keys = self.program(&node.keys.iter().map(|k| &k.expr).collect::<Vec<_>>(), &node.input)?;
         let orders = node.keys.iter().map(|k| k.order).collect();
         let limit = if node.with_ties { None } else { node.limit };
-        let sink = sort::Sort { keys, orders, limit };
-        Ok(self.plan(&node.input)?.map(|stream| stream.into_sink(sink)))
+        let came = Arc::new(AtomicU64::new(0));
+        let sink = sort::Sort { keys, orders, limit, came: came.clone() };
+        let input = self.plan(&node.input)?.map(|stream| stream.into_sink(sink));
+        Ok(Lowered { sorted: Some(came), ..input })
     }
 
     fn limit(&self, node: &plan::Limit) -> Result<Lowered> {
@@ -238,28 +267,42 @@ impl Lowerer<'_> {
             Some(keys) => Some(self.program(&keys.iter().map(|k| &k.expr).collect::<Vec<_>>(), &node.input)?),
             None => None,
         };
+        let collected = Arc::new(AtomicU64::new(0));
         let sink = limit::Limit {
             limit: node.limit,
             offset: node.offset,
             ties,
             from_end: node.from_end,
-            collected: Arc::default(),
+            collected: collected.clone(),
         };
-        Ok(self.plan(&node.input)?.map(|stream| stream.into_sink(sink)))
+        let mut input = self.plan(&node.input)?;
+        if let Some(limit) = node.limit {
+            let most = (!node.from_end).then(|| limit.saturating_add(node.offset));
+            input.before_limits = vec![match input.sorted.take() {
+                Some(came) => BeforeLimit { came, most: None },
+                None => BeforeLimit { came: collected, most },
+            }];
+        }
+        Ok(input.map(|stream| stream.into_sink(sink)))
     }
 
     fn join(&self, node: &plan::Join) -> Result<Lowered> {
+        let (left, right) = (self.plan(&node.left)?, self.plan(&node.right)?);
+        let before_limits = [left.before_limits, right.before_limits].concat();
+        let joined = self.joined(node, left.stream, right.stream)?;
+        Ok(Lowered { before_limits, ..Lowered::from(joined) })
+    }
+
+    fn joined(&self, node: &plan::Join, left: Stream, right: Stream) -> Result<Stream> {
         let left_types: Vec<_> =
             node.fields[..node.left.fields().len()].iter().map(|f| f.ty.clone()).collect();
         let right_types: Vec<_> = node.fields[left_types.len()..].iter().map(|f| f.ty.clone()).collect();
-        let left = self.plan(&node.left)?.stream;
-        let right = self.plan(&node.right)?.stream;
         if node.kind == plan::JoinKind::Paste {
             let slot = Arc::new(OnceLock::new());
             let build = Stage::new(right, Arc::new(join::paste::PasteRight { slot: slot.clone() }));
             let mut left = left;
             left.dependencies.push(Arc::new(build));
-            return Ok(left.into_sink(join::paste::Paste { slot }).into());
+            return Ok(left.into_sink(join::paste::Paste { slot }));
         }
         let slot = Arc::new(OnceLock::new());
         let null_safe: Vec<bool> = node.on.iter().map(|k| k.null_safe).collect();
@@ -298,7 +341,7 @@ impl Lowerer<'_> {
         let stream = left.then(probe);
         let has_tail = matches!(node.kind, plan::JoinKind::Right | plan::JoinKind::Full)
             && node.strictness != plan::JoinStrictness::Semi;
-        Ok(if has_tail { stream.into_sink(join::Tail { slot, left_types }).into() } else { stream.into() })
+        Ok(if has_tail { stream.into_sink(join::Tail { slot, left_types }) } else { stream })
     }
 
     fn window(&self, node: &plan::Window) -> Result<Lowered> {
@@ -318,7 +361,7 @@ impl Lowerer<'_> {
             order_types: node.order_by.iter().map(|k| k.expr.ty().clone()).collect(),
             calls: calls.collect(),
         };
-        Ok(self.plan(&node.input)?.stream.into_sink(sink).into())
+        Ok(self.plan(&node.input)?.into_rows(|stream| stream.into_sink(sink)))
     }
 
     fn fill(&self, node: &plan::Fill) -> Result<Lowered> {

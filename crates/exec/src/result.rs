@@ -14,6 +14,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Output {
     /// One row, of WITH TOTALS.
     pub totals: Option<Block>,
+    /// How many rows there were before LIMIT cut them, at least; none when nothing did.
+    pub rows_before_limit: Option<u64>,
 }
 
 /// Runs a plan; its rows go to the consumer block by block, in order, from one thread at a time.
@@ -22,7 +24,9 @@ pub fn execute(plan: &Plan, consumer: Consumer, ctx: &ExecContext) -> Result<Out
         let lowered = lower(plan, ctx)?;
         Stage::new(lowered.stream, Arc::new(Collect::new(consumer, true))).run(ctx)?;
         let totals = lowered.totals.map(|path| path.take()).transpose()?.flatten();
-        Ok(Output { totals })
+        let limits = &lowered.before_limits;
+        let rows_before_limit = (!limits.is_empty()).then(|| limits.iter().map(|limit| limit.rows()).sum());
+        Ok(Output { totals, rows_before_limit })
     })
 }
 

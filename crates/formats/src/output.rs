@@ -100,6 +100,11 @@ pub trait BlockWriter: Send {
     /// Writes what follows the rows, and closes the sink.
     fn finish(&mut self, statistics: &Statistics) -> Result<()>;
 
+    /// Does it write one row after the other, so that one row alone makes sense?
+    fn writes_rows(&self) -> bool {
+        false
+    }
+
     /// Hands buffered rows to the sink: a consumer waits for them.
     fn flush(&mut self) -> Result<()> {
         Ok(())

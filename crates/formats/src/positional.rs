@@ -40,6 +40,21 @@ pub trait FieldSyntax: Clone + Send + Sync + 'static {
     /// Steps over a field without reading it.
     fn skip_field(&self, cur: &mut Cursor<'_>) -> Result<()>;
 
+    /// How many fields a value of the type takes.
+    fn n_fields(&self, _ty: &DataType) -> usize {
+        1
+    }
+
+    /// Steps over the fields of a value of the type.
+    fn skip_value(&self, cur: &mut Cursor<'_>, ty: &DataType) -> Result<()> {
+        self.skip_field(cur)?;
+        for _ in 1..self.n_fields(ty) {
+            self.between(cur)?;
+            self.skip_field(cur)?;
+        }
+        Ok(())
+    }
+
     /// Appends a string without the detours of the general reader; false (and the cursor unmoved) when those are
     /// needed.
     fn fast_string(&self, cur: &mut Cursor<'_>, out: &mut Builder) -> bool;
@@ -218,7 +233,7 @@ impl<S: FieldSyntax> RowParser for PositionalParser<S> {
                         to.mark_omitted(wanted);
                     }
                 }
-                None => file.syntax.skip_field(cur)?,
+                None => file.syntax.skip_value(cur, &field.ty)?,
             }
         }
         if file.syntax.variable_fields() {
@@ -285,7 +300,7 @@ impl<S: FieldSyntax> PositionalParser<S> {
             let mut builder = Builder::new(&field.ty);
             let read = match field.wanted {
                 Some(_) => self.read_field(index, &mut cur, &mut builder).map(|_| ()),
-                None => syntax.skip_field(&mut cur),
+                None => syntax.skip_value(&mut cur, &field.ty),
             };
             let taken = &start[..start.len() - cur.rest().len()];
             if read.is_ok() && (!taken.is_empty() || field.ty.bare().is_string()) {

@@ -56,6 +56,10 @@ impl<L: RowLayout> BlockWriter for RowWriter<L> {
         self.out.close()
     }
 
+    fn writes_rows(&self) -> bool {
+        true
+    }
+
     fn flush(&mut self) -> Result<()> {
         self.out.flush()
     }

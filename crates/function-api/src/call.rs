@@ -184,15 +184,15 @@ impl BoundFunction {
         let Some(validity) = validity else {
             return self.invoke(&args, n_rows, ctx);
         };
-        if validity.null_count() == n_rows {
+        // A type that cannot be Nullable keeps the value that its function computed.
+        let nullable = self.result.without_low_cardinality().is_nullable();
+        if nullable && validity.null_count() == n_rows {
             return Ok(Column::constant(Vector::defaults(&self.result, 1), n_rows));
         }
         let result = match self.invoke(&args, n_rows, ctx) {
             Ok(column) => column.into_flat(),
             Err(_) => self.invoke_on_valid(&args, &validity, ctx)?,
         };
-        // A type that cannot be Nullable keeps the value that its function computed.
-        let nullable = self.result.without_low_cardinality().is_nullable();
         Ok(Column::Flat(if nullable { result.with_nulls(Some(&validity)) } else { result }))
     }
 

@@ -2,6 +2,7 @@
 
 use chalet_base::Result;
 use chalet_types::{DataType, TimeZone, Value};
+use std::any::Any;
 use std::sync::Arc;
 
 /// Facts of the session and the query; the same for all calls of one query.
@@ -16,6 +17,17 @@ pub struct Context {
     pub query_id: String,
     pub interrupt: Interrupt,
     pub settings: FunctionSettings,
+    pub host: Host,
+}
+
+/// What runs the query, for functions that come from its own room: nobody else knows the type.
+#[derive(Clone, Default)]
+pub struct Host(pub Option<Arc<dyn Any + Send + Sync>>);
+
+impl std::fmt::Debug for Host {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Host")
+    }
 }
 
 /// Asks whether the query shall stop, for functions that take long on purpose.
@@ -103,6 +115,7 @@ impl Default for Context {
             query_id: String::new(),
             interrupt: Interrupt::default(),
             settings: FunctionSettings::default(),
+            host: Host::default(),
         }
     }
 }

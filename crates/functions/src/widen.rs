@@ -44,6 +44,21 @@ fn same_representation(from: &DataType, to: &DataType) -> bool {
 
 /// The vector as one of the type `to`.
 pub fn widen(vector: &Vector, from: &DataType, to: &DataType, ctx: &Context) -> Result<Vector> {
+    widen_or_cut(vector, from, to, ctx, false)
+}
+
+/// The same for what becomes an element of a container: as CAST does, a FixedString loses its trailing zero bytes.
+pub fn widen_element(vector: &Vector, from: &DataType, to: &DataType, ctx: &Context) -> Result<Vector> {
+    widen_or_cut(vector, from, to, ctx, true)
+}
+
+fn widen_or_cut(
+    vector: &Vector,
+    from: &DataType,
+    to: &DataType,
+    ctx: &Context,
+    cut: bool,
+) -> Result<Vector> {
     if same_representation(from, to) {
         return Ok(vector.clone());
     }
@@ -58,18 +73,27 @@ pub fn widen(vector: &Vector, from: &DataType, to: &DataType, ctx: &Context) -> 
             let list = vector.list()?;
             let missing = || err!(LOGICAL_ERROR, "{inner} has no elements");
             let (x, y) = (inner.element().ok_or_else(missing)?, outer.element().ok_or_else(missing)?);
-            let values = widen(&list.values, &x, &y, ctx)?;
+            let values = widen_or_cut(&list.values, &x, &y, ctx, cut)?;
             Data::List(List { offsets: list.offsets.clone(), values: Arc::new(values) })
         }
         (DataType::Tuple(x), DataType::Tuple(y)) if x.len() == y.len() => {
             let tuple = vector.structure()?;
             let fields = tuple.fields.iter().zip(x.iter().zip(y.iter()));
-            let fields = fields.map(|(v, (f, g))| widen(v, &f.ty, &g.ty, ctx));
+            let fields = fields.map(|(v, (f, g))| widen_or_cut(v, &f.ty, &g.ty, ctx, cut));
             Data::Struct(Struct { fields: fields.collect::<Result<_>>()?, len: n })
+        }
+        (DataType::FixedString(_), DataType::String) if cut => {
+            let texts = vector.fixed()?.iter().map(without_padding);
+            Data::Str(texts.collect::<chalet_columns::Strings>())
         }
         _ => scalar(vector, inner, outer, n, ctx)?.data,
     };
     Ok(Vector::new(data, vector.validity.clone()))
+}
+
+/// The bytes of a FixedString without the zero bytes at its end.
+pub fn without_padding(bytes: &[u8]) -> &[u8] {
+    &bytes[..bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1)]
 }
 
 fn scalar(vector: &Vector, from: &DataType, to: &DataType, n: usize, ctx: &Context) -> Result<Vector> {
@@ -93,7 +117,9 @@ fn scalar(vector: &Vector, from: &DataType, to: &DataType, n: usize, ctx: &Conte
         }
         (Date | Date32, DateTime(zone)) => {
             let clock = LocalTime::new(zone.as_ref().unwrap_or(&ctx.time_zone));
-            unary::<i64, u32>(operand, n, |day| clock.to_moment(day * SECONDS_PER_DAY) as u32)?.into()
+            // East of Greenwich 1970 begins before the first DateTime: the kernel takes the next midnight.
+            let next = |moment: i64| moment + if (-SECONDS_PER_DAY..0).contains(&moment) { SECONDS_PER_DAY } else { 0 };
+            unary::<i64, u32>(operand, n, |day| next(clock.to_moment(day * SECONDS_PER_DAY)) as u32)?.into()
         }
         (Date | Date32, DateTime64(scale, zone)) => {
             let clock = LocalTime::new(zone.as_ref().unwrap_or(&ctx.time_zone));

@@ -118,18 +118,18 @@ impl EnumValues {
         for pair in entries.windows(2) {
             if pair[0].1 == pair[1].1 {
                 bail!(
-                    BAD_ARGUMENTS,
+                    SYNTAX_ERROR,
                     "Duplicate values in enum: '{}' = {} and '{}'",
-                    pair[0].0,
-                    pair[0].1,
-                    pair[1].0
+                    pair[1].0,
+                    pair[1].1,
+                    pair[0].0
                 );
             }
         }
         let mut names: Vec<&str> = entries.iter().map(|e| &*e.0).collect();
         names.sort_unstable();
         if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-            bail!(BAD_ARGUMENTS, "Duplicate names in enum: '{}'", pair[0]);
+            bail!(SYNTAX_ERROR, "Duplicate names in enum: '{}'", pair[0]);
         }
         Ok(EnumValues { entries })
     }

@@ -9,6 +9,7 @@ use crate::system;
 use chalet_base::{Result, bail, ensure};
 use chalet_binder::table_columns::{bind_default, bind_table_arguments};
 use chalet_binder::{Environment, bind_query};
+use chalet_formats::Schema;
 use chalet_plan::{Expr, IdSource};
 use chalet_storage::catalog::Entry;
 use chalet_storage::memory::MemoryTable;
@@ -16,7 +17,7 @@ use chalet_storage::null::NullTable;
 use chalet_storage::view::View;
 use chalet_storage::{ColumnSchema, Constraint, DefaultKind, Table, TableSchema};
 use chalet_syntax::ast::{self, CreateSource, ExprKind};
-use chalet_types::DataType;
+use chalet_types::{DataType, TupleField};
 use std::sync::{Arc, PoisonError};
 
 pub(crate) fn table(
@@ -204,7 +205,7 @@ impl Checked for TableSchema {
 }
 
 /// Nested columns become one array per element, as the kernel stores them.
-fn columns(defs: &[ast::ColumnDef], scope: &Arc<Scope>) -> Result<Vec<ColumnSchema>> {
+pub(crate) fn columns(defs: &[ast::ColumnDef], scope: &Scope) -> Result<Vec<ColumnSchema>> {
     let mut columns: Vec<ColumnSchema> = Vec::with_capacity(defs.len());
     // A default may use columns that come later: types first, expressions when all names are known.
     let mut untyped = Vec::new();
@@ -225,16 +226,10 @@ fn columns(defs: &[ast::ColumnDef], scope: &Arc<Scope>) -> Result<Vec<ColumnSche
             columns.push(column);
             continue;
         };
-        let is_nested = ty.text.trim_start().to_ascii_lowercase().starts_with("nested");
         let parsed: DataType = ty.text.parse()?;
         let parsed = if def.nullable == Some(true) { parsed.nullable() } else { parsed };
-        if let (true, DataType::Array(inner)) = (is_nested, &parsed)
-            && let DataType::Tuple(fields) = &**inner
-        {
-            for field in fields.iter() {
-                let element = field.name.as_deref().unwrap_or_default();
-                columns.push(ColumnSchema::new(format!("{name}.{element}"), field.ty.clone().array()));
-            }
+        if let Some(parts) = nested_parts(name, &ty.text, &parsed) {
+            columns.extend(parts.into_iter().map(|(name, ty)| ColumnSchema::new(name, ty)));
             continue;
         }
         check_suspicious(&parsed, scope)?;
@@ -245,6 +240,20 @@ fn columns(defs: &[ast::ColumnDef], scope: &Arc<Scope>) -> Result<Vec<ColumnSche
     }
     check_defaults(&columns, scope)?;
     Ok(columns)
+}
+
+/// The columns that a Nested stands for: its elements, as arrays.
+pub(crate) fn nested_parts(name: &str, written: &str, ty: &DataType) -> Option<Schema> {
+    if !written.trim_start().to_ascii_lowercase().starts_with("nested") {
+        return None;
+    }
+    let DataType::Array(inner) = ty else { return None };
+    let DataType::Tuple(fields) = &**inner else { return None };
+    let part = |field: &TupleField| {
+        let element = field.name.as_deref().unwrap_or_default();
+        (format!("{name}.{element}"), field.ty.clone().array())
+    };
+    Some(fields.iter().map(part).collect())
 }
 
 fn check_suspicious(ty: &DataType, scope: &Scope) -> Result<()> {
@@ -286,7 +295,7 @@ fn as_expressions(columns: &[ColumnSchema], ids: &IdSource) -> Vec<(String, Expr
     named.collect()
 }
 
-fn type_of_default(columns: &[ColumnSchema], index: usize, scope: &Arc<Scope>) -> Result<DataType> {
+fn type_of_default(columns: &[ColumnSchema], index: usize, scope: &Scope) -> Result<DataType> {
     let Some((_, text)) = &columns[index].default else { return Ok(DataType::Nothing) };
     if text.is_empty() {
         return Ok(DataType::String);
@@ -294,17 +303,17 @@ fn type_of_default(columns: &[ColumnSchema], index: usize, scope: &Arc<Scope>) -
     let known: Vec<ColumnSchema> = columns.iter().filter(|c| c.ty != DataType::Nothing).cloned().collect();
     let written = chalet_syntax::parse_expression(text)?;
     let named = as_expressions(&known, &scope.ids);
-    Ok(chalet_binder::table_columns::bind_over(&written, &named, &**scope, &scope.ids)?.ty().clone())
+    Ok(chalet_binder::table_columns::bind_over(&written, &named, scope, &scope.ids)?.ty().clone())
 }
 
 /// Every default must be computable before a row ever asks for it.
-fn check_defaults(columns: &[ColumnSchema], scope: &Arc<Scope>) -> Result<()> {
+fn check_defaults(columns: &[ColumnSchema], scope: &Scope) -> Result<()> {
     let named = as_expressions(columns, &scope.ids);
     for column in columns {
         if let Some((_, text)) = &column.default
             && !text.is_empty()
         {
-            bind_default(text, &column.ty, &named, &**scope, &scope.ids)?;
+            bind_default(text, &column.ty, &named, scope, &scope.ids)?;
         }
     }
     Ok(())

@@ -21,16 +21,17 @@ pub(crate) fn run(
 ) -> Result<()> {
     let schema = schema_of(&describe.target, scope)?;
     let header: Vec<(&str, DataType)> = HEADER.iter().map(|name| (*name, DataType::String)).collect();
-    let rows = schema.columns.iter().filter(|c| !c.is_virtual).map(row).collect();
+    let rows = schema.columns.iter().filter(|c| !c.is_virtual).map(|c| row(c, scope)).collect();
     print_rows(&header, rows, statement, scope, output)
 }
 
-fn row(column: &ColumnSchema) -> Vec<Value> {
+fn row(column: &ColumnSchema, scope: &Scope) -> Vec<Value> {
     let (kind, expression) = match &column.default {
         Some((kind, text)) => (kind.name(), &**text),
         None => ("", ""),
     };
-    let ty = column.ty.to_string();
+    let pretty = scope.state.settings.flag("print_pretty_type_names") != Some(false);
+    let ty = if pretty { column.ty.pretty() } else { column.ty.to_string() };
     [&*column.name, &ty, kind, expression, &column.comment, "", ""].map(Value::from).to_vec()
 }
 

@@ -6,12 +6,12 @@ use crate::scope::Scope;
 use crate::table_functions::read_request;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_binder::table_columns::{bind_constant, bind_default, bind_table_arguments, cast_column};
-use chalet_binder::{BoundQuery, Environment, bind_query};
+use chalet_binder::{BoundQuery, Environment, TableArgument, bind_query};
 use chalet_columns::{Block, BooleanBuffer, Column, Vector};
 use chalet_formats::input::{BlockReader, Evaluate};
 use chalet_formats::{Compression, Input, Schema};
 use chalet_plan::{Expr, Field, Plan, Project, Values};
-use chalet_storage::{ColumnSchema, DefaultKind, Inserter, Table};
+use chalet_storage::{ColumnSchema, DefaultKind, Inserter, Table, TableSchema};
 use chalet_syntax::ast;
 use chalet_types::{DataType, Value};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -52,15 +52,24 @@ fn target(insert: &ast::Insert, scope: &Arc<Scope>) -> Result<(Arc<dyn Table>, A
         ast::InsertTarget::Function(call) => {
             let mut args = bind_table_arguments(&call.args, &**scope, &scope.ids)?;
             // Without a structure a file is written with the columns of the query.
+            let says_auto = |arg: &TableArgument| match arg {
+                TableArgument::Word(word) => word == "auto",
+                TableArgument::Value(value, _) => value.as_str() == Some("auto"),
+                TableArgument::Named(..) => false,
+            };
             if call.name == "file"
-                && args.len() < 3
+                && args.get(2).is_none_or(says_auto)
                 && let ast::InsertSource::Query(query) = &insert.source
             {
                 let bound = bind_query(query, &**scope, &scope.ids)?;
-                if args.len() == 1 {
-                    args.push(chalet_binder::TableArgument::Word("auto".into()));
+                let structure = TableArgument::Word(structure_text(&bound.fields));
+                match args.get_mut(2) {
+                    Some(auto) => *auto = structure,
+                    None => {
+                        args.resize(2, TableArgument::Word("auto".into()));
+                        args.push(structure);
+                    }
                 }
-                args.push(chalet_binder::TableArgument::Word(structure_text(&bound.fields)));
             }
             Ok((scope.table_function(&call.name, &args)?, call.name.as_str().into()))
         }
@@ -185,19 +194,19 @@ pub(crate) fn from_query(
         };
         cast.push((column.name.to_string(), value));
     }
-    let plan = complete(bound, cast, &nulls, table, scope)?;
+    let plan = complete(bound, cast, &nulls, &table.schema(), scope)?;
     let inserter = super::checked::inserter(table, name, scope)?;
     let rows = write(plan, inserter, scope)?;
     Ok(rows)
 }
 
 /// The column as a type without NULL: the type's own default in place of NULL.
-fn or_zero(field: &Field, ty: &DataType, scope: &Arc<Scope>) -> Result<Expr> {
-    let given = cast_column(field, &ty.clone().nullable(), &**scope)?;
+fn or_zero(field: &Field, ty: &DataType, scope: &Scope) -> Result<Expr> {
+    let given = cast_column(field, &ty.clone().nullable(), scope)?;
     let zero = Vector::defaults(ty, 1);
     let zero = Expr::Literal(chalet_plan::Literal { value: Arc::new(zero), ty: ty.clone() });
     let columns = [("given".to_string(), given), ("zero".to_string(), zero)];
-    bind_default("ifNull(given, zero)", ty, &columns, &**scope, &scope.ids)
+    bind_default("ifNull(given, zero)", ty, &columns, scope, &scope.ids)
 }
 
 /// The plan whose columns are those that the table stores: given ones, and defaults of the others.
@@ -205,10 +214,9 @@ fn complete(
     source: BoundQuery,
     given: Vec<(String, Expr)>,
     omitted: &[(String, Expr)],
-    table: &dyn Table,
-    scope: &Arc<Scope>,
+    schema: &TableSchema,
+    scope: &Scope,
 ) -> Result<Plan> {
-    let schema = table.schema();
     // What a default sees: the given columns, and the defaults of those that are not.
     let mut known = given;
     let mut waiting: Vec<&ColumnSchema> = Vec::new();
@@ -250,9 +258,9 @@ fn complete(
     Ok(Plan::Project(Project { input: Box::new(source.plan), exprs }))
 }
 
-fn default_expr(column: &ColumnSchema, known: &[(String, Expr)], scope: &Arc<Scope>) -> Result<Expr> {
+fn default_expr(column: &ColumnSchema, known: &[(String, Expr)], scope: &Scope) -> Result<Expr> {
     match &column.default {
-        Some((_, text)) if !text.is_empty() => bind_default(text, &column.ty, known, &**scope, &scope.ids),
+        Some((_, text)) if !text.is_empty() => bind_default(text, &column.ty, known, scope, &scope.ids),
         _ => {
             let default = Vector::defaults(&column.ty, 1);
             let literal = chalet_plan::Literal { value: Arc::new(default), ty: column.ty.clone() };
@@ -262,7 +270,7 @@ fn default_expr(column: &ColumnSchema, known: &[(String, Expr)], scope: &Arc<Sco
                 Some(sibling) => {
                     let columns = [("empty".to_string(), default), ("sibling".to_string(), sibling.clone())];
                     let text = "arrayResize(empty, length(sibling))";
-                    bind_default(text, &column.ty, &columns, &**scope, &scope.ids)
+                    bind_default(text, &column.ty, &columns, scope, &scope.ids)
                 }
                 None => Ok(default),
             }
@@ -288,7 +296,7 @@ fn add_default(
     default: Expr,
     omitted: &[(String, Expr)],
     known: &mut Vec<(String, Expr)>,
-    scope: &Arc<Scope>,
+    scope: &Scope,
 ) -> Result<()> {
     let mask = omitted.iter().find(|(name, _)| **name == *column.name).map(|(_, mask)| mask.clone());
     let given = known.iter().position(|(name, _)| **name == *column.name);
@@ -300,7 +308,7 @@ fn add_default(
                 ("given".to_string(), known[at].1.clone()),
             ];
             let chosen =
-                bind_default("if(mask, default, given)", &column.ty, &columns, &**scope, &scope.ids)?;
+                bind_default("if(mask, default, given)", &column.ty, &columns, scope, &scope.ids)?;
             known[at].1 = chosen;
         }
         _ => known.push((column.name.to_string(), default)),
@@ -341,12 +349,13 @@ fn from_data(
     let request = read_request(structure, scope);
     let mut scan = FORMATS.get(format)?.open(input, request)?;
     let mut inserter = super::checked::inserter(table, name, scope)?;
+    let schema = table.schema();
     let mut rows = 0;
     while let Some(mut unit) = scan.next_unit()? {
         while let Some(block) = unit.next_block(scope.exec().settings.max_block_size)? {
             scope.control.check_with_interrupt()?;
             rows += block.n_rows() as u64;
-            for block in with_defaults(&*unit, block, &given, table, scope)? {
+            for block in with_defaults(&*unit, block, &given, &schema, scope)? {
                 inserter.write(block)?;
             }
         }
@@ -356,15 +365,14 @@ fn from_data(
 }
 
 /// The block as the table stores it.
-fn with_defaults(
+pub(crate) fn with_defaults(
     unit: &dyn BlockReader,
     block: Block,
     given: &[ColumnSchema],
-    table: &dyn Table,
-    scope: &Arc<Scope>,
+    schema: &TableSchema,
+    scope: &Scope,
 ) -> Result<Vec<Block>> {
     let omitted = unit.omitted();
-    let schema = table.schema();
     let stored: Vec<&ColumnSchema> =
         schema.columns.iter().filter(|c| c.is_stored() && !c.is_virtual).collect();
     let any_omitted = omitted.iter().any(Option::is_some) && given.iter().any(|c| c.default.is_some());
@@ -387,7 +395,7 @@ fn with_defaults(
     }
     let values = Values { fields: fields.clone(), block: Block::new(columns, n_rows) };
     let source = BoundQuery { plan: Plan::Values(values), fields };
-    let plan = complete(source, named, &masks, table, scope)?;
+    let plan = complete(source, named, &masks, schema, scope)?;
     scope.run(plan)
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Output, format_of, write_request};
 use crate::answer::Rows;
+use crate::extremes::Extremes;
 use crate::functions::FORMATS;
 use crate::scope::Scope;
 use chalet_base::{Result, bail, err};
@@ -58,20 +59,28 @@ fn write(bound: BoundQuery, format: &str, sink: Box<dyn Sink>, scope: &Arc<Scope
     let schema = bound.fields.iter().map(|f| (f.name.to_string(), f.ty.clone())).collect();
     let writer = FORMATS.get(format)?.writer(write_request(schema, scope), sink)?;
     let plan = scope.optimize(bound.plan)?;
-    let writer = Arc::new(Mutex::new(writer));
-    let target = writer.clone();
-    let consumer =
-        Box::new(move |block: Block| target.lock().unwrap_or_else(PoisonError::into_inner).write(&block));
+    let state = Arc::new(Mutex::new((writer, extremes(scope))));
+    let target = state.clone();
+    let consumer = Box::new(move |block: Block| {
+        let (writer, extremes) = &mut *target.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(extremes) = extremes {
+            extremes.add(&block);
+        }
+        writer.write(&block)
+    });
     let result = chalet_exec::execute(&plan, consumer, scope.exec())?;
-    let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
+    let (writer, extremes) = &mut *state.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(totals) = &result.totals {
         writer.totals(totals)?;
+    }
+    if let Some(extremes) = extremes.take().and_then(Extremes::finish) {
+        writer.extremes(&extremes)?;
     }
     writer.finish(&Statistics {
         elapsed_seconds: scope.control.elapsed().as_secs_f64(),
         rows_read: scope.control.read_rows.load(Relaxed),
         bytes_read: scope.control.read_bytes.load(Relaxed),
-        rows_before_limit: None,
+        rows_before_limit: result.rows_before_limit,
         rows_before_aggregation: None,
     })
 }
@@ -88,8 +97,25 @@ fn collect(bound: BoundQuery, scope: &Arc<Scope>) -> Result<Rows> {
     });
     let result = chalet_exec::execute(&plan, consumer, scope.exec())?;
     let blocks = std::mem::take(&mut *blocks.lock().unwrap_or_else(PoisonError::into_inner));
-    let (zone, formats) = (scope.context().time_zone.clone(), scope.formats.clone());
-    Ok(Rows { names, types, blocks, totals: result.totals, zone, formats })
+    let extremes = extremes(scope).and_then(|mut extremes| {
+        blocks.iter().for_each(|block| extremes.add(block));
+        extremes.finish()
+    });
+    Ok(Rows {
+        names,
+        types,
+        blocks,
+        totals: result.totals,
+        extremes,
+        rows_before_limit: result.rows_before_limit,
+        zone: scope.context().time_zone.clone(),
+        formats: scope.formats.clone(),
+    })
+}
+
+/// What the setting `extremes` asks for.
+fn extremes(scope: &Scope) -> Option<Extremes> {
+    (scope.state.settings.flag("extremes") == Some(true)).then(Extremes::default)
 }
 
 fn open_outfile(outfile: &ast::Outfile, path: &str) -> Result<Box<dyn Sink>> {

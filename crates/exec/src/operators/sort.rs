@@ -13,11 +13,14 @@ use chalet_storage::Scan;
 use std::any::Any;
 use std::cmp::Ordering;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 pub struct Sort {
     pub keys: Program,
     pub orders: Vec<Order>,
     pub limit: Option<u64>,
+    /// Counts the rows.
+    pub came: Arc<AtomicU64>,
 }
 
 impl Sink for Sort {
@@ -29,6 +32,7 @@ impl Sink for Sort {
         Ok(Box::new(Worker {
             keys: self.keys.clone(),
             orders: self.orders.clone(),
+            came: self.came.clone(),
             limit: self.limit.and_then(|limit| usize::try_from(limit).ok()),
             max_rows: ctx.settings.max_rows_to_sort,
             rows: Rows::default(),
@@ -171,6 +175,7 @@ fn prefix_of(key: &[u8]) -> u64 {
 struct Worker {
     keys: Program,
     orders: Vec<Order>,
+    came: Arc<AtomicU64>,
     limit: Option<usize>,
     max_rows: u64,
     rows: Rows,
@@ -185,6 +190,7 @@ const PRUNE_LEAST: usize = 65_536;
 
 impl SinkWorker for Worker {
     fn push(&mut self, position: Position, block: Block) -> Result<Flow> {
+        self.came.fetch_add(block.n_rows() as u64, Relaxed);
         let columns = self.keys.evaluate(&block)?;
         let ordered: Vec<(&Column, Order)> = columns.iter().zip(self.orders.iter().copied()).collect();
         let mut keys = sort_keys(&ordered, block.n_rows());

@@ -8,6 +8,7 @@ use chalet_columns::builder::Values;
 use chalet_text::read::Syntax;
 use chalet_text::read::cursor::Cursor;
 use chalet_text::read::string::{self, CsvQuotes};
+use chalet_types::DataType;
 use std::sync::Arc;
 
 /// The settings that rows ask for.
@@ -142,6 +143,14 @@ impl FieldSyntax for CsvSyntax {
             }
         }
         Ok(())
+    }
+
+    /// The elements of a tuple stand in fields of their own.
+    fn n_fields(&self, ty: &DataType) -> usize {
+        match ty {
+            DataType::Tuple(fields) if !fields.is_empty() => fields.iter().map(|f| self.n_fields(&f.ty)).sum(),
+            _ => 1,
+        }
     }
 
     #[inline]

@@ -41,6 +41,10 @@ impl BlockWriter for RawBlobWriter {
         self.out.close()
     }
 
+    fn writes_rows(&self) -> bool {
+        true
+    }
+
     fn flush(&mut self) -> Result<()> {
         self.out.flush()
     }

@@ -41,6 +41,10 @@ impl BlockWriter for RowBinaryWriter {
         self.out.close()
     }
 
+    fn writes_rows(&self) -> bool {
+        true
+    }
+
     fn flush(&mut self) -> Result<()> {
         self.out.flush()
     }

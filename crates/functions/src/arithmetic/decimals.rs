@@ -34,9 +34,6 @@ pub fn result(op: &Operation, a: &DataType, b: &DataType) -> Result<Option<DataT
         if a == &DataType::BFloat16 && wide(b) || b == &DataType::BFloat16 && wide(a) {
             return Ok(None);
         }
-        if !a.is_float() && !b.is_float() {
-            scale_fits(op, a, b)?;
-        }
         return Ok(promotion::signed_of_bits(8 * a.physical().width().unwrap_or(8) as u32));
     }
     if a.is_float() || b.is_float() {
@@ -44,7 +41,6 @@ pub fn result(op: &Operation, a: &DataType, b: &DataType) -> Result<Option<DataT
         let illegal = *float == DataType::BFloat16 && decimal.physical().width().unwrap_or(0) >= 16;
         return Ok((!illegal).then_some(DataType::Float64));
     }
-    scale_fits(op, a, b)?;
     Ok(Some(match (parts(a), parts(b)) {
         (Some((p1, s1)), Some((p2, s2))) => {
             let precision = widest_of_same_width(p1.max(p2));
@@ -65,7 +61,8 @@ pub fn result(op: &Operation, a: &DataType, b: &DataType) -> Result<Option<DataT
     }))
 }
 
-/// Quotients and remainders of decimals have the scale of the dividend, which must do for both.
+/// Quotients and remainders of decimals have the scale of the dividend, which must do for both. The type of the result
+/// is known all the same.
 fn scale_fits(op: &Operation, a: &DataType, b: &DataType) -> Result<()> {
     let (Some((p1, s1)), Some((p2, s2))) = (parts(a), parts(b)) else {
         return Ok(());
@@ -104,6 +101,7 @@ pub fn run(
         (Some((p, _)), None) | (None, Some((p, _))) => p,
         _ => bail!(LOGICAL_ERROR, "Neither {} nor {} is a Decimal", a.ty, b.ty),
     };
+    scale_fits(op, a.ty, b.ty)?;
     let computed = DataType::Decimal { precision: widest, scale: 0 };
     let checked = ctx.settings.decimal_check_overflow;
     let vector = with_integer!(computed.physical(), C => compute::<C>(op, a, b, result, n, checked)?,

@@ -2,7 +2,7 @@
 
 use crate::lists::{list, list_of, result_element};
 use crate::plain::Plain;
-use crate::widen::widen;
+use crate::widen::widen_element;
 use chalet_base::{Result, bail};
 use chalet_columns::{Column, List, Vector};
 use chalet_function_api::scalar::check_arity;
@@ -50,7 +50,7 @@ pub fn widened(call: &Call, element: &DataType) -> Result<Vec<(List, Vector)>> {
     for arg in call.args {
         let list = list_of(arg, call.n_rows)?;
         let values = match arg.ty {
-            DataType::Array(own) => widen(&list.values, own, element, call.ctx)?,
+            DataType::Array(own) => widen_element(&list.values, own, element, call.ctx)?,
             other => bail!(LOGICAL_ERROR, "{other} is not an array"),
         };
         lists.push((list, values));

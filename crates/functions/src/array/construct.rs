@@ -2,7 +2,7 @@
 
 use crate::lists::{even_offsets, interleave, list, result_element};
 use crate::plain::Plain;
-use crate::widen::widen;
+use crate::widen::widen_element;
 use chalet_base::Result;
 use chalet_columns::{Column, Vector};
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Dictionaries, Example, Nulls, Record};
@@ -37,6 +37,6 @@ fn execute(call: &Call) -> Result<Column> {
         return Ok(list(offsets, Vector::defaults(element, 0)).into());
     }
     let columns: Vec<Vector> =
-        call.args.iter().map(|arg| widen(&arg.vector, arg.ty, element, call.ctx)).collect::<Result<_>>()?;
+        call.args.iter().map(|arg| widen_element(&arg.vector, arg.ty, element, call.ctx)).collect::<Result<_>>()?;
     Ok(list(offsets, interleave(&columns, call.n_rows)).into())
 }

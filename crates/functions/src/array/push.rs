@@ -2,7 +2,7 @@
 
 use crate::lists::{array_element, gathered, list, list_of, result_element};
 use crate::plain::Plain;
-use crate::widen::widen;
+use crate::widen::widen_element;
 use chalet_base::Result;
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
@@ -81,8 +81,8 @@ fn push(call: &Call, back: bool) -> Result<Column> {
     let element = result_element(call)?;
     let list = list_of(&call.args[0], call.n_rows)?;
     let own = call.args[0].ty.element().unwrap_or(DataType::Nothing);
-    let values = widen(&list.values, &own, element, call.ctx)?;
-    let items = widen(call.vector(1), call.args[1].ty, element, call.ctx)?;
+    let values = widen_element(&list.values, &own, element, call.ctx)?;
+    let items = widen_element(call.vector(1), call.args[1].ty, element, call.ctx)?;
     let joined = Vector::concat(&[&values, &items]);
     let mut elements = Vec::with_capacity(joined.len());
     let mut offsets = vec![0];

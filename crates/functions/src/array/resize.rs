@@ -4,7 +4,7 @@ use super::repeat::MAX_ELEMENTS;
 use crate::lanes::{Operand, unary};
 use crate::lists::{NONE, array_element, gather_or_default, list, list_of, result_element};
 use crate::plain::Plain;
-use crate::widen::widen;
+use crate::widen::widen_element;
 use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
@@ -81,10 +81,10 @@ fn execute(call: &Call) -> Result<Column> {
     let element = result_element(call)?;
     let rows = list_of(&call.args[0], call.n_rows)?;
     let own = call.args[0].ty.element().unwrap_or(DataType::Nothing);
-    let mut values = widen(&rows.values, &own, element, call.ctx)?;
+    let mut values = widen_element(&rows.values, &own, element, call.ctx)?;
     let n_values = values.len();
     if call.args.len() == 3 {
-        let fill = widen(call.vector(2), call.args[2].ty, element, call.ctx)?;
+        let fill = widen_element(call.vector(2), call.args[2].ty, element, call.ctx)?;
         values = Vector::concat(&[&values, &fill]);
     }
     let sizes = unary::<i128, i128>(Operand::of(call, 1), call.n_rows, |x| x)?;

@@ -3,8 +3,9 @@
 use crate::lists::{array_element, list_of};
 use crate::plain::Plain;
 use crate::text::settings;
+use crate::widen::without_padding;
 use chalet_base::{Result, bail};
-use chalet_columns::{Column, StringBuilder, Vector};
+use chalet_columns::{Column, Data, StringBuilder, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
 use chalet_text::{Style, Writer};
@@ -47,6 +48,7 @@ fn execute(call: &Call) -> Result<Column> {
     let Separator(separator) = call.state()?;
     let rows = list_of(&call.args[0], call.n_rows)?;
     let element = call.args[0].ty.element().unwrap_or(DataType::Nothing);
+    let fixed = matches!(element.bare(), DataType::FixedString(_));
     let writer = Writer::new(&element, Style::Plain, &settings(call.ctx));
     let mut out = StringBuilder::with_capacity(call.n_rows);
     for range in rows.ranges() {
@@ -59,7 +61,10 @@ fn execute(call: &Call) -> Result<Column> {
                 if !std::mem::take(&mut first) {
                     bytes.extend_from_slice(separator);
                 }
-                writer.write(bytes, &rows.values, e);
+                match &rows.values.data {
+                    Data::Fixed(texts) if fixed => bytes.extend_from_slice(without_padding(texts.get(e))),
+                    _ => writer.write(bytes, &rows.values, e),
+                }
             }
         });
     }

@@ -5,7 +5,7 @@ use chalet_base::Result;
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{
-    Argument, Bound, Call, Constants, Context, Dictionaries, Example, Lazy, Nulls, Record, ScalarFunction,
+    Argument, Bound, Call, Constants, Context, Example, Lazy, Nulls, Record, ScalarFunction,
 };
 use chalet_types::DataType;
 
@@ -17,7 +17,6 @@ const COALESCE: Record = Record {
     examples: &[Example { sql: "SELECT coalesce(NULL, 'a', 'b'), coalesce(NULL, NULL)", result: "a\t\\N" }],
     nulls: Nulls::Seen,
     constants: Constants::Seen,
-    dictionaries: Dictionaries::Decoded,
     lazy: Lazy::FirstNonNull,
     total: true,
     ..Record::DEFAULT

@@ -10,7 +10,7 @@ use crate::with_integer;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::{
-    Argument, Bound, Call, Constants, Context, Dictionaries, Example, Nulls, Record, ScalarFunction,
+    Argument, Bound, Call, Constants, Context, Example, Nulls, Record, ScalarFunction,
 };
 use chalet_types::decimal::widest_of_same_width;
 use chalet_types::{DataType, Physical, promotion, supertype};
@@ -24,7 +24,6 @@ const LEAST: Record = Record {
     examples: &[Example { sql: "SELECT least(3, 1, 2), least('b', 'a'), least(1, NULL)", result: "1\ta\t1" }],
     nulls: Nulls::Seen,
     constants: Constants::Seen,
-    dictionaries: Dictionaries::Decoded,
     total: true,
     ..Record::DEFAULT
 };

@@ -7,6 +7,7 @@ mod cast_function;
 mod or_default;
 mod reinterpret;
 mod texts;
+mod to_interval;
 mod to_type;
 mod types;
 mod unix_timestamp;
@@ -30,6 +31,7 @@ pub fn register(registry: &mut Registry) {
     reinterpret::register(registry);
     texts::register(registry);
     uuid_bytes::register(registry);
+    registry.add_scalar(&to_interval::FUNCTION);
     registry.add_scalar(unix_timestamp::ToUnixTimestamp);
     registry.add_scalar(unix_timestamp::FromUnixTimestamp);
     unix_timestamp::Packed::all().into_iter().for_each(|function| registry.add_scalar(function));

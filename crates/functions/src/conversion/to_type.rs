@@ -4,7 +4,7 @@ use super::cast::{Mode, Rules, check, convert};
 use super::cast_function::with_zone_of;
 use super::or_default;
 use chalet_base::{Error, Result, bail, codes, ensure, err};
-use chalet_columns::{Column, Vector};
+use chalet_columns::{Column, Data, Strings, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Record, ScalarFunction};
 use chalet_types::{DataType, TimeZone};
@@ -235,7 +235,8 @@ impl ScalarFunction for ToType {
         let mut vector = Cow::Borrowed(call.vector(0));
         if self.failure != Failure::Throw && matches!(from, DataType::FixedString(_)) {
             // Unlike casts, these functions read it as they read String.
-            vector = Cow::Owned(convert(&vector, &from, &DataType::String, &rules)?);
+            let texts = convert(&vector, &from, &DataType::String, &rules)?;
+            vector = Cow::Owned(if plan.to.is_integer() { zero_for_empty(&texts)? } else { texts });
             from = DataType::String;
         }
         let converted = if self.failure == Failure::Default && check(&from, &plan.to).is_err() {
@@ -250,6 +251,13 @@ impl ScalarFunction for ToType {
             Failure::Default => or_default::filled(converted, call, plan.default),
         }
     }
+}
+
+/// A FixedString of zero bytes alone reads as the integer 0.
+fn zero_for_empty(texts: &Vector) -> Result<Vector> {
+    let strings = texts.strings()?;
+    let filled = strings.iter().map(|text| if text.is_empty() { &b"0"[..] } else { text });
+    Ok(Vector::new(Data::Str(filled.collect::<Strings>()), texts.validity.clone()))
 }
 
 /// What the records of the family share.

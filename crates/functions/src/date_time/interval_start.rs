@@ -79,7 +79,7 @@ fn result(ty: &DataType, unit: IntervalUnit, zone: Option<TimeZone>, extended: b
 
 /// The first day of the span of `n` units, counted as the kernel does: from year 0, from January 1970, from the
 /// first Monday of 1970, from 1970-01-01.
-fn start_of_days(day: i32, unit: IntervalUnit, n: i64) -> i32 {
+pub fn start_of_days(day: i32, unit: IntervalUnit, n: i64) -> i32 {
     use IntervalUnit::*;
     match unit {
         Year => {
@@ -107,7 +107,7 @@ fn start_of_days(day: i32, unit: IntervalUnit, n: i64) -> i32 {
 }
 
 /// The start of a span below days, of a moment in seconds.
-fn start_of_seconds(moment: i64, unit: IntervalUnit, n: i64, clock: &LocalTime) -> i64 {
+pub fn start_of_seconds(moment: i64, unit: IntervalUnit, n: i64, clock: &LocalTime) -> i64 {
     match unit {
         IntervalUnit::Hour if n == 1 => start_of_span(moment, 3600, clock),
         IntervalUnit::Hour => {

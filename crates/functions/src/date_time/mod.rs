@@ -21,6 +21,7 @@ mod starts_of_date;
 mod starts_of_time;
 mod time_slots;
 mod weeks;
+mod windows;
 mod zone;
 
 use chalet_function_api::Registry;
@@ -44,5 +45,6 @@ pub fn register(registry: &mut Registry) {
     starts_of_time::register(registry);
     time_slots::register(registry);
     weeks::register(registry);
+    windows::register(registry);
     zone::register(registry);
 }

@@ -8,7 +8,7 @@ mod java;
 mod metro;
 mod murmur;
 mod plain;
-mod sip;
+pub mod sip;
 mod url;
 mod wyhash;
 

@@ -2,7 +2,7 @@
 
 use crate::lists::{list, list_of, map_types, pairs};
 use crate::plain::Plain;
-use crate::widen::widen;
+use crate::widen::widen_element;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, Data, List, Struct, Vector};
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
@@ -53,8 +53,8 @@ pub fn joined(call: &Call) -> Result<(Vec<(List, usize)>, Vector, Vector)> {
         };
         let list = list_of(arg, call.n_rows)?;
         let (k, v) = pairs(&list)?;
-        keys.push(widen(k, own_key, key, call.ctx)?);
-        values.push(widen(v, own_value, value, call.ctx)?);
+        keys.push(widen_element(k, own_key, key, call.ctx)?);
+        values.push(widen_element(v, own_value, value, call.ctx)?);
         let len = k.len();
         lists.push((list, start));
         start += len;

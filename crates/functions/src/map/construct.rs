@@ -2,7 +2,7 @@
 
 use crate::lists::{even_offsets, interleave, list};
 use crate::plain::Plain;
-use crate::widen::widen;
+use crate::widen::widen_element;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, Data, Struct, Vector};
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Dictionaries, Example, Nulls, Record};
@@ -56,7 +56,7 @@ fn execute(call: &Call) -> Result<Column> {
         }
         let parts = call.args.iter().skip(first).step_by(2);
         let parts: Vec<Vector> =
-            parts.map(|arg| widen(&arg.vector, arg.ty, ty, call.ctx)).collect::<Result<_>>()?;
+            parts.map(|arg| widen_element(&arg.vector, arg.ty, ty, call.ctx)).collect::<Result<_>>()?;
         Ok(interleave(&parts, call.n_rows))
     };
     let fields = vec![column(0, key)?, column(1, value)?];

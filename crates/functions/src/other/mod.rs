@@ -4,6 +4,7 @@ mod bar;
 mod block;
 mod byte_size;
 mod digits;
+mod dump_column_structure;
 mod ignore;
 mod materialize;
 mod names;
@@ -28,6 +29,7 @@ pub fn register(registry: &mut Registry) {
     registry.add_scalar(byte_size::ByteSize);
     registry.add_scalar(digits::CountDigits);
     registry.add_scalar(digits::IsDecimalOverflow);
+    registry.add_scalar(&dump_column_structure::FUNCTION);
     registry.add_scalar(ignore::IGNORE_FUNCTION);
     registry.add_scalar(ignore::INDEX_HINT_FUNCTION);
     registry.add_scalar(materialize::IDENTITY_FUNCTION);

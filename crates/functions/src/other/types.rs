@@ -65,15 +65,22 @@ const SIZE_OF_ENUM: Record = Record {
 /// A function whose result is decided by what is known at binding.
 pub struct OfType {
     record: &'static Record,
-    result: fn(&Argument) -> Result<(DataType, Value)>,
+    result: fn(&Argument, &Context) -> Result<(DataType, Value)>,
 }
 
-pub const TO_TYPE_NAME_FUNCTION: OfType =
-    OfType { record: &TO_TYPE_NAME, result: |arg| Ok((DataType::String, Value::string(arg.ty.to_string()))) };
+pub const TO_TYPE_NAME_FUNCTION: OfType = OfType {
+    record: &TO_TYPE_NAME,
+    result: |arg, ctx| {
+        let pretty = ctx.settings.all.0("print_pretty_type_names");
+        let plain = pretty.is_some_and(|(value, _)| value.as_u64() == Some(0));
+        let name = if plain { arg.ty.to_string() } else { arg.ty.pretty() };
+        Ok((DataType::String, Value::string(name)))
+    },
+};
 
 pub const TO_COLUMN_TYPE_NAME_FUNCTION: OfType = OfType {
     record: &TO_COLUMN_TYPE_NAME,
-    result: |arg| {
+    result: |arg, _| {
         let name = column_name(&arg.ty);
         let shown = if arg.constant.is_some() { format!("Const({name})") } else { name };
         Ok((DataType::String, Value::string(shown)))
@@ -81,16 +88,16 @@ pub const TO_COLUMN_TYPE_NAME_FUNCTION: OfType = OfType {
 };
 
 pub const IS_CONSTANT_FUNCTION: OfType =
-    OfType { record: &IS_CONSTANT, result: |arg| Ok((DataType::UInt8, Value::from(arg.constant.is_some()))) };
+    OfType { record: &IS_CONSTANT, result: |arg, _| Ok((DataType::UInt8, Value::from(arg.constant.is_some()))) };
 
 pub const DEFAULT_OF_ARGUMENT_FUNCTION: OfType = OfType {
     record: &DEFAULT_OF_ARGUMENT,
-    result: |arg| Ok((arg.ty.clone(), Vector::defaults(&arg.ty, 1).value(0))),
+    result: |arg, _| Ok((arg.ty.clone(), Vector::defaults(&arg.ty, 1).value(0))),
 };
 
 pub const DEFAULT_OF_NAME_FUNCTION: OfType = OfType {
     record: &DEFAULT_OF_NAME,
-    result: |arg| {
+    result: |arg, _| {
         let ty: DataType = arg.constant_str("defaultValueOfTypeName", "1")?.parse()?;
         let value = Vector::defaults(&ty, 1).value(0);
         Ok((ty, value))
@@ -99,7 +106,7 @@ pub const DEFAULT_OF_NAME_FUNCTION: OfType = OfType {
 
 pub const SIZE_OF_ENUM_FUNCTION: OfType = OfType {
     record: &SIZE_OF_ENUM,
-    result: |arg| match arg.ty.bare() {
+    result: |arg, _| match arg.ty.bare() {
         DataType::Enum8(names) => Ok((DataType::UInt8, Value::UInt(names.entries().len() as u64))),
         DataType::Enum16(names) => Ok((DataType::UInt16, Value::UInt(names.entries().len() as u64))),
         _ => bail!(ILLEGAL_TYPE_OF_ARGUMENT, "The argument for function getSizeOfEnumType must be Enum"),
@@ -107,7 +114,7 @@ pub const SIZE_OF_ENUM_FUNCTION: OfType = OfType {
 };
 
 /// The kernel's name of the column that holds a type: the numbers that represent dates, decimals by their width.
-fn column_name(ty: &DataType) -> String {
+pub fn column_name(ty: &DataType) -> String {
     use chalet_types::Physical;
     match ty {
         DataType::Nullable(inner) => format!("Nullable({})", column_name(inner)),
@@ -149,10 +156,10 @@ impl ScalarFunction for OfType {
         self.record
     }
 
-    fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
+    fn bind(&self, args: &[Argument], ctx: &Context) -> Result<Bound> {
         check_arity(self.record.name, args.len(), 1..=1)?;
         ensure!(!args[0].is_lambda, ILLEGAL_TYPE_OF_ARGUMENT, "{} does not take a lambda", self.record.name);
-        let (ty, value) = (self.result)(&args[0])?;
+        let (ty, value) = (self.result)(&args[0], ctx)?;
         let vector = Vector::of_value(&value, &ty)?;
         Ok(Bound::with_state(ty, Known(vector)))
     }

@@ -356,7 +356,7 @@ impl Parser<'_> {
         let token = self.token();
         let name = self.text_of(token).to_ascii_lowercase();
         match name.as_str() {
-            "cast" => self.maybe(|p| p.cast_call(start)),
+            "cast" => self.cast_call(start).map(Some),
             "extract" => self.maybe(|p| p.extract(start)),
             "substring" | "substr" => self.maybe(|p| p.substring(start)),
             "position" => self.maybe(|p| p.position(start)),

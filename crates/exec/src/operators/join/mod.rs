@@ -26,7 +26,7 @@ pub(crate) fn gather_or_default(block: &Block, rows: &[u32], types: &[DataType])
         return block.columns().iter().map(|c| c.gather(rows)).collect();
     }
     if rows.iter().all(|&r| r == NO_ROW) {
-        return types.iter().map(|ty| Column::constant(Vector::defaults(ty, 1), rows.len())).collect();
+        return types.iter().map(|ty| Column::constant(Vector::fillers(ty, 1), rows.len())).collect();
     }
     let default = block.n_rows() as u32;
     let rows: Vec<u32> = rows.iter().map(|&r| if r == NO_ROW { default } else { r }).collect();
@@ -34,7 +34,7 @@ pub(crate) fn gather_or_default(block: &Block, rows: &[u32], types: &[DataType])
     columns
         .map(|(column, ty)| {
             let flat = column.flat();
-            Column::Flat(Vector::concat(&[&flat, &Vector::defaults(ty, 1)]).gather(&rows))
+            Column::Flat(Vector::concat(&[&flat, &Vector::fillers(ty, 1)]).gather(&rows))
         })
         .collect()
 }

@@ -34,7 +34,7 @@ impl Sink for Tail {
         let rows: Vec<u32> =
             (0..table.rows.n_rows()).filter(|&row| !table.is_used(row)).map(|row| row as u32).collect();
         if !rows.is_empty() {
-            let left = self.left_types.iter().map(|ty| Column::constant(Vector::defaults(ty, 1), rows.len()));
+            let left = self.left_types.iter().map(|ty| Column::constant(Vector::fillers(ty, 1), rows.len()));
             let mut columns: Vec<Column> = left.collect();
             columns.extend(table.rows.gather(&rows).into_columns());
             blocks.extend(split(Block::new(columns, rows.len()), ctx.settings.max_block_size));
