@@ -102,6 +102,9 @@ impl SelectBinder<'_> {
             return Ok(bound);
         }
         if let Some(function) = env.registry().windows.get(&call.name) {
+            if let crate::select::Place::Before(clause) = &self.place {
+                bail!(ILLEGAL_AGGREGATION, "Window function {e} is found in {clause} in query");
+            }
             bail!(
                 BAD_ARGUMENTS,
                 "The function '{}' can only be used as a window function, not as an aggregate function",

@@ -52,13 +52,7 @@ pub fn widen_element(vector: &Vector, from: &DataType, to: &DataType, ctx: &Cont
     widen_or_cut(vector, from, to, ctx, true)
 }
 
-fn widen_or_cut(
-    vector: &Vector,
-    from: &DataType,
-    to: &DataType,
-    ctx: &Context,
-    cut: bool,
-) -> Result<Vector> {
+fn widen_or_cut(vector: &Vector, from: &DataType, to: &DataType, ctx: &Context, cut: bool) -> Result<Vector> {
     if same_representation(from, to) {
         return Ok(vector.clone());
     }
@@ -118,7 +112,9 @@ fn scalar(vector: &Vector, from: &DataType, to: &DataType, n: usize, ctx: &Conte
         (Date | Date32, DateTime(zone)) => {
             let clock = LocalTime::new(zone.as_ref().unwrap_or(&ctx.time_zone));
             // East of Greenwich 1970 begins before the first DateTime: the kernel takes the next midnight.
-            let next = |moment: i64| moment + if (-SECONDS_PER_DAY..0).contains(&moment) { SECONDS_PER_DAY } else { 0 };
+            let next = |moment: i64| {
+                moment + if (-SECONDS_PER_DAY..0).contains(&moment) { SECONDS_PER_DAY } else { 0 }
+            };
             unary::<i64, u32>(operand, n, |day| next(clock.to_moment(day * SECONDS_PER_DAY)) as u32)?.into()
         }
         (Date | Date32, DateTime64(scale, zone)) => {

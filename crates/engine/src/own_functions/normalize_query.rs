@@ -76,7 +76,9 @@ fn normalized(query: &str, keep_names: bool) -> String {
         }
         match token.kind {
             TokenKind::End | TokenKind::Error(_) => return out,
-            _ if is_name(token, query) && !keep_names && is_complex(&query[start..after]) => out.push_str("`?`"),
+            _ if is_name(token, query) && !keep_names && is_complex(&query[start..after]) => {
+                out.push_str("`?`")
+            }
             _ => out.push_str(&query[start..after]),
         }
     }
@@ -124,7 +126,11 @@ fn hash(query: &str, keep_names: bool) -> u64 {
 fn bind(name: &'static str, args: &[Argument], result: DataType) -> Result<Bound> {
     check_arity(name, args.len(), 1..=1)?;
     let ty = &args[0].ty;
-    ensure!(*ty == DataType::String, ILLEGAL_TYPE_OF_ARGUMENT, "Illegal type {ty} of argument of function {name}");
+    ensure!(
+        *ty == DataType::String,
+        ILLEGAL_TYPE_OF_ARGUMENT,
+        "Illegal type {ty} of argument of function {name}"
+    );
     Ok(result.into())
 }
 

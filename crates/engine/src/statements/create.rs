@@ -335,7 +335,8 @@ fn columns_sql(schema: &TableSchema) -> String {
                 comment.push_str(" COMMENT ");
                 chalet_syntax::print::write_string(&mut comment, c.comment.as_bytes());
             }
-            format!("    `{name}` {}{default}{comment}", c.ty)
+            let ty = c.ty.pretty().replace('\n', "\n    ");
+            format!("    `{name}` {ty}{default}{comment}")
         })
         .collect();
     let constraints = schema.constraints.iter().map(|c| {

@@ -307,8 +307,7 @@ fn add_default(
                 ("default".to_string(), default),
                 ("given".to_string(), known[at].1.clone()),
             ];
-            let chosen =
-                bind_default("if(mask, default, given)", &column.ty, &columns, scope, &scope.ids)?;
+            let chosen = bind_default("if(mask, default, given)", &column.ty, &columns, scope, &scope.ids)?;
             known[at].1 = chosen;
         }
         _ => known.push((column.name.to_string(), default)),

@@ -237,7 +237,16 @@ pub(crate) fn print_rows(
             let (names, types) = schema.into_iter().unzip();
             let zone = scope.context().time_zone.clone();
             let formats = scope.formats.clone();
-            output.put_rows(Rows { names, types, blocks: vec![block], totals: None, extremes: None, rows_before_limit: None, zone, formats })?;
+            output.put_rows(Rows {
+                names,
+                types,
+                blocks: vec![block],
+                totals: None,
+                extremes: None,
+                rows_before_limit: None,
+                zone,
+                formats,
+            })?;
         }
     }
     Ok(())

@@ -148,7 +148,9 @@ impl FieldSyntax for CsvSyntax {
     /// The elements of a tuple stand in fields of their own.
     fn n_fields(&self, ty: &DataType) -> usize {
         match ty {
-            DataType::Tuple(fields) if !fields.is_empty() => fields.iter().map(|f| self.n_fields(&f.ty)).sum(),
+            DataType::Tuple(fields) if !fields.is_empty() => {
+                fields.iter().map(|f| self.n_fields(&f.ty)).sum()
+            }
             _ => 1,
         }
     }

@@ -36,7 +36,10 @@ fn execute(call: &Call) -> Result<Column> {
     if call.args.is_empty() {
         return Ok(list(offsets, Vector::defaults(element, 0)).into());
     }
-    let columns: Vec<Vector> =
-        call.args.iter().map(|arg| widen_element(&arg.vector, arg.ty, element, call.ctx)).collect::<Result<_>>()?;
+    let columns: Vec<Vector> = call
+        .args
+        .iter()
+        .map(|arg| widen_element(&arg.vector, arg.ty, element, call.ctx))
+        .collect::<Result<_>>()?;
     Ok(list(offsets, interleave(&columns, call.n_rows)).into())
 }

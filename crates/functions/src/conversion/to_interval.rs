@@ -30,8 +30,8 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     };
     let found = IntervalUnit::ALL.into_iter().find(|known| known.name().eq_ignore_ascii_case(unit));
     let lower = unit.to_ascii_lowercase();
-    let unit = found
-        .ok_or_else(|| err!(BAD_ARGUMENTS, "{lower} doesn't look like an interval unit in {name}"))?;
+    let unit =
+        found.ok_or_else(|| err!(BAD_ARGUMENTS, "{lower} doesn't look like an interval unit in {name}"))?;
     let to = DataType::Interval(unit);
     check(&args[0].ty, &to)?;
     Ok(to.into())

@@ -27,7 +27,8 @@ struct Made;
 
 /// How long an interval argument is; it must be constant.
 fn length(name: &str, args: &[Argument], index: usize) -> Result<(IntervalUnit, i64)> {
-    let what = if index == 1 && args.len() > 2 && name.starts_with("hop") { "hop_interval" } else { "interval" };
+    let what =
+        if index == 1 && args.len() > 2 && name.starts_with("hop") { "hop_interval" } else { "interval" };
     let DataType::Interval(unit) = args[index].ty else {
         bail!(
             ILLEGAL_TYPE_OF_ARGUMENT,
@@ -36,11 +37,7 @@ fn length(name: &str, args: &[Argument], index: usize) -> Result<(IntervalUnit, 
             args[index].ty
         );
     };
-    ensure!(
-        unit >= IntervalUnit::Second,
-        SYNTAX_ERROR,
-        "Fraction seconds are unsupported by windows yet"
-    );
+    ensure!(unit >= IntervalUnit::Second, SYNTAX_ERROR, "Fraction seconds are unsupported by windows yet");
     let Some(n) = args[index].constant.as_ref().and_then(Value::as_i64) else {
         bail!(ILLEGAL_COLUMN, "Argument at index {index} for function {name} must be constant");
     };

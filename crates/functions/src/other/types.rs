@@ -87,8 +87,10 @@ pub const TO_COLUMN_TYPE_NAME_FUNCTION: OfType = OfType {
     },
 };
 
-pub const IS_CONSTANT_FUNCTION: OfType =
-    OfType { record: &IS_CONSTANT, result: |arg, _| Ok((DataType::UInt8, Value::from(arg.constant.is_some()))) };
+pub const IS_CONSTANT_FUNCTION: OfType = OfType {
+    record: &IS_CONSTANT,
+    result: |arg, _| Ok((DataType::UInt8, Value::from(arg.constant.is_some()))),
+};
 
 pub const DEFAULT_OF_ARGUMENT_FUNCTION: OfType = OfType {
     record: &DEFAULT_OF_ARGUMENT,
