@@ -155,6 +155,11 @@ impl SelectBinder<'_> {
             let bound = self.query.deeper_in(self).query(query)?;
             return Ok(self.derived(bound));
         }
+        if let Some(bound) = self.view_with_parameters(call)? {
+            let (plan, mut scope) = self.derived(bound);
+            scope.name = Some(call.name.clone());
+            return Ok((plan, scope));
+        }
         let args = self.table_arguments(&call.args)?;
         let found = self.query.env.table_function(&call.name, &args)?;
         self.scan(found, call.name.as_str().into(), table)

@@ -18,6 +18,7 @@
 //! - [`grouping`]: GROUP BY in all its forms, and what may stand beside it
 //! - [`order`]: ORDER BY, WITH FILL, LIMIT
 //! - [`names`]: the names of result columns
+//! - [`parameters`]: views with parameters
 //! - [`table_columns`]: defaults and other expressions in table definitions
 
 mod aggregate_call;
@@ -31,6 +32,7 @@ mod in_operator;
 mod join;
 mod names;
 mod order;
+mod parameters;
 pub mod query;
 mod scope;
 mod select;
@@ -40,4 +42,5 @@ pub mod table_columns;
 mod window_call;
 
 pub use environment::{BinderSettings, Environment, TableArgument};
+pub use parameters::{bind_view, has_parameters};
 pub use query::{BoundQuery, bind_query};

@@ -4,7 +4,7 @@ use crate::call::cast;
 use crate::select::SelectBinder;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::keys::Order;
-use chalet_plan::{Expr, FillColumn, SortKey};
+use chalet_plan::{Expr, FillColumn, RowParts, SortKey};
 use chalet_syntax::ast;
 use chalet_types::{DataType, IntervalUnit, Value};
 
@@ -13,6 +13,17 @@ pub(crate) struct BoundLimit {
     pub limit: Option<u64>,
     pub offset: u64,
     pub from_end: bool,
+    pub parts: RowParts,
+}
+
+/// What LIMIT or OFFSET says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum RowCount {
+    Rows(u64),
+    /// A negative number.
+    FromEnd(u64),
+    /// A part of all rows, between 0 and 1.
+    Part(f64),
 }
 
 impl SelectBinder<'_> {
@@ -35,30 +46,58 @@ impl SelectBinder<'_> {
         }
         let limit = limit.map(|e| self.row_count(e, "LIMIT")).transpose()?;
         let offset = offset.map(|e| self.row_count(e, "OFFSET")).transpose()?;
-        let negative = |n: Option<(u64, bool)>| n.is_some_and(|(_, negative)| negative);
-        let from_end = negative(limit) || negative(offset);
-        let mixed = |n: Option<(u64, bool)>| n.is_some_and(|(count, negative)| count > 0 && !negative);
-        if from_end && (mixed(limit) || mixed(offset)) {
-            bail!(NOT_IMPLEMENTED, "LIMIT and OFFSET of different signs are not supported");
+        let both = [limit, offset];
+        let from_end = both.iter().any(|n| matches!(n, Some(RowCount::FromEnd(_))));
+        if from_end {
+            for count in both.into_iter().flatten() {
+                match count {
+                    RowCount::Rows(0) | RowCount::FromEnd(_) => {}
+                    RowCount::Rows(_) => {
+                        bail!(NOT_IMPLEMENTED, "LIMIT and OFFSET of different signs are not supported")
+                    }
+                    RowCount::Part(_) => {
+                        bail!(
+                            NOT_IMPLEMENTED,
+                            "Negative LIMIT or OFFSET is not supported with a fractional one yet"
+                        )
+                    }
+                }
+            }
         }
-        Ok(Some(BoundLimit { limit: limit.map(|l| l.0), offset: offset.map_or(0, |o| o.0), from_end }))
+        let rows = |count: Option<RowCount>| match count? {
+            RowCount::Rows(n) | RowCount::FromEnd(n) => Some(n),
+            RowCount::Part(_) => None,
+        };
+        let part = |count: Option<RowCount>| match count? {
+            RowCount::Part(part) => Some(part),
+            _ => None,
+        };
+        let parts = RowParts { limit: part(limit), offset: part(offset) };
+        Ok(Some(BoundLimit { limit: rows(limit), offset: rows(offset).unwrap_or(0), from_end, parts }))
     }
 
-    /// A number of rows and whether it was negative.
-    pub(crate) fn row_count(&mut self, e: &ast::Expr, clause: &str) -> Result<(u64, bool)> {
-        let value = self.constant(e, clause)?.value();
+    pub(crate) fn row_count(&mut self, e: &ast::Expr, clause: &str) -> Result<RowCount> {
+        let literal = self.constant(e, clause)?;
+        ensure!(
+            literal.ty.bare().is_number() && !literal.ty.bare().is_decimal()
+                || literal.ty.bare() == &DataType::Bool,
+            INVALID_LIMIT_EXPRESSION,
+            "{clause} expression must be constant with numeric type. Actual: {e}"
+        );
+        let value = literal.value();
         if let Some(n) = value.as_u64() {
-            return Ok((n, false));
+            return Ok(RowCount::Rows(n));
         }
         if let Some(n) = value.as_i64() {
-            return Ok((n.unsigned_abs(), true));
+            return Ok(RowCount::FromEnd(n.unsigned_abs()));
         }
         match value {
-            Value::Float(x) if x.fract() == 0.0 && x >= 0.0 => Ok((x as u64, false)),
-            Value::Float(_) => bail!(NOT_IMPLEMENTED, "Fractional {clause} is not supported"),
+            Value::Float(x) if x.fract() == 0.0 && x >= 0.0 => Ok(RowCount::Rows(x as u64)),
+            Value::Float(x) if x > 0.0 && x < 1.0 => Ok(RowCount::Part(x)),
             _ => bail!(
                 INVALID_LIMIT_EXPRESSION,
-                "The value {e} of {clause} expression is not representable as UInt64"
+                "The value {e} of {clause} expression is not representable as UInt64 or Int64 or Float64 in the range \
+                 (0, 1)"
             ),
         }
     }

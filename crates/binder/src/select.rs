@@ -4,6 +4,7 @@ use crate::aggregate_call::KnownAggregate;
 use crate::correlated::Correlated;
 use crate::expression::collect_aliases;
 use crate::grouping::Grouping;
+use crate::order::RowCount;
 use crate::query::{BoundQuery, QueryBinder};
 use crate::scope::Tables;
 use crate::window_call::KnownWindow;
@@ -365,12 +366,19 @@ impl<'b> SelectBinder<'b> {
                 None => self.expr(e)?,
             });
         }
-        let limit = clause.limit.as_ref().map_or(Ok((u64::MAX, false)), |e| self.row_count(e, "LIMIT"))?;
-        let offset = clause.offset.as_ref().map_or(Ok((0, false)), |e| self.row_count(e, "OFFSET"))?;
-        if limit.1 || offset.1 {
-            bail!(NOT_IMPLEMENTED, "Negative LIMIT BY is not supported");
-        }
-        Ok(Some((by, limit.0, offset.0)))
+        let mut count = |e: Option<&ast::Expr>, clause: &str, none: u64| match e {
+            None => Ok(none),
+            Some(e) => match self.row_count(e, clause)? {
+                RowCount::Rows(n) => Ok(n),
+                RowCount::FromEnd(_) => bail!(NOT_IMPLEMENTED, "Negative LIMIT BY is not supported"),
+                RowCount::Part(_) => {
+                    bail!(NOT_IMPLEMENTED, "Fractional LIMIT/OFFSET with LIMIT BY is not supported yet")
+                }
+            },
+        };
+        let limit = count(clause.limit.as_ref(), "LIMIT", u64::MAX)?;
+        let offset = count(clause.offset.as_ref(), "OFFSET", 0)?;
+        Ok(Some((by, limit, offset)))
     }
 
     fn windows(&self, mut plan: Plan, after: &After, aggregated: bool) -> Result<Plan> {
@@ -467,6 +475,7 @@ impl<'b> SelectBinder<'b> {
                 offset: bound.offset,
                 ties,
                 from_end: bound.from_end,
+                parts: bound.parts,
             });
         }
         if has_extra {

@@ -4,7 +4,7 @@ use crate::query::QueryBinder;
 use crate::select::SelectBinder;
 use chalet_base::{Result, bail};
 use chalet_columns::{Block, Vector};
-use chalet_plan::{Expr, Limit, Literal, Plan};
+use chalet_plan::{Expr, Limit, Literal, Plan, RowParts};
 use chalet_syntax::ast;
 use chalet_types::{DataType, TupleField, Value};
 use std::sync::Arc;
@@ -79,5 +79,12 @@ impl SelectBinder<'_> {
 }
 
 fn limited(plan: Plan, limit: u64) -> Plan {
-    Plan::Limit(Limit { input: Box::new(plan), limit: Some(limit), offset: 0, ties: None, from_end: false })
+    Plan::Limit(Limit {
+        input: Box::new(plan),
+        limit: Some(limit),
+        offset: 0,
+        ties: None,
+        from_end: false,
+        parts: RowParts::default(),
+    })
 }

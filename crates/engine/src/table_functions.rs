@@ -117,7 +117,7 @@ fn series(name: &str, args: &[TableArgument]) -> Result<Arc<dyn Table>> {
     Ok(Arc::new(Sequence { column, first, step, count: Some(count), zeros: false, engine: "SystemNumbers" }))
 }
 
-fn text(arg: &TableArgument) -> Option<String> {
+pub(crate) fn text(arg: &TableArgument) -> Option<String> {
     match arg {
         TableArgument::Value(value, _) => value.as_bytes().map(|b| String::from_utf8_lossy(b).into_owned()),
         TableArgument::Word(word) => Some(word.clone()),

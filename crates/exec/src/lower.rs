@@ -273,11 +273,13 @@ impl Lowerer<'_> {
             offset: node.offset,
             ties,
             from_end: node.from_end,
+            parts: node.parts,
             collected: collected.clone(),
         };
         let mut input = self.plan(&node.input)?;
-        if let Some(limit) = node.limit {
-            let most = (!node.from_end).then(|| limit.saturating_add(node.offset));
+        // How many rows a part is, is known at the end only.
+        if let Some(limit) = node.limit.or(node.parts.limit.map(|_| 0)) {
+            let most = (!node.from_end && node.parts.is_empty()).then(|| limit.saturating_add(node.offset));
             input.before_limits = vec![match input.sorted.take() {
                 Some(came) => BeforeLimit { came, most: None },
                 None => BeforeLimit { came: collected, most },

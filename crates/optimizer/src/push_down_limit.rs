@@ -16,6 +16,7 @@ pub(crate) fn apply(plan: Plan, _: &IdSource) -> Result<Plan> {
         if let Plan::Limit(limit) = &mut node
             && !limit.from_end
             && limit.ties.is_none()
+            && limit.parts.is_empty()
             && let Some(rows) = limit.limit.and_then(|n| n.checked_add(limit.offset))
         {
             push(&mut limit.input, rows);

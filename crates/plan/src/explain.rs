@@ -55,10 +55,11 @@ pub fn describe(plan: &Plan) -> String {
             format!("by [{keys}]{limit}")
         }
         Plan::Fill(n) => list(&n.columns, |c| format!("#{}", c.0.0)),
-        Plan::Limit(n) => match n.limit {
-            Some(limit) => format!("{limit} offset {}", n.offset),
-            None => format!("offset {}", n.offset),
-        },
+        Plan::Limit(n) => {
+            let limit = n.parts.limit.map(|part| part.to_string()).or(n.limit.map(|limit| limit.to_string()));
+            let offset = n.parts.offset.map_or(n.offset.to_string(), |part| part.to_string());
+            format!("{}offset {offset}", limit.map_or(String::new(), |limit| limit + " "))
+        }
         Plan::LimitBy(n) => {
             format!("{} offset {} by [{}]", n.limit, n.offset, list(&n.columns, |e| e.to_string()))
         }

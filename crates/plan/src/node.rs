@@ -167,6 +167,21 @@ pub struct Limit {
     pub ties: Option<Vec<SortKey>>,
     /// Count from the end: the kernel's negative LIMIT and OFFSET.
     pub from_end: bool,
+    /// Where a part of the rows is asked for, in place of the number.
+    pub parts: RowParts,
+}
+
+/// LIMIT and OFFSET that say which part of all rows, between 0 and 1: `LIMIT 0.1`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RowParts {
+    pub limit: Option<f64>,
+    pub offset: Option<f64>,
+}
+
+impl RowParts {
+    pub fn is_empty(self) -> bool {
+        self.limit.is_none() && self.offset.is_none()
+    }
 }
 
 /// At most `limit` rows, after `offset`, for each distinct value of the columns.

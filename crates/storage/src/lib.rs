@@ -8,12 +8,14 @@
 //! - [`numbers`]: `numbers`, `zeros`, `generateSeries`
 //! - [`fixed`]: blocks that are given beforehand: `values`, `system.one`
 //! - [`file`]: files of any format, by path or glob
+//! - [`file_engine`]: the File engine
 //! - [`paths`]: globs, `{a,b}` and `{1..9}` as lists of files
 //! - [`null`]: the Null engine and the `null` function
 //! - [`view`]: views, as text that the binder reads
 
 pub mod catalog;
 pub mod file;
+pub mod file_engine;
 pub mod fixed;
 pub mod insert;
 pub mod memory;

@@ -2,6 +2,8 @@
 //!
 //! Our tree is of another shape, so this lays the kernel's out first. Statements that are not queries say so.
 
+mod create;
+
 use chalet_base::{Result, bail};
 
 use crate::ast::{
@@ -76,7 +78,12 @@ fn root(statement: &Statement) -> Result<Node> {
             let label = drop.names.first().map(object_name).unwrap_or_default();
             node(format!("DropQuery  {label}"), names)
         }
-        _ => bail!(NOT_IMPLEMENTED, "EXPLAIN AST is implemented for SELECT, INSERT, DROP and SET only"),
+        StatementKind::CreateTable(table) => create::table(table),
+        StatementKind::CreateView(view) => create::view(view),
+        StatementKind::CreateDatabase(database) => create::database(database),
+        _ => {
+            bail!(NOT_IMPLEMENTED, "EXPLAIN AST is implemented for SELECT, INSERT, CREATE, DROP and SET only")
+        }
     };
     if let Some(outfile) = &statement.output.outfile {
         let mut literal = |bytes: &[u8]| {

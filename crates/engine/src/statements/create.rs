@@ -3,15 +3,18 @@
 use super::Output;
 use super::show::quoted;
 use crate::database::SqlFunction;
+use crate::functions::FORMATS;
 use crate::scope::Scope;
 use crate::session::Session;
 use crate::system;
-use chalet_base::{Result, bail, ensure};
+use chalet_base::{Result, bail, ensure, err};
 use chalet_binder::table_columns::{bind_default, bind_table_arguments};
-use chalet_binder::{Environment, bind_query};
+use chalet_binder::{Environment, bind_query, bind_view};
 use chalet_formats::Schema;
 use chalet_plan::{Expr, IdSource};
 use chalet_storage::catalog::Entry;
+use chalet_storage::file::FileContext;
+use chalet_storage::file_engine::FileEngine;
 use chalet_storage::memory::MemoryTable;
 use chalet_storage::null::NullTable;
 use chalet_storage::view::View;
@@ -38,8 +41,8 @@ pub(crate) fn table(
     } else if create.if_not_exists && scope.state.temporary.contains_key(name) {
         return Ok(());
     }
-    let schema = schema_of(create, scope)?;
-    let (table, engine) = make(create, schema.clone())?;
+    let (table, engine) = make(create, scope)?;
+    let schema = table.schema();
     let shown =
         if create.temporary { quoted(name) } else { format!("{}.{}", quoted(database), quoted(name)) };
     let words = if create.temporary { "TEMPORARY TABLE" } else { "TABLE" };
@@ -85,7 +88,7 @@ fn writable(database: &str, scope: &Scope) -> Result<()> {
 }
 
 /// The table of an engine, and the engine as SHOW CREATE prints it.
-fn make(create: &ast::CreateTable, schema: TableSchema) -> Result<(Arc<dyn Table>, &'static str)> {
+fn make(create: &ast::CreateTable, scope: &Arc<Scope>) -> Result<(Arc<dyn Table>, String)> {
     let storage = &create.storage;
     let name = storage.engine.as_ref().map_or("Memory", |e| e.name.as_str());
     let clauses = storage.partition_by.is_some()
@@ -94,9 +97,13 @@ fn make(create: &ast::CreateTable, schema: TableSchema) -> Result<(Arc<dyn Table
         || storage.sample_by.is_some()
         || !storage.ttl.is_empty();
     let args = storage.engine.as_ref().and_then(|e| e.args.as_ref()).is_some_and(|args| !args.is_empty());
-    let made: (Arc<dyn Table>, &'static str) = match name {
-        "Memory" => (Arc::new(MemoryTable::new(schema)), "Memory"),
-        "Null" => (Arc::new(NullTable { schema }), "Null"),
+    let made: (Arc<dyn Table>, String) = match name {
+        "Memory" => (Arc::new(MemoryTable::new(schema_of(create, scope)?)), name.into()),
+        "Null" => (Arc::new(NullTable { schema: schema_of(create, scope)? }), name.into()),
+        "File" => {
+            let args = storage.engine.as_ref().and_then(|e| e.args.as_deref()).unwrap_or_default();
+            file(create, args, scope)?
+        }
         known if is_known_engine(known) => {
             bail!(NOT_IMPLEMENTED, "Table engine {known} is not supported yet. Use Memory")
         }
@@ -125,18 +132,61 @@ fn make(create: &ast::CreateTable, schema: TableSchema) -> Result<(Arc<dyn Table
             "Engine {name} doesn't support PARTITION_BY, PRIMARY_KEY, ORDER_BY, SAMPLE_BY or TTL clauses. Currently only the \
              following engines have support for the feature: [MergeTree]"
         );
-        ensure!(!args, NUMBER_OF_ARGUMENTS_DOESNT_MATCH, "Engine {name} doesn't support any arguments");
+        ensure!(
+            !args || name == "File",
+            NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+            "Engine {name} doesn't support any arguments"
+        );
     }
     Ok(made)
 }
 
+/// `File(format[, path[, compression]])`, and the engine as SHOW CREATE prints it.
+fn file(
+    create: &ast::CreateTable,
+    args: &[ast::Expr],
+    scope: &Arc<Scope>,
+) -> Result<(Arc<dyn Table>, String)> {
+    ensure!(
+        (1..=3).contains(&args.len()),
+        NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+        "Storage File requires from 1 to 3 arguments: name of used format, source and compression_method"
+    );
+    let mut words = Vec::with_capacity(args.len());
+    for arg in bind_table_arguments(args, &**scope, &scope.ids)? {
+        let word = crate::table_functions::text(&arg);
+        words.push(word.ok_or_else(|| err!(BAD_ARGUMENTS, "Arguments of storage File must be strings"))?);
+    }
+    let format = FORMATS.get(&words[0])?;
+    let is_described = !create.definition.columns.is_empty() || create.source.is_some();
+    let schema = if is_described || words.len() == 1 { Some(schema_of(create, scope)?) } else { None };
+    ensure!(
+        schema.iter().flat_map(|s| s.columns.iter()).all(ColumnSchema::in_star),
+        BAD_ARGUMENTS,
+        "Table engine File doesn't support special columns like MATERIALIZED, ALIAS or EPHEMERAL"
+    );
+    let context = FileContext {
+        // It would hold the database that holds the table.
+        evaluate: None,
+        ..crate::table_functions::file_context(scope)
+    };
+    let (path, compression) = (words.get(1).cloned(), words.get(2).cloned());
+    let table = FileEngine::create(schema, format, path, compression, context)?;
+    let shown = words.iter().map(|word| {
+        let mut text = String::new();
+        chalet_syntax::print::write_string(&mut text, word.as_bytes());
+        text
+    });
+    let engine = format!("File({})", shown.collect::<Vec<_>>().join(", "));
+    Ok((Arc::new(table), engine))
+}
+
 fn is_known_engine(name: &str) -> bool {
-    const OTHERS: [&str; 19] = [
+    const OTHERS: [&str; 18] = [
         "Buffer",
         "Dictionary",
         "Distributed",
         "EmbeddedRocksDB",
-        "File",
         "FileLog",
         "GenerateRandom",
         "Iceberg",
@@ -355,9 +405,10 @@ pub(crate) fn view(create: &ast::CreateView, scope: &Arc<Scope>) -> Result<()> {
     writable(database, scope)?;
     let mut query = ast::Query::clone(&create.query);
     qualify(&mut query, database, scope);
-    let bound = bind_query(&query, &**scope, &scope.ids)?;
-    let schema = match &create.columns {
-        Some(definition) if !definition.columns.is_empty() => {
+    let bound = bind_view(&query, &**scope, &scope.ids)?;
+    let schema = match (&create.columns, bound) {
+        (_, None) => TableSchema::default(),
+        (Some(definition), Some(bound)) if !definition.columns.is_empty() => {
             let declared = columns(&definition.columns, scope)?;
             ensure!(
                 declared.len() == bound.fields.len(),
@@ -368,15 +419,15 @@ pub(crate) fn view(create: &ast::CreateView, scope: &Arc<Scope>) -> Result<()> {
             );
             TableSchema::new_checked(declared)?
         }
-        _ => TableSchema::new_checked(
+        (_, Some(bound)) => TableSchema::new_checked(
             bound.fields.into_iter().map(|f| ColumnSchema::new(f.name, f.ty)).collect(),
         )?,
     };
     let create_sql = format!(
-        "CREATE VIEW {}.{}\n(\n{}\n)\nAS {}",
+        "CREATE VIEW {}.{}{}\nAS {}",
         quoted(database),
         quoted(name),
-        columns_sql(&schema),
+        if schema.columns.is_empty() { String::new() } else { format!("\n(\n{}\n)", columns_sql(&schema)) },
         chalet_syntax::print::format_query(&query)
     );
     let view = Arc::new(View { schema, query: query.to_string() });

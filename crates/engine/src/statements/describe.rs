@@ -2,9 +2,9 @@
 
 use super::{Output, print_rows};
 use crate::scope::Scope;
-use chalet_base::Result;
+use chalet_base::{Result, bail, ensure};
 use chalet_binder::table_columns::bind_table_arguments;
-use chalet_binder::{Environment, bind_query};
+use chalet_binder::{Environment, bind_query, has_parameters};
 use chalet_storage::{ColumnSchema, TableSchema};
 use chalet_syntax::ast::{self, TableKind};
 use chalet_types::{DataType, Value};
@@ -37,7 +37,15 @@ fn row(column: &ColumnSchema, scope: &Scope) -> Vec<Value> {
 
 fn schema_of(target: &ast::TableExpr, scope: &Arc<Scope>) -> Result<TableSchema> {
     Ok(match &target.kind {
-        TableKind::Name(name) => super::drop::existing(name, scope)?.0.schema(),
+        TableKind::Name(name) => {
+            let table = super::drop::existing(name, scope)?.0;
+            ensure!(
+                !has_parameters(&*table),
+                UNSUPPORTED_METHOD,
+                "Cannot infer table schema for the parameterized view when no query parameters are provided"
+            );
+            table.schema()
+        }
         TableKind::Query(query) => {
             let bound = bind_query(query, &**scope, &scope.ids)?;
             TableSchema::of(bound.fields.into_iter().map(|f| (f.name, f.ty)))
@@ -46,6 +54,19 @@ fn schema_of(target: &ast::TableExpr, scope: &Arc<Scope>) -> Result<TableSchema>
             if call.name.eq_ignore_ascii_case("view")
                 && let [ast::Expr { kind: ast::ExprKind::Subquery(query), .. }] = &call.args[..] =>
         {
+            let bound = bind_query(query, &**scope, &scope.ids)?;
+            TableSchema::of(bound.fields.into_iter().map(|f| (f.name, f.ty)))
+        }
+        TableKind::Function(call)
+            if scope.find(None, &call.name)?.is_some_and(|(table, _)| has_parameters(&*table)) =>
+        {
+            // As the query that reads it sees it.
+            let kind = ast::ExprKind::Call(call.clone());
+            let written = ast::Expr { kind, alias: None, span: ast::Span::default() };
+            let parsed = chalet_syntax::parse_statements(&format!("SELECT * FROM {written}"))?;
+            let Some(ast::StatementKind::Query(query)) = parsed.first().map(|s| &s.kind) else {
+                bail!(LOGICAL_ERROR, "Cannot describe {written}")
+            };
             let bound = bind_query(query, &**scope, &scope.ids)?;
             TableSchema::of(bound.fields.into_iter().map(|f| (f.name, f.ty)))
         }

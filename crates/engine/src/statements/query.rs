@@ -10,7 +10,7 @@ use chalet_binder::{BoundQuery, Environment, bind_query};
 use chalet_columns::Block;
 use chalet_formats::output::{Memory, Sink};
 use chalet_formats::{Compression, Statistics};
-use chalet_plan::{Limit, Plan};
+use chalet_plan::{Limit, Plan, RowParts};
 use chalet_syntax::ast;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -51,7 +51,14 @@ fn limited(plan: Plan, scope: &Scope) -> Plan {
     if limit.is_none() && offset == 0 {
         return plan;
     }
-    Plan::Limit(Limit { input: Box::new(plan), limit, offset, ties: None, from_end: false })
+    Plan::Limit(Limit {
+        input: Box::new(plan),
+        limit,
+        offset,
+        ties: None,
+        from_end: false,
+        parts: RowParts::default(),
+    })
 }
 
 /// Runs a bound query and writes its rows as they come.

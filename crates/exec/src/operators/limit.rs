@@ -1,5 +1,5 @@
 //! Limit: rows `offset..offset + limit` of the input's order. Holds at most `offset + limit` rows per task (all of them
-//! when it counts from the end); workers stop taking tasks when enough rows are in.
+//! when it counts from the end or a part of them is asked for); workers stop taking tasks when enough rows are in.
 
 use super::collect::blocks_as_source;
 use crate::ExecContext;
@@ -9,6 +9,7 @@ use crate::pipeline::{Flow, Position, Sink, SinkWorker, concrete};
 use chalet_base::Result;
 use chalet_columns::keys::group_keys;
 use chalet_columns::{Block, Column};
+use chalet_plan::RowParts;
 use chalet_storage::Scan;
 use std::any::Any;
 use std::sync::Arc;
@@ -21,13 +22,14 @@ pub struct Limit {
     pub ties: Option<Program>,
     /// Count from the end.
     pub from_end: bool,
+    pub parts: RowParts,
     pub collected: Arc<AtomicU64>,
 }
 
 impl Limit {
     /// Rows that must be in before reading can stop.
     fn needed(&self) -> Option<u64> {
-        match (self.limit, self.from_end || self.ties.is_some()) {
+        match (self.limit, self.from_end || self.ties.is_some() || !self.parts.is_empty()) {
             (Some(limit), false) => Some(limit.saturating_add(self.offset)),
             _ => None,
         }
@@ -73,12 +75,16 @@ impl Sink for Limit {
 
 impl Limit {
     fn range(&self, total: u64) -> (u64, u64) {
+        // A part of a row is a whole row.
+        let rows = |part: f64| (part * total as f64).ceil() as u64;
+        let offset = self.parts.offset.map_or(self.offset, rows);
+        let limit = self.parts.limit.map(rows).or(self.limit);
         if self.from_end {
-            let end = total.saturating_sub(self.offset);
-            return (self.limit.map_or(0, |limit| end.saturating_sub(limit)), end);
+            let end = total.saturating_sub(offset);
+            return (limit.map_or(0, |limit| end.saturating_sub(limit)), end);
         }
-        let start = self.offset.min(total);
-        (start, self.limit.map_or(total, |limit| start.saturating_add(limit).min(total)))
+        let start = offset.min(total);
+        (start, limit.map_or(total, |limit| start.saturating_add(limit).min(total)))
     }
 }
 
