@@ -52,7 +52,7 @@ impl AggregateFunction for DeltaSum {
 }
 
 /// What sums are computed in.
-trait Number:
+pub trait Number:
     Copy + Default + PartialOrd + Add<Output = Self> + Sub<Output = Self> + Send + Sync + 'static
 {
     type Values<'a>;

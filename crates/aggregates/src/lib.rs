@@ -19,6 +19,7 @@ pub mod collect;
 pub mod combinators;
 pub mod count;
 pub mod delta_sum;
+pub mod delta_sum_timestamp;
 pub mod entropy;
 pub mod events;
 pub mod extremes;
@@ -60,6 +61,7 @@ fn register_aggregates(registry: &mut Registry) {
     registry.add_aggregate(avg::Avg);
     registry.add_aggregate(avg::SumCount);
     bits::GroupBits::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
+    registry.add_aggregate(uniq::bitmap::GroupBitmap);
     registry.add_aggregate(uniq::exact::UniqExact);
     registry.add_aggregate(uniq::sampled::Uniq);
     registry.add_aggregate(uniq::up_to::UniqUpTo);
@@ -71,6 +73,7 @@ fn register_aggregates(registry: &mut Registry) {
     arrays::moving::Moving::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
     registry.add_aggregate(arrays::concat::GroupConcat);
     registry.add_aggregate(arrays::insert_at::GroupArrayInsertAt);
+    registry.add_aggregate(arrays::intersect::GroupArrayIntersect);
     registry.add_aggregate(arrays::unique::GroupUniqArray);
     window::register(registry);
     single_value::SingleValue::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
@@ -81,6 +84,7 @@ fn register_aggregates(registry: &mut Registry) {
     registry.add_aggregate(entropy::Entropy);
     top_k::TopK::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
     registry.add_aggregate(delta_sum::DeltaSum);
+    registry.add_aggregate(delta_sum_timestamp::DeltaSumTimestamp);
     registry.add_aggregate(events::retention::Retention);
     registry.add_aggregate(events::funnel::WindowFunnel);
     events::sequence::Sequence::ALL.into_iter().for_each(|f| registry.add_aggregate(f));

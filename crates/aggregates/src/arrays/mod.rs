@@ -6,10 +6,12 @@
 //! - [`insert_at`], for `groupArrayInsertAt`
 //! - [`moving`], for `groupArrayMovingSum`, `groupArrayMovingAvg`
 //! - [`concat`], for `groupConcat`
+//! - [`intersect`], for `groupArrayIntersect`
 
 pub mod collected;
 pub mod concat;
 pub mod insert_at;
+pub mod intersect;
 pub mod moving;
 pub mod parameters;
 pub mod unique;

@@ -7,11 +7,13 @@
 //! - [`deterministic`]: a sample chosen by hash: `quantileDeterministic`
 //! - [`timing`]: a histogram of milliseconds: `quantileTiming`
 //! - [`digest`]: t-digest: `quantileTDigest`
+//! - [`relative`]: counts by logarithm: `quantileDD`
 
 pub mod deterministic;
 pub mod digest;
 pub mod exact;
 pub mod levels;
+pub mod relative;
 pub mod reservoir;
 pub mod timing;
 pub mod weighted;
@@ -166,4 +168,5 @@ pub fn register(registry: &mut Registry) {
     all(registry, deterministic::Deterministic::ALL);
     all(registry, timing::Timing::ALL);
     all(registry, digest::Digest::ALL);
+    all(registry, relative::Relative::ALL);
 }

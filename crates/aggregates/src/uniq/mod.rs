@@ -1,6 +1,7 @@
 //! Counting different values.
 //!
 //! - [`exact`], for `uniqExact`
+//! - [`bitmap`], for `groupBitmap`
 //! - [`sampled`], for `uniq`
 //! - [`combined`], for `uniqCombined`, `uniqCombined64`, `uniqHLL12`
 //! - [`up_to`], for `uniqUpTo`
@@ -8,6 +9,7 @@
 //! - [`sketch`], [`words`], [`city`], [`bias`]: the frame, the hashes and the tables of approximate ones
 
 pub mod bias;
+pub mod bitmap;
 pub mod city;
 pub mod combined;
 pub mod exact;

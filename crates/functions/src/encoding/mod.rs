@@ -9,6 +9,7 @@ mod codec;
 mod conv;
 mod digits;
 mod hex;
+mod html;
 mod xml;
 
 use chalet_function_api::Registry;
@@ -24,6 +25,7 @@ pub fn register(registry: &mut Registry) {
     registry.add_scalar(&conv::FUNCTION);
     registry.add_scalar(&hex::HEX);
     registry.add_scalar(&hex::BIN);
+    registry.add_scalar(&html::DECODE);
     registry.add_scalar(&digits::UNHEX);
     registry.add_scalar(&digits::UNBIN);
     registry.add_scalar(&xml::ENCODE);

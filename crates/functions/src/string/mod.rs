@@ -12,6 +12,7 @@ mod compare_substrings;
 mod concat;
 mod distance;
 mod format;
+mod html_text;
 mod initcap;
 mod length;
 mod length_utf8;
@@ -61,6 +62,7 @@ pub fn register(registry: &mut Registry) {
     registry.add_scalar(&distance::DAMERAU);
     registry.add_scalar(&distance::HAMMING);
     registry.add_scalar(&format::FUNCTION);
+    registry.add_scalar(&html_text::FUNCTION);
     registry.add_scalar(&initcap::BYTES);
     registry.add_scalar(&initcap::UTF8);
     registry.add_scalar(length::Length);
