@@ -59,6 +59,9 @@ fn finish_call(
     args: Vec<Expr>,
 ) -> Result<Expr> {
     let bound = BoundFunction::bind(function, arguments, env.context())?;
+    if let Some(value) = bound.known_result() {
+        return Ok(Expr::Literal(Literal { value: Arc::new(value), ty: bound.result.clone() }));
+    }
     Ok(fold(env, &bound, &args).unwrap_or_else(|| Expr::call(bound, args)))
 }
 

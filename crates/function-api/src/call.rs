@@ -82,6 +82,11 @@ impl BoundFunction {
         Ok(BoundFunction { function, arg_types, result, inner_result, inner_types, state, always_null })
     }
 
+    /// What every row gets, whatever the arguments are.
+    pub fn known_result(&self) -> Option<Vector> {
+        self.function.known_result(self.state.as_deref())
+    }
+
     /// Runs the function over a block. The result has `n_rows` rows and the type [`result`](Self::result).
     pub fn execute(&self, inputs: Vec<Input>, n_rows: usize, ctx: &Context) -> Result<Column> {
         let record = self.function.record();

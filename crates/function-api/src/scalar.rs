@@ -22,6 +22,13 @@ pub trait ScalarFunction: Send + Sync {
     /// Computes the result of `call.n_rows` rows, of the type that `bind` gave.
     fn execute(&self, call: &Call) -> Result<Column>;
 
+    /// The result, of one row, when no value of an argument changes it: then none is computed. `state` is what `bind`
+    /// prepared.
+    fn known_result(&self, state: Option<&(dyn Any + Send + Sync)>) -> Option<Vector> {
+        let _ = state;
+        None
+    }
+
     /// For functions that take lambdas: types of the parameters of the lambda at `index`. The entries of `args`
     /// that are lambdas are not bound yet.
     fn lambda_parameters(

@@ -1,6 +1,7 @@
 //! Pretty: tables for people, in three shapes, with or without escape sequences, one table a block or one for all.
 
 mod grid;
+mod names;
 mod table;
 mod value;
 mod width;
@@ -11,6 +12,7 @@ use crate::registry::{Capabilities, Format};
 use chalet_base::Result;
 use grid::Shape;
 
+pub use names::shown_name;
 pub use value::{BOLD, Colours, ValueTexts, put_tip};
 pub use width::width;
 

@@ -40,7 +40,7 @@ impl PrettyWriter {
         PrettyWriter {
             shape,
             colours: Colours::new(settings, request.terminal, escapes),
-            names: request.header.iter().map(|c| c.0.clone()).collect(),
+            names: request.header.iter().map(|c| super::shown_name(&c.0, settings)).collect(),
             right: request.header.iter().map(|c| stands_right(&c.1)).collect(),
             number: request.header.iter().map(|c| is_number(&c.1)).collect(),
             texts: ValueTexts::new(&request, settings.output_format_pretty_named_tuples_as_json),

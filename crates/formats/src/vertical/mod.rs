@@ -1,7 +1,7 @@
 //! Vertical: one value a line, behind its column's name.
 
 use crate::output::{BlockWriter, OutputFormat, Sink, Statistics, WriteRequest};
-use crate::pretty::{BOLD, Colours, ValueTexts, put_tip, width};
+use crate::pretty::{BOLD, Colours, ValueTexts, put_tip, shown_name, width};
 use crate::registry::{Capabilities, Format};
 use crate::row_writer::{RowLayout, RowWriter};
 use chalet_base::Result;
@@ -27,6 +27,7 @@ impl OutputFormat for VerticalFormat {
             texts: ValueTexts::new(&request, false),
             max_rows: request.settings.output_format_pretty_max_rows,
             rows: 0,
+            has_totals: false,
         };
         Ok(RowWriter::boxed(layout, sink))
     }
@@ -45,8 +46,15 @@ pub struct Vertical {
 
 impl Vertical {
     pub fn new(request: &WriteRequest, colours: Colours) -> Vertical {
-        let names: Vec<String> = request.header.iter().map(|c| format!("{}:", c.0)).collect();
-        let widths: Vec<usize> = names.iter().map(|n| width(n.as_bytes(), 0)).collect();
+        let shown = |name: &str| format!("{}:", shown_name(name, &request.settings));
+        let names: Vec<String> = request.header.iter().map(|c| shown(&c.0)).collect();
+        // A name that was cut counts as what it was cut to, also where wide characters make it a column more.
+        let most = request.settings.output_format_pretty_max_column_name_width_cut_to as usize;
+        let of_shown = |(name, column): (&String, &(String, DataType))| {
+            let whole = name.strip_suffix(':') == Some(&column.0);
+            if whole { width(name.as_bytes(), 0) } else { most + 1 }
+        };
+        let widths: Vec<usize> = names.iter().zip(request.header.iter()).map(of_shown).collect();
         let widest = widths.iter().copied().max().unwrap_or(0);
         let is_number = |ty: &DataType| ty.bare().is_number() && *ty.bare() != DataType::Bool;
         Vertical {
@@ -84,6 +92,7 @@ struct VerticalLayout {
     texts: ValueTexts,
     max_rows: u64,
     rows: u64,
+    has_totals: bool,
 }
 
 impl VerticalLayout {
@@ -115,12 +124,13 @@ impl RowLayout for VerticalLayout {
     }
 
     fn totals(&mut self, out: &mut Vec<u8>, block: &Block) {
+        self.has_totals = true;
         out.extend_from_slice(b"\n\n");
         self.put(out, "Totals:", block, 0);
     }
 
     fn extremes(&mut self, out: &mut Vec<u8>, block: &Block) {
-        out.push(b'\n');
+        out.extend_from_slice(if self.has_totals { b"\n" } else { b"\n\n" });
         self.put(out, "Min:", block, 0);
         out.push(b'\n');
         self.put(out, "Max:", block, 1);

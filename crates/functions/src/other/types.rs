@@ -7,6 +7,7 @@ use chalet_function_api::{
     Argument, Bound, Call, Context, Dictionaries, Example, Nulls, Record, ScalarFunction,
 };
 use chalet_types::{DataType, Value};
+use std::any::Any;
 
 const TO_TYPE_NAME: Record = Record {
     name: "toTypeName",
@@ -164,6 +165,10 @@ impl ScalarFunction for OfType {
         let (ty, value) = (self.result)(&args[0], ctx)?;
         let vector = Vector::of_value(&value, &ty)?;
         Ok(Bound::with_state(ty, Known(vector)))
+    }
+
+    fn known_result(&self, state: Option<&(dyn Any + Send + Sync)>) -> Option<Vector> {
+        state.and_then(|state| state.downcast_ref()).map(|Known(vector)| vector.clone())
     }
 
     fn execute(&self, call: &Call) -> Result<Column> {
