@@ -139,11 +139,14 @@ fn digits(mut x: U256) -> Vec<u8> {
 }
 
 /// The number of decimal digits, the greatest first, if it is one of the result's type.
-fn number(digits: impl Iterator<Item = u8>) -> Result<U256> {
+fn number(mut digits: impl Iterator<Item = u8>) -> Result<U256> {
     let limit = power(u32::from(PRECISION) - 1);
-    digits.into_iter().try_fold(U256::ZERO, |x, digit| {
-        if x < limit { Ok(x * 10 + U256::from(digit)) } else { Err(overflow()) }
-    })
+    digits.try_fold(
+        U256::ZERO,
+        |x, digit| {
+            if x < limit { Ok(x * 10 + U256::from(digit)) } else { Err(overflow()) }
+        },
+    )
 }
 
 /// A product of more than 256 bits, by digits.

@@ -148,8 +148,8 @@ fn floats<C: Number + Mul<Output = C> + Add<Output = C>>(a: Side, b: Side) -> Re
         let (x, y) = (x[range.clone()].as_chunks::<LANES>(), y[range].as_chunks::<LANES>());
         let mut lanes = [C::default(); LANES];
         for (x, y) in x.0.iter().zip(y.0) {
-            for lane in 0..LANES {
-                lanes[lane] = lanes[lane] + x[lane] * y[lane];
+            for (lane, (&x, &y)) in lanes.iter_mut().zip(x.iter().zip(y)) {
+                *lane = *lane + x * y;
             }
         }
         lanes[0] = x.1.iter().zip(y.1).fold(lanes[0], |sum, (&x, &y)| sum + x * y);

@@ -97,9 +97,9 @@ where
     I256: Cast<C>,
     U256: Cast<C>,
 {
-    fn means<S: Integer, C: Native>(vectors: &[Vector], counts: &[u32], ty: &DataType) -> Result<Vector>
+    fn means<S, C: Native>(vectors: &[Vector], counts: &[u32], ty: &DataType) -> Result<Vector>
     where
-        S: Cast<C>,
+        S: Integer + Cast<C>,
         u32: Cast<S>,
     {
         let zero = |_: &u32| S::ZERO;

@@ -26,7 +26,7 @@ enum Measure {
 }
 
 /// Metres: twice the radius of the sphere with the surface of Earth.
-const DIAMETER: f64 = 2.0 * 6_371_007.180918475;
+const DIAMETER: f64 = 2.0 * 6371007.180918475;
 
 /// Steps of the tables: of a full turn, of 0 to 1, of the latitudes from pole to pole.
 const TURN: usize = 1024;
