@@ -14,6 +14,15 @@ use std::sync::Arc;
 /// Binds a function over bound arguments, and computes it right away when it can be.
 pub(crate) fn make_call(env: &dyn Environment, name: &str, args: Vec<Expr>) -> Result<Expr> {
     let function = env.registry().scalars.get(name).cloned().ok_or_else(|| unknown_function(env, name))?;
+    call_function(env, function, args)
+}
+
+/// The same of a function that has no name in SQL.
+pub(crate) fn call_function(
+    env: &dyn Environment,
+    function: Arc<dyn ScalarFunction>,
+    args: Vec<Expr>,
+) -> Result<Expr> {
     let arguments: Vec<Argument> = args.iter().map(|arg| argument(arg, "")).collect();
     finish_call(env, function, &arguments, args)
 }

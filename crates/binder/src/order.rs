@@ -1,6 +1,6 @@
 //! ORDER BY, WITH FILL, LIMIT and OFFSET.
 
-use crate::call::cast;
+use crate::call::{call_function, cast};
 use crate::select::SelectBinder;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::keys::Order;
@@ -29,11 +29,17 @@ pub(crate) enum RowCount {
 impl SelectBinder<'_> {
     pub(crate) fn sort_key(&mut self, item: &ast::OrderItem) -> Result<SortKey> {
         let expr = self.expr(&item.expr)?;
-        if let Some(collate) = &item.collate {
-            bail!(NOT_IMPLEMENTED, "COLLATE '{collate}' is not supported");
-        }
+        self.sort_key_over(expr, item)
+    }
+
+    /// The key over an expression that is bound already: what a position stands for.
+    pub(crate) fn sort_key_over(&self, expr: Expr, item: &ast::OrderItem) -> Result<SortKey> {
         let nulls_first = item.nulls_first.unwrap_or(false);
-        Ok(SortKey { expr, order: Order { descending: item.descending, nulls_first }, collate: None })
+        let order = Order { descending: item.descending, nulls_first };
+        let Some(locale) = &item.collate else { return Ok(SortKey { expr, order }) };
+        let locale = Expr::literal(&Value::from(locale.as_str()), DataType::String)?;
+        let function = chalet_functions::collation::key_function();
+        Ok(SortKey { expr: call_function(self.query.env, function, vec![expr, locale])?, order })
     }
 
     pub(crate) fn limits(

@@ -308,16 +308,15 @@ impl<'b> SelectBinder<'b> {
                 descending: item.descending,
                 nulls_first: item.nulls_first.unwrap_or(false),
             };
-            let keys = projection.iter().map(|(_, e)| SortKey { expr: e.clone(), order, collate: None });
+            let keys = projection.iter().map(|(_, e)| SortKey { expr: e.clone(), order });
             return Ok(keys.collect());
         }
         let mut keys = Vec::with_capacity(select.order_by.len());
         for item in &select.order_by {
-            let mut key = self.sort_key(item)?;
-            if let Some(position) = self.position(&item.expr, projection.len())? {
-                key.expr = projection[position].1.clone();
-            }
-            keys.push(key);
+            keys.push(match self.position(&item.expr, projection.len())? {
+                Some(position) => self.sort_key_over(projection[position].1.clone(), item)?,
+                None => self.sort_key(item)?,
+            });
         }
         Ok(keys)
     }

@@ -279,8 +279,11 @@ fn drive(
         if reads && ctx.control.is_stopped() {
             break;
         }
+        // Asked before a task is taken: rows that were in then are of tasks before it, so it is not needed. Rows that come
+        // in while it is taken may be of tasks behind it.
+        let satisfied = sink.is_satisfied();
         let Some(Morsel { block, task: this, number }) = source.next()? else { break };
-        if task != Some(this) && sink.is_satisfied() {
+        if task != Some(this) && satisfied {
             break;
         }
         task = Some(this);

@@ -29,12 +29,14 @@
 //! - [`address`]: addresses of the Internet protocols
 //! - [`url`]: parts of URLs, percent encoding
 //! - [`encoding`]: bytes as text and back
+//! - [`collation`]: texts as bytes that sort by the rules of a language, for COLLATE
 //! - [`geo`]: places on Earth, polygons, curves that fill the plane
 
 pub mod address;
 pub mod arithmetic;
 pub mod array;
 pub mod bit;
+pub mod collation;
 pub mod comparison;
 pub mod conditional;
 pub mod conversion;

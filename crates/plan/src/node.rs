@@ -121,8 +121,6 @@ pub struct Totals {
 pub struct SortKey {
     pub expr: Expr,
     pub order: Order,
-    /// Locale of COLLATE.
-    pub collate: Option<Arc<str>>,
 }
 
 #[derive(Clone, Debug)]
