@@ -124,12 +124,12 @@ impl States for Pairs {
         Ok(())
     }
 
-    fn merge(&mut self, other: &mut dyn States, groups: &[u32]) -> Result<()> {
+    fn merge(&mut self, other: &mut dyn States, from: &[u32], into: &[u32]) -> Result<()> {
         let other = same_states::<Self>(other)?;
-        let outcome = self.vals.merge(self.bound.keep, &mut *other.vals, groups)?;
-        for (i, (order, &group)) in outcome.into_iter().zip(groups).enumerate() {
+        let outcome = self.vals.merge(self.bound.keep, &mut *other.vals, from, into)?;
+        for ((&from, &into), order) in from.iter().zip(into).zip(outcome) {
             if order.is_lt() {
-                self.args.copy(group as usize, &mut *other.args, i)?;
+                self.args.copy(into as usize, &mut *other.args, from as usize)?;
             }
         }
         Ok(())
@@ -143,7 +143,7 @@ impl States for Pairs {
     fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
         let mut val = self.vals.deserialise(bytes)?;
         let mut arg = self.args.deserialise(bytes)?;
-        if self.vals.merge(self.bound.keep, &mut *val, &[group as u32])?[0].is_lt() {
+        if self.vals.merge(self.bound.keep, &mut *val, &[0], &[group as u32])?[0].is_lt() {
             self.args.copy(group, &mut *arg, 0)?;
         }
         Ok(())

@@ -211,11 +211,12 @@ impl<T: Summand<S>, S: Total + Quotient> States for Averages<T, S> {
         Ok(())
     }
 
-    fn merge(&mut self, other: &mut dyn States, groups: &[u32]) -> Result<()> {
+    fn merge(&mut self, other: &mut dyn States, from: &[u32], into: &[u32]) -> Result<()> {
         let other = same_states::<Self>(other)?;
-        for ((more, count), &group) in other.pairs.iter().zip(groups) {
-            let (total, n) = &mut self.pairs[group as usize];
-            *total = total.plus(*more);
+        for (&from, &into) in from.iter().zip(into) {
+            let (more, count) = other.pairs[from as usize];
+            let (total, n) = &mut self.pairs[into as usize];
+            *total = total.plus(more);
             *n += count;
         }
         Ok(())
@@ -229,7 +230,7 @@ impl<T: Summand<S>, S: Total + Quotient> States for Averages<T, S> {
 
     fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
         let more = S::take(bytes)?;
-        let count = crate::wire::take_u64(bytes)?;
+        let count = chalet_columns::wire::take_u64(bytes)?;
         let (total, n) = &mut self.pairs[group];
         *total = total.plus(more);
         *n = n.wrapping_add(count);

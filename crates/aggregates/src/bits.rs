@@ -1,7 +1,7 @@
 //! `groupBitAnd`, `groupBitOr`, `groupBitXor`: integers combined bit by bit.
 
 use crate::check::{illegal_type, no_parameters, one_argument};
-use crate::wire::take;
+use chalet_columns::wire::take;
 use chalet_base::Result;
 use chalet_columns::{Buf, Native, Vector};
 use chalet_function_api::states::same_states;
@@ -167,11 +167,11 @@ impl<T: Bits> States for Words<T> {
         Ok(())
     }
 
-    fn merge(&mut self, other: &mut dyn States, groups: &[u32]) -> Result<()> {
+    fn merge(&mut self, other: &mut dyn States, from: &[u32], into: &[u32]) -> Result<()> {
         let other = same_states::<Self>(other)?;
-        for (&x, &group) in other.words.iter().zip(groups) {
-            let word = &mut self.words[group as usize];
-            *word = Self::join(self.op, *word, x);
+        for (&from, &into) in from.iter().zip(into) {
+            let word = &mut self.words[into as usize];
+            *word = Self::join(self.op, *word, other.words[from as usize]);
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Aggregates that keep whole rows and look at them at the end: rows stay in their columns, with a group number each.
 
-use crate::rows::RowCodec;
-use crate::wire::{put_len, take_len};
+use chalet_columns::rows::RowCodec;
+use chalet_columns::wire::{put_len, take_len};
 use chalet_base::Result;
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::states::same_states;
@@ -86,6 +86,13 @@ struct Index {
     rows: Vec<u32>,
 }
 
+impl Index {
+    /// The rows of a group.
+    fn of(&self, group: usize) -> &[u32] {
+        &self.rows[self.starts[group] as usize..self.starts[group + 1] as usize]
+    }
+}
+
 impl Rows {
     fn push(&mut self, args: Vec<Vector>, groups: impl Iterator<Item = u32>) {
         let before = self.groups.len();
@@ -159,22 +166,21 @@ impl States for Rows {
         Ok(())
     }
 
-    fn merge(&mut self, other: &mut dyn States, groups: &[u32]) -> Result<()> {
+    fn merge(&mut self, other: &mut dyn States, from: &[u32], into: &[u32]) -> Result<()> {
         let other = same_states::<Self>(other)?;
-        let mut start = 0;
-        for chunk in std::mem::take(&mut other.chunks) {
-            let n = chunk.first().map_or(0, Vector::len);
-            let mapped: Vec<u32> =
-                other.groups[start..start + n].iter().map(|&group| groups[group as usize]).collect();
-            start += n;
-            self.add_groups(&mapped, &chunk)?;
+        let index = other.index();
+        let (mut rows, mut groups) = (Vec::new(), Vec::new());
+        for (&from, &into) in from.iter().zip(into) {
+            rows.extend_from_slice(index.of(from as usize));
+            groups.resize(rows.len(), into);
         }
-        Ok(())
+        let args: Vec<Vector> = index.args.iter().map(|arg| arg.gather(&rows)).collect();
+        self.add_groups(&groups, &args)
     }
 
     fn serialise(&self, group: usize, out: &mut Vec<u8>) {
         let index = self.index();
-        let rows = &index.rows[index.starts[group] as usize..index.starts[group + 1] as usize];
+        let rows = index.of(group);
         put_len(rows.len(), out);
         for &row in rows {
             self.codecs.iter().zip(&index.args).for_each(|(codec, arg)| codec.put(arg, row as usize, out));

@@ -72,9 +72,11 @@ impl States for Counts {
         Ok(())
     }
 
-    fn merge(&mut self, other: &mut dyn States, groups: &[u32]) -> Result<()> {
+    fn merge(&mut self, other: &mut dyn States, from: &[u32], into: &[u32]) -> Result<()> {
         let other = same_states::<Self>(other)?;
-        other.0.iter().zip(groups).for_each(|(n, &group)| self.0[group as usize] += n);
+        for (&from, &into) in from.iter().zip(into) {
+            self.0[into as usize] += other.0[from as usize];
+        }
         Ok(())
     }
 
@@ -83,7 +85,7 @@ impl States for Counts {
     }
 
     fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
-        self.0[group] += crate::wire::take_u64(bytes)?;
+        self.0[group] += chalet_columns::wire::take_u64(bytes)?;
         Ok(())
     }
 

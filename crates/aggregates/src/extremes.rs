@@ -153,9 +153,9 @@ impl States for Kept {
         self.slots.fold_groups(self.keep, groups, &args[0], None)
     }
 
-    fn merge(&mut self, other: &mut dyn States, groups: &[u32]) -> Result<()> {
+    fn merge(&mut self, other: &mut dyn States, from: &[u32], into: &[u32]) -> Result<()> {
         let other = same_states::<Self>(other)?;
-        self.slots.merge(self.keep, &mut *other.slots, groups).map(drop)
+        self.slots.merge(self.keep, &mut *other.slots, from, into).map(drop)
     }
 
     fn serialise(&self, group: usize, out: &mut Vec<u8>) {
@@ -164,7 +164,7 @@ impl States for Kept {
 
     fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
         let mut other = self.slots.deserialise(bytes)?;
-        self.slots.merge(self.keep, &mut *other, &[group as u32]).map(drop)
+        self.slots.merge(self.keep, &mut *other, &[0], &[group as u32]).map(drop)
     }
 
     fn finish(&mut self, n: usize) -> Result<Vector> {

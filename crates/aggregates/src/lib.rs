@@ -4,9 +4,8 @@
 //! - [`combinators`]: wrappers by suffix: `-If`, `-Array`, `-OrNull`, ...
 //! - [`skip_nulls`]: the wrapper that leaves NULLs out
 //! - [`check`]: checks that many share, in the kernel's words
-//! - [`selection`], [`collect`], [`sets`], [`slots`], [`rows`], [`floats`],
-//!   [`hashes`], [`pcg`], [`wire`]: what states are made of
 //! - [`scalar`]: scalar functions that run an aggregate by name
+//! - [`selection`], [`collect`], [`sets`], [`slots`], [`floats`], [`hashes`], [`pcg`]: what states are made of
 //! - the others: the functions, see [`register`]
 
 pub mod arg_extremes;
@@ -31,7 +30,6 @@ pub mod nothing;
 pub mod pcg;
 pub mod quantile;
 pub mod resolve;
-pub mod rows;
 mod scalar;
 pub mod selection;
 pub mod sets;
@@ -44,7 +42,6 @@ pub mod sum_kinds;
 pub mod top_k;
 pub mod uniq;
 pub mod window;
-pub mod wire;
 
 use chalet_function_api::Registry;
 pub use resolve::{Resolved, resolve};

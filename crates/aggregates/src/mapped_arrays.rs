@@ -1,10 +1,10 @@
 //! `sumMap`, `minMap`, `maxMap` over pairs of arrays: the first array holds keys, the others values for them.
 
-use crate::rows::RowCodec;
+use chalet_columns::rows::RowCodec;
 use crate::sets::GroupSets;
 use crate::slots::{Keep, Slots, slots_of};
 use crate::sum::total_type;
-use crate::wire::{put_bytes, put_len, take_bytes, take_count};
+use chalet_columns::wire::{put_bytes, put_len, take_bytes, take_count};
 use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::{Builder, Data, List, Struct, Vector};
 use chalet_function_api::states::same_states;
@@ -300,7 +300,7 @@ impl Maps {
                     let mut bytes = Vec::new();
                     more.serialise(theirs, &mut bytes);
                     let mut one = slots.deserialise(&mut &bytes[..])?;
-                    slots.merge(keep, &mut *one, &[entry as u32])?;
+                    slots.merge(keep, &mut *one, &[0], &[entry as u32])?;
                 }
                 _ => return Err(err!(LOGICAL_ERROR, "Maps of different aggregates cannot be merged")),
             }
@@ -322,11 +322,13 @@ impl States for Maps {
         self.add_rows(args, 0..groups.len(), |row| groups[row])
     }
 
-    fn merge(&mut self, other: &mut dyn States, groups: &[u32]) -> Result<()> {
+    fn merge(&mut self, other: &mut dyn States, from: &[u32], into: &[u32]) -> Result<()> {
         let other = same_states::<Self>(other)?;
-        for theirs in 0..other.sets.len() as u32 {
-            let entry = self.entry(groups[other.sets.group(theirs) as usize], other.sets.key(theirs));
-            self.join(entry, &mut other.columns, theirs)?;
+        for (&from, &into) in from.iter().zip(into) {
+            for theirs in other.sets.entries_of(from as usize) {
+                let entry = self.entry(into, other.sets.key(theirs));
+                self.join(entry, &mut other.columns, theirs)?;
+            }
         }
         Ok(())
     }
@@ -352,9 +354,9 @@ impl States for Maps {
             let mut others = Vec::with_capacity(self.columns.len());
             for column in &self.columns {
                 others.push(match column {
-                    Column::Floats(_) => Column::Floats(vec![crate::wire::take_f64(bytes)?]),
+                    Column::Floats(_) => Column::Floats(vec![chalet_columns::wire::take_f64(bytes)?]),
                     Column::Integers(_) => {
-                        Column::Integers(vec![I256::from_le_bytes(crate::wire::take_array(bytes)?)])
+                        Column::Integers(vec![I256::from_le_bytes(chalet_columns::wire::take_array(bytes)?)])
                     }
                     Column::Slots(slots) => Column::Slots(slots.deserialise(bytes)?),
                 });

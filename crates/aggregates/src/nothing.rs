@@ -100,7 +100,7 @@ impl States for NoStates {
         Ok(())
     }
 
-    fn merge(&mut self, _: &mut dyn States, _: &[u32]) -> Result<()> {
+    fn merge(&mut self, _: &mut dyn States, _: &[u32], _: &[u32]) -> Result<()> {
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use crate::check::{no_parameters, one_argument};
 use crate::slots::{Keep, Slots, slots_of};
-use crate::wire::{take_u8, take_u64};
+use chalet_columns::wire::{take_u8, take_u64};
 use chalet_base::{Result, bail};
 use chalet_columns::{NullBuffer, Vector};
 use chalet_function_api::states::same_states;
@@ -142,10 +142,11 @@ impl States for Counted {
         groups.iter().enumerate().try_for_each(|(row, &group)| self.offer(group as usize, &args[0], row))
     }
 
-    fn merge(&mut self, other: &mut dyn States, groups: &[u32]) -> Result<()> {
+    fn merge(&mut self, other: &mut dyn States, from: &[u32], into: &[u32]) -> Result<()> {
         let other = same_states::<Self>(other)?;
-        for (i, &group) in groups.iter().enumerate().take(other.counts.len()) {
-            self.offer_state(group as usize, other.counts[i], &mut *other.slots, i)?;
+        for (&from, &into) in from.iter().zip(into) {
+            let from = from as usize;
+            self.offer_state(into as usize, other.counts[from], &mut *other.slots, from)?;
         }
         Ok(())
     }

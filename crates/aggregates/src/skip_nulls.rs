@@ -81,12 +81,14 @@ impl States for SkippingStates {
         self.inner.add_groups(&groups, &gather(args, &valid))
     }
 
-    fn merge(&mut self, other: &mut dyn States, groups: &[u32]) -> Result<()> {
+    fn merge(&mut self, other: &mut dyn States, from: &[u32], into: &[u32]) -> Result<()> {
         let other = same_states::<Self>(other)?;
         if let (Some(seen), Some(others)) = (&mut self.seen, &other.seen) {
-            others.iter().zip(groups).for_each(|(other, &group)| seen[group as usize] |= other);
+            for (&from, &into) in from.iter().zip(into) {
+                seen[into as usize] |= others[from as usize];
+            }
         }
-        self.inner.merge(&mut *other.inner, groups)
+        self.inner.merge(&mut *other.inner, from, into)
     }
 
     fn serialise(&self, group: usize, out: &mut Vec<u8>) {
@@ -98,7 +100,7 @@ impl States for SkippingStates {
 
     fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
         if let Some(seen) = &mut self.seen {
-            let flag = crate::wire::take_u8(bytes)?;
+            let flag = chalet_columns::wire::take_u8(bytes)?;
             ensure!(flag < 2, CANNOT_READ_ALL_DATA, "Aggregate state has the flag {flag}");
             seen[group] |= flag == 1;
         }

@@ -112,7 +112,7 @@ macro_rules! totals {
                 self.to_le_bytes().to_vec()
             }
             fn take(bytes: &mut &[u8]) -> Result<Self> {
-                Ok(<$ty>::from_le_bytes(crate::wire::take_array(bytes)?))
+                Ok(<$ty>::from_le_bytes(chalet_columns::wire::take_array(bytes)?))
             }
         }
     )*};
@@ -170,11 +170,11 @@ impl<T: Summand<S>, S: Total> States for Sums<T, S> {
         Ok(())
     }
 
-    fn merge(&mut self, other: &mut dyn States, groups: &[u32]) -> Result<()> {
+    fn merge(&mut self, other: &mut dyn States, from: &[u32], into: &[u32]) -> Result<()> {
         let other = same_states::<Self>(other)?;
-        for (value, &group) in other.totals.iter().zip(groups) {
-            let total = &mut self.totals[group as usize];
-            *total = total.plus(*value);
+        for (&from, &into) in from.iter().zip(into) {
+            let total = &mut self.totals[into as usize];
+            *total = total.plus(other.totals[from as usize]);
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use crate::check::{illegal_type, no_parameters, one_argument};
 use crate::floats::{Floats, divisor};
 use crate::sum::total_type;
-use crate::wire::take_f64;
+use chalet_columns::wire::take_f64;
 use chalet_base::Result;
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::{
@@ -89,7 +89,7 @@ macro_rules! wrapping {
                 self.to_le_bytes().to_vec()
             }
             fn from_bytes(bytes: &mut &[u8]) -> Result<Self> {
-                Ok(<$ty>::from_le_bytes(crate::wire::take_array(bytes)?))
+                Ok(<$ty>::from_le_bytes(chalet_columns::wire::take_array(bytes)?))
             }
         }
     )*};

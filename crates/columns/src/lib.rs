@@ -11,6 +11,7 @@
 //! - [`hash`]: row hashes
 //! - [`compare`]: row comparison
 //! - [`keys`]: rows as byte strings, for sorting and for grouping
+//! - [`rows`], [`wire`]: rows as bytes that can be read back
 
 pub mod block;
 pub mod buf;
@@ -19,10 +20,12 @@ pub mod column;
 pub mod compare;
 pub mod hash;
 pub mod keys;
+pub mod rows;
 pub mod strings;
 pub mod take;
 pub mod values;
 pub mod vector;
+pub mod wire;
 
 pub use arrow_buffer::{BooleanBuffer, NullBuffer};
 pub use block::Block;

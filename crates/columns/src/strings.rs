@@ -253,6 +253,12 @@ impl StringBuilder {
         }
     }
 
+    /// Bytes of memory held.
+    pub fn memory(&self) -> usize {
+        let full: usize = self.buffers.iter().map(|b| b.len()).sum();
+        self.views.capacity() * 16 + self.current.capacity() + full
+    }
+
     /// Drops the strings from `len` on.
     pub fn truncate(&mut self, len: usize) {
         self.views.truncate(len);

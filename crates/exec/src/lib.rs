@@ -7,6 +7,7 @@
 //! - [`pool`]: the workers of the process
 //! - [`ranges`]: bounds of columns that follow from a filter
 //! - [`pipeline`]: source, operators, sink; stages and their order
+//! - [`hash_table`]: from keys to group numbers
 //! - [`lower`]: the one match from plan nodes to operators
 //! - [`operators`]: one file per operator
 //! - [`explain`]: pipelines as text, with what they did
@@ -16,6 +17,7 @@ pub mod context;
 pub mod control;
 pub mod explain;
 pub mod expression;
+mod hash_table;
 pub mod lower;
 pub mod operators;
 pub mod pipeline;

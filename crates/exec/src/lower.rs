@@ -233,7 +233,7 @@ impl Lowerer<'_> {
             }
         };
         let has_totals = totals.is_some();
-        let sink = aggregate::Aggregate {
+        let sink = aggregate::Aggregate::new(aggregate::Spec {
             inputs,
             key_types: node.keys.iter().map(|k| k.0.ty.clone()).collect(),
             calls: node
@@ -246,7 +246,7 @@ impl Lowerer<'_> {
             empty_if_no_rows: node.empty_if_no_rows,
             order_dependent: node.calls.iter().any(|c| c.order_dependent),
             totals,
-        };
+        });
         let input = self.plan(&node.input)?.into_rows(|stream| stream.into_sink(sink));
         let totals = has_totals.then(|| TotalsPath { slot, projections: Vec::new() });
         Ok(Lowered { totals, ..input })

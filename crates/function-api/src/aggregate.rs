@@ -87,9 +87,10 @@ pub trait States: Send {
     /// Adds row `i` to group `groups[i]`, for all rows.
     fn add_groups(&mut self, groups: &[u32], args: &[Vector]) -> Result<()>;
 
-    /// Merges state `i` of `other`, which is of the same aggregate, into group `groups[i]`, for all of `groups`. For
-    /// order-dependent aggregates, the rows of `other` come after. What is left in `other` is not defined.
-    fn merge(&mut self, other: &mut dyn States, groups: &[u32]) -> Result<()>;
+    /// Merges state `from[i]` of `other`, which is of the same aggregate, into group `into[i]`. For order-dependent
+    /// aggregates, the rows of `other` come after. What is left of the merged states in `other` is not defined; the
+    /// others stay. The work is in proportion to `from`, so that a caller may take `other` apart.
+    fn merge(&mut self, other: &mut dyn States, from: &[u32], into: &[u32]) -> Result<()>;
 
     /// Appends the bytes of one state; stable across versions of one major number, for spilling and AggregateFunction columns.
     fn serialise(&self, group: usize, out: &mut Vec<u8>);

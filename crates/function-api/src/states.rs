@@ -86,10 +86,11 @@ impl<A: RowAggregate> States for StateVec<A> {
         Ok(())
     }
 
-    fn merge(&mut self, other: &mut dyn States, groups: &[u32]) -> Result<()> {
+    fn merge(&mut self, other: &mut dyn States, from: &[u32], into: &[u32]) -> Result<()> {
         let other = same_states::<Self>(other)?;
-        for (state, &group) in std::mem::take(&mut other.states).into_iter().zip(groups) {
-            self.aggregate.merge(&mut self.states[group as usize], state)?;
+        for (&from, &into) in from.iter().zip(into) {
+            let state = std::mem::replace(&mut other.states[from as usize], self.aggregate.empty());
+            self.aggregate.merge(&mut self.states[into as usize], state)?;
         }
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! `groupArrayIntersect`: the elements that all arrays have.
 
 use crate::check::one_argument;
-use crate::rows::RowCodec;
-use crate::wire::{put_bytes, put_len, take_bytes, take_count, take_u8};
+use chalet_columns::rows::RowCodec;
+use chalet_columns::wire::{put_bytes, put_len, take_bytes, take_count, take_u8};
 use chalet_base::hash::HashSet;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::builder::Values;

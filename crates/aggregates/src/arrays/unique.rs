@@ -2,9 +2,9 @@
 
 use crate::arrays::parameters::optional_limit;
 use crate::check::one_argument;
-use crate::rows::RowCodec;
+use chalet_columns::rows::RowCodec;
 use crate::sets::GroupSets;
-use crate::wire::{put_bytes, put_len, take_bytes, take_count};
+use chalet_columns::wire::{put_bytes, put_len, take_bytes, take_count};
 use chalet_base::Result;
 use chalet_columns::{Builder, Data, List, Vector};
 use chalet_function_api::aggregate::AggregateNulls;
@@ -109,10 +109,12 @@ impl States for Uniques {
         Ok(())
     }
 
-    fn merge(&mut self, other: &mut dyn States, groups: &[u32]) -> Result<()> {
+    fn merge(&mut self, other: &mut dyn States, from: &[u32], into: &[u32]) -> Result<()> {
         let other = same_states::<Self>(other)?;
-        for entry in 0..other.sets.len() as u32 {
-            self.insert(groups[other.sets.group(entry) as usize], other.sets.key(entry));
+        for (&from, &into) in from.iter().zip(into) {
+            for entry in other.sets.entries_of(from as usize) {
+                self.insert(into, other.sets.key(entry));
+            }
         }
         Ok(())
     }

@@ -95,23 +95,21 @@ impl States for ExtremeStates {
         self.inner.add_groups(&inner_groups, &gather(args, &rows))
     }
 
-    fn merge(&mut self, other: &mut dyn States, groups: &[u32]) -> Result<()> {
+    fn merge(&mut self, other: &mut dyn States, from: &[u32], into: &[u32]) -> Result<()> {
         let other = same_states::<Self>(other)?;
-        let outcome = self.keys.merge(self.keep, &mut *other.keys, groups)?;
-        // Losers and forgotten states go where nobody looks.
-        let nowhere = self.n_inner;
-        self.n_inner += 1;
-        let mut map = vec![nowhere; other.n_inner as usize];
-        for ((&theirs, &group), order) in other.current.iter().zip(groups).zip(outcome) {
+        let outcome = self.keys.merge(self.keep, &mut *other.keys, from, into)?;
+        let (mut theirs, mut ours) = (Vec::new(), Vec::new());
+        for ((&from, &into), order) in from.iter().zip(into).zip(outcome) {
             if order == Ordering::Less {
-                self.renew(group);
+                self.renew(into);
             }
             if order != Ordering::Greater {
-                map[theirs as usize] = self.current[group as usize];
+                theirs.push(other.current[from as usize]);
+                ours.push(self.current[into as usize]);
             }
         }
         self.inner.grow(self.n_inner as usize);
-        self.inner.merge(&mut *other.inner, &map)
+        self.inner.merge(&mut *other.inner, &theirs, &ours)
     }
 
     fn serialise(&self, group: usize, out: &mut Vec<u8>) {
@@ -121,7 +119,7 @@ impl States for ExtremeStates {
 
     fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
         let mut key = self.keys.deserialise(bytes)?;
-        let order = self.keys.merge(self.keep, &mut *key, &[group as u32])?[0];
+        let order = self.keys.merge(self.keep, &mut *key, &[0], &[group as u32])?[0];
         let target = match order {
             Ordering::Less => {
                 self.renew(group as u32);

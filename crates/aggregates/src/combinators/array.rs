@@ -69,9 +69,9 @@ impl States for ArrayStates {
         self.0.add_groups(&spread, &elements)
     }
 
-    fn merge(&mut self, other: &mut dyn States, groups: &[u32]) -> Result<()> {
+    fn merge(&mut self, other: &mut dyn States, from: &[u32], into: &[u32]) -> Result<()> {
         let other = same_states::<Self>(other)?;
-        self.0.merge(&mut *other.0, groups)
+        self.0.merge(&mut *other.0, from, into)
     }
 
     fn serialise(&self, group: usize, out: &mut Vec<u8>) {

@@ -1,8 +1,8 @@
 //! `-Distinct`: every combination of arguments counts once per group.
 
-use crate::rows::RowCodec;
+use chalet_columns::rows::RowCodec;
 use crate::sets::GroupSets;
-use crate::wire::{put_bytes, put_len, take_bytes, take_count};
+use chalet_columns::wire::{put_bytes, put_len, take_bytes, take_count};
 use chalet_base::Result;
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::states::same_states;
@@ -76,11 +76,11 @@ impl States for DistinctStates {
         Ok(())
     }
 
-    fn merge(&mut self, other: &mut dyn States, groups: &[u32]) -> Result<()> {
+    fn merge(&mut self, other: &mut dyn States, from: &[u32], into: &[u32]) -> Result<()> {
         let other = same_states::<Self>(other)?;
-        for entry in 0..other.sets.len() as u32 {
-            if let Some(&group) = groups.get(other.sets.group(entry) as usize) {
-                self.sets.insert(group, other.sets.key(entry));
+        for (&from, &into) in from.iter().zip(into) {
+            for entry in other.sets.entries_of(from as usize) {
+                self.sets.insert(into, other.sets.key(entry));
             }
         }
         Ok(())

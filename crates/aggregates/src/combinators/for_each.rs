@@ -1,7 +1,7 @@
 //! `-ForEach`: aggregates arrays position by position; the result is as long as the longest array.
 
 use crate::combinators::array::flatten;
-use crate::wire::{put_len, take_len};
+use chalet_columns::wire::{put_len, take_len};
 use chalet_base::{Result, ensure};
 use chalet_columns::{Data, List, Vector};
 use chalet_function_api::states::same_states;
@@ -84,16 +84,17 @@ impl States for PositionStates {
         self.inner.add_groups(&groups, &elements)
     }
 
-    fn merge(&mut self, other: &mut dyn States, groups: &[u32]) -> Result<()> {
+    fn merge(&mut self, other: &mut dyn States, from: &[u32], into: &[u32]) -> Result<()> {
         let other = same_states::<Self>(other)?;
-        let mut map = vec![0u32; other.n_inner];
-        for (theirs, &group) in other.positions.iter().zip(groups) {
-            self.widen(group as usize, theirs.len())?;
-            let ours = &self.positions[group as usize];
-            theirs.iter().zip(ours).for_each(|(&theirs, &ours)| map[theirs as usize] = ours);
+        let (mut inner_from, mut inner_into) = (Vec::new(), Vec::new());
+        for (&from, &into) in from.iter().zip(into) {
+            let theirs = &other.positions[from as usize];
+            self.widen(into as usize, theirs.len())?;
+            inner_from.extend_from_slice(theirs);
+            inner_into.extend_from_slice(&self.positions[into as usize][..theirs.len()]);
         }
         self.inner.grow(self.n_inner);
-        self.inner.merge(&mut *other.inner, &map)
+        self.inner.merge(&mut *other.inner, &inner_from, &inner_into)
     }
 
     fn serialise(&self, group: usize, out: &mut Vec<u8>) {

@@ -1,9 +1,9 @@
 //! `-Map`: aggregates the values of maps key by key. Over pairs of arrays it is another function of its own.
 
 use crate::combinators::Split;
-use crate::rows::RowCodec;
+use chalet_columns::rows::RowCodec;
 use crate::sets::GroupSets;
-use crate::wire::{put_bytes, put_len, take_bytes, take_count};
+use chalet_columns::wire::{put_bytes, put_len, take_bytes, take_count};
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Builder, Data, List, Struct, Vector};
 use chalet_function_api::states::same_states;
@@ -112,14 +112,17 @@ impl States for KeyedStates {
         self.add_rows(args, 0..groups.len(), |row| groups[row])
     }
 
-    fn merge(&mut self, other: &mut dyn States, groups: &[u32]) -> Result<()> {
+    fn merge(&mut self, other: &mut dyn States, from: &[u32], into: &[u32]) -> Result<()> {
         let other = same_states::<Self>(other)?;
-        let entries = 0..other.sets.len() as u32;
-        let map: Vec<u32> = entries
-            .map(|e| self.sets.insert(groups[other.sets.group(e) as usize], other.sets.key(e)).0)
-            .collect();
+        let (mut theirs, mut ours) = (Vec::new(), Vec::new());
+        for (&from, &into) in from.iter().zip(into) {
+            for entry in other.sets.entries_of(from as usize) {
+                theirs.push(entry);
+                ours.push(self.sets.insert(into, other.sets.key(entry)).0);
+            }
+        }
         self.inner.grow(self.sets.len());
-        self.inner.merge(&mut *other.inner, &map)
+        self.inner.merge(&mut *other.inner, &theirs, &ours)
     }
 
     fn serialise(&self, group: usize, out: &mut Vec<u8>) {

@@ -64,10 +64,12 @@ impl States for FilledStates {
         self.inner.add_groups(groups, args)
     }
 
-    fn merge(&mut self, other: &mut dyn States, groups: &[u32]) -> Result<()> {
+    fn merge(&mut self, other: &mut dyn States, from: &[u32], into: &[u32]) -> Result<()> {
         let other = same_states::<Self>(other)?;
-        other.filled.iter().zip(groups).for_each(|(filled, &group)| self.filled[group as usize] |= filled);
-        self.inner.merge(&mut *other.inner, groups)
+        for (&from, &into) in from.iter().zip(into) {
+            self.filled[into as usize] |= other.filled[from as usize];
+        }
+        self.inner.merge(&mut *other.inner, from, into)
     }
 
     fn serialise(&self, group: usize, out: &mut Vec<u8>) {
@@ -76,7 +78,7 @@ impl States for FilledStates {
     }
 
     fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
-        self.filled[group] |= crate::wire::take_u8(bytes)? != 0;
+        self.filled[group] |= chalet_columns::wire::take_u8(bytes)? != 0;
         self.inner.deserialise(group, bytes)
     }
 

@@ -150,11 +150,13 @@ impl States for BucketStates {
         self.add_rows(args, 0..groups.len(), |row| groups[row] as usize)
     }
 
-    fn merge(&mut self, other: &mut dyn States, groups: &[u32]) -> Result<()> {
+    fn merge(&mut self, other: &mut dyn States, from: &[u32], into: &[u32]) -> Result<()> {
         let other = same_states::<Self>(other)?;
         let n = self.buckets.n as u32;
-        let map: Vec<u32> = groups.iter().flat_map(|&group| group * n..(group + 1) * n).collect();
-        self.inner.merge(&mut *other.inner, &map)
+        let buckets = |groups: &[u32]| -> Vec<u32> {
+            groups.iter().flat_map(|&group| group * n..(group + 1) * n).collect()
+        };
+        self.inner.merge(&mut *other.inner, &buckets(from), &buckets(into))
     }
 
     fn serialise(&self, group: usize, out: &mut Vec<u8>) {

@@ -96,10 +96,10 @@ impl States for FieldStates {
         Ok(())
     }
 
-    fn merge(&mut self, other: &mut dyn States, groups: &[u32]) -> Result<()> {
+    fn merge(&mut self, other: &mut dyn States, from: &[u32], into: &[u32]) -> Result<()> {
         let other = same_states::<Self>(other)?;
         for (inner, theirs) in self.0.iter_mut().zip(&mut other.0) {
-            inner.merge(&mut **theirs, groups)?;
+            inner.merge(&mut **theirs, from, into)?;
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use crate::check::no_parameters;
 use crate::events::{check_conditions, conditions};
-use crate::wire::take_array;
+use chalet_columns::wire::take_array;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::builder::Values;
 use chalet_columns::{Builder, Vector};

@@ -4,7 +4,7 @@ use crate::floats::{Floats, Unsigned};
 use crate::hashes::int_hash64;
 use crate::quantile::levels::{Domain, Levels, check_arguments, interpolated_type};
 use crate::quantile::{Sketch, bound, interpolated, push_float};
-use crate::wire::{put_len, take_array, take_count, take_f64, take_u8};
+use chalet_columns::wire::{put_len, take_array, take_count, take_f64, take_u8};
 use chalet_base::Result;
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};

@@ -3,7 +3,7 @@
 use crate::quantile::levels::{Domain, Levels, check_arguments};
 use crate::quantile::{Sketch, bound, push_float};
 use crate::slots::kinds::order_natives;
-use crate::wire::{put_len, take, take_count};
+use chalet_columns::wire::{put_len, take, take_count};
 use chalet_base::{Result, bail};
 use chalet_columns::{Buf, Builder, Native, Vector};
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};

@@ -67,9 +67,15 @@ pub trait Slots: Send {
     /// How a row compares to what a slot holds.
     fn order(&self, keep: Keep, slot: usize, vector: &Vector, row: usize) -> Result<Ordering>;
 
-    /// Offers slot `i` of other slots to slot `groups[i]`; says for each how it compared: taken when Less (whatever
+    /// Offers slot `from[i]` of other slots to slot `into[i]`; says for each how it compared: taken when Less (whatever
     /// `keep` is), as good when Equal, worse or unset when Greater.
-    fn merge(&mut self, keep: Keep, other: &mut dyn Slots, groups: &[u32]) -> Result<Vec<Ordering>>;
+    fn merge(
+        &mut self,
+        keep: Keep,
+        other: &mut dyn Slots,
+        from: &[u32],
+        into: &[u32],
+    ) -> Result<Vec<Ordering>>;
 
     /// Copies slot `i` of other slots into a slot, set or not.
     fn copy(&mut self, slot: usize, other: &mut dyn Slots, i: usize) -> Result<()>;
@@ -251,14 +257,20 @@ impl<K: Kind> Slots for SlotVec<K> {
         Ok(self.kind.order(&self.cells[slot], view, row, keep.nan_low()))
     }
 
-    fn merge(&mut self, keep: Keep, other: &mut dyn Slots, groups: &[u32]) -> Result<Vec<Ordering>> {
+    fn merge(
+        &mut self,
+        keep: Keep,
+        other: &mut dyn Slots,
+        from: &[u32],
+        into: &[u32],
+    ) -> Result<Vec<Ordering>> {
         let other = same_slots::<K>(other)?;
-        let mut outcome = vec![Ordering::Greater; groups.len()];
-        for (i, &group) in groups.iter().enumerate().take(other.cells.len()) {
+        let mut outcome = vec![Ordering::Greater; from.len()];
+        for ((&from, &into), outcome) in from.iter().zip(into).zip(&mut outcome) {
+            let (i, slot) = (from as usize, into as usize);
             if !other.set[i] {
                 continue;
             }
-            let slot = group as usize;
             let order = match keep {
                 _ if !self.set[slot] => Ordering::Less,
                 Keep::First => Ordering::Greater,
@@ -276,7 +288,7 @@ impl<K: Kind> Slots for SlotVec<K> {
                 self.cells[slot] = std::mem::take(&mut other.cells[i]);
                 self.set[slot] = true;
             }
-            outcome[i] = order;
+            *outcome = order;
         }
         Ok(outcome)
     }
@@ -300,7 +312,7 @@ impl<K: Kind> Slots for SlotVec<K> {
     }
 
     fn deserialise(&self, bytes: &mut &[u8]) -> Result<Box<dyn Slots>> {
-        let flag = crate::wire::take_u8(bytes)?;
+        let flag = chalet_columns::wire::take_u8(bytes)?;
         ensure!(flag < 2, CANNOT_READ_ALL_DATA, "Aggregate state has the flag {flag}");
         let cell = if flag == 1 { self.kind.take(bytes)? } else { K::Cell::default() };
         Ok(Box::new(SlotVec { kind: self.kind.clone(), cells: vec![cell], set: vec![flag == 1] }))

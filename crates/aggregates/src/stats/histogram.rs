@@ -2,7 +2,7 @@
 
 use crate::check::{illegal_type, one_argument};
 use crate::floats::Floats;
-use crate::wire::{put_len, take_count, take_f64};
+use chalet_columns::wire::{put_len, take_count, take_f64};
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::builder::Values;
 use chalet_columns::{Builder, Vector};

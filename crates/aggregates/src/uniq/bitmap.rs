@@ -2,7 +2,7 @@
 
 use crate::check::{illegal_type, no_parameters, one_argument};
 use crate::floats::{integer, push_integer};
-use crate::wire::{put_len, take_count, take_u64};
+use chalet_columns::wire::{put_len, take_count, take_u64};
 use chalet_base::Result;
 use chalet_base::hash::HashSet;
 use chalet_columns::{Builder, Vector};

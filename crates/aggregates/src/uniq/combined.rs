@@ -6,7 +6,7 @@ use crate::uniq::bias;
 use crate::uniq::key_set::KeySet;
 use crate::uniq::sketch::{Sketch, counting};
 use crate::uniq::words::Words;
-use crate::wire::{put_len, take, take_count, take_u8, take_u64};
+use chalet_columns::wire::{put_len, take, take_count, take_u8, take_u64};
 use chalet_base::{Result, bail, ensure};
 use chalet_function_api::aggregate::AggregateNulls;
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};

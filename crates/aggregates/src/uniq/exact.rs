@@ -3,7 +3,7 @@
 use crate::check::{no_parameters, some_arguments};
 use crate::uniq::key_set::{Key, KeySet};
 use crate::uniq::keys::{WideKeys, narrow_keys, word_keys};
-use crate::wire::{put_len, take_count};
+use chalet_columns::wire::{put_len, take_count};
 use chalet_base::Result;
 use chalet_columns::Vector;
 use chalet_function_api::aggregate::AggregateNulls;
@@ -119,10 +119,10 @@ impl<W: Keys> States for Sets<W> {
         self.keys.each(args, 0..groups.len(), |row, key| sets[groups[row] as usize].insert(key))
     }
 
-    fn merge(&mut self, other: &mut dyn States, groups: &[u32]) -> Result<()> {
+    fn merge(&mut self, other: &mut dyn States, from: &[u32], into: &[u32]) -> Result<()> {
         let other = same_states::<Self>(other)?;
-        for (set, &group) in other.sets.iter_mut().zip(groups) {
-            self.sets[group as usize].merge(std::mem::take(set));
+        for (&from, &into) in from.iter().zip(into) {
+            self.sets[into as usize].merge(std::mem::take(&mut other.sets[from as usize]));
         }
         Ok(())
     }

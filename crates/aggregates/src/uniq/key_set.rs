@@ -21,7 +21,7 @@ macro_rules! keys {
                 out.extend_from_slice(&self.to_le_bytes());
             }
             fn take(bytes: &mut &[u8]) -> Result<Self> {
-                Ok(<$ty>::from_le_bytes(crate::wire::take_array(bytes)?))
+                Ok(<$ty>::from_le_bytes(chalet_columns::wire::take_array(bytes)?))
             }
         }
     )*};

@@ -1,6 +1,6 @@
 //! Rows as keys of sets: numbers as their bits, short strings as their bytes, everything else as a 128-bit hash.
 
-use crate::rows::RowCodec;
+use chalet_columns::rows::RowCodec;
 use chalet_base::hash::{FixedState, hash_bytes};
 use chalet_base::{Result, err};
 use chalet_columns::{Data, Vector};

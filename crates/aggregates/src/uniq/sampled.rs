@@ -6,7 +6,7 @@ use crate::hashes::int_hash64;
 use crate::uniq::key_set::KeySet;
 use crate::uniq::sketch::{Sketch, counting};
 use crate::uniq::words::Words;
-use crate::wire::{put_len, take_array, take_count, take_u8};
+use chalet_columns::wire::{put_len, take_array, take_count, take_u8};
 use chalet_base::{Result, ensure};
 use chalet_function_api::aggregate::AggregateNulls;
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};

@@ -70,10 +70,11 @@ impl<S: Sketch> States for Sketches<S> {
         Ok(())
     }
 
-    fn merge(&mut self, other: &mut dyn States, groups: &[u32]) -> Result<()> {
+    fn merge(&mut self, other: &mut dyn States, from: &[u32], into: &[u32]) -> Result<()> {
         let other = same_states::<Self>(other)?;
-        for (sketch, &group) in std::mem::take(&mut other.sketches).into_iter().zip(groups) {
-            self.sketches[group as usize].merge(&self.plan, sketch);
+        for (&from, &into) in from.iter().zip(into) {
+            let sketch = std::mem::replace(&mut other.sketches[from as usize], S::empty(&self.plan));
+            self.sketches[into as usize].merge(&self.plan, sketch);
         }
         Ok(())
     }

@@ -139,7 +139,7 @@ impl Case<'_> {
     fn merged(&self) -> Result<String> {
         let mut whole = self.states(2);
         for mut part in self.parts()? {
-            whole.merge(&mut *part, &[1])?;
+            whole.merge(&mut *part, &[0], &[1])?;
         }
         self.text(&mut *whole, 2, 1)
     }

@@ -8,7 +8,6 @@ pub mod distinct;
 pub mod fill;
 pub mod filter;
 pub mod gather;
-pub mod group_table;
 pub mod join;
 pub mod limit;
 pub mod limit_by;

@@ -70,7 +70,8 @@ impl ScalarFunction for &'static Match {
         let Compiled(compiled) = call.state()?;
         let texts = Texts::of(call, 0)?;
         if let Some(pattern) = compiled {
-            let answers = (0..call.n_rows).map(|row| u8::from(pattern.matches(texts.get(row)) == self.yes));
+            let matches = pattern.matches_all(&texts.strings(call.n_rows));
+            let answers = matches.into_iter().map(|matches| u8::from(matches == self.yes));
             return Ok(Vector::from(answers.collect::<Vec<u8>>()).into());
         }
         let patterns = Texts::of(call, 1)?;

@@ -3,6 +3,7 @@
 mod count;
 mod extract;
 mod extract_groups;
+mod greedy;
 mod like;
 mod matching;
 mod multi_match;
@@ -13,6 +14,7 @@ mod regexp;
 mod replace;
 mod replace_regexp;
 mod subsequence;
+mod sweep;
 mod token;
 mod tokens;
 

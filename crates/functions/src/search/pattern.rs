@@ -1,7 +1,9 @@
 //! `Pattern`: what LIKE and `match` ask, reduced to substring search where that gives the same answer.
 
 use super::regexp::compile;
+use super::sweep;
 use chalet_base::Result;
+use chalet_columns::Strings;
 use memchr::memmem::Finder;
 use regex::bytes::Regex;
 
@@ -31,14 +33,32 @@ impl Pattern {
         Pattern::Pieces { prefix: Vec::new(), middle, suffix: Vec::new() }
     }
 
+    /// For every string: does it match?
+    pub fn matches_all(&self, strings: &Strings) -> Vec<bool> {
+        match self {
+            Pattern::Pieces { prefix, middle, suffix } if prefix.is_empty() && suffix.is_empty() => {
+                let [needle] = &middle[..] else { return self.each(strings) };
+                let mut answers = vec![false; strings.len()];
+                sweep::contains(strings, needle, |row| answers[row] = true);
+                answers
+            }
+            _ => self.each(strings),
+        }
+    }
+
+    fn each(&self, strings: &Strings) -> Vec<bool> {
+        strings.iter().map(|text| self.matches(text)).collect()
+    }
+
     #[inline]
     pub fn matches(&self, text: &[u8]) -> bool {
         match self {
             Pattern::Equal(wanted) => text == &wanted[..],
             Pattern::Pieces { prefix, middle, suffix } => {
+                // An empty vector points nowhere, and comparing with it, though of no bytes, can take a fault.
                 if text.len() < prefix.len() + suffix.len()
-                    || !text.starts_with(prefix)
-                    || !text.ends_with(suffix)
+                    || !(prefix.is_empty() || text.starts_with(prefix))
+                    || !(suffix.is_empty() || text.ends_with(suffix))
                 {
                     return false;
                 }

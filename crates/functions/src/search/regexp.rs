@@ -10,7 +10,7 @@ use std::borrow::Cow;
 /// Compiles a pattern in which the point matches line feeds too; `flags` are letters as in `(?flags)`.
 pub fn compile(pattern: &[u8], flags: &str) -> Result<Regex> {
     let text = readable(pattern);
-    let translated = translate(&text);
+    let translated = in_rust_syntax(pattern);
     RegexBuilder::new(&translated)
         .dot_matches_new_line(true)
         .case_insensitive(flags.contains('i'))
@@ -24,6 +24,11 @@ pub fn compile(pattern: &[u8], flags: &str) -> Result<Regex> {
                 "OptimizedRegularExpression: cannot compile re2: {text}, error: {reason}. Look at https://github.com/google/re2/wiki/Syntax for reference"
             )
         })
+}
+
+/// The pattern as the `regex` crate reads it.
+pub fn in_rust_syntax(pattern: &[u8]) -> String {
+    translate(&readable(pattern))
 }
 
 /// Bytes that are no UTF-8 as escapes.

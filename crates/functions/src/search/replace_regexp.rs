@@ -1,14 +1,16 @@
 //! `replaceRegexpOne` and `replaceRegexpAll`: matches of a regular expression replaced.
 
+use super::greedy::{GreedyPath, Outcome};
 use super::matching::Cache;
-use super::regexp::compile;
+use super::regexp::{compile, in_rust_syntax};
 use crate::plain::Plain;
-use crate::texts::{Kind, Texts, char_len, expect, try_build};
+use crate::texts::{Kind, Texts, char_len, expect, parts, try_build};
 use chalet_base::{Result, ensure};
 use chalet_columns::Column;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record};
 use chalet_types::DataType;
 use regex::bytes::Regex;
+use std::ops::Range;
 
 pub static ONE: Plain = Plain {
     record: Record {
@@ -44,7 +46,32 @@ pub static ALL: Plain = Plain {
 };
 
 /// The compiled pattern when it is the same for all rows.
-struct Compiled(Option<Regex>);
+struct Compiled(Option<Pattern>);
+
+struct Pattern {
+    regex: Regex,
+    greedy: Option<GreedyPath>,
+}
+
+impl Pattern {
+    /// The bytes of a group of a pattern that is anchored to both ends; the whole text where it does not match.
+    fn group(
+        &self,
+        path: &GreedyPath,
+        group: usize,
+        text: &[u8],
+        found: &mut Vec<Range<usize>>,
+    ) -> Range<usize> {
+        match path.run(text, found) {
+            Outcome::Match => found[group].clone(),
+            Outcome::NoMatch => 0..text.len(),
+            Outcome::Unknown => match self.regex.captures(text) {
+                Some(captures) => captures.get(group).map_or(0..0, |group| group.range()),
+                None => 0..text.len(),
+            },
+        }
+    }
+}
 
 enum Piece<'a> {
     Literal(&'a [u8]),
@@ -54,11 +81,13 @@ enum Piece<'a> {
 fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     expect(name, args, 3, &[Kind::Text, Kind::Text, Kind::Text])?;
     let constant = |index: usize| args[index].constant.as_ref().and_then(|value| value.as_bytes());
-    let regex = constant(1).map(|pattern| compile(pattern, "")).transpose()?;
-    if let (Some(regex), Some(replacement)) = (&regex, constant(2)) {
-        parse(replacement, regex)?;
+    let Some(pattern) = constant(1) else { return Ok(Bound::with_state(DataType::String, Compiled(None))) };
+    let regex = compile(pattern, "")?;
+    if let Some(replacement) = constant(2) {
+        parse(replacement, &regex)?;
     }
-    Ok(Bound::with_state(DataType::String, Compiled(regex)))
+    let greedy = GreedyPath::new(&in_rust_syntax(pattern));
+    Ok(Bound::with_state(DataType::String, Compiled(Some(Pattern { regex, greedy }))))
 }
 
 fn parse<'a>(replacement: &'a [u8], regex: &Regex) -> Result<Vec<Piece<'a>>> {
@@ -94,12 +123,29 @@ fn parse<'a>(replacement: &'a [u8], regex: &Regex) -> Result<Vec<Piece<'a>>> {
     Ok(pieces)
 }
 
+/// The group that is all of a replacement.
+fn single_group(pieces: &[Piece]) -> Option<usize> {
+    let mut pieces = pieces.iter().filter(|piece| !matches!(piece, Piece::Literal(b"")));
+    match (pieces.next(), pieces.next()) {
+        (Some(Piece::Group(group)), None) => Some(*group),
+        _ => None,
+    }
+}
+
 fn execute(call: &Call, first_only: bool) -> Result<Column> {
     let Compiled(compiled) = call.state()?;
     let (texts, patterns, replacements) = (Texts::of(call, 0)?, Texts::of(call, 1)?, Texts::of(call, 2)?);
     let mut cache = Cache::new(|pattern| compile(pattern, ""));
     let constant = match (compiled, replacements.constant()) {
-        (Some(regex), Some(replacement)) => Some((regex, parse(replacement, regex)?)),
+        (Some(pattern), Some(replacement)) => {
+            let pieces = parse(replacement, &pattern.regex)?;
+            if let (Some(path), Some(group)) = (&pattern.greedy, single_group(&pieces)) {
+                // The match is the whole text, so that what is left of it is a part of the text.
+                let mut found = Vec::new();
+                return parts(call, |_, text| pattern.group(path, group, text, &mut found));
+            }
+            Some((&pattern.regex, pieces))
+        }
         _ => None,
     };
     try_build(call.n_rows, |row, out| {
@@ -109,7 +155,7 @@ fn execute(call: &Call, first_only: bool) -> Result<Column> {
             return Ok(());
         }
         let regex = match compiled {
-            Some(regex) => regex,
+            Some(pattern) => &pattern.regex,
             None => cache.get(patterns.get(row))?,
         };
         replace(text, regex, &parse(replacements.get(row), regex)?, first_only, out);

@@ -4,7 +4,7 @@ use super::table::{JoinTable, built, usable_keys};
 use super::{NO_ROW, gather_or_default};
 use crate::QueryControl;
 use crate::expression::Program;
-use crate::operators::group_table::NO_GROUP;
+use crate::hash_table::NO_GROUP;
 use crate::pipeline::{Emit, Flow, Operator, OperatorWorker};
 use chalet_base::Result;
 use chalet_columns::{Block, BooleanBuffer, Column, Vector};

@@ -2,8 +2,8 @@
 
 use crate::wire::{put_len, take, take_array, take_count, take_len, take_u8};
 use chalet_base::{Result, err};
-use chalet_columns::builder::Values;
-use chalet_columns::{Builder, Data, Vector, each_native};
+use crate::builder::Values;
+use crate::{Builder, Data, Vector, each_native};
 use chalet_types::{DataType, I256, Physical, U256, bf16};
 
 /// Writes values of one type, and reads them back.

@@ -1,0 +1,264 @@
+//! How key columns become keys that a table can compare, and keys become columns again.
+
+use super::store::Store;
+use chalet_base::Result;
+use chalet_base::hash::{combine, hash_bytes, hash_u64};
+use chalet_columns::rows::RowCodec;
+use chalet_columns::{
+    Block, Buf, Builder, Column, Data, Fixed, Native, NullBuffer, StringBuilder, Strings, Vector, each_native,
+};
+use chalet_types::{DataType, I256, Physical, U256, bf16};
+use std::borrow::Cow;
+
+/// Decided by the types, so that it is the same for every block.
+pub struct KeyForm {
+    types: Vec<DataType>,
+    codecs: Vec<RowCodec>,
+    pub(super) kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// All keys in so many bytes, up to 8; a Nullable key has one byte more.
+    Words(usize),
+    /// Up to 16 bytes.
+    DoubleWords,
+    /// One String.
+    Text,
+    /// Anything else: the bytes of a row.
+    Rows,
+}
+
+/// The keys of the rows of a block.
+pub struct BlockKeys {
+    pub hashes: Vec<u64>,
+    pub(super) values: Values,
+}
+
+pub(super) enum Values {
+    Words(Vec<u64>),
+    DoubleWords(Vec<u128>),
+    Bytes(Strings),
+}
+
+impl KeyForm {
+    pub fn new(types: &[DataType]) -> KeyForm {
+        let kind = match packed_width(types) {
+            Some(width) if width <= 8 => Kind::Words(width),
+            Some(width) if width <= 16 => Kind::DoubleWords,
+            _ => match types {
+                [ty] if ty.physical() == Physical::Str && !ty.is_nullable() => Kind::Text,
+                _ => Kind::Rows,
+            },
+        };
+        KeyForm { types: types.to_vec(), codecs: types.iter().map(RowCodec::new).collect(), kind }
+    }
+
+    pub fn types(&self) -> &[DataType] {
+        &self.types
+    }
+
+    /// The keys of all rows.
+    pub fn keys(&self, columns: &[Column], n_rows: usize) -> BlockKeys {
+        let flat: Vec<Cow<Vector>> = columns.iter().map(Column::flat).collect();
+        match self.kind {
+            Kind::Words(_) => {
+                let words: Vec<u64> = pack(&self.types, &flat, n_rows);
+                BlockKeys {
+                    hashes: words.iter().map(|&word| hash_u64(word)).collect(),
+                    values: Values::Words(words),
+                }
+            }
+            Kind::DoubleWords => {
+                let words: Vec<u128> = pack(&self.types, &flat, n_rows);
+                BlockKeys {
+                    hashes: words.iter().map(|&word| double_hash(word)).collect(),
+                    values: Values::DoubleWords(words),
+                }
+            }
+            Kind::Text => match &flat[0].data {
+                Data::Str(strings) => BlockKeys::of_bytes(strings.clone()),
+                _ => BlockKeys::of_bytes(Strings::empties(n_rows)),
+            },
+            Kind::Rows => {
+                let mut rows = StringBuilder::with_capacity(n_rows);
+                for row in 0..n_rows {
+                    rows.push_with(|out| {
+                        self.codecs.iter().zip(&flat).for_each(|(codec, vector)| codec.put(vector, row, out));
+                    });
+                }
+                BlockKeys::of_bytes(rows.finish())
+            }
+        }
+    }
+
+    /// The key columns of all keys of a store.
+    pub fn columns(&self, store: Store) -> Result<Block> {
+        let n_rows = store.len();
+        let vectors: Vec<Vector> = match store {
+            Store::Words(words) => self.unpack(&words),
+            Store::DoubleWords(words) => self.unpack(&words),
+            Store::Bytes { keys, .. } if self.kind == Kind::Text => vec![keys.finish().into()],
+            Store::Bytes { keys, .. } => {
+                let mut builders: Vec<Builder> = self.types.iter().map(Builder::new).collect();
+                for row in 0..n_rows {
+                    let mut bytes = keys.get(row);
+                    for (codec, builder) in self.codecs.iter().zip(&mut builders) {
+                        codec.take(&mut bytes, builder)?;
+                    }
+                }
+                builders.into_iter().map(Builder::finish).collect()
+            }
+        };
+        Ok(Block::new(vectors.into_iter().map(Column::Flat).collect(), n_rows))
+    }
+
+    fn unpack<W: Word>(&self, words: &[W]) -> Vec<Vector> {
+        let mut shift = 0;
+        let mut vectors = Vec::with_capacity(self.types.len());
+        for ty in &self.types {
+            let data = unpack_data(ty.physical(), words, shift);
+            shift += 8 * ty.physical().width().unwrap_or(0) as u32;
+            let mut validity = None;
+            if ty.is_nullable() {
+                validity = Some(NullBuffer::from_iter(words.iter().map(|w| w.bits(shift) as u8 == 0)));
+                shift += 8;
+            }
+            vectors.push(Vector::new(data, validity));
+        }
+        vectors
+    }
+}
+
+impl BlockKeys {
+    fn of_bytes(keys: Strings) -> BlockKeys {
+        BlockKeys { hashes: keys.iter().map(hash_bytes).collect(), values: Values::Bytes(keys) }
+    }
+
+    pub fn len(&self) -> usize {
+        self.hashes.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.hashes.is_empty()
+    }
+}
+
+#[inline(always)]
+pub(super) fn double_hash(word: u128) -> u64 {
+    combine(hash_u64(word as u64), (word >> 64) as u64)
+}
+
+/// Bytes of all keys together when each has a fixed width.
+fn packed_width(types: &[DataType]) -> Option<usize> {
+    types.iter().map(|ty| Some(ty.physical().width()? + usize::from(ty.is_nullable()))).sum()
+}
+
+/// A packed key.
+trait Word: Copy + Default {
+    fn or(self, bytes: &[u8], shift: u32) -> Self;
+    /// From a bit on, as many bits as fit.
+    fn bits(self, shift: u32) -> u128;
+}
+
+impl Word for u64 {
+    #[inline(always)]
+    fn or(self, bytes: &[u8], shift: u32) -> Self {
+        let mut word = [0; 8];
+        word[..bytes.len()].copy_from_slice(bytes);
+        self | u64::from_le_bytes(word) << shift
+    }
+
+    #[inline(always)]
+    fn bits(self, shift: u32) -> u128 {
+        (self >> shift).into()
+    }
+}
+
+impl Word for u128 {
+    #[inline(always)]
+    fn or(self, bytes: &[u8], shift: u32) -> Self {
+        let mut word = [0; 16];
+        word[..bytes.len()].copy_from_slice(bytes);
+        self | u128::from_le_bytes(word) << shift
+    }
+
+    #[inline(always)]
+    fn bits(self, shift: u32) -> u128 {
+        self >> shift
+    }
+}
+
+fn pack<W: Word>(types: &[DataType], keys: &[Cow<Vector>], n_rows: usize) -> Vec<W> {
+    fn natives<T: Native, W: Word>(values: &[T], validity: Option<&NullBuffer>, words: &mut [W], shift: u32) {
+        let put = |word: W, value: &T| {
+            // SAFETY: `Native` promises plain data without padding, so its bytes may be read.
+            let bytes =
+                unsafe { std::slice::from_raw_parts(std::ptr::from_ref(value).cast::<u8>(), size_of::<T>()) };
+            word.or(bytes, shift)
+        };
+        match validity {
+            None => words.iter_mut().zip(values).for_each(|(word, value)| *word = put(*word, value)),
+            Some(validity) => {
+                let null = shift + 8 * size_of::<T>() as u32;
+                for ((word, value), valid) in words.iter_mut().zip(values).zip(validity) {
+                    *word = if valid { put(*word, value) } else { word.or(&[1], null) };
+                }
+            }
+        }
+    }
+    let mut words = vec![W::default(); n_rows];
+    let mut shift = 0;
+    for (ty, key) in types.iter().zip(keys) {
+        let width = 8 * ty.physical().width().unwrap_or(0) as u32;
+        each_native!(&key.data, values => natives(values, key.validity.as_ref(), &mut words, shift),
+            Data::Fixed(fixed) => {
+                for (row, word) in words.iter_mut().enumerate() {
+                    *word = match key.is_null(row) {
+                        true => word.or(&[1], shift + width),
+                        false => word.or(fixed.get(row), shift),
+                    };
+                }
+            },
+            _ => {});
+        shift += width + 8 * u32::from(ty.is_nullable());
+    }
+    words
+}
+
+fn unpack_data<W: Word>(physical: Physical, words: &[W], shift: u32) -> Data {
+    fn natives<T: Native, W: Word>(words: &[W], shift: u32) -> Data {
+        let values = words.iter().map(|word| {
+            let bytes = word.bits(shift).to_le_bytes();
+            debug_assert!(size_of::<T>() <= 16);
+            // SAFETY: `T` is plain data of at most 16 bytes: packed keys are no wider.
+            unsafe { bytes.as_ptr().cast::<T>().read_unaligned() }
+        });
+        T::wrap(values.collect())
+    }
+    match physical {
+        Physical::U8 => natives::<u8, W>(words, shift),
+        Physical::U16 => natives::<u16, W>(words, shift),
+        Physical::U32 => natives::<u32, W>(words, shift),
+        Physical::U64 => natives::<u64, W>(words, shift),
+        Physical::U128 => natives::<u128, W>(words, shift),
+        Physical::I8 => natives::<i8, W>(words, shift),
+        Physical::I16 => natives::<i16, W>(words, shift),
+        Physical::I32 => natives::<i32, W>(words, shift),
+        Physical::I64 => natives::<i64, W>(words, shift),
+        Physical::I128 => natives::<i128, W>(words, shift),
+        Physical::BF16 => natives::<bf16, W>(words, shift),
+        Physical::F32 => natives::<f32, W>(words, shift),
+        Physical::F64 => natives::<f64, W>(words, shift),
+        Physical::Fixed(width) => {
+            let width = width as usize;
+            let mut bytes = Vec::with_capacity(words.len() * width);
+            words.iter().for_each(|word| bytes.extend_from_slice(&word.bits(shift).to_le_bytes()[..width]));
+            Data::Fixed(Fixed { width, bytes: bytes.into() })
+        }
+        // Wider than any word, or without a width.
+        Physical::U256 => U256::wrap(Buf::from_vec(Vec::new())),
+        Physical::I256 => I256::wrap(Buf::from_vec(Vec::new())),
+        Physical::Nothing | Physical::Str | Physical::List | Physical::Struct => Data::Nothing(words.len()),
+    }
+}

@@ -1,0 +1,15 @@
+//! The hash table of GROUP BY and JOIN: from key columns to group numbers, and the keys of the groups back as columns.
+//!
+//! - [`form`]: how key columns become keys: packed into words, one String as it is, anything else as bytes of a row
+//! - [`store`]: the keys of the groups
+//! - [`table`]: open addressing over a store
+//!
+//! Values are equal when their bits are, as in the kernel: 0 and -0 are two groups.
+
+pub mod form;
+pub mod store;
+pub mod table;
+
+pub use form::{BlockKeys, KeyForm};
+pub use store::Store;
+pub use table::{GroupTable, NO_GROUP};

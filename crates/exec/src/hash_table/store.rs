@@ -1,0 +1,84 @@
+//! The keys of groups, by number, in the form that they are compared in.
+
+use super::form::{BlockKeys, Kind, Values, double_hash};
+use super::KeyForm;
+use chalet_base::hash::hash_u64;
+use chalet_columns::StringBuilder;
+
+pub enum Store {
+    Words(Vec<u64>),
+    DoubleWords(Vec<u128>),
+    /// Their hashes are kept, because they are dear.
+    Bytes { keys: StringBuilder, hashes: Vec<u64> },
+}
+
+impl Store {
+    pub fn new(form: &KeyForm) -> Store {
+        match form.kind {
+            Kind::Words(_) => Store::Words(Vec::new()),
+            Kind::DoubleWords => Store::DoubleWords(Vec::new()),
+            Kind::Text | Kind::Rows => Store::Bytes { keys: StringBuilder::default(), hashes: Vec::new() },
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        match self {
+            Store::Words(words) => words.len(),
+            Store::DoubleWords(words) => words.len(),
+            Store::Bytes { hashes, .. } => hashes.len(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes of memory held.
+    pub fn memory(&self) -> usize {
+        match self {
+            Store::Words(words) => words.capacity() * 8,
+            Store::DoubleWords(words) => words.capacity() * 16,
+            Store::Bytes { keys, hashes } => keys.memory() + hashes.capacity() * 8,
+        }
+    }
+
+    /// The hashes of all keys.
+    pub fn hashes(&self) -> Vec<u64> {
+        match self {
+            Store::Words(words) => words.iter().map(|&word| hash_u64(word)).collect(),
+            Store::DoubleWords(words) => words.iter().map(|&word| double_hash(word)).collect(),
+            Store::Bytes { hashes, .. } => hashes.clone(),
+        }
+    }
+
+    /// Appends all keys of a block.
+    pub fn append(&mut self, keys: &BlockKeys) {
+        match (self, &keys.values) {
+            (Store::Words(to), Values::Words(words)) => to.extend_from_slice(words),
+            (Store::DoubleWords(to), Values::DoubleWords(words)) => to.extend_from_slice(words),
+            (Store::Bytes { keys: to, hashes }, Values::Bytes(strings)) => {
+                strings.iter().for_each(|key| to.push(key));
+                hashes.extend_from_slice(&keys.hashes);
+            }
+            // The form decides both.
+            _ => unreachable!("keys of another form"),
+        }
+    }
+
+    /// Appends some keys of another store of the same form.
+    pub fn append_from(&mut self, other: &Store, groups: &[u32]) {
+        match (self, other) {
+            (Store::Words(to), Store::Words(from)) => to.extend(groups.iter().map(|&g| from[g as usize])),
+            (Store::DoubleWords(to), Store::DoubleWords(from)) => {
+                to.extend(groups.iter().map(|&g| from[g as usize]));
+            }
+            (Store::Bytes { keys: to, hashes }, Store::Bytes { keys, hashes: from }) => {
+                for &group in groups {
+                    to.push(keys.get(group as usize));
+                    hashes.push(from[group as usize]);
+                }
+            }
+            _ => unreachable!("keys of another form"),
+        }
+    }
+}

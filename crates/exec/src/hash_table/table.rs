@@ -1,0 +1,379 @@
+//! Open addressing from keys to group numbers. A slot holds half of the hash beside the number, so that most misses
+//! end in the slot; keys of one or two bytes index an array instead.
+
+use super::form::{BlockKeys, Kind, Values};
+use super::{KeyForm, Store};
+use chalet_base::Result;
+use chalet_columns::{Block, Column, StringBuilder};
+use std::sync::Arc;
+
+/// From keys to consecutive group numbers.
+pub struct GroupTable {
+    form: Arc<KeyForm>,
+    slots: Slots,
+    store: Store,
+}
+
+/// In place of a group number: the key is in no group.
+pub const NO_GROUP: u32 = u32::MAX;
+
+const FIRST_SLOTS: usize = 256;
+
+/// Half of the hash above, the group number + 1 below; 0 is empty.
+type Slot = u64;
+
+const TAG: u64 = !0 << 32;
+
+enum Slots {
+    Hashed(Vec<Slot>),
+    /// By the key itself: the group number + 1.
+    Direct(Vec<u32>),
+}
+
+impl GroupTable {
+    pub fn new(form: Arc<KeyForm>) -> Self {
+        GroupTable::with_room(form, 0)
+    }
+
+    /// Room for so many groups.
+    pub fn with_room(form: Arc<KeyForm>, groups: usize) -> Self {
+        let slots = match form.kind {
+            Kind::Words(width) if width <= 2 => Slots::Direct(vec![0; 1 << (8 * width)]),
+            _ => Slots::Hashed(vec![0; (groups * 2).next_power_of_two().max(FIRST_SLOTS)]),
+        };
+        let store = Store::new(&form);
+        GroupTable { form, slots, store }
+    }
+
+    pub fn len(&self) -> usize {
+        self.store.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.store.is_empty()
+    }
+
+    pub fn form(&self) -> &Arc<KeyForm> {
+        &self.form
+    }
+
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Bytes of memory held.
+    pub fn memory(&self) -> usize {
+        let slots = match &self.slots {
+            Slots::Hashed(slots) => slots.len() * size_of::<Slot>(),
+            Slots::Direct(groups) => groups.len() * 4,
+        };
+        slots + self.store.memory()
+    }
+
+    /// The key columns of all groups, in order of their numbers.
+    pub fn into_columns(self) -> Result<Block> {
+        self.form.columns(self.store)
+    }
+
+    /// Forgets all groups, and gives their keys.
+    pub fn take(&mut self) -> Store {
+        match &mut self.slots {
+            Slots::Hashed(slots) => slots.fill(0),
+            Slots::Direct(groups) => groups.fill(0),
+        }
+        std::mem::replace(&mut self.store, Store::new(&self.form))
+    }
+
+    /// The group of every row; new keys become new groups in order of appearance.
+    pub fn groups(&mut self, columns: &[Column], n_rows: usize) -> Vec<u32> {
+        let keys = self.form.keys(columns, n_rows);
+        self.insert(&keys)
+    }
+
+    /// The group of every key.
+    pub fn insert(&mut self, keys: &BlockKeys) -> Vec<u32> {
+        match (&mut self.slots, &mut self.store, &keys.values) {
+            (Slots::Direct(direct), Store::Words(store), Values::Words(words)) => {
+                insert_direct(direct, store, words)
+            }
+            (Slots::Hashed(slots), Store::Words(store), Values::Words(words)) => {
+                insert(slots, store, &keys.hashes, |row| words[row])
+            }
+            (Slots::Hashed(slots), Store::DoubleWords(store), Values::DoubleWords(words)) => {
+                insert(slots, store, &keys.hashes, |row| words[row])
+            }
+            (Slots::Hashed(slots), Store::Bytes { keys: to, hashes }, Values::Bytes(strings)) => {
+                insert(slots, &mut (to, hashes), &keys.hashes, |row| strings.get(row))
+            }
+            _ => unreachable!("keys of another form"),
+        }
+    }
+
+    /// The group of every key of a store of the same form.
+    pub fn insert_store(&mut self, keys: &Store) -> Vec<u32> {
+        let new = keys.hashes();
+        match (&mut self.slots, &mut self.store, keys) {
+            (Slots::Direct(direct), Store::Words(store), Store::Words(words)) => {
+                insert_direct(direct, store, words)
+            }
+            (Slots::Hashed(slots), Store::Words(store), Store::Words(words)) => {
+                insert(slots, store, &new, |row| words[row])
+            }
+            (Slots::Hashed(slots), Store::DoubleWords(store), Store::DoubleWords(words)) => {
+                insert(slots, store, &new, |row| words[row])
+            }
+            (Slots::Hashed(slots), Store::Bytes { keys: to, hashes }, Store::Bytes { keys, .. }) => {
+                insert(slots, &mut (to, hashes), &new, |row| keys.get(row))
+            }
+            _ => unreachable!("keys of another form"),
+        }
+    }
+
+    /// Every key becomes a group of its own, whether it is there or not. Only [`take`](Self::take) makes the table
+    /// usable for looking up again.
+    pub fn append(&mut self, keys: &BlockKeys) -> std::ops::Range<u32> {
+        let before = self.len() as u32;
+        self.store.append(keys);
+        before..self.len() as u32
+    }
+
+    /// The group of every row, [`NO_GROUP`] for keys that are not there.
+    pub fn find(&self, columns: &[Column], n_rows: usize) -> Vec<u32> {
+        let keys = self.form.keys(columns, n_rows);
+        match (&self.slots, &self.store, &keys.values) {
+            // An empty slot holds 0: one below is `NO_GROUP`.
+            (Slots::Direct(direct), _, Values::Words(words)) => {
+                words.iter().map(|&word| direct[word as usize].wrapping_sub(1)).collect()
+            }
+            (Slots::Hashed(slots), Store::Words(store), Values::Words(words)) => {
+                find(slots, store, &keys.hashes, |row| words[row])
+            }
+            (Slots::Hashed(slots), Store::DoubleWords(store), Values::DoubleWords(words)) => {
+                find(slots, store, &keys.hashes, |row| words[row])
+            }
+            (Slots::Hashed(slots), Store::Bytes { keys: store, .. }, Values::Bytes(strings)) => {
+                find(slots, store, &keys.hashes, |row| strings.get(row))
+            }
+            _ => unreachable!("keys of another form"),
+        }
+    }
+}
+
+/// Keys that a table compares.
+trait Compared {
+    type Key<'a>: Copy;
+    fn equals(&self, group: usize, key: Self::Key<'_>) -> bool;
+}
+
+/// Keys that a table holds.
+trait Held: Compared {
+    fn len(&self) -> usize;
+    fn push(&mut self, key: Self::Key<'_>, hash: u64);
+    fn hash(&self, group: usize) -> u64;
+}
+
+impl Compared for Vec<u64> {
+    type Key<'a> = u64;
+    #[inline(always)]
+    fn equals(&self, group: usize, key: u64) -> bool {
+        self[group] == key
+    }
+}
+
+impl Held for Vec<u64> {
+    #[inline(always)]
+    fn len(&self) -> usize {
+        Vec::len(self)
+    }
+    #[inline(always)]
+    fn push(&mut self, key: u64, _: u64) {
+        Vec::push(self, key);
+    }
+    fn hash(&self, group: usize) -> u64 {
+        chalet_base::hash::hash_u64(self[group])
+    }
+}
+
+impl Compared for Vec<u128> {
+    type Key<'a> = u128;
+    #[inline(always)]
+    fn equals(&self, group: usize, key: u128) -> bool {
+        self[group] == key
+    }
+}
+
+impl Held for Vec<u128> {
+    #[inline(always)]
+    fn len(&self) -> usize {
+        Vec::len(self)
+    }
+    #[inline(always)]
+    fn push(&mut self, key: u128, _: u64) {
+        Vec::push(self, key);
+    }
+    fn hash(&self, group: usize) -> u64 {
+        super::form::double_hash(self[group])
+    }
+}
+
+impl Compared for StringBuilder {
+    type Key<'a> = &'a [u8];
+    #[inline(always)]
+    fn equals(&self, group: usize, key: &[u8]) -> bool {
+        self.get(group) == key
+    }
+}
+
+/// Strings and their hashes.
+impl Compared for (&mut StringBuilder, &mut Vec<u64>) {
+    type Key<'a> = &'a [u8];
+    #[inline(always)]
+    fn equals(&self, group: usize, key: &[u8]) -> bool {
+        self.0.get(group) == key
+    }
+}
+
+impl Held for (&mut StringBuilder, &mut Vec<u64>) {
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.1.len()
+    }
+    #[inline(always)]
+    fn push(&mut self, key: &[u8], hash: u64) {
+        self.0.push(key);
+        self.1.push(hash);
+    }
+    fn hash(&self, group: usize) -> u64 {
+        self.1[group]
+    }
+}
+
+/// The group of the key, or the place of the empty slot where it would be.
+#[inline(always)]
+fn probe<S: Compared>(slots: &[Slot], store: &S, hash: u64, key: S::Key<'_>) -> std::result::Result<u32, usize> {
+    let mask = slots.len() - 1;
+    let mut at = hash as usize & mask;
+    loop {
+        let slot = slots[at];
+        let group = slot as u32;
+        if group == 0 {
+            return Err(at);
+        }
+        if (slot ^ hash) & TAG == 0 && store.equals(group as usize - 1, key) {
+            return Ok(group - 1);
+        }
+        at = (at + 1) & mask;
+    }
+}
+
+fn insert<'k, S: Held>(
+    slots: &mut Vec<Slot>,
+    store: &mut S,
+    hashes: &[u64],
+    key: impl Fn(usize) -> S::Key<'k>,
+) -> Vec<u32> {
+    let mut groups = Vec::with_capacity(hashes.len());
+    for (row, &hash) in hashes.iter().enumerate() {
+        let key = key(row);
+        groups.push(probe(slots, store, hash, key).unwrap_or_else(|at| {
+            let group = store.len() as u32;
+            slots[at] = hash & TAG | u64::from(group + 1);
+            store.push(key, hash);
+            if store.len() * 2 > slots.len() {
+                grow(slots, store);
+            }
+            group
+        }));
+    }
+    groups
+}
+
+fn find<'k, S: Compared>(
+    slots: &[Slot],
+    store: &S,
+    hashes: &[u64],
+    key: impl Fn(usize) -> S::Key<'k>,
+) -> Vec<u32> {
+    let keys = hashes.iter().enumerate();
+    keys.map(|(row, &hash)| probe(slots, store, hash, key(row)).unwrap_or(NO_GROUP)).collect()
+}
+
+fn insert_direct(direct: &mut [u32], store: &mut Vec<u64>, words: &[u64]) -> Vec<u32> {
+    let group_of = |&word: &u64| {
+        let slot = &mut direct[word as usize];
+        if *slot == 0 {
+            store.push(word);
+            *slot = store.len() as u32;
+        }
+        *slot - 1
+    };
+    words.iter().map(group_of).collect()
+}
+
+#[cold]
+fn grow<S: Held>(slots: &mut Vec<Slot>, store: &S) {
+    *slots = vec![0; slots.len() * 4];
+    let mask = slots.len() - 1;
+    for group in 0..store.len() {
+        let hash = store.hash(group);
+        let mut at = hash as usize & mask;
+        while slots[at] != 0 {
+            at = (at + 1) & mask;
+        }
+        slots[at] = hash & TAG | (group as u64 + 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chalet_columns::Builder;
+    use chalet_types::{DataType, Value};
+
+    fn column(ty: &DataType, values: &[Value]) -> Column {
+        let mut builder = Builder::new(ty);
+        values.iter().for_each(|v| builder.push_value(v).unwrap());
+        Column::Flat(builder.finish())
+    }
+
+    /// Every form gives the keys back that were put in, once each.
+    #[test]
+    fn keys_come_back() {
+        let n = 3000;
+        let number = |i: usize| Value::Int((i % 700) as i128 - 300);
+        let text = |i: usize| Value::from(format!("{}{}", "long prefix ".repeat(i % 3), i % 500).as_str());
+        let nullable = |i: usize| if i % 7 == 0 { Value::Null } else { number(i) };
+        type Make<'a> = &'a dyn Fn(usize) -> Value;
+        let cases: &[&[(&str, Make)]] = &[
+            &[("Int16", &number)],
+            &[("Int64", &number)],
+            &[("Nullable(Int32)", &nullable)],
+            &[("Int64", &number), ("Nullable(Int32)", &nullable)],
+            &[("String", &text)],
+            &[("String", &text), ("Int32", &number)],
+            &[("Int256", &number), ("Nullable(Int128)", &nullable)],
+        ];
+        for case in cases {
+            let types: Vec<DataType> = case.iter().map(|(ty, _)| ty.parse().unwrap()).collect();
+            let columns: Vec<Column> = case
+                .iter()
+                .zip(&types)
+                .map(|((_, make), ty)| column(ty, &(0..n).map(make).collect::<Vec<_>>()))
+                .collect();
+            let form = Arc::new(KeyForm::new(&types));
+            let mut table = GroupTable::new(form.clone());
+            let groups = table.groups(&columns, n);
+            assert_eq!(table.groups(&columns, n), groups);
+            assert_eq!(table.find(&columns, n), groups);
+            let mut other = GroupTable::new(form);
+            let renumbered = other.insert_store(table.store());
+            assert!(renumbered.iter().copied().eq(0..table.len() as u32));
+            let keys = table.into_columns().unwrap();
+            for (row, &group) in groups.iter().enumerate() {
+                for (column, key) in columns.iter().zip(keys.columns()) {
+                    assert_eq!(column.value(row), key.value(group as usize), "{types:?} row {row}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The groups that one worker knows, and their states.
+
+use super::Call;
+use crate::hash_table::{GroupTable, KeyForm, NO_GROUP, Store};
+use chalet_base::Result;
+use chalet_columns::{Block, Buf, Column, Data, Vector};
+use chalet_function_api::States;
+use std::sync::Arc;
+
+pub(super) struct Groups {
+    table: GroupTable,
+    keyed: bool,
+    pub states: Vec<Box<dyn States>>,
+    calls: Arc<[Call]>,
+    pub any_rows: bool,
+    /// Each row becomes a group of its own: looking keys up did not pay.
+    pub appends: bool,
+    dictionary: Option<Dictionary>,
+}
+
+/// The groups of the values of a dictionary that blocks share.
+struct Dictionary {
+    /// Held, so that no other dictionary can come to lie at the same place.
+    values: Vector,
+    /// By code; [`NO_GROUP`] where the code has not come yet.
+    groups: Vec<u32>,
+}
+
+impl Dictionary {
+    fn is_of(&self, values: &Vector) -> bool {
+        match (&self.values.data, &values.data) {
+            (Data::Str(a), Data::Str(b)) => {
+                std::ptr::eq(a.views().as_ptr(), b.views().as_ptr()) && a.len() == b.len()
+            }
+            _ => false,
+        }
+    }
+}
+
+/// A dictionary with more values per row than this is not worth an array over its codes.
+const MAX_CODES_PER_ROW: usize = 16;
+
+impl Groups {
+    pub fn new(form: &Arc<KeyForm>, calls: &Arc<[Call]>) -> Groups {
+        Groups::with_room(form, calls, 0)
+    }
+
+    pub fn with_room(form: &Arc<KeyForm>, calls: &Arc<[Call]>, room: usize) -> Groups {
+        Groups {
+            table: GroupTable::with_room(form.clone(), room),
+            keyed: !form.types().is_empty(),
+            states: states(calls),
+            calls: calls.clone(),
+            any_rows: false,
+            appends: false,
+            dictionary: None,
+        }
+    }
+
+    pub fn is_keyed(&self) -> bool {
+        self.keyed
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub fn len(&self) -> usize {
+        if self.keyed { self.table.len() } else { 1 }
+    }
+
+    pub fn add(&mut self, keys: &[Column], args: &[Vec<Vector>], n_rows: usize) -> Result<()> {
+        self.any_rows = true;
+        if !self.keyed {
+            for (states, args) in self.states.iter_mut().zip(args) {
+                states.grow(1);
+                states.add(0, args, 0..n_rows)?;
+            }
+            return Ok(());
+        }
+        let groups = match keys {
+            [Column::Dict { codes, values }] if values.len() <= n_rows * MAX_CODES_PER_ROW => {
+                self.groups_of_codes(codes, values)
+            }
+            _ if self.appends => {
+                self.dictionary = None;
+                self.table.append(&self.table.form().keys(keys, n_rows)).collect()
+            }
+            _ => self.table.groups(keys, n_rows),
+        };
+        for (states, args) in self.states.iter_mut().zip(args) {
+            states.grow(self.table.len());
+            states.add_groups(&groups, args)?;
+        }
+        Ok(())
+    }
+
+    /// Looks each value of a dictionary up once.
+    fn groups_of_codes(&mut self, codes: &Buf<u32>, values: &Vector) -> Vec<u32> {
+        let mut known = match self.dictionary.take() {
+            Some(known) if known.is_of(values) => known,
+            _ => Dictionary { values: values.clone(), groups: vec![NO_GROUP; values.len()] },
+        };
+        /// The code came in this block for the first time.
+        const PENDING: u32 = NO_GROUP - 1;
+        let mut fresh: Vec<u32> = Vec::new();
+        for &code in &codes[..] {
+            let group = &mut known.groups[code as usize];
+            if *group == NO_GROUP {
+                *group = PENDING;
+                fresh.push(code);
+            }
+        }
+        if !fresh.is_empty() {
+            let groups = self.table.groups(&[Column::Flat(values.gather(&fresh))], fresh.len());
+            fresh.iter().zip(groups).for_each(|(&code, group)| known.groups[code as usize] = group);
+        }
+        let groups = codes.iter().map(|&code| known.groups[code as usize]).collect();
+        self.dictionary = Some(known);
+        groups
+    }
+
+    /// Adds all groups of others; of order-dependent aggregates their rows come after.
+    pub fn merge(&mut self, mut other: Groups) -> Result<()> {
+        self.any_rows |= other.any_rows;
+        let groups = if self.keyed { self.table.insert_store(other.table.store()) } else { vec![0] };
+        let all: Vec<u32> = (0..groups.len() as u32).collect();
+        for (states, others) in self.states.iter_mut().zip(&mut other.states) {
+            states.grow(if self.keyed { self.table.len() } else { 1 });
+            others.grow(groups.len());
+            states.merge(&mut **others, &all, &groups)?;
+        }
+        Ok(())
+    }
+
+    /// Adds groups that are held as keys and states.
+    pub fn merge_states(&mut self, keys: &Store, others: &mut [Box<dyn States>]) -> Result<()> {
+        let groups = self.table.insert_store(keys);
+        let all: Vec<u32> = (0..groups.len() as u32).collect();
+        for (states, others) in self.states.iter_mut().zip(others) {
+            states.grow(self.table.len());
+            states.merge(&mut **others, &all, &groups)?;
+        }
+        Ok(())
+    }
+
+    /// Forgets all groups, and gives their keys and states.
+    pub fn take(&mut self) -> (Store, Vec<Box<dyn States>>) {
+        self.dictionary = None;
+        let n = self.len();
+        self.states.iter_mut().for_each(|states| states.grow(n));
+        (self.table.take(), std::mem::replace(&mut self.states, states(&self.calls)))
+    }
+
+    /// The keys of all groups, then the results of all calls.
+    pub fn finish(mut self) -> Result<Block> {
+        let n = self.len();
+        let mut results = Vec::with_capacity(self.states.len());
+        for states in &mut self.states {
+            results.push(Column::Flat(states.finish(n)?));
+        }
+        let mut columns =
+            if self.keyed { self.table.into_columns()?.into_columns() } else { Vec::new() };
+        columns.extend(results);
+        Ok(Block::new(columns, n))
+    }
+
+    pub fn memory(&self) -> usize {
+        let dictionary = self.dictionary.as_ref().map_or(0, |d| d.groups.capacity() * 4);
+        self.table.memory() + dictionary + self.states.iter().map(|s| s.memory()).sum::<usize>()
+    }
+}
+
+/// No states yet.
+pub(super) fn states(calls: &[Call]) -> Vec<Box<dyn States>> {
+    calls.iter().map(|call| call.aggregate.states()).collect()
+}

@@ -1,0 +1,106 @@
+//! The result of a partitioned aggregation as a table: whoever reads it merges one partition after the other, so that
+//! the merge is as parallel as what follows, and what a LIMIT does not need is never merged.
+
+use super::Shape;
+use super::groups::Groups;
+use super::partitions::{PARTITIONS, Part, Partitions};
+use super::split;
+use crate::control::Reservation;
+use chalet_base::Result;
+use chalet_columns::Block;
+use chalet_storage::scan::TaskQueue;
+use chalet_storage::{Morsel, Scan, ScanWorker};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+pub(super) struct MergeScan(Arc<Shared>);
+
+struct Shared {
+    shape: Arc<Shape>,
+    /// By partition, the parts of all workers in their order.
+    parts: Vec<Mutex<Vec<Part>>>,
+    queue: TaskQueue,
+    max_block_size: usize,
+    memory: Mutex<Reservation>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl MergeScan {
+    pub fn new(
+        shape: Arc<Shape>,
+        workers: Vec<Partitions>,
+        memory: Reservation,
+        max_block_size: usize,
+    ) -> MergeScan {
+        let mut parts: Vec<Vec<Part>> = (0..PARTITIONS).map(|_| Vec::new()).collect();
+        for worker in workers {
+            for (parts, part) in parts.iter_mut().zip(worker.parts) {
+                if !part.keys.is_empty() {
+                    parts.push(part);
+                }
+            }
+        }
+        MergeScan(Arc::new(Shared {
+            shape,
+            parts: parts.into_iter().map(Mutex::new).collect(),
+            queue: TaskQueue::default(),
+            max_block_size,
+            memory: Mutex::new(memory),
+        }))
+    }
+}
+
+impl Scan for MergeScan {
+    fn worker(&self) -> Result<Box<dyn ScanWorker>> {
+        Ok(Box::new(Worker { shared: self.0.clone(), task: 0, number: 0, blocks: Vec::new().into_iter() }))
+    }
+
+    fn parallelism(&self) -> usize {
+        PARTITIONS
+    }
+}
+
+struct Worker {
+    shared: Arc<Shared>,
+    task: u32,
+    number: u32,
+    /// Of the partition that was merged last.
+    blocks: std::vec::IntoIter<Block>,
+}
+
+impl ScanWorker for Worker {
+    fn next(&mut self) -> Result<Option<Morsel>> {
+        loop {
+            if let Some(block) = self.blocks.next() {
+                self.number += 1;
+                return Ok(Some(Morsel { block, task: self.task, number: self.number }));
+            }
+            let Some(task) = self.shared.queue.take(PARTITIONS) else { return Ok(None) };
+            (self.task, self.number) = (task as u32, 0);
+            let parts = std::mem::take(&mut *lock(&self.shared.parts[task]));
+            self.blocks = self.shared.merge(parts)?.into_iter();
+        }
+    }
+}
+
+impl Shared {
+    fn merge(&self, parts: Vec<Part>) -> Result<Vec<Block>> {
+        if parts.is_empty() {
+            return Ok(Vec::new());
+        }
+        let shape = &self.shape;
+        let room = parts.iter().map(|part| part.keys.len()).sum::<usize>();
+        let mut groups = Groups::with_room(&shape.form, &shape.calls, room);
+        for mut part in parts {
+            let held = part.memory();
+            groups.merge_states(&part.keys, &mut part.states)?;
+            drop(part);
+            let mut memory = lock(&self.memory);
+            let bytes = memory.bytes().saturating_sub(held);
+            memory.resize(bytes)?;
+        }
+        Ok(split(shape.output(groups.finish()?), self.max_block_size))
+    }
+}

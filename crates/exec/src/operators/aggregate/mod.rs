@@ -1,0 +1,331 @@
+//! Aggregate: groups rows by keys and folds them into states. Holds all groups.
+//!
+//! Each worker has its own table, small enough for a processor's cache. One that is full is put aside in partitions by the
+//! hash of the keys; who reads the result merges partition by partition. Few groups are merged at once when all rows
+//! are in.
+//!
+//! - [`groups`]: the table of a worker and its states
+//! - [`partitions`]: what is put aside
+//! - [`merge`]: the result as a table that merges while it is read
+//! - [`totals`]: WITH TOTALS
+
+mod groups;
+mod merge;
+mod partitions;
+mod totals;
+
+use super::collect::blocks_as_source;
+use crate::ExecContext;
+use crate::control::Reservation;
+use crate::expression::Program;
+use crate::hash_table::KeyForm;
+use crate::pipeline::{Flow, Position, Sink, SinkWorker, concrete};
+use crate::pool;
+use chalet_base::{Result, ensure};
+use chalet_columns::{Block, Column, Vector};
+use chalet_function_api::Aggregate as AggregateImpl;
+use chalet_storage::Scan;
+use chalet_types::DataType;
+use groups::Groups;
+use merge::MergeScan;
+use partitions::Partitions;
+use std::any::Any;
+use std::sync::{Arc, Mutex, PoisonError};
+pub use totals::Totals;
+
+pub struct Aggregate {
+    /// Keys first, then the arguments of all calls.
+    inputs: Program,
+    key_types: Vec<DataType>,
+    /// Grouping sets: which keys each of them has. Empty for a plain GROUP BY.
+    sets: Vec<Vec<usize>>,
+    empty_if_no_rows: bool,
+    /// Rows must come in order, so one worker takes them all.
+    order_dependent: bool,
+    totals: Option<Totals>,
+    shape: Arc<Shape>,
+}
+
+/// What an aggregation is made from.
+pub struct Spec {
+    pub inputs: Program,
+    pub key_types: Vec<DataType>,
+    pub calls: Vec<Call>,
+    pub sets: Vec<Vec<usize>>,
+    /// The number of the set is put out as a last column.
+    pub puts_set_number: bool,
+    pub empty_if_no_rows: bool,
+    pub order_dependent: bool,
+    pub totals: Option<Totals>,
+}
+
+#[derive(Clone)]
+pub struct Call {
+    pub aggregate: Arc<dyn AggregateImpl>,
+    pub n_args: usize,
+}
+
+/// What all tables of an aggregation have in common.
+struct Shape {
+    /// Of the keys, and of the number of the set when there are sets.
+    form: Arc<KeyForm>,
+    calls: Arc<[Call]>,
+    n_keys: usize,
+    puts_set_number: bool,
+}
+
+impl Shape {
+    /// Keys, set number and results in the order that the plan asks for.
+    fn output(&self, block: Block) -> Block {
+        let n_rows = block.n_rows();
+        let mut columns = block.into_columns();
+        if self.form.types().len() > self.n_keys {
+            let set_number = columns.remove(self.n_keys);
+            columns.extend(self.puts_set_number.then_some(set_number));
+        }
+        Block::new(columns, n_rows)
+    }
+}
+
+/// A worker with so many groups puts them aside: states and keys of more would not stay in the cache.
+const LOCAL_GROUPS: usize = 1 << 16;
+
+impl Aggregate {
+    pub fn new(spec: Spec) -> Aggregate {
+        let mut types = spec.key_types.clone();
+        if !spec.sets.is_empty() {
+            types.push(DataType::UInt64);
+        }
+        let shape = Shape {
+            form: Arc::new(KeyForm::new(&types)),
+            calls: spec.calls.into(),
+            n_keys: spec.key_types.len(),
+            puts_set_number: spec.puts_set_number,
+        };
+        Aggregate {
+            inputs: spec.inputs,
+            key_types: spec.key_types,
+            sets: spec.sets,
+            empty_if_no_rows: spec.empty_if_no_rows,
+            order_dependent: spec.order_dependent,
+            totals: spec.totals,
+            shape: Arc::new(shape),
+        }
+    }
+
+    fn groups(&self) -> Groups {
+        Groups::new(&self.shape.form, &self.shape.calls)
+    }
+
+    fn partitions(&self) -> Partitions {
+        Partitions::new(&self.shape.form, &self.shape.calls)
+    }
+
+    /// Everything in partitions.
+    fn partition_all(&self, workers: Vec<Worker>) -> Result<Vec<Partitions>> {
+        let n = workers.len();
+        let jobs: Arc<Vec<Mutex<Option<Worker>>>> =
+            Arc::new(workers.into_iter().map(|worker| Mutex::new(Some(worker))).collect());
+        let take = |job: &Mutex<Option<Worker>>| job.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let done: Arc<Vec<Mutex<Option<Result<Partitions>>>>> =
+            Arc::new((0..n).map(|_| Mutex::new(None)).collect());
+        let (todo, results) = (jobs.clone(), done.clone());
+        // Whoever runs looks for all the work that is left: not every number may get a thread.
+        pool::run(
+            n,
+            Arc::new(move |_| {
+                for (job, result) in todo.iter().zip(results.iter()) {
+                    if let Some(worker) = take(job) {
+                        let partitions = pool::guarded(|| worker.into_partitions());
+                        *result.lock().unwrap_or_else(PoisonError::into_inner) = Some(partitions);
+                    }
+                }
+            }),
+            &|| {},
+        );
+        done.iter().filter_map(|r| r.lock().unwrap_or_else(PoisonError::into_inner).take()).collect()
+    }
+}
+
+impl Sink for Aggregate {
+    fn name(&self) -> &'static str {
+        "Aggregate"
+    }
+
+    fn worker(&self, ctx: &ExecContext) -> Result<Box<dyn SinkWorker>> {
+        let max_groups = ctx.settings.max_rows_to_group_by;
+        Ok(Box::new(Worker {
+            inputs: self.inputs.clone(),
+            shape: self.shape.clone(),
+            key_types: self.key_types.clone(),
+            sets: self.sets.clone(),
+            groups: self.groups(),
+            partitions: None,
+            // Totals and the limit need all groups at once.
+            most: if self.totals.is_some() || max_groups > 0 { usize::MAX } else { LOCAL_GROUPS },
+            max_groups,
+            memory: Reservation::new(ctx.control.clone()),
+            rows: 0,
+            rows_at_measuring: 0,
+            rows_in_table: 0,
+            appended: 0,
+        }))
+    }
+
+    fn parallelism(&self) -> usize {
+        if self.order_dependent { 1 } else { usize::MAX }
+    }
+
+    fn finish(&self, workers: Vec<Box<dyn SinkWorker>>, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
+        let workers = concrete::<Worker>(workers);
+        let n_groups: usize = workers.iter().map(|w| w.groups.len()).sum();
+        let is_large = n_groups > LOCAL_GROUPS && workers.len() > 1 && workers[0].most < usize::MAX;
+        let max_rows = ctx.settings.max_block_size;
+        if is_large || workers.iter().any(|w| w.partitions.is_some()) {
+            let mut memory = Reservation::new(ctx.control.clone());
+            let partitions = self.partition_all(workers)?;
+            memory.resize(partitions.iter().map(Partitions::memory).sum())?;
+            return Ok(Arc::new(MergeScan::new(self.shape.clone(), partitions, memory, max_rows)));
+        }
+        let mut workers = workers.into_iter();
+        let (mut groups, mut memory) = match workers.next() {
+            Some(first) => (first.groups, first.memory),
+            None => (self.groups(), Reservation::new(ctx.control.clone())),
+        };
+        for worker in workers {
+            groups.merge(worker.groups)?;
+            memory.resize(groups.memory())?;
+            ctx.control.check_with_interrupt()?;
+        }
+        if !groups.is_keyed() && !groups.any_rows && self.empty_if_no_rows {
+            return Ok(blocks_as_source(Vec::new(), ctx));
+        }
+        let block = match &self.totals {
+            None => self.shape.output(groups.finish()?),
+            Some(totals) => totals.finish(groups, &self.shape, &self.key_types)?,
+        };
+        Ok(blocks_as_source(split(block, max_rows), ctx))
+    }
+}
+
+/// In pieces of at most `max_rows`.
+pub fn split(block: Block, max_rows: usize) -> Vec<Block> {
+    let max_rows = max_rows.max(1);
+    if block.n_rows() <= max_rows {
+        return if block.is_empty() { Vec::new() } else { vec![block] };
+    }
+    let starts = (0..block.n_rows()).step_by(max_rows);
+    starts.map(|start| block.slice(start, max_rows.min(block.n_rows() - start))).collect()
+}
+
+struct Worker {
+    inputs: Program,
+    shape: Arc<Shape>,
+    key_types: Vec<DataType>,
+    sets: Vec<Vec<usize>>,
+    groups: Groups,
+    partitions: Option<Partitions>,
+    /// Groups that the table may have before they are put aside.
+    most: usize,
+    max_groups: u64,
+    memory: Reservation,
+    /// Rows taken so far, and when the memory was last measured.
+    rows: usize,
+    rows_at_measuring: usize,
+    rows_in_table: usize,
+    /// How often groups were put aside that had not been looked up.
+    appended: usize,
+}
+
+/// No more rows than this go by without measuring.
+const ROWS_UNMEASURED: usize = 65_536;
+
+/// After so many tables without looking keys up it is tried again.
+const APPENDED_TABLES: usize = 16;
+
+impl Worker {
+    fn put_aside(&mut self) -> Result<()> {
+        let partitions =
+            self.partitions.get_or_insert_with(|| Partitions::new(&self.shape.form, &self.shape.calls));
+        // Where most rows have a key of their own, looking it up finds nothing.
+        if self.groups.appends {
+            self.appended += 1;
+            self.groups.appends = self.appended % APPENDED_TABLES != 0;
+        } else {
+            self.groups.appends = self.groups.len() * 4 > self.rows_in_table * 3;
+        }
+        partitions.put(&mut self.groups)?;
+        self.rows_in_table = 0;
+        self.measure()
+    }
+
+    fn into_partitions(mut self) -> Result<Partitions> {
+        if !self.groups.is_empty() || self.partitions.is_none() {
+            self.put_aside()?;
+        }
+        self.partitions.ok_or_else(|| chalet_base::err!(LOGICAL_ERROR, "Aggregation without partitions"))
+    }
+
+    fn measure(&mut self) -> Result<()> {
+        let aside = self.partitions.as_ref().map_or(0, Partitions::memory);
+        self.memory.resize(self.groups.memory() + aside)?;
+        self.rows_at_measuring = self.rows;
+        Ok(())
+    }
+}
+
+impl SinkWorker for Worker {
+    fn push(&mut self, _: Position, block: Block) -> Result<Flow> {
+        let n_rows = block.n_rows();
+        let n_keys = self.shape.n_keys;
+        let mut columns = self.inputs.evaluate(&block)?.into_iter();
+        let keys: Vec<Column> = columns.by_ref().take(n_keys).collect();
+        let mut args: Vec<Vec<Vector>> = Vec::with_capacity(self.shape.calls.len());
+        for call in self.shape.calls.iter() {
+            args.push(columns.by_ref().take(call.n_args).map(Column::into_flat).collect());
+        }
+        if self.sets.is_empty() {
+            self.groups.add(&keys, &args, n_rows)?;
+        }
+        for (number, set) in self.sets.iter().enumerate() {
+            let mut keys: Vec<Column> = keys
+                .iter()
+                .enumerate()
+                .map(|(i, key)| match set.contains(&i) {
+                    true => key.clone(),
+                    false => Column::constant(Vector::defaults(&self.key_types[i], 1), n_rows),
+                })
+                .collect();
+            keys.push(Column::constant(Vector::from(vec![number as u64]), n_rows));
+            self.groups.add(&keys, &args, n_rows)?;
+        }
+        self.rows += n_rows;
+        self.rows_in_table += n_rows * self.sets.len().max(1);
+        if self.groups.len() >= self.most {
+            self.put_aside()?;
+        }
+        // Measuring walks over all pieces of the state: after each of many small blocks that would be quadratic.
+        if self.rows - self.rows_at_measuring >= (self.rows / 16).min(ROWS_UNMEASURED) {
+            self.measure()?;
+        }
+        ensure!(
+            self.max_groups == 0 || self.groups.len() as u64 <= self.max_groups,
+            TOO_MANY_ROWS,
+            "Limit for rows to GROUP BY exceeded: has {} rows, maximum: {}",
+            self.groups.len(),
+            self.max_groups
+        );
+        Ok(Flow::Continue)
+    }
+
+    fn end(&mut self) -> Result<()> {
+        if self.partitions.is_some() {
+            self.put_aside()?;
+        }
+        Ok(())
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}

@@ -1,0 +1,120 @@
+//! What a worker has put aside of its groups, divided by the hash of their keys, so that later every division can be
+//! merged on its own: in parallel, and in a table that fits into a processor's cache.
+
+use super::Call;
+use super::groups::{Groups, states};
+use crate::hash_table::{KeyForm, Store};
+use chalet_base::Result;
+use chalet_function_api::States;
+use std::sync::Arc;
+
+/// Divisions by the top bits of the hash.
+pub(super) const PARTITIONS: usize = 256;
+
+fn partition_of(hash: u64) -> usize {
+    (hash >> 56) as usize
+}
+
+/// Keys and states of groups of one partition; a key may come more than once.
+pub(super) struct Part {
+    pub keys: Store,
+    pub states: Vec<Box<dyn States>>,
+}
+
+impl Part {
+    pub fn memory(&self) -> usize {
+        self.keys.memory() + self.states.iter().map(|s| s.memory()).sum::<usize>()
+    }
+}
+
+pub(super) struct Partitions {
+    form: Arc<KeyForm>,
+    calls: Arc<[Call]>,
+    pub parts: Vec<Part>,
+    /// Groups in all parts, and how many there may be before they are merged with each other.
+    n_groups: usize,
+    merge_at: usize,
+}
+
+/// A worker that holds more groups than this sees whether they have keys in common.
+const FIRST_MERGE: usize = 4 << 20;
+
+impl Partitions {
+    pub fn new(form: &Arc<KeyForm>, calls: &Arc<[Call]>) -> Partitions {
+        let part = || Part { keys: Store::new(form), states: states(calls) };
+        Partitions {
+            form: form.clone(),
+            calls: calls.clone(),
+            parts: std::iter::repeat_with(part).take(PARTITIONS).collect(),
+            n_groups: 0,
+            merge_at: FIRST_MERGE,
+        }
+    }
+
+    /// Takes all groups over.
+    pub fn put(&mut self, groups: &mut Groups) -> Result<()> {
+        let (keys, mut states) = groups.take();
+        let (order, starts) = by_partition(&keys.hashes());
+        for (part, range) in self.parts.iter_mut().zip(starts.windows(2)) {
+            let from = &order[range[0] as usize..range[1] as usize];
+            if from.is_empty() {
+                continue;
+            }
+            let before = part.keys.len() as u32;
+            part.keys.append_from(&keys, from);
+            let into: Vec<u32> = (before..part.keys.len() as u32).collect();
+            for (to, states) in part.states.iter_mut().zip(&mut states) {
+                to.grow(part.keys.len());
+                to.merge(&mut **states, from, &into)?;
+            }
+        }
+        self.n_groups += order.len();
+        if self.n_groups > self.merge_at {
+            self.merge_equal()?;
+        }
+        Ok(())
+    }
+
+    /// Makes one group of those with equal keys, if the first partition shows that it is worth it.
+    fn merge_equal(&mut self) -> Result<()> {
+        let mut left = 0;
+        for i in 0..PARTITIONS {
+            let part = &mut self.parts[i];
+            let before = part.keys.len();
+            let mut groups = Groups::with_room(&self.form, &self.calls, before / 2);
+            groups.merge_states(&part.keys, &mut part.states)?;
+            let (keys, states) = groups.take();
+            left += keys.len();
+            let few = keys.len() * 4 > before * 3;
+            *part = Part { keys, states };
+            if few && i == 0 {
+                self.merge_at *= 4;
+                return Ok(());
+            }
+        }
+        self.n_groups = left;
+        self.merge_at = FIRST_MERGE.max(left * 2);
+        Ok(())
+    }
+
+    pub fn memory(&self) -> usize {
+        self.parts.iter().map(Part::memory).sum()
+    }
+}
+
+/// Numbers of hashes sorted by partition, and where each partition begins.
+fn by_partition(hashes: &[u64]) -> (Vec<u32>, Vec<u32>) {
+    let mut starts = vec![0u32; PARTITIONS + 1];
+    hashes.iter().for_each(|&hash| starts[partition_of(hash) + 1] += 1);
+    for i in 0..PARTITIONS {
+        starts[i + 1] += starts[i];
+    }
+    let mut next = starts.clone();
+    let mut order = vec![0u32; hashes.len()];
+    for (i, &hash) in hashes.iter().enumerate() {
+        let place = &mut next[partition_of(hash)];
+        order[*place as usize] = i as u32;
+        *place += 1;
+    }
+    (order, starts)
+}

@@ -1,0 +1,254 @@
+//! `GreedyPath`: an anchored regular expression whose preferred choices are followed straight ahead, without a general
+//! engine. Where they lead to a match it is the one that the engine finds; where they do not, the engine is asked.
+
+use regex_syntax::ParserBuilder;
+use regex_syntax::hir::{Class, Hir, HirKind, Look};
+use std::ops::Range;
+
+pub struct GreedyPath {
+    steps: Vec<Step>,
+    n_groups: usize,
+}
+
+enum Step {
+    Literal(Vec<u8>),
+    /// Characters of a set, as many as there are.
+    Run { set: Set, min: usize, max: Option<usize> },
+    /// If it is there.
+    Optional(Vec<Step>),
+    Open(usize),
+    Close(usize),
+    End,
+}
+
+struct Set {
+    /// By byte; those from 128 on are all alike.
+    has: [bool; 256],
+    /// The one byte that is not in it.
+    all_but: Option<u8>,
+    is_all: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Match,
+    NoMatch,
+    /// Another choice than the preferred one may still match.
+    Unknown,
+}
+
+impl GreedyPath {
+    /// Of a pattern as the `regex` crate reads it with the point matching line feeds; `None` when it is not anchored to
+    /// both ends or has more to it than this knows.
+    pub fn new(pattern: &str) -> Option<GreedyPath> {
+        let hir = ParserBuilder::new().utf8(false).dot_matches_new_line(true).build().parse(pattern).ok()?;
+        let HirKind::Concat(parts) = hir.kind() else { return None };
+        let [first, rest @ ..] = &parts[..] else { return None };
+        let HirKind::Look(Look::Start) = first.kind() else { return None };
+        let mut steps = Vec::new();
+        rest.iter().try_for_each(|part| add(part, true, &mut steps))?;
+        matches!(steps.last(), Some(Step::End)).then_some(GreedyPath {
+            steps,
+            n_groups: hir.properties().explicit_captures_len() + 1,
+        })
+    }
+
+    /// Fills in the groups when it matches; all that are part of the pattern are then set.
+    pub fn run(&self, text: &[u8], groups: &mut Vec<Range<usize>>) -> Outcome {
+        groups.clear();
+        groups.resize(self.n_groups, 0..text.len());
+        let mut state = State { place: 0, chose: false, unsure: false };
+        let matches = state.follow(&self.steps, text, groups);
+        match (matches, state.chose || state.unsure) {
+            _ if state.unsure => Outcome::Unknown,
+            (true, _) => Outcome::Match,
+            (false, true) => Outcome::Unknown,
+            (false, false) => Outcome::NoMatch,
+        }
+    }
+}
+
+fn add(hir: &Hir, top: bool, steps: &mut Vec<Step>) -> Option<()> {
+    match hir.kind() {
+        HirKind::Empty => {}
+        HirKind::Literal(literal) => steps.push(Step::Literal(literal.0.to_vec())),
+        HirKind::Class(class) => steps.push(Step::Run { set: Set::new(class)?, min: 1, max: Some(1) }),
+        HirKind::Concat(parts) => parts.iter().try_for_each(|part| add(part, top, steps))?,
+        HirKind::Look(Look::End) if top => steps.push(Step::End),
+        HirKind::Capture(capture) if top => {
+            steps.push(Step::Open(capture.index as usize));
+            add(&capture.sub, top, steps)?;
+            steps.push(Step::Close(capture.index as usize));
+        }
+        HirKind::Repetition(repetition) if repetition.greedy => {
+            let max = repetition.max.map(|max| max as usize);
+            if let HirKind::Class(class) = repetition.sub.kind() {
+                steps.push(Step::Run { set: Set::new(class)?, min: repetition.min as usize, max });
+            } else if repetition.min == 0 && max == Some(1) {
+                let mut inner = Vec::new();
+                add(&repetition.sub, false, &mut inner)?;
+                steps.push(Step::Optional(inner));
+            } else {
+                return None;
+            }
+        }
+        _ => return None,
+    }
+    Some(())
+}
+
+impl Set {
+    /// `None` when characters beyond ASCII are not all in it or all out of it.
+    fn new(class: &Class) -> Option<Set> {
+        let Class::Unicode(class) = class else { return None };
+        let mut has = [false; 256];
+        let mut beyond = 0;
+        for range in class.ranges() {
+            let (start, end) = (u32::from(range.start()), u32::from(range.end()));
+            (start..=end.min(127)).for_each(|c| has[c as usize] = true);
+            if end >= 128 {
+                beyond += end - start.max(128) + 1;
+            }
+        }
+        /// Characters from 128 on; the surrogates are none.
+        const BEYOND: u32 = 0x11_0000 - 128 - 0x800;
+        match beyond {
+            0 => {}
+            // A range over the surrogates counts them.
+            BEYOND => has[128..].fill(true),
+            n if n == BEYOND + 0x800 => has[128..].fill(true),
+            _ => return None,
+        }
+        let missing: Vec<u8> = (0..=255).filter(|&byte: &u8| !has[usize::from(byte)]).collect();
+        let all_but = if let [one] = missing[..] { Some(one) } else { None };
+        Some(Set { has, all_but, is_all: missing.is_empty() })
+    }
+
+    /// Bytes from the front that are in the set.
+    fn run(&self, text: &[u8]) -> usize {
+        if self.is_all {
+            return text.len();
+        }
+        let end = match self.all_but {
+            Some(byte) => memchr::memchr(byte, text),
+            None => text.iter().position(|&byte| !self.has[usize::from(byte)]),
+        };
+        end.unwrap_or(text.len())
+    }
+}
+
+struct State {
+    place: usize,
+    /// There was another way to go.
+    chose: bool,
+    /// Bytes may count otherwise than as characters.
+    unsure: bool,
+}
+
+impl State {
+    fn follow(&mut self, steps: &[Step], text: &[u8], groups: &mut [Range<usize>]) -> bool {
+        steps.iter().all(|step| self.step(step, text, groups))
+    }
+
+    fn step(&mut self, step: &Step, text: &[u8], groups: &mut [Range<usize>]) -> bool {
+        let rest = &text[self.place..];
+        match step {
+            Step::Literal(literal) => {
+                let is_there = rest.starts_with(literal);
+                self.place += if is_there { literal.len() } else { 0 };
+                is_there
+            }
+            Step::Run { set, min, max } => {
+                let most = max.unwrap_or(usize::MAX).min(rest.len());
+                let run = set.run(&rest[..most]);
+                if !rest[..run].is_ascii() {
+                    // Only whole characters count, each as one.
+                    self.unsure |= max.is_some() || *min > 1 || std::str::from_utf8(&rest[..run]).is_err();
+                }
+                self.chose |= run > *min;
+                self.place += run;
+                run >= *min
+            }
+            Step::Optional(steps) => {
+                let start = self.place;
+                if self.follow(steps, text, groups) {
+                    self.chose = true;
+                } else {
+                    self.place = start;
+                }
+                true
+            }
+            Step::Open(group) => {
+                groups[*group].start = self.place;
+                true
+            }
+            Step::Close(group) => {
+                groups[*group].end = self.place;
+                true
+            }
+            Step::End => self.place == text.len(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use regex::bytes::RegexBuilder;
+
+    /// What it finds is what the engine finds.
+    #[test]
+    fn agrees_with_the_engine() {
+        let patterns = [
+            r"^https?://(?:www\.)?([^/]+)/.*$",
+            r"^([a-c]*)(b?)(.)$",
+            r"^(\w+)@([^.@]+)\.com$",
+            r"^x?(?:ab)?([ab]{1,3})c*$",
+            r"^.*$",
+            r"^([^a]+)a([^a]*)$",
+        ];
+        let texts: [&[u8]; 17] = [
+            b"http://www.example.com/x/y",
+            b"https://example.com/",
+            b"http://www./",
+            b"http://www.",
+            b"https:/x",
+            b"",
+            b"abc",
+            b"abcb",
+            b"b",
+            b"xabab",
+            b"abccc",
+            b"joe@site.com",
+            b"j\xc3\xb6e@s\xc3\xa4te.com",
+            b"http://\xff/",
+            b"http://\xd0\xbf\xd1\x80/\xff",
+            b"\xc3\xa4a\xc3",
+            b"line\nfeed",
+        ];
+        let mut matched = 0;
+        for pattern in patterns {
+            let engine = RegexBuilder::new(pattern).dot_matches_new_line(true).build().unwrap();
+            let path = GreedyPath::new(pattern).unwrap();
+            let mut groups = Vec::new();
+            for text in texts {
+                let captures = engine.captures(text);
+                match path.run(text, &mut groups) {
+                    Outcome::Unknown => {}
+                    Outcome::NoMatch => assert!(captures.is_none(), "{pattern} {text:?}"),
+                    Outcome::Match => {
+                        matched += 1;
+                        let captures = captures.unwrap_or_else(|| panic!("{pattern} {text:?}"));
+                        for (i, group) in groups.iter().enumerate() {
+                            assert_eq!(captures.get(i).map(|m| m.range()), Some(group.clone()), "{pattern} {text:?}");
+                        }
+                    }
+                }
+            }
+        }
+        assert!(matched > 20, "{matched}");
+        for other in ["abc", r"^(a|b)$", r"^a*?$", r"^(?:(a)b)?$", r"^\p{Greek}+$", "^abc"] {
+            assert!(GreedyPath::new(other).is_none(), "{other}");
+        }
+    }
+}

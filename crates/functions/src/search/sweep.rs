@@ -1,0 +1,125 @@
+//! Substring search over the bytes of a whole column at once: strings that lie one behind the other in memory, as those
+//! of a Parquet page do, are searched as one text, and what is found is traced back to its row.
+
+use chalet_columns::Strings;
+use chalet_columns::strings::INLINE;
+use memchr::memmem::Finder;
+
+/// Bytes between two strings that are searched along with them.
+const MAX_GAP: usize = 64;
+
+/// Fewer neighbours than this are searched one by one.
+const MIN_RUN: usize = 8;
+
+/// Calls `found` with the number of every row that contains the needle, once each, in any order.
+pub fn contains(strings: &Strings, needle: &Finder, mut found: impl FnMut(usize)) {
+    let len = needle.needle().len();
+    if len == 0 {
+        return (0..strings.len()).for_each(found);
+    }
+    let mut run = Run::default();
+    for (row, &view) in strings.views().iter().enumerate() {
+        let size = view as u32 as usize;
+        if size <= INLINE {
+            if size >= len && needle.find(strings.get(row)).is_some() {
+                found(row);
+            }
+            continue;
+        }
+        let (buffer, start) = ((view >> 64) as u32, (view >> 96) as u32 as usize);
+        if buffer != run.buffer || start < run.end || start - run.end > MAX_GAP {
+            run.search(strings, needle, &mut found);
+            run.buffer = buffer;
+        }
+        run.end = start + size;
+        run.rows.push((row as u32, start as u32, run.end as u32));
+    }
+    run.search(strings, needle, &mut found);
+}
+
+/// Neighbours in one buffer.
+#[derive(Default)]
+struct Run {
+    buffer: u32,
+    end: usize,
+    /// Row, and where it begins and ends in the buffer.
+    rows: Vec<(u32, u32, u32)>,
+}
+
+impl Run {
+    /// Searches what was collected, and forgets it.
+    fn search(&mut self, strings: &Strings, needle: &Finder, found: &mut impl FnMut(usize)) {
+        let mut rows = self.rows.iter();
+        if self.rows.len() < MIN_RUN {
+            for &(row, ..) in rows {
+                if needle.find(strings.get(row as usize)).is_some() {
+                    found(row as usize);
+                }
+            }
+            return self.rows.clear();
+        }
+        let bytes = &strings.buffers()[self.buffer as usize].as_slice()[..self.end];
+        let mut place = self.rows[0].1 as usize;
+        while let Some(at) = needle.find(&bytes[place..]) {
+            let at = place + at;
+            let end = at + needle.needle().len();
+            // The hit is in this row, in the bytes before it, or it reaches beyond its end.
+            let Some(&(row, from, to)) = rows.by_ref().find(|(_, _, to)| *to as usize > at) else { break };
+            if from as usize <= at && end <= to as usize {
+                found(row as usize);
+                place = to as usize;
+            } else {
+                place = at + 1;
+                // The row may still have a hit of its own.
+                if place < to as usize {
+                    let rest = &bytes[place.max(from as usize)..to as usize];
+                    if needle.find(rest).is_some() {
+                        found(row as usize);
+                    }
+                    place = to as usize;
+                }
+            }
+            // A hit that begins at the end of this row may be of the next.
+            place = place.min(bytes.len());
+        }
+        self.rows.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chalet_columns::StringBuilder;
+
+    /// The same rows as a search of each string on its own.
+    #[test]
+    fn finds_what_single_searches_find() {
+        // Numbers that are all but random, from a linear congruence.
+        let mut state = 7u32;
+        let mut next = |n: u32| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) % n
+        };
+        for _ in 0..200 {
+            let mut builder = StringBuilder::default();
+            for _ in 0..next(300) {
+                let text: Vec<u8> = (0..next(40)).map(|_| b'a' + next(2) as u8).collect();
+                builder.push(&text);
+            }
+            let strings = builder.finish();
+            let rows: Vec<u32> = (0..strings.len() as u32).filter(|_| next(4) > 0).collect();
+            let shuffled = chalet_columns::Vector::from(strings.clone()).gather(&rows);
+            for strings in [&strings, shuffled.strings().unwrap()] {
+                for needle in [&b"a"[..], b"abab", b"aaaaaaa", b"bbbbbbbbb", b"abbaabbabbaabba"] {
+                    let finder = Finder::new(needle);
+                    let mut found = Vec::new();
+                    contains(strings, &finder, |row| found.push(row));
+                    found.sort_unstable();
+                    let expected: Vec<usize> =
+                        (0..strings.len()).filter(|&row| finder.find(strings.get(row)).is_some()).collect();
+                    assert_eq!(found, expected);
+                }
+            }
+        }
+    }
+}
