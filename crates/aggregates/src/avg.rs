@@ -1,9 +1,12 @@
 //! `avg` and `sumCount`: a total and a count.
 
 use crate::check::{illegal_type, no_parameters, one_argument};
+use crate::count::Count;
+use crate::mean_of_parts::MeanOfParts;
 use crate::sum::{Summand, Total, sum_of};
 use chalet_base::Result;
 use chalet_columns::{Buf, Data, Struct, Vector};
+use chalet_function_api::aggregate::Split;
 use chalet_function_api::states::same_states;
 use chalet_function_api::{
     Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example, States,
@@ -73,7 +76,7 @@ impl AggregateFunction for SumCount {
 
 /// What becomes of total and count.
 #[derive(Clone, Copy)]
-enum Output {
+pub(crate) enum Output {
     Mean {
         divisor: f64,
     },
@@ -83,7 +86,7 @@ enum Output {
 }
 
 fn bound(ty: &DataType, result: DataType, output: Output) -> Option<Arc<dyn Aggregate>> {
-    fn make<T: Summand<S>, S: Total + Quotient>(
+    fn make<T: Summand<S>, S: Total + Quotient + Summand<S>>(
         result: DataType,
         output: Output,
     ) -> Option<Arc<dyn Aggregate>> {
@@ -113,7 +116,7 @@ fn bound(ty: &DataType, result: DataType, output: Output) -> Option<Arc<dyn Aggr
 }
 
 /// Totals that divide.
-trait Quotient {
+pub(crate) trait Quotient {
     fn mean(self, n: u64, divisor: f64) -> f64;
     /// Truncated, 0 of no rows. Only for totals of dates and times.
     fn moment(self, n: u64) -> i64;
@@ -165,27 +168,48 @@ struct Bound<T, S> {
     types: PhantomData<(T, S)>,
 }
 
-impl<T: Summand<S>, S: Total + Quotient> Aggregate for Bound<T, S> {
+impl<T: Summand<S>, S: Total + Quotient + Summand<S>> Aggregate for Bound<T, S> {
     fn result_type(&self) -> DataType {
         self.result.clone()
     }
 
     fn states(&self) -> Box<dyn States> {
-        Box::new(Averages::<T, S> {
-            pairs: Vec::new(),
-            output: self.output,
-            physical: self.result.physical(),
-            summand: PhantomData,
-        })
+        Box::new(Averages::<T, S>::new(self.output, self.result.physical()))
+    }
+
+    fn split(&self) -> Option<Split> {
+        let sum = match S::PHYSICAL {
+            Physical::U64 => DataType::UInt64,
+            Physical::I64 => DataType::Int64,
+            Physical::F64 => DataType::Float64,
+            _ => return None,
+        };
+        let Output::Mean { divisor } = self.output else { return None };
+        let sum = crate::sum::bound::<T, S>(sum);
+        Some(Split { parts: vec![sum, Arc::new(Count)], total: MeanOfParts::<S>::new(divisor) })
     }
 }
 
 /// A total and a count per group, 16 to 40 bytes.
-struct Averages<T, S> {
+pub(crate) struct Averages<T, S> {
     pairs: Vec<(S, u64)>,
     output: Output,
     physical: Physical,
     summand: PhantomData<T>,
+}
+
+impl<T, S: Total> Averages<T, S> {
+    pub(crate) fn new(output: Output, physical: Physical) -> Self {
+        Averages { pairs: Vec::new(), output, physical, summand: PhantomData }
+    }
+
+    /// Adds a total of some rows and their number.
+    #[inline]
+    pub(crate) fn add_part(&mut self, group: usize, part: S, count: u64) {
+        let (total, n) = &mut self.pairs[group];
+        *total = total.plus(part);
+        *n = n.wrapping_add(count);
+    }
 }
 
 impl<T: Summand<S>, S: Total + Quotient> States for Averages<T, S> {
@@ -215,9 +239,7 @@ impl<T: Summand<S>, S: Total + Quotient> States for Averages<T, S> {
         let other = same_states::<Self>(other)?;
         for (&from, &into) in from.iter().zip(into) {
             let (more, count) = other.pairs[from as usize];
-            let (total, n) = &mut self.pairs[into as usize];
-            *total = total.plus(more);
-            *n += count;
+            self.add_part(into as usize, more, count);
         }
         Ok(())
     }
@@ -230,10 +252,7 @@ impl<T: Summand<S>, S: Total + Quotient> States for Averages<T, S> {
 
     fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
         let more = S::take(bytes)?;
-        let count = chalet_columns::wire::take_u64(bytes)?;
-        let (total, n) = &mut self.pairs[group];
-        *total = total.plus(more);
-        *n = n.wrapping_add(count);
+        self.add_part(group, more, chalet_columns::wire::take_u64(bytes)?);
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 use crate::check::no_parameters;
 use chalet_base::{Result, ensure};
 use chalet_columns::Vector;
-use chalet_function_api::aggregate::AggregateNulls;
+use chalet_function_api::aggregate::{AggregateNulls, Split};
 use chalet_function_api::states::same_states;
 use chalet_function_api::{
     Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example, States,
@@ -25,6 +25,11 @@ const RECORD: AggregateRecord = AggregateRecord {
 };
 
 pub struct Count;
+
+/// The number of rows.
+pub fn all() -> Arc<dyn Aggregate> {
+    Arc::new(Count)
+}
 
 impl AggregateFunction for Count {
     fn record(&self) -> &'static AggregateRecord {
@@ -49,6 +54,10 @@ impl Aggregate for Count {
 
     fn states(&self) -> Box<dyn States> {
         Box::new(Counts(Vec::new()))
+    }
+
+    fn split(&self) -> Option<Split> {
+        Some(Split { parts: vec![Arc::new(Count)], total: crate::sum::of_counts() })
     }
 }
 

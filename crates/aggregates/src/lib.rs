@@ -5,7 +5,7 @@
 //! - [`skip_nulls`]: the wrapper that leaves NULLs out
 //! - [`check`]: checks that many share, in the kernel's words
 //! - [`scalar`]: scalar functions that run an aggregate by name
-//! - [`selection`], [`collect`], [`sets`], [`slots`], [`floats`], [`hashes`], [`pcg`]: what states are made of
+//! - [`selection`], [`collect`], [`sets`], [`slots`], [`floats`], [`hashes`], [`pcg`], `mean_of_parts`: what states are made of
 //! - the others: the functions, see [`register`]
 
 pub mod arg_extremes;
@@ -26,6 +26,7 @@ pub mod floats;
 pub mod hashes;
 pub mod intervals;
 pub mod mapped_arrays;
+mod mean_of_parts;
 pub mod nothing;
 pub mod pcg;
 pub mod quantile;

@@ -3,6 +3,7 @@
 use crate::check::{illegal_type, no_parameters, one_argument};
 use chalet_base::Result;
 use chalet_columns::{Buf, Native, Vector};
+use chalet_function_api::aggregate::Split;
 use chalet_function_api::states::same_states;
 use chalet_function_api::{
     Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example, States,
@@ -33,7 +34,12 @@ impl AggregateFunction for Sum {
     fn bind(&self, parameters: &[Value], args: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
         no_parameters(RECORD.name, parameters)?;
         one_argument(RECORD.name, args)?;
-        let ty = &args[0].ty;
+        of_type(&args[0].ty)
+    }
+}
+
+/// The sum of values of a type.
+pub fn of_type(ty: &DataType) -> Result<Arc<dyn Aggregate>> {
         let result = total_type(ty).ok_or_else(|| illegal_type(RECORD.name, ty))?;
         Ok(match (ty.physical(), result.physical()) {
             (Physical::U8, _) => bound::<u8, u64>(result),
@@ -54,7 +60,6 @@ impl AggregateFunction for Sum {
             (Physical::F32, _) => bound::<f32, f64>(result),
             _ => bound::<f64, f64>(result),
         })
-    }
 }
 
 /// The type that values of a type sum up to.
@@ -71,8 +76,14 @@ pub fn total_type(ty: &DataType) -> Option<DataType> {
     })
 }
 
-fn bound<T: Summand<S>, S: Total>(result: DataType) -> Arc<dyn Aggregate> {
+/// The sum of values of one representation in another.
+pub(crate) fn bound<T: Summand<S>, S: Total + Summand<S>>(result: DataType) -> Arc<dyn Aggregate> {
     Arc::new(BoundSum::<T, S> { result, types: PhantomData })
+}
+
+/// The sum of UInt64.
+pub fn of_counts() -> Arc<dyn Aggregate> {
+    bound::<u64, u64>(DataType::UInt64)
 }
 
 /// Values that add up to totals of type `S`.
@@ -133,13 +144,23 @@ struct BoundSum<T, S> {
     types: PhantomData<(T, S)>,
 }
 
-impl<T: Summand<S>, S: Total> Aggregate for BoundSum<T, S> {
+impl<T: Summand<S>, S: Total + Summand<S>> Aggregate for BoundSum<T, S> {
     fn result_type(&self) -> DataType {
         self.result.clone()
     }
 
     fn states(&self) -> Box<dyn States> {
         Box::new(Sums::<T, S> { totals: Vec::new(), summand: PhantomData })
+    }
+
+    /// Sums of floating-point numbers depend on the order, but then that is open anyway.
+    fn split(&self) -> Option<Split> {
+        let part = || bound::<T, S>(self.result.clone());
+        Some(Split { parts: vec![part()], total: bound::<S, S>(self.result.clone()) })
+    }
+
+    fn sums_integers(&self) -> bool {
+        matches!(self.result, DataType::UInt64 | DataType::Int64)
     }
 }
 

@@ -99,8 +99,9 @@ impl Scope {
     pub fn optimize(&self, plan: Plan) -> Result<Plan> {
         let settings = &self.state.settings;
         let all_off = settings.flag("query_plan_enable_optimizations") == Some(false);
+        let with = chalet_optimizer::Rewriter { ids: &self.ids, context: &self.context };
         let is_off = |rule: &str| all_off || is_rule_off(settings, rule);
-        let plan = chalet_optimizer::optimize(plan, &self.ids, &is_off, &|| self.control.check(), None)?;
+        let plan = chalet_optimizer::optimize(plan, &with, &is_off, &|| self.control.check(), None)?;
         if let Some(most) = settings.number("max_columns_to_read").filter(|&n| n > 0) {
             check_columns(&plan, most)?;
         }
@@ -152,6 +153,10 @@ fn is_rule_off(settings: &Settings, rule: &str) -> bool {
         "push_down_limit" => "query_plan_push_down_limit",
         "merge_projections" => "query_plan_merge_expressions",
         "prune_columns" => "query_plan_remove_unused_columns",
+        "sum_of_shifted" => "optimize_arithmetic_operations_in_aggregate_functions",
+        "reduce_group_keys" => "optimize_group_by_function_keys",
+        // The groups of the first step would count against the limit.
+        "split_distinct" => return settings.number("max_rows_to_group_by").is_some_and(|most| most > 0),
         _ => return false,
     };
     settings.flag(switch) == Some(false)

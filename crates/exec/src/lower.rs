@@ -245,6 +245,7 @@ impl Lowerer<'_> {
             puts_set_number: node.set_number.is_some(),
             empty_if_no_rows: node.empty_if_no_rows,
             order_dependent: node.calls.iter().any(|c| c.order_dependent),
+            limit: node.limit,
             totals,
         });
         let input = self.plan(&node.input)?.into_rows(|stream| stream.into_sink(sink));

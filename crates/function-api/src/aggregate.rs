@@ -74,6 +74,29 @@ pub trait Aggregate: Send + Sync {
 
     /// No states yet.
     fn states(&self) -> Box<dyn States>;
+
+    /// How the result over all rows follows from results over parts of them, when it does.
+    fn split(&self) -> Option<Split> {
+        None
+    }
+
+    /// Is the result the number of different values of the arguments, as UInt64?
+    fn counts_distinct(&self) -> bool {
+        false
+    }
+
+    /// Is the result the sum of the only argument in 64 bits, wrapping where it overflows?
+    fn sums_integers(&self) -> bool {
+        false
+    }
+}
+
+/// An aggregate in two steps.
+pub struct Split {
+    /// Over parts of the rows, with the same arguments.
+    pub parts: Vec<Arc<dyn Aggregate>>,
+    /// Over the results of all `parts`, in their order.
+    pub total: Arc<dyn Aggregate>,
 }
 
 /// The states of many groups. Groups are numbered from 0; states begin empty.

@@ -21,6 +21,8 @@ pub struct Record {
     pub lazy: Lazy,
     /// Cheap and never fails, whatever the values: safe to run on rows whose result nobody needs.
     pub total: bool,
+    /// Of two integers: is it their sum or difference?
+    pub linear: Linear,
 }
 
 /// A statement and its answer in TabSeparated.
@@ -44,7 +46,16 @@ impl Record {
         volatility: Volatility::Immutable,
         lazy: Lazy::No,
         total: false,
+        linear: Linear::No,
     };
+}
+
+/// What the optimizer may use of a function of two integers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Linear {
+    No,
+    Plus,
+    Minus,
 }
 
 /// Who deals with NULL arguments.

@@ -2,6 +2,7 @@
 //!
 //! - [`rules`]: the wrapper around every rule and the one ordered list
 //! - [`merge_projections`]: a projection of plain columns over another is one
+//! - [`sum_of_shifted`], [`reduce_group_keys`], [`split_distinct`]: simpler aggregations
 //! - [`push_down_filter`]: conditions move towards the tables
 //! - [`push_down_limit`]: limits become limits of sorts, scans and aggregates
 //! - [`prune_columns`]: columns that nobody reads are not made
@@ -10,6 +11,9 @@ mod merge_projections;
 mod prune_columns;
 mod push_down_filter;
 mod push_down_limit;
+mod reduce_group_keys;
 pub mod rules;
+mod split_distinct;
+mod sum_of_shifted;
 
-pub use rules::{Observer, optimize};
+pub use rules::{Observer, Rewriter, optimize};

@@ -6,11 +6,11 @@
 //!     Scan
 //! ```
 
-use crate::rules::bottom_up;
+use crate::rules::{Rewriter, bottom_up};
 use chalet_base::Result;
-use chalet_plan::{IdSource, Plan, Project};
+use chalet_plan::{Plan, Project};
 
-pub(crate) fn apply(plan: Plan, _: &IdSource) -> Result<Plan> {
+pub(crate) fn apply(plan: Plan, _: &Rewriter) -> Result<Plan> {
     bottom_up(plan, &mut |node| {
         let Plan::Project(outer) = node else { return Ok(node) };
         let picks_columns = outer.exprs.iter().all(|(_, e)| e.as_column().is_some());

@@ -1,12 +1,13 @@
 //! Columns that nobody reads are not made: tables are asked for fewer, projections compute fewer.
 
+use crate::rules::Rewriter;
 use chalet_base::Result;
 use chalet_base::hash::HashSet;
-use chalet_plan::{ColumnId, Expr, Field, IdSource, Join, Plan, Project};
+use chalet_plan::{ColumnId, Expr, Field, Join, Plan, Project};
 
 type Needed = HashSet<ColumnId>;
 
-pub(crate) fn apply(plan: Plan, _: &IdSource) -> Result<Plan> {
+pub(crate) fn apply(plan: Plan, _: &Rewriter) -> Result<Plan> {
     let fields = plan.fields();
     let needed = fields.iter().map(|f| f.id).collect();
     let pruned = prune(plan, &needed);

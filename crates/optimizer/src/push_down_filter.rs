@@ -9,13 +9,14 @@
 //! A condition does not pass: another column's `rand()`, LIMIT, windows (unless it reads only their partition), the side
 //! of an outer join that may be filled with defaults.
 
+use crate::rules::Rewriter;
 use chalet_base::Result;
 use chalet_base::hash::HashSet;
 use chalet_function_api::call::BoundFunction;
-use chalet_plan::{ColumnId, Expr, Field, Filter, IdSource, Join, JoinKind, JoinStrictness, Plan};
+use chalet_plan::{ColumnId, Expr, Field, Filter, Join, JoinKind, JoinStrictness, Plan};
 use std::sync::Arc;
 
-pub(crate) fn apply(plan: Plan, _: &IdSource) -> Result<Plan> {
+pub(crate) fn apply(plan: Plan, _: &Rewriter) -> Result<Plan> {
     Pusher::default().push(plan, Vec::new())
 }
 

@@ -7,11 +7,11 @@
 //!       Scan                   Scan
 //! ```
 
-use crate::rules::top_down;
+use crate::rules::{Rewriter, top_down};
 use chalet_base::Result;
-use chalet_plan::{IdSource, Plan};
+use chalet_plan::Plan;
 
-pub(crate) fn apply(plan: Plan, _: &IdSource) -> Result<Plan> {
+pub(crate) fn apply(plan: Plan, _: &Rewriter) -> Result<Plan> {
     top_down(plan, &mut |mut node| {
         if let Plan::Limit(limit) = &mut node
             && !limit.from_end
@@ -32,6 +32,8 @@ fn push(plan: &mut Plan, rows: u64) {
         Plan::Sort(node) => least(&mut node.limit),
         Plan::Scan(node) => least(&mut node.limit),
         Plan::Distinct(node) => least(&mut node.limit),
+        // Totals are of all groups.
+        Plan::Aggregate(node) if node.totals.is_none() => least(&mut node.limit),
         Plan::Project(node) => push(&mut node.input, rows),
         Plan::Union(node) => node.inputs.iter_mut().for_each(|input| push(input, rows)),
         _ => {}

@@ -1,7 +1,11 @@
 //! The wrapper around every rule and the one ordered list.
 
-use crate::{merge_projections, prune_columns, push_down_filter, push_down_limit};
+use crate::{
+    merge_projections, prune_columns, push_down_filter, push_down_limit, reduce_group_keys, split_distinct,
+    sum_of_shifted,
+};
 use chalet_base::{Result, ensure};
+use chalet_function_api::Context;
 use chalet_plan::{IdSource, Plan, validate::validate};
 use std::time::{Duration, Instant};
 
@@ -10,7 +14,14 @@ pub struct Rule {
     pub name: &'static str,
     /// Why it stands where it stands in the list.
     pub reason: &'static str,
-    pub apply: fn(Plan, &IdSource) -> Result<Plan>,
+    pub apply: fn(Plan, &Rewriter) -> Result<Plan>,
+}
+
+/// What rules make new things with.
+pub struct Rewriter<'a> {
+    pub ids: &'a IdSource,
+    /// For binding functions.
+    pub context: &'a Context,
 }
 
 /// In order of application.
@@ -24,6 +35,21 @@ pub const RULES: &[Rule] = &[
         name: "merge_projections",
         reason: "after filters have passed through projections",
         apply: merge_projections::apply,
+    },
+    Rule {
+        name: "sum_of_shifted",
+        reason: "before keys of aggregations are taken apart",
+        apply: sum_of_shifted::apply,
+    },
+    Rule {
+        name: "reduce_group_keys",
+        reason: "before split_distinct repeats the keys",
+        apply: reduce_group_keys::apply,
+    },
+    Rule {
+        name: "split_distinct",
+        reason: "before limits reach aggregations",
+        apply: split_distinct::apply,
     },
     Rule {
         name: "push_down_limit",
@@ -43,7 +69,7 @@ pub type Observer<'a> = &'a mut dyn FnMut(&'static str, Duration, &Plan);
 /// Applies all rules that are not switched off. `check` is asked before each: is the query cancelled?
 pub fn optimize(
     mut plan: Plan,
-    ids: &IdSource,
+    with: &Rewriter,
     is_off: &dyn Fn(&str) -> bool,
     check: &dyn Fn() -> Result<()>,
     observer: Option<Observer>,
@@ -56,7 +82,7 @@ pub fn optimize(
         check()?;
         let before = plan.fields();
         let started = Instant::now();
-        plan = (rule.apply)(plan, ids)?;
+        plan = (rule.apply)(plan, with)?;
         if let Some(observer) = &mut observer {
             observer(rule.name, started.elapsed(), &plan);
         }

@@ -95,6 +95,10 @@ impl<W: Keys> Aggregate for Bound<W> {
     fn states(&self) -> Box<dyn States> {
         Box::new(Sets { keys: self.0.clone(), sets: Vec::new() })
     }
+
+    fn counts_distinct(&self) -> bool {
+        true
+    }
 }
 
 struct Sets<W: Keys> {

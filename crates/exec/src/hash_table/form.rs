@@ -134,14 +134,6 @@ impl BlockKeys {
     fn of_bytes(keys: Strings) -> BlockKeys {
         BlockKeys { hashes: keys.iter().map(hash_bytes).collect(), values: Values::Bytes(keys) }
     }
-
-    pub fn len(&self) -> usize {
-        self.hashes.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.hashes.is_empty()
-    }
 }
 
 #[inline(always)]

@@ -10,6 +10,6 @@ pub mod form;
 pub mod store;
 pub mod table;
 
-pub use form::{BlockKeys, KeyForm};
+pub use form::KeyForm;
 pub use store::Store;
 pub use table::{GroupTable, NO_GROUP};

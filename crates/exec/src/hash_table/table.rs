@@ -49,10 +49,6 @@ impl GroupTable {
         self.store.len()
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.store.is_empty()
-    }
-
     pub fn form(&self) -> &Arc<KeyForm> {
         &self.form
     }

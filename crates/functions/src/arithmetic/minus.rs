@@ -2,7 +2,7 @@
 
 use super::binary::Binary;
 use super::operation::{Kind, Operation};
-use chalet_function_api::{Constants, Example, Record};
+use chalet_function_api::{Constants, Example, Linear, Record};
 
 const RECORD: Record = Record {
     name: "minus",
@@ -13,6 +13,7 @@ const RECORD: Record = Record {
         result: "-2\t2",
     }],
     constants: Constants::Seen,
+    linear: Linear::Minus,
     ..Record::DEFAULT
 };
 

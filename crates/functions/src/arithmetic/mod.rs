@@ -16,6 +16,7 @@ mod negate;
 mod numbers;
 mod operation;
 mod plus;
+pub mod shifted_sum;
 mod tuple_functions;
 mod vectors;
 

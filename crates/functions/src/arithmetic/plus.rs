@@ -2,7 +2,7 @@
 
 use super::binary::Binary;
 use super::operation::{Kind, Operation};
-use chalet_function_api::{Constants, Example, Record};
+use chalet_function_api::{Constants, Example, Linear, Record};
 
 const RECORD: Record = Record {
     name: "plus",
@@ -13,6 +13,7 @@ const RECORD: Record = Record {
         result: "10\t2024-03-01\t(4,6)",
     }],
     constants: Constants::Seen,
+    linear: Linear::Plus,
     ..Record::DEFAULT
 };
 

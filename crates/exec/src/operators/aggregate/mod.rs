@@ -5,11 +5,13 @@
 //! are in.
 //!
 //! - [`groups`]: the table of a worker and its states
+//! - [`limited`]: any few groups
 //! - [`partitions`]: what is put aside
 //! - [`merge`]: the result as a table that merges while it is read
 //! - [`totals`]: WITH TOTALS
 
 mod groups;
+mod limited;
 mod merge;
 mod partitions;
 mod totals;
@@ -26,7 +28,8 @@ use chalet_columns::{Block, Column, Vector};
 use chalet_function_api::Aggregate as AggregateImpl;
 use chalet_storage::Scan;
 use chalet_types::DataType;
-use groups::Groups;
+use groups::{Groups, states};
+use limited::Chosen;
 use merge::MergeScan;
 use partitions::Partitions;
 use std::any::Any;
@@ -44,6 +47,8 @@ pub struct Aggregate {
     order_dependent: bool,
     totals: Option<Totals>,
     shape: Arc<Shape>,
+    /// The groups that the limit leaves.
+    chosen: Option<Arc<Chosen>>,
 }
 
 /// What an aggregation is made from.
@@ -56,6 +61,8 @@ pub struct Spec {
     pub puts_set_number: bool,
     pub empty_if_no_rows: bool,
     pub order_dependent: bool,
+    /// No more than this many groups are needed, whichever.
+    pub limit: Option<u64>,
     pub totals: Option<Totals>,
 }
 
@@ -102,7 +109,14 @@ impl Aggregate {
             n_keys: spec.key_types.len(),
             puts_set_number: spec.puts_set_number,
         };
+        let limit = spec.limit.filter(|&limit| {
+            (1..=limited::MAX_LIMIT).contains(&limit)
+                && shape.n_keys > 0
+                && spec.sets.is_empty()
+                && spec.totals.is_none()
+        });
         Aggregate {
+            chosen: limit.map(|limit| Arc::new(Chosen::new(limit as usize, &shape))),
             inputs: spec.inputs,
             key_types: spec.key_types,
             sets: spec.sets,
@@ -115,10 +129,6 @@ impl Aggregate {
 
     fn groups(&self) -> Groups {
         Groups::new(&self.shape.form, &self.shape.calls)
-    }
-
-    fn partitions(&self) -> Partitions {
-        Partitions::new(&self.shape.form, &self.shape.calls)
     }
 
     /// Everything in partitions.
@@ -154,6 +164,15 @@ impl Sink for Aggregate {
 
     fn worker(&self, ctx: &ExecContext) -> Result<Box<dyn SinkWorker>> {
         let max_groups = ctx.settings.max_rows_to_group_by;
+        if let Some(chosen) = self.chosen.as_ref().filter(|_| max_groups == 0) {
+            return Ok(Box::new(limited::Worker {
+                inputs: self.inputs.clone(),
+                shape: self.shape.clone(),
+                chosen: chosen.clone(),
+                states: states(&self.shape.calls),
+                memory: Reservation::new(ctx.control.clone()),
+            }));
+        }
         Ok(Box::new(Worker {
             inputs: self.inputs.clone(),
             shape: self.shape.clone(),
@@ -177,10 +196,14 @@ impl Sink for Aggregate {
     }
 
     fn finish(&self, workers: Vec<Box<dyn SinkWorker>>, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
+        let max_rows = ctx.settings.max_block_size;
+        if let Some(chosen) = self.chosen.as_ref().filter(|_| ctx.settings.max_rows_to_group_by == 0) {
+            let block = limited::finish(concrete(workers), chosen, &self.shape)?;
+            return Ok(blocks_as_source(split(block, max_rows), ctx));
+        }
         let workers = concrete::<Worker>(workers);
         let n_groups: usize = workers.iter().map(|w| w.groups.len()).sum();
         let is_large = n_groups > LOCAL_GROUPS && workers.len() > 1 && workers[0].most < usize::MAX;
-        let max_rows = ctx.settings.max_block_size;
         if is_large || workers.iter().any(|w| w.partitions.is_some()) {
             let mut memory = Reservation::new(ctx.control.clone());
             let partitions = self.partition_all(workers)?;

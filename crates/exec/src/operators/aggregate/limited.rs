@@ -1,0 +1,137 @@
+//! GROUP BY with a LIMIT and no order: any groups will do, so that the first that are seen are chosen for all workers, and
+//! rows of other groups are left out.
+
+use super::Shape;
+use super::groups::states;
+use crate::control::Reservation;
+use crate::expression::Program;
+use crate::hash_table::{GroupTable, NO_GROUP, Store};
+use crate::pipeline::{Flow, Position, SinkWorker};
+use chalet_base::Result;
+use chalet_columns::{Block, Column, Vector};
+use chalet_function_api::States;
+use std::any::Any;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// A larger limit does not save enough.
+pub(super) const MAX_LIMIT: u64 = 1 << 14;
+
+/// The groups that were chosen.
+pub(super) struct Chosen {
+    limit: usize,
+    filling: Mutex<GroupTable>,
+    full: OnceLock<GroupTable>,
+}
+
+impl Chosen {
+    pub fn new(limit: usize, shape: &Shape) -> Chosen {
+        let filling = Mutex::new(GroupTable::new(shape.form.clone()));
+        Chosen { limit, filling, full: OnceLock::new() }
+    }
+
+    /// Rows of chosen groups, and their groups.
+    fn find(&self, keys: &[Column], n_rows: usize) -> (Vec<u32>, Vec<u32>) {
+        let groups = match self.full.get() {
+            Some(table) => table.find(keys, n_rows),
+            None => self.choose(keys, n_rows),
+        };
+        let most = self.limit as u32;
+        let chosen = |(row, group): (usize, u32)| (group < most).then_some((row as u32, group));
+        groups.into_iter().enumerate().filter_map(chosen).unzip()
+    }
+
+    fn choose(&self, keys: &[Column], n_rows: usize) -> Vec<u32> {
+        let mut table = self.filling.lock().unwrap_or_else(PoisonError::into_inner);
+        // Another worker may have filled it meanwhile.
+        if let Some(full) = self.full.get() {
+            return full.find(keys, n_rows);
+        }
+        let mut groups = Vec::with_capacity(n_rows);
+        let step = (self.limit * 2).max(64);
+        while groups.len() < n_rows && table.len() < self.limit {
+            let (start, len) = (groups.len(), step.min(n_rows - groups.len()));
+            let some: Vec<Column> = keys.iter().map(|key| key.slice(start, len)).collect();
+            groups.extend(table.groups(&some, len));
+        }
+        if table.len() >= self.limit {
+            let empty = GroupTable::new(table.form().clone());
+            let full = std::mem::replace(&mut *table, empty);
+            let (start, len) = (groups.len(), n_rows - groups.len());
+            let rest: Vec<Column> = keys.iter().map(|key| key.slice(start, len)).collect();
+            groups.extend(full.find(&rest, len));
+            // The lock is held, so nobody else sets it.
+            let _ = self.full.set(full);
+        }
+        groups
+    }
+
+    /// The keys of the chosen groups.
+    fn keys(&self) -> Result<Block> {
+        let filling;
+        let table = match self.full.get() {
+            Some(full) => full,
+            None => {
+                filling = self.filling.lock().unwrap_or_else(PoisonError::into_inner);
+                &*filling
+            }
+        };
+        let n = table.len().min(self.limit);
+        let mut keys = Store::new(table.form());
+        keys.append_from(table.store(), &(0..n as u32).collect::<Vec<_>>());
+        table.form().columns(keys)
+    }
+}
+
+pub(super) struct Worker {
+    pub inputs: Program,
+    pub shape: Arc<Shape>,
+    pub chosen: Arc<Chosen>,
+    /// Of the chosen groups.
+    pub states: Vec<Box<dyn States>>,
+    pub memory: Reservation,
+}
+
+impl SinkWorker for Worker {
+    fn push(&mut self, _: Position, block: Block) -> Result<Flow> {
+        let n_rows = block.n_rows();
+        let mut columns = self.inputs.evaluate(&block)?.into_iter();
+        let keys: Vec<Column> = columns.by_ref().take(self.shape.n_keys).collect();
+        let (rows, groups) = self.chosen.find(&keys, n_rows);
+        debug_assert!(!groups.contains(&NO_GROUP));
+        if rows.is_empty() {
+            return Ok(Flow::Continue);
+        }
+        for (states, call) in self.states.iter_mut().zip(self.shape.calls.iter()) {
+            let args: Vec<Vector> =
+                columns.by_ref().take(call.n_args).map(|arg| arg.gather(&rows).into_flat()).collect();
+            states.grow(self.chosen.limit);
+            states.add_groups(&groups, &args)?;
+        }
+        self.memory.resize(self.states.iter().map(|states| states.memory()).sum())?;
+        Ok(Flow::Continue)
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
+
+/// The chosen groups with the states of all workers merged.
+pub(super) fn finish(workers: Vec<Worker>, chosen: &Chosen, shape: &Shape) -> Result<Block> {
+    let keys = chosen.keys()?;
+    let n = keys.n_rows();
+    let all: Vec<u32> = (0..n as u32).collect();
+    let mut merged = states(&shape.calls);
+    for mut worker in workers {
+        for (states, others) in merged.iter_mut().zip(&mut worker.states) {
+            states.grow(n);
+            others.grow(n);
+            states.merge(&mut **others, &all, &all)?;
+        }
+    }
+    let mut columns = keys.into_columns();
+    for states in &mut merged {
+        columns.push(Column::Flat(states.finish(n)?));
+    }
+    Ok(Block::new(columns, n))
+}

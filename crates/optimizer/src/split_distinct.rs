@@ -1,0 +1,91 @@
+//! Counting different values becomes a GROUP BY over them, which has the partitioned tables of all aggregation: the
+//! groups of the first step are the different values, and the second counts them.
+//!
+//! ```text
+//! Aggregate by k: uniqExact(x), sum(y)
+//!   Scan
+//! =>
+//! Aggregate by k: count(), sum(s)
+//!   Aggregate by k, x: sum(y) as s
+//!     Scan
+//! ```
+
+use crate::rules::{Rewriter, bottom_up};
+use chalet_base::Result;
+use chalet_function_api::Aggregate as AggregateImpl;
+use chalet_plan::{Aggregate, AggregateCall, Expr, GroupingKind, Plan};
+use std::sync::Arc;
+
+pub(crate) fn apply(plan: Plan, with: &Rewriter) -> Result<Plan> {
+    bottom_up(plan, &mut |node| {
+        let Plan::Aggregate(node) = node else { return Ok(node) };
+        Ok(Plan::Aggregate(if is_candidate(&node) { split(node, with) } else { node }))
+    })
+}
+
+fn is_candidate(node: &Aggregate) -> bool {
+    let distinct = node.calls.iter().filter(|call| call.aggregate.counts_distinct()).count();
+    node.grouping == GroupingKind::Plain
+        && node.sets.is_empty()
+        && node.totals.is_none()
+        && distinct == 1
+        && node.calls.iter().all(|call| {
+            !call.order_dependent && (call.aggregate.counts_distinct() || call.aggregate.split().is_some())
+        })
+}
+
+fn split(node: Aggregate, with: &Rewriter) -> Aggregate {
+    let mut keys: Vec<_> = node.keys.clone();
+    let mut parts = Vec::new();
+    let mut calls = Vec::with_capacity(node.calls.len());
+    for call in node.calls {
+        let (aggregate, args): (Arc<dyn AggregateImpl>, Vec<Expr>) = match call.aggregate.split() {
+            Some(split) => {
+                let mut args = Vec::with_capacity(split.parts.len());
+                for part in split.parts {
+                    let field = with.ids.field(call.name.clone(), part.result_type());
+                    args.push(Expr::Column(field.id, field.ty.clone()));
+                    parts.push(AggregateCall { field, aggregate: part, ..call.clone() });
+                }
+                (split.total, args)
+            }
+            None => {
+                for arg in &call.args {
+                    keys.push((with.ids.field(arg.to_string(), arg.ty().clone()), arg.clone()));
+                }
+                (chalet_aggregates::count::all(), Vec::new())
+            }
+        };
+        calls.push(AggregateCall { aggregate, args, ..call });
+    }
+    let outer = node.keys.iter().map(|(field, _)| {
+        let inner = with.ids.field(field.name.clone(), field.ty.clone());
+        (field.clone(), inner)
+    });
+    let outer: Vec<_> = outer.collect();
+    for ((field, _), (_, inner)) in keys.iter_mut().zip(&outer) {
+        *field = inner.clone();
+    }
+    let inner = Aggregate {
+        input: node.input,
+        keys,
+        calls: parts,
+        grouping: GroupingKind::Plain,
+        sets: Vec::new(),
+        set_number: None,
+        empty_if_no_rows: false,
+        limit: None,
+        totals: None,
+    };
+    Aggregate {
+        input: Box::new(Plan::Aggregate(inner)),
+        keys: outer.into_iter().map(|(field, inner)| (field, Expr::Column(inner.id, inner.ty))).collect(),
+        calls,
+        grouping: node.grouping,
+        sets: node.sets,
+        set_number: node.set_number,
+        empty_if_no_rows: node.empty_if_no_rows,
+        limit: node.limit,
+        totals: node.totals,
+    }
+}

@@ -1,0 +1,107 @@
+//! `sum(x + c)` is `sum(x) + c * count()`: many sums of shifted values read and add up each value once. Exact, because
+//! integers sum modulo 2^64.
+//!
+//! ```text
+//! Aggregate: sum(x + 1), sum(x + 2)      Project s + 1 * n, s + 2 * n
+//!   Scan                            =>     Aggregate: sum(x) as s, count() as n
+//!                                            Scan
+//! ```
+
+use crate::rules::{Rewriter, bottom_up};
+use chalet_base::Result;
+use chalet_function_api::Linear;
+use chalet_functions::arithmetic::shifted_sum;
+use chalet_plan::{Aggregate, AggregateCall, Expr, Field, Plan, Project};
+use chalet_types::{DataType, Value};
+
+pub(crate) fn apply(plan: Plan, with: &Rewriter) -> Result<Plan> {
+    bottom_up(plan, &mut |node| match node {
+        Plan::Aggregate(node) if node.totals.is_none() => rewrite(node, with),
+        other => Ok(other),
+    })
+}
+
+/// `sign * x + shift`.
+struct Shifted<'a> {
+    x: &'a Expr,
+    negated: bool,
+    shift: i128,
+}
+
+fn shifted(call: &AggregateCall) -> Option<Shifted<'_>> {
+    let [Expr::Call { function, args }] = &call.args[..] else { return None };
+    let [left, right] = &args[..] else { return None };
+    if !call.aggregate.sums_integers() || !is_word(&function.result) {
+        return None;
+    }
+    let constant = |expr: &Expr| match expr.as_literal()?.value() {
+        Value::UInt(x) => Some(i128::from(x)),
+        Value::Int(x) => Some(i128::from(x)),
+        _ => None,
+    };
+    let linear = function.function.record().linear;
+    let (x, negated, shift) = match (linear, constant(left), constant(right)) {
+        (Linear::Plus, None, Some(c)) => (left, false, c),
+        (Linear::Plus, Some(c), None) => (right, false, c),
+        (Linear::Minus, None, Some(c)) => (left, false, -c),
+        (Linear::Minus, Some(c), None) => (right, true, c),
+        _ => return None,
+    };
+    (is_word(x.ty()) && is_word(left.ty()) && is_word(right.ty())).then_some(Shifted { x, negated, shift })
+}
+
+/// Integers of up to 64 bits: computing with them is exact modulo 2^64.
+fn is_word(ty: &DataType) -> bool {
+    (ty.is_unsigned() || ty.is_signed()) && ty.physical().width().is_some_and(|width| width <= 8)
+}
+
+fn rewrite(node: Aggregate, with: &Rewriter) -> Result<Plan> {
+    if !node.calls.iter().any(|call| shifted(call).is_some()) {
+        return Ok(Plan::Aggregate(node));
+    }
+    let mut calls: Vec<AggregateCall> = Vec::new();
+    let mut computed: Vec<(Field, Expr)> = Vec::new();
+    // One call for equal sums.
+    let mut shared = |call: AggregateCall| -> Expr {
+        let found = calls.iter().find(|c| c.name == call.name && c.args == call.args);
+        let field = found.map(|c| c.field.clone()).unwrap_or_else(|| {
+            calls.push(call.clone());
+            call.field
+        });
+        Expr::Column(field.id, field.ty)
+    };
+    for call in &node.calls {
+        let expr = match shifted(call) {
+            None => shared(call.clone()),
+            Some(Shifted { x, negated, shift }) => {
+                let sum = chalet_aggregates::sum::of_type(x.ty())?;
+                let sum = shared(AggregateCall {
+                    field: with.ids.field(format!("sum({x})"), sum.result_type()),
+                    aggregate: sum,
+                    args: vec![x.clone()],
+                    order_dependent: false,
+                    name: format!("sum({x})").into(),
+                });
+                let count = chalet_aggregates::count::all();
+                let count = shared(AggregateCall {
+                    field: with.ids.field("count()", count.result_type()),
+                    aggregate: count,
+                    args: Vec::new(),
+                    order_dependent: false,
+                    name: "count()".into(),
+                });
+                let function = shifted_sum::bind(negated, shift as u64, &call.field.ty, sum.ty(), with.context)?;
+                Expr::call(function, vec![sum, count])
+            }
+        };
+        computed.push((call.field.clone(), expr));
+    }
+    let outputs = Plan::Aggregate(node.clone()).fields();
+    let exprs = outputs.into_iter().map(|field| {
+        let found = computed.iter().find(|(f, _)| f.id == field.id);
+        let expr = found.map_or_else(|| Expr::Column(field.id, field.ty.clone()), |(_, e)| e.clone());
+        (field, expr)
+    });
+    let exprs = exprs.collect();
+    Ok(Plan::Project(Project { exprs, input: Box::new(Plan::Aggregate(Aggregate { calls, ..node })) }))
+}
