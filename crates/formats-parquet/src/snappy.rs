@@ -3,6 +3,7 @@
 //! The `snap` crate, which checks and copies more finely, took 56 % of the time of reading a column of URLs.
 
 use chalet_base::{Error, Result, ensure, err};
+use std::hint::select_unpredictable;
 
 #[cold]
 fn broken() -> Error {
@@ -132,25 +133,35 @@ unsafe fn expand(input: &[u8], out: *mut u8, size: usize) -> Option<usize> {
     }
 }
 
-/// Length of a copy in the low eight bits, high bits of its offset above, by tag.
-const COPIES: [u16; 256] = {
+/// By tag: how many bytes come of it (bits 0-7), how many of the input it takes (8-15), the high bits of its offset
+/// (16-26). A literal has an offset that is as good as any, but one of more than 60 bytes, which is not for
+/// [`expand_inside`].
+const TAGS: [u32; 256] = {
     let mut table = [0; 256];
-    let mut tag = 0;
+    let mut tag = 0u32;
     while tag < 256 {
-        table[tag] = match tag & 3 {
-            1 => ((tag >> 2 & 7) + 4) as u16 | ((tag >> 5) << 8) as u16,
-            _ => (tag >> 2) as u16 + 1,
+        let len = (tag >> 2) + 1;
+        table[tag as usize] = match tag & 3 {
+            0 if len > 60 => 0,
+            0 => len | (1 + len) << 8 | (NEAR as u32) << 16,
+            1 => (tag >> 2 & 7) + 4 | 2 << 8 | (tag >> 5 << 8) << 16,
+            2 => len | 3 << 8,
+            _ => len | 5 << 8,
         };
         tag += 1;
     }
     table
 };
 
-/// The least multiple of a small offset that is at least 8.
-const PERIODS: [usize; 8] = [8, 8, 8, 9, 8, 10, 12, 14];
+/// Copies from less far away overlap themselves.
+const NEAR: usize = 32;
+
+/// The bytes of the offset behind a tag, by its kind.
+const OFFSETS: [u32; 4] = [0, 0xff, 0xffff, 0xffff_ffff];
 
 /// The part of [`expand`] that is far enough from both ends to need few checks. Stops where it is not, or where
-/// something is unusual; returns how far it came in input and output.
+/// something is unusual; returns how far it came in input and output. Whether a literal or a copy comes next cannot be
+/// predicted, so the two differ only in where they copy from.
 ///
 /// # Safety
 /// As for [`expand`]; `out` is written up to `to`, and `from <= input.len()`.
@@ -165,69 +176,78 @@ unsafe fn expand_inside(
     // A literal of up to 60 bytes behind its tag, or a copy of up to 64.
     let (safe_from, safe_to) = (input.len().saturating_sub(65), size.saturating_sub(64));
     let source = input.as_ptr();
-    while from < safe_from && to < safe_to {
+    while from < safe_from && to < safe_to && to >= NEAR {
         // SAFETY: `from + 65 < input.len()` and `to + 64 <= size` hold here. A literal reads 64 bytes behind its
         // tag and writes 64; a copy reads what was written before `to` (checked) and writes 64.
         unsafe {
             let tag = *source.add(from);
-            if tag & 3 == 0 {
-                if tag >= 60 << 2 {
+            let entry = TAGS[usize::from(tag)];
+            let kind = usize::from(tag & 3);
+            let is_literal = kind == 0;
+            let word = u32::from_le_bytes(source.add(from + 1).cast::<[u8; 4]>().read());
+            let offset = (word & OFFSETS[kind]) as usize | (entry >> 16) as usize;
+            let len = (entry & 0xff) as usize;
+            // One check for what is too near, too far or no offset at all.
+            if offset.wrapping_sub(NEAR) > to - NEAR {
+                if is_literal || offset == 0 || offset > to {
                     break;
                 }
-                let n = usize::from(tag >> 2) + 1;
-                copy::<32>(source.add(from + 1), out.add(to));
-                if n > 32 {
-                    copy::<32>(source.add(from + 33), out.add(to + 32));
-                }
-                from += 1 + n;
-                to += n;
-                continue;
-            }
-            let entry = COPIES[usize::from(tag)];
-            let kind = usize::from(tag & 3);
-            let word = u32::from_le_bytes(source.add(from + 1).cast::<[u8; 4]>().read());
-            let offset = (word & [0, 0xff, 0xffff, 0xffff_ffff][kind]) as usize | usize::from(entry & 0x700);
-            let len = usize::from(entry & 0xff);
-            if offset == 0 || offset > to {
-                break;
-            }
-            from += 1 + [0, 1, 2, 4][kind];
-            let target = out.add(to);
-            let source = target.sub(offset);
-            if offset >= 32 {
-                copy::<32>(source, target);
-                if len > 32 {
-                    copy::<32>(source.add(32), target.add(32));
-                }
-            } else if offset >= 16 {
-                copy::<16>(source, target);
-                copy::<16>(source.add(16), target.add(16));
-                if len > 32 {
-                    copy::<16>(source.add(32), target.add(32));
-                    copy::<16>(source.add(48), target.add(48));
-                }
+                copy_near(out.add(to), offset, len);
             } else {
-                // What is copied is still being written: repeat a multiple of the period that eight bytes fit in.
-                let period = if offset >= 8 {
-                    copy::<8>(source, target);
-                    offset
-                } else {
-                    for i in 0..8 {
-                        target.add(i).write(source.add(i).read());
-                    }
-                    PERIODS[offset]
-                };
-                let mut done = 8;
-                while done < len {
-                    copy::<8>(target.add(done).sub(period), target.add(done));
-                    done += 8;
+                let target = out.add(to);
+                let literal = source.add(from + 1);
+                let place =
+                    select_unpredictable(is_literal, literal, target.wrapping_sub(offset).cast_const());
+                copy::<32>(place, target);
+                if len > 32 {
+                    copy::<32>(place.add(32), target.add(32));
                 }
             }
+            from += (entry >> 8 & 0xff) as usize;
             to += len;
         }
     }
     (from, to)
 }
+
+/// Copies `len` bytes from less than 32 bytes before.
+///
+/// # Safety
+/// `0 < offset < 32`, `offset` bytes before `target` are written, and 64 behind it may be.
+#[inline(always)]
+unsafe fn copy_near(target: *mut u8, offset: usize, len: usize) {
+    // SAFETY: as promised; pieces do not overlap their source, which lies at least their width back.
+    unsafe {
+        let source = target.sub(offset);
+        if offset >= 16 {
+            copy::<16>(source, target);
+            copy::<16>(source.add(16), target.add(16));
+            if len > 32 {
+                copy::<16>(source.add(32), target.add(32));
+                copy::<16>(source.add(48), target.add(48));
+            }
+            return;
+        }
+        // What is copied is still being written: repeat a multiple of the period that eight bytes fit in.
+        let period = if offset >= 8 {
+            copy::<8>(source, target);
+            offset
+        } else {
+            for i in 0..8 {
+                target.add(i).write(source.add(i).read());
+            }
+            PERIODS[offset]
+        };
+        let mut done = 8;
+        while done < len {
+            copy::<8>(target.add(done).sub(period), target.add(done));
+            done += 8;
+        }
+    }
+}
+
+/// The least multiple of a small offset that is at least 8.
+const PERIODS: [usize; 8] = [8, 8, 8, 9, 8, 10, 12, 14];
 
 /// # Safety
 /// `N` bytes can be read at `from` and written at `to`, and the two do not overlap.

@@ -12,6 +12,8 @@
 //! - [`arrow`]: columns through the Arrow C stream interface
 //! - [`memory_view`]: bytes lent through the buffer protocol
 
+#[cfg(target_os = "linux")]
+mod allocator;
 mod arrow;
 mod collector;
 mod connection;

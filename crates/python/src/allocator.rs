@@ -1,0 +1,19 @@
+//! The allocator of the extension module: jemalloc under names of its own, so that the host's malloc is never touched.
+//!
+//! Invariant: memory that crosses to Python carries its own release function; nobody frees what another allocator made.
+
+use tikv_jemallocator::Jemalloc;
+
+#[global_allocator]
+static ALLOCATOR: Jemalloc = Jemalloc;
+
+/// Large extents may serve requests of up to 2^8 times less, so that buffers of many sizes are reused rather than
+/// mapped anew.
+struct Options(*const std::ffi::c_char);
+
+// SAFETY: it points to a constant.
+unsafe impl Sync for Options {}
+
+/// What jemalloc reads when it starts.
+#[unsafe(export_name = "_rjem_malloc_conf")]
+static OPTIONS: Options = Options(c"lg_extent_max_active_fit:8".as_ptr());
