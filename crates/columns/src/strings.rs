@@ -259,6 +259,38 @@ impl StringBuilder {
         self.views.capacity() * 16 + self.current.capacity() + full
     }
 
+    /// Length and first bytes of a string, all of it when it is short, as in [`Strings`].
+    #[inline(always)]
+    pub fn view(&self, row: usize) -> u128 {
+        self.views[row]
+    }
+
+    /// Appends a string that is given with its view.
+    #[inline]
+    pub fn push_viewed(&mut self, view: u128, bytes: &[u8]) {
+        if bytes.len() <= INLINE { self.views.push(view) } else { self.push(bytes) }
+    }
+
+    /// Keeps the bytes of other strings alive, so that they can be appended without a copy by
+    /// [`push_adopted`](Self::push_adopted) with the shift that is returned.
+    pub fn adopt(&mut self, strings: &Strings) -> u128 {
+        if !self.current.is_empty() {
+            self.grow(0);
+        }
+        let shift = (self.buffers.len() as u128) << 64;
+        self.buffers.extend(strings.buffers.iter().cloned());
+        shift
+    }
+
+    /// Appends a string of adopted ones by its view there.
+    ///
+    /// # Safety
+    /// `shift` is what [`adopt`](Self::adopt) returned for the strings that the view is of.
+    #[inline(always)]
+    pub unsafe fn push_adopted(&mut self, view: u128, shift: u128) {
+        self.views.push(if view as u32 as usize <= INLINE { view } else { view + shift });
+    }
+
     /// Drops the strings from `len` on.
     pub fn truncate(&mut self, len: usize) {
         self.views.truncate(len);
@@ -274,8 +306,13 @@ impl StringBuilder {
             return unsafe { std::slice::from_raw_parts(start.add(4), len) };
         }
         let (buffer, offset) = ((*view >> 64) as u32 as usize, (*view >> 96) as u32 as usize);
-        let bytes = self.buffers.get(buffer).map_or(&self.current[..], |b| b.as_slice());
-        &bytes[offset..offset + len]
+        let bytes = match self.buffers.get(buffer) {
+            Some(buffer) => buffer.as_slice(),
+            None => &self.current[..],
+        };
+        debug_assert!(offset + len <= bytes.len());
+        // SAFETY: views are made from what was put into the buffer, or adopted with it.
+        unsafe { bytes.get_unchecked(offset..offset + len) }
     }
 
     pub fn finish(mut self) -> Strings {

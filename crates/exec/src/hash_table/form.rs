@@ -4,6 +4,7 @@ use super::store::Store;
 use chalet_base::Result;
 use chalet_base::hash::{combine, hash_bytes, hash_u64};
 use chalet_columns::rows::RowCodec;
+use chalet_columns::strings::INLINE;
 use chalet_columns::{
     Block, Buf, Builder, Column, Data, Fixed, Native, NullBuffer, StringBuilder, Strings, Vector, each_native,
 };
@@ -13,6 +14,8 @@ use std::borrow::Cow;
 /// Decided by the types, so that it is the same for every block.
 pub struct KeyForm {
     types: Vec<DataType>,
+    /// Those that are packed.
+    words: Vec<DataType>,
     codecs: Vec<RowCodec>,
     pub(super) kind: Kind,
 }
@@ -25,6 +28,8 @@ pub(super) enum Kind {
     DoubleWords,
     /// One String.
     Text,
+    /// One String, at this place, and others in up to 16 bytes.
+    WordText(usize),
     /// Anything else: the bytes of a row.
     Rows,
 }
@@ -39,6 +44,7 @@ pub(super) enum Values {
     Words(Vec<u64>),
     DoubleWords(Vec<u128>),
     Bytes(Strings),
+    WordText(Vec<u128>, Strings),
 }
 
 impl KeyForm {
@@ -47,11 +53,12 @@ impl KeyForm {
             Some(width) if width <= 8 => Kind::Words(width),
             Some(width) if width <= 16 => Kind::DoubleWords,
             _ => match types {
-                [ty] if ty.physical() == Physical::Str && !ty.is_nullable() => Kind::Text,
-                _ => Kind::Rows,
+                [ty] if is_text(ty) => Kind::Text,
+                _ => word_text(types).map_or(Kind::Rows, Kind::WordText),
             },
         };
-        KeyForm { types: types.to_vec(), codecs: types.iter().map(RowCodec::new).collect(), kind }
+        let words = if let Kind::WordText(place) = kind { without(types, place) } else { types.to_vec() };
+        KeyForm { types: types.to_vec(), words, codecs: types.iter().map(RowCodec::new).collect(), kind }
     }
 
     pub fn types(&self) -> &[DataType] {
@@ -63,23 +70,40 @@ impl KeyForm {
         let flat: Vec<Cow<Vector>> = columns.iter().map(Column::flat).collect();
         match self.kind {
             Kind::Words(_) => {
-                let words: Vec<u64> = pack(&self.types, &flat, n_rows);
+                let words: Vec<u64> = pack(&self.words, &flat, n_rows);
                 BlockKeys {
                     hashes: words.iter().map(|&word| hash_u64(word)).collect(),
                     values: Values::Words(words),
                 }
             }
             Kind::DoubleWords => {
-                let words: Vec<u128> = pack(&self.types, &flat, n_rows);
+                let words: Vec<u128> = pack(&self.words, &flat, n_rows);
                 BlockKeys {
                     hashes: words.iter().map(|&word| double_hash(word)).collect(),
                     values: Values::DoubleWords(words),
                 }
             }
-            Kind::Text => match &flat[0].data {
-                Data::Str(strings) => BlockKeys::of_bytes(strings.clone()),
-                _ => BlockKeys::of_bytes(Strings::empties(n_rows)),
-            },
+            Kind::Text => {
+                let strings = strings_of(&flat[0], n_rows);
+                BlockKeys { hashes: text_hashes(&strings), values: Values::Bytes(strings) }
+            }
+            Kind::WordText(place) => {
+                let mut words = flat;
+                let text = words.remove(place);
+                let mut hashes = match &columns[place] {
+                    // Once per value of the dictionary.
+                    Column::Dict { codes, values } if values.len() < n_rows => {
+                        let hashes = text_hashes(&strings_of(values, n_rows));
+                        codes.iter().map(|&code| hashes[code as usize]).collect()
+                    }
+                    _ => text_hashes(&strings_of(&text, n_rows)),
+                };
+                let words: Vec<u128> = pack(&self.words, &words, n_rows);
+                for (hash, &word) in hashes.iter_mut().zip(&words) {
+                    *hash = combine(*hash, double_hash(word));
+                }
+                BlockKeys { hashes, values: Values::WordText(words, strings_of(&text, n_rows)) }
+            }
             Kind::Rows => {
                 let mut rows = StringBuilder::with_capacity(n_rows);
                 for row in 0..n_rows {
@@ -87,7 +111,8 @@ impl KeyForm {
                         self.codecs.iter().zip(&flat).for_each(|(codec, vector)| codec.put(vector, row, out));
                     });
                 }
-                BlockKeys::of_bytes(rows.finish())
+                let rows = rows.finish();
+                BlockKeys { hashes: text_hashes(&rows), values: Values::Bytes(rows) }
             }
         }
     }
@@ -99,6 +124,12 @@ impl KeyForm {
             Store::Words(words) => self.unpack(&words),
             Store::DoubleWords(words) => self.unpack(&words),
             Store::Bytes { keys, .. } if self.kind == Kind::Text => vec![keys.finish().into()],
+            Store::WordText { words, keys, .. } => {
+                let mut vectors = self.unpack(&words);
+                let place = if let Kind::WordText(place) = self.kind { place } else { 0 };
+                vectors.insert(place, keys.finish().into());
+                vectors
+            }
             Store::Bytes { keys, .. } => {
                 let mut builders: Vec<Builder> = self.types.iter().map(Builder::new).collect();
                 for row in 0..n_rows {
@@ -116,7 +147,7 @@ impl KeyForm {
     fn unpack<W: Word>(&self, words: &[W]) -> Vec<Vector> {
         let mut shift = 0;
         let mut vectors = Vec::with_capacity(self.types.len());
-        for ty in &self.types {
+        for ty in &self.words {
             let data = unpack_data(ty.physical(), words, shift);
             shift += 8 * ty.physical().width().unwrap_or(0) as u32;
             let mut validity = None;
@@ -130,10 +161,34 @@ impl KeyForm {
     }
 }
 
-impl BlockKeys {
-    fn of_bytes(keys: Strings) -> BlockKeys {
-        BlockKeys { hashes: keys.iter().map(hash_bytes).collect(), values: Values::Bytes(keys) }
+fn is_text(ty: &DataType) -> bool {
+    ty.physical() == Physical::Str && !ty.is_nullable()
+}
+
+/// The place of the one String among types that are otherwise narrow enough for words.
+fn word_text(types: &[DataType]) -> Option<usize> {
+    let place = types.iter().position(is_text)?;
+    let others: Vec<DataType> = without(types, place);
+    packed_width(&others).filter(|&width| width <= 16).map(|_| place)
+}
+
+fn without(types: &[DataType], place: usize) -> Vec<DataType> {
+    types.iter().enumerate().filter(|(i, _)| *i != place).map(|(_, ty)| ty.clone()).collect()
+}
+
+fn strings_of(vector: &Vector, n_rows: usize) -> Strings {
+    match &vector.data {
+        Data::Str(strings) => strings.clone(),
+        _ => Strings::empties(n_rows),
     }
+}
+
+/// Short strings are hashed as their views, without a look at their length.
+fn text_hashes(strings: &Strings) -> Vec<u64> {
+    let hash = |(row, &view): (usize, &u128)| {
+        if view as u32 as usize <= INLINE { double_hash(view) } else { hash_bytes(strings.get(row)) }
+    };
+    strings.views().iter().enumerate().map(hash).collect()
 }
 
 #[inline(always)]

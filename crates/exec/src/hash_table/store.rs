@@ -3,13 +3,14 @@
 use super::form::{BlockKeys, Kind, Values, double_hash};
 use super::KeyForm;
 use chalet_base::hash::hash_u64;
-use chalet_columns::StringBuilder;
+use chalet_columns::{StringBuilder, Strings};
 
 pub enum Store {
     Words(Vec<u64>),
     DoubleWords(Vec<u128>),
     /// Their hashes are kept, because they are dear.
     Bytes { keys: StringBuilder, hashes: Vec<u64> },
+    WordText { words: Vec<u128>, keys: StringBuilder, hashes: Vec<u64> },
 }
 
 impl Store {
@@ -17,6 +18,9 @@ impl Store {
         match form.kind {
             Kind::Words(_) => Store::Words(Vec::new()),
             Kind::DoubleWords => Store::DoubleWords(Vec::new()),
+            Kind::WordText(_) => {
+                Store::WordText { words: Vec::new(), keys: StringBuilder::default(), hashes: Vec::new() }
+            }
             Kind::Text | Kind::Rows => Store::Bytes { keys: StringBuilder::default(), hashes: Vec::new() },
         }
     }
@@ -25,7 +29,7 @@ impl Store {
         match self {
             Store::Words(words) => words.len(),
             Store::DoubleWords(words) => words.len(),
-            Store::Bytes { hashes, .. } => hashes.len(),
+            Store::Bytes { hashes, .. } | Store::WordText { hashes, .. } => hashes.len(),
         }
     }
 
@@ -39,6 +43,9 @@ impl Store {
             Store::Words(words) => words.capacity() * 8,
             Store::DoubleWords(words) => words.capacity() * 16,
             Store::Bytes { keys, hashes } => keys.memory() + hashes.capacity() * 8,
+            Store::WordText { words, keys, hashes } => {
+                words.capacity() * 16 + keys.memory() + hashes.capacity() * 8
+            }
         }
     }
 
@@ -47,17 +54,22 @@ impl Store {
         match self {
             Store::Words(words) => words.iter().map(|&word| hash_u64(word)).collect(),
             Store::DoubleWords(words) => words.iter().map(|&word| double_hash(word)).collect(),
-            Store::Bytes { hashes, .. } => hashes.clone(),
+            Store::Bytes { hashes, .. } | Store::WordText { hashes, .. } => hashes.clone(),
         }
     }
 
-    /// Appends all keys of a block.
+    /// Appends all keys of a block, and keeps its strings alive.
     pub fn append(&mut self, keys: &BlockKeys) {
         match (self, &keys.values) {
             (Store::Words(to), Values::Words(words)) => to.extend_from_slice(words),
             (Store::DoubleWords(to), Values::DoubleWords(words)) => to.extend_from_slice(words),
             (Store::Bytes { keys: to, hashes }, Values::Bytes(strings)) => {
-                strings.iter().for_each(|key| to.push(key));
+                adopt(to, strings);
+                hashes.extend_from_slice(&keys.hashes);
+            }
+            (Store::WordText { words: to_words, keys: to, hashes }, Values::WordText(words, strings)) => {
+                to_words.extend_from_slice(words);
+                adopt(to, strings);
                 hashes.extend_from_slice(&keys.hashes);
             }
             // The form decides both.
@@ -73,12 +85,32 @@ impl Store {
                 to.extend(groups.iter().map(|&g| from[g as usize]));
             }
             (Store::Bytes { keys: to, hashes }, Store::Bytes { keys, hashes: from }) => {
-                for &group in groups {
-                    to.push(keys.get(group as usize));
-                    hashes.push(from[group as usize]);
-                }
+                copy(to, keys, groups);
+                hashes.extend(groups.iter().map(|&g| from[g as usize]));
+            }
+            (
+                Store::WordText { words: to_words, keys: to, hashes },
+                Store::WordText { words, keys, hashes: from },
+            ) => {
+                to_words.extend(groups.iter().map(|&g| words[g as usize]));
+                copy(to, keys, groups);
+                hashes.extend(groups.iter().map(|&g| from[g as usize]));
             }
             _ => unreachable!("keys of another form"),
         }
+    }
+}
+
+fn adopt(to: &mut StringBuilder, strings: &Strings) {
+    let shift = to.adopt(strings);
+    for &view in &strings.views()[..] {
+        // SAFETY: the shift of these strings.
+        unsafe { to.push_adopted(view, shift) };
+    }
+}
+
+fn copy(to: &mut StringBuilder, from: &StringBuilder, rows: &[u32]) {
+    for &row in rows {
+        to.push_viewed(from.view(row as usize), from.get(row as usize));
     }
 }

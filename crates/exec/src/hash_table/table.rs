@@ -4,7 +4,8 @@
 use super::form::{BlockKeys, Kind, Values};
 use super::{KeyForm, Store};
 use chalet_base::Result;
-use chalet_columns::{Block, Column, StringBuilder};
+use chalet_columns::strings::INLINE;
+use chalet_columns::{Block, Column, StringBuilder, Strings};
 use std::sync::Arc;
 
 /// From keys to consecutive group numbers.
@@ -99,8 +100,15 @@ impl GroupTable {
                 insert(slots, store, &keys.hashes, |row| words[row])
             }
             (Slots::Hashed(slots), Store::Bytes { keys: to, hashes }, Values::Bytes(strings)) => {
-                insert(slots, &mut (to, hashes), &keys.hashes, |row| strings.get(row))
+                insert(slots, &mut (to, hashes), &keys.hashes, |row| Text::of(strings, row))
             }
+            (
+                Slots::Hashed(slots),
+                Store::WordText { words: to_words, keys: to, hashes },
+                Values::WordText(words, strings),
+            ) => insert(slots, &mut (to_words, (to, hashes)), &keys.hashes, |row| {
+                (words[row], Text::of(strings, row))
+            }),
             _ => unreachable!("keys of another form"),
         }
     }
@@ -119,8 +127,13 @@ impl GroupTable {
                 insert(slots, store, &new, |row| words[row])
             }
             (Slots::Hashed(slots), Store::Bytes { keys: to, hashes }, Store::Bytes { keys, .. }) => {
-                insert(slots, &mut (to, hashes), &new, |row| keys.get(row))
+                insert(slots, &mut (to, hashes), &new, |row| Text::of_built(keys, row))
             }
+            (
+                Slots::Hashed(slots),
+                Store::WordText { words: to_words, keys: to, hashes },
+                Store::WordText { words, keys, .. },
+            ) => insert(slots, &mut (to_words, (to, hashes)), &new, |row| (words[row], Text::of_built(keys, row))),
             _ => unreachable!("keys of another form"),
         }
     }
@@ -148,8 +161,13 @@ impl GroupTable {
                 find(slots, store, &keys.hashes, |row| words[row])
             }
             (Slots::Hashed(slots), Store::Bytes { keys: store, .. }, Values::Bytes(strings)) => {
-                find(slots, store, &keys.hashes, |row| strings.get(row))
+                find(slots, store, &keys.hashes, |row| Text::of(strings, row))
             }
+            (
+                Slots::Hashed(slots),
+                Store::WordText { words: in_words, keys: store, .. },
+                Values::WordText(words, strings),
+            ) => find(slots, &(in_words, store), &keys.hashes, |row| (words[row], Text::of(strings, row))),
             _ => unreachable!("keys of another form"),
         }
     }
@@ -212,20 +230,51 @@ impl Held for Vec<u128> {
     }
 }
 
-impl Compared for StringBuilder {
-    type Key<'a> = &'a [u8];
+/// A string with its view, whose first half tells most strings apart.
+#[derive(Clone, Copy)]
+struct Text<'a> {
+    view: u128,
+    bytes: &'a [u8],
+}
+
+impl<'a> Text<'a> {
     #[inline(always)]
-    fn equals(&self, group: usize, key: &[u8]) -> bool {
-        self.get(group) == key
+    fn of(strings: &'a Strings, row: usize) -> Self {
+        Text { view: strings.views()[row], bytes: strings.get(row) }
+    }
+
+    #[inline(always)]
+    fn of_built(strings: &'a StringBuilder, row: usize) -> Self {
+        Text { view: strings.view(row), bytes: strings.get(row) }
+    }
+}
+
+impl Compared for StringBuilder {
+    type Key<'a> = Text<'a>;
+    #[inline(always)]
+    fn equals(&self, group: usize, key: Text) -> bool {
+        let view = self.view(group);
+        if view as u32 as usize <= INLINE {
+            return view == key.view;
+        }
+        view as u64 == key.view as u64 && self.get(group) == key.bytes
+    }
+}
+
+impl Compared for (&Vec<u128>, &StringBuilder) {
+    type Key<'a> = (u128, Text<'a>);
+    #[inline(always)]
+    fn equals(&self, group: usize, (word, text): (u128, Text)) -> bool {
+        self.0[group] == word && self.1.equals(group, text)
     }
 }
 
 /// Strings and their hashes.
 impl Compared for (&mut StringBuilder, &mut Vec<u64>) {
-    type Key<'a> = &'a [u8];
+    type Key<'a> = Text<'a>;
     #[inline(always)]
-    fn equals(&self, group: usize, key: &[u8]) -> bool {
-        self.0.get(group) == key
+    fn equals(&self, group: usize, key: Text) -> bool {
+        self.0.equals(group, key)
     }
 }
 
@@ -235,12 +284,36 @@ impl Held for (&mut StringBuilder, &mut Vec<u64>) {
         self.1.len()
     }
     #[inline(always)]
-    fn push(&mut self, key: &[u8], hash: u64) {
-        self.0.push(key);
+    fn push(&mut self, key: Text, hash: u64) {
+        self.0.push_viewed(key.view, key.bytes);
         self.1.push(hash);
     }
     fn hash(&self, group: usize) -> u64 {
         self.1[group]
+    }
+}
+
+/// Words, strings and their hashes.
+impl Compared for (&mut Vec<u128>, (&mut StringBuilder, &mut Vec<u64>)) {
+    type Key<'a> = (u128, Text<'a>);
+    #[inline(always)]
+    fn equals(&self, group: usize, (word, text): (u128, Text)) -> bool {
+        self.0[group] == word && self.1.equals(group, text)
+    }
+}
+
+impl Held for (&mut Vec<u128>, (&mut StringBuilder, &mut Vec<u64>)) {
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+    #[inline(always)]
+    fn push(&mut self, (word, text): (u128, Text), hash: u64) {
+        self.0.push(word);
+        self.1.push(text, hash);
+    }
+    fn hash(&self, group: usize) -> u64 {
+        self.1.hash(group)
     }
 }
 
@@ -347,6 +420,8 @@ mod tests {
             &[("Int64", &number), ("Nullable(Int32)", &nullable)],
             &[("String", &text)],
             &[("String", &text), ("Int32", &number)],
+            &[("Nullable(Int32)", &nullable), ("String", &text), ("Int64", &number)],
+            &[("String", &text), ("String", &text)],
             &[("Int256", &number), ("Nullable(Int128)", &nullable)],
         ];
         for case in cases {

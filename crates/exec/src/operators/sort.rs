@@ -8,7 +8,7 @@ use crate::expression::Program;
 use crate::pipeline::{Flow, Position, Sink, SinkWorker, concrete};
 use chalet_base::{Result, ensure};
 use chalet_columns::keys::{Order, RowKeys, sort_keys};
-use chalet_columns::{Block, Column};
+use chalet_columns::{Block, Column, Vector};
 use chalet_storage::Scan;
 use std::any::Any;
 use std::cmp::Ordering;
@@ -179,25 +179,44 @@ struct Worker {
     limit: Option<usize>,
     max_rows: u64,
     rows: Rows,
-    /// With a limit: the key of the last row that still counts.
-    threshold: Option<Vec<u8>>,
+    /// With a limit: the last row that still counts.
+    threshold: Option<Threshold>,
     memory: Reservation,
 }
 
-/// Rows are pruned when there are this many times more than the limit (and a block's worth).
+struct Threshold {
+    key: Vec<u8>,
+    /// Its first key, as a vector of one row.
+    first: Vector,
+}
+
+/// Rows are pruned when there are this many times more than the limit, and more than a few.
 const PRUNE_FACTOR: usize = 4;
-const PRUNE_LEAST: usize = 65_536;
+const PRUNE_LEAST: usize = 1024;
 
 impl SinkWorker for Worker {
     fn push(&mut self, position: Position, block: Block) -> Result<Flow> {
         self.came.fetch_add(block.n_rows() as u64, Relaxed);
-        let columns = self.keys.evaluate(&block)?;
+        let mut columns = self.keys.evaluate(&block)?;
+        let mut block = block;
+        // Most rows are told by their first key alone; only those that are left get bytes to compare.
+        if let Some(threshold) = &self.threshold {
+            // With one key, equal rows come too late: the rows of a worker come in order.
+            let or_equal = columns.len() > 1;
+            let before = columns[0].rows_before(&threshold.first, self.orders[0].descending, or_equal);
+            if let Some(rows) = before.filter(|rows| rows.len() < block.n_rows()) {
+                if rows.is_empty() {
+                    return Ok(Flow::Continue);
+                }
+                block = block.gather(&rows);
+                columns.iter_mut().for_each(|column| *column = column.gather(&rows));
+            }
+        }
         let ordered: Vec<(&Column, Order)> = columns.iter().zip(self.orders.iter().copied()).collect();
         let mut keys = sort_keys(&ordered, block.n_rows());
-        let mut block = block;
-        if let Some(threshold) = &self.threshold {
+        if let Some(Threshold { key, .. }) = &self.threshold {
             let kept: Vec<u32> =
-                (0..block.n_rows() as u32).filter(|&row| keys.get(row as usize) <= &threshold[..]).collect();
+                (0..block.n_rows() as u32).filter(|&row| keys.get(row as usize) <= &key[..]).collect();
             if kept.is_empty() {
                 return Ok(Flow::Continue);
             }
@@ -235,7 +254,10 @@ impl Worker {
         let mut kept: Vec<Vec<u32>> = vec![Vec::new(); self.rows.blocks.len()];
         refs.iter().for_each(|r| kept[r.block as usize].push(r.row));
         if let Some(last) = refs.last() {
-            self.threshold = Some(self.rows.blocks[last.block as usize].2.get(last.row as usize).to_vec());
+            let (_, block, keys) = &self.rows.blocks[last.block as usize];
+            let row = block.gather(&[last.row]);
+            let first = self.keys.evaluate(&row)?.swap_remove(0).into_flat().compact();
+            self.threshold = Some(Threshold { key: keys.get(last.row as usize).to_vec(), first });
         }
         let mut rows = Rows::default();
         let mut bytes = 0;
