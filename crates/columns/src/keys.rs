@@ -22,6 +22,11 @@ impl Order {
 /// Fixed-width values as bytes that sort.
 trait KeyBytes: Native {
     fn put(self, out: &mut Vec<u8>);
+
+    /// Bytes that are equal when the bits are; they need not sort.
+    fn put_bits(self, out: &mut Vec<u8>) {
+        self.put(out);
+    }
 }
 
 macro_rules! unsigned_keys {
@@ -55,6 +60,11 @@ macro_rules! float_keys {
                 let bits = if self.is_nan() { <$ty>::NAN.to_bits() } else { x.to_bits() };
                 let top = !(!0 >> 1);
                 out.extend_from_slice(&(if bits & top == 0 { bits | top } else { !bits }).to_be_bytes());
+            }
+
+            #[inline(always)]
+            fn put_bits(self, out: &mut Vec<u8>) {
+                out.extend_from_slice(&self.to_bits().to_be_bytes());
             }
         }
     )*};
@@ -109,10 +119,41 @@ pub fn sort_keys(columns: &[(&Column, Order)], n_rows: usize) -> RowKeys {
     keys
 }
 
-/// Keys that are equal when the rows are; the order means nothing to the caller.
+/// Keys that are equal when the rows are, bit by bit: 0 and -0 differ, as in the kernel.
 pub fn group_keys(columns: &[&Column], n_rows: usize) -> RowKeys {
-    let ordered: Vec<_> = columns.iter().map(|&c| (c, Order::ASCENDING)).collect();
-    sort_keys(&ordered, n_rows)
+    let mut keys = RowKeys {
+        bytes: Vec::with_capacity(n_rows * columns.len() * 9),
+        offsets: Vec::with_capacity(n_rows + 1),
+    };
+    keys.offsets.push(0);
+    for row in 0..n_rows {
+        for column in columns {
+            let (vector, row) = column.locate(row);
+            put_bits(vector, row, &mut keys.bytes);
+        }
+        keys.offsets.push(keys.bytes.len());
+    }
+    keys
+}
+
+fn put_bits(vector: &Vector, row: usize, out: &mut Vec<u8>) {
+    let null = vector.is_null(row) || matches!(vector.data, Data::Nothing(_));
+    out.push(u8::from(null));
+    if null {
+        return;
+    }
+    each_native!(&vector.data, values => values[row].put_bits(out),
+        Data::Nothing(_) => {}
+        Data::Str(s) => put_bytes(s.get(row), out),
+        Data::Fixed(f) => out.extend_from_slice(f.get(row)),
+        Data::List(l) => {
+            for element in l.range(row) {
+                out.push(1);
+                put_bits(&l.values, element, out);
+            }
+            out.push(0);
+        }
+        Data::Struct(s) => s.fields.iter().for_each(|field| put_bits(field, row, out)))
 }
 
 fn put_row(vector: &Vector, row: usize, order: Order, out: &mut Vec<u8>) {

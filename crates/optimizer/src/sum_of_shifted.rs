@@ -90,8 +90,10 @@ fn rewrite(node: Aggregate, with: &Rewriter) -> Result<Plan> {
                     order_dependent: false,
                     name: "count()".into(),
                 });
-                let function = shifted_sum::bind(negated, shift as u64, &call.field.ty, sum.ty(), with.context)?;
-                Expr::call(function, vec![sum, count])
+                let function = shifted_sum::bind(negated, &call.field.ty, sum.ty(), with.context)?;
+                // Modulo 2^64.
+                let shift = Expr::literal(&Value::UInt(shift as u64), DataType::UInt64)?;
+                Expr::call(function, vec![sum, count, shift])
             }
         };
         computed.push((call.field.clone(), expr));

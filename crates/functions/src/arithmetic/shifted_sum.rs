@@ -1,4 +1,5 @@
-//! What the optimizer puts in place of `sum(x + c)`: a sum and a count to the sum of shifted values. Users cannot call it.
+//! What the optimizer puts in place of `sum(x + c)`: from the sum of `x`, the number of rows and `c` to the sum of shifted
+//! values, modulo 2^64. Users cannot call it.
 
 use chalet_base::Result;
 use chalet_columns::{Column, Data, Vector};
@@ -7,37 +8,38 @@ use chalet_function_api::{Argument, Bound, Call, Context, Record, ScalarFunction
 use chalet_types::DataType;
 use std::sync::Arc;
 
-static RECORD: Record = Record {
+static SHIFTED: Record = Record {
     name: "sumOfShifted",
-    summary: "The sum of `x + c` from the sum of `x` and the number of rows.",
-    syntax: "sumOfShifted(sum, count)",
+    summary: "The sum of `x + c` from the sum of `x`, the number of rows and `c`.",
+    syntax: "sumOfShifted(sum, count, c)",
     total: true,
     ..Record::DEFAULT
 };
 
+static NEGATED: Record = Record {
+    name: "sumOfNegated",
+    summary: "The sum of `c - x` from the sum of `x`, the number of rows and `c`.",
+    syntax: "sumOfNegated(sum, count, c)",
+    ..SHIFTED
+};
+
 struct ShiftedSum {
     negated: bool,
-    shift: u64,
     /// UInt64 or Int64.
     result: DataType,
 }
 
-/// The function from sum and count to `sum(x + shift)`, or `sum(shift - x)` when negated, modulo 2^64.
-pub fn bind(
-    negated: bool,
-    shift: u64,
-    result: &DataType,
-    sum: &DataType,
-    ctx: &Context,
-) -> Result<BoundFunction> {
-    let function = Arc::new(ShiftedSum { negated, shift, result: result.clone() });
-    let args = [Argument::of_type(sum.clone()), Argument::of_type(DataType::UInt64)];
+/// The function from sum, count and shift (a UInt64 each, the sum may be an Int64) to `sum(x + shift)`, or with
+/// `negated` to `sum(shift - x)`.
+pub fn bind(negated: bool, result: &DataType, sum: &DataType, ctx: &Context) -> Result<BoundFunction> {
+    let function = Arc::new(ShiftedSum { negated, result: result.clone() });
+    let args = [sum, &DataType::UInt64, &DataType::UInt64].map(|ty| Argument::of_type(ty.clone()));
     BoundFunction::bind(function, &args, ctx)
 }
 
 impl ScalarFunction for ShiftedSum {
     fn record(&self) -> &'static Record {
-        &RECORD
+        if self.negated { &NEGATED } else { &SHIFTED }
     }
 
     fn bind(&self, _: &[Argument], _: &Context) -> Result<Bound> {
@@ -45,21 +47,18 @@ impl ScalarFunction for ShiftedSum {
     }
 
     fn execute(&self, call: &Call) -> Result<Column> {
-        let counts = call.args[1].vector.values::<u64>()?;
-        let shifted = |sum: u64, count: u64| {
-            let sum = if self.negated { sum.wrapping_neg() } else { sum };
-            sum.wrapping_add(self.shift.wrapping_mul(count))
-        };
         let sums: Vec<u64> = match &call.args[0].vector.data {
-            Data::I64(sums) => sums.iter().zip(counts).map(|(&s, &n)| shifted(s as u64, n)).collect(),
-            _ => {
-                let sums = call.args[0].vector.values::<u64>()?;
-                sums.iter().zip(counts).map(|(&s, &n)| shifted(s, n)).collect()
-            }
+            Data::I64(sums) => sums.iter().map(|&sum| sum as u64).collect(),
+            _ => call.args[0].vector.values::<u64>()?.to_vec(),
         };
+        let (counts, shifts) = (call.args[1].vector.values::<u64>()?, call.args[2].vector.values::<u64>()?);
+        let shifted = sums.into_iter().zip(counts).zip(shifts).map(|((sum, count), shift)| {
+            let sum = if self.negated { sum.wrapping_neg() } else { sum };
+            sum.wrapping_add(shift.wrapping_mul(*count))
+        });
         Ok(match self.result {
-            DataType::Int64 => Vector::from(sums.into_iter().map(|x| x as i64).collect::<Vec<i64>>()),
-            _ => Vector::from(sums),
+            DataType::Int64 => Vector::from(shifted.map(|x| x as i64).collect::<Vec<i64>>()),
+            _ => Vector::from(shifted.collect::<Vec<u64>>()),
         }
         .into())
     }
