@@ -134,8 +134,8 @@ unsafe fn expand(input: &[u8], out: *mut u8, size: usize) -> Option<usize> {
 }
 
 /// By tag: how many bytes come of it (bits 0-7), how many of the input it takes (8-15), the high bits of its offset
-/// (16-26). A literal has an offset that is as good as any, but one of more than 60 bytes, which is not for
-/// [`expand_inside`].
+/// (16-26). A literal has an offset that is as good as any, but one of more than 60 bytes and copies with a long offset
+/// have none, because they are not for [`expand_inside`].
 const TAGS: [u32; 256] = {
     let mut table = [0; 256];
     let mut tag = 0u32;
@@ -146,7 +146,7 @@ const TAGS: [u32; 256] = {
             0 => len | (1 + len) << 8 | (NEAR as u32) << 16,
             1 => (tag >> 2 & 7) + 4 | 2 << 8 | (tag >> 5 << 8) << 16,
             2 => len | 3 << 8,
-            _ => len | 5 << 8,
+            _ => len,
         };
         tag += 1;
     }
@@ -157,7 +157,7 @@ const TAGS: [u32; 256] = {
 const NEAR: usize = 32;
 
 /// The bytes of the offset behind a tag, by its kind.
-const OFFSETS: [u32; 4] = [0, 0xff, 0xffff, 0xffff_ffff];
+const OFFSETS: [u32; 4] = [0, 0xff, 0xffff, 0];
 
 /// The part of [`expand`] that is far enough from both ends to need few checks. Stops where it is not, or where
 /// something is unusual; returns how far it came in input and output. Whether a literal or a copy comes next cannot be
@@ -176,14 +176,19 @@ unsafe fn expand_inside(
     // A literal of up to 60 bytes behind its tag, or a copy of up to 64.
     let (safe_from, safe_to) = (input.len().saturating_sub(65), size.saturating_sub(64));
     let source = input.as_ptr();
+    if from >= safe_from {
+        return (from, to);
+    }
+    let mut tag = input[from];
     while from < safe_from && to < safe_to && to >= NEAR {
         // SAFETY: `from + 65 < input.len()` and `to + 64 <= size` hold here. A literal reads 64 bytes behind its
         // tag and writes 64; a copy reads what was written before `to` (checked) and writes 64.
         unsafe {
-            let tag = *source.add(from);
             let entry = TAGS[usize::from(tag)];
             let kind = usize::from(tag & 3);
             let is_literal = kind == 0;
+            let step = select_unpredictable(is_literal, usize::from(tag >> 2) + 2, kind + 1);
+            let next = *source.add(from + step);
             let word = u32::from_le_bytes(source.add(from + 1).cast::<[u8; 4]>().read());
             let offset = (word & OFFSETS[kind]) as usize | (entry >> 16) as usize;
             let len = (entry & 0xff) as usize;
@@ -203,7 +208,8 @@ unsafe fn expand_inside(
                     copy::<32>(place.add(32), target.add(32));
                 }
             }
-            from += (entry >> 8 & 0xff) as usize;
+            from += step;
+            tag = next;
             to += len;
         }
     }
