@@ -1,8 +1,8 @@
 //! `groupBitAnd`, `groupBitOr`, `groupBitXor`: integers combined bit by bit.
 
 use crate::check::{illegal_type, no_parameters, one_argument};
-use chalet_columns::wire::take;
 use chalet_base::Result;
+use chalet_columns::wire::take;
 use chalet_columns::{Buf, Native, Vector};
 use chalet_function_api::states::same_states;
 use chalet_function_api::{

@@ -1,8 +1,8 @@
 //! Aggregates that keep whole rows and look at them at the end: rows stay in their columns, with a group number each.
 
+use chalet_base::Result;
 use chalet_columns::rows::RowCodec;
 use chalet_columns::wire::{put_len, take_len};
-use chalet_base::Result;
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::states::same_states;
 use chalet_function_api::{Aggregate, Argument, States};

@@ -3,8 +3,8 @@
 use crate::check::{illegal_type, no_parameters, one_argument};
 use crate::floats::{Floats, integer, push_integer};
 use crate::quantile::push_float;
-use chalet_columns::wire::{take_array, take_f64, take_u8};
 use chalet_base::Result;
+use chalet_columns::wire::{take_array, take_f64, take_u8};
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::aggregate::AggregateNulls;
 use chalet_function_api::{

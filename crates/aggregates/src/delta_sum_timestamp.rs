@@ -3,8 +3,8 @@
 use crate::check::{illegal_type, no_parameters, two_arguments};
 use crate::delta_sum::Number;
 use crate::floats::{Floats, integer};
-use chalet_columns::wire::{take_array, take_u8};
 use chalet_base::Result;
+use chalet_columns::wire::{take_array, take_u8};
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::aggregate::AggregateNulls;
 use chalet_function_api::{

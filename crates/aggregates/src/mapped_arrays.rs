@@ -1,11 +1,11 @@
 //! `sumMap`, `minMap`, `maxMap` over pairs of arrays: the first array holds keys, the others values for them.
 
-use chalet_columns::rows::RowCodec;
 use crate::sets::GroupSets;
 use crate::slots::{Keep, Slots, slots_of};
 use crate::sum::total_type;
-use chalet_columns::wire::{put_bytes, put_len, take_bytes, take_count};
 use chalet_base::{Result, bail, ensure, err};
+use chalet_columns::rows::RowCodec;
+use chalet_columns::wire::{put_bytes, put_len, take_bytes, take_count};
 use chalet_columns::{Builder, Data, List, Struct, Vector};
 use chalet_function_api::states::same_states;
 use chalet_function_api::{

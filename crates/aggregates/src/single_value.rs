@@ -2,8 +2,8 @@
 
 use crate::check::{no_parameters, one_argument};
 use crate::slots::{Keep, Slots, slots_of};
-use chalet_columns::wire::{take_u8, take_u64};
 use chalet_base::{Result, bail};
+use chalet_columns::wire::{take_u8, take_u64};
 use chalet_columns::{NullBuffer, Vector};
 use chalet_function_api::states::same_states;
 use chalet_function_api::{

@@ -40,26 +40,26 @@ impl AggregateFunction for Sum {
 
 /// The sum of values of a type.
 pub fn of_type(ty: &DataType) -> Result<Arc<dyn Aggregate>> {
-        let result = total_type(ty).ok_or_else(|| illegal_type(RECORD.name, ty))?;
-        Ok(match (ty.physical(), result.physical()) {
-            (Physical::U8, _) => bound::<u8, u64>(result),
-            (Physical::U16, _) => bound::<u16, u64>(result),
-            (Physical::U32, _) => bound::<u32, u64>(result),
-            (Physical::U64, _) => bound::<u64, u64>(result),
-            (Physical::U128, _) => bound::<u128, u128>(result),
-            (Physical::U256, _) => bound::<U256, U256>(result),
-            (Physical::I8, _) => bound::<i8, i64>(result),
-            (Physical::I16, _) => bound::<i16, i64>(result),
-            (Physical::I32, Physical::I128) => bound::<i32, i128>(result),
-            (Physical::I32, _) => bound::<i32, i64>(result),
-            (Physical::I64, Physical::I128) => bound::<i64, i128>(result),
-            (Physical::I64, _) => bound::<i64, i64>(result),
-            (Physical::I128, _) => bound::<i128, i128>(result),
-            (Physical::I256, _) => bound::<I256, I256>(result),
-            (Physical::BF16, _) => bound::<bf16, f64>(result),
-            (Physical::F32, _) => bound::<f32, f64>(result),
-            _ => bound::<f64, f64>(result),
-        })
+    let result = total_type(ty).ok_or_else(|| illegal_type(RECORD.name, ty))?;
+    Ok(match (ty.physical(), result.physical()) {
+        (Physical::U8, _) => bound::<u8, u64>(result),
+        (Physical::U16, _) => bound::<u16, u64>(result),
+        (Physical::U32, _) => bound::<u32, u64>(result),
+        (Physical::U64, _) => bound::<u64, u64>(result),
+        (Physical::U128, _) => bound::<u128, u128>(result),
+        (Physical::U256, _) => bound::<U256, U256>(result),
+        (Physical::I8, _) => bound::<i8, i64>(result),
+        (Physical::I16, _) => bound::<i16, i64>(result),
+        (Physical::I32, Physical::I128) => bound::<i32, i128>(result),
+        (Physical::I32, _) => bound::<i32, i64>(result),
+        (Physical::I64, Physical::I128) => bound::<i64, i128>(result),
+        (Physical::I64, _) => bound::<i64, i64>(result),
+        (Physical::I128, _) => bound::<i128, i128>(result),
+        (Physical::I256, _) => bound::<I256, I256>(result),
+        (Physical::BF16, _) => bound::<bf16, f64>(result),
+        (Physical::F32, _) => bound::<f32, f64>(result),
+        _ => bound::<f64, f64>(result),
+    })
 }
 
 /// The type that values of a type sum up to.

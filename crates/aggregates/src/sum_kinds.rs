@@ -3,8 +3,8 @@
 use crate::check::{illegal_type, no_parameters, one_argument};
 use crate::floats::{Floats, divisor};
 use crate::sum::total_type;
-use chalet_columns::wire::take_f64;
 use chalet_base::Result;
+use chalet_columns::wire::take_f64;
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::{
     Aggregate, AggregateFunction, AggregateRecord, Argument, Context, EachState, Example, RowAggregate,

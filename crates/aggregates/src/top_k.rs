@@ -3,11 +3,11 @@
 //! for all values.
 
 use crate::floats::Unsigned;
-use chalet_columns::rows::RowCodec;
-use chalet_columns::wire::{put_bytes, put_len, take_bytes, take_count, take_u64};
 use chalet_base::hash::{HashMap, hash_bytes};
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::builder::Values;
+use chalet_columns::rows::RowCodec;
+use chalet_columns::wire::{put_bytes, put_len, take_bytes, take_count, take_u64};
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::aggregate::AggregateNulls;
 use chalet_function_api::{

@@ -74,7 +74,10 @@ impl Column {
             }
             Column::Dict { codes, values } if values.len() <= codes.len() => {
                 let mut is_before = vec![false; values.len()];
-                values.rows_before(bound, &wanted)?.into_iter().for_each(|row| is_before[row as usize] = true);
+                values
+                    .rows_before(bound, &wanted)?
+                    .into_iter()
+                    .for_each(|row| is_before[row as usize] = true);
                 Some((0..codes.len() as u32).filter(|&row| is_before[codes[row as usize] as usize]).collect())
             }
             Column::Dict { .. } => None,
@@ -99,7 +102,11 @@ impl Vector {
                 (false, false, _) => rows.map(|(row, x)| (row, x > bound)).filter_map(pick).collect(),
             }
         }
-        fn natives<T: Native>(values: &[T], bound: &Data, wanted: &dyn Fn(Ordering) -> bool) -> Option<Vec<u32>> {
+        fn natives<T: Native>(
+            values: &[T],
+            bound: &Data,
+            wanted: &dyn Fn(Ordering) -> bool,
+        ) -> Option<Vec<u32>> {
             let bound = T::unwrap(bound)?[0];
             Some(select(values.iter().copied(), bound, wanted))
         }

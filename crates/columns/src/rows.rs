@@ -1,9 +1,9 @@
 //! Rows as bytes and back: how states hold and serialise values of any type. Equal bytes are equal values.
 
-use crate::wire::{put_len, take, take_array, take_count, take_len, take_u8};
-use chalet_base::{Result, err};
 use crate::builder::Values;
+use crate::wire::{put_len, take, take_array, take_count, take_len, take_u8};
 use crate::{Builder, Data, Vector, each_native};
+use chalet_base::{Result, err};
 use chalet_types::{DataType, I256, Physical, U256, bf16};
 
 /// Writes values of one type, and reads them back.

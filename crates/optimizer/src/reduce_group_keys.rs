@@ -47,12 +47,8 @@ fn reduce(mut node: Aggregate) -> Plan {
         .iter()
         .filter_map(|(field, key)| Some((key.as_column()?, (field.id, field.ty.clone()))))
         .collect();
-    let computed: Vec<Option<Expr>> = node
-        .keys
-        .iter()
-        .zip(&kept)
-        .map(|((_, key), kept)| (!kept).then(|| key.rename(&names)))
-        .collect();
+    let computed: Vec<Option<Expr>> =
+        node.keys.iter().zip(&kept).map(|((_, key), kept)| (!kept).then(|| key.rename(&names))).collect();
     let mut kept = kept.into_iter();
     node.keys.retain(|_| kept.next() == Some(true));
     let exprs = outputs.into_iter().enumerate().map(|(i, field)| {

@@ -46,11 +46,7 @@ pub const RULES: &[Rule] = &[
         reason: "before split_distinct repeats the keys",
         apply: reduce_group_keys::apply,
     },
-    Rule {
-        name: "split_distinct",
-        reason: "before limits reach aggregations",
-        apply: split_distinct::apply,
-    },
+    Rule { name: "split_distinct", reason: "before limits reach aggregations", apply: split_distinct::apply },
     Rule {
         name: "push_down_limit",
         reason: "projections are few by now, and a limit passes through each",

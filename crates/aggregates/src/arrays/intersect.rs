@@ -1,11 +1,11 @@
 //! `groupArrayIntersect`: the elements that all arrays have.
 
 use crate::check::one_argument;
-use chalet_columns::rows::RowCodec;
-use chalet_columns::wire::{put_bytes, put_len, take_bytes, take_count, take_u8};
 use chalet_base::hash::HashSet;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::builder::Values;
+use chalet_columns::rows::RowCodec;
+use chalet_columns::wire::{put_bytes, put_len, take_bytes, take_count, take_u8};
 use chalet_columns::{Builder, List, Vector};
 use chalet_function_api::{
     Aggregate, AggregateFunction, AggregateRecord, Argument, Context, EachState, Example, RowAggregate,

@@ -2,10 +2,10 @@
 
 use crate::arrays::parameters::optional_limit;
 use crate::check::one_argument;
-use chalet_columns::rows::RowCodec;
 use crate::sets::GroupSets;
-use chalet_columns::wire::{put_bytes, put_len, take_bytes, take_count};
 use chalet_base::Result;
+use chalet_columns::rows::RowCodec;
+use chalet_columns::wire::{put_bytes, put_len, take_bytes, take_count};
 use chalet_columns::{Builder, Data, List, Vector};
 use chalet_function_api::aggregate::AggregateNulls;
 use chalet_function_api::states::same_states;

@@ -1,9 +1,9 @@
 //! `-Distinct`: every combination of arguments counts once per group.
 
-use chalet_columns::rows::RowCodec;
 use crate::sets::GroupSets;
-use chalet_columns::wire::{put_bytes, put_len, take_bytes, take_count};
 use chalet_base::Result;
+use chalet_columns::rows::RowCodec;
+use chalet_columns::wire::{put_bytes, put_len, take_bytes, take_count};
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::states::same_states;
 use chalet_function_api::{Aggregate, Argument, States};

@@ -1,8 +1,8 @@
 //! `-ForEach`: aggregates arrays position by position; the result is as long as the longest array.
 
 use crate::combinators::array::flatten;
-use chalet_columns::wire::{put_len, take_len};
 use chalet_base::{Result, ensure};
+use chalet_columns::wire::{put_len, take_len};
 use chalet_columns::{Data, List, Vector};
 use chalet_function_api::states::same_states;
 use chalet_function_api::{Aggregate, States};

@@ -1,10 +1,10 @@
 //! `-Map`: aggregates the values of maps key by key. Over pairs of arrays it is another function of its own.
 
 use crate::combinators::Split;
-use chalet_columns::rows::RowCodec;
 use crate::sets::GroupSets;
-use chalet_columns::wire::{put_bytes, put_len, take_bytes, take_count};
 use chalet_base::{Result, bail, ensure};
+use chalet_columns::rows::RowCodec;
+use chalet_columns::wire::{put_bytes, put_len, take_bytes, take_count};
 use chalet_columns::{Builder, Data, List, Struct, Vector};
 use chalet_function_api::states::same_states;
 use chalet_function_api::{Aggregate, Argument, States};

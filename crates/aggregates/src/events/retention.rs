@@ -2,9 +2,9 @@
 
 use crate::check::no_parameters;
 use crate::events::{check_conditions, conditions};
-use chalet_columns::wire::take_array;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::builder::Values;
+use chalet_columns::wire::take_array;
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::aggregate::AggregateNulls;
 use chalet_function_api::{

@@ -3,8 +3,8 @@
 use crate::floats::{Floats, Unsigned};
 use crate::quantile::levels::{Domain, Levels, check_arguments};
 use crate::quantile::{Sketch, bound, push_float};
-use chalet_columns::wire::{put_len, take_array, take_count};
 use chalet_base::Result;
+use chalet_columns::wire::{put_len, take_array, take_count};
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
 use chalet_types::{DataType, Value};

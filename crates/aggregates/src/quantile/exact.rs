@@ -3,8 +3,8 @@
 use crate::quantile::levels::{Domain, Levels, check_arguments};
 use crate::quantile::{Sketch, bound, push_float};
 use crate::slots::kinds::order_natives;
-use chalet_columns::wire::{put_len, take, take_count};
 use chalet_base::{Result, bail};
+use chalet_columns::wire::{put_len, take, take_count};
 use chalet_columns::{Buf, Builder, Native, Vector};
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
 use chalet_types::{DataType, I256, Physical, U256, Value};

@@ -3,8 +3,8 @@
 use crate::floats::Floats;
 use crate::quantile::levels::{Domain, Levels, check_arguments, interpolated_type};
 use crate::quantile::{Sketch, bound, push_float};
-use chalet_columns::wire::{put_len, take_array, take_count, take_f64, take_u64};
 use chalet_base::{Result, bail, ensure};
+use chalet_columns::wire::{put_len, take_array, take_count, take_f64, take_u64};
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
 use chalet_types::{DataType, Value};

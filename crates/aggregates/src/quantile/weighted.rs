@@ -4,9 +4,9 @@
 use crate::floats::{Floats, Unsigned};
 use crate::quantile::levels::{Domain, Levels, check_arguments, interpolated_type};
 use crate::quantile::{Sketch, bound, push_float};
-use chalet_columns::wire::{put_len, take_count, take_f64, take_u64};
 use chalet_base::Result;
 use chalet_base::hash::HashMap;
+use chalet_columns::wire::{put_len, take_count, take_f64, take_u64};
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
 use chalet_types::{DataType, Value};

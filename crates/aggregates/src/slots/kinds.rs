@@ -1,9 +1,9 @@
 //! The cells of slots: numbers as they are, short strings in place, anything else as a column of one row.
 
 use super::{Keep, Kind};
+use chalet_base::Result;
 use chalet_columns::rows::RowCodec;
 use chalet_columns::wire::{put_bytes, take, take_bytes};
-use chalet_base::Result;
 use chalet_columns::{Buf, Builder, Data, Fixed, Native, Strings, Vector};
 use chalet_types::DataType;
 use std::cmp::Ordering;

@@ -3,9 +3,9 @@
 
 use crate::check::{no_parameters, two_arguments};
 use crate::uniq::keys::WideKeys;
-use chalet_columns::wire::{put_len, take_array, take_count, take_u64};
 use chalet_base::Result;
 use chalet_base::hash::HashMap;
+use chalet_columns::wire::{put_len, take_array, take_count, take_u64};
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::{
     Aggregate, AggregateFunction, AggregateRecord, Argument, Context, EachState, Example, RowAggregate,

@@ -2,9 +2,9 @@
 
 use crate::check::{illegal_type, one_argument};
 use crate::floats::Floats;
-use chalet_columns::wire::{put_len, take_count, take_f64};
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::builder::Values;
+use chalet_columns::wire::{put_len, take_count, take_f64};
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::aggregate::AggregateNulls;
 use chalet_function_api::{

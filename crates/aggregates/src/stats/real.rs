@@ -1,8 +1,8 @@
 //! The two floats that statistics compute in: Float32 arguments are summed as such, everything else as Float64.
 
-use chalet_columns::wire::take_array;
 use chalet_base::Result;
 use chalet_columns::Native;
+use chalet_columns::wire::take_array;
 use std::ops::{Add, AddAssign, Div, Mul, Sub};
 
 pub trait Real:

@@ -2,9 +2,9 @@
 
 use crate::check::{illegal_type, no_parameters, one_argument};
 use crate::floats::{integer, push_integer};
-use chalet_columns::wire::{put_len, take_count, take_u64};
 use chalet_base::Result;
 use chalet_base::hash::HashSet;
+use chalet_columns::wire::{put_len, take_count, take_u64};
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::{
     Aggregate, AggregateFunction, AggregateRecord, Argument, Context, EachState, Example, RowAggregate,

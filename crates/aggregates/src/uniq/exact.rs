@@ -3,9 +3,9 @@
 use crate::check::{no_parameters, some_arguments};
 use crate::uniq::key_set::{Key, KeySet};
 use crate::uniq::keys::{WideKeys, narrow_keys, word_keys};
-use chalet_columns::wire::{put_len, take_count};
 use chalet_base::Result;
 use chalet_columns::Vector;
+use chalet_columns::wire::{put_len, take_count};
 use chalet_function_api::aggregate::AggregateNulls;
 use chalet_function_api::states::same_states;
 use chalet_function_api::{

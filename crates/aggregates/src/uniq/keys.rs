@@ -1,8 +1,8 @@
 //! Rows as keys of sets: numbers as their bits, short strings as their bytes, everything else as a 128-bit hash.
 
-use chalet_columns::rows::RowCodec;
 use chalet_base::hash::{FixedState, hash_bytes};
 use chalet_base::{Result, err};
+use chalet_columns::rows::RowCodec;
 use chalet_columns::{Data, Vector};
 use chalet_function_api::Argument;
 use std::hash::BuildHasher;

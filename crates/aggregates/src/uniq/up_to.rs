@@ -2,8 +2,8 @@
 
 use crate::check::some_arguments;
 use crate::uniq::sketch::{Sketch, counting};
-use chalet_columns::wire::{put_len, take_count, take_u64};
 use chalet_base::{Result, bail, ensure};
+use chalet_columns::wire::{put_len, take_count, take_u64};
 use chalet_function_api::aggregate::AggregateNulls;
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
 use chalet_types::Value;

@@ -2,9 +2,9 @@
 //! several arguments joined. Arrays, and what contains NULL, have a hash of our own, so that there (and in uniqHLL12 of
 //! floats) estimates differ from the kernel's.
 
-use chalet_columns::rows::RowCodec;
 use crate::uniq::city::{city_hash64, join};
 use chalet_base::hash::hash_bytes;
+use chalet_columns::rows::RowCodec;
 use chalet_columns::{Data, Vector};
 use chalet_function_api::Argument;
 use chalet_types::DataType;

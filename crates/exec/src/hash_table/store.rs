@@ -1,7 +1,7 @@
 //! The keys of groups, by number, in the form that they are compared in.
 
-use super::form::{BlockKeys, Kind, Values, double_hash};
 use super::KeyForm;
+use super::form::{BlockKeys, Kind, Values, double_hash};
 use chalet_base::hash::hash_u64;
 use chalet_columns::{StringBuilder, Strings};
 
@@ -9,8 +9,15 @@ pub enum Store {
     Words(Vec<u64>),
     DoubleWords(Vec<u128>),
     /// Their hashes are kept, because they are dear.
-    Bytes { keys: StringBuilder, hashes: Vec<u64> },
-    WordText { words: Vec<u128>, keys: StringBuilder, hashes: Vec<u64> },
+    Bytes {
+        keys: StringBuilder,
+        hashes: Vec<u64>,
+    },
+    WordText {
+        words: Vec<u128>,
+        keys: StringBuilder,
+        hashes: Vec<u64>,
+    },
 }
 
 impl Store {
@@ -31,10 +38,6 @@ impl Store {
             Store::DoubleWords(words) => words.len(),
             Store::Bytes { hashes, .. } | Store::WordText { hashes, .. } => hashes.len(),
         }
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// Bytes of memory held.

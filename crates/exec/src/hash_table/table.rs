@@ -133,7 +133,9 @@ impl GroupTable {
                 Slots::Hashed(slots),
                 Store::WordText { words: to_words, keys: to, hashes },
                 Store::WordText { words, keys, .. },
-            ) => insert(slots, &mut (to_words, (to, hashes)), &new, |row| (words[row], Text::of_built(keys, row))),
+            ) => insert(slots, &mut (to_words, (to, hashes)), &new, |row| {
+                (words[row], Text::of_built(keys, row))
+            }),
             _ => unreachable!("keys of another form"),
         }
     }
@@ -319,7 +321,12 @@ impl Held for (&mut Vec<u128>, (&mut StringBuilder, &mut Vec<u64>)) {
 
 /// The group of the key, or the place of the empty slot where it would be.
 #[inline(always)]
-fn probe<S: Compared>(slots: &[Slot], store: &S, hash: u64, key: S::Key<'_>) -> std::result::Result<u32, usize> {
+fn probe<S: Compared>(
+    slots: &[Slot],
+    store: &S,
+    hash: u64,
+    key: S::Key<'_>,
+) -> std::result::Result<u32, usize> {
     let mask = slots.len() - 1;
     let mut at = hash as usize & mask;
     loop {

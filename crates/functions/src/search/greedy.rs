@@ -11,9 +11,13 @@ pub struct GreedyPath {
 }
 
 enum Step {
-    Literal(Vec<u8>),
+    Literal(Literal),
     /// Characters of a set, as many as there are.
-    Run { set: Set, min: usize, max: Option<usize> },
+    Run {
+        set: Set,
+        min: usize,
+        max: Option<usize>,
+    },
     /// If it is there.
     Optional(Vec<Step>),
     Open(usize),
@@ -47,10 +51,8 @@ impl GreedyPath {
         let HirKind::Look(Look::Start) = first.kind() else { return None };
         let mut steps = Vec::new();
         rest.iter().try_for_each(|part| add(part, true, &mut steps))?;
-        matches!(steps.last(), Some(Step::End)).then_some(GreedyPath {
-            steps,
-            n_groups: hir.properties().explicit_captures_len() + 1,
-        })
+        matches!(steps.last(), Some(Step::End))
+            .then_some(GreedyPath { steps, n_groups: hir.properties().explicit_captures_len() + 1 })
     }
 
     /// Fills in the groups when it matches; all that are part of the pattern are then set.
@@ -71,7 +73,7 @@ impl GreedyPath {
 fn add(hir: &Hir, top: bool, steps: &mut Vec<Step>) -> Option<()> {
     match hir.kind() {
         HirKind::Empty => {}
-        HirKind::Literal(literal) => steps.push(Step::Literal(literal.0.to_vec())),
+        HirKind::Literal(literal) => steps.push(Step::Literal(Literal::new(&literal.0))),
         HirKind::Class(class) => steps.push(Step::Run { set: Set::new(class)?, min: 1, max: Some(1) }),
         HirKind::Concat(parts) => parts.iter().try_for_each(|part| add(part, top, steps))?,
         HirKind::Look(Look::End) if top => steps.push(Step::End),
@@ -95,6 +97,31 @@ fn add(hir: &Hir, top: bool, steps: &mut Vec<Step>) -> Option<()> {
         _ => return None,
     }
     Some(())
+}
+
+/// Some bytes, and up to eight of them as a word: short literals are many.
+struct Literal {
+    bytes: Vec<u8>,
+    word: u64,
+    mask: u64,
+}
+
+impl Literal {
+    fn new(bytes: &[u8]) -> Literal {
+        let mut word = [0; 8];
+        let n = bytes.len().min(8);
+        word[..n].copy_from_slice(&bytes[..n]);
+        let mask = if n == 8 { !0 } else { (1 << (8 * n)) - 1 };
+        Literal { bytes: bytes.to_vec(), word: u64::from_le_bytes(word), mask }
+    }
+
+    #[inline]
+    fn begins(&self, text: &[u8]) -> bool {
+        match text.first_chunk::<8>() {
+            Some(first) if self.bytes.len() <= 8 => (u64::from_le_bytes(*first) ^ self.word) & self.mask == 0,
+            _ => text.starts_with(&self.bytes),
+        }
+    }
 }
 
 impl Set {
@@ -154,8 +181,8 @@ impl State {
         let rest = &text[self.place..];
         match step {
             Step::Literal(literal) => {
-                let is_there = rest.starts_with(literal);
-                self.place += if is_there { literal.len() } else { 0 };
+                let is_there = literal.begins(rest);
+                self.place += if is_there { literal.bytes.len() } else { 0 };
                 is_there
             }
             Step::Run { set, min, max } => {
@@ -240,7 +267,11 @@ mod tests {
                         matched += 1;
                         let captures = captures.unwrap_or_else(|| panic!("{pattern} {text:?}"));
                         for (i, group) in groups.iter().enumerate() {
-                            assert_eq!(captures.get(i).map(|m| m.range()), Some(group.clone()), "{pattern} {text:?}");
+                            assert_eq!(
+                                captures.get(i).map(|m| m.range()),
+                                Some(group.clone()),
+                                "{pattern} {text:?}"
+                            );
                         }
                     }
                 }

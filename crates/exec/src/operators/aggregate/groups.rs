@@ -159,8 +159,7 @@ impl Groups {
         for states in &mut self.states {
             results.push(Column::Flat(states.finish(n)?));
         }
-        let mut columns =
-            if self.keyed { self.table.into_columns()?.into_columns() } else { Vec::new() };
+        let mut columns = if self.keyed { self.table.into_columns()?.into_columns() } else { Vec::new() };
         columns.extend(results);
         Ok(Block::new(columns, n))
     }

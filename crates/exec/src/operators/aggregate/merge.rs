@@ -36,10 +36,8 @@ impl MergeScan {
     ) -> MergeScan {
         let mut parts: Vec<Vec<Part>> = (0..PARTITIONS).map(|_| Vec::new()).collect();
         for worker in workers {
-            for (parts, part) in parts.iter_mut().zip(worker.parts) {
-                if !part.keys.is_empty() {
-                    parts.push(part);
-                }
+            for (parts, of_worker) in parts.iter_mut().zip(worker.parts) {
+                parts.extend(of_worker);
             }
         }
         MergeScan(Arc::new(Shared {

@@ -94,8 +94,15 @@ impl Shape {
     }
 }
 
-/// A worker with so many groups puts them aside: states and keys of more would not stay in the cache.
-const LOCAL_GROUPS: usize = 1 << 16;
+/// A worker with so many groups puts them aside when few rows had a group already: keys and states of more would not
+/// stay in the cache nearest to the processor.
+const LOCAL_GROUPS: usize = 1 << 14;
+
+/// A worker with so many groups puts them aside in any case.
+const MAX_LOCAL_GROUPS: usize = 1 << 17;
+
+/// Rows for each group that make it worth while to keep looking them up.
+const ROWS_PER_GROUP: usize = 4;
 
 impl Aggregate {
     pub fn new(spec: Spec) -> Aggregate {
@@ -181,7 +188,7 @@ impl Sink for Aggregate {
             groups: self.groups(),
             partitions: None,
             // Totals and the limit need all groups at once.
-            most: if self.totals.is_some() || max_groups > 0 { usize::MAX } else { LOCAL_GROUPS },
+            most: if self.totals.is_some() || max_groups > 0 { usize::MAX } else { MAX_LOCAL_GROUPS },
             max_groups,
             memory: Reservation::new(ctx.control.clone()),
             rows: 0,
@@ -203,7 +210,7 @@ impl Sink for Aggregate {
         }
         let workers = concrete::<Worker>(workers);
         let n_groups: usize = workers.iter().map(|w| w.groups.len()).sum();
-        let is_large = n_groups > LOCAL_GROUPS && workers.len() > 1 && workers[0].most < usize::MAX;
+        let is_large = n_groups > MAX_LOCAL_GROUPS && workers.len() > 1 && workers[0].most < usize::MAX;
         if is_large || workers.iter().any(|w| w.partitions.is_some()) {
             let mut memory = Reservation::new(ctx.control.clone());
             let partitions = self.partition_all(workers)?;
@@ -267,6 +274,12 @@ const ROWS_UNMEASURED: usize = 65_536;
 const APPENDED_TABLES: usize = 16;
 
 impl Worker {
+    fn is_full(&self) -> bool {
+        let n = self.groups.len();
+        n >= self.most
+            || self.most < usize::MAX && n >= LOCAL_GROUPS && self.rows_in_table < n * ROWS_PER_GROUP
+    }
+
     fn put_aside(&mut self) -> Result<()> {
         let partitions =
             self.partitions.get_or_insert_with(|| Partitions::new(&self.shape.form, &self.shape.calls));
@@ -324,7 +337,7 @@ impl SinkWorker for Worker {
         }
         self.rows += n_rows;
         self.rows_in_table += n_rows * self.sets.len().max(1);
-        if self.groups.len() >= self.most {
+        if self.is_full() {
             self.put_aside()?;
         }
         // Measuring walks over all pieces of the state: after each of many small blocks that would be quadratic.

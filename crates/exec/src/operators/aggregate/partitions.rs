@@ -2,7 +2,7 @@
 //! merged on its own: in parallel, and in a table that fits into a processor's cache.
 
 use super::Call;
-use super::groups::{Groups, states};
+use super::groups::Groups;
 use crate::hash_table::{KeyForm, Store};
 use chalet_base::Result;
 use chalet_function_api::States;
@@ -22,6 +22,18 @@ pub(super) struct Part {
 }
 
 impl Part {
+    /// Takes some groups over.
+    fn append(&mut self, keys: &Store, states: &mut [Box<dyn States>], from: &[u32]) -> Result<()> {
+        let before = self.keys.len() as u32;
+        self.keys.append_from(keys, from);
+        let into: Vec<u32> = (before..self.keys.len() as u32).collect();
+        for (to, states) in self.states.iter_mut().zip(states) {
+            to.grow(self.keys.len());
+            to.merge(&mut **states, from, &into)?;
+        }
+        Ok(())
+    }
+
     pub fn memory(&self) -> usize {
         self.keys.memory() + self.states.iter().map(|s| s.memory()).sum::<usize>()
     }
@@ -30,22 +42,25 @@ impl Part {
 pub(super) struct Partitions {
     form: Arc<KeyForm>,
     calls: Arc<[Call]>,
-    pub parts: Vec<Part>,
+    /// By partition; all but the last part of each are full.
+    pub parts: Vec<Vec<Part>>,
     /// Groups in all parts, and how many there may be before they are merged with each other.
     n_groups: usize,
     merge_at: usize,
 }
+
+/// Groups of a part: their columns grow in the cache, and little of them stays unused.
+const PART_GROUPS: usize = 2048;
 
 /// A worker that holds more groups than this sees whether they have keys in common.
 const FIRST_MERGE: usize = 4 << 20;
 
 impl Partitions {
     pub fn new(form: &Arc<KeyForm>, calls: &Arc<[Call]>) -> Partitions {
-        let part = || Part { keys: Store::new(form), states: states(calls) };
         Partitions {
             form: form.clone(),
             calls: calls.clone(),
-            parts: std::iter::repeat_with(part).take(PARTITIONS).collect(),
+            parts: std::iter::repeat_with(Vec::new).take(PARTITIONS).collect(),
             n_groups: 0,
             merge_at: FIRST_MERGE,
         }
@@ -55,17 +70,19 @@ impl Partitions {
     pub fn put(&mut self, groups: &mut Groups) -> Result<()> {
         let (keys, mut states) = groups.take();
         let (order, starts) = by_partition(&keys.hashes());
-        for (part, range) in self.parts.iter_mut().zip(starts.windows(2)) {
-            let from = &order[range[0] as usize..range[1] as usize];
-            if from.is_empty() {
-                continue;
-            }
-            let before = part.keys.len() as u32;
-            part.keys.append_from(&keys, from);
-            let into: Vec<u32> = (before..part.keys.len() as u32).collect();
-            for (to, states) in part.states.iter_mut().zip(&mut states) {
-                to.grow(part.keys.len());
-                to.merge(&mut **states, from, &into)?;
+        for (parts, range) in self.parts.iter_mut().zip(starts.windows(2)) {
+            let mut from = &order[range[0] as usize..range[1] as usize];
+            while !from.is_empty() {
+                if parts.last().is_none_or(|part| part.keys.len() >= PART_GROUPS) {
+                    parts.push(Part {
+                        keys: Store::new(&self.form),
+                        states: super::groups::states(&self.calls),
+                    });
+                }
+                let Some(part) = parts.last_mut() else { break };
+                let (now, later) = from.split_at(from.len().min(PART_GROUPS - part.keys.len()));
+                part.append(&keys, &mut states, now)?;
+                from = later;
             }
         }
         self.n_groups += order.len();
@@ -79,14 +96,16 @@ impl Partitions {
     fn merge_equal(&mut self) -> Result<()> {
         let mut left = 0;
         for i in 0..PARTITIONS {
-            let part = &mut self.parts[i];
-            let before = part.keys.len();
+            let parts = std::mem::take(&mut self.parts[i]);
+            let before = parts.iter().map(|part| part.keys.len()).sum::<usize>();
             let mut groups = Groups::with_room(&self.form, &self.calls, before / 2);
-            groups.merge_states(&part.keys, &mut part.states)?;
+            for mut part in parts {
+                groups.merge_states(&part.keys, &mut part.states)?;
+            }
             let (keys, states) = groups.take();
             left += keys.len();
             let few = keys.len() * 4 > before * 3;
-            *part = Part { keys, states };
+            self.parts[i] = vec![Part { keys, states }];
             if few && i == 0 {
                 self.merge_at *= 4;
                 return Ok(());
@@ -98,7 +117,7 @@ impl Partitions {
     }
 
     pub fn memory(&self) -> usize {
-        self.parts.iter().map(Part::memory).sum()
+        self.parts.iter().flatten().map(Part::memory).sum()
     }
 }
 

@@ -28,9 +28,11 @@ impl Totals {
             _ => BooleanBuffer::new_set(block.n_rows()),
         };
         let counts = |group: usize| {
-            first_set.as_ref().is_none_or(|first| first[group]) && (self.include_filtered || passed.value(group))
+            first_set.as_ref().is_none_or(|first| first[group])
+                && (self.include_filtered || passed.value(group))
         };
-        let mut columns: Vec<Column> = key_types.iter().map(|ty| Column::Flat(Vector::defaults(ty, 1))).collect();
+        let mut columns: Vec<Column> =
+            key_types.iter().map(|ty| Column::Flat(Vector::defaults(ty, 1))).collect();
         for (call, groups) in shape.calls.iter().zip(states) {
             columns.push(Column::Flat(total(call, &groups, &counts)?));
         }

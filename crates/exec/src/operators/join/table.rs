@@ -4,8 +4,8 @@
 use crate::ExecContext;
 use crate::control::Reservation;
 use crate::expression::Program;
-use crate::operators::collect::blocks_as_source;
 use crate::hash_table::{GroupTable, KeyForm, NO_GROUP};
+use crate::operators::collect::blocks_as_source;
 use crate::pipeline::{Flow, Position, Sink, SinkWorker, concrete};
 use chalet_base::{Result, ensure, err};
 use chalet_columns::{Block, BooleanBuffer, Column, Vector};
