@@ -99,11 +99,17 @@ impl Scope {
     pub fn optimize(&self, plan: Plan) -> Result<Plan> {
         let settings = &self.state.settings;
         let all_off = settings.flag("query_plan_enable_optimizations") == Some(false);
-        let with = chalet_optimizer::Rewriter { ids: &self.ids, context: &self.context };
+        let most_fetched_rows = settings.number("query_plan_max_limit_for_lazy_materialization");
+        let with = chalet_optimizer::Rewriter {
+            ids: &self.ids,
+            context: &self.context,
+            // 0: however many.
+            most_fetched_rows: most_fetched_rows.filter(|&n| n > 0).unwrap_or(u64::MAX),
+        };
         let is_off = |rule: &str| all_off || is_rule_off(settings, rule);
         let plan = chalet_optimizer::optimize(plan, &with, &is_off, &|| self.control.check(), None)?;
         if let Some(most) = settings.number("max_columns_to_read").filter(|&n| n > 0) {
-            check_columns(&plan, most)?;
+            check_columns(&plan, most, 0)?;
         }
         Ok(plan)
     }
@@ -134,16 +140,18 @@ fn interrupt_of(control: Arc<QueryControl>) -> Arc<dyn Fn() -> Result<()> + Send
 }
 
 /// `max_columns_to_read`.
-fn check_columns(plan: &Plan, most: u64) -> Result<()> {
+/// `fetched`: columns of the tables below that are read later.
+fn check_columns(plan: &Plan, most: u64, fetched: usize) -> Result<()> {
+    let fetched = fetched + if let Plan::Fetch(fetch) = plan { fetch.columns.len() } else { 0 };
     if let Plan::Scan(scan) = plan {
-        let n = scan.columns.len() as u64;
+        let n = (scan.columns.len() + fetched) as u64;
         chalet_base::ensure!(
             n <= most,
             TOO_MANY_COLUMNS,
             "Limit for number of columns to read exceeded. Requested: {n}, maximum: {most}"
         );
     }
-    plan.inputs().into_iter().try_for_each(|input| check_columns(input, most))
+    plan.inputs().into_iter().try_for_each(|input| check_columns(input, most, fetched))
 }
 
 /// The settings that switch rules off, by the kernel's names.
@@ -153,6 +161,13 @@ fn is_rule_off(settings: &Settings, rule: &str) -> bool {
         "push_down_limit" => "query_plan_push_down_limit",
         "merge_projections" => "query_plan_merge_expressions",
         "prune_columns" => "query_plan_remove_unused_columns",
+        "fetch_late" => {
+            // The one for tables of the kernel's own engines, and the one for files.
+            let of_files = "query_plan_optimize_lazy_materialization_for_file";
+            return [of_files, "query_plan_optimize_lazy_materialization"]
+                .iter()
+                .any(|switch| settings.flag(switch) == Some(false));
+        }
         "sum_of_shifted" => "optimize_arithmetic_operations_in_aggregate_functions",
         "reduce_group_keys" => "optimize_group_by_function_keys",
         // The groups of the first step would count against the limit.

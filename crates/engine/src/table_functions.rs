@@ -235,6 +235,7 @@ fn format_function(args: &[TableArgument], scope: &Scope) -> Result<Arc<dyn Tabl
 
 pub(crate) fn read_request(structure: Schema, scope: &Scope) -> ReadRequest {
     ReadRequest {
+        row_numbers: false,
         time_zone: scope.context().time_zone.clone(),
         evaluate: Some(crate::statements::insert::evaluator(scope)),
         cast: Some(caster(scope)),

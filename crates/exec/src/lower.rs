@@ -4,12 +4,13 @@ use crate::ExecContext;
 use crate::expression::{Layout, Program, layout};
 use crate::operators::counted::CountedScan;
 use crate::operators::{
-    aggregate, array_join, distinct, fill, filter, join, limit, limit_by, project, set_op, sort, window,
+    aggregate, array_join, distinct, fetch, fill, filter, join, limit, limit_by, project, set_op, sort,
+    window,
 };
 use crate::pipeline::{Operator, Source, Stage, Stream};
 use crate::ranges::ranges;
 use crate::row_set::RowSet;
-use chalet_base::Result;
+use chalet_base::{Result, bail};
 use chalet_columns::Block;
 use chalet_plan as plan;
 use chalet_plan::{Expr, Plan, SetSource};
@@ -26,6 +27,8 @@ pub struct Lowered {
     pub before_limits: Vec<BeforeLimit>,
     /// The rows that came to a sort, when nothing changed their number since.
     sorted: Option<Arc<AtomicU64>>,
+    /// The scan below, once it is open, when it locates its rows.
+    located: Option<Arc<OnceLock<Arc<dyn Scan>>>>,
 }
 
 /// Counts the rows that a LIMIT had to choose from.
@@ -64,7 +67,7 @@ impl TotalsPath {
 
 impl From<Stream> for Lowered {
     fn from(stream: Stream) -> Self {
-        Lowered { stream, totals: None, before_limits: Vec::new(), sorted: None }
+        Lowered { stream, totals: None, before_limits: Vec::new(), sorted: None, located: None }
     }
 }
 
@@ -140,6 +143,7 @@ impl Lowerer<'_> {
             Plan::Join(node) => self.join(node),
             Plan::Window(node) => self.window(node),
             Plan::Fill(node) => self.fill(node),
+            Plan::Fetch(node) => self.fetch(node),
         }
     }
 
@@ -160,8 +164,7 @@ impl Lowerer<'_> {
     }
 
     fn scan(&self, node: &plan::ScanNode) -> Result<Lowered> {
-        let fields: Vec<_> = node.columns.iter().map(|c| c.1.clone()).collect();
-        let layout = layout(&fields);
+        let layout = layout(&Plan::Scan(node.clone()).fields());
         let filter = match &node.filter {
             Some(expr) => Some((expr, Program::new(&[expr], &layout, &self.ctx.functions)?)),
             None => None,
@@ -171,21 +174,40 @@ impl Lowerer<'_> {
             ranges: node.filter.as_ref().map(|expr| ranges(expr, &layout)).unwrap_or_default(),
             filter: filter.as_ref().map(|(expr, _)| self.scan_filter(expr, &layout)).transpose()?,
             limit: node.limit,
+            locate: node.locator.is_some(),
             context: self.ctx.scan.clone(),
         };
         let table = node.table.clone();
         let done_by_scan = Arc::new(AtomicBool::new(false));
         let done = done_by_scan.clone();
+        let located = node.locator.as_ref().map(|_| Arc::new(OnceLock::new()));
+        let opened = located.clone();
         let open = move |ctx: &ExecContext| -> Result<Arc<dyn Scan>> {
             let inner = table.scan(&request)?;
             done.store(inner.applies_filter(), Relaxed);
+            // A plan runs once.
+            if let Some(opened) = &opened {
+                let _ = opened.set(inner.clone());
+            }
             Ok(Arc::new(CountedScan { inner, control: ctx.control.clone() }))
         };
         let stream = Stream::of(Source::Table(Arc::new(open), node.name.clone()));
-        Ok(match filter {
-            Some((_, condition)) => stream.then(filter::Filter { condition, done_by_scan }).into(),
-            None => stream.into(),
-        })
+        let stream = match filter {
+            Some((_, condition)) => stream.then(filter::Filter { condition, done_by_scan }),
+            None => stream,
+        };
+        Ok(Lowered { located, ..Lowered::from(stream) })
+    }
+
+    fn fetch(&self, node: &plan::Fetch) -> Result<Lowered> {
+        let locator = layout(&node.input.fields()).get(&node.locator).copied();
+        let mut input = self.plan(&node.input)?;
+        let (Some(locator), Some(scan)) = (locator, input.located.take()) else {
+            bail!(LOGICAL_ERROR, "Fetch stands over no scan that locates rows");
+        };
+        let sink = fetch::Fetch { scan, locator, columns: node.columns.iter().map(|c| c.0).collect() };
+        let sorted = input.sorted.take();
+        Ok(Lowered { sorted, ..input.map(|stream| stream.into_sink(sink)) })
     }
 
     /// The filter as code over the columns that it reads.

@@ -1,10 +1,11 @@
 //! The Parquet format as a reader of files: row groups are the units.
 
+use crate::by_number::FileRows;
 use crate::{ParquetFile, RangePredicate, RowFilter, RowGroupReader, Selection};
 use chalet_base::Result;
-use chalet_columns::{Block, BooleanBuffer};
+use chalet_columns::{Block, BooleanBuffer, Vector};
 use chalet_formats::by_name::ByName;
-use chalet_formats::input::Pruned;
+use chalet_formats::input::{Pruned, RowsByNumber};
 use chalet_formats::{BlockReader, FileScan, FormatSettings, Input, InputFormat, ReadRequest, Schema};
 use std::sync::Arc;
 
@@ -24,14 +25,7 @@ impl InputFormat for Parquet {
         let settings = &request.settings;
         let file = ParquetFile::open(input.into_bytes()?)?
             .with_verify_checksums(settings.input_format_parquet_verify_checksums);
-        let names = (0..file.n_columns()).map(|column| file.column_name(column));
-        let by_name = ByName::new(
-            &request,
-            names,
-            |column| Ok(file.column(column)?.ty.clone()),
-            settings.input_format_parquet_case_insensitive_column_matching,
-            settings.input_format_parquet_allow_missing_columns,
-        )?;
+        let by_name = by_name(&file, &request)?;
         let filter = request.filter.as_ref().and_then(|filter| {
             let columns = filter.columns.iter().map(|&c| by_name.as_it_is(c)).collect::<Option<_>>()?;
             Some(RowFilter { columns, evaluate: filter.evaluate.clone() })
@@ -55,8 +49,13 @@ impl InputFormat for Parquet {
             predicates,
             by_name: Arc::new(by_name),
             next_group: 0,
+            first_row: 0,
             pruned: Pruned::default(),
         }))
+    }
+
+    fn numbers_rows(&self) -> bool {
+        true
     }
 }
 
@@ -69,6 +68,8 @@ struct Scan {
     predicates: Vec<RangePredicate>,
     by_name: Arc<ByName>,
     next_group: usize,
+    /// Of that group, in the file.
+    first_row: u64,
     pruned: Pruned,
 }
 
@@ -76,14 +77,16 @@ impl FileScan for Scan {
     fn next_unit(&mut self) -> Result<Option<Box<dyn BlockReader>>> {
         let settings = &self.request.settings;
         let use_bloom_filter = settings.input_format_parquet_bloom_filter_push_down;
-        let group = loop {
+        let (group, first_row) = loop {
             let group = self.next_group;
             if group == self.file.n_row_groups() {
                 return Ok(None);
             }
+            let first_row = self.first_row;
             self.next_group += 1;
+            self.first_row += self.file.row_group_rows(group) as u64;
             if self.predicates.is_empty() || self.file.can_match(group, &self.predicates, use_bloom_filter) {
-                break group;
+                break (group, first_row);
             }
             self.pruned.units += 1;
             self.pruned.rows += self.file.row_group_rows(group) as u64;
@@ -103,6 +106,7 @@ impl FileScan for Scan {
             has_filter: self.filter.is_some(),
             request: self.request.clone(),
             by_name: self.by_name.clone(),
+            first_row,
             n_rows: self.file.row_group_rows(group) as u64,
             rows_read: 0,
             bytes,
@@ -113,6 +117,22 @@ impl FileScan for Scan {
     fn pruned(&self) -> Pruned {
         self.pruned
     }
+
+    fn rows_by_number(&self) -> Option<Arc<dyn RowsByNumber>> {
+        Some(Arc::new(FileRows::new(self.file.clone(), self.request.clone())))
+    }
+}
+
+/// How the wanted columns are made from those of a file.
+pub(crate) fn by_name(file: &ParquetFile, request: &ReadRequest) -> Result<ByName> {
+    let settings = &request.settings;
+    ByName::new(
+        request,
+        (0..file.n_columns()).map(|column| file.column_name(column)),
+        |column| Ok(file.column(column)?.ty.clone()),
+        settings.input_format_parquet_case_insensitive_column_matching,
+        settings.input_format_parquet_allow_missing_columns,
+    )
 }
 
 struct Group {
@@ -120,6 +140,8 @@ struct Group {
     has_filter: bool,
     request: ReadRequest,
     by_name: Arc<ByName>,
+    /// Of the row group, in the file.
+    first_row: u64,
     n_rows: u64,
     rows_read: u64,
     /// Of the columns that are read, compressed.
@@ -134,7 +156,15 @@ impl BlockReader for Group {
         let n = block.n_rows();
         self.rows_read += n as u64;
         self.omitted = self.by_name.omitted(n);
-        self.by_name.block(&block, &self.request).map(Some)
+        let block = self.by_name.block(&block, &self.request)?;
+        if !self.request.row_numbers {
+            return Ok(Some(block));
+        }
+        let numbers: Vec<u64> =
+            self.reader.row_numbers().into_iter().map(|row| self.first_row + row).collect();
+        let mut columns = block.into_columns();
+        columns.push(Vector::from(numbers).into());
+        Ok(Some(Block::new(columns, n)))
     }
 
     fn omitted(&self) -> &[Option<BooleanBuffer>] {

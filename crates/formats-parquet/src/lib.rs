@@ -13,9 +13,11 @@
 //! - [`leaf`]: a stored column as a stream of values
 //! - [`column`]: a column of the table from its leaves
 //! - [`row_group`]: rows of a row group, with a filter applied while reading
+//! - [`by_number`]: rows of a file by their numbers
 //! - [`prune`]: what statistics, page index and bloom filters exclude
 //! - [`input`], [`output`], [`format`]: the Parquet format of the registry
 
+mod by_number;
 pub mod cache;
 mod codec;
 mod column;

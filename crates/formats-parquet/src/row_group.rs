@@ -3,6 +3,7 @@
 
 use crate::ParquetFile;
 use crate::column::ColumnReader;
+use arrow_buffer::BooleanBufferBuilder;
 use chalet_base::{Result, ensure};
 use chalet_columns::{Block, BooleanBuffer, Column};
 use std::ops::Range;
@@ -44,6 +45,8 @@ pub struct RowGroupReader {
     at: usize,
     /// Rows passed by because of the filter or the ranges.
     skipped: usize,
+    /// Of the last block: the row group's rows that it was made of, and which of them it holds, if not all.
+    last: (Range<usize>, Option<BooleanBuffer>),
 }
 
 /// A column that is passed by some rows before it is read again.
@@ -60,7 +63,27 @@ impl Lazy {
         }
         self.reader.read(n, selected)
     }
+
+    /// Rows by their numbers, from a column that stands at row `at`.
+    fn read_rows(&mut self, at: usize, rows: &[usize]) -> Result<Vec<Column>> {
+        let (mut at, mut rest) = (at, rows);
+        let mut parts = Vec::new();
+        while let Some(&first) = rest.first() {
+            let (near, far) = rest.split_at(rest.partition_point(|&row| row < first + NEAR));
+            let n = near[near.len() - 1] - first + 1;
+            self.pending += first - at;
+            let mut selected = BooleanBufferBuilder::new(n);
+            selected.append_n(n, near.len() == n);
+            near.iter().for_each(|row| selected.set_bit(row - first, true));
+            parts.push(light(self.read(n, Some(&selected.finish()))?));
+            (at, rest) = (first + n, far);
+        }
+        Ok(parts)
+    }
 }
+
+/// Single rows that are no farther apart than this are read in one go.
+const NEAR: usize = 4096;
 
 impl ParquetFile {
     /// Reads a row group. `rows`: only these, ascending and apart; `None` for all.
@@ -97,6 +120,7 @@ impl ParquetFile {
             range: 0..0,
             at: 0,
             skipped: 0,
+            last: (0..0, None),
         })
     }
 }
@@ -125,6 +149,7 @@ impl RowGroupReader {
             let n = self.range.len().min(max_rows.max(1));
             self.range.start += n;
             self.at = self.range.start;
+            self.last = (self.at - n..self.at, None);
             if let Some(block) = self.read(n)? {
                 return Ok(Some(block));
             }
@@ -149,6 +174,7 @@ impl RowGroupReader {
         let n_selected = selected.count_set_bits();
         self.skipped += n - n_selected;
         let all = n_selected == n;
+        self.last.1 = (!all).then(|| selected.clone());
         let rows: Vec<u32> = match all || n_selected == 0 {
             true => Vec::new(),
             false => selected.set_indices().map(|row| row as u32).collect(),
@@ -168,6 +194,27 @@ impl RowGroupReader {
             }
         }
         Ok((n_selected > 0).then(|| Block::new(columns, n_selected)))
+    }
+
+    /// Which rows of the row group the last block holds.
+    pub fn row_numbers(&self) -> Vec<u64> {
+        let (rows, selected) = &self.last;
+        match selected {
+            None => (rows.start as u64..rows.end as u64).collect(),
+            Some(selected) => selected.set_indices().map(|row| (rows.start + row) as u64).collect(),
+        }
+    }
+
+    /// Rows by their numbers in the row group, ascending, all behind what was read before; without the filter.
+    pub fn read_rows(mut self, rows: &[usize]) -> Result<Block> {
+        let at = self.at;
+        let in_order = rows.windows(2).all(|pair| pair[0] < pair[1]) && rows.first().is_none_or(|&r| at <= r);
+        ensure!(in_order, LOGICAL_ERROR, "Rows of a Parquet row group are not asked for in order");
+        let columns = self.columns.iter_mut().map(|column| -> Result<Column> {
+            let parts = column.read_rows(at, rows)?;
+            Ok(Column::concat(&parts.iter().collect::<Vec<_>>()))
+        });
+        Ok(Block::new(columns.collect::<Result<_>>()?, rows.len()))
     }
 
     /// Rows that were passed by so far, because of the filter or the ranges.

@@ -6,6 +6,7 @@ use chalet_base::{Error, Result, err};
 use chalet_columns::{Block, BooleanBuffer, Column};
 use chalet_types::{DataType, TimeZone, Value};
 use std::io::Read;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Names and types of columns, in order.
@@ -143,6 +144,8 @@ pub struct ReadRequest {
     pub filter: Option<RowFilter>,
     /// Conditions that every needed row meets, for leaving out units and rows that cannot; all hold together.
     pub ranges: Arc<[ColumnRange]>,
+    /// Blocks have one more column, the last: UInt64, the number of the row in the file. Only of formats that number rows.
+    pub row_numbers: bool,
 }
 
 impl ReadRequest {
@@ -157,6 +160,7 @@ impl ReadRequest {
             cast: None,
             filter: None,
             ranges: Arc::new([]),
+            row_numbers: false,
         }
     }
 
@@ -173,6 +177,11 @@ pub trait InputFormat: Send + Sync {
 
     /// Reads what stands before the rows (a header, a footer) and prepares the reading of rows.
     fn open(&self, input: Input, request: ReadRequest) -> Result<Box<dyn FileScan>>;
+
+    /// Can it say the number of each row, and read rows by their numbers?
+    fn numbers_rows(&self) -> bool {
+        false
+    }
 }
 
 /// An opened file. Units come in file order; each may be read by any thread, several at once.
@@ -183,6 +192,20 @@ pub trait FileScan: Send {
     fn pruned(&self) -> Pruned {
         Pruned::default()
     }
+
+    /// The rows of this very file by their numbers, when the format numbers rows.
+    fn rows_by_number(&self) -> Option<Arc<dyn RowsByNumber>> {
+        None
+    }
+}
+
+/// Rows of an opened file by their numbers.
+pub trait RowsByNumber: Send + Sync {
+    /// Cuts ascending numbers into the runs that are best read each for itself.
+    fn runs(&self, numbers: &[u64]) -> Vec<Range<usize>>;
+
+    /// Columns (positions in the structure of the request) of the rows of ascending numbers.
+    fn read(&self, numbers: &[u64], wanted: Arc<[usize]>) -> Result<Block>;
 }
 
 /// Units of a file, and rows in them, that were not given out because no row of them can be needed.

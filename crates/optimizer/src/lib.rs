@@ -6,7 +6,9 @@
 //! - [`push_down_filter`]: conditions move towards the tables
 //! - [`push_down_limit`]: limits become limits of sorts, scans and aggregates
 //! - [`prune_columns`]: columns that nobody reads are not made
+//! - [`fetch_late`]: columns that sorting does not read are read for the rows that a limit leaves
 
+mod fetch_late;
 mod merge_projections;
 mod prune_columns;
 mod push_down_filter;

@@ -27,7 +27,18 @@ fn prune(plan: Plan, needed: &Needed) -> Plan {
                 filter.collect_columns(&mut wanted);
             }
             node.columns.retain(|(_, f)| wanted.contains(&f.id));
+            node.locator = node.locator.filter(|f| wanted.contains(&f.id));
             Plan::Scan(node)
+        }
+        Plan::Fetch(mut node) => {
+            node.columns.retain(|(_, f)| needed.contains(&f.id));
+            if node.columns.is_empty() {
+                return prune(*node.input, needed);
+            }
+            let mut below = needed.clone();
+            below.insert(node.locator);
+            node.input = Box::new(prune(*node.input, &below));
+            Plan::Fetch(node)
         }
         Plan::Project(mut node) => {
             node.exprs.retain(|(f, _)| needed.contains(&f.id));

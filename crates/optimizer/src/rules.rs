@@ -1,8 +1,8 @@
 //! The wrapper around every rule and the one ordered list.
 
 use crate::{
-    merge_projections, prune_columns, push_down_filter, push_down_limit, reduce_group_keys, split_distinct,
-    sum_of_shifted,
+    fetch_late, merge_projections, prune_columns, push_down_filter, push_down_limit, reduce_group_keys,
+    split_distinct, sum_of_shifted,
 };
 use chalet_base::{Result, ensure};
 use chalet_function_api::Context;
@@ -22,6 +22,8 @@ pub struct Rewriter<'a> {
     pub ids: &'a IdSource,
     /// For binding functions.
     pub context: &'a Context,
+    /// Columns are fetched late for no more rows than these.
+    pub most_fetched_rows: u64,
 }
 
 /// In order of application.
@@ -54,8 +56,13 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         name: "prune_columns",
-        reason: "last: the other rules may have made columns needless",
+        reason: "the rules before may have made columns needless",
         apply: prune_columns::apply,
+    },
+    Rule {
+        name: "fetch_late",
+        reason: "last: limits have reached sorts, and only columns that are needed are left",
+        apply: fetch_late::apply,
     },
 ];
 

@@ -17,8 +17,8 @@ pub mod walk;
 pub use column::{ColumnId, Field, IdSource};
 pub use expr::{Expr, InExpr, InSet, Literal, SetSource};
 pub use node::{
-    Aggregate, AggregateCall, ArrayJoin, AsofOp, Distinct, Fill, FillColumn, Filter, FrameBound, FrameSpec,
-    FrameUnit, GroupingKind, Join, JoinKey, JoinKind, JoinStrictness, Limit, LimitBy, Plan, Project,
-    RowParts, ScanNode, SetOp, SetOpKind, Sort, SortKey, Totals, Union, Values, Window, WindowCall,
+    Aggregate, AggregateCall, ArrayJoin, AsofOp, Distinct, Fetch, Fill, FillColumn, Filter, FrameBound,
+    FrameSpec, FrameUnit, GroupingKind, Join, JoinKey, JoinKind, JoinStrictness, Limit, LimitBy, Plan,
+    Project, RowParts, ScanNode, SetOp, SetOpKind, Sort, SortKey, Totals, Union, Values, Window, WindowCall,
     WindowImpl,
 };

@@ -25,6 +25,7 @@ pub enum Plan {
     Join(Box<Join>),
     ArrayJoin(ArrayJoin),
     Window(Window),
+    Fetch(Fetch),
 }
 
 /// Reads a table.
@@ -38,6 +39,8 @@ pub struct ScanNode {
     /// Conditions that are pushed here; every row that is put out meets them.
     pub filter: Option<Expr>,
     pub limit: Option<u64>,
+    /// A UInt64 column behind the others: where each row is, for [`Fetch`]. Only of tables that locate rows.
+    pub locator: Option<Field>,
 }
 
 impl std::fmt::Debug for ScanNode {
@@ -342,11 +345,22 @@ pub struct FrameSpec {
     pub end: FrameBound,
 }
 
+/// Reads further columns of rows that are left of the scan below. Puts out the input's columns, then these. Between it
+/// and the scan stand only nodes that drop, sort and extend rows.
+#[derive(Clone, Debug)]
+pub struct Fetch {
+    pub input: Box<Plan>,
+    /// The locator of the scan.
+    pub locator: ColumnId,
+    /// Index into the schema of the scan's table, and the column that it becomes.
+    pub columns: Vec<(usize, Field)>,
+}
+
 impl Plan {
     /// The columns that the node puts out, in order.
     pub fn fields(&self) -> Vec<Field> {
         match self {
-            Plan::Scan(n) => n.columns.iter().map(|c| c.1.clone()).collect(),
+            Plan::Scan(n) => n.columns.iter().map(|c| &c.1).chain(&n.locator).cloned().collect(),
             Plan::Values(n) => n.fields.clone(),
             Plan::Filter(n) => n.input.fields(),
             Plan::Project(n) => n.exprs.iter().map(|e| e.0.clone()).collect(),
@@ -372,6 +386,11 @@ impl Plan {
                 fields.extend(n.calls.iter().map(|c| c.field.clone()));
                 fields
             }
+            Plan::Fetch(n) => {
+                let mut fields = n.input.fields();
+                fields.extend(n.columns.iter().map(|c| c.1.clone()));
+                fields
+            }
         }
     }
 
@@ -392,6 +411,7 @@ impl Plan {
             Plan::Join(n) => vec![&n.left, &n.right],
             Plan::ArrayJoin(n) => vec![&n.input],
             Plan::Window(n) => vec![&n.input],
+            Plan::Fetch(n) => vec![&n.input],
         }
     }
 
@@ -411,6 +431,7 @@ impl Plan {
             Plan::Join(n) => vec![&mut n.left, &mut n.right],
             Plan::ArrayJoin(n) => vec![&mut n.input],
             Plan::Window(n) => vec![&mut n.input],
+            Plan::Fetch(n) => vec![&mut n.input],
         }
     }
 
@@ -437,7 +458,9 @@ impl Plan {
                 let calls = n.calls.iter().flat_map(|c| &c.args);
                 n.partition_by.iter().chain(n.order_by.iter().map(|k| &k.expr)).chain(calls).collect()
             }
-            Plan::Values(_) | Plan::Distinct(_) | Plan::Union(_) | Plan::SetOp(_) => Vec::new(),
+            Plan::Values(_) | Plan::Distinct(_) | Plan::Union(_) | Plan::SetOp(_) | Plan::Fetch(_) => {
+                Vec::new()
+            }
         }
     }
 
@@ -462,6 +485,7 @@ impl Plan {
             Plan::Join(_) => "Join",
             Plan::ArrayJoin(_) => "ArrayJoin",
             Plan::Window(_) => "Window",
+            Plan::Fetch(_) => "Fetch",
         }
     }
 }

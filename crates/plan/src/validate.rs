@@ -23,6 +23,10 @@ pub fn validate(plan: &Plan) -> Result<()> {
             ensure!(known.contains_key(id), LOGICAL_ERROR, "Distinct reads unknown column #{}", id.0);
         }
     }
+    if let Plan::Fetch(fetch) = plan {
+        let id = fetch.locator;
+        ensure!(known.contains_key(&id), LOGICAL_ERROR, "Fetch reads unknown column #{}", id.0);
+    }
     Ok(())
 }
 

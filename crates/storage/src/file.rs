@@ -1,10 +1,14 @@
 //! Files of any format as one table: several files, each in units that workers read at once.
 
+use crate::file_rows::{self, FileRows};
 use crate::scan::ScanFilter;
-use crate::{ColumnRange, ColumnSchema, Inserter, Morsel, Scan, ScanRequest, ScanWorker, Table, TableSchema};
+use crate::{
+    ColumnRange, ColumnSchema, Inserter, LocatedRows, Morsel, Scan, ScanRequest, ScanWorker, Table,
+    TableSchema,
+};
 use chalet_base::{Error, Result, bail, ensure, err};
 use chalet_columns::{Block, Column, Vector};
-use chalet_formats::input::{BlockReader, Cast, Evaluate, FileScan, Pruned, RowFilter};
+use chalet_formats::input::{BlockReader, Cast, Evaluate, FileScan, Pruned, RowFilter, RowsByNumber};
 use chalet_formats::{
     BlockWriter, Buffer, Compression, Format, FormatSettings, Input, ReadRequest, Schema, Sink, Statistics,
     WriteRequest,
@@ -112,7 +116,7 @@ impl FileTable {
     }
 }
 
-fn in_file(file: &Path) -> String {
+pub(crate) fn in_file(file: &Path) -> String {
     format!("(in file/uri {})", file.display())
 }
 
@@ -174,7 +178,10 @@ impl Table for FileTable {
         }
         let schema = self.schema();
         let n_own = self.structure.len();
-        let wanted: Vec<usize> = request.columns.iter().copied().filter(|&c| c < n_own).collect();
+        let (wanted, mut places) = split(&schema, n_own, &request.columns);
+        if request.locate {
+            places.push(Place::Row);
+        }
         // Where the requested columns are among those that the reader gives.
         let own: Vec<Option<usize>> = request
             .columns
@@ -184,19 +191,16 @@ impl Table for FileTable {
                 Some((c < n_own).then(|| *next - 1))
             })
             .collect();
-        let places = request.columns.iter().map(|&c| {
-            let column = &schema.columns[c];
-            if c < n_own { Place::Own } else { Place::Virtual(column.name.clone(), column.ty.clone()) }
-        });
         let read = ReadRequest {
             structure: self.structure.clone().into(),
-            wanted: wanted.into(),
+            wanted,
             settings: self.context.settings.clone(),
             time_zone: self.context.time_zone.clone(),
             evaluate: self.context.evaluate.clone(),
             cast: self.context.cast.clone(),
             filter: request.filter.as_ref().and_then(|filter| own_filter(filter, &own)),
             ranges: request.ranges.iter().filter_map(|range| own_range(range, &own)).collect(),
+            row_numbers: request.locate,
         };
         Ok(Arc::new(FilesScan {
             shared: Arc::new(Shared {
@@ -205,13 +209,25 @@ impl Table for FileTable {
                 compression: self.compression.clone(),
                 request: read,
                 filter: request.filter.clone(),
-                places: places.collect(),
+                places,
+                schema,
                 max_block_size: request.context.max_block_size.max(1),
                 progress: request.context.progress.clone(),
                 state: Mutex::default(),
             }),
             parallelism: request.context.max_threads.max(1),
         }))
+    }
+
+    fn locates_rows(&self) -> bool {
+        // What is decompressed as a stream would have to be kept.
+        let is_plain = |file: &PathBuf| {
+            let compression = self.compression.as_deref().unwrap_or("auto");
+            matches!(Compression::named(compression, &file.to_string_lossy()), Ok(Compression::None))
+        };
+        self.format.input.is_some_and(|input| input.numbers_rows())
+            && self.files.len() <= file_rows::MAX_FILES
+            && self.files.iter().all(is_plain)
     }
 
     fn insert(&self) -> Result<Box<dyn Inserter>> {
@@ -246,21 +262,34 @@ fn own_range(range: &ColumnRange, own: &[Option<usize>]) -> Option<ColumnRange> 
     Some(ColumnRange { column: own[range.column]?, ..range.clone() })
 }
 
+/// The requested columns: those that the reader gives, by position among the file's own, and where each comes from.
+pub(crate) fn split(schema: &TableSchema, n_own: usize, columns: &[usize]) -> (Arc<[usize]>, Vec<Place>) {
+    let wanted = columns.iter().copied().filter(|&c| c < n_own).collect();
+    let places = columns.iter().map(|&c| {
+        let column = &schema.columns[c];
+        if c < n_own { Place::Own } else { Place::Virtual(column.name.clone(), column.ty.clone()) }
+    });
+    (wanted, places.collect())
+}
+
 /// Where a requested column comes from.
-enum Place {
+pub(crate) enum Place {
     /// The next column of the reader's blocks.
     Own,
     Virtual(Arc<str>, DataType),
+    /// The reader's number of the row, and the file.
+    Row,
 }
 
-struct Shared {
-    files: Vec<PathBuf>,
+pub(crate) struct Shared {
+    pub files: Vec<PathBuf>,
     format: &'static Format,
     compression: Option<String>,
-    request: ReadRequest,
+    pub request: ReadRequest,
     /// For the blocks of readers that do not apply it themselves.
     filter: Option<ScanFilter>,
     places: Vec<Place>,
+    pub schema: TableSchema,
     max_block_size: usize,
     progress: Arc<crate::scan::ScanProgress>,
     state: Mutex<State>,
@@ -273,6 +302,8 @@ struct State {
     next_task: u32,
     /// Of the files that are done.
     pruned: Pruned,
+    /// Of the files that were opened, in their order, when rows are located.
+    rows: Vec<Arc<dyn RowsByNumber>>,
 }
 
 impl Shared {
@@ -301,8 +332,17 @@ impl Shared {
             state.next_file += 1;
             let input = open_input(path, self.compression.as_deref())?;
             let scan = self.format.open(input, self.request.clone()).map_err(|e| e.context(in_file(path)))?;
+            if self.request.row_numbers {
+                let rows = scan.rows_by_number();
+                state.rows.push(rows.ok_or_else(|| err!(LOGICAL_ERROR, "A reader does not number rows"))?);
+            }
             state.open = Some((file, scan));
         }
+    }
+
+    /// A file that was opened, by its number.
+    pub fn rows_of(&self, file: usize) -> Option<Arc<dyn RowsByNumber>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).rows.get(file).cloned()
     }
 }
 
@@ -322,6 +362,10 @@ impl Scan for FilesScan {
 
     fn applies_filter(&self) -> bool {
         self.shared.filter.is_some()
+    }
+
+    fn located_rows(&self) -> Option<Arc<dyn LocatedRows>> {
+        self.shared.request.row_numbers.then(|| FileRows::of(self.shared.clone()))
     }
 
     fn describe(&self) -> Vec<(String, String)> {
@@ -378,7 +422,7 @@ impl ScanWorker for Worker {
             if block.is_empty() {
                 continue;
             }
-            let mut block = complete(block, &self.shared.places, path)?;
+            let mut block = complete(block, &self.shared.places, path, unit.file)?;
             if let Some(filter) = &self.shared.filter
                 && !unit.reader.applies_filter()
             {
@@ -402,13 +446,15 @@ impl ScanWorker for Worker {
 }
 
 /// Puts virtual columns between those of the file.
-fn complete(block: Block, places: &[Place], path: &Path) -> Result<Block> {
+pub(crate) fn complete(block: Block, places: &[Place], path: &Path, file: usize) -> Result<Block> {
     let n_rows = block.n_rows();
     let mut own = block.into_columns().into_iter();
     let mut columns = Vec::with_capacity(places.len());
+    let mut next = || own.next().ok_or_else(|| err!(LOGICAL_ERROR, "A reader gave too few columns"));
     for place in places {
         columns.push(match place {
-            Place::Own => own.next().ok_or_else(|| err!(LOGICAL_ERROR, "A reader gave too few columns"))?,
+            Place::Own => next()?,
+            Place::Row => file_rows::locators(file, &next()?)?,
             Place::Virtual(name, ty) => {
                 Column::constant(Vector::of_value(&about(path, name, ty), ty)?, n_rows)
             }

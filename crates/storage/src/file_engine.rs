@@ -90,6 +90,10 @@ impl Table for FileEngine {
         self.file()?.scan(request)
     }
 
+    fn locates_rows(&self) -> bool {
+        self.file().is_ok_and(|file| file.locates_rows())
+    }
+
     fn insert(&self) -> Result<Box<dyn Inserter>> {
         self.file()?.insert()
     }

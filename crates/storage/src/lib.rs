@@ -8,6 +8,7 @@
 //! - [`numbers`]: `numbers`, `zeros`, `generateSeries`
 //! - [`fixed`]: blocks that are given beforehand: `values`, `system.one`
 //! - [`file`]: files of any format, by path or glob
+//! - [`file_rows`]: rows of files by where they are
 //! - [`file_engine`]: the File engine
 //! - [`paths`]: globs, `{a,b}` and `{1..9}` as lists of files
 //! - [`null`]: the Null engine and the `null` function
@@ -16,6 +17,7 @@
 pub mod catalog;
 pub mod file;
 pub mod file_engine;
+mod file_rows;
 pub mod fixed;
 pub mod insert;
 pub mod memory;
@@ -28,5 +30,5 @@ pub mod view;
 
 pub use catalog::{Catalog, Database};
 pub use insert::Inserter;
-pub use scan::{ColumnRange, Morsel, Scan, ScanContext, ScanRequest, ScanWorker};
+pub use scan::{ColumnRange, LocatedRows, Morsel, Scan, ScanContext, ScanRequest, ScanWorker};
 pub use table::{ColumnSchema, Constraint, DefaultKind, Table, TableSchema};

@@ -3,6 +3,7 @@
 use chalet_base::Result;
 use chalet_columns::Block;
 pub use chalet_formats::input::ColumnRange;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -17,6 +18,8 @@ pub struct ScanRequest {
     pub filter: Option<ScanFilter>,
     /// No more than this many rows (that pass the filter) are needed.
     pub limit: Option<u64>,
+    /// Blocks have one more column, the last: UInt64, where the row is. Only of tables that locate rows.
+    pub locate: bool,
     pub context: ScanContext,
 }
 
@@ -88,10 +91,24 @@ pub trait Scan: Send + Sync {
         false
     }
 
+    /// Rows that were put out, to be read again: further columns of them. Of a scan that locates its rows.
+    fn located_rows(&self) -> Option<Arc<dyn LocatedRows>> {
+        None
+    }
+
     /// A line for EXPLAIN: pruning, files, parts.
     fn describe(&self) -> Vec<(String, String)> {
         Vec::new()
     }
+}
+
+/// Rows of a scan by where they are. What is read is what the scan saw, whatever has become of the table.
+pub trait LocatedRows: Send + Sync {
+    /// Cuts ascending locators into the runs that are best read each for itself.
+    fn runs(&self, locators: &[u64]) -> Vec<Range<usize>>;
+
+    /// Columns (indexes into the schema) of the rows of ascending locators.
+    fn read(&self, locators: &[u64], columns: &[usize]) -> Result<Block>;
 }
 
 /// A run of rows and its place in the table's order.

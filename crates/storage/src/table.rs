@@ -105,6 +105,11 @@ pub trait Table: Send + Sync {
     /// Prepares reading. What the request offers (filter, limit) may be used or ignored: the engine filters again.
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn Scan>>;
 
+    /// Can its scans say where each row is, and read further columns of rows by that?
+    fn locates_rows(&self) -> bool {
+        false
+    }
+
     /// Prepares writing.
     fn insert(&self) -> Result<Box<dyn Inserter>> {
         bail!(NOT_IMPLEMENTED, "Method write is not supported by storage {}", self.engine())

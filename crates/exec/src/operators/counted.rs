@@ -2,7 +2,7 @@
 
 use crate::QueryControl;
 use chalet_base::Result;
-use chalet_storage::{Morsel, Scan, ScanWorker};
+use chalet_storage::{LocatedRows, Morsel, Scan, ScanWorker};
 use std::sync::Arc;
 
 pub struct CountedScan {
@@ -29,6 +29,10 @@ impl Scan for CountedScan {
 
     fn applies_filter(&self) -> bool {
         self.inner.applies_filter()
+    }
+
+    fn located_rows(&self) -> Option<Arc<dyn LocatedRows>> {
+        self.inner.located_rows()
     }
 
     fn describe(&self) -> Vec<(String, String)> {

@@ -5,6 +5,7 @@ pub mod array_join;
 pub mod collect;
 pub mod counted;
 pub mod distinct;
+pub mod fetch;
 pub mod fill;
 pub mod filter;
 pub mod gather;
