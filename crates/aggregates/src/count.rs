@@ -3,7 +3,7 @@
 use crate::check::no_parameters;
 use chalet_base::{Result, ensure};
 use chalet_columns::Vector;
-use chalet_function_api::aggregate::{AggregateNulls, Split};
+use chalet_function_api::aggregate::{AggregateNulls, OfAllRows, Split};
 use chalet_function_api::states::same_states;
 use chalet_function_api::{
     Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example, States,
@@ -54,6 +54,10 @@ impl Aggregate for Count {
 
     fn states(&self) -> Box<dyn States> {
         Box::new(Counts(Vec::new()))
+    }
+
+    fn of_all_rows(&self) -> Option<OfAllRows> {
+        Some(OfAllRows::Count)
     }
 
     fn split(&self) -> Option<Split> {

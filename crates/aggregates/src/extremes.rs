@@ -4,7 +4,7 @@ use crate::check::{no_parameters, one_argument};
 use crate::slots::{Keep, Slots, slots_of};
 use chalet_base::Result;
 use chalet_columns::Vector;
-use chalet_function_api::aggregate::{AggregateNulls, Split};
+use chalet_function_api::aggregate::{AggregateNulls, OfAllRows, Split};
 use chalet_function_api::states::same_states;
 use chalet_function_api::{
     Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example, States,
@@ -130,6 +130,14 @@ impl Aggregate for BoundExtreme {
 
     fn states(&self) -> Box<dyn States> {
         Box::new(Kept { keep: self.keep, slots: slots_of(&self.ty), ty: self.ty.clone() })
+    }
+
+    fn of_all_rows(&self) -> Option<OfAllRows> {
+        match self.keep {
+            Keep::Min => Some(OfAllRows::Min),
+            Keep::Max => Some(OfAllRows::Max),
+            _ => None,
+        }
     }
 
     fn split(&self) -> Option<Split> {

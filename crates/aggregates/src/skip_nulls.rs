@@ -4,6 +4,7 @@
 use crate::selection::{gather, valid_rows};
 use chalet_base::{Result, ensure};
 use chalet_columns::{NullBuffer, Vector};
+use chalet_function_api::aggregate::OfAllRows;
 use chalet_function_api::states::same_states;
 use chalet_function_api::{Aggregate, States};
 use chalet_types::DataType;
@@ -27,6 +28,11 @@ impl Aggregate for SkipNulls {
     fn result_type(&self) -> DataType {
         let inner = self.inner.result_type();
         if self.makes_null { inner.nullable() } else { inner }
+    }
+
+    fn of_all_rows(&self) -> Option<OfAllRows> {
+        // Rows where the argument is not NULL are fewer.
+        self.inner.of_all_rows().filter(|known| self.makes_null && *known != OfAllRows::Count)
     }
 
     fn states(&self) -> Box<dyn States> {

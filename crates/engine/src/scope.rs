@@ -59,6 +59,7 @@ impl Scope {
             max_block_size: exec_settings.max_block_size,
             max_threads: exec_settings.max_threads,
             setting: Arc::new(move |name| all.get(name)),
+            conditions_under: conditions_under(settings, context.time_zone.name()),
             progress: Arc::default(),
         };
         let exec = ExecContext {
@@ -129,6 +130,15 @@ impl Scope {
         let entry = self.database.shared.catalog.find(database, name);
         Ok(entry.map(|entry| (entry.table, format!("{database}.{name}").into())))
     }
+}
+
+/// See [`ScanContext::conditions_under`]. All changed settings: which of them a function looks at, it alone knows.
+fn conditions_under(settings: &Settings, time_zone: &str) -> Arc<str> {
+    let mut text = format!("|{time_zone}");
+    for (name, value) in settings.changed() {
+        text.push_str(&format!("|{name}={value:?}"));
+    }
+    text.into()
 }
 
 /// What functions ask that take long on purpose. Only the thread that runs the statement may ask the host.

@@ -1,5 +1,6 @@
 //! What all workers of a query share: is it cancelled, is it over its limits, how far is it.
 
+use chalet_base::events::{self, Event};
 use chalet_base::{Error, Result, bail, err};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -141,6 +142,8 @@ impl QueryControl {
 
     /// Adds to what was read; `false` when reading should stop there.
     pub fn add_read(&self, rows: u64, bytes: u64) -> Result<bool> {
+        events::add(Event::SelectedRows, rows);
+        events::add(Event::SelectedBytes, bytes);
         let rows = self.read_rows.fetch_add(rows, Relaxed) + rows;
         let bytes = self.read_bytes.fetch_add(bytes, Relaxed) + bytes;
         let Limits { max_rows_to_read, max_bytes_to_read, read_overflow, .. } = self.limits;

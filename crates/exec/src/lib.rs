@@ -6,6 +6,8 @@
 //! - [`row_set`]: sets of rows, for IN and for distinct rows
 //! - [`pool`]: the workers of the process
 //! - [`ranges`]: bounds of columns that follow from a filter
+//! - [`condition`]: a filter as text, for remembering what it found
+//! - [`from_statistics`]: aggregates that a table answers without being read
 //! - [`pipeline`]: source, operators, sink; stages and their order
 //! - [`hash_table`]: from keys to group numbers
 //! - [`lower`]: the one match from plan nodes to operators
@@ -13,10 +15,12 @@
 //! - [`explain`]: pipelines as text, with what they did
 //! - [`result`]: running a whole plan
 
+mod condition;
 pub mod context;
 pub mod control;
 pub mod explain;
 pub mod expression;
+mod from_statistics;
 mod hash_table;
 pub mod lower;
 pub mod operators;

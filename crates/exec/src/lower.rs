@@ -1,6 +1,5 @@
 //! The one match from plan nodes to operators.
 
-use crate::ExecContext;
 use crate::expression::{Layout, Program, layout};
 use crate::operators::counted::CountedScan;
 use crate::operators::{
@@ -10,6 +9,7 @@ use crate::operators::{
 use crate::pipeline::{Operator, Source, Stage, Stream};
 use crate::ranges::ranges;
 use crate::row_set::RowSet;
+use crate::{ExecContext, condition, from_statistics};
 use chalet_base::{Result, bail};
 use chalet_columns::Block;
 use chalet_plan as plan;
@@ -102,7 +102,7 @@ impl Lowerer<'_> {
         }
         match plan {
             Plan::Scan(node) => self.scan(node),
-            Plan::Values(node) => Ok(Stream::of(self.values(&node.block)).into()),
+            Plan::Values(node) => Ok(Stream::of(self.values(&node.block, "Values".into())).into()),
             Plan::Filter(node) => {
                 let condition = self.program(&[&node.condition], &node.input)?;
                 Ok(self.plan(&node.input)?.then(filter::Filter::new(condition)))
@@ -152,7 +152,7 @@ impl Lowerer<'_> {
         Program::new(exprs, &layout(&input.fields()), &self.ctx.functions)
     }
 
-    fn values(&self, block: &Block) -> Source {
+    fn values(&self, block: &Block, name: Arc<str>) -> Source {
         let blocks: Arc<[Block]> = if block.n_rows() == 0 { Arc::new([]) } else { Arc::new([block.clone()]) };
         let n_columns = block.columns().len();
         let open = move |ctx: &ExecContext| -> Result<Arc<dyn Scan>> {
@@ -160,7 +160,7 @@ impl Lowerer<'_> {
             let request = ScanRequest { columns, context: ctx.scan.clone(), ..ScanRequest::default() };
             Ok(Arc::new(chalet_storage::fixed::BlockScan::new(blocks.clone(), &request)))
         };
-        Source::Table(Arc::new(open), "Values".into())
+        Source::Table(Arc::new(open), name)
     }
 
     fn scan(&self, node: &plan::ScanNode) -> Result<Lowered> {
@@ -172,7 +172,7 @@ impl Lowerer<'_> {
         let request = ScanRequest {
             columns: node.columns.iter().map(|c| c.0).collect(),
             ranges: node.filter.as_ref().map(|expr| ranges(expr, &layout)).unwrap_or_default(),
-            filter: filter.as_ref().map(|(expr, _)| self.scan_filter(expr, &layout)).transpose()?,
+            filter: filter.as_ref().map(|(expr, _)| self.scan_filter(expr, node, &layout)).transpose()?,
             limit: node.limit,
             locate: node.locator.is_some(),
             context: self.ctx.scan.clone(),
@@ -211,7 +211,7 @@ impl Lowerer<'_> {
     }
 
     /// The filter as code over the columns that it reads.
-    fn scan_filter(&self, expr: &Expr, scan: &Layout) -> Result<ScanFilter> {
+    fn scan_filter(&self, expr: &Expr, node: &plan::ScanNode, scan: &Layout) -> Result<ScanFilter> {
         let mut columns: Vec<usize> = expr.columns().iter().filter_map(|id| scan.get(id).copied()).collect();
         columns.sort_unstable();
         let positions: Layout = scan
@@ -219,8 +219,8 @@ impl Lowerer<'_> {
             .filter_map(|(id, at)| columns.iter().position(|c| c == at).map(|position| (*id, position)))
             .collect();
         let program = Program::new(&[expr], &positions, &self.ctx.functions)?;
-        let fingerprint = chalet_base::hash::hash_bytes(expr.to_string().as_bytes());
-        Ok(ScanFilter { columns, fingerprint, evaluate: Arc::new(move |block| program.mask(block)) })
+        let condition = condition::text(expr, node, &self.ctx.scan.conditions_under);
+        Ok(ScanFilter { columns, condition, evaluate: Arc::new(move |block| program.mask(block)) })
     }
 
     fn project(&self, node: &plan::Project) -> Result<Lowered> {
@@ -234,6 +234,9 @@ impl Lowerer<'_> {
     }
 
     fn aggregate(&self, node: &plan::Aggregate) -> Result<Lowered> {
+        if let Some(row) = from_statistics::answer(node, self.ctx) {
+            return Ok(Stream::of(self.values(&row, "statistics".into())).into());
+        }
         let keys = node.keys.iter().map(|k| &k.1);
         let args = node.calls.iter().flat_map(|c| &c.args);
         let inputs = self.program(&keys.chain(args).collect::<Vec<_>>(), &node.input)?;

@@ -1,11 +1,12 @@
 //! `ParquetFile`: an opened file: its bytes, its footer, its columns.
 
-use crate::cache::{self, Identity};
+use crate::cache;
 use crate::parquet_error;
 use crate::schema::{self, Field};
 use arrow_buffer::Buffer;
 use bytes::Bytes;
 use chalet_base::{Result, bail, ensure, err};
+use chalet_formats::FileIdentity;
 use chalet_types::DataType;
 use parquet::file::metadata::{ColumnChunkMetaData, PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
 use std::ops::Range;
@@ -25,6 +26,8 @@ pub(crate) struct Footer {
     columns: Vec<(String, Result<Field>)>,
     /// Read when first asked for; `None` where the file has none that can be read.
     page_index: OnceLock<Option<ParquetMetaData>>,
+    /// Bytes held, without the page index.
+    memory: usize,
 }
 
 const MAGIC: &[u8; 4] = b"PAR1";
@@ -51,7 +54,15 @@ impl Footer {
             );
         }
         let columns = schema::columns(schema.root_schema());
-        Ok(Footer { metadata, columns, page_index: OnceLock::new() })
+        // A field is its name, its type and its levels.
+        let memory = metadata.memory_size() + columns.len() * 256;
+        Ok(Footer { metadata, columns, page_index: OnceLock::new(), memory })
+    }
+
+    /// Bytes held now.
+    pub(crate) fn memory(&self) -> usize {
+        let index = self.page_index.get().and_then(Option::as_ref);
+        self.memory + index.map_or(0, |index| index.memory_size())
     }
 }
 
@@ -62,7 +73,7 @@ impl ParquetFile {
     }
 
     /// Opens a file whose footer may be known from before (`use_parquet_metadata_cache`).
-    pub fn open_known(bytes: Buffer, identity: Identity) -> Result<Arc<ParquetFile>> {
+    pub fn open_known(bytes: Buffer, identity: Arc<FileIdentity>) -> Result<Arc<ParquetFile>> {
         let footer = cache::footer(identity, || Footer::parse(&bytes))?;
         Ok(Arc::new(ParquetFile { bytes, footer, verify_checksums: true }))
     }
@@ -75,8 +86,9 @@ impl ParquetFile {
         // as with every reader that maps files.
         let map = unsafe { memmap2::Mmap::map(&file) }.map_err(cannot)?;
         let bytes = Buffer::from(Bytes::from_owner(map));
-        match Identity::of(path, &file) {
-            Some(identity) if use_cache => ParquetFile::open_known(bytes, identity),
+        let identity = file.metadata().ok().and_then(|metadata| FileIdentity::of(path, &metadata));
+        match identity {
+            Some(identity) if use_cache => ParquetFile::open_known(bytes, identity.into()),
             _ => ParquetFile::open(bytes),
         }
     }

@@ -3,10 +3,15 @@
 use crate::by_number::FileRows;
 use crate::{ParquetFile, RangePredicate, RowFilter, RowGroupReader, Selection};
 use chalet_base::Result;
+use chalet_base::events::{self, Event};
 use chalet_columns::{Block, BooleanBuffer, Vector};
 use chalet_formats::by_name::ByName;
+use chalet_formats::empty_units::EmptyUnits;
 use chalet_formats::input::{Pruned, RowsByNumber};
-use chalet_formats::{BlockReader, FileScan, FormatSettings, Input, InputFormat, ReadRequest, Schema};
+use chalet_formats::{
+    BlockReader, Buffer, FileIdentity, FileScan, FormatSettings, Input, InputFormat, ReadRequest, Schema,
+    Summary,
+};
 use std::sync::Arc;
 
 pub struct Parquet;
@@ -14,16 +19,21 @@ pub struct Parquet;
 impl InputFormat for Parquet {
     fn infer_schema(&self, input: &mut Input, settings: &FormatSettings) -> Result<Option<Schema>> {
         // The schema is at the end.
+        let identity = input.identity();
         let bytes = std::mem::replace(input, Input::from(Vec::new())).into_bytes()?;
-        *input = Input::Bytes(bytes.clone());
-        let file = ParquetFile::open(bytes)?;
+        *input = match &identity {
+            Some(identity) => Input::Known(bytes.clone(), identity.clone()),
+            None => Input::Bytes(bytes.clone()),
+        };
+        let file = open(bytes, identity, settings)?;
         file.schema(settings.input_format_parquet_skip_columns_with_unsupported_types_in_schema_inference)
             .map(Some)
     }
 
     fn open(&self, input: Input, request: ReadRequest) -> Result<Box<dyn FileScan>> {
         let settings = &request.settings;
-        let file = ParquetFile::open(input.into_bytes()?)?
+        let identity = input.identity();
+        let file = open(input.into_bytes()?, identity.clone(), settings)?
             .with_verify_checksums(settings.input_format_parquet_verify_checksums);
         let by_name = by_name(&file, &request)?;
         let filter = request.filter.as_ref().and_then(|filter| {
@@ -41,8 +51,13 @@ impl InputFormat for Parquet {
         };
         let selections: Arc<[Selection]> =
             by_name.read.iter().map(|&column| Selection::new(column)).collect();
+        let empty = match (&request.remember, &filter, identity) {
+            (Some(remember), Some(_), Some(identity)) => Some(remember(&identity, file.n_row_groups())),
+            _ => None,
+        };
         Ok(Box::new(Scan {
             file,
+            empty,
             request,
             selections,
             filter,
@@ -59,8 +74,22 @@ impl InputFormat for Parquet {
     }
 }
 
+/// A file whose footer may be known from before.
+fn open(
+    bytes: Buffer,
+    identity: Option<Arc<FileIdentity>>,
+    settings: &FormatSettings,
+) -> Result<Arc<ParquetFile>> {
+    match identity.filter(|_| settings.use_parquet_metadata_cache) {
+        Some(identity) => ParquetFile::open_known(bytes, identity),
+        None => ParquetFile::open(bytes),
+    }
+}
+
 struct Scan {
     file: Arc<ParquetFile>,
+    /// Row groups that hold no row that passes the filter, as far as it is known.
+    empty: Option<Arc<EmptyUnits>>,
     request: ReadRequest,
     selections: Arc<[Selection]>,
     /// Absent where the filter reads columns that the file has in another type: it must see them converted.
@@ -85,9 +114,14 @@ impl FileScan for Scan {
             let first_row = self.first_row;
             self.next_group += 1;
             self.first_row += self.file.row_group_rows(group) as u64;
-            if self.predicates.is_empty() || self.file.can_match(group, &self.predicates, use_bloom_filter) {
+            if self.empty.as_ref().is_some_and(|empty| empty.contains(group)) {
+                self.pruned.remembered += 1;
+            } else if self.predicates.is_empty()
+                || self.file.can_match(group, &self.predicates, use_bloom_filter)
+            {
                 break (group, first_row);
             }
+            events::count(Event::ParquetPrunedRowGroups);
             self.pruned.units += 1;
             self.pruned.rows += self.file.row_group_rows(group) as u64;
         };
@@ -100,6 +134,7 @@ impl FileScan for Scan {
             self.pruned.rows += (self.file.row_group_rows(group) - kept) as u64;
         }
         let reader = self.file.read_row_group(group, &self.selections, self.filter.clone(), rows)?;
+        events::count(Event::ParquetReadRowGroups);
         let bytes = self.selections.iter().map(|s| self.file.compressed_bytes(group, s.column)).sum();
         Ok(Some(Box::new(Group {
             reader,
@@ -111,11 +146,22 @@ impl FileScan for Scan {
             rows_read: 0,
             bytes,
             omitted: Vec::new(),
+            empty: self.empty.clone().map(|empty| (empty, group)),
         })))
     }
 
     fn pruned(&self) -> Pruned {
         self.pruned
+    }
+
+    fn summary(&self, columns: &[usize]) -> Option<Summary> {
+        let positions = columns.iter().map(|&c| Some(self.by_name.read[self.by_name.as_it_is(c)?]));
+        let positions: Vec<usize> = positions.collect::<Option<_>>()?;
+        let mut extremes = Vec::with_capacity(positions.len());
+        for position in positions {
+            extremes.push(self.file.extremes(position)?);
+        }
+        Some(Summary { rows: self.file.n_rows(), extremes })
     }
 
     fn rows_by_number(&self) -> Option<Arc<dyn RowsByNumber>> {
@@ -147,12 +193,21 @@ struct Group {
     /// Of the columns that are read, compressed.
     bytes: u64,
     omitted: Vec<Option<BooleanBuffer>>,
+    /// Where to note that no row passed the filter, and as which row group.
+    empty: Option<(Arc<EmptyUnits>, usize)>,
 }
 
 impl BlockReader for Group {
     fn next_block(&mut self, max_rows: usize) -> Result<Option<Block>> {
         let limit = self.request.settings.input_format_parquet_max_block_size.max(1) as usize;
-        let Some(block) = self.reader.next_block(max_rows.min(limit))? else { return Ok(None) };
+        let Some(block) = self.reader.next_block(max_rows.min(limit))? else {
+            if let Some((empty, group)) = &self.empty
+                && self.rows_read == 0
+            {
+                empty.insert(*group);
+            }
+            return Ok(None);
+        };
         let n = block.n_rows();
         self.rows_read += n as u64;
         self.omitted = self.by_name.omitted(n);

@@ -34,7 +34,6 @@ pub mod schema;
 mod snappy;
 mod thrift;
 
-pub use cache::Identity;
 pub use file::ParquetFile;
 pub use format::FORMATS;
 pub use prune::{Bounds, RangePredicate};

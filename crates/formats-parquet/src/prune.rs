@@ -4,6 +4,7 @@
 
 use crate::ParquetFile;
 use crate::file::guarded;
+use crate::leaf::DATE32;
 use crate::parquet_error;
 use crate::schema::{Conversion, Leaf, Node};
 use bytes::Bytes;
@@ -145,6 +146,38 @@ impl ParquetFile {
         ordered.then_some(Bounds { min, max, exact })
     }
 
+    /// Smallest and largest value of a column in the whole file, as reading it would give them; inside `None` when it
+    /// holds nothing but NULLs. Only for numbers and days, whose statistics no writer cuts, and for text whose
+    /// statistics say that they are not cut.
+    pub fn extremes(&self, column: usize) -> Option<Option<(Value, Value)>> {
+        let leaf = self.plain_leaf(column)?;
+        let mut found: Option<(Value, Value)> = None;
+        for group in 0..self.n_row_groups() {
+            if self.null_count(group, column) == Some(self.row_group_rows(group) as u64) {
+                continue;
+            }
+            let bounds = self.bounds(group, column)?;
+            let whole = match leaf.conversion {
+                Conversion::Text => bounds.exact,
+                Conversion::Int32 | Conversion::Int64 | Conversion::Days => {
+                    fits(&leaf.ty, &bounds.min) && fits(&leaf.ty, &bounds.max)
+                }
+                _ => false,
+            };
+            if !whole {
+                return None;
+            }
+            found = Some(match found {
+                Some((min, max)) => (
+                    if bounds.min.compare(&min) == Ordering::Less { bounds.min } else { min },
+                    if bounds.max.compare(&max) == Ordering::Greater { bounds.max } else { max },
+                ),
+                None => (bounds.min, bounds.max),
+            });
+        }
+        Some(found)
+    }
+
     /// NULLs of a column in a row group.
     pub fn null_count(&self, group: usize, column: usize) -> Option<u64> {
         let leaf = self.plain_leaf(column)?;
@@ -247,6 +280,21 @@ fn orders_as_signed(leaf: &Leaf) -> bool {
 /// Bounds of floats may leave out NaN or the sign of zero; those of bytes may be cut.
 fn is_exact_type(leaf: &Leaf) -> bool {
     matches!(leaf.conversion, Conversion::Int32 | Conversion::Int64 | Conversion::Days | Conversion::Text)
+}
+
+/// Would reading give this very value? What the type cannot hold is cut, or refused.
+fn fits(ty: &DataType, value: &Value) -> bool {
+    let (signed, unsigned) = (value.as_i64(), value.as_u64());
+    match ty {
+        DataType::Int8 => signed.is_some_and(|x| i8::try_from(x).is_ok()),
+        DataType::Int16 => signed.is_some_and(|x| i16::try_from(x).is_ok()),
+        DataType::UInt8 => unsigned.is_some_and(|x| u8::try_from(x).is_ok()),
+        DataType::UInt16 => unsigned.is_some_and(|x| u16::try_from(x).is_ok()),
+        DataType::Int32 | DataType::Int64 | DataType::UInt32 | DataType::UInt64 => true,
+        DataType::DateTime64(..) => true,
+        DataType::Date32 => signed.is_some_and(|x| i32::try_from(x).is_ok_and(|x| DATE32.contains(&x))),
+        _ => false,
+    }
 }
 
 /// The value that plain bytes of a statistic stand for.

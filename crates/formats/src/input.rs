@@ -1,6 +1,7 @@
 //! The contract of readers. A file is opened once; the opened file hands out units that any thread may read.
 
-use crate::FormatSettings;
+use crate::empty_units::EmptyUnits;
+use crate::{FileIdentity, FormatSettings};
 use arrow_buffer::Buffer;
 use chalet_base::{Error, Result, err};
 use chalet_columns::{Block, BooleanBuffer, Column};
@@ -15,6 +16,8 @@ pub type Schema = Vec<(String, DataType)>;
 /// The bytes of one file: all in memory (or mapped into it), or a stream of them.
 pub enum Input {
     Bytes(Buffer),
+    /// The bytes of a file in a known state: what readers find out about it holds as long as it is in that state.
+    Known(Buffer, Arc<FileIdentity>),
     Stream(Stream),
 }
 
@@ -34,7 +37,9 @@ impl Input {
     /// Up to `limit` bytes from the beginning, and whether they are all there are. Nothing is consumed.
     pub fn head(&mut self, limit: usize) -> Result<(&[u8], bool)> {
         match self {
-            Input::Bytes(bytes) => Ok((&bytes[..limit.min(bytes.len())], bytes.len() <= limit)),
+            Input::Bytes(bytes) | Input::Known(bytes, _) => {
+                Ok((&bytes[..limit.min(bytes.len())], bytes.len() <= limit))
+            }
             Input::Stream(stream) => {
                 stream.fill(limit)?;
                 let shown = limit.min(stream.head.len());
@@ -43,10 +48,18 @@ impl Input {
         }
     }
 
+    /// The file that it is, if its state is known.
+    pub fn identity(&self) -> Option<Arc<FileIdentity>> {
+        match self {
+            Input::Known(_, identity) => Some(identity.clone()),
+            Input::Bytes(_) | Input::Stream(_) => None,
+        }
+    }
+
     /// All bytes; a stream is read to its end.
     pub fn into_bytes(self) -> Result<Buffer> {
         match self {
-            Input::Bytes(bytes) => Ok(bytes),
+            Input::Bytes(bytes) | Input::Known(bytes, _) => Ok(bytes),
             Input::Stream(mut stream) => {
                 stream.fill(usize::MAX)?;
                 Ok(Buffer::from_vec(stream.head))
@@ -126,6 +139,10 @@ pub struct RowFilter {
     pub evaluate: Arc<dyn Fn(&Block) -> Result<BooleanBuffer> + Send + Sync>,
 }
 
+/// Of a file with so many units: those that are known to hold no row that passes the filter of the request. Readers add
+/// to them.
+pub type Remember = Arc<dyn Fn(&Arc<FileIdentity>, usize) -> Arc<EmptyUnits> + Send + Sync>;
+
 /// What to read from a file.
 #[derive(Clone)]
 pub struct ReadRequest {
@@ -146,6 +163,8 @@ pub struct ReadRequest {
     pub ranges: Arc<[ColumnRange]>,
     /// Blocks have one more column, the last: UInt64, the number of the row in the file. Only of formats that number rows.
     pub row_numbers: bool,
+    /// Given where the filter is one that may be remembered.
+    pub remember: Option<Remember>,
 }
 
 impl ReadRequest {
@@ -161,6 +180,7 @@ impl ReadRequest {
             filter: None,
             ranges: Arc::new([]),
             row_numbers: false,
+            remember: None,
         }
     }
 
@@ -197,6 +217,12 @@ pub trait FileScan: Send {
     fn rows_by_number(&self) -> Option<Arc<dyn RowsByNumber>> {
         None
     }
+
+    /// What the file says of all its rows without their being read; `columns` are positions among the wanted ones.
+    fn summary(&self, columns: &[usize]) -> Option<Summary> {
+        let _ = columns;
+        None
+    }
 }
 
 /// Rows of an opened file by their numbers.
@@ -208,10 +234,42 @@ pub trait RowsByNumber: Send + Sync {
     fn read(&self, numbers: &[u64], wanted: Arc<[usize]>) -> Result<Block>;
 }
 
+/// What is known of rows without reading them; all of it is exact.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    pub rows: u64,
+    /// For each column that was asked about, the smallest and the largest value; none when all are NULL.
+    pub extremes: Vec<Option<(Value, Value)>>,
+}
+
+impl Summary {
+    /// Of no rows.
+    pub fn empty(n_columns: usize) -> Summary {
+        Summary { rows: 0, extremes: vec![None; n_columns] }
+    }
+
+    /// Adds what is known of other rows.
+    pub fn merge(&mut self, other: Summary) {
+        self.rows += other.rows;
+        for (mine, other) in self.extremes.iter_mut().zip(other.extremes) {
+            *mine = match (mine.take(), other) {
+                (Some((min, max)), Some((other_min, other_max))) => {
+                    let min = if other_min.compare(&min).is_lt() { other_min } else { min };
+                    let max = if other_max.compare(&max).is_gt() { other_max } else { max };
+                    Some((min, max))
+                }
+                (mine, other) => mine.or(other),
+            };
+        }
+    }
+}
+
 /// Units of a file, and rows in them, that were not given out because no row of them can be needed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Pruned {
     pub units: u64,
+    /// Those of `units` that an earlier query with the same condition found empty.
+    pub remembered: u64,
     pub rows: u64,
 }
 

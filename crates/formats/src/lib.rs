@@ -2,6 +2,8 @@
 //!
 //! - [`settings`]: `FormatSettings`, every format setting by its name
 //! - [`input`]: the contract of readers: schema inference, opening a file, units of it, blocks
+//! - [`identity`]: which state of which file it is, so that readers may remember
+//! - [`empty_units`]: units of a file without a row that passes a filter
 //! - [`output`]: the contract of writers
 //! - [`segments`]: cutting text files into units that several threads read at once
 //! - [`compression`]: compressed bytes, by file suffix or by name
@@ -23,8 +25,10 @@ pub mod by_name;
 pub mod compression;
 pub mod convert;
 pub mod csv;
+pub mod empty_units;
 mod fast;
 pub mod header;
+pub mod identity;
 pub mod infer;
 pub mod input;
 pub mod json;
@@ -57,7 +61,8 @@ pub mod xml;
 
 pub use arrow_buffer::Buffer;
 pub use compression::Compression;
-pub use input::{BlockReader, FileScan, Input, InputFormat, ReadRequest, Schema};
+pub use identity::FileIdentity;
+pub use input::{BlockReader, FileScan, Input, InputFormat, ReadRequest, Schema, Summary};
 pub use output::{BlockWriter, OutputFormat, Sink, Statistics, WriteRequest};
 pub use registry::{Format, Registry};
 pub use settings::FormatSettings;

@@ -81,7 +81,7 @@ impl<R: Rows> SegmentScan<R> {
 
     fn next(&mut self) -> Result<Option<Unit>> {
         match &mut self.input {
-            Input::Bytes(bytes) => {
+            Input::Bytes(bytes) | Input::Known(bytes, _) => {
                 let rest = &bytes[self.at.min(bytes.len())..];
                 if rest.is_empty() {
                     return Ok(None);

@@ -85,10 +85,26 @@ pub trait Aggregate: Send + Sync {
         false
     }
 
+    /// What of a table's statistics the result over all its rows is, when the only argument is a column.
+    fn of_all_rows(&self) -> Option<OfAllRows> {
+        None
+    }
+
     /// Is the result the sum of the only argument in 64 bits, wrapping where it overflows?
     fn sums_integers(&self) -> bool {
         false
     }
+}
+
+/// What statistics may know of a column without its being read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OfAllRows {
+    /// The number of rows; the argument, if there is one, is never NULL.
+    Count,
+    /// The smallest value, NULLs aside.
+    Min,
+    /// The largest value, NULLs aside.
+    Max,
 }
 
 /// An aggregate in two steps.

@@ -1,17 +1,21 @@
 //! Files of any format as one table: several files, each in units that workers read at once.
 
+use crate::condition_cache;
 use crate::file_rows::{self, FileRows};
 use crate::scan::ScanFilter;
 use crate::{
     ColumnRange, ColumnSchema, Inserter, LocatedRows, Morsel, Scan, ScanRequest, ScanWorker, Table,
     TableSchema,
 };
+use chalet_base::events::{self, Event};
 use chalet_base::{Error, Result, bail, ensure, err};
 use chalet_columns::{Block, Column, Vector};
-use chalet_formats::input::{BlockReader, Cast, Evaluate, FileScan, Pruned, RowFilter, RowsByNumber};
+use chalet_formats::input::{
+    BlockReader, Cast, Evaluate, FileScan, Pruned, Remember, RowFilter, RowsByNumber,
+};
 use chalet_formats::{
-    BlockWriter, Buffer, Compression, Format, FormatSettings, Input, ReadRequest, Schema, Sink, Statistics,
-    WriteRequest,
+    BlockWriter, Buffer, Compression, FileIdentity, Format, FormatSettings, Input, ReadRequest, Schema, Sink,
+    Statistics, Summary, WriteRequest,
 };
 use chalet_types::{DataType, TimeZone, Value};
 use std::any::Any;
@@ -126,6 +130,7 @@ fn open_input(path: &Path, compression: Option<&str>) -> Result<Input> {
     let compression = Compression::named(compression.unwrap_or("auto"), &text)?;
     let file = std::fs::File::open(path).map_err(|e| cannot_open(path, &e))?;
     let meta = file.metadata().map_err(|e| cannot_open(path, &e))?;
+    events::count(Event::FileOpen);
     if compression != Compression::None || !meta.is_file() {
         return Ok(Input::stream(compression.reader(Box::new(file))?));
     }
@@ -140,7 +145,11 @@ fn open_input(path: &Path, compression: Option<&str>) -> Result<Input> {
     let start = std::ptr::NonNull::from(bytes).cast::<u8>();
     let len = bytes.len();
     // SAFETY: the range is the map, which the `Arc` given as the owner keeps alive and unchanged.
-    Ok(Input::Bytes(unsafe { Buffer::from_custom_allocation(start, len, map) }))
+    let bytes = unsafe { Buffer::from_custom_allocation(start, len, map) };
+    Ok(match FileIdentity::of(path, &meta) {
+        Some(identity) => Input::Known(bytes, identity.into()),
+        None => Input::Bytes(bytes),
+    })
 }
 
 #[cold]
@@ -201,6 +210,7 @@ impl Table for FileTable {
             filter: request.filter.as_ref().and_then(|filter| own_filter(filter, &own)),
             ranges: request.ranges.iter().filter_map(|range| own_range(range, &own)).collect(),
             row_numbers: request.locate,
+            remember: remember(request),
         };
         Ok(Arc::new(FilesScan {
             shared: Arc::new(Shared {
@@ -258,6 +268,15 @@ fn own_filter(filter: &ScanFilter, own: &[Option<usize>]) -> Option<RowFilter> {
     Some(RowFilter { columns, evaluate: filter.evaluate.clone() })
 }
 
+/// What the query condition cache knows of files under the filter, where the filter is one that may be remembered.
+fn remember(request: &ScanRequest) -> Option<Remember> {
+    let condition = request.filter.as_ref()?.condition.clone()?;
+    let switched_off = (request.context.setting)("use_query_condition_cache").is_some_and(|text| text == "0");
+    (!switched_off).then(|| -> Remember {
+        Arc::new(move |identity, n_units| condition_cache::units(identity, &condition, n_units))
+    })
+}
+
 fn own_range(range: &ColumnRange, own: &[Option<usize>]) -> Option<ColumnRange> {
     Some(ColumnRange { column: own[range.column]?, ..range.clone() })
 }
@@ -307,6 +326,11 @@ struct State {
 }
 
 impl Shared {
+    fn open(&self, path: &Path) -> Result<Box<dyn FileScan>> {
+        let input = open_input(path, self.compression.as_deref())?;
+        self.format.open(input, self.request.clone()).map_err(|e| e.context(in_file(path)))
+    }
+
     /// The next unit of any file: which file, and the number of the task.
     fn next_unit(&self) -> Result<Option<(usize, u32, Box<dyn BlockReader>)>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -322,6 +346,7 @@ impl Shared {
                         let pruned = scan.pruned();
                         state.open = None;
                         state.pruned.units += pruned.units;
+                        state.pruned.remembered += pruned.remembered;
                         state.pruned.rows += pruned.rows;
                         self.progress.skipped_rows.fetch_add(pruned.rows, Relaxed);
                     }
@@ -330,8 +355,7 @@ impl Shared {
             let file = state.next_file;
             let Some(path) = self.files.get(file) else { return Ok(None) };
             state.next_file += 1;
-            let input = open_input(path, self.compression.as_deref())?;
-            let scan = self.format.open(input, self.request.clone()).map_err(|e| e.context(in_file(path)))?;
+            let scan = self.open(path)?;
             if self.request.row_numbers {
                 let rows = scan.rows_by_number();
                 state.rows.push(rows.ok_or_else(|| err!(LOGICAL_ERROR, "A reader does not number rows"))?);
@@ -368,6 +392,25 @@ impl Scan for FilesScan {
         self.shared.request.row_numbers.then(|| FileRows::of(self.shared.clone()))
     }
 
+    fn summary(&self, columns: &[usize]) -> Option<Summary> {
+        let places = &self.shared.places;
+        // Positions among the columns that the reader gives.
+        let own = |column: usize| {
+            let is_own = |place: &&Place| matches!(place, Place::Own);
+            is_own(&&places[column]).then(|| places[..column].iter().filter(is_own).count())
+        };
+        let own: Vec<usize> = columns.iter().map(|&column| own(column)).collect::<Option<_>>()?;
+        if self.shared.filter.is_some() {
+            return None;
+        }
+        let mut all = Summary::empty(own.len());
+        for file in &self.shared.files {
+            // An error is told when the file is read.
+            all.merge(self.shared.open(file).ok()?.summary(&own)?);
+        }
+        Some(all)
+    }
+
     fn describe(&self) -> Vec<(String, String)> {
         let state = self.shared.state.lock().unwrap_or_else(PoisonError::into_inner);
         let mut lines = vec![
@@ -377,6 +420,10 @@ impl Scan for FilesScan {
         if !self.shared.request.ranges.is_empty() {
             lines.push(("Units read".into(), state.next_task.to_string()));
             lines.push(("Units skipped".into(), state.pruned.units.to_string()));
+        }
+        if state.pruned.remembered > 0 {
+            let remembered = state.pruned.remembered.to_string();
+            lines.push(("Units skipped by the query condition cache".into(), remembered));
         }
         lines
     }
@@ -410,7 +457,9 @@ impl ScanWorker for Worker {
             let block =
                 unit.reader.next_block(self.shared.max_block_size).map_err(|e| e.context(in_file(path)))?;
             let bytes = unit.reader.bytes_read();
-            self.shared.progress.file_bytes.fetch_add(bytes.saturating_sub(unit.bytes), Relaxed);
+            let new_bytes = bytes.saturating_sub(unit.bytes);
+            self.shared.progress.file_bytes.fetch_add(new_bytes, Relaxed);
+            events::add(Event::ReadBufferFromFileDescriptorReadBytes, new_bytes);
             unit.bytes = bytes;
             let passed_by = unit.reader.rows_passed_by();
             self.passed_by += passed_by.saturating_sub(unit.passed_by);

@@ -8,6 +8,7 @@
 //! - [`numbers`]: `numbers`, `zeros`, `generateSeries`
 //! - [`fixed`]: blocks that are given beforehand: `values`, `system.one`
 //! - [`file`]: files of any format, by path or glob
+//! - [`condition_cache`]: which parts of files hold no row that passes a filter
 //! - [`file_rows`]: rows of files by where they are
 //! - [`file_engine`]: the File engine
 //! - [`paths`]: globs, `{a,b}` and `{1..9}` as lists of files
@@ -15,6 +16,7 @@
 //! - [`view`]: views, as text that the binder reads
 
 pub mod catalog;
+mod condition_cache;
 pub mod file;
 pub mod file_engine;
 mod file_rows;
@@ -30,5 +32,5 @@ pub mod view;
 
 pub use catalog::{Catalog, Database};
 pub use insert::Inserter;
-pub use scan::{ColumnRange, LocatedRows, Morsel, Scan, ScanContext, ScanRequest, ScanWorker};
+pub use scan::{ColumnRange, LocatedRows, Morsel, Scan, ScanContext, ScanRequest, ScanWorker, Summary};
 pub use table::{ColumnSchema, Constraint, DefaultKind, Table, TableSchema};

@@ -2,7 +2,7 @@
 
 use chalet_base::Result;
 use chalet_columns::Block;
-pub use chalet_formats::input::ColumnRange;
+pub use chalet_formats::input::{ColumnRange, Summary};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -28,8 +28,9 @@ pub struct ScanRequest {
 pub struct ScanFilter {
     /// Positions in [`ScanRequest::columns`] that the filter reads.
     pub columns: Vec<usize>,
-    /// Identifies the condition across queries.
-    pub fingerprint: u64,
+    /// Everything that the answer depends on beside the rows, as text that is equal only for equal conditions; `None`
+    /// for conditions that may answer differently another time, or are too long to remember.
+    pub condition: Option<Arc<str>>,
     /// Of a block of those columns: which rows pass.
     pub evaluate: Arc<dyn Fn(&Block) -> Result<chalet_columns::BooleanBuffer> + Send + Sync>,
 }
@@ -43,6 +44,8 @@ pub struct ScanContext {
     pub max_threads: usize,
     /// Every setting of the query by the kernel's name, as text.
     pub setting: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>,
+    /// Whatever of the session may change what a condition answers: changed settings and the time zone.
+    pub conditions_under: Arc<str>,
     pub progress: Arc<ScanProgress>,
 }
 
@@ -52,6 +55,7 @@ impl Default for ScanContext {
             max_block_size: 65_409,
             max_threads: 1,
             setting: Arc::new(|_| None),
+            conditions_under: "".into(),
             progress: Arc::default(),
         }
     }
@@ -83,6 +87,13 @@ pub trait Scan: Send + Sync {
 
     /// `count()` without reading, when there is no filter.
     fn exact_rows(&self) -> Option<u64> {
+        None
+    }
+
+    /// What is known of all rows without reading them, when there is no filter; `columns` are positions in
+    /// [`ScanRequest::columns`].
+    fn summary(&self, columns: &[usize]) -> Option<Summary> {
+        let _ = columns;
         None
     }
 

@@ -1,6 +1,7 @@
 //! Statements, one file per kind. This one tells them apart and gathers what they print.
 
 mod checked;
+mod counted;
 pub(crate) mod create;
 mod describe;
 mod drop;
@@ -11,6 +12,7 @@ mod query;
 mod set;
 mod show;
 
+use self::counted::Counted;
 use crate::answer::{Answer, DEFAULT_FORMAT, Rows};
 use crate::functions::FORMATS;
 use crate::scope::Scope;
@@ -105,6 +107,21 @@ pub(crate) fn run(
 ) -> Result<()> {
     let scope = &with_statement_settings(statement, scope)?;
     limits::check(sql, statement, &scope.state.settings)?;
+    let rows_before = output.rows_written;
+    let counted = Counted::begin(&statement.kind);
+    let result = run_kind(statement, scope, session, output);
+    counted.end(result.is_ok(), output.rows_written - rows_before);
+    result?;
+    output.count(scope);
+    Ok(())
+}
+
+fn run_kind(
+    statement: &ast::Statement,
+    scope: &Arc<Scope>,
+    session: &Session,
+    output: &mut Output,
+) -> Result<()> {
     match &statement.kind {
         StatementKind::Query(query) => query::run(query, &statement.output, scope, output)?,
         StatementKind::Explain(explain) => {
@@ -131,7 +148,6 @@ pub(crate) fn run(
         }
         other => bail!(NOT_IMPLEMENTED, "{} is not supported", kind_name(other)),
     }
-    output.count(scope);
     Ok(())
 }
 

@@ -65,7 +65,17 @@ pub(crate) fn made(
     header: &[(&str, DataType)],
     rows: impl IntoIterator<Item = Vec<Value>>,
 ) -> Result<Arc<dyn Table>> {
-    let mut builders: Vec<Builder> = header.iter().map(|(_, ty)| Builder::new(ty)).collect();
+    made_as(engine, TableSchema::of(header.iter().map(|(name, ty)| (*name, ty.clone()))), rows)
+}
+
+/// The same; rows have the values of stored columns only.
+pub(crate) fn made_as(
+    engine: &str,
+    schema: TableSchema,
+    rows: impl IntoIterator<Item = Vec<Value>>,
+) -> Result<Arc<dyn Table>> {
+    let stored = schema.columns.iter().filter(|c| c.is_stored());
+    let mut builders: Vec<Builder> = stored.map(|c| Builder::new(&c.ty)).collect();
     let mut n_rows = 0;
     for row in rows {
         for (builder, value) in builders.iter_mut().zip(&row) {
@@ -74,7 +84,6 @@ pub(crate) fn made(
         n_rows += 1;
     }
     let columns = builders.into_iter().map(|b| Column::Flat(b.finish())).collect();
-    let schema = TableSchema::of(header.iter().map(|(name, ty)| (*name, ty.clone())));
     Ok(Arc::new(FixedTable::new(engine, schema, vec![Block::new(columns, n_rows)])))
 }
 

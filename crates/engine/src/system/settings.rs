@@ -1,13 +1,13 @@
 //! `system.settings` and `system.events`.
 
-use super::made;
+use super::{made, made_as};
 use crate::scope::Scope;
 use crate::settings;
 use chalet_base::Result;
-use chalet_storage::Table;
+use chalet_base::events::{self, Event};
+use chalet_storage::{ColumnSchema, DefaultKind, Table, TableSchema};
 use chalet_types::{DataType, Value};
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 
 pub(crate) fn settings(scope: &Scope) -> Result<Arc<dyn Table>> {
     let text = DataType::String;
@@ -34,17 +34,21 @@ pub(crate) fn settings(scope: &Scope) -> Result<Arc<dyn Table>> {
     made("SystemSettings", &header, rows)
 }
 
-/// Counters of the statement that asks.
+/// Counters of the process; those that are 0 only where `system_events_show_zero_values` asks for them.
 pub(crate) fn events(scope: &Scope) -> Result<Arc<dyn Table>> {
-    let header =
-        [("event", DataType::String), ("value", DataType::UInt64), ("description", DataType::String)];
-    let control = &scope.control;
-    let counters = [
-        ("SelectedRows", control.read_rows.load(Relaxed), "Rows read from tables"),
-        ("SelectedBytes", control.read_bytes.load(Relaxed), "Uncompressed bytes read from tables"),
+    let alias = (DefaultKind::Alias, "event".into());
+    let columns = vec![
+        ColumnSchema::new("event", DataType::String),
+        ColumnSchema::new("value", DataType::UInt64),
+        ColumnSchema::new("description", DataType::String),
+        ColumnSchema { default: Some(alias), ..ColumnSchema::new("name", DataType::String) },
     ];
-    let rows = counters.into_iter().map(|(event, value, description)| {
-        vec![Value::from(event), Value::UInt(value), Value::from(description)]
-    });
-    made("SystemEvents", &header, rows)
+    let shows_zero = scope.state.settings.flag("system_events_show_zero_values").unwrap_or(false);
+    let counters =
+        Event::ALL.iter().map(|(event, name, description)| (*name, events::total(*event), *description));
+    let rows =
+        counters.filter(|(_, value, _)| shows_zero || *value > 0).map(|(event, value, description)| {
+            vec![Value::from(event), Value::UInt(value), Value::from(description)]
+        });
+    made_as("SystemEvents", TableSchema::new(columns), rows)
 }

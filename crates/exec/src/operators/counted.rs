@@ -2,7 +2,7 @@
 
 use crate::QueryControl;
 use chalet_base::Result;
-use chalet_storage::{LocatedRows, Morsel, Scan, ScanWorker};
+use chalet_storage::{LocatedRows, Morsel, Scan, ScanWorker, Summary};
 use std::sync::Arc;
 
 pub struct CountedScan {
@@ -25,6 +25,10 @@ impl Scan for CountedScan {
 
     fn exact_rows(&self) -> Option<u64> {
         self.inner.exact_rows()
+    }
+
+    fn summary(&self, columns: &[usize]) -> Option<Summary> {
+        self.inner.summary(columns)
     }
 
     fn applies_filter(&self) -> bool {

@@ -21,6 +21,7 @@ use chalet_base::{Result, bail, ensure};
 use chalet_columns::{BooleanBuffer, Column, Vector};
 use chalet_types::{I256, Physical};
 use kind::Kind;
+pub(crate) use number::DATE32;
 use number::{BigEndian, Cast, Days, Half, JulianNanos, Number};
 use stream::Stream;
 

@@ -181,7 +181,7 @@ impl Convert for Half {
 pub struct Days;
 
 /// 0000-01-01 to 9999-12-31.
-const DATE32: std::ops::RangeInclusive<i32> = -719_528..=2_932_896;
+pub(crate) const DATE32: std::ops::RangeInclusive<i32> = -719_528..=2_932_896;
 
 impl Convert for Days {
     type Out = i32;

@@ -311,4 +311,5 @@ settings! {
     schema_inference_make_columns_nullable: Auto = Auto(Some(3)),
     schema_inference_make_json_columns_nullable: bool = false,
     schema_inference_mode: SchemaInferenceMode = SchemaInferenceMode::Default,
+    use_parquet_metadata_cache: bool = true,
 }

@@ -1,0 +1,90 @@
+//! `SELECT min(a), max(a), count() FROM t` from what the table knows of all its rows, without reading them.
+
+use crate::ExecContext;
+use chalet_columns::{Block, Column, Vector};
+use chalet_function_api::aggregate::OfAllRows;
+use chalet_plan::{Aggregate, Expr, Plan, ScanNode};
+use chalet_storage::{ScanRequest, Summary};
+use chalet_types::{DataType, Value};
+
+/// The only row of the aggregate, if the table knows every value of it.
+pub(crate) fn answer(node: &Aggregate, ctx: &ExecContext) -> Option<Block> {
+    let Plan::Scan(scan) = &*node.input else { return None };
+    let over_all_rows = node.keys.is_empty() && node.sets.is_empty() && node.set_number.is_none();
+    let one_row = node.totals.is_none() && !node.empty_if_no_rows && node.limit != Some(0);
+    let every_row = scan.filter.is_none() && scan.limit.is_none();
+    // Who limits what is read wants it to be counted.
+    let limits = &ctx.control.limits;
+    let unlimited = limits.max_rows_to_read == 0 && limits.max_bytes_to_read == 0;
+    if !(over_all_rows && one_row && every_row && unlimited) || node.calls.is_empty() {
+        return None;
+    }
+    let mut columns: Vec<usize> = Vec::new();
+    let mut asked = Vec::with_capacity(node.calls.len());
+    for call in &node.calls {
+        let what = call.aggregate.of_all_rows()?;
+        let place = match (what, &call.args[..]) {
+            (OfAllRows::Count, []) => 0,
+            (OfAllRows::Count, [Expr::Column(..) | Expr::Literal(_)]) => 0,
+            (OfAllRows::Min | OfAllRows::Max, [Expr::Column(id, ty)]) if is_ordered_plainly(ty) => {
+                let column = scan.columns.iter().position(|(_, field)| field.id == *id)?;
+                columns.iter().position(|c| *c == column).unwrap_or_else(|| {
+                    columns.push(column);
+                    columns.len() - 1
+                })
+            }
+            _ => return None,
+        };
+        asked.push((call, what, place));
+    }
+    let counts = asked.iter().any(|(_, what, _)| *what == OfAllRows::Count);
+    let is_off = |name: &str| (ctx.scan.setting)(name).is_some_and(|text| text == "0");
+    if counts && is_off("optimize_count_from_files")
+        || !columns.is_empty() && is_off("optimize_use_implicit_projections")
+    {
+        return None;
+    }
+    let summary = summary(scan, &columns, ctx)?;
+    let mut row = Vec::with_capacity(asked.len());
+    for (call, what, place) in asked {
+        let ty = &call.field.ty;
+        let value = match (what, summary.extremes.get(place)) {
+            (OfAllRows::Count, _) => Value::UInt(summary.rows),
+            (OfAllRows::Min, Some(Some((min, _)))) => min.clone(),
+            (OfAllRows::Max, Some(Some((_, max)))) => max.clone(),
+            // No row reached it.
+            _ if ty.is_nullable() => Value::Null,
+            _ => return None,
+        };
+        let vector = Vector::of_value(&value, ty).ok()?;
+        if vector.value(0).compare(&value).is_ne() {
+            return None;
+        }
+        row.push(Column::Flat(vector));
+    }
+    Some(Block::new(row, 1))
+}
+
+fn summary(scan: &ScanNode, columns: &[usize], ctx: &ExecContext) -> Option<Summary> {
+    let request = ScanRequest {
+        columns: scan.columns.iter().map(|c| c.0).collect(),
+        context: ctx.scan.clone(),
+        ..ScanRequest::default()
+    };
+    // An error is told by the scan that reads.
+    scan.table.scan(&request).ok()?.summary(columns)
+}
+
+/// Do values order in the dialect as they do in statistics?
+fn is_ordered_plainly(ty: &DataType) -> bool {
+    let bare = ty.without_nullable();
+    bare.is_integer()
+        || matches!(
+            bare,
+            DataType::String
+                | DataType::Date
+                | DataType::Date32
+                | DataType::DateTime(_)
+                | DataType::DateTime64(..)
+        )
+}
