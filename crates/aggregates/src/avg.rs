@@ -186,7 +186,7 @@ impl<T: Summand<S>, S: Total + Quotient + Summand<S>> Aggregate for Bound<T, S> 
         };
         let Output::Mean { divisor } = self.output else { return None };
         let sum = crate::sum::bound::<T, S>(sum);
-        Some(Split { parts: vec![sum, Arc::new(Count)], total: MeanOfParts::<S>::new(divisor) })
+        Some(Split { parts: vec![sum, Arc::new(Count)], total: MeanOfParts::<S>::boxed(divisor) })
     }
 }
 

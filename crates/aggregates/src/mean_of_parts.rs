@@ -18,7 +18,7 @@ pub(crate) struct MeanOfParts<S> {
 }
 
 impl<S: Total + Quotient + Summand<S>> MeanOfParts<S> {
-    pub fn new(divisor: f64) -> Arc<dyn Aggregate> {
+    pub fn boxed(divisor: f64) -> Arc<dyn Aggregate> {
         Arc::new(MeanOfParts::<S> { divisor, sums: PhantomData })
     }
 }

@@ -144,7 +144,7 @@ const TAGS: [u32; 256] = {
         table[tag as usize] = match tag & 3 {
             0 if len > 60 => 0,
             0 => len | (1 + len) << 8 | (NEAR as u32) << 16,
-            1 => (tag >> 2 & 7) + 4 | 2 << 8 | (tag >> 5 << 8) << 16,
+            1 => ((tag >> 2 & 7) + 4) | (2 << 8) | ((tag >> 5 << 8) << 16),
             2 => len | 3 << 8,
             _ => len,
         };

@@ -416,7 +416,7 @@ mod tests {
     #[test]
     fn keys_come_back() {
         let n = 3000;
-        let number = |i: usize| Value::Int((i % 700) as i128 - 300);
+        let number = |i: usize| Value::Int((i % 700) as i64 - 300);
         let text = |i: usize| Value::from(format!("{}{}", "long prefix ".repeat(i % 3), i % 500).as_str());
         let nullable = |i: usize| if i % 7 == 0 { Value::Null } else { number(i) };
         type Make<'a> = &'a dyn Fn(usize) -> Value;

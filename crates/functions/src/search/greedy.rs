@@ -27,7 +27,7 @@ enum Step {
 
 struct Set {
     /// By byte; those from 128 on are all alike.
-    has: [bool; 256],
+    has: Box<[bool; 256]>,
     /// The one byte that is not in it.
     all_but: Option<u8>,
     is_all: bool,
@@ -128,7 +128,7 @@ impl Set {
     /// `None` when characters beyond ASCII are not all in it or all out of it.
     fn new(class: &Class) -> Option<Set> {
         let Class::Unicode(class) = class else { return None };
-        let mut has = [false; 256];
+        let mut has = Box::new([false; 256]);
         let mut beyond = 0;
         for range in class.ranges() {
             let (start, end) = (u32::from(range.start()), u32::from(range.end()));
