@@ -192,8 +192,8 @@ impl<'a> Lexer<'a> {
             b',' => self.take(1, Comma),
             b';' => self.take(1, Semicolon),
             b'.' => {
-                // `.5` is a number unless it follows something that has elements.
-                if !self.after_name_or_close && self.peek(1).is_ascii_digit() {
+                // `.5` is a number unless it follows something that has elements, or another point.
+                if !self.after_name_or_close && !self.after_dot && self.peek(1).is_ascii_digit() {
                     self.number_or_word()
                 } else {
                     self.take(1, Dot)
