@@ -84,8 +84,14 @@ fn add(hir: &Hir, top: bool, steps: &mut Vec<Step>) -> Option<()> {
         }
         HirKind::Repetition(repetition) if repetition.greedy => {
             let max = repetition.max.map(|max| max as usize);
-            if let HirKind::Class(class) = repetition.sub.kind() {
-                steps.push(Step::Run { set: Set::new(class)?, min: repetition.min as usize, max });
+            let set = match repetition.sub.kind() {
+                HirKind::Class(class) => Some(Set::new(class)?),
+                // An optional letter is as well an optional literal, which may have any length.
+                HirKind::Literal(literal) if max != Some(1) => Some(Set::of_byte(&literal.0)?),
+                _ => None,
+            };
+            if let Some(set) = set {
+                steps.push(Step::Run { set, min: repetition.min as usize, max });
             } else if repetition.min == 0 && max == Some(1) {
                 let mut inner = Vec::new();
                 add(&repetition.sub, false, &mut inner)?;
@@ -149,6 +155,14 @@ impl Set {
         let missing: Vec<u8> = (0..=255).filter(|&byte: &u8| !has[usize::from(byte)]).collect();
         let all_but = if let [one] = missing[..] { Some(one) } else { None };
         Some(Set { has, all_but, is_all: missing.is_empty() })
+    }
+
+    /// One character of ASCII.
+    fn of_byte(literal: &[u8]) -> Option<Set> {
+        let &[byte @ 0..128] = literal else { return None };
+        let mut has = Box::new([false; 256]);
+        has[usize::from(byte)] = true;
+        Some(Set { has, all_but: None, is_all: false })
     }
 
     /// Bytes from the front that are in the set.
@@ -229,7 +243,7 @@ mod tests {
         let patterns = [
             r"^https?://(?:www\.)?([^/]+)/.*$",
             r"^([a-c]*)(b?)(.)$",
-            r"^(\w+)@([^.@]+)\.com$",
+            r"^([0-9A-Za-z_]+)@([^.@]+)\.com$",
             r"^x?(?:ab)?([ab]{1,3})c*$",
             r"^.*$",
             r"^([^a]+)a([^a]*)$",
@@ -278,7 +292,7 @@ mod tests {
             }
         }
         assert!(matched > 20, "{matched}");
-        for other in ["abc", r"^(a|b)$", r"^a*?$", r"^(?:(a)b)?$", r"^\p{Greek}+$", "^abc"] {
+        for other in ["abc", r"^(ab|c)$", r"^a*?$", r"^(?:(a)b)?$", r"^\p{Greek}+$", "^abc"] {
             assert!(GreedyPath::new(other).is_none(), "{other}");
         }
     }
