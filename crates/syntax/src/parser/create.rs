@@ -234,22 +234,12 @@ impl Parser<'_> {
         if !self.accept_keyword("REFRESH") {
             return Ok(None);
         }
-        let mut text = String::new();
         let ends =
             ["TO", "AS", "ENGINE", "EMPTY", "DEFINER", "SQL SECURITY", "COMMENT", "POPULATE", "SETTINGS"];
-        while !matches!(self.token().kind, TokenKind::End | TokenKind::Semicolon | TokenKind::LParen)
-            && !ends.iter().any(|word| self.at_keyword(word))
-        {
-            let token = self.advance();
-            if !text.is_empty()
-                && token.kind != TokenKind::Comma
-                && token.kind != TokenKind::Dot
-                && !text.ends_with('.')
-            {
-                text.push(' ');
-            }
-            text.push_str(self.text_of(token));
-        }
+        let text = self.text_while(|p| {
+            !matches!(p.token().kind, TokenKind::End | TokenKind::Semicolon | TokenKind::LParen)
+                && !ends.iter().any(|word| p.at_keyword(word))
+        });
         if text.is_empty() { Err(self.expect_here("AFTER or EVERY")) } else { Ok(Some(text)) }
     }
 
