@@ -247,7 +247,7 @@ impl Parser<'_> {
 
     /// The text of the coming tokens. A space stands where there was something between two of them, and nowhere else:
     /// it could make another token of them (`#` before a space begins a comment).
-    pub(crate) fn text_while(&mut self, goes_on: impl Fn(&Self) -> bool) -> String {
+    pub(crate) fn text_while(&mut self, goes_on: impl Fn(&mut Self) -> bool) -> String {
         let mut text = String::new();
         let mut end = 0;
         while goes_on(self) {
