@@ -445,7 +445,9 @@ impl Parser<'_> {
             TokenKind::Minus => {
                 let at = self.start();
                 self.advance();
-                match self.literal()? {
+                // One sign only: a literal could bring another.
+                let index = if self.token().kind == TokenKind::Number { self.literal()? } else { None };
+                match index {
                     Some(index) => self.operator("negate", vec![index], at),
                     None => return Err(self.expect_here("number")),
                 }
