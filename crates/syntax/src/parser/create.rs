@@ -236,10 +236,8 @@ impl Parser<'_> {
         }
         let ends =
             ["TO", "AS", "ENGINE", "EMPTY", "DEFINER", "SQL SECURITY", "COMMENT", "POPULATE", "SETTINGS"];
-        let text = self.text_while(|p| {
-            !matches!(p.token().kind, TokenKind::End | TokenKind::Semicolon | TokenKind::LParen)
-                && !ends.iter().any(|word| p.at_keyword(word))
-        });
+        let text =
+            self.text_while(|p| !p.at(TokenKind::LParen) && !ends.iter().any(|word| p.at_keyword(word)));
         if text.is_empty() { Err(self.expect_here("AFTER or EVERY")) } else { Ok(Some(text)) }
     }
 

@@ -240,17 +240,17 @@ impl Parser<'_> {
 
     /// The text up to the semicolon, with single spaces.
     pub(crate) fn rest_of_statement(&mut self) -> String {
-        self.text_while(|p| {
-            !matches!(p.token().kind, TokenKind::End | TokenKind::Semicolon | TokenKind::Error(_))
-        })
+        self.text_while(|_| true)
     }
 
-    /// The text of the coming tokens. A space stands where there was something between two of them, and nowhere else:
-    /// it could make another token of them (`#` before a space begins a comment).
+    /// The text of the coming tokens, up to the semicolon or what is no token at most. A space stands where there was
+    /// something between two of them, and nowhere else: it could make another token of them.
     pub(crate) fn text_while(&mut self, goes_on: impl Fn(&mut Self) -> bool) -> String {
         let mut text = String::new();
         let mut end = 0;
-        while goes_on(self) {
+        while !matches!(self.token().kind, TokenKind::End | TokenKind::Semicolon | TokenKind::Error(_))
+            && goes_on(self)
+        {
             let token = self.advance();
             if !text.is_empty() && token.start > end {
                 text.push(' ');

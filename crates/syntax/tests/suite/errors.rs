@@ -57,6 +57,10 @@ fn lexical_errors_name_themselves() {
         ("select `abc", "Back quoted string is not closed: Syntax error: failed at position 8 (`abc): `abc"),
         ("select /* x", "Multiline comment is not closed: Syntax error: failed at position 8 (/* x): /* x"),
         ("select é", "Unrecognized token: Syntax error: failed at position 8 (é): é"),
+        (
+            "create materialized view v refresh after 1 day append#engine = Memory as select 1",
+            "Unrecognized token: Syntax error: failed at position 54 (#): #engine = Memory as select 1",
+        ),
     ] {
         assert_eq!(message(sql), wanted);
     }
