@@ -47,13 +47,7 @@ impl SelectBinder<'_> {
     /// IN a correlated sub-query: is there a row that equals the left side?
     fn in_correlated(&mut self, left: Expr, right: crate::query::BoundQuery, negated: bool) -> Result<Expr> {
         let needles = self.needles(left)?;
-        ensure!(
-            needles.len() == right.fields.len(),
-            NUMBER_OF_COLUMNS_DOESNT_MATCH,
-            "Number of columns in section IN doesn't match. {} at left, {} at right",
-            needles.len(),
-            right.fields.len()
-        );
+        check_width(&needles, &right)?;
         let found = self.correlated_exists(right, needles)?;
         if negated { make_call(self.query.env, "not", vec![found]) } else { Ok(found) }
     }
@@ -266,13 +260,7 @@ impl SelectBinder<'_> {
         let right_is_tuple = matches!(right.fields[0].ty.bare(), DataType::Tuple(_));
         let whole = right.fields.len() == 1 && is_tuple == right_is_tuple;
         let needles = if whole { vec![left] } else { self.needles(left)? };
-        ensure!(
-            needles.len() == right.fields.len(),
-            NUMBER_OF_COLUMNS_DOESNT_MATCH,
-            "Number of columns in section IN doesn't match. {} at left, {} at right",
-            needles.len(),
-            right.fields.len()
-        );
+        check_width(&needles, &right)?;
         let mut types = Vec::with_capacity(needles.len());
         let mut exprs = Vec::with_capacity(needles.len());
         let mut cast_needles = Vec::with_capacity(needles.len());
@@ -355,4 +343,15 @@ fn select_all(table: ast::TableKind, span: ast::Span) -> ast::Query {
     };
     let select = ast::Select { projection: vec![star], from: Some(from), span, ..ast::Select::default() };
     ast::Query { body: ast::SetExpr::Select(Box::new(select)), span }
+}
+
+fn check_width(needles: &[Expr], right: &crate::query::BoundQuery) -> Result<()> {
+    ensure!(
+        needles.len() == right.fields.len(),
+        NUMBER_OF_COLUMNS_DOESNT_MATCH,
+        "Number of columns in section IN doesn't match. {} at left, {} at right",
+        needles.len(),
+        right.fields.len()
+    );
+    Ok(())
 }

@@ -104,33 +104,29 @@ impl RowKeys {
 
 /// Keys that sort as the rows do under the given orders, and are equal when the rows are.
 pub fn sort_keys(columns: &[(&Column, Order)], n_rows: usize) -> RowKeys {
-    let mut keys = RowKeys {
-        bytes: Vec::with_capacity(n_rows * columns.len() * 9),
-        offsets: Vec::with_capacity(n_rows + 1),
-    };
-    keys.offsets.push(0);
-    for row in 0..n_rows {
-        for (column, order) in columns {
-            let (vector, row) = column.locate(row);
-            put_row(vector, row, *order, &mut keys.bytes);
-        }
-        keys.offsets.push(keys.bytes.len());
-    }
-    keys
+    row_keys(columns, n_rows, |(column, order), row, bytes| {
+        let (vector, row) = column.locate(row);
+        put_row(vector, row, *order, bytes);
+    })
 }
 
 /// Keys that are equal when the rows are, bit by bit: 0 and -0 differ, as in the kernel.
 pub fn group_keys(columns: &[&Column], n_rows: usize) -> RowKeys {
+    row_keys(columns, n_rows, |column, row, bytes| {
+        let (vector, row) = column.locate(row);
+        put_bits(vector, row, bytes);
+    })
+}
+
+#[inline(always)]
+fn row_keys<C>(columns: &[C], n_rows: usize, put: impl Fn(&C, usize, &mut Vec<u8>)) -> RowKeys {
     let mut keys = RowKeys {
         bytes: Vec::with_capacity(n_rows * columns.len() * 9),
         offsets: Vec::with_capacity(n_rows + 1),
     };
     keys.offsets.push(0);
     for row in 0..n_rows {
-        for column in columns {
-            let (vector, row) = column.locate(row);
-            put_bits(vector, row, &mut keys.bytes);
-        }
+        columns.iter().for_each(|column| put(column, row, &mut keys.bytes));
         keys.offsets.push(keys.bytes.len());
     }
     keys

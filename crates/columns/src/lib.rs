@@ -8,7 +8,6 @@
 //! - [`builder`]: appending values of any type
 //! - [`values`]: single values in and out of vectors
 //! - [`take`]: filter, gather, slice, concatenate, repeat
-//! - [`hash`]: row hashes
 //! - [`compare`]: row comparison
 //! - [`keys`]: rows as byte strings, for sorting and for grouping
 //! - [`rows`], [`wire`]: rows as bytes that can be read back
@@ -18,7 +17,6 @@ pub mod buf;
 pub mod builder;
 pub mod column;
 pub mod compare;
-pub mod hash;
 pub mod keys;
 pub mod rows;
 pub mod strings;

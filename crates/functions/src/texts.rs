@@ -3,7 +3,7 @@
 use crate::lanes::{Operand, unary};
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, Data, Fixed, Parts, StringBuilder, Strings, Vector};
-use chalet_function_api::{Argument, Call};
+use chalet_function_api::{Argument, Bound, Call, Context};
 use chalet_types::DataType;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -78,12 +78,7 @@ pub fn expect(name: &str, args: &[Argument], required: usize, kinds: &[Kind]) ->
             Kind::ConstInteger => (ty.is_integer(), "const Integer"),
             Kind::Any => (true, ""),
         };
-        ensure!(
-            fits,
-            ILLEGAL_TYPE_OF_ARGUMENT,
-            "A value of illegal type was provided as argument {} to function '{name}'. Expected: {expected}, got: {ty}",
-            index + 1
-        );
+        check_type(fits, name, index, expected, ty)?;
         ensure!(
             !matches!(kind, Kind::ConstText | Kind::ConstInteger) || arg.constant.is_some(),
             ILLEGAL_COLUMN,
@@ -92,6 +87,35 @@ pub fn expect(name: &str, args: &[Argument], required: usize, kinds: &[Kind]) ->
         );
     }
     Ok(())
+}
+
+/// The kernel's complaint about a type that does not fit.
+pub fn check_type(fits: bool, name: &str, index: usize, expected: &str, ty: &DataType) -> Result<()> {
+    ensure!(
+        fits,
+        ILLEGAL_TYPE_OF_ARGUMENT,
+        "A value of illegal type was provided as argument {} to function '{name}'. Expected: {expected}, got: {ty}",
+        index + 1
+    );
+    Ok(())
+}
+
+/// Binds a function from one text to a String.
+pub fn text_to_string(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
+    expect(name, args, 1, &[Kind::Text])?;
+    Ok(DataType::String.into())
+}
+
+/// Binds a function from one String to a String that the kernel does not have for FixedString.
+pub fn plain_string_to_string(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
+    chalet_function_api::scalar::check_arity(name, args.len(), 1..=1)?;
+    match &args[0].ty {
+        DataType::String => Ok(DataType::String.into()),
+        DataType::FixedString(_) => {
+            bail!(ILLEGAL_COLUMN, "Column of type FixedString is not supported by this function")
+        }
+        ty => bail!(ILLEGAL_TYPE_OF_ARGUMENT, "Illegal type {ty} of argument of function {name}"),
+    }
 }
 
 /// The bytes of a constant text argument.

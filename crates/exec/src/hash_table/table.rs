@@ -72,6 +72,11 @@ impl GroupTable {
         self.form.columns(self.store)
     }
 
+    /// The keys of all groups.
+    pub fn into_store(self) -> Store {
+        self.store
+    }
+
     /// Forgets all groups, and gives their keys.
     pub fn take(&mut self) -> Store {
         match &mut self.slots {
@@ -89,53 +94,45 @@ impl GroupTable {
 
     /// The group of every key.
     pub fn insert(&mut self, keys: &BlockKeys) -> Vec<u32> {
-        match (&mut self.slots, &mut self.store, &keys.values) {
-            (Slots::Direct(direct), Store::Words(store), Values::Words(words)) => {
-                insert_direct(direct, store, words)
-            }
-            (Slots::Hashed(slots), Store::Words(store), Values::Words(words)) => {
-                insert(slots, store, &keys.hashes, |row| words[row])
-            }
-            (Slots::Hashed(slots), Store::DoubleWords(store), Values::DoubleWords(words)) => {
-                insert(slots, store, &keys.hashes, |row| words[row])
-            }
-            (Slots::Hashed(slots), Store::Bytes { keys: to, hashes }, Values::Bytes(strings)) => {
-                insert(slots, &mut (to, hashes), &keys.hashes, |row| Text::of(strings, row))
-            }
-            (
-                Slots::Hashed(slots),
-                Store::WordText { words: to_words, keys: to, hashes },
-                Values::WordText(words, strings),
-            ) => insert(slots, &mut (to_words, (to, hashes)), &keys.hashes, |row| {
-                (words[row], Text::of(strings, row))
-            }),
-            _ => unreachable!("keys of another form"),
+        let hashes = &keys.hashes;
+        match &keys.values {
+            Values::Words(words) => self.insert_keys(hashes, Keys::<Strings>::Words(words)),
+            Values::DoubleWords(words) => self.insert_keys(hashes, Keys::<Strings>::DoubleWords(words)),
+            Values::Bytes(texts) => self.insert_keys(hashes, Keys::Text(texts)),
+            Values::WordText(words, texts) => self.insert_keys(hashes, Keys::WordText(words, texts)),
         }
     }
 
     /// The group of every key of a store of the same form.
     pub fn insert_store(&mut self, keys: &Store) -> Vec<u32> {
-        let new = keys.hashes();
+        let hashes = &keys.hashes();
+        match keys {
+            Store::Words(words) => self.insert_keys(hashes, Keys::<StringBuilder>::Words(words)),
+            Store::DoubleWords(words) => self.insert_keys(hashes, Keys::<StringBuilder>::DoubleWords(words)),
+            Store::Bytes { keys, .. } => self.insert_keys(hashes, Keys::Text(keys)),
+            Store::WordText { words, keys, .. } => self.insert_keys(hashes, Keys::WordText(words, keys)),
+        }
+    }
+
+    fn insert_keys<T: Texts>(&mut self, new: &[u64], keys: Keys<T>) -> Vec<u32> {
         match (&mut self.slots, &mut self.store, keys) {
-            (Slots::Direct(direct), Store::Words(store), Store::Words(words)) => {
+            (Slots::Direct(direct), Store::Words(store), Keys::Words(words)) => {
                 insert_direct(direct, store, words)
             }
-            (Slots::Hashed(slots), Store::Words(store), Store::Words(words)) => {
-                insert(slots, store, &new, |row| words[row])
+            (Slots::Hashed(slots), Store::Words(store), Keys::Words(words)) => {
+                insert(slots, store, new, |row| words[row])
             }
-            (Slots::Hashed(slots), Store::DoubleWords(store), Store::DoubleWords(words)) => {
-                insert(slots, store, &new, |row| words[row])
+            (Slots::Hashed(slots), Store::DoubleWords(store), Keys::DoubleWords(words)) => {
+                insert(slots, store, new, |row| words[row])
             }
-            (Slots::Hashed(slots), Store::Bytes { keys: to, hashes }, Store::Bytes { keys, .. }) => {
-                insert(slots, &mut (to, hashes), &new, |row| Text::of_built(keys, row))
+            (Slots::Hashed(slots), Store::Bytes { keys, hashes }, Keys::Text(texts)) => {
+                insert(slots, &mut (keys, hashes), new, |row| texts.text(row))
             }
             (
                 Slots::Hashed(slots),
-                Store::WordText { words: to_words, keys: to, hashes },
-                Store::WordText { words, keys, .. },
-            ) => insert(slots, &mut (to_words, (to, hashes)), &new, |row| {
-                (words[row], Text::of_built(keys, row))
-            }),
+                Store::WordText { words: store, keys, hashes },
+                Keys::WordText(words, texts),
+            ) => insert(slots, &mut (store, (keys, hashes)), new, |row| (words[row], texts.text(row))),
             _ => unreachable!("keys of another form"),
         }
     }
@@ -163,13 +160,13 @@ impl GroupTable {
                 find(slots, store, &keys.hashes, |row| words[row])
             }
             (Slots::Hashed(slots), Store::Bytes { keys: store, .. }, Values::Bytes(strings)) => {
-                find(slots, store, &keys.hashes, |row| Text::of(strings, row))
+                find(slots, store, &keys.hashes, |row| strings.text(row))
             }
             (
                 Slots::Hashed(slots),
                 Store::WordText { words: in_words, keys: store, .. },
                 Values::WordText(words, strings),
-            ) => find(slots, &(in_words, store), &keys.hashes, |row| (words[row], Text::of(strings, row))),
+            ) => find(slots, &(in_words, store), &keys.hashes, |row| (words[row], strings.text(row))),
             _ => unreachable!("keys of another form"),
         }
     }
@@ -239,15 +236,30 @@ struct Text<'a> {
     bytes: &'a [u8],
 }
 
-impl<'a> Text<'a> {
-    #[inline(always)]
-    fn of(strings: &'a Strings, row: usize) -> Self {
-        Text { view: strings.views()[row], bytes: strings.get(row) }
-    }
+/// New keys, in the form of the table.
+enum Keys<'a, T> {
+    Words(&'a [u64]),
+    DoubleWords(&'a [u128]),
+    Text(&'a T),
+    WordText(&'a [u128], &'a T),
+}
 
+/// Where strings are that are looked up.
+trait Texts {
+    fn text(&self, row: usize) -> Text<'_>;
+}
+
+impl Texts for Strings {
     #[inline(always)]
-    fn of_built(strings: &'a StringBuilder, row: usize) -> Self {
-        Text { view: strings.view(row), bytes: strings.get(row) }
+    fn text(&self, row: usize) -> Text<'_> {
+        Text { view: self.views()[row], bytes: self.get(row) }
+    }
+}
+
+impl Texts for StringBuilder {
+    #[inline(always)]
+    fn text(&self, row: usize) -> Text<'_> {
+        Text { view: self.view(row), bytes: self.get(row) }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::moments::{date, date_time, zone_argument};
 use crate::lanes::{Operand, unary};
 use crate::plain::Plain;
+use crate::texts::check_type;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
@@ -12,13 +13,7 @@ use chalet_types::{DataType, TimeZone};
 
 fn check_numbers(name: &str, args: &[Argument]) -> Result<()> {
     for (index, arg) in args.iter().enumerate() {
-        ensure!(
-            arg.ty.is_number(),
-            ILLEGAL_TYPE_OF_ARGUMENT,
-            "A value of illegal type was provided as argument {} to function '{name}'. Expected: Number, got: {}",
-            index + 1,
-            arg.ty
-        );
+        check_type(arg.ty.is_number(), name, index, "Number", &arg.ty)?;
     }
     Ok(())
 }

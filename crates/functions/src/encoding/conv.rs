@@ -1,7 +1,7 @@
 //! `conv`: numbers from one base to another, as MySQL does it.
 
 use crate::plain::Plain;
-use crate::texts::{Texts, integers, try_build};
+use crate::texts::{Texts, check_type, integers, try_build};
 use chalet_base::{Result, ensure};
 use chalet_columns::Column;
 use chalet_function_api::scalar::check_arity;
@@ -34,13 +34,7 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
             }
             _ => (narrow(&arg.ty), "Integer"),
         };
-        ensure!(
-            fits,
-            ILLEGAL_TYPE_OF_ARGUMENT,
-            "A value of illegal type was provided as argument {} to function '{name}'. Expected: {expected}, got: {}",
-            index + 1,
-            arg.ty
-        );
+        check_type(fits, name, index, expected, &arg.ty)?;
     }
     Ok(DataType::String.into())
 }

@@ -1,8 +1,8 @@
 //! `bitSlice`: a part of a string by bits.
 
 use crate::plain::Plain;
-use crate::texts::{Texts, build, integers, window};
-use chalet_base::{Result, ensure};
+use crate::texts::{Texts, build, check_type, integers, window};
+use chalet_base::Result;
 use chalet_columns::Column;
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record};
@@ -32,13 +32,7 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
             0 => (arg.ty.is_string(), "String"),
             _ => (narrow || arg.ty.is_float(), "(U)Int8/16/32/64 or Float"),
         };
-        ensure!(
-            fits,
-            ILLEGAL_TYPE_OF_ARGUMENT,
-            "A value of illegal type was provided as argument {} to function '{name}'. Expected: {expected}, got: {}",
-            index + 1,
-            arg.ty
-        );
+        check_type(fits, name, index, expected, &arg.ty)?;
     }
     Ok(DataType::String.into())
 }

@@ -1,11 +1,10 @@
 //! `lowerUTF8` and `upperUTF8`: the case of letters of all scripts.
 
 use crate::plain::Plain;
-use crate::texts::{Kind, Texts, build, expect};
+use crate::texts::{Texts, build, text_to_string};
 use chalet_base::Result;
 use chalet_columns::Column;
-use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
-use chalet_types::DataType;
+use chalet_function_api::{Call, Example, Record};
 
 pub static LOWER: Plain = Plain {
     record: Record {
@@ -16,7 +15,7 @@ pub static LOWER: Plain = Plain {
         total: true,
         ..Record::DEFAULT
     },
-    bind,
+    bind: text_to_string,
     execute: |call| execute(call, |text, out| out.extend_from_slice(text.to_lowercase().as_bytes())),
 };
 
@@ -29,14 +28,9 @@ pub static UPPER: Plain = Plain {
         total: true,
         ..Record::DEFAULT
     },
-    bind,
+    bind: text_to_string,
     execute: |call| execute(call, |text, out| out.extend_from_slice(text.to_uppercase().as_bytes())),
 };
-
-fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
-    expect(name, args, 1, &[Kind::Text])?;
-    Ok(DataType::String.into())
-}
 
 /// Bytes that are no UTF-8 become the replacement character, as in the kernel.
 fn execute(call: &Call, change: fn(&str, &mut Vec<u8>)) -> Result<Column> {

@@ -1,8 +1,8 @@
 //! `compareSubstrings`: how parts of two strings sort against each other.
 
 use crate::plain::Plain;
-use crate::texts::Texts;
-use chalet_base::{Result, bail, ensure};
+use crate::texts::{Texts, check_type};
+use chalet_base::{Result, bail};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record};
@@ -36,13 +36,7 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
             0 | 1 => (arg.ty.is_string(), "String"),
             _ => (arg.ty.is_unsigned(), "const UInt*"),
         };
-        ensure!(
-            fits,
-            ILLEGAL_TYPE_OF_ARGUMENT,
-            "A value of illegal type was provided as argument {} to function '{name}'. Expected: {expected}, got: {}",
-            index + 1,
-            arg.ty
-        );
+        check_type(fits, name, index, expected, &arg.ty)?;
         if index >= 2 {
             let Some(number) = arg.constant.as_ref().and_then(|value| value.as_u64()) else {
                 bail!(

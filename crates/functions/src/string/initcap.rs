@@ -1,10 +1,8 @@
 //! `initcap` and `initcapUTF8`: words with a capital letter.
 
 use crate::plain::Plain;
-use crate::texts::{Kind, Texts, build, expect};
-use chalet_base::Result;
-use chalet_function_api::{Argument, Bound, Context, Example, Record};
-use chalet_types::DataType;
+use crate::texts::{Texts, build, text_to_string};
+use chalet_function_api::{Example, Record};
 
 pub static BYTES: Plain = Plain {
     record: Record {
@@ -16,7 +14,7 @@ pub static BYTES: Plain = Plain {
         total: true,
         ..Record::DEFAULT
     },
-    bind,
+    bind: text_to_string,
     execute: |call| {
         let texts = Texts::of(call, 0)?;
         Ok(build(call.n_rows, |row, out| {
@@ -40,7 +38,7 @@ pub static UTF8: Plain = Plain {
         total: true,
         ..Record::DEFAULT
     },
-    bind,
+    bind: text_to_string,
     execute: |call| {
         let texts = Texts::of(call, 0)?;
         Ok(build(call.n_rows, |row, out| {
@@ -57,8 +55,3 @@ pub static UTF8: Plain = Plain {
         }))
     },
 };
-
-fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
-    expect(name, args, 1, &[Kind::Text])?;
-    Ok(DataType::String.into())
-}

@@ -1,9 +1,8 @@
 //! `regexpQuoteMeta`: a string as a pattern that matches it.
 
 use crate::plain::Plain;
-use crate::texts::{Kind, Texts, build, expect};
+use crate::texts::{Texts, build, text_to_string};
 use chalet_function_api::{Example, Record};
-use chalet_types::DataType;
 
 pub static FUNCTION: Plain = Plain {
     record: Record {
@@ -14,10 +13,7 @@ pub static FUNCTION: Plain = Plain {
         total: true,
         ..Record::DEFAULT
     },
-    bind: |name, args, _| {
-        expect(name, args, 1, &[Kind::Text])?;
-        Ok(DataType::String.into())
-    },
+    bind: text_to_string,
     execute: |call| {
         let texts = Texts::of(call, 0)?;
         Ok(build(call.n_rows, |row, out| {

@@ -1,7 +1,7 @@
 //! `reverseUTF8` and `reverseBySeparator`: characters or pieces in reverse order.
 
 use crate::plain::Plain;
-use crate::texts::{Kind, Texts, build, char_starts, constant_text, expect};
+use crate::texts::{Kind, Texts, build, char_starts, constant_text, expect, text_to_string};
 use chalet_base::ensure;
 use chalet_function_api::{Constants, Example, Record};
 use chalet_types::DataType;
@@ -15,10 +15,7 @@ pub static FUNCTION: Plain = Plain {
         total: true,
         ..Record::DEFAULT
     },
-    bind: |name, args, _| {
-        expect(name, args, 1, &[Kind::Text])?;
-        Ok(DataType::String.into())
-    },
+    bind: text_to_string,
     execute: |call| {
         let texts = Texts::of(call, 0)?;
         Ok(build(call.n_rows, |row, out| {

@@ -1,7 +1,7 @@
 //! `left`, `right` and `firstLine`: one end of a string.
 
 use crate::plain::Plain;
-use crate::texts::{Kind, char_starts, expect, integers, parts};
+use crate::texts::{Kind, char_starts, expect, integers, parts, text_to_string};
 use chalet_base::Result;
 use chalet_function_api::{Argument, Bound, Constants, Context, Example, Record};
 use chalet_types::DataType;
@@ -86,10 +86,7 @@ pub static FIRST_LINE: Plain = Plain {
         total: true,
         ..Record::DEFAULT
     },
-    bind: |name, args, _| {
-        expect(name, args, 1, &[Kind::Text])?;
-        Ok(DataType::String.into())
-    },
+    bind: text_to_string,
     execute: |call| {
         parts(call, |_, text| match memchr::memchr2(b'\n', b'\r', text) {
             Some(end) => 0..end,

@@ -2,23 +2,11 @@
 
 use super::host::{host, host_rfc, without_www};
 use crate::plain::Plain;
-use chalet_base::{Result, bail};
+use crate::texts::plain_string_to_string;
+use chalet_base::Result;
 use chalet_columns::{Column, StringBuilder, Vector};
-use chalet_function_api::scalar::check_arity;
-use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, Registry};
-use chalet_types::DataType;
+use chalet_function_api::{Call, Example, Record, Registry};
 use psl::Psl;
-
-fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
-    check_arity(name, args.len(), 1..=1)?;
-    match &args[0].ty {
-        DataType::String => Ok(DataType::String.into()),
-        DataType::FixedString(_) => {
-            bail!(ILLEGAL_COLUMN, "Column of type FixedString is not supported by this function")
-        }
-        ty => bail!(ILLEGAL_TYPE_OF_ARGUMENT, "Illegal type {ty} of argument of function {name}"),
-    }
-}
 
 /// Is this name of two labels on the public suffix list? The kernel compares bytes and knows no wildcard rules.
 fn is_public_suffix(name: &[u8]) -> bool {
@@ -73,7 +61,7 @@ macro_rules! significant {
                 total: true,
                 ..Record::DEFAULT
             },
-            bind,
+            bind: plain_string_to_string,
             execute: |call| each(call, $rfc, $www, $part),
         }),*]
     };

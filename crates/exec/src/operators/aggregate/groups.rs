@@ -123,22 +123,18 @@ impl Groups {
     /// Adds all groups of others; of order-dependent aggregates their rows come after.
     pub fn merge(&mut self, mut other: Groups) -> Result<()> {
         self.any_rows |= other.any_rows;
-        let groups = if self.keyed { self.table.insert_store(other.table.store()) } else { vec![0] };
-        let all: Vec<u32> = (0..groups.len() as u32).collect();
-        for (states, others) in self.states.iter_mut().zip(&mut other.states) {
-            states.grow(if self.keyed { self.table.len() } else { 1 });
-            others.grow(groups.len());
-            states.merge(&mut **others, &all, &groups)?;
-        }
-        Ok(())
+        let n = other.len();
+        other.states.iter_mut().for_each(|states| states.grow(n));
+        self.merge_states(&other.table.into_store(), &mut other.states)
     }
 
     /// Adds groups that are held as keys and states.
     pub fn merge_states(&mut self, keys: &Store, others: &mut [Box<dyn States>]) -> Result<()> {
-        let groups = self.table.insert_store(keys);
+        let groups = if self.keyed { self.table.insert_store(keys) } else { vec![0] };
         let all: Vec<u32> = (0..groups.len() as u32).collect();
+        let n = self.len();
         for (states, others) in self.states.iter_mut().zip(others) {
-            states.grow(self.table.len());
+            states.grow(n);
             states.merge(&mut **others, &all, &groups)?;
         }
         Ok(())
