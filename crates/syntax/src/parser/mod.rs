@@ -1,6 +1,7 @@
 //! Tokens to tree: recursive descent, with the deepest failure remembered for the message, as the kernel does.
 //!
 //! - `error`: the text of a syntax error
+//! - `memo`: what a rule made of a place, for when it is read again
 //! - `literal`: values of number and string tokens
 //! - `types`: data types
 //! - `expr`: operators
@@ -26,6 +27,7 @@ mod error;
 mod expr;
 mod insert;
 mod literal;
+mod memo;
 mod operand;
 mod select;
 mod show;
@@ -36,7 +38,7 @@ mod types;
 
 use chalet_base::{Error, Result, err};
 
-use crate::ast::{ColumnDef, Expr, Ident, ObjectName, Span, Statement};
+use crate::ast::{ColumnDef, Expr, Ident, ObjectName, Query, Span, Statement};
 use crate::lexer::{Lexer, Token, TokenKind};
 
 /// Why a rule did not match.
@@ -70,6 +72,8 @@ pub(crate) struct Parser<'a> {
     /// recursion that made them, and whoever walks or drops them recurses.
     tree_depth: u32,
     copied_nodes: usize,
+    operands: memo::Memo<Expr>,
+    queries: memo::Memo<Query>,
     /// The furthest token at which something was expected and not found, and what it was.
     furthest: usize,
     expected: Vec<&'static str>,
@@ -129,6 +133,8 @@ impl<'a> Parser<'a> {
             deepest: 0,
             tree_depth: 0,
             copied_nodes: 0,
+            operands: memo::Memo::default(),
+            queries: memo::Memo::default(),
             furthest: 0,
             expected: Vec::new(),
         };
@@ -148,6 +154,8 @@ impl<'a> Parser<'a> {
     /// Forgets the tokens that were read ahead and goes on at a byte.
     pub(crate) fn skip_to(&mut self, byte: usize) {
         self.tokens.truncate(self.pos);
+        self.operands.clear();
+        self.queries.clear();
         self.lexer.seek(byte);
         self.fill(self.pos);
     }

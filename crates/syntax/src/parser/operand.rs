@@ -12,8 +12,8 @@ impl Parser<'_> {
             return Ok(literal);
         }
         match self.token().kind {
-            TokenKind::LParen => self.nested(|p| p.parenthesised(start)),
-            TokenKind::LBracket => self.nested(|p| p.array(start)),
+            TokenKind::LParen => self.nested_operand(|p| p.parenthesised(start)),
+            TokenKind::LBracket => self.nested_operand(|p| p.array(start)),
             TokenKind::LBrace => self.parameter(start),
             TokenKind::Asterisk => {
                 self.advance();
@@ -21,12 +21,16 @@ impl Parser<'_> {
                 Ok(Expr { kind: ExprKind::Star(transformers), alias: None, span: self.span_from(start) })
             }
             TokenKind::DoubleAt => self.global_variable(start),
-            TokenKind::Word | TokenKind::QuotedIdent => self.nested(|p| p.word_operand(start)),
+            TokenKind::Word | TokenKind::QuotedIdent => self.nested_operand(|p| p.word_operand(start)),
             _ => {
                 self.note("expression");
                 Err(Fail::Syntax)
             }
         }
+    }
+
+    fn nested_operand(&mut self, rule: impl FnOnce(&mut Self) -> Parse<Expr>) -> Parse<Expr> {
+        self.remembered(|p| &mut p.operands, |p| p.nested(rule))
     }
 
     /// `(query)`, `(expr)`, `(a, b)`, `(a,)`, `()`.

@@ -15,11 +15,16 @@ const QUERY_LEVELS: u32 = 7;
 
 impl Parser<'_> {
     pub(crate) fn query(&mut self) -> Parse<Query> {
-        self.nested_by(QUERY_LEVELS, |p| {
-            let start = p.start();
-            let body = p.set_expr()?;
-            Ok(Query { body, span: p.span_from(start) })
-        })
+        self.remembered(
+            |p| &mut p.queries,
+            |p| {
+                p.nested_by(QUERY_LEVELS, |p| {
+                    let start = p.start();
+                    let body = p.set_expr()?;
+                    Ok(Query { body, span: p.span_from(start) })
+                })
+            },
+        )
     }
 
     /// UNION and EXCEPT group from the left; INTERSECT binds tighter.

@@ -81,3 +81,21 @@ fn accepted_depth_is_walkable() {
         assert!(!explain_ast(&statements[0]).unwrap().is_empty());
     }
 }
+
+/// Rules that give up late and leave the text to another rule: read twice at each level, forty levels would never end.
+#[test]
+fn going_back_does_not_double_the_work_at_every_level() {
+    let nests = [
+        ("position(", ", 'a')"),
+        ("substring(", ", 1)"),
+        ("overlay(", ", 'a', 1)"),
+        ("((SELECT ", ") + 1)"),
+        ("((SELECT f(", ""),
+        ("(WITH(", ""),
+        ("(WITH((", ""),
+    ];
+    for (open, close) in nests {
+        let text = format!("SELECT {}1{}", open.repeat(40), close.repeat(40));
+        assert_eq!(parse_statements(&text).is_ok(), !close.is_empty(), "{open}");
+    }
+}
