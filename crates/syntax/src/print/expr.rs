@@ -57,19 +57,9 @@ impl Printer {
             self.word("{");
             self.word(&ident.name);
             self.word(":Identifier}");
-        } else if ident.name.starts_with(":`") || ident.name.starts_with("^`") || ident.name.starts_with("@`")
-        {
-            // A JSON path step, kept with its sign.
-            self.json_step(&ident.name);
         } else {
             write_ident(&mut self.out, &ident.name);
         }
-    }
-
-    fn json_step(&mut self, name: &str) {
-        let (sign, quoted) = name.split_at(1);
-        self.word(sign);
-        write_ident(&mut self.out, quoted.trim_start_matches('`').trim_end_matches('`'));
     }
 
     pub(crate) fn path(&mut self, parts: &[Ident]) {
@@ -77,7 +67,13 @@ impl Printer {
             if i > 0 {
                 self.word(".");
             }
-            self.ident(part);
+            match json_step(&part.name) {
+                Some((sign, name)) if i > 0 && !part.parameter => {
+                    self.word(sign);
+                    write_ident(&mut self.out, name);
+                }
+                _ => self.ident(part),
+            }
         }
     }
 
@@ -556,4 +552,11 @@ fn write_function_name(out: &mut String, name: &str, style: CallStyle) {
     } else {
         write_ident(out, name);
     }
+}
+
+/// The sign and the name of a step into JSON (`.^a`, `.:Type`), as the parser keeps them in a path.
+fn json_step(part: &str) -> Option<(&str, &str)> {
+    let (sign, quoted) = part.split_at_checked(1)?;
+    let name = quoted.strip_prefix('`')?.strip_suffix('`')?;
+    [":", "^", "@"].contains(&sign).then_some((sign, name))
 }

@@ -75,3 +75,5 @@ SELECT avg(a) OVER (PARTITION BY b ORDER BY c RANGE BETWEEN 10 PRECEDING AND 5 F
 SELECT * FROM t WHERE a = 1 AND (b = 2 OR c = 3) AND NOT d IN (4, 5) AND e BETWEEN 6 AND 7 AND f IS NOT NULL AND g LIKE 'h%'
 SELECT 'a' LIKE 'b' ESCAPE '#', a NOT ILIKE b ESCAPE 'c' AND d
 SELECT x ~ 'a', x ~* 'b', x !~ 'c', x !~* 'd', x ~ 'a' = 1, x ~ 'a' || 'b', 1 + x ~ 'a'
+SELECT 1 AS `^``a`, 2 AS `^``b```, `:``c```, `@``d```
+SELECT a.^`b``c`, a.:`Array(JSON)`, a.^b.c
