@@ -118,6 +118,12 @@ impl AggregateFunction for Extreme {
     }
 }
 
+/// The smallest or the largest of values of a type without NULL.
+pub fn of_type(smallest: bool, ty: &DataType) -> Arc<dyn Aggregate> {
+    let keep = if smallest { Keep::Min } else { Keep::Max };
+    Arc::new(BoundExtreme { keep, ty: ty.clone() })
+}
+
 struct BoundExtreme {
     keep: Keep,
     ty: DataType,

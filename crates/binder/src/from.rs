@@ -251,7 +251,15 @@ impl SelectBinder<'_> {
             waiting = failed;
         }
         let condition = self.additional_filter(&name, written, &scope)?;
-        let plan = Plan::Scan(ScanNode { table, name, columns, filter: None, limit: None, locator: None });
+        let plan = Plan::Scan(ScanNode {
+            table,
+            name,
+            columns,
+            filter: None,
+            only_filtered: Vec::new(),
+            limit: None,
+            locator: None,
+        });
         Ok(match condition {
             Some(condition) => (Plan::Filter(Filter { input: Box::new(plan), condition }), scope),
             None => (plan, scope),

@@ -3,13 +3,25 @@
 use crate::ExecContext;
 use chalet_columns::{Block, Column, Vector};
 use chalet_function_api::aggregate::OfAllRows;
-use chalet_plan::{Aggregate, Expr, Plan, ScanNode};
+use chalet_plan::{Aggregate, ColumnId, Expr, Plan, ScanNode};
 use chalet_storage::{ScanRequest, Summary};
 use chalet_types::{DataType, Value};
 
 /// The only row of the aggregate, if the table knows every value of it.
 pub(crate) fn answer(node: &Aggregate, ctx: &ExecContext) -> Option<Block> {
-    let Plan::Scan(scan) = &*node.input else { return None };
+    // A projection of plain columns only names them anew.
+    let (scan, named) = match &*node.input {
+        Plan::Scan(scan) => (scan, &[][..]),
+        Plan::Project(project) => match &*project.input {
+            Plan::Scan(scan) => (scan, &project.exprs[..]),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let of_scan = |id: ColumnId| match named.iter().find(|(field, _)| field.id == id) {
+        Some((_, expr)) => expr.as_column(),
+        None => Some(id),
+    };
     let over_all_rows = node.keys.is_empty() && node.sets.is_empty() && node.set_number.is_none();
     let one_row = node.totals.is_none() && !node.empty_if_no_rows && node.limit != Some(0);
     let every_row = scan.filter.is_none() && scan.limit.is_none();
@@ -27,7 +39,7 @@ pub(crate) fn answer(node: &Aggregate, ctx: &ExecContext) -> Option<Block> {
             (OfAllRows::Count, []) => 0,
             (OfAllRows::Count, [Expr::Column(..) | Expr::Literal(_)]) => 0,
             (OfAllRows::Min | OfAllRows::Max, [Expr::Column(id, ty)]) if is_ordered_plainly(ty) => {
-                let column = scan.columns.iter().position(|(_, field)| field.id == *id)?;
+                let column = scan.columns.iter().position(|(_, field)| Some(field.id) == of_scan(*id))?;
                 columns.iter().position(|c| *c == column).unwrap_or_else(|| {
                     columns.push(column);
                     columns.len() - 1

@@ -220,7 +220,8 @@ impl Lowerer<'_> {
             .collect();
         let program = Program::new(&[expr], &positions, &self.ctx.functions)?;
         let condition = condition::text(expr, node, &self.ctx.scan.conditions_under);
-        Ok(ScanFilter { columns, condition, evaluate: Arc::new(move |block| program.mask(block)) })
+        let unread = node.only_filtered.iter().filter_map(|id| scan.get(id).copied()).collect();
+        Ok(ScanFilter { columns, unread, condition, evaluate: Arc::new(move |block| program.mask(block)) })
     }
 
     fn project(&self, node: &plan::Project) -> Result<Lowered> {

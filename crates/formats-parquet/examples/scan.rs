@@ -91,7 +91,7 @@ fn contains(needle: &str) -> RowFilter {
             }
         })
     };
-    RowFilter { columns: vec![0], evaluate: Arc::new(evaluate) }
+    RowFilter { columns: vec![0], unread: Vec::new(), evaluate: Arc::new(evaluate) }
 }
 
 fn rewrite(from: &str, to: &str) {

@@ -1,13 +1,15 @@
 //! The Parquet format as a reader of files: row groups are the units.
 
 use crate::by_number::FileRows;
+use crate::known::KnownRows;
 use crate::{ParquetFile, RangePredicate, RowFilter, RowGroupReader, Selection};
 use chalet_base::Result;
 use chalet_base::events::{self, Event};
 use chalet_columns::{Block, BooleanBuffer, Vector};
 use chalet_formats::by_name::ByName;
-use chalet_formats::empty_units::EmptyUnits;
+
 use chalet_formats::input::{Pruned, RowsByNumber};
+use chalet_formats::passing_rows::PassingRows;
 use chalet_formats::{
     BlockReader, Buffer, FileIdentity, FileScan, FormatSettings, Input, InputFormat, ReadRequest, Schema,
     Summary,
@@ -38,7 +40,10 @@ impl InputFormat for Parquet {
         let by_name = by_name(&file, &request)?;
         let filter = request.filter.as_ref().and_then(|filter| {
             let columns = filter.columns.iter().map(|&c| by_name.as_it_is(c)).collect::<Option<_>>()?;
-            Some(RowFilter { columns, evaluate: filter.evaluate.clone() })
+            let unread = filter.unread.iter().filter_map(|&c| by_name.as_it_is(c));
+            let unread = unread.map(|c| Ok((c, Vector::defaults(&file.column(by_name.read[c])?.ty, 1))));
+            let unread = unread.collect::<Result<_>>().ok()?;
+            Some(RowFilter { columns, unread, evaluate: filter.evaluate.clone() })
         });
         let predicates = request.ranges.iter().filter_map(|range| {
             let column = by_name.read[by_name.as_it_is(range.column)?];
@@ -51,13 +56,13 @@ impl InputFormat for Parquet {
         };
         let selections: Arc<[Selection]> =
             by_name.read.iter().map(|&column| Selection::new(column)).collect();
-        let empty = match (&request.remember, &filter, identity) {
+        let known = match (&request.remember, &filter, identity) {
             (Some(remember), Some(_), Some(identity)) => Some(remember(&identity, file.n_row_groups())),
             _ => None,
         };
         Ok(Box::new(Scan {
             file,
-            empty,
+            known,
             request,
             selections,
             filter,
@@ -86,20 +91,26 @@ fn open(
     }
 }
 
-struct Scan {
-    file: Arc<ParquetFile>,
-    /// Row groups that hold no row that passes the filter, as far as it is known.
-    empty: Option<Arc<EmptyUnits>>,
-    request: ReadRequest,
-    selections: Arc<[Selection]>,
+pub(crate) struct Scan {
+    pub file: Arc<ParquetFile>,
+    /// The rows that pass the filter, as far as it is known.
+    known: Option<Arc<PassingRows>>,
+    pub request: ReadRequest,
+    pub selections: Arc<[Selection]>,
     /// Absent where the filter reads columns that the file has in another type: it must see them converted.
-    filter: Option<RowFilter>,
+    pub filter: Option<RowFilter>,
     predicates: Vec<RangePredicate>,
-    by_name: Arc<ByName>,
+    pub by_name: Arc<ByName>,
     next_group: usize,
     /// Of that group, in the file.
     first_row: u64,
     pruned: Pruned,
+}
+
+impl Scan {
+    fn known_rows(&self, group: usize) -> Option<&[u32]> {
+        self.known.as_ref()?.of(group)
+    }
 }
 
 impl FileScan for Scan {
@@ -114,7 +125,7 @@ impl FileScan for Scan {
             let first_row = self.first_row;
             self.next_group += 1;
             self.first_row += self.file.row_group_rows(group) as u64;
-            if self.empty.as_ref().is_some_and(|empty| empty.contains(group)) {
+            if self.known_rows(group).is_some_and(<[u32]>::is_empty) {
                 self.pruned.remembered += 1;
             } else if self.predicates.is_empty()
                 || self.file.can_match(group, &self.predicates, use_bloom_filter)
@@ -125,6 +136,12 @@ impl FileScan for Scan {
             self.pruned.units += 1;
             self.pruned.rows += self.file.row_group_rows(group) as u64;
         };
+        if let Some(rows) = self.known_rows(group) {
+            let rows: Vec<usize> = rows.iter().map(|&row| row as usize).collect();
+            self.pruned.known += 1;
+            self.pruned.rows += (self.file.row_group_rows(group) - rows.len()) as u64;
+            return Ok(Some(Box::new(KnownRows::new(self, group, first_row, rows)?)));
+        }
         let rows = match settings.input_format_parquet_page_filter_push_down && !self.predicates.is_empty() {
             true => self.file.matching_rows(group, &self.predicates),
             false => None,
@@ -146,7 +163,12 @@ impl FileScan for Scan {
             rows_read: 0,
             bytes,
             omitted: Vec::new(),
-            empty: self.empty.clone().map(|empty| (empty, group)),
+            found: self.known.clone().map(|known| Found {
+                most: PassingRows::most(self.file.row_group_rows(group)),
+                known,
+                group,
+                rows: Vec::new(),
+            }),
         })))
     }
 
@@ -193,22 +215,35 @@ struct Group {
     /// Of the columns that are read, compressed.
     bytes: u64,
     omitted: Vec<Option<BooleanBuffer>>,
-    /// Where to note that no row passed the filter, and as which row group.
-    empty: Option<(Arc<EmptyUnits>, usize)>,
+    /// To be remembered at the end; gone when there are too many for that.
+    found: Option<Found>,
+}
+
+/// Rows that passed the filter.
+struct Found {
+    known: Arc<PassingRows>,
+    group: usize,
+    rows: Vec<u32>,
+    most: usize,
 }
 
 impl BlockReader for Group {
     fn next_block(&mut self, max_rows: usize) -> Result<Option<Block>> {
         let limit = self.request.settings.input_format_parquet_max_block_size.max(1) as usize;
         let Some(block) = self.reader.next_block(max_rows.min(limit))? else {
-            if let Some((empty, group)) = &self.empty
-                && self.rows_read == 0
-            {
-                empty.insert(*group);
+            if let Some(found) = self.found.take() {
+                found.known.insert(found.group, found.rows);
             }
             return Ok(None);
         };
         let n = block.n_rows();
+        if let Some(found) = &mut self.found {
+            if found.rows.len() + n <= found.most {
+                found.rows.extend(self.reader.row_numbers().into_iter().map(|row| row as u32));
+            } else {
+                self.found = None;
+            }
+        }
         self.rows_read += n as u64;
         self.omitted = self.by_name.omitted(n);
         let block = self.by_name.block(&block, &self.request)?;

@@ -13,6 +13,7 @@
 //! - [`leaf`]: a stored column as a stream of values
 //! - [`column`]: a column of the table from its leaves
 //! - [`row_group`]: rows of a row group, with a filter applied while reading
+//! - [`known`]: the rows of a row group that are known to pass a filter
 //! - [`by_number`]: rows of a file by their numbers
 //! - [`prune`]: what statistics, page index and bloom filters exclude
 //! - [`input`], [`output`], [`format`]: the Parquet format of the registry
@@ -25,6 +26,7 @@ mod encoding;
 pub mod file;
 pub mod format;
 mod input;
+mod known;
 mod leaf;
 mod output;
 mod page;

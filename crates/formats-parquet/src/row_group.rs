@@ -5,7 +5,7 @@ use crate::ParquetFile;
 use crate::column::ColumnReader;
 use arrow_buffer::BooleanBufferBuilder;
 use chalet_base::{Result, ensure};
-use chalet_columns::{Block, BooleanBuffer, Column};
+use chalet_columns::{Block, BooleanBuffer, Column, Vector};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -32,6 +32,8 @@ pub type Evaluate = Arc<dyn Fn(&Block) -> Result<BooleanBuffer> + Send + Sync>;
 pub struct RowFilter {
     /// Positions in the selection that it reads, in the order of the block that it gets.
     pub columns: Vec<usize>,
+    /// Those of them whose values nobody else reads, each with the one value that stands for all.
+    pub unread: Vec<(usize, Vector)>,
     pub evaluate: Evaluate,
 }
 
@@ -180,12 +182,16 @@ impl RowGroupReader {
             false => selected.set_indices().map(|row| row as u32).collect(),
         };
         let mut columns = Vec::with_capacity(self.columns.len());
-        for (column, read) in self.columns.iter_mut().zip(read) {
+        for (position, (column, read)) in self.columns.iter_mut().zip(read).enumerate() {
+            let unread = filter.unread.iter().find(|(unread, _)| *unread == position);
             match read {
                 _ if n_selected == 0 => {
                     if read.is_none() {
                         column.pending += n;
                     }
+                }
+                Some(_) if let Some((_, value)) = unread => {
+                    columns.push(Column::constant(value.clone(), n_selected));
                 }
                 Some(read) if all => columns.push(read),
                 Some(read) => columns.push(light(read.gather(&rows))),

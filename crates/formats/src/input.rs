@@ -1,6 +1,6 @@
 //! The contract of readers. A file is opened once; the opened file hands out units that any thread may read.
 
-use crate::empty_units::EmptyUnits;
+use crate::passing_rows::PassingRows;
 use crate::{FileIdentity, FormatSettings};
 use arrow_buffer::Buffer;
 use chalet_base::{Error, Result, err};
@@ -135,13 +135,14 @@ pub struct ColumnRange {
 pub struct RowFilter {
     /// Positions among the columns that are asked for, in the order of the block that `evaluate` gets.
     pub columns: Vec<usize>,
+    /// Those of them that nobody else reads: readers that apply the filter may give any values for them.
+    pub unread: Vec<usize>,
     /// Which rows of a block of those columns pass.
     pub evaluate: Arc<dyn Fn(&Block) -> Result<BooleanBuffer> + Send + Sync>,
 }
 
-/// Of a file with so many units: those that are known to hold no row that passes the filter of the request. Readers add
-/// to them.
-pub type Remember = Arc<dyn Fn(&Arc<FileIdentity>, usize) -> Arc<EmptyUnits> + Send + Sync>;
+/// Of a file with so many units: the rows that are known to pass the filter of the request. Readers add to them.
+pub type Remember = Arc<dyn Fn(&Arc<FileIdentity>, usize) -> Arc<PassingRows> + Send + Sync>;
 
 /// What to read from a file.
 #[derive(Clone)]
@@ -270,6 +271,8 @@ pub struct Pruned {
     pub units: u64,
     /// Those of `units` that an earlier query with the same condition found empty.
     pub remembered: u64,
+    /// Units of which only the rows were read that an earlier query with the same condition found.
+    pub known: u64,
     pub rows: u64,
 }
 

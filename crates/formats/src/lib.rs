@@ -3,7 +3,7 @@
 //! - [`settings`]: `FormatSettings`, every format setting by its name
 //! - [`input`]: the contract of readers: schema inference, opening a file, units of it, blocks
 //! - [`identity`]: which state of which file it is, so that readers may remember
-//! - [`empty_units`]: units of a file without a row that passes a filter
+//! - [`passing_rows`]: the rows of a file that pass a filter, as far as it is known
 //! - [`output`]: the contract of writers
 //! - [`segments`]: cutting text files into units that several threads read at once
 //! - [`compression`]: compressed bytes, by file suffix or by name
@@ -25,7 +25,6 @@ pub mod by_name;
 pub mod compression;
 pub mod convert;
 pub mod csv;
-pub mod empty_units;
 mod fast;
 pub mod header;
 pub mod identity;
@@ -42,6 +41,7 @@ pub mod markdown;
 pub mod native;
 pub mod null;
 pub mod output;
+pub mod passing_rows;
 pub mod positional;
 pub mod pretty;
 pub mod raw_blob;

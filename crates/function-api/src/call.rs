@@ -8,6 +8,7 @@ use chalet_columns::{BooleanBuffer, Column, Data, NullBuffer, Vector};
 use chalet_types::{DataType, Value};
 use std::any::Any;
 use std::borrow::Cow;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// A function with its argument types decided.
@@ -85,6 +86,18 @@ impl BoundFunction {
     /// What every row gets, whatever the arguments are.
     pub fn known_result(&self) -> Option<Vector> {
         self.function.known_result(self.state.as_deref())
+    }
+
+    /// See [`ScalarFunction::clamps`]; none if NULL may be among the arguments.
+    pub fn clamps(&self) -> Option<RangeInclusive<i128>> {
+        let plain = |ty: &DataType| !matches!(ty, DataType::Nullable(_) | DataType::LowCardinality(_));
+        let from = self.arg_types.first().filter(|ty| plain(ty))?;
+        if plain(&self.result) { self.function.clamps(from, &self.result) } else { None }
+    }
+
+    /// See [`ScalarFunction::text_read`].
+    pub fn text_read(&self) -> Option<(usize, Value)> {
+        self.function.text_read(self.state.as_deref()?)
     }
 
     /// Runs the function over a block. The result has `n_rows` rows and the type [`result`](Self::result).

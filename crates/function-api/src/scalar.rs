@@ -6,6 +6,7 @@ use chalet_columns::{Column, Native, Strings, Vector};
 use chalet_types::{DataType, Value};
 use std::any::Any;
 use std::borrow::Cow;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// A function of the values of one row: pure but for what its record declares.
@@ -25,6 +26,20 @@ pub trait ScalarFunction: Send + Sync {
     /// The result, of one row, when no value of an argument changes it: then none is computed. `state` is what `bind`
     /// prepared.
     fn known_result(&self, state: Option<&(dyn Any + Send + Sync)>) -> Option<Vector> {
+        let _ = state;
+        None
+    }
+
+    /// The least and the greatest result, if the result is the first argument's number brought between these two,
+    /// whatever the others are: then it keeps the order of the numbers, and zero.
+    fn clamps(&self, from: &DataType, result: &DataType) -> Option<RangeInclusive<i128>> {
+        let _ = (from, result);
+        None
+    }
+
+    /// Of a comparison with constant text: which argument it is, and the value that it reads as. `state` is what
+    /// `bind` prepared.
+    fn text_read(&self, state: &(dyn Any + Send + Sync)) -> Option<(usize, Value)> {
         let _ = state;
         None
     }
@@ -199,7 +214,7 @@ impl<'a> StringArg<'a> {
 }
 
 /// Fails unless the number of arguments is within bounds, in the kernel's words.
-pub fn check_arity(name: &str, given: usize, expected: std::ops::RangeInclusive<usize>) -> Result<()> {
+pub fn check_arity(name: &str, given: usize, expected: RangeInclusive<usize>) -> Result<()> {
     if expected.contains(&given) {
         return Ok(());
     }

@@ -27,6 +27,8 @@ fn prune(plan: Plan, needed: &Needed) -> Plan {
                 filter.collect_columns(&mut wanted);
             }
             node.columns.retain(|(_, f)| wanted.contains(&f.id));
+            let ids = node.columns.iter().map(|(_, f)| f.id);
+            node.only_filtered = ids.filter(|id| !needed.contains(id)).collect();
             node.locator = node.locator.filter(|f| wanted.contains(&f.id));
             Plan::Scan(node)
         }

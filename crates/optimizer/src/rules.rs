@@ -1,8 +1,8 @@
 //! The wrapper around every rule and the one ordered list.
 
 use crate::{
-    fetch_late, merge_projections, prune_columns, push_down_filter, push_down_limit, reduce_group_keys,
-    split_distinct, sum_of_shifted,
+    compare_unconverted, extremes_unconverted, fetch_late, merge_projections, prune_columns,
+    push_down_filter, push_down_limit, reduce_group_keys, split_distinct, sum_of_shifted,
 };
 use chalet_base::{Result, ensure};
 use chalet_function_api::Context;
@@ -26,6 +26,13 @@ pub struct Rewriter<'a> {
     pub most_fetched_rows: u64,
 }
 
+impl Rewriter<'_> {
+    /// Conversions to dates and times may fail instead of staying in range: then none may be left out.
+    pub(crate) fn overflow_throws(&self) -> bool {
+        self.context.settings.date_time_overflow_behavior == "throw"
+    }
+}
+
 /// In order of application.
 pub const RULES: &[Rule] = &[
     Rule {
@@ -37,6 +44,16 @@ pub const RULES: &[Rule] = &[
         name: "merge_projections",
         reason: "after filters have passed through projections",
         apply: merge_projections::apply,
+    },
+    Rule {
+        name: "compare_unconverted",
+        reason: "where conditions have ended up, columns stand as the tables have them",
+        apply: compare_unconverted::apply,
+    },
+    Rule {
+        name: "extremes_unconverted",
+        reason: "after projections have become one",
+        apply: extremes_unconverted::apply,
     },
     Rule {
         name: "sum_of_shifted",

@@ -38,6 +38,8 @@ pub struct ScanNode {
     pub columns: Vec<(usize, Field)>,
     /// Conditions that are pushed here; every row that is put out meets them.
     pub filter: Option<Expr>,
+    /// Columns that nobody reads but the filter: they may come with any values.
+    pub only_filtered: Vec<ColumnId>,
     pub limit: Option<u64>,
     /// A UInt64 column behind the others: where each row is, for [`Fetch`]. Only of tables that locate rows.
     pub locator: Option<Field>,

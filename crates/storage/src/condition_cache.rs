@@ -1,5 +1,5 @@
-//! The query condition cache: for a file in a state and a condition, the units (row groups) in which an earlier query
-//! found no row that meets it. A query with the same condition leaves them out.
+//! The query condition cache: for a file in a state and a condition, the rows of the units (row groups) in which an earlier
+//! query found none or few that meet it. A query with the same condition reads these rows alone, and need not apply it.
 //!
 //! What is remembered is exact: readers note a unit when they have applied the filter to all its rows, the condition's
 //! text holds everything that the filter depends on, and a changed file has another identity.
@@ -7,7 +7,7 @@
 use chalet_base::events::{self, Event};
 use chalet_base::hash::HashMap;
 use chalet_formats::FileIdentity;
-use chalet_formats::empty_units::EmptyUnits;
+use chalet_formats::passing_rows::PassingRows;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
@@ -20,7 +20,7 @@ const OVERHEAD: usize = 160;
 type Key = (Arc<FileIdentity>, Arc<str>);
 
 struct Entry {
-    units: Arc<EmptyUnits>,
+    units: Arc<PassingRows>,
     /// By the clock of the cache.
     used: AtomicU64,
 }
@@ -29,26 +29,28 @@ struct Entry {
 struct Cache {
     entries: RwLock<HashMap<Key, Entry>>,
     clock: AtomicU64,
-    /// Changed by who holds the lock for writing.
-    bytes: AtomicUsize,
+    /// Of the rows of all entries, and of evicted ones that a query still reads.
+    rows: Arc<AtomicUsize>,
+    /// Of the keys. Changed by who holds the lock for writing.
+    keys: AtomicUsize,
 }
 
 static CACHE: LazyLock<Cache> = LazyLock::new(Cache::default);
 
 /// What is known of a file of `n_units` under a condition, for reading and for noting more.
-pub(crate) fn units(identity: &Arc<FileIdentity>, condition: &Arc<str>, n_units: usize) -> Arc<EmptyUnits> {
+pub(crate) fn units(identity: &Arc<FileIdentity>, condition: &Arc<str>, n_units: usize) -> Arc<PassingRows> {
     let units = CACHE.units((identity.clone(), condition.clone()), n_units);
     let hit = !units.is_empty();
     events::count(if hit { Event::QueryConditionCacheHits } else { Event::QueryConditionCacheMisses });
     units
 }
 
-fn weight(key: &Key, units: &EmptyUnits) -> usize {
-    OVERHEAD + key.0.memory() + key.1.len() + units.memory()
+fn weight(key: &Key) -> usize {
+    OVERHEAD + key.0.memory() + key.1.len()
 }
 
 impl Cache {
-    fn units(&self, key: Key, n_units: usize) -> Arc<EmptyUnits> {
+    fn units(&self, key: Key, n_units: usize) -> Arc<PassingRows> {
         let now = self.clock.fetch_add(1, Relaxed);
         if let Some(entry) = self.entries.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
             entry.used.store(now, Relaxed);
@@ -59,13 +61,17 @@ impl Cache {
         if let Some(entry) = entries.get(&key) {
             return entry.units.clone();
         }
-        let units = Arc::new(EmptyUnits::new(n_units));
-        let bytes = self.bytes.fetch_add(weight(&key, &units), Relaxed) + weight(&key, &units);
+        let units = Arc::new(PassingRows::new(n_units, self.rows.clone()));
+        self.keys.fetch_add(weight(&key), Relaxed);
         entries.insert(key, Entry { units: units.clone(), used: AtomicU64::new(now) });
-        if bytes > MAX_BYTES {
+        if self.bytes() > MAX_BYTES {
             self.make_room(&mut entries);
         }
         units
+    }
+
+    fn bytes(&self) -> usize {
+        self.keys.load(Relaxed) + self.rows.load(Relaxed)
     }
 
     /// Down to three quarters, so that not every new condition looks at all others.
@@ -74,11 +80,11 @@ impl Cache {
             entries.iter().map(|(key, entry)| (entry.used.load(Relaxed), key.clone())).collect();
         by_use.sort_unstable_by_key(|(used, _)| *used);
         for (_, key) in by_use {
-            if self.bytes.load(Relaxed) <= MAX_BYTES / 4 * 3 {
+            if self.bytes() <= MAX_BYTES / 4 * 3 {
                 break;
             }
-            if let Some(entry) = entries.remove(&key) {
-                self.bytes.fetch_sub(weight(&key, &entry.units), Relaxed);
+            if entries.remove(&key).is_some() {
+                self.keys.fetch_sub(weight(&key), Relaxed);
             }
         }
     }
@@ -95,11 +101,11 @@ mod tests {
         let metadata = std::fs::metadata("/").unwrap();
         let identity = Arc::new(FileIdentity::of(Path::new("/"), &metadata).unwrap());
         let key = |n: usize| (identity.clone(), Arc::from(format!("{n}{}", "x".repeat(1 << 16))));
-        cache.units(key(0), 8).insert(3);
+        cache.units(key(0), 8).insert(3, vec![5]);
         for n in 1..1000 {
             cache.units(key(n), 8);
-            assert!(cache.units(key(0), 8).contains(3));
-            assert!(cache.bytes.load(Relaxed) <= MAX_BYTES);
+            assert_eq!(cache.units(key(0), 8).of(3), Some(&[5][..]));
+            assert!(cache.bytes() <= MAX_BYTES);
         }
         let n = cache.entries.read().unwrap().len();
         assert!((200..600).contains(&n), "{n}");

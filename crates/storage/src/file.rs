@@ -265,7 +265,8 @@ impl Table for FileTable {
 /// The filter over the columns that the reader gives; none if it reads others.
 fn own_filter(filter: &ScanFilter, own: &[Option<usize>]) -> Option<RowFilter> {
     let columns = filter.columns.iter().map(|&c| own[c]).collect::<Option<_>>()?;
-    Some(RowFilter { columns, evaluate: filter.evaluate.clone() })
+    let unread = filter.unread.iter().filter_map(|&c| own[c]).collect();
+    Some(RowFilter { columns, unread, evaluate: filter.evaluate.clone() })
 }
 
 /// What the query condition cache knows of files under the filter, where the filter is one that may be remembered.
@@ -347,6 +348,7 @@ impl Shared {
                         state.open = None;
                         state.pruned.units += pruned.units;
                         state.pruned.remembered += pruned.remembered;
+                        state.pruned.known += pruned.known;
                         state.pruned.rows += pruned.rows;
                         self.progress.skipped_rows.fetch_add(pruned.rows, Relaxed);
                     }
@@ -424,6 +426,10 @@ impl Scan for FilesScan {
         if state.pruned.remembered > 0 {
             let remembered = state.pruned.remembered.to_string();
             lines.push(("Units skipped by the query condition cache".into(), remembered));
+        }
+        if state.pruned.known > 0 {
+            let known = state.pruned.known.to_string();
+            lines.push(("Units of which the query condition cache knows the rows".into(), known));
         }
         lines
     }

@@ -28,6 +28,8 @@ pub struct ScanRequest {
 pub struct ScanFilter {
     /// Positions in [`ScanRequest::columns`] that the filter reads.
     pub columns: Vec<usize>,
+    /// Those of them that nobody else reads: readers that apply the filter may give any values for them.
+    pub unread: Vec<usize>,
     /// Everything that the answer depends on beside the rows, as text that is equal only for equal conditions; `None`
     /// for conditions that may answer differently another time, or are too long to remember.
     pub condition: Option<Arc<str>>,

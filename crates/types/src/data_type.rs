@@ -2,6 +2,7 @@
 
 use crate::{Physical, TimeZone};
 use chalet_base::{Result, bail, ensure};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// A logical type. Cheap to clone: nested types are shared.
@@ -263,6 +264,17 @@ impl DataType {
     /// Signed or unsigned integer of any width, Bool included.
     pub fn is_integer(&self) -> bool {
         self.is_unsigned() || self.is_signed()
+    }
+
+    /// The least and the greatest value of an integer of up to 64 bits.
+    pub fn integer_range(&self) -> Option<RangeInclusive<i128>> {
+        let bits = 8 * self.physical().width().filter(|width| *width <= 8)? as u32;
+        match self {
+            DataType::Bool => Some(0..=1),
+            _ if self.is_unsigned() => Some(0..=(1 << bits) - 1),
+            _ if self.is_signed() => Some(-(1 << (bits - 1))..=(1 << (bits - 1)) - 1),
+            _ => None,
+        }
     }
 
     pub fn is_float(&self) -> bool {

@@ -26,6 +26,7 @@ fn read(bytes: Vec<u8>) -> Result<usize> {
         for every in [1, 3] {
             let filter = RowFilter {
                 columns: vec![],
+                unread: Vec::new(),
                 evaluate: Arc::new(move |block| {
                     Ok(BooleanBuffer::collect_bool(block.n_rows(), |row| row % every == 0))
                 }),

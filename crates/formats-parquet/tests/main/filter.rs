@@ -34,6 +34,7 @@ fn filtered_rows_are_rows_of_the_whole() {
                     let at = seen.clone();
                     let filter = RowFilter {
                         columns: vec![0],
+                        unread: Vec::new(),
                         evaluate: Arc::new(move |block: &Block| {
                             assert_eq!(block.columns().len(), 1);
                             let mut at = at.lock().unwrap();

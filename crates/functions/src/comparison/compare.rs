@@ -7,7 +7,8 @@ use chalet_base::Result;
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Record, ScalarFunction};
-use chalet_types::DataType;
+use chalet_types::{DataType, Value};
+use std::any::Any;
 
 pub struct Compare {
     pub record: &'static Record,
@@ -26,6 +27,13 @@ impl ScalarFunction for Compare {
         let nullable = plan.gives_null(&args[0].ty, &args[1].ty);
         let result = if nullable { DataType::UInt8.nullable() } else { DataType::UInt8 };
         Ok(Bound::with_state(result, plan))
+    }
+
+    fn text_read(&self, state: &(dyn Any + Send + Sync)) -> Option<(usize, Value)> {
+        match state.downcast_ref()? {
+            Plan::Text { left, value, .. } => Some((usize::from(!left), value.value(0))),
+            _ => None,
+        }
     }
 
     fn execute(&self, call: &Call) -> Result<Column> {

@@ -1,6 +1,7 @@
 //! `CAST(x, 'Type')` and its accurate relatives.
 
 use super::cast::{Mode, Rules, check, convert};
+use super::clamped;
 use chalet_base::{Error, Result, bail, codes, ensure};
 use chalet_columns::Column;
 use chalet_function_api::scalar::check_arity;
@@ -8,6 +9,7 @@ use chalet_function_api::{
     Argument, Bound, Call, Constants, Context, Dictionaries, Example, Nulls, Record, ScalarFunction,
 };
 use chalet_types::{DataType, Value};
+use std::ops::RangeInclusive;
 
 const BASE: Record = Record { nulls: Nulls::Seen, dictionaries: Dictionaries::Decoded, ..Record::DEFAULT };
 
@@ -185,6 +187,10 @@ impl ScalarFunction for CastFunction {
             return Err(e);
         }
         Ok(to.into())
+    }
+
+    fn clamps(&self, from: &DataType, result: &DataType) -> Option<RangeInclusive<i128>> {
+        if self.1 == Mode::Cast { clamped(from, result) } else { None }
     }
 
     fn execute(&self, call: &Call) -> Result<Column> {

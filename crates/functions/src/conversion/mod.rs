@@ -15,9 +15,22 @@ mod uuid_bytes;
 
 use cast_function::{CastFunction, OrDefault};
 use chalet_function_api::Registry;
+use chalet_types::DataType;
+use std::ops::RangeInclusive;
 use unix_timestamp::unix64;
 
 pub use cast::cast_column;
+
+/// The least and the greatest result of a conversion that brings a number between these two and else leaves it as it is.
+fn clamped(from: &DataType, to: &DataType) -> Option<RangeInclusive<i128>> {
+    let numbers = from.integer_range()?;
+    match to {
+        DataType::Date if *from == DataType::UInt8 || *from == DataType::UInt16 => Some(0..=u16::MAX.into()),
+        DataType::DateTime(_) => Some(0..=u32::MAX.into()),
+        DataType::Bool => None,
+        _ => to.integer_range().filter(|all| all.contains(numbers.start()) && all.contains(numbers.end())),
+    }
+}
 
 pub fn register(registry: &mut Registry) {
     registry.add_scalar(CastFunction::CAST);

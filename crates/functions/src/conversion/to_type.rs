@@ -2,6 +2,7 @@
 
 use super::cast::{Mode, Rules, check, convert};
 use super::cast_function::with_zone_of;
+use super::clamped;
 use super::or_default;
 use chalet_base::{Error, Result, bail, codes, ensure, err};
 use chalet_columns::{Column, Data, Strings, Vector};
@@ -9,6 +10,7 @@ use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Record, ScalarFunction};
 use chalet_types::{DataType, TimeZone};
 use std::borrow::Cow;
+use std::ops::RangeInclusive;
 
 /// What a function does where the value cannot be converted.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -217,6 +219,10 @@ impl ScalarFunction for ToType {
         }
         let result = if self.failure == Failure::Null { plan.to.clone().nullable() } else { plan.to.clone() };
         Ok(Bound::with_state(result, plan))
+    }
+
+    fn clamps(&self, from: &DataType, result: &DataType) -> Option<RangeInclusive<i128>> {
+        if self.failure == Failure::Throw { clamped(from, result) } else { None }
     }
 
     fn execute(&self, call: &Call) -> Result<Column> {

@@ -1,0 +1,91 @@
+//! Comparisons with constants in a filter are made with what the table has: text that stands for a value of another type
+//! is read once, and a conversion that keeps numbers as they are is left out. Then statistics can tell, too.
+//!
+//! ```text
+//! Filter toDate(n) >= '2013-07-01'   =>   Filter n >= 15887
+//! ```
+
+use crate::rules::{Rewriter, bottom_up};
+use chalet_base::Result;
+use chalet_function_api::{Argument, call::BoundFunction};
+use chalet_plan::{Expr, Plan};
+use chalet_types::{DataType, Value};
+
+pub(crate) fn apply(plan: Plan, with: &Rewriter) -> Result<Plan> {
+    if with.overflow_throws() {
+        return Ok(plan);
+    }
+    bottom_up(plan, &mut |mut node| {
+        let condition = match &mut node {
+            Plan::Filter(filter) => Some(&mut filter.condition),
+            Plan::Scan(scan) => scan.filter.as_mut(),
+            _ => None,
+        };
+        if let Some(condition) = condition {
+            *condition = simplified(condition, with)?;
+        }
+        Ok(node)
+    })
+}
+
+fn simplified(condition: &Expr, with: &Rewriter) -> Result<Expr> {
+    condition.replace(&mut |expr| {
+        let Expr::Call { function, args } = expr else { return Ok(None) };
+        let is_comparison = COMPARISONS.contains(&function.function.record().name);
+        let [left, right] = &args[..] else { return Ok(None) };
+        if !is_comparison {
+            return Ok(None);
+        }
+        let mut made = None;
+        let (mut left, mut right) = (left.clone(), right.clone());
+        if let Some((place, value)) = function.text_read() {
+            let (text, other) = if place == 0 { (&mut left, &right) } else { (&mut right, &left) };
+            let ty = other.ty().bare();
+            if text.is_literal() && (ty.is_date_or_time() || ty.is_integer() && *ty != DataType::Bool) {
+                *text = Expr::literal(&value, ty.clone())?;
+                made = Some(());
+            }
+        }
+        while let Some(pair) = unconverted(&left, &right)? {
+            (left, right) = pair;
+            made = Some(());
+        }
+        while let Some(pair) = unconverted(&right, &left)? {
+            (right, left) = pair;
+            made = Some(());
+        }
+        if made.is_none() {
+            return Ok(None);
+        }
+        let arguments = [&left, &right].map(|side| Argument {
+            constant: side.as_literal().map(|literal| literal.value()),
+            ..Argument::of_type(side.ty().clone())
+        });
+        let again = BoundFunction::bind(function.function.clone(), &arguments, with.context)?;
+        Ok((again.result == function.result).then(|| Expr::call(again, vec![left, right])))
+    })
+}
+
+const COMPARISONS: [&str; 6] = ["equals", "notEquals", "less", "lessOrEquals", "greater", "greaterOrEquals"];
+
+/// What is converted, and the constant that it compares with as the result does with this one.
+fn unconverted(converted: &Expr, constant: &Expr) -> Result<Option<(Expr, Expr)>> {
+    let (Expr::Call { function, args }, Expr::Literal(literal)) = (converted, constant) else {
+        return Ok(None);
+    };
+    let (Some(range), Some(inner)) = (function.clamps(), args.first()) else { return Ok(None) };
+    let number = match literal.value() {
+        Value::UInt(x) => i128::from(x),
+        Value::Int(x) => i128::from(x),
+        _ => return Ok(None),
+    };
+    // Numbers may have been brought to the ends of the range.
+    let inside = *range.start() < number && number < *range.end();
+    let alike = literal.ty == *converted.ty() || literal.ty.is_integer() && converted.ty().is_integer();
+    let fits = inner.ty().integer_range().is_some_and(|all| all.contains(&number));
+    if inner.is_literal() || !(inside && alike && fits) {
+        return Ok(None);
+    }
+    let value = u64::try_from(number).map_or(Value::Int(number as i64), Value::UInt);
+    Ok(Some((inner.clone(), Expr::literal(&value, inner.ty().clone())?)))
+}
