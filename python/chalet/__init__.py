@@ -33,13 +33,14 @@ def connect(path=":memory:"):
     return Connection(path)
 
 
-def query(sql, fmt="CSV", params=None, *, path=":memory:"):
+def query(sql, fmt="CSV", params=None, *, path=":memory:", tables=None):
     """Runs statements in a database of their own and returns the output in a format of ClickHouse.
 
-    `fmt` may also be "DataFrame" (pandas) or "ArrowTable" (pyarrow). `params` gives values to `{name:Type}`.
+    `fmt` may also be "DataFrame" (pandas) or "ArrowTable" (pyarrow). `params` gives values to `{name:Type}`,
+    `tables` names to objects; a name that is no table is looked up in the caller's variables.
     """
     with Connection(path) as connection:
-        return connection.query(sql, fmt, params)
+        return connection.query(sql, fmt, params, tables=tables)
 
 
 sql = query

@@ -45,7 +45,9 @@ class Result:
 class Cursor:
     """Rows as tuples of Python objects."""
 
-    def execute(self, sql: str, params: Mapping[str, Any] | None = None) -> Self: ...
+    def execute(
+        self, sql: str, params: Mapping[str, Any] | None = None, *, tables: Mapping[str, Any] | None = None
+    ) -> Self: ...
     def fetchone(self) -> tuple[Any, ...] | None: ...
     def fetchmany(self, size: int = 1) -> tuple[tuple[Any, ...], ...]: ...
     def fetchall(self) -> tuple[tuple[Any, ...], ...]: ...
@@ -69,11 +71,34 @@ class Connection:
     """One session of one database, usable from any thread, one query at a time."""
 
     def __init__(self, path: str = ":memory:") -> None: ...
-    def query(self, sql: str, fmt: str = "CSV", params: Mapping[str, Any] | None = None) -> Any:
-        """A `Result`, or a DataFrame or pyarrow Table where `fmt` is "DataFrame" or "ArrowTable"."""
-    def sql(self, sql: str, fmt: str = "CSV", params: Mapping[str, Any] | None = None) -> Any: ...
+    def query(
+        self,
+        sql: str,
+        fmt: str = "CSV",
+        params: Mapping[str, Any] | None = None,
+        *,
+        tables: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """A `Result`, or a DataFrame or pyarrow Table where `fmt` is "DataFrame" or "ArrowTable".
+
+        A name in FROM is looked up in `tables`, among registered objects, in the database, and in the caller's local
+        and global variables, in this order.
+        """
+    def sql(
+        self,
+        sql: str,
+        fmt: str = "CSV",
+        params: Mapping[str, Any] | None = None,
+        *,
+        tables: Mapping[str, Any] | None = None,
+    ) -> Any: ...
+    def register(self, name: str, object: Any) -> Self:
+        """Makes a DataFrame, Arrow table, dict of arrays, ... a table of this name for this connection."""
+    def unregister(self, name: str) -> Self: ...
     def cursor(self) -> Cursor: ...
-    def execute(self, sql: str, params: Mapping[str, Any] | None = None) -> Cursor: ...
+    def execute(
+        self, sql: str, params: Mapping[str, Any] | None = None, *, tables: Mapping[str, Any] | None = None
+    ) -> Cursor: ...
     def fetchone(self) -> tuple[Any, ...] | None: ...
     def fetchmany(self, size: int = 1) -> tuple[tuple[Any, ...], ...]: ...
     def fetchall(self) -> tuple[tuple[Any, ...], ...]: ...

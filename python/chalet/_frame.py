@@ -1,42 +1,77 @@
-"""Results as pandas and pyarrow objects. Imports them when asked to, since chalet needs neither."""
+"""Results as pandas, polars, pyarrow and numpy objects. Imports them when asked to, since chalet needs none of them."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_PANDAS_TEXT: Any = None
 
 
-def frame(columns, n_rows):
-    """A DataFrame of `(name, kind, values, mask, zone)`; kind is a numpy type, "str" or "O"."""
+def _package(name: str, what: str) -> Any:
     try:
-        import numpy as np
-        import pandas as pd
+        return importlib.import_module(name)
     except ImportError as error:
-        raise ImportError(f"a DataFrame needs pandas: pip install pandas ({error})") from None
-    series = [_series(np, pd, *column) for column in columns]
-    made = pd.DataFrame(dict(enumerate(series)), index=pd.RangeIndex(n_rows))
-    made.columns = [column[0] for column in columns]
+        raise ImportError(f"{what} needs {name}: pip install {name} ({error})") from None
+
+
+def needs_pandas() -> None:
+    """Raises ImportError, which names the package, if there is no pandas."""
+    _package("pandas", "a DataFrame")
+
+
+def frame(columns: list[tuple[Any, ...]], n_rows: int) -> Any:
+    """A DataFrame of `(name, kind, values, mask, zone)`; see `frame.rs`."""
+    import numpy as np
+    import pandas as pd
+
+    arrays = [_array(np, pd, *column[1:]) for column in columns]
+    # The arrays are new: nobody else has them, so there is no need to copy.
+    made = pd.DataFrame(dict(enumerate(arrays)), index=pd.RangeIndex(n_rows), copy=False)
+    made.columns = pd.Index([column[0] for column in columns], dtype=None if columns else object)
     return made
 
 
-def _series(np, pd, _name, kind, values, mask, zone):
+def _array(np: Any, pd: Any, kind: str, values: Any, mask: Any, zone: str | None) -> Any:
     if kind == "str":
-        return pd.array(values, dtype="str") if int(pd.__version__.split(".")[0]) >= 3 else _objects(np, values)
+        return _texts(np, pd, values)
     if kind == "O":
         return _objects(np, values)
-    array = np.frombuffer(values, dtype=kind)
-    missing = None if mask is None else np.frombuffer(mask, dtype="?")
-    if missing is None:
-        pass
-    elif kind[0] == "f":
-        array = np.where(missing, np.array("nan", dtype=kind), array)
-    elif kind[0] in "mM":
-        array = np.where(missing, np.array("NaT", dtype=kind), array)
-    elif kind == "?":
-        return pd.arrays.BooleanArray(array.copy(), missing.copy())
-    else:
-        return pd.arrays.IntegerArray(array.copy(), missing.copy())
+    if mask is not None:
+        return (pd.arrays.BooleanArray if kind == "?" else pd.arrays.IntegerArray)(values, mask)
     if zone is not None:
-        return pd.Series(array).dt.tz_localize("UTC").dt.tz_convert(zone).array
-    return array
+        return pd.Series(values).dt.tz_localize("UTC").dt.tz_convert(time_zone(zone)).array
+    return values
 
 
-def _objects(np, values):
+def time_zone(name: str) -> Any:
+    """The tzinfo of a zone by the engine's name of it: `Fixed/UTC+01:00:00` has a fixed offset."""
+    import datetime
+    import zoneinfo
+
+    if not name.startswith("Fixed/UTC"):
+        return zoneinfo.ZoneInfo(name)
+    hours, minutes, seconds = (int(part) for part in name[len("Fixed/UTC") + 1 :].split(":"))
+    offset = datetime.timedelta(hours=hours, minutes=minutes, seconds=seconds)
+    return datetime.timezone(-offset if name[len("Fixed/UTC")] == "-" else offset)
+
+
+def _texts(np: Any, pd: Any, values: Any) -> Any:
+    """pandas 3 holds texts as Arrow where pyarrow is installed; pandas 2 has objects."""
+    global _PANDAS_TEXT
+    if _PANDAS_TEXT is None:
+        _PANDAS_TEXT = (False, None, None)
+        if int(pd.__version__.split(".")[0]) >= 3:
+            _PANDAS_TEXT = (True, pd.StringDtype(na_value=np.nan), None)
+            if _PANDAS_TEXT[1].storage == "pyarrow":
+                _PANDAS_TEXT = (*_PANDAS_TEXT[:2], importlib.import_module("pyarrow"))
+    is_type, dtype, pyarrow = _PANDAS_TEXT
+    if pyarrow is not None:
+        return dtype.__from_arrow__(pyarrow.table(values).column(0))
+    return pd.array(values.objects(), dtype="str") if is_type else _objects(np, values.objects())
+
+
+def _objects(np: Any, values: list[Any]) -> Any:
     # Filled one by one: numpy would make a matrix of lists of one length.
     array = np.empty(len(values), dtype=object)
     for row, value in enumerate(values):
@@ -44,10 +79,30 @@ def _objects(np, values):
     return array
 
 
-def table(result):
+def arrays(columns: list[tuple[Any, ...]]) -> dict[str, Any]:
+    """A dict of numpy arrays of `(name, kind, values, mask, zone)`; a second column of a name is not lost."""
+    np = _package("numpy", "a dict of arrays")
+    made: dict[str, Any] = {}
+    for name, kind, values, mask, _zone in columns:
+        array = _objects(np, values.objects() if kind == "str" else values) if kind in ("str", "O") else values
+        label, number = name, 1
+        while label in made:
+            label, number = f"{name}_{number}", number + 1
+        made[label] = array if mask is None else np.ma.MaskedArray(array, mask)
+    return made
+
+
+def table(exporter: Any) -> Any:
     """A pyarrow Table that shares the result's memory."""
-    try:
-        import pyarrow
-    except ImportError as error:
-        raise ImportError(f"an ArrowTable needs pyarrow: pip install pyarrow ({error})") from None
-    return pyarrow.table(result)
+    return _package("pyarrow", "an ArrowTable").table(exporter)
+
+
+def reader(exporter: Any) -> Any:
+    """A pyarrow RecordBatchReader."""
+    return _package("pyarrow", "a RecordBatchReader").RecordBatchReader.from_stream(exporter)
+
+
+def polars(exporter: Any, lazy: bool) -> Any:
+    """A polars DataFrame, whose texts share the result's memory, or a LazyFrame."""
+    made = _package("polars", "a polars DataFrame").DataFrame(exporter)
+    return made.lazy() if lazy else made

@@ -9,11 +9,11 @@ class Session:
     def __init__(self, path=None):
         self._connection = Connection(":memory:" if path is None else path)
 
-    def query(self, sql, fmt="CSV", udf_path="", params=None):
+    def query(self, sql, fmt="CSV", udf_path="", params=None, *, tables=None):
         """Runs statements, see `chalet.query`. `udf_path` is accepted and must be empty."""
         if udf_path:
             raise ValueError("udf_path is not supported")
-        return self._connection.query(sql, fmt, params)
+        return self._connection.query(sql, fmt, params, tables=tables)
 
     sql = query
 

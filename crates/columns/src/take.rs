@@ -52,6 +52,17 @@ impl Vector {
         Vector::new(Data::concat(&data), validity)
     }
 
+    /// The same values, copied where they lie at an address that `is_lent`. Of numbers at the top only: only those
+    /// are ever lent.
+    pub fn detached(self, is_lent: &dyn Fn(usize) -> bool) -> Vector {
+        fn own<T: Native>(values: Buf<T>, is_lent: &dyn Fn(usize) -> bool) -> Data {
+            let lent = !values.is_empty() && is_lent(values.as_ptr() as usize);
+            T::wrap(if lent { Buf::from_vec(values.to_vec()) } else { values })
+        }
+        let data = each_native!(self.data, values => own(values, is_lent), other => other);
+        Vector { data, validity: self.validity }
+    }
+
     /// A copy that keeps no more memory alive than it needs; cheap when there is nothing to save.
     pub fn compact(&self) -> Vector {
         let data = match &self.data {

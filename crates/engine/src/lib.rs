@@ -6,6 +6,7 @@
 //! - [`settings`]: every setting of the kernel by name, and the typed settings of each room
 //! - [`scope`]: one statement's view of session and database, as the binder asks for it
 //! - [`statements`]: one file per kind of statement
+//! - [`outside`]: tables that the program around the engine lends to its statements
 //! - [`table_functions`]: `numbers`, `file`, `values` and the like
 //! - [`system`]: the tables of the `system` database
 //! - [`functions`]: the registry of functions and formats
@@ -16,6 +17,7 @@ pub mod answer;
 pub mod database;
 mod extremes;
 pub mod functions;
+pub mod outside;
 mod own_functions;
 mod scope;
 pub mod session;

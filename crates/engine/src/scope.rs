@@ -2,6 +2,7 @@
 
 use crate::database::Database;
 use crate::functions::FUNCTIONS;
+use crate::outside::Outside;
 use crate::own_functions::OwnHost;
 use crate::session::{RunOptions, State};
 use crate::settings::Settings;
@@ -29,6 +30,7 @@ pub(crate) struct Scope {
     exec: ExecContext,
     params: Vec<(String, String)>,
     interrupt: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
+    pub outside: Option<Arc<dyn Outside>>,
 }
 
 impl Scope {
@@ -78,6 +80,7 @@ impl Scope {
             exec,
             params: options.params.clone(),
             interrupt,
+            outside: options.outside.clone(),
             state,
         })
     }
@@ -88,6 +91,7 @@ impl Scope {
         let options = RunOptions {
             params: self.params.clone(),
             interrupt: self.interrupt.clone(),
+            outside: self.outside.clone(),
             ..RunOptions::default()
         };
         Scope::new(self.database.clone(), state, &options, 0)
@@ -201,7 +205,17 @@ impl Environment for Scope {
     }
 
     fn table(&self, database: Option<&str>, name: &str) -> Result<Option<(Arc<dyn Table>, Arc<str>)>> {
-        self.find(database, name)
+        let Some(outside) = self.outside.as_ref().filter(|_| database.is_none()) else {
+            return self.find(database, name);
+        };
+        let named = |table: Arc<dyn Table>| (table, Arc::<str>::from(name));
+        if let Some(given) = outside.given(name)? {
+            return Ok(Some(named(given)));
+        }
+        match self.find(None, name)? {
+            Some(found) => Ok(Some(found)),
+            None => Ok(outside.found(name)?.map(named)),
+        }
     }
 
     fn unknown_table(&self, database: Option<&str>, name: &str) -> chalet_base::Error {
@@ -217,12 +231,14 @@ impl Environment for Scope {
             Ok(tables) => tables.into_iter().map(|(name, _)| name).collect(),
             Err(_) => Vec::new(),
         };
+        let hint = self.outside.as_ref().and_then(|outside| outside.hint(name));
+        let hint = hint.map(|hint| format!(": {hint}")).unwrap_or_default();
         match chalet_base::suggest::nearest(name, names.iter().map(String::as_str), 1).first() {
             Some(near) => err!(
                 UNKNOWN_TABLE,
-                "Unknown table expression identifier '{shown}'. Maybe you meant: '{near}'?"
+                "Unknown table expression identifier '{shown}'. Maybe you meant: '{near}'?{hint}"
             ),
-            None => err!(UNKNOWN_TABLE, "Unknown table expression identifier '{shown}'"),
+            None => err!(UNKNOWN_TABLE, "Unknown table expression identifier '{shown}'{hint}"),
         }
     }
 

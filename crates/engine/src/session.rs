@@ -2,6 +2,7 @@
 
 use crate::answer::Answer;
 use crate::database::Database;
+use crate::outside::Outside;
 use crate::scope::Scope;
 use crate::settings::Settings;
 use crate::statements;
@@ -41,6 +42,8 @@ pub struct RunOptions {
     /// Values of `{name:Type}`, as text.
     pub params: Vec<(String, String)>,
     pub interrupt: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
+    /// Tables that the caller lends.
+    pub outside: Option<Arc<dyn Outside>>,
     /// Settings of these statements only.
     pub settings: Vec<(String, String)>,
 }

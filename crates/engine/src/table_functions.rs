@@ -26,6 +26,7 @@ pub(crate) const NAMES: &[&str] = &[
     "numbers",
     "numbers_mt",
     "primes",
+    "python",
     "values",
     "view",
     "zeros",
@@ -48,6 +49,7 @@ pub(crate) fn make(name: &str, args: &[TableArgument], scope: &Scope) -> Result<
             }))
         }
         "file" => file(args, scope),
+        "python" | "Python" => crate::outside::table_function(args, scope),
         "null" => {
             let structure = structure(args.first(), name)?;
             Ok(Arc::new(NullTable { schema: TableSchema::of(structure) }))

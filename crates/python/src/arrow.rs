@@ -1,6 +1,7 @@
 //! Rows through the Arrow C stream interface, which pyarrow, polars, duckdb and pandas read without pyarrow in between.
 
 use crate::error::to_python;
+use crate::told;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchOptions};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
@@ -13,25 +14,63 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use std::sync::Arc;
 
+/// How types are told to Arrow.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Style {
+    /// As ClickHouse's Arrow formats do: a DateTime and an Enum are their integers.
+    ClickHouse,
+    /// With their meaning: moments, dictionaries of names, addresses as text.
+    Meaning,
+    /// The same with strings as views into our memory; not every reader knows them.
+    Views,
+}
+
 /// A capsule with a stream of its own: it can be asked for again.
-pub fn stream<'py>(py: Python<'py>, rows: &Rows) -> PyResult<Bound<'py, PyCapsule>> {
-    let stream = py.detach(|| exported(rows)).map_err(|e| to_python(py, &e))?;
+pub fn stream<'py>(py: Python<'py>, rows: &Rows, style: Style) -> PyResult<Bound<'py, PyCapsule>> {
+    let stream = py.detach(|| exported(rows, style)).map_err(|e| to_python(py, &e))?;
     // The capsule owns the struct and releases the stream that nobody has taken out of it.
     PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
 }
 
-fn exported(rows: &Rows) -> Result<FFI_ArrowArrayStream> {
-    let options = (0..rows.types.len()).map(|column| options_of(rows, column)).collect::<Vec<_>>();
+/// A stream of the one text column, FixedString and Enum included.
+pub fn texts<'py>(py: Python<'py>, rows: &Rows) -> PyResult<Bound<'py, PyCapsule>> {
+    let told = py.detach(|| {
+        let ty = told::type_of(&rows.types[0]).recursively_without_low_cardinality();
+        let blocks: Result<Vec<Block>> = rows
+            .blocks
+            .iter()
+            .map(|block| {
+                let column = told::column(block.column(0), &rows.types[0])?;
+                Ok(Block::new(vec![column], block.n_rows()))
+            })
+            .collect();
+        Ok(Rows { types: vec![ty], blocks: blocks?, ..rows.clone() })
+    });
+    let told = told.map_err(|e: chalet_base::Error| to_python(py, &e))?;
+    stream(py, &told, Style::ClickHouse)
+}
+
+fn exported(rows: &Rows, style: Style) -> Result<FFI_ArrowArrayStream> {
+    let told = |ty: &DataType| if style == Style::ClickHouse { ty.clone() } else { told::type_of(ty) };
+    let types: Vec<DataType> = rows.types.iter().map(told).collect();
+    let options = (0..rows.types.len()).map(|column| options_of(rows, column, style)).collect::<Vec<_>>();
     let fields: Result<Vec<_>> = rows
         .names
         .iter()
-        .zip(&rows.types)
+        .zip(&types)
         .zip(&options)
         .map(|((name, ty), options)| field_of(name, ty, options))
         .collect();
     let schema: SchemaRef = Arc::new(Schema::new(fields?));
-    let (types, shared) = (rows.types.clone(), schema.clone());
-    let convert = move |block: Block| batch(&block, &types, &options, &shared);
+    let (from, shared) = (rows.types.clone(), schema.clone());
+    let convert = move |block: Block| {
+        let columns: Result<Vec<Column>> = match style {
+            Style::ClickHouse => Ok(block.columns().to_vec()),
+            _ => block.columns().iter().zip(&from).map(|(column, ty)| told::column(column, ty)).collect(),
+        };
+        let columns = columns.map_err(|e| ArrowError::ExternalError(Box::new(e)))?;
+        batch(&Block::new(columns, block.n_rows()), &types, &options, &shared)
+    };
     // Blocks become arrays when the consumer comes to them.
     let batches = rows.blocks.clone().into_iter().map(convert);
     Ok(FFI_ArrowArrayStream::new(Box::new(RecordBatchIterator::new(batches, schema))))
@@ -52,21 +91,32 @@ fn batch(
 }
 
 /// A String may hold any bytes, Arrow's `string` may not, and its readers rely on that: such a column is `binary`.
-fn options_of(rows: &Rows, column: usize) -> ExportOptions {
+fn options_of(rows: &Rows, column: usize, style: Style) -> ExportOptions {
     let texts = rows.blocks.iter().all(|block| match &block.columns()[column] {
         Column::Flat(vector) | Column::Const { value: vector, .. } | Column::Dict { values: vector, .. } => {
             is_utf8(vector)
         }
     });
-    let strings = if texts { StringsAs::Utf8 } else { StringsAs::Binary };
-    ExportOptions { strings, time_zone: rows.zone.name().into(), ..ExportOptions::default() }
+    let strings = match (texts, style == Style::Views) {
+        (true, false) => StringsAs::Utf8,
+        (true, true) => StringsAs::Utf8View,
+        (false, false) => StringsAs::Binary,
+        (false, true) => StringsAs::BinaryView,
+    };
+    ExportOptions {
+        strings,
+        time_zone: rows.zone.name().into(),
+        low_cardinality_as_dictionary: style != Style::ClickHouse,
+        ..ExportOptions::default()
+    }
 }
 
-fn is_utf8(vector: &Vector) -> bool {
+pub fn is_utf8(vector: &Vector) -> bool {
     match &vector.data {
         Data::Str(strings) => strings.iter().all(|bytes| std::str::from_utf8(bytes).is_ok()),
         Data::List(list) => is_utf8(&list.values),
         Data::Struct(parts) => parts.fields.iter().all(is_utf8),
+        Data::Fixed(fixed) => fixed.iter().all(|bytes| std::str::from_utf8(bytes).is_ok()),
         _ => true,
     }
 }

@@ -4,6 +4,7 @@ use crate::cursor::Cursor;
 use crate::engine::{Handle, Wanted};
 use crate::error::{Error, to_python};
 use crate::result::QueryResult;
+use crate::sources::caller::{Caller, Registered};
 use crate::watch::Watch;
 use chalet_engine::Answer;
 use pyo3::prelude::*;
@@ -19,6 +20,7 @@ pub struct Connection {
     handle: Mutex<Option<Arc<Handle>>>,
     /// What `execute` and `fetch*` of the connection itself use.
     own_cursor: Mutex<Option<Py<Cursor>>>,
+    registered: Arc<Registered>,
 }
 
 impl Connection {
@@ -34,11 +36,14 @@ impl Connection {
         sql: &str,
         wanted: Wanted,
         params: Option<&Bound<'_, PyDict>>,
+        tables: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Answer> {
         let handle = self.handle()?;
         let params = params.map(texts).transpose()?.unwrap_or_default();
         let watch = Arc::new(Watch::default());
-        let answer = py.detach(|| handle.run(sql, wanted, params, &watch));
+        let tables = tables.map(|tables| tables.clone().unbind());
+        let caller = Arc::new(Caller::new(tables, self.registered.clone()));
+        let answer = py.detach(|| handle.run(sql, wanted, params, caller, &watch));
         match watch.take_raised() {
             Some(raised) => Err(raised),
             None => answer.map_err(|e| to_python(py, &e)),
@@ -65,16 +70,24 @@ impl Connection {
     #[pyo3(signature = (path = ":memory:"))]
     fn new(py: Python<'_>, path: &str) -> PyResult<Connection> {
         let handle = py.detach(|| Handle::open(path)).map_err(|e| to_python(py, &e))?;
-        Ok(Connection { handle: Mutex::new(Some(Arc::new(handle))), own_cursor: Mutex::new(None) })
+        Ok(Connection {
+            handle: Mutex::new(Some(Arc::new(handle))),
+            own_cursor: Mutex::new(None),
+            registered: Arc::default(),
+        })
     }
 
     /// Runs statements. The result is text of the format; without a format also rows for `df()` and Arrow.
-    #[pyo3(signature = (sql, fmt = None, params = None), text_signature = "(self, sql, fmt='CSV', params=None)")]
+    #[pyo3(
+        signature = (sql, fmt = None, params = None, *, tables = None),
+        text_signature = "(self, sql, fmt='CSV', params=None, *, tables=None)"
+    )]
     fn query<'py>(
         slf: &Bound<'py, Self>,
         sql: &str,
         fmt: Option<&str>,
         params: Option<&Bound<'py, PyDict>>,
+        tables: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
         let is = |name: &str| fmt.is_some_and(|f| f.eq_ignore_ascii_case(name));
@@ -83,26 +96,30 @@ impl Connection {
             Some(format) if !frame && !table => Wanted::Bytes(format.to_owned()),
             _ => Wanted::Rows,
         };
-        let answer = slf.get().run(py, sql, wanted, params)?;
+        let answer = slf.get().run(py, sql, wanted, params, tables)?;
         let result = Bound::new(py, QueryResult::new(answer))?;
         if frame {
             result.get().df(py)
         } else if table {
-            QueryResult::arrow(&result)
+            result.get().arrow_table(py)
         } else {
             Ok(result.into_any())
         }
     }
 
     /// `query` under its other name.
-    #[pyo3(signature = (sql, fmt = None, params = None), text_signature = "(self, sql, fmt='CSV', params=None)")]
+    #[pyo3(
+        signature = (sql, fmt = None, params = None, *, tables = None),
+        text_signature = "(self, sql, fmt='CSV', params=None, *, tables=None)"
+    )]
     fn sql<'py>(
         slf: &Bound<'py, Self>,
         sql: &str,
         fmt: Option<&str>,
         params: Option<&Bound<'py, PyDict>>,
+        tables: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        Connection::query(slf, sql, fmt, params)
+        Connection::query(slf, sql, fmt, params, tables)
     }
 
     /// A new cursor, which gives rows as tuples.
@@ -110,14 +127,15 @@ impl Connection {
         Cursor::new(slf.unbind())
     }
 
-    #[pyo3(signature = (sql, params = None))]
+    #[pyo3(signature = (sql, params = None, *, tables = None))]
     fn execute<'py>(
         slf: &Bound<'py, Self>,
         sql: &str,
         params: Option<&Bound<'py, PyDict>>,
+        tables: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, Cursor>> {
         let cursor = Connection::cursor_of_own(slf)?.into_bound(slf.py());
-        Cursor::execute(&cursor, sql, params)
+        Cursor::execute(&cursor, sql, params, tables)
     }
 
     fn fetchone<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyTuple>>> {
@@ -131,6 +149,25 @@ impl Connection {
 
     fn fetchall<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         Connection::cursor_of_own(slf)?.get().fetchall(slf.py())
+    }
+
+    /// Makes an object a table of this name for the statements of this connection, before tables of the database.
+    fn register<'py>(slf: Bound<'py, Self>, name: &str, object: Bound<'py, PyAny>) -> Bound<'py, Self> {
+        let registered = &slf.get().registered;
+        let before = registered
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(name.to_owned(), object.unbind());
+        // Out of the lock: a finaliser may run.
+        drop(before);
+        slf
+    }
+
+    /// Forgets what was registered under this name, if anything was.
+    fn unregister<'py>(slf: Bound<'py, Self>, name: &str) -> Bound<'py, Self> {
+        let before = slf.get().registered.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
+        drop(before);
+        slf
     }
 
     /// Does nothing: every statement stands on its own.
@@ -147,6 +184,8 @@ impl Connection {
         let handle = self.handle.lock().unwrap_or_else(PoisonError::into_inner).take();
         let cursor = self.own_cursor.lock().unwrap_or_else(PoisonError::into_inner).take();
         drop(cursor);
+        let registered = std::mem::take(&mut *self.registered.lock().unwrap_or_else(PoisonError::into_inner));
+        drop(registered);
         py.detach(|| drop(handle));
     }
 

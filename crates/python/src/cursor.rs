@@ -29,7 +29,7 @@ struct State {
 }
 
 /// The rows of a result and how far they are fetched.
-struct Fetched {
+pub struct Fetched {
     of: Rows,
     block: usize,
     row: usize,
@@ -37,6 +37,10 @@ struct Fetched {
 }
 
 impl Fetched {
+    pub fn new(of: Rows) -> Fetched {
+        Fetched { of, block: 0, row: 0, made: VecDeque::new() }
+    }
+
     /// Makes the next rows; false at the end.
     fn advance(&mut self, py: Python<'_>) -> PyResult<bool> {
         while let Some(block) = self.of.blocks.get(self.block) {
@@ -62,7 +66,8 @@ impl Fetched {
         Ok(false)
     }
 
-    fn take(&mut self, py: Python<'_>, n: usize) -> PyResult<Vec<Py<PyTuple>>> {
+    /// The next rows, at most `n`.
+    pub fn take(&mut self, py: Python<'_>, n: usize) -> PyResult<Vec<Py<PyTuple>>> {
         while self.made.len() < n && self.advance(py)? {}
         let n = n.min(self.made.len());
         Ok(self.made.drain(..n).collect())
@@ -93,23 +98,24 @@ impl Cursor {
 #[pymethods]
 impl Cursor {
     /// Runs statements; the rows of the last one are then fetched.
-    #[pyo3(signature = (sql, params = None))]
+    #[pyo3(signature = (sql, params = None, *, tables = None))]
     pub fn execute<'py>(
         slf: &Bound<'py, Self>,
         sql: &str,
         params: Option<&Bound<'py, PyDict>>,
+        tables: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, Self>> {
         let py = slf.py();
         let cursor = slf.get();
         let connection = cursor.state().connection.as_ref().map(|c| c.clone_ref(py));
         let connection = connection.ok_or_else(|| Error::new_err("The cursor is closed"))?;
         cursor.state().rows = None;
-        let answer = connection.get().run(py, sql, Wanted::Rows, params)?;
+        let answer = connection.get().run(py, sql, Wanted::Rows, params, tables)?;
         let mut state = cursor.state();
         state.rows_read = answer.rows_read;
         state.bytes_read = answer.bytes_read;
         state.elapsed = answer.elapsed.as_secs_f64();
-        state.rows = answer.rows.map(|of| Fetched { of, block: 0, row: 0, made: VecDeque::new() });
+        state.rows = answer.rows.map(Fetched::new);
         drop(state);
         Ok(slf.clone())
     }

@@ -2,6 +2,7 @@
 
 use crate::watch::Watch;
 use chalet_base::{Result, bail};
+use chalet_engine::outside::Outside;
 use chalet_engine::{Answer, Database, RunOptions, Session};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -37,6 +38,7 @@ impl Handle {
         sql: &str,
         wanted: Wanted,
         params: Vec<(String, String)>,
+        outside: Arc<dyn Outside>,
         watch: &Arc<Watch>,
     ) -> Result<Answer> {
         let _turn = self.turn(watch)?;
@@ -49,6 +51,7 @@ impl Handle {
             format,
             params,
             interrupt: Some(Arc::new(move || asked.should_stop())),
+            outside: Some(outside),
             ..RunOptions::default()
         };
         self.session.run(sql, options)

@@ -1,116 +1,349 @@
-//! Columns as what a DataFrame is made of: numpy's memory where numpy has the type, Python objects elsewhere.
+//! Columns as what a DataFrame is made of: numpy arrays that are filled here, without the GIL and by several threads when
+//! they are large; texts as Arrow; Python objects elsewhere.
 //!
 //! Dates and times keep the coarsest numpy unit that holds them. Decimals of up to 38 digits become floats, as in the
-//! peers; wider ones stay exact, as do integers
-//! of 128 and 256 bits, which no numpy type holds.
+//! peers; wider ones stay exact, as do integers of 128 and 256 bits, which no numpy type holds.
 
-use crate::memory_view::MemoryView;
+use crate::arrow::{self, is_utf8};
 use crate::objects::{self, Session};
-use arrow_buffer::{Buffer, NullBuffer};
+use chalet_base::{Result, bail};
 use chalet_columns::{Block, Column, Data, Vector};
+use chalet_engine::Rows;
 use chalet_types::{DataType, IntervalUnit, TimeZone};
+use pyo3::buffer::PyUntypedBuffer;
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::types::{PyCapsule, PyList, PyTuple};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 const SECONDS_A_DAY: i64 = 86_400;
 
-/// A list of `(name, kind, values, mask, zone)` for `chalet._frame`.
-pub fn columns<'py>(
-    py: Python<'py>,
-    names: &[String],
-    types: &[DataType],
-    blocks: &[Block],
-    session: &Session,
-) -> PyResult<Bound<'py, PyList>> {
-    let whole = py.detach(|| Block::concat(blocks));
+/// numpy's "not a time".
+const NOT_A_TIME: i64 = i64::MIN;
+
+/// Less is not worth a thread, which takes some 30 us to start.
+const BYTES_A_THREAD: usize = 4 << 20;
+
+/// A list of `(name, kind, values, mask, zone)` for `chalet._frame`: `kind` is a numpy type and `values` an array of it,
+/// `mask` tells the NULLs that the type has no value for; "str": `values` is a [`Texts`]; "O": a list of objects.
+pub fn columns<'py>(py: Python<'py>, rows: &Rows) -> PyResult<Bound<'py, PyList>> {
+    let session = Session { zone: rows.zone.clone() };
+    let n_rows = rows.n_rows();
     let out = PyList::empty(py);
-    for (idx, (name, ty)) in names.iter().zip(types).enumerate() {
-        let ty = ty.without_low_cardinality();
-        // No block at all is an empty result, whose columns still have their types.
-        let empty = Column::Flat(Vector::defaults(ty, 0));
-        let column = whole.columns().get(idx).unwrap_or(&empty);
-        out.append(one(py, name, column, ty, session)?)?;
+    let mut targets: Vec<Target> = Vec::new();
+    for (idx, (name, ty)) in rows.names.iter().zip(&rows.types).enumerate() {
+        let bare = ty.bare();
+        let column: Bound<'py, PyTuple> = if is_text(bare) && all(rows, idx, is_utf8) {
+            let texts = Bound::new(py, Texts::of(rows, idx))?;
+            (name, "str", texts, py.None(), py.None()).into_pyobject(py)?
+        } else if let Some(Plain { kind, zone }) = plain(bare) {
+            let values = empty(py, n_rows, kind)?;
+            let has_nulls = ty.is_nullable() && !all(rows, idx, |vector| vector.null_count() == 0);
+            let mask = (has_nulls && matches!(kind.as_bytes()[0], b'i' | b'u' | b'?'))
+                .then(|| empty(py, n_rows, "?"))
+                .transpose()?;
+            targets.push(Target {
+                column: idx,
+                values: Memory::of(&values, kind)?,
+                mask: mask.as_ref().map(|mask| Memory::of(mask, "?")).transpose()?,
+            });
+            (name, kind, values, mask, zone.map(|zone| zone.name().to_owned())).into_pyobject(py)?
+        } else {
+            let mut values = Vec::with_capacity(n_rows);
+            for block in &rows.blocks {
+                values.extend(objects::column(py, block.column(idx), ty, &session)?);
+            }
+            (name, "O", values, py.None(), py.None()).into_pyobject(py)?
+        };
+        out.append(column)?;
     }
+    let filled = py.detach(|| fill(&targets, rows));
+    drop(targets);
+    filled.map_err(|e| crate::error::to_python(py, &e))?;
     Ok(out)
 }
 
-fn one<'py>(
-    py: Python<'py>,
-    name: &str,
-    column: &Column,
-    ty: &DataType,
-    session: &Session,
-) -> PyResult<Bound<'py, PyTuple>> {
-    if matches!(
-        ty.bare(),
-        DataType::String | DataType::FixedString(_) | DataType::Enum8(_) | DataType::Enum16(_)
-    ) {
-        let values = objects::column(py, column, ty, session)?;
-        // Bytes that are not UTF-8 have no place in an array of texts.
-        let texts = values.iter().all(|v| v.is_none() || v.is_instance_of::<pyo3::types::PyString>());
-        return (name, if texts { "str" } else { "O" }, values, py.None(), py.None()).into_pyobject(py);
-    }
-    let vector = column.flat();
-    let Some(Plain { kind, bytes, zone }) = plain(&vector.data, ty.bare(), session) else {
-        let values = objects::column(py, column, ty, session)?;
-        return (name, "O", values, py.None(), py.None()).into_pyobject(py);
-    };
-    let mask = vector.validity.as_ref().map(|validity| MemoryView::new(missing(validity)));
-    (name, kind, MemoryView::new(bytes), mask, zone).into_pyobject(py)
+fn is_text(ty: &DataType) -> bool {
+    matches!(ty, DataType::String | DataType::FixedString(_) | DataType::Enum8(_) | DataType::Enum16(_))
 }
 
-/// Values that numpy reads as they lie.
+/// Does it hold of the values of every block?
+fn all(rows: &Rows, idx: usize, holds: impl Fn(&Vector) -> bool) -> bool {
+    rows.blocks.iter().all(|block| match block.column(idx) {
+        Column::Flat(vector) | Column::Const { value: vector, .. } | Column::Dict { values: vector, .. } => {
+            holds(vector)
+        }
+    })
+}
+
+fn empty<'py>(py: Python<'py>, n: usize, kind: &str) -> PyResult<Bound<'py, PyAny>> {
+    py.import(intern!(py, "numpy"))?.call_method1(intern!(py, "empty"), (n, kind))
+}
+
+/// A text column, which is made into Python objects or lent as Arrow when its user has chosen.
+#[pyclass(frozen, module = "chalet")]
+pub struct Texts {
+    rows: Rows,
+}
+
+impl Texts {
+    fn of(rows: &Rows, idx: usize) -> Texts {
+        let blocks =
+            rows.blocks.iter().map(|b| Block::new(vec![b.column(idx).clone()], b.n_rows())).collect();
+        Texts {
+            rows: Rows {
+                names: vec!["texts".into()],
+                types: vec![rows.types[idx].clone()],
+                blocks,
+                totals: None,
+                extremes: None,
+                rows_before_limit: None,
+                zone: rows.zone.clone(),
+                formats: rows.formats.clone(),
+            },
+        }
+    }
+}
+
+#[pymethods]
+impl Texts {
+    fn objects<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let session = Session { zone: self.rows.zone.clone() };
+        let mut values = Vec::with_capacity(self.rows.n_rows());
+        for block in &self.rows.blocks {
+            values.extend(objects::column(py, block.column(0), &self.rows.types[0], &session)?);
+        }
+        Ok(values)
+    }
+
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        arrow::texts(py, &self.rows)
+    }
+}
+
+/// What numpy holds a type as.
 struct Plain {
     kind: &'static str,
-    bytes: Buffer,
     /// Set when the values are UTC moments to be shown in a zone.
-    zone: Option<String>,
+    zone: Option<TimeZone>,
 }
 
-fn plain(data: &Data, ty: &DataType, session: &Session) -> Option<Plain> {
+fn plain(ty: &DataType) -> Option<Plain> {
     use DataType as T;
-    let of = |kind, bytes| Some(Plain { kind, bytes, zone: None });
-    match (ty, data) {
-        (T::Bool, Data::U8(v)) => of("?", v.iter().map(|&x| u8::from(x != 0)).collect::<Vec<_>>().into()),
-        (T::Date, Data::U16(v)) => of("M8[s]", longs(v.iter().map(|&x| i64::from(x) * SECONDS_A_DAY))),
-        (T::Date32, Data::I32(v)) => of("M8[s]", longs(v.iter().map(|&x| i64::from(x) * SECONDS_A_DAY))),
-        (T::DateTime(zone), Data::U32(v)) => {
-            Some(moments("M8[s]", 1, v.iter().map(|&x| i64::from(x)), zone.as_ref(), session))
+    let mut zone = None;
+    let kind = match ty {
+        T::Bool => "?",
+        T::Date | T::Date32 => "M8[s]",
+        T::DateTime(of) => {
+            zone.clone_from(of);
+            "M8[s]"
         }
-        (T::DateTime64(scale, zone), Data::I64(v)) => {
-            let (kind, digits) = unit(*scale);
-            let factor = 10i64.pow(u32::from(digits - scale));
-            let ticks = v.iter().map(|&x| x.saturating_mul(factor));
-            Some(moments(kind, 10i64.pow(u32::from(digits)), ticks, zone.as_ref(), session))
+        T::DateTime64(scale, of) => {
+            zone.clone_from(of);
+            unit(*scale).0
         }
-        (T::Interval(unit), Data::I64(v)) => {
-            let (kind, factor) = duration_unit(*unit)?;
-            of(kind, longs(v.iter().map(|&x| x.saturating_mul(factor))))
+        T::Interval(unit) => duration_unit(*unit)?.0,
+        T::Decimal { precision: ..=38, .. } | T::Float64 => "f8",
+        T::UInt8 => "u1",
+        T::UInt16 => "u2",
+        T::UInt32 => "u4",
+        T::UInt64 => "u8",
+        T::Int8 => "i1",
+        T::Int16 => "i2",
+        T::Int32 => "i4",
+        T::Int64 => "i8",
+        T::BFloat16 | T::Float32 => "f4",
+        _ => return None,
+    };
+    Some(Plain { kind, zone })
+}
+
+/// The memory of a new array.
+struct Memory {
+    buffer: PyUntypedBuffer,
+}
+
+impl Memory {
+    fn of(array: &Bound<'_, PyAny>, kind: &str) -> PyResult<Memory> {
+        let py = array.py();
+        // Moments are not lent, their integers are.
+        let buffer = match kind.as_bytes()[0] {
+            b'M' | b'm' => PyUntypedBuffer::get(&array.call_method1(intern!(py, "view"), ("i8",))?)?,
+            _ => PyUntypedBuffer::get(array)?,
+        };
+        if buffer.readonly() || !buffer.is_c_contiguous() {
+            return Err(pyo3::exceptions::PyBufferError::new_err("a new array is not writable"));
         }
-        (T::Decimal { scale, .. }, Data::I32(v)) => {
-            of("f8", floats(v.iter().map(|&x| i128::from(x)), *scale))
-        }
-        (T::Decimal { scale, .. }, Data::I64(v)) => {
-            of("f8", floats(v.iter().map(|&x| i128::from(x)), *scale))
-        }
-        (T::Decimal { scale, .. }, Data::I128(v)) => of("f8", floats(v.iter().copied(), *scale)),
-        (T::UInt8, Data::U8(v)) => of("u1", v.to_arrow()),
-        (T::UInt16, Data::U16(v)) => of("u2", v.to_arrow()),
-        (T::UInt32, Data::U32(v)) => of("u4", v.to_arrow()),
-        (T::UInt64, Data::U64(v)) => of("u8", v.to_arrow()),
-        (T::Int8, Data::I8(v)) => of("i1", v.to_arrow()),
-        (T::Int16, Data::I16(v)) => of("i2", v.to_arrow()),
-        (T::Int32, Data::I32(v)) => of("i4", v.to_arrow()),
-        (T::Int64, Data::I64(v)) => of("i8", v.to_arrow()),
-        (T::BFloat16, Data::BF16(v)) => of("f4", v.iter().map(|&x| f32::from(x)).collect::<Vec<_>>().into()),
-        (T::Float32, Data::F32(v)) => of("f4", v.to_arrow()),
-        (T::Float64, Data::F64(v)) => of("f8", v.to_arrow()),
-        _ => None,
+        Ok(Memory { buffer })
+    }
+
+    /// Values of a range.
+    ///
+    /// # Safety
+    /// No other part of the range is alive.
+    #[expect(clippy::mut_from_ref, reason = "the memory is numpy's, and ranges are disjoint")]
+    unsafe fn part<T: Copy>(&self, start: usize, len: usize) -> &mut [T] {
+        assert_eq!(self.buffer.item_size(), size_of::<T>());
+        assert!(start + len <= self.buffer.item_count());
+        // SAFETY: the array is new, contiguous and writable, nobody else knows it yet, and the range is inside; the
+        // caller says that it is the only one.
+        unsafe { std::slice::from_raw_parts_mut(self.buffer.buf_ptr().cast::<T>().add(start), len) }
     }
 }
 
-fn longs(values: impl Iterator<Item = i64>) -> Buffer {
-    Buffer::from_vec(values.collect::<Vec<i64>>())
+/// An array to fill.
+struct Target {
+    column: usize,
+    values: Memory,
+    mask: Option<Memory>,
+}
+
+/// Fills all arrays from all blocks.
+fn fill(targets: &[Target], rows: &Rows) -> Result<()> {
+    let mut starts = Vec::with_capacity(rows.blocks.len());
+    let mut before = 0;
+    for block in &rows.blocks {
+        starts.push(before);
+        before += block.n_rows();
+    }
+    let n_tasks = targets.len() * starts.len();
+    let next = AtomicUsize::new(0);
+    let work = || -> Result<()> {
+        loop {
+            let task = next.fetch_add(1, Relaxed);
+            if task >= n_tasks {
+                return Ok(());
+            }
+            let (target, block) = (&targets[task / starts.len()], task % starts.len());
+            fill_part(target, &rows.blocks[block], starts[block], &rows.types[target.column], &rows.zone)?;
+        }
+    };
+    let most = std::thread::available_parallelism().map_or(1, usize::from);
+    let n_threads = (before * targets.len() * 8 / BYTES_A_THREAD).clamp(1, most).min(n_tasks.max(1));
+    if n_threads == 1 {
+        return work();
+    }
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (1..n_threads).map(|_| scope.spawn(work)).collect();
+        let mut done = work();
+        for thread in threads {
+            let other = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            done = done.and(other);
+        }
+        done
+    })
+}
+
+/// The rows of one block.
+fn fill_part(target: &Target, block: &Block, start: usize, ty: &DataType, session: &TimeZone) -> Result<()> {
+    use DataType as T;
+    let vector = block.column(target.column).flat();
+    let part = Part { to: &target.values, vector: &vector, start };
+    match (ty.bare(), &vector.data) {
+        (T::Bool, Data::U8(v)) => part.put(v, |&x| u8::from(x != 0)),
+        (T::Date, Data::U16(v)) => part.put_ticks(v, |&x| i64::from(x) * SECONDS_A_DAY),
+        (T::Date32, Data::I32(v)) => part.put_ticks(v, |&x| i64::from(x) * SECONDS_A_DAY),
+        (T::DateTime(zone), Data::U32(v)) => {
+            let clock = Clock::of(zone.as_ref(), session, 1);
+            part.put_ticks(v, |&x| clock.shown(i64::from(x)));
+        }
+        (T::DateTime64(scale, zone), Data::I64(v)) => {
+            let digits = unit(*scale).1;
+            let factor = 10i64.pow(u32::from(digits - scale));
+            let clock = Clock::of(zone.as_ref(), session, 10i64.pow(u32::from(digits)));
+            part.put_ticks(v, |&x| clock.shown(x.saturating_mul(factor)));
+        }
+        (T::Interval(unit), Data::I64(v)) => {
+            let factor = duration_unit(*unit).map_or(1, |unit| unit.1);
+            part.put_ticks(v, |&x| x.saturating_mul(factor));
+        }
+        (T::Decimal { scale, .. }, Data::I32(v)) => part.put_floats(v, |&x| near(i128::from(x), *scale)),
+        (T::Decimal { scale, .. }, Data::I64(v)) => part.put_floats(v, |&x| near(i128::from(x), *scale)),
+        (T::Decimal { scale, .. }, Data::I128(v)) => part.put_floats(v, |&x| near(x, *scale)),
+        (T::UInt8, Data::U8(v)) => part.put(v, |&x| x),
+        (T::UInt16, Data::U16(v)) => part.put(v, |&x| x),
+        (T::UInt32, Data::U32(v)) => part.put(v, |&x| x),
+        (T::UInt64, Data::U64(v)) => part.put(v, |&x| x),
+        (T::Int8, Data::I8(v)) => part.put(v, |&x| x),
+        (T::Int16, Data::I16(v)) => part.put(v, |&x| x),
+        (T::Int32, Data::I32(v)) => part.put(v, |&x| x),
+        (T::Int64, Data::I64(v)) => part.put(v, |&x| x),
+        (T::BFloat16, Data::BF16(v)) => {
+            part.put(v, |&x| f32::from(x));
+            part.put_at_nulls(f32::NAN);
+        }
+        (T::Float32, Data::F32(v)) => {
+            part.put(v, |&x| x);
+            part.put_at_nulls(f32::NAN);
+        }
+        (T::Float64, Data::F64(v)) => part.put_floats(v, |&x| x),
+        (ty, data) => bail!(LOGICAL_ERROR, "A column of type {ty} is held as {:?}", data.physical()),
+    }
+    if let Some(mask) = &target.mask {
+        // SAFETY: the rows of one block are filled once.
+        let mask = unsafe { mask.part::<u8>(start, vector.len()) };
+        match &vector.validity {
+            Some(validity) => mask.iter_mut().zip(validity).for_each(|(to, valid)| *to = u8::from(!valid)),
+            None => mask.fill(0),
+        }
+    }
+    Ok(())
+}
+
+/// A vector and where it goes.
+struct Part<'a> {
+    to: &'a Memory,
+    vector: &'a Vector,
+    start: usize,
+}
+
+impl Part<'_> {
+    fn put<S, T: Copy>(&self, values: &[S], make: impl Fn(&S) -> T) {
+        // SAFETY: the rows of one block are filled once, one part after the other.
+        let to = unsafe { self.to.part::<T>(self.start, values.len()) };
+        to.iter_mut().zip(values).for_each(|(to, value)| *to = make(value));
+    }
+
+    fn put_at_nulls<T: Copy>(&self, missing: T) {
+        let Some(validity) = &self.vector.validity else { return };
+        // SAFETY: as in `put`.
+        let to = unsafe { self.to.part::<T>(self.start, self.vector.len()) };
+        to.iter_mut().zip(validity).filter(|(_, valid)| !valid).for_each(|(to, _)| *to = missing);
+    }
+
+    fn put_ticks<S>(&self, values: &[S], make: impl Fn(&S) -> i64) {
+        self.put(values, make);
+        self.put_at_nulls(NOT_A_TIME);
+    }
+
+    fn put_floats<S>(&self, values: &[S], make: impl Fn(&S) -> f64) {
+        self.put(values, make);
+        self.put_at_nulls(f64::NAN);
+    }
+}
+
+/// Moments with a zone of their own stay UTC and name it; others become the clock of the session's zone.
+struct Clock<'a> {
+    zone: Option<&'a TimeZone>,
+    ticks_a_second: i64,
+}
+
+impl<'a> Clock<'a> {
+    fn of(own: Option<&TimeZone>, session: &'a TimeZone, ticks_a_second: i64) -> Clock<'a> {
+        Clock { zone: (own.is_none() && !session.is_utc()).then_some(session), ticks_a_second }
+    }
+
+    fn shown(&self, ticks: i64) -> i64 {
+        let Some(zone) = self.zone else { return ticks };
+        let offset = i64::from(zone.offset_at(ticks.div_euclid(self.ticks_a_second)));
+        ticks.saturating_add(offset * self.ticks_a_second)
+    }
 }
 
 /// The numpy unit that holds a scale, and its digits.
@@ -139,39 +372,13 @@ fn duration_unit(unit: IntervalUnit) -> Option<(&'static str, i64)> {
     })
 }
 
-/// Moments with a zone of their own stay UTC and name it; others become the clock of the session's zone.
-fn moments(
-    kind: &'static str,
-    ticks_a_second: i64,
-    ticks: impl Iterator<Item = i64>,
-    zone: Option<&TimeZone>,
-    session: &Session,
-) -> Plain {
-    let bytes = if zone.is_some() || session.zone.is_utc() {
-        longs(ticks)
-    } else {
-        let shift = |t: i64| i64::from(session.zone.offset_at(t.div_euclid(ticks_a_second))) * ticks_a_second;
-        longs(ticks.map(|t| t.saturating_add(shift(t))))
-    };
-    Plain { kind, bytes, zone: zone.map(|z| z.name().to_owned()) }
-}
-
-/// Decimals as the nearest floats.
-fn floats(values: impl Iterator<Item = i128>, scale: u8) -> Buffer {
+/// A decimal as the nearest float.
+fn near(x: i128, scale: u8) -> f64 {
     // Integers below 2^53 and powers of ten up to 22 are exact, so their quotient is rounded once.
     let exact = 1i128 << 53;
-    let divisor = 10f64.powi(i32::from(scale));
-    let near = |x: i128| {
-        if x.abs() <= exact && scale <= 22 {
-            x as f64 / divisor
-        } else {
-            format!("{x}e-{scale}").parse().unwrap_or(f64::NAN)
-        }
-    };
-    Buffer::from_vec(values.map(near).collect::<Vec<f64>>())
-}
-
-/// One byte a row, 1 where the value is NULL.
-fn missing(validity: &NullBuffer) -> Buffer {
-    Buffer::from_vec(validity.iter().map(|valid| u8::from(!valid)).collect::<Vec<u8>>())
+    if x.abs() <= exact && scale <= 22 {
+        x as f64 / 10f64.powi(i32::from(scale))
+    } else {
+        format!("{x}e-{scale}").parse().unwrap_or(f64::NAN)
+    }
 }

@@ -9,8 +9,10 @@
 //! - [`objects`]: columns as Python objects
 //! - [`collector`]: the cyclic collector suspended while rows are made
 //! - [`frame`]: columns as what a DataFrame is made of
+//! - [`told`]: columns under types that Arrow has
 //! - [`arrow`]: columns through the Arrow C stream interface
 //! - [`memory_view`]: bytes lent through the buffer protocol
+//! - [`sources`]: objects of the calling program as tables
 
 #[cfg(target_os = "linux")]
 mod allocator;
@@ -24,6 +26,8 @@ mod frame;
 mod memory_view;
 mod objects;
 mod result;
+mod sources;
+mod told;
 mod watch;
 
 use pyo3::prelude::*;

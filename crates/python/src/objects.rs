@@ -215,7 +215,7 @@ struct Moments<'py> {
 
 impl<'py> Moments<'py> {
     fn new(py: Python<'py>, zone: Option<&TimeZone>, session: &Session) -> PyResult<Self> {
-        let info = zone.map(|zone| zone_info_class(py)?.call1((zone.name(),))).transpose()?;
+        let info = zone.map(|zone| zone_info(py, zone)).transpose()?;
         Ok(Moments { py, zone: zone.unwrap_or(&session.zone).clone(), info })
     }
 
@@ -323,8 +323,11 @@ fn imported<'py>(
     cell.import(py, module, name).cloned()
 }
 
-fn zone_info_class(py: Python<'_>) -> PyResult<Bound<'_, PyType>> {
-    imported(py, &ZONE_INFO, "zoneinfo", "ZoneInfo")
+fn zone_info<'py>(py: Python<'py>, zone: &TimeZone) -> PyResult<Object<'py>> {
+    if zone.name().starts_with("Fixed/") {
+        return py.import("chalet._frame")?.call_method1("time_zone", (zone.name(),));
+    }
+    imported(py, &ZONE_INFO, "zoneinfo", "ZoneInfo")?.call1((zone.name(),))
 }
 
 fn ip_address_class<'py>(py: Python<'py>, name: &str) -> PyResult<Object<'py>> {

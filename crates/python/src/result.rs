@@ -1,29 +1,51 @@
 //! The result of a query: bytes of a format, or rows that become bytes, a DataFrame or an Arrow stream when asked.
 
+use crate::arrow::{self, Style};
+use crate::cursor::Fetched;
 use crate::error::to_python;
+use crate::frame;
 use crate::memory_view::MemoryView;
-use crate::objects::Session;
-use crate::{arrow, frame};
 use arrow_buffer::Buffer;
 use chalet_engine::{Answer, Rows};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyCapsule, PyString};
+use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList, PyString, PyTuple};
+use std::sync::{Mutex, PoisonError};
 
 #[pyclass(frozen, module = "chalet", name = "Result")]
 pub struct QueryResult {
     answer: Answer,
     /// Made when first asked for where the answer is rows.
     bytes: PyOnceLock<Buffer>,
+    /// How far the rows are fetched.
+    fetched: Mutex<Option<Fetched>>,
 }
 
 impl QueryResult {
     pub fn new(answer: Answer) -> QueryResult {
-        QueryResult { answer, bytes: PyOnceLock::new() }
+        QueryResult { answer, bytes: PyOnceLock::new(), fetched: Mutex::default() }
     }
 
-    fn rows(&self) -> PyResult<&Rows> {
+    /// A pyarrow Table with the types of ClickHouse's Arrow output.
+    pub fn arrow_table<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let exporter = Exporter { rows: self.rows()?.clone(), style: Style::ClickHouse };
+        py.import("chalet._frame")?.call_method1("table", (exporter,))
+    }
+
+    /// The next rows. The lock is not held while they are made.
+    fn fetch(&self, py: Python<'_>, n: usize) -> PyResult<Vec<Py<PyTuple>>> {
+        let fetched = self.fetched.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let mut fetched = match fetched {
+            Some(fetched) => fetched,
+            None => Fetched::new(self.rows()?.clone()),
+        };
+        let taken = fetched.take(py, n);
+        *self.fetched.lock().unwrap_or_else(PoisonError::into_inner) = Some(fetched);
+        taken
+    }
+
+    pub fn rows(&self) -> PyResult<&Rows> {
         self.answer.rows.as_ref().ok_or_else(|| {
             let format = &self.answer.format;
             PyValueError::new_err(format!(
@@ -121,14 +143,76 @@ impl QueryResult {
     /// A pandas DataFrame of the last statement's rows.
     pub fn df<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let rows = self.rows()?;
-        let session = Session { zone: rows.zone.clone() };
-        let columns = frame::columns(py, &rows.names, &rows.types, &rows.blocks, &session)?;
-        py.import("chalet._frame")?.call_method1("frame", (columns, rows.n_rows()))
+        let module = py.import("chalet._frame")?;
+        module.call_method0("needs_pandas")?;
+        let columns = frame::columns(py, rows)?;
+        module.call_method1("frame", (columns, rows.n_rows()))
     }
 
     /// A pyarrow Table of the last statement's rows.
-    pub fn arrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+    fn arrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("chalet._frame")?.call_method1("table", (slf,))
+    }
+
+    /// A pyarrow RecordBatchReader, which makes a batch when it is asked for one.
+    fn arrow_reader<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("chalet._frame")?.call_method1("reader", (slf,))
+    }
+
+    /// A polars DataFrame, or a LazyFrame over it.
+    #[pyo3(signature = (lazy = false))]
+    fn pl<'py>(slf: &Bound<'py, Self>, lazy: bool) -> PyResult<Bound<'py, PyAny>> {
+        let exporter = Exporter { rows: slf.get().rows()?.clone(), style: Style::Views };
+        slf.py().import("chalet._frame")?.call_method1("polars", (exporter, lazy))
+    }
+
+    /// A dict of numpy arrays; those with NULLs that the type has no value for are masked arrays.
+    fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let columns = frame::columns(py, self.rows()?)?;
+        py.import("chalet._frame")?.call_method1("arrays", (columns,))
+    }
+
+    /// The rows that are left, as tuples.
+    fn fetchall<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        PyList::new(py, self.fetch(py, usize::MAX)?)
+    }
+
+    /// The next rows, at most `size`.
+    #[pyo3(signature = (size = 1))]
+    fn fetchmany<'py>(&self, py: Python<'py>, size: usize) -> PyResult<Bound<'py, PyList>> {
+        PyList::new(py, self.fetch(py, size)?)
+    }
+
+    /// The next row, None at the end.
+    fn fetchone<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        Ok(self.fetch(py, 1)?.pop().map(|row| row.into_bound(py)))
+    }
+
+    /// All rows as dicts by name, whatever was fetched.
+    fn to_dicts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let of = self.rows()?;
+        let names: Vec<_> = of.names.iter().map(|name| PyString::new(py, name)).collect();
+        let list = PyList::empty(py);
+        for row in Fetched::new(of.clone()).take(py, usize::MAX)? {
+            let dict = PyDict::new(py);
+            for (name, value) in names.iter().zip(row.bind(py)) {
+                dict.set_item(name, value)?;
+            }
+            list.append(dict)?;
+        }
+        Ok(list)
+    }
+
+    /// Names of the columns.
+    #[getter]
+    fn columns(&self) -> PyResult<Vec<String>> {
+        Ok(self.rows()?.names.clone())
+    }
+
+    /// Types of the columns, as SQL text.
+    #[getter]
+    fn types(&self) -> PyResult<Vec<String>> {
+        Ok(self.rows()?.types.iter().map(|ty| ty.to_string()).collect())
     }
 
     /// The last statement's rows through the Arrow C stream interface; may be called again.
@@ -140,6 +224,26 @@ impl QueryResult {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // The protocol lets a producer that cannot cast answer with its own schema.
         let _ = requested_schema;
-        arrow::stream(py, self.rows()?)
+        arrow::stream(py, self.rows()?, Style::Meaning)
+    }
+}
+
+/// Rows in one style of Arrow.
+#[pyclass(frozen, module = "chalet")]
+pub struct Exporter {
+    rows: Rows,
+    style: Style,
+}
+
+#[pymethods]
+impl Exporter {
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        arrow::stream(py, &self.rows, self.style)
     }
 }

@@ -12,6 +12,7 @@
 //! - [`file_rows`]: rows of files by where they are
 //! - [`file_engine`]: the File engine
 //! - [`paths`]: globs, `{a,b}` and `{1..9}` as lists of files
+//! - [`outside`]: rows that the program around the engine holds
 //! - [`null`]: the Null engine and the `null` function
 //! - [`view`]: views, as text that the binder reads
 
@@ -25,6 +26,7 @@ pub mod insert;
 pub mod memory;
 pub mod null;
 pub mod numbers;
+pub mod outside;
 pub mod paths;
 pub mod scan;
 pub mod table;

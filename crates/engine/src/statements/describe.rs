@@ -38,7 +38,11 @@ fn row(column: &ColumnSchema, scope: &Scope) -> Vec<Value> {
 fn schema_of(target: &ast::TableExpr, scope: &Arc<Scope>) -> Result<TableSchema> {
     Ok(match &target.kind {
         TableKind::Name(name) => {
-            let table = super::drop::existing(name, scope)?.0;
+            let database = name.database.as_ref().map(|d| d.name.as_str());
+            let table = match scope.table(database, &name.name.name)? {
+                Some((table, _)) => table,
+                None => super::drop::existing(name, scope)?.0,
+            };
             ensure!(
                 !has_parameters(&*table),
                 UNSUPPORTED_METHOD,

@@ -2,6 +2,7 @@
 
 use super::Output;
 use crate::functions::FORMATS;
+use crate::outside::Keeping;
 use crate::scope::Scope;
 use crate::table_functions::read_request;
 use chalet_base::{Result, bail, ensure, err};
@@ -318,6 +319,10 @@ fn add_default(
 /// Runs the plan into the table; returns the number of rows.
 fn write(plan: Plan, inserter: Box<dyn Inserter>, scope: &Arc<Scope>) -> Result<u64> {
     let plan = scope.optimize(plan)?;
+    let inserter: Box<dyn Inserter> = match scope.outside {
+        Some(_) => Box::new(Keeping { inner: inserter, scope: scope.clone() }),
+        None => inserter,
+    };
     let state = Arc::new(Mutex::new((inserter, 0u64)));
     let target = state.clone();
     let consumer = Box::new(move |block: Block| {

@@ -104,6 +104,7 @@ fn collect(bound: BoundQuery, scope: &Arc<Scope>) -> Result<Rows> {
     });
     let result = chalet_exec::execute(&plan, consumer, scope.exec())?;
     let blocks = std::mem::take(&mut *blocks.lock().unwrap_or_else(PoisonError::into_inner));
+    let blocks: Vec<Block> = blocks.into_iter().map(|block| crate::outside::kept(block, scope)).collect();
     let extremes = extremes(scope).and_then(|mut extremes| {
         blocks.iter().for_each(|block| extremes.add(block));
         extremes.finish()

@@ -182,15 +182,22 @@ fn lists<O: OffsetSizeTrait>(
     let Some(element) = ty.bare().element() else {
         bail!(LOGICAL_ERROR, "An Arrow list is read as {ty}");
     };
-    let values = plain(values, &element)?;
-    let offsets: Vec<i64> =
+    let mut offsets: Vec<i64> =
         if offsets.is_empty() { vec![0] } else { offsets.iter().map(|o| o.as_usize() as i64).collect() };
     let in_order = offsets.windows(2).all(|pair| pair[0] <= pair[1]);
+    let (first, last) = (offsets[0], offsets[offsets.len() - 1]);
     ensure!(
-        in_order && offsets[offsets.len() - 1] as u64 <= values.len() as u64,
+        in_order && last as u64 <= values.len() as u64,
         INCORRECT_DATA,
         "Offsets of an Arrow list are out of order or out of bounds"
     );
+    // A slice of a list has all elements of the whole: those of other rows are not converted.
+    let values = if first == 0 && last as usize == values.len() {
+        plain(values, &element)?
+    } else {
+        offsets.iter_mut().for_each(|offset| *offset -= first);
+        plain(&values.slice(first as usize, (last - first) as usize), &element)?
+    };
     let list = List { offsets: offsets.into(), values: Arc::new(values) };
     let stray = nulls.is_some_and(|nulls| {
         nulls.null_count() > 0 && (0..list.len()).any(|row| nulls.is_null(row) && !list.range(row).is_empty())

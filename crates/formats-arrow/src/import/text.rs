@@ -16,6 +16,8 @@ const WINDOW: usize = 1 << 31;
 /// One buffer with offsets.
 pub fn with_offsets<T: ByteArrayType>(array: &GenericByteArray<T>) -> Result<Strings> {
     let (offsets, bytes) = (array.value_offsets(), array.values());
+    // Of a slice no more bytes than its own.
+    let last = offsets.last().map_or(0, |last| last.as_usize()).min(bytes.len());
     let mut views = Vec::with_capacity(array.len());
     let mut buffers: Vec<Buffer> = Vec::new();
     let mut base = 0;
@@ -31,7 +33,7 @@ pub fn with_offsets<T: ByteArrayType>(array: &GenericByteArray<T>) -> Result<Str
         ensure!(text.len() < WINDOW, NOT_IMPLEMENTED, "A string of {} bytes is too long", text.len());
         if buffers.is_empty() || start < base || end - base > u32::MAX as usize {
             base = start;
-            buffers.push(bytes.slice(base));
+            buffers.push(bytes.slice_with_length(base, last.max(end) - base));
         }
         views.push(pointer_view(text, buffers.len() as u32 - 1, (start - base) as u32));
     }

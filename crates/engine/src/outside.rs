@@ -1,0 +1,77 @@
+//! Tables that the program around the engine lends to its statements: by the name of what holds them, or on purpose.
+
+use crate::scope::Scope;
+use chalet_base::{Result, err};
+use chalet_binder::TableArgument;
+use chalet_columns::{Block, Column};
+use chalet_storage::Inserter;
+pub use chalet_storage::Table;
+pub use chalet_storage::outside::{HeldRows, Opened, OutsideTable, RowStream, Source};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What the caller of some statements lends them.
+pub trait Outside: Send + Sync {
+    /// What was given to the statements or the session under this name. Asked before the database.
+    fn given(&self, name: &str) -> Result<Option<Arc<dyn Table>>>;
+
+    /// Whatever the caller has under this name, if it is a table. Asked when the database has none of the name.
+    fn found(&self, name: &str) -> Result<Option<Arc<dyn Table>>>;
+
+    /// What the table function `python` names: as the others, but it is an error if there is none.
+    fn named(&self, name: &str) -> Result<Arc<dyn Table>>;
+
+    /// More to say of a name under which there is no table.
+    fn hint(&self, name: &str) -> Option<String>;
+
+    /// Memory (as addresses) that scans share with the caller, who may change it when the statement has ended.
+    fn lent(&self) -> Vec<Range<usize>>;
+}
+
+/// `python(name)`.
+pub(crate) fn table_function(args: &[TableArgument], scope: &Scope) -> Result<Arc<dyn Table>> {
+    let [arg] = args else {
+        return Err(err!(
+            NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+            "Table function 'python' takes one argument: the name of a variable"
+        ));
+    };
+    let name = crate::table_functions::text(arg);
+    let name =
+        name.ok_or_else(|| err!(BAD_ARGUMENTS, "Table function 'python' takes the name of a variable"))?;
+    let outside = scope.outside.as_ref();
+    outside.ok_or_else(|| err!(PY_OBJECT_NOT_FOUND, "No Python program runs this statement"))?.named(&name)
+}
+
+/// The block with copies of whatever it shares with the caller: it will outlive the statement.
+pub(crate) fn kept(block: Block, scope: &Scope) -> Block {
+    let Some(outside) = &scope.outside else { return block };
+    let lent = outside.lent();
+    if lent.is_empty() {
+        return block;
+    }
+    let is_lent = |address: usize| lent.iter().any(|range| range.contains(&address));
+    let n_rows = block.n_rows();
+    let columns = block.into_columns().into_iter().map(|column| match column {
+        Column::Flat(vector) => Column::Flat(vector.detached(&is_lent)),
+        Column::Const { value, len } => Column::Const { value: value.detached(&is_lent), len },
+        Column::Dict { codes, values } => Column::Dict { codes, values: values.detached(&is_lent) },
+    });
+    Block::new(columns.collect(), n_rows)
+}
+
+/// An inserter that keeps nothing of the caller's memory.
+pub(crate) struct Keeping {
+    pub inner: Box<dyn Inserter>,
+    pub scope: Arc<Scope>,
+}
+
+impl Inserter for Keeping {
+    fn write(&mut self, block: Block) -> Result<()> {
+        self.inner.write(kept(block, &self.scope))
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        self.inner.finish()
+    }
+}

@@ -1,0 +1,130 @@
+//! Descriptions of objects, as `chalet._sources` gives them, as sources.
+
+use super::arrow::{Chunked, Exporter};
+use super::codes::Codes;
+use super::columns::{Columns, Refused, SharedValues};
+use super::lent::Lent;
+use super::objects::{Held, Objects};
+use super::plain::{Items, Plain};
+use super::raised;
+use super::reader::Reader;
+use super::rows::Answered;
+use crate::result::QueryResult;
+use chalet_base::{Result, ensure, err};
+use chalet_engine::outside::{OutsideTable, Source, Table};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+use std::sync::Arc;
+
+/// The table that an object is; none if it is no table.
+pub fn table(py: Python<'_>, object: &Bound<'_, PyAny>, lent: &Arc<Lent>) -> Result<Option<Arc<dyn Table>>> {
+    let described = py
+        .import(intern!(py, "chalet._sources"))
+        .and_then(|module| module.call_method1(intern!(py, "describe"), (object,)))
+        .map_err(|e| raised(py, &e))?;
+    if described.is_none() {
+        return Ok(None);
+    }
+    let source = described.cast_into::<PyTuple>().map_err(|e| raised(py, &e.into()))?;
+    Ok(Some(Arc::new(OutsideTable::new(source_of(py, &source, lent)?))))
+}
+
+fn source_of(py: Python<'_>, described: &Bound<'_, PyTuple>, lent: &Arc<Lent>) -> Result<Arc<dyn Source>> {
+    let kind: String = part(described, 0)?;
+    Ok(match kind.as_str() {
+        "columns" => {
+            let n_rows: usize = part(described, 1)?;
+            let list: Bound<'_, PyList> = part(described, 2)?;
+            let mut columns = Vec::with_capacity(list.len());
+            for column in &list {
+                let column = column.cast_into::<PyTuple>().map_err(|e| raised(py, &e.into()))?;
+                let name: String = part(&column, 0)?;
+                let (values, n) =
+                    values(py, &column, lent).map_err(|e| e.context(format!("in column '{name}'")))?;
+                ensure!(
+                    n.is_none_or(|n| n == n_rows),
+                    INCORRECT_DATA,
+                    "Column '{name}' has {} rows where the table has {n_rows}",
+                    n.unwrap_or_default()
+                );
+                columns.push((Arc::from(name), values));
+            }
+            Arc::new(Columns { n_rows, columns })
+        }
+        "arrow" => {
+            let open: Option<Bound<'_, PyAny>> = part(described, 2)?;
+            let open = open.map(Bound::unbind);
+            Arc::new(Exporter::new(&part(described, 1)?, open, part(described, 3)?, part(described, 4)?)?)
+        }
+        "reader" => {
+            let object: Bound<'_, PyAny> = part(described, 1)?;
+            Arc::new(Reader::new(object.unbind(), part(described, 2)?)?)
+        }
+        "result" => {
+            let result: Bound<'_, PyAny> = part(described, 1)?;
+            let result = result.cast_into::<QueryResult>().map_err(|e| raised(py, &e.into()))?;
+            Arc::new(Answered(result.get().rows().map_err(|e| raised(py, &e))?.clone()))
+        }
+        other => return Err(err!(LOGICAL_ERROR, "Unknown description {other}")),
+    })
+}
+
+/// The values of a described column, and how many where that is known.
+fn values(
+    py: Python<'_>,
+    column: &Bound<'_, PyTuple>,
+    lent: &Arc<Lent>,
+) -> Result<(SharedValues, Option<usize>)> {
+    let kind: String = part(column, 1)?;
+    let items =
+        |place: usize| Items::of(&part::<Bound<'_, PyAny>>(column, place)?).map_err(|e| raised(py, &e));
+    Ok(match kind.as_str() {
+        "plain" => {
+            let dtype: String = part(column, 3)?;
+            let mask: Option<Bound<'_, PyAny>> = part(column, 5)?;
+            let mask = mask.map(|mask| Items::of(&mask).map_err(|e| raised(py, &e))).transpose()?;
+            let zone: Option<String> = part(column, 6)?;
+            let items = items(2)?;
+            let n = items.len;
+            match Plain::new(items, &dtype, part(column, 4)?, mask, zone.as_deref(), lent.clone()) {
+                Ok(plain) => (Arc::new(plain), Some(n)),
+                Err(error) => (Arc::new(Refused(error.message().to_owned())), Some(n)),
+            }
+        }
+        "objects" => {
+            let given: Bound<'_, PyAny> = part(column, 2)?;
+            let held = match given.cast_into::<PyTuple>() {
+                Ok(tuple) => Held::Tuple(tuple.unbind()),
+                Err(_) => Held::Array(items(2)?),
+            };
+            let n = held.len(py);
+            let objects = Objects::new(py, held, part(column, 3)?).map_err(|e| raised(py, &e))?;
+            (Arc::new(objects), Some(n))
+        }
+        "codes" => {
+            let categories: Bound<'_, PyTuple> = part(column, 4)?;
+            let (categories, n) = values(py, &categories, lent)?;
+            let n_categories = n.ok_or_else(|| err!(INCORRECT_DATA, "Categories are not countable"))?;
+            let codes = items(2)?;
+            let n = codes.len;
+            (Arc::new(Codes::new(codes, n_categories, &categories)?), Some(n))
+        }
+        "arrow" => {
+            let producer: Bound<'_, PyAny> = part(column, 2)?;
+            let chunked = Chunked::new(&producer)?;
+            let n = chunked.len();
+            (Arc::new(chunked), Some(n))
+        }
+        "refused" => (Arc::new(Refused(part(column, 2)?)), None),
+        other => return Err(err!(LOGICAL_ERROR, "Unknown kind of column {other}")),
+    })
+}
+
+fn part<'py, T>(tuple: &Bound<'py, PyTuple>, place: usize) -> Result<T>
+where
+    T: pyo3::conversion::FromPyObjectOwned<'py>,
+{
+    let item = tuple.get_item(place).map_err(|e| raised(tuple.py(), &e))?;
+    item.extract::<T>().map_err(|e| raised(tuple.py(), &e.into()))
+}

@@ -1,0 +1,63 @@
+//! Answers of other queries, and blocks in general, with their types as they are.
+
+use chalet_base::Result;
+use chalet_columns::{Block, Column};
+use chalet_engine::Rows;
+use chalet_engine::outside::{HeldRows, Opened, Source};
+use chalet_types::DataType;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Blocks of columns in the order of their types.
+pub struct Blocks {
+    runs: Vec<usize>,
+    blocks: Vec<Block>,
+}
+
+impl Blocks {
+    pub fn new(blocks: Vec<Block>) -> Blocks {
+        Blocks { runs: blocks.iter().map(Block::n_rows).collect(), blocks }
+    }
+}
+
+impl HeldRows for Blocks {
+    fn runs(&self) -> &[usize] {
+        &self.runs
+    }
+
+    fn read(&self, run: usize, rows: Range<usize>, columns: &[usize]) -> Result<Vec<Column>> {
+        let block = &self.blocks[run];
+        Ok(columns.iter().map(|&c| block.column(c).slice(rows.start, rows.len())).collect())
+    }
+}
+
+/// The answer of a query as a source of another one.
+pub struct Answered(pub Rows);
+
+impl Source for Answered {
+    fn columns(&self) -> Vec<(Arc<str>, DataType)> {
+        let mut names: Vec<Arc<str>> = Vec::with_capacity(self.0.names.len());
+        for written in &self.0.names {
+            let mut name: Arc<str> = written.as_str().into();
+            let mut number = 1;
+            while names.contains(&name) {
+                name = format!("{written}_{number}").into();
+                number += 1;
+            }
+            names.push(name);
+        }
+        names.into_iter().zip(self.0.types.iter().cloned()).collect()
+    }
+
+    fn n_rows(&self) -> Option<u64> {
+        Some(self.0.n_rows() as u64)
+    }
+
+    fn open(&self, columns: &[usize]) -> Result<Opened> {
+        let chosen = self.0.blocks.iter().map(|block| {
+            let columns = columns.iter().map(|&c| block.column(c).clone()).collect();
+            Block::new(columns, block.n_rows())
+        });
+        Ok(Opened::Held(Arc::new(Blocks::new(chosen.collect()))))
+    }
+}

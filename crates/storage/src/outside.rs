@@ -1,0 +1,298 @@
+//! Tables of rows that somebody outside of the engine holds: frames and streams of the program that runs statements.
+//!
+//! A source says which columns it has and opens some of them for one scan: either rows that are held in memory, which
+//! workers read in ranges, or a stream, from which one worker at a time takes a run. Converting is done by all workers.
+
+use crate::{ColumnSchema, Morsel, Scan, ScanRequest, ScanWorker, Summary, Table, TableSchema};
+use chalet_base::{Result, bail};
+use chalet_columns::{Block, Column, Vector};
+use chalet_types::DataType;
+use std::any::Any;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Where each row stands in its source, from 0: chDB's name for it.
+const ROW_ID: &str = "_row_id";
+
+/// Rows of somebody else.
+pub trait Source: Send + Sync {
+    /// Names, all different, and types.
+    fn columns(&self) -> Vec<(Arc<str>, DataType)>;
+
+    /// Rows, when known without opening.
+    fn n_rows(&self) -> Option<u64> {
+        None
+    }
+
+    /// Prepares reading of some columns. Called by the first worker that reads, once a scan.
+    fn open(&self, columns: &[usize]) -> Result<Opened>;
+}
+
+/// Columns of a source, ready to be read.
+pub enum Opened {
+    Held(Arc<dyn HeldRows>),
+    Stream(Box<dyn RowStream>),
+}
+
+/// Rows in memory, in runs that follow each other.
+pub trait HeldRows: Send + Sync {
+    /// Rows of each run.
+    fn runs(&self) -> &[usize];
+
+    /// Some of the opened columns (positions in the list given to `open`) of a range of rows inside a run.
+    fn read(&self, run: usize, rows: Range<usize>, columns: &[usize]) -> Result<Vec<Column>>;
+}
+
+/// Rows that come once, in order.
+pub trait RowStream: Send {
+    /// The next rows with the opened columns. Asked again only after an answer.
+    fn next(&mut self) -> Result<Option<Arc<dyn HeldRows>>>;
+}
+
+/// A source as a table.
+pub struct OutsideTable {
+    source: Arc<dyn Source>,
+    schema: TableSchema,
+    n_columns: usize,
+}
+
+impl OutsideTable {
+    pub fn new(source: Arc<dyn Source>) -> OutsideTable {
+        let mut columns: Vec<ColumnSchema> =
+            source.columns().into_iter().map(|(name, ty)| ColumnSchema::new(name, ty)).collect();
+        let n_columns = columns.len();
+        if columns.iter().all(|column| &*column.name != ROW_ID) {
+            columns.push(ColumnSchema::virtual_column(ROW_ID, DataType::UInt64));
+        }
+        OutsideTable { source, schema: TableSchema::new(columns), n_columns }
+    }
+}
+
+impl Table for OutsideTable {
+    fn engine(&self) -> &str {
+        "Python"
+    }
+
+    fn schema(&self) -> TableSchema {
+        self.schema.clone()
+    }
+
+    fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn Scan>> {
+        let wanted: Vec<usize> = request.columns.iter().copied().filter(|&c| c < self.n_columns).collect();
+        let supply = Supply { unopened: Some((self.source.clone(), wanted)), ..Supply::default() };
+        Ok(Arc::new(OutsideScan(Arc::new(Shared {
+            supply: Mutex::new(supply),
+            n_rows: self.source.n_rows(),
+            places: places(&request.columns, self.n_columns),
+            request: request.clone(),
+        }))))
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// For each requested column its place among the opened ones; none is the number of the row.
+fn places(requested: &[usize], n_columns: usize) -> Vec<Option<usize>> {
+    let mut next = 0;
+    let place = |&column: &usize| {
+        (column < n_columns).then(|| {
+            next += 1;
+            next - 1
+        })
+    };
+    requested.iter().map(place).collect()
+}
+
+/// A range of rows for one worker to read.
+struct Task {
+    of: Arc<dyn HeldRows>,
+    run: usize,
+    rows: Range<usize>,
+    /// Of the first row in the whole.
+    row_id: u64,
+    number: u32,
+}
+
+/// Where tasks come from.
+#[derive(Default)]
+struct Supply {
+    /// Until the first worker asks.
+    unopened: Option<(Arc<dyn Source>, Vec<usize>)>,
+    /// None after the end.
+    stream: Option<Box<dyn RowStream>>,
+    /// What is read now, from which run and row on.
+    current: Option<(Arc<dyn HeldRows>, usize, usize)>,
+    number: u32,
+    row_id: u64,
+    /// Rows that passed the filter.
+    passed: u64,
+}
+
+impl Supply {
+    fn next(&mut self, max_rows: usize) -> Result<Option<Task>> {
+        if let Some((source, wanted)) = self.unopened.take() {
+            match source.open(&wanted)? {
+                Opened::Held(rows) => self.current = Some((rows, 0, 0)),
+                Opened::Stream(stream) => self.stream = Some(stream),
+            }
+        }
+        loop {
+            let Some((of, run, start)) = &mut self.current else {
+                let Some(stream) = &mut self.stream else { return Ok(None) };
+                match stream.next() {
+                    Ok(Some(rows)) => self.current = Some((rows, 0, 0)),
+                    end => {
+                        self.stream = None;
+                        return end.map(|_| None);
+                    }
+                }
+                continue;
+            };
+            match of.runs().get(*run) {
+                None => self.current = None,
+                Some(&n) if *start >= n => (*run, *start) = (*run + 1, 0),
+                Some(&n) => {
+                    let rows = *start..n.min(start.saturating_add(max_rows));
+                    *start = rows.end;
+                    let (row_id, number) = (self.row_id, self.number);
+                    self.row_id += rows.len() as u64;
+                    self.number += 1;
+                    return Ok(Some(Task { of: of.clone(), run: *run, rows, row_id, number }));
+                }
+            }
+        }
+    }
+}
+
+struct Shared {
+    supply: Mutex<Supply>,
+    /// When known.
+    n_rows: Option<u64>,
+    places: Vec<Option<usize>>,
+    request: ScanRequest,
+}
+
+impl Shared {
+    fn supply(&self) -> MutexGuard<'_, Supply> {
+        self.supply.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Columns (positions in the request) of a task.
+    fn read(&self, task: &Task, rows: Range<usize>, positions: &[usize]) -> Result<Vec<Column>> {
+        let n = rows.len();
+        let opened: Vec<usize> = positions.iter().filter_map(|&at| self.places[at]).collect();
+        let mut read = task.of.read(task.run, rows.clone(), &opened)?.into_iter();
+        let mut columns = Vec::with_capacity(positions.len());
+        for &at in positions {
+            columns.push(match self.places[at] {
+                None => {
+                    let first = task.row_id + (rows.start - task.rows.start) as u64;
+                    Column::Flat(Vector::from((first..first + n as u64).collect::<Vec<u64>>()))
+                }
+                Some(_) => match read.next() {
+                    Some(column) if column.len() == n => column,
+                    Some(column) => {
+                        bail!(INCORRECT_DATA, "A source gave {} rows where it has {n}", column.len())
+                    }
+                    None => bail!(LOGICAL_ERROR, "A source gave too few columns"),
+                },
+            });
+        }
+        Ok(columns)
+    }
+
+    /// The rows of a task that pass the filter. Of the columns that the filter does not see no more is converted than
+    /// from the first row that passes to the last.
+    fn filtered(&self, task: &Task) -> Result<Block> {
+        let all: Vec<usize> = (0..self.places.len()).collect();
+        let rows = task.rows.clone();
+        let Some(filter) = &self.request.filter else {
+            let n = rows.len();
+            return Ok(Block::new(self.read(task, rows, &all)?, n));
+        };
+        let tested = Block::new(self.read(task, rows.clone(), &filter.columns)?, rows.len());
+        let mask = (filter.evaluate)(&tested)?;
+        let mut passing = mask.set_indices();
+        let (first, end) = match passing.next() {
+            Some(first) => (first, passing.last().unwrap_or(first) + 1),
+            None => (0, 0),
+        };
+        let n = end - first;
+        let others: Vec<usize> = all.iter().copied().filter(|at| !filter.columns.contains(at)).collect();
+        let mut rest = self.read(task, rows.start + first..rows.start + end, &others)?.into_iter();
+        let tested = tested.slice(first, n);
+        let mut columns = Vec::with_capacity(all.len());
+        for at in all {
+            let column = match filter.columns.iter().position(|&c| c == at) {
+                Some(place) => Some(tested.column(place).clone()),
+                None => rest.next(),
+            };
+            let Some(column) = column else { bail!(LOGICAL_ERROR, "A source gave too few columns") };
+            columns.push(column);
+        }
+        Ok(Block::new(columns, n).filter(&mask.slice(first, n)))
+    }
+}
+
+struct OutsideScan(Arc<Shared>);
+
+impl Scan for OutsideScan {
+    fn worker(&self) -> Result<Box<dyn ScanWorker>> {
+        Ok(Box::new(Worker { shared: self.0.clone(), passed_by: 0 }))
+    }
+
+    fn parallelism(&self) -> usize {
+        let max = self.0.request.context.max_block_size.max(1) as u64;
+        self.0.n_rows.map_or(usize::MAX, |n| n.div_ceil(max) as usize)
+    }
+
+    fn total_rows(&self) -> Option<u64> {
+        self.0.n_rows
+    }
+
+    fn exact_rows(&self) -> Option<u64> {
+        self.0.n_rows
+    }
+
+    fn summary(&self, columns: &[usize]) -> Option<Summary> {
+        let rows = self.0.n_rows.filter(|_| columns.is_empty())?;
+        Some(Summary { rows, extremes: Vec::new() })
+    }
+
+    fn applies_filter(&self) -> bool {
+        self.0.request.filter.is_some()
+    }
+}
+
+struct Worker {
+    shared: Arc<Shared>,
+    passed_by: u64,
+}
+
+impl ScanWorker for Worker {
+    fn next(&mut self) -> Result<Option<Morsel>> {
+        let shared = &*self.shared;
+        let task = {
+            let mut supply = shared.supply();
+            // Tasks are taken in order: what was taken by now holds the first rows that pass.
+            if shared.request.limit.is_some_and(|limit| supply.passed >= limit) {
+                return Ok(None);
+            }
+            supply.next(shared.request.context.max_block_size.max(1))?
+        };
+        let Some(task) = task else { return Ok(None) };
+        let block = shared.filtered(&task)?;
+        let n = block.n_rows();
+        self.passed_by += (task.rows.len() - n) as u64;
+        if shared.request.limit.is_some() {
+            shared.supply().passed += n as u64;
+        }
+        Ok(Some(Morsel { block, task: task.number, number: 0 }))
+    }
+
+    fn take_passed_by(&mut self) -> u64 {
+        std::mem::take(&mut self.passed_by)
+    }
+}
