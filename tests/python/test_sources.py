@@ -125,10 +125,6 @@ def test_attributes(db):
     assert box.frame is Box.frame
 
 
-def test_an_alias_may_be_called_as_the_table(db):
-    assert db.query("SELECT x AS everywhere FROM Python(everywhere) LIMIT 1").data() == "1\n"
-
-
 @pytest.mark.parametrize(("name", "why"), [("nosuch", "not found"), ("seven", "is a int"), ("Python", "is a type|not found")])
 def test_what_is_no_table(db, name, why):
     with pytest.raises(chalet.Error, match=why) as caught:
