@@ -6,41 +6,156 @@
     with chalet.connect() as db:
         db.query("CREATE TABLE t (x UInt64) ENGINE = Memory")
         frame = db.sql("SELECT x FROM t").df()
+
+The names, arguments and results of chDB work here too: `import chalet as chdb`. What takes long to import is imported when
+it is first used.
 """
 
-from . import session
-from ._chalet import Connection, Cursor, Error, MemoryView, Result, __version__
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._chalet import (
+    Connection,
+    Cursor,
+    DatabaseError,
+    DataError,
+    Error,
+    InsertResult,
+    IntegrityError,
+    InterfaceError,
+    InternalError,
+    MemoryView,
+    NotSupportedError,
+    OperationalError,
+    ProgrammingError,
+    Result,
+    StreamingInserter,
+    StreamingResult,
+    Warning,
+    __version__,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 ChdbError = Error
+
+# Where a name is found that is not there until it is asked for.
+_LAZY = {
+    **dict.fromkeys(
+        ("create_function", "drop_function", "create_aggregate_function", "drop_aggregate_function"), "_functions"
+    ),
+    **dict.fromkeys(("NullHandling", "ExceptionHandling"), "_functions"),
+    **dict.fromkeys(("func", "agg"), "udf"),
+    **dict.fromkeys(("to_arrowTable", "to_datastore"), "_frame"),
+    **dict.fromkeys(("chalet_version", "engine_version", "core_version"), "_version"),
+    **dict.fromkeys(("apilevel", "threadsafety", "paramstyle", "Binary", "STRING", "BINARY", "NUMBER", "DATETIME"), "dbapi"),
+    **dict.fromkeys(("ROWID", "Date", "Time", "Timestamp", "DateFromTicks", "TimeFromTicks"), "dbapi"),
+    **dict.fromkeys(("TimestampFromTicks", "get_client_info"), "dbapi"),
+}
+_MODULES = ("dbapi", "rwabc", "session", "sqltypes", "state", "udf", "utils")
+
+# Where chDB writes executable functions, and what guards its one connection: nothing here, nothing to guard.
+g_udf_path = ""
 
 __all__ = [
     "ChdbError",
     "Connection",
     "Cursor",
+    "DataError",
+    "DatabaseError",
     "Error",
+    "ExceptionHandling",
+    "InsertResult",
+    "IntegrityError",
+    "InterfaceError",
+    "InternalError",
     "MemoryView",
+    "NotSupportedError",
+    "NullHandling",
+    "OperationalError",
+    "ProgrammingError",
     "Result",
+    "StreamingInserter",
+    "StreamingResult",
     "__version__",
+    "chdb_version",
     "connect",
+    "create_aggregate_function",
+    "create_function",
+    "dbapi",
+    "drop_aggregate_function",
+    "drop_function",
+    "engine_version",
+    "func",
     "query",
     "session",
     "sql",
+    "sqltypes",
+    "state",
+    "to_arrowTable",
+    "to_datastore",
+    "udf",
+    "utils",
 ]
 
 
-def connect(path=":memory:"):
-    """Opens a database: a path, or `:memory:` for one that lives as long as its connection."""
-    return Connection(path)
+def connect(connection_string: str = ":memory:") -> Connection:
+    """Opens a database: `:memory:` for one that lives as long as its connection, with options behind a `?`:
+    `:memory:?mode=ro&progress=auto&max_threads=2`. A database on disk is not supported yet."""
+    return Connection(connection_string)
 
 
-def query(sql, fmt="CSV", params=None, *, path=":memory:", tables=None):
+def query(
+    sql: str,
+    output_format: str = "CSV",
+    path: str = "",
+    udf_path: str = "",
+    params: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
+    *,
+    tables: Mapping[str, Any] | None = None,
+) -> Any:
     """Runs statements in a database of their own and returns the output in a format of ClickHouse.
 
-    `fmt` may also be "DataFrame" (pandas) or "ArrowTable" (pyarrow). `params` gives values to `{name:Type}`,
-    `tables` names to objects; a name that is no table is looked up in the caller's variables.
+    `output_format` may also be "DataFrame" (pandas) or "ArrowTable" (pyarrow). `params` gives values to `{name:Type}`.
+    `tables` gives objects to names; a name that is no table is looked up in the caller's variables. `options` are those of a connection string: `progress`, or settings of ClickHouse.
     """
-    with Connection(path) as connection:
-        return connection.query(sql, fmt, params, tables=tables)
+    if udf_path:
+        from .session.state import check_udf_path
+
+        check_udf_path(udf_path)
+    place = path or ":memory:"
+    if options:
+        from urllib.parse import urlencode
+
+        place += ("&" if "?" in place else "?") + urlencode(options)
+    with Connection(place) as connection:
+        return connection.query(sql, output_format, params, tables=tables)
 
 
 sql = query
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name in _MODULES:
+        return import_module(f".{name}", __name__)
+    if name in _LAZY:
+        value = getattr(import_module(f".{_LAZY[name]}", __name__), name)
+    elif name == "chdb_version":
+        value = import_module("._version", __name__).chalet_version
+    elif name == "g_conn_lock":
+        from threading import Lock
+
+        value = Lock()
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY, *_MODULES, "chdb_version", "g_conn_lock"})

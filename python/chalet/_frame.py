@@ -106,3 +106,66 @@ def polars(exporter: Any, lazy: bool) -> Any:
     """A polars DataFrame, whose texts share the result's memory, or a LazyFrame."""
     made = _package("polars", "a polars DataFrame").DataFrame(exporter)
     return made.lazy() if lazy else made
+
+
+def batches(capsule: Any) -> Any:
+    """A pyarrow RecordBatchReader over an Arrow stream."""
+    return reader(_Capsule(capsule))
+
+
+class _Capsule:
+    """What pyarrow reads a stream from."""
+
+    def __init__(self, capsule: Any) -> None:
+        self._capsule = capsule
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self._capsule
+
+
+class ChdbRecordBatchReader:
+    """Record batches of a `StreamingResult`, with chDB's methods: `record_batch` of the result gives pyarrow's reader."""
+
+    def __init__(self, chdb_stream_result: Any, batch_size_rows: int) -> None:
+        self._reader = chdb_stream_result.record_batch(batch_size_rows)
+
+    def schema(self) -> Any:
+        """The pyarrow Schema."""
+        return self._reader.schema
+
+    def read_next_batch(self) -> Any:
+        """The next batch; StopIteration at the end."""
+        return self._reader.read_next_batch()
+
+    def close(self) -> None:
+        """Ends the query."""
+        self._reader.close()
+
+    def __iter__(self) -> Any:
+        return self
+
+    def __next__(self) -> Any:
+        return self.read_next_batch()
+
+
+def to_arrowTable(res: Any) -> Any:
+    """A result in the format Arrow, or one with rows, as a pyarrow Table."""
+    pyarrow = _package("pyarrow", "to_arrowTable()")
+    if isinstance(res, pyarrow.Table):
+        return res
+    try:
+        return pyarrow.table(res)
+    except ValueError:
+        # Bytes: the file form of the format Arrow, the stream form of ArrowStream.
+        data = pyarrow.py_buffer(res.bytes())
+        if data.size == 0:
+            return pyarrow.table({})
+        is_file = data.slice(0, 6).to_pybytes() == b"ARROW1"
+        return (pyarrow.ipc.open_file(data) if is_file else pyarrow.ipc.open_stream(data)).read_all()
+
+
+def to_datastore(df: Any) -> Any:
+    """chDB's DataStore is not part of this package."""
+    from ._chalet import NotSupportedError
+
+    raise NotSupportedError("DataStore is not supported: ask for a DataFrame")

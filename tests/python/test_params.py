@@ -2,12 +2,15 @@
 
 import datetime
 import decimal
+import enum
 import ipaddress
 import uuid
+from zoneinfo import ZoneInfo
 
 import pytest
 
 import chalet
+from chalet._params import type_of
 
 
 @pytest.mark.parametrize(
@@ -68,3 +71,85 @@ def test_parameters_do_not_stay(db):
     db.query("SELECT {x:UInt8}", params={"x": 1})
     with pytest.raises(chalet.Error):
         db.query("SELECT {x:UInt8}")
+
+
+class Colour(enum.Enum):
+    RED = "red"
+
+
+@pytest.mark.parametrize(
+    ("value", "ty", "back"),
+    [
+        (None, "Nullable(Nothing)", None),
+        (True, "Bool", True),
+        (0, "UInt8", 0),
+        (256, "UInt16", 256),
+        (-129, "Int16", -129),
+        (2**64 - 1, "UInt64", 2**64 - 1),
+        (2**200, "UInt256", 2**200),
+        (-(2**100), "Int128", -(2**100)),
+        (1.5, "Float64", 1.5),
+        ("a\tb\\n'\0", "String", "a\tb\\n'\0"),
+        (b"\xff\\'\t", "String", b"\xff\\'\t"),
+        (b"abc", "String", "abc"),
+        (decimal.Decimal("-1.250"), "Decimal(4, 3)", decimal.Decimal("-1.250")),
+        (decimal.Decimal("0.001"), "Decimal(3, 3)", decimal.Decimal("0.001")),
+        (decimal.Decimal("1E+3"), "Decimal(4, 0)", decimal.Decimal(1000)),
+        (datetime.date(2024, 2, 29), "Date", datetime.date(2024, 2, 29)),
+        (datetime.date(1900, 1, 1), "Date32", datetime.date(1900, 1, 1)),
+        (datetime.datetime(2024, 1, 2, 3, 4, 5), "DateTime", datetime.datetime(2024, 1, 2, 3, 4, 5)),
+        (
+            datetime.datetime(1969, 12, 31, 23, 59, 59, 250000, tzinfo=ZoneInfo("Europe/Paris")),
+            "DateTime64(6, 'Europe/Paris')",
+            datetime.datetime(1969, 12, 31, 23, 59, 59, 250000, tzinfo=ZoneInfo("Europe/Paris")),
+        ),
+        (
+            datetime.datetime(2024, 1, 1, 12, tzinfo=datetime.timezone(datetime.timedelta(hours=2))),
+            "DateTime('UTC')",
+            datetime.datetime(2024, 1, 1, 10, tzinfo=ZoneInfo("UTC")),
+        ),
+        (uuid.UUID(int=5), "UUID", uuid.UUID(int=5)),
+        (ipaddress.ip_address("1.2.3.4"), "IPv4", ipaddress.ip_address("1.2.3.4")),
+        (ipaddress.ip_address("::1"), "IPv6", ipaddress.ip_address("::1")),
+        (Colour.RED, "String", "red"),
+        ([1, 300, None], "Array(Nullable(UInt16))", [1, 300, None]),
+        ([None, 1], "Array(Nullable(UInt8))", [None, 1]),
+        ([-1, 200], "Array(Int16)", [-1, 200]),
+        ([1, 2.5], "Array(Float64)", [1.0, 2.5]),
+        ([], "Array(Nothing)", []),
+        ([["it's", "a\nb"], []], "Array(Array(String))", [["it's", "a\nb"], []]),
+        ([b"\xff", b"a"], "Array(String)", [b"\xff", "a"]),
+        ([uuid.UUID(int=1)], "Array(UUID)", [uuid.UUID(int=1)]),
+        ([datetime.date(2024, 1, 1)], "Array(Date)", [datetime.date(2024, 1, 1)]),
+        ((1, "a", None), "Tuple(UInt8, String, Nullable(Nothing))", (1, "a", None)),
+        ((1,), "Tuple(UInt8)", (1,)),
+        ({"a": [1], "b'": []}, "Map(String, Array(UInt8))", {"a": [1], "b'": []}),
+        ({"a": {"b": 1}}, "Map(String, Map(String, UInt8))", {"a": {"b": 1}}),
+    ],
+)
+def test_every_value_has_a_type_that_holds_it(db, value, ty, back):
+    assert type_of(value) == ty
+    found = db.execute(f"SELECT {{x:{ty}}}", {"x": value}).fetchone()[0]
+    assert found == back and type(found) is type(back)
+    with chalet.dbapi.connect() as cursor:
+        for sql, args in (("SELECT %s", (value,)), ("SELECT ?", (value,)), ("SELECT %(x)s", {"x": value})):
+            cursor.execute(sql, args)
+            assert cursor.fetchone() == (back,)
+
+
+def test_scalars_of_numpy(db):
+    numpy = pytest.importorskip("numpy")
+    values = [numpy.int32(-5), numpy.float32(0.5), numpy.bool_(True), numpy.str_("x"), numpy.datetime64("2024-01-02")]
+    assert [type_of(value) for value in values] == ["Int8", "Float64", "Bool", "String", "Date"]
+    row = db.execute(
+        "SELECT {a:Int32}, {b:Float32}, {c:Bool}, {d:String}, {e:Date}, {f:Array(UInt8)}, {g:DateTime64(9)}",
+        dict(zip("abcde", values), f=numpy.array([1, 2]), g=numpy.datetime64("2024-01-02T03:04:05.123456789")),
+    ).fetchone()
+    moment = datetime.datetime(2024, 1, 2, 3, 4, 5, 123456)
+    assert row == (-5, 0.5, True, "x", datetime.date(2024, 1, 2), [1, 2], moment)
+
+
+@pytest.mark.parametrize("value", [object(), [1, "a"], {1: "a", "b": 2}, [object()]])
+def test_what_has_no_type(value):
+    with pytest.raises(TypeError):
+        type_of(value)

@@ -23,6 +23,10 @@ pub struct Answer {
     pub rows_read: u64,
     pub bytes_read: u64,
     pub rows_written: u64,
+    pub bytes_written: u64,
+    /// Rows of the results, and bytes of memory that they take as columns.
+    pub result_rows: u64,
+    pub result_bytes: u64,
     pub peak_memory: u64,
     pub elapsed: Duration,
 }

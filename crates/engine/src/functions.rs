@@ -1,17 +1,22 @@
-//! The functions and formats that every session knows, registered once per process.
+//! The functions and formats that every session knows: ours, registered once per process, and those of the host.
 
+use crate::host::{HostAggregate, HostScalar, HostedAggregate, HostedScalar};
 use crate::own_functions;
+use chalet_base::{Result, ensure};
 use chalet_formats::Registry as Formats;
 use chalet_function_api::Registry;
-use std::sync::LazyLock;
+use std::collections::BTreeSet;
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
-pub static FUNCTIONS: LazyLock<Registry> = LazyLock::new(|| {
-    let mut registry = Registry::default();
-    chalet_functions::register(&mut registry);
-    chalet_aggregates::register(&mut registry);
-    own_functions::register(&mut registry);
-    registry
-});
+/// What statements that begin now find. Statements keep the one that they began with.
+struct Known {
+    registry: Arc<Registry>,
+    /// Names that the host added.
+    of_host: BTreeSet<String>,
+}
+
+static KNOWN: LazyLock<RwLock<Known>> =
+    LazyLock::new(|| RwLock::new(Known { registry: Arc::new(builtin()), of_host: BTreeSet::new() }));
 
 pub static FORMATS: LazyLock<Formats> = LazyLock::new(|| {
     let mut formats = Formats::builtin();
@@ -20,14 +25,73 @@ pub static FORMATS: LazyLock<Formats> = LazyLock::new(|| {
     formats
 });
 
+fn builtin() -> Registry {
+    let mut registry = Registry::default();
+    chalet_functions::register(&mut registry);
+    chalet_aggregates::register(&mut registry);
+    own_functions::register(&mut registry);
+    registry
+}
+
+/// All functions that are known now.
+pub fn registry() -> Arc<Registry> {
+    KNOWN.read().unwrap_or_else(PoisonError::into_inner).registry.clone()
+}
+
+/// Did the host add a function of this name?
+pub fn is_of_host(name: &str) -> bool {
+    KNOWN.read().unwrap_or_else(PoisonError::into_inner).of_host.contains(name)
+}
+
+/// Adds a scalar function of the host; it lasts until [`remove`], in all databases of the process.
+pub fn add_scalar(name: &str, function: Arc<dyn HostScalar>) -> Result<()> {
+    add(name, |registry| registry.add_scalar(HostedScalar::new(name, function)))
+}
+
+/// Adds an aggregate function of the host.
+pub fn add_aggregate(name: &str, function: Arc<dyn HostAggregate>) -> Result<()> {
+    add(name, |registry| registry.add_aggregate(HostedAggregate::new(name, function)))
+}
+
+fn add(name: &str, to: impl FnOnce(&mut Registry)) -> Result<()> {
+    let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
+    ensure!(
+        !known.of_host.contains(name),
+        FUNCTION_ALREADY_EXISTS,
+        "The function '{name}' is already registered"
+    );
+    let taken = known.registry.scalars.get(name).is_some()
+        || known.registry.windows.get(name).is_some()
+        || chalet_aggregates::resolve::exists(&known.registry, name);
+    ensure!(!taken, FUNCTION_ALREADY_EXISTS, "The function '{name}' already exists: it is built in");
+    let mut registry = Registry::clone(&known.registry);
+    to(&mut registry);
+    known.registry = Arc::new(registry);
+    known.of_host.insert(name.to_owned());
+    Ok(())
+}
+
+/// Takes a function of the host away; `false` when there is none of this name.
+pub fn remove(name: &str) -> bool {
+    let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
+    if !known.of_host.remove(name) {
+        return false;
+    }
+    let mut registry = Registry::clone(&known.registry);
+    registry.remove(name);
+    known.registry = Arc::new(registry);
+    true
+}
+
 #[cfg(test)]
 mod tests {
-    use super::FUNCTIONS;
+    use super::registry;
 
     #[test]
     fn names_are_unambiguous() {
-        assert_eq!(FUNCTIONS.scalars.ambiguous(), [""; 0]);
-        assert_eq!(FUNCTIONS.aggregates.ambiguous(), [""; 0]);
-        assert_eq!(FUNCTIONS.windows.ambiguous(), [""; 0]);
+        let registry = registry();
+        assert_eq!(registry.scalars.ambiguous(), [""; 0]);
+        assert_eq!(registry.aggregates.ambiguous(), [""; 0]);
+        assert_eq!(registry.windows.ambiguous(), [""; 0]);
     }
 }

@@ -10,6 +10,7 @@
 //! - [`table_functions`]: `numbers`, `file`, `values` and the like
 //! - [`system`]: the tables of the `system` database
 //! - [`functions`]: the registry of functions and formats
+//! - [`host`]: functions of the host program
 //! - [`own_functions`]: functions of statements, formats and tables, which the room of functions does not know
 //! - [`extremes`]: the least and the greatest values of a result
 
@@ -17,6 +18,7 @@ pub mod answer;
 pub mod database;
 mod extremes;
 pub mod functions;
+pub mod host;
 pub mod outside;
 mod own_functions;
 mod scope;
@@ -27,5 +29,7 @@ mod system;
 mod table_functions;
 
 pub use answer::{Answer, Rows};
+pub use chalet_exec::control::Progress;
 pub use database::Database;
-pub use session::{RunOptions, Session};
+pub use session::{RunOptions, Session, Stream, StreamConsumer, StreamPart};
+pub use statements::insert::InsertData;

@@ -1,7 +1,6 @@
 //! One statement's view of session and database: what the binder asks, and how plans are run.
 
 use crate::database::Database;
-use crate::functions::FUNCTIONS;
 use crate::outside::Outside;
 use crate::own_functions::OwnHost;
 use crate::session::{RunOptions, State};
@@ -10,6 +9,7 @@ use crate::{system, table_functions};
 use chalet_base::{Result, err};
 use chalet_binder::{BinderSettings, Environment, TableArgument};
 use chalet_columns::Block;
+use chalet_exec::control::OnProgress;
 use chalet_exec::{ExecContext, QueryControl};
 use chalet_formats::FormatSettings;
 use chalet_function_api::{Context, Host, Interrupt, Registry};
@@ -25,12 +25,15 @@ pub(crate) struct Scope {
     pub ids: IdSource,
     pub control: Arc<QueryControl>,
     pub formats: Arc<FormatSettings>,
+    /// Functions, as they were when the statement began.
+    registry: Arc<Registry>,
     context: Arc<Context>,
     binder: BinderSettings,
     exec: ExecContext,
     params: Vec<(String, String)>,
     interrupt: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
     pub outside: Option<Arc<dyn Outside>>,
+    on_progress: Option<OnProgress>,
 }
 
 impl Scope {
@@ -40,7 +43,9 @@ impl Scope {
         let interrupt = options.interrupt.clone();
         let asked = interrupt.clone();
         let hook = asked.map(|f| Box::new(move || f()) as Box<dyn Fn() -> bool + Send + Sync>);
-        let control = Arc::new(QueryControl::new(settings.for_limits(), hook));
+        let control = Arc::new(
+            QueryControl::new(settings.for_limits(), hook).with_progress(options.on_progress.clone()),
+        );
         let context = Arc::new(Context {
             time_zone: settings.time_zone()?,
             start_ns: start.as_nanos() as i64,
@@ -81,6 +86,8 @@ impl Scope {
             params: options.params.clone(),
             interrupt,
             outside: options.outside.clone(),
+            on_progress: options.on_progress.clone(),
+            registry: crate::functions::registry(),
             state,
         })
     }
@@ -92,9 +99,15 @@ impl Scope {
             params: self.params.clone(),
             interrupt: self.interrupt.clone(),
             outside: self.outside.clone(),
+            on_progress: self.on_progress.clone(),
             ..RunOptions::default()
         };
         Scope::new(self.database.clone(), state, &options, 0)
+    }
+
+    /// Query parameters that came with the statement.
+    pub fn params(&self) -> &[(String, String)] {
+        &self.params
     }
 
     pub fn exec(&self) -> &ExecContext {
@@ -193,7 +206,7 @@ fn is_rule_off(settings: &Settings, rule: &str) -> bool {
 
 impl Environment for Scope {
     fn registry(&self) -> &Registry {
-        &FUNCTIONS
+        &self.registry
     }
 
     fn context(&self) -> &Arc<Context> {

@@ -1,13 +1,17 @@
 //! One session: its settings, current database and temporary tables. Statements run one after the other.
 
-use crate::answer::Answer;
+use crate::answer::{Answer, Rows};
 use crate::database::Database;
 use crate::outside::Outside;
 use crate::scope::Scope;
 use crate::settings::Settings;
 use crate::statements;
-use chalet_base::Result;
+use crate::statements::insert::InsertData;
+use chalet_base::{Result, bail, ensure};
+use chalet_columns::Block;
+use chalet_exec::control::OnProgress;
 use chalet_storage::catalog::Entry;
+use chalet_syntax::ast::{self, StatementKind};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -46,7 +50,27 @@ pub struct RunOptions {
     pub outside: Option<Arc<dyn Outside>>,
     /// Settings of these statements only.
     pub settings: Vec<(String, String)>,
+    pub on_progress: Option<OnProgress>,
 }
+
+/// A query about to run, whose rows are handed out as they come. It has the session as it was when it was made and holds
+/// up no other statement.
+pub struct Stream {
+    session: Session,
+    statement: ast::Statement,
+    sql: String,
+    options: RunOptions,
+}
+
+/// What a stream hands out.
+pub enum StreamPart {
+    /// First: the columns, without a row, and the format that the statement names.
+    Header(Rows, Option<String>),
+    Block(Block),
+}
+
+/// Takes what a stream hands out; one call at a time, in order. An error ends the query.
+pub type StreamConsumer = Box<dyn FnMut(StreamPart) -> Result<()> + Send>;
 
 static NEXT_QUERY: AtomicU64 = AtomicU64::new(1);
 
@@ -74,6 +98,57 @@ impl Session {
         Ok(output.into_answer(started.elapsed()))
     }
 
+    /// Prepares one query; its syntax is checked here, the rest when it runs.
+    pub fn stream(&self, sql: &str, options: RunOptions) -> Result<Stream> {
+        let statement = single(sql)?;
+        let streams = matches!(
+            statement.kind,
+            StatementKind::Query(_)
+                | StatementKind::Explain(_)
+                | StatementKind::Show(_)
+                | StatementKind::Describe(_)
+                | StatementKind::Exists { .. }
+        );
+        ensure!(
+            streams && statement.output.outfile.is_none(),
+            BAD_ARGUMENTS,
+            "Streaming query is not supported for query: {sql}"
+        );
+        Ok(Stream { session: self.fork(), statement, sql: sql.to_owned(), options })
+    }
+
+    /// Fails where [`insert`](Self::insert) would before it looks at data: not an INSERT, no such table.
+    pub fn check_insert(&self, sql: &str) -> Result<()> {
+        let statement = single(sql)?;
+        let insert = insert_of(&statement, sql)?;
+        let scope = Arc::new(self.scope(&RunOptions::default())?);
+        statements::insert::check(insert, &scope)
+    }
+
+    /// Runs one INSERT over data that the caller gives. Other statements of the session do not wait for it.
+    pub fn insert(&self, sql: &str, options: RunOptions, data: InsertData) -> Result<Answer> {
+        let started = Instant::now();
+        let statement = single(sql)?;
+        insert_of(&statement, sql)?;
+        let session = self.fork();
+        let mut output = statements::Output::new(&options);
+        output.data = Some(data);
+        let scope = Arc::new(session.scope(&options)?);
+        statements::run(&statement, sql, &scope, &session, &mut output)?;
+        Ok(output.into_answer(started.elapsed()))
+    }
+
+    /// Sets a setting for all statements that follow.
+    pub fn set(&self, name: &str, value: &str) -> Result<()> {
+        self.state().settings.set(name, value)
+    }
+
+    /// A session of its own with what this one has set.
+    fn fork(&self) -> Session {
+        let state = self.state().clone();
+        Session { database: self.database.clone(), state: Mutex::new(state), running: Mutex::new(()) }
+    }
+
     fn scope(&self, options: &RunOptions) -> Result<Scope> {
         let mut state = self.state().clone();
         for (name, value) in &options.settings {
@@ -85,5 +160,35 @@ impl Session {
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The only statement of a text.
+fn single(sql: &str) -> Result<ast::Statement> {
+    let mut parsed = chalet_syntax::parse_statements(sql)?;
+    ensure!(parsed.len() <= 1, SYNTAX_ERROR, "Syntax error (Multi-statements are not allowed): {sql}");
+    match parsed.pop() {
+        Some(statement) => Ok(statement),
+        None => bail!(SYNTAX_ERROR, "Syntax error: the query is empty"),
+    }
+}
+
+/// The statement as an INSERT to whose end data can be put.
+fn insert_of<'a>(statement: &'a ast::Statement, sql: &str) -> Result<&'a ast::Insert> {
+    let StatementKind::Insert(insert) = &statement.kind else {
+        bail!(BAD_ARGUMENTS, "An INSERT query was expected, not: {sql}");
+    };
+    let ast::InsertSource::Inline { data, .. } = &insert.source else {
+        bail!(BAD_ARGUMENTS, "The INSERT query has its own data: {sql}");
+    };
+    ensure!(data.content.trim_ascii().is_empty(), BAD_ARGUMENTS, "The INSERT query has its own data: {sql}");
+    Ok(insert)
+}
+
+impl Stream {
+    /// Runs the query on this thread.
+    pub fn run(self, consumer: StreamConsumer) -> Result<()> {
+        let scope = Arc::new(self.session.scope(&self.options)?);
+        statements::stream(&self.statement, &self.sql, &scope, &self.session, consumer)
     }
 }

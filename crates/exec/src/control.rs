@@ -3,7 +3,7 @@
 use chalet_base::events::{self, Event};
 use chalet_base::{Error, Result, bail, err};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// What happens when a limit is reached.
@@ -29,6 +29,18 @@ pub struct Limits {
     pub result_overflow: Overflow,
 }
 
+/// How far a query is. `total_rows` is what its sources know of themselves, 0 when they know nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Progress {
+    pub read_rows: u64,
+    pub read_bytes: u64,
+    pub total_rows: u64,
+    pub elapsed: Duration,
+}
+
+/// Told now and then how far a query is, on the thread that runs it.
+pub type OnProgress = Arc<dyn Fn(Progress) + Send + Sync>;
+
 /// Shared by all workers of one query.
 pub struct QueryControl {
     pub limits: Limits,
@@ -44,11 +56,15 @@ pub struct QueryControl {
     /// Asked on the thread that runs the query, at most every few milliseconds: should it stop?
     interrupt: Option<Box<dyn Fn() -> bool + Send + Sync>>,
     last_interrupt_check: AtomicU64,
+    on_progress: Option<OnProgress>,
+    last_progress: AtomicU64,
     failure: Mutex<Option<Error>>,
 }
 
 /// The host's signals are looked at this often at most, in microseconds.
 const INTERRUPT_PERIOD_US: u64 = 10_000;
+/// Progress is told this often at most, in microseconds.
+const PROGRESS_PERIOD_US: u64 = 100_000;
 
 impl QueryControl {
     pub fn new(limits: Limits, interrupt: Option<Box<dyn Fn() -> bool + Send + Sync>>) -> Self {
@@ -64,7 +80,30 @@ impl QueryControl {
             total_rows: AtomicU64::new(0),
             interrupt,
             last_interrupt_check: AtomicU64::new(0),
+            on_progress: None,
+            last_progress: AtomicU64::new(0),
             failure: Mutex::new(None),
+        }
+    }
+
+    pub fn with_progress(mut self, on_progress: Option<OnProgress>) -> Self {
+        self.on_progress = on_progress;
+        self
+    }
+
+    pub fn progress(&self) -> Progress {
+        Progress {
+            read_rows: self.read_rows.load(Relaxed),
+            read_bytes: self.read_bytes.load(Relaxed),
+            total_rows: self.total_rows.load(Relaxed),
+            elapsed: self.elapsed(),
+        }
+    }
+
+    /// Tells the host how far the query is now.
+    pub fn tell_progress(&self) {
+        if let Some(tell) = &self.on_progress {
+            tell(self.progress());
         }
     }
 
@@ -130,6 +169,13 @@ impl QueryControl {
                 if interrupt() {
                     self.cancel();
                 }
+            }
+        }
+        if self.on_progress.is_some() {
+            let now = self.elapsed().as_micros() as u64;
+            if now.saturating_sub(self.last_progress.load(Relaxed)) >= PROGRESS_PERIOD_US {
+                self.last_progress.store(now, Relaxed);
+                self.tell_progress();
             }
         }
         self.check()

@@ -164,7 +164,9 @@ impl Stage {
     pub fn run(&self, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
         let scan = self.stream.open(ctx)?;
         let started = std::time::Instant::now();
-        if let Some(rows) = scan.total_rows() {
+        if let Some(rows) = scan.total_rows()
+            && self.stream.reads()
+        {
             ctx.control.total_rows.fetch_add(rows, Relaxed);
         }
         let n = ctx.settings.max_threads.min(scan.parallelism()).min(self.sink.parallelism()).max(1);

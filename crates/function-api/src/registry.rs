@@ -20,7 +20,22 @@ impl<F: ?Sized> Default for Names<F> {
     }
 }
 
+// Not derived: that would ask for functions that can be copied.
+impl<F: ?Sized> Clone for Names<F> {
+    fn clone(&self) -> Self {
+        let Names { exact, lower, all, twice } = self;
+        Names { exact: exact.clone(), lower: lower.clone(), all: all.clone(), twice: twice.clone() }
+    }
+}
+
 impl<F: ?Sized> Names<F> {
+    /// Takes a function that has this name and no alias away.
+    fn remove(&mut self, name: &str) {
+        if let Some(function) = self.exact.remove(name) {
+            self.all.retain(|known| !Arc::ptr_eq(known, &function));
+        }
+    }
+
     fn add(
         &mut self,
         function: Arc<F>,
@@ -67,7 +82,7 @@ impl<F: ?Sized> Names<F> {
 }
 
 /// All functions that a session knows.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Registry {
     pub scalars: Names<dyn ScalarFunction>,
     pub aggregates: Names<dyn AggregateFunction>,
@@ -80,6 +95,12 @@ impl Registry {
         let function: Arc<dyn ScalarFunction> = Arc::new(function);
         self.scalars.alias(&function, record.any_case_aliases);
         self.scalars.add(function, record.name, record.aliases, record.case_insensitive);
+    }
+
+    /// Takes a function away that was added under one name only.
+    pub fn remove(&mut self, name: &str) {
+        self.scalars.remove(name);
+        self.aggregates.remove(name);
     }
 
     pub fn add_aggregate(&mut self, function: impl AggregateFunction + 'static) {

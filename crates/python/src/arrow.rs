@@ -5,7 +5,7 @@ use crate::told;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchOptions};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
-use chalet_base::Result;
+use chalet_base::{Result, bail};
 use chalet_columns::{Block, Column, Data, Vector};
 use chalet_engine::Rows;
 use chalet_formats_arrow::{ExportOptions, StringsAs, field_of, to_arrow};
@@ -51,63 +51,80 @@ pub fn texts<'py>(py: Python<'py>, rows: &Rows) -> PyResult<Bound<'py, PyCapsule
 }
 
 fn exported(rows: &Rows, style: Style) -> Result<FFI_ArrowArrayStream> {
-    let told = |ty: &DataType| if style == Style::ClickHouse { ty.clone() } else { told::type_of(ty) };
-    let types: Vec<DataType> = rows.types.iter().map(told).collect();
-    let options = (0..rows.types.len()).map(|column| options_of(rows, column, style)).collect::<Vec<_>>();
-    let fields: Result<Vec<_>> = rows
-        .names
-        .iter()
-        .zip(&types)
-        .zip(&options)
-        .map(|((name, ty), options)| field_of(name, ty, options))
-        .collect();
-    let schema: SchemaRef = Arc::new(Schema::new(fields?));
-    let (from, shared) = (rows.types.clone(), schema.clone());
-    let convert = move |block: Block| {
-        let columns: Result<Vec<Column>> = match style {
-            Style::ClickHouse => Ok(block.columns().to_vec()),
-            _ => block.columns().iter().zip(&from).map(|(column, ty)| told::column(column, ty)).collect(),
-        };
-        let columns = columns.map_err(|e| ArrowError::ExternalError(Box::new(e)))?;
-        batch(&Block::new(columns, block.n_rows()), &types, &options, &shared)
-    };
+    let is_text = |column: usize| rows.blocks.iter().all(|block| holds_text(&block.columns()[column]));
+    let export = Export::new(rows, style, is_text)?;
+    let schema = export.schema();
     // Blocks become arrays when the consumer comes to them.
-    let batches = rows.blocks.clone().into_iter().map(convert);
+    let batches = rows.blocks.clone().into_iter().map(move |block| export.batch(&block));
     Ok(FFI_ArrowArrayStream::new(Box::new(RecordBatchIterator::new(batches, schema))))
 }
 
-fn batch(
-    block: &Block,
-    types: &[DataType],
-    options: &[ExportOptions],
-    schema: &SchemaRef,
-) -> std::result::Result<RecordBatch, ArrowError> {
-    let columns = block.columns().iter().zip(types).zip(options);
-    let arrays: Result<Vec<_>> =
-        columns.map(|((column, ty), options)| to_arrow(column, ty, options)).collect();
-    let arrays = arrays.map_err(|e| ArrowError::ExternalError(Box::new(e)))?;
-    let rows = RecordBatchOptions::new().with_row_count(Some(block.n_rows()));
-    RecordBatch::try_new_with_options(schema.clone(), arrays, &rows)
+/// How the columns of a result become arrays.
+pub struct Export {
+    /// The columns' own types, and those that Arrow is told.
+    from: Vec<DataType>,
+    types: Vec<DataType>,
+    options: Vec<ExportOptions>,
+    schema: SchemaRef,
+    style: Style,
 }
 
-/// A String may hold any bytes, Arrow's `string` may not, and its readers rely on that: such a column is `binary`.
-fn options_of(rows: &Rows, column: usize, style: Style) -> ExportOptions {
-    let texts = rows.blocks.iter().all(|block| match &block.columns()[column] {
+impl Export {
+    /// A String may hold any bytes, Arrow's `string` may not, and its readers rely on that: a column that is no text is
+    /// `binary`.
+    pub fn new(rows: &Rows, style: Style, is_text: impl Fn(usize) -> bool) -> Result<Export> {
+        let options_of = |column| ExportOptions {
+            strings: match (is_text(column), style == Style::Views) {
+                (true, false) => StringsAs::Utf8,
+                (true, true) => StringsAs::Utf8View,
+                (false, false) => StringsAs::Binary,
+                (false, true) => StringsAs::BinaryView,
+            },
+            time_zone: rows.zone.name().into(),
+            low_cardinality_as_dictionary: style != Style::ClickHouse,
+            ..ExportOptions::default()
+        };
+        let options: Vec<_> = (0..rows.types.len()).map(options_of).collect();
+        let told = |ty: &DataType| if style == Style::ClickHouse { ty.clone() } else { told::type_of(ty) };
+        let types: Vec<DataType> = rows.types.iter().map(told).collect();
+        let columns = rows.names.iter().zip(&types).zip(&options);
+        let fields: Result<Vec<_>> =
+            columns.map(|((name, ty), options)| field_of(name, ty, options)).collect();
+        let schema = Arc::new(Schema::new(fields?));
+        Ok(Export { from: rows.types.clone(), types, options, schema, style })
+    }
+
+    pub fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+
+    pub fn batch(&self, block: &Block) -> std::result::Result<RecordBatch, ArrowError> {
+        let columns = block.columns().iter().zip(&self.from).zip(&self.types).zip(&self.options);
+        let export = |(((column, from), ty), options): (((&Column, _), &DataType), &ExportOptions)| {
+            // Where it was decided before the rows were seen, they may turn out not to be text.
+            if matches!(options.strings, StringsAs::Utf8) && !holds_text(column) {
+                bail!(
+                    INCORRECT_DATA,
+                    "A String is not UTF-8, which Arrow's strings must be: select hex() of it"
+                );
+            }
+            match self.style {
+                Style::ClickHouse => to_arrow(column, ty, options),
+                _ => to_arrow(&told::column(column, from)?, ty, options),
+            }
+        };
+        let arrays: Result<Vec<_>> = columns.map(export).collect();
+        let arrays = arrays.map_err(|e| ArrowError::ExternalError(Box::new(e)))?;
+        let rows = RecordBatchOptions::new().with_row_count(Some(block.n_rows()));
+        RecordBatch::try_new_with_options(self.schema.clone(), arrays, &rows)
+    }
+}
+
+fn holds_text(column: &Column) -> bool {
+    match column {
         Column::Flat(vector) | Column::Const { value: vector, .. } | Column::Dict { values: vector, .. } => {
             is_utf8(vector)
         }
-    });
-    let strings = match (texts, style == Style::Views) {
-        (true, false) => StringsAs::Utf8,
-        (true, true) => StringsAs::Utf8View,
-        (false, false) => StringsAs::Binary,
-        (false, true) => StringsAs::BinaryView,
-    };
-    ExportOptions {
-        strings,
-        time_zone: rows.zone.name().into(),
-        low_cardinality_as_dictionary: style != Style::ClickHouse,
-        ..ExportOptions::default()
     }
 }
 

@@ -2,13 +2,18 @@
 
 use crate::cursor::Cursor;
 use crate::engine::{Handle, Wanted};
-use crate::error::{Error, to_python};
+use crate::error::{InterfaceError, NotSupportedError, to_python};
+use crate::functions;
+use crate::given_rows::{GivenRows, Raised};
+use crate::inserter::StreamingInserter;
 use crate::result::QueryResult;
 use crate::sources::caller::{Caller, Registered};
+use crate::stream::StreamingResult;
 use crate::watch::Watch;
-use chalet_engine::Answer;
+use chalet_engine::{Answer, Progress, RunOptions};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyList, PyTuple};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Formats that are objects of other packages.
@@ -26,7 +31,7 @@ pub struct Connection {
 impl Connection {
     fn handle(&self) -> PyResult<Arc<Handle>> {
         let handle = self.handle.lock().unwrap_or_else(PoisonError::into_inner);
-        handle.clone().ok_or_else(|| Error::new_err("The connection is closed"))
+        handle.clone().ok_or_else(|| InterfaceError::new_err("The connection is closed"))
     }
 
     /// Runs statements and waits for their answer.
@@ -39,6 +44,9 @@ impl Connection {
         tables: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Answer> {
         let handle = self.handle()?;
+        if handle.is_running() {
+            functions::check_not_called()?;
+        }
         let params = params.map(texts).transpose()?.unwrap_or_default();
         let watch = Arc::new(Watch::default());
         let tables = tables.map(|tables| tables.clone().unbind());
@@ -67,36 +75,47 @@ impl Connection {
 #[pymethods]
 impl Connection {
     #[new]
-    #[pyo3(signature = (path = ":memory:"))]
-    fn new(py: Python<'_>, path: &str) -> PyResult<Connection> {
-        let handle = py.detach(|| Handle::open(path)).map_err(|e| to_python(py, &e))?;
-        Ok(Connection {
-            handle: Mutex::new(Some(Arc::new(handle))),
-            own_cursor: Mutex::new(None),
-            registered: Arc::default(),
-        })
+    #[pyo3(signature = (connection_string = ":memory:"))]
+    fn new(py: Python<'_>, connection_string: &str) -> PyResult<Connection> {
+        let open = |path: &str, settings: &[(String, String)]| {
+            let handle = py.detach(|| Handle::open(path, settings)).map_err(|e| to_python(py, &e))?;
+            Ok(Connection { handle: Mutex::new(Some(Arc::new(handle))), own_cursor: Mutex::new(None), registered: Arc::default() })
+        };
+        if connection_string == ":memory:" {
+            return open(connection_string, &[]);
+        }
+        let parsed = py.import("chalet._location")?.call_method1("parse", (connection_string,))?;
+        let (path, settings, progress): (String, Vec<(String, String)>, Option<Bound<'_, PyAny>>) =
+            parsed.extract()?;
+        let connection: Connection = open(&path, &settings)?;
+        if let Some(progress) = progress {
+            connection.set_progress_callback(Some(progress))?;
+        }
+        Ok(connection)
     }
 
     /// Runs statements. The result is text of the format; without a format also rows for `df()` and Arrow.
     #[pyo3(
-        signature = (sql, fmt = None, params = None, *, tables = None),
-        text_signature = "(self, sql, fmt='CSV', params=None, *, tables=None)"
+        signature = (query, format = None, params = None, *, tables = None),
+        text_signature = "(self, query, format='CSV', params=None, *, tables=None)"
     )]
     fn query<'py>(
         slf: &Bound<'py, Self>,
-        sql: &str,
-        fmt: Option<&str>,
+        query: &str,
+        format: Option<&str>,
         params: Option<&Bound<'py, PyDict>>,
         tables: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
-        let is = |name: &str| fmt.is_some_and(|f| f.eq_ignore_ascii_case(name));
+        let is = |name: &str| format.is_some_and(|f| f.eq_ignore_ascii_case(name));
         let (frame, table) = (is(DATA_FRAME), is(ARROW_TABLE));
-        let wanted = match fmt {
+        let wanted = match format {
+            // chDB's name for CSV with the engine's log, of which there is none.
+            Some(_) if is("Debug") => Wanted::Bytes("CSV".to_owned()),
             Some(format) if !frame && !table => Wanted::Bytes(format.to_owned()),
             _ => Wanted::Rows,
         };
-        let answer = slf.get().run(py, sql, wanted, params, tables)?;
+        let answer = slf.get().run(py, query, wanted, params, tables)?;
         let result = Bound::new(py, QueryResult::new(answer))?;
         if frame {
             result.get().df(py)
@@ -109,17 +128,93 @@ impl Connection {
 
     /// `query` under its other name.
     #[pyo3(
-        signature = (sql, fmt = None, params = None, *, tables = None),
-        text_signature = "(self, sql, fmt='CSV', params=None, *, tables=None)"
+        signature = (query, format = None, params = None, *, tables = None),
+        text_signature = "(self, query, format='CSV', params=None, *, tables=None)"
     )]
     fn sql<'py>(
         slf: &Bound<'py, Self>,
-        sql: &str,
-        fmt: Option<&str>,
+        query: &str,
+        format: Option<&str>,
         params: Option<&Bound<'py, PyDict>>,
         tables: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        Connection::query(slf, sql, fmt, params, tables)
+        Connection::query(slf, query, format, params, tables)
+    }
+
+    /// Sends one query; its rows are fetched from the result while it runs. It sees the session as it is now, and other
+    /// queries may run meanwhile.
+    #[pyo3(signature = (query, format = "CSV", params = None, *, tables = None))]
+    fn send_query(
+        &self,
+        py: Python<'_>,
+        query: &str,
+        format: &str,
+        params: Option<&Bound<'_, PyDict>>,
+        tables: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<StreamingResult> {
+        let handle = self.handle()?;
+        let params = params.map(texts).transpose()?.unwrap_or_default();
+        let tables = tables.map(|tables| tables.clone().unbind());
+        let caller = Caller::from_afar(py, tables, self.registered.clone())?;
+        let options = RunOptions { params, outside: Some(Arc::new(caller)), ..RunOptions::default() };
+        StreamingResult::new(&handle, query, format, options).map_err(|e| to_python(py, &e))
+    }
+
+    /// Begins an INSERT, `INSERT INTO t [(columns)] [FORMAT f]`, whose data are appended in pieces.
+    #[pyo3(signature = (query, format = "CSV"))]
+    fn send_insert(&self, py: Python<'_>, query: &str, format: &str) -> PyResult<StreamingInserter> {
+        let handle = self.handle()?;
+        let completed = py.import("chalet._location")?.call_method1("insert_statement", (query, format))?;
+        let sql: String = completed.extract()?;
+        py.detach(|| handle.check_insert(&sql)).map_err(|e| to_python(py, &e))?;
+        StreamingInserter::new(handle, sql, RunOptions::default()).map_err(|e| to_python(py, &e))
+    }
+
+    /// Inserts a list of rows, column by column: `INSERT INTO t [(columns)] VALUES`. Rows are sequences, or dicts whose
+    /// `keys` are the columns in order. Returns how many rows were written.
+    #[pyo3(signature = (query, rows, keys = None))]
+    fn insert_rows(
+        &self,
+        py: Python<'_>,
+        query: &str,
+        rows: Bound<'_, PyList>,
+        keys: Option<Vec<Py<PyAny>>>,
+    ) -> PyResult<u64> {
+        let handle = self.handle()?;
+        if rows.is_empty() {
+            return Ok(0);
+        }
+        let raised = Raised::default();
+        let data = GivenRows { rows: rows.unbind(), keys, raised: raised.clone() }.into_data();
+        let watch = Arc::new(Watch::default());
+        let asked = watch.clone();
+        let options =
+            RunOptions { interrupt: Some(Arc::new(move || asked.should_stop())), ..RunOptions::default() };
+        let answer = py.detach(|| handle.insert(query, options, data));
+        let of_rows = raised.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match watch.take_raised().or(of_rows) {
+            Some(raised) => Err(raised),
+            None => answer.map(|answer| answer.rows_written).map_err(|e| to_python(py, &e)),
+        }
+    }
+
+    /// Calls back with a dict of `read_rows`, `read_bytes`, `total_rows_to_read`, `elapsed_ns` and the like, ten times a
+    /// second at most and when a query ends. None ends it. What the callback raises is reported and ignored.
+    fn set_progress_callback(&self, callback: Option<Bound<'_, PyAny>>) -> PyResult<()> {
+        let handle = self.handle()?;
+        let Some(callback) = callback else {
+            handle.set_on_progress(None);
+            return Ok(());
+        };
+        if !callback.is_callable() {
+            return Err(PyTypeError::new_err("The progress callback must be callable"));
+        }
+        let callback = callback.unbind();
+        handle.set_on_progress(Some(Arc::new(move |progress: Progress| {
+            // During the interpreter's end there is nobody to tell.
+            Python::try_attach(|py| tell(py, &callback, progress));
+        })));
+        Ok(())
     }
 
     /// A new cursor, which gives rows as tuples.
@@ -127,15 +222,15 @@ impl Connection {
         Cursor::new(slf.unbind())
     }
 
-    #[pyo3(signature = (sql, params = None, *, tables = None))]
+    #[pyo3(signature = (query, params = None, *, tables = None))]
     fn execute<'py>(
         slf: &Bound<'py, Self>,
-        sql: &str,
+        query: &str,
         params: Option<&Bound<'py, PyDict>>,
         tables: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, Cursor>> {
         let cursor = Connection::cursor_of_own(slf)?.into_bound(slf.py());
-        Cursor::execute(&cursor, sql, params, tables)
+        Cursor::execute(&cursor, query, params, tables)
     }
 
     fn fetchone<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyTuple>>> {
@@ -173,10 +268,27 @@ impl Connection {
     /// Does nothing: every statement stands on its own.
     fn commit(&self) {}
 
-    /// Stops the running query, which then raises QUERY_WAS_CANCELLED in its own thread.
+    /// Stops what runs: a query, which then raises QUERY_WAS_CANCELLED in its own thread, and streams.
     fn interrupt(&self) -> PyResult<()> {
         self.handle()?.cancel_running();
         Ok(())
+    }
+
+    #[getter]
+    fn closed(&self) -> bool {
+        self.handle.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+
+    /// SQL from words needs a language model, which is not part of this package.
+    fn generate_sql(&self, prompt: &str) -> PyResult<String> {
+        let _ = (self.handle()?, prompt);
+        Err(no_language_model("generate_sql"))
+    }
+
+    #[pyo3(signature = (prompt, **_options))]
+    fn ask(&self, prompt: &str, _options: Option<&Bound<'_, PyDict>>) -> PyResult<String> {
+        let _ = (self.handle()?, prompt);
+        Err(no_language_model("ask"))
     }
 
     /// Ends the session; an in-memory database ends with it. May be called again.
@@ -196,6 +308,31 @@ impl Connection {
     #[pyo3(signature = (*_exception))]
     fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) {
         self.close(py);
+    }
+}
+
+fn no_language_model(what: &str) -> PyErr {
+    NotSupportedError::new_err(format!("{what}() needs a language model, which is not part of chalet"))
+}
+
+fn tell(py: Python<'_>, callback: &Py<PyAny>, progress: Progress) {
+    let told = PyDict::new(py);
+    let elapsed = u64::try_from(progress.elapsed.as_nanos()).unwrap_or(u64::MAX);
+    let entries = [
+        ("read_rows", progress.read_rows),
+        ("read_bytes", progress.read_bytes),
+        ("total_rows_to_read", progress.total_rows),
+        ("total_bytes_to_read", 0),
+        ("elapsed_ns", elapsed),
+        ("written_rows", 0),
+        ("written_bytes", 0),
+        ("result_rows", 0),
+        ("result_bytes", 0),
+    ];
+    let filled = entries.iter().try_for_each(|(name, number)| told.set_item(name, number));
+    let called = filled.and_then(|()| callback.call1(py, (told,)));
+    if let Err(error) = called {
+        error.write_unraisable(py, Some(callback.bind(py)));
     }
 }
 

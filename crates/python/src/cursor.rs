@@ -3,7 +3,7 @@
 use crate::collector;
 use crate::connection::Connection;
 use crate::engine::Wanted;
-use crate::error::Error;
+use crate::error::InterfaceError;
 use crate::objects::{self, Session};
 use chalet_engine::Rows;
 use pyo3::prelude::*;
@@ -25,6 +25,8 @@ struct State {
     rows: Option<Fetched>,
     rows_read: u64,
     bytes_read: u64,
+    /// Of the result, or written; -1 when unknown.
+    rowcount: i64,
     elapsed: f64,
 }
 
@@ -76,8 +78,14 @@ impl Fetched {
 
 impl Cursor {
     pub fn new(connection: Py<Connection>) -> Cursor {
-        let state =
-            State { connection: Some(connection), rows: None, rows_read: 0, bytes_read: 0, elapsed: 0.0 };
+        let state = State {
+            connection: Some(connection),
+            rows: None,
+            rows_read: 0,
+            bytes_read: 0,
+            rowcount: -1,
+            elapsed: 0.0,
+        };
         Cursor { state: Mutex::new(state) }
     }
 
@@ -98,22 +106,27 @@ impl Cursor {
 #[pymethods]
 impl Cursor {
     /// Runs statements; the rows of the last one are then fetched.
-    #[pyo3(signature = (sql, params = None, *, tables = None))]
+    #[pyo3(signature = (query, params = None, *, tables = None))]
     pub fn execute<'py>(
         slf: &Bound<'py, Self>,
-        sql: &str,
+        query: &str,
         params: Option<&Bound<'py, PyDict>>,
         tables: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, Self>> {
         let py = slf.py();
         let cursor = slf.get();
         let connection = cursor.state().connection.as_ref().map(|c| c.clone_ref(py));
-        let connection = connection.ok_or_else(|| Error::new_err("The cursor is closed"))?;
+        let connection = connection.ok_or_else(|| InterfaceError::new_err("The cursor is closed"))?;
         cursor.state().rows = None;
-        let answer = connection.get().run(py, sql, Wanted::Rows, params, tables)?;
+        let answer = connection.get().run(py, query, Wanted::Rows, params, tables)?;
         let mut state = cursor.state();
-        state.rows_read = answer.rows_read;
-        state.bytes_read = answer.bytes_read;
+        state.rows_read = answer.result_rows;
+        state.bytes_read = answer.result_bytes;
+        state.rowcount = match &answer.rows {
+            Some(rows) => rows.n_rows() as i64,
+            None if answer.rows_written > 0 => answer.rows_written as i64,
+            None => -1,
+        };
         state.elapsed = answer.elapsed.as_secs_f64();
         state.rows = answer.rows.map(Fetched::new);
         drop(state);
@@ -166,6 +179,28 @@ impl Cursor {
         let state = self.state();
         let types = state.rows.iter().flat_map(|rows| &rows.of.types);
         types.map(|ty| ty.to_string()).collect()
+    }
+
+    /// How many rows the result has, or were written; -1 when that is not known.
+    #[getter]
+    fn rowcount(&self) -> i64 {
+        self.state().rowcount
+    }
+
+    #[getter]
+    fn connection(&self, py: Python<'_>) -> Option<Py<Connection>> {
+        self.state().connection.as_ref().map(|connection| connection.clone_ref(py))
+    }
+
+    #[getter]
+    fn closed(&self) -> bool {
+        self.state().connection.is_none()
+    }
+
+    /// Where chDB keeps the counts of a query: here they are the cursor's own.
+    #[getter(_cursor)]
+    fn counts(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
     }
 
     fn rows_read(&self) -> u64 {

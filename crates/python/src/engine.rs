@@ -3,7 +3,7 @@
 use crate::watch::Watch;
 use chalet_base::{Result, bail};
 use chalet_engine::outside::Outside;
-use chalet_engine::{Answer, Database, RunOptions, Session};
+use chalet_engine::{Answer, Database, InsertData, Progress, RunOptions, Session, Stream};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -24,12 +24,56 @@ pub struct Handle {
     /// The query that runs now.
     running: Mutex<Option<Arc<Watch>>>,
     finished: Condvar,
+    /// Streams that are open, or were.
+    streams: Mutex<Vec<Stoppable>>,
+    on_progress: Mutex<Option<OnProgress>>,
 }
 
+/// Stops a stream; None when there is nothing to stop any more.
+pub type Stoppable = Box<dyn Fn() -> Option<()> + Send + Sync>;
+
+type OnProgress = Arc<dyn Fn(Progress) + Send + Sync>;
+
 impl Handle {
-    pub fn open(path: &str) -> Result<Handle> {
+    /// `settings` hold for all statements.
+    pub fn open(path: &str, settings: &[(String, String)]) -> Result<Handle> {
         let session = Database::open(path)?.session();
-        Ok(Handle { session, running: Mutex::new(None), finished: Condvar::new() })
+        settings.iter().try_for_each(|(name, value)| session.set(name, value))?;
+        Ok(Handle {
+            session,
+            running: Mutex::new(None),
+            finished: Condvar::new(),
+            streams: Mutex::new(Vec::new()),
+            on_progress: Mutex::new(None),
+        })
+    }
+
+    /// A query whose rows are handed out while it runs. It waits for no other.
+    pub fn stream(&self, sql: &str, options: RunOptions) -> Result<Stream> {
+        self.session.stream(sql, RunOptions { on_progress: self.on_progress(), ..options })
+    }
+
+    /// An INSERT over data from outside. It waits for no other statement.
+    pub fn insert(&self, sql: &str, options: RunOptions, data: InsertData) -> Result<Answer> {
+        self.session.insert(sql, RunOptions { on_progress: self.on_progress(), ..options }, data)
+    }
+
+    /// Fails where the statement is no INSERT that takes data, or its table does not exist.
+    pub fn check_insert(&self, sql: &str) -> Result<()> {
+        self.session.check_insert(sql)
+    }
+
+    /// Lets [`cancel_running`](Self::cancel_running) stop a stream too.
+    pub fn keep_stoppable(&self, stop: Stoppable) {
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner).push(stop);
+    }
+
+    pub fn set_on_progress(&self, tell: Option<OnProgress>) {
+        *self.on_progress.lock().unwrap_or_else(PoisonError::into_inner) = tell;
+    }
+
+    fn on_progress(&self) -> Option<OnProgress> {
+        self.on_progress.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Runs statements on this thread, which holds no GIL, after those of other threads have finished.
@@ -52,6 +96,7 @@ impl Handle {
             params,
             interrupt: Some(Arc::new(move || asked.should_stop())),
             outside: Some(outside),
+            on_progress: self.on_progress(),
             ..RunOptions::default()
         };
         self.session.run(sql, options)
@@ -62,6 +107,16 @@ impl Handle {
         if let Some(watch) = &*self.running() {
             watch.stop();
         }
+        // Those that are open are stopped, all are forgotten.
+        let streams = std::mem::take(&mut *self.streams.lock().unwrap_or_else(PoisonError::into_inner));
+        for stop in streams {
+            stop();
+        }
+    }
+
+    /// Does a query run now?
+    pub fn is_running(&self) -> bool {
+        self.running().is_some()
     }
 
     /// Waits until no other query runs.

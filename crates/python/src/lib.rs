@@ -4,6 +4,12 @@
 //! - [`result`]: the answer of a query as bytes, DataFrame or Arrow stream
 //! - [`cursor`]: the answer of a query as rows
 //! - [`engine`]: what is asked of the engine, in one place
+//! - [`stream`]: the answer of a query while it runs
+//! - [`inserter`]: an INSERT whose data come in pieces
+//! - [`pipe`]: what lies between two threads
+//! - [`given_rows`]: rows of Python objects as a block
+//! - [`from_objects`]: Python objects as values of columns
+//! - [`functions`]: Python functions as functions of SQL
 //! - [`watch`]: how a query is stopped from outside
 //! - [`error`]: the one exception class
 //! - [`objects`]: columns as Python objects
@@ -23,10 +29,16 @@ mod cursor;
 mod engine;
 mod error;
 mod frame;
+mod from_objects;
+mod functions;
+mod given_rows;
+mod inserter;
 mod memory_view;
 mod objects;
+mod pipe;
 mod result;
 mod sources;
+mod stream;
 mod told;
 mod watch;
 
@@ -36,8 +48,12 @@ use pyo3::prelude::*;
 fn _chalet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     error::register(module)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    functions::register(module)?;
     module.add_class::<connection::Connection>()?;
     module.add_class::<cursor::Cursor>()?;
     module.add_class::<memory_view::MemoryView>()?;
+    module.add_class::<stream::StreamingResult>()?;
+    module.add_class::<inserter::StreamingInserter>()?;
+    module.add_class::<inserter::InsertResult>()?;
     module.add_class::<result::QueryResult>()
 }

@@ -110,14 +110,31 @@ impl QueryResult {
         Ok(MemoryView::new(self.buffer(py)?.clone()))
     }
 
+    /// Rows of the result. What was read from tables is `storage_rows_read`.
+    #[pyo3(name = "rows_read")]
+    fn result_rows(&self) -> u64 {
+        self.answer.result_rows
+    }
+
+    /// Bytes of memory of the result as columns.
+    #[pyo3(name = "bytes_read")]
+    fn result_bytes(&self) -> u64 {
+        self.answer.result_bytes
+    }
+
     /// Rows read from tables and files.
-    fn rows_read(&self) -> u64 {
+    fn storage_rows_read(&self) -> u64 {
         self.answer.rows_read
     }
 
     /// Bytes read from tables and files.
-    fn bytes_read(&self) -> u64 {
+    fn storage_bytes_read(&self) -> u64 {
         self.answer.bytes_read
+    }
+
+    /// Bytes of memory of the inserted rows as columns.
+    fn bytes_written(&self) -> u64 {
+        self.answer.bytes_written
     }
 
     /// Rows written by an INSERT.

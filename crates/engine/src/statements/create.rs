@@ -57,8 +57,9 @@ pub(crate) fn table(
     let entry = Entry { table: table.clone(), create_sql: create_sql.into(), comment };
     // Filled before it is seen: a failing query leaves no table behind.
     if let Some(CreateSource::Query { empty: false, query }) = &create.source {
-        let rows = super::insert::from_query(&*table, name, None, query, scope)?;
+        let (rows, bytes) = super::insert::from_query(&*table, name, None, query, scope)?;
         output.rows_written += rows;
+        output.bytes_written += bytes;
     }
     if create.temporary {
         let mut state = session.state();

@@ -4,6 +4,7 @@ use super::Output;
 use crate::functions::FORMATS;
 use crate::outside::Keeping;
 use crate::scope::Scope;
+use crate::session::RunOptions;
 use crate::table_functions::read_request;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_binder::table_columns::{bind_constant, bind_default, bind_table_arguments, cast_column};
@@ -14,23 +15,52 @@ use chalet_formats::{Compression, Input, Schema};
 use chalet_plan::{Expr, Field, Plan, Project, Values};
 use chalet_storage::{ColumnSchema, DefaultKind, Inserter, Table, TableSchema};
 use chalet_syntax::ast;
-use chalet_types::{DataType, Value};
+use chalet_types::{DataType, TimeZone, Value};
+use std::io::Read;
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// Data that an INSERT gets from its caller.
+pub enum InsertData {
+    /// Bytes in the statement's format.
+    Bytes(Box<dyn Read + Send>),
+    /// Rows, made when the columns that the statement gives values to are known by name and type. Their types may be
+    /// others: they are cast. The zone is that of date-times whose type names none.
+    Rows(Box<MakeRows>),
+}
+
+pub type MakeRows = dyn FnOnce(&[(String, DataType)], &TimeZone) -> Result<GivenRows> + Send;
+
+/// Rows and the types of their columns.
+pub type GivenRows = (Vec<DataType>, Block);
+
 pub(crate) fn run(insert: &ast::Insert, scope: &Arc<Scope>, output: &mut Output) -> Result<()> {
-    if let ast::InsertSource::Inline { data, .. } = &insert.source {
+    let given = output.data.take();
+    if let (ast::InsertSource::Inline { data, .. }, None) = (&insert.source, &given) {
         ensure!(!data.content.trim_ascii().is_empty(), NO_DATA_TO_INSERT, "No data to insert");
     }
     let (table, name) = target(insert, scope)?;
     ensure!(table.view_query().is_none(), NOT_IMPLEMENTED, "Method write is not supported by storage View");
     let columns = listed(insert, &*table, &name, scope)?;
-    output.rows_written += match &insert.source {
-        ast::InsertSource::Query(query) => from_query(&*table, &name, columns, query, scope)?,
-        ast::InsertSource::Inline { format, data } => {
+    let (rows, bytes) = match (&insert.source, given) {
+        (ast::InsertSource::Inline { format, .. }, Some(InsertData::Bytes(bytes))) => {
+            from_data(&*table, &name, columns, &format.name, Input::stream(bytes), scope)?
+        }
+        (_, Some(InsertData::Bytes(_))) => bail!(BAD_ARGUMENTS, "The INSERT query has its own data"),
+        (_, Some(InsertData::Rows(make))) => {
+            let given = given_columns(&*table, columns.clone());
+            let wanted: Vec<_> = given.iter().map(|c| (c.name.to_string(), c.ty.clone())).collect();
+            let (types, block) = read_texts(make(&wanted, &scope.context().time_zone)?, &wanted, scope)?;
+            let fields: Vec<Field> =
+                given.iter().zip(types).map(|(c, ty)| scope.ids.field(c.name.clone(), ty)).collect();
+            let plan = Plan::Values(Values { fields: fields.clone(), block });
+            from_bound(&*table, &name, columns, BoundQuery { plan, fields }, scope)?
+        }
+        (ast::InsertSource::Query(query), None) => from_query(&*table, &name, columns, query, scope)?,
+        (ast::InsertSource::Inline { format, data }, None) => {
             let input = Input::from(data.content.clone());
             from_data(&*table, &name, columns, &format.name, input, scope)?
         }
-        ast::InsertSource::Infile { path, compression, format } => {
+        (ast::InsertSource::Infile { path, compression, format }, None) => {
             let path = String::from_utf8_lossy(path).into_owned();
             let method = compression.as_ref().map(|c| String::from_utf8_lossy(c).into_owned());
             let compression = Compression::named(method.as_deref().unwrap_or("auto"), &path)?;
@@ -44,7 +74,15 @@ pub(crate) fn run(insert: &ast::Insert, scope: &Arc<Scope>, output: &mut Output)
             from_data(&*table, &name, columns, format, input, scope)?
         }
     };
+    output.rows_written += rows;
+    output.bytes_written += bytes;
     Ok(())
+}
+
+/// Fails where the table or a listed column does not exist.
+pub(crate) fn check(insert: &ast::Insert, scope: &Arc<Scope>) -> Result<()> {
+    let (table, name) = target(insert, scope)?;
+    listed(insert, &*table, &name, scope).map(drop)
 }
 
 fn target(insert: &ast::Insert, scope: &Arc<Scope>) -> Result<(Arc<dyn Table>, Arc<str>)> {
@@ -159,6 +197,40 @@ fn given_columns(table: &dyn Table, listed: Option<Vec<String>>) -> Vec<ColumnSc
     }
 }
 
+/// Columns of texts as the types of their columns: a text that is no value is an error, not NULL.
+fn read_texts(given: GivenRows, wanted: &[(String, DataType)], scope: &Scope) -> Result<GivenRows> {
+    let (mut types, block) = given;
+    let n_rows = block.n_rows();
+    let cast = crate::table_functions::caster(scope);
+    let mut columns = block.into_columns();
+    for ((column, ty), (name, wanted)) in columns.iter_mut().zip(&mut types).zip(wanted) {
+        if ty.bare() != &DataType::String || wanted.bare() == &DataType::String {
+            continue;
+        }
+        let target = wanted.without_low_cardinality().without_nullable();
+        let texts = column.flat().into_owned();
+        let known: Vec<u32> = (0..n_rows as u32).filter(|&row| !texts.is_null(row as usize)).collect();
+        let given = Column::Flat(texts.without_nulls().gather(&known));
+        let read =
+            cast(&given, &DataType::String, target).map_err(|e| e.context(format!("column {name}")))?;
+        // NULLs stand for a default, put in front.
+        let read = Column::concat(&[&Column::Flat(Vector::defaults(target, 1)), &read]).into_flat();
+        let mut next = 0;
+        let places = (0..n_rows).map(|row| {
+            next += u32::from(!texts.is_null(row));
+            if texts.is_null(row) { 0 } else { next }
+        });
+        let read = read.gather(&places.collect::<Vec<_>>());
+        let open = target.can_be_nullable() && texts.null_count() > 0;
+        *column = Column::Flat(if open { read.with_nulls(texts.validity.as_ref()) } else { read });
+        *ty = if open { target.clone().nullable() } else { target.clone() };
+    }
+    Ok((types, Block::new(columns, n_rows)))
+}
+
+/// Rows and bytes that were written.
+type Written = (u64, u64);
+
 /// Inserts the rows of a query; returns how many.
 pub(crate) fn from_query(
     table: &dyn Table,
@@ -166,8 +238,19 @@ pub(crate) fn from_query(
     listed: Option<Vec<String>>,
     query: &ast::Query,
     scope: &Arc<Scope>,
-) -> Result<u64> {
+) -> Result<Written> {
     let bound = bind_query(query, &**scope, &scope.ids)?;
+    from_bound(table, name, listed, bound, scope)
+}
+
+/// The same of a bound query.
+fn from_bound(
+    table: &dyn Table,
+    name: &str,
+    listed: Option<Vec<String>>,
+    bound: BoundQuery,
+    scope: &Arc<Scope>,
+) -> Result<Written> {
     let given = given_columns(table, listed);
     ensure!(
         given.len() == bound.fields.len(),
@@ -316,27 +399,28 @@ fn add_default(
     Ok(())
 }
 
-/// Runs the plan into the table; returns the number of rows.
-fn write(plan: Plan, inserter: Box<dyn Inserter>, scope: &Arc<Scope>) -> Result<u64> {
+/// Runs the plan into the table.
+fn write(plan: Plan, inserter: Box<dyn Inserter>, scope: &Arc<Scope>) -> Result<Written> {
     let plan = scope.optimize(plan)?;
     let inserter: Box<dyn Inserter> = match scope.outside {
         Some(_) => Box::new(Keeping { inner: inserter, scope: scope.clone() }),
         None => inserter,
     };
-    let state = Arc::new(Mutex::new((inserter, 0u64)));
+    let state = Arc::new(Mutex::new((inserter, (0, 0))));
     let target = state.clone();
     let consumer = Box::new(move |block: Block| {
         let mut state = target.lock().unwrap_or_else(PoisonError::into_inner);
-        state.1 += block.n_rows() as u64;
+        state.1.0 += block.n_rows() as u64;
+        state.1.1 += block.memory() as u64;
         state.0.write(block)
     });
     chalet_exec::result::execute_unlimited(&plan, consumer, scope.exec())?;
     let Some(state) = Arc::into_inner(state) else {
         bail!(LOGICAL_ERROR, "The result of INSERT is still being written");
     };
-    let (inserter, rows) = state.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let (inserter, written) = state.into_inner().unwrap_or_else(PoisonError::into_inner);
     inserter.finish()?;
-    Ok(rows)
+    Ok(written)
 }
 
 /// Inserts the rows of data in a format.
@@ -347,25 +431,26 @@ fn from_data(
     format: &str,
     input: Input,
     scope: &Arc<Scope>,
-) -> Result<u64> {
+) -> Result<Written> {
     let given = given_columns(table, listed);
     let structure: Schema = given.iter().map(|c| (c.name.to_string(), c.ty.clone())).collect();
     let request = read_request(structure, scope);
     let mut scan = FORMATS.get(format)?.open(input, request)?;
     let mut inserter = super::checked::inserter(table, name, scope)?;
     let schema = table.schema();
-    let mut rows = 0;
+    let (mut rows, mut bytes) = (0, 0);
     while let Some(mut unit) = scan.next_unit()? {
         while let Some(block) = unit.next_block(scope.exec().settings.max_block_size)? {
             scope.control.check_with_interrupt()?;
             rows += block.n_rows() as u64;
+            bytes += block.memory() as u64;
             for block in with_defaults(&*unit, block, &given, &schema, scope)? {
                 inserter.write(block)?;
             }
         }
     }
     inserter.finish()?;
-    Ok(rows)
+    Ok((rows, bytes))
 }
 
 /// The block as the table stores it.
@@ -413,13 +498,14 @@ pub(crate) fn evaluator(scope: &Scope) -> Evaluate {
     let settings = scope.state.settings.clone();
     let made: Mutex<Option<Arc<Scope>>> = Mutex::new(None);
     let (database, state) = (scope.database.clone(), scope.state.clone());
+    let params = scope.params().to_vec();
     Arc::new(move |text, ty| {
         let mut made = made.lock().unwrap_or_else(PoisonError::into_inner);
         let scope = match &*made {
             Some(scope) => scope.clone(),
             None => {
                 let state = crate::session::State { settings: settings.clone(), ..state.clone() };
-                let options = crate::session::RunOptions::default();
+                let options = RunOptions { params: params.clone(), ..RunOptions::default() };
                 let scope = Arc::new(Scope::new(database.clone(), state, &options, 0)?);
                 *made = Some(scope.clone());
                 scope

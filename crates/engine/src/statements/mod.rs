@@ -9,14 +9,16 @@ mod explain;
 pub(crate) mod insert;
 mod limits;
 mod query;
+mod readonly;
 mod set;
 mod show;
 
 use self::counted::Counted;
+use self::insert::InsertData;
 use crate::answer::{Answer, DEFAULT_FORMAT, Rows};
 use crate::functions::FORMATS;
 use crate::scope::Scope;
-use crate::session::{RunOptions, Session};
+use crate::session::{RunOptions, Session, StreamConsumer, StreamPart};
 use chalet_base::{Result, bail};
 use chalet_binder::Environment;
 use chalet_columns::{Block, Builder, Column};
@@ -38,7 +40,12 @@ pub(crate) struct Output {
     rows_read: u64,
     bytes_read: u64,
     pub rows_written: u64,
+    pub bytes_written: u64,
+    result_rows: u64,
+    result_bytes: u64,
     peak_memory: u64,
+    /// Of an INSERT whose data does not stand in the statement.
+    pub data: Option<InsertData>,
 }
 
 impl Output {
@@ -51,7 +58,11 @@ impl Output {
             rows_read: 0,
             bytes_read: 0,
             rows_written: 0,
+            bytes_written: 0,
+            result_rows: 0,
+            result_bytes: 0,
             peak_memory: 0,
+            data: None,
         }
     }
 
@@ -63,6 +74,9 @@ impl Output {
             rows_read: self.rows_read,
             bytes_read: self.bytes_read,
             rows_written: self.rows_written,
+            bytes_written: self.bytes_written,
+            result_rows: self.result_rows,
+            result_bytes: self.result_bytes,
             peak_memory: self.peak_memory,
             elapsed,
         }
@@ -78,6 +92,7 @@ impl Output {
     /// Keeps the rows of a statement; those of an earlier one become bytes, in the order of the statements.
     fn put_rows(&mut self, rows: Rows) -> Result<()> {
         self.flush_rows()?;
+        rows.blocks.iter().for_each(|block| self.count_result(block));
         self.rows = Some(rows);
         Ok(())
     }
@@ -89,7 +104,13 @@ impl Output {
         Ok(())
     }
 
+    fn count_result(&mut self, block: &Block) {
+        self.result_rows += block.n_rows() as u64;
+        self.result_bytes += block.memory() as u64;
+    }
+
     fn count(&mut self, scope: &Scope) {
+        scope.control.tell_progress();
         self.rows_read += scope.control.read_rows.load(Relaxed);
         let file_bytes = scope.exec().scan.progress.file_bytes.load(Relaxed);
         self.bytes_read += file_bytes.max(scope.control.read_bytes.load(Relaxed));
@@ -107,6 +128,7 @@ pub(crate) fn run(
 ) -> Result<()> {
     let scope = &with_statement_settings(statement, scope)?;
     limits::check(sql, statement, &scope.state.settings)?;
+    readonly::check(statement, scope)?;
     let rows_before = output.rows_written;
     let counted = Counted::begin(&statement.kind);
     let result = run_kind(statement, scope, session, output);
@@ -114,6 +136,32 @@ pub(crate) fn run(
     result?;
     output.count(scope);
     Ok(())
+}
+
+/// Runs one statement that only reads and hands its rows out as they come.
+pub(crate) fn stream(
+    statement: &ast::Statement,
+    sql: &str,
+    scope: &Arc<Scope>,
+    session: &Session,
+    mut consumer: StreamConsumer,
+) -> Result<()> {
+    let StatementKind::Query(query) = &statement.kind else {
+        let mut output = Output::new(&RunOptions::default());
+        run(statement, sql, scope, session, &mut output)?;
+        let Some(mut rows) = output.rows else { return Ok(()) };
+        let blocks = std::mem::take(&mut rows.blocks);
+        consumer(StreamPart::Header(rows, statement.output.format.as_ref().map(|f| f.name.clone())))?;
+        return blocks.into_iter().try_for_each(|block| consumer(StreamPart::Block(block)));
+    };
+    let scope = &with_statement_settings(statement, scope)?;
+    limits::check(sql, statement, &scope.state.settings)?;
+    let counted = Counted::begin(&statement.kind);
+    let format = statement.output.format.as_ref().map(|f| f.name.clone());
+    let result = query::stream(query, format, scope, consumer);
+    counted.end(result.is_ok(), 0);
+    scope.control.tell_progress();
+    result
 }
 
 fn run_kind(
@@ -245,6 +293,7 @@ pub(crate) fn print_rows(
             if !block.is_empty() {
                 writer.write(&block)?;
             }
+            output.count_result(&block);
             writer.finish(&Statistics::default())?;
             output.put_bytes(memory.take())?;
             output.format = format;

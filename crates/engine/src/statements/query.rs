@@ -5,6 +5,7 @@ use crate::answer::Rows;
 use crate::extremes::Extremes;
 use crate::functions::FORMATS;
 use crate::scope::Scope;
+use crate::session::{StreamConsumer, StreamPart};
 use chalet_base::{Result, bail, err};
 use chalet_binder::{BoundQuery, Environment, bind_query};
 use chalet_columns::Block;
@@ -29,12 +30,12 @@ pub(crate) fn run(
         let by_suffix = FORMATS.of_path(&path).map(|f| f.name.to_string());
         format = tail.format.as_ref().map(|f| f.name.clone()).or(by_suffix).or(format);
         let sink = open_outfile(outfile, &path)?;
-        return write(bound, &format.unwrap_or_else(|| "TabSeparated".into()), sink, scope);
+        return write(bound, &format.unwrap_or_else(|| "TabSeparated".into()), sink, scope, output);
     }
     match format {
         Some(format) => {
             let memory = Memory::default();
-            write(bound, &format, Box::new(memory.clone()), scope)?;
+            write(bound, &format, Box::new(memory.clone()), scope, output)?;
             output.put_bytes(memory.take())?;
             output.format = format;
         }
@@ -62,21 +63,31 @@ fn limited(plan: Plan, scope: &Scope) -> Plan {
 }
 
 /// Runs a bound query and writes its rows as they come.
-fn write(bound: BoundQuery, format: &str, sink: Box<dyn Sink>, scope: &Arc<Scope>) -> Result<()> {
+fn write(
+    bound: BoundQuery,
+    format: &str,
+    sink: Box<dyn Sink>,
+    scope: &Arc<Scope>,
+    output: &mut Output,
+) -> Result<()> {
     let schema = bound.fields.iter().map(|f| (f.name.to_string(), f.ty.clone())).collect();
     let writer = FORMATS.get(format)?.writer(write_request(schema, scope), sink)?;
     let plan = scope.optimize(bound.plan)?;
-    let state = Arc::new(Mutex::new((writer, extremes(scope))));
+    let state = Arc::new(Mutex::new((writer, extremes(scope), (0, 0))));
     let target = state.clone();
     let consumer = Box::new(move |block: Block| {
-        let (writer, extremes) = &mut *target.lock().unwrap_or_else(PoisonError::into_inner);
+        let (writer, extremes, counted) = &mut *target.lock().unwrap_or_else(PoisonError::into_inner);
+        counted.0 += block.n_rows() as u64;
+        counted.1 += block.memory() as u64;
         if let Some(extremes) = extremes {
             extremes.add(&block);
         }
         writer.write(&block)
     });
     let result = chalet_exec::execute(&plan, consumer, scope.exec())?;
-    let (writer, extremes) = &mut *state.lock().unwrap_or_else(PoisonError::into_inner);
+    let (writer, extremes, counted) = &mut *state.lock().unwrap_or_else(PoisonError::into_inner);
+    output.result_rows += counted.0;
+    output.result_bytes += counted.1;
     if let Some(totals) = &result.totals {
         writer.totals(totals)?;
     }
@@ -90,6 +101,36 @@ fn write(bound: BoundQuery, format: &str, sink: Box<dyn Sink>, scope: &Arc<Scope
         rows_before_limit: result.rows_before_limit,
         rows_before_aggregation: None,
     })
+}
+
+/// Runs a query whose rows are handed out as they come: none is kept.
+pub(crate) fn stream(
+    query: &ast::Query,
+    format: Option<String>,
+    scope: &Arc<Scope>,
+    mut consumer: StreamConsumer,
+) -> Result<()> {
+    let mut bound = bind_query(query, &**scope, &scope.ids)?;
+    bound.plan = limited(bound.plan, scope);
+    let header = Rows {
+        names: bound.fields.iter().map(|f| f.name.to_string()).collect(),
+        types: bound.fields.iter().map(|f| f.ty.clone()).collect(),
+        blocks: Vec::new(),
+        totals: None,
+        extremes: None,
+        rows_before_limit: None,
+        zone: scope.context().time_zone.clone(),
+        formats: scope.formats.clone(),
+    };
+    let plan = scope.optimize(bound.plan)?;
+    consumer(StreamPart::Header(header, format))?;
+    let consumer = Box::new(
+        move |block: Block| {
+            if block.is_empty() { Ok(()) } else { consumer(StreamPart::Block(block)) }
+        },
+    );
+    chalet_exec::execute(&plan, consumer, scope.exec())?;
+    Ok(())
 }
 
 fn collect(bound: BoundQuery, scope: &Arc<Scope>) -> Result<Rows> {

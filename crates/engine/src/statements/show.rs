@@ -1,7 +1,6 @@
 //! SHOW and EXISTS.
 
 use super::{Output, print_rows};
-use crate::functions::FUNCTIONS;
 use crate::scope::Scope;
 use crate::settings;
 use crate::system;
@@ -66,8 +65,9 @@ pub(crate) fn run(
             print_rows(&[("value", text)], vec![vec![Value::from(value.as_str())]], statement, scope, output)
         }
         ShowKind::Functions => {
-            let mut names: Vec<String> = FUNCTIONS.scalars.names().map(String::from).collect();
-            names.extend(FUNCTIONS.aggregates.names().map(String::from));
+            let registry = scope.registry();
+            let mut names: Vec<String> = registry.scalars.names().map(String::from).collect();
+            names.extend(registry.aggregates.names().map(String::from));
             let own = scope.database.shared.functions.read().unwrap_or_else(PoisonError::into_inner);
             names.extend(own.keys().cloned());
             drop(own);
@@ -105,7 +105,8 @@ fn like(function: &str, name: &str, pattern: &[u8], ctx: &Context) -> Result<boo
     use chalet_columns::Column;
     use chalet_function_api::Argument;
     use chalet_function_api::call::{BoundFunction, Input};
-    let found = FUNCTIONS.scalars.get(function);
+    let registry = crate::functions::registry();
+    let found = registry.scalars.get(function);
     let found =
         found.ok_or_else(|| err!(UNKNOWN_FUNCTION, "Function with name `{function}` does not exist"))?;
     let values = [Value::from(name), Value::string(pattern)];

@@ -1,10 +1,11 @@
 //! `system.functions` and `system.table_functions`: printed from the records of the functions.
 
 use super::made;
-use crate::functions::FUNCTIONS;
+use crate::functions::is_of_host;
 use crate::scope::Scope;
 use crate::table_functions;
 use chalet_base::Result;
+use chalet_binder::Environment;
 use chalet_storage::Table;
 use chalet_types::{DataType, Value};
 use std::sync::{Arc, PoisonError};
@@ -34,20 +35,22 @@ pub(crate) fn functions(scope: &Scope) -> Result<Arc<dyn Table>> {
         cells
     };
     let mut rows = Vec::new();
-    for function in FUNCTIONS.scalars.all() {
+    let registry = scope.registry();
+    let origin_of = |name: &str| if is_of_host(name) { "ExecutableUserDefined" } else { "System" };
+    for function in registry.scalars.all() {
         let r = function.record();
         let examples: Vec<&str> = r.examples.iter().map(|e| e.sql).collect();
         let doc = [r.summary, r.syntax, &examples.join("\n")];
-        rows.push(row(r.name, false, r.case_insensitive, "", "", "System", doc));
+        rows.push(row(r.name, false, r.case_insensitive, "", "", origin_of(r.name), doc));
         let aliases = r.aliases.iter();
         rows.extend(aliases.map(|a| row(a, false, r.case_insensitive, r.name, "", "System", doc)));
     }
-    let aggregates = FUNCTIONS.aggregates.all().iter().map(|f| f.record());
-    let windows = FUNCTIONS.windows.all().iter().map(|f| f.record());
+    let aggregates = registry.aggregates.all().iter().map(|f| f.record());
+    let windows = registry.windows.all().iter().map(|f| f.record());
     for r in aggregates.chain(windows) {
         let examples: Vec<&str> = r.examples.iter().map(|e| e.sql).collect();
         let doc = [r.summary, r.syntax, &examples.join("\n")];
-        rows.push(row(r.name, true, r.case_insensitive, "", "", "System", doc));
+        rows.push(row(r.name, true, r.case_insensitive, "", "", origin_of(r.name), doc));
         let aliases = r.aliases.iter();
         rows.extend(aliases.map(|a| row(a, true, r.case_insensitive, r.name, "", "System", doc)));
     }

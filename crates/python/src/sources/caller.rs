@@ -23,11 +23,32 @@ pub struct Caller {
     lent: Arc<Lent>,
     /// Every object is described once.
     made: Mutex<Vec<(String, Arc<dyn Table>)>>,
+    /// Where the statements run on another thread: the caller's variables, local and global, as they were.
+    seen: Option<(Py<PyAny>, Py<PyDict>)>,
 }
 
 impl Caller {
     pub fn new(given: Option<Py<PyDict>>, registered: Arc<Registered>) -> Caller {
-        Caller { given, registered, lent: Arc::default(), made: Mutex::default() }
+        Caller { given, registered, lent: Arc::default(), made: Mutex::default(), seen: None }
+    }
+
+    /// The same for statements that run on another thread, which has none of the caller's frames.
+    pub fn from_afar(py: Python<'_>, given: Option<Py<PyDict>>, registered: Arc<Registered>) -> PyResult<Caller> {
+        let seen = variables(py)?.map(|(locals, globals)| (locals.unbind(), globals.unbind()));
+        Ok(Caller { seen, ..Caller::new(given, registered) })
+    }
+
+    /// A variable of the innermost frame that is not of this package.
+    fn variable<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let seen = match &self.seen {
+            Some((locals, globals)) => Some((locals.bind(py).clone(), globals.bind(py).clone())),
+            None => variables(py)?,
+        };
+        let Some((locals, globals)) = seen else { return Ok(None) };
+        if locals.contains(name)? {
+            return Ok(Some(locals.get_item(name)?));
+        }
+        globals.get_item(name)
     }
 
     fn given_object<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
@@ -63,7 +84,7 @@ impl Caller {
         let Some(first) = parts.next() else { return Ok(None) };
         let mut object = self.given_object(py, first)?;
         if object.is_none() {
-            object = variable(py, first)?;
+            object = self.variable(py, first)?;
         }
         let Some(mut object) = object else { return Ok(None) };
         for part in parts {
@@ -89,7 +110,7 @@ impl Outside for Caller {
     }
 
     fn found(&self, name: &str) -> Result<Option<Arc<dyn Table>>> {
-        Python::attach(|py| match variable(py, name).map_err(|e| raised(py, &e))? {
+        Python::attach(|py| match self.variable(py, name).map_err(|e| raised(py, &e))? {
             Some(object) => self.table(py, name, &object),
             None => Ok(None),
         })
@@ -110,7 +131,7 @@ impl Outside for Caller {
 
     fn hint(&self, name: &str) -> Option<String> {
         Python::attach(|py| {
-            let object = variable(py, name).ok().flatten()?;
+            let object = self.variable(py, name).ok().flatten()?;
             let kind = object.get_type().name().ok()?;
             Some(format!("the Python variable of this name is a {kind}, which is no table"))
         })
@@ -130,8 +151,11 @@ fn no_table(name: &str, object: &Bound<'_, PyAny>) -> chalet_base::Error {
     )
 }
 
-/// A variable of the innermost frame that is not of this package.
-fn variable<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+/// Local and global variables.
+type Variables<'py> = (Bound<'py, PyAny>, Bound<'py, PyDict>);
+
+/// Those of the innermost frame that is not of this package.
+fn variables(py: Python<'_>) -> PyResult<Option<Variables<'_>>> {
     // A thread of the engine has no frame.
     let Ok(mut frame) = py.import(intern!(py, "sys"))?.call_method0(intern!(py, "_getframe")) else {
         return Ok(None);
@@ -147,10 +171,6 @@ fn variable<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAn
             }
             continue;
         }
-        let locals = frame.getattr(intern!(py, "f_locals"))?;
-        if locals.contains(name)? {
-            return Ok(Some(locals.get_item(name)?));
-        }
-        return globals.get_item(name);
+        return Ok(Some((frame.getattr(intern!(py, "f_locals"))?, globals)));
     }
 }

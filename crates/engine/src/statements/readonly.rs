@@ -1,0 +1,36 @@
+//! The setting `readonly`: 1 forbids to change data and settings, 2 data only. What it forbids cannot be allowed again.
+
+use crate::scope::Scope;
+use chalet_base::{Result, ensure};
+use chalet_syntax::ast::{SetStatement, Statement, StatementKind};
+
+/// Fails where the session may only read and the statement does more.
+pub(crate) fn check(statement: &Statement, scope: &Scope) -> Result<()> {
+    let level = scope.state.settings.number("readonly").unwrap_or(0);
+    if level == 0 {
+        return Ok(());
+    }
+    if let StatementKind::Set(SetStatement::Settings(list)) = &statement.kind {
+        let forbidden = |name: &str| !name.starts_with("param_") && (level == 1 || name == "readonly");
+        let first = list.iter().find(|setting| forbidden(&setting.name.name));
+        let name = first.map_or("", |setting| &setting.name.name);
+        ensure!(first.is_none(), READONLY, "Cannot modify '{name}' setting in readonly mode");
+        return Ok(());
+    }
+    let reads = matches!(
+        statement.kind,
+        StatementKind::Query(_)
+            | StatementKind::Explain(_)
+            | StatementKind::Show(_)
+            | StatementKind::Describe(_)
+            | StatementKind::Exists { .. }
+            | StatementKind::Use(_)
+            | StatementKind::Set(_)
+    );
+    ensure!(
+        reads && statement.output.outfile.is_none(),
+        READONLY,
+        "Cannot execute query in readonly mode. For queries that change data or tables, the setting `readonly` must be 0"
+    );
+    Ok(())
+}

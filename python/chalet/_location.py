@@ -1,0 +1,66 @@
+"""Connection strings: what chDB accepts as one, taken apart. Imported for strings other than `:memory:` only."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_MODES = {"": [], "rw": [], "rwc": [], "ro": [("readonly", "2")]}
+_PROGRESS = ("auto", "tty", "err", "on", "off")
+# What chDB passes to its server. Nothing here listens to them: there is no server, no log and no language model.
+_IGNORED = frozenset({"verbose", "log-level", "log_level", "user_scripts_path", "user_defined_executable_functions_config"})
+_ENDS_WITH_FORMAT = re.compile(r"\b(?:FORMAT\s+\w+|VALUES)\s*\Z", re.IGNORECASE)
+
+
+def parse(text: str) -> tuple[str, list[tuple[str, str]], Callable[[dict[str, int]], None] | None]:
+    """`[file:]PATH[?option=value&...]` as path, settings and what shows progress.
+
+    An option is `mode` (`ro` or `rw`), `progress`, `progress-table`, one of chDB's own or a setting of ClickHouse; whether
+    it is one is found out when it is set. A wrong value is a ValueError.
+    """
+    place, _, options = text.partition("?")
+    settings: list[tuple[str, str]] = []
+    progress = None
+    for name, value in parse_qsl(options, keep_blank_values=True):
+        if name == "mode":
+            if value not in _MODES:
+                raise ValueError(f"the mode of a connection is ro or rw, not {value!r}: {text}")
+            settings += _MODES[value]
+        elif name in ("progress", "progress-table"):
+            if value not in _PROGRESS:
+                raise ValueError(f"{name} is one of {', '.join(_PROGRESS)}, not {value!r}: {text}")
+            progress = None if value == "off" else value
+        elif name == "udf_path" or name.startswith("ai_"):
+            if value:
+                _not_supported(f"the option {name} of the connection string {text!r} is not supported")
+        elif name not in _IGNORED:
+            settings.append((name.replace("-", "_"), value))
+    if progress is not None:
+        from ._progress import display
+
+        return _path(place), settings, display(progress)
+    return _path(place), settings, None
+
+
+def _path(place: str) -> str:
+    path = place.removeprefix("file:")
+    if path in ("", ":memory:"):
+        return ":memory:"
+    # Of a URL: `file:///a/b` and `file:/a/b` are one path, `file:a` is a relative one.
+    return "/" + path.lstrip("/") if path.startswith("//") else path
+
+
+def insert_statement(query: str, fmt: str) -> str:
+    """The INSERT with its format at the end, as data in pieces follow it."""
+    query = query.rstrip().removesuffix(";").rstrip()
+    return query + "\n" if _ENDS_WITH_FORMAT.search(query) else f"{query} FORMAT {fmt}\n"
+
+
+def _not_supported(text: str) -> None:
+    from ._chalet import NotSupportedError
+
+    raise NotSupportedError(text)

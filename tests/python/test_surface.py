@@ -1,0 +1,209 @@
+"""The names of chDB: connection strings, sessions, modules and their data."""
+
+import subprocess
+import sys
+
+import pytest
+
+import chalet
+from chalet import rwabc, sqltypes, state, utils
+from chalet.session import Session
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", ":memory:", "file::memory:", "file:", ":memory:?verbose&log-level=test", ":memory:?mode=rw", ":memory:?progress=auto"],
+)
+def test_connection_strings_in_memory(text):
+    with state.connect(text) as connection:
+        assert isinstance(connection, chalet.Connection)
+        assert connection.query("SELECT 1").data() == "1\n"
+
+
+@pytest.mark.parametrize("text", ["some/path", "file:some/path", "file:///some/path?mode=ro", "///some/path"])
+def test_databases_on_disk_are_refused_by_name(text):
+    with pytest.raises(chalet.NotSupportedError, match="some/path") as caught:
+        chalet.connect(text)
+    assert caught.value.name == "NOT_IMPLEMENTED"
+
+
+def test_options_of_connection_strings():
+    with chalet.connect(":memory:?max_threads=3&max_block_size=100") as connection:
+        assert connection.query("SELECT getSetting('max_threads'), getSetting('max_block_size')").data() == "3,100\n"
+    with pytest.raises(chalet.Error, match="no_such_flag"):
+        chalet.connect(":memory:?no_such_flag=1")
+    with pytest.raises(ValueError, match="progress"):
+        chalet.connect(":memory:?progress=sometimes")
+    with pytest.raises(ValueError, match="mode"):
+        chalet.connect(":memory:?mode=wo")
+    with pytest.raises(chalet.NotSupportedError, match="udf_path"):
+        chalet.connect(":memory:?udf_path=/somewhere")
+
+
+def test_read_only_connections(tmp_path):
+    with chalet.connect("file::memory:?mode=ro") as connection:
+        assert connection.query("SELECT 1; SET max_threads = 1; SELECT 2").data() == "1\n2\n"
+        out = tmp_path / "x.csv"
+        for sql in (
+            "CREATE TABLE t (x UInt8) ENGINE = Memory",
+            "SET readonly = 0",
+            f"INSERT INTO FUNCTION file('{out}') SELECT 1",
+            f"SELECT 1 INTO OUTFILE '{out}'",
+            "DROP DATABASE default",
+        ):
+            with pytest.raises(chalet.Error) as caught:
+                connection.query(sql)
+            assert caught.value.name == "READONLY"
+        assert not out.exists()
+
+
+def test_readonly_of_sql(db):
+    db.query("SET readonly = 1")
+    with pytest.raises(chalet.Error, match="READONLY"):
+        db.query("SET max_threads = 2")
+    assert db.query("SELECT 1").data() == "1\n"
+
+
+def test_sessions():
+    session = Session()
+    with session as same:
+        assert same is session
+        session.query("CREATE TABLE t (x UInt8) ENGINE = Memory")
+        with session.send_insert("INSERT INTO t") as stream:
+            stream.append("1\n2\n")
+            stream.finish()
+        assert [chunk.data() for chunk in session.send_query("SELECT x FROM t WHERE x > {x:UInt8}", params={"x": 1})] == ["2\n"]
+        with pytest.warns(UserWarning, match="Debug"):
+            assert session.query("SELECT 1", "Debug").data() == "1\n"
+        for ask in (session.generate_sql, session.ask):
+            with pytest.raises(chalet.NotSupportedError, match="language model"):
+                ask("how many rows are there?")
+        with pytest.raises(chalet.NotSupportedError, match="udf_path"):
+            session.query("SELECT 1", udf_path="/somewhere")
+    with pytest.raises(chalet.InterfaceError, match="closed"):
+        session.query("SELECT 1")
+    session.cleanup()
+    assert chalet.session.Session is Session is chalet.session.state.Session
+
+
+def test_query_has_the_arguments_of_chdb():
+    assert chalet.query("SELECT {a:UInt8}", "TSV", "", "", {"a": 1}, {"max_threads": 2}).data() == "1\n"
+    assert chalet.query(sql="SELECT getSetting('max_threads')", output_format="TSV", options={"max_threads": 3}).data() == "3\n"
+    assert chalet.query("SELECT 1 AS a", output_format="debug").data() == "1\n"
+    with pytest.raises(chalet.NotSupportedError):
+        chalet.query("SELECT 1", path="some/path")
+    with chalet.connect() as connection:
+        assert connection.query(query="SELECT 1", format="TSV").data() == "1\n"
+
+
+def test_counts_of_results(db):
+    result = db.query("SELECT number, toString(number) AS s FROM numbers(1000) WHERE number % 2")
+    assert (result.rows_read(), result.storage_rows_read(), result.storage_bytes_read()) == (500, 1000, 8000)
+    assert result.bytes_read() > 0 and (result.rows_written(), result.bytes_written()) == (0, 0)
+    db.query("CREATE TABLE t (x UInt64) ENGINE = Memory")
+    result = db.query("INSERT INTO t SELECT number FROM numbers(10)")
+    assert (result.rows_written(), result.bytes_written(), result.rows_read()) == (10, 80, 0)
+    cursor = db.cursor().execute("SELECT number FROM numbers(7)")
+    assert cursor._cursor.rows_read() == 7 == cursor.rowcount and cursor._cursor.elapsed() >= 0
+
+
+def test_module_data():
+    assert chalet.chdb_version == chalet.chalet_version == tuple(chalet.__version__.split("."))
+    assert chalet.engine_version.startswith(chalet.core_version.rsplit(".", 1)[0])
+    assert chalet.g_udf_path == ""
+    with chalet.g_conn_lock:
+        pass
+    assert chalet.ChdbError is chalet.Error is state.sqlitelike.ChdbError
+    with pytest.raises(AttributeError, match="no_such_name"):
+        chalet.no_such_name  # noqa: B018
+    assert {"dbapi", "udf", "create_function", "session"} <= set(dir(chalet))
+    for name in chalet.__all__:
+        assert getattr(chalet, name) is not None
+
+
+def test_types_of_sql():
+    assert sqltypes.INT64.name == str(sqltypes.INT64) == "Int64"
+    assert sqltypes.DATETIME64.name == "DateTime64(6)"
+    assert sqltypes.ChdbType("Int64") == sqltypes.INT64 != sqltypes.INT8
+    assert len({sqltypes.ChdbType("Array(Int8)"), sqltypes.ChdbType("Array( Int8 )")}) == 1
+    assert repr(sqltypes.BOOL) == "chalet.sqltypes.ChdbType('Bool')"
+    with pytest.raises(chalet.Error, match="Nosuch"):
+        sqltypes.ChdbType("Nosuch")
+    assert all(isinstance(getattr(sqltypes, name), sqltypes.ChdbType) for name in sqltypes.__all__ if name != "ChdbType")
+
+
+def test_nested_dicts():
+    assert utils.flatten_dict({"a": {"b": 1, "c": [1, {"d": 2}]}, "e": [{"x": 1}], "f": {}}) == {
+        "a_b": 1,
+        "a_c_0": 1,
+        "a_c_1_d": 2,
+        "e": '[{"x": 1}]',
+    }
+    assert utils.convert_to_columnar([{"a": 1, "b": {"c": 2}}, {"a": 3}, {"d": "x"}]) == {
+        "a": [1, 3, None],
+        "b_c": [2, None, None],
+        "d": [None, None, "x"],
+    }
+    assert utils.convert_to_columnar([]) == {}
+
+
+@pytest.mark.parametrize(
+    ("values", "name"),
+    [
+        ([1, 2], "int8"),
+        ([300], "int16"),
+        ([2**40, None], "int64"),
+        ([2**70], "int128"),
+        ([True], "int8"),
+        ([1.5, 1], "float64"),
+        (["a", 1], "string"),
+        ([None], "string"),
+        ([], "string"),
+    ],
+)
+def test_inferred_types(values, name):
+    assert utils.infer_data_type(values) == name
+    assert utils.infer_data_types({"a": values}) == [("a", name)]
+
+
+def test_trace(capsys, monkeypatch):
+    @utils.trace.trace
+    def double(x):
+        y = x * 2
+        return y
+
+    assert double(1) == 2 and capsys.readouterr().out == ""
+    monkeypatch.setattr(utils.trace, "enable_print", True)
+    assert double(2) == 4
+    assert "y = x * 2" in capsys.readouterr().out
+
+
+def test_abstract_readers_and_writers():
+    with pytest.raises(TypeError):
+        rwabc.PyReader([])
+
+    class Writer(rwabc.PyWriter):
+        def write(self, col_names, columns):
+            self.data.extend(zip(*columns))
+
+        def finalize(self):
+            return repr(self.data).encode()
+
+    writer = Writer(["a"], [int], [])
+    writer.write(["a"], [[1, 2]])
+    assert writer.finalize() == b"[(1,), (2,)]"
+
+
+def test_converters(db):
+    pyarrow = pytest.importorskip("pyarrow")
+    for fmt in ("Arrow", "ArrowStream", None):
+        table = chalet.to_arrowTable(db.query("SELECT 1 AS a, 'x' AS b", fmt))
+        assert isinstance(table, pyarrow.Table) and table.to_pylist() == [{"a": 1, "b": "x"}]
+    with pytest.raises(chalet.NotSupportedError, match="DataStore"):
+        chalet.to_datastore(None)
+
+
+def test_what_is_not_needed_is_not_imported():
+    code = "import sys, chalet; print(sorted(m for m in sys.modules if m.startswith('chalet')))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert run.stdout.strip() == "['chalet', 'chalet._chalet']", run.stderr
