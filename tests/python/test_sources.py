@@ -169,7 +169,7 @@ def test_counts_limits_and_filters_over_many_blocks(db):
 
 def test_rows_read_are_counted(db):
     big = pd.DataFrame({"x": np.arange(100_000)})
-    assert db.query("SELECT sum(x) FROM big WHERE x < 5").rows_read() == len(big)
+    assert db.query("SELECT sum(x) FROM big WHERE x < 5").storage_rows_read() == len(big)
 
 
 def test_several_statements_and_views(db):

@@ -79,7 +79,11 @@ impl Connection {
     fn new(py: Python<'_>, connection_string: &str) -> PyResult<Connection> {
         let open = |path: &str, settings: &[(String, String)]| {
             let handle = py.detach(|| Handle::open(path, settings)).map_err(|e| to_python(py, &e))?;
-            Ok(Connection { handle: Mutex::new(Some(Arc::new(handle))), own_cursor: Mutex::new(None), registered: Arc::default() })
+            Ok(Connection {
+                handle: Mutex::new(Some(Arc::new(handle))),
+                own_cursor: Mutex::new(None),
+                registered: Arc::default(),
+            })
         };
         if connection_string == ":memory:" {
             return open(connection_string, &[]);

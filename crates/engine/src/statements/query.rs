@@ -124,11 +124,13 @@ pub(crate) fn stream(
     };
     let plan = scope.optimize(bound.plan)?;
     consumer(StreamPart::Header(header, format))?;
-    let consumer = Box::new(
-        move |block: Block| {
-            if block.is_empty() { Ok(()) } else { consumer(StreamPart::Block(block)) }
-        },
-    );
+    let kept_for = scope.clone();
+    let consumer = Box::new(move |block: Block| {
+        if block.is_empty() {
+            return Ok(());
+        }
+        consumer(StreamPart::Block(crate::outside::kept(block, &kept_for)))
+    });
     chalet_exec::execute(&plan, consumer, scope.exec())?;
     Ok(())
 }

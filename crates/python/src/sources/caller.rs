@@ -33,7 +33,11 @@ impl Caller {
     }
 
     /// The same for statements that run on another thread, which has none of the caller's frames.
-    pub fn from_afar(py: Python<'_>, given: Option<Py<PyDict>>, registered: Arc<Registered>) -> PyResult<Caller> {
+    pub fn from_afar(
+        py: Python<'_>,
+        given: Option<Py<PyDict>>,
+        registered: Arc<Registered>,
+    ) -> PyResult<Caller> {
         let seen = variables(py)?.map(|(locals, globals)| (locals.unbind(), globals.unbind()));
         Ok(Caller { seen, ..Caller::new(given, registered) })
     }
