@@ -57,6 +57,14 @@ fn late(node: &Plan, with: &Rewriter) -> Option<Plan> {
     let (between, scan) = take_apart(&sort.input, &mut needed)?;
     let is_early = |column: &&(usize, Field)| needed.contains(&column.1.id);
     let (early, late): (Vec<_>, Vec<_>) = scan.columns.iter().partition(is_early);
+    // What only the filter reads goes no further under another name.
+    let filtered = scan.filter.as_ref().map(Expr::columns).unwrap_or_default();
+    let renamed: Vec<(ColumnId, (usize, Field))> = late
+        .iter()
+        .filter(|(_, field)| filtered.contains(&field.id))
+        .map(|(column, field)| (field.id, (*column, with.ids.field(field.name.clone(), field.ty.clone()))))
+        .collect();
+    let names: Vec<_> = renamed.iter().map(|(id, (_, field))| (*id, (field.id, field.ty.clone()))).collect();
     if scan.limit.is_some() || scan.locator.is_some() || !is_worth_it(scan, &late) {
         return None;
     }
@@ -66,7 +74,8 @@ fn late(node: &Plan, with: &Rewriter) -> Option<Plan> {
     }
     let locator = with.ids.field("_row", DataType::UInt64);
     let mut plan = Plan::Scan(ScanNode {
-        columns: early.into_iter().cloned().collect(),
+        columns: early.into_iter().cloned().chain(renamed.into_iter().map(|(_, column)| column)).collect(),
+        filter: scan.filter.as_ref().map(|filter| filter.rename(&names)),
         locator: Some(locator.clone()),
         ..scan.clone()
     });
@@ -120,10 +129,7 @@ fn take_apart<'a>(
                 between.push(Between::Project { early, late });
                 &node.input
             }
-            Plan::Scan(scan) => {
-                scan.filter.iter().for_each(|filter| filter.collect_columns(needed));
-                return Some((between, scan));
-            }
+            Plan::Scan(scan) => return Some((between, scan)),
             _ => return None,
         };
     }

@@ -42,9 +42,9 @@ impl Printer {
             Partition::All => self.word("ALL"),
             Partition::Id(id) => {
                 self.word("ID ");
-                self.expr(id);
+                self.closed(id);
             }
-            Partition::Value(value) => self.expr(value),
+            Partition::Value(value) => self.closed(value),
         }
     }
 
@@ -120,7 +120,7 @@ impl Printer {
             }
             ModifySampleBy(expr) => {
                 self.word("MODIFY SAMPLE BY ");
-                self.expr(expr);
+                self.closed(expr);
             }
             RemoveSampleBy => self.word("REMOVE SAMPLE BY"),
             ModifyTtl(list) => {
@@ -198,14 +198,14 @@ impl Printer {
                 self.word("DELETE");
                 self.in_partition(partition);
                 self.word(" WHERE ");
-                self.expr(where_);
+                self.closed(where_);
             }
             Update { assignments, partition, where_ } => {
                 self.word("UPDATE ");
                 self.assignments(assignments);
                 self.in_partition(partition);
                 self.word(" WHERE ");
-                self.expr(where_);
+                self.closed(where_);
             }
             other => self.alter_partition(other),
         }

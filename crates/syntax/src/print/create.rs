@@ -112,7 +112,7 @@ impl Printer {
             if let Some(key) = &definition.primary_key {
                 separate(p);
                 p.word("PRIMARY KEY ");
-                p.expr(key);
+                p.closed(key);
             }
         });
         self.tight_line();
@@ -143,7 +143,7 @@ impl Printer {
             });
             if let Some(expr) = &default.expr {
                 self.word(" ");
-                self.expr(expr);
+                self.closed(expr);
             }
         }
         if let Some(comment) = &column.comment {
@@ -162,7 +162,7 @@ impl Printer {
         }
         if let Some(ttl) = &column.ttl {
             self.word(" TTL ");
-            self.expr(ttl);
+            self.closed(ttl);
         }
         if let Some(collate) = &column.collate {
             self.word(" COLLATE ");
@@ -181,10 +181,10 @@ impl Printer {
     pub(crate) fn index_def(&mut self, index: &IndexDef) {
         self.ident(&index.name);
         self.word(" ");
-        self.expr(&index.expr);
+        self.closed(&index.expr);
         if let Some(ty) = &index.ty {
             self.word(" TYPE ");
-            self.expr(ty);
+            self.closed(ty);
         }
         if let Some(granularity) = index.granularity {
             self.word(&format!(" GRANULARITY {granularity}"));
@@ -194,7 +194,7 @@ impl Printer {
     pub(crate) fn constraint_def(&mut self, constraint: &ConstraintDef) {
         self.ident(&constraint.name);
         self.word(if constraint.assume { " ASSUME " } else { " CHECK " });
-        self.expr(&constraint.expr);
+        self.closed(&constraint.expr);
     }
 
     pub(crate) fn projection_def(&mut self, projection: &ProjectionDef) {
@@ -237,7 +237,7 @@ impl Printer {
         if let Some(expr) = expr {
             self.line();
             self.word(words);
-            self.expr(expr);
+            self.closed(expr);
         }
     }
 
@@ -254,7 +254,7 @@ impl Printer {
 
     pub(crate) fn sorting_key(&mut self, key: &[OrderItem]) {
         let item = |p: &mut Self, item: &OrderItem| {
-            p.expr(&item.expr);
+            p.closed(&item.expr);
             if item.descending {
                 p.word(" DESC");
             }
@@ -280,7 +280,7 @@ impl Printer {
 
     pub(crate) fn ttl_list(&mut self, list: &[TtlItem]) {
         self.comma_list(list, |p, ttl| {
-            p.expr(&ttl.expr);
+            p.closed(&ttl.expr);
             match &ttl.action {
                 TtlAction::Delete => {}
                 TtlAction::ToDisk(name) => {
@@ -307,7 +307,7 @@ impl Printer {
             }
             if let Some(condition) = &ttl.where_ {
                 p.word(" WHERE ");
-                p.expr(condition);
+                p.closed(condition);
             }
         });
     }
@@ -316,7 +316,7 @@ impl Printer {
         self.comma_list(list, |p, (name, value)| {
             p.ident(name);
             p.word(" = ");
-            p.expr(value);
+            p.closed(value);
         });
     }
 
@@ -385,7 +385,7 @@ impl Printer {
         self.ident(&function.name);
         self.on_cluster(&function.cluster);
         self.word(" AS ");
-        self.expr(&function.body);
+        self.closed(&function.body);
     }
 
     pub(crate) fn create_dictionary(&mut self, dictionary: &CreateDictionary) {
@@ -406,7 +406,7 @@ impl Printer {
                 {
                     if let Some(value) = value {
                         p.word(word);
-                        p.expr(value);
+                        p.closed(value);
                     }
                 }
                 for (flag, word) in [
@@ -485,7 +485,7 @@ impl Printer {
             super::text::write_word(&mut self.out, key);
             self.word(" ");
             match value {
-                KeyValue::Expr(expr) => self.expr(expr),
+                KeyValue::Expr(expr) => self.closed(expr),
                 KeyValue::Nested(function) => self.key_value_function(function),
                 KeyValue::List(pairs) => {
                     self.word("(");

@@ -52,6 +52,18 @@ impl Printer {
         }
     }
 
+    /// Where the grammar has no place for an alias: an expression that has one stands in parentheses.
+    pub(crate) fn closed(&mut self, expr: &Expr) {
+        let wrap = expr.alias.is_some();
+        if wrap {
+            self.word("(");
+        }
+        self.expr(expr);
+        if wrap {
+            self.word(")");
+        }
+    }
+
     pub(crate) fn ident(&mut self, ident: &Ident) {
         if ident.parameter {
             self.word("{");
@@ -378,7 +390,7 @@ impl Printer {
                 Transformer::Replace { strict, items } => {
                     self.word(if *strict { " REPLACE STRICT (" } else { " REPLACE (" });
                     self.comma_list(items, |p, (expr, name)| {
-                        p.expr(expr);
+                        p.closed(expr);
                         p.word(" AS ");
                         p.ident(name);
                     });
@@ -430,7 +442,7 @@ impl Printer {
                 if let Some(value) = value {
                     self.then(word);
                     self.word(" ");
-                    self.expr(value);
+                    self.closed(value);
                 }
             }
         }
@@ -520,7 +532,7 @@ impl Printer {
                 }
                 self.word("}");
             }
-            _ => self.expr(value),
+            _ => self.closed(value),
         }
     }
 }

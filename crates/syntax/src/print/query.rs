@@ -199,7 +199,7 @@ impl Printer {
                     p.ident(&item.name);
                     if let Some(expr) = &item.expr {
                         p.word(" AS ");
-                        p.expr(expr);
+                        p.closed(expr);
                     }
                 });
                 self.word(")");
@@ -230,11 +230,11 @@ impl Printer {
 
     fn comma_pair(&mut self, first: &Option<crate::ast::Expr>, second: &Option<crate::ast::Expr>) {
         if let Some(first) = first {
-            self.expr(first);
+            self.closed(first);
             self.word(", ");
         }
         if let Some(second) = second {
-            self.expr(second);
+            self.closed(second);
         }
     }
 

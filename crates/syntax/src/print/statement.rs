@@ -88,7 +88,7 @@ impl Printer {
                 self.object_name(table);
                 self.in_partition(partition);
                 self.word(" WHERE ");
-                self.expr(where_);
+                self.closed(where_);
             }
             StatementKind::Update { table, assignments, partition, where_ } => {
                 self.word("UPDATE ");
@@ -97,7 +97,7 @@ impl Printer {
                 self.assignments(assignments);
                 self.in_partition(partition);
                 self.word(" WHERE ");
-                self.expr(where_);
+                self.closed(where_);
             }
             StatementKind::Optimize(optimize) => self.optimize(optimize),
             StatementKind::Set(set) => match set {
@@ -155,7 +155,7 @@ impl Printer {
             }
             StatementKind::Kill { mutation, where_, mode } => {
                 self.word(if *mutation { "KILL MUTATION WHERE " } else { "KILL QUERY WHERE " });
-                self.expr(where_);
+                self.closed(where_);
                 self.word(match mode {
                     KillMode::Async => " ASYNC",
                     KillMode::Sync => " SYNC",
@@ -254,7 +254,7 @@ impl Printer {
         }
         if let Some(by) = &insert.partition_by {
             self.word(" PARTITION BY ");
-            self.expr(by);
+            self.closed(by);
         }
         match &insert.columns {
             None => {}
@@ -419,12 +419,12 @@ impl Printer {
             }
             Some(ShowFilter::Where(condition)) => {
                 self.word(" WHERE ");
-                self.expr(condition);
+                self.closed(condition);
             }
         }
         if let Some(limit) = &show.limit {
             self.word(" LIMIT ");
-            self.expr(limit);
+            self.closed(limit);
         }
     }
 }

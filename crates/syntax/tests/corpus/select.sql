@@ -249,3 +249,5 @@ FROM t AS x WHERE a = 1 ORDER BY b LIMIT 3
 SELECT * FROM (FROM t WHERE a)
 WITH x AS (SELECT 1) FROM x
 SELECT * FROM (VALUES (1, 'a'), (2, 'b')) AS t(id, val)
+SELECT 1 ORDER BY a WITH FILL FROM @@x TO @@y STEP (1 AS z) LIMIT @@max_threads, (1 AS n) BY a LIMIT @@max_threads OFFSET @@x
+SELECT sum(a) OVER (ROWS BETWEEN @@x PRECEDING AND (1 AS y) FOLLOWING)
