@@ -4,6 +4,7 @@ use crate::collector;
 use crate::connection::Connection;
 use crate::engine::Wanted;
 use crate::error::InterfaceError;
+use crate::fast;
 use crate::objects::{self, Session};
 use chalet_engine::Rows;
 use pyo3::prelude::*;
@@ -62,7 +63,7 @@ impl Fetched {
                 .zip(&self.of.types)
                 .map(|(c, ty)| objects::column(py, c, ty, &session))
                 .collect();
-            self.made.extend(objects::rows(py, &columns?, part.n_rows())?.into_iter().map(Bound::unbind));
+            self.made.extend(fast::tuples(py, columns?, part.n_rows())?.into_iter().map(Bound::unbind));
             return Ok(true);
         }
         Ok(false)

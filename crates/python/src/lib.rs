@@ -12,6 +12,7 @@
 //! - [`functions`]: Python functions as functions of SQL
 //! - [`watch`]: how a query is stopped from outside
 //! - [`error`]: the one exception class
+//! - [`fast`]: objects of the standard library without running Python code for each
 //! - [`objects`]: columns as Python objects
 //! - [`collector`]: the cyclic collector suspended while rows are made
 //! - [`frame`]: columns as what a DataFrame is made of
@@ -28,6 +29,7 @@ mod connection;
 mod cursor;
 mod engine;
 mod error;
+mod fast;
 mod frame;
 mod from_objects;
 mod functions;

@@ -1,13 +1,14 @@
 //! Columns as Python objects: one loop a column, so that the type is looked at once and not for each value.
 
+use crate::fast;
 use chalet_columns::{Column, Data, Fixed, Vector};
-use chalet_types::calendar::{Civil, Clock};
+use chalet_types::calendar::{Civil, Clock, LocalTime};
 use chalet_types::{DataType, EnumValues, IntervalUnit, TimeZone};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{
-    PyBytes, PyDate, PyDateTime, PyDelta, PyDict, PyInt, PyList, PyNone, PyString, PyTuple, PyType,
+    PyBytes, PyDelta, PyDict, PyInt, PyList, PyNone, PyString, PyType,
 };
 use pyo3::{BoundObject, IntoPyObjectExt, intern};
 
@@ -71,8 +72,14 @@ fn plain<'py>(
     use DataType as T;
     match (ty, &vector.data) {
         (T::Bool, Data::U8(values)) => each(values, |&x| any(py, x != 0)),
-        (T::Date, Data::U16(values)) => each(values, |&days| date(py, i64::from(days))),
-        (T::Date32, Data::I32(values)) => each(values, |&days| date(py, i64::from(days))),
+        (T::Date, Data::U16(values)) => {
+            let dates = fast::Dates::new(py);
+            each(values, |&days| date(dates, i64::from(days)))
+        }
+        (T::Date32, Data::I32(values)) => {
+            let dates = fast::Dates::new(py);
+            each(values, |&days| date(dates, i64::from(days)))
+        }
         (T::DateTime(zone), Data::U32(values)) => {
             let moments = Moments::new(py, zone.as_ref(), session)?;
             each(values, |&seconds| moments.object(i64::from(seconds), 0))
@@ -99,12 +106,12 @@ fn plain<'py>(
         (T::Enum8(names), Data::I8(values)) => enumeration(py, names, values.iter().map(|&x| i16::from(x))),
         (T::Enum16(names), Data::I16(values)) => enumeration(py, names, values.iter().copied()),
         (T::IPv4, Data::U32(values)) => {
-            let class = ip_address_class(py, "IPv4Address")?;
-            each(values, |&x| class.call1((x,)))
+            let maker = fast::IPV4.maker(py)?;
+            each(values, |&x| maker.make(&fast::IPV4, fast::unsigned(py, u64::from(x))?))
         }
         (T::IPv6, Data::Fixed(values)) => {
-            let class = ip_address_class(py, "IPv6Address")?;
-            values.iter().map(|bytes| class.call1((PyBytes::new(py, bytes),))).collect()
+            let maker = fast::IPV6.maker(py)?;
+            values.iter().map(|bytes| maker.make(&fast::IPV6, fast::int_of_bytes(py, bytes)?)).collect()
         }
         (T::Uuid, Data::Fixed(values)) => uuids(py, values),
         (T::Decimal { scale, .. }, data) => decimals(py, data, *scale),
@@ -121,37 +128,28 @@ fn plain<'py>(
         (T::Tuple(fields), Data::Struct(parts)) => {
             let columns: PyResult<Vec<_>> =
                 parts.fields.iter().zip(fields.iter()).map(|(v, f)| objects(py, v, &f.ty, session)).collect();
-            rows(py, &columns?, parts.len).map(|rows| rows.into_iter().map(Bound::into_any).collect())
+            fast::tuples(py, columns?, parts.len).map(|rows| rows.into_iter().map(Bound::into_any).collect())
         }
         (_, Data::Nothing(n)) => Ok(vec![PyNone::get(py).into_bound().into_any(); *n]),
-        (_, Data::U8(values)) => each(values, |&x| any(py, x)),
-        (_, Data::U16(values)) => each(values, |&x| any(py, x)),
-        (_, Data::U32(values)) => each(values, |&x| any(py, x)),
-        (_, Data::U64(values)) => each(values, |&x| any(py, x)),
+        (_, Data::U8(values)) => each(values, |&x| fast::unsigned(py, x.into())),
+        (_, Data::U16(values)) => each(values, |&x| fast::unsigned(py, x.into())),
+        (_, Data::U32(values)) => each(values, |&x| fast::unsigned(py, x.into())),
+        (_, Data::U64(values)) => each(values, |&x| fast::unsigned(py, x)),
         (_, Data::U128(values)) => each(values, |&x| any(py, x)),
         (_, Data::U256(values)) => each(values, |x| large(py, &x.to_le_bytes(), false)),
-        (_, Data::I8(values)) => each(values, |&x| any(py, x)),
-        (_, Data::I16(values)) => each(values, |&x| any(py, x)),
-        (_, Data::I32(values)) => each(values, |&x| any(py, x)),
-        (_, Data::I64(values)) => each(values, |&x| any(py, x)),
+        (_, Data::I8(values)) => each(values, |&x| fast::signed(py, x.into())),
+        (_, Data::I16(values)) => each(values, |&x| fast::signed(py, x.into())),
+        (_, Data::I32(values)) => each(values, |&x| fast::signed(py, x.into())),
+        (_, Data::I64(values)) => each(values, |&x| fast::signed(py, x)),
         (_, Data::I128(values)) => each(values, |&x| any(py, x)),
         (_, Data::I256(values)) => each(values, |x| large(py, &x.to_le_bytes(), true)),
         (_, Data::BF16(values)) => each(values, |&x| any(py, f32::from(x))),
-        (_, Data::F32(values)) => each(values, |&x| any(py, x)),
-        (_, Data::F64(values)) => each(values, |&x| any(py, x)),
-        (_, Data::Str(strings)) => Ok(strings.iter().map(|bytes| text(py, bytes)).collect()),
-        (_, Data::Fixed(fixed)) => Ok(fixed.iter().map(|bytes| text(py, bytes)).collect()),
+        (_, Data::F32(values)) => each(values, |&x| fast::float(py, x.into())),
+        (_, Data::F64(values)) => each(values, |&x| fast::float(py, x)),
+        (_, Data::Str(strings)) => strings.iter().map(|bytes| fast::text(py, bytes)).collect(),
+        (_, Data::Fixed(fixed)) => fixed.iter().map(|bytes| fast::text(py, bytes)).collect(),
         (_, data) => Err(mismatch(ty, data)),
     }
-}
-
-/// Columns of objects as tuples.
-pub fn rows<'py>(
-    py: Python<'py>,
-    columns: &[Vec<Object<'py>>],
-    n_rows: usize,
-) -> PyResult<Vec<Bound<'py, PyTuple>>> {
-    (0..n_rows).map(|row| PyTuple::new(py, columns.iter().map(|column| &column[row]))).collect()
 }
 
 fn each<'py, T>(values: &[T], make: impl Fn(&T) -> PyResult<Object<'py>>) -> PyResult<Vec<Object<'py>>> {
@@ -162,23 +160,15 @@ fn any<'py>(py: Python<'py>, value: impl IntoPyObject<'py>) -> PyResult<Object<'
     value.into_bound_py_any(py)
 }
 
-/// A str, or bytes where the value is not UTF-8: any bytes are a legal String.
-fn text<'py>(py: Python<'py>, bytes: &[u8]) -> Object<'py> {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => PyString::new(py, text).into_any(),
-        Err(_) => PyBytes::new(py, bytes).into_any(),
-    }
-}
-
 /// The date of a day number; one that no calendar reaches is an error, not another date.
 fn civil(days: i64) -> PyResult<Civil> {
     let days = i32::try_from(days).map_err(|e| PyValueError::new_err(e.to_string()))?;
     Ok(Civil::of_days(days))
 }
 
-fn date<'py>(py: Python<'py>, days: i64) -> PyResult<Object<'py>> {
+fn date(dates: fast::Dates<'_>, days: i64) -> PyResult<Object<'_>> {
     let Civil { year, month, day } = civil(days)?;
-    Ok(PyDate::new(py, year, month, day)?.into_any())
+    dates.date(year, month, day)
 }
 
 fn duration<'py>(py: Python<'py>, seconds: i64, micros: i32) -> PyResult<Object<'py>> {
@@ -207,8 +197,8 @@ fn interval<'py>(py: Python<'py>, unit: IntervalUnit, n: i64) -> PyResult<Object
 
 /// DateTimes of one zone.
 struct Moments<'py> {
-    py: Python<'py>,
-    zone: TimeZone,
+    dates: fast::Dates<'py>,
+    local: LocalTime,
     /// A ZoneInfo when the type names its zone; a DateTime without zone is naive, in the session's zone.
     info: Option<Object<'py>>,
 }
@@ -216,25 +206,19 @@ struct Moments<'py> {
 impl<'py> Moments<'py> {
     fn new(py: Python<'py>, zone: Option<&TimeZone>, session: &Session) -> PyResult<Self> {
         let info = zone.map(|zone| zone_info(py, zone)).transpose()?;
-        Ok(Moments { py, zone: zone.unwrap_or(&session.zone).clone(), info })
+        let local = LocalTime::new(zone.unwrap_or(&session.zone));
+        Ok(Moments { dates: fast::Dates::new(py), local, info })
     }
 
     fn object(&self, seconds: i64, micros: u32) -> PyResult<Object<'py>> {
-        let offset = self.zone.offset_at(seconds);
-        let local = seconds + i64::from(offset);
+        let offset = self.local.offset_at(seconds);
+        let local = seconds + offset;
         let Civil { year, month, day } = civil(local.div_euclid(86_400))?;
         let Clock { hour, minute, second } = Clock::of_seconds(local.rem_euclid(86_400) as u32);
-        let Some(info) = &self.info else {
-            return Ok(
-                PyDateTime::new(self.py, year, month, day, hour, minute, second, micros, None)?.into_any()
-            );
-        };
         // In the hour that a zone repeats, the second pass has the offset that holds an hour later.
-        let fold = self.zone.offset_at(seconds - 3_600) > offset;
-        let info = Some(info.cast()?);
-        let made =
-            PyDateTime::new_with_fold(self.py, year, month, day, hour, minute, second, micros, info, fold);
-        Ok(made?.into_any())
+        let fold = self.info.is_some() && self.local.offset_at(seconds - 3_600) > offset;
+        let parts = fast::Parts { year, month, day, hour, minute, second, micros, fold };
+        self.dates.datetime(parts, self.info.as_ref())
     }
 }
 
@@ -254,18 +238,13 @@ fn enumeration<'py>(
 }
 
 fn uuids<'py>(py: Python<'py>, values: &Fixed) -> PyResult<Vec<Object<'py>>> {
-    let class = imported(py, &UUID, "uuid", "UUID")?;
-    let as_bytes = |bytes| {
-        let keywords = PyDict::new(py);
-        keywords.set_item(intern!(py, "bytes"), PyBytes::new(py, bytes))?;
-        class.call((), Some(&keywords))
-    };
-    values.iter().map(as_bytes).collect()
+    let maker = fast::UUID.maker(py)?;
+    values.iter().map(|bytes| maker.make(&fast::UUID, fast::int_of_bytes(py, bytes)?)).collect()
 }
 
 fn decimals<'py>(py: Python<'py>, data: &Data, scale: u8) -> PyResult<Vec<Object<'py>>> {
     let class = imported(py, &DECIMAL, "decimal", "Decimal")?;
-    let make = |digits: String| class.call1((with_point(&digits, usize::from(scale)),));
+    let make = |digits: String| fast::decimal(&class, &with_point(&digits, usize::from(scale)));
     match data {
         Data::I32(values) => each(values, |x| make(x.to_string())),
         Data::I64(values) => each(values, |x| make(x.to_string())),
@@ -310,7 +289,6 @@ fn dictionary<'py>(py: Python<'py>, keys: &[Object<'py>], values: &[Object<'py>]
 }
 
 static DECIMAL: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-static UUID: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static ZONE_INFO: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
 /// A class of the standard library, imported when the first value needs it.
@@ -328,10 +306,6 @@ fn zone_info<'py>(py: Python<'py>, zone: &TimeZone) -> PyResult<Object<'py>> {
         return py.import("chalet._frame")?.call_method1("time_zone", (zone.name(),));
     }
     imported(py, &ZONE_INFO, "zoneinfo", "ZoneInfo")?.call1((zone.name(),))
-}
-
-fn ip_address_class<'py>(py: Python<'py>, name: &str) -> PyResult<Object<'py>> {
-    py.import("ipaddress")?.getattr(name)
 }
 
 fn mismatch(ty: &DataType, data: &Data) -> PyErr {
