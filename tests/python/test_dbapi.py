@@ -226,3 +226,56 @@ def test_times():
     assert dbapi.TimeFromTicks(ticks) == dbapi.Time(1, 2, 3)
     assert dbapi.TimestampFromTicks(ticks) == dbapi.Timestamp(2024, 2, 29, 1, 2, 3)
     assert dbapi.Binary("é") == b"\xc3\xa9"
+
+
+@pytest.mark.parametrize(
+    ("escape", "value", "literal"),
+    [
+        ("escape_None", None, "NULL"),
+        ("escape_bool", True, "true"),
+        ("escape_bytes", b"a\xff", "'\\x61\\xff'"),
+        ("escape_date", datetime.date(2024, 1, 2), "'2024-01-02'"),
+        ("escape_datetime", datetime.datetime(2024, 1, 2, 3, 4, 5, 600000), "'2024-01-02 03:04:05.600000'"),
+        ("escape_dict", {"a": 1}, "map('a', 1)"),
+        ("escape_float", 1.5, "1.5"),
+        ("escape_int", -5, "-5"),
+        ("escape_object", decimal.Decimal("1.50"), "1.50"),
+        ("escape_sequence", [1, "a"], "(1, 'a')"),
+        ("escape_set", frozenset([1]), "(1)"),
+        ("escape_str", "it's", "'it''s'"),
+        ("escape_struct_time", time.gmtime(0), "'1970-01-01 00:00:00'"),
+        ("escape_time", datetime.time(1, 2, 3), "'01:02:03'"),
+        ("escape_timedelta", datetime.timedelta(hours=-25), "'-25:00:00'"),
+        ("escape_unicode", "é", "'é'"),
+    ],
+)
+def test_literals(cursor, escape, value, literal):
+    converters = dbapi.converters
+    assert getattr(converters, escape)(value) == literal == converters.escape_item(value)
+    assert type(value) in converters.encoders
+    cursor.execute(f"SELECT {literal}")
+    with pytest.raises(dbapi.DataError):
+        converters.escape_item(object())
+
+
+def test_texts_as_values():
+    converters = dbapi.converters
+    assert converters.convert_datetime("2024-01-02 03:04:05.6") == datetime.datetime(2024, 1, 2, 3, 4, 5, 600000)
+    assert converters.convert_date("2024-01-02") == datetime.date(2024, 1, 2)
+    assert converters.convert_time("01:02:03") == datetime.time(1, 2, 3)
+    assert converters.convert_timedelta("-1:30:00.5") == datetime.timedelta(hours=-1, minutes=-30, seconds=-0.5)
+    assert converters.convert_set("a,b") == {"a", "b"} and converters.convert_characters(None, "x") == "x"
+    assert converters.convert_column_data("date", "2024-01-02") == datetime.date(2024, 1, 2)
+    assert converters.convert_column_data("date", None) is None
+    with pytest.raises(dbapi.DataError):
+        converters.convert_column_data("date", "no date")
+
+
+def test_numbers_of_types():
+    FIELD_TYPE = dbapi.constants.FIELD_TYPE
+    assert (FIELD_TYPE.DECIMAL, FIELD_TYPE.TINY, FIELD_TYPE.LONGLONG, FIELD_TYPE.JSON) == (0, 1, 8, 245)
+    numbers = {name: value for name, value in vars(FIELD_TYPE).items() if name.isupper()}
+    assert len(numbers) == 30 and all(0 <= number <= 255 for number in numbers.values())
+    assert FIELD_TYPE.STRING in dbapi.STRING and FIELD_TYPE.DATE in dbapi.DATE and FIELD_TYPE.TIME in dbapi.TIME
+    assert FIELD_TYPE.BLOB in dbapi.BINARY and FIELD_TYPE.FLOAT in dbapi.NUMBER and FIELD_TYPE.TIMESTAMP in dbapi.TIMESTAMP
+    assert dbapi.ROWID != "String" and dbapi.DBAPISet([1]) == frozenset([1]) and dbapi.NULL == "NULL"

@@ -1,5 +1,8 @@
 """The names of chDB: connection strings, sessions, modules and their data."""
 
+import importlib
+import pathlib
+import re
 import subprocess
 import sys
 
@@ -207,3 +210,43 @@ def test_what_is_not_needed_is_not_imported():
     code = "import sys, chalet; print(sorted(m for m in sys.modules if m.startswith('chalet')))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert run.stdout.strip() == "['chalet', 'chalet._chalet']", run.stderr
+
+
+def test_the_page_of_names_is_true():
+    page = (pathlib.Path(__file__).parents[2] / "docs" / "api-parity.md").read_text()
+    rows = re.findall(r"^\| `([^`]+)` \| ([a-z ]+) \| (.*) \| (\S+) \|$", page, re.MULTILINE)
+    assert len(rows) > 250
+    sources = {path.name: path.read_text() for path in pathlib.Path(__file__).parent.glob("test_*.py")}
+    for name, status, note, test in rows:
+        assert status in ("same", "wider", "left out"), name
+        assert note or status != "left out", name
+        if test != "-":
+            file, function = test.split("::")
+            assert f"def {function}(" in sources[file], test
+        if status != "left out":
+            assert _find(name) is not None or name.endswith(("description", "lastrowid")), name
+
+
+def _find(path):
+    found = chalet
+    for part in path.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            try:
+                found = importlib.import_module(f"{found.__name__}.{part}")
+            except ImportError:
+                # What only members of an enumeration show.
+                found = getattr(next(iter(found)), part)
+    return found
+
+
+def test_the_readme_example(db):
+    @chalet.func(return_type="String")
+    def shout(text):
+        return text.upper() + "!"
+
+    try:
+        assert [chunk.data() for chunk in db.send_query("SELECT shout('a') AS x", "JSONEachRow")] == ['{"x":"A!"}\n']
+    finally:
+        chalet.drop_function("shout")

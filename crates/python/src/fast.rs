@@ -204,7 +204,11 @@ impl Recipe {
     pub fn maker<'py>(&'static self, py: Python<'py>) -> PyResult<Slotted<'py>> {
         let known = self.known.get_or_try_init(py, || self.known(py))?;
         let slots = known.slots.iter().map(|(name, value)| (name.bind(py).clone(), value.bind(py).clone()));
-        Ok(Slotted { class: known.class.bind(py).clone(), slots: slots.collect(), is_trusted: known.is_trusted })
+        Ok(Slotted {
+            class: known.class.bind(py).clone(),
+            slots: slots.collect(),
+            is_trusted: known.is_trusted,
+        })
     }
 
     fn known(&self, py: Python<'_>) -> PyResult<Known> {
@@ -218,7 +222,9 @@ impl Recipe {
         }
         let maker = Slotted { class: class.clone(), slots, is_trusted: true };
         let agrees = |made: Object<'_>| -> PyResult<bool> {
-            Ok(made.eq(&model)? && made.hash()? == model.hash()? && made.repr()?.to_string() == model.repr()?.to_string())
+            Ok(made.eq(&model)?
+                && made.hash()? == model.hash()?
+                && made.repr()?.to_string() == model.repr()?.to_string())
         };
         let is_trusted = maker.make(self, number).and_then(agrees).unwrap_or(false);
         let slots = maker.slots.into_iter().map(|(name, value)| (name.unbind(), value.unbind())).collect();
@@ -343,7 +349,11 @@ pub fn decimal<'py>(class: &Bound<'py, PyType>, digits: &str) -> PyResult<Object
     let text = PyString::new(py, digits);
     // SAFETY: the GIL is held, the arguments are objects and a null ends them; a new reference or an exception.
     unsafe {
-        let made = ffi::PyObject_CallFunctionObjArgs(class.as_ptr(), text.as_ptr(), std::ptr::null_mut::<ffi::PyObject>());
+        let made = ffi::PyObject_CallFunctionObjArgs(
+            class.as_ptr(),
+            text.as_ptr(),
+            std::ptr::null_mut::<ffi::PyObject>(),
+        );
         Bound::from_owned_ptr_or_err(py, made)
     }
 }

@@ -7,9 +7,7 @@ use chalet_types::{DataType, EnumValues, IntervalUnit, TimeZone};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{
-    PyBytes, PyDelta, PyDict, PyInt, PyList, PyNone, PyString, PyType,
-};
+use pyo3::types::{PyBytes, PyDelta, PyDict, PyInt, PyList, PyNone, PyString, PyType};
 use pyo3::{BoundObject, IntoPyObjectExt, intern};
 
 type Object<'py> = Bound<'py, PyAny>;
