@@ -328,6 +328,19 @@ def test_a_reader_of_python(db):
     assert rows(db, "SELECT c, b FROM reader WHERE a = 2", tables={"reader": Reader()}) == [([1], "2")]
 
 
+def test_the_class_of_readers(db):
+    class Reader(chalet.PyReader):
+        def read(self, names, count):
+            data, self.data = self.data, dict.fromkeys(self.data, ())
+            return [data[name] for name in names]
+
+    reader = Reader({"i": [1, None], "f": [1, 0.5], "s": ["a", None], "b": [True, False], "n": np.array([1, 2], dtype="u2")})
+    assert list(types(db, "Python(reader)").values()) == [f"Nullable({t})" for t in ("Int64", "Float64", "String", "Bool", "UInt16")]
+    assert rows(db, "SELECT s, n, b FROM reader WHERE f = 1") == [("a", 1, True)]
+    with pytest.raises(chalet.Error, match="has no get_schema"):
+        db.query("SELECT * FROM Python(bare)", tables={"bare": Reader([1])})
+
+
 def test_a_reader_that_raises(db):
     class Reader:
         def get_schema(self):
