@@ -10,8 +10,9 @@ imported its package. The answers are read by the extension module:
     - `(name, "codes", codes, dtype, categories)`: places in categories, which are a column; negative is NULL
     - `(name, "arrow", producer)`: anything with `__arrow_c_stream__` or `__arrow_c_array__`
     - `(name, "refused", why)`: raises when a statement reads the column
-- `("arrow", schema, open, held, n_rows)`: `open(names)` gives a producer of those columns, or of all where names is None; None: the object can be read
-  once;
+- `("arrow", schema, open, held, n_rows)`: `open(names, conditions)` gives a producer of those columns, or of all where
+  names is None; None: the object can be read once. `conditions` are `(name, low, is low included, high, is high included)`, ends
+  may be None: rows that break one are not needed.
   `schema` is a producer of the schema; `held`: all rows are in memory, so that they may be taken at once;
   `n_rows`: None where it is not known yet
 - `("reader", reader, [(name, type), ...])`: `reader.read(names, count)` gives lists, no list or no rows at the end
@@ -21,6 +22,9 @@ imported its package. The answers are read by the extension module:
 
 from __future__ import annotations
 
+import functools
+import importlib
+import operator
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -44,7 +48,7 @@ def describe(obj: Any) -> Description | None:
         return ("reader", obj, [(str(name), str(ty)) for name, ty in obj.get_schema()])
     if hasattr(obj, "__arrow_c_stream__") or hasattr(obj, "__arrow_c_array__"):
         again = any(hasattr(obj, name) for name in ("__len__", "num_rows", "shape"))
-        return ("arrow", obj, (lambda names: obj) if again else None, False, None)
+        return ("arrow", obj, (lambda names, _: obj) if again else None, False, None)
     if isinstance(obj, Mapping):
         return _mapping(obj)
     if isinstance(obj, (list, tuple)) and obj and all(isinstance(row, Mapping) for row in obj):
@@ -188,11 +192,11 @@ def _numpy_column(name: str, array: Any, missing: bool) -> Column:
 
 def _pyarrow(obj: Any, name: str) -> Description | None:
     if name in ("Table", "RecordBatch"):
-        return ("arrow", obj.schema, lambda names: obj if names is None else obj.select(names), True, obj.num_rows)
+        return ("arrow", obj.schema, lambda names, _: obj if names is None else obj.select(names), True, obj.num_rows)
     if name == "RecordBatchReader":
         return ("arrow", obj.schema, _once(obj), False, None)
     if name.endswith("Dataset"):
-        return ("arrow", obj.schema, lambda names: obj.scanner(columns=names).to_reader(), False, None)
+        return ("arrow", obj.schema, lambda names, conditions: _scanned(obj, names, conditions), False, None)
     if name == "Scanner":
         reader = obj.to_reader()
         return ("arrow", reader.schema, _once(reader), False, None)
@@ -205,7 +209,7 @@ def _once(reader: Any) -> Callable[[Any], Any]:
     """A reader that is spent is not empty: to read it again is an error."""
     readers = [reader]
 
-    def take(_names: Any) -> Any:
+    def take(_names: Any, _conditions: Any) -> Any:
         if not readers:
             raise ValueError("the reader was read by this statement already: read it into a table first")
         return readers.pop()
@@ -213,12 +217,33 @@ def _once(reader: Any) -> Callable[[Any], Any]:
     return take
 
 
+def _scanned(dataset: Any, names: Any, conditions: Sequence[Any]) -> Any:
+    """A reader of a dataset, which skips files and row groups by the conditions."""
+    compute = importlib.import_module("pyarrow.compute")
+    tests = [test for name, *ends in conditions for test in _tests(compute.field(name), *ends)]
+    return dataset.scanner(columns=names, filter=functools.reduce(operator.and_, tests) if tests else None).to_reader()
+
+
+def _collected(lazy: Any, names: Any, conditions: Sequence[Any]) -> Any:
+    column = sys.modules["polars"].col
+    tests = [test for name, *ends in conditions for test in _tests(column(name), *ends)]
+    chosen = lazy.filter(*tests) if tests else lazy
+    return (chosen if names is None else chosen.select(names)).collect()
+
+
+def _tests(column: Any, low: Any, from_low: bool, high: Any, to_high: bool) -> Iterable[Any]:
+    if low is not None:
+        yield column >= low if from_low else column > low
+    if high is not None:
+        yield column <= high if to_high else column < high
+
+
 def _polars(obj: Any, name: str) -> Description | None:
     if name == "DataFrame":
-        return ("arrow", obj, lambda names: obj if names is None else obj.select(names), True, obj.height)
+        return ("arrow", obj, lambda names, _: obj if names is None else obj.select(names), True, obj.height)
     if name == "LazyFrame":
         empty = sys.modules["polars"].DataFrame(schema=obj.collect_schema())
-        return ("arrow", empty, lambda names: (obj if names is None else obj.select(names)).collect(), True, None)
+        return ("arrow", empty, lambda names, conditions: _collected(obj, names, conditions), True, None)
     if name == "Series":
         return _polars(obj.to_frame(obj.name or "value"), "DataFrame")
     return None

@@ -125,6 +125,10 @@ def test_attributes(db):
     assert box.frame is Box.frame
 
 
+def test_an_alias_may_be_called_as_the_table(db):
+    assert db.query("SELECT x AS everywhere FROM Python(everywhere) LIMIT 1").data() == "1\n"
+
+
 @pytest.mark.parametrize(("name", "why"), [("nosuch", "not found"), ("seven", "is a int"), ("Python", "is a type|not found")])
 def test_what_is_no_table(db, name, why):
     with pytest.raises(chalet.Error, match=why) as caught:
@@ -288,6 +292,22 @@ def test_only_needed_columns_of_a_lazy_frame_are_computed(db):
     assert rows(db, "SELECT sum(a) FROM lazy") == [(3,)]
     with pytest.raises(chalet.Error, match="computed"):
         db.query("SELECT sum(b) FROM lazy")
+
+
+def test_ranges_reach_the_source(db, tmp_path):
+    import pyarrow.dataset
+    import pyarrow.parquet
+
+    table = pa.table({"x": list(range(1000)), "s": [f"{i:04}" for i in range(1000)], "f": [i / 2 for i in range(1000)]})
+    pyarrow.parquet.write_table(table, tmp_path / "a.parquet", row_group_size=100)
+    dataset = pyarrow.dataset.dataset(tmp_path)
+    lazy = pl.from_arrow(table).lazy()
+    for name in ("dataset", "lazy"):
+        for condition, expected in (("x >= 998", 2), ("x < 3 AND f > 0.5", 1), ("s = '0500'", 1), ("x BETWEEN 5 AND 7", 3), ("x > 1e30", 0), ("f != 1", 999)):
+            result = db.sql(f"SELECT count() FROM {name} WHERE {condition}", tables={"dataset": dataset, "lazy": lazy})
+            assert result.fetchall() == [(expected,)], condition
+    assert db.sql("SELECT x FROM lazy WHERE x > 990").rows_read() < 1000
+    assert rows(db, "SELECT _row_id FROM lazy WHERE x > 997 ORDER BY x") == [(998,), (999,)]
 
 
 def test_dicts_lists_and_arrays(db):

@@ -170,11 +170,16 @@ impl SelectBinder<'_> {
     }
 
     fn table_argument(&mut self, arg: &ast::Expr) -> Result<TableArgument> {
-        if let ExprKind::Identifier(parts) = &arg.kind
-            && !parts.iter().any(|p| self.aliases.contains_key(&p.name))
-        {
-            let names: Vec<&str> = parts.iter().map(|p| p.name.as_str()).collect();
-            return Ok(TableArgument::Word(names.join(".")));
+        if let ExprKind::Identifier(parts) = &arg.kind {
+            let is_alias = parts.iter().any(|p| self.aliases.contains_key(&p.name));
+            // A column of the query may be called as the table is.
+            let literal = is_alias.then(|| self.constant(arg, "Argument of a table function").ok()).flatten();
+            return Ok(match literal {
+                Some(literal) => TableArgument::Value(literal.value(), literal.ty),
+                None => {
+                    TableArgument::Word(parts.iter().map(|p| p.name.as_str()).collect::<Vec<_>>().join("."))
+                }
+            });
         }
         if let ExprKind::Call(call) = &arg.kind
             && call.name == "equals"

@@ -5,8 +5,8 @@ use chalet_base::{Result, err};
 use chalet_binder::TableArgument;
 use chalet_columns::{Block, Column};
 use chalet_storage::Inserter;
-pub use chalet_storage::Table;
 pub use chalet_storage::outside::{HeldRows, Opened, OutsideTable, RowStream, Source};
+pub use chalet_storage::{ColumnRange, Table};
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -14,7 +14,7 @@ pub mod ipc;
 pub mod options;
 
 pub use export::{field_of, to_arrow};
-pub use import::{from_arrow, type_of_field};
+pub use import::{Dictionary, from_arrow, type_of_field};
 pub use ipc::FORMATS;
 pub use options::{ExportOptions, StringsAs};
 

@@ -3,7 +3,7 @@
 //! A source says which columns it has and opens some of them for one scan: either rows that are held in memory, which
 //! workers read in ranges, or a stream, from which one worker at a time takes a run. Converting is done by all workers.
 
-use crate::{ColumnSchema, Morsel, Scan, ScanRequest, ScanWorker, Summary, Table, TableSchema};
+use crate::{ColumnRange, ColumnSchema, Morsel, Scan, ScanRequest, ScanWorker, Summary, Table, TableSchema};
 use chalet_base::{Result, bail};
 use chalet_columns::{Block, Column, Vector};
 use chalet_types::DataType;
@@ -24,8 +24,9 @@ pub trait Source: Send + Sync {
         None
     }
 
-    /// Prepares reading of some columns. Called by the first worker that reads, once a scan.
-    fn open(&self, columns: &[usize]) -> Result<Opened>;
+    /// Prepares reading of some columns. Called by the first worker that reads, once a scan. Rows outside of the ranges
+    /// (whose columns are positions in `columns`) are not needed.
+    fn open(&self, columns: &[usize], ranges: &[ColumnRange]) -> Result<Opened>;
 }
 
 /// Columns of a source, ready to be read.
@@ -79,11 +80,18 @@ impl Table for OutsideTable {
 
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn Scan>> {
         let wanted: Vec<usize> = request.columns.iter().copied().filter(|&c| c < self.n_columns).collect();
-        let supply = Supply { unopened: Some((self.source.clone(), wanted)), ..Supply::default() };
+        let places = places(&request.columns, self.n_columns);
+        // Numbers of rows are those of all rows.
+        let mut ranges = Vec::new();
+        if places.iter().all(Option::is_some) {
+            ranges.clone_from(&request.ranges);
+        }
+        let unopened = Unopened { source: self.source.clone(), columns: wanted, ranges };
+        let supply = Supply { unopened: Some(unopened), ..Supply::default() };
         Ok(Arc::new(OutsideScan(Arc::new(Shared {
             supply: Mutex::new(supply),
             n_rows: self.source.n_rows(),
-            places: places(&request.columns, self.n_columns),
+            places,
             request: request.clone(),
         }))))
     }
@@ -115,11 +123,18 @@ struct Task {
     number: u32,
 }
 
+/// What a scan will read.
+struct Unopened {
+    source: Arc<dyn Source>,
+    columns: Vec<usize>,
+    ranges: Vec<ColumnRange>,
+}
+
 /// Where tasks come from.
 #[derive(Default)]
 struct Supply {
     /// Until the first worker asks.
-    unopened: Option<(Arc<dyn Source>, Vec<usize>)>,
+    unopened: Option<Unopened>,
     /// None after the end.
     stream: Option<Box<dyn RowStream>>,
     /// What is read now, from which run and row on.
@@ -132,8 +147,8 @@ struct Supply {
 
 impl Supply {
     fn next(&mut self, max_rows: usize) -> Result<Option<Task>> {
-        if let Some((source, wanted)) = self.unopened.take() {
-            match source.open(&wanted)? {
+        if let Some(Unopened { source, columns, ranges }) = self.unopened.take() {
+            match source.open(&columns, &ranges)? {
                 Opened::Held(rows) => self.current = Some((rows, 0, 0)),
                 Opened::Stream(stream) => self.stream = Some(stream),
             }

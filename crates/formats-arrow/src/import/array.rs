@@ -31,7 +31,7 @@ pub fn from_arrow(array: &dyn Array, field: &Field) -> Result<(Column, DataType)
 
 fn column(array: &dyn Array, ty: &DataType) -> Result<Column> {
     match array.data_type() {
-        Arrow::Dictionary(..) => dictionary(array, ty),
+        Arrow::Dictionary(..) => Dictionary::new(array, ty)?.column(array),
         _ => vector(array, ty).map(Column::Flat),
     }
 }
@@ -219,14 +219,33 @@ fn without_null_lists(list: &List, nulls: &NullBuffer) -> List {
     List { offsets: offsets.into(), values: Arc::new(list.values.gather(&rows)) }
 }
 
-fn dictionary(array: &dyn Array, ty: &DataType) -> Result<Column> {
-    let dictionary = array.as_any_dictionary();
-    let values = plain(dictionary.values(), ty)?;
-    let nulls = dictionary.keys().nulls().filter(|nulls| nulls.null_count() > 0);
-    // NULL rows get a code of their own behind the values.
-    let null_code = values.len();
-    let values = match nulls {
-        Some(_) => {
+/// A dictionary whose values are converted once, for many slices of its codes.
+pub struct Dictionary {
+    /// NULL rows get a code of their own behind the values.
+    values: Vector,
+    n_values: usize,
+}
+
+impl Dictionary {
+    /// None if the array is no dictionary.
+    pub fn of(array: &dyn Array, field: &Field) -> Result<Option<Dictionary>> {
+        match array.data_type() {
+            Arrow::Dictionary(..) => Ok(Some(Dictionary::new(array, &type_of_field(field)?)?)),
+            _ => Ok(None),
+        }
+    }
+
+    fn new(array: &dyn Array, ty: &DataType) -> Result<Dictionary> {
+        let dictionary = array.as_any_dictionary();
+        let values = plain(dictionary.values(), ty)?;
+        let n_values = values.len();
+        let has_nulls = dictionary.keys().null_count() > 0;
+        ensure!(
+            n_values > 0 || array.is_empty() || has_nulls,
+            INCORRECT_DATA,
+            "Arrow dictionary has keys but no values"
+        );
+        let values = if has_nulls {
             let mut null = Builder::new(ty);
             if ty.is_nullable() {
                 null.push_value(&Value::Null)?
@@ -234,40 +253,55 @@ fn dictionary(array: &dyn Array, ty: &DataType) -> Result<Column> {
                 null.push_default()
             }
             Vector::concat(&[&values, &null.finish()])
-        }
-        None => values,
-    };
-    if array.is_empty() {
-        return Ok(Column::Dict { codes: Buf::from_vec(Vec::new()), values });
+        } else {
+            values
+        };
+        Ok(Dictionary { values, n_values })
     }
-    ensure!(!values.is_empty(), INCORRECT_DATA, "Arrow dictionary has keys but no values");
-    let mut codes = keys_of(array)?;
-    for (row, code) in codes.iter_mut().enumerate() {
-        if nulls.is_some_and(|nulls| nulls.is_null(row)) {
-            *code = null_code as u64;
-        }
-        ensure!(*code < values.len() as u64, INCORRECT_DATA, "Arrow dictionary key is out of bounds");
-    }
-    Ok(Column::Dict { codes: codes.iter().map(|&code| code as u32).collect(), values })
-}
 
-/// Keys of any width; negative ones come out above every bound.
-fn keys_of(array: &dyn Array) -> Result<Vec<u64>> {
-    fn of<K: ArrowDictionaryKeyType>(array: &dyn Array, widen: impl Fn(K::Native) -> u64) -> Vec<u64> {
-        array.as_dictionary::<K>().keys().values().iter().map(|&key| widen(key)).collect()
+    /// A slice of the array that this was made of.
+    pub fn column(&self, part: &dyn Array) -> Result<Column> {
+        fn of<K: ArrowDictionaryKeyType>(
+            part: &dyn Array,
+            n_values: usize,
+            widen: impl Fn(K::Native) -> u64,
+        ) -> Result<Buf<u32>> {
+            let keys = part.as_dictionary::<K>().keys();
+            let bound = n_values as u64;
+            let codes: Vec<u32> = match keys.nulls().filter(|nulls| nulls.null_count() > 0) {
+                None => {
+                    // Negative keys come out above every bound.
+                    let inside =
+                        keys.values().iter().fold(true, |inside, &key| inside & (widen(key) < bound));
+                    ensure!(inside, INCORRECT_DATA, "Arrow dictionary key is out of bounds");
+                    keys.values().iter().map(|&key| widen(key) as u32).collect()
+                }
+                Some(nulls) => {
+                    let code = |(&key, valid): (&K::Native, bool)| {
+                        let key = if valid { widen(key) } else { return Ok(bound as u32) };
+                        ensure!(key < bound, INCORRECT_DATA, "Arrow dictionary key is out of bounds");
+                        Ok(key as u32)
+                    };
+                    keys.values().iter().zip(nulls).map(code).collect::<Result<_>>()?
+                }
+            };
+            Ok(codes.into())
+        }
+        let Arrow::Dictionary(key, _) = part.data_type() else {
+            bail!(LOGICAL_ERROR, "Not an Arrow dictionary");
+        };
+        let n = self.n_values;
+        let codes = match **key {
+            Arrow::Int8 => of::<Int8Type>(part, n, |k| k as i64 as u64),
+            Arrow::Int16 => of::<Int16Type>(part, n, |k| k as i64 as u64),
+            Arrow::Int32 => of::<Int32Type>(part, n, |k| k as i64 as u64),
+            Arrow::Int64 => of::<Int64Type>(part, n, |k| k as u64),
+            Arrow::UInt8 => of::<UInt8Type>(part, n, u64::from),
+            Arrow::UInt16 => of::<UInt16Type>(part, n, u64::from),
+            Arrow::UInt32 => of::<UInt32Type>(part, n, u64::from),
+            Arrow::UInt64 => of::<UInt64Type>(part, n, |k| k),
+            ref other => bail!(UNKNOWN_TYPE, "Arrow dictionary keys of type {other} are not supported"),
+        };
+        Ok(Column::Dict { codes: codes?, values: self.values.clone() })
     }
-    let Arrow::Dictionary(key, _) = array.data_type() else {
-        bail!(LOGICAL_ERROR, "Not an Arrow dictionary");
-    };
-    Ok(match **key {
-        Arrow::Int8 => of::<Int8Type>(array, |k| k as i64 as u64),
-        Arrow::Int16 => of::<Int16Type>(array, |k| k as i64 as u64),
-        Arrow::Int32 => of::<Int32Type>(array, |k| k as i64 as u64),
-        Arrow::Int64 => of::<Int64Type>(array, |k| k as u64),
-        Arrow::UInt8 => of::<UInt8Type>(array, u64::from),
-        Arrow::UInt16 => of::<UInt16Type>(array, u64::from),
-        Arrow::UInt32 => of::<UInt32Type>(array, u64::from),
-        Arrow::UInt64 => of::<UInt64Type>(array, |k| k),
-        ref other => bail!(UNKNOWN_TYPE, "Arrow dictionary keys of type {other} are not supported"),
-    })
 }

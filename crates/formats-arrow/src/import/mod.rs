@@ -8,5 +8,5 @@ pub mod array;
 pub mod field;
 mod text;
 
-pub use array::from_arrow;
+pub use array::{Dictionary, from_arrow};
 pub use field::type_of_field;

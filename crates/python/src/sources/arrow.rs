@@ -10,15 +10,15 @@ use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, DataType as Arrow, Field, FieldRef, Fields};
 use chalet_base::{Error, Result, bail, ensure, err};
 use chalet_columns::Column;
-use chalet_engine::outside::{HeldRows, Opened, RowStream, Source};
-use chalet_formats_arrow::{from_arrow, type_of_field};
-use chalet_types::DataType;
+use chalet_engine::outside::{ColumnRange, HeldRows, Opened, RowStream, Source};
+use chalet_formats_arrow::{Dictionary, from_arrow, type_of_field};
+use chalet_types::{DataType, Value};
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The name of the one column of a stream that is no stream of records.
 const VALUE: &str = "value";
@@ -199,7 +199,7 @@ impl Exporter {
     }
 
     /// Arrays with the wanted columns, if not with all.
-    fn arrays(&self, py: Python<'_>, wanted: &[usize]) -> Result<Arrays> {
+    fn arrays(&self, py: Python<'_>, wanted: &[usize], ranges: &[ColumnRange]) -> Result<Arrays> {
         // Names that occur twice cannot be chosen by name.
         let unique = self.columns.iter().all(|column| *column.name == **column.field.name());
         // Rows are counted by some column.
@@ -218,8 +218,49 @@ impl Exporter {
                 "A stream can be read once, and this statement did: read it into a table first"
             )
         };
-        let producer = open.bind(py).call1((names,)).map_err(|e| raised(py, &e))?;
+        let conditions: Vec<Condition> =
+            ranges.iter().filter_map(|range| self.condition(wanted, range)).collect();
+        let producer = open.bind(py).call1((names, conditions)).map_err(|e| raised(py, &e))?;
         Arrays::of(&producer)
+    }
+}
+
+/// Name, low end and whether it is included, high end and whether it is included.
+type Condition = (String, Option<End>, bool, Option<End>, bool);
+
+/// An end of a range, as a Python object.
+#[derive(IntoPyObject)]
+enum End {
+    Int(i64),
+    Float(f64),
+    Text(String),
+}
+
+impl Exporter {
+    /// A range in words that the other side understands as we do; none elsewhere.
+    fn condition(&self, wanted: &[usize], range: &ColumnRange) -> Option<Condition> {
+        let column = &self.columns[*wanted.get(range.column)?];
+        let ty = column.ty.as_ref().ok()?.without_nullable();
+        let end = |end: &Option<(Value, bool)>| match end {
+            None => Some((None, true)),
+            Some((value, included)) => Some((Some(bound(value, ty)?), *included)),
+        };
+        let ((low, from), (high, to)) = (end(&range.low)?, end(&range.high)?);
+        let unique =
+            self.columns.iter().filter(|other| other.field.name() == column.field.name()).count() == 1;
+        (unique && (low.is_some() || high.is_some()))
+            .then(|| (column.field.name().clone(), low, from, high, to))
+    }
+}
+
+fn bound(value: &Value, ty: &DataType) -> Option<End> {
+    match value {
+        _ if ty.is_integer() => Some(End::Int(value.as_i64()?)),
+        Value::Float(x) if ty.is_float() && x.is_finite() => Some(End::Float(*x)),
+        Value::Bytes(bytes) if *ty == DataType::String => {
+            Some(End::Text(std::str::from_utf8(bytes).ok()?.to_owned()))
+        }
+        _ => None,
     }
 }
 
@@ -233,13 +274,13 @@ impl Source for Exporter {
         self.n_rows
     }
 
-    fn open(&self, columns: &[usize]) -> Result<Opened> {
+    fn open(&self, columns: &[usize], ranges: &[ColumnRange]) -> Result<Opened> {
         let mut wanted = Vec::with_capacity(columns.len());
         for &column in columns {
             let Exported { field, ty, .. } = &self.columns[column];
             wanted.push((column, field.clone(), ty.clone()?));
         }
-        let mut arrays = Python::attach(|py| self.arrays(py, columns))?;
+        let mut arrays = Python::attach(|py| self.arrays(py, columns, ranges))?;
         let given = columns_of(&arrays.field());
         // Where each wanted column is among the given ones.
         let chosen = given.len() != self.columns.len();
@@ -277,7 +318,37 @@ struct Held {
     shape: Arc<Shape>,
     runs: Vec<usize>,
     /// Of each run the wanted columns.
-    arrays: Vec<Vec<ArrayRef>>,
+    arrays: Vec<Vec<Part>>,
+}
+
+/// An array, and its values when it is a dictionary that was read.
+struct Part {
+    array: ArrayRef,
+    dictionary: OnceLock<Option<Dictionary>>,
+}
+
+impl Part {
+    fn new(array: ArrayRef) -> Part {
+        Part { array, dictionary: OnceLock::new() }
+    }
+
+    fn read(&self, rows: Range<usize>, field: &Field, ty: &DataType) -> Result<Column> {
+        let array = &self.array;
+        let part =
+            if rows.len() == array.len() { array.clone() } else { array.slice(rows.start, rows.len()) };
+        if let Arrow::Dictionary(..) = field.data_type() {
+            if self.dictionary.get().is_none() {
+                // Two workers may both do it; one is kept.
+                let _ = self.dictionary.set(Dictionary::of(array, field)?);
+            }
+            if let Some(Some(dictionary)) = self.dictionary.get() {
+                return dictionary.column(&part);
+            }
+        }
+        let (column, found) = from_arrow(&part, field)?;
+        ensure!(found == *ty, INCORRECT_DATA, "Arrow column '{}' changed from {ty} to {found}", field.name());
+        Ok(column)
+    }
 }
 
 impl Held {
@@ -285,7 +356,7 @@ impl Held {
         let parts = parts(array)?;
         ensure!(parts.len() == self.shape.n_given, INCORRECT_DATA, "An Arrow batch lacks columns");
         self.runs.push(array.len());
-        self.arrays.push(self.shape.wanted.iter().map(|(at, ..)| parts[*at].clone()).collect());
+        self.arrays.push(self.shape.wanted.iter().map(|(at, ..)| Part::new(parts[*at].clone())).collect());
         Ok(())
     }
 }
@@ -298,17 +369,10 @@ impl HeldRows for Held {
     fn read(&self, run: usize, rows: Range<usize>, columns: &[usize]) -> Result<Vec<Column>> {
         let one = |&c: &usize| {
             let (_, field, ty) = &self.shape.wanted[c];
-            converted(&self.arrays[run][c], rows.clone(), field, ty)
+            self.arrays[run][c].read(rows.clone(), field, ty)
         };
         columns.iter().map(one).collect()
     }
-}
-
-fn converted(array: &ArrayRef, rows: Range<usize>, field: &Field, ty: &DataType) -> Result<Column> {
-    let part = if rows.len() == array.len() { array.clone() } else { array.slice(rows.start, rows.len()) };
-    let (column, found) = from_arrow(&part, field)?;
-    ensure!(found == *ty, INCORRECT_DATA, "Arrow column '{}' changed from {ty} to {found}", field.name());
-    Ok(column)
 }
 
 /// Batches as they come.
@@ -330,7 +394,7 @@ impl RowStream for Batches {
 pub struct Chunked {
     field: FieldRef,
     ty: DataType,
-    chunks: Vec<ArrayRef>,
+    chunks: Vec<Part>,
     /// The first row of each chunk, and the number of rows.
     starts: Vec<usize>,
 }
@@ -350,6 +414,7 @@ impl Chunked {
         for chunk in &chunks {
             starts.push(starts[starts.len() - 1] + chunk.len());
         }
+        let chunks = chunks.into_iter().map(Part::new).collect();
         Ok(Chunked { ty: type_of_field(&field)?, field, chunks, starts })
     }
 
@@ -377,7 +442,7 @@ impl Values for Chunked {
             let start = self.starts[chunk];
             let end = rows.end.min(self.starts[chunk + 1]);
             if end > at {
-                parts.push(converted(array, at - start..end - start, &self.field, &self.ty)?);
+                parts.push(array.read(at - start..end - start, &self.field, &self.ty)?);
             }
             (at, chunk) = (end, chunk + 1);
         }

@@ -2,7 +2,7 @@
 
 use chalet_base::Result;
 use chalet_columns::Column;
-use chalet_engine::outside::{HeldRows, Opened, Source};
+use chalet_engine::outside::{ColumnRange, HeldRows, Opened, Source};
 use chalet_types::DataType;
 use std::ops::Range;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ impl Source for Columns {
         Some(self.n_rows as u64)
     }
 
-    fn open(&self, columns: &[usize]) -> Result<Opened> {
+    fn open(&self, columns: &[usize], _: &[ColumnRange]) -> Result<Opened> {
         let columns: Vec<SharedValues> = columns.iter().map(|&c| self.columns[c].1.clone()).collect();
         columns.iter().try_for_each(|values| values.open())?;
         Ok(Opened::Held(Arc::new(OpenColumns { runs: [self.n_rows], columns })))

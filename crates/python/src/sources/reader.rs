@@ -6,7 +6,7 @@ use super::raised;
 use super::rows::Blocks;
 use chalet_base::{Result, ensure, err};
 use chalet_columns::{Block, Column};
-use chalet_engine::outside::{HeldRows, Opened, RowStream, Source};
+use chalet_engine::outside::{ColumnRange, HeldRows, Opened, RowStream, Source};
 use chalet_types::DataType;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -64,7 +64,7 @@ impl Source for Reader {
         self.columns.clone()
     }
 
-    fn open(&self, columns: &[usize]) -> Result<Opened> {
+    fn open(&self, columns: &[usize], _: &[ColumnRange]) -> Result<Opened> {
         // A reader that is asked for no column cannot say how many rows it has.
         let first = [0];
         let asked = if columns.is_empty() && !self.columns.is_empty() { &first[..] } else { columns };

@@ -3,7 +3,7 @@
 use chalet_base::Result;
 use chalet_columns::{Block, Column};
 use chalet_engine::Rows;
-use chalet_engine::outside::{HeldRows, Opened, Source};
+use chalet_engine::outside::{ColumnRange, HeldRows, Opened, Source};
 use chalet_types::DataType;
 use std::ops::Range;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ impl Source for Answered {
         Some(self.0.n_rows() as u64)
     }
 
-    fn open(&self, columns: &[usize]) -> Result<Opened> {
+    fn open(&self, columns: &[usize], _: &[ColumnRange]) -> Result<Opened> {
         let chosen = self.0.blocks.iter().map(|block| {
             let columns = columns.iter().map(|&c| block.column(c).clone()).collect();
             Block::new(columns, block.n_rows())
