@@ -37,6 +37,8 @@ def parse(text: str) -> tuple[str, list[tuple[str, str]], Callable[[dict[str, in
         elif name == "udf_path" or name.startswith("ai_"):
             if value:
                 _not_supported(f"the option {name} of the connection string {text!r} is not supported")
+        elif name == "verbose" and value:
+            raise ValueError(f"the option verbose takes no value: {text}")
         elif name not in _IGNORED:
             settings.append((name.replace("-", "_"), value))
     if progress is not None:

@@ -73,6 +73,15 @@ def test_parameters_do_not_stay(db):
         db.query("SELECT {x:UInt8}")
 
 
+def test_null_as_text_formats_write_it(db):
+    for ty in ("Nullable(UInt64)", "Nullable(Date)"):
+        assert db.execute(f"SELECT {{n:{ty}}}", {"n": "\\N"}).fetchone() == (None,)
+    # A text stays that text.
+    assert db.execute("SELECT {n:Nullable(String)}", {"n": "\\N"}).fetchone() == ("\\N",)
+    with pytest.raises(chalet.Error):
+        db.execute("SELECT {n:UInt64}", {"n": "\\N"})
+
+
 class Colour(enum.Enum):
     RED = "red"
 

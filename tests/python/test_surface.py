@@ -37,6 +37,8 @@ def test_options_of_connection_strings():
         chalet.connect(":memory:?no_such_flag=1")
     with pytest.raises(ValueError, match="progress"):
         chalet.connect(":memory:?progress=sometimes")
+    with pytest.raises(ValueError, match="verbose"):
+        chalet.connect(":memory:?verbose=1")
     with pytest.raises(ValueError, match="mode"):
         chalet.connect(":memory:?mode=wo")
     with pytest.raises(chalet.NotSupportedError, match="udf_path"):

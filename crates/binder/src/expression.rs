@@ -77,6 +77,9 @@ impl<'b> SelectBinder<'b> {
             bail!(UNKNOWN_QUERY_PARAMETER, "Substitution `{name}` is not set");
         };
         let ty: DataType = ty.parse()?;
+        // NULL as it is written in text formats, in the escaping of a text that it is not: no number is written so.
+        let is_null = text == r"\\N" && ty.is_nullable() && !ty.bare().is_string();
+        let text = if is_null { r"\N".to_owned() } else { text };
         let vector = parameter_value(&text, &ty, env.context().time_zone.clone()).map_err(|why| {
             err!(
                 BAD_QUERY_PARAMETER,

@@ -4,7 +4,7 @@ use crate::watch::Watch;
 use chalet_base::{Result, bail};
 use chalet_engine::outside::Outside;
 use chalet_engine::{Answer, Database, InsertData, Progress, RunOptions, Session, Stream};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 /// How long a query that waits for another one goes without looking for signals.
@@ -25,12 +25,14 @@ pub struct Handle {
     running: Mutex<Option<Arc<Watch>>>,
     finished: Condvar,
     /// Streams that are open, or were.
-    streams: Mutex<Vec<Stoppable>>,
+    streams: Mutex<Vec<Weak<dyn Stop>>>,
     on_progress: Mutex<Option<OnProgress>>,
 }
 
-/// Stops a stream; None when there is nothing to stop any more.
-pub type Stoppable = Box<dyn Fn() -> Option<()> + Send + Sync>;
+/// What can be stopped from outside, for as long as somebody holds it.
+pub trait Stop: Send + Sync {
+    fn stop(&self);
+}
 
 type OnProgress = Arc<dyn Fn(Progress) + Send + Sync>;
 
@@ -64,8 +66,10 @@ impl Handle {
     }
 
     /// Lets [`cancel_running`](Self::cancel_running) stop a stream too.
-    pub fn keep_stoppable(&self, stop: Stoppable) {
-        self.streams.lock().unwrap_or_else(PoisonError::into_inner).push(stop);
+    pub fn keep_stoppable(&self, stream: Weak<dyn Stop>) {
+        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        streams.retain(|stream| stream.strong_count() > 0);
+        streams.push(stream);
     }
 
     pub fn set_on_progress(&self, tell: Option<OnProgress>) {
@@ -109,8 +113,10 @@ impl Handle {
         }
         // Those that are open are stopped, all are forgotten.
         let streams = std::mem::take(&mut *self.streams.lock().unwrap_or_else(PoisonError::into_inner));
-        for stop in streams {
-            stop();
+        for stream in streams {
+            if let Some(stream) = stream.upgrade() {
+                stream.stop();
+            }
         }
     }
 

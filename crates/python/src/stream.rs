@@ -1,7 +1,7 @@
 //! `send_query`: a query that runs on a thread of its own while its rows are fetched. At most some megabytes wait.
 
 use crate::arrow;
-use crate::engine::Handle;
+use crate::engine::{Handle, Stop};
 use crate::error::{InterfaceError, ProgrammingError, raised};
 use crate::pipe::{Pipe, Taken};
 use crate::result::QueryResult;
@@ -16,7 +16,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 /// Rows that wait to be fetched, in bytes of memory.
@@ -44,6 +44,13 @@ struct Shared {
     failure: Mutex<Option<Error>>,
     /// By its user, who is told of no failure any more.
     given_up: AtomicBool,
+}
+
+impl Stop for Shared {
+    fn stop(&self) {
+        lock(&self.failure).get_or_insert(err!(QUERY_WAS_CANCELLED, "Query was cancelled"));
+        self.blocks.close();
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -87,13 +94,8 @@ impl StreamingResult {
         let closed = move || asked.upgrade().is_none_or(|shared| shared.blocks.is_closed());
         let options = RunOptions { interrupt: Some(Arc::new(closed)), ..options };
         let stream = handle.stream(sql, options)?;
-        let shared_pipe = Arc::downgrade(&shared);
-        handle.keep_stoppable(Box::new(move || {
-            shared_pipe.upgrade().map(|shared| {
-                lock(&shared.failure).get_or_insert(err!(QUERY_WAS_CANCELLED, "Query was cancelled"));
-                shared.blocks.close();
-            })
-        }));
+        let weak: Weak<Shared> = Arc::downgrade(&shared);
+        handle.keep_stoppable(weak);
         let is = |name: &str| format.eq_ignore_ascii_case(name);
         let form = if is("DataFrame") {
             Form::Frame
