@@ -84,7 +84,7 @@ def _texts(np: Any, pd: Any, values: Any) -> Any:
                 _PANDAS_TEXT = (*_PANDAS_TEXT[:2], importlib.import_module("pyarrow"))
     is_type, dtype, pyarrow = _PANDAS_TEXT
     if pyarrow is not None:
-        return dtype.__from_arrow__(pyarrow.table(values).column(0))
+        return dtype.__from_arrow__(pyarrow.array(values))
     return pd.array(values.objects(), dtype="str") if is_type else _objects(np, values.objects())
 
 

@@ -31,6 +31,11 @@ pub fn all() -> Arc<dyn Aggregate> {
     Arc::new(Count)
 }
 
+/// The number of rows without a NULL among the arguments.
+pub fn without_null() -> Arc<dyn Aggregate> {
+    crate::skip_nulls::SkipNulls::around(Arc::new(Count), false)
+}
+
 impl AggregateFunction for Count {
     fn record(&self) -> &'static AggregateRecord {
         &RECORD

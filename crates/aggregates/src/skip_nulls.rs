@@ -35,6 +35,10 @@ impl Aggregate for SkipNulls {
         self.inner.of_all_rows().filter(|known| self.makes_null && *known != OfAllRows::Count)
     }
 
+    fn counts_distinct(&self) -> bool {
+        !self.makes_null && self.inner.counts_distinct()
+    }
+
     fn states(&self) -> Box<dyn States> {
         let inner = self.inner.states();
         Box::new(SkippingStates { inner, seen: self.makes_null.then(Vec::new) })

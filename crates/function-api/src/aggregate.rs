@@ -80,7 +80,7 @@ pub trait Aggregate: Send + Sync {
         None
     }
 
-    /// Is the result the number of different values of the arguments, as UInt64?
+    /// Is the result the number of different values of the arguments, as UInt64? Rows with a NULL among them do not count.
     fn counts_distinct(&self) -> bool {
         false
     }

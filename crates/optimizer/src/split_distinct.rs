@@ -50,10 +50,19 @@ fn split(node: Aggregate, with: &Rewriter) -> Aggregate {
                 (split.total, args)
             }
             None => {
+                // The group of NULL is there for the other aggregates.
+                let mut nullable = Vec::new();
                 for arg in &call.args {
-                    keys.push((with.ids.field(arg.to_string(), arg.ty().clone()), arg.clone()));
+                    let field = with.ids.field(arg.to_string(), arg.ty().clone());
+                    if field.ty.is_nullable() {
+                        nullable.push(Expr::Column(field.id, field.ty.clone()));
+                    }
+                    keys.push((field, arg.clone()));
                 }
-                (chalet_aggregates::count::all(), Vec::new())
+                match nullable.is_empty() {
+                    true => (chalet_aggregates::count::all(), Vec::new()),
+                    false => (chalet_aggregates::count::without_null(), nullable),
+                }
             }
         };
         calls.push(AggregateCall { aggregate, args, ..call });

@@ -32,24 +32,6 @@ pub fn stream<'py>(py: Python<'py>, rows: &Rows, style: Style) -> PyResult<Bound
     PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
 }
 
-/// A stream of the one text column, FixedString and Enum included.
-pub fn texts<'py>(py: Python<'py>, rows: &Rows) -> PyResult<Bound<'py, PyCapsule>> {
-    let told = py.detach(|| {
-        let ty = told::type_of(&rows.types[0]).recursively_without_low_cardinality();
-        let blocks: Result<Vec<Block>> = rows
-            .blocks
-            .iter()
-            .map(|block| {
-                let column = told::column(block.column(0), &rows.types[0])?;
-                Ok(Block::new(vec![column], block.n_rows()))
-            })
-            .collect();
-        Ok(Rows { types: vec![ty], blocks: blocks?, ..rows.clone() })
-    });
-    let told = told.map_err(|e: chalet_base::Error| to_python(py, &e))?;
-    stream(py, &told, Style::ClickHouse)
-}
-
 fn exported(rows: &Rows, style: Style) -> Result<FFI_ArrowArrayStream> {
     let is_text = |column: usize| rows.blocks.iter().all(|block| holds_text(&block.columns()[column]));
     let export = Export::new(rows, style, is_text)?;
@@ -133,7 +115,6 @@ pub fn is_utf8(vector: &Vector) -> bool {
         Data::Str(strings) => strings.iter().all(|bytes| std::str::from_utf8(bytes).is_ok()),
         Data::List(list) => is_utf8(&list.values),
         Data::Struct(parts) => parts.fields.iter().all(is_utf8),
-        Data::Fixed(fixed) => fixed.iter().all(|bytes| std::str::from_utf8(bytes).is_ok()),
         _ => true,
     }
 }

@@ -4,8 +4,9 @@
 //! Dates and times keep the coarsest numpy unit that holds them. Decimals of up to 38 digits become floats, as in the
 //! peers; wider ones stay exact, as do integers of 128 and 256 bits, which no numpy type holds.
 
-use crate::arrow::{self, is_utf8};
 use crate::objects::{self, Session};
+use crate::parallel;
+use crate::texts::Texts;
 use chalet_base::{Result, bail};
 use chalet_columns::{Block, Column, Data, Vector};
 use chalet_engine::Rows;
@@ -13,16 +14,12 @@ use chalet_types::{DataType, IntervalUnit, TimeZone};
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyList, PyTuple};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use pyo3::types::{PyList, PyTuple};
 
 const SECONDS_A_DAY: i64 = 86_400;
 
 /// numpy's "not a time".
 const NOT_A_TIME: i64 = i64::MIN;
-
-/// Less is not worth a thread, which takes some 30 us to start.
-const BYTES_A_THREAD: usize = 4 << 20;
 
 /// A list of `(name, kind, values, mask, zone)` for `chalet._frame`: `kind` is a numpy type and `values` an array of it,
 /// `mask` tells the NULLs that the type has no value for; "str": `values` is a [`Texts`]; "O": a list of objects.
@@ -33,9 +30,9 @@ pub fn columns<'py>(py: Python<'py>, rows: &Rows) -> PyResult<Bound<'py, PyList>
     let mut targets: Vec<Target> = Vec::new();
     for (idx, (name, ty)) in rows.names.iter().zip(&rows.types).enumerate() {
         let bare = ty.bare();
-        let column: Bound<'py, PyTuple> = if is_text(bare) && all(rows, idx, is_utf8) {
-            let texts = Bound::new(py, Texts::of(rows, idx))?;
-            (name, "str", texts, py.None(), py.None()).into_pyobject(py)?
+        let texts = if is_text(bare) { Texts::of(py, rows, idx)? } else { None };
+        let column: Bound<'py, PyTuple> = if let Some(texts) = texts {
+            (name, "str", Bound::new(py, texts)?, py.None(), py.None()).into_pyobject(py)?
         } else if let Some(Plain { kind, zone }) = plain(bare) {
             let values = empty(py, n_rows, kind)?;
             let has_nulls = ty.is_nullable() && !all(rows, idx, |vector| vector.null_count() == 0);
@@ -78,53 +75,6 @@ fn all(rows: &Rows, idx: usize, holds: impl Fn(&Vector) -> bool) -> bool {
 
 fn empty<'py>(py: Python<'py>, n: usize, kind: &str) -> PyResult<Bound<'py, PyAny>> {
     py.import(intern!(py, "numpy"))?.call_method1(intern!(py, "empty"), (n, kind))
-}
-
-/// A text column, which is made into Python objects or lent as Arrow when its user has chosen.
-#[pyclass(frozen, module = "chalet")]
-pub struct Texts {
-    rows: Rows,
-}
-
-impl Texts {
-    fn of(rows: &Rows, idx: usize) -> Texts {
-        let blocks =
-            rows.blocks.iter().map(|b| Block::new(vec![b.column(idx).clone()], b.n_rows())).collect();
-        Texts {
-            rows: Rows {
-                names: vec!["texts".into()],
-                types: vec![rows.types[idx].clone()],
-                blocks,
-                totals: None,
-                extremes: None,
-                rows_before_limit: None,
-                zone: rows.zone.clone(),
-                formats: rows.formats.clone(),
-            },
-        }
-    }
-}
-
-#[pymethods]
-impl Texts {
-    fn objects<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let session = Session { zone: self.rows.zone.clone() };
-        let mut values = Vec::with_capacity(self.rows.n_rows());
-        for block in &self.rows.blocks {
-            values.extend(objects::column(py, block.column(0), &self.rows.types[0], &session)?);
-        }
-        Ok(values)
-    }
-
-    #[pyo3(signature = (requested_schema = None))]
-    fn __arrow_c_stream__<'py>(
-        &self,
-        py: Python<'py>,
-        requested_schema: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyCapsule>> {
-        let _ = requested_schema;
-        arrow::texts(py, &self.rows)
-    }
 }
 
 /// What numpy holds a type as.
@@ -213,30 +163,9 @@ fn fill(targets: &[Target], rows: &Rows) -> Result<()> {
         before += block.n_rows();
     }
     let n_tasks = targets.len() * starts.len();
-    let next = AtomicUsize::new(0);
-    let work = || -> Result<()> {
-        loop {
-            let task = next.fetch_add(1, Relaxed);
-            if task >= n_tasks {
-                return Ok(());
-            }
-            let (target, block) = (&targets[task / starts.len()], task % starts.len());
-            fill_part(target, &rows.blocks[block], starts[block], &rows.types[target.column], &rows.zone)?;
-        }
-    };
-    let most = std::thread::available_parallelism().map_or(1, usize::from);
-    let n_threads = (before * targets.len() * 8 / BYTES_A_THREAD).clamp(1, most).min(n_tasks.max(1));
-    if n_threads == 1 {
-        return work();
-    }
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = (1..n_threads).map(|_| scope.spawn(work)).collect();
-        let mut done = work();
-        for thread in threads {
-            let other = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            done = done.and(other);
-        }
-        done
+    parallel::each(n_tasks, before * targets.len() * 8, |task| {
+        let (target, block) = (&targets[task / starts.len()], task % starts.len());
+        fill_part(target, &rows.blocks[block], starts[block], &rows.types[target.column], &rows.zone)
     })
 }
 

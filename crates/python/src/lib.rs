@@ -16,6 +16,8 @@
 //! - [`objects`]: columns as Python objects
 //! - [`collector`]: the cyclic collector suspended while rows are made
 //! - [`frame`]: columns as what a DataFrame is made of
+//! - [`texts`]: a text column as Arrow or objects
+//! - [`parallel`]: work on results by several threads
 //! - [`told`]: columns under types that Arrow has
 //! - [`arrow`]: columns through the Arrow C stream interface
 //! - [`memory_view`]: bytes lent through the buffer protocol
@@ -37,10 +39,12 @@ mod given_rows;
 mod inserter;
 mod memory_view;
 mod objects;
+mod parallel;
 mod pipe;
 mod result;
 mod sources;
 mod stream;
+mod texts;
 mod told;
 mod watch;
 
