@@ -23,6 +23,8 @@ def test_globals():
     assert (dbapi.apilevel, dbapi.paramstyle) == ("2.0", "format")
     assert dbapi.threadsafety in (1, 2, 3)
     assert chalet.apilevel == "2.0" and chalet.Timestamp is datetime.datetime
+    assert dbapi.Connect is dbapi.connect and dbapi.VERSION_STRING == chalet.__version__
+    assert dbapi.connections.DEBUG is False is dbapi.connections.VERBOSE
     assert ".".join(dbapi.chdb_version) == dbapi.get_client_info() == chalet.__version__
 
 
@@ -279,3 +281,12 @@ def test_numbers_of_types():
     assert FIELD_TYPE.STRING in dbapi.STRING and FIELD_TYPE.DATE in dbapi.DATE and FIELD_TYPE.TIME in dbapi.TIME
     assert FIELD_TYPE.BLOB in dbapi.BINARY and FIELD_TYPE.FLOAT in dbapi.NUMBER and FIELD_TYPE.TIMESTAMP in dbapi.TIMESTAMP
     assert dbapi.ROWID != "String" and dbapi.DBAPISet([1]) == frozenset([1]) and dbapi.NULL == "NULL"
+
+
+@pytest.mark.filterwarnings("ignore:pandas only supports SQLAlchemy")
+def test_pandas_reads_from_a_connection(cursor):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.read_sql(
+        "SELECT number AS a, toString(number) AS b FROM numbers(5) WHERE number < %(x)s", cursor.connection, params={"x": 2}
+    )
+    assert frame.to_dict("list") == {"a": [0, 1], "b": ["0", "1"]}

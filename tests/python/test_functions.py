@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+import gc
 import ipaddress
 import math
 import threading
@@ -64,6 +65,8 @@ def test_nulls(db, define):
     define("py_skip", lambda a: -1 if a is None else a, ["Int64"], "Int64")
     define("py_pass", lambda a: -1 if a is None else a, ["Int64"], "Int64", on_null="pass")
     define("py_pass2", lambda a: -1 if a is None else a, ["Int64"], "Int64", on_null=NullHandling.PASS)
+    define("py_skip2", lambda a: 1 / 0, ["Int64"], "Float64", on_null=NullHandling.SKIP)
+    assert db.execute("SELECT py_skip2(NULL)").fetchone() == (None,)
     define("py_none", lambda a: None, ["Int64"], "Int64")
     rows = db.execute(
         "SELECT py_skip(x), py_pass(x), py_pass2(x), py_none(x), py_pass(NULL)"
@@ -78,10 +81,12 @@ def test_exceptions(db, define):
 
     define("py_invert", invert)
     define("py_invert_or_null", invert, on_error="ignore")
+    define("py_collects", lambda a: gc.isenabled(), ["UInt8"], "Bool")
+    assert db.execute("SELECT py_collects(1)").fetchone() == (True,)
     with pytest.raises(chalet.Error, match="Python UDF 'py_invert' raised .* row 1: ZeroDivisionError: division") as caught:
         db.query("SELECT py_invert(1 - number) FROM numbers(3)")
     assert caught.value.code == 800 and isinstance(caught.value, chalet.DataError)
-    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    assert isinstance(caught.value.__cause__, ZeroDivisionError) and gc.isenabled()
     assert db.execute("SELECT py_invert_or_null(2 - number) FROM numbers(3)").fetchall() == ((0.5,), (1.0,), (None,))
     with pytest.raises(chalet.Error, match="on_error must be 'propagate' or 'ignore'"):
         create_function("py_x", invert, on_error="xx")
@@ -291,6 +296,7 @@ def aggregates():
 
 
 def test_aggregates(db, aggregates):
+    assert chalet.agg is udf.agg
     assert db.query("SELECT py_total(number), py_batched(number) FROM numbers(100000)").data() == "4999950000,4999950000\n"
     assert 0 < Batched.calls < 1000
     rows = db.execute("SELECT number % 3 AS k, py_total(number), sum(number) FROM numbers(100000) GROUP BY k").fetchall()

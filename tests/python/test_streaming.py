@@ -169,6 +169,10 @@ def test_the_reader_of_chdb(db):
     pytest.importorskip("pyarrow")
     from chalet.state.sqlitelike import ChdbRecordBatchReader
 
+    one = ChdbRecordBatchReader(db.send_query("SELECT 1 AS a", "Arrow"), 10)
+    assert one.read_next_batch().to_pylist() == [{"a": 1}]
+    with pytest.raises(StopIteration):
+        one.read_next_batch()
     reader = ChdbRecordBatchReader(db.send_query("SELECT number FROM numbers(5)", "Arrow"), 2)
     assert reader.schema().names == ["number"]
     assert [batch.num_rows for batch in reader] == [2, 2, 1]
@@ -252,6 +256,24 @@ def test_errors_of_inserts(table):
     with pytest.raises(chalet.Error, match="(?s)Streaming insert failed: .*CANNOT_PARSE"):
         stream.finish()
     assert count(table) == 0
+
+
+def test_classes_of_streams(table):
+    assert isinstance(table.send_query("SELECT 1"), chalet.StreamingResult)
+    with table.send_insert("INSERT INTO t") as stream:
+        assert isinstance(stream, chalet.StreamingInserter)
+        assert isinstance(stream.finish(), chalet.InsertResult)
+    assert chalet.InsertResult(1, 2, 0.5).rows_written == 1
+
+
+def test_capsules_are_used_once(db):
+    stream = db.send_query("SELECT 1", "Arrow")
+    assert "arrow_array_stream" in repr(stream.__arrow_c_stream__())
+    with pytest.raises(RuntimeError, match="already consumed"):
+        stream.__arrow_c_stream__()
+    # A result can be asked again.
+    result = db.query("SELECT 1", None)
+    assert repr(result.__arrow_c_stream__()) != repr(result.__arrow_c_stream__())
 
 
 def test_a_large_insert(table):

@@ -177,6 +177,7 @@ def test_trace(capsys, monkeypatch):
         y = x * 2
         return y
 
+    assert utils.trace.print_lines(len)("ab") == 2
     assert double(1) == 2 and capsys.readouterr().out == ""
     monkeypatch.setattr(utils.trace, "enable_print", True)
     assert double(2) == 4

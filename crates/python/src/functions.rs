@@ -124,6 +124,8 @@ impl Terms {
         py: Python<'py>,
         args: &HostArgs,
     ) -> Result<(Vec<Vec<Bound<'py, PyAny>>>, Vec<bool>)> {
+        // Not while the function runs: its garbage is its own.
+        let _suspended = collector::Suspended::new(py);
         let session = Session { zone: args.zone.clone() };
         let mut columns = Vec::with_capacity(args.vectors.len());
         let mut skipped = vec![false; if self.takes_null { 0 } else { args.n_rows }];
@@ -180,7 +182,6 @@ fn takes(declared: &DataType, given: &DataType) -> bool {
 fn with_gil<T>(f: impl FnOnce(Python<'_>) -> Result<T>) -> Result<T> {
     let run = |py: Python<'_>| {
         let _calling = Calling::begin();
-        let _suspended = collector::Suspended::new(py);
         f(py)
     };
     Python::try_attach(run)
