@@ -2,6 +2,7 @@
 
 use crate::expression::{Layout, Program, layout};
 use crate::operators::counted::CountedScan;
+use crate::operators::top_bound::TopBound;
 use crate::operators::{
     aggregate, array_join, distinct, fetch, fill, filter, join, limit, limit_by, project, set_op, sort,
     window,
@@ -13,9 +14,10 @@ use crate::{ExecContext, condition, from_statistics};
 use chalet_base::{Result, bail};
 use chalet_columns::Block;
 use chalet_plan as plan;
-use chalet_plan::{Expr, Plan, SetSource};
+use chalet_plan::{ColumnId, Expr, Plan, SetSource};
 use chalet_storage::scan::ScanFilter;
 use chalet_storage::{Scan, ScanRequest};
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
@@ -88,11 +90,13 @@ impl Lowered {
 
 /// Turns a plan into a stream. Sets of IN are built first, because programs look into them.
 pub fn lower(plan: &Plan, ctx: &ExecContext) -> Result<Lowered> {
-    Lowerer { ctx }.plan(plan)
+    Lowerer { ctx, bounds: RefCell::default() }.plan(plan)
 }
 
 pub(crate) struct Lowerer<'a> {
     pub ctx: &'a ExecContext,
+    /// Of columns of scans: what the top-N above them knows of its last row.
+    bounds: RefCell<Vec<(ColumnId, Arc<TopBound>)>>,
 }
 
 impl Lowerer<'_> {
@@ -173,6 +177,7 @@ impl Lowerer<'_> {
             columns: node.columns.iter().map(|c| c.0).collect(),
             ranges: node.filter.as_ref().map(|expr| ranges(expr, &layout)).unwrap_or_default(),
             filter: filter.as_ref().map(|(expr, _)| self.scan_filter(expr, node, &layout)).transpose()?,
+            bound: self.scan_bound(node, &layout),
             limit: node.limit,
             locate: node.locator.is_some(),
             context: self.ctx.scan.clone(),
@@ -208,6 +213,45 @@ impl Lowerer<'_> {
         let sink = fetch::Fetch { scan, locator, columns: node.columns.iter().map(|c| c.0).collect() };
         let sorted = input.sorted.take();
         Ok(Lowered { sorted, ..input.map(|stream| stream.into_sink(sink)) })
+    }
+
+    /// The bound of a top-N over a column of this scan.
+    fn scan_bound(&self, node: &plan::ScanNode, scan: &Layout) -> Option<ScanFilter> {
+        let bounds = self.bounds.borrow();
+        let (id, bound) = bounds.iter().find(|(id, _)| node.columns.iter().any(|(_, f)| f.id == *id))?;
+        let (columns, bound) = (vec![*scan.get(id)?], bound.clone());
+        let evaluate = Arc::new(move |block: &Block| bound.may_count(block));
+        Some(ScanFilter { columns, unread: Vec::new(), condition: None, evaluate })
+    }
+
+    /// Makes the bound of a top-N known to the scan that its first key comes from as it is.
+    fn bound(&self, node: &plan::Sort) -> Option<Arc<TopBound>> {
+        let key = node.keys.first()?;
+        let is_on = |name: &str| (self.ctx.scan.setting)(name).is_some_and(|text| text == "1");
+        let wide = key.expr.ty().bare().is_string();
+        if !is_on("use_top_k_dynamic_filtering")
+            || wide && !is_on("use_top_k_dynamic_filtering_for_variable_length_types")
+        {
+            return None;
+        }
+        let mut id = key.expr.as_column()?;
+        let mut below = &*node.input;
+        loop {
+            below = match below {
+                // What counts the rows must see them all.
+                Plan::Project(project) if project.exprs.iter().all(|(_, e)| e.is_deterministic()) => {
+                    let (_, expr) = project.exprs.iter().find(|(field, _)| field.id == id)?;
+                    id = expr.as_column()?;
+                    &project.input
+                }
+                Plan::Filter(filter) if filter.condition.is_deterministic() => &filter.input,
+                Plan::Scan(_) => break,
+                _ => return None,
+            };
+        }
+        let bound = Arc::new(TopBound::new(key.order.descending));
+        self.bounds.borrow_mut().push((id, bound.clone()));
+        Some(bound)
     }
 
     /// The filter as code over the columns that it reads.
@@ -284,7 +328,8 @@ impl Lowerer<'_> {
         let orders = node.keys.iter().map(|k| k.order).collect();
         let limit = if node.with_ties { None } else { node.limit };
         let came = Arc::new(AtomicU64::new(0));
-        let sink = sort::Sort { keys, orders, limit, came: came.clone() };
+        let bound = limit.and_then(|_| self.bound(node));
+        let sink = sort::Sort { keys, orders, limit, bound, came: came.clone() };
         let input = self.plan(&node.input)?.map(|stream| stream.into_sink(sink));
         Ok(Lowered { sorted: Some(came), ..input })
     }

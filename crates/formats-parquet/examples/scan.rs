@@ -45,8 +45,9 @@ fn read(threads: &str, columns: &str, needle: Option<&str>, files: &[&str]) {
                             .map(|name| Selection::new(file.column_index(name, false).expect("a column")))
                             .collect();
                         let filter = needle.map(contains);
-                        let mut reader =
-                            file.read_row_group(group, &selection, filter, None).expect("a row group");
+                        let mut reader = file
+                            .read_row_group(group, &selection, filter.into_iter().collect(), None)
+                            .expect("a row group");
                         while let Some(block) = reader.next_block(65_536).expect("a block") {
                             rows.fetch_add(block.n_rows(), Relaxed);
                             bytes.fetch_add(block.columns().iter().map(first_bytes).sum(), Relaxed);
@@ -102,7 +103,7 @@ fn rewrite(from: &str, to: &str) {
     let columns: Vec<Selection> = (0..file.n_columns()).map(Selection::new).collect();
     let start = Instant::now();
     for group in 0..file.n_row_groups() {
-        let mut reader = file.read_row_group(group, &columns, None, None).expect("a row group");
+        let mut reader = file.read_row_group(group, &columns, Vec::new(), None).expect("a row group");
         while let Some(block) = reader.next_block(65_409).expect("a block") {
             writer.write(&block).expect("a block written");
         }

@@ -24,7 +24,8 @@ impl FileRows {
         for group in 0..file.n_row_groups() {
             starts.push(starts[group] + file.row_group_rows(group) as u64);
         }
-        let request = ReadRequest { filter: None, ranges: Arc::new([]), row_numbers: false, ..request };
+        let request =
+            ReadRequest { filter: None, bound: None, ranges: Arc::new([]), row_numbers: false, ..request };
         FileRows { file, request, starts }
     }
 
@@ -64,7 +65,7 @@ impl RowsByNumber for FileRows {
             let (group, rows) = self.group_of(first)?;
             let (here, behind) = rest.split_at(rest.partition_point(|&number| number < rows.end));
             let here: Vec<usize> = here.iter().map(|number| (number - rows.start) as usize).collect();
-            let reader = self.file.read_row_group(group, &selections, None, None)?;
+            let reader = self.file.read_row_group(group, &selections, Vec::new(), None)?;
             blocks.push(by_name.block(&reader.read_rows(&here)?, &request)?);
             rest = behind;
         }

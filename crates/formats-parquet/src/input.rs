@@ -38,13 +38,15 @@ impl InputFormat for Parquet {
         let file = open(input.into_bytes()?, identity.clone(), settings)?
             .with_verify_checksums(settings.input_format_parquet_verify_checksums);
         let by_name = by_name(&file, &request)?;
-        let filter = request.filter.as_ref().and_then(|filter| {
+        let own_filter = |filter: &chalet_formats::input::RowFilter| {
             let columns = filter.columns.iter().map(|&c| by_name.as_it_is(c)).collect::<Option<_>>()?;
             let unread = filter.unread.iter().filter_map(|&c| by_name.as_it_is(c));
             let unread = unread.map(|c| Ok((c, Vector::defaults(&file.column(by_name.read[c])?.ty, 1))));
             let unread = unread.collect::<Result<_>>().ok()?;
             Some(RowFilter { columns, unread, evaluate: filter.evaluate.clone() })
-        });
+        };
+        let filter = request.filter.as_ref().and_then(own_filter);
+        let bound = request.bound.as_ref().and_then(own_filter);
         let predicates = request.ranges.iter().filter_map(|range| {
             let column = by_name.read[by_name.as_it_is(range.column)?];
             let (low, high, among) = (range.low.clone(), range.high.clone(), range.among.clone());
@@ -66,6 +68,7 @@ impl InputFormat for Parquet {
             request,
             selections,
             filter,
+            bound,
             predicates,
             by_name: Arc::new(by_name),
             next_group: 0,
@@ -99,6 +102,8 @@ pub(crate) struct Scan {
     pub selections: Arc<[Selection]>,
     /// Absent where the filter reads columns that the file has in another type: it must see them converted.
     pub filter: Option<RowFilter>,
+    /// First, as it is cheap and leaves few rows.
+    bound: Option<RowFilter>,
     predicates: Vec<RangePredicate>,
     pub by_name: Arc<ByName>,
     next_group: usize,
@@ -150,7 +155,8 @@ impl FileScan for Scan {
             let kept: usize = rows.iter().map(|range| range.len()).sum();
             self.pruned.rows += (self.file.row_group_rows(group) - kept) as u64;
         }
-        let reader = self.file.read_row_group(group, &self.selections, self.filter.clone(), rows)?;
+        let filters = self.bound.iter().chain(&self.filter).cloned().collect();
+        let reader = self.file.read_row_group(group, &self.selections, filters, rows)?;
         events::count(Event::ParquetReadRowGroups);
         let bytes = self.selections.iter().map(|s| self.file.compressed_bytes(group, s.column)).sum();
         Ok(Some(Box::new(Group {
@@ -163,7 +169,8 @@ impl FileScan for Scan {
             rows_read: 0,
             bytes,
             omitted: Vec::new(),
-            found: self.known.clone().map(|known| Found {
+            // What passes a bound, too, is not all that passes the filter.
+            found: self.known.clone().filter(|_| self.bound.is_none()).map(|known| Found {
                 most: PassingRows::most(self.file.row_group_rows(group)),
                 known,
                 group,

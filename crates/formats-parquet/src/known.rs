@@ -42,7 +42,7 @@ impl KnownRows {
         let share =
             |bytes: u64| bytes * numbers.len() as u64 / (scan.file.row_group_rows(group) as u64).max(1);
         let bytes = selections.iter().map(|s| share(scan.file.compressed_bytes(group, s.column))).sum();
-        let reader = scan.file.read_row_group(group, &selections, None, None)?;
+        let reader = scan.file.read_row_group(group, &selections, Vec::new(), None)?;
         Ok(KnownRows {
             rows: Some(Rows { reader, numbers, request: scan.request.clone(), first_row, unread }),
             block: Block::default(),

@@ -39,7 +39,7 @@ pub struct RowFilter {
 
 pub struct RowGroupReader {
     columns: Vec<Lazy>,
-    filter: Option<RowFilter>,
+    filters: Vec<RowFilter>,
     /// Rows still to be read, ascending; the others are passed by.
     ranges: std::vec::IntoIter<Range<usize>>,
     range: Range<usize>,
@@ -88,12 +88,13 @@ impl Lazy {
 const NEAR: usize = 4096;
 
 impl ParquetFile {
-    /// Reads a row group. `rows`: only these, ascending and apart; `None` for all.
+    /// Reads a row group. `filters`: each sees the rows that the one before left. `rows`: only these, ascending and
+    /// apart; `None` for all.
     pub fn read_row_group(
         self: &Arc<Self>,
         group: usize,
         columns: &[Selection],
-        filter: Option<RowFilter>,
+        filters: Vec<RowFilter>,
         rows: Option<Vec<Range<usize>>>,
     ) -> Result<RowGroupReader> {
         let n_rows = self.row_group_rows(group);
@@ -117,7 +118,7 @@ impl ParquetFile {
         }
         Ok(RowGroupReader {
             columns: columns.iter().map(open).collect::<Result<_>>()?,
-            filter,
+            filters,
             ranges: ranges.into_iter(),
             range: 0..0,
             at: 0,
@@ -159,47 +160,51 @@ impl RowGroupReader {
     }
 
     fn read(&mut self, n: usize) -> Result<Option<Block>> {
-        let Some(filter) = &self.filter else {
-            let columns =
-                self.columns.iter_mut().map(|column| column.read(n, None)).collect::<Result<_>>()?;
-            return Ok(Some(Block::new(columns, n)));
-        };
-        let mut read: Vec<Option<Column>> = vec![None; self.columns.len()];
-        for &position in &filter.columns {
-            if read[position].is_none() {
-                read[position] = Some(self.columns[position].read(n, None)?);
+        let mut passing = Passing::all(n, self.columns.len());
+        for (stage, filter) in self.filters.iter().enumerate() {
+            for &position in &filter.columns {
+                if passing.read[position].is_none() {
+                    passing.read[position] = Some(passing.read_of(&mut self.columns[position])?);
+                }
+            }
+            let inputs = filter.columns.iter().filter_map(|&at| passing.read[at].clone()).collect();
+            let passes = (filter.evaluate)(&Block::new(inputs, passing.n_rows))?;
+            let n_rows = passing.n_rows;
+            ensure!(
+                passes.len() == n_rows,
+                LOGICAL_ERROR,
+                "A filter has {} results for {n_rows} rows",
+                passes.len()
+            );
+            let later = &self.filters[stage + 1..];
+            let is_read = |position: usize| {
+                let unread = self.filters.iter().any(|f| f.unread.iter().any(|(at, _)| *at == position));
+                !unread || later.iter().any(|filter| filter.columns.contains(&position))
+            };
+            passing.narrow(passes, &is_read);
+            if passing.n_rows == 0 {
+                break;
             }
         }
-        let inputs = filter.columns.iter().filter_map(|&position| read[position].clone()).collect();
-        let selected = (filter.evaluate)(&Block::new(inputs, n))?;
-        ensure!(selected.len() == n, LOGICAL_ERROR, "A filter has {} results for {n} rows", selected.len());
-        let n_selected = selected.count_set_bits();
-        self.skipped += n - n_selected;
-        let all = n_selected == n;
-        self.last.1 = (!all).then(|| selected.clone());
-        let rows: Vec<u32> = match all || n_selected == 0 {
-            true => Vec::new(),
-            false => selected.set_indices().map(|row| row as u32).collect(),
-        };
+        let n_rows = passing.n_rows;
+        self.skipped += n - n_rows;
+        self.last.1.clone_from(&passing.selected);
+        if n_rows == 0 {
+            let unread = self.columns.iter_mut().zip(&passing.read).filter(|(_, read)| read.is_none());
+            unread.for_each(|(column, _)| column.pending += n);
+            return Ok(None);
+        }
         let mut columns = Vec::with_capacity(self.columns.len());
-        for (position, (column, read)) in self.columns.iter_mut().zip(read).enumerate() {
-            let unread = filter.unread.iter().find(|(unread, _)| *unread == position);
-            match read {
-                _ if n_selected == 0 => {
-                    if read.is_none() {
-                        column.pending += n;
-                    }
-                }
-                Some(_) if let Some((_, value)) = unread => {
-                    columns.push(Column::constant(value.clone(), n_selected));
-                }
-                Some(read) if all => columns.push(read),
-                Some(read) => columns.push(light(read.gather(&rows))),
-                None if all => columns.push(column.read(n, None)?),
-                None => columns.push(light(column.read(n, Some(&selected))?)),
-            }
+        for (position, column) in self.columns.iter_mut().enumerate() {
+            let mut unread = self.filters.iter().flat_map(|filter| &filter.unread);
+            columns.push(match (unread.find(|(at, _)| *at == position), passing.read[position].take()) {
+                (Some((_, value)), Some(_)) => Column::constant(value.clone(), n_rows),
+                (_, Some(read)) if passing.selected.is_none() => read,
+                (_, Some(read)) => light(read),
+                (_, None) => passing.read_of(column)?,
+            });
         }
-        Ok((n_selected > 0).then(|| Block::new(columns, n_selected)))
+        Ok(Some(Block::new(columns, n_rows)))
     }
 
     /// Which rows of the row group the last block holds.
@@ -226,5 +231,57 @@ impl RowGroupReader {
     /// Rows that were passed by so far, because of the filter or the ranges.
     pub fn skipped(&self) -> usize {
         self.skipped
+    }
+}
+
+/// Rows of a block that have passed the filters so far.
+struct Passing {
+    /// Among the rows of the block, if not all.
+    selected: Option<BooleanBuffer>,
+    n_rows: usize,
+    /// By position: the columns that were read, with these rows alone.
+    read: Vec<Option<Column>>,
+    n: usize,
+}
+
+impl Passing {
+    fn all(n: usize, n_columns: usize) -> Passing {
+        Passing { selected: None, n_rows: n, read: vec![None; n_columns], n }
+    }
+
+    fn read_of(&self, column: &mut Lazy) -> Result<Column> {
+        let read = column.read(self.n, self.selected.as_ref())?;
+        Ok(if self.selected.is_some() { light(read) } else { read })
+    }
+
+    /// Keeps the rows that pass. Columns for which `is_read` does not hold keep any.
+    fn narrow(&mut self, passes: BooleanBuffer, is_read: &dyn Fn(usize) -> bool) {
+        let n_passing = passes.count_set_bits();
+        if n_passing == self.n_rows {
+            return;
+        }
+        self.n_rows = n_passing;
+        if n_passing == 0 {
+            self.selected = Some(BooleanBuffer::new_unset(self.n));
+            return;
+        }
+        let rows: Vec<u32> = passes.set_indices().map(|row| row as u32).collect();
+        for (position, read) in self.read.iter_mut().enumerate() {
+            if is_read(position)
+                && let Some(read) = read
+            {
+                *read = read.gather(&rows);
+            }
+        }
+        self.selected = Some(match &self.selected {
+            None => passes,
+            Some(before) => {
+                let mut selected = BooleanBufferBuilder::new(self.n);
+                selected.append_n(self.n, false);
+                let passing = before.set_indices().zip(passes.iter()).filter(|(_, passes)| *passes);
+                passing.for_each(|(row, _)| selected.set_bit(row, true));
+                selected.finish()
+            }
+        });
     }
 }

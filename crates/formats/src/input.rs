@@ -160,6 +160,8 @@ pub struct ReadRequest {
     pub cast: Option<Cast>,
     /// Rows that do not pass may be left out; [`BlockReader::applies_filter`] says whether they are.
     pub filter: Option<RowFilter>,
+    /// Rows that do not pass are not needed, either. It may get stricter from block to block, and nobody has to obey.
+    pub bound: Option<RowFilter>,
     /// Conditions that every needed row meets, for leaving out units and rows that cannot; all hold together.
     pub ranges: Arc<[ColumnRange]>,
     /// Blocks have one more column, the last: UInt64, the number of the row in the file. Only of formats that number rows.
@@ -179,6 +181,7 @@ impl ReadRequest {
             evaluate: None,
             cast: None,
             filter: None,
+            bound: None,
             ranges: Arc::new([]),
             row_numbers: false,
             remember: None,

@@ -208,6 +208,7 @@ impl Table for FileTable {
             evaluate: self.context.evaluate.clone(),
             cast: self.context.cast.clone(),
             filter: request.filter.as_ref().and_then(|filter| own_filter(filter, &own)),
+            bound: request.bound.as_ref().and_then(|bound| own_filter(bound, &own)),
             ranges: request.ranges.iter().filter_map(|range| own_range(range, &own)).collect(),
             row_numbers: request.locate,
             remember: remember(request),

@@ -16,6 +16,8 @@ pub struct ScanRequest {
     pub ranges: Vec<ColumnRange>,
     /// The whole filter as code, for readers that decode the other columns only for rows that pass.
     pub filter: Option<ScanFilter>,
+    /// Rows that do not pass are not needed, either. It may get stricter from block to block, and nobody has to obey.
+    pub bound: Option<ScanFilter>,
     /// No more than this many rows (that pass the filter) are needed.
     pub limit: Option<u64>,
     /// Blocks have one more column, the last: UInt64, where the row is. Only of tables that locate rows.

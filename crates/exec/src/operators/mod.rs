@@ -16,4 +16,5 @@ pub mod project;
 pub mod set_op;
 pub mod sort;
 pub mod stream;
+pub mod top_bound;
 pub mod window;

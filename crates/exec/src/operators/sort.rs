@@ -2,6 +2,7 @@
 //! multiple of it: then rows that cannot be among the first are dropped as they come.
 
 use super::collect::blocks_as_source;
+use super::top_bound::TopBound;
 use crate::ExecContext;
 use crate::control::Reservation;
 use crate::expression::Program;
@@ -19,6 +20,8 @@ pub struct Sort {
     pub keys: Program,
     pub orders: Vec<Order>,
     pub limit: Option<u64>,
+    /// Where the scan below looks how far rows count.
+    pub bound: Option<Arc<TopBound>>,
     /// Counts the rows.
     pub came: Arc<AtomicU64>,
 }
@@ -33,6 +36,7 @@ impl Sink for Sort {
             keys: self.keys.clone(),
             orders: self.orders.clone(),
             came: self.came.clone(),
+            bound: self.bound.clone(),
             limit: self.limit.and_then(|limit| usize::try_from(limit).ok()),
             max_rows: ctx.settings.max_rows_to_sort,
             rows: Rows::default(),
@@ -176,6 +180,7 @@ struct Worker {
     keys: Program,
     orders: Vec<Order>,
     came: Arc<AtomicU64>,
+    bound: Option<Arc<TopBound>>,
     limit: Option<usize>,
     max_rows: u64,
     rows: Rows,
@@ -257,6 +262,11 @@ impl Worker {
             let (_, block, keys) = &self.rows.blocks[last.block as usize];
             let row = block.gather(&[last.row]);
             let first = self.keys.evaluate(&row)?.swap_remove(0).into_flat().compact();
+            if let Some(bound) = &self.bound
+                && refs.len() == limit
+            {
+                bound.tighten(&first);
+            }
             self.threshold = Some(Threshold { key: keys.get(last.row as usize).to_vec(), first });
         }
         let mut rows = Rows::default();

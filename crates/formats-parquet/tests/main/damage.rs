@@ -31,7 +31,7 @@ fn read(bytes: Vec<u8>) -> Result<usize> {
                     Ok(BooleanBuffer::collect_bool(block.n_rows(), |row| row % every == 0))
                 }),
             };
-            let filter = (every > 1).then_some(filter);
+            let filter = (every > 1).then_some(filter).into_iter().collect();
             let mut reader = file.read_row_group(group, &columns, filter, None)?;
             while let Some(block) = reader.next_block(1000)? {
                 n_rows += block.n_rows();
@@ -107,7 +107,7 @@ fn checksums_are_verified() {
     whole[40] ^= 1;
     let file = ParquetFile::open(Buffer::from_vec(whole)).unwrap();
     let read = |file: &Arc<ParquetFile>| -> Result<()> {
-        let mut reader = file.read_row_group(0, &[Selection::new(0)], None, None)?;
+        let mut reader = file.read_row_group(0, &[Selection::new(0)], Vec::new(), None)?;
         while reader.next_block(1000)?.is_some() {}
         Ok(())
     };

@@ -43,7 +43,7 @@ fn filtered_rows_are_rows_of_the_whole() {
                             Ok(BooleanBuffer::collect_bool(block.n_rows(), |i| passes(pattern, start + i)))
                         }),
                     };
-                    let mut reader = file.read_row_group(group, &columns, Some(filter), None).unwrap();
+                    let mut reader = file.read_row_group(group, &columns, vec![filter], None).unwrap();
                     while let Some(block) = reader.next_block(max_rows).unwrap() {
                         assert!(!block.is_empty());
                         blocks.push(block);
@@ -73,7 +73,7 @@ fn ranges_of_rows() {
         let columns: Vec<Selection> = (0..file.n_columns()).map(Selection::new).collect();
         let n = file.row_group_rows(0);
         let ranges = vec![3..4, 4..9, 20..n - 5];
-        let mut reader = file.read_row_group(0, &columns, None, Some(ranges.clone())).unwrap();
+        let mut reader = file.read_row_group(0, &columns, Vec::new(), Some(ranges.clone())).unwrap();
         let mut blocks = Vec::new();
         while let Some(block) = reader.next_block(6).unwrap() {
             blocks.push(block);
@@ -88,7 +88,7 @@ fn ranges_of_rows() {
 #[test]
 fn dictionaries_are_kept_where_a_block_has_codes_only() {
     let file = open("pyarrow_fallback");
-    let mut reader = file.read_row_group(0, &[Selection::new(0)], None, None).unwrap();
+    let mut reader = file.read_row_group(0, &[Selection::new(0)], Vec::new(), None).unwrap();
     let mut kinds = Vec::new();
     while let Some(block) = reader.next_block(10).unwrap() {
         kinds.push(matches!(block.column(0), Column::Dict { .. }));

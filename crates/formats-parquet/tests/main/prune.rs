@@ -17,7 +17,7 @@ fn among(column: usize, values: &[Value]) -> RangePredicate {
 
 fn group_rows(file: &Arc<ParquetFile>, group: usize) -> Block {
     let columns: Vec<Selection> = (0..file.n_columns()).map(Selection::new).collect();
-    let mut reader = file.read_row_group(group, &columns, None, None).unwrap();
+    let mut reader = file.read_row_group(group, &columns, Vec::new(), None).unwrap();
     reader.next_block(1 << 20).unwrap().unwrap()
 }
 
@@ -111,7 +111,7 @@ fn pages_are_excluded_by_the_index() {
     if let Some(rows) = rows {
         let n: usize = rows.iter().map(|range| range.len()).sum();
         assert!(n < all[0].n_rows() && rows.iter().any(|range| range.contains(&40)));
-        let mut reader = file.read_row_group(0, &[Selection::new(column)], None, Some(rows)).unwrap();
+        let mut reader = file.read_row_group(0, &[Selection::new(column)], Vec::new(), Some(rows)).unwrap();
         let mut found = false;
         while let Some(block) = reader.next_block(1 << 20).unwrap() {
             found |= (0..block.n_rows()).any(|row| block.column(0).value(row) == value);

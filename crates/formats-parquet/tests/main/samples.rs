@@ -44,7 +44,7 @@ pub fn read(file: &Arc<ParquetFile>, max_rows: usize, keep_dictionary: bool) -> 
         (0..file.n_columns()).map(|column| Selection { column, keep_dictionary }).collect();
     let mut blocks = Vec::new();
     for group in 0..file.n_row_groups() {
-        let mut reader = file.read_row_group(group, &columns, None, None).unwrap();
+        let mut reader = file.read_row_group(group, &columns, Vec::new(), None).unwrap();
         while let Some(block) = reader.next_block(max_rows).unwrap() {
             assert!(block.n_rows() <= max_rows);
             blocks.push(block);

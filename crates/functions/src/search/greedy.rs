@@ -59,7 +59,7 @@ impl GreedyPath {
     pub fn run(&self, text: &[u8], groups: &mut Vec<Range<usize>>) -> Outcome {
         groups.clear();
         groups.resize(self.n_groups, 0..text.len());
-        let mut state = State { place: 0, chose: false, unsure: false };
+        let mut state = State { place: 0, is_ascii: is_ascii(text), chose: false, unsure: false };
         let matches = state.follow(&self.steps, text, groups);
         match (matches, state.chose || state.unsure) {
             _ if state.unsure => Outcome::Unknown,
@@ -178,8 +178,20 @@ impl Set {
     }
 }
 
+/// As `[u8]::is_ascii`, which looks at the last bytes one by one: short texts are little else.
+fn is_ascii(text: &[u8]) -> bool {
+    let (words, rest) = text.as_chunks::<8>();
+    let bits = words.iter().fold(0, |bits, word| bits | u64::from_le_bytes(*word));
+    let bits = match text.last_chunk() {
+        Some(last) => bits | u64::from_le_bytes(*last),
+        None => rest.iter().fold(0, |bits, &byte| bits | u64::from(byte)),
+    };
+    bits & 0x8080_8080_8080_8080 == 0
+}
+
 struct State {
     place: usize,
+    is_ascii: bool,
     /// There was another way to go.
     chose: bool,
     /// Bytes may count otherwise than as characters.
@@ -202,7 +214,7 @@ impl State {
             Step::Run { set, min, max } => {
                 let most = max.unwrap_or(usize::MAX).min(rest.len());
                 let run = set.run(&rest[..most]);
-                if !rest[..run].is_ascii() {
+                if !self.is_ascii && !is_ascii(&rest[..run]) {
                     // Only whole characters count, each as one.
                     self.unsure |= max.is_some() || *min > 1 || std::str::from_utf8(&rest[..run]).is_err();
                 }
@@ -236,6 +248,19 @@ impl State {
 mod tests {
     use super::*;
     use regex::bytes::RegexBuilder;
+
+    #[test]
+    fn ascii_is_told_at_every_length_and_place() {
+        for n in 0..40 {
+            let mut text = vec![b'a'; n];
+            assert!(is_ascii(&text));
+            for place in 0..n {
+                text[place] = 0xd0;
+                assert!(!is_ascii(&text), "{n} {place}");
+                text[place] = 0x7f;
+            }
+        }
+    }
 
     /// What it finds is what the engine finds.
     #[test]

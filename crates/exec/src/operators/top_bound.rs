@@ -1,0 +1,66 @@
+//! The first key of the last row that a top-N still counts, known to the scan below: rows behind it need not be read.
+
+use chalet_base::Result;
+use chalet_columns::{Block, BooleanBuffer, Column, Vector};
+use std::sync::{PoisonError, RwLock};
+
+pub struct TopBound {
+    descending: bool,
+    /// One row; none while there are fewer rows than wanted.
+    last: RwLock<Option<Vector>>,
+}
+
+impl TopBound {
+    pub fn new(descending: bool) -> TopBound {
+        TopBound { descending, last: RwLock::new(None) }
+    }
+
+    /// As many rows as are wanted come no later than one with this first key.
+    pub fn tighten(&self, first_key: &Vector) {
+        let mut last = self.last.write().unwrap_or_else(PoisonError::into_inner);
+        let is_tighter = match &*last {
+            None => true,
+            Some(last) => {
+                let rows = Column::Flat(first_key.clone()).rows_before(last, self.descending, false);
+                rows.is_some_and(|rows| !rows.is_empty())
+            }
+        };
+        if is_tighter {
+            *last = Some(first_key.clone());
+        }
+    }
+
+    /// Which rows of a block of the first key alone may still count. Equal ones do: further keys may tell them apart.
+    pub fn may_count(&self, keys: &Block) -> Result<BooleanBuffer> {
+        let n = keys.n_rows();
+        let last = self.last.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let rows = last.and_then(|last| keys.column(0).rows_before(&last, self.descending, true));
+        Ok(match rows {
+            None => BooleanBuffer::new_set(n),
+            Some(rows) => {
+                let mut counts = vec![false; n];
+                rows.into_iter().for_each(|row| counts[row as usize] = true);
+                BooleanBuffer::from(counts)
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_only_gets_tighter() {
+        let bound = TopBound::new(true);
+        let keys = Block::new(vec![Vector::from(vec![1u32, 5, 7, 9]).into()], 4);
+        let counting = || bound.may_count(&keys).unwrap().set_indices().collect::<Vec<_>>();
+        assert_eq!(counting(), [0, 1, 2, 3]);
+        bound.tighten(&Vector::from(vec![5u32]));
+        assert_eq!(counting(), [1, 2, 3]);
+        bound.tighten(&Vector::from(vec![1u32]));
+        assert_eq!(counting(), [1, 2, 3]);
+        bound.tighten(&Vector::from(vec![8u32]));
+        assert_eq!(counting(), [3]);
+    }
+}
