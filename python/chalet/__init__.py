@@ -13,8 +13,6 @@ it is first used.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from ._chalet import (
     Connection,
     Cursor,
@@ -36,8 +34,11 @@ from ._chalet import (
     __version__,
 )
 
+# The module typing itself would be a third of this import.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
 ChdbError = Error
 

@@ -353,3 +353,19 @@ def test_streams_read_objects_of_the_caller(db):
     assert db.send_query("SELECT sum(x) FROM other", tables={"other": mine}).fetch().data() == "6\n"
     with Session() as session:
         assert session.send_query("SELECT sum(x) FROM mine").fetch().data() == "6\n"
+
+
+def test_the_interpreter_ends_while_queries_run():
+    code = """
+        import chalet
+        db = chalet.connect()
+        chalet.create_function("f", lambda x: x, ["UInt64"], "UInt64")
+        held = [db.send_query("SELECT f(number) FROM numbers(1000000000000)"), db.send_query("SELECT 1")]
+        held[0].fetch()
+        db.query("CREATE TABLE t (a UInt8) ENGINE = Memory")
+        insert = db.send_insert("INSERT INTO t")
+        insert.append("1\\n")
+        print("done")
+    """
+    run = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60)
+    assert (run.returncode, run.stdout) == (0, "done\n"), run.stderr

@@ -1,5 +1,6 @@
 //! A connection: one session of one database, usable from any thread, one query at a time.
 
+use crate::background;
 use crate::cursor::Cursor;
 use crate::engine::{Handle, Wanted};
 use crate::error::{InterfaceError, NotSupportedError, to_python};
@@ -161,6 +162,7 @@ impl Connection {
         let tables = tables.map(|tables| tables.clone().unbind());
         let caller = Caller::from_afar(py, tables, self.registered.clone())?;
         let options = RunOptions { params, outside: Some(Arc::new(caller)), ..RunOptions::default() };
+        background::prepare(py)?;
         StreamingResult::new(&handle, query, format, options).map_err(|e| to_python(py, &e))
     }
 
@@ -171,6 +173,7 @@ impl Connection {
         let completed = py.import("chalet._location")?.call_method1("insert_statement", (query, format))?;
         let sql: String = completed.extract()?;
         py.detach(|| handle.check_insert(&sql)).map_err(|e| to_python(py, &e))?;
+        background::prepare(py)?;
         StreamingInserter::new(handle, sql, RunOptions::default()).map_err(|e| to_python(py, &e))
     }
 

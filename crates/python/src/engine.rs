@@ -1,5 +1,6 @@
 //! What this crate asks of the engine, in one place: opening a database, running statements one at a time, stopping them.
 
+use crate::background::Stop;
 use crate::watch::Watch;
 use chalet_base::{Result, bail};
 use chalet_engine::outside::Outside;
@@ -27,11 +28,6 @@ pub struct Handle {
     /// Streams that are open, or were.
     streams: Mutex<Vec<Weak<dyn Stop>>>,
     on_progress: Mutex<Option<OnProgress>>,
-}
-
-/// What can be stopped from outside, for as long as somebody holds it.
-pub trait Stop: Send + Sync {
-    fn stop(&self);
 }
 
 type OnProgress = Arc<dyn Fn(Progress) + Send + Sync>;

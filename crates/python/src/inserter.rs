@@ -1,6 +1,7 @@
 //! `send_insert`: an INSERT whose data come in pieces. It runs on a thread of its own and nothing of it is seen before
 //! `finish`.
 
+use crate::background::{self, Stop};
 use crate::engine::Handle;
 use crate::error::{ProgrammingError, raised};
 use crate::pipe::{Pipe, Taken};
@@ -11,7 +12,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString, PyTuple};
 use std::io::Read;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -27,6 +28,12 @@ pub struct StreamingInserter {
     data: Arc<Pipe<Vec<u8>>>,
     /// None when finished or cancelled.
     job: Mutex<Option<Job>>,
+}
+
+impl Stop for Pipe<Vec<u8>> {
+    fn stop(&self) {
+        self.close();
+    }
 }
 
 /// What an INSERT wrote.
@@ -88,7 +95,8 @@ impl StreamingInserter {
             ended.close();
             answer
         };
-        let thread = std::thread::Builder::new().name("chalet-insert".into()).spawn(run);
+        let stop: Weak<Pipe<Vec<u8>>> = Arc::downgrade(&data);
+        let thread = background::spawn("chalet-insert", stop, run);
         let job =
             thread.map_err(|e| err!(CANNOT_SCHEDULE_TASK, "Cannot start the thread of an insert: {e}"))?;
         Ok(StreamingInserter { data, job: Mutex::new(Some(job)) })

@@ -6,6 +6,7 @@
 //! - [`engine`]: what is asked of the engine, in one place
 //! - [`stream`]: the answer of a query while it runs
 //! - [`inserter`]: an INSERT whose data come in pieces
+//! - [`background`]: threads that run queries, and their end before the interpreter's
 //! - [`pipe`]: what lies between two threads
 //! - [`given_rows`]: rows of Python objects as a block
 //! - [`from_objects`]: Python objects as values of columns
@@ -26,6 +27,7 @@
 #[cfg(target_os = "linux")]
 mod allocator;
 mod arrow;
+mod background;
 mod collector;
 mod connection;
 mod cursor;

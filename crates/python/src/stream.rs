@@ -1,7 +1,8 @@
 //! `send_query`: a query that runs on a thread of its own while its rows are fetched. At most some megabytes wait.
 
 use crate::arrow;
-use crate::engine::{Handle, Stop};
+use crate::background::{self, Stop};
+use crate::engine::Handle;
 use crate::error::{InterfaceError, ProgrammingError, raised};
 use crate::pipe::{Pipe, Taken};
 use crate::result::QueryResult;
@@ -146,7 +147,8 @@ impl StreamingResult {
                 shared.blocks.end();
             }
         };
-        let thread = std::thread::Builder::new().name("chalet-stream".into()).spawn(run);
+        let stop: Weak<Shared> = Arc::downgrade(&self.shared);
+        let thread = background::spawn("chalet-stream", stop, run);
         thread.map(drop).map_err(|e| err!(CANNOT_SCHEDULE_TASK, "Cannot start the thread of a query: {e}"))
     }
 
