@@ -1,6 +1,6 @@
 //! Comparison of rows of one type: NaN after the numbers, NULL last, lists and tuples by element.
 
-use crate::{Column, Data, Native, Vector, each_native};
+use crate::{Column, Data, Native, NullBuffer, Vector, each_native};
 use std::cmp::Ordering;
 
 /// Orders values of one representation; NaN is greater than every number and equal to itself.
@@ -54,8 +54,8 @@ impl Vector {
 }
 
 impl Column {
-    /// Rows that stand before a bound of one row in ascending or descending order, or beside it; `None` where NULLs,
-    /// NaNs or the representation need a closer look.
+    /// Rows that stand before a bound of one row in ascending or descending order, or beside it, and those that need a
+    /// closer look: NULLs and NaNs. `None` where all need one.
     pub fn rows_before(&self, bound: &Vector, descending: bool, or_equal: bool) -> Option<Vec<u32>> {
         if bound.validity.is_some() {
             return None;
@@ -94,12 +94,13 @@ impl Vector {
         {
             use Ordering::{Equal, Greater, Less};
             let rows = values.enumerate();
-            let pick = |(row, is): (usize, bool)| is.then_some(row as u32);
+            let pick = |(row, is_after): (usize, bool)| (!is_after).then_some(row as u32);
+            // What a NaN is compared with is false: it is never after.
             match (wanted(Less), wanted(Equal), wanted(Greater)) {
-                (true, true, _) => rows.map(|(row, x)| (row, x <= bound)).filter_map(pick).collect(),
-                (true, false, _) => rows.map(|(row, x)| (row, x < bound)).filter_map(pick).collect(),
-                (false, true, _) => rows.map(|(row, x)| (row, x >= bound)).filter_map(pick).collect(),
-                (false, false, _) => rows.map(|(row, x)| (row, x > bound)).filter_map(pick).collect(),
+                (true, true, _) => rows.map(|(row, x)| (row, x > bound)).filter_map(pick).collect(),
+                (true, false, _) => rows.map(|(row, x)| (row, x >= bound)).filter_map(pick).collect(),
+                (false, true, _) => rows.map(|(row, x)| (row, x < bound)).filter_map(pick).collect(),
+                (false, false, _) => rows.map(|(row, x)| (row, x <= bound)).filter_map(pick).collect(),
             }
         }
         fn natives<T: Native>(
@@ -108,16 +109,54 @@ impl Vector {
             wanted: &dyn Fn(Ordering) -> bool,
         ) -> Option<Vec<u32>> {
             let bound = T::unwrap(bound)?[0];
-            Some(select(values.iter().copied(), bound, wanted))
+            #[expect(clippy::eq_op, reason = "only NaN differs from itself")]
+            let is_nan = bound != bound;
+            (!is_nan).then(|| select(values.iter().copied(), bound, wanted))
         }
-        if self.validity.is_some() {
-            return None;
-        }
-        match (&self.data, &bound.data) {
-            (Data::F32(_) | Data::F64(_) | Data::BF16(_), _) => None,
+        let rows = match (&self.data, &bound.data) {
             (Data::Str(texts), Data::Str(bound)) => Some(select(texts.iter(), bound.get(0), wanted)),
             (Data::Fixed(values), Data::Fixed(bound)) => Some(select(values.iter(), bound.get(0), wanted)),
             (data, bound) => each_native!(data, values => natives(values, bound, wanted), _ => None),
+        };
+        match &self.validity {
+            None => rows,
+            // The values under NULLs say nothing.
+            Some(validity) => rows.map(|rows| with_nulls(&rows, validity)),
         }
+    }
+}
+
+/// Ascending rows, and those that are NULL.
+fn with_nulls(rows: &[u32], validity: &NullBuffer) -> Vec<u32> {
+    let mut all = Vec::with_capacity(rows.len() + validity.null_count());
+    let mut rows = rows.iter().copied().filter(|&row| validity.is_valid(row as usize)).peekable();
+    for null in (!validity.inner()).set_indices().map(|row| row as u32) {
+        while let Some(row) = rows.next_if(|&row| row < null) {
+            all.push(row);
+        }
+        all.push(null);
+    }
+    all.extend(rows);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_before_a_bound_are_all_that_might_be() {
+        let floats = vec![1.0, f64::NAN, 3.0, 2.0, -0.0, f64::INFINITY];
+        let column = Column::Flat(Vector::from(floats.clone()));
+        let two = Vector::from(vec![2.0]);
+        assert_eq!(column.rows_before(&two, false, false), Some(vec![0, 1, 4]));
+        assert_eq!(column.rows_before(&two, false, true), Some(vec![0, 1, 3, 4]));
+        assert_eq!(column.rows_before(&two, true, false), Some(vec![1, 2, 5]));
+        assert_eq!(column.rows_before(&two, true, true), Some(vec![1, 2, 3, 5]));
+        assert_eq!(column.rows_before(&Vector::from(vec![f64::NAN]), true, true), None);
+        let validity = NullBuffer::from(vec![false, true, true, true, true, false]);
+        let nullable = Column::Flat(Vector::new(Vector::from(floats).data, Some(validity)));
+        assert_eq!(nullable.rows_before(&two, false, false), Some(vec![0, 1, 4, 5]));
+        assert_eq!(nullable.rows_before(&two, true, false), Some(vec![0, 1, 2, 5]));
     }
 }
