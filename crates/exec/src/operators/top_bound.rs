@@ -17,11 +17,16 @@ impl TopBound {
 
     /// As many rows as are wanted come no later than one with this first key.
     pub fn tighten(&self, first_key: &Vector) {
+        let key = Column::Flat(first_key.clone());
+        // Behind NULL and NaN nothing can be left out.
+        if key.rows_before(first_key, self.descending, true).is_none() {
+            return;
+        }
         let mut last = self.last.write().unwrap_or_else(PoisonError::into_inner);
         let is_tighter = match &*last {
             None => true,
             Some(last) => {
-                let rows = Column::Flat(first_key.clone()).rows_before(last, self.descending, false);
+                let rows = key.rows_before(last, self.descending, false);
                 rows.is_some_and(|rows| !rows.is_empty())
             }
         };
