@@ -28,6 +28,7 @@ from ._chalet import (
     OperationalError,
     ProgrammingError,
     Result,
+    StandardError,
     StreamingInserter,
     StreamingResult,
     Warning,

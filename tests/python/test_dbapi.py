@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+import pickle
 import time
 import uuid
 
@@ -36,6 +37,10 @@ def test_the_tree_of_exceptions():
         assert issubclass(getattr(dbapi, name), dbapi.DatabaseError)
         assert getattr(dbapi.connections.Connection, name) is getattr(dbapi, name)
     assert not issubclass(dbapi.Warning, dbapi.Error)
+    with pytest.raises(chalet.StandardError) as caught:
+        chalet.query("SELECT nosuch")
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert type(again) is chalet.ProgrammingError and (again.code, again.name) == (47, "UNKNOWN_IDENTIFIER")
 
 
 @pytest.mark.parametrize(

@@ -325,7 +325,7 @@ def test_progress(db, capsys):
     db.set_progress_callback(None)
     db.query("SELECT 1")
     assert told == []
-    with pytest.raises(TypeError):
+    with pytest.raises(RuntimeError, match="callable"):
         db.set_progress_callback(5)
 
 

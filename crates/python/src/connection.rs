@@ -3,7 +3,7 @@
 use crate::background;
 use crate::cursor::Cursor;
 use crate::engine::{Handle, Wanted};
-use crate::error::{InterfaceError, NotSupportedError, to_python};
+use crate::error::{InterfaceError, NotSupportedError, ProgrammingError, to_python};
 use crate::functions;
 use crate::given_rows::{GivenRows, Raised};
 use crate::inserter::StreamingInserter;
@@ -12,7 +12,6 @@ use crate::sources::caller::{Caller, Registered};
 use crate::stream::StreamingResult;
 use crate::watch::Watch;
 use chalet_engine::{Answer, Progress, RunOptions};
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -214,7 +213,7 @@ impl Connection {
             return Ok(());
         };
         if !callback.is_callable() {
-            return Err(PyTypeError::new_err("The progress callback must be callable"));
+            return Err(ProgrammingError::new_err("The progress callback must be callable"));
         }
         let callback = callback.unbind();
         handle.set_on_progress(Some(Arc::new(move |progress: Progress| {
