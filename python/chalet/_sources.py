@@ -240,13 +240,27 @@ def _tests(column: Any, low: Any, from_low: bool, high: Any, to_high: bool) -> I
 
 def _polars(obj: Any, name: str) -> Description | None:
     if name == "DataFrame":
+        if not _UNTOLD.isdisjoint(str(dtype) for dtype in obj.dtypes):
+            return ("columns", obj.height, [_polars_column(series) for series in obj.get_columns()])
         return ("arrow", obj, lambda names, _: obj if names is None else obj.select(names), True, obj.height)
     if name == "LazyFrame":
+        if not _UNTOLD.isdisjoint(str(dtype) for dtype in obj.collect_schema().dtypes()):
+            return _polars(obj.collect(), "DataFrame")
         empty = sys.modules["polars"].DataFrame(schema=obj.collect_schema())
         return ("arrow", empty, lambda names, conditions: _collected(obj, names, conditions), True, None)
     if name == "Series":
         return _polars(obj.to_frame(obj.name or "value"), "DataFrame")
     return None
+
+
+# Types that polars exports as what only polars reads, or, an Object, as an address.
+_UNTOLD = frozenset(("Object", "Null", "Int128", "UInt128"))
+
+
+def _polars_column(series: Any) -> Column:
+    if str(series.dtype) in _UNTOLD:
+        return (series.name, "objects", tuple(series.to_list()), False)
+    return (series.name, "arrow", series)
 
 
 # --- plain Python ---------------------------------------------------------------------------------------------------

@@ -284,6 +284,24 @@ def test_polars(db):
     assert rows(db, "SELECT sum(v) FROM series") == [(6,)]
 
 
+def test_polars_types_that_arrow_lacks(db):
+    odd = pl.DataFrame(
+        {
+            "o": pl.Series([datetime.date(2024, 1, 1), uuid.UUID(int=1)], dtype=pl.Object),
+            "n": [None, None],
+            "w": pl.Series([2**100, None], dtype=pl.Int128),
+            "i": [1, 2],
+        }
+    )
+    for frame in (odd, odd.lazy()):
+        assert rows(db, "SELECT o, n, w, i FROM frame")[0] == ("2024-01-01", None, 2**100, 1)
+
+
+def test_arrays_in_object_columns(db):
+    frame = pd.DataFrame({"x": pd.Series([np.array([1.5, 2.0]), np.array([])], dtype=object)})
+    assert rows(db, "SELECT x FROM frame") == [([1.5, 2.0],), ([],)]
+
+
 def test_only_needed_columns_of_a_lazy_frame_are_computed(db):
     def fail(_):
         raise RuntimeError("computed")

@@ -331,7 +331,7 @@ pub fn is_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 pub fn plain_of_numpy<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = object.py();
     let module = object.get_type().module()?;
-    if module.to_str()? != "numpy" {
+    if module.to_str()? != "numpy" || is_array(object)? {
         return Ok(None);
     }
     let plain = object.call_method0(intern!(py, "item"))?;
