@@ -7,8 +7,8 @@ use crate::pipeline::{Source, Stage, Stream};
 use chalet_base::Result;
 use chalet_plan::Plan;
 use std::fmt::Write;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, PoisonError};
 
 /// The stages of a plan, the last to run first.
 pub fn pipeline(plan: &Plan, ctx: &ExecContext) -> Result<String> {
@@ -37,6 +37,10 @@ pub fn analyze(plan: &Plan, ctx: &ExecContext) -> Result<String> {
     Ok(out)
 }
 
+fn milliseconds(nanoseconds: u64) -> f64 {
+    nanoseconds as f64 / 1e6
+}
+
 fn last_stage(plan: &Plan, ctx: &ExecContext) -> Result<Stage> {
     let lowered = lower(plan, ctx)?;
     Ok(Stage::new(lowered.stream, Arc::new(Collect::new(Box::new(|_| Ok(())), false))))
@@ -47,14 +51,21 @@ fn write_stage(stage: &Stage, depth: usize, measured: bool, out: &mut String) {
     let _ = write!(out, "{:indent$}{}", "", stage.sink.name());
     if measured {
         let m = &stage.metrics;
+        let workers = m.workers.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let _ = write!(
             out,
-            " (rows in: {}, blocks in: {}, workers: {}, time: {:.3} ms)",
+            " (rows in: {}, blocks in: {}, workers: {}, time: {:.3} ms",
             m.rows.load(Relaxed),
             m.blocks.load(Relaxed),
-            m.workers.load(Relaxed),
-            m.nanoseconds.load(Relaxed) as f64 / 1e6
+            workers.len(),
+            milliseconds(m.nanoseconds.load(Relaxed))
         );
+        if workers.len() > 1 {
+            let each: Vec<String> = workers.iter().map(|&w| format!("{:.3}", milliseconds(w))).collect();
+            let finish = milliseconds(m.finishing.load(Relaxed));
+            let _ = write!(out, ", each: {}, finish: {finish:.3}", each.join(" + "));
+        }
+        out.push(')');
     }
     out.push('\n');
     let source = stage.metrics.source.get().filter(|_| measured);

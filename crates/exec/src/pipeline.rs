@@ -10,6 +10,7 @@ use chalet_storage::{Morsel, Scan};
 use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Instant;
 
 /// Place of a block in its source's order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -108,7 +109,7 @@ pub struct Stream {
 pub struct Stage {
     pub stream: Stream,
     pub sink: Arc<dyn Sink>,
-    pub metrics: Metrics,
+    pub metrics: Arc<Metrics>,
 }
 
 /// What a stage did, for EXPLAIN ANALYZE.
@@ -117,9 +118,19 @@ pub struct Metrics {
     pub rows: AtomicU64,
     pub blocks: AtomicU64,
     pub nanoseconds: AtomicU64,
-    pub workers: AtomicU64,
+    /// Of them, those in which the sink made its result.
+    pub finishing: AtomicU64,
+    /// Nanoseconds that each worker was at work.
+    pub workers: Mutex<Vec<u64>>,
     /// What the source says of itself: files, what was skipped.
     pub source: OnceLock<Vec<(String, String)>>,
+}
+
+impl Metrics {
+    fn worked(&self, since: Instant) {
+        let nanoseconds = since.elapsed().as_nanos() as u64;
+        self.workers.lock().unwrap_or_else(PoisonError::into_inner).push(nanoseconds);
+    }
 }
 
 impl Stream {
@@ -157,13 +168,13 @@ impl Stream {
 
 impl Stage {
     pub fn new(stream: Stream, sink: Arc<dyn Sink>) -> Stage {
-        Stage { stream, sink, metrics: Metrics::default() }
+        Stage { stream, sink, metrics: Arc::default() }
     }
 
     /// Runs everything below, then this pipeline.
     pub fn run(&self, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
         let scan = self.stream.open(ctx)?;
-        let started = std::time::Instant::now();
+        let started = Instant::now();
         if let Some(rows) = scan.total_rows()
             && self.stream.reads()
         {
@@ -173,14 +184,16 @@ impl Stage {
         let workers = if n == 1 {
             let mut worker = self.sink.worker(ctx)?;
             self.drive(&*scan, &mut *worker, ctx, true)?;
+            self.metrics.worked(started);
             vec![worker]
         } else {
             self.run_parallel(scan.clone(), n, ctx)?
         };
         // An EXPLAIN runs a stage once; the first answer stands.
         let _ = self.metrics.source.set(scan.describe());
-        self.metrics.workers.store(workers.len() as u64, Relaxed);
+        let finishing = Instant::now();
         let result = self.sink.finish(workers, ctx)?;
+        self.metrics.finishing.fetch_add(finishing.elapsed().as_nanos() as u64, Relaxed);
         self.metrics.nanoseconds.fetch_add(started.elapsed().as_nanos() as u64, Relaxed);
         Ok(result)
     }
@@ -199,15 +212,12 @@ impl Stage {
             scan,
             ctx: ctx.clone(),
             done: Mutex::new(Vec::new()),
-            rows: AtomicU64::new(0),
-            blocks: AtomicU64::new(0),
+            metrics: self.metrics.clone(),
         });
         let job = shared.clone();
         // A cancelled query is noticed by its workers.
         let poll = || drop(ctx.control.check_with_interrupt());
         pool::run(n, Arc::new(move |number| job.run(number)), &poll);
-        self.metrics.rows.fetch_add(shared.rows.load(Relaxed), Relaxed);
-        self.metrics.blocks.fetch_add(shared.blocks.load(Relaxed), Relaxed);
         if let Some(error) = ctx.control.take_failure() {
             return Err(error);
         }
@@ -233,12 +243,12 @@ struct Shared {
     scan: Arc<dyn Scan>,
     ctx: ExecContext,
     done: Mutex<Vec<(usize, Box<dyn SinkWorker>)>>,
-    rows: AtomicU64,
-    blocks: AtomicU64,
+    metrics: Arc<Metrics>,
 }
 
 impl Shared {
     fn run(&self, number: usize) {
+        let started = Instant::now();
         let result = pool::guarded(|| {
             let mut worker = self.sink.worker(&self.ctx)?;
             let (rows, blocks) = drive(
@@ -250,8 +260,9 @@ impl Shared {
                 number == 0,
                 self.reads,
             )?;
-            self.rows.fetch_add(rows, Relaxed);
-            self.blocks.fetch_add(blocks, Relaxed);
+            self.metrics.rows.fetch_add(rows, Relaxed);
+            self.metrics.blocks.fetch_add(blocks, Relaxed);
+            self.metrics.worked(started);
             Ok(worker)
         });
         match result {
