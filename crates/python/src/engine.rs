@@ -35,6 +35,8 @@ type OnProgress = Arc<dyn Fn(Progress) + Send + Sync>;
 impl Handle {
     /// `settings` hold for all statements.
     pub fn open(path: &str, settings: &[(String, String)]) -> Result<Handle> {
+        #[cfg(target_os = "linux")]
+        crate::allocator::give_back_when_idle();
         let session = Database::open(path)?.session();
         settings.iter().try_for_each(|(name, value)| session.set(name, value))?;
         Ok(Handle {
