@@ -2,6 +2,7 @@
 //!
 //! Strict: an object that is not a value of the type is a mismatch, and the caller decides what that means.
 
+use crate::classes;
 use crate::objects::Session;
 use chalet_columns::builder::Values;
 use chalet_columns::{Builder, Native};
@@ -148,12 +149,12 @@ impl Converter {
                 (T::Uuid, Values::Fixed { bytes, .. }) => bytes.extend(uuid(object)?),
                 (T::IPv4, Values::U32(v)) => {
                     let py = object.py();
-                    instance(object, imported(py, &IPV4, "ipaddress", "IPv4Address")?)?;
+                    instance(object, classes::ipv4(py)?)?;
                     v.push(object.call_method0(intern!(py, "__int__"))?.extract()?);
                 }
                 (T::IPv6, Values::Fixed { bytes, .. }) => {
                     let py = object.py();
-                    instance(object, imported(py, &IPV6, "ipaddress", "IPv6Address")?)?;
+                    instance(object, classes::ipv6(py)?)?;
                     let packed = object.getattr(intern!(py, "packed"))?;
                     bytes.extend_from_slice(packed.cast::<PyBytes>().map_err(|_| Misfit::Kind)?.as_bytes());
                 }
@@ -232,7 +233,7 @@ fn plainer<'py>(object: &Bound<'py, PyAny>) -> Fit<Option<Bound<'py, PyAny>>> {
             && plain.is_instance_of::<PyInt>();
         return Ok((!lost).then_some(plain));
     }
-    let class = imported(py, &ENUM, "enum", "Enum")?;
+    let class = classes::enumeration(py)?;
     if object.is_instance(class)? {
         return Ok(Some(object.getattr(intern!(py, "value"))?));
     }
@@ -378,7 +379,7 @@ fn epoch(py: Python<'_>, aware: bool) -> PyResult<&Bound<'_, PyAny>> {
 
 fn uuid(object: &Bound<'_, PyAny>) -> Fit<[u8; 16]> {
     let py = object.py();
-    instance(object, imported(py, &UUID, "uuid", "UUID")?)?;
+    instance(object, classes::uuid(py)?)?;
     let number: u128 = object.getattr(intern!(py, "int"))?.extract()?;
     Ok(number.to_be_bytes())
 }
@@ -386,7 +387,7 @@ fn uuid(object: &Bound<'_, PyAny>) -> Fit<[u8; 16]> {
 /// The digits of a Decimal or int at a scale; an error where some would be lost.
 fn decimal(object: &Bound<'_, PyAny>, precision: u8, scale: u8) -> Fit<I256> {
     let py = object.py();
-    let is_number = object.is_instance(imported(py, &DECIMAL, "decimal", "Decimal")?)?
+    let is_number = object.is_instance(classes::decimal(py)?)?
         || (object.is_instance_of::<PyInt>() && !object.is_instance_of::<PyBool>());
     if !is_number {
         return Err(Misfit::Kind);
@@ -423,21 +424,6 @@ fn decimal(object: &Bound<'_, PyAny>, precision: u8, scale: u8) -> Fit<I256> {
     let ten = I256::from(10i64);
     let number = digits.bytes().fold(I256::from(0i64), |n, b| n * ten + I256::from(i64::from(b - b'0')));
     Ok(if negative { -number } else { number })
-}
-
-static UUID: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-static IPV4: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-static IPV6: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-static DECIMAL: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-static ENUM: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-
-fn imported<'py>(
-    py: Python<'py>,
-    cell: &'static PyOnceLock<Py<PyType>>,
-    module: &str,
-    name: &str,
-) -> PyResult<&'py Bound<'py, PyType>> {
-    cell.import(py, module, name)
 }
 
 fn instance(object: &Bound<'_, PyAny>, class: &Bound<'_, PyType>) -> Fit {

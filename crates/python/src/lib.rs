@@ -15,6 +15,7 @@
 //! - [`error`]: the one exception class
 //! - [`fast`]: objects of the standard library without running Python code for each
 //! - [`objects`]: columns as Python objects
+//! - [`classes`]: classes of the standard library
 //! - [`collector`]: the cyclic collector suspended while rows are made
 //! - [`frame`]: columns as what a DataFrame is made of
 //! - [`texts`]: a text column as Arrow or objects
@@ -28,6 +29,7 @@
 mod allocator;
 mod arrow;
 mod background;
+mod classes;
 mod collector;
 mod connection;
 mod cursor;

@@ -1,13 +1,12 @@
 //! Columns as Python objects: one loop a column, so that the type is looked at once and not for each value.
 
-use crate::fast;
+use crate::{classes, fast};
 use chalet_columns::{Column, Data, Fixed, Vector};
 use chalet_types::calendar::{Civil, Clock, LocalTime};
 use chalet_types::{DataType, EnumValues, IntervalUnit, TimeZone};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyDelta, PyDict, PyInt, PyList, PyNone, PyString, PyType};
+use pyo3::types::{PyBytes, PyDelta, PyDict, PyInt, PyList, PyNone, PyString};
 use pyo3::{BoundObject, IntoPyObjectExt, intern};
 
 type Object<'py> = Bound<'py, PyAny>;
@@ -241,8 +240,8 @@ fn uuids<'py>(py: Python<'py>, values: &Fixed) -> PyResult<Vec<Object<'py>>> {
 }
 
 fn decimals<'py>(py: Python<'py>, data: &Data, scale: u8) -> PyResult<Vec<Object<'py>>> {
-    let class = imported(py, &DECIMAL, "decimal", "Decimal")?;
-    let make = |digits: String| fast::decimal(&class, &with_point(&digits, usize::from(scale)));
+    let class = classes::decimal(py)?;
+    let make = |digits: String| fast::decimal(class, &with_point(&digits, usize::from(scale)));
     match data {
         Data::I32(values) => each(values, |x| make(x.to_string())),
         Data::I64(values) => each(values, |x| make(x.to_string())),
@@ -286,24 +285,11 @@ fn dictionary<'py>(py: Python<'py>, keys: &[Object<'py>], values: &[Object<'py>]
     Ok(dictionary.into_any())
 }
 
-static DECIMAL: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-static ZONE_INFO: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-
-/// A class of the standard library, imported when the first value needs it.
-fn imported<'py>(
-    py: Python<'py>,
-    cell: &PyOnceLock<Py<PyType>>,
-    module: &str,
-    name: &str,
-) -> PyResult<Bound<'py, PyType>> {
-    cell.import(py, module, name).cloned()
-}
-
 fn zone_info<'py>(py: Python<'py>, zone: &TimeZone) -> PyResult<Object<'py>> {
     if zone.name().starts_with("Fixed/") {
         return py.import("chalet._frame")?.call_method1("time_zone", (zone.name(),));
     }
-    imported(py, &ZONE_INFO, "zoneinfo", "ZoneInfo")?.call1((zone.name(),))
+    classes::zone_info(py)?.call1((zone.name(),))
 }
 
 fn mismatch(ty: &DataType, data: &Data) -> PyErr {

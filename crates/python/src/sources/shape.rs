@@ -2,13 +2,13 @@
 //!
 //! Nothing is lost: whole numbers that a float does not hold exactly and values of different kinds become text.
 
+use crate::classes;
 use chalet_types::{DataType, IntervalUnit, TimeZone, TupleField};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{
     PyBool, PyByteArray, PyBytes, PyDate, PyDateTime, PyDelta, PyDict, PyFloat, PyInt, PyList, PySet,
-    PyString, PyTime, PyTuple, PyType,
+    PyString, PyTime, PyTuple,
 };
 use std::sync::Arc;
 
@@ -117,11 +117,11 @@ impl Shape {
             }
         } else if is_decimal(object)? {
             self.add_decimal(object)?;
-        } else if object.is_instance(class(py, &UUID, "uuid", "UUID")?)? {
+        } else if object.is_instance(classes::uuid(py)?)? {
             self.uuid = true;
-        } else if object.is_instance(class(py, &IPV4, "ipaddress", "IPv4Address")?)? {
+        } else if object.is_instance(classes::ipv4(py)?)? {
             self.ipv4 = true;
-        } else if object.is_instance(class(py, &IPV6, "ipaddress", "IPv6Address")?)? {
+        } else if object.is_instance(classes::ipv6(py)?)? {
             self.ipv6 = true;
         } else if let Some(plain) = plain_of_numpy(object)? {
             return self.add(&plain, missing);
@@ -292,22 +292,8 @@ impl Shape {
     }
 }
 
-static UUID: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-static IPV4: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-static IPV6: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-static DECIMAL: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-
-fn class<'py>(
-    py: Python<'py>,
-    cell: &'py PyOnceLock<Py<PyType>>,
-    module: &str,
-    name: &str,
-) -> PyResult<&'py Bound<'py, PyType>> {
-    cell.import(py, module, name)
-}
-
 pub fn is_decimal(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    object.is_instance(class(object.py(), &DECIMAL, "decimal", "Decimal")?)
+    object.is_instance(classes::decimal(object.py())?)
 }
 
 /// `pandas.NA`, `pandas.NaT` and a Decimal that is not a number. (None and float NaN are told apart before.)
