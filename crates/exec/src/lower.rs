@@ -90,13 +90,13 @@ impl Lowered {
 
 /// Turns a plan into a stream. Sets of IN are built first, because programs look into them.
 pub fn lower(plan: &Plan, ctx: &ExecContext) -> Result<Lowered> {
-    Lowerer { ctx, bounds: RefCell::default() }.plan(plan)
+    Lowerer { ctx, bound: RefCell::default() }.plan(plan)
 }
 
 pub(crate) struct Lowerer<'a> {
     pub ctx: &'a ExecContext,
-    /// Of columns of scans: what the top-N above them knows of its last row.
-    bounds: RefCell<Vec<(ColumnId, Arc<TopBound>)>>,
+    /// What a top-N knows of its last row, for the scan below it that is lowered next, by its column.
+    bound: RefCell<Option<(ColumnId, Arc<TopBound>)>>,
 }
 
 impl Lowerer<'_> {
@@ -217,9 +217,10 @@ impl Lowerer<'_> {
 
     /// The bound of a top-N over a column of this scan.
     fn scan_bound(&self, node: &plan::ScanNode, scan: &Layout) -> Option<ScanFilter> {
-        let bounds = self.bounds.borrow();
-        let (id, bound) = bounds.iter().find(|(id, _)| node.columns.iter().any(|(_, f)| f.id == *id))?;
-        let (columns, bound) = (vec![*scan.get(id)?], bound.clone());
+        let mut waiting = self.bound.borrow_mut();
+        // Taken, because it is for one scan alone: copies of a plan share the ids of its columns.
+        let (id, bound) = waiting.take_if(|(id, _)| node.columns.iter().any(|(_, f)| f.id == *id))?;
+        let columns = vec![*scan.get(&id)?];
         let evaluate = Arc::new(move |block: &Block| bound.may_count(block));
         Some(ScanFilter { columns, unread: Vec::new(), condition: None, evaluate })
     }
@@ -250,7 +251,7 @@ impl Lowerer<'_> {
             };
         }
         let bound = Arc::new(TopBound::new(key.order.descending));
-        self.bounds.borrow_mut().push((id, bound.clone()));
+        *self.bound.borrow_mut() = Some((id, bound.clone()));
         Some(bound)
     }
 
