@@ -74,13 +74,9 @@ def create_function(
     if not callable(func):
         raise TypeError(f"a function must be callable, not a {type(func).__name__}")
     declared, arity, annotated = _signature(name, func)
-    if arg_types is not None:
-        declared = [_type_name(ty) for ty in arg_types]
-        arity = (len(declared), len(declared))
-    returned = return_type if return_type is not None else annotated
-    if returned is None:
-        raise ProgrammingError(f"Failed to create function '{name}': return type not specified")
-    _register(add_scalar, name, func, declared, arity, _type_name(returned), on_null, on_error)
+    declared, arity = _arguments(arg_types, declared, arity)
+    result = _result("function", name, return_type, annotated)
+    _register(add_scalar, name, func, declared, arity, result, on_null, on_error)
 
 
 def create_aggregate_function(
@@ -110,13 +106,9 @@ def create_aggregate_function(
         declared, arity, _ = _signature(name, accumulator.update, skip=1)
         annotated = _hints(accumulator.evaluate).get("return")
         batches = callable(getattr(accumulator, "update_batch", None)) and not _policy(on_error, ExceptionHandling)
-    if arg_types is not None:
-        declared = [_type_name(ty) for ty in arg_types]
-        arity = (len(declared), len(declared))
-    returned = return_type if return_type is not None else annotated
-    if returned is None:
-        raise ProgrammingError(f"Failed to create aggregate function '{name}': return type not specified")
-    _register(add_aggregate, name, accumulator, declared, arity, _type_name(returned), on_null, on_error, batches)
+    declared, arity = _arguments(arg_types, declared, arity)
+    result = _result("aggregate function", name, return_type, annotated)
+    _register(add_aggregate, name, accumulator, declared, arity, result, on_null, on_error, batches)
 
 
 def create_text_function(name: str, func: Callable[..., Any], n_args: int, return_type: Any) -> None:
@@ -136,6 +128,24 @@ def drop_function(name: str) -> None:
 
 
 drop_aggregate_function = drop_function
+
+
+def _arguments(
+    given: Sequence[Any] | None, declared: list[str | None] | None, arity: tuple[int, int]
+) -> tuple[list[str | None] | None, tuple[int, int]]:
+    """Types and number of arguments: those that are given, else those of the signature."""
+    if given is None:
+        return declared, arity
+    types: list[str | None] = [_type_name(ty) for ty in given]
+    return types, (len(types), len(types))
+
+
+def _result(kind: str, name: str, given: Any, annotated: Any) -> str:
+    """The type of the result: the one that is given, else that of the annotation."""
+    returned = given if given is not None else annotated
+    if returned is None:
+        raise ProgrammingError(f"Failed to create {kind} '{name}': return type not specified")
+    return _type_name(returned)
 
 
 def _register(add, name, func, declared, arity, result, on_null, on_error, *more) -> None:

@@ -7,6 +7,7 @@ use crate::scope::Scope;
 use crate::settings::Settings;
 use crate::statements;
 use crate::statements::insert::InsertData;
+use crate::statements::readonly::gives_rows;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::Block;
 use chalet_exec::control::OnProgress;
@@ -101,16 +102,8 @@ impl Session {
     /// Prepares one query; its syntax is checked here, the rest when it runs.
     pub fn stream(&self, sql: &str, options: RunOptions) -> Result<Stream> {
         let statement = single(sql)?;
-        let streams = matches!(
-            statement.kind,
-            StatementKind::Query(_)
-                | StatementKind::Explain(_)
-                | StatementKind::Show(_)
-                | StatementKind::Describe(_)
-                | StatementKind::Exists { .. }
-        );
         ensure!(
-            streams && statement.output.outfile.is_none(),
+            gives_rows(&statement.kind) && statement.output.outfile.is_none(),
             BAD_ARGUMENTS,
             "Streaming query is not supported for query: {sql}"
         );

@@ -1,11 +1,12 @@
 //! `SELECT min(a), max(a), count() FROM t` from what the table knows of all its rows, without reading them.
 
 use crate::ExecContext;
+use crate::ranges::orders_plainly;
 use chalet_columns::{Block, Column, Vector};
 use chalet_function_api::aggregate::OfAllRows;
 use chalet_plan::{Aggregate, ColumnId, Expr, Plan, ScanNode};
 use chalet_storage::{ScanRequest, Summary};
-use chalet_types::{DataType, Value};
+use chalet_types::Value;
 
 /// The only row of the aggregate, if the table knows every value of it.
 pub(crate) fn answer(node: &Aggregate, ctx: &ExecContext) -> Option<Block> {
@@ -38,7 +39,9 @@ pub(crate) fn answer(node: &Aggregate, ctx: &ExecContext) -> Option<Block> {
         let place = match (what, &call.args[..]) {
             (OfAllRows::Count, []) => 0,
             (OfAllRows::Count, [Expr::Column(..) | Expr::Literal(_)]) => 0,
-            (OfAllRows::Min | OfAllRows::Max, [Expr::Column(id, ty)]) if is_ordered_plainly(ty) => {
+            (OfAllRows::Min | OfAllRows::Max, [Expr::Column(id, ty)])
+                if orders_plainly(ty.without_nullable()) =>
+            {
                 let column = scan.columns.iter().position(|(_, field)| Some(field.id) == of_scan(*id))?;
                 columns.iter().position(|c| *c == column).unwrap_or_else(|| {
                     columns.push(column);
@@ -85,18 +88,4 @@ fn summary(scan: &ScanNode, columns: &[usize], ctx: &ExecContext) -> Option<Summ
     };
     // An error is told by the scan that reads.
     scan.table.scan(&request).ok()?.summary(columns)
-}
-
-/// Do values order in the dialect as they do in statistics?
-fn is_ordered_plainly(ty: &DataType) -> bool {
-    let bare = ty.without_nullable();
-    bare.is_integer()
-        || matches!(
-            bare,
-            DataType::String
-                | DataType::Date
-                | DataType::Date32
-                | DataType::DateTime(_)
-                | DataType::DateTime64(..)
-        )
 }

@@ -67,22 +67,18 @@ fn values(block: &Block, set_type: &DataType, ty: &DataType) -> Option<Vec<Value
 fn bound(value: Value, ty: &DataType, column: &DataType) -> Option<Value> {
     let (ty, column) = (ty.bare(), column.bare());
     let whole = ty.is_integer() && column.is_integer();
-    let same = ty == column
-        && (ty.is_float()
-            || matches!(
-                ty,
-                DataType::String
-                    | DataType::Date
-                    | DataType::Date32
-                    | DataType::DateTime(_)
-                    | DataType::DateTime64(..)
-            ));
+    let same = ty == column && (ty.is_float() || orders_plainly(ty));
     let plain = match &value {
         Value::UInt(_) | Value::Int(_) | Value::Bytes(_) => true,
         Value::Float(x) => !x.is_nan(),
         _ => false,
     };
     ((whole || same) && plain).then_some(value)
+}
+
+/// Do values of the type order in the dialect as they do in statistics?
+pub(crate) fn orders_plainly(ty: &DataType) -> bool {
+    ty.is_integer() || ty.is_date_or_time() || *ty == DataType::String
 }
 
 #[cfg(test)]

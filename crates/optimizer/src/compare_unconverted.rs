@@ -36,25 +36,25 @@ fn simplified(condition: &Expr, with: &Rewriter) -> Result<Expr> {
         if !is_comparison {
             return Ok(None);
         }
-        let mut made = None;
+        let mut changed = false;
         let (mut left, mut right) = (left.clone(), right.clone());
         if let Some((place, value)) = function.text_read() {
             let (text, other) = if place == 0 { (&mut left, &right) } else { (&mut right, &left) };
             let ty = other.ty().bare();
             if text.is_literal() && (ty.is_date_or_time() || ty.is_integer() && *ty != DataType::Bool) {
                 *text = Expr::literal(&value, ty.clone())?;
-                made = Some(());
+                changed = true;
             }
         }
         while let Some(pair) = unconverted(&left, &right)? {
             (left, right) = pair;
-            made = Some(());
+            changed = true;
         }
         while let Some(pair) = unconverted(&right, &left)? {
             (right, left) = pair;
-            made = Some(());
+            changed = true;
         }
-        if made.is_none() {
+        if !changed {
             return Ok(None);
         }
         let arguments = [&left, &right].map(|side| Argument {

@@ -9,7 +9,7 @@ mod explain;
 pub(crate) mod insert;
 mod limits;
 mod query;
-mod readonly;
+pub(crate) mod readonly;
 mod set;
 mod show;
 

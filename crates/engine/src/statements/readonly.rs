@@ -4,6 +4,12 @@ use crate::scope::Scope;
 use chalet_base::{Result, ensure};
 use chalet_syntax::ast::{SetStatement, Statement, StatementKind};
 
+/// Statements that change nothing and answer with rows.
+pub(crate) fn gives_rows(kind: &StatementKind) -> bool {
+    use StatementKind::{Describe, Exists, Explain, Query, Show};
+    matches!(kind, Query(_) | Explain(_) | Show(_) | Describe(_) | Exists { .. })
+}
+
 /// Fails where the session may only read and the statement does more.
 pub(crate) fn check(statement: &Statement, scope: &Scope) -> Result<()> {
     let level = scope.state.settings.number("readonly").unwrap_or(0);
@@ -17,16 +23,8 @@ pub(crate) fn check(statement: &Statement, scope: &Scope) -> Result<()> {
         ensure!(first.is_none(), READONLY, "Cannot modify '{name}' setting in readonly mode");
         return Ok(());
     }
-    let reads = matches!(
-        statement.kind,
-        StatementKind::Query(_)
-            | StatementKind::Explain(_)
-            | StatementKind::Show(_)
-            | StatementKind::Describe(_)
-            | StatementKind::Exists { .. }
-            | StatementKind::Use(_)
-            | StatementKind::Set(_)
-    );
+    let reads = gives_rows(&statement.kind)
+        || matches!(statement.kind, StatementKind::Use(_) | StatementKind::Set(_));
     ensure!(
         reads && statement.output.outfile.is_none(),
         READONLY,
