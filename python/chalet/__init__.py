@@ -51,13 +51,14 @@ _LAZY = {
     **dict.fromkeys(("NullHandling", "ExceptionHandling"), "_functions"),
     **dict.fromkeys(("func", "agg"), "udf"),
     **dict.fromkeys(("PyReader", "PyWriter"), "rwabc"),
+    "Relation": "_relation",
     **dict.fromkeys(("to_arrowTable", "to_datastore"), "_frame"),
     **dict.fromkeys(("chalet_version", "engine_version", "core_version"), "_version"),
     **dict.fromkeys(("apilevel", "threadsafety", "paramstyle", "Binary", "STRING", "BINARY", "NUMBER", "DATETIME"), "dbapi"),
     **dict.fromkeys(("ROWID", "Date", "Time", "Timestamp", "DateFromTicks", "TimeFromTicks"), "dbapi"),
     **dict.fromkeys(("TimestampFromTicks", "get_client_info"), "dbapi"),
 }
-_MODULES = ("dbapi", "rwabc", "session", "sqltypes", "state", "udf", "utils")
+_MODULES = ("aio", "dataframe", "dbapi", "rwabc", "session", "sqltypes", "state", "udf", "utils")
 
 # Where chDB writes executable functions, and what guards its one connection: nothing here, nothing to guard.
 g_udf_path = ""
@@ -80,10 +81,12 @@ __all__ = [
     "OperationalError",
     "ProgrammingError",
     "PyReader",
+    "Relation",
     "Result",
     "StreamingInserter",
     "StreamingResult",
     "__version__",
+    "aio",
     "chdb_version",
     "connect",
     "create_aggregate_function",
@@ -120,11 +123,13 @@ def query(
     options: Mapping[str, Any] | None = None,
     *,
     tables: Mapping[str, Any] | None = None,
+    timeout: float | None = None,
 ) -> Any:
     """Runs statements in a database of their own and returns the output in a format of ClickHouse.
 
     `output_format` may also be "DataFrame" (pandas) or "ArrowTable" (pyarrow). `params` gives values to `{name:Type}`.
-    `tables` gives objects to names; a name that is no table is looked up in the caller's variables. `options` are those of a connection string: `progress`, or settings of ClickHouse.
+    `tables` gives objects to names; a name that is no table is looked up in the caller's variables. `options` are those of a
+    connection string: `progress`, or settings of ClickHouse. After `timeout` seconds it raises TIMEOUT_EXCEEDED.
     """
     if udf_path:
         from .session.state import check_udf_path
@@ -136,7 +141,7 @@ def query(
 
         place += ("&" if "?" in place else "?") + urlencode(options)
     with Connection(place) as connection:
-        return connection.query(sql, output_format, params, tables=tables)
+        return connection.query(sql, output_format, params, tables=tables, timeout=timeout)
 
 
 sql = query

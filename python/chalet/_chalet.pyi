@@ -1,7 +1,11 @@
 import builtins
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NoReturn, Self, TypeVar, overload
+
+from ._relation import Relation
+
+_T = TypeVar("_T")
 
 __version__: str
 
@@ -102,7 +106,12 @@ class Cursor:
     """Rows as tuples of Python objects."""
 
     def execute(
-        self, query: str, params: Mapping[str, Any] | None = None, *, tables: Mapping[str, Any] | None = None
+        self,
+        query: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        tables: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
     ) -> Self: ...
     def fetchone(self) -> tuple[Any, ...] | None: ...
     def fetchmany(self, size: int = 1) -> tuple[tuple[Any, ...], ...]: ...
@@ -130,6 +139,14 @@ class Cursor:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
 
+class Call:
+    """A call of the engine for somebody who waits elsewhere, see `chalet.aio`."""
+
+    def __init__(self, timeout: float | None = None) -> None: ...
+    def run(self, function: Callable[..., _T], *args: Any, **kwargs: Any) -> _T: ...
+    def stop(self) -> None: ...
+    def expire(self) -> NoReturn: ...
+
 class Connection:
     """One session of one database, usable from any thread, one query at a time."""
 
@@ -141,20 +158,44 @@ class Connection:
         params: Mapping[str, Any] | None = None,
         *,
         tables: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
     ) -> Any:
         """A `Result`, or a DataFrame or pyarrow Table where `format` is "DataFrame" or "ArrowTable".
 
         A name in FROM is looked up in `tables`, among registered objects, in the database, and in the caller's local
-        and global variables, in this order.
+        and global variables, in this order. After `timeout` seconds it raises OperationalError with the name
+        TIMEOUT_EXCEEDED.
+
+            db.query("SELECT max(price) FROM 'sales.parquet'").data()
+            db.query("SELECT * FROM frame WHERE day = {day:Date}", "DataFrame", {"day": today}, timeout=2)
         """
+    @overload
     def sql(
         self,
         query: str,
-        format: str | None = "CSV",
+        format: None = None,
         params: Mapping[str, Any] | None = None,
         *,
         tables: Mapping[str, Any] | None = None,
-    ) -> Any: ...
+        timeout: float | None = None,
+    ) -> Relation:
+        """A query as a relation: planned now, run when its rows are asked for.
+
+            db.sql("SELECT * FROM 'trips.parquet'").filter("distance > 10").order("fare DESC").limit(5).df()
+
+        A statement that is no query runs at once: its rows become a relation, without rows the `Result` is returned.
+        """
+    @overload
+    def sql(
+        self,
+        query: str,
+        format: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        tables: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+    ) -> Any:
+        """With a format: `query`."""
     def send_query(
         self,
         query: str,
@@ -167,7 +208,7 @@ class Connection:
     def send_insert(self, query: str, format: str = "CSV") -> StreamingInserter:
         """`INSERT INTO t [(columns)] [FORMAT f]`; the data are appended in pieces."""
     def insert_rows(
-        self, query: str, rows: list[Any], keys: Sequence[Any] | None = None
+        self, query: str, rows: list[Any], keys: Sequence[Any] | None = None, *, timeout: float | None = None
     ) -> int:
         """`INSERT INTO t [(columns)] VALUES` of many rows, sequences or dicts; returns how many."""
     def set_progress_callback(self, callback: Callable[[dict[str, int]], object] | None) -> None: ...
@@ -176,7 +217,12 @@ class Connection:
     def unregister(self, name: str) -> Self: ...
     def cursor(self) -> Cursor: ...
     def execute(
-        self, query: str, params: Mapping[str, Any] | None = None, *, tables: Mapping[str, Any] | None = None
+        self,
+        query: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        tables: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
     ) -> Cursor: ...
     def fetchone(self) -> tuple[Any, ...] | None: ...
     def fetchmany(self, size: int = 1) -> tuple[tuple[Any, ...], ...]: ...
@@ -185,6 +231,17 @@ class Connection:
         """Stops the running query and open streams from another thread."""
     def generate_sql(self, prompt: str) -> str: ...
     def ask(self, prompt: str, **options: Any) -> Any: ...
+    def _outline(
+        self, query: str, params: Mapping[str, Any] | None = None, tables: Mapping[str, Any] | None = None
+    ) -> tuple[list[str], list[str], dict[str, Any]] | None: ...
+    def _read(
+        self,
+        query: str,
+        format: str | None = None,
+        params: Mapping[str, Any] | None = None,
+        tables: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+    ) -> Any: ...
     def commit(self) -> None: ...
     def close(self) -> None: ...
     @property

@@ -17,6 +17,7 @@ imported its package. The answers are read by the extension module:
   `n_rows`: None where it is not known yet
 - `("reader", reader, [(name, type), ...])`: `reader.read(names, count)` gives lists, no list or no rows at the end
 - `("result", result)`: the answer of another query
+- `("relation", connection, query, params, tables, names, types)`: a query that has not run
 - `None`: no table
 """
 
@@ -44,6 +45,8 @@ def describe(obj: Any) -> Description | None:
             return found
     if root == "chalet" and kind.__name__ == "Result":
         return ("result", obj)
+    if root == "chalet" and kind.__name__ == "Relation":
+        return ("relation", obj._connection, obj._query, obj._params, obj._outline[2], *obj._outline[:2])
     if callable(getattr(obj, "get_schema", None)) and callable(getattr(obj, "read", None)):
         return ("reader", obj, [(str(name), str(ty)) for name, ty in obj.get_schema()])
     if hasattr(obj, "__arrow_c_stream__") or hasattr(obj, "__arrow_c_array__"):

@@ -130,7 +130,7 @@ def test_polars_reads_a_result(db):
 
 def test_a_stream_outlives_its_connection():
     with chalet.connect() as db:
-        result = db.sql("SELECT number AS n, toString(number) AS s FROM numbers(1000)")
+        result = db.query("SELECT number AS n, toString(number) AS s FROM numbers(1000)")
     table = pa.table(result)
     del result
     assert table["n"].to_pylist() == list(range(1000))

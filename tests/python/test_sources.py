@@ -192,7 +192,7 @@ def test_what_is_kept_does_not_follow_the_frame(db):
     frame = pd.DataFrame({"x": array}, copy=False)
     assert np.shares_memory(frame["x"].to_numpy(), array)
     db.query("CREATE TABLE t ENGINE = Memory AS SELECT x FROM frame")
-    result = db.sql("SELECT x FROM frame")
+    result = db.query("SELECT x FROM frame")
     cursor = db.cursor().execute("SELECT x FROM frame")
     array[:] = -1
     assert db.query("SELECT sum(x) FROM t").data() == "499500\n"
@@ -324,7 +324,7 @@ def test_ranges_reach_the_source(db, tmp_path):
         for condition, expected in (("x >= 998", 2), ("x < 3 AND f > 0.5", 1), ("s = '0500'", 1), ("x BETWEEN 5 AND 7", 3), ("x > 1e30", 0), ("f != 1", 999)):
             result = db.sql(f"SELECT count() FROM {name} WHERE {condition}", tables={"dataset": dataset, "lazy": lazy})
             assert result.fetchall() == [(expected,)], condition
-    assert db.sql("SELECT x FROM lazy WHERE x > 990").rows_read() < 1000
+    assert db.query("SELECT x FROM lazy WHERE x > 990").rows_read() < 1000
     assert rows(db, "SELECT _row_id FROM lazy WHERE x > 997 ORDER BY x") == [(998,), (999,)]
 
 

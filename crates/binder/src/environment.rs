@@ -31,6 +31,9 @@ pub trait Environment {
     /// The text of a query parameter.
     fn parameter(&self, name: &str) -> Option<String>;
 
+    /// What the query of a view sees instead of this, where that is something else.
+    fn inside<'a>(&'a self, view: &'a dyn Table) -> Option<Box<dyn Environment + 'a>>;
+
     /// Runs a sub-query whose result is needed to go on binding.
     fn run(&self, plan: Plan) -> Result<Vec<Block>>;
 }

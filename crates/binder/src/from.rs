@@ -134,18 +134,31 @@ impl SelectBinder<'_> {
         let Some((found, full_name)) = env.table(database.as_deref(), &table_name)? else {
             return Err(env.unknown_table(database.as_deref(), &table_name));
         };
-        let (plan, mut scope) = match found.view_query() {
-            Some(text) => {
-                let query = parse_query(text)?;
-                let binder = QueryBinder { ctes: None, outer: None, ..self.query.deeper() };
-                let bound = binder.query(&query)?;
-                self.derived(self.query.as_declared(bound, &*found)?)
-            }
-            None => self.scan(found, full_name.clone(), table)?,
-        };
+        let (plan, mut scope) = self.table_or_view(found, full_name.clone(), table)?;
         scope.database = full_name.split_once('.').map(|(database, _)| database.to_string());
         scope.name = Some(table_name);
         Ok((plan, scope))
+    }
+
+    fn table_or_view(
+        &mut self,
+        found: Arc<dyn Table>,
+        name: Arc<str>,
+        written: &ast::TableExpr,
+    ) -> Result<(Plan, TableScope)> {
+        let Some(text) = found.view_query() else { return self.scan(found, name, written) };
+        let query = parse_query(text)?;
+        let own = self.query.env.inside(&*found);
+        let binder = QueryBinder {
+            env: own.as_deref().unwrap_or(self.query.env),
+            ids: self.query.ids,
+            ctes: None,
+            outer: None,
+            in_expression: false,
+            depth: self.query.depth + 1,
+        };
+        let bound = binder.query(&query)?;
+        Ok(self.derived(self.query.as_declared(bound, &*found)?))
     }
 
     fn function(&mut self, call: &ast::Call, table: &ast::TableExpr) -> Result<(Plan, TableScope)> {
@@ -162,7 +175,7 @@ impl SelectBinder<'_> {
         }
         let args = self.table_arguments(&call.args)?;
         let found = self.query.env.table_function(&call.name, &args)?;
-        self.scan(found, call.name.as_str().into(), table)
+        self.table_or_view(found, call.name.as_str().into(), table)
     }
 
     pub(crate) fn table_arguments(&mut self, args: &[ast::Expr]) -> Result<Vec<TableArgument>> {

@@ -53,6 +53,10 @@ impl Environment for WithParameters<'_> {
         self.parameters.iter().find(|(known, _)| known == name).map(|(_, text)| text.clone())
     }
 
+    fn inside<'a>(&'a self, view: &'a dyn Table) -> Option<Box<dyn Environment + 'a>> {
+        self.session.inside(view)
+    }
+
     fn run(&self, plan: Plan) -> Result<Vec<Block>> {
         self.session.run(plan)
     }

@@ -2,6 +2,7 @@
 
 use crate::host::{HostAggregate, HostScalar, HostedAggregate, HostedScalar};
 use crate::own_functions;
+use chalet_base::forks::PerProcess;
 use chalet_base::{Result, ensure};
 use chalet_formats::Registry as Formats;
 use chalet_function_api::Registry;
@@ -9,14 +10,18 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
 /// What statements that begin now find. Statements keep the one that they began with.
+#[derive(Clone)]
 struct Known {
     registry: Arc<Registry>,
     /// Names that the host added.
     of_host: BTreeSet<String>,
 }
 
-static KNOWN: LazyLock<RwLock<Known>> =
-    LazyLock::new(|| RwLock::new(Known { registry: Arc::new(builtin()), of_host: BTreeSet::new() }));
+static KNOWN: PerProcess<RwLock<Known>> = PerProcess::new(|parent| {
+    let inherited = parent.and_then(|known| known.try_read().ok().map(|known| known.clone()));
+    let new = || Known { registry: Arc::new(builtin()), of_host: BTreeSet::new() };
+    RwLock::new(inherited.unwrap_or_else(new))
+});
 
 pub static FORMATS: LazyLock<Formats> = LazyLock::new(|| {
     let mut formats = Formats::builtin();

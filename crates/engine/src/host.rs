@@ -2,6 +2,7 @@
 //!
 //! The host sees whole blocks with their types and decides about NULLs itself.
 
+use chalet_base::forks::PerProcess;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::aggregate::AggregateNulls;
@@ -13,7 +14,7 @@ use chalet_types::{DataType, TimeZone, Value};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A block of arguments, flat and of `n_rows` values each.
 pub struct HostArgs<'a> {
@@ -70,7 +71,7 @@ pub(crate) struct HostedAggregate {
 
 impl HostedScalar {
     pub fn new(name: &str, function: Arc<dyn HostScalar>) -> Self {
-        static RECORDS: Records<Record> = LazyLock::new(Mutex::default);
+        static RECORDS: Records<Record> = PerProcess::new(|_| Mutex::default());
         let make = |name| Record {
             name,
             summary: "A function of the host program.",
@@ -86,7 +87,7 @@ impl HostedScalar {
 
 impl HostedAggregate {
     pub fn new(name: &str, function: Arc<dyn HostAggregate>) -> Self {
-        static RECORDS: Records<AggregateRecord> = LazyLock::new(Mutex::default);
+        static RECORDS: Records<AggregateRecord> = PerProcess::new(|_| Mutex::default());
         let make = |name| AggregateRecord {
             name,
             summary: "An aggregate function of the host program.",
@@ -98,7 +99,7 @@ impl HostedAggregate {
     }
 }
 
-type Records<R> = LazyLock<Mutex<BTreeMap<&'static str, &'static R>>>;
+type Records<R> = PerProcess<Mutex<BTreeMap<&'static str, &'static R>>>;
 
 /// Records live as long as the process: one per name, however often the name is given anew.
 fn kept<R>(records: &Records<R>, name: &str, make: impl FnOnce(&'static str) -> R) -> &'static R {

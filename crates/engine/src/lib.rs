@@ -7,6 +7,7 @@
 //! - [`scope`]: one statement's view of session and database, as the binder asks for it
 //! - [`statements`]: one file per kind of statement
 //! - [`outside`]: tables that the program around the engine lends to its statements
+//! - [`outside_query`]: queries of that program as tables
 //! - [`table_functions`]: `numbers`, `file`, `values` and the like
 //! - [`system`]: the tables of the `system` database
 //! - [`functions`]: the registry of functions and formats
@@ -20,6 +21,7 @@ mod extremes;
 pub mod functions;
 pub mod host;
 pub mod outside;
+pub mod outside_query;
 mod own_functions;
 mod scope;
 pub mod session;
@@ -31,5 +33,5 @@ mod table_functions;
 pub use answer::{Answer, Rows};
 pub use chalet_exec::control::Progress;
 pub use database::Database;
-pub use session::{RunOptions, Session, Stream, StreamConsumer, StreamPart};
+pub use session::{Outline, RunOptions, Session, Stream, StreamConsumer, StreamPart};
 pub use statements::insert::InsertData;

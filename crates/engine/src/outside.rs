@@ -29,7 +29,10 @@ pub trait Outside: Send + Sync {
 }
 
 /// `python(name)`.
-pub(crate) fn table_function(args: &[TableArgument], scope: &Scope) -> Result<Arc<dyn Table>> {
+pub(crate) fn table_function(
+    args: &[TableArgument],
+    outside: Option<&dyn Outside>,
+) -> Result<Arc<dyn Table>> {
     let [arg] = args else {
         return Err(err!(
             NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
@@ -39,7 +42,6 @@ pub(crate) fn table_function(args: &[TableArgument], scope: &Scope) -> Result<Ar
     let name = crate::table_functions::text(arg);
     let name =
         name.ok_or_else(|| err!(BAD_ARGUMENTS, "Table function 'python' takes the name of a variable"))?;
-    let outside = scope.outside.as_ref();
     outside.ok_or_else(|| err!(PY_OBJECT_NOT_FOUND, "No Python program runs this statement"))?.named(&name)
 }
 

@@ -2,6 +2,7 @@
 
 use crate::database::Database;
 use crate::outside::Outside;
+use crate::outside_query::{Inside, OutsideQuery};
 use crate::own_functions::OwnHost;
 use crate::session::{RunOptions, State};
 use crate::settings::Settings;
@@ -149,6 +150,28 @@ impl Scope {
     }
 }
 
+impl Scope {
+    /// A table of the session, or one that the caller lends.
+    pub(crate) fn find_with(
+        &self,
+        outside: Option<&dyn Outside>,
+        database: Option<&str>,
+        name: &str,
+    ) -> Result<Option<(Arc<dyn Table>, Arc<str>)>> {
+        let Some(outside) = outside.filter(|_| database.is_none()) else {
+            return self.find(database, name);
+        };
+        let named = |table: Arc<dyn Table>| (table, Arc::<str>::from(name));
+        if let Some(given) = outside.given(name)? {
+            return Ok(Some(named(given)));
+        }
+        match self.find(None, name)? {
+            Some(found) => Ok(Some(found)),
+            None => Ok(outside.found(name)?.map(named)),
+        }
+    }
+}
+
 /// See [`ScanContext::conditions_under`]. All changed settings: which of them a function looks at, it alone knows.
 fn conditions_under(settings: &Settings, time_zone: &str) -> Arc<str> {
     let mut text = format!("|{time_zone}");
@@ -218,17 +241,7 @@ impl Environment for Scope {
     }
 
     fn table(&self, database: Option<&str>, name: &str) -> Result<Option<(Arc<dyn Table>, Arc<str>)>> {
-        let Some(outside) = self.outside.as_ref().filter(|_| database.is_none()) else {
-            return self.find(database, name);
-        };
-        let named = |table: Arc<dyn Table>| (table, Arc::<str>::from(name));
-        if let Some(given) = outside.given(name)? {
-            return Ok(Some(named(given)));
-        }
-        match self.find(None, name)? {
-            Some(found) => Ok(Some(found)),
-            None => Ok(outside.found(name)?.map(named)),
-        }
+        self.find_with(self.outside.as_deref(), database, name)
     }
 
     fn unknown_table(&self, database: Option<&str>, name: &str) -> chalet_base::Error {
@@ -256,7 +269,7 @@ impl Environment for Scope {
     }
 
     fn table_function(&self, name: &str, args: &[TableArgument]) -> Result<Arc<dyn Table>> {
-        table_functions::make(name, args, self)
+        table_functions::make(name, args, self, self.outside.as_deref())
     }
 
     fn sql_function(&self, name: &str) -> Option<(Vec<String>, ast::Expr)> {
@@ -268,6 +281,11 @@ impl Environment for Scope {
     fn parameter(&self, name: &str) -> Option<String> {
         let given = self.params.iter().find(|(known, _)| known == name).map(|(_, text)| text);
         given.or_else(|| self.state.params.get(name)).cloned()
+    }
+
+    fn inside<'a>(&'a self, view: &'a dyn Table) -> Option<Box<dyn Environment + 'a>> {
+        let query = view.as_any().downcast_ref::<OutsideQuery>()?;
+        Some(Box::new(Inside { scope: self, query }))
     }
 
     fn run(&self, plan: Plan) -> Result<Vec<Block>> {

@@ -9,10 +9,12 @@ use crate::statements;
 use crate::statements::insert::InsertData;
 use crate::statements::readonly::gives_rows;
 use chalet_base::{Result, bail, ensure};
+use chalet_binder::bind_query;
 use chalet_columns::Block;
 use chalet_exec::control::OnProgress;
 use chalet_storage::catalog::Entry;
 use chalet_syntax::ast::{self, StatementKind};
+use chalet_types::DataType;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -63,6 +65,9 @@ pub struct Stream {
     options: RunOptions,
 }
 
+/// Names and types of the columns of a query.
+pub type Outline = Vec<(String, DataType)>;
+
 /// What a stream hands out.
 pub enum StreamPart {
     /// First: the columns, without a row, and the format that the statement names.
@@ -97,6 +102,20 @@ impl Session {
             statements::run(&statement, sql, &scope, self, &mut output)?;
         }
         Ok(output.into_answer(started.elapsed()))
+    }
+
+    /// What one query gives, without running it; `None` for a text that is anything but one query with the caller's own
+    /// choice of a format.
+    pub fn outline(&self, sql: &str, options: &RunOptions) -> Result<Option<Outline>> {
+        let parsed = chalet_syntax::parse_statements(sql)?;
+        let [statement] = &parsed[..] else { return Ok(None) };
+        let StatementKind::Query(query) = &statement.kind else { return Ok(None) };
+        if statement.output != ast::Output::default() {
+            return Ok(None);
+        }
+        let scope = statements::with_statement_settings(statement, &Arc::new(self.scope(options)?))?;
+        let bound = bind_query(query, &*scope, &scope.ids)?;
+        Ok(Some(bound.fields.into_iter().map(|field| (field.name.to_string(), field.ty)).collect()))
     }
 
     /// Prepares one query; its syntax is checked here, the rest when it runs.

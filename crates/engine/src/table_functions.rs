@@ -1,6 +1,7 @@
 //! Table functions, by name.
 
 use crate::functions::FORMATS;
+use crate::outside::Outside;
 use crate::scope::Scope;
 use crate::statements::create::{columns, nested_parts};
 use crate::statements::insert::with_defaults;
@@ -33,7 +34,13 @@ pub(crate) const NAMES: &[&str] = &[
     "zeros_mt",
 ];
 
-pub(crate) fn make(name: &str, args: &[TableArgument], scope: &Scope) -> Result<Arc<dyn Table>> {
+/// `outside`: what the caller lends to whom names the function.
+pub(crate) fn make(
+    name: &str,
+    args: &[TableArgument],
+    scope: &Scope,
+    outside: Option<&dyn Outside>,
+) -> Result<Arc<dyn Table>> {
     match name {
         "numbers" | "numbers_mt" => numbers(name, args),
         "generateSeries" | "generate_series" => series(name, args),
@@ -49,7 +56,7 @@ pub(crate) fn make(name: &str, args: &[TableArgument], scope: &Scope) -> Result<
             }))
         }
         "file" => file(args, scope),
-        "python" | "Python" => crate::outside::table_function(args, scope),
+        "python" | "Python" => crate::outside::table_function(args, outside),
         "null" => {
             let structure = structure(args.first(), name)?;
             Ok(Arc::new(NullTable { schema: TableSchema::of(structure) }))

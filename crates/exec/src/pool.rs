@@ -1,9 +1,10 @@
 //! The workers of the process: started with the first query that can use them, shared by all queries.
 
+use chalet_base::forks::PerProcess;
 use chalet_base::{Error, Result, err};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 type Job = Arc<dyn Fn(usize) + Send + Sync>;
@@ -31,8 +32,8 @@ struct Pool {
     done: Condvar,
 }
 
-static POOL: LazyLock<Pool> =
-    LazyLock::new(|| Pool { state: Mutex::default(), wake: Condvar::new(), done: Condvar::new() });
+static POOL: PerProcess<Pool> =
+    PerProcess::new(|_| Pool { state: Mutex::default(), wake: Condvar::new(), done: Condvar::new() });
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

@@ -3,9 +3,10 @@
 use crate::file::Footer;
 use chalet_base::Result;
 use chalet_base::events::{self, Event};
+use chalet_base::forks::PerProcess;
 use chalet_base::hash::HashMap;
 use chalet_formats::FileIdentity;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Bytes of footers kept at once; those not used for the longest time go first.
 const MAX_BYTES: usize = 64 << 20;
@@ -26,7 +27,7 @@ struct Cache {
     clock: u64,
 }
 
-static CACHE: LazyLock<Mutex<Cache>> = LazyLock::new(Default::default);
+static CACHE: PerProcess<Mutex<Cache>> = PerProcess::new(|_| Mutex::default());
 
 fn lock() -> MutexGuard<'static, Cache> {
     CACHE.lock().unwrap_or_else(|e| e.into_inner())

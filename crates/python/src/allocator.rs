@@ -2,6 +2,7 @@
 //!
 //! Invariant: memory that crosses to Python carries its own release function; nobody frees what another allocator made.
 
+use chalet_base::forks::PerProcess;
 use std::ffi::c_char;
 use std::sync::Once;
 use tikv_jemallocator::Jemalloc;
@@ -20,7 +21,8 @@ static OPTIONS: Option<&'static c_char> = {
 /// Lets a thread of the allocator give freed pages back when no query comes, which would else do it. Importing the module
 /// starts none.
 pub fn give_back_when_idle() {
-    static STARTED: Once = Once::new();
+    // A forked child has none of the threads.
+    static STARTED: PerProcess<Once> = PerProcess::new(|_| Once::new());
     STARTED.call_once(|| {
         let mut on = true;
         // Where the thread cannot be started, pages are given back by later queries.

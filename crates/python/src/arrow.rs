@@ -27,7 +27,7 @@ pub enum Style {
 
 /// A capsule with a stream of its own: it can be asked for again.
 pub fn stream<'py>(py: Python<'py>, rows: &Rows, style: Style) -> PyResult<Bound<'py, PyCapsule>> {
-    let stream = py.detach(|| exported(rows, style)).map_err(|e| to_python(py, &e))?;
+    let stream = crate::background::away(py, || exported(rows, style))?.map_err(|e| to_python(py, &e))?;
     // The capsule owns the struct and releases the stream that nobody has taken out of it.
     PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
 }

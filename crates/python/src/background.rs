@@ -1,10 +1,14 @@
-//! Threads that run queries beside Python's own, and their end before the interpreter's: a thread that wants the GIL later
-//! than that takes the process down.
+//! Who is inside of the engine: threads of our own that run queries, and Python's. The interpreter's end stops and awaits them,
+//! since a thread that wants the GIL later than that takes the process down.
 
+use crate::error::InterfaceError;
+use crate::watch::Watch;
+use chalet_base::forks::{PerProcess, has_forked};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use pyo3::types::PyDict;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, Weak};
-use std::thread::JoinHandle;
+use std::thread::{JoinHandle, ThreadId};
 use std::time::{Duration, Instant};
 
 /// What can be stopped from outside, for as long as somebody holds it.
@@ -12,11 +16,9 @@ pub trait Stop: Send + Sync {
     fn stop(&self);
 }
 
-/// A thread that runs.
+/// A thread that is inside.
 struct Running {
     number: u64,
-    /// A child that was forked has none of the threads.
-    process: u32,
     stop: Weak<dyn Stop>,
 }
 
@@ -24,25 +26,55 @@ struct Running {
 struct State {
     next: u64,
     running: Vec<Running>,
+    /// The thread that ends the interpreter: nobody else comes in any more.
+    ending: Option<ThreadId>,
 }
 
-static STATE: Mutex<State> = Mutex::new(State { next: 0, running: Vec::new() });
-static ENDED: Condvar = Condvar::new();
+struct Threads {
+    state: Mutex<State>,
+    ended: Condvar,
+}
+
+static THREADS: PerProcess<Threads> =
+    PerProcess::new(|_| Threads { state: Mutex::default(), ended: Condvar::new() });
+
 /// How long the interpreter's end waits for queries that were told to stop; they look up between blocks.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 fn state() -> MutexGuard<'static, State> {
-    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+    THREADS.state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Lets the interpreter end threads before itself. Before the first [`spawn`], with the GIL.
-pub fn prepare(py: Python<'_>) -> PyResult<()> {
+/// Lets the interpreter end threads before itself, and lets forked children know what they are.
+fn prepare(py: Python<'_>) -> PyResult<()> {
     static DONE: PyOnceLock<()> = PyOnceLock::new();
     DONE.get_or_try_init(py, || {
         let at_exit = wrap_pyfunction!(end_all, py)?;
-        py.import("atexit")?.call_method1("register", (at_exit,)).map(drop)
-    })?;
-    Ok(())
+        py.import("atexit")?.call_method1("register", (at_exit,))?;
+        if let Some(register) = py.import("os")?.getattr_opt("register_at_fork")? {
+            let after = PyDict::new(py);
+            after.set_item("after_in_child", wrap_pyfunction!(forked, py)?)?;
+            register.call((), Some(&after))?;
+        }
+        Ok(())
+    })
+    .copied()
+}
+
+/// Marks this thread as inside until what is returned is dropped; both with the GIL.
+pub fn enter(py: Python<'_>, stop: Weak<dyn Stop>) -> PyResult<Inside> {
+    prepare(py)?;
+    let mut state = state();
+    if state.ending.is_some_and(|ender| ender != std::thread::current().id()) {
+        return Err(InterfaceError::new_err("The interpreter is ending"));
+    }
+    Ok(state.begin(stop))
+}
+
+/// Does something that takes its time, but ends by itself, without the GIL.
+pub fn away<T: Send>(py: Python<'_>, f: impl FnOnce() -> T + Send) -> PyResult<T> {
+    let _inside = enter(py, Weak::<Watch>::new())?;
+    Ok(py.detach(f))
 }
 
 /// Starts a thread.
@@ -51,44 +83,55 @@ pub fn spawn<T: Send + 'static>(
     stop: Weak<dyn Stop>,
     run: impl FnOnce() -> T + Send + 'static,
 ) -> std::io::Result<JoinHandle<T>> {
-    let number = {
-        let mut state = state();
-        state.next += 1;
-        let number = state.next;
-        state.running.push(Running { number, process: std::process::id(), stop });
-        number
-    };
-    let over = Over(number);
+    let inside = state().begin(stop);
     std::thread::Builder::new().name(name.into()).spawn(move || {
-        let _over = over;
+        let _inside = inside;
         run()
     })
 }
 
-/// Takes a thread off the list when it ends, however it does.
-struct Over(u64);
-
-impl Drop for Over {
-    fn drop(&mut self) {
-        state().running.retain(|running| running.number != self.0);
-        ENDED.notify_all();
+impl State {
+    fn begin(&mut self, stop: Weak<dyn Stop>) -> Inside {
+        self.next += 1;
+        self.running.push(Running { number: self.next, stop });
+        Inside(self.next)
     }
+}
+
+/// Takes a thread off the list when it is over, however that comes.
+pub struct Inside(u64);
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        let mut state = state();
+        state.running.retain(|running| running.number != self.0);
+        if state.ending.is_some() {
+            THREADS.ended.notify_all();
+        }
+    }
+}
+
+#[pyfunction]
+fn forked() {
+    has_forked();
 }
 
 /// Stops all threads and waits for them.
 #[pyfunction]
 fn end_all(py: Python<'_>) {
-    let process = std::process::id();
-    let stops: Vec<_> =
-        state().running.iter().filter(|r| r.process == process).map(|r| r.stop.clone()).collect();
+    let stops: Vec<_> = {
+        let mut state = state();
+        state.ending = Some(std::thread::current().id());
+        state.running.iter().map(|running| running.stop.clone()).collect()
+    };
     stops.iter().filter_map(Weak::upgrade).for_each(|stop| stop.stop());
     // They may want the GIL for their last steps.
     py.detach(|| {
         let until = Instant::now() + PATIENCE;
         let mut state = state();
-        while state.running.iter().any(|running| running.process == process) && Instant::now() < until {
+        while !state.running.is_empty() && Instant::now() < until {
             let left = until.saturating_duration_since(Instant::now());
-            state = ENDED.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            state = THREADS.ended.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
     });
 }

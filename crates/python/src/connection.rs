@@ -2,19 +2,20 @@
 
 use crate::background;
 use crate::cursor::Cursor;
-use crate::engine::{Handle, Wanted};
+use crate::engine::{Handle, Used, Wanted};
 use crate::error::{InterfaceError, NotSupportedError, ProgrammingError, to_python};
 use crate::functions;
 use crate::given_rows::{GivenRows, Raised};
 use crate::inserter::StreamingInserter;
 use crate::result::QueryResult;
-use crate::sources::caller::{Caller, Registered};
+use crate::sources::caller::{Caller, Registered, Sight};
 use crate::stream::StreamingResult;
 use crate::watch::Watch;
 use chalet_engine::{Answer, Progress, RunOptions};
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// Formats that are objects of other packages.
 const DATA_FRAME: &str = "DataFrame";
@@ -29,33 +30,75 @@ pub struct Connection {
 }
 
 impl Connection {
-    fn handle(&self) -> PyResult<Arc<Handle>> {
+    fn handle(&self) -> PyResult<Used> {
         let handle = self.handle.lock().unwrap_or_else(PoisonError::into_inner);
-        handle.clone().ok_or_else(|| InterfaceError::new_err("The connection is closed"))
+        let handle = handle.as_ref().ok_or_else(|| InterfaceError::new_err("The connection is closed"))?;
+        Used::begin(handle).ok_or_else(|| {
+            InterfaceError::new_err(
+                "The connection was in use by another thread when this process was forked: open one here",
+            )
+        })
+    }
+
+    /// Objects that it knows by name.
+    pub fn registered(&self) -> &Arc<Registered> {
+        &self.registered
     }
 
     /// Runs statements and waits for their answer.
-    pub fn run(
-        &self,
-        py: Python<'_>,
-        sql: &str,
-        wanted: Wanted,
-        params: Option<&Bound<'_, PyDict>>,
-        tables: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<Answer> {
+    pub fn run(&self, py: Python<'_>, sql: &str, wanted: Wanted, given: &Given<'_, '_>) -> PyResult<Answer> {
         let handle = self.handle()?;
         if handle.is_running() {
             functions::check_not_called()?;
         }
-        let params = params.map(texts).transpose()?.unwrap_or_default();
-        let watch = Arc::new(Watch::default());
-        let tables = tables.map(|tables| tables.clone().unbind());
-        let caller = Arc::new(Caller::new(tables, self.registered.clone()));
+        let params = given.params.map(texts).transpose()?.unwrap_or_default();
+        let watch = Watch::begin(given.timeout)?;
+        let caller = Arc::new(self.caller(given));
+        let _inside = watch.enter(py)?;
         let answer = py.detach(|| handle.run(sql, wanted, params, caller, &watch));
-        match watch.take_raised() {
-            Some(raised) => Err(raised),
-            None => answer.map_err(|e| to_python(py, &e)),
+        watch.outcome(py, answer)
+    }
+
+    fn caller(&self, given: &Given<'_, '_>) -> Caller {
+        let tables = given.tables.map(|tables| tables.clone().unbind());
+        let sight = if given.sealed { Sight::Nothing } else { Sight::Frames };
+        Caller::new(tables, self.registered.clone(), Arc::default(), sight)
+    }
+
+    fn answer<'py>(
+        &self,
+        py: Python<'py>,
+        query: &str,
+        format: Option<&str>,
+        given: &Given<'_, 'py>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let is = |name: &str| format.is_some_and(|f| f.eq_ignore_ascii_case(name));
+        let (frame, table) = (is(DATA_FRAME), is(ARROW_TABLE));
+        let wanted = match format {
+            // chDB's name for CSV with the engine's log, of which there is none.
+            Some(_) if is("Debug") => Wanted::Bytes("CSV".to_owned()),
+            Some(format) if !frame && !table => Wanted::Bytes(format.to_owned()),
+            _ => Wanted::Rows,
+        };
+        let answer = self.run(py, query, wanted, given)?;
+        let result = Bound::new(py, QueryResult::new(answer))?;
+        if frame {
+            result.get().df(py)
+        } else if table {
+            result.get().arrow_table(py)
+        } else {
+            Ok(result.into_any())
         }
+    }
+
+    /// Lets everything go, of which the session is returned.
+    fn close_now(&self) -> Option<Arc<Handle>> {
+        let handle = self.handle.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let cursor = self.own_cursor.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(cursor);
+        let registered = std::mem::take(&mut *self.registered.lock().unwrap_or_else(PoisonError::into_inner));
+        drop(registered);
+        handle
     }
 
     fn cursor_of_own(slf: &Bound<'_, Self>) -> PyResult<Py<Cursor>> {
@@ -72,13 +115,41 @@ impl Connection {
     }
 }
 
+/// What comes with the text of statements.
+#[derive(Default)]
+pub struct Given<'a, 'py> {
+    pub params: Option<&'a Bound<'py, PyDict>>,
+    pub tables: Option<&'a Bound<'py, PyDict>>,
+    /// Seconds.
+    pub timeout: Option<f64>,
+    /// The caller's variables are no tables.
+    pub sealed: bool,
+}
+
 #[pymethods]
 impl Connection {
+    /// Its own cursor has it, and so may what is registered.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        if let Ok(cursor) = self.own_cursor.try_lock() {
+            cursor.iter().try_for_each(|cursor| visit.call(cursor))?;
+        }
+        match self.registered.try_lock() {
+            // A statement that runs has them too, unknown to the collector.
+            Ok(registered) => registered.values().try_for_each(|object| visit.call(object)),
+            Err(_) => Ok(()),
+        }
+    }
+
+    fn __clear__(&self) {
+        self.close_now();
+    }
+
     #[new]
     #[pyo3(signature = (connection_string = ":memory:"))]
     fn new(py: Python<'_>, connection_string: &str) -> PyResult<Connection> {
         let open = |path: &str, settings: &[(String, String)]| {
-            let handle = py.detach(|| Handle::open(path, settings)).map_err(|e| to_python(py, &e))?;
+            // With the GIL: no process is forked while the engine is set up.
+            let handle = Handle::open(path, settings).map_err(|e| to_python(py, &e))?;
             Ok(Connection {
                 handle: Mutex::new(Some(Arc::new(handle))),
                 own_cursor: Mutex::new(None),
@@ -100,8 +171,8 @@ impl Connection {
 
     /// Runs statements. The result is text of the format; without a format also rows for `df()` and Arrow.
     #[pyo3(
-        signature = (query, format = None, params = None, *, tables = None),
-        text_signature = "(self, query, format='CSV', params=None, *, tables=None)"
+        signature = (query, format = None, params = None, *, tables = None, timeout = None),
+        text_signature = "(self, query, format='CSV', params=None, *, tables=None, timeout=None)"
     )]
     fn query<'py>(
         slf: &Bound<'py, Self>,
@@ -109,40 +180,70 @@ impl Connection {
         format: Option<&str>,
         params: Option<&Bound<'py, PyDict>>,
         tables: Option<&Bound<'py, PyDict>>,
+        timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let py = slf.py();
-        let is = |name: &str| format.is_some_and(|f| f.eq_ignore_ascii_case(name));
-        let (frame, table) = (is(DATA_FRAME), is(ARROW_TABLE));
-        let wanted = match format {
-            // chDB's name for CSV with the engine's log, of which there is none.
-            Some(_) if is("Debug") => Wanted::Bytes("CSV".to_owned()),
-            Some(format) if !frame && !table => Wanted::Bytes(format.to_owned()),
-            _ => Wanted::Rows,
-        };
-        let answer = slf.get().run(py, query, wanted, params, tables)?;
-        let result = Bound::new(py, QueryResult::new(answer))?;
-        if frame {
-            result.get().df(py)
-        } else if table {
-            result.get().arrow_table(py)
-        } else {
-            Ok(result.into_any())
-        }
+        let given = Given { params, tables, timeout, sealed: false };
+        slf.get().answer(slf.py(), query, format, &given)
     }
 
-    /// `query` under its other name.
-    #[pyo3(
-        signature = (query, format = None, params = None, *, tables = None),
-        text_signature = "(self, query, format='CSV', params=None, *, tables=None)"
-    )]
+    /// A query as a relation, which runs when its rows are asked for. With a format, and for statements that are no query, as
+    /// `query`.
+    #[pyo3(signature = (query, format = None, params = None, *, tables = None, timeout = None))]
     fn sql<'py>(
         slf: &Bound<'py, Self>,
         query: &str,
         format: Option<&str>,
         params: Option<&Bound<'py, PyDict>>,
         tables: Option<&Bound<'py, PyDict>>,
+        timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        Connection::query(slf, query, format, params, tables)
+        if format.is_some() {
+            return Connection::query(slf, query, format, params, tables, timeout);
+        }
+        let relate = slf.py().import("chalet._relation")?.getattr("relate")?;
+        relate.call1((slf, query, params, tables, timeout))
+    }
+
+    /// What one query gives, without running it: names and types of its columns, and the objects of the caller that it
+    /// reads, by name. None for other statements and for a query that names a format.
+    #[pyo3(signature = (query, params = None, tables = None))]
+    fn _outline<'py>(
+        &self,
+        py: Python<'py>,
+        query: &str,
+        params: Option<&Bound<'py, PyDict>>,
+        tables: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Option<Outlined<'py>>> {
+        let handle = self.handle()?;
+        let caller = Arc::new(self.caller(&Given { tables, ..Given::default() }));
+        let params = params.map(texts).transpose()?.unwrap_or_default();
+        let watch = Watch::begin(None)?;
+        let asked = watch.clone();
+        let options = RunOptions {
+            params,
+            outside: Some(caller.clone()),
+            interrupt: Some(Arc::new(move || asked.should_stop())),
+            ..RunOptions::default()
+        };
+        let _inside = watch.enter(py)?;
+        let outline = py.detach(|| handle.outline(query, &options));
+        let Some(columns) = watch.outcome(py, outline)? else { return Ok(None) };
+        let (names, types) = columns.into_iter().map(|(name, ty)| (name, ty.to_string())).unzip();
+        Ok(Some((names, types, caller.used(py)?)))
+    }
+
+    /// `query` that sees none of the caller's variables.
+    #[pyo3(signature = (query, format = None, params = None, tables = None, timeout = None))]
+    fn _read<'py>(
+        &self,
+        py: Python<'py>,
+        query: &str,
+        format: Option<&str>,
+        params: Option<&Bound<'py, PyDict>>,
+        tables: Option<&Bound<'py, PyDict>>,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.answer(py, query, format, &Given { params, tables, timeout, sealed: true })
     }
 
     /// Sends one query; its rows are fetched from the result while it runs. It sees the session as it is now, and other
@@ -159,10 +260,9 @@ impl Connection {
         let handle = self.handle()?;
         let params = params.map(texts).transpose()?.unwrap_or_default();
         let tables = tables.map(|tables| tables.clone().unbind());
-        let caller = Caller::from_afar(py, tables, self.registered.clone())?;
+        let caller = Caller::new(tables, self.registered.clone(), Arc::default(), Sight::kept(py)?);
         let options = RunOptions { params, outside: Some(Arc::new(caller)), ..RunOptions::default() };
-        background::prepare(py)?;
-        StreamingResult::new(&handle, query, format, options).map_err(|e| to_python(py, &e))
+        StreamingResult::new(handle, query, format, options).map_err(|e| to_python(py, &e))
     }
 
     /// Begins an INSERT, `INSERT INTO t [(columns)] [FORMAT f]`, whose data are appended in pieces.
@@ -171,20 +271,20 @@ impl Connection {
         let handle = self.handle()?;
         let completed = py.import("chalet._location")?.call_method1("insert_statement", (query, format))?;
         let sql: String = completed.extract()?;
-        py.detach(|| handle.check_insert(&sql)).map_err(|e| to_python(py, &e))?;
-        background::prepare(py)?;
+        background::away(py, || handle.check_insert(&sql))?.map_err(|e| to_python(py, &e))?;
         StreamingInserter::new(handle, sql, RunOptions::default()).map_err(|e| to_python(py, &e))
     }
 
     /// Inserts a list of rows, column by column: `INSERT INTO t [(columns)] VALUES`. Rows are sequences, or dicts whose
     /// `keys` are the columns in order. Returns how many rows were written.
-    #[pyo3(signature = (query, rows, keys = None))]
+    #[pyo3(signature = (query, rows, keys = None, *, timeout = None))]
     fn insert_rows(
         &self,
         py: Python<'_>,
         query: &str,
         rows: Bound<'_, PyList>,
         keys: Option<Vec<Py<PyAny>>>,
+        timeout: Option<f64>,
     ) -> PyResult<u64> {
         let handle = self.handle()?;
         if rows.is_empty() {
@@ -192,15 +292,15 @@ impl Connection {
         }
         let raised = Raised::default();
         let data = GivenRows { rows: rows.unbind(), keys, raised: raised.clone() }.into_data();
-        let watch = Arc::new(Watch::default());
+        let watch = Watch::begin(timeout)?;
         let asked = watch.clone();
         let options =
             RunOptions { interrupt: Some(Arc::new(move || asked.should_stop())), ..RunOptions::default() };
+        let _inside = watch.enter(py)?;
         let answer = py.detach(|| handle.insert(query, options, data));
-        let of_rows = raised.lock().unwrap_or_else(PoisonError::into_inner).take();
-        match watch.take_raised().or(of_rows) {
-            Some(raised) => Err(raised),
-            None => answer.map(|answer| answer.rows_written).map_err(|e| to_python(py, &e)),
+        match raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(raised) => Err(watch.take_raised().unwrap_or(raised)),
+            None => watch.outcome(py, answer.map(|answer| answer.rows_written)),
         }
     }
 
@@ -228,15 +328,16 @@ impl Connection {
         Cursor::new(slf.unbind())
     }
 
-    #[pyo3(signature = (query, params = None, *, tables = None))]
+    #[pyo3(signature = (query, params = None, *, tables = None, timeout = None))]
     fn execute<'py>(
         slf: &Bound<'py, Self>,
         query: &str,
         params: Option<&Bound<'py, PyDict>>,
         tables: Option<&Bound<'py, PyDict>>,
+        timeout: Option<f64>,
     ) -> PyResult<Bound<'py, Cursor>> {
         let cursor = Connection::cursor_of_own(slf)?.into_bound(slf.py());
-        Cursor::execute(&cursor, query, params, tables)
+        Cursor::execute(&cursor, query, params, tables, timeout)
     }
 
     fn fetchone<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyTuple>>> {
@@ -299,12 +400,12 @@ impl Connection {
 
     /// Ends the session; an in-memory database ends with it. May be called again.
     fn close(&self, py: Python<'_>) {
-        let handle = self.handle.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let cursor = self.own_cursor.lock().unwrap_or_else(PoisonError::into_inner).take();
-        drop(cursor);
-        let registered = std::mem::take(&mut *self.registered.lock().unwrap_or_else(PoisonError::into_inner));
-        drop(registered);
-        py.detach(|| drop(handle));
+        let handle = self.close_now();
+        // Also at the interpreter's end, where it is quick.
+        if let Ok(inside) = background::enter(py, Weak::<Watch>::new()) {
+            py.detach(|| drop(handle));
+            drop(inside);
+        }
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -342,8 +443,11 @@ fn tell(py: Python<'_>, callback: &Py<PyAny>, progress: Progress) {
     }
 }
 
+/// Names and types of columns, and objects by name.
+type Outlined<'py> = (Vec<String>, Vec<String>, Bound<'py, PyDict>);
+
 /// Parameter values as text, by name.
-fn texts(params: &Bound<'_, PyDict>) -> PyResult<Vec<(String, String)>> {
+pub fn texts(params: &Bound<'_, PyDict>) -> PyResult<Vec<(String, String)>> {
     let made = params.py().import("chalet._params")?.call_method1("texts", (params,))?;
     made.cast::<PyDict>()?.iter().map(|(name, text)| Ok((name.extract()?, text.extract()?))).collect()
 }

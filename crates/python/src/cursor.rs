@@ -1,12 +1,13 @@
 //! A cursor: the rows of a statement as Python tuples, made block by block as they are fetched.
 
 use crate::collector;
-use crate::connection::Connection;
+use crate::connection::{Connection, Given};
 use crate::engine::Wanted;
 use crate::error::InterfaceError;
 use crate::fast;
 use crate::objects::{self, Session};
 use chalet_engine::Rows;
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use std::collections::VecDeque;
@@ -106,20 +107,34 @@ impl Cursor {
 
 #[pymethods]
 impl Cursor {
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        // Who holds the lock has a reference that the collector does not know, so that nothing is collected.
+        match self.state.try_lock() {
+            Ok(state) => state.connection.iter().try_for_each(|connection| visit.call(connection)),
+            Err(_) => Ok(()),
+        }
+    }
+
+    fn __clear__(&self) {
+        self.close();
+    }
+
     /// Runs statements; the rows of the last one are then fetched.
-    #[pyo3(signature = (query, params = None, *, tables = None))]
+    #[pyo3(signature = (query, params = None, *, tables = None, timeout = None))]
     pub fn execute<'py>(
         slf: &Bound<'py, Self>,
         query: &str,
         params: Option<&Bound<'py, PyDict>>,
         tables: Option<&Bound<'py, PyDict>>,
+        timeout: Option<f64>,
     ) -> PyResult<Bound<'py, Self>> {
         let py = slf.py();
         let cursor = slf.get();
         let connection = cursor.state().connection.as_ref().map(|c| c.clone_ref(py));
         let connection = connection.ok_or_else(|| InterfaceError::new_err("The cursor is closed"))?;
         cursor.state().rows = None;
-        let answer = connection.get().run(py, query, Wanted::Rows, params, tables)?;
+        let given = Given { params, tables, timeout, sealed: false };
+        let answer = connection.get().run(py, query, Wanted::Rows, &given)?;
         let mut state = cursor.state();
         state.rows_read = answer.result_rows;
         state.bytes_read = answer.result_bytes;
@@ -219,13 +234,13 @@ impl Cursor {
     /// Does nothing: every statement stands on its own.
     fn commit(&self) {}
 
-    fn close(&self, py: Python<'_>) {
+    fn close(&self) {
         let (connection, rows) = {
             let mut state = self.state();
             (state.connection.take(), state.rows.take())
         };
         drop(connection);
-        py.detach(|| drop(rows.map(|rows| rows.of)));
+        drop(rows);
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -233,7 +248,7 @@ impl Cursor {
     }
 
     #[pyo3(signature = (*_exception))]
-    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) {
-        self.close(py);
+    fn __exit__(&self, _exception: &Bound<'_, PyTuple>) {
+        self.close();
     }
 }

@@ -2,9 +2,11 @@
 
 use crate::background::Stop;
 use crate::watch::Watch;
-use chalet_base::{Result, bail};
+use chalet_base::{Result, forks};
 use chalet_engine::outside::Outside;
-use chalet_engine::{Answer, Database, InsertData, Progress, RunOptions, Session, Stream};
+use chalet_engine::{Answer, Database, InsertData, Outline, Progress, RunOptions, Session, Stream};
+use std::ops::Deref;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -28,6 +30,48 @@ pub struct Handle {
     /// Streams that are open, or were.
     streams: Mutex<Vec<Weak<dyn Stop>>>,
     on_progress: Mutex<Option<OnProgress>>,
+    /// How many use it now, see [`Used`].
+    users: AtomicUsize,
+    /// Of forks, when it was last used.
+    generation: AtomicU32,
+}
+
+/// A handle in use. In a forked child those users are counted for good that were other threads of the parent: what they
+/// had locked stays locked.
+pub struct Used(Arc<Handle>);
+
+impl Used {
+    /// None where it was in use when this process was forked. With the GIL, without which no process is forked.
+    pub fn begin(handle: &Arc<Handle>) -> Option<Used> {
+        let now = forks::generation();
+        if handle.generation.load(SeqCst) != now {
+            if handle.users.load(SeqCst) != 0 {
+                return None;
+            }
+            handle.generation.store(now, SeqCst);
+        }
+        handle.users.fetch_add(1, SeqCst);
+        Some(Used(handle.clone()))
+    }
+
+    /// For later uses.
+    pub fn handle(&self) -> Arc<Handle> {
+        self.0.clone()
+    }
+}
+
+impl Drop for Used {
+    fn drop(&mut self) {
+        self.0.users.fetch_sub(1, SeqCst);
+    }
+}
+
+impl Deref for Used {
+    type Target = Handle;
+
+    fn deref(&self) -> &Handle {
+        &self.0
+    }
 }
 
 type OnProgress = Arc<dyn Fn(Progress) + Send + Sync>;
@@ -45,6 +89,8 @@ impl Handle {
             finished: Condvar::new(),
             streams: Mutex::new(Vec::new()),
             on_progress: Mutex::new(None),
+            users: AtomicUsize::new(0),
+            generation: AtomicU32::new(forks::generation()),
         })
     }
 
@@ -56,6 +102,11 @@ impl Handle {
     /// An INSERT over data from outside. It waits for no other statement.
     pub fn insert(&self, sql: &str, options: RunOptions, data: InsertData) -> Result<Answer> {
         self.session.insert(sql, RunOptions { on_progress: self.on_progress(), ..options }, data)
+    }
+
+    /// What one query gives, see [`Session::outline`].
+    pub fn outline(&self, sql: &str, options: &RunOptions) -> Result<Option<Outline>> {
+        self.session.outline(sql, options)
     }
 
     /// Fails where the statement is no INSERT that takes data, or its table does not exist.
@@ -132,7 +183,7 @@ impl Handle {
                 // Asking may take the GIL, whose holder may want the lock.
                 drop(running);
                 if watch.should_stop() {
-                    bail!(QUERY_WAS_CANCELLED, "Query was cancelled");
+                    return Err(watch.error());
                 }
                 running = self.running();
             }

@@ -54,7 +54,7 @@ pub fn columns<'py>(py: Python<'py>, rows: &Rows) -> PyResult<Bound<'py, PyList>
         };
         out.append(column)?;
     }
-    let filled = py.detach(|| fill(&targets, rows));
+    let filled = crate::background::away(py, || fill(&targets, rows))?;
     drop(targets);
     filled.map_err(|e| crate::error::to_python(py, &e))?;
     Ok(out)

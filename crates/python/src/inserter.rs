@@ -2,11 +2,11 @@
 //! `finish`.
 
 use crate::background::{self, Stop};
-use crate::engine::Handle;
-use crate::error::{ProgrammingError, raised};
+use crate::engine::Used;
+use crate::error::{InterfaceError, ProgrammingError, raised};
 use crate::pipe::{Pipe, Taken};
 use crate::watch::Watch;
-use chalet_base::{Result, err};
+use chalet_base::{Result, err, forks};
 use chalet_engine::{Answer, InsertData, RunOptions};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -28,6 +28,8 @@ pub struct StreamingInserter {
     data: Arc<Pipe<Vec<u8>>>,
     /// None when finished or cancelled.
     job: Mutex<Option<Job>>,
+    /// A child that was forked has no thread that inserts.
+    generation: u32,
 }
 
 impl Stop for Pipe<Vec<u8>> {
@@ -85,7 +87,7 @@ impl Read for Source {
 }
 
 impl StreamingInserter {
-    pub fn new(handle: Arc<Handle>, sql: String, options: RunOptions) -> Result<StreamingInserter> {
+    pub fn new(handle: Used, sql: String, options: RunOptions) -> Result<StreamingInserter> {
         let data = Arc::new(Pipe::new(MOST_WAITING));
         let source = Source { data: data.clone(), piece: std::io::Cursor::default() };
         let ended = data.clone();
@@ -99,7 +101,14 @@ impl StreamingInserter {
         let thread = background::spawn("chalet-insert", stop, run);
         let job =
             thread.map_err(|e| err!(CANNOT_SCHEDULE_TASK, "Cannot start the thread of an insert: {e}"))?;
-        Ok(StreamingInserter { data, job: Mutex::new(Some(job)) })
+        Ok(StreamingInserter { data, job: Mutex::new(Some(job)), generation: forks::generation() })
+    }
+
+    fn check_process(&self) -> PyResult<()> {
+        if self.generation == forks::generation() {
+            return Ok(());
+        }
+        Err(InterfaceError::new_err("The insert runs in the process that this one was forked from"))
     }
 
     fn job(&self) -> MutexGuard<'_, Option<Job>> {
@@ -113,7 +122,8 @@ fn over() -> PyErr {
 
 /// Waits for the thread, looking for signals meanwhile.
 fn wait(py: Python<'_>, job: Job, data: &Pipe<Vec<u8>>) -> PyResult<Answer> {
-    let watch = Watch::default();
+    let watch = Watch::begin(None)?;
+    let _inside = watch.enter(py)?;
     let answer = py.detach(|| {
         while !job.is_finished() {
             std::thread::sleep(Duration::from_millis(1));
@@ -149,6 +159,7 @@ impl StreamingInserter {
             let text = format!("append() expects bytes, bytearray, memoryview, or str, got {name}");
             return Err(PyTypeError::new_err(text));
         };
+        self.check_process()?;
         let failed = {
             let mut job = self.job();
             let Some(running) = &*job else { return Err(over()) };
@@ -160,6 +171,8 @@ impl StreamingInserter {
         }
         let len = piece.len();
         if len > 0 {
+            let stop: Weak<Pipe<Vec<u8>>> = Arc::downgrade(&self.data);
+            let _inside = background::enter(py, stop)?;
             py.detach(|| self.data.put(piece, len));
         }
         Ok(())
@@ -167,6 +180,7 @@ impl StreamingInserter {
 
     /// Ends the data and waits until the rows are in the table.
     fn finish(&self, py: Python<'_>) -> PyResult<InsertResult> {
+        self.check_process()?;
         let job = self.job().take().ok_or_else(over)?;
         self.data.end();
         let answer = wait(py, job, &self.data)?;
@@ -179,10 +193,15 @@ impl StreamingInserter {
 
     /// Gives the insert up: nothing of it is in the table. May be called again.
     fn cancel(&self, py: Python<'_>) {
+        if self.generation != forks::generation() {
+            return;
+        }
         let job = self.job().take();
         self.data.close();
-        if let Some(job) = job {
+        // Nobody needs to wait at the interpreter's end, which itself does.
+        if let (Some(job), Ok(inside)) = (job, background::enter(py, Weak::<Watch>::new())) {
             py.detach(|| drop(job.join()));
+            drop(inside);
         }
     }
 
@@ -202,6 +221,8 @@ impl StreamingInserter {
 
 impl Drop for StreamingInserter {
     fn drop(&mut self) {
-        self.data.close();
+        if self.generation == forks::generation() {
+            self.data.close();
+        }
     }
 }

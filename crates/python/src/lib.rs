@@ -6,12 +6,13 @@
 //! - [`engine`]: what is asked of the engine, in one place
 //! - [`stream`]: the answer of a query while it runs
 //! - [`inserter`]: an INSERT whose data come in pieces
-//! - [`background`]: threads that run queries, and their end before the interpreter's
+//! - [`background`]: threads that are inside of the engine, and their end before the interpreter's
 //! - [`pipe`]: what lies between two threads
 //! - [`given_rows`]: rows of Python objects as a block
 //! - [`from_objects`]: Python objects as values of columns
 //! - [`functions`]: Python functions as functions of SQL
 //! - [`watch`]: how a query is stopped from outside
+//! - [`call`]: calls of the engine for who waits elsewhere
 //! - [`error`]: the one exception class
 //! - [`fast`]: objects of the standard library without running Python code for each
 //! - [`objects`]: columns as Python objects
@@ -29,6 +30,7 @@
 mod allocator;
 mod arrow;
 mod background;
+mod call;
 mod classes;
 mod collector;
 mod connection;
@@ -59,6 +61,7 @@ fn _chalet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     error::register(module)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     functions::register(module)?;
+    module.add_class::<call::Call>()?;
     module.add_class::<connection::Connection>()?;
     module.add_class::<cursor::Cursor>()?;
     module.add_class::<memory_view::MemoryView>()?;

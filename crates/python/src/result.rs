@@ -1,6 +1,7 @@
 //! The result of a query: bytes of a format, or rows that become bytes, a DataFrame or an Arrow stream when asked.
 
 use crate::arrow::{self, Style};
+use crate::background;
 use crate::cursor::Fetched;
 use crate::error::to_python;
 use crate::frame;
@@ -56,7 +57,7 @@ impl QueryResult {
 
     fn buffer(&self, py: Python<'_>) -> PyResult<&Buffer> {
         self.bytes.get_or_try_init(py, || {
-            let made = py.detach(|| self.answer.to_bytes()).map_err(|e| to_python(py, &e))?;
+            let made = background::away(py, || self.answer.to_bytes())?.map_err(|e| to_python(py, &e))?;
             Ok(Buffer::from_vec(made))
         })
     }

@@ -2,7 +2,7 @@
 
 use crate::arrow;
 use crate::background::{self, Stop};
-use crate::engine::Handle;
+use crate::engine::{Handle, Used};
 use crate::error::{InterfaceError, ProgrammingError, raised};
 use crate::pipe::{Pipe, Taken};
 use crate::result::QueryResult;
@@ -10,7 +10,7 @@ use crate::watch::Watch;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator};
 use arrow_schema::{ArrowError, Schema};
-use chalet_base::{Error, Result, err};
+use chalet_base::{Error, Result, err, forks};
 use chalet_columns::Block;
 use chalet_engine::{Answer, Rows, RunOptions, Stream, StreamPart};
 use pyo3::exceptions::PyValueError;
@@ -45,6 +45,20 @@ struct Shared {
     failure: Mutex<Option<Error>>,
     /// By its user, who is told of no failure any more.
     given_up: AtomicBool,
+    /// Of forks: a child has no thread that runs the query, which may have held these locks.
+    generation: u32,
+}
+
+impl Shared {
+    fn is_of_parent(&self) -> bool {
+        self.generation != forks::generation()
+    }
+
+    fn close(&self) {
+        if !self.is_of_parent() {
+            self.blocks.close();
+        }
+    }
 }
 
 impl Stop for Shared {
@@ -63,13 +77,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub struct StreamingResult {
     shared: Arc<Shared>,
     /// Until the first fetch.
-    waiting: Mutex<Option<Stream>>,
+    waiting: Mutex<Option<(Stream, Arc<Handle>)>>,
     form: Form,
     is_arrow: bool,
     /// Handed over to an Arrow stream.
     consumed: AtomicBool,
-    /// A child that was forked has no thread that runs the query.
-    process: u32,
     started: Instant,
 }
 
@@ -77,18 +89,19 @@ pub struct StreamingResult {
 impl Drop for StreamingResult {
     fn drop(&mut self) {
         if !self.consumed.load(Ordering::Relaxed) {
-            self.shared.blocks.close();
+            self.shared.close();
         }
     }
 }
 
 impl StreamingResult {
-    pub fn new(handle: &Handle, sql: &str, format: &str, options: RunOptions) -> Result<StreamingResult> {
+    pub fn new(handle: Used, sql: &str, format: &str, options: RunOptions) -> Result<StreamingResult> {
         let shared = Arc::new(Shared {
             blocks: Pipe::new(MOST_WAITING),
             header: Mutex::new(None),
             failure: Mutex::new(None),
             given_up: AtomicBool::new(false),
+            generation: forks::generation(),
         });
         // The thread is not Python's main one, so signals are none of its business.
         let asked = Arc::downgrade(&shared);
@@ -107,23 +120,24 @@ impl StreamingResult {
         };
         Ok(StreamingResult {
             shared,
-            waiting: Mutex::new(Some(stream)),
+            waiting: Mutex::new(Some((stream, handle.handle()))),
             form,
             is_arrow: ARROW.iter().any(|name| is(name)),
             consumed: AtomicBool::new(false),
-            process: std::process::id(),
             started: Instant::now(),
         })
     }
 
     /// Starts the query, if it has not been.
     fn start(&self) -> Result<()> {
-        let Some(stream) = lock(&self.waiting).take() else { return Ok(()) };
+        let Some((stream, handle)) = lock(&self.waiting).take() else { return Ok(()) };
         if self.shared.blocks.is_closed() {
             return Ok(());
         }
         let shared = Arc::downgrade(&self.shared);
+        let used = Used::begin(&handle);
         let run = move || {
+            let _used = used;
             let target = shared.clone();
             let consumer = Box::new(move |part: StreamPart| {
                 let gone = || err!(QUERY_WAS_CANCELLED, "Query was cancelled");
@@ -153,7 +167,7 @@ impl StreamingResult {
     }
 
     fn check_process(&self) -> PyResult<()> {
-        if self.process == std::process::id() {
+        if !self.shared.is_of_parent() {
             return Ok(());
         }
         Err(InterfaceError::new_err("The streaming query runs in the process that this one was forked from"))
@@ -162,7 +176,8 @@ impl StreamingResult {
     /// The next rows with their header; None at the end.
     fn next_rows(&self, py: Python<'_>) -> PyResult<Option<Rows>> {
         self.check_process()?;
-        let watch = Watch::default();
+        let watch = Watch::begin(None)?;
+        let _inside = watch.enter(py)?;
         let taken = py.detach(|| {
             self.start()?;
             loop {
@@ -172,7 +187,7 @@ impl StreamingResult {
                     Taken::Ended => return lock(&self.shared.failure).take().map_or(Ok(None), Err),
                     Taken::NotYet if watch.should_stop() => {
                         self.shared.blocks.close();
-                        return Ok(None);
+                        return Err(watch.error());
                     }
                     Taken::NotYet => {}
                 }
@@ -207,7 +222,7 @@ impl StreamingResult {
         let result_bytes = rows.blocks.iter().map(|block| block.memory() as u64).sum();
         let (bytes, format) = match &form {
             Form::Bytes(format) => {
-                let made = py.detach(|| rows.to_format(format));
+                let made = background::away(py, || rows.to_format(format))?;
                 (made.map_err(|e| raised(py, &e, "Streaming query failed: "))?, format.clone())
             }
             _ => (Vec::new(), String::new()),
@@ -258,6 +273,9 @@ impl StreamingResult {
 
     /// Ends the query; what was not fetched is gone. May be called again.
     fn close(&self) {
+        if self.shared.is_of_parent() {
+            return;
+        }
         self.shared.given_up.store(true, Ordering::Relaxed);
         lock(&self.waiting).take();
         self.shared.blocks.close();
@@ -388,7 +406,7 @@ impl Batches {
 
 impl Drop for Batches {
     fn drop(&mut self) {
-        self.shared.blocks.close();
+        self.shared.close();
     }
 }
 

@@ -25,7 +25,7 @@ pub struct Texts {
 impl Texts {
     /// None if the column (of String, FixedString or Enum) holds bytes that are no text.
     pub fn of(py: Python<'_>, rows: &Rows, idx: usize) -> PyResult<Option<Texts>> {
-        let joined = py.detach(|| joined(rows, idx)).map_err(|e| to_python(py, &e))?;
+        let joined = crate::background::away(py, || joined(rows, idx))?.map_err(|e| to_python(py, &e))?;
         Ok(joined.map(|array| Texts { array }))
     }
 }

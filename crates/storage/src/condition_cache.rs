@@ -5,11 +5,12 @@
 //! text holds everything that the filter depends on, and a changed file has another identity.
 
 use chalet_base::events::{self, Event};
+use chalet_base::forks::PerProcess;
 use chalet_base::hash::HashMap;
 use chalet_formats::FileIdentity;
 use chalet_formats::passing_rows::PassingRows;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// Bytes kept at once; what was not used for the longest time goes first. The kernel keeps 100 MiB for whole servers.
 const MAX_BYTES: usize = 32 << 20;
@@ -35,7 +36,7 @@ struct Cache {
     keys: AtomicUsize,
 }
 
-static CACHE: LazyLock<Cache> = LazyLock::new(Cache::default);
+static CACHE: PerProcess<Cache> = PerProcess::new(|_| Cache::default());
 
 /// What is known of a file of `n_units` under a condition, for reading and for noting more.
 pub(crate) fn units(identity: &Arc<FileIdentity>, condition: &Arc<str>, n_units: usize) -> Arc<PassingRows> {

@@ -1,5 +1,6 @@
 //! Named time zones. Rules come from the bundled IANA database, so that no machine differs.
 
+use chalet_base::forks::PerProcess;
 use chalet_base::hash::HashMap;
 use chalet_base::{Result, err};
 use std::fmt;
@@ -22,7 +23,7 @@ impl Zone {
     }
 }
 
-static KNOWN: LazyLock<RwLock<HashMap<String, TimeZone>>> = LazyLock::new(Default::default);
+static KNOWN: PerProcess<RwLock<HashMap<String, TimeZone>>> = PerProcess::new(|_| RwLock::default());
 
 impl TimeZone {
     pub fn utc() -> TimeZone {

@@ -35,12 +35,13 @@ class Session:
         params: Mapping[str, Any] | None = None,
         *,
         tables: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
     ) -> Any:
         """Runs statements, see `Connection.query`. Python functions need no `udf_path`."""
         check_udf_path(udf_path)
         if fmt is not None and fmt.lower() == "debug":
             warnings.warn("the format Debug is CSV: there is no log of the engine to show", stacklevel=2)
-        return self._open().query(sql, fmt, params, tables=tables)
+        return self._open().query(sql, fmt, params, tables=tables, timeout=timeout)
 
     sql = query
 

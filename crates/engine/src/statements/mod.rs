@@ -218,7 +218,7 @@ fn kind_name(kind: &StatementKind) -> &'static str {
 }
 
 /// SETTINGS of the statement, on top of the session's.
-fn with_statement_settings(statement: &ast::Statement, scope: &Arc<Scope>) -> Result<Arc<Scope>> {
+pub(crate) fn with_statement_settings(statement: &ast::Statement, scope: &Arc<Scope>) -> Result<Arc<Scope>> {
     let mut written: Vec<&ast::Setting> = Vec::new();
     match &statement.kind {
         StatementKind::Query(query) => query_settings(&query.body, &mut written),

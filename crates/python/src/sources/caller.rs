@@ -3,17 +3,43 @@
 
 use super::lent::Lent;
 use super::{described, raised};
+use crate::call::{Seen, variables};
 use chalet_base::{Result, err};
 use chalet_engine::outside::{Outside, Table};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Objects by the names under which a connection knows them.
 pub type Registered = Mutex<BTreeMap<String, Py<PyAny>>>;
+
+/// Which variables of the caller are tables.
+pub enum Sight {
+    /// Those of its frame when a statement names one.
+    Frames,
+    /// As they were: local ones and global ones. For statements that run where the caller is not.
+    Kept(Seen),
+    Nothing,
+}
+
+impl Sight {
+    /// The variables of now.
+    pub fn kept(py: Python<'_>) -> PyResult<Sight> {
+        Ok(match variables(py)? {
+            Some(seen) => Sight::Kept(seen.keep()?),
+            None => Sight::Nothing,
+        })
+    }
+}
+
+/// An object that a statement has named, and what table it is.
+struct Made {
+    name: String,
+    object: Py<PyAny>,
+    table: Arc<dyn Table>,
+}
 
 /// Who called: lives as long as the statements do.
 pub struct Caller {
@@ -22,37 +48,54 @@ pub struct Caller {
     registered: Arc<Registered>,
     lent: Arc<Lent>,
     /// Every object is described once.
-    made: Mutex<Vec<(String, Arc<dyn Table>)>>,
-    /// Where the statements run on another thread: the caller's variables, local and global, as they were.
-    seen: Option<(Py<PyAny>, Py<PyDict>)>,
+    made: Mutex<Vec<Made>>,
+    sight: Sight,
 }
 
 impl Caller {
-    pub fn new(given: Option<Py<PyDict>>, registered: Arc<Registered>) -> Caller {
-        Caller { given, registered, lent: Arc::default(), made: Mutex::default(), seen: None }
-    }
-
-    /// The same for statements that run on another thread, which has none of the caller's frames.
-    pub fn from_afar(
-        py: Python<'_>,
+    pub fn new(
         given: Option<Py<PyDict>>,
         registered: Arc<Registered>,
-    ) -> PyResult<Caller> {
-        let seen = variables(py)?.map(|(locals, globals)| (locals.unbind(), globals.unbind()));
-        Ok(Caller { seen, ..Caller::new(given, registered) })
+        lent: Arc<Lent>,
+        sight: Sight,
+    ) -> Caller {
+        Caller { given, registered, lent, made: Mutex::default(), sight }
+    }
+
+    /// The objects that statements have named, by name.
+    pub fn used<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let used = PyDict::new(py);
+        for made in &*self.made() {
+            used.set_item(&made.name, &made.object)?;
+        }
+        Ok(used)
+    }
+
+    /// For objects that have further objects inside.
+    pub fn lent(&self) -> &Arc<Lent> {
+        &self.lent
+    }
+
+    pub fn registered(&self) -> &Arc<Registered> {
+        &self.registered
+    }
+
+    fn made(&self) -> MutexGuard<'_, Vec<Made>> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A variable of the innermost frame that is not of this package.
     fn variable<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let seen = match &self.seen {
-            Some((locals, globals)) => Some((locals.bind(py).clone(), globals.bind(py).clone())),
-            None => variables(py)?,
+        let seen = match &self.sight {
+            Sight::Frames => variables(py)?,
+            Sight::Kept(seen) => Some(seen.variables(py)),
+            Sight::Nothing => None,
         };
-        let Some((locals, globals)) = seen else { return Ok(None) };
-        if locals.contains(name)? {
-            return Ok(Some(locals.get_item(name)?));
+        let Some(seen) = seen else { return Ok(None) };
+        if seen.locals.contains(name)? {
+            return Ok(Some(seen.locals.get_item(name)?));
         }
-        globals.get_item(name)
+        seen.globals.get_item(name)
     }
 
     fn given_object<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
@@ -67,23 +110,22 @@ impl Caller {
 
     /// The table that an object is; none if it is no table.
     fn table(&self, py: Python<'_>, name: &str, object: &Bound<'_, PyAny>) -> Result<Option<Arc<dyn Table>>> {
-        let known = |made: &[(String, Arc<dyn Table>)]| {
-            made.iter().find(|(known, _)| known == name).map(|(_, table)| table.clone())
-        };
-        if let Some(table) = known(&self.made.lock().unwrap_or_else(PoisonError::into_inner)) {
-            return Ok(Some(table));
+        if let Some(made) = self.made().iter().find(|made| made.name == name) {
+            return Ok(Some(made.table.clone()));
         }
-        let table =
-            described::table(py, object, &self.lent).map_err(|e| e.context(format!("in '{name}'")))?;
+        let table = described::table(py, object, self).map_err(|e| e.context(format!("in '{name}'")))?;
         if let Some(table) = &table {
-            let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-            made.push((name.to_owned(), table.clone()));
+            let (name, object) = (name.to_owned(), object.clone().unbind());
+            self.made().push(Made { name, object, table: table.clone() });
         }
         Ok(table)
     }
 
     /// `a.b` is the attribute `b` of the variable `a`.
     fn found_object<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if let Some(whole) = self.given_object(py, name)? {
+            return Ok(Some(whole));
+        }
         let mut parts = name.split('.');
         let Some(first) = parts.next() else { return Ok(None) };
         let mut object = self.given_object(py, first)?;
@@ -153,28 +195,4 @@ fn no_table(name: &str, object: &Bound<'_, PyAny>) -> chalet_base::Error {
         "Python object {name} is a {kind}, which is no table: a DataFrame, an Arrow table or stream, a dict of arrays, a \
          list of dicts and a reader with read() and get_schema() are"
     )
-}
-
-/// Local and global variables.
-type Variables<'py> = (Bound<'py, PyAny>, Bound<'py, PyDict>);
-
-/// Those of the innermost frame that is not of this package.
-fn variables(py: Python<'_>) -> PyResult<Option<Variables<'_>>> {
-    // A thread of the engine has no frame.
-    let Ok(mut frame) = py.import(intern!(py, "sys"))?.call_method0(intern!(py, "_getframe")) else {
-        return Ok(None);
-    };
-    loop {
-        let globals = frame.getattr(intern!(py, "f_globals"))?.cast_into::<PyDict>()?;
-        let module = globals.get_item(intern!(py, "__name__"))?;
-        let module = module.and_then(|name| name.extract::<String>().ok()).unwrap_or_default();
-        if module == "chalet" || module.starts_with("chalet.") {
-            frame = frame.getattr(intern!(py, "f_back"))?;
-            if frame.is_none() {
-                return Ok(None);
-            }
-            continue;
-        }
-        return Ok(Some((frame.getattr(intern!(py, "f_locals"))?, globals)));
-    }
 }

@@ -1,6 +1,7 @@
 //! Descriptions of objects, as `chalet._sources` gives them, as sources.
 
 use super::arrow::{Chunked, Exporter};
+use super::caller::Caller;
 use super::codes::Codes;
 use super::columns::{Columns, Refused, SharedValues};
 use super::lent::Lent;
@@ -8,6 +9,7 @@ use super::objects::{Held, Objects};
 use super::plain::{Items, Plain};
 use super::raised;
 use super::reader::Reader;
+use super::relation;
 use super::rows::Answered;
 use crate::result::QueryResult;
 use chalet_base::{Result, ensure, err};
@@ -17,8 +19,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use std::sync::Arc;
 
-/// The table that an object is; none if it is no table.
-pub fn table(py: Python<'_>, object: &Bound<'_, PyAny>, lent: &Arc<Lent>) -> Result<Option<Arc<dyn Table>>> {
+/// The table that an object is to a caller; none if it is no table.
+pub fn table(py: Python<'_>, object: &Bound<'_, PyAny>, caller: &Caller) -> Result<Option<Arc<dyn Table>>> {
     let described = py
         .import(intern!(py, "chalet._sources"))
         .and_then(|module| module.call_method1(intern!(py, "describe"), (object,)))
@@ -27,7 +29,10 @@ pub fn table(py: Python<'_>, object: &Bound<'_, PyAny>, lent: &Arc<Lent>) -> Res
         return Ok(None);
     }
     let source = described.cast_into::<PyTuple>().map_err(|e| raised(py, &e.into()))?;
-    Ok(Some(Arc::new(OutsideTable::new(source_of(py, &source, lent)?))))
+    if part::<String>(&source, 0)? == "relation" {
+        return relation::table(py, object, &source, caller).map(Some);
+    }
+    Ok(Some(Arc::new(OutsideTable::new(source_of(py, &source, caller.lent())?))))
 }
 
 fn source_of(py: Python<'_>, described: &Bound<'_, PyTuple>, lent: &Arc<Lent>) -> Result<Arc<dyn Source>> {
@@ -63,11 +68,15 @@ fn source_of(py: Python<'_>, described: &Bound<'_, PyTuple>, lent: &Arc<Lent>) -
         }
         "result" => {
             let result: Bound<'_, PyAny> = part(described, 1)?;
-            let result = result.cast_into::<QueryResult>().map_err(|e| raised(py, &e.into()))?;
-            Arc::new(Answered(result.get().rows().map_err(|e| raised(py, &e))?.clone()))
+            Arc::new(answered(&result).map_err(|e| raised(py, &e))?)
         }
         other => return Err(err!(LOGICAL_ERROR, "Unknown description {other}")),
     })
+}
+
+/// The answer of a query.
+pub fn answered(result: &Bound<'_, PyAny>) -> PyResult<Answered> {
+    Ok(Answered(result.cast::<QueryResult>()?.get().rows()?.clone()))
 }
 
 /// The values of a described column, and how many where that is known.
@@ -121,7 +130,7 @@ fn values(
     })
 }
 
-fn part<'py, T>(tuple: &Bound<'py, PyTuple>, place: usize) -> Result<T>
+pub fn part<'py, T>(tuple: &Bound<'py, PyTuple>, place: usize) -> Result<T>
 where
     T: pyo3::conversion::FromPyObjectOwned<'py>,
 {

@@ -12,6 +12,7 @@
 //! - [`arrow`]: the Arrow C interface
 //! - [`reader`]: objects that give rows when asked
 //! - [`rows`]: answers of other queries
+//! - [`relation`]: queries that have not run
 //! - [`lent`]: which memory is shared with the caller
 
 pub mod arrow;
@@ -23,6 +24,7 @@ pub mod lent;
 pub mod objects;
 pub mod plain;
 pub mod reader;
+pub mod relation;
 pub mod rows;
 pub mod shape;
 pub mod value;

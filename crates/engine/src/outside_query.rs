@@ -1,0 +1,106 @@
+//! A query of the host program that is a table of its other queries. It is bound where it is named, and sees what it saw when
+//! it was made: its own parameters and what its own caller lent, not what the statement that names it sees.
+
+use crate::outside::Outside;
+use crate::scope::Scope;
+use crate::session::Outline;
+use crate::table_functions;
+use chalet_base::{Error, Result, bail};
+use chalet_binder::{BinderSettings, Environment, TableArgument};
+use chalet_columns::Block;
+use chalet_function_api::{Context, Registry};
+use chalet_plan::Plan;
+use chalet_storage::{Scan, ScanRequest, Table, TableSchema};
+use chalet_syntax::ast;
+use std::any::Any;
+use std::sync::Arc;
+
+pub struct OutsideQuery {
+    schema: TableSchema,
+    query: String,
+    params: Vec<(String, String)>,
+    outside: Arc<dyn Outside>,
+}
+
+impl OutsideQuery {
+    /// `columns` are those that [`crate::Session::outline`] told, `params` values of `{name:Type}` as text.
+    pub fn new(
+        query: String,
+        columns: Outline,
+        params: Vec<(String, String)>,
+        outside: Arc<dyn Outside>,
+    ) -> OutsideQuery {
+        OutsideQuery { schema: TableSchema::of(columns), query, params, outside }
+    }
+}
+
+impl Table for OutsideQuery {
+    fn engine(&self) -> &str {
+        "View"
+    }
+
+    fn schema(&self) -> TableSchema {
+        self.schema.clone()
+    }
+
+    fn scan(&self, _: &ScanRequest) -> Result<Arc<dyn Scan>> {
+        bail!(LOGICAL_ERROR, "A query is read as a sub-query")
+    }
+
+    fn view_query(&self) -> Option<&str> {
+        Some(&self.query)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// What such a query sees.
+pub(crate) struct Inside<'a> {
+    pub scope: &'a Scope,
+    pub query: &'a OutsideQuery,
+}
+
+impl Environment for Inside<'_> {
+    fn registry(&self) -> &Registry {
+        self.scope.registry()
+    }
+
+    fn context(&self) -> &Arc<Context> {
+        self.scope.context()
+    }
+
+    fn settings(&self) -> &BinderSettings {
+        self.scope.settings()
+    }
+
+    fn table(&self, database: Option<&str>, name: &str) -> Result<Option<(Arc<dyn Table>, Arc<str>)>> {
+        self.scope.find_with(Some(&*self.query.outside), database, name)
+    }
+
+    fn unknown_table(&self, database: Option<&str>, name: &str) -> Error {
+        self.scope.unknown_table(database, name)
+    }
+
+    fn table_function(&self, name: &str, args: &[TableArgument]) -> Result<Arc<dyn Table>> {
+        table_functions::make(name, args, self.scope, Some(&*self.query.outside))
+    }
+
+    fn sql_function(&self, name: &str) -> Option<(Vec<String>, ast::Expr)> {
+        self.scope.sql_function(name)
+    }
+
+    fn parameter(&self, name: &str) -> Option<String> {
+        let own = self.query.params.iter().find(|(known, _)| known == name).map(|(_, text)| text.clone());
+        own.or_else(|| self.scope.state.params.get(name).cloned())
+    }
+
+    fn inside<'a>(&'a self, view: &'a dyn Table) -> Option<Box<dyn Environment + 'a>> {
+        self.scope.inside(view)
+    }
+
+    fn run(&self, plan: Plan) -> Result<Vec<Block>> {
+        self.scope.run(plan)
+    }
+}

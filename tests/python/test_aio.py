@@ -1,0 +1,283 @@
+"""chalet.aio: awaited statements, cancelling, time limits, and an event loop that goes on."""
+
+import asyncio
+import threading
+import time
+
+import pytest
+
+import chalet
+from chalet import aio
+
+ENDLESS = "SELECT sum(sipHash64(number)) FROM numbers(1000000000000000)"
+# What a loaded machine may add to what stops at once.
+SOON_SECONDS = 1.0
+
+
+def run(main):
+    """The answer of a coroutine function, in a loop that fails when it is blocked for good."""
+
+    async def limited():
+        return await asyncio.wait_for(main(), 30)
+
+    return asyncio.run(limited())
+
+
+def test_queries_are_awaited():
+    async def main():
+        async with aio.connect() as db:
+            await db.query("CREATE TABLE t (x UInt64) ENGINE = Memory")
+            await db.query("INSERT INTO t VALUES (1), (2)")
+            assert (await db.query("SELECT sum(x) FROM t")).data() == "3\n"
+            assert (await db.query("SELECT {a:UInt8}", params={"a": 7})).data() == "7\n"
+            assert (await db.sql("SELECT x FROM t ORDER BY x")).fetchall() == [(1,), (2,)]
+            assert await db.insert_rows("INSERT INTO t VALUES", [(3,), (4,)]) == 2
+            assert (await db.query("SELECT count() FROM t")).data() == "4\n"
+        assert db.closed
+        with pytest.raises(chalet.InterfaceError, match="closed"):
+            await db.query("SELECT 1")
+        assert (await aio.query("SELECT 1")).data() == "1\n"
+
+    run(main)
+
+
+def test_a_connection_without_a_block():
+    async def main():
+        unopened = aio.connect()
+        with pytest.raises(chalet.InterfaceError, match="await"):
+            await unopened.query("SELECT 1")
+        db = await unopened
+        assert (await db.query("SELECT 1")).data() == "1\n"
+        await db.close()
+        await db.close()
+        with pytest.raises(chalet.NotSupportedError, match="some/path"):
+            await aio.connect("some/path")
+
+    run(main)
+
+
+def test_frames_of_the_caller():
+    pytest.importorskip("pandas")
+    import pandas
+
+    async def main():
+        async with aio.connect() as db:
+            frame = pandas.DataFrame({"a": [1, 2, 3]})
+            assert (await db.query("SELECT sum(a) FROM frame")).data() == "6\n"
+            # What a task awaits was called here.
+            task = asyncio.create_task(db.query("SELECT max(a) FROM frame", "DataFrame"))
+            assert (await task).iloc[0, 0] == 3
+            assert (await db.query("SELECT min(a) FROM other", tables={"other": frame})).data() == "1\n"
+            assert [await c.fetchone() for c in [await db.execute("SELECT count() FROM frame")]] == [(3,)]
+            del frame
+            with pytest.raises(chalet.Error, match="frame"):
+                await db.query("SELECT sum(a) FROM frame")
+
+    run(main)
+
+
+def test_errors_are_raised_where_they_are_awaited():
+    async def main():
+        async with aio.connect() as db:
+            with pytest.raises(chalet.ProgrammingError) as caught:
+                await db.query("SELECT no_such_column")
+            assert caught.value.name == "UNKNOWN_IDENTIFIER"
+            both = await asyncio.gather(db.query("SELECT 1"), db.query("SELECT"), return_exceptions=True)
+            assert both[0].data() == "1\n" and isinstance(both[1], chalet.Error)
+            with pytest.raises(chalet.Error):
+                async for _ in db.send_query("SELECT throwIf(number = 5) FROM numbers(10)"):
+                    pass
+
+    run(main)
+
+
+def test_thirty_two_at_once():
+    async def main():
+        async with aio.connect() as db:
+            sums = await asyncio.gather(*[db.query(f"SELECT {n} + sum(number) FROM numbers(1000)") for n in range(32)])
+            assert [int(result.data()) for result in sums] == [n + 499500 for n in range(32)]
+        connections = await asyncio.gather(*[aio.connect() for _ in range(32)])
+        sums = await asyncio.gather(*[db.query("SELECT sum(number) FROM numbers(100000)") for db in connections])
+        assert {result.data() for result in sums} == {"4999950000\n"}
+        await asyncio.gather(*[db.close() for db in connections])
+
+    run(main)
+
+
+def test_the_loop_goes_on_during_a_query():
+    async def main():
+        gaps = []
+
+        async def tick():
+            while True:
+                before = time.perf_counter()
+                await asyncio.sleep(0.005)
+                gaps.append(time.perf_counter() - before)
+
+        async with aio.connect() as db:
+            ticking = asyncio.create_task(tick())
+            await db.query("SELECT sum(sipHash64(number)) FROM numbers(30000000)")
+            ticking.cancel()
+        gaps.sort()
+        assert len(gaps) > 10
+        assert gaps[len(gaps) // 2] < 0.05 and gaps[-1] < 0.5, gaps[-5:]
+
+    run(main)
+
+
+def test_cancelling_stops_the_query():
+    async def main():
+        async with aio.connect() as db:
+            task = asyncio.create_task(db.query(ENDLESS))
+            waiting = asyncio.create_task(db.query("SELECT 2"))
+            await asyncio.sleep(0.2)
+            assert not task.done()
+            started = time.perf_counter()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            # Who waited behind it is served, and so is who comes then.
+            assert (await waiting).data() == "2\n"
+            assert (await db.query("SELECT 1")).data() == "1\n"
+            assert time.perf_counter() - started < SOON_SECONDS
+
+    run(main)
+
+
+def test_cancelling_who_waits_does_not_stop_who_runs():
+    async def main():
+        async with aio.connect() as db:
+            runs = asyncio.create_task(db.query("SELECT sleep(0.4)"))
+            waits = asyncio.create_task(db.query("CREATE TABLE never (x UInt8) ENGINE = Memory"))
+            await asyncio.sleep(0.1)
+            waits.cancel()
+            assert (await runs).data() == "0\n"
+            assert (await db.query("EXISTS TABLE never")).data() == "0\n"
+
+    run(main)
+
+
+def test_time_limits():
+    async def main():
+        async with aio.connect() as db:
+            started = time.perf_counter()
+            with pytest.raises(chalet.OperationalError) as caught:
+                await db.query(ENDLESS, timeout=0.2)
+            assert caught.value.name == "TIMEOUT_EXCEEDED"
+            with pytest.raises(chalet.OperationalError, match="200 ms"):
+                await db.execute(ENDLESS, timeout=0.2)
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.2):
+                    await db.query(ENDLESS)
+            # The time of those before it counts.
+            runs = asyncio.create_task(db.query("SELECT sleep(0.5)"))
+            await asyncio.sleep(0)
+            with pytest.raises(chalet.OperationalError) as caught:
+                await db.query("SELECT 1", timeout=0.1)
+            assert caught.value.name == "TIMEOUT_EXCEEDED"
+            assert not runs.done()
+            await runs
+            assert (await db.query("SELECT 1", timeout=30)).data() == "1\n"
+            assert time.perf_counter() - started < 1.1 + 4 * SOON_SECONDS
+            with pytest.raises(ValueError, match="timeout"):
+                await db.query("SELECT 1", timeout=-1)
+
+    run(main)
+
+
+def test_interrupt_and_close_stop_what_runs():
+    async def main():
+        db = await aio.connect()
+        task = asyncio.create_task(db.query(ENDLESS))
+        await asyncio.sleep(0.1)
+        db.interrupt()
+        with pytest.raises(chalet.Error, match="QUERY_WAS_CANCELLED"):
+            await task
+        both = [asyncio.create_task(db.query(ENDLESS)) for _ in range(2)]
+        await asyncio.sleep(0.1)
+        await db.close()
+        for stopped in await asyncio.gather(*both, return_exceptions=True):
+            assert isinstance(stopped, chalet.Error) and stopped.name == "QUERY_WAS_CANCELLED"
+
+    run(main)
+
+
+def test_cursors():
+    async def main():
+        async with aio.connect() as db, db.cursor() as cursor:
+            assert await cursor.execute("SELECT number AS n FROM numbers(5000)") is cursor
+            assert cursor.column_names() == ["n"] and cursor.column_types() == ["UInt64"] and cursor.rowcount == 5000
+            assert cursor.description[0][0] == "n"
+            assert await cursor.fetchone() == (0,)
+            assert await cursor.fetchmany(2) == ((1,), (2,))
+            assert len(await cursor.fetchall()) == 4997
+            assert await cursor.fetchone() is None and await cursor.fetchall() == ()
+            rows = [row async for row in await cursor.execute("SELECT number FROM numbers(4097)")]
+            assert rows == [(n,) for n in range(4097)]
+
+    run(main)
+
+
+def test_streams():
+    async def main():
+        async with aio.connect() as db:
+            rows = 0
+            async for chunk in db.send_query("SELECT number FROM numbers(300000)", "DataFrame"):
+                rows += len(chunk)
+            assert rows == 300000
+            async with db.send_query("SELECT number FROM numbers(1000000000000)", "RowBinary") as stream:
+                assert (await stream.fetch()).size() > 0
+                # Beside it the connection is free.
+                assert (await db.query("SELECT 1")).data() == "1\n"
+            async with db.send_query(ENDLESS) as stream:
+                fetching = asyncio.create_task(stream.fetch())
+                await asyncio.sleep(0.1)
+                fetching.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await fetching
+            with pytest.raises(chalet.OperationalError) as caught:
+                await db.send_query(ENDLESS).fetch(timeout=0.1)
+            assert caught.value.name == "TIMEOUT_EXCEEDED"
+
+    run(main)
+
+
+def test_inserts_in_pieces():
+    async def main():
+        async with aio.connect() as db:
+            await db.query("CREATE TABLE t (x UInt64) ENGINE = Memory")
+            async with db.send_insert("INSERT INTO t", "TSV") as insert:
+                for n in range(100):
+                    await insert.append(f"{n}\n")
+                assert (await insert.finish()).rows_written == 100
+            async with db.send_insert("INSERT INTO t") as insert:
+                await insert.append("1\n")
+            assert (await db.query("SELECT count() FROM t")).data() == "100\n"
+            with pytest.raises(chalet.Error, match="no_such"):
+                await db.send_insert("INSERT INTO no_such")
+
+    run(main)
+
+
+def test_threads_end_with_their_connections():
+    async def main():
+        for _ in range(20):
+            async with aio.connect() as db:
+                await db.query("SELECT 1")
+                async for _ in db.send_query("SELECT 1"):
+                    pass
+
+    before = threading.active_count()
+    run(main)
+    until = time.perf_counter() + 10
+    while threading.active_count() > before and time.perf_counter() < until:
+        time.sleep(0.01)
+    assert threading.active_count() <= before
+
+
+def test_importing_chalet_does_not_import_asyncio():
+    import subprocess
+    import sys
+
+    code = "import sys, chalet; assert 'asyncio' not in sys.modules; chalet.aio; assert 'asyncio' in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
