@@ -341,9 +341,56 @@ def test_what_a_progress_callback_raises_does_not_end_the_query(db):
 def test_the_line_of_progress():
     from chalet._progress import line
 
-    told = dict(read_rows=1500, read_bytes=2_000_000, total_rows_to_read=3000, elapsed_ns=2 * 10**9)
+    told = dict(read_rows=1500, read_bytes=2_000_000, total_rows_to_read=3000, total_bytes_to_read=0, elapsed_ns=2 * 10**9)
     assert line(told) == "[############............] 50% 1.5 k rows, 2 MB, 750 rows/s, 2.0 s"
     assert line({**told, "total_rows_to_read": 0}).startswith("1.5 k rows")
+    by_bytes = line({**told, "total_rows_to_read": 0, "total_bytes_to_read": 8_000_000})
+    assert by_bytes == "[######..................] 25% 1.5 k rows, 2 MB, 750 rows/s, 2.0 s"
+
+
+def test_progress_of_files(db, tmp_path):
+    """Of CSV the bytes are known, of Parquet the rows, also where a condition passes by some of them."""
+    csv, parquet = tmp_path / "x.csv", tmp_path / "x.parquet"
+    source = "SELECT number AS a, toString(number) AS b FROM numbers(300000)"
+    told = []
+    db.set_progress_callback(told.append)
+    db.query(f"INSERT INTO FUNCTION file('{csv}', 'CSV', 'a UInt64, b String') {source}")
+    assert (told[-1]["written_rows"], told[-1]["is_over"]) == (300000, True) and told[-1]["written_bytes"] > 0
+    db.query(f"INSERT INTO FUNCTION file('{parquet}') {source}")
+    db.query(f"SELECT max(b) FROM file('{csv}', 'CSV', 'a UInt64, b String')")
+    assert told[-1]["total_bytes_to_read"] == told[-1]["read_bytes"] == csv.stat().st_size and told[-1]["read_rows"] == 300000
+    for condition in ("1", "a < 1000"):
+        db.query(f"SELECT max(b) FROM file('{parquet}') WHERE {condition}")
+        assert told[-1]["total_bytes_to_read"] == parquet.stat().st_size
+        # What statistics skip is not waited for.
+        assert 300000 >= told[-1]["total_rows_to_read"] == told[-1]["read_rows"] > 0
+    told.clear()
+    with pytest.raises(chalet.Error):
+        db.query("SELECT 1; SELECT throwIf(number = 5) FROM numbers(10)")
+    assert [one["is_over"] for one in told if one["is_over"]] == [True, True]
+
+
+def test_what_is_shown_of_progress_is_gone_at_the_end(db, monkeypatch, capsys):
+    from chalet import _progress
+
+    monkeypatch.setattr(_progress, "_PATIENCE", 0.0)
+    db.set_progress_callback(_progress.display("err"))
+    db.query("SELECT sum(sipHash64(number)) FROM numbers(30000000)")
+    with pytest.raises(chalet.Error):
+        db.query("SELECT throwIf(sipHash64(number) % 30000001 = 5 OR number = 29999999) FROM numbers(30000000)")
+    shown = capsys.readouterr().err
+    assert "% " in shown and shown.split("\r")[-1] == "" and shown.split("\r")[-2].strip() == ""
+
+
+def test_ctrl_c_in_a_progress_callback_ends_the_query(db):
+    def interrupt(_told):
+        raise KeyboardInterrupt
+
+    db.set_progress_callback(interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        db.query("SELECT sum(sipHash64(number)) FROM numbers(1000000000000)")
+    db.set_progress_callback(None)
+    assert db.query("SELECT 1").data() == "1\n"
 
 
 def test_streams_read_objects_of_the_caller(db):

@@ -32,6 +32,7 @@ mod table_functions;
 
 pub use answer::{Answer, Rows};
 pub use chalet_exec::control::Progress;
+pub use chalet_syntax::{lexer, split};
 pub use database::Database;
 pub use session::{Outline, RunOptions, Session, Stream, StreamConsumer, StreamPart};
 pub use statements::insert::InsertData;

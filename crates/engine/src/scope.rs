@@ -68,7 +68,7 @@ impl Scope {
             max_threads: exec_settings.max_threads,
             setting: Arc::new(move |name| all.get(name)),
             conditions_under: conditions_under(settings, context.time_zone.name()),
-            progress: Arc::default(),
+            progress: control.files.clone(),
         };
         let exec = ExecContext {
             control: control.clone(),

@@ -2,6 +2,7 @@
 
 use chalet_base::events::{self, Event};
 use chalet_base::{Error, Result, bail, err};
+use chalet_storage::scan::ScanProgress;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -29,13 +30,19 @@ pub struct Limits {
     pub result_overflow: Overflow,
 }
 
-/// How far a query is. `total_rows` is what its sources know of themselves, 0 when they know nothing.
+/// How far a query is. Totals are what its sources know of themselves, 0 when they know nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Progress {
     pub read_rows: u64,
+    /// Of files, where their sizes are the total; else of columns.
     pub read_bytes: u64,
     pub total_rows: u64,
+    pub total_bytes: u64,
+    pub written_rows: u64,
+    pub written_bytes: u64,
     pub elapsed: Duration,
+    /// The statement is over, well or not.
+    pub is_over: bool,
 }
 
 /// Told now and then how far a query is, on the thread that runs it.
@@ -53,6 +60,7 @@ pub struct QueryControl {
     pub read_rows: AtomicU64,
     pub read_bytes: AtomicU64,
     pub total_rows: AtomicU64,
+    pub files: Arc<ScanProgress>,
     /// Asked on the thread that runs the query, at most every few milliseconds: should it stop?
     interrupt: Option<Box<dyn Fn() -> bool + Send + Sync>>,
     last_interrupt_check: AtomicU64,
@@ -78,6 +86,7 @@ impl QueryControl {
             read_rows: AtomicU64::new(0),
             read_bytes: AtomicU64::new(0),
             total_rows: AtomicU64::new(0),
+            files: Arc::default(),
             interrupt,
             last_interrupt_check: AtomicU64::new(0),
             on_progress: None,
@@ -92,18 +101,29 @@ impl QueryControl {
     }
 
     pub fn progress(&self) -> Progress {
+        let total_bytes = self.files.total_bytes.load(Relaxed);
+        let of_files = if total_bytes > 0 { &self.files.file_bytes } else { &self.read_bytes };
         Progress {
             read_rows: self.read_rows.load(Relaxed),
-            read_bytes: self.read_bytes.load(Relaxed),
-            total_rows: self.total_rows.load(Relaxed),
+            read_bytes: of_files.load(Relaxed),
+            total_rows: self.total_rows.load(Relaxed) + self.files.expected_rows(),
+            total_bytes,
             elapsed: self.elapsed(),
+            ..Progress::default()
         }
     }
 
     /// Tells the host how far the query is now.
-    pub fn tell_progress(&self) {
+    fn tell_progress(&self) {
         if let Some(tell) = &self.on_progress {
             tell(self.progress());
+        }
+    }
+
+    /// Tells the host that the statement is over, and what it has written.
+    pub fn tell_end(&self, written_rows: u64, written_bytes: u64) {
+        if let Some(tell) = &self.on_progress {
+            tell(Progress { written_rows, written_bytes, is_over: true, ..self.progress() });
         }
     }
 

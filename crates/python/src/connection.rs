@@ -12,6 +12,7 @@ use crate::sources::caller::{Caller, Registered, Sight};
 use crate::stream::StreamingResult;
 use crate::watch::Watch;
 use chalet_engine::{Answer, Progress, RunOptions};
+use pyo3::exceptions::PyException;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -297,7 +298,7 @@ impl Connection {
         let options =
             RunOptions { interrupt: Some(Arc::new(move || asked.should_stop())), ..RunOptions::default() };
         let _inside = watch.enter(py)?;
-        let answer = py.detach(|| handle.insert(query, options, data));
+        let answer = py.detach(|| handle.insert(query, options, data, Some(&watch)));
         match raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(raised) => Err(watch.take_raised().unwrap_or(raised)),
             None => watch.outcome(py, answer.map(|answer| answer.rows_written)),
@@ -305,7 +306,7 @@ impl Connection {
     }
 
     /// Calls back with a dict of `read_rows`, `read_bytes`, `total_rows_to_read`, `elapsed_ns` and the like, ten times a
-    /// second at most and when a query ends. None ends it. What the callback raises is reported and ignored.
+    /// second at most and when a statement ends, then with `is_over`. None ends it. What the callback raises is reported and ignored.
     fn set_progress_callback(&self, callback: Option<Bound<'_, PyAny>>) -> PyResult<()> {
         let handle = self.handle()?;
         let Some(callback) = callback else {
@@ -318,7 +319,7 @@ impl Connection {
         let callback = callback.unbind();
         handle.set_on_progress(Some(Arc::new(move |progress: Progress| {
             // During the interpreter's end there is nobody to tell.
-            Python::try_attach(|py| tell(py, &callback, progress));
+            Python::try_attach(|py| tell(py, &callback, progress)).unwrap_or(Ok(()))
         })));
         Ok(())
     }
@@ -422,24 +423,30 @@ fn no_language_model(what: &str) -> PyErr {
     NotSupportedError::new_err(format!("{what}() needs a language model, which is not part of chalet"))
 }
 
-fn tell(py: Python<'_>, callback: &Py<PyAny>, progress: Progress) {
+/// What the callback raises is reported and ignored, but for what is no Exception, as a KeyboardInterrupt.
+fn tell(py: Python<'_>, callback: &Py<PyAny>, progress: Progress) -> PyResult<()> {
     let told = PyDict::new(py);
     let elapsed = u64::try_from(progress.elapsed.as_nanos()).unwrap_or(u64::MAX);
     let entries = [
         ("read_rows", progress.read_rows),
         ("read_bytes", progress.read_bytes),
         ("total_rows_to_read", progress.total_rows),
-        ("total_bytes_to_read", 0),
+        ("total_bytes_to_read", progress.total_bytes),
         ("elapsed_ns", elapsed),
-        ("written_rows", 0),
-        ("written_bytes", 0),
+        ("written_rows", progress.written_rows),
+        ("written_bytes", progress.written_bytes),
         ("result_rows", 0),
         ("result_bytes", 0),
     ];
-    let filled = entries.iter().try_for_each(|(name, number)| told.set_item(name, number));
+    let mut filled = entries.iter().try_for_each(|(name, number)| told.set_item(name, number));
+    filled = filled.and_then(|()| told.set_item("is_over", progress.is_over));
     let called = filled.and_then(|()| callback.call1(py, (told,)));
-    if let Err(error) = called {
-        error.write_unraisable(py, Some(callback.bind(py)));
+    match called {
+        Err(error) if error.is_instance_of::<PyException>(py) => {
+            error.write_unraisable(py, Some(callback.bind(py)));
+            Ok(())
+        }
+        other => other.map(drop),
     }
 }
 

@@ -5,6 +5,7 @@ use crate::watch::Watch;
 use chalet_base::{Result, forks};
 use chalet_engine::outside::Outside;
 use chalet_engine::{Answer, Database, InsertData, Outline, Progress, RunOptions, Session, Stream};
+use pyo3::PyResult;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
@@ -74,7 +75,10 @@ impl Deref for Used {
     }
 }
 
-type OnProgress = Arc<dyn Fn(Progress) + Send + Sync>;
+/// An error is one that ends the query: Ctrl-C meets whatever Python code runs.
+pub type OnProgress = Arc<dyn Fn(Progress) -> PyResult<()> + Send + Sync>;
+/// The same as the engine wants it.
+type Tell = Arc<dyn Fn(Progress) + Send + Sync>;
 
 impl Handle {
     /// `settings` hold for all statements.
@@ -96,12 +100,18 @@ impl Handle {
 
     /// A query whose rows are handed out while it runs. It waits for no other.
     pub fn stream(&self, sql: &str, options: RunOptions) -> Result<Stream> {
-        self.session.stream(sql, RunOptions { on_progress: self.on_progress(), ..options })
+        self.session.stream(sql, RunOptions { on_progress: self.on_progress(None), ..options })
     }
 
     /// An INSERT over data from outside. It waits for no other statement.
-    pub fn insert(&self, sql: &str, options: RunOptions, data: InsertData) -> Result<Answer> {
-        self.session.insert(sql, RunOptions { on_progress: self.on_progress(), ..options }, data)
+    pub fn insert(
+        &self,
+        sql: &str,
+        options: RunOptions,
+        data: InsertData,
+        watch: Option<&Arc<Watch>>,
+    ) -> Result<Answer> {
+        self.session.insert(sql, RunOptions { on_progress: self.on_progress(watch), ..options }, data)
     }
 
     /// What one query gives, see [`Session::outline`].
@@ -125,8 +135,15 @@ impl Handle {
         *self.on_progress.lock().unwrap_or_else(PoisonError::into_inner) = tell;
     }
 
-    fn on_progress(&self) -> Option<OnProgress> {
-        self.on_progress.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// What tells the caller's callback, and stops the query that is watched when that raises.
+    fn on_progress(&self, watch: Option<&Arc<Watch>>) -> Option<Tell> {
+        let tell = self.on_progress.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
+        let watch = watch.cloned();
+        Some(Arc::new(move |progress| {
+            if let (Err(raised), Some(watch)) = (tell(progress), &watch) {
+                watch.raise(raised);
+            }
+        }))
     }
 
     /// Runs statements on this thread, which holds no GIL, after those of other threads have finished.
@@ -149,7 +166,7 @@ impl Handle {
             params,
             interrupt: Some(Arc::new(move || asked.should_stop())),
             outside: Some(outside),
-            on_progress: self.on_progress(),
+            on_progress: self.on_progress(Some(watch)),
             ..RunOptions::default()
         };
         self.session.run(sql, options)

@@ -92,7 +92,7 @@ impl StreamingInserter {
         let source = Source { data: data.clone(), piece: std::io::Cursor::default() };
         let ended = data.clone();
         let run = move || {
-            let answer = handle.insert(&sql, options, InsertData::Bytes(Box::new(source)));
+            let answer = handle.insert(&sql, options, InsertData::Bytes(Box::new(source)), None);
             // What is appended after a failure goes nowhere.
             ended.close();
             answer

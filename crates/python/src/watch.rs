@@ -107,11 +107,16 @@ impl Watch {
         match Python::attach(|py| py.check_signals()) {
             Ok(()) => false,
             Err(error) => {
-                *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-                self.own.stop();
+                self.raise(error);
                 true
             }
         }
+    }
+
+    /// Stops the query; this is what its caller raises.
+    pub fn raise(&self, error: PyErr) {
+        self.raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.own.stop();
     }
 
     /// What is said of a query that was stopped.

@@ -160,6 +160,19 @@ fn cannot_open(path: &Path, error: &std::io::Error) -> Error {
     err!(CANNOT_OPEN_FILE, "Cannot open file {}: {error}", path.display())
 }
 
+/// Is a file read as it lies on disk?
+fn is_plain(file: &Path, compression: Option<&str>) -> bool {
+    matches!(
+        Compression::named(compression.unwrap_or("auto"), &file.to_string_lossy()),
+        Ok(Compression::None)
+    )
+}
+
+/// For progress: an error is told when the file is read.
+fn size_of_file(file: &Path) -> u64 {
+    std::fs::metadata(file).map_or(0, |metadata| metadata.len())
+}
+
 impl Table for FileTable {
     fn engine(&self) -> &str {
         "File"
@@ -232,13 +245,9 @@ impl Table for FileTable {
 
     fn locates_rows(&self) -> bool {
         // What is decompressed as a stream would have to be kept.
-        let is_plain = |file: &PathBuf| {
-            let compression = self.compression.as_deref().unwrap_or("auto");
-            matches!(Compression::named(compression, &file.to_string_lossy()), Ok(Compression::None))
-        };
         self.format.input.is_some_and(|input| input.numbers_rows())
             && self.files.len() <= file_rows::MAX_FILES
-            && self.files.iter().all(is_plain)
+            && self.files.iter().all(|file| is_plain(file, self.compression.as_deref()))
     }
 
     fn insert(&self) -> Result<Box<dyn Inserter>> {
@@ -328,6 +337,12 @@ struct State {
 }
 
 impl Shared {
+    /// Tells what there is to read.
+    fn expect_bytes(&self) {
+        let plain = self.files.iter().filter(|file| is_plain(file, self.compression.as_deref()));
+        self.progress.total_bytes.fetch_add(plain.map(|file| size_of_file(file)).sum(), Relaxed);
+    }
+
     fn open(&self, path: &Path) -> Result<Box<dyn FileScan>> {
         let input = open_input(path, self.compression.as_deref())?;
         self.format.open(input, self.request.clone()).map_err(|e| e.context(in_file(path)))
@@ -357,8 +372,15 @@ impl Shared {
             }
             let file = state.next_file;
             let Some(path) = self.files.get(file) else { return Ok(None) };
+            if file == 0 {
+                self.expect_bytes();
+            }
             state.next_file += 1;
             let scan = self.open(path)?;
+            if let Some(known) = scan.summary(&[]) {
+                self.progress.opened_bytes.fetch_add(size_of_file(path), Relaxed);
+                self.progress.opened_rows.fetch_add(known.rows, Relaxed);
+            }
             if self.request.row_numbers {
                 let rows = scan.rows_by_number();
                 state.rows.push(rows.ok_or_else(|| err!(LOGICAL_ERROR, "A reader does not number rows"))?);

@@ -72,6 +72,24 @@ pub struct ScanProgress {
     pub file_bytes: AtomicU64,
     /// Rows or bytes that statistics allowed to skip.
     pub skipped_rows: AtomicU64,
+    /// Bytes of the files that will be read, as they lie on disk; of compressed ones the other counts say nothing.
+    pub total_bytes: AtomicU64,
+    /// Of those that were opened and know their rows: bytes and rows.
+    pub opened_bytes: AtomicU64,
+    pub opened_rows: AtomicU64,
+}
+
+impl ScanProgress {
+    /// Rows of all files, estimated by those that were opened; none where files do not know their rows.
+    pub fn expected_rows(&self) -> u64 {
+        let opened = u128::from(self.opened_bytes.load(Relaxed));
+        if opened == 0 {
+            return 0;
+        }
+        let of_opened = u128::from(self.opened_rows.load(Relaxed));
+        let all = of_opened * u128::from(self.total_bytes.load(Relaxed)) / opened;
+        u64::try_from(all).unwrap_or(u64::MAX).saturating_sub(self.skipped_rows.load(Relaxed))
+    }
 }
 
 /// A prepared read, shared by workers.

@@ -110,7 +110,6 @@ impl Output {
     }
 
     fn count(&mut self, scope: &Scope) {
-        scope.control.tell_progress();
         self.rows_read += scope.control.read_rows.load(Relaxed);
         let file_bytes = scope.exec().scan.progress.file_bytes.load(Relaxed);
         self.bytes_read += file_bytes.max(scope.control.read_bytes.load(Relaxed));
@@ -129,10 +128,12 @@ pub(crate) fn run(
     let scope = &with_statement_settings(statement, scope)?;
     limits::check(sql, statement, &scope.state.settings)?;
     readonly::check(statement, scope)?;
-    let rows_before = output.rows_written;
+    let (rows_before, bytes_before) = (output.rows_written, output.bytes_written);
     let counted = Counted::begin(&statement.kind);
     let result = run_kind(statement, scope, session, output);
-    counted.end(result.is_ok(), output.rows_written - rows_before);
+    let written = output.rows_written - rows_before;
+    counted.end(result.is_ok(), written);
+    scope.control.tell_end(written, output.bytes_written - bytes_before);
     result?;
     output.count(scope);
     Ok(())
@@ -160,7 +161,7 @@ pub(crate) fn stream(
     let format = statement.output.format.as_ref().map(|f| f.name.clone());
     let result = query::stream(query, format, scope, consumer);
     counted.end(result.is_ok(), 0);
-    scope.control.tell_progress();
+    scope.control.tell_end(0, 0);
     result
 }
 
