@@ -8,6 +8,14 @@ from ._relation import Relation
 _T = TypeVar("_T")
 
 __version__: str
+__file__: str
+
+def split_statements(text: str) -> list[tuple[str, str | None, str]]:
+    """The statements of a text as `(statement, data, end)`; `data` are those of an INSERT, `end` is "semicolon", "vertical" (`\\G`),
+    "data" or "text"."""
+
+def tokens(text: str) -> list[tuple[str, str]]:
+    """All of a text as `(kind, text)`: "space", "comment", "word", "name", "number", "string", "symbol", "error", "unclosed"."""
 
 class StandardError(RuntimeError): ...
 class Warning(StandardError): ...

@@ -1,21 +1,47 @@
-"""`python -m chalet`."""
+"""The program `chalet`: arguments, scripts, standard input as data."""
 
+import os
 import subprocess
 import sys
 
+import pytest
 
-def run(*arguments, text=""):
+import chalet
+from chalet._shell.arguments import UsageError, parse
+
+
+def run(*arguments, text="", **options):
     command = [sys.executable, "-m", "chalet", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, input=text, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, input=text, timeout=60, **options)
 
 
 def test_output_and_format():
     assert run("SELECT 1, 'x'").stdout == '1,"x"\n'
     assert run("SELECT 1 AS a", "JSONEachRow").stdout == '{"a":1}\n'
+    assert run("-q", "SELECT 1, 'x'", "--query", "SELECT 2").stdout == "1\tx\n2\n"
+    assert run("-q", "SELECT 1 AS a", "-f", "JSONEachRow").stdout == '{"a":1}\n'
+    assert run("-Eq", "SELECT 1 AS a").stdout == "Row 1:\n──────\na: 1\n"
+    assert run("-q", "SELECT 1 AS a\\G SELECT 2").stdout == "Row 1:\n──────\na: 1\n2\n"
 
 
 def test_sql_from_standard_input():
     assert run("-", "TabSeparated", text="SELECT 1; SELECT 2").stdout == "1\n2\n"
+    assert run("--output-format=CSV", text="SELECT ';'; -- ;\nSELECT 2;\n").stdout == '";"\n2\n'
+    done = run(text="")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_scripts_with_inline_data(tmp_path):
+    script = tmp_path / "script.sql"
+    script.write_text(
+        "CREATE TABLE t (a UInt8, b String) ENGINE = Memory;\n"
+        "INSERT INTO t VALUES (1, 'x;y');\n"
+        "INSERT INTO t FORMAT CSV\n2,a;b\n3,c\n\n"
+        'INSERT INTO t FORMAT JSONEachRow {"a": 4, "b": "d"}\n'
+        "SELECT groupArray(a), groupArray(b) FROM t"
+    )
+    done = run("--queries-file", str(script))
+    assert (done.stdout, done.stderr) == ("[1,2,3,4]\t['x;y','a;b','c','d']\n", "")
 
 
 def test_errors_go_to_stderr_without_a_traceback():
@@ -24,6 +50,98 @@ def test_errors_go_to_stderr_without_a_traceback():
     assert "UNKNOWN_IDENTIFIER" in done.stderr and "Traceback" not in done.stderr
 
 
+def test_a_script_ends_with_its_first_error():
+    text = "SELECT 1; SELECT nosuch; SELECT 2"
+    done = run(text=text)
+    assert (done.returncode, done.stdout) == (1, "1\n") and "UNKNOWN_IDENTIFIER" in done.stderr
+    done = run("--ignore-error", text=text)
+    assert (done.returncode, done.stdout) == (1, "1\n2\n") and "UNKNOWN_IDENTIFIER" in done.stderr
+    # Statements that come before one that cannot be parsed have run.
+    assert run(text="SELECT 1; SELECT 'a").stdout == "1\n"
+
+
+def test_parameters_settings_and_database():
+    done = run("--param_x=5", "--param_s", "it's", "--max_threads", "3", "-q", "SELECT {x:UInt8}, {s:String}, getSetting('max_threads')")
+    assert (done.stdout, done.stderr) == ("5\tit\\'s\t3\n", "")
+    assert run("-d", "system", "-q", "SELECT currentDatabase(), dummy FROM one").stdout == "system\t0\n"
+    done = run("--no_such_setting=1", "-q", "SELECT 1")
+    assert done.returncode == 1 and "UNKNOWN_SETTING" in done.stderr and done.stdout == ""
+    done = run("-d", "nosuch", "-q", "SELECT 1")
+    assert done.returncode == 1 and "UNKNOWN_DATABASE" in done.stderr
+
+
+def test_time_echo_and_version():
+    done = run("--time", "--echo", "-q", "SELECT 1")
+    assert done.stdout == "SELECT 1\n1\n" and float(done.stderr) < 10
+    assert run("--version").stdout == f"chalet {chalet.__version__}\n"
+
+
+def test_standard_input_as_a_table():
+    csv = "a,b\n1,x\n2,y\n"
+    assert run("-q", "SELECT sum(a), max(b) FROM table", "--input-format", "CSVWithNames", text=csv).stdout == "3\ty\n"
+    done = run("-q", "SELECT x + 1 FROM t", "-S", "x UInt8", "--input-format", "TSV", "-N", "t", text="1\n2\n")
+    assert (done.stdout, done.stderr) == ("2\n3\n", "")
+    # Several times, and only where it is asked for.
+    done = run("-q", "SELECT count() FROM table AS a, table AS b; SELECT 1", "-S", "x UInt8", "--input-format", "CSV", text="1\n2\n")
+    assert (done.stdout, done.stderr) == ("4\n1\n", "")
+
+
+def test_a_file_as_a_table(tmp_path):
+    file = tmp_path / "it's.csv"
+    file.write_text("1,x\n2,y\n")
+    done = run("-F", str(file), "-S", "n UInt8, s String", "-q", "SELECT sum(n) FROM `table`")
+    assert (done.stdout, done.stderr) == ("3\n", "")
+    done = run("--file", str(file), "-q", "CREATE TABLE t ENGINE = Memory AS SELECT * FROM table; SELECT count() FROM t")
+    assert (done.stdout, done.stderr) == ("2\n", "")
+
+
+def test_standard_input_as_data_of_an_insert(tmp_path):
+    out = tmp_path / "out.tsv"
+    sql = f"INSERT INTO FUNCTION file('{out}', 'TSV', 'a UInt32, b String') FORMAT CSV"
+    rows = "".join(f"{n},x\n" for n in range(100_000))
+    done = run("-q", sql, text=rows)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert out.read_text() == rows.replace(",", "\t")
+    assert "NO_DATA_TO_INSERT" in run(text="CREATE TABLE t (a UInt8) ENGINE = Memory; INSERT INTO t FORMAT CSV").stderr
+
+
+def test_output_that_nobody_reads_ends_quietly():
+    command = [sys.executable, "-m", "chalet", "-q", "SELECT number FROM numbers(3000000)", "-q", "SELECT 1"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout.read(2) == b"0\n"
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait(timeout=60) == 1
+    process.stderr.close()
+
+
+def test_standard_input_that_stays_open_is_not_read():
+    reader, writer = os.pipe()
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "chalet", "-q", "SELECT 1 FROM numbers(1)"], stdin=reader, capture_output=True, text=True, timeout=60
+        )
+    finally:
+        os.close(reader)
+        os.close(writer)
+    assert (done.stdout, done.stderr) == ("1\n", "")
+
+
 def test_usage():
-    assert run().returncode == 2
-    assert "usage" in run().stderr
+    done = run("--no-value-behind")
+    assert done.returncode == 2 and "usage" in done.stderr
+    assert run("--help").returncode == 0 and "--queries-file" in run("-h").stdout
+
+
+@pytest.mark.parametrize("arguments", [["a", "b", "c"], ["-y"], ["--echo=1"], ["-q"], ["--progress=maybe"]])
+def test_wrong_command_lines(arguments):
+    with pytest.raises(UsageError):
+        parse(arguments)
+
+
+def test_command_lines():
+    options = parse(["-qSELECT 1", "--queries_file=x", "-itE", "--max-threads=2", "--param_a=b=c", "--progress", "-n", "--", "-1", "CSV"])
+    assert (options.queries, options.files, options.sql) == (["SELECT 1"], ["x"], "-1")
+    assert options.interactive and options.time and options.format == "Vertical"
+    assert options.settings == [("max_threads", "2")] and options.params == {"a": "b=c"} and options.progress == "auto"
+    assert parse([]).sql is None and parse(["x"]).format == "CSV"

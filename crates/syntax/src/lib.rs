@@ -4,6 +4,7 @@
 //! - `ast`: the tree
 //! - `parser`: tokens to tree, with ClickHouse's syntax errors
 //! - `print`: tree to text
+//! - `split`: texts cut into statements, for shells
 //! - `explain`: the tree as EXPLAIN AST shows it
 //! - `name`: the names of result columns
 //! - `visit`: walks over expressions and what they contain
@@ -14,8 +15,10 @@ pub mod lexer;
 pub mod name;
 pub mod parser;
 pub mod print;
+pub mod split;
 pub mod visit;
 
 pub use explain::explain_ast;
 pub use name::column_name;
 pub use parser::{parse_expression, parse_statements, parse_structure};
+pub use split::split_statements;

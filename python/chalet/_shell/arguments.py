@@ -1,0 +1,176 @@
+"""What the command line says. Options have the names of clickhouse-local; any other `--name value` is a setting."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+USAGE = """\
+usage: chalet [OPTION...] [SQL [FORMAT]]
+
+Runs SQL and prints its output. Without SQL it reads statements from a terminal, or a script from standard input.
+
+  -q, --query SQL          run statements; may be given more than once
+  --queries-file FILE      run the statements of a file, - for standard input; may be given more than once
+  -f, --format FORMAT      the format of output (also --output-format); Pretty on a terminal, TabSeparated elsewhere
+  -E, --vertical           one column a line
+  -d, --database NAME      the database that names without one are in
+  --path PATH              the database; in memory without it
+  --param_NAME VALUE       the value of {NAME:Type}
+  --NAME VALUE             a setting, as --max_threads 4
+
+  -F, --file FILE          data, a table of the name 'table'; standard input without it
+  -S, --structure TEXT     its columns: 'a UInt64, b String'; found out without it
+  --input-format FORMAT    its format; told by its name or content without it
+  -N, --table NAME         another name for it
+
+  -i, --interactive        go on with a prompt
+  -t, --time               print the seconds of each statement to standard error
+  --echo                   print each statement before it runs
+  --ignore-error           go on after a statement that fails; the exit status is 1 all the same
+  --progress=WHERE         auto, tty, err or off
+  --history-file FILE      where statements of the prompt are kept; ~/.chalet_history
+  -V, --version            print the version
+  -h, --help               print this
+"""
+
+# Of clickhouse-local, and without a meaning here: several statements are always understood, and there is no log.
+_ACCEPTED = frozenset({"multiquery", "multiline", "stacktrace", "verbose", "no-system-tables", "highlight", "hilite"})
+_FLAGS = {
+    "vertical": "vertical",
+    "interactive": "interactive",
+    "time": "time",
+    "echo": "echo",
+    "ignore-error": "ignore_error",
+    "version": "version",
+    "help": "help",
+}
+_VALUES = {
+    "format": "format",
+    "output-format": "format",
+    "database": "database",
+    "path": "path",
+    "file": "file",
+    "structure": "structure",
+    "input-format": "input_format",
+    "table": "table",
+    "progress": "progress",
+    "history-file": "history_file",
+}
+_LISTS = {"query": "queries", "queries-file": "files"}
+_SHORT = {
+    "q": "query",
+    "f": "format",
+    "E": "vertical",
+    "d": "database",
+    "F": "file",
+    "S": "structure",
+    "N": "table",
+    "i": "interactive",
+    "t": "time",
+    "n": "multiquery",
+    "m": "multiline",
+    "s": "stacktrace",
+    "V": "version",
+    "h": "help",
+}
+_PROGRESS = ("auto", "tty", "err", "on", "off")
+
+
+class UsageError(ValueError):
+    """The command line is wrong; the text says how."""
+
+
+@dataclass
+class Options:
+    """The command line, taken apart."""
+
+    #: Statements of `-q`, and files of `--queries-file`, which run after them.
+    queries: list[str] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    #: The statements that stand by themselves.
+    sql: str | None = None
+    format: str | None = None
+    database: str | None = None
+    path: str = ":memory:"
+    params: dict[str, str] = field(default_factory=dict)
+    settings: list[tuple[str, str]] = field(default_factory=list)
+    file: str | None = None
+    structure: str | None = None
+    input_format: str | None = None
+    table: str = "table"
+    progress: str = "auto"
+    history_file: str | None = None
+    vertical: bool = False
+    interactive: bool = False
+    time: bool = False
+    echo: bool = False
+    ignore_error: bool = False
+    version: bool = False
+    help: bool = False
+
+
+def parse(arguments: list[str]) -> Options:
+    """The options of a command line; UsageError where it is wrong."""
+    options = Options()
+    places: list[str] = []
+    left = iter(arguments)
+    for argument in left:
+        if argument == "--":
+            places.extend(left)
+        elif argument.startswith("--"):
+            name, has_value, value = argument[2:].partition("=")
+            _take(options, name, value if has_value else None, left)
+        elif argument.startswith("-") and len(argument) > 1:
+            _take_short(options, argument, left)
+        else:
+            places.append(argument)
+    if len(places) > 2:
+        raise UsageError(f"SQL and FORMAT may stand by themselves, not {places[2]!r} too")
+    if places:
+        options.sql = places[0]
+        # What chDB's own program prints.
+        options.format = places[1] if len(places) > 1 else options.format or "CSV"
+    if options.vertical:
+        options.format = "Vertical"
+    if options.progress not in _PROGRESS:
+        raise UsageError(f"--progress is one of {', '.join(_PROGRESS)}, not {options.progress!r}")
+    return options
+
+
+def _take_short(options, argument, left):
+    letter, rest = argument[1], argument[2:]
+    name = _SHORT.get(letter)
+    if name is None:
+        raise UsageError(f"there is no option {argument!r}")
+    if name in _FLAGS or name in _ACCEPTED:
+        _take(options, name, None, left)
+        if rest:
+            _take_short(options, "-" + rest, left)
+    else:
+        _take(options, name, rest.removeprefix("=") if rest else None, left)
+
+
+def _take(options, name, value, left):
+    known = name.replace("_", "-")
+    if known in _FLAGS or known in _ACCEPTED:
+        if value is not None:
+            raise UsageError(f"--{name} takes no value")
+        if known in _FLAGS:
+            setattr(options, _FLAGS[known], True)
+        return
+    if known == "progress" and value is None:
+        # Its value is joined to it: `--progress "SELECT 1"` has none.
+        options.progress = "auto"
+        return
+    if value is None:
+        value = next(left, None)
+    if value is None:
+        raise UsageError(f"--{name} needs a value")
+    if known in _LISTS:
+        getattr(options, _LISTS[known]).append(value)
+    elif known in _VALUES:
+        setattr(options, _VALUES[known], value)
+    elif name.startswith(("param_", "param-")):
+        options.params[name[len("param_") :]] = value
+    else:
+        options.settings.append((name.replace("-", "_"), value))

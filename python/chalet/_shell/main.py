@@ -1,0 +1,98 @@
+"""From the command line to one of the ways to run."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+
+from .. import _chalet
+from .arguments import USAGE, Options, UsageError, parse
+from .data import Data, literal, name
+from .runner import Runner
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the program; returns its exit status: 0, 1 where a statement failed, 2 where the command line is wrong."""
+    try:
+        options = parse(sys.argv[1:] if arguments is None else arguments)
+    except UsageError as error:
+        print(f"{error}\n\n{USAGE}", end="", file=sys.stderr)
+        return 2
+    if options.help:
+        print(USAGE, end="")
+        return 0
+    if options.version:
+        print(f"chalet {_chalet.__version__}")
+        return 0
+    try:
+        return _run(options)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader of the pipe has seen enough. Python would complain once more while closing standard output.
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        return 1
+    except (_chalet.Error, OSError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return 1
+
+
+def _run(options: Options) -> int:
+    has_statements = bool(options.queries or options.files or options.sql is not None)
+    at_prompt = options.interactive or (not has_statements and sys.stdin.isatty())
+    scripts = [*([] if options.sql is None or options.sql == "-" else [options.sql]), *options.queries]
+    files = [*(["-"] if options.sql == "-" else []), *options.files]
+    if not has_statements and not at_prompt:
+        files = ["-"]
+    data = Data(options, standard_input_is_free="-" not in files and not sys.stdin.isatty())
+    with _connection(options) as connection, contextlib.closing(data):
+        runner = Runner(connection, options, data)
+        if runner.on_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
+            connection.query("SET output_format_pretty_color = 1")
+        for text in scripts:
+            if not runner.script(text):
+                return 1
+        for path in files:
+            if not runner.script(_text_of(path)):
+                return 1
+        if at_prompt:
+            from .interactive import interact
+
+            return interact(runner, options)
+        sys.stdout.flush()
+        return int(runner.failed)
+
+
+def _connection(options: Options) -> _chalet.Connection:
+    connection = _chalet.Connection(options.path)
+    try:
+        for setting, value in options.settings:
+            connection.query(f"SET {name(setting)} = {literal(value)}")
+        if options.database is not None:
+            connection.query(f"USE {name(options.database)}")
+        if options.progress in ("auto", "on"):
+            if sys.stderr.isatty():
+                _show_progress(connection, "err")
+        elif options.progress != "off":
+            _show_progress(connection, options.progress)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _show_progress(connection: _chalet.Connection, where: str) -> None:
+    from .._progress import display
+
+    connection.set_progress_callback(display(where))
+
+
+def _text_of(path: str) -> str:
+    """The statements of a file, or of standard input."""
+    if path == "-":
+        return sys.stdin.read()
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
