@@ -49,8 +49,11 @@ class Cursor:
 
         Returns the number of rows of the result, or that were inserted; -1 when there is none.
         """
+        return self.execute_bound(*placed(query, args))
+
+    def execute_bound(self, text: str, params: dict[str, Any] | None = None) -> int:
+        """The same for a statement whose places are the engine's, `{name:Type}`, and their values by name."""
         self._open()._open()
-        text, params = placed(query, args)
         self._reset()
         self._cursor.execute(text, params or None)
         self._rowcount = self._cursor.rowcount
@@ -60,19 +63,25 @@ class Cursor:
     def executemany(self, query: str, args: Iterable[Any]) -> int:
         """Runs a statement for each of many rows of values. `INSERT INTO t (...) VALUES (%s, ...)` goes column by column,
         all rows or none. Returns the number of rows, all of them."""
-        connection = self._open()._open()
+        self._open()._open()
         rows = args if isinstance(args, list) else list(args)
         self._reset()
         insert = rows_statement(query)
         if insert is not None and rows and not isinstance(rows[0], str):
-            head, names = insert
-            self._rowcount = connection.insert_rows(head, rows, None if names is None else list(names))
-            return self._rowcount
+            return self.insert_rows(insert[0], rows, None if insert[1] is None else list(insert[1]))
         total = 0
         for row in rows:
             total += max(self.execute(query, row), 0)
         self._rowcount = total
         return total
+
+    def insert_rows(self, head: str, rows: list[Any], names: list[str] | None = None) -> int:
+        """Inserts rows column by column: `INSERT INTO t (...) VALUES`, without the rows. They are sequences, or dicts whose
+        `names` are the columns in order. Returns their number."""
+        connection = self._open()._open()
+        self._reset()
+        self._rowcount = connection.insert_rows(head, rows, names)
+        return self._rowcount
 
     def _reset(self) -> None:
         self._rowcount, self._has_rows, self._rownumber = -1, False, 0
