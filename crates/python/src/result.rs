@@ -221,6 +221,27 @@ impl QueryResult {
         Ok(list)
     }
 
+    /// How a notebook shows rows: a table. Text of a format is shown as it is.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        const SHOWN: usize = 50;
+        let py = slf.py();
+        let Some(rows) = slf.get().answer.rows.as_ref() else { return Ok(None) };
+        let types: Vec<String> = rows.types.iter().map(|ty| ty.to_string()).collect();
+        let head = PyList::new(py, Fetched::new(rows.clone()).take(py, SHOWN)?)?;
+        let made = py.import("chalet._html")?;
+        made.call_method1("table", (&rows.names, types, head, rows.n_rows())).map(Some)
+    }
+
+    /// How IPython shows rows in a terminal.
+    fn _repr_pretty_(&self, py: Python<'_>, printer: &Bound<'_, PyAny>, cycle: bool) -> PyResult<()> {
+        let _ = cycle;
+        let text = match &self.answer.rows {
+            Some(rows) => py.detach(|| rows.to_format("PrettyCompact")).map_err(|e| to_python(py, &e))?,
+            None => self.buffer(py)?.to_vec(),
+        };
+        printer.call_method1("text", (String::from_utf8_lossy(&text).trim_end(),)).map(drop)
+    }
+
     /// Names of the columns.
     #[getter]
     fn columns(&self) -> PyResult<Vec<String>> {
