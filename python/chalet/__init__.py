@@ -54,11 +54,12 @@ _LAZY = {
     "Relation": "_relation",
     **dict.fromkeys(("to_arrowTable", "to_datastore"), "_frame"),
     **dict.fromkeys(("chalet_version", "engine_version", "core_version"), "_version"),
+    **dict.fromkeys(("load_ipython_extension", "unload_ipython_extension"), "_magic"),
     **dict.fromkeys(("apilevel", "threadsafety", "paramstyle", "Binary", "STRING", "BINARY", "NUMBER", "DATETIME"), "dbapi"),
     **dict.fromkeys(("ROWID", "Date", "Time", "Timestamp", "DateFromTicks", "TimeFromTicks"), "dbapi"),
     **dict.fromkeys(("TimestampFromTicks", "get_client_info"), "dbapi"),
 }
-_MODULES = ("aio", "dataframe", "dbapi", "rwabc", "session", "sqltypes", "state", "udf", "utils")
+_MODULES = ("adbc", "aio", "dataframe", "dbapi", "rwabc", "session", "sqltypes", "state", "udf", "utils")
 
 # Where chDB writes executable functions, and what guards its one connection: nothing here, nothing to guard.
 g_udf_path = ""

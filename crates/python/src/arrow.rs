@@ -3,7 +3,7 @@
 use crate::error::to_python;
 use crate::told;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchOptions};
+use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchOptions, RecordBatchReader};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use chalet_base::{Result, bail};
 use chalet_columns::{Block, Column, Data, Vector};
@@ -33,12 +33,17 @@ pub fn stream<'py>(py: Python<'py>, rows: &Rows, style: Style) -> PyResult<Bound
 }
 
 fn exported(rows: &Rows, style: Style) -> Result<FFI_ArrowArrayStream> {
+    Ok(FFI_ArrowArrayStream::new(reader(rows, style)?))
+}
+
+/// The rows as record batches.
+pub fn reader(rows: &Rows, style: Style) -> Result<Box<dyn RecordBatchReader + Send + 'static>> {
     let is_text = |column: usize| rows.blocks.iter().all(|block| holds_text(&block.columns()[column]));
     let export = Export::new(rows, style, is_text)?;
     let schema = export.schema();
     // Blocks become arrays when the consumer comes to them.
     let batches = rows.blocks.clone().into_iter().map(move |block| export.batch(&block));
-    Ok(FFI_ArrowArrayStream::new(Box::new(RecordBatchIterator::new(batches, schema))))
+    Ok(Box::new(RecordBatchIterator::new(batches, schema)))
 }
 
 /// How the columns of a result become arrays.

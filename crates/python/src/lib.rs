@@ -24,8 +24,11 @@
 //! - [`told`]: columns under types that Arrow has
 //! - [`arrow`]: columns through the Arrow C stream interface
 //! - [`memory_view`]: bytes lent through the buffer protocol
+//! - [`shell`]: statements and tokens of a text, for the shell
 //! - [`sources`]: objects of the calling program as tables
+//! - [`adbc`]: the driver of Arrow Database Connectivity
 
+mod adbc;
 #[cfg(target_os = "linux")]
 mod allocator;
 mod arrow;
@@ -48,6 +51,7 @@ mod objects;
 mod parallel;
 mod pipe;
 mod result;
+mod shell;
 mod sources;
 mod stream;
 mod texts;
@@ -61,6 +65,7 @@ fn _chalet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     error::register(module)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     functions::register(module)?;
+    shell::register(module)?;
     module.add_class::<call::Call>()?;
     module.add_class::<connection::Connection>()?;
     module.add_class::<cursor::Cursor>()?;
