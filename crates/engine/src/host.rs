@@ -5,6 +5,7 @@
 use chalet_base::forks::PerProcess;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::{Column, Vector};
+pub use chalet_function_api::Interrupt;
 use chalet_function_api::aggregate::AggregateNulls;
 use chalet_function_api::{
     Aggregate, AggregateFunction, AggregateRecord, Argument, Bound, Call, Context, Dictionaries, Nulls,
@@ -23,6 +24,8 @@ pub struct HostArgs<'a> {
     pub n_rows: usize,
     /// The zone of date-times whose type names none.
     pub zone: &'a TimeZone,
+    /// To be asked now and then, since the host may take long.
+    pub interrupt: &'a Interrupt,
 }
 
 /// A function of the values of one row.
@@ -137,8 +140,8 @@ impl ScalarFunction for HostedScalar {
     fn execute(&self, call: &Call) -> Result<Column> {
         let types: Vec<DataType> = call.args.iter().map(|arg| arg.ty.clone()).collect();
         let vectors: Vec<Vector> = call.args.iter().map(|arg| arg.vector.clone().into_owned()).collect();
-        let zone = &call.ctx.time_zone;
-        let args = HostArgs { types: &types, vectors: &vectors, n_rows: call.n_rows, zone };
+        let (zone, interrupt) = (&call.ctx.time_zone, &call.ctx.interrupt);
+        let args = HostArgs { types: &types, vectors: &vectors, n_rows: call.n_rows, zone, interrupt };
         let made = self.function.call(&args, call.result)?;
         Ok(Column::Flat(made))
     }
@@ -158,7 +161,13 @@ impl AggregateFunction for HostedAggregate {
         );
         let types = types_of(args)?;
         let result = self.function.result_type(&types)?;
-        let shared = Bindings { function: self.function.clone(), types, result, zone: ctx.time_zone.clone() };
+        let shared = Bindings {
+            function: self.function.clone(),
+            types,
+            result,
+            zone: ctx.time_zone.clone(),
+            interrupt: ctx.interrupt.clone(),
+        };
         Ok(Arc::new(BoundAggregate(Arc::new(shared))))
     }
 }
@@ -168,6 +177,7 @@ struct Bindings {
     types: Vec<DataType>,
     result: DataType,
     zone: TimeZone,
+    interrupt: Interrupt,
 }
 
 struct BoundAggregate(Arc<Bindings>);
@@ -195,8 +205,8 @@ const STATE_BYTES: usize = 256;
 
 impl HostStates {
     fn add_rows(&mut self, groups: HostGroups, args: &[Vector], n_rows: usize) -> Result<()> {
-        let Bindings { function, types, zone, .. } = &*self.of;
-        function.add(&mut self.states, groups, &HostArgs { types, vectors: args, n_rows, zone })
+        let Bindings { function, types, zone, interrupt, .. } = &*self.of;
+        function.add(&mut self.states, groups, &HostArgs { types, vectors: args, n_rows, zone, interrupt })
     }
 }
 

@@ -1,9 +1,9 @@
 //! Who is inside of the engine: threads of our own that run queries, and Python's. The interpreter's end stops and awaits them,
 //! since a thread that wants the GIL later than that takes the process down.
 
-use crate::error::InterfaceError;
 use crate::watch::Watch;
 use chalet_base::forks::{PerProcess, has_forked};
+use pyo3::exceptions::PySystemExit;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
@@ -65,8 +65,8 @@ fn prepare(py: Python<'_>) -> PyResult<()> {
 pub fn enter(py: Python<'_>, stop: Weak<dyn Stop>) -> PyResult<Inside> {
     prepare(py)?;
     let mut state = state();
-    if state.ending.is_some_and(|ender| ender != std::thread::current().id()) {
-        return Err(InterfaceError::new_err("The interpreter is ending"));
+    if state.ends_here() {
+        return Err(over());
     }
     Ok(state.begin(stop))
 }
@@ -90,7 +90,21 @@ pub fn spawn<T: Send + 'static>(
     })
 }
 
+/// What ends a thread that is inside when the interpreter ends: quietly, unlike an error that nobody is there to handle.
+pub fn over() -> PyErr {
+    PySystemExit::new_err(())
+}
+
+/// Does the interpreter end, on another thread than this one?
+pub fn ends_here() -> bool {
+    state().ends_here()
+}
+
 impl State {
+    fn ends_here(&self) -> bool {
+        self.ending.is_some_and(|ender| ender != std::thread::current().id())
+    }
+
     fn begin(&mut self, stop: Weak<dyn Stop>) -> Inside {
         self.next += 1;
         self.running.push(Running { number: self.next, stop });

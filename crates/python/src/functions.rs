@@ -4,6 +4,7 @@ use crate::collector;
 use crate::error::{Error, NotSupportedError, keep_cause, to_python};
 use crate::from_objects::{Converter, Misfit};
 use crate::objects::{self, Session};
+use crate::pace::Pace;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::{Builder, Column, Vector};
 use chalet_engine::functions;
@@ -205,7 +206,9 @@ impl HostScalar for Scalar {
             let (columns, skipped) = terms.objects(py, args)?;
             let converter = Converter::new(result, &Session { zone: args.zone.clone() });
             let mut out = Builder::new(result);
+            let mut pace = Pace::new(args.interrupt);
             for row in 0..args.n_rows {
+                pace.step()?;
                 if !terms.takes_null && skipped[row] {
                     out.push_default();
                     continue;
@@ -280,7 +283,9 @@ impl HostAggregate for Accumulator {
                 HostGroups::One(group, rows) => (rows.clone(), Some(*group)),
                 HostGroups::Each(groups) => (0..groups.len(), None),
             };
+            let mut pace = Pace::new(args.interrupt);
             for row in range {
+                pace.step()?;
                 if is_skipped(row) {
                     continue;
                 }

@@ -7,6 +7,7 @@
 //! - [`stream`]: the answer of a query while it runs
 //! - [`inserter`]: an INSERT whose data come in pieces
 //! - [`background`]: threads that are inside of the engine, and their end before the interpreter's
+//! - [`pace`]: asking whether to stop, among calls
 //! - [`pipe`]: what lies between two threads
 //! - [`given_rows`]: rows of Python objects as a block
 //! - [`from_objects`]: Python objects as values of columns
@@ -48,6 +49,7 @@ mod given_rows;
 mod inserter;
 mod memory_view;
 mod objects;
+mod pace;
 mod parallel;
 mod pipe;
 mod result;

@@ -93,15 +93,22 @@ impl Watch {
         Ok(Arc::new(Watch { own: Order::within(timeout)?, of_call: call::order(), raised: Mutex::default() }))
     }
 
-    /// Marks this thread as inside of the engine, see [`background::enter`].
+    /// Marks this thread as inside of the engine, see [`background::enter`]. Fails where it is to stop already.
     pub fn enter(self: &Arc<Watch>, py: Python<'_>) -> PyResult<Inside> {
+        if self.is_told() {
+            return Err(to_python(py, &self.error()));
+        }
         let stop: Weak<Watch> = Arc::downgrade(self);
         background::enter(py, stop)
     }
 
+    fn is_told(&self) -> bool {
+        self.own.is_given() || self.of_call.as_ref().is_some_and(|order| order.is_given())
+    }
+
     /// Called by the engine on the thread that runs the query, which holds no GIL then.
     pub fn should_stop(&self) -> bool {
-        if self.own.is_given() || self.of_call.as_ref().is_some_and(|order| order.is_given()) {
+        if self.is_told() {
             return true;
         }
         match Python::attach(|py| py.check_signals()) {
@@ -127,8 +134,10 @@ impl Watch {
         }
     }
 
+    /// What is to be raised whatever the query did.
     pub fn take_raised(&self) -> Option<PyErr> {
-        self.raised.lock().unwrap_or_else(PoisonError::into_inner).take()
+        let raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner).take();
+        raised.or_else(|| background::ends_here().then(background::over))
     }
 
     /// The answer, or what is to be raised.
