@@ -61,19 +61,16 @@ LEFT_OUT = {
     "dbapi.cursors.RE_INSERT_VALUES": "a regular expression of the implementation",
 }
 
-# Missing so far; taken into account only while it is.
-NOT_YET = {"PyReader": "not there yet", "dataframe": "not there yet"}
-
 # Where a signature differs on purpose.
 BETTER = {
-    "Session.query": "takes `tables=` besides",
-    "Session.sql": "takes `tables=` besides",
+    "Session.query": "takes `tables=` and `timeout=` besides",
+    "Session.sql": "takes `tables=` and `timeout=` besides",
     "Session.send_query": "takes `tables=` besides",
-    "Connection.query": "takes `tables=` besides",
+    "Connection.query": "takes `tables=` and `timeout=` besides",
     "Connection.send_query": "takes `tables=` besides",
-    "query": "takes `tables=` besides",
-    "sql": "takes `tables=` besides",
-    "Cursor.execute": "takes `params` and `tables=` besides; returns the cursor",
+    "query": "takes `tables=` and `timeout=` besides",
+    "sql": "takes `tables=` and `timeout=` besides",
+    "Cursor.execute": "takes `params`, `tables=` and `timeout=` besides; returns the cursor",
     "Cursor.fetchmany": "the default is `arraysize`, which is 1",
     "create_function": "a Python function, whose signature shows",
     "drop_function": "a Python function, whose signature shows",
@@ -144,7 +141,7 @@ def _public(module) -> dict[str, object]:
 
 def _compare(path, theirs, ours, rows, missing, tests, there) -> None:
     short = path.rsplit(".", 2)[-1]
-    reason = _reason(path) or ("" if there else NOT_YET.get(path.split(".")[0], ""))
+    reason = _reason(path)
     if not there or reason:
         rows.append((path, "left out" if reason else "missing", reason, "-"))
         if not reason:

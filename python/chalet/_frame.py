@@ -24,6 +24,11 @@ def needs_pandas() -> None:
     _package("pandas", "a DataFrame")
 
 
+def needs_numpy() -> None:
+    """Raises ImportError, which names the package, if there is no numpy."""
+    _package("numpy", "a dict of arrays")
+
+
 def frame(columns: list[tuple[Any, ...]], n_rows: int) -> Any:
     """A DataFrame of `(name, kind, values, mask, zone)`; see `frame.rs`."""
     import numpy as np

@@ -186,8 +186,10 @@ impl QueryResult {
 
     /// A dict of numpy arrays; those with NULLs that the type has no value for are masked arrays.
     fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let columns = frame::columns(py, self.rows()?)?;
-        py.import("chalet._frame")?.call_method1("arrays", (columns,))
+        let rows = self.rows()?;
+        let module = py.import("chalet._frame")?;
+        module.call_method0("needs_numpy")?;
+        module.call_method1("arrays", (frame::columns(py, rows)?,))
     }
 
     /// The rows that are left, as tuples.

@@ -24,6 +24,35 @@ _SIZES = {"Bool": 1, "Date": 2, "Date32": 4, "DateTime": 4, "DateTime64": 8, "UU
 _BITS = re.compile(r"(?:U?Int|Float)(\d+)$")
 
 
+class Executed(int):
+    """What `Cursor.execute` returns: a number, as users of chDB expect, with the cursor's rows, as others do."""
+
+    def __new__(cls, rowcount: int, cursor: Cursor) -> Executed:
+        made = super().__new__(cls, rowcount)
+        made._cursor = cursor
+        return made
+
+    @property
+    def description(self) -> Any:
+        """See `Cursor.description`."""
+        return self._cursor.description
+
+    def fetchone(self) -> Row | None:
+        """See `Cursor.fetchone`."""
+        return self._cursor.fetchone()
+
+    def fetchmany(self, size: int | None = None) -> Sequence[Row]:
+        """See `Cursor.fetchmany`."""
+        return self._cursor.fetchmany(size)
+
+    def fetchall(self) -> Sequence[Row]:
+        """See `Cursor.fetchall`."""
+        return self._cursor.fetchall()
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self._cursor)
+
+
 class Cursor:
     """Runs statements and fetches rows, as tuples of Python objects."""
 
@@ -44,10 +73,11 @@ class Cursor:
             raise err.ProgrammingError("Cursor closed")
         return self.connection
 
-    def execute(self, query: str, args: Any = None) -> int:
+    def execute(self, query: str, args: Any = None) -> Executed:
         """Runs a statement with the values of its placeholders: a sequence for `%s` or `?`, a dict for `%(name)s`.
 
-        Returns the number of rows of the result, or that were inserted; -1 when there is none.
+        Returns the number of rows of the result, or that were inserted; -1 when there is none. Rows can be fetched of it too,
+        as of the cursor: `for row in cursor.execute(...)`.
         """
         return self.execute_bound(*placed(query, args))
 
@@ -58,7 +88,7 @@ class Cursor:
         self._cursor.execute(text, params or None)
         self._rowcount = self._cursor.rowcount
         self._has_rows = bool(self._cursor.column_names())
-        return self._rowcount
+        return Executed(self._rowcount, self)
 
     def executemany(self, query: str, args: Iterable[Any]) -> int:
         """Runs a statement for each of many rows of values. `INSERT INTO t (...) VALUES (%s, ...)` goes column by column,
