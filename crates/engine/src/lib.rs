@@ -1,6 +1,8 @@
 //! Sessions, settings and the life of a query: the one public API of the engine. Wiring only.
 //!
 //! - [`database`]: what sessions share: the catalog, functions made by SQL
+//! - [`on_disk`]: databases that are kept in a folder
+//! - [`sql_functions`]: functions made by SQL
 //! - [`session`]: one session: its settings, current database, temporary tables; running statements
 //! - [`answer`]: what statements answer
 //! - [`settings`]: every setting of the kernel by name, and the typed settings of each room
@@ -20,12 +22,14 @@ pub mod database;
 mod extremes;
 pub mod functions;
 pub mod host;
+mod on_disk;
 pub mod outside;
 pub mod outside_query;
 mod own_functions;
 mod scope;
 pub mod session;
 pub mod settings;
+mod sql_functions;
 mod statements;
 mod system;
 mod table_functions;

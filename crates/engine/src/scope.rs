@@ -17,7 +17,7 @@ use chalet_function_api::{Context, Host, Interrupt, Registry};
 use chalet_plan::{IdSource, Plan};
 use chalet_storage::{ScanContext, Table};
 use chalet_syntax::ast;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 pub(crate) struct Scope {
@@ -273,7 +273,7 @@ impl Environment for Scope {
     }
 
     fn sql_function(&self, name: &str) -> Option<(Vec<String>, ast::Expr)> {
-        let functions = self.database.shared.functions.read().unwrap_or_else(PoisonError::into_inner);
+        let functions = self.database.shared.functions.all();
         let found = functions.get(name)?;
         Some((found.params.clone(), found.body.clone()))
     }

@@ -12,7 +12,7 @@ use chalet_base::{Result, bail, ensure};
 use chalet_binder::bind_query;
 use chalet_columns::Block;
 use chalet_exec::control::OnProgress;
-use chalet_storage::catalog::Entry;
+use chalet_storage::Entry;
 use chalet_syntax::ast::{self, StatementKind};
 use chalet_types::DataType;
 use std::collections::BTreeMap;
@@ -36,6 +36,17 @@ pub(crate) struct State {
     pub temporary: BTreeMap<String, Entry>,
     /// Query parameters, by `SET param_name`.
     pub params: BTreeMap<String, String>,
+}
+
+impl State {
+    pub fn new() -> State {
+        State {
+            settings: Settings::default(),
+            database: "default".into(),
+            temporary: BTreeMap::new(),
+            params: BTreeMap::new(),
+        }
+    }
 }
 
 /// Asked between blocks whether the statement should stop; on the thread that runs it.
@@ -82,13 +93,7 @@ static NEXT_QUERY: AtomicU64 = AtomicU64::new(1);
 
 impl Session {
     pub(crate) fn new(database: Database) -> Session {
-        let state = State {
-            settings: Settings::default(),
-            database: "default".into(),
-            temporary: BTreeMap::new(),
-            params: BTreeMap::new(),
-        };
-        Session { database, state: Mutex::new(state), running: Mutex::new(()) }
+        Session { database, state: Mutex::new(State::new()), running: Mutex::new(()) }
     }
 
     /// Runs one or more statements. The first that fails ends the run; what those before it did stays done.
@@ -166,6 +171,7 @@ impl Session {
         for (name, value) in &options.settings {
             state.settings.set(name, value)?;
         }
+        crate::on_disk::refresh(&self.database)?;
         let number = NEXT_QUERY.fetch_add(1, Relaxed);
         Scope::new(self.database.clone(), state, options, number)
     }

@@ -9,6 +9,7 @@ use chalet_base::{Result, bail, ensure, err};
 use chalet_binder::{Environment, TableArgument};
 use chalet_columns::{Block, Builder, Column};
 use chalet_formats::{Format, Input, ReadRequest, Schema};
+use chalet_function_api::Context;
 use chalet_storage::file::{FileContext, FileTable};
 use chalet_storage::fixed::FixedTable;
 use chalet_storage::null::NullTable;
@@ -207,7 +208,10 @@ pub(crate) fn file_context(scope: &Scope) -> FileContext {
 
 /// CAST for readers.
 pub(crate) fn caster(scope: &Scope) -> chalet_formats::input::Cast {
-    let ctx = scope.context().clone();
+    caster_in(scope.context().clone())
+}
+
+pub(crate) fn caster_in(ctx: Arc<Context>) -> chalet_formats::input::Cast {
     Arc::new(move |column, from, to| chalet_functions::conversion::cast_column(column, from, to, &ctx))
 }
 

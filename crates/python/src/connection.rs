@@ -12,10 +12,12 @@ use crate::sources::caller::{Caller, Registered, Sight};
 use crate::stream::StreamingResult;
 use crate::watch::Watch;
 use chalet_engine::{Answer, Progress, RunOptions};
-use pyo3::exceptions::PyException;
+use pyo3::exceptions::{PyException, PyRuntimeWarning, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
+use std::ffi::CString;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// Formats that are objects of other packages.
@@ -146,11 +148,21 @@ impl Connection {
     }
 
     #[new]
-    #[pyo3(signature = (connection_string = ":memory:"))]
-    fn new(py: Python<'_>, connection_string: &str) -> PyResult<Connection> {
+    #[pyo3(
+        signature = (connection_string = PathBuf::from(":memory:")),
+        text_signature = "(connection_string=':memory:')"
+    )]
+    fn new(py: Python<'_>, connection_string: PathBuf) -> PyResult<Connection> {
+        let Some(connection_string) = connection_string.to_str() else {
+            return Err(PyValueError::new_err("The path of a database is not valid UTF-8"));
+        };
         let open = |path: &str, settings: &[(String, String)]| {
             // With the GIL: no process is forked while the engine is set up.
-            let handle = Handle::open(path, settings).map_err(|e| to_python(py, &e))?;
+            let (handle, warnings) = Handle::open(path, settings).map_err(|e| to_python(py, &e))?;
+            let category = py.get_type::<PyRuntimeWarning>();
+            for warning in warnings.into_iter().filter_map(|text| CString::new(text).ok()) {
+                PyErr::warn(py, &category, &warning, 1)?;
+            }
             Ok(Connection {
                 handle: Mutex::new(Some(Arc::new(handle))),
                 own_cursor: Mutex::new(None),

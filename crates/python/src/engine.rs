@@ -81,13 +81,16 @@ pub type OnProgress = Arc<dyn Fn(Progress) -> PyResult<()> + Send + Sync>;
 type Tell = Arc<dyn Fn(Progress) + Send + Sync>;
 
 impl Handle {
-    /// `settings` hold for all statements.
-    pub fn open(path: &str, settings: &[(String, String)]) -> Result<Handle> {
+    /// `settings` hold for all statements. Where they forbid to write, the database is opened for reading. With it comes
+    /// what the user should know about what was found.
+    pub fn open(path: &str, settings: &[(String, String)]) -> Result<(Handle, Vec<String>)> {
         #[cfg(target_os = "linux")]
         crate::allocator::give_back_when_idle();
-        let session = Database::open(path)?.session();
+        let only_reads = settings.iter().any(|(name, value)| name == "readonly" && value != "0");
+        let database = if only_reads { Database::open_to_read(path)? } else { Database::open(path)? };
+        let session = database.session();
         settings.iter().try_for_each(|(name, value)| session.set(name, value))?;
-        Ok(Handle {
+        let handle = Handle {
             session,
             running: Mutex::new(None),
             finished: Condvar::new(),
@@ -95,7 +98,8 @@ impl Handle {
             on_progress: Mutex::new(None),
             users: AtomicUsize::new(0),
             generation: AtomicU32::new(forks::generation()),
-        })
+        };
+        Ok((handle, database.take_warnings()))
     }
 
     /// A query whose rows are handed out while it runs. It waits for no other.

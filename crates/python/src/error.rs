@@ -101,6 +101,10 @@ fn of_class(code: ErrorCode, text: String) -> PyErr {
         "CANNOT_OPEN",
         "CANNOT_READ",
         "CANNOT_WRITE",
+        "CANNOT_CREATE_D",
+        "CANNOT_FSYNC",
+        "CHECKSUM_",
+        "CORRUPTED_",
         "FILE_",
     ]) || begins(&["TOO_MANY_ROWS", "TOO_MANY_BYTES", "CANNOT_EXTRACT_TABLE"])
         || is(&[codes::READONLY])

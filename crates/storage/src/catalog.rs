@@ -1,17 +1,42 @@
-//! Databases and their tables, in memory. Every change is atomic under one lock.
+//! Databases and their tables. Every change is atomic under one lock; of a database on disk it is on disk before it is seen.
 
 use crate::Table;
+use crate::disk::{Definition, DefinitionFile, DefinitionKind, Store, TableFolder};
 use chalet_base::{Result, bail, ensure, err, suggest};
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// A table and the statement that made it.
 #[derive(Clone)]
 pub struct Entry {
     pub table: Arc<dyn Table>,
-    /// `CREATE TABLE ...` as SHOW CREATE prints it.
-    pub create_sql: Arc<str>,
+    /// What the statement makes: `TABLE`, `VIEW`.
+    pub kind: &'static str,
+    /// The statement from behind the name on, as SHOW CREATE prints it; empty where no statement made the table.
+    pub definition: Arc<str>,
     pub comment: Arc<str>,
+}
+
+impl Entry {
+    /// `CREATE TABLE ...` as SHOW CREATE prints it.
+    pub fn create_sql(&self, database: Option<&str>, name: &str) -> String {
+        if self.definition.is_empty() {
+            return String::new();
+        }
+        let database = database.map_or(String::new(), |database| format!("{}.", quoted(database)));
+        format!("CREATE {} {database}{}{}", self.kind, quoted(name), self.definition)
+    }
+}
+
+/// A name, in backquotes where it must be.
+pub fn quoted(name: &str) -> String {
+    let plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if plain { name.to_string() } else { in_backquotes(name) }
+}
+
+pub fn in_backquotes(name: &str) -> String {
+    format!("`{}`", name.replace('\\', "\\\\").replace('`', "\\`"))
 }
 
 #[derive(Clone, Default)]
@@ -20,25 +45,67 @@ pub struct Database {
     pub comment: String,
 }
 
+type Databases = BTreeMap<String, Database>;
+
 /// All databases. `default` is there from the start.
 pub struct Catalog {
-    databases: RwLock<BTreeMap<String, Database>>,
+    databases: RwLock<Databases>,
+    /// Where they are kept; `None` in memory.
+    store: Option<Arc<Store>>,
+    /// Held by a change of what is on disk.
+    changing: Mutex<()>,
 }
 
 impl Default for Catalog {
     fn default() -> Self {
-        let databases = BTreeMap::from([("default".to_string(), Database::default())]);
-        Catalog { databases: RwLock::new(databases) }
+        Catalog::new(None)
     }
 }
 
 impl Catalog {
-    fn read(&self) -> RwLockReadGuard<'_, BTreeMap<String, Database>> {
+    pub fn new(store: Option<Arc<Store>>) -> Catalog {
+        let databases = BTreeMap::from([("default".to_string(), Database::default())]);
+        Catalog { databases: RwLock::new(databases), store, changing: Mutex::new(()) }
+    }
+
+    /// Where tables are kept; `None` in memory.
+    pub fn store(&self) -> Option<&Arc<Store>> {
+        self.store.as_ref()
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Databases> {
         self.databases.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, BTreeMap<String, Database>> {
+    fn write(&self) -> RwLockWriteGuard<'_, Databases> {
         self.databases.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes databases. `change` fails before it changes anything, or works on a copy.
+    fn change<R>(&self, change: impl FnOnce(&mut Databases) -> Result<R>) -> Result<R> {
+        let Some(store) = &self.store else { return change(&mut self.write()) };
+        // Those who only look tables up do not wait for the disk.
+        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        store.check_writable()?;
+        let mut changed = self.read().clone();
+        let result = change(&mut changed)?;
+        store.write(DefinitionFile::Catalog, &definitions(&changed))?;
+        let before = std::mem::replace(&mut *self.write(), changed);
+        folders(&before).for_each(|folder| folder.set_kept(false));
+        folders(&self.read()).for_each(|folder| folder.set_kept(true));
+        // Here folders go that nobody names any more.
+        drop(before);
+        Ok(result)
+    }
+
+    /// Writes what is there, for a database that is new on disk.
+    pub fn keep(&self) -> Result<()> {
+        self.change(|_| Ok(()))
+    }
+
+    /// Puts what was found on disk in the place of everything.
+    pub fn load(&self, databases: BTreeMap<String, Database>) {
+        *self.write() = databases;
     }
 
     pub fn database_names(&self) -> Vec<String> {
@@ -78,20 +145,29 @@ impl Catalog {
     }
 
     pub fn create_database(&self, name: &str, if_not_exists: bool, comment: &str) -> Result<()> {
-        let mut databases = self.write();
-        if databases.contains_key(name) {
-            ensure!(if_not_exists, DATABASE_ALREADY_EXISTS, "Database {name} already exists");
+        if if_not_exists && self.database_exists(name) {
             return Ok(());
         }
-        databases.insert(name.to_string(), Database { comment: comment.to_string(), ..Database::default() });
-        Ok(())
+        self.change(|databases| {
+            ensure!(
+                if_not_exists || !databases.contains_key(name),
+                DATABASE_ALREADY_EXISTS,
+                "Database {name} already exists"
+            );
+            let made = || Database { comment: comment.to_string(), ..Database::default() };
+            databases.entry(name.to_string()).or_insert_with(made);
+            Ok(())
+        })
     }
 
     pub fn drop_database(&self, name: &str, if_exists: bool) -> Result<()> {
-        if self.write().remove(name).is_none() && !if_exists {
-            return Err(unknown_database(name));
+        if if_exists && !self.database_exists(name) {
+            return Ok(());
         }
-        Ok(())
+        self.change(|databases| match databases.remove(name) {
+            None if !if_exists => Err(unknown_database(name)),
+            _ => Ok(()),
+        })
     }
 
     pub fn create_table(
@@ -102,25 +178,28 @@ impl Catalog {
         if_not_exists: bool,
         replace: bool,
     ) -> Result<()> {
-        let mut databases = self.write();
-        let found = databases.get_mut(database).ok_or_else(|| unknown_database(database))?;
-        if found.tables.contains_key(name) && !replace {
-            ensure!(if_not_exists, TABLE_ALREADY_EXISTS, "Table {database}.{name} already exists");
-            return Ok(());
-        }
-        found.tables.insert(name.to_string(), entry);
-        Ok(())
+        self.change(|databases| {
+            let found = databases.get_mut(database).ok_or_else(|| unknown_database(database))?;
+            if found.tables.contains_key(name) && !replace {
+                ensure!(if_not_exists, TABLE_ALREADY_EXISTS, "Table {database}.{name} already exists");
+                return Ok(());
+            }
+            found.tables.insert(name.to_string(), entry);
+            Ok(())
+        })
     }
 
     /// Removes a table; `false` when there was none and that is allowed.
     pub fn drop_table(&self, database: &str, name: &str, if_exists: bool) -> Result<bool> {
-        let mut databases = self.write();
-        let Some(found) = databases.get_mut(database) else {
-            return if if_exists { Ok(false) } else { Err(unknown_database(database)) };
-        };
-        let removed = found.tables.remove(name).is_some();
-        ensure!(removed || if_exists, UNKNOWN_TABLE, "Table {database}.{name} does not exist");
-        Ok(removed)
+        if if_exists && self.find(database, name).is_none() {
+            return Ok(false);
+        }
+        self.change(|databases| {
+            let found = databases.get_mut(database).ok_or_else(|| unknown_database(database))?;
+            let removed = found.tables.remove(name).is_some();
+            ensure!(removed || if_exists, UNKNOWN_TABLE, "Table {database}.{name} does not exist");
+            Ok(removed)
+        })
     }
 
     /// Renames tables one after the other; nothing changes when one of them cannot be renamed.
@@ -129,35 +208,64 @@ impl Catalog {
         pairs: &[((String, String), (String, String))],
         exchange: bool,
     ) -> Result<()> {
-        let mut databases = self.write();
-        let mut changed = databases.clone();
-        for ((from_db, from), (to_db, to)) in pairs {
-            let source = changed.get_mut(from_db).ok_or_else(|| unknown_database(from_db))?;
-            let Some(entry) = source.tables.remove(from) else {
-                bail!(UNKNOWN_TABLE, "Table {from_db}.{from} does not exist");
-            };
-            let target = changed.get_mut(to_db).ok_or_else(|| unknown_database(to_db))?;
-            match target.tables.insert(to.clone(), entry) {
-                None if exchange => bail!(UNKNOWN_TABLE, "Table {to_db}.{to} does not exist"),
-                Some(other) if exchange => {
-                    let source = changed.get_mut(from_db).ok_or_else(|| unknown_database(from_db))?;
-                    source.tables.insert(from.clone(), other);
+        self.change(|databases| {
+            let mut changed = databases.clone();
+            for ((from_db, from), (to_db, to)) in pairs {
+                let source = changed.get_mut(from_db).ok_or_else(|| unknown_database(from_db))?;
+                let Some(entry) = source.tables.remove(from) else {
+                    bail!(UNKNOWN_TABLE, "Table {from_db}.{from} does not exist");
+                };
+                let target = changed.get_mut(to_db).ok_or_else(|| unknown_database(to_db))?;
+                match target.tables.insert(to.clone(), entry) {
+                    None if exchange => bail!(UNKNOWN_TABLE, "Table {to_db}.{to} does not exist"),
+                    Some(other) if exchange => {
+                        let source = changed.get_mut(from_db).ok_or_else(|| unknown_database(from_db))?;
+                        source.tables.insert(from.clone(), other);
+                    }
+                    Some(_) => bail!(TABLE_ALREADY_EXISTS, "Table {to_db}.{to} already exists"),
+                    None => {}
                 }
-                Some(_) => bail!(TABLE_ALREADY_EXISTS, "Table {to_db}.{to} already exists"),
-                None => {}
             }
-        }
-        *databases = changed;
-        Ok(())
+            *databases = changed;
+            Ok(())
+        })
     }
 
     pub fn rename_database(&self, from: &str, to: &str) -> Result<()> {
-        let mut databases = self.write();
-        ensure!(!databases.contains_key(to), DATABASE_ALREADY_EXISTS, "Database {to} already exists");
-        let found = databases.remove(from).ok_or_else(|| unknown_database(from))?;
-        databases.insert(to.to_string(), found);
-        Ok(())
+        self.change(|databases| {
+            ensure!(!databases.contains_key(to), DATABASE_ALREADY_EXISTS, "Database {to} already exists");
+            let found = databases.remove(from).ok_or_else(|| unknown_database(from))?;
+            databases.insert(to.to_string(), found);
+            Ok(())
+        })
     }
+}
+
+fn folders(databases: &Databases) -> impl Iterator<Item = &Arc<TableFolder>> {
+    databases.values().flat_map(|database| database.tables.values()).filter_map(|entry| entry.table.folder())
+}
+
+/// The databases as they are kept on disk.
+fn definitions(databases: &Databases) -> Vec<Definition> {
+    let mut all = Vec::new();
+    for (database, Database { tables, comment }) in databases {
+        let shown = in_backquotes(database);
+        all.push(Definition {
+            kind: DefinitionKind::Database,
+            folder: 0,
+            database: database.clone(),
+            name: String::new(),
+            text: comment.clone(),
+        });
+        all.extend(tables.iter().map(|(name, entry)| Definition {
+            kind: DefinitionKind::Table,
+            folder: entry.table.folder().map_or(0, |folder| folder.number()),
+            database: database.clone(),
+            name: name.clone(),
+            text: format!("CREATE {} {shown}.{}{}", entry.kind, in_backquotes(name), entry.definition),
+        }));
+    }
+    all
 }
 
 #[cold]

@@ -1,12 +1,13 @@
 //! The File engine: a table whose rows are a file, of a path that was given or in a folder of its own that goes with
 //! the table.
 
+use crate::disk::TableFolder;
 use crate::file::{FileContext, FileTable};
 use crate::{Inserter, Scan, ScanRequest, Table, TableSchema};
 use chalet_base::{Result, err};
 use chalet_formats::{Format, Schema};
 use std::any::Any;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -19,25 +20,37 @@ pub struct FileEngine {
     format: &'static Format,
     compression: Option<String>,
     context: FileContext,
+    place: FilePlace,
     /// Removed with the table.
-    _folder: Option<Folder>,
+    _temporary: Option<Folder>,
+}
+
+/// Where the file is.
+pub enum FilePlace {
+    Path(String),
+    /// In the folder of a table on disk.
+    Folder(Arc<TableFolder>),
+    /// In a folder that lives as long as the table.
+    Temporary,
 }
 
 impl FileEngine {
-    /// `path` is `None` for a table that keeps its own file.
     pub fn create(
         schema: Option<TableSchema>,
         format: &'static Format,
-        path: Option<String>,
+        place: FilePlace,
         compression: Option<String>,
         context: FileContext,
     ) -> Result<FileEngine> {
-        let (path, folder) = match path {
-            Some(path) => (path, None),
-            None => {
-                let folder = Folder::create()?;
-                (folder.0.join(format!("data.{}", format.name)).to_string_lossy().into_owned(), Some(folder))
-            }
+        let mut temporary = None;
+        let in_folder = |folder: &Path| {
+            let file = folder.join(format!("data.{}", format.name));
+            file.to_string_lossy().into_owned()
+        };
+        let path = match &place {
+            FilePlace::Path(path) => path.clone(),
+            FilePlace::Folder(folder) => in_folder(folder.path()),
+            FilePlace::Temporary => in_folder(&temporary.insert(Folder::create()?).0),
         };
         let mut table = FileEngine {
             schema: TableSchema::default(),
@@ -46,7 +59,8 @@ impl FileEngine {
             format,
             compression,
             context,
-            _folder: folder,
+            place,
+            _temporary: temporary,
         };
         table.schema = match schema {
             Some(schema) => {
@@ -63,6 +77,10 @@ impl FileEngine {
             }
         };
         Ok(table)
+    }
+
+    fn check_writable(&self) -> Result<()> {
+        self.folder().map_or(Ok(()), |folder| folder.check_writable())
     }
 
     fn open(&self, structure: Option<Schema>) -> Result<FileTable> {
@@ -95,11 +113,20 @@ impl Table for FileEngine {
     }
 
     fn insert(&self) -> Result<Box<dyn Inserter>> {
+        self.check_writable()?;
         self.file()?.insert()
     }
 
     fn truncate(&self) -> Result<()> {
+        self.check_writable()?;
         self.file()?.truncate()
+    }
+
+    fn folder(&self) -> Option<&Arc<TableFolder>> {
+        match &self.place {
+            FilePlace::Folder(folder) => Some(folder),
+            FilePlace::Path(_) | FilePlace::Temporary => None,
+        }
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -4,7 +4,9 @@
 //! - [`scan`]: reading: morsels handed to workers
 //! - [`insert`]: writing blocks
 //! - [`catalog`]: databases and their tables
-//! - [`memory`]: the Memory engine
+//! - [`disk`]: databases kept in a folder
+//! - [`memory`]: the Memory engine; what other engines are in memory
+//! - [`log`]: the Log family on disk
 //! - [`numbers`]: `numbers`, `zeros`, `generateSeries`
 //! - [`fixed`]: blocks that are given beforehand: `values`, `system.one`
 //! - [`file`]: files of any format, by path or glob
@@ -18,11 +20,13 @@
 
 pub mod catalog;
 mod condition_cache;
+pub mod disk;
 pub mod file;
 pub mod file_engine;
 mod file_rows;
 pub mod fixed;
 pub mod insert;
+pub mod log;
 pub mod memory;
 pub mod null;
 pub mod numbers;
@@ -32,7 +36,7 @@ pub mod scan;
 pub mod table;
 pub mod view;
 
-pub use catalog::{Catalog, Database};
+pub use catalog::{Catalog, Database, Entry};
 pub use insert::Inserter;
 pub use scan::{ColumnRange, LocatedRows, Morsel, Scan, ScanContext, ScanRequest, ScanWorker, Summary};
 pub use table::{ColumnSchema, Constraint, DefaultKind, Table, TableSchema};

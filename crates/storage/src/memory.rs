@@ -8,13 +8,19 @@ use std::any::Any;
 use std::sync::{Arc, PoisonError, RwLock};
 
 pub struct MemoryTable {
+    engine: &'static str,
     schema: TableSchema,
     blocks: Arc<RwLock<Arc<[Block]>>>,
 }
 
 impl MemoryTable {
     pub fn new(schema: TableSchema) -> Self {
-        MemoryTable { schema, blocks: Arc::new(RwLock::new(Arc::new([]))) }
+        MemoryTable::named("Memory", schema)
+    }
+
+    /// What another engine is in a database that is not on disk.
+    pub fn named(engine: &'static str, schema: TableSchema) -> Self {
+        MemoryTable { engine, schema, blocks: Arc::new(RwLock::new(Arc::new([]))) }
     }
 
     fn snapshot(&self) -> Arc<[Block]> {
@@ -24,7 +30,7 @@ impl MemoryTable {
 
 impl Table for MemoryTable {
     fn engine(&self) -> &str {
-        "Memory"
+        self.engine
     }
 
     fn schema(&self) -> TableSchema {

@@ -1,5 +1,6 @@
 //! The trait of tables: a schema, a scan, an insert.
 
+use crate::disk::TableFolder;
 use crate::{Inserter, Scan, ScanRequest};
 use chalet_base::{Result, bail};
 use chalet_types::DataType;
@@ -131,6 +132,11 @@ pub trait Table: Send + Sync {
 
     /// The query of a view, as SQL text.
     fn view_query(&self) -> Option<&str> {
+        None
+    }
+
+    /// Where its rows are kept, of a table on disk. Goes with the table.
+    fn folder(&self) -> Option<&Arc<TableFolder>> {
         None
     }
 

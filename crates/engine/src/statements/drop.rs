@@ -5,7 +5,7 @@ use crate::session::Session;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_storage::Table;
 use chalet_syntax::ast::{self, DropAction, ObjectKind};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 pub(crate) fn drop(drop: &ast::Drop, scope: &Arc<Scope>, session: &Session) -> Result<()> {
     match (drop.action, drop.kind) {
@@ -16,18 +16,8 @@ pub(crate) fn drop(drop: &ast::Drop, scope: &Arc<Scope>, session: &Session) -> R
             Ok(())
         }
         (DropAction::Drop, ObjectKind::Function) => {
-            let mut functions =
-                scope.database.shared.functions.write().unwrap_or_else(PoisonError::into_inner);
-            for name in &drop.names {
-                let removed = functions.remove(&name.name.name).is_some();
-                ensure!(
-                    removed || drop.if_exists,
-                    UNKNOWN_FUNCTION,
-                    "The function '{}' doesn't exist",
-                    name.name.name
-                );
-            }
-            Ok(())
+            let functions = &scope.database.shared.functions;
+            drop.names.iter().try_for_each(|name| functions.drop(&name.name.name, drop.if_exists))
         }
         (DropAction::Drop, ObjectKind::Table | ObjectKind::View) => {
             drop.names.iter().try_for_each(|name| drop_table(drop, name, scope, session))

@@ -7,9 +7,10 @@ use crate::system;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_binder::Environment;
 use chalet_function_api::Context;
+use chalet_storage::catalog::quoted;
 use chalet_syntax::ast::{self, ObjectKind, ShowFilter, ShowKind};
 use chalet_types::{DataType, Value};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 pub(crate) fn run(
     show: &ast::Show,
@@ -68,9 +69,7 @@ pub(crate) fn run(
             let registry = scope.registry();
             let mut names: Vec<String> = registry.scalars.names().map(String::from).collect();
             names.extend(registry.aggregates.names().map(String::from));
-            let own = scope.database.shared.functions.read().unwrap_or_else(PoisonError::into_inner);
-            names.extend(own.keys().cloned());
-            drop(own);
+            names.extend(scope.database.shared.functions.all().keys().cloned());
             names.sort();
             list("name", names, show, statement, scope, output)
         }
@@ -78,7 +77,8 @@ pub(crate) fn run(
         ShowKind::Indexes { .. } => print_rows(&[("table", text)], Vec::new(), statement, scope, output),
         ShowKind::Processlist => print_rows(&[("query_id", text)], Vec::new(), statement, scope, output),
         ShowKind::Engines => {
-            let names = ["File", "Memory", "Null", "View"].map(String::from).to_vec();
+            let names =
+                ["File", "Log", "Memory", "Null", "StripeLog", "TinyLog", "View"].map(String::from).to_vec();
             list("name", names, show, statement, scope, output)
         }
         ShowKind::Dictionaries { .. } | ShowKind::Clusters | ShowKind::Merges => {
@@ -139,30 +139,23 @@ fn list(
     print_rows(&[(header, DataType::String)], rows, statement, scope, output)
 }
 
-fn create_sql(kind: ObjectKind, temporary: bool, name: &ast::ObjectName, scope: &Scope) -> Result<Arc<str>> {
+fn create_sql(kind: ObjectKind, temporary: bool, name: &ast::ObjectName, scope: &Scope) -> Result<String> {
     let table = &name.name.name;
     if kind == ObjectKind::Database {
         let known = scope.database.shared.catalog.database_exists(table);
         ensure!(known, UNKNOWN_DATABASE, "Database {table} does not exist");
-        return Ok(format!("CREATE DATABASE {}\nENGINE = Memory", quoted(table)).into());
+        return Ok(format!("CREATE DATABASE {}\nENGINE = {}", quoted(table), scope.database.engine()));
     }
     if name.database.is_none()
         && let Some(entry) = scope.state.temporary.get(table)
     {
-        return Ok(entry.create_sql.clone());
+        return Ok(entry.create_sql(None, table));
     }
     ensure!(!temporary, UNKNOWN_TABLE, "Temporary table {table} doesn't exist");
     let database = name.database.as_ref().map_or(scope.state.database.as_str(), |d| &d.name);
     let entry = scope.database.shared.catalog.find(database, table);
     let entry = entry.ok_or_else(|| err!(CANNOT_GET_CREATE_TABLE_QUERY, "Table `{table}` doesn't exist"))?;
-    Ok(entry.create_sql)
-}
-
-/// A name, in backquotes where it must be.
-pub(crate) fn quoted(name: &str) -> String {
-    let plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    if plain { name.to_string() } else { format!("`{}`", name.replace('\\', "\\\\").replace('`', "\\`")) }
+    Ok(entry.create_sql(Some(database), table))
 }
 
 fn columns(
@@ -212,10 +205,7 @@ pub(crate) fn exists(kind: ObjectKind, temporary: bool, name: &ast::ObjectName, 
     let database = name.database.as_ref().map_or(scope.state.database.as_str(), |d| &d.name);
     match kind {
         ObjectKind::Database => catalog.database_exists(table) || system::is_system(table),
-        ObjectKind::Function => {
-            let functions = scope.database.shared.functions.read();
-            functions.unwrap_or_else(PoisonError::into_inner).contains_key(table)
-        }
+        ObjectKind::Function => scope.database.shared.functions.all().contains_key(table),
         ObjectKind::Dictionary => false,
         ObjectKind::View => catalog.find(database, table).is_some_and(|e| e.table.view_query().is_some()),
         ObjectKind::Table if temporary => in_temporary,

@@ -3,8 +3,7 @@
 use super::made;
 use crate::scope::Scope;
 use chalet_base::Result;
-use chalet_storage::Table;
-use chalet_storage::catalog::Entry;
+use chalet_storage::{Entry, Table};
 use chalet_types::{DataType, Value};
 use std::sync::Arc;
 
@@ -13,7 +12,9 @@ pub(crate) fn databases(scope: &Scope) -> Result<Arc<dyn Table>> {
     let mut names = scope.database.shared.catalog.database_names();
     names.extend(super::NAMES.iter().map(|n| n.to_string()));
     names.sort();
-    let rows = names.iter().map(|n| [n.as_str(), "Memory", ""].map(Value::from).to_vec());
+    let own = scope.database.engine();
+    let engine = |name: &str| if super::is_system(name) { "Memory" } else { own };
+    let rows = names.iter().map(|n| [n.as_str(), engine(n), ""].map(Value::from).to_vec());
     made("SystemDatabases", &header, rows)
 }
 
@@ -37,7 +38,7 @@ fn all_tables(scope: &Scope) -> Result<Vec<(String, String, Entry)>> {
             all.push((
                 "system".into(),
                 name.into(),
-                Entry { table, create_sql: "".into(), comment: "".into() },
+                Entry { table, kind: "TABLE", definition: "".into(), comment: "".into() },
             ));
         }
     }
@@ -59,7 +60,9 @@ pub(crate) fn tables(scope: &Scope) -> Result<Arc<dyn Table>> {
     ];
     let optional = |n: Option<u64>| n.map_or(Value::Null, Value::UInt);
     let rows = all_tables(scope)?.into_iter().map(|(database, name, entry)| {
-        let one_line = entry.create_sql.split_whitespace().collect::<Vec<_>>().join(" ");
+        let shown = Some(&*database).filter(|database| !database.is_empty());
+        let one_line = entry.create_sql(shown, &name);
+        let one_line = one_line.split_whitespace().collect::<Vec<_>>().join(" ");
         vec![
             Value::from(database.as_str()),
             Value::from(name.as_str()),

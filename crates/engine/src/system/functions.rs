@@ -8,7 +8,7 @@ use chalet_base::Result;
 use chalet_binder::Environment;
 use chalet_storage::Table;
 use chalet_types::{DataType, Value};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 pub(crate) fn functions(scope: &Scope) -> Result<Arc<dyn Table>> {
     let text = DataType::String;
@@ -54,7 +54,7 @@ pub(crate) fn functions(scope: &Scope) -> Result<Arc<dyn Table>> {
         let aliases = r.aliases.iter();
         rows.extend(aliases.map(|a| row(a, true, r.case_insensitive, r.name, "", "System", doc)));
     }
-    let own = scope.database.shared.functions.read().unwrap_or_else(PoisonError::into_inner);
+    let own = scope.database.shared.functions.all();
     rows.extend(
         own.iter().map(|(name, f)| row(name, false, false, "", &f.create_sql, "SQLUserDefined", [""; 3])),
     );

@@ -31,6 +31,7 @@ pub(crate) const TABLES: &[&str] = &[
     "settings",
     "table_functions",
     "tables",
+    "warnings",
     "zeros",
     "zeros_mt",
 ];
@@ -55,6 +56,7 @@ pub(crate) fn table(name: &str, scope: &Scope) -> Result<Option<Arc<dyn Table>>>
         "formats" => formats()?,
         "data_type_families" => data_type_families()?,
         "events" => settings::events(scope)?,
+        "warnings" => warnings(scope)?,
         _ => return Ok(None),
     }))
 }
@@ -85,6 +87,18 @@ pub(crate) fn made_as(
     }
     let columns = builders.into_iter().map(|b| Column::Flat(b.finish())).collect();
     Ok(Arc::new(FixedTable::new(engine, schema, vec![Block::new(columns, n_rows)])))
+}
+
+/// What was found when the database was opened.
+fn warnings(scope: &Scope) -> Result<Arc<dyn Table>> {
+    let format = DataType::LowCardinality(Arc::new(DataType::String));
+    let header = [("message", DataType::String), ("message_format_string", format)];
+    let rows = scope.database.shared.warnings.all();
+    made(
+        "SystemWarnings",
+        &header,
+        rows.into_iter().map(|text| vec![Value::from(text.as_str()), Value::from("")]),
+    )
 }
 
 fn formats() -> Result<Arc<dyn Table>> {

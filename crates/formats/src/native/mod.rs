@@ -9,8 +9,8 @@ use crate::registry::{Capabilities, Format};
 use crate::{FormatSettings, binary::Cursor};
 use chalet_base::Result;
 
-pub use reader::read_block;
-pub use writer::write_block;
+pub use reader::{read_block, read_column};
+pub use writer::{write_block, write_column};
 
 struct Native;
 

@@ -27,17 +27,19 @@ pub fn read_block(from: &mut Cursor<'_>) -> Result<Option<(Schema, Block)>> {
             CANNOT_READ_ALL_DATA,
             "Cannot read all data in NativeReader. Rows read: {available}. Rows expected: {n_rows}"
         );
-        let column = if n_rows == 0 {
-            Vector::defaults(&ty, 0).into()
-        } else {
-            prefix(from, &ty)?;
-            column(from, &ty, n_rows)?
-        };
+        let column =
+            if n_rows == 0 { Vector::defaults(&ty, 0).into() } else { read_column(from, &ty, n_rows)? };
         schema.push((name, ty));
         columns.push(column);
     }
     let n_rows = if columns.is_empty() { 0 } else { n_rows };
     Ok(Some((schema, Block::new(columns, n_rows))))
+}
+
+/// The values of a column of at least one row.
+pub fn read_column(from: &mut Cursor<'_>, ty: &DataType, n_rows: usize) -> Result<Column> {
+    prefix(from, ty)?;
+    column(from, ty, n_rows)
 }
 
 /// What stands before the data of a column: the version of each dictionary in it.

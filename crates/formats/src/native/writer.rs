@@ -4,7 +4,7 @@ use crate::binary::{put_string, put_value, put_var_uint, swap_uuid};
 use crate::output::{BlockWriter, Out, Sink, Statistics, WriteRequest};
 use chalet_base::Result;
 use chalet_base::hash::HashMap;
-use chalet_columns::{Block, Data, Vector, each_native};
+use chalet_columns::{Block, Column, Data, Vector, each_native};
 use chalet_types::DataType;
 
 /// Appends one block. A block without rows is written too: a header, to those who want one.
@@ -20,10 +20,15 @@ pub fn write_block(out: &mut Vec<u8>, header: &[(String, DataType)], block: &Blo
             _ => put_string(out, ty.to_string().as_bytes()),
         }
         if block.n_rows() > 0 {
-            prefix(out, ty);
-            write_vector(out, ty, &column.flat());
+            write_column(out, ty, column);
         }
     }
+}
+
+/// Appends the values of a column that has rows, without its name and type.
+pub fn write_column(out: &mut Vec<u8>, ty: &DataType, column: &Column) {
+    prefix(out, ty);
+    write_vector(out, ty, &column.flat());
 }
 
 fn prefix(out: &mut Vec<u8>, ty: &DataType) {

@@ -1,0 +1,122 @@
+//! Functions made by SQL: lambdas under names. Those of a database on disk are on disk before they are seen.
+
+use chalet_base::{Result, bail, ensure};
+use chalet_storage::catalog::quoted;
+use chalet_storage::disk::{Definition, DefinitionFile, DefinitionKind, Store};
+use chalet_syntax::ast::{self, ExprKind, StatementKind};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+#[derive(Clone)]
+pub(crate) struct SqlFunction {
+    pub params: Vec<String>,
+    pub body: ast::Expr,
+    pub create_sql: String,
+}
+
+type ByName = BTreeMap<String, SqlFunction>;
+
+#[derive(Default)]
+pub(crate) struct SqlFunctions {
+    made: RwLock<Arc<ByName>>,
+    /// Where they are kept; `None` in memory.
+    store: Option<Arc<Store>>,
+    /// Held by a change.
+    changing: Mutex<()>,
+}
+
+impl SqlFunction {
+    pub fn of(create: &ast::CreateFunction) -> Result<SqlFunction> {
+        let ExprKind::Lambda { params, body } = &create.body.kind else {
+            bail!(UNSUPPORTED_METHOD, "A function is created as a lambda expression, got {}", create.body);
+        };
+        Ok(SqlFunction {
+            params: params.iter().map(|p| p.name.clone()).collect(),
+            body: ast::Expr::clone(body),
+            create_sql: format!("CREATE FUNCTION {} AS {}", quoted(&create.name.name), create.body),
+        })
+    }
+}
+
+impl SqlFunctions {
+    pub fn new(store: Option<Arc<Store>>) -> SqlFunctions {
+        SqlFunctions { store, ..SqlFunctions::default() }
+    }
+
+    /// All of them, as they are now.
+    pub fn all(&self) -> Arc<ByName> {
+        self.made.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub fn create(
+        &self,
+        name: &str,
+        function: SqlFunction,
+        if_not_exists: bool,
+        or_replace: bool,
+    ) -> Result<()> {
+        self.change(|functions| {
+            if functions.contains_key(name) && !or_replace {
+                ensure!(
+                    if_not_exists,
+                    FUNCTION_ALREADY_EXISTS,
+                    "User-defined function '{name}' already exists"
+                );
+                return Ok(false);
+            }
+            functions.insert(name.to_owned(), function);
+            Ok(true)
+        })
+    }
+
+    pub fn drop(&self, name: &str, if_exists: bool) -> Result<()> {
+        self.change(|functions| {
+            let removed = functions.remove(name).is_some();
+            ensure!(removed || if_exists, UNKNOWN_FUNCTION, "The function '{name}' doesn't exist");
+            Ok(removed)
+        })
+    }
+
+    /// `change` says whether it changed anything.
+    fn change(&self, change: impl FnOnce(&mut ByName) -> Result<bool>) -> Result<()> {
+        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut changed = ByName::clone(&self.all());
+        if change(&mut changed)? {
+            if let Some(store) = &self.store {
+                store.write(DefinitionFile::Functions, &definitions(&changed))?;
+            }
+            self.publish(changed);
+        }
+        Ok(())
+    }
+
+    /// Takes what is on disk.
+    pub fn load(&self) -> Result<()> {
+        let Some(store) = &self.store else { return Ok(()) };
+        let mut found = ByName::new();
+        for definition in store.read(DefinitionFile::Functions)? {
+            let parsed = chalet_syntax::parse_statements(&definition.text)?;
+            let [ast::Statement { kind: StatementKind::CreateFunction(create), .. }] = &parsed[..] else {
+                bail!(CORRUPTED_DATA, "The definition of function {} is not one", definition.name);
+            };
+            found.insert(definition.name, SqlFunction::of(create)?);
+        }
+        self.publish(found);
+        Ok(())
+    }
+
+    fn publish(&self, functions: ByName) {
+        *self.made.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(functions);
+    }
+}
+
+fn definitions(functions: &ByName) -> Vec<Definition> {
+    let definition = |(name, function): (&String, &SqlFunction)| Definition {
+        kind: DefinitionKind::Function,
+        folder: 0,
+        database: String::new(),
+        name: name.clone(),
+        text: function.create_sql.clone(),
+    };
+    functions.iter().map(definition).collect()
+}

@@ -1,0 +1,86 @@
+//! CREATE VIEW.
+
+use super::columns::{Checked, columns, columns_sql, stored_schema};
+use super::{text_of, writable};
+use crate::scope::Scope;
+use chalet_base::{Result, ensure};
+use chalet_binder::bind_view;
+use chalet_storage::catalog::Entry;
+use chalet_storage::view::View;
+use chalet_storage::{ColumnSchema, TableSchema};
+use chalet_syntax::ast;
+use std::sync::Arc;
+
+pub(crate) fn view(create: &ast::CreateView, scope: &Arc<Scope>) -> Result<()> {
+    ensure!(!create.attach, NOT_IMPLEMENTED, "ATTACH VIEW is not supported");
+    ensure!(!create.materialized, NOT_IMPLEMENTED, "CREATE MATERIALIZED VIEW is not supported");
+    ensure!(!create.temporary, NOT_IMPLEMENTED, "CREATE TEMPORARY VIEW is not supported");
+    let database = create.name.database.as_ref().map_or(scope.state.database.as_str(), |d| &d.name);
+    let name = &create.name.name.name;
+    writable(database, scope)?;
+    let mut query = ast::Query::clone(&create.query);
+    qualify(&mut query, &scope.state.database, scope);
+    let bound = bind_view(&query, &**scope, &scope.ids)?;
+    let schema = match (&create.columns, bound) {
+        (_, None) => TableSchema::default(),
+        (Some(definition), Some(bound)) if !definition.columns.is_empty() => {
+            let declared = columns(&definition.columns, scope)?;
+            ensure!(
+                declared.len() == bound.fields.len(),
+                THERE_IS_NO_COLUMN,
+                "The view has {} columns, its query {}",
+                declared.len(),
+                bound.fields.len()
+            );
+            TableSchema::new_checked(declared)?
+        }
+        (_, Some(bound)) => TableSchema::new_checked(
+            bound.fields.into_iter().map(|f| ColumnSchema::new(f.name, f.ty)).collect(),
+        )?,
+    };
+    let definition = format!(
+        "{}\nAS {}",
+        if schema.columns.is_empty() { String::new() } else { format!("\n(\n{}\n)", columns_sql(&schema)) },
+        chalet_syntax::print::format_query(&query)
+    );
+    let view = Arc::new(View { schema, query: query.to_string() });
+    let comment = text_of(create.comment.as_deref());
+    let entry = Entry { table: view, kind: "VIEW", definition: definition.into(), comment };
+    scope.database.shared.catalog.create_table(database, name, entry, create.if_not_exists, create.or_replace)
+}
+
+/// The view of a statement that was found on disk.
+pub(crate) fn stored_view(create: &ast::CreateView) -> Result<View> {
+    let schema = create.columns.as_ref().map(stored_schema).transpose()?.unwrap_or_default();
+    Ok(View { schema, query: create.query.to_string() })
+}
+
+/// Writes the database before the names of tables, so that the view means the same wherever it is read.
+fn qualify(query: &mut ast::Query, database: &str, scope: &Scope) {
+    let mut names: Vec<String> = Vec::new();
+    collect_ctes(&query.body, &mut names);
+    chalet_syntax::visit::for_each_table_mut(query, &mut |table| {
+        if let ast::TableKind::Name(name) = &mut table.kind
+            && name.database.is_none()
+            && !names.contains(&name.name.name)
+            && !scope.state.temporary.contains_key(&name.name.name)
+        {
+            name.database = Some(ast::Ident::new(database));
+        }
+    });
+}
+
+fn collect_ctes(body: &ast::SetExpr, names: &mut Vec<String>) {
+    match body {
+        ast::SetExpr::Select(select) => {
+            for item in &select.with {
+                if let ast::WithItem::Cte { name, query, .. } = item {
+                    names.push(name.name.clone());
+                    collect_ctes(&query.body, names);
+                }
+            }
+        }
+        ast::SetExpr::Query(query) => collect_ctes(&query.body, names),
+        ast::SetExpr::SetOp { inputs, .. } => inputs.iter().for_each(|i| collect_ctes(i, names)),
+    }
+}

@@ -1,0 +1,328 @@
+//! Databases on disk: what survives closing and opening, and what a process leaves that is killed.
+
+use chalet_base::{Result, codes};
+use chalet_engine::{Database, RunOptions, Session};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// A folder that is gone with the test.
+struct Place(PathBuf);
+
+impl Place {
+    fn new() -> Place {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let name = format!("chalet-on-disk-{}-{}", std::process::id(), NEXT.fetch_add(1, Relaxed));
+        Place(std::env::temp_dir().join(name))
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().expect("a path of ASCII")
+    }
+
+    fn open(&self) -> Session {
+        Database::open(self.path()).expect("the database").session()
+    }
+
+    /// The folder as it is now: what a process would leave that was killed now.
+    fn copy(&self) -> Place {
+        fn copy(from: &Path, to: &Path) {
+            fs::create_dir_all(to).expect("a folder");
+            for found in fs::read_dir(from).expect("the folder") {
+                let found = found.expect("a file");
+                let to = to.join(found.file_name());
+                if found.file_type().expect("a type").is_dir() {
+                    copy(&found.path(), &to);
+                } else {
+                    fs::copy(found.path(), to).expect("copied");
+                }
+            }
+        }
+        let made = Place::new();
+        copy(&self.0, &made.0);
+        made
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn try_run(session: &Session, sql: &str) -> Result<String> {
+    let options = RunOptions { format: Some("TSVRaw".into()), ..RunOptions::default() };
+    Ok(String::from_utf8_lossy(&session.run(sql, options)?.bytes).into_owned())
+}
+
+fn run(session: &Session, sql: &str) -> String {
+    try_run(session, sql).unwrap_or_else(|e| panic!("{sql}: {e}"))
+}
+
+fn fails(session: &Session, sql: &str) -> chalet_base::Error {
+    try_run(session, sql).expect_err(sql)
+}
+
+#[test]
+fn definitions_and_rows_survive() {
+    let place = Place::new();
+    let db = place.open();
+    for sql in [
+        "CREATE DATABASE d COMMENT 'it''s mine'",
+        "CREATE FUNCTION added AS (x, y) -> x + y",
+        "CREATE FUNCTION gone AS x -> x",
+        "DROP FUNCTION gone",
+        "CREATE TABLE t (n UInt64 COMMENT 'c', s String DEFAULT concat('#', toString(n)), m UInt8 MATERIALIZED n + 1, a ALIAS n * 2, \
+         CONSTRAINT small CHECK n < 100) ENGINE = Log COMMENT 'rows'",
+        "INSERT INTO t (n) VALUES (1), (2)",
+        "INSERT INTO t (n, s) SELECT number, 'given' FROM numbers(3, 2)",
+        "CREATE VIEW d.v AS SELECT added(n, 1) AS p FROM t WHERE s != 'nothing'",
+        "CREATE TABLE `a b``c\\\\d\n` (x UInt8) ENGINE = StripeLog",
+        "INSERT INTO `a b``c\\\\d\n` VALUES (7)",
+        "CREATE TABLE memory (x UInt8) ENGINE = Memory",
+        "INSERT INTO memory VALUES (1)",
+        "CREATE TABLE file (x UInt8) ENGINE = File(CSV)",
+        "INSERT INTO file VALUES (5)",
+        "CREATE TABLE old (x UInt8) ENGINE = TinyLog",
+        "RENAME TABLE old TO d.`new`",
+        "CREATE TEMPORARY TABLE temporary (x UInt8) ENGINE = Log",
+        "CREATE TABLE plain (x UInt8)",
+        "INSERT INTO plain VALUES (9)",
+    ] {
+        run(&db, sql);
+    }
+    let asked = [
+        "SELECT *, m, a FROM t ORDER BY n",
+        "SELECT * FROM d.v ORDER BY p",
+        "SELECT database, name, engine, comment, total_rows, create_table_query FROM system.tables WHERE database != 'system' AND \
+         engine != 'Memory' AND NOT is_temporary ORDER BY ALL",
+        "SELECT * FROM system.columns WHERE database != 'system' AND table != 'temporary' ORDER BY ALL",
+        "SHOW DATABASES",
+        "SHOW CREATE TABLE t",
+        "SHOW CREATE TABLE d.`new`",
+        "SHOW CREATE VIEW d.v",
+        "SHOW CREATE DATABASE d",
+        "SELECT name, create_query FROM system.functions WHERE origin = 'SQLUserDefined'",
+        "SELECT * FROM `a b``c\\\\d\n`",
+        "SELECT * FROM file",
+        "SELECT * FROM plain",
+        "EXISTS TABLE d.`new`",
+    ];
+    let before: Vec<String> = asked.iter().map(|sql| run(&db, sql)).collect();
+    assert!(before[0].starts_with("1\t#1\t2\t2\n2\t#2\t3\t4\n3\tgiven\t"), "{}", before[0]);
+    assert!(before[6].starts_with("CREATE TABLE d.new\n"), "{}", before[6]);
+    assert_eq!(fails(&db, "INSERT INTO t (n) VALUES (100)").code(), codes::VIOLATED_CONSTRAINT);
+    let killed = place.copy();
+    drop(db);
+    for place in [&place, &killed] {
+        for _ in 0..2 {
+            let db = place.open();
+            for (sql, answer) in asked.iter().zip(&before) {
+                assert_eq!(run(&db, sql), *answer, "{sql}");
+            }
+            // Rows of a Memory table are gone, as in the kernel, the table is not.
+            assert_eq!(run(&db, "SELECT count() FROM memory"), "0\n");
+            assert_eq!(run(&db, "EXISTS TEMPORARY TABLE temporary"), "0\n");
+            assert_eq!(run(&db, "SELECT * FROM system.warnings"), "");
+            assert_eq!(fails(&db, "INSERT INTO t (n) VALUES (100)").code(), codes::VIOLATED_CONSTRAINT);
+        }
+    }
+}
+
+#[test]
+fn every_type_survives() {
+    const VALUES: &[(&str, &str)] = &[
+        ("UInt256", "'1234567890123456789012345678901234567890'"),
+        ("Int128", "-12"),
+        ("Float32", "1.5"),
+        ("BFloat16", "1.5"),
+        ("Bool", "true"),
+        ("Decimal(9, 2)", "'-7.25'"),
+        ("Decimal(70, 5)", "'1.5'"),
+        ("String", "'with\\0 zero and ü'"),
+        ("FixedString(3)", "'ab'"),
+        ("UUID", "'61f0c404-5cb3-11e7-907b-a6006ad3dba0'"),
+        ("IPv4", "'1.2.3.4'"),
+        ("IPv6", "'::1:2'"),
+        ("Date", "'2024-02-29'"),
+        ("Date32", "'1925-01-01'"),
+        ("DateTime", "'2024-02-29 01:02:03'"),
+        ("DateTime('Asia/Tokyo')", "'2024-02-29 01:02:03'"),
+        ("DateTime64(6, 'UTC')", "'2024-02-29 01:02:03.000004'"),
+        ("Enum8('a' = 1, 'it\\'s' = -2)", "-2"),
+        ("LowCardinality(String)", "'low'"),
+        ("LowCardinality(Nullable(FixedString(2)))", "'lo'"),
+        ("Nullable(Int16)", "-3"),
+        ("Nullable(String)", "NULL"),
+        ("Array(Array(Nullable(String)))", "[['a', NULL], []]"),
+        ("Array(LowCardinality(String))", "['x', 'y', 'x']"),
+        ("Map(String, Array(UInt8))", "map('a', [1, 2])"),
+        ("Map(LowCardinality(String), UInt8)", "map('b', 3)"),
+        ("Tuple(a UInt8, b Tuple(String, Nullable(Date)))", "(1, ('s', NULL))"),
+        ("Array(Tuple(UInt8, LowCardinality(Nullable(String))))", "[(1, 'z'), (2, NULL)]"),
+    ];
+    let place = Place::new();
+    let db = place.open();
+    let columns = VALUES.iter().enumerate().map(|(i, (ty, _))| format!("c{i} {ty}")).collect::<Vec<_>>();
+    run(&db, &format!("CREATE TABLE t ({}) ENGINE = Log", columns.join(", ")));
+    let values = VALUES.iter().map(|(ty, value)| format!("CAST({value} AS {ty})")).collect::<Vec<_>>();
+    run(&db, &format!("INSERT INTO t SELECT {} FROM numbers(3)", values.join(", ")));
+    run(&db, "INSERT INTO t (c0) VALUES (7), (8)");
+    run(&db, "CREATE TABLE nested (n Nested(x UInt8, y String)) ENGINE = Log");
+    run(&db, "INSERT INTO nested VALUES ([1, 2], ['a', 'b'])");
+    let asked = [
+        "SELECT * FROM t",
+        "DESCRIBE TABLE t",
+        "SHOW CREATE TABLE t",
+        "SELECT *, n.x FROM nested",
+        "DESCRIBE TABLE nested",
+    ];
+    let before = asked.map(|sql| run(&db, sql));
+    assert!(before[0].starts_with("1234567890123456789012345678901234567890\t-12\t1.5\t"), "{}", before[0]);
+    drop(db);
+    let db = place.open();
+    assert_eq!(asked.map(|sql| run(&db, sql)), before);
+}
+
+#[test]
+fn what_cannot_be_kept_is_refused() {
+    let place = Place::new();
+    let db = place.open();
+    for engine in ["MergeTree ORDER BY x", "ReplacingMergeTree ORDER BY x", "Buffer", "Join", "Set"] {
+        let error = fails(&db, &format!("CREATE TABLE t (x UInt8) ENGINE = {engine}"));
+        assert_eq!(error.code(), codes::NOT_IMPLEMENTED);
+        assert!(error.message().contains(engine.split(' ').next().unwrap_or_default()), "{error}");
+    }
+    // It asks for a MergeTree, only not by name.
+    assert!(fails(&db, "CREATE TABLE t (x UInt8) ORDER BY x").message().contains("MergeTree"));
+    assert_eq!(fails(&db, "CREATE DATABASE m ENGINE = Memory").code(), codes::NOT_IMPLEMENTED);
+    assert_eq!(run(&db, "SHOW TABLES"), "");
+    assert_eq!(fs::read_dir(place.0.join("tables")).expect("the folder").count(), 0);
+}
+
+#[test]
+fn folders_go_with_their_tables() {
+    let place = Place::new();
+    let folders = || fs::read_dir(place.0.join("tables")).expect("the folder").count();
+    let db = place.open();
+    let other = place.open();
+    run(&db, "CREATE DATABASE d");
+    for table in ["a", "b", "d.c"] {
+        run(&db, &format!("CREATE TABLE {table} ENGINE = Log AS SELECT number AS n FROM numbers(10)"));
+    }
+    assert_eq!(folders(), 3);
+    assert!(
+        try_run(&db, "CREATE TABLE e ENGINE = Log AS SELECT throwIf(number = 3) AS n FROM numbers(10)")
+            .is_err()
+    );
+    assert!(try_run(&db, "CREATE TABLE a (n UInt8) ENGINE = Log").is_err());
+    run(&db, "CREATE TABLE IF NOT EXISTS a (n UInt8) ENGINE = Log");
+    assert_eq!(folders(), 3);
+    run(&db, "CREATE OR REPLACE TABLE a ENGINE = Log AS SELECT 7 AS n");
+    assert_eq!((run(&other, "SELECT n FROM a"), folders()), ("7\n".into(), 3));
+    run(&db, "EXCHANGE TABLES a AND b");
+    run(&db, "TRUNCATE TABLE a");
+    run(&db, "INSERT INTO a VALUES (3)");
+    let killed = place.copy();
+    run(&db, "DROP TABLE a");
+    run(&db, "DROP DATABASE d");
+    assert_eq!((run(&db, "SHOW TABLES"), folders()), ("b\n".into(), 1));
+    let db = killed.open();
+    let sums = "SELECT (SELECT sum(n) FROM a), (SELECT sum(n) FROM b), (SELECT sum(n) FROM d.c)";
+    assert_eq!(run(&db, sums), "3\t7\t45\n");
+}
+
+#[test]
+fn leftovers_are_removed() {
+    let place = Place::new();
+    let db = place.open();
+    run(&db, "CREATE TABLE t ENGINE = Log AS SELECT 1 AS x");
+    let killed = place.copy();
+    // Killed while it made a table, and while it wrote the catalog.
+    fs::create_dir_all(killed.0.join("tables/7")).expect("a folder");
+    fs::write(killed.0.join("tables/7/rows"), b"chaletL1").expect("a file");
+    fs::write(killed.0.join("catalog.new"), b"chalet defin").expect("a file");
+    let db = killed.open();
+    assert_eq!(run(&db, "SHOW TABLES"), "t\n");
+    assert!(!killed.0.join("tables/7").exists() && !killed.0.join("catalog.new").exists());
+    run(&db, "CREATE TABLE u ENGINE = Log AS SELECT 2 AS x");
+    assert_eq!(run(&db, "SELECT x FROM t UNION ALL SELECT x FROM u ORDER BY x"), "1\n2\n");
+    // Killed while it made the database.
+    let begun = Place::new();
+    fs::create_dir_all(begun.0.join("tables")).expect("a folder");
+    fs::write(begun.0.join("lock"), b"").expect("a file");
+    assert_eq!(run(&begun.open(), "SHOW TABLES"), "");
+}
+
+#[test]
+fn damaged_and_foreign_folders_are_left_alone() {
+    let open = |place: &Place| Database::open(place.path()).err().expect("an error");
+    let place = Place::new();
+    run(&place.open(), "CREATE TABLE t ENGINE = Log AS SELECT 1 AS x");
+    let catalog = place.0.join("catalog");
+    let whole = fs::read(&catalog).expect("the catalog");
+    for at in (0..whole.len() - 1).step_by(7) {
+        let mut flipped = whole.clone();
+        flipped[at] ^= 2;
+        fs::write(&catalog, flipped).expect("written");
+        let code = open(&place).code();
+        assert!(
+            code == codes::CHECKSUM_DOESNT_MATCH || code == codes::UNKNOWN_FORMAT_VERSION,
+            "byte {at}: {code:?}"
+        );
+    }
+    fs::remove_file(&catalog).expect("removed");
+    assert!(open(&place).message().contains("catalog is missing"));
+    fs::write(&catalog, whole).expect("written");
+    assert_eq!(run(&place.open(), "SELECT x FROM t"), "1\n");
+
+    let foreign = Place::new();
+    fs::create_dir_all(&foreign.0).expect("a folder");
+    fs::write(foreign.0.join("thesis.txt"), b"").expect("a file");
+    assert!(open(&foreign).message().contains("thesis.txt"));
+    assert_eq!(fs::read_dir(&foreign.0).expect("the folder").count(), 1);
+    let file = Place::new();
+    fs::write(&file.0, b"").expect("a file");
+    assert!(open(&file).message().contains("is a file"));
+    fs::remove_file(&file.0).expect("removed");
+    let error = Database::open_to_read(Place::new().path()).err().expect("nothing to read");
+    assert_eq!(error.code(), codes::FILE_DOESNT_EXIST);
+}
+
+#[test]
+fn a_torn_tail_is_told() {
+    let place = Place::new();
+    let db = place.open();
+    run(&db, "CREATE TABLE t ENGINE = Log AS SELECT 1 AS x");
+    let torn = place.copy();
+    fs::OpenOptions::new()
+        .append(true)
+        .open(torn.0.join("tables/1/rows"))
+        .and_then(|mut file| std::io::Write::write_all(&mut file, b"LOGB and then the machine stopped"))
+        .expect("written");
+    let database = Database::open(torn.path()).expect("the database");
+    let warnings = database.take_warnings();
+    assert_eq!(warnings.len(), 1);
+    assert!(warnings[0].contains("default.t") && warnings[0].contains("33 bytes"), "{}", warnings[0]);
+    let db = database.session();
+    assert_eq!(run(&db, "SELECT message FROM system.warnings"), format!("{}\n", warnings[0]));
+    assert_eq!(run(&db, "SELECT x FROM t"), "1\n");
+    drop((db, database));
+    assert!(Database::open(torn.path()).expect("the database").take_warnings().is_empty());
+}
+
+#[test]
+fn sessions_of_a_process_share_the_database() {
+    let place = Place::new();
+    let first = place.open();
+    let second = place.open();
+    let reader = Database::open_to_read(place.path()).expect("the database").session();
+    run(&first, "CREATE TABLE t (x UInt8) ENGINE = Log");
+    run(&second, "INSERT INTO t VALUES (1)");
+    drop(first);
+    assert_eq!(run(&reader, "SELECT x FROM t"), "1\n");
+    drop(second);
+    // The one that reads shares it, so it stays open.
+    run(&place.open(), "INSERT INTO t VALUES (2)");
+    assert_eq!(run(&reader, "SELECT x FROM t"), "1\n2\n");
+}

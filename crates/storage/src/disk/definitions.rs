@@ -1,0 +1,198 @@
+//! The files that hold definitions: one statement after the other, each behind a line that says what it is.
+//!
+//! ```text
+//! file    = "chalet definitions 1\n" record* "end " count " " checksum "\n"
+//! record  = kind " " number " " name " " name " " length "\n" text "\n"
+//! kind    = "database" | "table" | "function"    a view is a table
+//! number  of the table's folder; 0: it has none
+//! name    of the database, then of the table or function; bytes other than letters, digits and _ as %hh; may be empty
+//! length  of the text in bytes
+//! text    the statement that makes it; of a database its comment
+//! count   of records
+//! checksum  XXH3 with 64 bits of everything before the last line, as 16 hexadecimal digits
+//! ```
+
+use chalet_base::{Result, ensure, err};
+use std::fmt::Write;
+use std::path::Path;
+use xxhash_rust::xxh3::xxh3_64;
+
+const FIRST_LINE: &str = "chalet definitions 1\n";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DefinitionKind {
+    Database,
+    Table,
+    Function,
+}
+
+impl DefinitionKind {
+    const ALL: [DefinitionKind; 3] =
+        [DefinitionKind::Database, DefinitionKind::Table, DefinitionKind::Function];
+
+    fn name(self) -> &'static str {
+        match self {
+            DefinitionKind::Database => "database",
+            DefinitionKind::Table => "table",
+            DefinitionKind::Function => "function",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Definition {
+    pub kind: DefinitionKind,
+    /// Of the table's folder; 0 for what has none.
+    pub folder: u64,
+    /// Empty for a function.
+    pub database: String,
+    /// Empty for a database.
+    pub name: String,
+    /// The statement that makes it; of a database its comment.
+    pub text: String,
+}
+
+pub fn encode(definitions: &[Definition]) -> String {
+    let mut file = String::from(FIRST_LINE);
+    for Definition { kind, folder, database, name, text } in definitions {
+        let (kind, database, name) = (kind.name(), escaped(database), escaped(name));
+        // Writing to a String cannot fail.
+        let _ = writeln!(file, "{kind} {folder} {database} {name} {}\n{text}", text.len());
+    }
+    let checksum = xxh3_64(file.as_bytes());
+    let _ = writeln!(file, "end {} {checksum:016x}", definitions.len());
+    file
+}
+
+/// `path` is for messages.
+pub fn decode(content: &[u8], path: &Path) -> Result<Vec<Definition>> {
+    let damaged = |what: &str| err!(CHECKSUM_DOESNT_MATCH, "The file {} is damaged: {what}", path.display());
+    if !content.starts_with(FIRST_LINE.as_bytes()) {
+        let version = content.starts_with(b"chalet definitions ");
+        ensure!(
+            !version,
+            UNKNOWN_FORMAT_VERSION,
+            "The file {} was written by a newer version",
+            path.display()
+        );
+        return Err(damaged("it does not begin as a file of definitions"));
+    }
+    let text = std::str::from_utf8(content).map_err(|_| damaged("it is not UTF-8"))?;
+    let end = text.trim_end_matches('\n').rfind('\n').map_or(0, |at| at + 1);
+    let (mut rest, last) = text.split_at(end);
+    let told: Vec<&str> = last.trim_end_matches('\n').split(' ').collect();
+    let checksum = format!("{:016x}", xxh3_64(rest.as_bytes()));
+    let [word, count, told_checksum] = told[..] else { return Err(damaged("it has no last line")) };
+    if word != "end" || told_checksum != checksum {
+        return Err(damaged("its checksum does not match"));
+    }
+    rest = &rest[FIRST_LINE.len()..];
+    let mut definitions = Vec::new();
+    while !rest.is_empty() {
+        definitions.push(record(&mut rest).ok_or_else(|| damaged("a definition cannot be read"))?);
+    }
+    if count != definitions.len().to_string() {
+        return Err(damaged("definitions are missing"));
+    }
+    Ok(definitions)
+}
+
+fn record(rest: &mut &str) -> Option<Definition> {
+    let (line, after) = rest.split_once('\n')?;
+    let [kind, folder, database, name, length] = line.split(' ').collect::<Vec<_>>()[..] else { return None };
+    let text = after.get(..length.parse().ok()?)?;
+    *rest = after[text.len()..].strip_prefix('\n')?;
+    Some(Definition {
+        kind: DefinitionKind::ALL.into_iter().find(|known| known.name() == kind)?,
+        folder: folder.parse().ok()?,
+        database: unescaped(database)?,
+        name: unescaped(name)?,
+        text: text.to_string(),
+    })
+}
+
+fn escaped(name: &str) -> String {
+    let mut text = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || byte == b'_' {
+            text.push(byte.into());
+        } else {
+            let _ = write!(text, "%{byte:02X}");
+        }
+    }
+    text
+}
+
+fn unescaped(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [byte, after @ ..] = rest {
+        rest = match (byte, after) {
+            (b'%', [high, low, after @ ..]) => {
+                let digits = [*high, *low];
+                bytes.push(u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?);
+                after
+            }
+            _ => {
+                bytes.push(*byte);
+                after
+            }
+        };
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Vec<Definition> {
+        let definition = |kind, folder, database: &str, name: &str, text: &str| Definition {
+            kind,
+            folder,
+            database: database.into(),
+            name: name.into(),
+            text: text.into(),
+        };
+        vec![
+            definition(DefinitionKind::Database, 0, "default", "", "its comment"),
+            definition(
+                DefinitionKind::Table,
+                7,
+                "default",
+                "ü 1\n%",
+                "CREATE TABLE x\n(\n    `a` UInt8\n)\nend 1 2\n",
+            ),
+            definition(DefinitionKind::Function, 0, "", "f", "CREATE FUNCTION f AS x -> x"),
+        ]
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        for definitions in [Vec::new(), sample()] {
+            let text = encode(&definitions);
+            assert_eq!(decode(text.as_bytes(), Path::new("f")).expect("whole"), definitions);
+        }
+    }
+
+    #[test]
+    fn damage_is_found() {
+        let whole = encode(&sample()).into_bytes();
+        for n in 0..whole.len() - 1 {
+            assert!(decode(&whole[..n], Path::new("f")).is_err(), "cut to {n} bytes");
+        }
+        for at in 0..whole.len() - 1 {
+            let mut flipped = whole.clone();
+            flipped[at] ^= 0x20;
+            assert!(decode(&flipped, Path::new("f")).is_err(), "byte {at}");
+        }
+    }
+
+    /// A file of version 1, as it was written when there was no other.
+    #[test]
+    fn version_1_stays_readable() {
+        let frozen = "chalet definitions 1\nfunction 0  f 27\nCREATE FUNCTION f AS x -> x\nend 1 ";
+        let text = encode(&sample()[2..]);
+        assert!(text.starts_with(frozen), "{text}");
+    }
+}

@@ -1,0 +1,54 @@
+//! Files that are on disk when a call returns, whatever happens to the machine afterwards.
+
+use chalet_base::{Error, Result, err};
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// The name under which the next content of a file is written.
+pub fn next_of(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(".new");
+    path.with_file_name(name)
+}
+
+/// Gives a file new content: whoever opens it finds the old or the new one, never a part.
+pub fn replace(path: &Path, content: &[u8]) -> Result<()> {
+    let next = next_of(path);
+    let write = || {
+        let mut file = File::create(&next)?;
+        file.write_all(content)?;
+        file.sync_all()
+    };
+    write().map_err(|e| cannot_write(&next, &e))?;
+    std::fs::rename(&next, path).map_err(|e| cannot_write(path, &e))?;
+    sync_folder(path.parent().unwrap_or(Path::new(".")))
+}
+
+/// Makes the names in a folder last.
+pub fn sync_folder(folder: &Path) -> Result<()> {
+    // Elsewhere folders cannot be opened, and names are journalled with the file.
+    if cfg!(unix) {
+        let sync = || File::open(folder)?.sync_all();
+        sync().map_err(|e| err!(CANNOT_FSYNC, "Cannot fsync {}: {e}", folder.display()))?;
+    }
+    Ok(())
+}
+
+#[cold]
+pub fn cannot_write(path: &Path, error: &io::Error) -> Error {
+    err!(CANNOT_WRITE_TO_FILE_DESCRIPTOR, "Cannot write to file {}: {error}", path.display())
+}
+
+#[cold]
+pub fn cannot_read(path: &Path, error: &io::Error) -> Error {
+    err!(CANNOT_READ_FROM_FILE_DESCRIPTOR, "Cannot read from file {}: {error}", path.display())
+}
+
+#[cold]
+pub fn cannot_open(path: &Path, error: &io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::NotFound => err!(FILE_DOESNT_EXIST, "File {} does not exist", path.display()),
+        _ => err!(CANNOT_OPEN_FILE, "Cannot open file {}: {error}", path.display()),
+    }
+}

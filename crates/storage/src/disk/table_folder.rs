@@ -1,0 +1,63 @@
+//! The folder of one table. It is removed with the table: when the catalog has forgotten it and nobody reads it any more.
+
+use super::Writer;
+use chalet_base::{Result, bail};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+pub struct TableFolder {
+    path: PathBuf,
+    number: u64,
+    /// Does the catalog on disk name it?
+    is_kept: AtomicBool,
+    /// `None` where the database is open for reading.
+    writer: Option<Arc<Writer>>,
+}
+
+impl TableFolder {
+    pub(super) fn new(path: PathBuf, number: u64, is_kept: bool, writer: Option<Arc<Writer>>) -> Self {
+        TableFolder { path, number, is_kept: AtomicBool::new(is_kept), writer }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    pub fn is_read_only(&self) -> bool {
+        self.writer.is_none()
+    }
+
+    /// Fails where nothing may be written.
+    pub fn check_writable(&self) -> Result<()> {
+        match &self.writer {
+            Some(writer) => writer.check(),
+            None => bail!(READONLY, "The database is open for reading only"),
+        }
+    }
+
+    /// Ends all writing to the database, see [`Writer::lose`].
+    pub fn lose(&self) {
+        if let Some(writer) = &self.writer {
+            writer.lose();
+        }
+    }
+
+    /// Called after the catalog was written.
+    pub(crate) fn set_kept(&self, is_kept: bool) {
+        self.is_kept.store(is_kept, Relaxed);
+    }
+}
+
+impl Drop for TableFolder {
+    fn drop(&mut self) {
+        if !self.is_kept.load(Relaxed) && self.check_writable().is_ok() {
+            // What stays is removed when the database is opened again.
+            let _ = std::fs::remove_dir_all(&self.path);
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The right to write a database: a lock on its folder, which the operating system takes back when the process ends,
+//! however it ends.
+
+use super::durable::cannot_open;
+use chalet_base::{Result, bail, ensure, err};
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+const LOCK: &str = "lock";
+const HOLDER: &str = "writer";
+
+/// How long one waits for a lock that this very process is about to give back, on another thread.
+const OWN_LOCK_WAIT: Duration = Duration::from_secs(2);
+
+/// Held as long as the database is open for writing.
+pub struct Writer {
+    root: PathBuf,
+    lock: File,
+    /// Children that are forked have a copy of this, and no right.
+    process: u32,
+    /// It is not known what is on disk: nothing is written until the database has been opened again.
+    is_lost: AtomicBool,
+}
+
+impl Writer {
+    /// Locks a folder, or says who holds the lock.
+    pub fn lock(root: &Path) -> Result<Writer> {
+        let path = root.join(LOCK);
+        let open = File::options().read(true).write(true).create(true).truncate(false).open(&path);
+        let lock = open.map_err(|e| cannot_open(&path, &e))?;
+        let process = std::process::id();
+        let since = Instant::now();
+        loop {
+            match lock.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) => {}
+                Err(TryLockError::Error(e)) => {
+                    bail!(CANNOT_OPEN_FILE, "Cannot lock file {}: {e}", path.display())
+                }
+            }
+            let holder = holder(root);
+            if holder == Some(process) && since.elapsed() < OWN_LOCK_WAIT {
+                std::thread::sleep(Duration::from_millis(1));
+                continue;
+            }
+            let holder = holder.map_or("another process".into(), |holder| format!("process {holder}"));
+            bail!(
+                CANNOT_OPEN_FILE,
+                "Cannot lock file {}: the database is open for writing in {holder}. One process can write a database at a \
+                 time; others can read it, with ?mode=ro",
+                path.display()
+            );
+        }
+        let named = std::fs::write(root.join(HOLDER), format!("{process}\n"));
+        named.map_err(|e| err!(CANNOT_OPEN_FILE, "Cannot write to {}: {e}", root.display()))?;
+        Ok(Writer { root: root.to_path_buf(), lock, process, is_lost: AtomicBool::new(false) })
+    }
+
+    /// Fails where this process may not write.
+    pub fn check(&self) -> Result<()> {
+        ensure!(
+            std::process::id() == self.process,
+            READONLY,
+            "The database was opened by process {}, from which this one was forked: it can read, not write",
+            self.process
+        );
+        ensure!(
+            !self.is_lost.load(Relaxed),
+            READONLY,
+            "Writing to the database failed before. It has to be opened again to be written"
+        );
+        Ok(())
+    }
+
+    /// Ends all writing: what the last write left on disk is not known.
+    pub fn lose(&self) {
+        self.is_lost.store(true, Relaxed);
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        // A forked child has the same lock, and giving it back would take it from the parent.
+        if std::process::id() == self.process {
+            // Nobody is left to tell of a failure, and the end of the process does the same.
+            let _ = std::fs::remove_file(self.root.join(HOLDER));
+            let _ = self.lock.unlock();
+        }
+    }
+}
+
+/// The process that locked the folder last.
+fn holder(root: &Path) -> Option<u32> {
+    std::fs::read_to_string(root.join(HOLDER)).ok()?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_at_a_time() {
+        let folder = std::env::temp_dir().join(format!("chalet-lock-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let first = Writer::lock(&folder).expect("the lock");
+        let error = Writer::lock(&folder).err().expect("no second lock").to_string();
+        assert!(error.contains(&format!("process {}", std::process::id())), "{error}");
+        drop(first);
+        assert!(Writer::lock(&folder).is_ok());
+        std::fs::remove_dir_all(&folder).expect("the folder is ours");
+    }
+}

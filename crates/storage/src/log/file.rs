@@ -1,0 +1,316 @@
+//! The file of a table: opening it, appending to it, putting an empty one in its place.
+
+use super::inserter::Pending;
+use super::layout::{HEADER, Header};
+use super::positional::{read_vec, write_all_at};
+use super::walk::{Frame, walk};
+use crate::disk::TableFolder;
+use crate::disk::durable::{cannot_open, cannot_read, cannot_write, replace};
+use chalet_base::{Error, Result, err};
+use chalet_types::DataType;
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+const ROWS: &str = "rows";
+
+/// How often a header is read that another process is just writing.
+const ATTEMPTS: usize = 10;
+
+pub struct LogFile {
+    folder: Arc<TableFolder>,
+    path: PathBuf,
+    /// Of the stored columns.
+    types: Vec<DataType>,
+    /// Errors: the file is damaged.
+    state: RwLock<Result<State>>,
+    /// Held while the file is written.
+    writing: Mutex<()>,
+}
+
+/// The acknowledged part of the file.
+#[derive(Clone)]
+struct State {
+    id: u64,
+    end: u64,
+    n_rows: u64,
+    /// Found when they are first needed.
+    frames: Option<Arc<Vec<Frame>>>,
+}
+
+impl State {
+    fn empty(id: u64) -> State {
+        State { id, end: HEADER, n_rows: 0, frames: Some(Arc::default()) }
+    }
+
+    fn header(&self) -> Header {
+        Header { id: self.id, committed: self.end, n_rows: self.n_rows }
+    }
+}
+
+/// What a query reads, whatever becomes of the table.
+pub struct Snapshot {
+    pub file: File,
+    pub path: PathBuf,
+    pub frames: Arc<Vec<Frame>>,
+    pub n_rows: u64,
+}
+
+impl LogFile {
+    /// Makes an empty file in a folder.
+    pub fn create(folder: Arc<TableFolder>, types: Vec<DataType>) -> Result<LogFile> {
+        let path = folder.path().join(ROWS);
+        let state = State::empty(next_id(0));
+        replace(&path, &state.header().encode())?;
+        Ok(LogFile { folder, path, types, state: RwLock::new(Ok(state)), writing: Mutex::new(()) })
+    }
+
+    /// Opens the file of a folder. For writing, what an INSERT has left that was killed is dropped: so many bytes.
+    ///
+    /// A damaged file is no error here, but whenever it is used: the table can still be dropped.
+    pub fn open(folder: Arc<TableFolder>, types: Vec<DataType>) -> Result<(LogFile, u64)> {
+        let path = folder.path().join(ROWS);
+        let is_read_only = folder.is_read_only();
+        let state = RwLock::new(Ok(State { id: 0, end: HEADER, n_rows: 0, frames: None }));
+        let mut log = LogFile { folder, path, types, state, writing: Mutex::new(()) };
+        if is_read_only {
+            // The rest is looked at by each query anew.
+            File::open(&log.path).map_err(|e| cannot_open(&log.path, &e))?;
+            return Ok((log, 0));
+        }
+        log.remove_leftovers()?;
+        let (state, dropped) = match log.recover() {
+            Ok((state, dropped)) => (Ok(state), dropped),
+            Err(error) => (Err(error), 0),
+        };
+        log.state = RwLock::new(state);
+        Ok((log, dropped))
+    }
+
+    pub fn folder(&self) -> &Arc<TableFolder> {
+        &self.folder
+    }
+
+    pub fn types(&self) -> &[DataType] {
+        &self.types
+    }
+
+    /// Rows and bytes, where they are known without reading much.
+    pub fn size(&self) -> Option<(u64, u64)> {
+        if self.folder.is_read_only() {
+            self.refresh().ok()?;
+        }
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        state.as_ref().ok().map(|state| (state.n_rows, state.end))
+    }
+
+    pub fn snapshot(&self) -> Result<Snapshot> {
+        if self.folder.is_read_only() {
+            return self.refresh();
+        }
+        {
+            // Under the lock the file is the one that the state tells of.
+            let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+            let state = state.as_ref().map_err(Error::clone)?;
+            if let Some(frames) = &state.frames {
+                return self.snapshot_of(self.open_file(false)?, frames.clone(), state.n_rows);
+            }
+        }
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        let known = state.as_mut().map_err(|error| error.clone())?;
+        let file = self.open_file(false)?;
+        let walked =
+            walk(&file, HEADER, known.end, self.types.len(), false).map_err(|e| self.cannot_read(&e))?;
+        if walked.end != known.end || walked.n_rows != known.n_rows {
+            let error = self.damaged(&format!("the frame at byte {} cannot be read", walked.end));
+            *state = Err(error.clone());
+            return Err(error);
+        }
+        let frames = Arc::new(walked.frames);
+        known.frames = Some(frames.clone());
+        let n_rows = known.n_rows;
+        self.snapshot_of(file, frames, n_rows)
+    }
+
+    fn snapshot_of(&self, file: File, frames: Arc<Vec<Frame>>, n_rows: u64) -> Result<Snapshot> {
+        Ok(Snapshot { file, path: self.path.clone(), frames, n_rows })
+    }
+
+    /// Appends the frames of an INSERT. When this returns they are on disk, all of them or none.
+    pub fn append(&self, mut pending: Pending) -> Result<()> {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.folder.check_writable()?;
+        let before = self.state.read().unwrap_or_else(PoisonError::into_inner).clone()?;
+        let mut file = self.open_file(true)?;
+        let (mut at, mut frames) = (before.end, Vec::new());
+        let mut place = |len: u64, n_rows: u64| {
+            frames.push(Frame { offset: at, end: at + len, n_rows });
+            at += len;
+        };
+        let aside = pending.aside.as_mut();
+        aside.iter().flat_map(|aside| &aside.frames).for_each(|(len, n_rows)| place(*len, *n_rows));
+        let (mut bytes, n_frames) = (Vec::new(), pending.frames.len());
+        for (i, frame) in std::mem::take(&mut pending.frames).into_iter().enumerate() {
+            let (start, n_rows) = (bytes.len(), frame.n_rows);
+            frame.write(i + 1 == n_frames, &mut bytes);
+            place((bytes.len() - start) as u64, n_rows);
+        }
+        let write = || -> io::Result<()> {
+            let mut start = before.end;
+            if let Some(aside) = aside {
+                aside.file.seek(SeekFrom::Start(0))?;
+                file.seek(SeekFrom::Start(start))?;
+                start += io::copy(&mut aside.file, &mut file)?;
+            }
+            write_all_at(&file, &bytes, start)
+        };
+        let end = before.end + frames.iter().map(|frame| frame.end - frame.offset).sum::<u64>();
+        if let Err(error) = write() {
+            if file.set_len(before.end).is_err() {
+                self.folder.lose();
+            }
+            return Err(cannot_write(&self.path, &error));
+        }
+        if let Err(error) = file.sync_data() {
+            // Whether the bytes are on disk is not known, nor would the next attempt tell.
+            self.folder.lose();
+            let _ = file.set_len(before.end);
+            return Err(err!(CANNOT_FSYNC, "Cannot fsync {}: {error}", self.path.display()));
+        }
+        let header = Header { id: before.id, committed: end, n_rows: before.n_rows + pending.n_rows };
+        // The frames are there without it: whoever opens the file finds them.
+        let _ = write_all_at(&file, &header.encode(), 0);
+        if let Ok(state) = &mut *self.state.write().unwrap_or_else(PoisonError::into_inner) {
+            (state.end, state.n_rows) = (end, header.n_rows);
+            if let Some(known) = &mut state.frames {
+                // Copied only where a query reads the old ones.
+                Arc::make_mut(known).extend(frames);
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts an empty file in the place of this one.
+    pub fn truncate(&self) -> Result<()> {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.folder.check_writable()?;
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        let empty = State::empty(next_id(state.as_ref().map_or(0, |state| state.id)));
+        if let Err(error) = replace(&self.path, &empty.header().encode()) {
+            self.folder.lose();
+            return Err(error);
+        }
+        *state = Ok(empty);
+        Ok(())
+    }
+
+    /// What the file holds, after what comes behind its last whole INSERT was cut off.
+    fn recover(&self) -> Result<(State, u64)> {
+        let file = self.open_file(true)?;
+        let read = |e: io::Error| self.cannot_read(&e);
+        let len = file.metadata().map_err(read)?.len();
+        if len < HEADER {
+            return Err(self.damaged("it is shorter than its header"));
+        }
+        let header = Header::decode(&read_vec(&file, 0, HEADER as usize).map_err(read)?);
+        // A header that cannot be read was damaged later: a killed INSERT does not do that.
+        let known = header.unwrap_or(Header { id: next_id(0), committed: HEADER, n_rows: 0 });
+        if len < known.committed {
+            return Err(self.damaged(&format!("it ends at byte {len} of {}", known.committed)));
+        }
+        let (mut end, mut n_rows) = (known.committed, known.n_rows);
+        if header.is_none() || len > end {
+            let walked = walk(&file, end, len, self.types.len(), true).map_err(read)?;
+            (end, n_rows) = (walked.end, n_rows + walked.n_rows);
+            if header.is_none() && end < len {
+                return Err(self.damaged("its header cannot be read"));
+            }
+            let state = State { id: known.id, end, n_rows, frames: None };
+            let settle = || {
+                file.set_len(end)?;
+                // Behind the header there must be nothing that a crash takes back.
+                file.sync_all()?;
+                write_all_at(&file, &state.header().encode(), 0)?;
+                file.sync_all()
+            };
+            settle().map_err(|e| cannot_write(&self.path, &e))?;
+        }
+        Ok((State { id: known.id, end, n_rows, frames: None }, len - end))
+    }
+
+    /// Looks at what another process has written meanwhile.
+    fn refresh(&self) -> Result<Snapshot> {
+        let file = self.open_file(false)?;
+        let read = |e: io::Error| self.cannot_read(&e);
+        let mut header = None;
+        for _ in 0..ATTEMPTS {
+            header = Header::decode(&read_vec(&file, 0, HEADER as usize).map_err(read)?);
+            if header.is_some() {
+                break;
+            }
+        }
+        let Some(header) = header else { return Err(self.damaged("its header cannot be read")) };
+        let len = file.metadata().map_err(read)?.len();
+        if len < header.committed {
+            return Err(self.damaged(&format!("it ends at byte {len} of {}", header.committed)));
+        }
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        let known = match &*state {
+            Ok(known) if known.id == header.id && known.frames.is_some() => known.clone(),
+            _ => State::empty(header.id),
+        };
+        let mut known = known;
+        let frames = known.frames.get_or_insert_default();
+        for (to, check_columns) in [(header.committed, false), (len, true)] {
+            if to <= known.end {
+                continue;
+            }
+            let walked = walk(&file, known.end, to, self.types.len(), check_columns).map_err(read)?;
+            if !check_columns && walked.end != to {
+                return Err(self.damaged(&format!("the frame at byte {} cannot be read", walked.end)));
+            }
+            if !walked.frames.is_empty() {
+                Arc::make_mut(frames).extend(walked.frames);
+            }
+            known.end = walked.end;
+            known.n_rows += walked.n_rows;
+        }
+        let (frames, n_rows) = (frames.clone(), known.n_rows);
+        *state = Ok(known);
+        self.snapshot_of(file, frames, n_rows)
+    }
+
+    fn open_file(&self, to_write: bool) -> Result<File> {
+        let file = File::options().read(true).write(to_write).open(&self.path);
+        file.map_err(|e| cannot_open(&self.path, &e))
+    }
+
+    /// What INSERTs and TRUNCATEs were writing that were killed.
+    fn remove_leftovers(&self) -> Result<()> {
+        let Ok(files) = std::fs::read_dir(self.folder.path()) else { return Ok(()) };
+        for file in files.flatten().map(|file| file.path()) {
+            if file.extension().is_some_and(|extension| extension == "new") {
+                std::fs::remove_file(&file).map_err(|e| cannot_write(&file, &e))?;
+            }
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn cannot_read(&self, error: &io::Error) -> Error {
+        cannot_read(&self.path, error)
+    }
+
+    #[cold]
+    fn damaged(&self, what: &str) -> Error {
+        err!(CHECKSUM_DOESNT_MATCH, "The file {} is damaged: {what}", self.path.display())
+    }
+}
+
+/// Another number for each content of a file.
+fn next_id(last: u64) -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    (now.as_nanos() as u64).max(last + 1)
+}

@@ -1,0 +1,132 @@
+//! One INSERT: rows are gathered, encoded, and appended to the file at once when all are there.
+//!
+//! Memory: frames of 32 MiB at most, compressed; further ones wait in a file beside the table's.
+
+use super::encode::{Encoded, encode};
+use super::file::LogFile;
+use crate::Inserter;
+use crate::disk::durable::cannot_write;
+use chalet_base::{Result, bail};
+use chalet_columns::Block;
+use std::fs::File;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// A frame is cut when it has so many rows, or so many bytes in memory.
+const FRAME_ROWS: usize = 1 << 16;
+const FRAME_BYTES: usize = 1 << 24;
+/// More bytes of frames than this are put aside.
+const MOST_BYTES_IN_MEMORY: usize = 1 << 25;
+
+pub struct LogInserter {
+    log: Arc<LogFile>,
+    /// Rows of the next frame.
+    gathered: Vec<Block>,
+    gathered_rows: usize,
+    gathered_bytes: usize,
+    pending: Pending,
+}
+
+/// The frames of an INSERT.
+#[derive(Default)]
+pub struct Pending {
+    /// Those that come first.
+    pub aside: Option<Aside>,
+    /// The last of them is the last of the INSERT.
+    pub frames: Vec<Encoded>,
+    pub n_rows: u64,
+}
+
+/// A file of frames that wait for the others.
+pub struct Aside {
+    pub file: File,
+    pub path: PathBuf,
+    /// Where the frames are, for the table.
+    pub frames: Vec<(u64, u64)>,
+}
+
+impl LogInserter {
+    pub fn new(log: Arc<LogFile>) -> LogInserter {
+        let pending = Pending::default();
+        LogInserter { log, gathered: Vec::new(), gathered_rows: 0, gathered_bytes: 0, pending }
+    }
+
+    fn cut_frame(&mut self) -> Result<()> {
+        let blocks = std::mem::take(&mut self.gathered);
+        (self.gathered_rows, self.gathered_bytes) = (0, 0);
+        if !blocks.is_empty() {
+            encode(&Block::concat(&blocks), self.log.types(), &mut self.pending.frames)?;
+        }
+        Ok(())
+    }
+}
+
+impl Inserter for LogInserter {
+    fn write(&mut self, block: Block) -> Result<()> {
+        let mut start = 0;
+        while start < block.n_rows() {
+            let len = (block.n_rows() - start).min(FRAME_ROWS);
+            let piece = if len == block.n_rows() { block.clone() } else { block.slice(start, len) };
+            start += len;
+            self.pending.n_rows += len as u64;
+            self.gathered_rows += len;
+            self.gathered_bytes += piece.memory();
+            self.gathered.push(piece);
+            if self.gathered_rows >= FRAME_ROWS || self.gathered_bytes >= FRAME_BYTES {
+                self.cut_frame()?;
+            }
+        }
+        let in_memory: usize = self.pending.frames.iter().map(|frame| frame.body.len()).sum();
+        if in_memory > MOST_BYTES_IN_MEMORY {
+            self.pending.put_aside(&self.log)?;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        self.cut_frame()?;
+        if self.pending.frames.is_empty() {
+            return Ok(());
+        }
+        self.log.append(self.pending)
+    }
+}
+
+impl Pending {
+    /// Writes all frames but the last, which may be the last of all.
+    fn put_aside(&mut self, log: &LogFile) -> Result<()> {
+        log.folder().check_writable()?;
+        let aside = match &mut self.aside {
+            Some(aside) => aside,
+            None => self.aside.insert(Aside::create(log)?),
+        };
+        let Some(last) = self.frames.pop() else { bail!(LOGICAL_ERROR, "There is no frame to keep") };
+        let mut bytes = Vec::new();
+        for frame in std::mem::replace(&mut self.frames, vec![last]) {
+            let (start, n_rows) = (bytes.len(), frame.n_rows);
+            frame.write(false, &mut bytes);
+            aside.frames.push(((bytes.len() - start) as u64, n_rows));
+        }
+        aside.file.write_all(&bytes).map_err(|e| cannot_write(&aside.path, &e))
+    }
+}
+
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+impl Aside {
+    fn create(log: &LogFile) -> Result<Aside> {
+        let path = log.folder().path().join(format!("insert-{}.new", NEXT.fetch_add(1, Relaxed)));
+        let file = File::options().read(true).write(true).create_new(true).open(&path);
+        let file = file.map_err(|e| cannot_write(&path, &e))?;
+        Ok(Aside { file, path, frames: Vec::new() })
+    }
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        // What stays is removed when the table is opened again.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}

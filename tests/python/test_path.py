@@ -1,0 +1,331 @@
+"""Databases kept in a folder: closing and opening, other processes, killed writers."""
+
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+import warnings
+
+import pytest
+
+import chalet
+
+# How often a writer is killed; 200 is what a release is checked with.
+ROUNDS = int(os.environ.get("CHALET_KILL_ROUNDS", "6"))
+
+
+@pytest.fixture
+def place(tmp_path):
+    return str(tmp_path / "db")
+
+
+def rows(connection, sql):
+    return connection.cursor().execute(sql).fetchall()
+
+
+def process(code, *args, **popen):
+    """A Python process that runs `code` with `args` behind `sys.argv[0]`."""
+    command = [sys.executable, "-c", textwrap.dedent(code), *map(str, args)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **popen)
+
+
+def output(code, *args):
+    child = process(code, *args)
+    out, err = child.communicate(timeout=60)
+    assert child.returncode == 0, err
+    return out
+
+
+def test_what_is_there_is_there_again(place):
+    with chalet.connect(place) as db:
+        db.query("CREATE DATABASE d")
+        db.query("CREATE TABLE d.t (n UInt64, s String) ENGINE = Log")
+        db.query("INSERT INTO d.t SELECT number, toString(number) FROM numbers(1000)")
+        db.query("CREATE VIEW v AS SELECT n + 1 AS m FROM d.t")
+        db.query("CREATE FUNCTION twice AS x -> x * 2")
+    for string in (place, pathlib.Path(place), f"file:{place}", f"file:{place}?mode=ro", f"{place}?max_threads=1"):
+        with chalet.connect(string) as db:
+            assert rows(db, "SELECT count(), sum(n), max(s) FROM d.t") == ((1000, 499500, "999"),)
+            assert rows(db, "SELECT twice(max(m)) FROM v") == ((2000,),)
+    with chalet.session.Session(place) as session:
+        assert str(session.query("SELECT count() FROM d.t")) == "1000\n"
+    assert str(chalet.query("SELECT count() FROM d.t", path=place)) == "1000\n"
+
+
+def test_relative_path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with chalet.connect("some/where") as db:
+        db.query("CREATE TABLE t ENGINE = Log AS SELECT 1 AS x")
+    monkeypatch.chdir("/")
+    with chalet.connect(f"file:{tmp_path}/some/where") as db:
+        assert rows(db, "SELECT x FROM t") == ((1,),)
+
+
+def test_connections_of_a_process_share_it(place):
+    with chalet.connect(place) as one, chalet.connect(place) as two:
+        one.query("CREATE TABLE t (x UInt8) ENGINE = Log")
+        two.query("INSERT INTO t VALUES (1)")
+        assert rows(one, "SELECT * FROM t") == ((1,),)
+    with chalet.connect(place) as one, chalet.connect(":memory:") as two, chalet.connect(place + "2") as three:
+        assert [rows(db, "SHOW TABLES") for db in (one, two, three)] == [(("t",),), (), ()]
+
+
+def test_one_process_writes(place):
+    with chalet.connect(place) as db:
+        db.query("CREATE TABLE t ENGINE = Log AS SELECT 1 AS x")
+        out = output(
+            """
+            import sys, chalet
+            try:
+                chalet.connect(sys.argv[1])
+            except chalet.OperationalError as error:
+                print(error.code, error.name, error)
+            with chalet.connect(sys.argv[1] + "?mode=ro") as db:
+                print(db.query("SELECT x FROM t"))
+                try:
+                    db.query("INSERT INTO t VALUES (1)")
+                except chalet.OperationalError as error:
+                    print(error.name)
+            """,
+            place,
+        )
+        refused, *others = out.split("\n", 1)
+        assert refused.startswith("76 CANNOT_OPEN_FILE") and f"process {os.getpid()}." in refused and "mode=ro" in refused
+        assert others == ["1\n\nREADONLY\n"]
+    # The lock went with the connection.
+    assert output("import sys, chalet; print(chalet.connect(sys.argv[1]).query('SELECT x FROM t'))", place) == "1\n\n"
+
+
+def test_reading_while_another_process_writes(place):
+    child = process(
+        """
+        import sys, chalet
+        db = chalet.connect(sys.argv[1])
+        db.query("CREATE TABLE t (x UInt64) ENGINE = Log")
+        print("done", flush=True)
+        for line in sys.stdin:
+            db.query(line)
+            print("done", flush=True)
+        """,
+        place,
+        stdin=subprocess.PIPE,
+    )
+
+    def write(sql):
+        child.stdin.write(sql + "\n")
+        child.stdin.flush()
+        assert child.stdout.readline() == "done\n"
+
+    assert child.stdout.readline() == "done\n"
+
+    with child, chalet.connect(f"{place}?mode=ro") as db:
+        assert rows(db, "SELECT count() FROM t") == ((0,),)
+        stream, streamed = None, 0
+        for step in range(1, 4):
+            write(f"INSERT INTO t SELECT number FROM numbers({100_000 * step})")
+            assert rows(db, "SELECT count(), uniqExact(x) FROM t")[0][1] == 100_000 * step
+            if step == 1:
+                stream = db.send_query("SELECT x FROM t", "CSV")
+                streamed = len(stream.fetch().bytes().splitlines())
+        write("TRUNCATE TABLE t")
+        write("INSERT INTO t VALUES (7)")
+        assert rows(db, "SELECT x, (SELECT total_rows FROM system.tables WHERE name = 't') FROM t") == ((7, 1),)
+        # What is being read stays readable.
+        assert streamed + sum(len(chunk.bytes().splitlines()) for chunk in stream) == 100_000
+        write("CREATE OR REPLACE TABLE t ENGINE = Log AS SELECT 'other' AS y")
+        write("CREATE FUNCTION f AS x -> x || '!'")
+        assert rows(db, "SELECT f(y) FROM t") == (("other!",),)
+        write("RENAME TABLE t TO u")
+        assert rows(db, "SHOW TABLES") == (("u",),)
+        write("DROP TABLE u")
+        with pytest.raises(chalet.ProgrammingError, match="UNKNOWN_TABLE"):
+            db.query("SELECT * FROM u")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_forked_child_does_not_write(place):
+    out = output(
+        """
+        import os, sys, chalet
+        db = chalet.connect(sys.argv[1])
+        db.query("CREATE TABLE t ENGINE = Log AS SELECT 1 AS x")
+        child = os.fork()
+        if child == 0:
+            try:
+                db.query("INSERT INTO t VALUES (2)")
+            except chalet.Error as error:
+                print(error.name, "forked" in str(error), flush=True)
+            try:
+                chalet.connect(sys.argv[1])
+            except chalet.Error as error:
+                print(error.name, str(os.getppid()) in str(error), flush=True)
+            os._exit(0)
+        os.waitpid(child, 0)
+        db.query("INSERT INTO t VALUES (3)")
+        db.close()
+        print(chalet.connect(sys.argv[1]).query("SELECT sum(x) FROM t"))
+        """,
+        place,
+    )
+    assert out == "READONLY True\nCANNOT_OPEN_FILE True\n4\n\n"
+
+
+def test_what_cannot_be_opened(place, tmp_path):
+    with pytest.raises(chalet.OperationalError, match="There is no database"):
+        chalet.connect(f"{place}?mode=ro")
+    assert not os.path.exists(place)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(chalet.OperationalError, match="is a file"):
+        chalet.connect(tmp_path / "file")
+    with pytest.raises(chalet.OperationalError, match="holds file"):
+        chalet.connect(tmp_path)
+    # A failed attempt is in nobody's way.
+    (tmp_path / "file").unlink()
+    with chalet.connect(tmp_path) as db:
+        assert rows(db, "SHOW TABLES") == ()
+
+
+def test_only_what_is_kept_is_made(place):
+    with chalet.connect(place) as db:
+        with pytest.raises(chalet.NotSupportedError, match="MergeTree is not supported yet. Use Log") as caught:
+            db.query("CREATE TABLE t (x UInt8) ENGINE = MergeTree ORDER BY x")
+        assert caught.value.code == 48
+        db.query("CREATE TABLE m (x UInt8) ENGINE = Memory")
+        db.query("INSERT INTO m VALUES (1)")
+        db.query("CREATE TABLE t (x UInt8)")
+        db.query("INSERT INTO t VALUES (1)")
+    with chalet.connect(place) as db:
+        assert rows(db, "SELECT name, engine, total_rows FROM system.tables WHERE database = 'default' ORDER BY name") == (
+            ("m", "Memory", 0),
+            ("t", "Log", 1),
+        )
+
+
+def test_a_torn_tail_is_warned_of(place):
+    with chalet.connect(place) as db:
+        db.query("CREATE TABLE t ENGINE = Log AS SELECT number AS x FROM numbers(3)")
+        before = pathlib.Path(place, "tables/1/rows").read_bytes()
+        db.query("INSERT INTO t VALUES (3), (4)")
+    file = pathlib.Path(place, "tables/1/rows")
+    whole = file.read_bytes()
+    for length in (len(before) + 1, (len(before) + len(whole)) // 2, len(whole) - 1):
+        # Killed while it wrote: the header is the one of before.
+        file.write_bytes(before[:64] + whole[64:length])
+        with pytest.warns(RuntimeWarning, match=f"default.t: .* Its {length - len(before)} bytes were dropped"):
+            db = chalet.connect(place)
+        assert rows(db, "SELECT x FROM t ORDER BY x") == ((0,), (1,), (2,))
+        assert len(rows(db, "SELECT message FROM system.warnings")) == 1
+        db.close()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            chalet.connect(place).close()
+    # What was acknowledged is never dropped.
+    file.write_bytes(whole[:-1])
+    with chalet.connect(place) as db:
+        with pytest.raises(chalet.OperationalError, match="CHECKSUM_DOESNT_MATCH"):
+            db.query("SELECT * FROM t")
+        db.query("CREATE TABLE other ENGINE = Log AS SELECT 1 AS x")
+        db.query("DROP TABLE t")
+        assert rows(db, "SHOW TABLES") == (("other",),)
+
+
+def killed(code, place, patience=60.0, within=0.25):
+    """Runs `code` until a random moment after it said "begin", kills it, and returns the lines that it had printed."""
+    child = process(code, place)
+    assert child.stdout.readline() == "begin\n", child.stderr.read()
+    time.sleep(random.random() * within)
+    child.send_signal(signal.SIGKILL)
+    out, err = child.communicate(timeout=patience)
+    assert child.returncode == -signal.SIGKILL, err
+    return [line for line in out.splitlines(keepends=True) if line.endswith("\n")]
+
+
+INSERTS = """
+import random, sys, chalet
+db = chalet.connect(sys.argv[1])
+first = int(str(db.query("SELECT toUInt64(max(batch) + 1) FROM t")))
+print("begin", flush=True)
+for batch in range(first, first + 100_000):
+    # Of one frame and of many.
+    (n,) = random.choices([1, 10, 1000, 200_000, 3_000_000], [4, 4, 4, 4, 1])
+    db.query(f"INSERT INTO t SELECT {batch}, {n}, number, toString(number * {batch}) FROM numbers({n})")
+    print(batch, flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+def test_killed_while_inserting(place):
+    """No acknowledged INSERT is lost, and none is there in part."""
+    with chalet.connect(place) as db:
+        db.query("CREATE TABLE t (batch UInt64, n UInt64, row UInt64, s String) ENGINE = Log")
+    acknowledged, killed_inside = 0, 0
+    for _ in range(ROUNDS):
+        lines = killed(INSERTS, place)
+        last = int(lines[-1]) if lines else acknowledged
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            db = chalet.connect(place)
+        killed_inside += len(told)
+        wrong = """
+            SELECT batch, any(n), count(), uniqExact(row), sum(s != toString(row * batch)) AS other
+            FROM t GROUP BY batch HAVING count() != any(n) OR uniqExact(row) != any(n) OR other > 0
+        """
+        assert rows(db, wrong) == ()
+        ((batches, newest, n_rows),) = rows(db, "SELECT uniqExact(batch), max(batch), count() FROM t")
+        assert n_rows == 0 or batches == newest, "a batch in between is missing"
+        # One more may be there: killed between the disk and the word.
+        assert last <= newest <= last + 1
+        acknowledged = newest
+        if n_rows > 3_000_000:
+            db.query("TRUNCATE TABLE t")
+            acknowledged = 0
+        db.close()
+    print(f"{ROUNDS} kills, {killed_inside} inside of an INSERT")
+
+
+DEFINES = """
+import random, sys, chalet
+db = chalet.connect(sys.argv[1])
+print("begin", flush=True)
+db.query("CREATE DATABASE IF NOT EXISTS d")
+number = 0
+while True:
+    number += 1
+    for sql in (
+        f"CREATE TABLE a{number} ENGINE = Log AS SELECT {number} AS x",
+        f"CREATE VIEW v{number} AS SELECT x FROM a{number}",
+        f"CREATE FUNCTION f{number} AS x -> x + {number}",
+        f"RENAME TABLE a{number} TO d.b{number}",
+        f"CREATE OR REPLACE TABLE d.b{number} ENGINE = StripeLog AS SELECT {number} AS x",
+        f"DROP VIEW v{number}",
+        f"DROP TABLE d.b{number}",
+        f"DROP FUNCTION f{number}",
+    ):
+        db.query(sql)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+def test_killed_while_defining(place):
+    """Every table is there as a whole or not at all, and nothing is left that no definition names."""
+    for _ in range(max(ROUNDS // 2, 1)):
+        killed(DEFINES, place)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            db = chalet.connect(place)
+        tables = rows(db, "SELECT database, name FROM system.tables WHERE database != 'system' AND engine != 'View'")
+        assert len(tables) <= 1
+        for database, name in tables:
+            assert rows(db, f"SELECT x FROM {database}.{name}") == ((int(name[1:]),),)
+        assert sorted(os.listdir(place)) in (
+            ["catalog", "functions", "lock", "tables", "writer"],
+            ["catalog", "lock", "tables", "writer"],
+        )
+        assert len(os.listdir(os.path.join(place, "tables"))) == len(tables)
+        db.close()
+        shutil.rmtree(place)
