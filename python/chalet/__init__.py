@@ -39,6 +39,7 @@ from ._chalet import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from os import PathLike
     from typing import Any
 
 ChdbError = Error
@@ -109,9 +110,10 @@ __all__ = [
 ]
 
 
-def connect(connection_string: str = ":memory:") -> Connection:
+def connect(connection_string: str | PathLike[str] = ":memory:") -> Connection:
     """Opens a database: `:memory:` for one that lives as long as its connection, with options behind a `?`:
-    `:memory:?mode=ro&progress=auto&max_threads=2`. A database on disk is not supported yet."""
+    `:memory:?mode=ro&progress=auto&max_threads=2`. Anything else is the path of a folder in which the database is kept, and
+    which is made when it is not there. One process can write it at a time; others read it with `?mode=ro`."""
     return Connection(connection_string)
 
 

@@ -1,5 +1,6 @@
 import builtins
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from os import PathLike
 from types import TracebackType
 from typing import Any, NoReturn, Self, TypeVar, overload
 
@@ -158,7 +159,7 @@ class Call:
 class Connection:
     """One session of one database, usable from any thread, one query at a time."""
 
-    def __init__(self, connection_string: str = ":memory:") -> None: ...
+    def __init__(self, connection_string: str | PathLike[str] = ":memory:") -> None: ...
     def query(
         self,
         query: str,

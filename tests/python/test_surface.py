@@ -23,11 +23,12 @@ def test_connection_strings_in_memory(text):
         assert connection.query("SELECT 1").data() == "1\n"
 
 
-@pytest.mark.parametrize("text", ["some/path", "file:some/path", "file:///some/path?mode=ro", "///some/path"])
-def test_databases_on_disk_are_refused_by_name(text):
-    with pytest.raises(chalet.NotSupportedError, match="some/path") as caught:
-        chalet.connect(text)
-    assert caught.value.name == "NOT_IMPLEMENTED"
+@pytest.mark.parametrize("text", ["some/path", "file:some/path", "file://{}/some/path?mode=rw", "//{}/some/path"])
+def test_connection_strings_on_disk(text, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with chalet.connect(text.format(tmp_path)) as connection:
+        assert connection.query("SELECT 1").data() == "1\n"
+    assert (tmp_path / "some" / "path" / "catalog").is_file()
 
 
 def test_options_of_connection_strings():
@@ -91,12 +92,11 @@ def test_sessions():
     assert chalet.session.Session is Session is chalet.session.state.Session
 
 
-def test_query_has_the_arguments_of_chdb():
+def test_query_has_the_arguments_of_chdb(tmp_path):
     assert chalet.query("SELECT {a:UInt8}", "TSV", "", "", {"a": 1}, {"max_threads": 2}).data() == "1\n"
     assert chalet.query(sql="SELECT getSetting('max_threads')", output_format="TSV", options={"max_threads": 3}).data() == "3\n"
     assert chalet.query("SELECT 1 AS a", output_format="debug").data() == "1\n"
-    with pytest.raises(chalet.NotSupportedError):
-        chalet.query("SELECT 1", path="some/path")
+    assert chalet.query("SELECT 1", path=str(tmp_path / "db")).data() == "1\n"
     with chalet.connect() as connection:
         assert connection.query(query="SELECT 1", format="TSV").data() == "1\n"
 

@@ -80,14 +80,22 @@ pub type OnProgress = Arc<dyn Fn(Progress) -> PyResult<()> + Send + Sync>;
 /// The same as the engine wants it.
 type Tell = Arc<dyn Fn(Progress) + Send + Sync>;
 
+/// Opens a database; where its settings forbid to write, for reading.
+pub fn open_database<'a>(
+    path: &str,
+    mut settings: impl Iterator<Item = (&'a str, &'a str)>,
+) -> Result<Database> {
+    let only_reads = settings.any(|(name, value)| name == "readonly" && value != "0");
+    if only_reads { Database::open_to_read(path) } else { Database::open(path) }
+}
+
 impl Handle {
     /// `settings` hold for all statements. Where they forbid to write, the database is opened for reading. With it comes
     /// what the user should know about what was found.
     pub fn open(path: &str, settings: &[(String, String)]) -> Result<(Handle, Vec<String>)> {
         #[cfg(target_os = "linux")]
         crate::allocator::give_back_when_idle();
-        let only_reads = settings.iter().any(|(name, value)| name == "readonly" && value != "0");
-        let database = if only_reads { Database::open_to_read(path)? } else { Database::open(path)? };
+        let database = open_database(path, settings.iter().map(|(name, value)| (&**name, &**value)))?;
         let session = database.session();
         settings.iter().try_for_each(|(name, value)| session.set(name, value))?;
         let handle = Handle {

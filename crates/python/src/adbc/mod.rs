@@ -45,7 +45,8 @@ impl Driver for ChaletDriver {
             database.set_option(option, value)?;
         }
         // The options come all before the first connection.
-        database.opened = Some(chalet_engine::Database::open(&database.path).map_err(failed)?);
+        let settings = database.settings.iter().map(|(name, value)| (&**name, &**value));
+        database.opened = Some(crate::engine::open_database(&database.path, settings).map_err(failed)?);
         Ok(database)
     }
 }
@@ -59,7 +60,7 @@ pub struct Database {
 }
 
 impl Database {
-    /// `:memory:`, a path, or `chalet:///path?setting=value`.
+    /// `:memory:`, a path, or `chalet:///path?setting=value`, with `mode=ro` to read only.
     fn set_uri(&mut self, uri: &str) {
         let (place, options) = uri.split_once('?').unwrap_or((uri, ""));
         let place =
@@ -67,7 +68,11 @@ impl Database {
         self.path = place.to_owned();
         for option in options.split('&').filter(|option| !option.is_empty()) {
             let (name, value) = option.split_once('=').unwrap_or((option, "1"));
-            self.settings.insert(name.to_owned(), value.to_owned());
+            match (name, value) {
+                ("mode", "ro") => drop(self.settings.insert("readonly".to_owned(), "2".to_owned())),
+                ("mode", "rw") => {}
+                _ => drop(self.settings.insert(name.to_owned(), value.to_owned())),
+            }
         }
     }
 }

@@ -120,7 +120,7 @@ pub(super) fn create(create: &ast::CreateTable, scope: &Arc<Scope>) -> Result<(A
         || !storage.ttl.is_empty();
     let name = match &storage.engine {
         Some(engine) => engine.name.clone(),
-        None => default_engine(create, clauses, store.is_some(), scope)?,
+        None => default_engine(create, store.is_some(), scope)?,
     };
     let Some(engine) = ENGINES.iter().find(|known| known.name == name) else {
         let known = name.ends_with("MergeTree") || OTHERS.contains(&name.as_str());
@@ -164,25 +164,15 @@ fn check_clauses(
 }
 
 /// What a table without ENGINE is. The kernel makes a MergeTree of it.
-fn default_engine(
-    create: &ast::CreateTable,
-    clauses: bool,
-    is_on_disk: bool,
-    scope: &Scope,
-) -> Result<String> {
+fn default_engine(create: &ast::CreateTable, is_on_disk: bool, scope: &Scope) -> Result<String> {
     let setting = if create.temporary { "default_temporary_table_engine" } else { "default_table_engine" };
     let settings = &scope.state.settings;
     if let Some(named) = settings.get(setting).filter(|_| settings.is_changed(setting)) {
         ensure!(named != "None", ENGINE_REQUIRED, "Table engine is not specified in CREATE query");
         return Ok(named);
     }
-    // In memory the clauses of a MergeTree change no answer. On disk its rows must be kept, so it is a table that keeps
-    // them; what asks for a MergeTree by its clauses gets none.
-    Ok(match (is_on_disk, clauses) {
-        (false, _) => "Memory".into(),
-        (true, false) => "Log".into(),
-        (true, true) => "MergeTree".into(),
-    })
+    // The clauses of a MergeTree may stand there: its order and its parts change no answer. On disk a table keeps its rows.
+    Ok(if is_on_disk { "Log" } else { "Memory" }.into())
 }
 
 /// The table of a statement that was found on disk.
