@@ -46,7 +46,7 @@ pub(crate) fn unescape(body: &[u8], quote: u8) -> Vec<u8> {
                 },
                 _ => out.extend_from_slice(b"\\x"),
             },
-            b'\\' | b'\'' | b'"' | b'`' | b'/' | b'=' => out.push(escaped),
+            b'\\' | b'\'' | b'"' | b'`' | b'/' | b'=' | 0..=31 => out.push(escaped),
             _ => {
                 // An unknown sequence keeps its backslash, which LIKE and regular expressions rely on.
                 out.push(b'\\');

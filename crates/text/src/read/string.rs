@@ -32,7 +32,7 @@ fn escape(cur: &mut Cursor, out: &mut Vec<u8>) -> Result<()> {
         b't' => out.push(b'\t'),
         b'v' => out.push(0x0b),
         b'0' => out.push(0),
-        b'\\' | b'\'' | b'"' | b'`' | b'/' | b'=' => out.push(byte),
+        b'\\' | b'\'' | b'"' | b'`' | b'/' | b'=' | 0..=31 => out.push(byte),
         // An escape that means nothing keeps its backslash, so that regular expressions survive.
         other => out.extend_from_slice(&[b'\\', other]),
     }
