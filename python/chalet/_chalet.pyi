@@ -68,6 +68,8 @@ class Result:
         """Seconds."""
     def has_error(self) -> bool: ...
     def error_message(self) -> str: ...
+    def to_format(self, format: str) -> builtins.bytes:
+        """The rows as bytes of a format; ValueError where the result is text already."""
     def df(self) -> Any:
         """A pandas DataFrame."""
     def arrow(self) -> Any:
@@ -168,12 +170,13 @@ class Connection:
         *,
         tables: Mapping[str, Any] | None = None,
         timeout: float | None = None,
+        settings: Mapping[str, Any] | None = None,
     ) -> Any:
         """A `Result`, or a DataFrame or pyarrow Table where `format` is "DataFrame" or "ArrowTable".
 
         A name in FROM is looked up in `tables`, among registered objects, in the database, and in the caller's local
         and global variables, in this order. After `timeout` seconds it raises OperationalError with the name
-        TIMEOUT_EXCEEDED.
+        TIMEOUT_EXCEEDED. `settings` are those of ClickHouse, for this call.
 
             db.query("SELECT max(price) FROM 'sales.parquet'").data()
             db.query("SELECT * FROM frame WHERE day = {day:Date}", "DataFrame", {"day": today}, timeout=2)
@@ -212,9 +215,12 @@ class Connection:
         params: Mapping[str, Any] | None = None,
         *,
         tables: Mapping[str, Any] | None = None,
+        settings: Mapping[str, Any] | None = None,
     ) -> StreamingResult:
         """Other queries may run while its rows are fetched."""
-    def send_insert(self, query: str, format: str = "CSV") -> StreamingInserter:
+    def send_insert(
+        self, query: str, format: str = "CSV", *, settings: Mapping[str, Any] | None = None
+    ) -> StreamingInserter:
         """`INSERT INTO t [(columns)] [FORMAT f]`; the data are appended in pieces."""
     def insert_rows(
         self, query: str, rows: list[Any], keys: Sequence[Any] | None = None, *, timeout: float | None = None

@@ -20,6 +20,12 @@ _AS_STR = (uuid.UUID, ipaddress.IPv4Address, ipaddress.IPv6Address, datetime.dat
 _BYTES = (bytes, bytearray, memoryview)
 
 
+class Escaped(str):
+    """A text that is escaped as the engine reads it."""
+
+    __slots__ = ()
+
+
 def texts(params: dict[str, Any]) -> dict[str, str]:
     """A dict of values as a dict of texts, in the escaping that the engine reads parameters with."""
     return {str(name): _top(value) for name, value in params.items()}
@@ -38,7 +44,7 @@ def _top(value: Any) -> str:
     if value is None:
         return "\\N"
     if isinstance(value, str) and not isinstance(value, enum.Enum):
-        return value.translate(_IN_TEXT)
+        return str(value) if isinstance(value, Escaped) else value.translate(_IN_TEXT)
     if isinstance(value, _BYTES):
         return _of_bytes(bytes(value), _ESCAPED)
     if _is_container(value):

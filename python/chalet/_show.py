@@ -49,6 +49,12 @@ def as_html(names: Sequence[str], types: Sequence[str], rows: Rows, more: bool) 
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table><p>{said}</p>"
 
 
+def values_as_html(names: Sequence[str], types: Sequence[str], rows: Sequence[Sequence[object]], n_rows: int) -> str:
+    """The same of Python objects, which are the first rows of so many."""
+    texts = [[None if value is None else str(value) for value in row] for row in rows]
+    return as_html(names, types, texts, len(rows) < n_rows)
+
+
 def _said(n_rows: int, n_columns: int, more: bool) -> str:
     rows = f"{n_rows} row{'' if n_rows == 1 else 's'}"
     columns = f"{n_columns} column{'' if n_columns == 1 else 's'}"

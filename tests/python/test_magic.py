@@ -98,7 +98,7 @@ def test_results_are_shown_as_tables(shell):
     result = run(shell, "%sql SELECT number AS `<n>`, '<b>' AS s, NULL AS z FROM numbers(1000)")
     shown, _ = shell.display_formatter.format(result)
     assert "<th" in shown["text/html"] and "&lt;n&gt;" in shown["text/html"] and "&lt;b&gt;" in shown["text/html"]
-    assert "1,000 rows, the first 50 are shown" in shown["text/html"] and "<i>NULL</i>" in shown["text/html"]
+    assert "the first 20 rows of more, 3 columns" in shown["text/html"] and "NULL" in shown["text/html"]
     assert "UInt64" in shown["text/html"] and "┌─<n>─┬─s───┬─z────┐" in shown["text/plain"]
     text, _ = shell.display_formatter.format(run(shell, "%sql --format CSV SELECT 1"))
     assert text["text/plain"] == "1" and "text/html" not in text

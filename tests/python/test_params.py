@@ -162,3 +162,17 @@ def test_scalars_of_numpy(db):
 def test_what_has_no_type(value):
     with pytest.raises(TypeError):
         type_of(value)
+
+
+def test_settings_of_one_call(db):
+    assert db.query("SELECT getSetting('max_threads')", settings={"max_threads": 3}).data() == "3\n"
+    assert db.query("SELECT getSetting('join_use_nulls')", settings={"join_use_nulls": True}).data() == "true\n"
+    assert db.send_query("SELECT getSetting('max_threads')", settings={"max_threads": 5}).fetch().data() == "5\n"
+    assert db.query("SELECT changed, readonly FROM system.settings WHERE name = 'max_threads'").data() == "0,0\n"
+    with pytest.raises(chalet.Error, match="UNKNOWN_SETTING"):
+        db.query("SELECT 1", settings={"nosuch": 1})
+    db.query("CREATE TABLE t (a UInt8, b UInt8 DEFAULT 7) ENGINE = Memory")
+    with db.send_insert("INSERT INTO t (a, b)", settings={"format_csv_delimiter": "|"}) as insert:
+        insert.append("1|2\n")
+        insert.finish()
+    assert db.query("SELECT * FROM t").data() == "1,2\n"

@@ -65,3 +65,12 @@ def test_a_written_file_reads_back(db, fmt, tmp_path):
     structure = "n UInt64, s String"
     read = f"SELECT sum(n), uniqExact(s) FROM file('{path}', '{fmt}', '{structure}')"
     assert db.query(read, "TabSeparated").data() == "12497500\t5000\n"
+
+
+def test_rows_in_any_format(db):
+    result = db.query("SELECT 1 AS a, 'x' AS b", None)
+    assert result.to_format("JSONEachRow") == b'{"a":1,"b":"x"}\n' and result.to_format("CSV") == b'1,"x"\n'
+    with pytest.raises(chalet.Error, match="UNKNOWN_FORMAT"):
+        result.to_format("nosuch")
+    with pytest.raises(ValueError):
+        db.query("SELECT 1", "CSV").to_format("CSV")

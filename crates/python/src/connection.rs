@@ -15,7 +15,7 @@ use chalet_engine::{Answer, Progress, RunOptions};
 use pyo3::exceptions::{PyException, PyRuntimeWarning, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyList, PyTuple};
 use std::ffi::CString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -58,7 +58,8 @@ impl Connection {
         let watch = Watch::begin(given.timeout)?;
         let caller = Arc::new(self.caller(given));
         let _inside = watch.enter(py)?;
-        let answer = py.detach(|| handle.run(sql, wanted, params, caller, &watch));
+        let settings = given.settings.map(setting_texts).transpose()?.unwrap_or_default();
+        let answer = py.detach(|| handle.run(sql, wanted, params, settings, caller, &watch));
         watch.outcome(py, answer)
     }
 
@@ -125,6 +126,8 @@ pub struct Given<'a, 'py> {
     pub tables: Option<&'a Bound<'py, PyDict>>,
     /// Seconds.
     pub timeout: Option<f64>,
+    /// Of ClickHouse, for these statements.
+    pub settings: Option<&'a Bound<'py, PyDict>>,
     /// The caller's variables are no tables.
     pub sealed: bool,
 }
@@ -184,8 +187,8 @@ impl Connection {
 
     /// Runs statements. The result is text of the format; without a format also rows for `df()` and Arrow.
     #[pyo3(
-        signature = (query, format = None, params = None, *, tables = None, timeout = None),
-        text_signature = "(self, query, format='CSV', params=None, *, tables=None, timeout=None)"
+        signature = (query, format = None, params = None, *, tables = None, timeout = None, settings = None),
+        text_signature = "(self, query, format='CSV', params=None, *, tables=None, timeout=None, settings=None)"
     )]
     fn query<'py>(
         slf: &Bound<'py, Self>,
@@ -194,8 +197,9 @@ impl Connection {
         params: Option<&Bound<'py, PyDict>>,
         tables: Option<&Bound<'py, PyDict>>,
         timeout: Option<f64>,
+        settings: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let given = Given { params, tables, timeout, sealed: false };
+        let given = Given { params, tables, timeout, settings, sealed: false };
         slf.get().answer(slf.py(), query, format, &given)
     }
 
@@ -211,7 +215,7 @@ impl Connection {
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
         if format.is_some() {
-            return Connection::query(slf, query, format, params, tables, timeout);
+            return Connection::query(slf, query, format, params, tables, timeout, None);
         }
         let relate = slf.py().import("chalet._relation")?.getattr("relate")?;
         relate.call1((slf, query, params, tables, timeout))
@@ -246,7 +250,7 @@ impl Connection {
     }
 
     /// `query` that sees none of the caller's variables.
-    #[pyo3(signature = (query, format = None, params = None, tables = None, timeout = None))]
+    #[pyo3(signature = (query, format = None, params = None, tables = None, timeout = None, settings = None))]
     fn _read<'py>(
         &self,
         py: Python<'py>,
@@ -255,13 +259,14 @@ impl Connection {
         params: Option<&Bound<'py, PyDict>>,
         tables: Option<&Bound<'py, PyDict>>,
         timeout: Option<f64>,
+        settings: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.answer(py, query, format, &Given { params, tables, timeout, sealed: true })
+        self.answer(py, query, format, &Given { params, tables, timeout, settings, sealed: true })
     }
 
     /// Sends one query; its rows are fetched from the result while it runs. It sees the session as it is now, and other
     /// queries may run meanwhile.
-    #[pyo3(signature = (query, format = "CSV", params = None, *, tables = None))]
+    #[pyo3(signature = (query, format = "CSV", params = None, *, tables = None, settings = None))]
     fn send_query(
         &self,
         py: Python<'_>,
@@ -269,23 +274,34 @@ impl Connection {
         format: &str,
         params: Option<&Bound<'_, PyDict>>,
         tables: Option<&Bound<'_, PyDict>>,
+        settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<StreamingResult> {
         let handle = self.handle()?;
         let params = params.map(texts).transpose()?.unwrap_or_default();
         let tables = tables.map(|tables| tables.clone().unbind());
         let caller = Caller::new(tables, self.registered.clone(), Arc::default(), Sight::kept(py)?);
-        let options = RunOptions { params, outside: Some(Arc::new(caller)), ..RunOptions::default() };
+        let settings = settings.map(setting_texts).transpose()?.unwrap_or_default();
+        let options =
+            RunOptions { params, settings, outside: Some(Arc::new(caller)), ..RunOptions::default() };
         StreamingResult::new(handle, query, format, options).map_err(|e| to_python(py, &e))
     }
 
     /// Begins an INSERT, `INSERT INTO t [(columns)] [FORMAT f]`, whose data are appended in pieces.
-    #[pyo3(signature = (query, format = "CSV"))]
-    fn send_insert(&self, py: Python<'_>, query: &str, format: &str) -> PyResult<StreamingInserter> {
+    #[pyo3(signature = (query, format = "CSV", *, settings = None))]
+    fn send_insert(
+        &self,
+        py: Python<'_>,
+        query: &str,
+        format: &str,
+        settings: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<StreamingInserter> {
         let handle = self.handle()?;
         let completed = py.import("chalet._location")?.call_method1("insert_statement", (query, format))?;
         let sql: String = completed.extract()?;
         background::away(py, || handle.check_insert(&sql))?.map_err(|e| to_python(py, &e))?;
-        StreamingInserter::new(handle, sql, RunOptions::default()).map_err(|e| to_python(py, &e))
+        let settings = settings.map(setting_texts).transpose()?.unwrap_or_default();
+        StreamingInserter::new(handle, sql, RunOptions { settings, ..RunOptions::default() })
+            .map_err(|e| to_python(py, &e))
     }
 
     /// Inserts a list of rows, column by column: `INSERT INTO t [(columns)] VALUES`. Rows are sequences, or dicts whose
@@ -464,6 +480,18 @@ fn tell(py: Python<'_>, callback: &Py<PyAny>, progress: Progress) -> PyResult<()
 
 /// Names and types of columns, and objects by name.
 type Outlined<'py> = (Vec<String>, Vec<String>, Bound<'py, PyDict>);
+
+/// Settings as text, by name; True is 1.
+fn setting_texts(settings: &Bound<'_, PyDict>) -> PyResult<Vec<(String, String)>> {
+    let text = |(name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
+        let text = match value.cast::<PyBool>() {
+            Ok(flag) => u8::from(flag.is_true()).to_string(),
+            Err(_) => value.str()?.extract()?,
+        };
+        Ok((name.extract()?, text))
+    };
+    settings.iter().map(text).collect()
+}
 
 /// Parameter values as text, by name.
 pub fn texts(params: &Bound<'_, PyDict>) -> PyResult<Vec<(String, String)>> {

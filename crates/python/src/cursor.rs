@@ -133,7 +133,7 @@ impl Cursor {
         let connection = cursor.state().connection.as_ref().map(|c| c.clone_ref(py));
         let connection = connection.ok_or_else(|| InterfaceError::new_err("The cursor is closed"))?;
         cursor.state().rows = None;
-        let given = Given { params, tables, timeout, sealed: false };
+        let given = Given { params, tables, timeout, ..Given::default() };
         let answer = connection.get().run(py, query, Wanted::Rows, &given)?;
         let mut state = cursor.state();
         state.rows_read = answer.result_rows;

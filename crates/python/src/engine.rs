@@ -164,6 +164,7 @@ impl Handle {
         sql: &str,
         wanted: Wanted,
         params: Vec<(String, String)>,
+        settings: Vec<(String, String)>,
         outside: Arc<dyn Outside>,
         watch: &Arc<Watch>,
     ) -> Result<Answer> {
@@ -176,10 +177,10 @@ impl Handle {
         let options = RunOptions {
             format,
             params,
+            settings,
             interrupt: Some(Arc::new(move || asked.should_stop())),
             outside: Some(outside),
             on_progress: self.on_progress(Some(watch)),
-            ..RunOptions::default()
         };
         self.session.run(sql, options)
     }

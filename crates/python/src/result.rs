@@ -223,15 +223,22 @@ impl QueryResult {
         Ok(list)
     }
 
+    /// The rows as bytes of a format.
+    fn to_format<'py>(&self, py: Python<'py>, format: &str) -> PyResult<Bound<'py, PyBytes>> {
+        let rows = self.rows()?;
+        let made = py.detach(|| rows.to_format(format)).map_err(|e| to_python(py, &e))?;
+        Ok(PyBytes::new(py, &made))
+    }
+
     /// How a notebook shows rows: a table. Text of a format is shown as it is.
     fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        const SHOWN: usize = 50;
+        const SHOWN: usize = 20;
         let py = slf.py();
         let Some(rows) = slf.get().answer.rows.as_ref() else { return Ok(None) };
         let types: Vec<String> = rows.types.iter().map(|ty| ty.to_string()).collect();
         let head = PyList::new(py, Fetched::new(rows.clone()).take(py, SHOWN)?)?;
-        let made = py.import("chalet._html")?;
-        made.call_method1("table", (&rows.names, types, head, rows.n_rows())).map(Some)
+        let made = py.import("chalet._show")?;
+        made.call_method1("values_as_html", (&rows.names, types, head, rows.n_rows())).map(Some)
     }
 
     /// How IPython shows rows in a terminal.

@@ -15,17 +15,20 @@ pub(crate) fn settings(scope: &Scope) -> Result<Arc<dyn Table>> {
         ("name", text.clone()),
         ("value", text.clone()),
         ("changed", DataType::UInt8),
+        ("readonly", DataType::UInt8),
         ("type", text.clone()),
         ("default", text.clone()),
         ("alias_for", text),
     ];
     let current = &scope.state.settings;
+    let is_fixed = current.get("readonly").is_some_and(|level| level == "1");
     let rows = settings::all().iter().map(|known| {
         let value = current.get(known.name).unwrap_or_default();
         vec![
             Value::from(known.name),
             Value::from(value.as_str()),
             Value::from(current.is_changed(known.name)),
+            Value::from(is_fixed),
             Value::from(known.kind),
             Value::from(known.default),
             Value::from(known.alias_for),
