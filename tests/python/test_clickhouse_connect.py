@@ -1,0 +1,143 @@
+"""clickhouse-connect's client over this engine."""
+
+import datetime
+import decimal
+import io
+import uuid
+
+import pytest
+
+pytest.importorskip("clickhouse_connect")
+
+from clickhouse_connect.driver.exceptions import DatabaseError, Error, NotSupportedError, ProgrammingError  # noqa: E402
+
+import chalet  # noqa: E402
+from chalet import clickhouse_connect  # noqa: E402
+
+
+@pytest.fixture
+def client():
+    made = clickhouse_connect.get_client(tz_mode="schema")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def things(client):
+    client.command("CREATE TABLE things (id UInt64, name Nullable(String), at DateTime64(3, 'UTC'), tags Array(String)) ENGINE = Memory")
+    moment = datetime.datetime(2024, 1, 2, 3, 4, 5, 678000, tzinfo=datetime.timezone.utc)
+    client.insert("things", [[n, None if n == 2 else f"n{n}", moment, ["a", str(n)]] for n in range(5)])
+    return moment
+
+
+def test_queries(client, things):
+    result = client.query("SELECT * FROM things ORDER BY id")
+    assert result.column_names == ("id", "name", "at", "tags") and result.row_count == 5
+    assert result.result_rows[1] == (1, "n1", things, ["a", "1"]) and result.result_rows[2][1] is None
+    assert [str(column.name) for column in result.column_types][0] == "UInt64"
+    assert result.summary["result_rows"] == "5"
+    assert client.query("SELECT 1 AS a WHERE 0").column_names == ("a",)
+    assert client.query("SELECT * FROM things LIMIT 0").column_names == ("id", "name", "at", "tags")
+    assert client.query("SELECT toUUID('61f0c404-5cb3-11e7-907b-a6006ad3dba0'), toDecimal64(1.5, 2), map('a', 1), (1, 'x')").result_rows == [
+        (uuid.UUID("61f0c404-5cb3-11e7-907b-a6006ad3dba0"), decimal.Decimal("1.50"), {"a": 1}, (1, "x"))
+    ]
+    assert client.server_version.count(".") == 3 and client.ping()
+
+
+@pytest.mark.parametrize("value", [5, "it's \\ \t\n {x}", [1, 2], ["a'b"], None, True, datetime.date(2024, 1, 2), 1.5])
+def test_parameters(client, value):
+    kind = {int: "Int64", str: "String", type(None): "Nullable(String)", bool: "Bool", datetime.date: "Date", float: "Float64"}
+    ty = kind.get(type(value)) or f"Array({kind[type(value[0])]})"
+    assert client.query(f"SELECT {{v:{ty}}}", parameters={"v": value}).result_rows == [(value,)]
+    if value is not None:
+        assert client.query("SELECT %(v)s", parameters={"v": "x'y"}).result_rows == [("x'y",)]
+
+
+def test_commands(client):
+    assert client.command("SELECT 1") == 1 and client.command("SELECT 'a', 'b'") == ["a", "b"]
+    assert client.command("CREATE TABLE t (a UInt8) ENGINE = Memory").written_rows == 0
+    client.command("INSERT INTO t VALUES", data="(1), (2)")
+    assert client.command("SELECT sum(a) FROM t") == 3 and client.command("EXISTS TABLE t") == 1
+    assert client.command("SELECT a FROM t WHERE a > 5") == ""
+    assert client.command("SELECT a FROM t ORDER BY a FORMAT JSONEachRow") == '{"a":1}\n{"a":2}'
+
+
+def test_streams(client):
+    with client.query_rows_stream("SELECT number, toString(number) FROM numbers(200000)") as rows:
+        assert sum(row[0] for row in rows) == 199999 * 100000
+    with client.query_column_block_stream("SELECT number FROM numbers(200000)") as blocks:
+        assert sum(len(block[0]) for block in blocks) == 200000
+    # One that is left amid its rows holds up nothing.
+    with client.query_rows_stream("SELECT number FROM numbers(100000000000)") as rows:
+        assert next(iter(rows)) == (0,) and client.command("SELECT 2") == 2
+    with pytest.raises(Error, match="too far"), client.query_rows_stream("SELECT throwIf(number > 900000, 'too far') FROM numbers(1000000)") as rows:
+        list(rows)
+
+
+def test_raw(client, things):
+    assert client.raw_query("SELECT id FROM things ORDER BY id LIMIT 2", fmt="CSV") == b"0\n1\n"
+    with client.raw_stream("SELECT number FROM numbers(100000)", fmt="TabSeparated") as stream:
+        assert stream.read(4) == b"0\n1\n" and len(stream.read().split()) == 99998
+    assert client.raw_stream("SELECT 1 AS a", fmt="Parquet").read(4) == b"PAR1"
+    client.command("CREATE TABLE r (a UInt8, b String) ENGINE = Memory")
+    for block in ("1,x\n", b"2,y\n", io.BytesIO(b"3,z\n"), (piece for piece in (b"4", b",q\n"))):
+        assert client.raw_insert("r", ["a", "b"], block, fmt="CSV").written_rows == 1
+    assert client.query("SELECT groupArray(b), sum(a) FROM (SELECT * FROM r ORDER BY a)").result_rows == [(["x", "y", "z", "q"], 10)]
+
+
+def test_frames(client, things):
+    pandas, pyarrow, polars = (pytest.importorskip(name) for name in ("pandas", "pyarrow", "polars"))
+    frame = client.query_df("SELECT id, name FROM things ORDER BY id")
+    assert frame["id"].tolist() == [0, 1, 2, 3, 4] and frame["name"].isna().tolist() == [False, False, True, False, False]
+    assert client.query_arrow("SELECT id FROM things ORDER BY id").column("id").to_pylist() == [0, 1, 2, 3, 4]
+    client.command("CREATE TABLE f (a Int64, b String) ENGINE = Memory")
+    assert client.insert_df("f", pandas.DataFrame({"a": [1, 2], "b": ["x", "y"]})).written_rows == 2
+    assert client.insert_arrow("f", pyarrow.table({"a": [3], "b": ["z"]})).written_rows == 1
+    assert client.insert_df_arrow("f", polars.DataFrame({"a": [4], "b": ["q"]})).written_rows == 1
+    assert client.query_np("SELECT a FROM f ORDER BY a").ravel().tolist() == [1, 2, 3, 4]
+
+
+def test_settings(client):
+    assert client.query("SELECT getSetting('max_threads')", settings={"max_threads": 3}).result_rows == [(3,)]
+    client.set_client_setting("max_block_size", 100)
+    assert client.get_client_setting("max_block_size") == "100"
+    assert client.command("SELECT getSetting('max_block_size')", settings={"max_threads": 2}) == 100
+    assert client.raw_query("SELECT getSetting('max_threads')", settings={"max_threads": 5}) == b"5\n"
+    with clickhouse_connect.get_client(settings={"max_threads": 7}) as other:
+        assert other.command("SELECT getSetting('max_threads')") == 7
+    with pytest.raises(Error, match="no_such_setting"):
+        client.query("SELECT 1", settings={"no_such_setting": 1})
+
+
+def test_databases_and_connections(client):
+    client.command("CREATE DATABASE other")
+    client.command("CREATE TABLE other.t (a UInt8) ENGINE = Memory")
+    client.insert("t", [[1]], database="other")
+    client.database = "other"
+    assert client.command("SELECT count() FROM t") == 1
+    with chalet.connect() as connection:
+        connection.register("mine", {"x": [1, 2]})
+        with clickhouse_connect.get_client(connection=connection) as over:
+            assert over.query("SELECT sum(x) FROM mine").result_rows == [(3,)] and over.connection is connection
+        assert connection.query("SELECT 1").data() == "1\n"
+    client.close()
+    with pytest.raises(ProgrammingError, match="closed"):
+        client.query("SELECT 1")
+
+
+def test_errors(client):
+    with pytest.raises(DatabaseError, match="UNKNOWN_IDENTIFIER") as caught:
+        client.query("SELECT nosuch")
+    assert caught.value.code == 47
+    client.command("CREATE TABLE t (a UInt8) ENGINE = Memory")
+    with pytest.raises((Error, ValueError)):
+        client.insert("t", [["x"]])
+    with pytest.raises(DatabaseError, match="INCORRECT_DATA"):
+        client.raw_insert("t", ["a"], "x\n", fmt="CSV")
+    with pytest.raises(NotSupportedError):
+        client.raw_insert("t", ["a"], b"", compression="gzip")
+    assert client.command("SELECT count() FROM t") == 0
+    client.show_clickhouse_errors = False
+    with pytest.raises(DatabaseError) as caught:
+        client.command("SELECT nosuch")
+    assert "nosuch" not in str(caught.value) and caught.value.code == 47
