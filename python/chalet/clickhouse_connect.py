@@ -8,6 +8,7 @@ Needs the package clickhouse-connect.
 from __future__ import annotations
 
 import io
+import re
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from ._params import Escaped
 
 try:
     from clickhouse_connect import common
+    from clickhouse_connect.driver import tzutil
     from clickhouse_connect.driver._backend.httpcommon import is_columns_only_query
     from clickhouse_connect.driver._backend.models import Capabilities, CommandExecution, QueryExecution
     from clickhouse_connect.driver._backendclient import SyncBackendClient
@@ -35,6 +37,7 @@ _OF_TRANSPORT = frozenset(
     client_protocol_version role send_progress_in_http_headers http_headers_progress_interval_ms enable_http_compression
     """.split()
 )
+_ZONED = re.compile(r"DateTime\('([^']+)'\)")
 # Formats of which pieces one after the other are the whole.
 _IN_PIECES = frozenset(("native", "tabseparated", "tsv", "csv", "rowbinary", "jsoneachrow"))
 
@@ -174,13 +177,13 @@ class _Backend:
         return kind(str(error), code=error.code, name=error.name)
 
     def _query(self, sql: str | bytes, fmt: str | None, params: Mapping[str, Any] | None, runtime: Any) -> _chalet.Result:
-        text = sql.decode() if isinstance(sql, bytes) else sql
+        text = _text(sql)
         settings = {**self.settings, **_of_engine(runtime.settings)}
         run = lambda: self.connection._read(text, fmt, _bound(params), settings=settings)  # noqa: E731
         return self._run(run, runtime.database)
 
     def _stream(self, sql: str | bytes, fmt: str, params: Mapping[str, Any] | None, runtime: Any) -> _chalet.StreamingResult:
-        text = sql.decode() if isinstance(sql, bytes) else sql
+        text = _text(sql)
         settings = {**self.settings, **_of_engine(runtime.settings)}
         return self._run(lambda: self.connection.send_query(text, fmt, _bound(params), settings=settings), runtime.database)
 
@@ -194,9 +197,12 @@ class _Backend:
             result = self._query(prepped_query, "TabSeparated", context.bind_params, runtime)
             return QueryExecution(source=_Source([]), summary=_summary(result))
         if context.streaming:
+            outline = self._run(lambda: self.connection._outline(_text(prepped_query), _bound(context.bind_params)), runtime.database)
+            _tell_zones(context, *(outline or ((), ()))[:2])
             stream = self._stream(prepped_query, "Native", context.bind_params, runtime)
             return QueryExecution(source=_Source(self._pieces(stream), stream))
         result = self._query(prepped_query, None, context.bind_params, runtime)
+        _tell_zones(context, result.columns, result.types)
         # Of no rows the engine writes no columns either.
         block = result.to_format("Native") if result.rows_read() else _empty_block(result)
         return QueryExecution(source=_Source([block]), summary=_summary(result))
@@ -219,9 +225,7 @@ class _Backend:
         /,
     ) -> CommandExecution:
         _refuse_external_data(external_data)
-        command = bound_cmd.decode() if isinstance(bound_cmd, bytes) else bound_cmd
-        if data is not None:
-            command = f"{command}\n{data.decode() if isinstance(data, bytes) else data}"
+        command = _text(bound_cmd) if data is None else f"{_text(bound_cmd)}\n{_text(data)}"
         result = self._query(command, None, bind_params, runtime)
         try:
             has_rows = bool(result.columns)
@@ -305,7 +309,7 @@ class _Backend:
         /,
     ) -> io.IOBase:
         _refuse_external_data(external_data)
-        text = final_query.decode() if isinstance(final_query, bytes) else final_query
+        text = _text(final_query)
         words = [token for kind, token in _chalet.tokens(text) if kind == "word"]
         fmt = words[-1] if len(words) > 1 and words[-2].upper() == "FORMAT" else "TabSeparated"
         if fmt.lower() not in _IN_PIECES:
@@ -373,6 +377,18 @@ class _File(io.RawIOBase):
     def close(self) -> None:
         self._stream.close()
         super().close()
+
+
+def _text(sql: str | bytes) -> str:
+    return sql.decode() if isinstance(sql, bytes) else sql
+
+
+def _tell_zones(context: Any, names: Sequence[str], types: Sequence[str]) -> None:
+    """The zone of a DateTime, which the format Native leaves out of the names of types."""
+    found = [(name, _ZONED.fullmatch(ty)) for name, ty in zip(names, types, strict=True)]
+    zones = {name: tzutil.resolve_zone(match[1]) for name, match in found if match}
+    if zones:
+        context.column_tzs = {**zones, **(context.column_tzs or {})}
 
 
 def _refuse_external_data(external_data: Any) -> None:

@@ -44,6 +44,17 @@ def test_queries(client, things):
     assert client.server_version.count(".") == 3 and client.ping()
 
 
+def test_zones(client):
+    sql = "SELECT toDateTime('2024-07-02 03:04:05', 'Europe/Berlin') AS a, [a] AS b, toDateTime64(a, 3) AS c, toDateTime(a, 'UTC') AS d"
+    moment = datetime.datetime(2024, 7, 2, 1, 4, 5, tzinfo=datetime.timezone.utc)
+    (row,) = client.query(sql).result_rows
+    assert row == (moment, [moment], moment, moment) and row[0].utcoffset() == datetime.timedelta(hours=2)
+    with client.query_rows_stream(sql) as rows:
+        assert list(rows) == [row]
+    other = client.query(sql, column_tzs={"a": "Asia/Tokyo"}).result_rows[0][0]
+    assert other == moment and other.utcoffset() == datetime.timedelta(hours=9)
+
+
 @pytest.mark.parametrize("value", [5, "it's \\ \t\n {x}", [1, 2], ["a'b"], None, True, datetime.date(2024, 1, 2), 1.5])
 def test_parameters(client, value):
     kind = {int: "Int64", str: "String", type(None): "Nullable(String)", bool: "Bool", datetime.date: "Date", float: "Float64"}

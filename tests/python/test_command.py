@@ -1,8 +1,11 @@
 """The program `chalet`: arguments, scripts, standard input as data."""
 
+import importlib
 import os
+import pathlib
 import subprocess
 import sys
+import tomllib
 
 import pytest
 
@@ -70,6 +73,13 @@ def test_parameters_settings_and_database():
     assert done.returncode == 1 and "UNKNOWN_DATABASE" in done.stderr
 
 
+def test_a_database_on_disk(tmp_path):
+    path = str(tmp_path / "database")
+    done = run("--path", path, "-q", "CREATE TABLE t (a UInt8); INSERT INTO t VALUES (1), (2)")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert run("--path", path, "-q", "SELECT sum(a) FROM t").stdout == "3\n"
+
+
 def test_time_echo_and_version():
     done = run("--time", "--echo", "-q", "SELECT 1")
     assert done.stdout == "SELECT 1\n1\n" and float(done.stderr) < 10
@@ -81,6 +91,8 @@ def test_standard_input_as_a_table():
     assert run("-q", "SELECT sum(a), max(b) FROM table", "--input-format", "CSVWithNames", text=csv).stdout == "3\ty\n"
     done = run("-q", "SELECT x + 1 FROM t", "-S", "x UInt8", "--input-format", "TSV", "-N", "t", text="1\n2\n")
     assert (done.stdout, done.stderr) == ("2\n3\n", "")
+    done = run("-q", "SELECT * FROM table", text="?\n")
+    assert done.returncode == 1 and "--input-format" in done.stderr
     # Several times, and only where it is asked for.
     done = run("-q", "SELECT count() FROM table AS a, table AS b; SELECT 1", "-S", "x UInt8", "--input-format", "CSV", text="1\n2\n")
     assert (done.stdout, done.stderr) == ("4\n1\n", "")
@@ -125,6 +137,12 @@ def test_standard_input_that_stays_open_is_not_read():
         os.close(reader)
         os.close(writer)
     assert (done.stdout, done.stderr) == ("1\n", "")
+
+
+def test_the_script_of_the_package():
+    project = tomllib.loads((pathlib.Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    module, name = project["scripts"]["chalet"].split(":")
+    assert getattr(importlib.import_module(module), name)(["--version"]) == 0
 
 
 def test_usage():

@@ -40,7 +40,7 @@ class Terminal:
         )
         os.close(theirs)
         self.fd = ours
-        self.seen = ""
+        self.seen = self.raw = ""
 
     def type(self, text):
         os.write(self.fd, text.encode())
@@ -55,6 +55,7 @@ class Terminal:
             except OSError:
                 data = b""
             assert data, f"{pattern!r} is not in {self.seen!r}"
+            self.raw += data.decode(errors="replace")
             self.seen += _ESCAPES.sub("", data.decode(errors="replace"))
         text, self.seen = self.seen[: found.end()], self.seen[found.end() :]
         return text
@@ -98,6 +99,9 @@ def test_statements_at_the_prompt(terminal):
     assert "UNKNOWN_IDENTIFIER" in terminal.ask("SELECT nosuch;")
     assert terminal.ask("CREATE DATABASE d; USE d;").endswith("chalet d> ")
     assert "x: 1\n" in terminal.ask("SELECT 1 AS x\\G")
+    terminal.ask("CREATE TABLE t (a UInt8, b String) ENGINE = Memory;")
+    terminal.type("INSERT INTO t FORMAT CSV\n1,x;\n2,y\n\n")
+    assert "2 rows written" in terminal.until("chalet d> $")
     assert terminal.end() == 0
     assert history.load(str(terminal.history))[:2] == ["SELECT 1 + 2 AS x;", "SELECT 'a;\nb' AS y, 7 AS z;"]
 
@@ -154,6 +158,15 @@ def test_ctrl_c_cancels_a_statement_and_a_line(terminal):
     assert terminal.end() == 0
 
 
+def test_colours_on_a_terminal_only(tmp_path):
+    for environment, coloured in (({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)):
+        terminal = Terminal(tmp_path, **environment)
+        terminal.until("chalet> $")
+        terminal.ask("SELECT 1 AS x;")
+        assert ("\x1b[1mx\x1b[0m" in terminal.raw) == coloured
+        assert terminal.end() == 0
+
+
 def test_ctrl_d_ends(terminal):
     terminal.type("\x04")
     assert terminal.process.wait(timeout=20) == 0
@@ -187,9 +200,10 @@ def test_the_prompt_with_prompt_toolkit(tmp_path):
 def test_where_statements_end():
     assert is_complete("SELECT 1;") and is_complete("\\d x") and is_complete("") and is_complete("exit")
     assert is_complete("SELECT ';' -- x\n;") and is_complete("-- nothing")
-    for text in ("SELECT 1", "SELECT ';", "SELECT 1; SELECT 2", "SELECT 1 /* ;", "INSERT INTO t FORMAT CSV\n1,2\n"):
+    for text in ("SELECT 1", "SELECT ';", "SELECT 1; SELECT 2", "SELECT 1 /* ;", "INSERT INTO t FORMAT CSV", "INSERT INTO t FORMAT CSV\n1,2"):
         assert not is_complete(text), text
-    assert is_complete("INSERT INTO t FORMAT CSV\n1,2\n\n") and is_complete("INSERT INTO t VALUES (1, ';');")
+    assert is_complete("INSERT INTO t FORMAT CSV\n1,2\n") and is_complete("INSERT INTO t FORMAT CSV 1,2")
+    assert is_complete("INSERT INTO t VALUES (1, ';');")
 
 
 def test_tokens_are_all_of_a_text():

@@ -74,6 +74,21 @@ def test_urls():
     assert ChaletDialect().create_connect_args(arguments)[1]["path"].startswith("some/path?")
 
 
+def test_a_database_on_disk(tmp_path):
+    url = f"chalet:///{tmp_path}/database"
+    table = sa.Table("t", sa.MetaData(), sa.Column("id", sa.Integer, primary_key=True), sa.Column("x", sa.String))
+    made = sa.create_engine(url)
+    with made.connect() as one, made.connect() as other:
+        table.create(one)
+        one.execute(table.insert(), [{"id": 1, "x": "a"}])
+        assert other.execute(sa.select(table)).all() == [(1, "a")]
+    made.dispose()
+    again = sa.create_engine(url)
+    with again.connect() as connection:
+        assert connection.execute(sa.select(table)).all() == [(1, "a")]
+    again.dispose()
+
+
 VALUES = {
     "i": (types.Int8, -5),
     "big": (types.UInt256, 2**255),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 USAGE = """\
 usage: chalet [OPTION...] [SQL [FORMAT]]
@@ -80,33 +82,33 @@ class UsageError(ValueError):
     """The command line is wrong; the text says how."""
 
 
-@dataclass
 class Options:
-    """The command line, taken apart."""
+    """The command line, taken apart. (A dataclass would be a tenth of the program's start.)"""
 
-    #: Statements of `-q`, and files of `--queries-file`, which run after them.
-    queries: list[str] = field(default_factory=list)
-    files: list[str] = field(default_factory=list)
-    #: The statements that stand by themselves.
-    sql: str | None = None
-    format: str | None = None
-    database: str | None = None
-    path: str = ":memory:"
-    params: dict[str, str] = field(default_factory=dict)
-    settings: list[tuple[str, str]] = field(default_factory=list)
-    file: str | None = None
-    structure: str | None = None
-    input_format: str | None = None
-    table: str = "table"
-    progress: str = "auto"
-    history_file: str | None = None
-    vertical: bool = False
-    interactive: bool = False
-    time: bool = False
-    echo: bool = False
-    ignore_error: bool = False
-    version: bool = False
-    help: bool = False
+    def __init__(self) -> None:
+        #: Statements of `-q`, and files of `--queries-file`, which run after them.
+        self.queries: list[str] = []
+        self.files: list[str] = []
+        #: The statements that stand by themselves.
+        self.sql: str | None = None
+        self.format: str | None = None
+        self.database: str | None = None
+        self.path = ":memory:"
+        self.params: dict[str, str] = {}
+        self.settings: list[tuple[str, str]] = []
+        self.file: str | None = None
+        self.structure: str | None = None
+        self.input_format: str | None = None
+        self.table = "table"
+        self.progress = "auto"
+        self.history_file: str | None = None
+        self.vertical = False
+        self.interactive = False
+        self.time = False
+        self.echo = False
+        self.ignore_error = False
+        self.version = False
+        self.help = False
 
 
 def parse(arguments: list[str]) -> Options:
@@ -137,7 +139,7 @@ def parse(arguments: list[str]) -> Options:
     return options
 
 
-def _take_short(options, argument, left):
+def _take_short(options: Options, argument: str, left: Iterator[str]) -> None:
     letter, rest = argument[1], argument[2:]
     name = _SHORT.get(letter)
     if name is None:
@@ -150,7 +152,7 @@ def _take_short(options, argument, left):
         _take(options, name, rest.removeprefix("=") if rest else None, left)
 
 
-def _take(options, name, value, left):
+def _take(options: Options, name: str, value: str | None, left: Iterator[str]) -> None:
     known = name.replace("_", "-")
     if known in _FLAGS or known in _ACCEPTED:
         if value is not None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import sys
-import tempfile
-from typing import TYPE_CHECKING
 
 from .. import _chalet
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .arguments import Options
 
@@ -28,13 +26,15 @@ class Data:
         self._path = options.file or "-"
         self.is_given = options.file is not None or standard_input_is_free
         self._reads_standard_input = self._path == "-" and standard_input_is_free
+        #: Is it a table already?
+        self.is_prepared = False
         self._copy: str | None = None
 
     def prepare(self, connection: _chalet.Connection, statement: str) -> None:
         """Makes the table if the statement names it."""
         if not self.is_given or not names_table(statement, self._options.table):
             return
-        self.is_given = False
+        self.is_given, self.is_prepared = False, True
         path, known_format = self._path, self._options.input_format
         if path == "-":
             path = self._copy = _copied_standard_input()
@@ -79,6 +79,9 @@ def names_table(statement: str, table: str) -> bool:
 
 def _copied_standard_input() -> str:
     """A file is read twice: to find out its columns, and for its rows."""
+    import shutil
+    import tempfile
+
     with tempfile.NamedTemporaryFile(prefix="chalet-", delete=False) as copy:
         shutil.copyfileobj(sys.stdin.buffer, copy, _PIECE)
     return copy.name

@@ -27,11 +27,12 @@ class Reader(Protocol):
 
 
 def is_complete(text: str) -> bool:
-    """Can a text be run: is it a command, or does each statement of it end?"""
+    """Can a text be run once its line ends: is it a command, or does each statement of it end? Data of an INSERT end with an
+    empty line."""
     stripped = text.strip()
     if not stripped or stripped.startswith("\\") or stripped.rstrip(";").strip().lower() in QUITTING:
         return True
-    pieces = _chalet.split_statements(text)
+    pieces = _chalet.split_statements(f"{text}\n")
     # Of a text that is only a comment there are none.
     return all(end != "text" for _, _, end in pieces) and "unclosed" not in (kind for kind, _ in _chalet.tokens(text))
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from typing import TYPE_CHECKING, Any, BinaryIO
 
 from .. import _chalet
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, BinaryIO
+
     from .arguments import Options
     from .data import Data
 
@@ -61,7 +63,8 @@ class Runner:
         try:
             rows = self._run(text, data, "Vertical" if vertical else self.format)
         except (_chalet.Error, ImportError, ValueError) as error:
-            self.error(str(error))
+            undetected = getattr(error, "name", "") == "CANNOT_DETECT_FORMAT" and self.data.is_prepared
+            self.error(f"{error}\n--input-format says which it is" if undetected else str(error))
             return False
         if self.timing or self.in_words:
             self._tell_time(time.perf_counter() - started, rows)
@@ -74,7 +77,7 @@ class Runner:
             if written is not None:
                 return "written", written
         self.data.prepare(self.connection, text)
-        result = self.connection.query(text, fmt, self.params)
+        result = self.connection.query(text, fmt, self.params or None)
         if not isinstance(result, _chalet.Result):
             self.out.write(f"{result}\n".encode())
             self.out.flush()
