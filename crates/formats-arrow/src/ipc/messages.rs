@@ -2,6 +2,7 @@
 //!
 //! Strings are decoded as bytes, so that text that is not UTF-8 is read as the kernel reads it.
 
+use super::layout;
 use crate::arrow_error;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_buffer::Buffer;
@@ -132,7 +133,8 @@ impl Decoder {
                     bail!(INCORRECT_DATA, "Arrow dictionary message has no dictionary");
                 };
                 if let Some(data) = batch.data() {
-                    check_sizes(data, &message.body)?;
+                    let values = self.values_of(batch.id())?;
+                    layout::check(data, &message.body, head.version(), [&values])?;
                 }
                 guarded(|| {
                     let version = head.version();
@@ -147,12 +149,24 @@ impl Decoder {
         }
     }
 
+    /// The field that the values of a dictionary have.
+    fn values_of(&self, id: i64) -> Result<Field> {
+        // The library itself still asks fields so.
+        #[expect(deprecated)]
+        let fields = self.schema.fields_with_dict_id(id);
+        match fields.first().map(|field| field.data_type()) {
+            Some(DataType::Dictionary(_, values)) => Ok(Field::new("", DataType::clone(values), true)),
+            _ => bail!(INCORRECT_DATA, "Arrow dictionary {id} is of no column"),
+        }
+    }
+
     pub fn batch(&self, message: &Message) -> Result<RecordBatch> {
         let head = message.head.as_ref();
         let Some(batch) = head.header_as_record_batch() else {
             bail!(INCORRECT_DATA, "Arrow record batch message has no record batch");
         };
-        check_sizes(batch, &message.body)?;
+        let fields = self.schema.fields().iter().map(|field| &**field);
+        layout::check(batch, &message.body, head.version(), fields)?;
         guarded(|| {
             let version = head.version();
             RecordBatchDecoder::try_new(
@@ -171,30 +185,6 @@ impl Decoder {
             .map_err(arrow_error)
         })
     }
-}
-
-/// No codec shrinks by more than this.
-const MAX_RATIO: i64 = 1 << 16;
-
-/// The library trusts the places of buffers, and the sizes that compressed ones begin with, which it allocates
-/// before it looks at the bytes.
-fn check_sizes(batch: arrow_ipc::RecordBatch, body: &Buffer) -> Result<()> {
-    let compressed = batch.compression().is_some();
-    for buffer in batch.buffers().into_iter().flatten() {
-        let place = usize::try_from(buffer.offset()).ok().zip(usize::try_from(buffer.length()).ok());
-        let bytes = place.and_then(|(at, len)| body.get(at..at.checked_add(len)?));
-        let Some(bytes) = bytes else { bail!(INCORRECT_DATA, "Arrow buffer lies outside of its message") };
-        let (true, Some(size)) = (compressed, bytes.first_chunk::<8>()) else { continue };
-        // -1 says that the buffer is not compressed.
-        let size = i64::from_le_bytes(*size);
-        ensure!(
-            size == -1 || (0..=bytes.len() as i64 * MAX_RATIO).contains(&size),
-            INCORRECT_DATA,
-            "Arrow buffer of {} bytes claims to have {size} bytes when decompressed",
-            bytes.len()
-        );
-    }
-    Ok(())
 }
 
 /// What the footer of a file lists.

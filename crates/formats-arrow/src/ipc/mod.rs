@@ -1,10 +1,12 @@
 //! The ArrowStream and Arrow (file) formats over Arrow's inter-process messages.
 //!
+//! - [`layout`]: whether the buffers of a batch can be what its schema says
 //! - [`messages`]: the frames of a stream and the blocks of a file
 //! - [`input`](mod@input): readers
 //! - [`output`](mod@output): writers
 
 mod input;
+mod layout;
 mod messages;
 mod output;
 

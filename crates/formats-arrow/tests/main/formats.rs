@@ -99,6 +99,46 @@ fn text_need_not_be_utf_8() {
     assert_eq!(read[0].column(0).value(1).as_bytes(), Some(&b"\xc3"[..]));
 }
 
+/// What broken bytes give: rows, or an error that our own checks found.
+fn look_at_broken(bytes: Vec<u8>, stream: bool) -> Option<String> {
+    match read(bytes, stream, 7) {
+        Ok((schema, blocks)) => {
+            text(&schema, &blocks);
+            None
+        }
+        Err(error) => {
+            let message = error.to_string();
+            assert!(!message.contains("it makes no sense"), "the Arrow library panicked");
+            Some(message)
+        }
+    }
+}
+
+#[test]
+fn buffers_that_end_inside_of_a_value_are_refused() {
+    let schema = vec![("a".to_owned(), "Array(UInt32)".parse().unwrap())];
+    let mut column = chalet_columns::Builder::new(&schema[0].1);
+    let list = chalet_types::Value::Array(vec![chalet_types::Value::UInt(7); 5]);
+    (0..2).for_each(|_| column.push_value(&list).unwrap());
+    let block = Block::new(vec![column.finish().into()], 2);
+    let mut settings = FormatSettings::default();
+    settings.set("output_format_arrow_compression_method", "none").unwrap();
+    let bytes = write(format(true), &schema, &[block], settings);
+    // Three offsets and ten items, of four bytes each.
+    for size in [12_i64, 40] {
+        let places: Vec<usize> =
+            (0..bytes.len() - 8).step_by(8).filter(|at| bytes[*at..*at + 8] == size.to_le_bytes()).collect();
+        assert!(!places.is_empty());
+        let refused = places.iter().filter(|at| {
+            let mut broken = bytes.clone();
+            broken[**at] += 1;
+            look_at_broken(broken, true)
+                .is_some_and(|message| message.contains("values of 4 bytes are expected"))
+        });
+        assert_eq!(refused.count(), 1, "size {size}");
+    }
+}
+
 #[test]
 fn broken_data_is_refused_without_a_panic() {
     let mut state = 99u64;
@@ -112,9 +152,7 @@ fn broken_data_is_refused_without_a_panic() {
             let mut broken = whole.clone();
             let at = random(broken.len());
             broken[at] ^= 1 << random(8);
-            if let Ok((schema, blocks)) = read(broken, stream, 7) {
-                text(&schema, &blocks);
-            }
+            look_at_broken(broken, stream);
         }
         for _ in 0..50 {
             let cut = random(whole.len());
