@@ -3,6 +3,7 @@
 use crate::cache;
 use crate::parquet_error;
 use crate::schema::{self, Field};
+use crate::thrift::{NULL_PAGES, check_struct};
 use arrow_buffer::Buffer;
 use bytes::Bytes;
 use chalet_base::{Result, bail, ensure, err};
@@ -37,6 +38,7 @@ const TAIL: usize = 8;
 impl Footer {
     fn parse(bytes: &[u8]) -> Result<Footer> {
         let footer = footer_range(bytes)?;
+        check_struct(&bytes[footer.clone()], None)?;
         let metadata = guarded(|| {
             ParquetMetaDataReader::decode_metadata(&bytes[footer.clone()]).map_err(|e| {
                 err!(INCORRECT_DATA, "Failed to parse Parquet metadata from {} bytes: {e}", footer.len())
@@ -215,9 +217,20 @@ impl ParquetFile {
     /// The metadata with column and offset indexes, when the file has them.
     pub(crate) fn page_index(&self) -> Option<&ParquetMetaData> {
         let load = || {
-            let has_any = self.footer.metadata.row_groups().iter().flat_map(|g| g.columns());
-            let mut chunks = has_any.filter(|c| c.offset_index_offset().is_some());
-            chunks.next()?;
+            let chunks = || self.footer.metadata.row_groups().iter().flat_map(|g| g.columns());
+            chunks().find(|chunk| chunk.offset_index_offset().is_some())?;
+            let place = |at: Option<i64>, len: Option<i32>| {
+                let at = usize::try_from(at?).ok()?;
+                self.bytes.get(at..at.checked_add(usize::try_from(len?).ok()?)?)
+            };
+            for chunk in chunks() {
+                if let Some(index) = place(chunk.column_index_offset(), chunk.column_index_length()) {
+                    check_struct(index, Some(NULL_PAGES)).ok()?;
+                }
+                if let Some(index) = place(chunk.offset_index_offset(), chunk.offset_index_length()) {
+                    check_struct(index, None).ok()?;
+                }
+            }
             let whole = Bytes::from(self.bytes.clone());
             guarded(|| {
                 let mut reader = ParquetMetaDataReader::new_with_metadata(self.footer.metadata.clone())

@@ -1,4 +1,5 @@
-//! Page headers: the little of Thrift's compact protocol that stands between the pages of a column chunk.
+//! Thrift's compact protocol: the headers that stand between the pages of a column chunk, and a walk over what the
+//! metadata library parses.
 
 use chalet_base::{Error, Result, bail, err};
 
@@ -51,11 +52,13 @@ pub struct V2 {
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
+    /// A list of booleans may come.
+    booleans: bool,
 }
 
 #[cold]
 fn broken(what: &str) -> Error {
-    err!(INCORRECT_DATA, "Failed to parse Parquet page header: {what}")
+    err!(INCORRECT_DATA, "Failed to parse Parquet metadata: {what}")
 }
 
 /// Nesting and sizes beyond these are refused, so that a broken header cannot keep the reader busy.
@@ -133,6 +136,9 @@ impl<'a> Reader<'a> {
             9 | 10 => {
                 let head = self.byte()?;
                 let n = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
+                if n > 0 && matches!(head & 0x0f, TRUE | FALSE) && !self.booleans {
+                    return Err(broken("an unknown list of booleans"));
+                }
                 for _ in 0..n {
                     // Elements that are booleans take a byte each inside a list.
                     if matches!(head & 0x0f, TRUE | FALSE) {
@@ -158,9 +164,23 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// Walks over the struct at the beginning of `bytes`, so that the metadata library, which believes the lengths of lists
+/// and takes lists of booleans that it skips to have no bytes, comes to an end soon. Only the field of number `booleans`
+/// may be a list of booleans.
+pub fn check_struct(bytes: &[u8], booleans: Option<i64>) -> Result<()> {
+    let mut reader = Reader { bytes, at: 0, booleans: false };
+    reader.fields(MAX_DEPTH, |reader, id, _| {
+        reader.booleans = booleans == Some(id);
+        Ok(false)
+    })
+}
+
+/// The number of the only list of booleans in any metadata: `null_pages` of a column index.
+pub const NULL_PAGES: i64 = 1;
+
 /// The header at the beginning of `bytes`, and its length.
 pub fn page_header(bytes: &[u8]) -> Result<(PageHeader, usize)> {
-    let mut reader = Reader { bytes, at: 0 };
+    let mut reader = Reader { bytes, at: 0, booleans: true };
     let mut header = PageHeader {
         kind: PageKind::Other,
         uncompressed: 0,
@@ -226,7 +246,7 @@ pub fn page_header(bytes: &[u8]) -> Result<(PageHeader, usize)> {
         Ok(true)
     })?;
     if !has_kind || has_sizes != 3 {
-        bail!(INCORRECT_DATA, "Failed to parse Parquet page header: required fields are missing");
+        bail!(INCORRECT_DATA, "Failed to parse Parquet metadata: required fields are missing");
     }
     let consistent = match header.kind {
         PageKind::DataV2 => header.v2.is_some(),
@@ -237,4 +257,24 @@ pub fn page_header(bytes: &[u8]) -> Result<(PageHeader, usize)> {
         return Err(broken("details are of another page type"));
     }
     Ok((header, reader.at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Field 1 is a list of 2^31 elements of a kind, then nothing.
+    fn huge_list(element: u8) -> Vec<u8> {
+        vec![0x19, 0xf0 | element, 0x80, 0x80, 0x80, 0x80, 0x08, 0]
+    }
+
+    #[test]
+    fn lengths_of_lists_are_not_believed() {
+        let small_list = [0x19, 0x31, 1, 2, 1, 0];
+        assert!(check_struct(&small_list, Some(NULL_PAGES)).is_ok());
+        assert!(check_struct(&small_list, None).is_err());
+        for element in [TRUE, FALSE, 3, 5, 7, 8, 9, 12] {
+            assert!(check_struct(&huge_list(element), Some(NULL_PAGES)).is_err(), "kind {element}");
+        }
+    }
 }
