@@ -22,13 +22,22 @@ pub enum Store {
 
 impl Store {
     pub fn new(form: &KeyForm) -> Store {
+        Store::with_capacity(form, 0)
+    }
+
+    /// Room for so many keys, though not for the bytes of their strings.
+    pub fn with_capacity(form: &KeyForm, n: usize) -> Store {
         match form.kind {
-            Kind::Words(_) => Store::Words(Vec::new()),
-            Kind::DoubleWords => Store::DoubleWords(Vec::new()),
-            Kind::WordText(_) => {
-                Store::WordText { words: Vec::new(), keys: StringBuilder::default(), hashes: Vec::new() }
+            Kind::Words(_) => Store::Words(Vec::with_capacity(n)),
+            Kind::DoubleWords => Store::DoubleWords(Vec::with_capacity(n)),
+            Kind::WordText(_) => Store::WordText {
+                words: Vec::with_capacity(n),
+                keys: StringBuilder::with_capacity(n),
+                hashes: Vec::with_capacity(n),
+            },
+            Kind::Text | Kind::Rows => {
+                Store::Bytes { keys: StringBuilder::with_capacity(n), hashes: Vec::with_capacity(n) }
             }
-            Kind::Text | Kind::Rows => Store::Bytes { keys: StringBuilder::default(), hashes: Vec::new() },
         }
     }
 

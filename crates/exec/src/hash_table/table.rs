@@ -42,7 +42,7 @@ impl GroupTable {
             Kind::Words(width) if width <= 2 => Slots::Direct(vec![0; 1 << (8 * width)]),
             _ => Slots::Hashed(vec![0; (groups * 2).next_power_of_two().max(FIRST_SLOTS)]),
         };
-        let store = Store::new(&form);
+        let store = Store::with_capacity(&form, groups);
         GroupTable { form, slots, store }
     }
 
@@ -96,25 +96,43 @@ impl GroupTable {
     pub fn insert(&mut self, keys: &BlockKeys) -> Vec<u32> {
         let hashes = &keys.hashes;
         match &keys.values {
-            Values::Words(words) => self.insert_keys(hashes, Keys::<Strings>::Words(words)),
-            Values::DoubleWords(words) => self.insert_keys(hashes, Keys::<Strings>::DoubleWords(words)),
+            Values::Words(words) => self.insert_keys(hashes, Keys::Words(words)),
+            Values::DoubleWords(words) => self.insert_keys(hashes, Keys::DoubleWords(words)),
             Values::Bytes(texts) => self.insert_keys(hashes, Keys::Text(texts)),
             Values::WordText(words, texts) => self.insert_keys(hashes, Keys::WordText(words, texts)),
         }
     }
 
-    /// The group of every key of a store of the same form.
-    pub fn insert_store(&mut self, keys: &Store) -> Vec<u32> {
-        let hashes = &keys.hashes();
+    /// The group of every key of a store of the same form, of which the bytes of strings are kept.
+    pub fn insert_store(&mut self, keys: Store) -> Vec<u32> {
         match keys {
-            Store::Words(words) => self.insert_keys(hashes, Keys::<StringBuilder>::Words(words)),
-            Store::DoubleWords(words) => self.insert_keys(hashes, Keys::<StringBuilder>::DoubleWords(words)),
-            Store::Bytes { keys, .. } => self.insert_keys(hashes, Keys::Text(keys)),
-            Store::WordText { words, keys, .. } => self.insert_keys(hashes, Keys::WordText(words, keys)),
+            Store::Words(ref words) => self.insert_keys(&keys.hashes(), Keys::Words(words)),
+            Store::DoubleWords(ref words) => self.insert_keys(&keys.hashes(), Keys::DoubleWords(words)),
+            Store::Bytes { keys, hashes } => {
+                let (Slots::Hashed(slots), Store::Bytes { keys: to, hashes: to_hashes }) =
+                    (&mut self.slots, &mut self.store)
+                else {
+                    unreachable!("keys of another form")
+                };
+                let strings = keys.finish();
+                let to = Adopting { shift: to.adopt(&strings), strings: to };
+                insert(slots, &mut (to, to_hashes), &hashes, |row| text(&strings, row))
+            }
+            Store::WordText { words, keys, hashes } => {
+                let (Slots::Hashed(slots), Store::WordText { words: to_words, keys: to, hashes: to_hashes }) =
+                    (&mut self.slots, &mut self.store)
+                else {
+                    unreachable!("keys of another form")
+                };
+                let strings = keys.finish();
+                let to = Adopting { shift: to.adopt(&strings), strings: to };
+                let mut to = (to_words, (to, to_hashes));
+                insert(slots, &mut to, &hashes, |row| (words[row], text(&strings, row)))
+            }
         }
     }
 
-    fn insert_keys<T: Texts>(&mut self, new: &[u64], keys: Keys<T>) -> Vec<u32> {
+    fn insert_keys(&mut self, new: &[u64], keys: Keys) -> Vec<u32> {
         match (&mut self.slots, &mut self.store, keys) {
             (Slots::Direct(direct), Store::Words(store), Keys::Words(words)) => {
                 insert_direct(direct, store, words)
@@ -126,13 +144,13 @@ impl GroupTable {
                 insert(slots, store, new, |row| words[row])
             }
             (Slots::Hashed(slots), Store::Bytes { keys, hashes }, Keys::Text(texts)) => {
-                insert(slots, &mut (keys, hashes), new, |row| texts.text(row))
+                insert(slots, &mut (keys, hashes), new, |row| text(texts, row))
             }
             (
                 Slots::Hashed(slots),
                 Store::WordText { words: store, keys, hashes },
                 Keys::WordText(words, texts),
-            ) => insert(slots, &mut (store, (keys, hashes)), new, |row| (words[row], texts.text(row))),
+            ) => insert(slots, &mut (store, (keys, hashes)), new, |row| (words[row], text(texts, row))),
             _ => unreachable!("keys of another form"),
         }
     }
@@ -160,13 +178,13 @@ impl GroupTable {
                 find(slots, store, &keys.hashes, |row| words[row])
             }
             (Slots::Hashed(slots), Store::Bytes { keys: store, .. }, Values::Bytes(strings)) => {
-                find(slots, store, &keys.hashes, |row| strings.text(row))
+                find(slots, store, &keys.hashes, |row| text(strings, row))
             }
             (
                 Slots::Hashed(slots),
                 Store::WordText { words: in_words, keys: store, .. },
                 Values::WordText(words, strings),
-            ) => find(slots, &(in_words, store), &keys.hashes, |row| (words[row], strings.text(row))),
+            ) => find(slots, &(in_words, store), &keys.hashes, |row| (words[row], text(strings, row))),
             _ => unreachable!("keys of another form"),
         }
     }
@@ -237,30 +255,16 @@ struct Text<'a> {
 }
 
 /// New keys, in the form of the table.
-enum Keys<'a, T> {
+enum Keys<'a> {
     Words(&'a [u64]),
     DoubleWords(&'a [u128]),
-    Text(&'a T),
-    WordText(&'a [u128], &'a T),
+    Text(&'a Strings),
+    WordText(&'a [u128], &'a Strings),
 }
 
-/// Where strings are that are looked up.
-trait Texts {
-    fn text(&self, row: usize) -> Text<'_>;
-}
-
-impl Texts for Strings {
-    #[inline(always)]
-    fn text(&self, row: usize) -> Text<'_> {
-        Text { view: self.views()[row], bytes: self.get(row) }
-    }
-}
-
-impl Texts for StringBuilder {
-    #[inline(always)]
-    fn text(&self, row: usize) -> Text<'_> {
-        Text { view: self.view(row), bytes: self.get(row) }
-    }
+#[inline(always)]
+fn text(strings: &Strings, row: usize) -> Text<'_> {
+    Text { view: strings.views()[row], bytes: strings.get(row) }
 }
 
 impl Compared for StringBuilder {
@@ -283,23 +287,59 @@ impl Compared for (&Vec<u128>, &StringBuilder) {
     }
 }
 
-/// Strings and their hashes.
-impl Compared for (&mut StringBuilder, &mut Vec<u64>) {
-    type Key<'a> = Text<'a>;
+/// Where new strings go.
+trait TextSink {
+    fn strings(&self) -> &StringBuilder;
+    fn take(&mut self, text: Text);
+}
+
+/// Copies them.
+impl TextSink for &mut StringBuilder {
     #[inline(always)]
-    fn equals(&self, group: usize, key: Text) -> bool {
-        self.0.equals(group, key)
+    fn strings(&self) -> &StringBuilder {
+        self
+    }
+    #[inline(always)]
+    fn take(&mut self, text: Text) {
+        self.push_viewed(text.view, text.bytes);
     }
 }
 
-impl Held for (&mut StringBuilder, &mut Vec<u64>) {
+/// Takes strings over whose bytes are kept.
+struct Adopting<'a> {
+    strings: &'a mut StringBuilder,
+    shift: u128,
+}
+
+impl TextSink for Adopting<'_> {
+    #[inline(always)]
+    fn strings(&self) -> &StringBuilder {
+        self.strings
+    }
+    #[inline(always)]
+    fn take(&mut self, text: Text) {
+        // SAFETY: whoever makes one takes the shift from the strings that the texts are of.
+        unsafe { self.strings.push_adopted(text.view, self.shift) };
+    }
+}
+
+/// Strings and their hashes.
+impl<T: TextSink> Compared for (T, &mut Vec<u64>) {
+    type Key<'a> = Text<'a>;
+    #[inline(always)]
+    fn equals(&self, group: usize, key: Text) -> bool {
+        self.0.strings().equals(group, key)
+    }
+}
+
+impl<T: TextSink> Held for (T, &mut Vec<u64>) {
     #[inline(always)]
     fn len(&self) -> usize {
         self.1.len()
     }
     #[inline(always)]
     fn push(&mut self, key: Text, hash: u64) {
-        self.0.push_viewed(key.view, key.bytes);
+        self.0.take(key);
         self.1.push(hash);
     }
     fn hash(&self, group: usize) -> u64 {
@@ -308,7 +348,7 @@ impl Held for (&mut StringBuilder, &mut Vec<u64>) {
 }
 
 /// Words, strings and their hashes.
-impl Compared for (&mut Vec<u128>, (&mut StringBuilder, &mut Vec<u64>)) {
+impl<T: TextSink> Compared for (&mut Vec<u128>, (T, &mut Vec<u64>)) {
     type Key<'a> = (u128, Text<'a>);
     #[inline(always)]
     fn equals(&self, group: usize, (word, text): (u128, Text)) -> bool {
@@ -316,7 +356,7 @@ impl Compared for (&mut Vec<u128>, (&mut StringBuilder, &mut Vec<u64>)) {
     }
 }
 
-impl Held for (&mut Vec<u128>, (&mut StringBuilder, &mut Vec<u64>)) {
+impl<T: TextSink> Held for (&mut Vec<u128>, (T, &mut Vec<u64>)) {
     #[inline(always)]
     fn len(&self) -> usize {
         self.0.len()
@@ -475,9 +515,10 @@ mod tests {
             assert_eq!(table.groups(&columns, n), groups);
             assert_eq!(table.find(&columns, n), groups);
             let mut other = GroupTable::new(form);
-            let renumbered = other.insert_store(table.store());
-            assert!(renumbered.iter().copied().eq(0..table.len() as u32));
-            let keys = table.into_columns().unwrap();
+            let n_groups = table.len() as u32;
+            let renumbered = other.insert_store(table.into_store());
+            assert!(renumbered.iter().copied().eq(0..n_groups));
+            let keys = other.into_columns().unwrap();
             for (row, &group) in groups.iter().enumerate() {
                 for (column, key) in columns.iter().zip(keys.columns()) {
                     assert_eq!(column.value(row), key.value(group as usize), "{types:?} row {row}");

@@ -93,8 +93,8 @@ impl Shared {
         let mut groups = Groups::with_room(&shape.form, &shape.calls, room);
         for mut part in parts {
             let held = part.memory();
-            groups.merge_states(&part.keys, &mut part.states)?;
-            drop(part);
+            groups.merge_states(part.keys, &mut part.states)?;
+            drop(part.states);
             let mut memory = lock(&self.memory);
             let bytes = memory.bytes().saturating_sub(held);
             memory.resize(bytes)?;

@@ -22,13 +22,19 @@ pub(super) struct Part {
 }
 
 impl Part {
+    /// Of a size that is known, so that its columns are allocated once.
+    fn with_room(form: &KeyForm, calls: &[Call], n: usize) -> Part {
+        let mut states = super::groups::states(calls);
+        states.iter_mut().for_each(|states| states.grow(n));
+        Part { keys: Store::with_capacity(form, n), states }
+    }
+
     /// Takes some groups over.
     fn append(&mut self, keys: &Store, states: &mut [Box<dyn States>], from: &[u32]) -> Result<()> {
         let before = self.keys.len() as u32;
         self.keys.append_from(keys, from);
         let into: Vec<u32> = (before..self.keys.len() as u32).collect();
         for (to, states) in self.states.iter_mut().zip(states) {
-            to.grow(self.keys.len());
             to.merge(&mut **states, from, &into)?;
         }
         Ok(())
@@ -44,13 +50,15 @@ pub(super) struct Partitions {
     calls: Arc<[Call]>,
     /// By partition; all but the last part of each are full.
     pub parts: Vec<Vec<Part>>,
+    /// Bytes of memory that the full ones hold.
+    full: usize,
     /// Groups in all parts, and how many there may be before they are merged with each other.
     n_groups: usize,
     merge_at: usize,
 }
 
-/// Groups of a part: their columns grow in the cache, and little of them stays unused.
-const PART_GROUPS: usize = 2048;
+/// Groups of a part: allocated at once, so few enough that the last part of each partition may stay nearly empty.
+const PART_GROUPS: usize = 1024;
 
 /// A worker that holds more groups than this sees whether they have keys in common.
 const FIRST_MERGE: usize = 4 << 20;
@@ -61,6 +69,7 @@ impl Partitions {
             form: form.clone(),
             calls: calls.clone(),
             parts: std::iter::repeat_with(Vec::new).take(PARTITIONS).collect(),
+            full: 0,
             n_groups: 0,
             merge_at: FIRST_MERGE,
         }
@@ -74,10 +83,8 @@ impl Partitions {
             let mut from = &order[range[0] as usize..range[1] as usize];
             while !from.is_empty() {
                 if parts.last().is_none_or(|part| part.keys.len() >= PART_GROUPS) {
-                    parts.push(Part {
-                        keys: Store::new(&self.form),
-                        states: super::groups::states(&self.calls),
-                    });
+                    self.full += parts.last().map_or(0, Part::memory);
+                    parts.push(Part::with_room(&self.form, &self.calls, PART_GROUPS));
                 }
                 let Some(part) = parts.last_mut() else { break };
                 let (now, later) = from.split_at(from.len().min(PART_GROUPS - part.keys.len()));
@@ -88,6 +95,8 @@ impl Partitions {
         self.n_groups += order.len();
         if self.n_groups > self.merge_at {
             self.merge_equal()?;
+            let all_but_last = self.parts.iter().filter_map(|parts| parts.split_last());
+            self.full = all_but_last.flat_map(|(_, full)| full).map(Part::memory).sum();
         }
         Ok(())
     }
@@ -100,13 +109,16 @@ impl Partitions {
             let before = parts.iter().map(|part| part.keys.len()).sum::<usize>();
             let mut groups = Groups::with_room(&self.form, &self.calls, before / 2);
             for mut part in parts {
-                groups.merge_states(&part.keys, &mut part.states)?;
+                groups.merge_states(part.keys, &mut part.states)?;
             }
-            let (keys, states) = groups.take();
-            left += keys.len();
-            let few = keys.len() * 4 > before * 3;
-            self.parts[i] = vec![Part { keys, states }];
-            if few && i == 0 {
+            let (keys, mut states) = groups.take();
+            let n = keys.len();
+            left += n;
+            // Copied, because the keys hold on to the bytes of all that were merged.
+            let mut part = Part::with_room(&self.form, &self.calls, n);
+            part.append(&keys, &mut states, &(0..n as u32).collect::<Vec<_>>())?;
+            self.parts[i] = vec![part];
+            if n * 4 > before * 3 && i == 0 {
                 self.merge_at *= 4;
                 return Ok(());
             }
@@ -117,7 +129,7 @@ impl Partitions {
     }
 
     pub fn memory(&self) -> usize {
-        self.parts.iter().flatten().map(Part::memory).sum()
+        self.full + self.parts.iter().filter_map(|parts| parts.last()).map(Part::memory).sum::<usize>()
     }
 }
 
