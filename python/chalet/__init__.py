@@ -138,7 +138,7 @@ def query(
         from .session.state import check_udf_path
 
         check_udf_path(udf_path)
-    place = path or ":memory:"
+    place = str(path or ":memory:")
     if options:
         from urllib.parse import urlencode
 

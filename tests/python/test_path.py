@@ -234,11 +234,17 @@ def test_a_torn_tail_is_warned_of(place):
         assert rows(db, "SHOW TABLES") == (("other",),)
 
 
-def killed(code, place, patience=60.0, within=0.25):
-    """Runs `code` until a random moment after it said "begin", kills it, and returns the lines that it had printed."""
-    child = process(code, place)
+def killed(code, place, *args, grows=None, patience=60.0):
+    """Runs `code`, kills it at a random moment after it said "begin", and returns the lines that it had printed. `grows`: kills it
+    when this file becomes longer."""
+    child = process(code, place, *args)
     assert child.stdout.readline() == "begin\n", child.stderr.read()
-    time.sleep(random.random() * within)
+    if grows is None:
+        time.sleep(random.random() * 0.25)
+    else:
+        size, until = os.path.getsize(grows), time.monotonic() + patience
+        while os.path.getsize(grows) <= size and time.monotonic() < until:
+            pass
     child.send_signal(signal.SIGKILL)
     out, err = child.communicate(timeout=patience)
     assert child.returncode == -signal.SIGKILL, err
@@ -252,10 +258,44 @@ first = int(str(db.query("SELECT toUInt64(max(batch) + 1) FROM t")))
 print("begin", flush=True)
 for batch in range(first, first + 100_000):
     # Of one frame and of many.
-    (n,) = random.choices([1, 10, 1000, 200_000, 3_000_000], [4, 4, 4, 4, 1])
+    n = random.choice([int(n) for n in sys.argv[2].split(",")])
     db.query(f"INSERT INTO t SELECT {batch}, {n}, number, toString(number * {batch}) FROM numbers({n})")
     print(batch, flush=True)
 """
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such limits")
+def test_a_full_disk(place):
+    """Files that may not grow as a disk without room: what does not fit is not there, and the rest goes on."""
+    out = output(
+        """
+        import os, resource, sys, chalet
+        db = chalet.connect(sys.argv[1])
+        db.query("CREATE TABLE t (batch UInt64, x UInt64) ENGINE = Log")
+        _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, most))
+        written = 0
+        try:
+            for batch in range(1000):
+                db.query(f"INSERT INTO t SELECT {batch}, cityHash64(number, {batch}) FROM numbers(1000)")
+                written += 1
+        except chalet.OperationalError as error:
+            print(error.name)
+        try:
+            db.query("CREATE VIEW v AS SELECT '" + "x" * 100_000 + "' AS x")
+        except chalet.OperationalError as error:
+            print(error.name)
+        print(5 < written < 20, str(db.query("SELECT count() FROM t")) == f"{written * 1000}\\n")
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+        db.query("INSERT INTO t VALUES (1000, 0)")
+        db.query("CREATE VIEW w AS SELECT 1 AS x")
+        db.close()
+        db = chalet.connect(sys.argv[1])
+        print(str(db.query("SELECT count() FROM t")) == f"{written * 1000 + 1}\\n", db.query("SHOW TABLES"))
+        """,
+        place,
+    )
+    assert out == "CANNOT_WRITE_TO_FILE_DESCRIPTOR\n" * 2 + 'True True\nTrue "t"\n"w"\n\n'
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
@@ -264,8 +304,11 @@ def test_killed_while_inserting(place):
     with chalet.connect(place) as db:
         db.query("CREATE TABLE t (batch UInt64, n UInt64, row UInt64, s String) ENGINE = Log")
     acknowledged, killed_inside = 0, 0
-    for _ in range(ROUNDS):
-        lines = killed(INSERTS, place)
+    for number in range(ROUNDS):
+        if number % 2:
+            lines = killed(INSERTS, place, "1,10,1000,200000")
+        else:
+            lines = killed(INSERTS, place, "3000000", grows=os.path.join(place, "tables", "1", "rows"))
         last = int(lines[-1]) if lines else acknowledged
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
@@ -285,7 +328,8 @@ def test_killed_while_inserting(place):
             db.query("TRUNCATE TABLE t")
             acknowledged = 0
         db.close()
-    print(f"{ROUNDS} kills, {killed_inside} inside of an INSERT")
+        assert os.listdir(os.path.join(place, "tables", "1")) == ["rows"]
+    print(f"{ROUNDS} kills, {killed_inside} left a part of an INSERT")
 
 
 DEFINES = """

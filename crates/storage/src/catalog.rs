@@ -116,6 +116,11 @@ impl Catalog {
         self.read().contains_key(name)
     }
 
+    /// The comment of a database, when there is one of that name.
+    pub fn database_comment(&self, name: &str) -> Option<String> {
+        self.read().get(name).map(|database| database.comment.clone())
+    }
+
     /// All tables of a database, by name.
     pub fn tables(&self, database: &str) -> Result<Vec<(String, Entry)>> {
         let databases = self.read();

@@ -7,15 +7,24 @@ pub struct Mode {
     pub settings: &'static [(&'static str, &'static str)],
     /// Statements are parsed, printed, and the print is run.
     pub reprint: bool,
+    /// The database is on disk, and tables that would be in memory are, too.
+    pub on_disk: bool,
+}
+
+impl Mode {
+    const fn with(name: &'static str, settings: &'static [(&'static str, &'static str)]) -> Mode {
+        Mode { name, settings, reprint: false, on_disk: false }
+    }
 }
 
 pub const MODES: &[Mode] = &[
-    Mode { name: "default", settings: &[], reprint: false },
-    Mode { name: "block_1", settings: &[("max_block_size", "1")], reprint: false },
-    Mode { name: "threads_1", settings: &[("max_threads", "1")], reprint: false },
-    Mode { name: "threads_8", settings: &[("max_threads", "8"), ("max_block_size", "7")], reprint: false },
-    Mode { name: "no_optimizer", settings: &[("query_plan_enable_optimizations", "0")], reprint: false },
-    Mode { name: "reprint", settings: &[], reprint: true },
+    Mode::with("default", &[]),
+    Mode::with("block_1", &[("max_block_size", "1")]),
+    Mode::with("threads_1", &[("max_threads", "1")]),
+    Mode::with("threads_8", &[("max_threads", "8"), ("max_block_size", "7")]),
+    Mode::with("no_optimizer", &[("query_plan_enable_optimizations", "0")]),
+    Mode { reprint: true, ..Mode::with("reprint", &[]) },
+    Mode { on_disk: true, ..Mode::with("on_disk", &[]) },
 ];
 
 /// A mode by its name.

@@ -1,6 +1,7 @@
 //! One file of tests against a fresh session: every record runs, failures are gathered.
 
 use crate::modes::Mode;
+use crate::on_disk;
 use crate::scratch::Scratch;
 use chalet_base::{Error, Result, err};
 use chalet_engine::{Database, RunOptions, Session};
@@ -32,8 +33,8 @@ struct Engine {
 }
 
 impl Engine {
-    fn open(mode: &'static Mode) -> Result<Engine> {
-        Ok(Engine { session: Database::open(":memory:")?.session(), mode })
+    fn open(mode: &'static Mode, path: &str) -> Result<Engine> {
+        Ok(Engine { session: Database::open(path)?.session(), mode })
     }
 
     /// The mode's settings, but not over those that the statement itself names: it reads or sets them.
@@ -43,7 +44,11 @@ impl Engine {
     }
 
     fn answer(&self, sql: &str) -> Result<Vec<u8>> {
-        let text = if self.mode.reprint { reprinted(sql) } else { sql.to_string() };
+        let text = match self.mode {
+            Mode { reprint: true, .. } => reprinted(sql),
+            Mode { on_disk: true, .. } => on_disk::statement(sql),
+            _ => sql.to_string(),
+        };
         let options = RunOptions {
             format: Some("TabSeparated".into()),
             settings: self.settings(sql),
@@ -133,8 +138,10 @@ pub fn run_file(file: &Path, data: Option<&Path>, mode: &'static Mode) -> std::i
     let home = std::env::current_dir()?;
     let scratch = Scratch::new(data)?;
     std::env::set_current_dir(scratch.path())?;
-    let mut runner = Runner::new(|| async { Engine::open(mode) });
-    runner.with_normalizer(|text| text.clone());
+    let place = if mode.on_disk { Some(Scratch::new(None)?) } else { None };
+    let path = place.as_ref().map_or(":memory:".into(), |place| place.path().to_string_lossy());
+    let mut runner = Runner::new(|| async { Engine::open(mode, &path) });
+    runner.with_normalizer(if mode.on_disk { |text| on_disk::answer(text) } else { |text| text.clone() });
     for record in records {
         let (place, sql) = match &record {
             Record::Statement { loc, sql, .. } | Record::Query { loc, sql, .. } => {
@@ -147,6 +154,16 @@ pub fn run_file(file: &Path, data: Option<&Path>, mode: &'static Mode) -> std::i
             Ok(_) if counts => report.passed.push(sql),
             Ok(_) => {}
             Err(error) => report.failed.push(Failure { place, sql, message: error.to_string() }),
+        }
+    }
+    if mode.on_disk {
+        let before = on_disk::outline(&path);
+        drop(runner);
+        let after = on_disk::outline(&path);
+        if before.is_err() || before != after {
+            let message =
+                format!("closed and opened again, the database is another one:\n{before:?}\n\n{after:?}");
+            report.failed.push(Failure { place: name, sql: String::new(), message });
         }
     }
     std::env::set_current_dir(home)?;

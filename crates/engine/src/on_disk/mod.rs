@@ -9,7 +9,7 @@ use chalet_base::Result;
 use chalet_storage::disk::Store;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 pub(crate) use self::load::refresh;
 
@@ -26,45 +26,32 @@ static OPEN: Mutex<Open> = Mutex::new(BTreeMap::new());
 
 /// Opens a folder for writing; makes it when it is not there.
 pub(crate) fn open_to_write(path: &Path) -> Result<Database> {
-    let mut open = list();
-    if let Some(found) = find(&open, path, Access::Write) {
-        return Ok(found);
-    }
-    let store = Store::open_to_write(path)?;
-    let root = store.root().to_path_buf();
-    let database = Database::on_disk(store);
-    load::first(&database)?;
-    keep(&mut open, root, Access::Write, &database);
-    Ok(database)
+    open(path, &[Access::Write], Store::open_to_write)
 }
 
 /// Opens a folder for reading. Where this process writes it, that database is shared.
 pub(crate) fn open_to_read(path: &Path) -> Result<Database> {
-    let mut open = list();
-    for access in [Access::Write, Access::Read] {
-        if let Some(found) = find(&open, path, access) {
-            return Ok(found);
-        }
-    }
-    let store = Store::open_to_read(path)?;
-    let root = store.root().to_path_buf();
-    let database = Database::on_disk(store);
-    load::first(&database)?;
-    keep(&mut open, root, Access::Read, &database);
-    Ok(database)
+    open(path, &[Access::Write, Access::Read], Store::open_to_read)
 }
 
-fn list() -> MutexGuard<'static, Open> {
-    OPEN.lock().unwrap_or_else(PoisonError::into_inner)
+/// What is open already with one of the accesses; else what is made.
+fn open(path: &Path, accesses: &[Access], make: fn(&Path) -> Result<Store>) -> Result<Database> {
+    let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(found) = accesses.iter().find_map(|access| find(&open, path, *access)) {
+        return Ok(found);
+    }
+    let store = make(path)?;
+    let root = store.root().to_path_buf();
+    let access = if store.is_read_only() { Access::Read } else { Access::Write };
+    let database = Database::on_disk(store);
+    load::first(&database)?;
+    open.retain(|_, shared| shared.strong_count() > 0);
+    open.insert((std::process::id(), root, access), Arc::downgrade(&database.shared));
+    Ok(database)
 }
 
 fn find(open: &Open, path: &Path, access: Access) -> Option<Database> {
     let root = std::fs::canonicalize(path).ok()?;
     let shared = open.get(&(std::process::id(), root, access))?.upgrade()?;
     Some(Database { shared })
-}
-
-fn keep(open: &mut Open, root: PathBuf, access: Access, database: &Database) {
-    open.retain(|_, shared| shared.strong_count() > 0);
-    open.insert((std::process::id(), root, access), std::sync::Arc::downgrade(&database.shared));
 }

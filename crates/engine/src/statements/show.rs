@@ -142,9 +142,15 @@ fn list(
 fn create_sql(kind: ObjectKind, temporary: bool, name: &ast::ObjectName, scope: &Scope) -> Result<String> {
     let table = &name.name.name;
     if kind == ObjectKind::Database {
-        let known = scope.database.shared.catalog.database_exists(table);
-        ensure!(known, UNKNOWN_DATABASE, "Database {table} does not exist");
-        return Ok(format!("CREATE DATABASE {}\nENGINE = {}", quoted(table), scope.database.engine()));
+        let Some(comment) = scope.database.shared.catalog.database_comment(table) else {
+            bail!(UNKNOWN_DATABASE, "Database {table} does not exist");
+        };
+        let mut sql = format!("CREATE DATABASE {}\nENGINE = {}", quoted(table), scope.database.engine());
+        if !comment.is_empty() {
+            sql.push_str("\nCOMMENT ");
+            chalet_syntax::print::write_string(&mut sql, comment.as_bytes());
+        }
+        return Ok(sql);
     }
     if name.database.is_none()
         && let Some(entry) = scope.state.temporary.get(table)

@@ -14,7 +14,8 @@ pub(crate) fn databases(scope: &Scope) -> Result<Arc<dyn Table>> {
     names.sort();
     let own = scope.database.engine();
     let engine = |name: &str| if super::is_system(name) { "Memory" } else { own };
-    let rows = names.iter().map(|n| [n.as_str(), engine(n), ""].map(Value::from).to_vec());
+    let comment = |name: &str| scope.database.shared.catalog.database_comment(name).unwrap_or_default();
+    let rows = names.iter().map(|n| [n.as_str(), engine(n), &comment(n)].map(Value::from).to_vec());
     made("SystemDatabases", &header, rows)
 }
 

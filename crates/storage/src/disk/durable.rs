@@ -12,16 +12,27 @@ pub fn next_of(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Gives a file new content: whoever opens it finds the old or the new one, never a part.
+/// Gives a file new content: whoever opens it finds the old or the new one, never a part. When the second step fails it is not
+/// known which one it will be.
 pub fn replace(path: &Path, content: &[u8]) -> Result<()> {
+    write_next(path, content)?;
+    take_next(path)
+}
+
+/// The first step of [`replace`], which changes nothing that anybody looks at.
+pub fn write_next(path: &Path, content: &[u8]) -> Result<()> {
     let next = next_of(path);
     let write = || {
         let mut file = File::create(&next)?;
         file.write_all(content)?;
         file.sync_all()
     };
-    write().map_err(|e| cannot_write(&next, &e))?;
-    std::fs::rename(&next, path).map_err(|e| cannot_write(path, &e))?;
+    write().map_err(|e| cannot_write(&next, &e))
+}
+
+/// The second step of [`replace`].
+pub fn take_next(path: &Path) -> Result<()> {
+    std::fs::rename(next_of(path), path).map_err(|e| cannot_write(path, &e))?;
     sync_folder(path.parent().unwrap_or(Path::new(".")))
 }
 

@@ -1,7 +1,7 @@
 //! The folder of a database as a whole.
 
 use super::definitions::{self, Definition};
-use super::durable::{cannot_open, cannot_read, next_of, replace, sync_folder};
+use super::durable::{cannot_open, cannot_read, next_of, sync_folder, take_next, write_next};
 use super::{TableFolder, Writer};
 use chalet_base::{Result, bail, ensure, err};
 use std::collections::BTreeSet;
@@ -99,10 +99,7 @@ impl Store {
 
     /// Fails where nothing may be written.
     pub fn check_writable(&self) -> Result<()> {
-        match &self.writer {
-            Some(writer) => writer.check(),
-            None => bail!(READONLY, "The database is open for reading only"),
-        }
+        Writer::check_some(self.writer.as_ref())
     }
 
     /// The definitions of a file; none where there is no file.
@@ -127,15 +124,12 @@ impl Store {
     pub fn write(&self, file: DefinitionFile, definitions: &[Definition]) -> Result<()> {
         self.check_writable()?;
         let path = self.root.join(file.name());
-        let written = replace(&path, definitions::encode(definitions).as_bytes());
-        if written.is_err()
-            && let Some(writer) = &self.writer
-            && !next_of(&path).exists()
-        {
-            // The name was changed already; whether that lasts is not known.
-            writer.lose();
-        }
-        written
+        write_next(&path, definitions::encode(definitions).as_bytes())?;
+        take_next(&path).inspect_err(|_| {
+            if let Some(writer) = &self.writer {
+                writer.lose();
+            }
+        })
     }
 
     /// A folder for a new table. It goes again unless the catalog names it.

@@ -1,7 +1,7 @@
 //! The folder of one table. It is removed with the table: when the catalog has forgotten it and nobody reads it any more.
 
 use super::Writer;
-use chalet_base::{Result, bail};
+use chalet_base::Result;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -34,10 +34,7 @@ impl TableFolder {
 
     /// Fails where nothing may be written.
     pub fn check_writable(&self) -> Result<()> {
-        match &self.writer {
-            Some(writer) => writer.check(),
-            None => bail!(READONLY, "The database is open for reading only"),
-        }
+        Writer::check_some(self.writer.as_ref())
     }
 
     /// Ends all writing to the database, see [`Writer::lose`].

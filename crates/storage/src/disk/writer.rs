@@ -5,6 +5,7 @@ use super::durable::cannot_open;
 use chalet_base::{Result, bail, ensure, err};
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -72,6 +73,14 @@ impl Writer {
             "Writing to the database failed before. It has to be opened again to be written"
         );
         Ok(())
+    }
+
+    /// The same where there may be no writer: the database is open for reading.
+    pub fn check_some(writer: Option<&Arc<Writer>>) -> Result<()> {
+        match writer {
+            Some(writer) => writer.check(),
+            None => bail!(READONLY, "The database is open for reading only"),
+        }
     }
 
     /// Ends all writing: what the last write left on disk is not known.

@@ -5,7 +5,7 @@ use super::layout::{HEADER, Header};
 use super::positional::{read_vec, write_all_at};
 use super::walk::{Frame, walk};
 use crate::disk::TableFolder;
-use crate::disk::durable::{cannot_open, cannot_read, cannot_write, replace};
+use crate::disk::durable::{cannot_open, cannot_read, cannot_write, replace, take_next, write_next};
 use chalet_base::{Error, Result, err};
 use chalet_types::DataType;
 use std::fs::File;
@@ -73,7 +73,7 @@ impl LogFile {
     pub fn open(folder: Arc<TableFolder>, types: Vec<DataType>) -> Result<(LogFile, u64)> {
         let path = folder.path().join(ROWS);
         let is_read_only = folder.is_read_only();
-        let state = RwLock::new(Ok(State { id: 0, end: HEADER, n_rows: 0, frames: None }));
+        let state = RwLock::new(Ok(State::empty(0)));
         let mut log = LogFile { folder, path, types, state, writing: Mutex::new(()) };
         if is_read_only {
             // The rest is looked at by each query anew.
@@ -198,10 +198,8 @@ impl LogFile {
         self.folder.check_writable()?;
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         let empty = State::empty(next_id(state.as_ref().map_or(0, |state| state.id)));
-        if let Err(error) = replace(&self.path, &empty.header().encode()) {
-            self.folder.lose();
-            return Err(error);
-        }
+        write_next(&self.path, &empty.header().encode())?;
+        take_next(&self.path).inspect_err(|_| self.folder.lose())?;
         *state = Ok(empty);
         Ok(())
     }
@@ -257,28 +255,28 @@ impl LogFile {
             return Err(self.damaged(&format!("it ends at byte {len} of {}", header.committed)));
         }
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
-        let known = match &*state {
-            Ok(known) if known.id == header.id && known.frames.is_some() => known.clone(),
+        let mut known = match &*state {
+            Ok(known) if known.id == header.id && known.end <= header.committed => known.clone(),
             _ => State::empty(header.id),
         };
-        let mut known = known;
-        let frames = known.frames.get_or_insert_default();
-        for (to, check_columns) in [(header.committed, false), (len, true)] {
-            if to <= known.end {
-                continue;
-            }
-            let walked = walk(&file, known.end, to, self.types.len(), check_columns).map_err(read)?;
-            if !check_columns && walked.end != to {
+        let mut frames = known.frames.take().unwrap_or_default();
+        if header.committed > known.end {
+            let walked = walk(&file, known.end, header.committed, self.types.len(), false).map_err(read)?;
+            if walked.end != header.committed {
                 return Err(self.damaged(&format!("the frame at byte {} cannot be read", walked.end)));
             }
-            if !walked.frames.is_empty() {
-                Arc::make_mut(frames).extend(walked.frames);
-            }
-            known.end = walked.end;
+            Arc::make_mut(&mut frames).extend(walked.frames);
             known.n_rows += walked.n_rows;
         }
-        let (frames, n_rows) = (frames.clone(), known.n_rows);
-        *state = Ok(known);
+        let mut n_rows = known.n_rows;
+        *state = Ok(State { end: header.committed, frames: Some(frames.clone()), ..known });
+        drop(state);
+        // What the writer is about to acknowledge, or had no time to; only for now, since it may still fail.
+        let walked = walk(&file, header.committed, len, self.types.len(), true).map_err(read)?;
+        if !walked.frames.is_empty() {
+            Arc::make_mut(&mut frames).extend(walked.frames);
+            n_rows += walked.n_rows;
+        }
         self.snapshot_of(file, frames, n_rows)
     }
 
