@@ -342,11 +342,14 @@ class Relation:
 
         from . import _show
 
-        # One more tells whether there are more.
-        query = f"SELECT * FROM {_ident(_ALIAS)} LIMIT {_count(n) + 1}"
-        lines = self._read(query, "JSONCompactStringsEachRow", {_ALIAS: self.alias(_ALIAS)}).data()
-        rows = [json.loads(line) for line in lines.splitlines() if line]
+        lines = self._first(n, "JSONCompactStringsEachRow").data()
+        # Not splitlines: values have other separators of lines in them.
+        rows = [json.loads(line) for line in lines.split("\n") if line]
         return getattr(_show, how)(self.columns, self.types, rows[:n], len(rows) > n)
+
+    def _first(self, n: int, format: str | None = None) -> Result:
+        """The first rows, and one more, which tells whether there are more."""
+        return self._read(f"SELECT * FROM {_ident(_ALIAS)} LIMIT {_count(n) + 1}", format, {_ALIAS: self})
 
 
 def _ident(name: str) -> str:

@@ -30,6 +30,8 @@ def test_queries_are_awaited():
             await db.query("INSERT INTO t VALUES (1), (2)")
             assert (await db.query("SELECT sum(x) FROM t")).data() == "3\n"
             assert (await db.query("SELECT {a:UInt8}", params={"a": 7})).data() == "7\n"
+            block = await db.query("SELECT getSetting('max_block_size')", settings={"max_block_size": 77})
+            assert block.data() == "77\n"
             assert (await db.sql("SELECT x FROM t ORDER BY x")).fetchall() == [(1,), (2,)]
             assert await db.insert_rows("INSERT INTO t VALUES", [(3,), (4,)]) == 2
             assert (await db.query("SELECT count() FROM t")).data() == "4\n"
@@ -89,6 +91,24 @@ def test_errors_are_raised_where_they_are_awaited():
                     pass
 
     run(main)
+
+
+def test_functions_that_exit():
+    def leaves(x):
+        raise SystemExit(3)
+
+    async def main():
+        async with aio.connect() as db:
+            with pytest.raises(SystemExit) as caught:
+                await db.query("SELECT leaves(1)")
+            assert caught.value.code == 3
+            assert (await db.query("SELECT 1")).data() == "1\n"
+
+    chalet.create_function("leaves", leaves, ["Int64"], "Int64")
+    try:
+        run(main)
+    finally:
+        chalet.drop_function("leaves")
 
 
 def test_thirty_two_at_once():
@@ -222,8 +242,8 @@ def test_streams():
     async def main():
         async with aio.connect() as db:
             rows = 0
-            async for chunk in db.send_query("SELECT number FROM numbers(300000)", "DataFrame"):
-                rows += len(chunk)
+            async for chunk in db.send_query("SELECT number FROM numbers(300000)", "RowBinary"):
+                rows += chunk.size() // 8
             assert rows == 300000
             async with db.send_query("SELECT number FROM numbers(1000000000000)", "RowBinary") as stream:
                 assert (await stream.fetch()).size() > 0

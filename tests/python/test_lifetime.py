@@ -244,6 +244,24 @@ def test_asyncio_ends_with_its_queries():
     assert run.stderr == ""
 
 
+def test_a_loop_that_is_left_with_its_queries():
+    run = program(
+        """
+        import asyncio
+        async def main():
+            db = await chalet.aio.connect()
+            left.append(asyncio.ensure_future(db.query(ENDLESS)))
+            await asyncio.sleep(0.2)
+        left, loop = [], asyncio.new_event_loop()
+        loop.run_until_complete(main())
+        print("end")
+        sys.exit(7)
+        """,
+        7,
+    )
+    assert run.stdout == "end\n" and "Fatal" not in run.stderr
+
+
 # --- signals ----------------------------------------------------------------------------------------------------------
 
 

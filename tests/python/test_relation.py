@@ -178,10 +178,11 @@ def test_it_shows_itself(db, nums, capsys):
     assert capsys.readouterr().out.endswith("the first 2 rows of more, 3 columns\n")
     many = db.sql("SELECT number AS n FROM numbers(1000000000000)")
     assert repr(many).endswith("the first 20 rows of more, 1 column") and "19" in repr(many)
-    odd = db.sql("SELECT '<b>&\n\t' AS `<i>`, NULL AS nothing, repeat('x', 1000) AS long, '東京' AS wide")
+    odd = db.sql("SELECT '<b>&\n\t' AS `<u>`, NULL AS nothing, repeat('x', 1000) AS long, '東京' AS wide")
     shown = odd._repr_html_()
-    assert "<b>" not in shown and "<i>" not in shown and "&lt;b&gt;&amp;" in shown and "&lt;i&gt;" in shown
-    assert len(shown) < 1500
+    assert "<b>" not in shown and "<u>" not in shown and "&lt;b&gt;&amp;" in shown and "&lt;u&gt;" in shown
+    assert "1 row," in shown and "the first 20 rows of more" in many._repr_html_()
+    assert len(db.sql("SELECT repeat('x', 100000)")._repr_html_()) < 2000
     lines = repr(odd).splitlines()
     assert "\\n\\t" in lines[4] and "NULL" in lines[4] and "東京" in lines[4]
     wide = db.sql("SELECT " + ", ".join(f"'{'y' * 30}' AS c{n}" for n in range(40)))
@@ -230,3 +231,7 @@ def test_nothing_of_it_stays(db):
     del rows, relation
     gc.collect()
     assert [ref() for ref in seen] == [None, None]
+
+
+def test_separators_of_lines_in_values(db):
+    assert "1 row," in repr(db.sql("SELECT 'a\u2028b\x85c\x0bd' AS s"))

@@ -92,7 +92,8 @@ pub fn spawn<T: Send + 'static>(
 
 /// What ends a thread that is inside when the interpreter ends: quietly, unlike an error that nobody is there to handle.
 pub fn over() -> PyErr {
-    PySystemExit::new_err(())
+    // `chalet.aio` knows it by this text.
+    PySystemExit::new_err("The interpreter is ending")
 }
 
 /// Does the interpreter end, on another thread than this one?

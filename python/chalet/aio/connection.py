@@ -51,10 +51,12 @@ class Connection(Awaited):
         *,
         tables: Mapping[str, Any] | None = None,
         timeout: float | None = None,
+        settings: Mapping[str, Any] | None = None,
     ) -> Coroutine[Any, Any, Any]:
-        """Awaits statements: a `Result`, a DataFrame or a pyarrow Table, see `chalet.Connection.query`. After `timeout`
-        seconds it raises OperationalError with the name TIMEOUT_EXCEEDED."""
-        return self._run(self._connection().query, query, format, params, tables=tables, timeout=timeout)
+        """Awaits statements: a `Result`, a DataFrame or a pyarrow Table, see `chalet.Connection.query`. `settings`
+        of ClickHouse hold for these statements. After `timeout` seconds it raises OperationalError with the name TIMEOUT_EXCEEDED."""
+        run = self._connection().query
+        return self._run(run, query, format, params, tables=tables, settings=settings, timeout=timeout)
 
     def sql(
         self,
@@ -89,15 +91,18 @@ class Connection(Awaited):
         params: Mapping[str, Any] | None = None,
         *,
         tables: Mapping[str, Any] | None = None,
+        settings: Mapping[str, Any] | None = None,
     ) -> StreamingResult:
         """Sends one query whose rows are read while it runs: `async for chunk in db.send_query(...)`. Other queries of the
         connection may run meanwhile."""
-        return StreamingResult(self._connection().send_query(query, format, params, tables=tables))
+        return StreamingResult(self._connection().send_query(query, format, params, tables=tables, settings=settings))
 
-    def send_insert(self, query: str, format: str = "CSV") -> StreamingInserter:
+    def send_insert(
+        self, query: str, format: str = "CSV", *, settings: Mapping[str, Any] | None = None
+    ) -> StreamingInserter:
         """Begins an INSERT whose data are appended in pieces: `async with db.send_insert(...) as insert`."""
         connection = self._connection()
-        return StreamingInserter(lambda: connection.send_insert(query, format))
+        return StreamingInserter(lambda: connection.send_insert(query, format, settings=settings))
 
     def insert_rows(
         self, query: str, rows: list[Any], keys: Sequence[Any] | None = None, *, timeout: float | None = None
