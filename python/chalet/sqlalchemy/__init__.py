@@ -13,6 +13,6 @@
 
 from . import types
 from .dialect import ChaletDialect
-from .engines import Engine, File, Memory, MergeTree
+from .engines import Engine, File, Log, Memory
 
-__all__ = ["ChaletDialect", "Engine", "File", "Memory", "MergeTree", "types"]
+__all__ = ["ChaletDialect", "Engine", "File", "Log", "Memory", "types"]

@@ -196,9 +196,6 @@ class DDLCompiler(compiler.DDLCompiler):
             parts.append(engine.text(self._literal, self._expression))
         elif engine is not None:
             parts.append(engine if str(engine).upper().startswith("ENGINE") else f"ENGINE = {engine}")
-        elif table.primary_key.columns and not table._prefixes:
-            columns = ", ".join(self.preparer.format_column(column) for column in table.primary_key.columns)
-            parts.append(f"ORDER BY ({columns})")
         if table.comment is not None:
             parts.append(f"COMMENT {quoted(table.comment)}")
         return "".join(f"\n{part}" for part in parts)

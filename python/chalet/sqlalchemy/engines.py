@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 
 class Engine:
-    """`Engine("MergeTree", order_by="id")`: an engine of any name, its arguments, and the clauses behind it.
+    """`Engine("MergeTree", order_by="id")`: an engine of any name, its arguments, and the clauses behind it. One that the database
+    does not have is refused by it.
 
     Expressions are texts of SQL, columns of the table, or lists of these. Arguments are written as literals; settings are
     those of the table.
@@ -76,8 +77,8 @@ class File(Engine):
         super().__init__("File", fmt, path, **options)
 
 
-class MergeTree(Engine):
-    """Sorted rows: `MergeTree(order_by="id")`; without an order `ORDER BY tuple()`."""
+class Log(Engine):
+    """Rows on disk, of a database that has a path."""
 
-    def __init__(self, *, order_by: Expressions = "tuple()", **options: Any) -> None:
-        super().__init__("MergeTree", order_by=order_by, **options)
+    def __init__(self, **options: Any) -> None:
+        super().__init__("Log", **options)
