@@ -149,10 +149,19 @@ def test_statements(connection, things):
     assert ask(ids.where(things.c.name.ilike("N1%"))) == [(1,)] and ask(ids.where(things.c.name.like("N1%"))) == []
     assert ask(ids.where(things.c.name.contains("1%'_", autoescape=True))) == [(1,)]
     assert ask(ids.where(things.c.name.contains("1'", autoescape=True))) == []
+    matches = {"a##%": "a#b", "a#%": "a%", "a#_": "a_", "##": "#", "a\\%": "a\\b", "#_#%##": "_%#"}
+    for pattern, text in matches.items():
+        assert connection.scalar(sa.select(sa.literal(text).like(pattern, escape="#"))) is True, pattern
+    assert connection.scalar(sa.select(sa.literal("axx").like("a#%", escape="#"))) is False
     assert ask(ids.where(things.c.name.regexp_match("^N[12]", flags="i"))) == [(1,), (2,)]
     assert ask(sa.select(sa.literal("abcb").regexp_replace("b", "%"))) == [("a%c%",)]
     assert ask(sa.select(things.c.tags[2]).where(things.c.id == 4)) == [("4",)]
     assert ask(sa.union(sa.select(sa.literal(1)), sa.select(sa.literal(1)))) == [(1,)]
+    both = sa.union_all(sa.select(things.c.id), sa.select(things.c.id + 10))
+    assert ask(both.order_by(sa.desc("id")).limit(2).offset(1)) == [(14,), (13,)]
+    assert ask(sa.select(sa.func.count()).select_from(both.limit(3).subquery())) == [(3,)]
+    named = sa.select(things.c.id).where(things.c.id < 3).cte("named")
+    assert ask(sa.union_all(sa.select(named.c.id), sa.select(named.c.id)).order_by("id")) == [(1,), (1,), (2,), (2,)]
     assert ask(sa.except_(sa.select(things.c.id), sa.select(sa.literal(1)))) == [(2,), (3,), (4,), (5,)]
     assert ask(sa.select(sa.func.count(), sa.func.sum(things.c.id).filter(things.c.id > 3))) == [(5, 9)]
     assert ask(sa.select(sa.func.row_number().over(order_by=things.c.id.desc()), things.c.id).limit(1)) == [(1, 5)]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import sqlalchemy.types as sa
 from sqlalchemy import CheckConstraint
 from sqlalchemy.sql import compiler
+from sqlalchemy.sql.selectable import CompoundSelect
 from sqlalchemy.sql.selectable import _CompoundSelectKeyword as Keyword
 
 from .._words import KEYWORDS
@@ -16,6 +16,9 @@ from .types import LowCardinality, Nullable, enumerated, quoted
 
 #: A value bound by the engine: what stands for the type is replaced when the value is known.
 PLACE = "{%(name)s:$}"
+
+# Stands before clauses of a compound until they are put behind it.
+_BEHIND = "\0"
 
 _RESERVED = frozenset(word.lower() for word in KEYWORDS)
 
@@ -65,7 +68,16 @@ class Compiler(compiler.SQLCompiler):
             text += f"\n LIMIT {self.process(select._limit_clause, **kw)}"
         if select._offset_clause is not None:
             text += f"\n OFFSET {self.process(select._offset_clause, **kw)}"
-        return text
+        return _BEHIND + text if text and isinstance(select, CompoundSelect) else text
+
+    def visit_compound_select(self, cs: Any, *args: Any, **kw: Any) -> str:
+        """What stands behind the last part belongs to that part in ClickHouse, not to the whole."""
+        whole, *behind = super().visit_compound_select(cs, *args, **kw).split(_BEHIND)
+        return f"SELECT * FROM ({whole}){''.join(behind)}" if behind else whole
+
+    def order_by_clause(self, select: Any, **kw: Any) -> str:
+        text = super().order_by_clause(select, **kw)
+        return _BEHIND + text if text and isinstance(select, CompoundSelect) else text
 
     def get_select_precolumns(self, select: Any, **kw: Any) -> str:
         if select._distinct_on:
@@ -112,10 +124,11 @@ class Compiler(compiler.SQLCompiler):
     def _like(self, binary: Any, word: str, **kw: Any) -> str:
         left, right = (each._compiler_dispatch(self, **kw) for each in (binary.left, binary.right))
         escape = binary.modifiers.get("escape")
-        if escape is not None:
-            # Patterns are escaped with backslashes, always.
-            right = f"replaceRegexpAll(replaceAll({right}, {quoted(chr(92))}, {quoted(chr(92) * 2)}), "
-            right += f"{quoted(re.escape(escape) + '(.)')}, {quoted(chr(92) * 3 + '1')})"
+        if escape is not None and escape != "\\":
+            # Patterns are escaped with backslashes, always. A doubled escape is set aside meanwhile.
+            steps = [("\\", "\\\\"), (escape * 2, "\0"), (f"{escape}%", "\\%"), (f"{escape}_", "\\_"), ("\0", escape)]
+            for old, new in steps:
+                right = f"replaceAll({right}, {quoted(old)}, {quoted(new)})"
         return f"{left} {word} {right}"
 
     def visit_regexp_match_op_binary(self, binary: Any, operator: Any, **kw: Any) -> str:
@@ -298,7 +311,8 @@ class TypeCompiler(compiler.GenericTypeCompiler):
     def visit_UUID(self, type_: Any, **kw: Any) -> str:
         return "UUID"
 
-    visit_uuid = visit_UUID
+    def visit_uuid(self, type_: Any, **kw: Any) -> str:
+        return "UUID" if type_.native_uuid else "String"
 
     def visit_enum(self, type_: Any, **kw: Any) -> str:
         bits = 8 if len(type_.enums) <= 127 else 16

@@ -35,6 +35,13 @@ class _Binary(sa.LargeBinary):
         return lambda value: value.encode() if isinstance(value, str) else value
 
 
+class _Boolean(sa.Boolean):
+    """Comparisons are numbers."""
+
+    def result_processor(self, dialect: Any, coltype: Any) -> Any:
+        return lambda value: None if value is None else bool(value)
+
+
 class _Time(sa.Time):
     """A time of ClickHouse may be longer than a day, or negative: then it is a timedelta."""
 
@@ -56,7 +63,7 @@ class ChaletDialect(Reflection):
     ddl_compiler = DDLCompiler
     type_compiler_cls = TypeCompiler
     preparer = Preparer
-    colspecs = {sa.LargeBinary: _Binary, sa.Time: _Time}
+    colspecs = {sa.LargeBinary: _Binary, sa.Boolean: _Boolean, sa.Time: _Time}
     construct_arguments = [(Table, {"engine": None})]
 
     supports_statement_cache = True
@@ -159,7 +166,7 @@ def _bound(statement: str, parameters: Any) -> tuple[str, dict[str, Any]]:
             return "NULL"
         if name not in names:
             try:
-                ty = type_of(value)
+                ty = "Time64(6)" if isinstance(value, datetime.time) else type_of(value)
             except Unbindable as error:
                 raise dbapi.ProgrammingError(str(error)) from None
             names[name] = f"{{p{len(names)}:{ty}}}"

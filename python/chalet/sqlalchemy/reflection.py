@@ -108,7 +108,10 @@ class Reflection(default.DefaultDialect):
 
     @reflection.cache
     def get_view_definition(self, connection: Connection, view_name: str, schema: str | None = None, **kw: Any) -> str:
-        return self._known_table(connection, view_name, schema)[3]
+        _, _, engine, query = self._known_table(connection, view_name, schema)
+        if engine not in _VIEWS:
+            raise exc.NoSuchTableError(f"{view_name} is no view")
+        return query
 
     def get_pk_constraint(self, connection: Connection, table_name: str, schema: str | None = None, **kw: Any) -> Any:
         self._known_table(connection, table_name, schema)
