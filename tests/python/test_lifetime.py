@@ -99,6 +99,30 @@ def test_a_child_of_a_busy_parent_has_an_engine():
 
 
 @needs_fork
+def test_connections_to_one_database_on_disk(tmp_path):
+    program(
+        f"""
+        one, two = chalet.connect({str(tmp_path / 'db')!r}), chalet.connect({str(tmp_path / 'db')!r})
+        one.query("CREATE TABLE t (x UInt64) ENGINE = Log; INSERT INTO t SELECT number FROM numbers(1000)")
+        def reads():
+            return two.query("SELECT sum(x) FROM t").data() == one.query("SELECT sum(x) FROM t").data() == "499500\\n"
+        assert reads() and in_child(reads) == 0
+        run_in_background(lambda: one.query(ENDLESS))
+        def refused():
+            for connection in (one, two):
+                try:
+                    connection.query("SELECT 1")
+                except chalet.InterfaceError:
+                    continue
+                return False
+            return True
+        assert in_child(refused) == 0
+        assert two.query("SELECT count() FROM t").data() == "1000\\n"
+        """
+    )
+
+
+@needs_fork
 def test_multiprocessing_forks_under_load():
     program(
         """
@@ -144,7 +168,7 @@ def test_a_child_ends_as_the_interpreter_does():
 
 AT_WORK = {
     "a query": "db.query(ENDLESS)",
-    "queries": "[chalet.query('SELECT sum(number) FROM numbers(1000000)', 'DataFrame' if has_pandas else 'CSV') for _ in forever()]",
+    "queries": "[chalet.query('SELECT sum(number) FROM numbers(1000000)').data() for _ in forever()]",
     "a stream": "[chunk for chunk in db.send_query('SELECT number FROM numbers(100000000000)', 'RowBinary')]",
     "a stream of waiting": "db.send_query(ENDLESS).fetch()",
     "a function of Python": "db.query('SELECT sum(slow(number)) FROM numbers(1000000000)')",
@@ -155,9 +179,6 @@ AT_WORK = {
 }
 WORKERS = """
 import itertools
-has_pandas = __import__("importlib.util").util.find_spec("pandas") is not None
-if has_pandas:
-    import pandas
 forever = itertools.count
 db = chalet.connect()
 db.query("CREATE TABLE t (x UInt64) ENGINE = Memory")

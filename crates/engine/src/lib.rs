@@ -12,6 +12,7 @@
 //! - [`outside_query`]: queries of that program as tables
 //! - [`table_functions`]: `numbers`, `file`, `values` and the like
 //! - [`system`]: the tables of the `system` database
+//! - [`uses`]: databases in forked children
 //! - [`functions`]: the registry of functions and formats
 //! - [`host`]: functions of the host program
 //! - [`own_functions`]: functions of statements, formats and tables, which the room of functions does not know
@@ -33,6 +34,7 @@ mod sql_functions;
 mod statements;
 mod system;
 mod table_functions;
+pub mod uses;
 
 pub use answer::{Answer, Rows};
 pub use chalet_exec::control::Progress;

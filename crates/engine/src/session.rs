@@ -8,6 +8,7 @@ use crate::settings::Settings;
 use crate::statements;
 use crate::statements::insert::InsertData;
 use crate::statements::readonly::gives_rows;
+use crate::uses::Uses;
 use chalet_base::{Result, bail, ensure};
 use chalet_binder::bind_query;
 use chalet_columns::Block;
@@ -158,6 +159,11 @@ impl Session {
     /// Sets a setting for all statements that follow.
     pub fn set(&self, name: &str, value: &str) -> Result<()> {
         self.state().settings.set(name, value)
+    }
+
+    /// Who is inside of the database.
+    pub fn uses(&self) -> &Uses {
+        &self.database.shared.uses
     }
 
     /// A session of its own with what this one has set.

@@ -2,12 +2,11 @@
 
 use crate::background::Stop;
 use crate::watch::Watch;
-use chalet_base::{Result, forks};
+use chalet_base::Result;
 use chalet_engine::outside::Outside;
 use chalet_engine::{Answer, Database, InsertData, Outline, Progress, RunOptions, Session, Stream};
 use pyo3::PyResult;
 use std::ops::Deref;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -31,28 +30,15 @@ pub struct Handle {
     /// Streams that are open, or were.
     streams: Mutex<Vec<Weak<dyn Stop>>>,
     on_progress: Mutex<Option<OnProgress>>,
-    /// How many use it now, see [`Used`].
-    users: AtomicUsize,
-    /// Of forks, when it was last used.
-    generation: AtomicU32,
 }
 
-/// A handle in use. In a forked child those users are counted for good that were other threads of the parent: what they
-/// had locked stays locked.
+/// A handle in use, which is counted, see [`chalet_engine::uses`].
 pub struct Used(Arc<Handle>);
 
 impl Used {
-    /// None where it was in use when this process was forked. With the GIL, without which no process is forked.
+    /// None where its database was in use when this process was forked. With the GIL, without which no process is forked.
     pub fn begin(handle: &Arc<Handle>) -> Option<Used> {
-        let now = forks::generation();
-        if handle.generation.load(SeqCst) != now {
-            if handle.users.load(SeqCst) != 0 {
-                return None;
-            }
-            handle.generation.store(now, SeqCst);
-        }
-        handle.users.fetch_add(1, SeqCst);
-        Some(Used(handle.clone()))
+        handle.session.uses().begin().then(|| Used(handle.clone()))
     }
 
     /// For later uses.
@@ -63,7 +49,7 @@ impl Used {
 
 impl Drop for Used {
     fn drop(&mut self) {
-        self.0.users.fetch_sub(1, SeqCst);
+        self.0.session.uses().end();
     }
 }
 
@@ -104,8 +90,6 @@ impl Handle {
             finished: Condvar::new(),
             streams: Mutex::new(Vec::new()),
             on_progress: Mutex::new(None),
-            users: AtomicUsize::new(0),
-            generation: AtomicU32::new(forks::generation()),
         };
         Ok((handle, database.take_warnings()))
     }

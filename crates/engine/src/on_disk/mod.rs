@@ -6,6 +6,7 @@ mod load;
 
 use crate::database::{Database, Shared};
 use chalet_base::Result;
+use chalet_base::forks::PerProcess;
 use chalet_storage::disk::Store;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,10 +20,10 @@ enum Access {
     Read,
 }
 
-/// What is open, by process: a forked child has the parent's list, and opens its own.
-type Open = BTreeMap<(u32, PathBuf, Access), Weak<Shared>>;
+/// What is open. A forked child opens its own.
+type Open = BTreeMap<(PathBuf, Access), Weak<Shared>>;
 
-static OPEN: Mutex<Open> = Mutex::new(BTreeMap::new());
+static OPEN: PerProcess<Mutex<Open>> = PerProcess::new(|_| Mutex::default());
 
 /// Opens a folder for writing; makes it when it is not there.
 pub(crate) fn open_to_write(path: &Path) -> Result<Database> {
@@ -46,12 +47,12 @@ fn open(path: &Path, accesses: &[Access], make: fn(&Path) -> Result<Store>) -> R
     let database = Database::on_disk(store);
     load::first(&database)?;
     open.retain(|_, shared| shared.strong_count() > 0);
-    open.insert((std::process::id(), root, access), Arc::downgrade(&database.shared));
+    open.insert((root, access), Arc::downgrade(&database.shared));
     Ok(database)
 }
 
 fn find(open: &Open, path: &Path, access: Access) -> Option<Database> {
     let root = std::fs::canonicalize(path).ok()?;
-    let shared = open.get(&(std::process::id(), root, access))?.upgrade()?;
+    let shared = open.get(&(root, access))?.upgrade()?;
     Some(Database { shared })
 }
