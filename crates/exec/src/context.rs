@@ -12,6 +12,9 @@ pub struct ExecSettings {
     /// Rows of a block, at most.
     pub max_block_size: usize,
     pub max_rows_to_group_by: u64,
+    /// Memory of a query, in bytes and as a part of `max_memory_usage`, from which on GROUP BY goes to disk; 0 for none.
+    pub max_bytes_before_external_group_by: u64,
+    pub max_bytes_ratio_before_external_group_by: f64,
     pub max_rows_in_join: u64,
     pub max_rows_in_set: u64,
     pub max_rows_to_sort: u64,
@@ -24,6 +27,8 @@ impl Default for ExecSettings {
             max_threads: std::thread::available_parallelism().map_or(1, |n| n.get()),
             max_block_size: 65_409,
             max_rows_to_group_by: 0,
+            max_bytes_before_external_group_by: 0,
+            max_bytes_ratio_before_external_group_by: 0.5,
             max_rows_in_join: 0,
             max_rows_in_set: 0,
             max_rows_to_sort: 0,

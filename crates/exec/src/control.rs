@@ -254,6 +254,11 @@ impl QueryControl {
         Ok(())
     }
 
+    /// Bytes that the query accounts for now.
+    pub fn memory(&self) -> u64 {
+        self.memory.load(Relaxed).max(0) as u64
+    }
+
     pub fn peak_memory(&self) -> u64 {
         self.peak_memory.load(Relaxed).max(0) as u64
     }
@@ -283,6 +288,10 @@ impl Reservation {
 
     pub fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    pub fn control(&self) -> &QueryControl {
+        &self.control
     }
 }
 

@@ -72,7 +72,8 @@ impl Settings {
         let size = |name| self.number(name).map(|n| usize::try_from(n).unwrap_or(usize::MAX));
         s.max_threads = size("max_threads").filter(|&n| n > 0).unwrap_or(s.max_threads);
         s.max_block_size = size("max_block_size").filter(|&n| n > 0).unwrap_or(s.max_block_size);
-        let limits: [(&str, &mut u64); 5] = [
+        let limits: [(&str, &mut u64); 6] = [
+            ("max_bytes_before_external_group_by", &mut s.max_bytes_before_external_group_by),
             ("max_rows_to_group_by", &mut s.max_rows_to_group_by),
             ("max_rows_in_join", &mut s.max_rows_in_join),
             ("max_rows_in_set", &mut s.max_rows_in_set),
@@ -81,6 +82,9 @@ impl Settings {
         ];
         for (name, field) in limits {
             *field = self.number(name).unwrap_or(*field);
+        }
+        if let Some(ratio) = self.ratio("max_bytes_ratio_before_external_group_by") {
+            s.max_bytes_ratio_before_external_group_by = ratio;
         }
         s
     }

@@ -64,6 +64,10 @@ impl Settings {
         self.text(name)?.parse().ok()
     }
 
+    pub(crate) fn ratio(&self, name: &str) -> Option<f64> {
+        self.text(name)?.parse().ok()
+    }
+
     pub(crate) fn flag(&self, name: &str) -> Option<bool> {
         self.text(name).map(|text| text == "1")
     }

@@ -2,7 +2,9 @@
 
 use super::KeyForm;
 use super::form::{BlockKeys, Kind, Values, double_hash};
+use chalet_base::Result;
 use chalet_base::hash::hash_u64;
+use chalet_columns::wire::{put_bytes, put_len, take_array, take_bytes, take_len};
 use chalet_columns::{StringBuilder, Strings};
 
 pub enum Store {
@@ -70,6 +72,44 @@ impl Store {
         }
     }
 
+    /// Appends the bytes of all keys, for [`read`](Self::read).
+    pub fn write(&self, out: &mut Vec<u8>) {
+        put_len(self.len(), out);
+        match self {
+            Store::Words(words) => put_words(words, out),
+            Store::DoubleWords(words) => put_double_words(words, out),
+            Store::Bytes { keys, hashes } => {
+                put_words(hashes, out);
+                (0..keys.len()).for_each(|row| put_bytes(keys.get(row), out));
+            }
+            Store::WordText { words, keys, hashes } => {
+                put_words(hashes, out);
+                put_double_words(words, out);
+                (0..keys.len()).for_each(|row| put_bytes(keys.get(row), out));
+            }
+        }
+    }
+
+    /// Takes keys of this form from the front of `bytes`.
+    pub fn read(form: &KeyForm, bytes: &mut &[u8]) -> Result<Store> {
+        let n = take_len(bytes)?;
+        let mut store = Store::new(form);
+        match &mut store {
+            Store::Words(words) => *words = take_words(n, bytes)?,
+            Store::DoubleWords(words) => *words = take_double_words(n, bytes)?,
+            Store::Bytes { keys, hashes } => {
+                *hashes = take_words(n, bytes)?;
+                (0..n).try_for_each(|_| take_bytes(bytes).map(|key| keys.push(key)))?;
+            }
+            Store::WordText { words, keys, hashes } => {
+                *hashes = take_words(n, bytes)?;
+                *words = take_double_words(n, bytes)?;
+                (0..n).try_for_each(|_| take_bytes(bytes).map(|key| keys.push(key)))?;
+            }
+        }
+        Ok(store)
+    }
+
     /// Appends all keys of a block, and keeps its strings alive.
     pub fn append(&mut self, keys: &BlockKeys) {
         match (self, &keys.values) {
@@ -111,6 +151,22 @@ impl Store {
             _ => unreachable!("keys of another form"),
         }
     }
+}
+
+fn put_words(words: &[u64], out: &mut Vec<u8>) {
+    words.iter().for_each(|word| out.extend_from_slice(&word.to_le_bytes()));
+}
+
+fn put_double_words(words: &[u128], out: &mut Vec<u8>) {
+    words.iter().for_each(|word| out.extend_from_slice(&word.to_le_bytes()));
+}
+
+fn take_words(n: usize, bytes: &mut &[u8]) -> Result<Vec<u64>> {
+    (0..n).map(|_| take_array(bytes).map(u64::from_le_bytes)).collect()
+}
+
+fn take_double_words(n: usize, bytes: &mut &[u8]) -> Result<Vec<u128>> {
+    (0..n).map(|_| take_array(bytes).map(u128::from_le_bytes)).collect()
 }
 
 fn adopt(to: &mut StringBuilder, strings: &Strings) {

@@ -1,9 +1,11 @@
 //! The result of a partitioned aggregation as a table: whoever reads it merges one partition after the other, so that
 //! the merge is as parallel as what follows, and what a LIMIT does not need is never merged.
 
+use super::PutAside;
 use super::Shape;
 use super::groups::Groups;
-use super::partitions::{PARTITIONS, Part, Partitions};
+use super::partitions::{PARTITIONS, Part};
+use super::spill::Spilled;
 use super::split;
 use crate::control::Reservation;
 use chalet_base::Result;
@@ -18,6 +20,8 @@ struct Shared {
     shape: Arc<Shape>,
     /// By partition, the parts of all workers in their order.
     parts: Vec<Mutex<Vec<Part>>>,
+    /// Of all workers; these parts come before.
+    spilled: Vec<Spilled>,
     queue: TaskQueue,
     max_block_size: usize,
     memory: Mutex<Reservation>,
@@ -30,19 +34,22 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl MergeScan {
     pub fn new(
         shape: Arc<Shape>,
-        workers: Vec<Partitions>,
+        workers: Vec<PutAside>,
         memory: Reservation,
         max_block_size: usize,
     ) -> MergeScan {
         let mut parts: Vec<Vec<Part>> = (0..PARTITIONS).map(|_| Vec::new()).collect();
+        let mut spilled = Vec::new();
         for worker in workers {
-            for (parts, of_worker) in parts.iter_mut().zip(worker.parts) {
+            for (parts, of_worker) in parts.iter_mut().zip(worker.partitions.parts) {
                 parts.extend(of_worker);
             }
+            spilled.extend(worker.spilled);
         }
         MergeScan(Arc::new(Shared {
             shape,
             parts: parts.into_iter().map(Mutex::new).collect(),
+            spilled,
             queue: TaskQueue::default(),
             max_block_size,
             memory: Mutex::new(memory),
@@ -78,19 +85,27 @@ impl ScanWorker for Worker {
             let Some(task) = self.shared.queue.take(PARTITIONS) else { return Ok(None) };
             (self.task, self.number) = (task as u32, 0);
             let parts = std::mem::take(&mut *lock(&self.shared.parts[task]));
-            self.blocks = self.shared.merge(parts)?.into_iter();
+            self.blocks = self.shared.merge(task, parts)?.into_iter();
         }
     }
 }
 
 impl Shared {
-    fn merge(&self, parts: Vec<Part>) -> Result<Vec<Block>> {
-        if parts.is_empty() {
+    fn merge(&self, partition: usize, parts: Vec<Part>) -> Result<Vec<Block>> {
+        let any_on_disk = self.spilled.iter().any(|spilled| !spilled.places(partition).is_empty());
+        if parts.is_empty() && !any_on_disk {
             return Ok(Vec::new());
         }
         let shape = &self.shape;
         let room = parts.iter().map(|part| part.keys.len()).sum::<usize>();
         let mut groups = Groups::with_room(&shape.form, &shape.calls, room);
+        for spilled in &self.spilled {
+            for place in spilled.places(partition) {
+                for mut part in spilled.read(place, &shape.form, &shape.calls)? {
+                    groups.merge_states(part.keys, &mut part.states)?;
+                }
+            }
+        }
         for mut part in parts {
             let held = part.memory();
             groups.merge_states(part.keys, &mut part.states)?;

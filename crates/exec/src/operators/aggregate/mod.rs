@@ -7,6 +7,7 @@
 //! - [`groups`]: the table of a worker and its states
 //! - [`limited`]: any few groups
 //! - [`partitions`]: what is put aside
+//! - [`spill`]: what is put aside on disk
 //! - [`merge`]: the result as a table that merges while it is read
 //! - [`totals`]: WITH TOTALS
 
@@ -14,6 +15,7 @@ mod groups;
 mod limited;
 mod merge;
 mod partitions;
+mod spill;
 mod totals;
 
 use super::collect::blocks_as_source;
@@ -32,6 +34,7 @@ use groups::{Groups, states};
 use limited::Chosen;
 use merge::MergeScan;
 use partitions::Partitions;
+use spill::Spilled;
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 pub use totals::Totals;
@@ -139,12 +142,12 @@ impl Aggregate {
     }
 
     /// Everything in partitions.
-    fn partition_all(&self, workers: Vec<Worker>) -> Result<Vec<Partitions>> {
+    fn partition_all(&self, workers: Vec<Worker>) -> Result<Vec<PutAside>> {
         let n = workers.len();
         let jobs: Arc<Vec<Mutex<Option<Worker>>>> =
             Arc::new(workers.into_iter().map(|worker| Mutex::new(Some(worker))).collect());
         let take = |job: &Mutex<Option<Worker>>| job.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let done: Arc<Vec<Mutex<Option<Result<Partitions>>>>> =
+        let done: Arc<Vec<Mutex<Option<Result<PutAside>>>>> =
             Arc::new((0..n).map(|_| Mutex::new(None)).collect());
         let (todo, results) = (jobs.clone(), done.clone());
         // Whoever runs looks for all the work that is left: not every number may get a thread.
@@ -153,8 +156,8 @@ impl Aggregate {
             Arc::new(move |_| {
                 for (job, result) in todo.iter().zip(results.iter()) {
                     if let Some(worker) = take(job) {
-                        let partitions = pool::guarded(|| worker.into_partitions());
-                        *result.lock().unwrap_or_else(PoisonError::into_inner) = Some(partitions);
+                        let aside = pool::guarded(|| worker.into_put_aside());
+                        *result.lock().unwrap_or_else(PoisonError::into_inner) = Some(aside);
                     }
                 }
             }),
@@ -187,6 +190,9 @@ impl Sink for Aggregate {
             sets: self.sets.clone(),
             groups: self.groups(),
             partitions: None,
+            spilled: None,
+            spill_at: spill_at(ctx),
+            shares: 2 * ctx.settings.max_threads as u64,
             // Totals and the limit need all groups at once.
             most: if self.totals.is_some() || max_groups > 0 { usize::MAX } else { MAX_LOCAL_GROUPS },
             max_groups,
@@ -213,9 +219,9 @@ impl Sink for Aggregate {
         let is_large = n_groups > MAX_LOCAL_GROUPS && workers.len() > 1 && workers[0].most < usize::MAX;
         if is_large || workers.iter().any(|w| w.partitions.is_some()) {
             let mut memory = Reservation::new(ctx.control.clone());
-            let partitions = self.partition_all(workers)?;
-            memory.resize(partitions.iter().map(Partitions::memory).sum())?;
-            return Ok(Arc::new(MergeScan::new(self.shape.clone(), partitions, memory, max_rows)));
+            let aside = self.partition_all(workers)?;
+            memory.resize(aside.iter().map(|aside| aside.partitions.memory()).sum())?;
+            return Ok(Arc::new(MergeScan::new(self.shape.clone(), aside, memory, max_rows)));
         }
         let mut workers = workers.into_iter();
         let (mut groups, mut memory) = match workers.next() {
@@ -255,6 +261,11 @@ struct Worker {
     sets: Vec<Vec<usize>>,
     groups: Groups,
     partitions: Option<Partitions>,
+    spilled: Option<Spilled>,
+    /// Bytes of memory of the whole query from which on groups go to disk.
+    spill_at: u64,
+    /// Twice the workers there may be.
+    shares: u64,
     /// Groups that the table may have before they are put aside.
     most: usize,
     max_groups: u64,
@@ -265,6 +276,20 @@ struct Worker {
     rows_in_table: usize,
     /// How often groups were put aside that had not been looked up.
     appended: usize,
+}
+
+/// What is left of a worker that put groups aside.
+struct PutAside {
+    partitions: Partitions,
+    spilled: Option<Spilled>,
+}
+
+/// By the settings of the kernel: a size, a part of the memory that the query may have, or neither.
+fn spill_at(ctx: &ExecContext) -> u64 {
+    let settings = &ctx.settings;
+    let part = ctx.control.limits.max_memory_usage as f64 * settings.max_bytes_ratio_before_external_group_by;
+    let sizes = [settings.max_bytes_before_external_group_by, part as u64];
+    sizes.into_iter().filter(|&size| size > 0).min().unwrap_or(u64::MAX)
 }
 
 /// No more rows than this go by without measuring.
@@ -292,20 +317,50 @@ impl Worker {
         }
         partitions.put(&mut self.groups)?;
         self.rows_in_table = 0;
-        self.measure()
+        Ok(())
     }
 
-    fn into_partitions(mut self) -> Result<Partitions> {
+    fn into_put_aside(mut self) -> Result<PutAside> {
         if !self.groups.is_empty() || self.partitions.is_none() {
             self.put_aside()?;
+            self.measure()?;
         }
-        self.partitions.ok_or_else(|| chalet_base::err!(LOGICAL_ERROR, "Aggregation without partitions"))
+        match self.partitions {
+            Some(partitions) => Ok(PutAside { partitions, spilled: self.spilled }),
+            None => Err(chalet_base::err!(LOGICAL_ERROR, "Aggregation without partitions")),
+        }
     }
 
+    /// Accounts for the memory held; what cannot be had goes to disk.
     fn measure(&mut self) -> Result<()> {
-        let aside = self.partitions.as_ref().map_or(0, Partitions::memory);
-        self.memory.resize(self.groups.memory() + aside)?;
         self.rows_at_measuring = self.rows;
+        let refused = self.memory.resize(self.held());
+        // Only keys can be put aside.
+        if self.most == usize::MAX || !self.groups.is_keyed() {
+            return refused;
+        }
+        // A worker with little of what the query holds would win nothing.
+        let used = self.memory.control().memory();
+        let has_share = self.memory.bytes() as u64 * self.shares >= used;
+        if refused.is_err() || used > self.spill_at && has_share {
+            self.spill()?;
+            self.memory.resize(self.held())?;
+        }
+        Ok(())
+    }
+
+    fn held(&self) -> usize {
+        self.groups.memory() + self.partitions.as_ref().map_or(0, Partitions::memory)
+    }
+
+    fn spill(&mut self) -> Result<()> {
+        self.put_aside()?;
+        if self.spilled.is_none() {
+            self.spilled = Some(Spilled::new()?);
+        }
+        if let (Some(spilled), Some(partitions)) = (&mut self.spilled, &mut self.partitions) {
+            spilled.write(partitions)?;
+        }
         Ok(())
     }
 }
@@ -339,6 +394,7 @@ impl SinkWorker for Worker {
         self.rows_in_table += n_rows * self.sets.len().max(1);
         if self.is_full() {
             self.put_aside()?;
+            self.measure()?;
         }
         // Measuring walks over all pieces of the state: after each of many small blocks that would be quadratic.
         if self.rows - self.rows_at_measuring >= (self.rows / 16).min(ROWS_UNMEASURED) {
@@ -357,6 +413,7 @@ impl SinkWorker for Worker {
     fn end(&mut self) -> Result<()> {
         if self.partitions.is_some() {
             self.put_aside()?;
+            self.measure()?;
         }
         Ok(())
     }

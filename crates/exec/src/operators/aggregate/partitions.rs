@@ -128,6 +128,13 @@ impl Partitions {
         Ok(())
     }
 
+    /// Gives all parts away, by partition.
+    pub fn take_all(&mut self) -> Vec<Vec<Part>> {
+        self.full = 0;
+        self.n_groups = 0;
+        self.parts.iter_mut().map(std::mem::take).collect()
+    }
+
     pub fn memory(&self) -> usize {
         self.full + self.parts.iter().filter_map(|parts| parts.last()).map(Part::memory).sum::<usize>()
     }
