@@ -26,6 +26,10 @@ impl Place {
 
     /// The folder as it is now: what a process would leave that was killed now.
     fn copy(&self) -> Place {
+        Place::copy_of(&self.0)
+    }
+
+    fn copy_of(folder: &Path) -> Place {
         fn copy(from: &Path, to: &Path) {
             fs::create_dir_all(to).expect("a folder");
             for found in fs::read_dir(from).expect("the folder") {
@@ -39,7 +43,7 @@ impl Place {
             }
         }
         let made = Place::new();
-        copy(&self.0, &made.0);
+        copy(folder, &made.0);
         made
     }
 }
@@ -328,4 +332,64 @@ fn sessions_of_a_process_share_the_database() {
     // The one that reads shares it, so it stays open.
     run(&place.open(), "INSERT INTO t VALUES (2)");
     assert_eq!(run(&reader, "SELECT x FROM t"), "1\n2\n");
+}
+
+#[test]
+fn a_reader_that_was_there_first_sees_the_writer() {
+    let place = Place::new();
+    drop(place.open());
+    let reader = Database::open_to_read(place.path()).expect("the database").session();
+    let writer = place.open();
+    run(&writer, "CREATE TABLE t (x UInt8) ENGINE = Log");
+    for i in 1..4 {
+        run(&writer, &format!("INSERT INTO t VALUES ({i})"));
+        assert_eq!(run(&reader, "SELECT count(), max(x) FROM t"), format!("{i}\t{i}\n"));
+    }
+    assert_eq!(fails(&reader, "INSERT INTO t VALUES (1)").code(), codes::READONLY);
+    assert_eq!(fails(&reader, "CREATE TABLE u (x UInt8) ENGINE = Memory").code(), codes::READONLY);
+    assert_eq!(fails(&reader, "CREATE FUNCTION f AS x -> x").code(), codes::READONLY);
+    assert_eq!(fails(&reader, "TRUNCATE TABLE t").code(), codes::READONLY);
+    assert_eq!(fails(&reader, "DROP TABLE t").code(), codes::READONLY);
+    run(&writer, "DROP TABLE t");
+    assert_eq!(fails(&reader, "SELECT * FROM t").code(), codes::UNKNOWN_TABLE);
+}
+
+/// What the first version that could has written: it stays readable, where it is and as a database to go on with.
+#[test]
+fn the_first_version_stays_readable() {
+    let stored = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/on_disk_1");
+    let rows_of_it = "SELECT number AS n, concat('#', toString(n)) AS s, if(n % 3 = 0, NULL, toString(n % 7)) AS l, [n, NULL] AS a, \
+        map('k', n) AS m, toUUID('61f0c404-5cb3-11e7-907b-a6006ad3dba0') AS x, toDateTime64(0, 3, 'UTC') AS y FROM numbers(100)";
+    let reader =
+        Database::open_to_read(stored.to_str().expect("a path of UTF-8")).expect("the database").session();
+    let copy = Place::copy_of(&stored);
+    let writer = copy.open();
+    for db in [&reader, &writer] {
+        let found = run(db, "SELECT n, s, l, a, m, u.x AS x, u.y AS y FROM d.t WHERE n < 100 ORDER BY n");
+        assert_eq!(found, run(db, rows_of_it));
+        assert_eq!(
+            run(db, "SELECT n, s, l, a FROM d.t WHERE n >= 100 ORDER BY n"),
+            "100\tgiven\t\\N\t[]\n101\té\t\\N\t[]\n"
+        );
+        assert_eq!(run(db, "SELECT count(), max(p) FROM v"), "102\t102\n");
+        assert_eq!(
+            run(db, "SELECT name, comment FROM system.databases WHERE name = 'd'"),
+            "d\tof the first version\n"
+        );
+        assert_eq!(
+            run(
+                db,
+                "SELECT database, name, engine FROM system.tables WHERE database IN ('d', 'default') ORDER BY ALL"
+            ),
+            "d\tt\tLog\ndefault\te\tStripeLog\ndefault\tmemory\tMemory\ndefault\tv\tView\n"
+        );
+    }
+    let mut files: Vec<_> =
+        fs::read_dir(&stored).expect("the folder").map(|f| f.expect("a file").file_name()).collect();
+    files.sort();
+    assert_eq!(files, ["catalog", "functions", "tables"]);
+    run(&writer, "INSERT INTO d.t (n) VALUES (500)");
+    assert_eq!(fails(&writer, "INSERT INTO d.t (n) VALUES (1000)").code(), codes::VIOLATED_CONSTRAINT);
+    drop(writer);
+    assert_eq!(run(&copy.open(), "SELECT max(n), count() FROM d.t"), "500\t103\n");
 }

@@ -98,6 +98,13 @@ pub fn swap_uuid(bytes: &[u8]) -> [u8; 16] {
     swapped
 }
 
+/// The same of many, one after the other.
+pub fn swapped_uuids(bytes: &[u8]) -> Vec<u8> {
+    let mut swapped = bytes.to_vec();
+    swapped.chunks_exact_mut(8).for_each(|half| half.reverse());
+    swapped
+}
+
 /// Appends one value the RowBinary way.
 pub fn put_value(out: &mut Vec<u8>, ty: &DataType, vector: &Vector, row: usize) {
     if ty.is_nullable() {

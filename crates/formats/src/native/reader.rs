@@ -1,6 +1,6 @@
 //! Reading Native blocks: column by column, numbers in one copy.
 
-use crate::binary::{Cursor, swap_uuid};
+use crate::binary::{Cursor, swapped_uuids};
 use crate::input::{BlockReader, ReadRequest, Schema};
 use arrow_buffer::{Buffer, NullBuffer};
 use chalet_base::{Result, bail, ensure, err};
@@ -172,7 +172,7 @@ fn data(from: &mut Cursor<'_>, ty: &DataType, n: usize) -> Result<Data> {
         Physical::Fixed(width) => {
             let bytes = from.take(n.saturating_mul(width as usize))?;
             let bytes: Vec<u8> = match ty {
-                DataType::Uuid => bytes.chunks_exact(16).flat_map(swap_uuid).collect(),
+                DataType::Uuid => swapped_uuids(bytes),
                 _ => bytes.to_vec(),
             };
             Data::Fixed(Fixed { width: width as usize, bytes: Buf::from_vec(bytes) })

@@ -1,6 +1,6 @@
 //! Writing Native blocks.
 
-use crate::binary::{put_string, put_value, put_var_uint, swap_uuid};
+use crate::binary::{put_string, put_value, put_var_uint, swapped_uuids};
 use crate::output::{BlockWriter, Out, Sink, Statistics, WriteRequest};
 use chalet_base::Result;
 use chalet_base::hash::HashMap;
@@ -70,20 +70,21 @@ fn dictionary(out: &mut Vec<u8>, inner: &DataType, vector: &Vector) {
     let mut known: HashMap<Vec<u8>, u64> = HashMap::default();
     let mut key = Vec::new();
     put_value(&mut key, bare, &default, 0);
-    known.insert(key, keys.len() as u64 - 1);
+    known.insert(key.clone(), keys.len() as u64 - 1);
     let mut codes = Vec::with_capacity(vector.len());
     for row in 0..vector.len() {
         if vector.is_null(row) {
             codes.push(0);
             continue;
         }
-        let mut key = Vec::new();
+        key.clear();
         put_value(&mut key, bare, vector, row);
-        let next = keys.len() as u64;
-        let code = *known.entry(key).or_insert(next);
-        if code == next {
+        let code = known.get(&*key).copied().unwrap_or_else(|| {
+            let next = keys.len() as u64;
+            known.insert(key.clone(), next);
             keys.push((vector, row));
-        }
+            next
+        });
         codes.push(code);
     }
     // Codes of 1, 2, 4 or 8 bytes, whichever hold the number of keys.
@@ -109,7 +110,7 @@ fn write_data(out: &mut Vec<u8>, ty: &DataType, data: &Data) {
         Data::Nothing(n) => out.resize(out.len() + n, b'0'),
         Data::Str(strings) => strings.iter().for_each(|s| put_string(out, s)),
         Data::Fixed(fixed) if *ty == DataType::Uuid => {
-            fixed.iter().for_each(|bytes| out.extend_from_slice(&swap_uuid(bytes)))
+            out.extend_from_slice(&swapped_uuids(&fixed.bytes))
         }
         Data::Fixed(fixed) => out.extend_from_slice(&fixed.bytes),
         Data::List(list) => {
