@@ -2,7 +2,7 @@
 
 use crate::background;
 use crate::cursor::Cursor;
-use crate::engine::{Handle, Used, Wanted};
+use crate::engine::{self, Handle, Used, Wanted};
 use crate::error::{InterfaceError, NotSupportedError, ProgrammingError, to_python};
 use crate::functions;
 use crate::given_rows::{GivenRows, Raised};
@@ -160,8 +160,9 @@ impl Connection {
             return Err(PyValueError::new_err("The path of a database is not valid UTF-8"));
         };
         let open = |path: &str, settings: &[(String, String)]| {
-            // With the GIL: no process is forked while the engine is set up.
-            let (handle, warnings) = Handle::open(path, settings).map_err(|e| to_python(py, &e))?;
+            engine::set_up(py);
+            let opened = background::away(py, || Handle::open(path, settings))?;
+            let (handle, warnings) = opened.map_err(|e| to_python(py, &e))?;
             let category = py.get_type::<PyRuntimeWarning>();
             for warning in warnings.into_iter().filter_map(|text| CString::new(text).ok()) {
                 PyErr::warn(py, &category, &warning, 1)?;

@@ -3,11 +3,13 @@
 use crate::background::Stop;
 use crate::watch::Watch;
 use chalet_base::Result;
+use chalet_engine::functions;
 use chalet_engine::outside::Outside;
 use chalet_engine::{Answer, Database, InsertData, Outline, Progress, RunOptions, Session, Stream};
-use pyo3::PyResult;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use std::ops::Deref;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 /// How long a query that waits for another one goes without looking for signals.
@@ -19,6 +21,15 @@ pub enum Wanted {
     Bytes(String),
     /// Rows where the statement names no format.
     Rows,
+}
+
+/// Makes what all databases share, with the GIL: no process is forked meanwhile, to whose child it would be half made.
+pub fn set_up(py: Python<'_>) {
+    static DONE: PyOnceLock<()> = PyOnceLock::new();
+    DONE.get_or_init(py, || {
+        let _ = functions::registry();
+        LazyLock::force(&functions::FORMATS);
+    });
 }
 
 /// One session of one database.
