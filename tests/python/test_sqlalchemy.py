@@ -281,6 +281,10 @@ def test_reflection(connection, things):
     with pytest.raises(sa.exc.NoSuchTableError):
         inspector.get_columns("nowhere")
     assert (inspector.get_indexes("things"), inspector.get_foreign_keys("things")) == ([], [])
+    far = sa.Table("far", sa.MetaData(), schema="other", autoload_with=connection)
+    connection.execute(far.insert(), [{"a": "x", "b": [1]}])
+    inner = sa.select(far.c.a).where(far.c.a != "y").subquery()
+    assert connection.execute(sa.select(inner.c.a)).all() == [("x",)]
     metadata = sa.MetaData()
     metadata.reflect(connection, views=True)
     again = metadata.tables["things"]

@@ -24,7 +24,7 @@ impl SelectBinder<'_> {
     fn shorten(&self, parts: &mut Vec<Ident>) {
         let names: Vec<&str> = parts.iter().map(|p| p.name.as_str()).collect();
         let Ok(Some(whole)) = self.tables.find(&names, true) else { return };
-        for start in 1..names.len() {
+        for start in (1..names.len()).rev() {
             if let Ok(Some(short)) = self.tables.find(&names[start..], true)
                 && short.expr == whole.expr
                 && short.used + start == whole.used
