@@ -96,43 +96,26 @@ impl GroupTable {
     pub fn insert(&mut self, keys: &BlockKeys) -> Vec<u32> {
         let hashes = &keys.hashes;
         match &keys.values {
-            Values::Words(words) => self.insert_keys(hashes, Keys::Words(words)),
-            Values::DoubleWords(words) => self.insert_keys(hashes, Keys::DoubleWords(words)),
+            Values::Words(words) => self.insert_keys(hashes, Keys::<Strings>::Words(words)),
+            Values::DoubleWords(words) => self.insert_keys(hashes, Keys::<Strings>::DoubleWords(words)),
             Values::Bytes(texts) => self.insert_keys(hashes, Keys::Text(texts)),
             Values::WordText(words, texts) => self.insert_keys(hashes, Keys::WordText(words, texts)),
         }
     }
 
-    /// The group of every key of a store of the same form, of which the bytes of strings are kept.
-    pub fn insert_store(&mut self, keys: Store) -> Vec<u32> {
+    /// The group of every key of a store of the same form. Strings are copied, so that those of the groups lie close
+    /// together.
+    pub fn insert_store(&mut self, keys: &Store) -> Vec<u32> {
+        let hashes = &keys.hashes();
         match keys {
-            Store::Words(ref words) => self.insert_keys(&keys.hashes(), Keys::Words(words)),
-            Store::DoubleWords(ref words) => self.insert_keys(&keys.hashes(), Keys::DoubleWords(words)),
-            Store::Bytes { keys, hashes } => {
-                let (Slots::Hashed(slots), Store::Bytes { keys: to, hashes: to_hashes }) =
-                    (&mut self.slots, &mut self.store)
-                else {
-                    unreachable!("keys of another form")
-                };
-                let strings = keys.finish();
-                let to = Adopting { shift: to.adopt(&strings), strings: to };
-                insert(slots, &mut (to, to_hashes), &hashes, |row| text(&strings, row))
-            }
-            Store::WordText { words, keys, hashes } => {
-                let (Slots::Hashed(slots), Store::WordText { words: to_words, keys: to, hashes: to_hashes }) =
-                    (&mut self.slots, &mut self.store)
-                else {
-                    unreachable!("keys of another form")
-                };
-                let strings = keys.finish();
-                let to = Adopting { shift: to.adopt(&strings), strings: to };
-                let mut to = (to_words, (to, to_hashes));
-                insert(slots, &mut to, &hashes, |row| (words[row], text(&strings, row)))
-            }
+            Store::Words(words) => self.insert_keys(hashes, Keys::<Strings>::Words(words)),
+            Store::DoubleWords(words) => self.insert_keys(hashes, Keys::<Strings>::DoubleWords(words)),
+            Store::Bytes { keys, .. } => self.insert_keys(hashes, Keys::Text(keys)),
+            Store::WordText { words, keys, .. } => self.insert_keys(hashes, Keys::WordText(words, keys)),
         }
     }
 
-    fn insert_keys(&mut self, new: &[u64], keys: Keys) -> Vec<u32> {
+    fn insert_keys<T: Texts>(&mut self, new: &[u64], keys: Keys<T>) -> Vec<u32> {
         match (&mut self.slots, &mut self.store, keys) {
             (Slots::Direct(direct), Store::Words(store), Keys::Words(words)) => {
                 insert_direct(direct, store, words)
@@ -144,13 +127,13 @@ impl GroupTable {
                 insert(slots, store, new, |row| words[row])
             }
             (Slots::Hashed(slots), Store::Bytes { keys, hashes }, Keys::Text(texts)) => {
-                insert(slots, &mut (keys, hashes), new, |row| text(texts, row))
+                insert(slots, &mut (keys, hashes), new, |row| texts.text(row))
             }
             (
                 Slots::Hashed(slots),
                 Store::WordText { words: store, keys, hashes },
                 Keys::WordText(words, texts),
-            ) => insert(slots, &mut (store, (keys, hashes)), new, |row| (words[row], text(texts, row))),
+            ) => insert(slots, &mut (store, (keys, hashes)), new, |row| (words[row], texts.text(row))),
             _ => unreachable!("keys of another form"),
         }
     }
@@ -178,13 +161,13 @@ impl GroupTable {
                 find(slots, store, &keys.hashes, |row| words[row])
             }
             (Slots::Hashed(slots), Store::Bytes { keys: store, .. }, Values::Bytes(strings)) => {
-                find(slots, store, &keys.hashes, |row| text(strings, row))
+                find(slots, store, &keys.hashes, |row| strings.text(row))
             }
             (
                 Slots::Hashed(slots),
                 Store::WordText { words: in_words, keys: store, .. },
                 Values::WordText(words, strings),
-            ) => find(slots, &(in_words, store), &keys.hashes, |row| (words[row], text(strings, row))),
+            ) => find(slots, &(in_words, store), &keys.hashes, |row| (words[row], strings.text(row))),
             _ => unreachable!("keys of another form"),
         }
     }
@@ -255,16 +238,30 @@ struct Text<'a> {
 }
 
 /// New keys, in the form of the table.
-enum Keys<'a> {
+enum Keys<'a, T> {
     Words(&'a [u64]),
     DoubleWords(&'a [u128]),
-    Text(&'a Strings),
-    WordText(&'a [u128], &'a Strings),
+    Text(&'a T),
+    WordText(&'a [u128], &'a T),
 }
 
-#[inline(always)]
-fn text(strings: &Strings, row: usize) -> Text<'_> {
-    Text { view: strings.views()[row], bytes: strings.get(row) }
+/// Where strings are that are looked up.
+trait Texts {
+    fn text(&self, row: usize) -> Text<'_>;
+}
+
+impl Texts for Strings {
+    #[inline(always)]
+    fn text(&self, row: usize) -> Text<'_> {
+        Text { view: self.views()[row], bytes: self.get(row) }
+    }
+}
+
+impl Texts for StringBuilder {
+    #[inline(always)]
+    fn text(&self, row: usize) -> Text<'_> {
+        Text { view: self.view(row), bytes: self.get(row) }
+    }
 }
 
 impl Compared for StringBuilder {
@@ -287,59 +284,23 @@ impl Compared for (&Vec<u128>, &StringBuilder) {
     }
 }
 
-/// Where new strings go.
-trait TextSink {
-    fn strings(&self) -> &StringBuilder;
-    fn take(&mut self, text: Text);
-}
-
-/// Copies them.
-impl TextSink for &mut StringBuilder {
-    #[inline(always)]
-    fn strings(&self) -> &StringBuilder {
-        self
-    }
-    #[inline(always)]
-    fn take(&mut self, text: Text) {
-        self.push_viewed(text.view, text.bytes);
-    }
-}
-
-/// Takes strings over whose bytes are kept.
-struct Adopting<'a> {
-    strings: &'a mut StringBuilder,
-    shift: u128,
-}
-
-impl TextSink for Adopting<'_> {
-    #[inline(always)]
-    fn strings(&self) -> &StringBuilder {
-        self.strings
-    }
-    #[inline(always)]
-    fn take(&mut self, text: Text) {
-        // SAFETY: whoever makes one takes the shift from the strings that the texts are of.
-        unsafe { self.strings.push_adopted(text.view, self.shift) };
-    }
-}
-
 /// Strings and their hashes.
-impl<T: TextSink> Compared for (T, &mut Vec<u64>) {
+impl Compared for (&mut StringBuilder, &mut Vec<u64>) {
     type Key<'a> = Text<'a>;
     #[inline(always)]
     fn equals(&self, group: usize, key: Text) -> bool {
-        self.0.strings().equals(group, key)
+        self.0.equals(group, key)
     }
 }
 
-impl<T: TextSink> Held for (T, &mut Vec<u64>) {
+impl Held for (&mut StringBuilder, &mut Vec<u64>) {
     #[inline(always)]
     fn len(&self) -> usize {
         self.1.len()
     }
     #[inline(always)]
     fn push(&mut self, key: Text, hash: u64) {
-        self.0.take(key);
+        self.0.push_viewed(key.view, key.bytes);
         self.1.push(hash);
     }
     fn hash(&self, group: usize) -> u64 {
@@ -348,7 +309,7 @@ impl<T: TextSink> Held for (T, &mut Vec<u64>) {
 }
 
 /// Words, strings and their hashes.
-impl<T: TextSink> Compared for (&mut Vec<u128>, (T, &mut Vec<u64>)) {
+impl Compared for (&mut Vec<u128>, (&mut StringBuilder, &mut Vec<u64>)) {
     type Key<'a> = (u128, Text<'a>);
     #[inline(always)]
     fn equals(&self, group: usize, (word, text): (u128, Text)) -> bool {
@@ -356,7 +317,7 @@ impl<T: TextSink> Compared for (&mut Vec<u128>, (T, &mut Vec<u64>)) {
     }
 }
 
-impl<T: TextSink> Held for (&mut Vec<u128>, (T, &mut Vec<u64>)) {
+impl Held for (&mut Vec<u128>, (&mut StringBuilder, &mut Vec<u64>)) {
     #[inline(always)]
     fn len(&self) -> usize {
         self.0.len()
@@ -516,7 +477,7 @@ mod tests {
             assert_eq!(table.find(&columns, n), groups);
             let mut other = GroupTable::new(form);
             let n_groups = table.len() as u32;
-            let renumbered = other.insert_store(table.into_store());
+            let renumbered = other.insert_store(&table.into_store());
             assert!(renumbered.iter().copied().eq(0..n_groups));
             let keys = other.into_columns().unwrap();
             for (row, &group) in groups.iter().enumerate() {

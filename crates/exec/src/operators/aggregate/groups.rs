@@ -125,12 +125,15 @@ impl Groups {
         self.any_rows |= other.any_rows;
         let n = other.len();
         other.states.iter_mut().for_each(|states| states.grow(n));
-        self.merge_states(other.table.into_store(), &mut other.states)
+        self.merge_states(&other.table.into_store(), &mut other.states)
     }
 
     /// Adds groups that are held as keys and states.
-    pub fn merge_states(&mut self, keys: Store, others: &mut [Box<dyn States>]) -> Result<()> {
+    pub fn merge_states(&mut self, keys: &Store, others: &mut [Box<dyn States>]) -> Result<()> {
         let groups = if self.keyed { self.table.insert_store(keys) } else { vec![0] };
+        if self.states.is_empty() {
+            return Ok(());
+        }
         let all: Vec<u32> = (0..groups.len() as u32).collect();
         let n = self.len();
         for (states, others) in self.states.iter_mut().zip(others) {

@@ -12,6 +12,7 @@ use chalet_base::Result;
 use chalet_columns::Block;
 use chalet_storage::scan::TaskQueue;
 use chalet_storage::{Morsel, Scan, ScanWorker};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub(super) struct MergeScan(Arc<Shared>);
@@ -25,6 +26,33 @@ struct Shared {
     queue: TaskQueue,
     max_block_size: usize,
     memory: Mutex<Reservation>,
+    sharing: Sharing,
+}
+
+/// How many keys of the partitions merged so far were different. The hash deals keys out evenly, so that it is much the
+/// same in all partitions, and a table can be made of the right size: one too large would not stay in the cache.
+#[derive(Default)]
+struct Sharing {
+    keys: AtomicUsize,
+    groups: AtomicUsize,
+}
+
+/// Of this many keys one is taken to be different as long as nothing is known.
+const KEYS_PER_GROUP: usize = 8;
+
+impl Sharing {
+    fn groups_of(&self, keys: usize) -> usize {
+        match self.keys.load(Relaxed) {
+            0 => keys / KEYS_PER_GROUP,
+            // A little more, because growing is dear.
+            merged => (keys as f64 * 1.05 * self.groups.load(Relaxed) as f64 / merged as f64) as usize,
+        }
+    }
+
+    fn learn(&self, keys: usize, groups: usize) {
+        self.groups.fetch_add(groups, Relaxed);
+        self.keys.fetch_add(keys, Relaxed);
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -53,6 +81,7 @@ impl MergeScan {
             queue: TaskQueue::default(),
             max_block_size,
             memory: Mutex::new(memory),
+            sharing: Sharing::default(),
         }))
     }
 }
@@ -97,23 +126,25 @@ impl Shared {
             return Ok(Vec::new());
         }
         let shape = &self.shape;
-        let room = parts.iter().map(|part| part.keys.len()).sum::<usize>();
-        let mut groups = Groups::with_room(&shape.form, &shape.calls, room);
+        let mut n_keys = parts.iter().map(|part| part.keys.len()).sum::<usize>();
+        let mut groups = Groups::with_room(&shape.form, &shape.calls, self.sharing.groups_of(n_keys));
         for spilled in &self.spilled {
             for place in spilled.places(partition) {
                 for mut part in spilled.read(place, &shape.form, &shape.calls)? {
-                    groups.merge_states(part.keys, &mut part.states)?;
+                    n_keys += part.keys.len();
+                    groups.merge_states(&part.keys, &mut part.states)?;
                 }
             }
         }
         for mut part in parts {
             let held = part.memory();
-            groups.merge_states(part.keys, &mut part.states)?;
-            drop(part.states);
+            groups.merge_states(&part.keys, &mut part.states)?;
+            drop(part);
             let mut memory = lock(&self.memory);
             let bytes = memory.bytes().saturating_sub(held);
             memory.resize(bytes)?;
         }
+        self.sharing.learn(n_keys, groups.len());
         Ok(split(shape.output(groups.finish()?), self.max_block_size))
     }
 }

@@ -107,18 +107,15 @@ impl Partitions {
         for i in 0..PARTITIONS {
             let parts = std::mem::take(&mut self.parts[i]);
             let before = parts.iter().map(|part| part.keys.len()).sum::<usize>();
-            let mut groups = Groups::with_room(&self.form, &self.calls, before / 2);
+            let mut groups = Groups::new(&self.form, &self.calls);
             for mut part in parts {
-                groups.merge_states(part.keys, &mut part.states)?;
+                groups.merge_states(&part.keys, &mut part.states)?;
             }
-            let (keys, mut states) = groups.take();
-            let n = keys.len();
-            left += n;
-            // Copied, because the keys hold on to the bytes of all that were merged.
-            let mut part = Part::with_room(&self.form, &self.calls, n);
-            part.append(&keys, &mut states, &(0..n as u32).collect::<Vec<_>>())?;
-            self.parts[i] = vec![part];
-            if n * 4 > before * 3 && i == 0 {
+            let (keys, states) = groups.take();
+            left += keys.len();
+            let few = keys.len() * 4 > before * 3;
+            self.parts[i] = vec![Part { keys, states }];
+            if few && i == 0 {
                 self.merge_at *= 4;
                 return Ok(());
             }
