@@ -65,6 +65,13 @@ impl KeyForm {
         &self.types
     }
 
+    /// The keys of all rows, where a word holds all of a row's.
+    pub fn words(&self, columns: &[Column], n_rows: usize) -> Option<Vec<u64>> {
+        let Kind::Words(_) = self.kind else { return None };
+        let flat: Vec<Cow<Vector>> = columns.iter().map(Column::flat).collect();
+        Some(pack(&self.words, &flat, n_rows))
+    }
+
     /// The keys of all rows.
     pub fn keys(&self, columns: &[Column], n_rows: usize) -> BlockKeys {
         let flat: Vec<Cow<Vector>> = columns.iter().map(Column::flat).collect();
@@ -253,6 +260,12 @@ fn pack<W: Word>(types: &[DataType], keys: &[Cow<Vector>], n_rows: usize) -> Vec
                 }
             }
         }
+    }
+    if let ([_], [key]) = (types, keys)
+        && key.validity.is_none()
+        && let Data::U64(values) = &key.data
+    {
+        return values.iter().map(|value| W::default().or(&value.to_le_bytes(), 0)).collect();
     }
     let mut words = vec![W::default(); n_rows];
     let mut shift = 0;

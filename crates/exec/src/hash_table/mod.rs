@@ -6,7 +6,8 @@
 //!
 //! Values are equal when their bits are, as in the kernel: 0 and -0 are two groups.
 
-pub mod form;
+pub mod dense;
+mod form;
 pub mod store;
 pub mod table;
 

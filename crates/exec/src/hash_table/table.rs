@@ -1,9 +1,11 @@
 //! Open addressing from keys to group numbers. A slot holds half of the hash beside the number, so that most misses
 //! end in the slot; keys of one or two bytes index an array instead.
 
+use super::dense::Dense;
 use super::form::{BlockKeys, Kind, Values};
 use super::{KeyForm, Store};
 use chalet_base::Result;
+use chalet_base::hash::hash_u64;
 use chalet_columns::strings::INLINE;
 use chalet_columns::{Block, Column, StringBuilder, Strings};
 use std::sync::Arc;
@@ -13,6 +15,8 @@ pub struct GroupTable {
     form: Arc<KeyForm>,
     slots: Slots,
     store: Store,
+    /// A shortcut to the slots, of words that lie close together.
+    dense: Dense,
 }
 
 /// In place of a group number: the key is in no group.
@@ -43,7 +47,7 @@ impl GroupTable {
             _ => Slots::Hashed(vec![0; (groups * 2).next_power_of_two().max(FIRST_SLOTS)]),
         };
         let store = Store::with_capacity(&form, groups);
-        GroupTable { form, slots, store }
+        GroupTable { form, slots, store, dense: Dense::default() }
     }
 
     pub fn len(&self) -> usize {
@@ -64,7 +68,7 @@ impl GroupTable {
             Slots::Hashed(slots) => slots.len() * size_of::<Slot>(),
             Slots::Direct(groups) => groups.len() * 4,
         };
-        slots + self.store.memory()
+        slots + self.store.memory() + self.dense.memory()
     }
 
     /// The key columns of all groups, in order of their numbers.
@@ -79,6 +83,7 @@ impl GroupTable {
 
     /// Forgets all groups, and gives their keys.
     pub fn take(&mut self) -> Store {
+        self.dense = Dense::default();
         match &mut self.slots {
             Slots::Hashed(slots) => slots.fill(0),
             Slots::Direct(groups) => groups.fill(0),
@@ -88,8 +93,24 @@ impl GroupTable {
 
     /// The group of every row; new keys become new groups in order of appearance.
     pub fn groups(&mut self, columns: &[Column], n_rows: usize) -> Vec<u32> {
-        let keys = self.form.keys(columns, n_rows);
-        self.insert(&keys)
+        match self.form.words(columns, n_rows) {
+            Some(words) => self.groups_of_words(&words),
+            None => self.insert(&self.form.keys(columns, n_rows)),
+        }
+    }
+
+    fn groups_of_words(&mut self, words: &[u64]) -> Vec<u32> {
+        let Store::Words(store) = &mut self.store else { unreachable!("keys of another form") };
+        match &mut self.slots {
+            Slots::Direct(direct) => insert_direct(direct, store, words),
+            Slots::Hashed(slots) => {
+                let insert = |words: &[u64]| {
+                    let hashes: Vec<u64> = words.iter().map(|&word| hash_u64(word)).collect();
+                    insert(slots, store, &hashes, |row| words[row])
+                };
+                self.dense.groups(words, insert)
+            }
+        }
     }
 
     /// The group of every key.
@@ -204,7 +225,7 @@ impl Held for Vec<u64> {
         Vec::push(self, key);
     }
     fn hash(&self, group: usize) -> u64 {
-        chalet_base::hash::hash_u64(self[group])
+        hash_u64(self[group])
     }
 }
 
@@ -450,11 +471,15 @@ mod tests {
         let n = 3000;
         let number = |i: usize| Value::Int((i % 700) as i64 - 300);
         let text = |i: usize| Value::from(format!("{}{}", "long prefix ".repeat(i % 3), i % 500).as_str());
+        let near = |i: usize| Value::Int((i % 700 + i / 1000 * 500) as i64);
+        let far = |i: usize| Value::Int((i % 3 * 1_000_000_000) as i64);
         let nullable = |i: usize| if i % 7 == 0 { Value::Null } else { number(i) };
         type Make<'a> = &'a dyn Fn(usize) -> Value;
         let cases: &[&[(&str, Make)]] = &[
             &[("Int16", &number)],
             &[("Int64", &number)],
+            &[("Int64", &near)],
+            &[("UInt32", &near), ("UInt32", &far)],
             &[("Nullable(Int32)", &nullable)],
             &[("Int64", &number), ("Nullable(Int32)", &nullable)],
             &[("String", &text)],
