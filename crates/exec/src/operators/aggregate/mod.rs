@@ -105,7 +105,7 @@ const LOCAL_GROUPS: usize = 1 << 14;
 const MAX_LOCAL_GROUPS: usize = 1 << 17;
 
 /// Rows for each group that make it worth while to keep looking them up.
-const ROWS_PER_GROUP: usize = 4;
+const ROWS_PER_GROUP: usize = 8;
 
 impl Aggregate {
     pub fn new(spec: Spec) -> Aggregate {
