@@ -4,6 +4,7 @@
 //! - [`strings`]: byte strings as 16-byte views
 //! - [`vector`]: `Vector`, a flat run of values with validity; `Data`, its representations
 //! - [`column`]: `Column`, a vector as it is, constant, or dictionary-coded
+//! - [`bits`]: bytes that say yes or no, as bits
 //! - [`block`]: `Block`, columns of equal length
 //! - [`builder`]: appending values of any type
 //! - [`values`]: single values in and out of vectors
@@ -12,6 +13,7 @@
 //! - [`keys`]: rows as byte strings, for sorting and for grouping
 //! - [`rows`], [`wire`]: rows as bytes that can be read back
 
+pub mod bits;
 pub mod block;
 pub mod buf;
 pub mod builder;

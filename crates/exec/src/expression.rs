@@ -316,9 +316,13 @@ fn vector_truth(vector: &Vector) -> Result<BooleanBuffer> {
         let zero = T::default();
         BooleanBuffer::collect_bool(values.len(), |row| values[row] != zero)
     }
-    let bits = chalet_columns::each_native!(&vector.data, values => nonzero(values),
-        Data::Nothing(n) => BooleanBuffer::new_unset(*n),
-        _ => bail!(ILLEGAL_TYPE_OF_COLUMN_FOR_FILTER, "Illegal type of column for filter. Must be a number"));
+    let bits = match &vector.data {
+        // What comparisons give.
+        Data::U8(values) => chalet_columns::bits::nonzero(values),
+        data => chalet_columns::each_native!(data, values => nonzero(values),
+            Data::Nothing(n) => BooleanBuffer::new_unset(*n),
+            _ => bail!(ILLEGAL_TYPE_OF_COLUMN_FOR_FILTER, "Illegal type of column for filter. Must be a number")),
+    };
     Ok(match &vector.validity {
         Some(validity) => &bits & validity.inner(),
         None => bits,

@@ -39,7 +39,7 @@ impl Unknown {
 
     /// Of values that are 0 or 1, where they are known.
     pub fn of(values: &[u8], known: Option<BooleanBuffer>) -> Unknown {
-        let truth = BooleanBuffer::collect_bool(values.len(), |row| values[row] != 0);
+        let truth = chalet_columns::bits::nonzero(values);
         match known {
             None => Unknown { no: !&truth, yes: truth },
             Some(known) => Unknown { yes: &truth & &known, no: &!&truth & &known },
