@@ -46,7 +46,7 @@ pub(crate) fn make(
         "numbers" | "numbers_mt" => numbers(name, args),
         "generateSeries" | "generate_series" => series(name, args),
         "zeros" | "zeros_mt" => {
-            let count = args.first().map(|arg| unsigned(arg, name)).transpose()?;
+            let count = args.first().map(|arg| length(arg, name)).transpose()?;
             Ok(Arc::new(Sequence {
                 column: "zero",
                 first: 0,
@@ -81,16 +81,31 @@ fn unsigned(arg: &TableArgument, function: &str) -> Result<u64> {
         bail!(ILLEGAL_TYPE_OF_ARGUMENT, "Table function '{function}' takes numbers");
     };
     ensure!(
-        ty.bare().is_number(),
+        ty.bare().is_number() && !ty.bare().is_decimal(),
         ILLEGAL_TYPE_OF_ARGUMENT,
         "Illegal type {ty} expression, must be numeric type"
     );
-    value.as_u64().ok_or_else(|| {
+    let whole = match value {
+        // 2^64 is the first that is too large.
+        Value::Float(x) if x.fract() == 0.0 && (0.0..18_446_744_073_709_551_616.0).contains(x) => {
+            Some(*x as u64)
+        }
+        other => other.as_u64(),
+    };
+    whole.ok_or_else(|| {
         err!(
-            BAD_ARGUMENTS,
+            ILLEGAL_TYPE_OF_ARGUMENT,
             "The value of an argument of table function '{function}' is not representable as UInt64"
         )
     })
+}
+
+fn length(arg: &TableArgument, function: &str) -> Result<u64> {
+    if let TableArgument::Value(_, ty) = arg {
+        let is_integer = ty.bare().is_number() && !ty.bare().is_decimal() && !ty.bare().is_float();
+        ensure!(is_integer, BAD_ARGUMENTS, "Argument 'length' must be a literal with type UInt64, got {ty}.");
+    }
+    unsigned(arg, function)
 }
 
 fn numbers(name: &str, args: &[TableArgument]) -> Result<Arc<dyn Table>> {
