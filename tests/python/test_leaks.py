@@ -253,21 +253,25 @@ def test_objects_of_python_are_counted_right(db):
         with pytest.raises(chalet.Error):
             db.query("SELECT")
 
+    def grown():
+        tracemalloc.start()
+        try:
+            before = tracemalloc.take_snapshot()
+            for _ in range(200):
+                work()
+            gc.collect()
+            stats = tracemalloc.take_snapshot().compare_to(before, "lineno")
+        finally:
+            tracemalloc.stop()
+        return [stat for stat in stats if stat.count_diff >= 150 and "tracemalloc" not in str(stat.traceback)]
+
     for _ in range(20):
         work()
     gc.collect()
     blocks = sys.getallocatedblocks()
-    tracemalloc.start()
-    try:
-        before = tracemalloc.take_snapshot()
-        for _ in range(200):
-            work()
-        gc.collect()
-        grown = [stat for stat in tracemalloc.take_snapshot().compare_to(before, "lineno") if stat.count_diff >= 150]
-    finally:
-        tracemalloc.stop()
-    grown = [stat for stat in grown if "tracemalloc" not in str(stat.traceback)]
-    assert not grown, grown
+    # What leaks grows in every round; the interpreter's own caches fill up in one of them.
+    rounds = [grown() for _ in range(3)]
+    assert not all(rounds), rounds
     assert sys.getallocatedblocks() - blocks < 2000
     assert value is not None
 
