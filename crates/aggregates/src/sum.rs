@@ -2,6 +2,7 @@
 
 use crate::check::{illegal_type, no_parameters, one_argument};
 use chalet_base::Result;
+use chalet_base::wide::wide;
 use chalet_columns::{Buf, Native, Vector};
 use chalet_function_api::aggregate::Split;
 use chalet_function_api::states::same_states;
@@ -228,13 +229,14 @@ impl<T: Summand<S>, S: Total> States for Sums<T, S> {
 pub fn sum_of<T: Summand<S>, S: Total>(values: &[T]) -> S {
     const LANES: usize = 16;
     let mut lanes = [S::default(); LANES];
-    let chunks = values.chunks_exact(LANES);
-    let rest = chunks.remainder();
-    for chunk in chunks {
-        for (lane, value) in lanes.iter_mut().zip(chunk) {
-            *lane = lane.plus(value.widen());
+    let (chunks, rest) = values.as_chunks::<LANES>();
+    wide(|| {
+        for chunk in chunks {
+            for (lane, value) in lanes.iter_mut().zip(chunk) {
+                *lane = lane.plus(value.widen());
+            }
         }
-    }
+    });
     let head = lanes.into_iter().fold(S::default(), S::plus);
     rest.iter().fold(head, |total, value| total.plus(value.widen()))
 }

@@ -6,6 +6,7 @@
 //! - [`forks`]: locks and forked children
 //! - [`hash`]: the fast hash of hash tables
 //! - [`suggest`]: the nearest names to a mistyped one
+//! - [`wide`](mod@wide): loops for processors with wider registers
 
 pub mod codes;
 pub mod error;
@@ -13,5 +14,6 @@ pub mod events;
 pub mod forks;
 pub mod hash;
 pub mod suggest;
+pub mod wide;
 
 pub use error::{Error, ErrorCode, Result};

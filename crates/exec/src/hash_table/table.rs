@@ -3,9 +3,9 @@
 
 use super::dense::Dense;
 use super::form::{BlockKeys, Kind, Values};
-use super::{KeyForm, Store};
+use super::word_set::WordSet;
+use super::{KeyForm, Store, words};
 use chalet_base::Result;
-use chalet_base::hash::hash_u64;
 use chalet_columns::strings::INLINE;
 use chalet_columns::{Block, Column, StringBuilder, Strings};
 use std::sync::Arc;
@@ -25,14 +25,16 @@ pub const NO_GROUP: u32 = u32::MAX;
 const FIRST_SLOTS: usize = 256;
 
 /// Half of the hash above, the group number + 1 below; 0 is empty.
-type Slot = u64;
+pub(super) type Slot = u64;
 
-const TAG: u64 = !0 << 32;
+pub(super) const TAG: u64 = !0 << 32;
 
 enum Slots {
     Hashed(Vec<Slot>),
     /// By the key itself: the group number + 1.
     Direct(Vec<u32>),
+    /// Nobody asks which group a key is in.
+    Unnumbered(WordSet),
 }
 
 impl GroupTable {
@@ -48,6 +50,20 @@ impl GroupTable {
         };
         let store = Store::with_capacity(&form, groups);
         GroupTable { form, slots, store, dense: Dense::default() }
+    }
+
+    /// Of keys that are only collected: [`add`](Self::add) adds them, and nobody asks for their numbers.
+    pub fn unnumbered(form: Arc<KeyForm>, groups: usize) -> Self {
+        let mut table = GroupTable::with_room(form, groups);
+        if let (Store::Words(_), Slots::Hashed(_)) = (&table.store, &table.slots) {
+            table.slots = Slots::Unnumbered(WordSet::with_room(groups));
+        }
+        table
+    }
+
+    /// Whether keys can only be added.
+    pub fn is_unnumbered(&self) -> bool {
+        matches!(self.slots, Slots::Unnumbered(_))
     }
 
     pub fn len(&self) -> usize {
@@ -67,6 +83,7 @@ impl GroupTable {
         let slots = match &self.slots {
             Slots::Hashed(slots) => slots.len() * size_of::<Slot>(),
             Slots::Direct(groups) => groups.len() * 4,
+            Slots::Unnumbered(words) => words.memory(),
         };
         slots + self.store.memory() + self.dense.memory()
     }
@@ -87,6 +104,7 @@ impl GroupTable {
         match &mut self.slots {
             Slots::Hashed(slots) => slots.fill(0),
             Slots::Direct(groups) => groups.fill(0),
+            Slots::Unnumbered(words) => words.clear(),
         }
         std::mem::replace(&mut self.store, Store::new(&self.form))
     }
@@ -103,12 +121,27 @@ impl GroupTable {
         let Store::Words(store) = &mut self.store else { unreachable!("keys of another form") };
         match &mut self.slots {
             Slots::Direct(direct) => insert_direct(direct, store, words),
-            Slots::Hashed(slots) => {
-                let insert = |words: &[u64]| {
-                    let hashes: Vec<u64> = words.iter().map(|&word| hash_u64(word)).collect();
-                    insert(slots, store, &hashes, |row| words[row])
-                };
-                self.dense.groups(words, insert)
+            Slots::Hashed(slots) => self.dense.groups(words, |words| words::insert(slots, store, words)),
+            Slots::Unnumbered(_) => unreachable!("groups of a table without numbers"),
+        }
+    }
+
+    /// New keys become new groups in order of appearance.
+    pub fn add(&mut self, columns: &[Column], n_rows: usize) {
+        match (&mut self.slots, &mut self.store, self.form.words(columns, n_rows)) {
+            (Slots::Unnumbered(set), Store::Words(store), Some(words)) => set.insert(&words, store),
+            _ => {
+                self.groups(columns, n_rows);
+            }
+        }
+    }
+
+    /// Keys of a store of the same form become new groups where they are new. Strings are copied.
+    pub fn add_store(&mut self, keys: &Store) {
+        match (&mut self.slots, &mut self.store, keys) {
+            (Slots::Unnumbered(set), Store::Words(store), Store::Words(words)) => set.insert(words, store),
+            _ => {
+                self.insert_store(keys);
             }
         }
     }
@@ -142,10 +175,10 @@ impl GroupTable {
                 insert_direct(direct, store, words)
             }
             (Slots::Hashed(slots), Store::Words(store), Keys::Words(words)) => {
-                insert(slots, store, new, |row| words[row])
+                words::insert(slots, store, words)
             }
             (Slots::Hashed(slots), Store::DoubleWords(store), Keys::DoubleWords(words)) => {
-                insert(slots, store, new, |row| words[row])
+                words::insert(slots, store, words)
             }
             (Slots::Hashed(slots), Store::Bytes { keys, hashes }, Keys::Text(texts)) => {
                 insert(slots, &mut (keys, hashes), new, |row| texts.text(row))
@@ -161,9 +194,12 @@ impl GroupTable {
 
     /// Every key becomes a group of its own, whether it is there or not. Only [`take`](Self::take) makes the table
     /// usable for looking up again.
-    pub fn append(&mut self, keys: &BlockKeys) -> std::ops::Range<u32> {
+    pub fn append(&mut self, columns: &[Column], n_rows: usize) -> std::ops::Range<u32> {
         let before = self.len() as u32;
-        self.store.append(keys);
+        match (&mut self.store, self.form.words(columns, n_rows)) {
+            (Store::Words(store), Some(words)) => store.extend_from_slice(&words),
+            (store, _) => store.append(&self.form.keys(columns, n_rows)),
+        }
         before..self.len() as u32
     }
 
@@ -215,39 +251,11 @@ impl Compared for Vec<u64> {
     }
 }
 
-impl Held for Vec<u64> {
-    #[inline(always)]
-    fn len(&self) -> usize {
-        Vec::len(self)
-    }
-    #[inline(always)]
-    fn push(&mut self, key: u64, _: u64) {
-        Vec::push(self, key);
-    }
-    fn hash(&self, group: usize) -> u64 {
-        hash_u64(self[group])
-    }
-}
-
 impl Compared for Vec<u128> {
     type Key<'a> = u128;
     #[inline(always)]
     fn equals(&self, group: usize, key: u128) -> bool {
         self[group] == key
-    }
-}
-
-impl Held for Vec<u128> {
-    #[inline(always)]
-    fn len(&self) -> usize {
-        Vec::len(self)
-    }
-    #[inline(always)]
-    fn push(&mut self, key: u128, _: u64) {
-        Vec::push(self, key);
-    }
-    fn hash(&self, group: usize) -> u64 {
-        super::form::double_hash(self[group])
     }
 }
 
@@ -378,10 +386,10 @@ fn probe<S: Compared>(
 
 /// How many keys ahead of the one looked up slots are fetched: a table that has outgrown the cache would else wait for
 /// each in turn.
-const AHEAD: usize = 12;
+pub(super) const AHEAD: usize = 12;
 
 #[inline(always)]
-fn prefetch(slots: &[Slot], hash: u64) {
+pub(super) fn prefetch(slots: &[Slot], hash: u64) {
     let slot = &raw const slots[hash as usize & (slots.len() - 1)];
     #[cfg(target_arch = "x86_64")]
     // SAFETY: fetching into the cache reads nothing as far as the program can tell, wherever the pointer points.
@@ -409,7 +417,7 @@ fn insert<'k, S: Held>(
             slots[at] = hash & TAG | u64::from(group + 1);
             store.push(key, hash);
             if store.len() * 2 > slots.len() {
-                grow(slots, store);
+                grow(slots, (0..store.len()).map(|group| store.hash(group)));
             }
             group
         }));
@@ -439,12 +447,12 @@ fn insert_direct(direct: &mut [u32], store: &mut Vec<u64>, words: &[u64]) -> Vec
     words.iter().map(group_of).collect()
 }
 
+/// More slots, for groups with these hashes.
 #[cold]
-fn grow<S: Held>(slots: &mut Vec<Slot>, store: &S) {
+pub(super) fn grow(slots: &mut Vec<Slot>, hashes: impl Iterator<Item = u64>) {
     *slots = vec![0; slots.len() * 4];
     let mask = slots.len() - 1;
-    for group in 0..store.len() {
-        let hash = store.hash(group);
+    for (group, hash) in hashes.enumerate() {
         let mut at = hash as usize & mask;
         while slots[at] != 0 {
             at = (at + 1) & mask;

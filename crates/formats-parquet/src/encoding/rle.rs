@@ -105,7 +105,7 @@ impl Rle {
                     *left -= take;
                 }
                 Run::Packed { start, done, .. } => {
-                    unpack(&self.bytes[*start..self.at], self.width, *done, take, out);
+                    unpack(&self.bytes[*start..], self.width, *done, take, out);
                     *done += take;
                 }
             }
@@ -147,7 +147,7 @@ impl Rle {
     }
 }
 
-/// Appends values `first..first + n` of packed values; they lie inside `packed`.
+/// Appends values `first..first + n` of packed values; they lie inside `packed`, behind which other bytes may follow.
 fn unpack(packed: &[u8], width: usize, first: usize, n: usize, out: &mut Vec<u32>) {
     macro_rules! by_width {
         ($($w:literal)*) => {
@@ -178,7 +178,14 @@ fn unpack_width<const W: usize>(packed: &[u8], first: usize, n: usize, out: &mut
     // Eight values are W bytes; each is cut out of eight bytes loaded at a constant place.
     let (groups, tail) = rest.as_chunks_mut::<8>();
     let mut i = first + ahead;
-    for codes in groups {
+    let mut done = 0;
+    #[cfg(target_arch = "x86_64")]
+    if W <= MAX_SHUFFLED && chalet_base::wide::has_avx2() {
+        // SAFETY: the processor has the instructions.
+        done = unsafe { unpack_shuffled::<W>(&packed[i / 8 * W..], groups) };
+        i += 8 * done;
+    }
+    for codes in &mut groups[done..] {
         let at = i / 8 * W;
         match packed.get(at..at + W + 8) {
             Some(group) => {
@@ -194,6 +201,63 @@ fn unpack_width<const W: usize>(packed: &[u8], first: usize, n: usize, out: &mut
         i += 8;
     }
     tail.iter_mut().enumerate().for_each(|(k, code)| *code = single(i + k));
+}
+
+/// Bits of values that lie in four bytes wherever they begin.
+#[cfg(target_arch = "x86_64")]
+const MAX_SHUFFLED: usize = 25;
+
+/// As many of the groups of eight values as can be had by loading 16 bytes for each half of one: a shuffle gives each
+/// value the four bytes that it lies in, and a shift cuts it out. Gives their number.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn unpack_shuffled<const W: usize>(packed: &[u8], groups: &mut [[u32; 8]]) -> usize {
+    use std::arch::x86_64::*;
+    /// Bits from the byte that the half of value `k` begins with.
+    const fn bit(k: usize, width: usize) -> usize {
+        k * width - if k < 4 { 0 } else { 4 * width / 8 * 8 }
+    }
+    struct Plan<const W: usize>;
+    impl<const W: usize> Plan<W> {
+        const BYTES: [u8; 32] = {
+            let mut bytes = [0; 32];
+            let mut i = 0;
+            while i < 32 {
+                bytes[i] = (bit(i / 4, W) / 8 + i % 4) as u8;
+                i += 1;
+            }
+            bytes
+        };
+        const SHIFTS: [u32; 8] = {
+            let mut shifts = [0; 8];
+            let mut k = 0;
+            while k < 8 {
+                shifts[k] = (bit(k, W) % 8) as u32;
+                k += 1;
+            }
+            shifts
+        };
+    }
+    let (bytes, shifts) = (Plan::<W>::BYTES, Plan::<W>::SHIFTS);
+    // SAFETY: both are 32 bytes.
+    let (bytes, shifts) = unsafe {
+        (_mm256_loadu_si256((&raw const bytes).cast()), _mm256_loadu_si256((&raw const shifts).cast()))
+    };
+    let mask = _mm256_set1_epi32(((1u64 << W) - 1) as i32);
+    let second = 4 * W / 8;
+    let n = groups.len().min((packed.len() + W).saturating_sub(second + 16) / W);
+    for (i, codes) in groups[..n].iter_mut().enumerate() {
+        // SAFETY: `n` groups of `W` bytes leave `second + 16` bytes from where the last of them begins.
+        let (low, high) = unsafe {
+            let at = packed.as_ptr().add(i * W);
+            (_mm_loadu_si128(at.cast()), _mm_loadu_si128(at.add(second).cast()))
+        };
+        let values = _mm256_shuffle_epi8(_mm256_set_m128i(high, low), bytes);
+        let values = _mm256_and_si256(_mm256_srlv_epi32(values, shifts), mask);
+        // SAFETY: eight values of 32 bits.
+        unsafe { _mm256_storeu_si256(codes.as_mut_ptr().cast(), values) };
+    }
+    n
 }
 
 #[cfg(test)]

@@ -47,7 +47,10 @@ impl Groups {
 
     pub fn with_room(form: &Arc<KeyForm>, calls: &Arc<[Call]>, room: usize) -> Groups {
         Groups {
-            table: GroupTable::with_room(form.clone(), room),
+            table: match calls.is_empty() {
+                true => GroupTable::unnumbered(form.clone(), room),
+                false => GroupTable::with_room(form.clone(), room),
+            },
             keyed: !form.types().is_empty(),
             states: states(calls),
             calls: calls.clone(),
@@ -79,12 +82,18 @@ impl Groups {
             return Ok(());
         }
         let groups = match keys {
-            [Column::Dict { codes, values }] if values.len() <= n_rows * MAX_CODES_PER_ROW => {
+            [Column::Dict { codes, values }]
+                if values.len() <= n_rows * MAX_CODES_PER_ROW && !self.table.is_unnumbered() =>
+            {
                 self.groups_of_codes(codes, values)
             }
             _ if self.appends => {
                 self.dictionary = None;
-                self.table.append(&self.table.form().keys(keys, n_rows)).collect()
+                self.table.append(keys, n_rows).collect()
+            }
+            _ if self.calls.is_empty() => {
+                self.table.add(keys, n_rows);
+                return Ok(());
             }
             _ => self.table.groups(keys, n_rows),
         };
@@ -130,10 +139,11 @@ impl Groups {
 
     /// Adds groups that are held as keys and states.
     pub fn merge_states(&mut self, keys: &Store, others: &mut [Box<dyn States>]) -> Result<()> {
-        let groups = if self.keyed { self.table.insert_store(keys) } else { vec![0] };
-        if self.states.is_empty() {
+        if self.keyed && self.states.is_empty() {
+            self.table.add_store(keys);
             return Ok(());
         }
+        let groups = if self.keyed { self.table.insert_store(keys) } else { vec![0] };
         let all: Vec<u32> = (0..groups.len() as u32).collect();
         let n = self.len();
         for (states, others) in self.states.iter_mut().zip(others) {

@@ -1,0 +1,45 @@
+//! Loops compiled a second time for processors with wider registers, which are looked for when the program runs.
+
+/// Does `work`, compiled for AVX2 and its companions where the processor has them. What `work` calls must be inlined to be
+/// compiled so too, so it should be a plain loop; a call costs a look at a flag.
+#[inline(always)]
+pub fn wide<R>(work: impl FnOnce() -> R) -> R {
+    #[cfg(target_arch = "x86_64")]
+    if has_avx2() {
+        // SAFETY: the processor has these instructions.
+        return unsafe { with_avx2(work) };
+    }
+    work()
+}
+
+/// Whether the processor has what `wide` asks for: AVX2, BMI1, BMI2, LZCNT and POPCNT.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub fn has_avx2() -> bool {
+    // The compiler's library remembers the answers.
+    is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+        && is_x86_feature_detected!("lzcnt")
+        && is_x86_feature_detected!("popcnt")
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+fn with_avx2<R>(work: impl FnOnce() -> R) -> R {
+    work()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gives_what_the_work_gives() {
+        let numbers: Vec<u32> = (0..1000).collect();
+        assert_eq!(wide(|| numbers.iter().sum::<u32>()), 499_500);
+        let mut doubled = Vec::new();
+        wide(|| doubled.extend(numbers.iter().map(|n| n * 2)));
+        assert_eq!(doubled[999], 1998);
+    }
+}
