@@ -19,6 +19,7 @@ enum Step {
         max: Option<usize>,
     },
     /// If it is there.
+    OptionalLiteral(Literal),
     Optional(Vec<Step>),
     Open(usize),
     Close(usize),
@@ -59,7 +60,7 @@ impl GreedyPath {
     pub fn run(&self, text: &[u8], groups: &mut Vec<Range<usize>>) -> Outcome {
         groups.clear();
         groups.resize(self.n_groups, 0..text.len());
-        let mut state = State { place: 0, is_ascii: is_ascii(text), chose: false, unsure: false };
+        let mut state = State { place: 0, chose: false, unsure: false };
         let matches = state.follow(&self.steps, text, groups);
         match (matches, state.chose || state.unsure) {
             _ if state.unsure => Outcome::Unknown,
@@ -95,7 +96,11 @@ fn add(hir: &Hir, top: bool, steps: &mut Vec<Step>) -> Option<()> {
             } else if repetition.min == 0 && max == Some(1) {
                 let mut inner = Vec::new();
                 add(&repetition.sub, false, &mut inner)?;
-                steps.push(Step::Optional(inner));
+                steps.push(match <[Step; 1]>::try_from(inner) {
+                    Ok([Step::Literal(literal)]) => Step::OptionalLiteral(literal),
+                    Ok(one) => Step::Optional(one.into()),
+                    Err(inner) => Step::Optional(inner),
+                });
             } else {
                 return None;
             }
@@ -171,11 +176,30 @@ impl Set {
             return text.len();
         }
         let end = match self.all_but {
-            Some(byte) => memchr::memchr(byte, text),
+            Some(byte) => position(byte, text),
             None => text.iter().position(|&byte| !self.has[usize::from(byte)]),
         };
         end.unwrap_or(text.len())
     }
+}
+
+/// Where a byte comes first. It is mostly near: words are looked at before the search through all is called.
+#[inline]
+fn position(byte: u8, text: &[u8]) -> Option<usize> {
+    const LOW: u64 = 0x0101_0101_0101_0101;
+    const NEAR: usize = 4;
+    let (words, _) = text.as_chunks::<8>();
+    let words = &words[..words.len().min(NEAR)];
+    for (i, &word) in words.iter().enumerate() {
+        let differs = u64::from_le_bytes(word) ^ LOW * u64::from(byte);
+        // The lowest bit set is of the first byte that does not differ; higher ones may be carries.
+        let same = differs.wrapping_sub(LOW) & !differs & LOW << 7;
+        if same != 0 {
+            return Some(8 * i + same.trailing_zeros() as usize / 8);
+        }
+    }
+    let seen = 8 * words.len();
+    memchr::memchr(byte, &text[seen..]).map(|place| seen + place)
 }
 
 /// As `[u8]::is_ascii`, which looks at the last bytes one by one: short texts are little else.
@@ -191,7 +215,6 @@ fn is_ascii(text: &[u8]) -> bool {
 
 struct State {
     place: usize,
-    is_ascii: bool,
     /// There was another way to go.
     chose: bool,
     /// Bytes may count otherwise than as characters.
@@ -214,13 +237,19 @@ impl State {
             Step::Run { set, min, max } => {
                 let most = max.unwrap_or(usize::MAX).min(rest.len());
                 let run = set.run(&rest[..most]);
-                if !self.is_ascii && !is_ascii(&rest[..run]) {
-                    // Only whole characters count, each as one.
-                    self.unsure |= max.is_some() || *min > 1 || std::str::from_utf8(&rest[..run]).is_err();
-                }
+                // Only whole characters count, each as one.
+                self.unsure |= !is_ascii(&rest[..run])
+                    && (max.is_some() || *min > 1 || std::str::from_utf8(&rest[..run]).is_err());
                 self.chose |= run > *min;
                 self.place += run;
                 run >= *min
+            }
+            // Without a branch: whether it is there is hard to guess.
+            Step::OptionalLiteral(literal) => {
+                let is_there = literal.begins(rest);
+                self.place += literal.bytes.len() * usize::from(is_there);
+                self.chose |= is_there;
+                true
             }
             Step::Optional(steps) => {
                 let start = self.place;
@@ -258,6 +287,20 @@ mod tests {
                 text[place] = 0xd0;
                 assert!(!is_ascii(&text), "{n} {place}");
                 text[place] = 0x7f;
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_are_found_at_every_place() {
+        for n in 0..60 {
+            for place in 0..n {
+                let mut text = vec![b'0'; n];
+                // A carry out of the byte before must not count.
+                text[place] = b'/';
+                text[n - 1] = b'/';
+                assert_eq!(position(b'/', &text), Some(place), "{n}");
+                assert_eq!(position(b'.', &text), None);
             }
         }
     }
