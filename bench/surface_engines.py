@@ -161,8 +161,9 @@ def told_value(value: Any) -> Any:
 
 
 def told_rows(rows: Any) -> Any:
-    """The number of rows, the sum of the first column, and the second row; zones of times are left out."""
-    row = [value.replace(tzinfo=None) if isinstance(value, datetime.datetime) else value for value in rows[1]]
+    """The number of rows, the sum of the first column, one row, and the NULLs of a column; zones of times are left out."""
+    one = next(row for row in rows if row[0] == 1)
+    row = [value.replace(tzinfo=None) if isinstance(value, datetime.datetime) else value for value in one]
     return [len(rows), sum(row[0] for row in rows), list(map(str, row)), sum(row[4] is None for row in rows)]
 
 
