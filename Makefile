@@ -60,9 +60,11 @@ test-python: .venv-test/ready wheel ## tests/python against the installed wheel
 	.venv-test/bin/python -m pytest --quiet tests/python
 
 .PHONY: oracle
-oracle: wheel ## compare tests/sql with the real kernel (downloads it once)
+oracle: wheel ## compare tests/sql with the real kernel, and programs of chDB's pages with chDB (downloads it once)
 	@oracle=$$($(RUN) xtask -- oracle-python)
 	tools/install-wheel "$${oracle%/bin/python}"
+	"$$oracle" tools/readme_programs.py
+	"$$oracle" tools/docstring_examples.py
 	$(RUN) xtask -- oracle compare
 
 .PHONY: bench
