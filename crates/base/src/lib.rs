@@ -2,16 +2,19 @@
 //!
 //! - [`error`]: the error type and the `err!`, `bail!`, `ensure!` macros
 //! - [`codes`]: every ClickHouse error code by name
+//! - [`cores`]: how many cores there are
 //! - [`events`]: counters of what the process did
 //! - [`forks`]: locks and forked children
 //! - [`hash`]: the fast hash of hash tables
 //! - [`suggest`]: the nearest names to a mistyped one
 
 pub mod codes;
+pub mod cores;
 pub mod error;
 pub mod events;
 pub mod forks;
 pub mod hash;
 pub mod suggest;
 
+pub use cores::cores;
 pub use error::{Error, ErrorCode, Result};
