@@ -182,6 +182,15 @@ def test_rows_are_made_fast(db):
     assert time.perf_counter() - start < 0.5 and len(rows) == 100_000
 
 
+def test_the_collector_is_spared_rows_that_cannot_be_in_a_cycle(db):
+    plain = "number, toString(number), number / 2, toDateTime(number, 'UTC'), toDate(number), if(number = 1, NULL, 1), toDecimal32(1, 2)"
+    rows = db.cursor().execute(f"SELECT {plain} FROM numbers(1000)").fetchall()
+    assert not any(map(gc.is_tracked, rows))
+    # One that holds a list is its business.
+    rows = db.cursor().execute("SELECT number, [number] FROM numbers(1000)").fetchall()
+    assert all(map(gc.is_tracked, rows))
+
+
 def test_executemany(db):
     cursor = db.cursor()
     cursor.execute("CREATE TABLE t (a UInt64, b String, c Nullable(Int32), d Array(UInt8)) ENGINE = Memory")
