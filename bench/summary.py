@@ -106,12 +106,12 @@ def against_best(queries: list[Measured], ours: str) -> AgainstBest:
     )
 
 
-def finite(value: Any) -> Any:
+def finite(value: Any, digits: int = 6) -> Any:
     """For JSON, which knows no NaN."""
     if isinstance(value, dict):
-        return {key: finite(inner) for key, inner in value.items()}
+        return {key: finite(inner, digits) for key, inner in value.items()}
     if isinstance(value, list):
-        return [finite(inner) for inner in value]
+        return [finite(inner, digits) for inner in value]
     if isinstance(value, float):
-        return round(value, 6) if math.isfinite(value) else None
+        return round(value, digits) if math.isfinite(value) else None
     return value

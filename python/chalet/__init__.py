@@ -113,7 +113,14 @@ __all__ = [
 def connect(connection_string: str | PathLike[str] = ":memory:") -> Connection:
     """Opens a database: `:memory:` for one that lives as long as its connection, with options behind a `?`:
     `:memory:?mode=ro&progress=auto&max_threads=2`. Anything else is the path of a folder in which the database is kept, and
-    which is made when it is not there. One process can write it at a time; others read it with `?mode=ro`."""
+    which is made when it is not there. One process can write it at a time; others read it with `?mode=ro`.
+
+    >>> with chalet.connect() as db:
+    ...     _ = db.execute("CREATE TABLE t (x UInt64) ENGINE = Memory")
+    ...     _ = db.executemany("INSERT INTO t VALUES (?)", [(1,), (2,)])
+    ...     db.execute("SELECT count(), sum(x) FROM t").fetchone()
+    (2, 3)
+    """
     return Connection(connection_string)
 
 
@@ -133,6 +140,12 @@ def query(
     `output_format` may also be "DataFrame" (pandas) or "ArrowTable" (pyarrow). `params` gives values to `{name:Type}`.
     `tables` gives objects to names; a name that is no table is looked up in the caller's variables. `options` are those of a
     connection string: `progress`, or settings of ClickHouse. After `timeout` seconds it raises TIMEOUT_EXCEEDED.
+
+    >>> chalet.query("SELECT number, number * number FROM numbers(3)").data()
+    '0,0\\n1,1\\n2,4\\n'
+    >>> people = [{"name": "Ada", "born": 1815}, {"name": "Alan", "born": 1912}]
+    >>> chalet.query("SELECT name FROM people WHERE born < {year:UInt16}", "TSV", params={"year": 1900}).data()
+    'Ada\\n'
     """
     if udf_path:
         from .session.state import check_udf_path

@@ -6,6 +6,7 @@ No value is ever pasted into a statement. Placeholders in quotes and comments ar
 from __future__ import annotations
 
 import re
+import time
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +14,16 @@ from ._chalet import ProgrammingError
 from ._params import Unbindable, type_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from ._chalet import Connection, Cursor
 
 _TOKENS = re.compile(
     r"""(?P<text>'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`|--[^\n]*|/\*.*?\*/|(?P<doc>\$\w*\$).*?(?P=doc))"""
     r"""|%\((?P<name>[^)]+)\)s|(?P<format>%s)|(?P<percent>%%)|(?P<mark>\?)""",
     re.DOTALL,
 )
-_INSERT = re.compile(r"\s*(?P<head>INSERT\s+INTO\b.*?\bVALUES)\s*(?P<row>\(.*\))\s*;?\s*\Z", re.IGNORECASE | re.DOTALL)
+_INSERT = re.compile(r"\s*(?P<head>INSERT\s+INTO\b.*?\bVALUES)\s*(?P<row>\(.*\))?\s*;?\s*\Z", re.IGNORECASE | re.DOTALL)
 _PLACE = re.compile(r"\s*(?:%s|\?|%\((?P<name>[^)]+)\)s)\s*")
 
 
@@ -94,11 +97,14 @@ def _parameter(name: str, value: Any, values: dict[str, Any]) -> str:
 @lru_cache(maxsize=64)
 def rows_statement(query: str) -> tuple[str, tuple[str, ...] | None] | None:
     """`INSERT INTO t (a, b) VALUES (%s, ?)` without its row, and the names of its placeholders or None where they have
-    none. None when the row is anything but placeholders of one kind: then it is executed row by row."""
+    none. None when the row is anything but placeholders of one kind: then it is executed row by row. It may have no row
+    at all, as clickhouse-driver wants it."""
     match = _INSERT.match(query)
     if match is None:
         return None
     row = match["row"]
+    if row is None:
+        return match["head"], None
     places = [_PLACE.fullmatch(part) for part in row[1:-1].split(",")]
     if not all(places):
         return None
@@ -106,3 +112,20 @@ def rows_statement(query: str) -> tuple[str, tuple[str, ...] | None] | None:
     if any(names) and not all(names):
         return None
     return match["head"], tuple(names) if any(names) else None
+
+
+def run_many(cursor: Cursor, connection: Connection, query: str, args: Iterable[Any], timeout: float | None) -> int:
+    """`executemany` of all cursors: runs the statement for each row of values. An INSERT of nothing but placeholders goes
+    column by column, all rows or none. Returns how many rows there are in all results, or were written."""
+    rows = args if isinstance(args, list) else list(args)
+    insert = rows_statement(query)
+    if insert is not None and rows and not isinstance(rows[0], str):
+        head, names = insert
+        return connection.insert_rows(head, rows, None if names is None else list(names), timeout=timeout)
+    ends = None if timeout is None else time.monotonic() + timeout
+    total = 0
+    for row in rows:
+        text, params = placed(query, row)
+        left = None if ends is None else max(ends - time.monotonic(), 0)
+        total += max(cursor.execute(text, params or None, timeout=left).rowcount, 0)
+    return total

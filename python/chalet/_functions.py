@@ -69,7 +69,13 @@ def create_function(
     Types are names of ClickHouse types, objects of `chalet.sqltypes` or Python types; those that are left out come from the
     annotations. Arguments without a type take any. The result is Nullable. `on_null` is "skip" (default) or "pass",
     `on_error` is "propagate" (default) or "ignore", see `NullHandling` and `ExceptionHandling`. The function is called once
-    for each row; what it raises is the `__cause__` of the query's error.
+    for each row; what it raises is the `__cause__` of the query's error. Under the name of a built-in function it takes the place
+    of that one in calls by the name.
+
+    >>> chalet.create_function("shout", lambda text: text.upper() + "!", ["String"], "String")
+    >>> chalet.query("SELECT shout('hello'), shout(NULL)").data()
+    '"HELLO!",\\\\N\\n'
+    >>> chalet.drop_function("shout")
     """
     if not callable(func):
         raise TypeError(f"a function must be callable, not a {type(func).__name__}")
@@ -93,6 +99,20 @@ def create_aggregate_function(
 
     Types and policies are as in `create_function`, from the annotations of `update` and `evaluate`. A NULL is skipped
     unless `on_null` is "pass"; `on_error="ignore"` skips rows that `update` fails for.
+
+    >>> class Longest:
+    ...     def __init__(self):
+    ...         self.text = ""
+    ...     def update(self, text: str):
+    ...         self.text = max(self.text, text, key=len)
+    ...     def merge(self, other):
+    ...         self.update(other.text)
+    ...     def evaluate(self) -> str:
+    ...         return self.text
+    >>> chalet.create_aggregate_function("longest", Longest)
+    >>> chalet.query("SELECT longest(name) FROM values('name String', 'Bo', 'Barbara', 'Bea')").data()
+    '"Barbara"\\n'
+    >>> chalet.drop_aggregate_function("longest")
     """
     if not callable(accumulator):
         raise TypeError(f"an accumulator must be callable, not a {type(accumulator).__name__}")

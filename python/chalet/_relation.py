@@ -65,6 +65,15 @@ class Relation:
 
     Expressions are SQL. A relation is a table of other queries of its connection by the name of the variable that holds it,
     and of other connections too, which take its rows.
+
+    >>> db = chalet.connect()
+    >>> numbers = db.sql("SELECT number AS n, number % 3 AS k FROM numbers(10)")
+    >>> numbers.filter("n > 2").aggregate("k, sum(n) AS s", "k").order("k").fetchall()
+    [(0, 18), (1, 11), (2, 13)]
+    >>> numbers.columns, numbers.types, numbers.shape
+    (['n', 'k'], ['UInt64', 'UInt8'], (10, 2))
+    >>> db.query("SELECT max(n) FROM numbers").data()
+    '9\\n'
     """
 
     __slots__ = ("_alias", "_connection", "_fetched", "_order", "_outline", "_params", "_query", "_timeout", "__weakref__")

@@ -27,6 +27,7 @@ import functools
 import importlib
 import operator
 import sys
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -82,8 +83,22 @@ def _pandas(obj: Any, name: str) -> Description | None:
     return None
 
 
+# The labels of the frame that was described last, and the names made of them: programs ask the same frame again and again.
+_last_labels: tuple[Any, list[str]] = (lambda: None, [])
+
+
+def _frame_names(labels: Any) -> list[str]:
+    global _last_labels
+    last, names = _last_labels
+    if last() is not labels:
+        # Labels of an Index never change.
+        names = _names(labels)
+        _last_labels = (weakref.ref(labels), names)
+    return names
+
+
 def _frame(frame: Any) -> Description:
-    names = _names(frame.columns)
+    names = _frame_names(frame.columns)
     # Ten times as fast as making a Series for each column, where pandas has it.
     get = getattr(frame, "_get_column_array", None)
     if get is not None:

@@ -238,6 +238,33 @@ def test_cursors():
     run(main)
 
 
+def test_many_rows():
+    async def main():
+        async with aio.connect() as db, db.cursor() as cursor:
+            await db.execute("CREATE TABLE t (a UInt64, b String) ENGINE = Memory")
+            assert await cursor.executemany("INSERT INTO t VALUES (?, ?)", [(n, str(n)) for n in range(100)]) is cursor
+            assert cursor.rowcount == 100
+            assert (await db.executemany("INSERT INTO t VALUES (%s, %s)", [(100, "x")])).rowcount == 1
+            assert await (await db.execute("SELECT count(), sum(a) FROM t")).fetchone() == (101, 5050)
+            with pytest.raises(chalet.OperationalError, match="TIMEOUT_EXCEEDED"):
+                await cursor.executemany("SELECT sleep(?)", [(0.2,)] * 50, timeout=0.5)
+            # A task that is cancelled stops all of them.
+            task = asyncio.create_task(_many_naps(cursor))
+            await asyncio.sleep(0.3)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            start = time.perf_counter()
+            assert await (await cursor.execute("SELECT 1")).fetchone() == (1,)
+            assert time.perf_counter() - start < 1
+
+    run(main)
+
+
+async def _many_naps(cursor):
+    await cursor.executemany("SELECT sleep(?)", [(0.2,)] * 50)
+
+
 def test_streams():
     async def main():
         async with aio.connect() as db:

@@ -18,6 +18,7 @@ import dialects  # noqa: E402
 import statements  # noqa: E402
 from engines import replaced, unescaped  # noqa: E402
 from summary import Measured, Times, against_best  # noqa: E402
+from surface import Line, lines, same  # noqa: E402
 
 PEERS = ["duckdb", "datafusion", "polars"]
 
@@ -156,11 +157,36 @@ def test_the_chart_is_well_formed():
     assert len(xml.dom.minidom.parseString(drawn).getElementsByTagName("circle")) == 5
 
 
+def test_targets_of_the_surface():
+    line = Line("a", "a", "ours a", ["b a", "c a"], ["d a"], most_seconds=0.5, most_ratio=0.8)
+    assert (line.best_peer(), line.is_met()) == (None, None)
+    line.seconds = {"ours a": [0.1, 0.4, 9.0], "b a": [0.5], "c a": [1.0], "d a": [0.01]}
+    # What stands beside is no peer, and the median counts.
+    assert (line.best_peer(), line.ratio(), line.is_met(), line.target()) == ("b a", 0.8, True, "< 500.0 ms, <= 0.8 x")
+    line.seconds["b a"] = [0.4]
+    assert line.is_met() is False
+    line.told = {"ours a": [3, {"s": 1.0}], "b a": [3, {"s": 1.0 + 1e-12}], "c a": [3, {"s": 1.1}]}
+    assert line.differing() == ["c a"]
+
+
+def test_what_is_the_same_of_two_answers():
+    assert same([1, {"a": 2.0}], [1, {"a": 2.0000000000001}])
+    assert not same([1], [1, 1])
+    assert not same({"a": 1}, {"b": 1})
+    assert not same("1", "2")
+
+
+def test_each_line_of_the_surface_has_a_name_and_a_target():
+    found = lines(1000)
+    assert len({line.name for line in found}) == len({line.title for line in found}) == len(found)
+    assert all(line.target() != "-" and line.ours.startswith(("chalet ", "warm chalet")) for line in found)
+
+
 def test_the_benchmark_and_the_answers_have_one_kernel():
     pinned = (ROOT / "bench/requirements.txt").read_text().splitlines()
     assert re.search(r'KERNEL: &str = "(.*)"', (ROOT / "xtask/src/oracle.rs").read_text())[1] in pinned
 
 
 def test_the_command_line_runs():
-    for script in ("clickbench.py", "ab.py"):
+    for script in ("clickbench.py", "ab.py", "surface.py"):
         subprocess.run([sys.executable, str(ROOT / "bench" / script), "--help"], check=True, capture_output=True)

@@ -186,7 +186,7 @@ def _timed(call):
 def test_mogrify_and_escape(cursor):
     assert cursor.mogrify("SELECT %s, %s, '%s'", (1, "a'b\\")) == "SELECT 1, 'a''b\\\\', '%s'"
     assert cursor.mogrify("SELECT %(a)s", {"a": None}) == "SELECT NULL"
-    assert cursor.connection.escape("a'b") == "'a''b'" and cursor.connection.escape([1, "x"]) == "(1, 'x')"
+    assert cursor.connection.escape("a'b") == "'a''b'" and cursor.connection.escape([1, "x"]) == "(1,'x')"
     assert cursor.connection.escape_string("a'b") == "a''b"
     cursor.execute("SELECT " + cursor.connection.escape(b"\xff'\\") + " AS x, " + cursor.connection.escape("t\t'\\n"))
     assert cursor.fetchone() == (b"\xff'\\", "t\t'\\n")
@@ -239,16 +239,17 @@ def test_times():
     ("escape", "value", "literal"),
     [
         ("escape_None", None, "NULL"),
-        ("escape_bool", True, "true"),
+        ("escape_bool", True, "1"),
         ("escape_bytes", b"a\xff", "'\\x61\\xff'"),
+        ("escape_bytes", b"it's", "'it''s'"),
         ("escape_date", datetime.date(2024, 1, 2), "'2024-01-02'"),
         ("escape_datetime", datetime.datetime(2024, 1, 2, 3, 4, 5, 600000), "'2024-01-02 03:04:05.600000'"),
-        ("escape_dict", {"a": 1}, "map('a', 1)"),
+        ("escape_map", {"a": 1}, "map('a', 1)"),
         ("escape_float", 1.5, "1.5"),
         ("escape_int", -5, "-5"),
         ("escape_object", decimal.Decimal("1.50"), "1.50"),
-        ("escape_sequence", [1, "a"], "(1, 'a')"),
-        ("escape_set", frozenset([1]), "(1)"),
+        ("escape_sequence", [1, "a"], "(1,'a')"),
+        ("escape_sequence", frozenset([1]), "(1)"),
         ("escape_str", "it's", "'it''s'"),
         ("escape_struct_time", time.gmtime(0), "'1970-01-01 00:00:00'"),
         ("escape_time", datetime.time(1, 2, 3), "'01:02:03'"),
@@ -271,6 +272,15 @@ def test_texts_as_values():
     assert converters.convert_date("2024-01-02") == datetime.date(2024, 1, 2)
     assert converters.convert_time("01:02:03") == datetime.time(1, 2, 3)
     assert converters.convert_timedelta("-1:30:00.5") == datetime.timedelta(hours=-1, minutes=-30, seconds=-0.5)
+    assert converters.escape_dict({"a": "x", "b": None}) == {"a": "'x'", "b": "NULL"} and converters.escape_set([1, 2]) == "1,2"
+    assert converters.convert_date(b"2024-01-02") == datetime.date(2024, 1, 2)
+    # Longer than a day, and what is no time.
+    assert converters.convert_time(b"25:06:17") == datetime.timedelta(hours=25, minutes=6, seconds=17)
+    assert converters.convert_time("soon") == converters.convert_timedelta("soon") == "soon"
+    assert converters.convert_set(b"1,2") == {b"1", b"2"}
+    for convert in (converters.convert_date, converters.convert_datetime):
+        with pytest.raises(dbapi.DataError, match="no date"):
+            convert("2024-13-01")
     assert converters.convert_set("a,b") == {"a", "b"} and converters.convert_characters(None, "x") == "x"
     assert converters.convert_column_data("date", "2024-01-02") == datetime.date(2024, 1, 2)
     assert converters.convert_column_data("date", None) is None

@@ -80,6 +80,16 @@ def test_a_frame_can_be_changed(frame):
     assert frame["u64"].tolist() == [9, 1, 2]
 
 
+def test_frames_share_nothing_that_can_be_changed(db):
+    ask = "SELECT 1 AS a, 'x' AS b FROM numbers(2)"
+    first = db.query(ask, "DataFrame")
+    first.columns.name, first.index.name = "letters", "numbers"
+    first.iloc[0, 0] = 7
+    second = db.query(ask, "DataFrame")
+    assert (second.columns.name, second.index.name, second["a"].tolist()) == (None, None, [1, 1])
+    assert first.columns.name == "letters"
+
+
 def test_no_rows_keep_their_types(db):
     empty = db.query("SELECT number AS a, 'x' AS b, today() AS c FROM numbers(0)", "DataFrame")
     assert list(empty.columns) == ["a", "b", "c"] and len(empty) == 0

@@ -56,9 +56,25 @@ def test_all_databases_know_it_until_it_is_dropped(db, define):
     create_function("py_one", lambda: 2, [], "UInt8")
     assert db.query("SELECT py_one()").data() == "2\n"
     with pytest.raises(chalet.Error, match="built in"):
-        create_function("plus", lambda a, b: a, ["Int8", "Int8"], "Int8")
-    with pytest.raises(chalet.Error, match="built in"):
         create_function("sumIf", lambda a, b: a, ["Int8", "Int8"], "Int8")
+
+
+def test_a_function_may_hide_a_built_in_one(db, define):
+    define("multiply", lambda a, b: -1, ["Int64", "Int64"], "Int64")
+    define("lower", lambda text: "!", ["String"], "String")
+    # Calls by the name get it; operators, and what the engine makes of other calls, do not.
+    assert db.execute("SELECT multiply(number, 7), number * 7, [1, 2][2 * 1] FROM numbers(3, 1)").fetchone() == (-1, 21, 2)
+    assert db.execute("SELECT lower('A'), LOWER('A'), lowerUTF8('A'), 'ab' ILIKE 'A%'").fetchone() == ("!", "!", "a", True)
+    assert db.execute("SELECT count() FROM numbers(5) WHERE multiply(number, 1) = -1").fetchone() == (5,)
+    assert db.execute("SELECT count() FROM system.functions WHERE name = 'multiply'").fetchone() == (1,)
+    with pytest.raises(chalet.Error, match="already registered"):
+        create_function("multiply", lambda a, b: a, ["Int8", "Int8"], "Int8")
+    drop_function("multiply")
+    drop_function("lower")
+    assert db.execute("SELECT multiply(3, 7), lower('A'), LOWER('A')").fetchone() == (21, "a", "a")
+    with pytest.raises(chalet.Error, match="built in"):
+        create_aggregate_function("sum", lambda: None, ["Int64"], "Int64")
+    assert db.execute("SELECT sum(number) FROM numbers(3)").fetchone() == (3,)
 
 
 def test_nulls(db, define):

@@ -24,8 +24,11 @@ def test_several_statements_give_their_outputs_one_after_the_other():
 
 
 def test_show_prints_the_text(capfd):
-    chalet.query("SELECT 7").show()
-    assert capfd.readouterr().out.strip() == "7"
+    result = chalet.query("SELECT 7")
+    result.show()
+    shown = capfd.readouterr().out
+    print(result)
+    assert shown == capfd.readouterr().out == "7\n\n"
 
 
 def test_bytes_that_are_not_text_stay_bytes():

@@ -458,3 +458,12 @@ def test_objects_of_several_kinds_are_text(db):
 def test_bytes_are_bytes(db):
     frame = pd.DataFrame({"x": pd.Series([b"\xff\x00a", b""], dtype=object)})
     assert rows(db, "SELECT hex(x) FROM frame") == [("FF0061",), ("",)]
+
+
+def test_a_frame_whose_columns_are_named_anew(db):
+    frame = pd.DataFrame({"a": [1, 2], "b": ["x", "y"]})
+    assert db.query("SELECT sum(a) FROM frame").data() == "3\n"
+    frame.columns = ["b", "a"]
+    assert db.query("SELECT sum(b), max(a) FROM frame").data() == '3,"y"\n'
+    frame = frame.rename(columns={"b": "c"})
+    assert db.query("SELECT sum(c) FROM frame").data() == "3\n"

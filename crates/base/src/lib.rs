@@ -2,6 +2,7 @@
 //!
 //! - [`error`]: the error type and the `err!`, `bail!`, `ensure!` macros
 //! - [`codes`]: every ClickHouse error code by name
+//! - [`cores`]: how many cores there are
 //! - [`events`]: counters of what the process did
 //! - [`forks`]: locks and forked children
 //! - [`hash`]: the fast hash of hash tables
@@ -9,6 +10,7 @@
 //! - [`wide`](mod@wide): loops for processors with wider registers
 
 pub mod codes;
+pub mod cores;
 pub mod error;
 pub mod events;
 pub mod forks;
@@ -16,4 +18,5 @@ pub mod hash;
 pub mod suggest;
 pub mod wide;
 
+pub use cores::cores;
 pub use error::{Error, ErrorCode, Result};

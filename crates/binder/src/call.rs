@@ -7,7 +7,7 @@ use chalet_columns::Column;
 use chalet_function_api::call::{BoundFunction, Input};
 use chalet_function_api::{Argument, Nulls, ScalarFunction, Volatility};
 use chalet_plan::{Expr, Literal};
-use chalet_syntax::ast::{self, ExprKind};
+use chalet_syntax::ast::{self, CallStyle, ExprKind};
 use chalet_types::{DataType, Value};
 use std::sync::Arc;
 
@@ -97,7 +97,11 @@ impl SelectBinder<'_> {
             return Ok(bound);
         }
         let env = self.query.env;
-        if let Some(function) = env.registry().scalars.get(&call.name).cloned() {
+        let registry = env.registry();
+        let is_written = call.style == CallStyle::Function;
+        let function =
+            if is_written { registry.called(&call.name) } else { registry.scalars.get(&call.name) };
+        if let Some(function) = function.cloned() {
             if call.params.is_some() {
                 bail!(FUNCTION_CANNOT_HAVE_PARAMETERS, "Function {} is not parametric", call.name);
             }

@@ -48,29 +48,48 @@ pub fn is_of_host(name: &str) -> bool {
     KNOWN.read().unwrap_or_else(PoisonError::into_inner).of_host.contains(name)
 }
 
-/// Adds a scalar function of the host; it lasts until [`remove`], in all databases of the process.
+/// Adds a scalar function of the host; it lasts until [`remove`], in all databases of the process. It may have the name of
+/// a built-in scalar function, which calls by this name then do not reach.
 pub fn add_scalar(name: &str, function: Arc<dyn HostScalar>) -> Result<()> {
-    add(name, |registry| registry.add_scalar(HostedScalar::new(name, function)))
+    let function = HostedScalar::new(name, function);
+    add(name, |registry| {
+        if registry.scalars.get(name).is_some() {
+            registry.hide_scalar(function);
+        } else {
+            ensure_free(registry, name)?;
+            registry.add_scalar(function);
+        }
+        Ok(())
+    })
 }
 
 /// Adds an aggregate function of the host.
 pub fn add_aggregate(name: &str, function: Arc<dyn HostAggregate>) -> Result<()> {
-    add(name, |registry| registry.add_aggregate(HostedAggregate::new(name, function)))
+    let function = HostedAggregate::new(name, function);
+    add(name, |registry| {
+        ensure_free(registry, name)?;
+        registry.add_aggregate(function);
+        Ok(())
+    })
 }
 
-fn add(name: &str, to: impl FnOnce(&mut Registry)) -> Result<()> {
+fn ensure_free(registry: &Registry, name: &str) -> Result<()> {
+    let taken = registry.scalars.get(name).is_some()
+        || registry.windows.get(name).is_some()
+        || chalet_aggregates::resolve::exists(registry, name);
+    ensure!(!taken, FUNCTION_ALREADY_EXISTS, "The function '{name}' already exists: it is built in");
+    Ok(())
+}
+
+fn add(name: &str, to: impl FnOnce(&mut Registry) -> Result<()>) -> Result<()> {
     let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
     ensure!(
         !known.of_host.contains(name),
         FUNCTION_ALREADY_EXISTS,
         "The function '{name}' is already registered"
     );
-    let taken = known.registry.scalars.get(name).is_some()
-        || known.registry.windows.get(name).is_some()
-        || chalet_aggregates::resolve::exists(&known.registry, name);
-    ensure!(!taken, FUNCTION_ALREADY_EXISTS, "The function '{name}' already exists: it is built in");
     let mut registry = Registry::clone(&known.registry);
-    to(&mut registry);
+    to(&mut registry)?;
     known.registry = Arc::new(registry);
     known.of_host.insert(name.to_owned());
     Ok(())

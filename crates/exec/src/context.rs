@@ -24,7 +24,7 @@ pub struct ExecSettings {
 impl Default for ExecSettings {
     fn default() -> Self {
         ExecSettings {
-            max_threads: std::thread::available_parallelism().map_or(1, |n| n.get()),
+            max_threads: chalet_base::cores(),
             max_block_size: 65_409,
             max_rows_to_group_by: 0,
             max_bytes_before_external_group_by: 0,

@@ -77,7 +77,7 @@ pub fn run(n: usize, job: Arc<dyn Fn(usize) + Send + Sync>, poll: &dyn Fn()) {
 }
 
 fn max_threads() -> usize {
-    std::thread::available_parallelism().map_or(1, |n| n.get()).max(2) * 4
+    chalet_base::cores().max(2) * 4
 }
 
 fn work() {

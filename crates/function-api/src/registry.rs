@@ -33,7 +33,13 @@ impl<F: ?Sized> Names<F> {
     fn remove(&mut self, name: &str) {
         if let Some(function) = self.exact.remove(name) {
             self.all.retain(|known| !Arc::ptr_eq(known, &function));
+            self.lower.retain(|_, known| !Arc::ptr_eq(known, &function));
         }
+    }
+
+    /// Is the name one that is found in any case?
+    fn is_any_case(&self, name: &str) -> bool {
+        self.lower.contains_key(&name.to_ascii_lowercase())
     }
 
     fn add(
@@ -85,6 +91,8 @@ impl<F: ?Sized> Names<F> {
 #[derive(Clone, Default)]
 pub struct Registry {
     pub scalars: Names<dyn ScalarFunction>,
+    /// Of the host, under names of built-in ones, which they hide from who writes the name: see [`Registry::called`].
+    hiding: Names<dyn ScalarFunction>,
     pub aggregates: Names<dyn AggregateFunction>,
     pub windows: Names<dyn WindowFunction>,
 }
@@ -97,8 +105,24 @@ impl Registry {
         self.scalars.add(function, record.name, record.aliases, record.case_insensitive);
     }
 
-    /// Takes a function away that was added under one name only.
+    /// Lets a function have the name of a built-in one, for calls that are written with this name. Operators, and what the
+    /// engine itself calls by the name, stay what they are.
+    pub fn hide_scalar(&mut self, function: impl ScalarFunction + 'static) {
+        let name = function.record().name;
+        let any_case = self.scalars.is_any_case(name);
+        self.hiding.add(Arc::new(function), name, &[], any_case);
+    }
+
+    /// What a call means that is written with this name.
+    pub fn called(&self, name: &str) -> Option<&Arc<dyn ScalarFunction>> {
+        self.hiding.get(name).or_else(|| self.scalars.get(name))
+    }
+
+    /// Takes a function away that was added under one name only; one that it hid is seen again.
     pub fn remove(&mut self, name: &str) {
+        if self.hiding.exact.contains_key(name) {
+            return self.hiding.remove(name);
+        }
         self.scalars.remove(name);
         self.aggregates.remove(name);
     }

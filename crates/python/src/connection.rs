@@ -370,6 +370,17 @@ impl Connection {
         Cursor::execute(&cursor, query, params, tables, timeout)
     }
 
+    #[pyo3(signature = (query, rows, *, timeout = None))]
+    fn executemany<'py>(
+        slf: &Bound<'py, Self>,
+        query: &str,
+        rows: &Bound<'py, PyAny>,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, Cursor>> {
+        let cursor = Connection::cursor_of_own(slf)?.into_bound(slf.py());
+        Cursor::executemany(&cursor, query, rows, timeout)
+    }
+
     fn fetchone<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyTuple>>> {
         Connection::cursor_of_own(slf)?.get().fetchone(slf.py())
     }

@@ -8,6 +8,7 @@ use crate::fast;
 use crate::objects::{self, Session};
 use chalet_engine::Rows;
 use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use std::collections::VecDeque;
@@ -30,6 +31,14 @@ struct State {
     /// Of the result, or written; -1 when unknown.
     rowcount: i64,
     elapsed: f64,
+}
+
+impl State {
+    /// Before the next statement.
+    fn forget(&mut self) {
+        self.rows = None;
+        self.rowcount = -1;
+    }
 }
 
 /// The rows of a result and how far they are fetched.
@@ -96,6 +105,11 @@ impl Cursor {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn connection_of(&self, py: Python<'_>) -> PyResult<Py<Connection>> {
+        let connection = self.state().connection.as_ref().map(|c| c.clone_ref(py));
+        connection.ok_or_else(|| InterfaceError::new_err("The cursor is closed"))
+    }
+
     fn take<'py>(&self, py: Python<'py>, n: usize) -> PyResult<Vec<Py<PyTuple>>> {
         // Out of the lock, since a finaliser or another thread may ask this cursor meanwhile.
         let Some(mut rows) = self.state().rows.take() else { return Ok(Vec::new()) };
@@ -130,9 +144,8 @@ impl Cursor {
     ) -> PyResult<Bound<'py, Self>> {
         let py = slf.py();
         let cursor = slf.get();
-        let connection = cursor.state().connection.as_ref().map(|c| c.clone_ref(py));
-        let connection = connection.ok_or_else(|| InterfaceError::new_err("The cursor is closed"))?;
-        cursor.state().rows = None;
+        let connection = cursor.connection_of(py)?;
+        cursor.state().forget();
         let given = Given { params, tables, timeout, ..Given::default() };
         let answer = connection.get().run(py, query, Wanted::Rows, &given)?;
         let mut state = cursor.state();
@@ -146,6 +159,25 @@ impl Cursor {
         state.elapsed = answer.elapsed.as_secs_f64();
         state.rows = answer.rows.map(Fetched::new);
         drop(state);
+        Ok(slf.clone())
+    }
+
+    /// Runs a statement for each of many rows of values, `%s`, `?` or `%(name)s`. `INSERT INTO t (...) VALUES (%s, ...)` goes
+    /// column by column, all rows or none. `rowcount` is then that of all of them.
+    #[pyo3(signature = (query, rows, *, timeout = None))]
+    pub fn executemany<'py>(
+        slf: &Bound<'py, Self>,
+        query: &str,
+        rows: &Bound<'py, PyAny>,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, Self>> {
+        let py = slf.py();
+        let cursor = slf.get();
+        let connection = cursor.connection_of(py)?;
+        cursor.state().forget();
+        let run_many = py.import(intern!(py, "chalet._bind"))?.getattr(intern!(py, "run_many"))?;
+        let rowcount = run_many.call1((slf, connection, query, rows, timeout))?.extract()?;
+        cursor.state().rowcount = rowcount;
         Ok(slf.clone())
     }
 

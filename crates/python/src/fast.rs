@@ -317,13 +317,31 @@ pub fn text<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Object<'py>> {
     Ok(unsafe { Bound::from_owned_ptr(py, made) })
 }
 
-/// Columns of objects as tuples, which take them over.
+/// May one of the objects refer to others? The collector need not look at who holds none such.
+fn is_collected(column: &[Object<'_>]) -> bool {
+    let mut plain = std::ptr::null_mut();
+    column.iter().any(|object| {
+        // SAFETY: an object that is held, looked at with the GIL; its class lives as long.
+        unsafe {
+            let class = ffi::Py_TYPE(object.as_ptr());
+            if class == plain {
+                return false;
+            }
+            plain = class;
+            ffi::PyType_GetFlags(class) & ffi::Py_TPFLAGS_HAVE_GC != 0
+        }
+    })
+}
+
+/// Columns of objects as tuples, which take them over. Where they hold nothing that could be part of a cycle, the collector is told
+/// at once, as it would find out itself when it has gone over all of them: 60 ms of 400 for 500,000 rows of six (2026-11-22).
 pub fn tuples<'py>(
     py: Python<'py>,
     columns: Vec<Vec<Object<'py>>>,
     n_rows: usize,
 ) -> PyResult<Vec<Bound<'py, PyTuple>>> {
     let width = columns.len() as ffi::Py_ssize_t;
+    let is_plain = width > 0 && !columns.iter().any(|column| is_collected(column));
     let mut columns: Vec<_> = columns.into_iter().map(Vec::into_iter).collect();
     let mut rows = Vec::with_capacity(n_rows);
     for _ in 0..n_rows {
@@ -336,6 +354,9 @@ pub fn tuples<'py>(
                 if ffi::PyTuple_SetItem(row.as_ptr(), at as ffi::Py_ssize_t, object) != 0 {
                     return Err(PyErr::fetch(py));
                 }
+            }
+            if is_plain {
+                ffi::PyObject_GC_UnTrack(row.as_ptr().cast());
             }
             rows.push(row.cast_into_unchecked());
         }

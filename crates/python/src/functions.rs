@@ -1,5 +1,6 @@
 //! Python functions as functions of SQL. A block is handed over with the GIL taken once.
 
+use crate::calls::{Calls, ROWS_AT_ONCE};
 use crate::collector;
 use crate::error::{Error, NotSupportedError, keep_cause, to_python};
 use crate::from_objects::{Converter, Misfit};
@@ -15,6 +16,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCFunction, PyList, PyTuple};
 use std::cell::Cell;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What a user says of a function.
@@ -119,19 +121,15 @@ impl Terms {
         }
     }
 
-    /// Columns of objects, one list an argument, and which rows have a NULL that the function does not take.
-    fn objects<'py>(
-        &self,
-        py: Python<'py>,
-        args: &HostArgs,
-    ) -> Result<(Vec<Vec<Bound<'py, PyAny>>>, Vec<bool>)> {
+    /// Columns of objects of some rows, one for each argument.
+    fn objects<'py>(&self, py: Python<'py>, args: &HostArgs, rows: Range<usize>) -> Result<Objects<'py>> {
         // Not while the function runs: its garbage is its own.
         let _suspended = collector::Suspended::new(py);
         let session = Session { zone: args.zone.clone() };
         let mut columns = Vec::with_capacity(args.vectors.len());
-        let mut skipped = vec![false; if self.takes_null { 0 } else { args.n_rows }];
+        let mut skipped = vec![false; rows.len()];
         for (at, (vector, ty)) in args.vectors.iter().zip(args.types).enumerate() {
-            let column = Column::Flat(vector.clone());
+            let column = Column::Flat(vector.slice(rows.start, rows.len()));
             let made = objects::column(py, &column, ty, &session).map_err(|e| self.failed(py, None, e))?;
             let made = match self.args.as_ref().and_then(|declared| declared.get(at)).map(DataType::bare) {
                 // An int where a float was asked for.
@@ -147,8 +145,38 @@ impl Terms {
             }
             columns.push(made);
         }
-        Ok((columns, skipped))
+        Ok(Objects { columns, skipped })
     }
+}
+
+/// Arguments of some rows.
+struct Objects<'py> {
+    columns: Vec<Vec<Bound<'py, PyAny>>>,
+    /// The rows with a NULL that the function does not take.
+    skipped: Vec<bool>,
+}
+
+impl<'py> Objects<'py> {
+    /// Lists of the rows that the function is called for.
+    fn into_lists(self, py: Python<'py>) -> PyResult<(Vec<Bound<'py, PyList>>, Vec<bool>)> {
+        let Objects { columns, skipped } = self;
+        let all = !skipped.contains(&true);
+        let list = |column: Vec<Bound<'py, PyAny>>| {
+            if all {
+                return PyList::new(py, column);
+            }
+            let kept = column.into_iter().zip(&skipped).filter(|(_, skip)| !**skip);
+            PyList::new(py, kept.map(|(value, _)| value).collect::<Vec<_>>())
+        };
+        let lists = columns.into_iter().map(list).collect::<PyResult<_>>()?;
+        Ok((lists, skipped))
+    }
+}
+
+/// Ranges of at most [`ROWS_AT_ONCE`] rows.
+fn pieces(rows: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    let end = rows.end;
+    rows.step_by(ROWS_AT_ONCE).map(move |from| from..end.min(from + ROWS_AT_ONCE))
 }
 
 fn floats<'py>(py: Python<'py>, values: Vec<Bound<'py, PyAny>>) -> PyResult<Vec<Bound<'py, PyAny>>> {
@@ -203,25 +231,28 @@ impl HostScalar for Scalar {
         with_gil(|py| {
             let Scalar { terms, function } = self;
             let function = function.bind(py);
-            let (columns, skipped) = terms.objects(py, args)?;
             let converter = Converter::new(result, &Session { zone: args.zone.clone() });
             let mut out = Builder::new(result);
             let mut pace = Pace::new(args.interrupt);
-            for row in 0..args.n_rows {
-                pace.step()?;
-                if !terms.takes_null && skipped[row] {
-                    out.push_default();
-                    continue;
-                }
-                let cells = PyTuple::new(py, columns.iter().map(|column| &column[row]));
-                match cells.and_then(|cells| function.call1(cells)) {
-                    Ok(value) if value.is_none() => out.push_default(),
-                    Ok(value) => match terms.push(py, &mut out, &converter, &value) {
-                        Err(_) if terms.ignores_errors => out.push_default(),
-                        done => done?,
-                    },
-                    Err(error) if terms.ignores_errors && is_ordinary(py, &error) => out.push_default(),
-                    Err(error) => return Err(terms.failed(py, Some(row), error)),
+            for rows in pieces(0..args.n_rows) {
+                let lists = terms.objects(py, args, rows.clone())?.into_lists(py);
+                let (lists, skipped) = lists.map_err(|e| terms.failed(py, None, e))?;
+                let mut calls = Calls::new(function, &lists).map_err(|e| terms.failed(py, None, e))?;
+                for (row, skip) in rows.zip(skipped) {
+                    pace.step()?;
+                    if skip {
+                        out.push_default();
+                        continue;
+                    }
+                    match calls.call() {
+                        Ok(value) if value.is_none() => out.push_default(),
+                        Ok(value) => match terms.push(py, &mut out, &converter, &value) {
+                            Err(_) if terms.ignores_errors => out.push_default(),
+                            done => done?,
+                        },
+                        Err(error) if terms.ignores_errors && is_ordinary(py, &error) => out.push_default(),
+                        Err(error) => return Err(terms.failed(py, Some(row), error)),
+                    }
                 }
             }
             Ok(out.finish())
@@ -253,57 +284,96 @@ impl Accumulator {
     }
 }
 
+impl Accumulator {
+    /// All rows at once, as whole columns.
+    fn add_batch(
+        &self,
+        py: Python<'_>,
+        state: &mut HostState,
+        rows: Range<usize>,
+        args: &HostArgs,
+    ) -> Result<()> {
+        let failed = |e| self.terms.failed(py, None, e);
+        let (lists, skipped) = self.terms.objects(py, args, rows)?.into_lists(py).map_err(failed)?;
+        if !skipped.contains(&false) {
+            return Ok(());
+        }
+        let accumulator = self.state(py, state)?;
+        let called = PyTuple::new(py, lists)
+            .and_then(|lists| accumulator.call_method1(intern!(py, "update_batch"), lists));
+        called.map(drop).map_err(failed)
+    }
+
+    /// Row by row for one group.
+    fn add_rows(
+        &self,
+        py: Python<'_>,
+        state: &mut HostState,
+        rows: Range<usize>,
+        args: &HostArgs,
+    ) -> Result<()> {
+        let failed = |e| self.terms.failed(py, None, e);
+        let mut pace = Pace::new(args.interrupt);
+        for rows in pieces(rows) {
+            let (lists, skipped) =
+                self.terms.objects(py, args, rows.clone())?.into_lists(py).map_err(failed)?;
+            if !skipped.contains(&false) {
+                continue;
+            }
+            let update = self.state(py, state)?.getattr(intern!(py, "update"));
+            let mut calls = update.and_then(|update| Calls::new(&update, &lists)).map_err(failed)?;
+            for (row, _) in rows.zip(skipped).filter(|(_, skip)| !skip) {
+                pace.step()?;
+                self.updated(py, row, calls.call())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Row by row, each for its group.
+    fn add_each(
+        &self,
+        py: Python<'_>,
+        states: &mut [HostState],
+        groups: &[u32],
+        args: &HostArgs,
+    ) -> Result<()> {
+        let mut pace = Pace::new(args.interrupt);
+        for rows in pieces(0..groups.len()) {
+            let Objects { columns, skipped } = self.terms.objects(py, args, rows.clone())?;
+            for (at, row) in rows.enumerate().filter(|(at, _)| !skipped[*at]) {
+                pace.step()?;
+                let accumulator = self.state(py, &mut states[groups[row] as usize])?;
+                let cells = PyTuple::new(py, columns.iter().map(|column| &column[at]));
+                let called = cells.and_then(|cells| accumulator.call_method1(intern!(py, "update"), cells));
+                self.updated(py, row, called)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn updated(&self, py: Python<'_>, row: usize, called: PyResult<Bound<'_, PyAny>>) -> Result<()> {
+        match called {
+            Err(error) if !(self.terms.ignores_errors && is_ordinary(py, &error)) => {
+                Err(self.terms.failed(py, Some(row), error))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 impl HostAggregate for Accumulator {
     fn result_type(&self, args: &[DataType]) -> Result<DataType> {
         self.terms.result_type(args)
     }
 
     fn add(&self, states: &mut [HostState], groups: HostGroups, args: &HostArgs) -> Result<()> {
-        with_gil(|py| {
-            let terms = &self.terms;
-            let (columns, skipped) = terms.objects(py, args)?;
-            let is_skipped = |row: usize| !terms.takes_null && skipped[row];
-            if let HostGroups::One(group, rows) = &groups
-                && self.takes_batches
-            {
-                let kept: Vec<usize> = rows.clone().filter(|&row| !is_skipped(row)).collect();
-                if kept.is_empty() {
-                    return Ok(());
-                }
-                let lists =
-                    columns.iter().map(|column| PyList::new(py, kept.iter().map(|&row| &column[row])));
-                let lists: PyResult<Vec<_>> = lists.collect();
-                let accumulator = self.state(py, &mut states[*group])?;
-                let called = lists
-                    .and_then(|lists| PyTuple::new(py, lists))
-                    .and_then(|lists| accumulator.call_method1(intern!(py, "update_batch"), lists));
-                return called.map(drop).map_err(|e| terms.failed(py, None, e));
+        with_gil(|py| match groups {
+            HostGroups::One(group, rows) if self.takes_batches => {
+                self.add_batch(py, &mut states[group], rows, args)
             }
-            let (range, one) = match &groups {
-                HostGroups::One(group, rows) => (rows.clone(), Some(*group)),
-                HostGroups::Each(groups) => (0..groups.len(), None),
-            };
-            let mut pace = Pace::new(args.interrupt);
-            for row in range {
-                pace.step()?;
-                if is_skipped(row) {
-                    continue;
-                }
-                let group = match (&groups, one) {
-                    (_, Some(group)) => group,
-                    (HostGroups::Each(groups), None) => groups[row] as usize,
-                    (HostGroups::One(group, _), None) => *group,
-                };
-                let accumulator = self.state(py, &mut states[group])?;
-                let cells = PyTuple::new(py, columns.iter().map(|column| &column[row]));
-                let called = cells.and_then(|cells| accumulator.call_method1(intern!(py, "update"), cells));
-                match called {
-                    Err(error) if terms.ignores_errors && is_ordinary(py, &error) => {}
-                    Err(error) => return Err(terms.failed(py, Some(row), error)),
-                    Ok(_) => {}
-                }
-            }
-            Ok(())
+            HostGroups::One(group, rows) => self.add_rows(py, &mut states[group], rows, args),
+            HostGroups::Each(groups) => self.add_each(py, states, groups, args),
         })
     }
 

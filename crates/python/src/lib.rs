@@ -35,6 +35,7 @@ mod allocator;
 mod arrow;
 mod background;
 mod call;
+mod calls;
 mod classes;
 mod collector;
 mod connection;

@@ -18,7 +18,7 @@ pub fn each(n_tasks: usize, bytes: usize, work: impl Fn(usize) -> Result<()> + S
             work(task)?;
         }
     };
-    let most = std::thread::available_parallelism().map_or(1, usize::from).min(n_tasks.max(1));
+    let most = chalet_base::cores().min(n_tasks.max(1));
     let n_threads = (bytes / BYTES_A_THREAD).clamp(1, most);
     if n_threads == 1 {
         return run();

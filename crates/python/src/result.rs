@@ -98,11 +98,10 @@ impl QueryResult {
 
     /// Prints the output.
     fn show(&self, py: Python<'_>) -> PyResult<()> {
-        let text = self.data(py)?;
-        let end = if text.to_str()?.ends_with('\n') { "" } else { "\n" };
         let stdout = py.import("sys")?.getattr("stdout")?;
-        stdout.call_method1("write", (text,))?;
-        stdout.call_method1("write", (end,))?;
+        stdout.call_method1("write", (self.data(py)?,))?;
+        // As `print` of the result does.
+        stdout.call_method1("write", ("\n",))?;
         Ok(())
     }
 

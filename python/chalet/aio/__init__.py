@@ -11,6 +11,15 @@
 
     asyncio.run(main())
 
+>>> import asyncio
+>>> async def both():
+...     async with chalet.aio.connect() as db:
+...         found = await asyncio.gather(*(db.query(f"SELECT {n} * 2") for n in (1, 2)))
+...         rows = [row async for row in await db.execute("SELECT number FROM numbers(3)")]
+...         return [one.data() for one in found], rows
+>>> asyncio.run(both())
+(['2\\n', '4\\n'], [(0,), (1,), (2,)])
+
 Queries run on threads without the GIL, so that the event loop goes on. Statements of one connection run one after the other,
 in the order in which they were first awaited; connections, and streams of one connection, run beside each other. What a query answers
 is the same as without asyncio: its rows are in memory, and nothing of it is to be awaited.

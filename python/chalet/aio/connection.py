@@ -12,7 +12,7 @@ from .stream import StreamingResult
 from .worker import Awaited, Worker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 
 
 class Connection(Awaited):
@@ -79,6 +79,10 @@ class Connection(Awaited):
     ) -> Coroutine[Any, Any, Cursor]:
         """Awaits statements in a new cursor, for their rows: `async for row in await db.execute(...)`."""
         return self.cursor().execute(query, params, tables=tables, timeout=timeout)
+
+    def executemany(self, query: str, rows: Iterable[Any], *, timeout: float | None = None) -> Coroutine[Any, Any, Cursor]:
+        """Awaits a statement for each of many rows of values, see `chalet.Cursor.executemany`."""
+        return self.cursor().executemany(query, rows, timeout=timeout)
 
     def cursor(self) -> Cursor:
         """A new cursor."""

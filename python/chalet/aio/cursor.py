@@ -9,7 +9,7 @@ from .._chalet import Call
 from .worker import Awaited, Worker
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Mapping
+    from collections.abc import Coroutine, Iterable, Mapping
 
     from .. import _chalet
 
@@ -42,6 +42,15 @@ class Cursor(Awaited):
     async def _executed(self, call: Call, *args: Any, **kwargs: Any) -> Cursor:
         self._ahead.clear()
         await self._worker.run(call, self._cursor.execute, *args, **kwargs)
+        return self
+
+    def executemany(self, query: str, rows: Iterable[Any], *, timeout: float | None = None) -> Coroutine[Any, Any, Cursor]:
+        """Awaits a statement for each of many rows of values, see `chalet.Cursor.executemany`. Returns the cursor."""
+        return self._executed_many(Call(timeout), query, rows, timeout)
+
+    async def _executed_many(self, call: Call, query: str, rows: Iterable[Any], timeout: float | None) -> Cursor:
+        self._ahead.clear()
+        await self._worker.run(call, self._cursor.executemany, query, rows, timeout=timeout)
         return self
 
     async def fetchone(self) -> Row | None:

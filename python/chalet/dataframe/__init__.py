@@ -1,8 +1,12 @@
 """SQL over frames, Arrow tables and Parquet, under the names of chDB: `Table`, and `query` over several of them.
 
-    import chalet.dataframe as cdf
-    joined = cdf.query("SELECT * FROM __left__ AS l JOIN __right__ AS r ON l.k = r.k", left=frame, right=other)
-    joined.query("SELECT count() FROM __table__").to_pandas()
+>>> import pandas, chalet.dataframe as cdf
+>>> people = pandas.DataFrame({"name": ["Ada", "Bo"], "city": [1, 2]})
+>>> cities = pandas.DataFrame({"id": [1, 2], "city": ["Aalen", "Bern"]})
+>>> joined = cdf.query("SELECT p.name AS name, c.city AS city FROM __p__ AS p JOIN __c__ AS c ON p.city = c.id", p=people, c=cities)
+>>> joined.query("SELECT city FROM __table__ WHERE name = 'Bo'").to_pandas()
+   city
+0  Bern
 
 Frames and Arrow tables are read in place. A connection does all that and more: `chalet.connect().sql(...)`.
 """

@@ -1,10 +1,15 @@
 """DB-API 2.0 (PEP 249).
 
-    from chalet import dbapi
-    with dbapi.connect() as cursor:
-        cursor.execute("SELECT %s + ?", ...)
-
 Placeholders are `%s`, `?` and `%(name)s`; values are bound by the engine and never pasted into the text.
+
+>>> from chalet import dbapi
+>>> with dbapi.connect() as cursor:
+...     _ = cursor.execute("CREATE TABLE t (id UInt32, name String) ENGINE = Memory")
+...     cursor.executemany("INSERT INTO t VALUES (%s, %s)", [(1, "it's"), (2, "other")])
+...     _ = cursor.execute("SELECT * FROM t WHERE id < %(most)s", {"most": 2})
+...     cursor.fetchall()
+2
+((1, "it's"),)
 """
 
 from __future__ import annotations
@@ -14,7 +19,7 @@ from typing import Any
 from .. import _version
 from .._chalet import __version__
 from .connections import Connection as _Connection
-from .constants import FIELD_TYPE as _F
+from .constants import FIELD_TYPE
 from .err import (
     DatabaseError,
     DataError,
@@ -36,6 +41,7 @@ apilevel = "2.0"
 threadsafety = 2
 paramstyle = "format"
 
+_F = FIELD_TYPE
 STRING = DBAPISet((_F.ENUM, _F.STRING, _F.VAR_STRING), ("String", "FixedString", "Enum8", "Enum16", "UUID", "IPv4", "IPv6"))
 BINARY = DBAPISet((_F.BLOB, _F.LONG_BLOB, _F.MEDIUM_BLOB, _F.TINY_BLOB), ("String", "FixedString"))
 NUMBER = DBAPISet(
@@ -81,6 +87,7 @@ __all__ = [
     "Date",
     "DateFromTicks",
     "Error",
+    "FIELD_TYPE",
     "IntegrityError",
     "InterfaceError",
     "InternalError",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import ipaddress
+import re
 import time
 import uuid
 from decimal import Decimal
@@ -14,6 +15,7 @@ from .err import DataError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_CLOCK = re.compile(r"(?P<sign>-?)(?P<hours>\d+):(?P<minutes>\d\d):(?P<seconds>\d\d(?:\.\d+)?)")
 _ESCAPES = str.maketrans({"\\": "\\\\", "'": "''", "\0": "\\0", "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 
 
@@ -30,11 +32,15 @@ escape_unicode = escape_str
 
 
 def escape_bytes(value: bytes, mapping: Any = None) -> str:
-    return "'" + "".join(f"\\x{byte:02x}" for byte in value) + "'"
+    """As text where they are text, else in hexadecimal."""
+    try:
+        return escape_str(value.decode())
+    except UnicodeDecodeError:
+        return "'" + "".join(f"\\x{byte:02x}" for byte in value) + "'"
 
 
 def escape_bool(value: bool, mapping: Any = None) -> str:
-    return "true" if value else "false"
+    return str(int(value))
 
 
 def escape_int(value: int, mapping: Any = None) -> str:
@@ -75,16 +81,22 @@ def escape_struct_time(obj: time.struct_time, mapping: Any = None) -> str:
 
 
 def escape_sequence(val: Any, mapping: Any = None) -> str:
-    """`(1, 2)`: what stands behind IN."""
-    return "(" + ", ".join(escape_item(item, mapping) for item in val) + ")"
+    """`(1,2)`: what stands behind IN."""
+    return f"({escape_set(val, mapping)})"
 
 
 def escape_set(val: Any, mapping: Any = None) -> str:
-    return escape_sequence(val, mapping)
+    """The elements alone."""
+    return ",".join(escape_item(item, mapping) for item in val)
 
 
-def escape_dict(val: dict[Any, Any], mapping: Any = None) -> str:
-    """`map(key, value, ...)`."""
+def escape_dict(val: dict[Any, Any], mapping: Any = None) -> dict[Any, str]:
+    """Each value as a literal."""
+    return {key: escape_item(item, mapping) for key, item in val.items()}
+
+
+def escape_map(val: dict[Any, Any], mapping: Any = None) -> str:
+    """`map(key, value, ...)`: a dict as one value."""
     items = (escape_item(item, mapping) for pair in val.items() for item in pair)
     return f"map({', '.join(items)})"
 
@@ -98,9 +110,9 @@ encoders: dict[type, Callable[..., str]] = {
     type(None): escape_None,
     tuple: escape_sequence,
     list: escape_sequence,
-    set: escape_set,
-    frozenset: escape_set,
-    dict: escape_dict,
+    set: escape_sequence,
+    frozenset: escape_sequence,
+    dict: escape_map,
     datetime.date: escape_date,
     datetime.datetime: escape_datetime,
     datetime.time: escape_time,
@@ -122,28 +134,47 @@ def escape_item(val: Any, mapping: dict[type, Callable[..., str]] | None = None)
     raise DataError(f"a {type(val).__name__} has no literal")
 
 
-def convert_datetime(obj: str) -> datetime.datetime:
+def convert_datetime(obj: str | bytes) -> datetime.datetime:
     """`2024-01-02 03:04:05.6` as a datetime."""
-    return datetime.datetime.fromisoformat(obj)
+    try:
+        return datetime.datetime.fromisoformat(_text(obj))
+    except ValueError as error:
+        raise DataError(f"no date and time: {error}") from None
 
 
-def convert_date(obj: str) -> datetime.date:
-    return datetime.date.fromisoformat(obj)
+def convert_date(obj: str | bytes) -> datetime.date:
+    """`2024-01-02` as a date."""
+    try:
+        return datetime.date.fromisoformat(_text(obj))
+    except ValueError as error:
+        raise DataError(f"no date: {error}") from None
 
 
-def convert_timedelta(obj: str) -> datetime.timedelta:
-    """`[-]H:MM:SS[.ffffff]` as a timedelta."""
-    sign, text = (-1, obj[1:]) if obj.startswith("-") else (1, obj)
-    hours, minutes, seconds = text.split(":")
-    return sign * datetime.timedelta(hours=int(hours), minutes=int(minutes), seconds=float(seconds))
+def convert_timedelta(obj: str | bytes) -> datetime.timedelta | str:
+    """`[-]H:MM:SS[.ffffff]` as a timedelta; another text as it is."""
+    text = _text(obj)
+    found = _CLOCK.fullmatch(text)
+    if found is None:
+        return text
+    length = datetime.timedelta(hours=int(found["hours"]), minutes=int(found["minutes"]), seconds=float(found["seconds"]))
+    return -length if found["sign"] else length
 
 
-def convert_time(obj: str) -> datetime.time:
-    return datetime.time.fromisoformat(obj)
+def convert_time(obj: str | bytes) -> datetime.time | datetime.timedelta | str:
+    """`HH:MM:SS[.ffffff]` as a time; a longer one is a timedelta, another text stays as it is."""
+    try:
+        return datetime.time.fromisoformat(_text(obj))
+    except ValueError:
+        return convert_timedelta(obj)
 
 
-def convert_set(s: str) -> set[str]:
-    return set(s.split(","))
+def convert_set(s: Any) -> set[Any]:
+    """The parts between commas."""
+    return set(s.split(b"," if isinstance(s, bytes) else ","))
+
+
+def _text(obj: str | bytes) -> str:
+    return obj.decode(errors="replace") if isinstance(obj, (bytes, bytearray)) else obj
 
 
 def convert_characters(connection: Any, data: Any) -> Any:
@@ -156,7 +187,4 @@ def convert_column_data(column_type: str, column_data: Any) -> Any:
         return column_data
     convert = {"time": convert_time, "date": convert_date, "datetime": convert_datetime, "timestamp": convert_datetime}
     function = convert.get(column_type.lower())
-    try:
-        return function(column_data) if function else column_data
-    except ValueError as error:
-        raise DataError(str(error)) from None
+    return function(column_data) if function else column_data

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from .._bind import _TOKENS, placed, rows_statement
+from .._bind import _TOKENS, placed
 from . import err
 from .converters import escape_item
 from .types import bare
@@ -94,16 +94,11 @@ class Cursor:
         """Runs a statement for each of many rows of values. `INSERT INTO t (...) VALUES (%s, ...)` goes column by column,
         all rows or none. Returns the number of rows, all of them."""
         self._open()._open()
-        rows = args if isinstance(args, list) else list(args)
         self._reset()
-        insert = rows_statement(query)
-        if insert is not None and rows and not isinstance(rows[0], str):
-            return self.insert_rows(insert[0], rows, None if insert[1] is None else list(insert[1]))
-        total = 0
-        for row in rows:
-            total += max(self.execute(query, row), 0)
-        self._rowcount = total
-        return total
+        self._cursor.executemany(query, args)
+        self._rowcount = self._cursor.rowcount
+        self._has_rows = bool(self._cursor.column_names())
+        return self._rowcount
 
     def insert_rows(self, head: str, rows: list[Any], names: list[str] | None = None) -> int:
         """Inserts rows column by column: `INSERT INTO t (...) VALUES`, without the rows. They are sequences, or dicts whose

@@ -15,7 +15,14 @@ if TYPE_CHECKING:
 
 class Session:
     """Keeps tables, settings and the current database between queries. `path` None means in memory; it may be any
-    connection string."""
+    connection string.
+
+    >>> with chalet.session.Session() as session:
+    ...     _ = session.query("CREATE TABLE t (x UInt64) ENGINE = Memory")
+    ...     _ = session.query("INSERT INTO t VALUES (1), (2)")
+    ...     session.query("SELECT count(), sum(x) FROM t", "JSONEachRow").data()
+    '{"count()":2,"sum(x)":3}\\n'
+    """
 
     def __init__(self, path: str | None = None) -> None:
         self._conn: Connection | None = None

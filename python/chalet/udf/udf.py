@@ -19,7 +19,17 @@ def func(
     on_null: Any = None,
     on_error: Any = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Makes a function known under its own name, see `chalet.create_function`; returns it unchanged."""
+    """Makes a function known under its own name, see `chalet.create_function`; returns it unchanged.
+
+    >>> @chalet.udf.func()
+    ... def half(x: int) -> float:
+    ...     return x / 2
+    >>> chalet.query("SELECT half(number) FROM numbers(3)").data()
+    '0\\n0.5\\n1\\n'
+    >>> half(3)
+    1.5
+    >>> chalet.drop_function("half")
+    """
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         _functions.create_function(
@@ -39,7 +49,22 @@ def agg(
     on_error: Any = None,
 ) -> Callable[[type], type]:
     """Makes a class an aggregate function: `update(*args)`, `merge(other)`, `evaluate()` and, optionally,
-    `update_batch(*columns)`. One instance is made for each group. See `chalet.create_aggregate_function`."""
+    `update_batch(*columns)`. One instance is made for each group. See `chalet.create_aggregate_function`.
+
+    >>> @chalet.udf.agg(["Int64"], "Int64", name="span")
+    ... class Span:
+    ...     def __init__(self):
+    ...         self.values = []
+    ...     def update(self, value):
+    ...         self.values.append(value)
+    ...     def merge(self, other):
+    ...         self.values += other.values
+    ...     def evaluate(self):
+    ...         return max(self.values) - min(self.values)
+    >>> chalet.query("SELECT number % 2 AS odd, span(number) FROM numbers(10) GROUP BY odd ORDER BY odd").data()
+    '0,8\\n1,8\\n'
+    >>> chalet.drop_aggregate_function("span")
+    """
 
     def register(accumulator: type) -> type:
         _functions.create_aggregate_function(
@@ -51,7 +76,15 @@ def agg(
 
 
 def chdb_udf(return_type: Any = "String") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """chDB's older decorator: arguments come as text and what is returned goes as text. Prefer `func`."""
+    """chDB's older decorator: arguments come as text and what is returned goes as text. Prefer `func`.
+
+    >>> @chalet.udf.chdb_udf(return_type="Int32")
+    ... def plus_one(text):
+    ...     return int(text) + 1
+    >>> chalet.query("SELECT plus_one(41)").data()
+    '42\\n'
+    >>> chalet.drop_function("plus_one")
+    """
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         count = len(inspect.signature(function).parameters)

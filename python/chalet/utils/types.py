@@ -10,7 +10,11 @@ _INTEGERS = [(2**7, "int8"), (2**15, "int16"), (2**31, "int32"), (2**63, "int64"
 
 
 def flatten_dict(d: dict[str, Any], parent_key: str = "", sep: str = "_") -> dict[str, Any]:
-    """`{"a": {"b": 1}, "c": [1, 2]}` as `{"a_b": 1, "c_0": 1, "c_1": 2}`; a list of dicts only becomes JSON."""
+    """A nested dict as one of a level; a list of dicts only becomes JSON.
+
+    >>> chalet.utils.flatten_dict({"a": {"b": 1}, "c": [1, 2], "d": [{"e": 3}]})
+    {'a_b': 1, 'c_0': 1, 'c_1': 2, 'd': '[{"e": 3}]'}
+    """
     flat: dict[str, Any] = {}
     for key, value in d.items():
         name = f"{parent_key}{sep}{key}" if parent_key else key
@@ -30,7 +34,11 @@ def flatten_dict(d: dict[str, Any], parent_key: str = "", sep: str = "_") -> dic
 
 
 def convert_to_columnar(items: list[dict[str, Any]]) -> dict[str, list[Any]]:
-    """Dicts as lists of values by flattened key, None where a dict has no such key."""
+    """Dicts as lists of values by flattened key, None where a dict has no such key.
+
+    >>> chalet.utils.convert_to_columnar([{"a": 1, "b": {"c": 2}}, {"a": 3}])
+    {'a': [1, 3], 'b_c': [2, None]}
+    """
     rows = [flatten_dict(item) for item in items]
     names = dict.fromkeys(name for row in rows for name in row)
     return {name: [row.get(name) for row in rows] for name in names}
@@ -53,5 +61,9 @@ def infer_data_type(values: list[Any]) -> str:
 
 
 def infer_data_types(column_data: dict[str, list[Any]], n_rows: int = 10000) -> list[tuple[str, str]]:
-    """Name and type of each column, by its first `n_rows` values."""
+    """Name and type of each column, by its first `n_rows` values.
+
+    >>> chalet.utils.infer_data_types({"small": [1, None, -2], "text": ["x"], "mixed": [1, 2.5]})
+    [('small', 'int8'), ('text', 'string'), ('mixed', 'float64')]
+    """
     return [(name, infer_data_type(values[:n_rows])) for name, values in column_data.items()]

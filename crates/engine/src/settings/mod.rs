@@ -82,7 +82,7 @@ impl Settings {
 /// Where the machine decides, ours; else the kernel's.
 fn default_of(known: &Known) -> String {
     match known.name {
-        "max_threads" => format!("auto({})", std::thread::available_parallelism().map_or(1, |n| n.get())),
+        "max_threads" => format!("auto({})", chalet_base::cores()),
         _ => known.default.to_string(),
     }
 }
