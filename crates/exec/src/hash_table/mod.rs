@@ -4,7 +4,6 @@
 //! - [`store`]: the keys of the groups
 //! - [`table`]: open addressing over a store
 //! - [`dense`]: its shortcut for words that lie close together
-//! - [`words`]: looking words up in it
 //! - [`word_set`]: what it is when only the keys are wanted
 //!
 //! Values are equal when their bits are, as in the kernel: 0 and -0 are two groups.
@@ -14,7 +13,6 @@ mod form;
 pub mod store;
 pub mod table;
 mod word_set;
-mod words;
 
 pub use form::KeyForm;
 pub use store::Store;

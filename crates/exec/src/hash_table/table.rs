@@ -4,8 +4,9 @@
 use super::dense::Dense;
 use super::form::{BlockKeys, Kind, Values};
 use super::word_set::WordSet;
-use super::{KeyForm, Store, words};
+use super::{KeyForm, Store};
 use chalet_base::Result;
+use chalet_base::hash::hash_u64;
 use chalet_columns::strings::INLINE;
 use chalet_columns::{Block, Column, StringBuilder, Strings};
 use std::sync::Arc;
@@ -25,9 +26,9 @@ pub const NO_GROUP: u32 = u32::MAX;
 const FIRST_SLOTS: usize = 256;
 
 /// Half of the hash above, the group number + 1 below; 0 is empty.
-pub(super) type Slot = u64;
+type Slot = u64;
 
-pub(super) const TAG: u64 = !0 << 32;
+const TAG: u64 = !0 << 32;
 
 enum Slots {
     Hashed(Vec<Slot>),
@@ -121,18 +122,25 @@ impl GroupTable {
         let Store::Words(store) = &mut self.store else { unreachable!("keys of another form") };
         match &mut self.slots {
             Slots::Direct(direct) => insert_direct(direct, store, words),
-            Slots::Hashed(slots) => self.dense.groups(words, |words| words::insert(slots, store, words)),
+            Slots::Hashed(slots) => {
+                let insert = |words: &[u64]| {
+                    let hashes: Vec<u64> = words.iter().map(|&word| hash_u64(word)).collect();
+                    insert(slots, store, &hashes, |row| words[row])
+                };
+                self.dense.groups(words, insert)
+            }
             Slots::Unnumbered(_) => unreachable!("groups of a table without numbers"),
         }
     }
 
     /// New keys become new groups in order of appearance.
     pub fn add(&mut self, columns: &[Column], n_rows: usize) {
-        match (&mut self.slots, &mut self.store, self.form.words(columns, n_rows)) {
-            (Slots::Unnumbered(set), Store::Words(store), Some(words)) => set.insert(&words, store),
-            _ => {
-                self.groups(columns, n_rows);
-            }
+        if let (Slots::Unnumbered(set), Store::Words(store)) = (&mut self.slots, &mut self.store)
+            && let Some(words) = self.form.words(columns, n_rows)
+        {
+            set.insert(&words, store);
+        } else {
+            self.groups(columns, n_rows);
         }
     }
 
@@ -175,10 +183,10 @@ impl GroupTable {
                 insert_direct(direct, store, words)
             }
             (Slots::Hashed(slots), Store::Words(store), Keys::Words(words)) => {
-                words::insert(slots, store, words)
+                insert(slots, store, new, |row| words[row])
             }
             (Slots::Hashed(slots), Store::DoubleWords(store), Keys::DoubleWords(words)) => {
-                words::insert(slots, store, words)
+                insert(slots, store, new, |row| words[row])
             }
             (Slots::Hashed(slots), Store::Bytes { keys, hashes }, Keys::Text(texts)) => {
                 insert(slots, &mut (keys, hashes), new, |row| texts.text(row))
@@ -251,11 +259,39 @@ impl Compared for Vec<u64> {
     }
 }
 
+impl Held for Vec<u64> {
+    #[inline(always)]
+    fn len(&self) -> usize {
+        Vec::len(self)
+    }
+    #[inline(always)]
+    fn push(&mut self, key: u64, _: u64) {
+        Vec::push(self, key);
+    }
+    fn hash(&self, group: usize) -> u64 {
+        hash_u64(self[group])
+    }
+}
+
 impl Compared for Vec<u128> {
     type Key<'a> = u128;
     #[inline(always)]
     fn equals(&self, group: usize, key: u128) -> bool {
         self[group] == key
+    }
+}
+
+impl Held for Vec<u128> {
+    #[inline(always)]
+    fn len(&self) -> usize {
+        Vec::len(self)
+    }
+    #[inline(always)]
+    fn push(&mut self, key: u128, _: u64) {
+        Vec::push(self, key);
+    }
+    fn hash(&self, group: usize) -> u64 {
+        super::form::double_hash(self[group])
     }
 }
 
@@ -386,7 +422,7 @@ fn probe<S: Compared>(
 
 /// How many keys ahead of the one looked up slots are fetched: a table that has outgrown the cache would else wait for
 /// each in turn.
-pub(super) const AHEAD: usize = 12;
+const AHEAD: usize = 12;
 
 #[inline(always)]
 pub(super) fn prefetch(slots: &[Slot], hash: u64) {
@@ -417,7 +453,7 @@ fn insert<'k, S: Held>(
             slots[at] = hash & TAG | u64::from(group + 1);
             store.push(key, hash);
             if store.len() * 2 > slots.len() {
-                grow(slots, (0..store.len()).map(|group| store.hash(group)));
+                grow(slots, store);
             }
             group
         }));
@@ -447,12 +483,12 @@ fn insert_direct(direct: &mut [u32], store: &mut Vec<u64>, words: &[u64]) -> Vec
     words.iter().map(group_of).collect()
 }
 
-/// More slots, for groups with these hashes.
 #[cold]
-pub(super) fn grow(slots: &mut Vec<Slot>, hashes: impl Iterator<Item = u64>) {
+fn grow<S: Held>(slots: &mut Vec<Slot>, store: &S) {
     *slots = vec![0; slots.len() * 4];
     let mask = slots.len() - 1;
-    for (group, hash) in hashes.enumerate() {
+    for group in 0..store.len() {
+        let hash = store.hash(group);
         let mut at = hash as usize & mask;
         while slots[at] != 0 {
             at = (at + 1) & mask;
