@@ -41,7 +41,7 @@ impl Aggregate for SkipNulls {
 
     fn states(&self) -> Box<dyn States> {
         let inner = self.inner.states();
-        Box::new(SkippingStates { inner, seen: self.makes_null.then(Vec::new) })
+        Box::new(SkippingStates { inner, seen: self.makes_null.then(Vec::new), n_unseen: 0 })
     }
 }
 
@@ -49,6 +49,19 @@ impl Aggregate for SkipNulls {
 struct SkippingStates {
     inner: Box<dyn States>,
     seen: Option<Vec<bool>>,
+    /// Groups that may be unseen; when there are none, rows need not be looked at.
+    n_unseen: usize,
+}
+
+impl SkippingStates {
+    fn see(&mut self, groups: &[u32]) {
+        let Some(seen) = self.seen.as_mut().filter(|_| self.n_unseen > 0) else { return };
+        for &group in groups {
+            let seen = &mut seen[group as usize];
+            self.n_unseen -= usize::from(!*seen);
+            *seen = true;
+        }
+    }
 }
 
 impl States for SkippingStates {
@@ -57,37 +70,32 @@ impl States for SkippingStates {
         if let Some(seen) = &mut self.seen
             && seen.len() < n
         {
+            self.n_unseen += n - seen.len();
             seen.resize(n, false);
         }
     }
 
     fn add(&mut self, group: usize, args: &[Vector], rows: Range<usize>) -> Result<()> {
         let Some(valid) = valid_rows(args, rows.clone()) else {
-            if let Some(seen) = &mut self.seen {
-                seen[group] |= !rows.is_empty();
+            if !rows.is_empty() {
+                self.see(&[group as u32]);
             }
             return self.inner.add(group, args, rows);
         };
         if valid.is_empty() {
             return Ok(());
         }
-        if let Some(seen) = &mut self.seen {
-            seen[group] = true;
-        }
+        self.see(&[group as u32]);
         self.inner.add(group, &gather(args, &valid), 0..valid.len())
     }
 
     fn add_groups(&mut self, groups: &[u32], args: &[Vector]) -> Result<()> {
         let Some(valid) = valid_rows(args, 0..groups.len()) else {
-            if let Some(seen) = &mut self.seen {
-                groups.iter().for_each(|&group| seen[group as usize] = true);
-            }
+            self.see(groups);
             return self.inner.add_groups(groups, args);
         };
         let groups: Vec<u32> = valid.iter().map(|&row| groups[row as usize]).collect();
-        if let Some(seen) = &mut self.seen {
-            groups.iter().for_each(|&group| seen[group as usize] = true);
-        }
+        self.see(&groups);
         self.inner.add_groups(&groups, &gather(args, &valid))
     }
 
@@ -95,7 +103,9 @@ impl States for SkippingStates {
         let other = same_states::<Self>(other)?;
         if let (Some(seen), Some(others)) = (&mut self.seen, &other.seen) {
             for (&from, &into) in from.iter().zip(into) {
-                seen[into as usize] |= others[from as usize];
+                let seen = &mut seen[into as usize];
+                self.n_unseen -= usize::from(!*seen && others[from as usize]);
+                *seen |= others[from as usize];
             }
         }
         self.inner.merge(&mut *other.inner, from, into)
@@ -112,6 +122,7 @@ impl States for SkippingStates {
         if let Some(seen) = &mut self.seen {
             let flag = chalet_columns::wire::take_u8(bytes)?;
             ensure!(flag < 2, CANNOT_READ_ALL_DATA, "Aggregate state has the flag {flag}");
+            self.n_unseen -= usize::from(!seen[group] && flag == 1);
             seen[group] |= flag == 1;
         }
         self.inner.deserialise(group, bytes)

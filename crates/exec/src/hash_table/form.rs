@@ -66,10 +66,18 @@ impl KeyForm {
     }
 
     /// The keys of all rows, where a word holds all of a row's.
-    pub fn words(&self, columns: &[Column], n_rows: usize) -> Option<Vec<u64>> {
+    pub fn words<'a>(&self, columns: &'a [Column], n_rows: usize) -> Option<Cow<'a, [u64]>> {
         let Kind::Words(_) = self.kind else { return None };
+        if let [Column::Flat(Vector { data, validity: None })] = columns {
+            match data {
+                Data::U64(words) => return Some(Cow::Borrowed(words)),
+                // SAFETY: integers of one size.
+                Data::I64(words) => return Some(Cow::Borrowed(unsafe { words.align_to().1 })),
+                _ => {}
+            }
+        }
         let flat: Vec<Cow<Vector>> = columns.iter().map(Column::flat).collect();
-        Some(pack(&self.words, &flat, n_rows))
+        Some(Cow::Owned(pack(&self.words, &flat, n_rows)))
     }
 
     /// The keys of all rows.

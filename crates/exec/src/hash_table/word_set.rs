@@ -12,8 +12,12 @@ pub(super) struct WordSet {
 
 const FIRST_SLOTS: usize = 256;
 
-/// Slots for each word at least: so few collide that the processor guesses well how a look at a slot ends.
-const SLOTS_PER_WORD: usize = 2;
+const GROWTH: usize = 4;
+
+/// Words that so many slots may hold: few enough that the processor guesses well how a look at a slot ends.
+fn capacity(slots: usize) -> usize {
+    slots / 2 + slots / 8
+}
 
 /// How many words ahead of the one looked up slots are fetched.
 const AHEAD: usize = 16;
@@ -21,7 +25,7 @@ const AHEAD: usize = 16;
 impl WordSet {
     /// Room for so many words.
     pub fn with_room(words: usize) -> WordSet {
-        let slots = (words * SLOTS_PER_WORD).next_power_of_two().max(FIRST_SLOTS);
+        let slots = (words * 2).next_power_of_two().max(FIRST_SLOTS);
         WordSet { slots: vec![0; slots], has_zero: false, len: 0 }
     }
 
@@ -40,7 +44,7 @@ impl WordSet {
         let mut rest = words;
         while !rest.is_empty() {
             // As many as find room if all of them are new.
-            let room = (self.slots.len() / SLOTS_PER_WORD).saturating_sub(self.len);
+            let room = capacity(self.slots.len()).saturating_sub(self.len);
             if room < rest.len().min(self.slots.len() / 8) {
                 self.grow();
                 continue;
@@ -92,7 +96,7 @@ impl WordSet {
 
     #[cold]
     fn grow(&mut self) {
-        let slots = vec![0; self.slots.len() * 2];
+        let slots = vec![0; self.slots.len() * GROWTH];
         let mask = slots.len() - 1;
         let old = std::mem::replace(&mut self.slots, slots);
         for word in old.into_iter().filter(|&word| word != 0) {

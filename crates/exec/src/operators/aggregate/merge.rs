@@ -4,7 +4,7 @@
 use super::PutAside;
 use super::Shape;
 use super::groups::Groups;
-use super::partitions::{PARTITIONS, Part};
+use super::partitions::{PARTITIONS, Part, Sharing};
 use super::spill::Spilled;
 use super::split;
 use crate::control::Reservation;
@@ -12,7 +12,6 @@ use chalet_base::Result;
 use chalet_columns::Block;
 use chalet_storage::scan::TaskQueue;
 use chalet_storage::{Morsel, Scan, ScanWorker};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub(super) struct MergeScan(Arc<Shared>);
@@ -27,32 +26,6 @@ struct Shared {
     max_block_size: usize,
     memory: Mutex<Reservation>,
     sharing: Sharing,
-}
-
-/// How many keys of the partitions merged so far were different. The hash deals keys out evenly, so that it is much the
-/// same in all partitions, and a table can be made of the right size: one too large would not stay in the cache.
-#[derive(Default)]
-struct Sharing {
-    keys: AtomicUsize,
-    groups: AtomicUsize,
-}
-
-/// Of this many keys one is taken to be different as long as nothing is known.
-const KEYS_PER_GROUP: usize = 8;
-
-impl Sharing {
-    fn groups_of(&self, keys: usize) -> usize {
-        match self.keys.load(Relaxed) {
-            0 => keys / KEYS_PER_GROUP,
-            // A little more, because growing is dear.
-            merged => (keys as f64 * 1.05 * self.groups.load(Relaxed) as f64 / merged as f64) as usize,
-        }
-    }
-
-    fn learn(&self, keys: usize, groups: usize) {
-        self.groups.fetch_add(groups, Relaxed);
-        self.keys.fetch_add(keys, Relaxed);
-    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -7,6 +7,33 @@ use crate::hash_table::{KeyForm, Store};
 use chalet_base::Result;
 use chalet_function_api::States;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// How many keys of the partitions merged so far were different. The hash deals keys out evenly, so that it is much the
+/// same in all partitions, and a table can be made of the right size: one too large would not stay in the cache.
+#[derive(Default)]
+pub(super) struct Sharing {
+    keys: AtomicUsize,
+    groups: AtomicUsize,
+}
+
+/// Of this many keys one is taken to be different as long as nothing is known.
+const KEYS_PER_GROUP: usize = 8;
+
+impl Sharing {
+    pub fn groups_of(&self, keys: usize) -> usize {
+        match self.keys.load(Relaxed) {
+            0 => keys / KEYS_PER_GROUP,
+            // A little more, because growing is dear.
+            merged => (keys as f64 * 1.05 * self.groups.load(Relaxed) as f64 / merged as f64) as usize,
+        }
+    }
+
+    pub fn learn(&self, keys: usize, groups: usize) {
+        self.groups.fetch_add(groups, Relaxed);
+        self.keys.fetch_add(keys, Relaxed);
+    }
+}
 
 /// Divisions by the top bits of the hash.
 pub(super) const PARTITIONS: usize = 256;
@@ -104,15 +131,17 @@ impl Partitions {
     /// Makes one group of those with equal keys, if the first partition shows that it is worth it.
     fn merge_equal(&mut self) -> Result<()> {
         let mut left = 0;
+        let sharing = Sharing::default();
         for i in 0..PARTITIONS {
             let parts = std::mem::take(&mut self.parts[i]);
             let before = parts.iter().map(|part| part.keys.len()).sum::<usize>();
-            let mut groups = Groups::new(&self.form, &self.calls);
+            let mut groups = Groups::with_room(&self.form, &self.calls, sharing.groups_of(before));
             for mut part in parts {
                 groups.merge_states(&part.keys, &mut part.states)?;
             }
             let (keys, states) = groups.take();
             left += keys.len();
+            sharing.learn(before, keys.len());
             let few = keys.len() * 4 > before * 3;
             self.parts[i] = vec![Part { keys, states }];
             if few && i == 0 {
