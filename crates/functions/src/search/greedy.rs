@@ -191,9 +191,9 @@ fn position(byte: u8, text: &[u8]) -> Option<usize> {
     let (words, _) = text.as_chunks::<8>();
     let words = &words[..words.len().min(NEAR)];
     for (i, &word) in words.iter().enumerate() {
-        let differs = u64::from_le_bytes(word) ^ LOW * u64::from(byte);
+        let differs = u64::from_le_bytes(word) ^ (LOW * u64::from(byte));
         // The lowest bit set is of the first byte that does not differ; higher ones may be carries.
-        let same = differs.wrapping_sub(LOW) & !differs & LOW << 7;
+        let same = differs.wrapping_sub(LOW) & !differs & (LOW << 7);
         if same != 0 {
             return Some(8 * i + same.trailing_zeros() as usize / 8);
         }
