@@ -2,7 +2,6 @@
 //! the first-level cache, so that a kernel is compiled once per type of computation and not once per pair of types.
 
 use crate::number::Number;
-use chalet_base::wide::wide;
 use chalet_base::{Result, err};
 use chalet_columns::{Native, Vector};
 use chalet_function_api::{Arg, Call};
@@ -115,7 +114,7 @@ pub fn binary<C: Number, R: Native>(
     let mut out = Vec::with_capacity(n);
     for (start, len) in runs(n) {
         let (x, y) = (a.run(start, len), b.run(start, len));
-        wide(|| out.extend(x.iter().zip(y).map(|(&x, &y)| f(x, y))));
+        out.extend(x.iter().zip(y).map(|(&x, &y)| f(x, y)));
     }
     Ok(out)
 }
