@@ -8,10 +8,8 @@ Parquet files there, {"sql": ...} runs a statement; both are timed. With it "row
 A statement is timed until its whole result is in memory in the form that the engine itself gives.
 """
 
-import json
 import os
 import resource
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -19,8 +17,8 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import machine
 from answers import canonical
+from serve import serve
 
 Row = tuple[str, ...]
 EPOCH = datetime(1970, 1, 1)
@@ -240,25 +238,5 @@ def absent(wanted: Iterable[Row], rows: Iterable[Row]) -> list[Row]:
     return list(left.elements())
 
 
-def main() -> None:
-    name, threads, held = sys.argv[1:]
-    if held == "pinned":
-        # Before the engine is there to count the cores.
-        machine.pin(int(threads))
-    # Whatever an engine prints must not come between the answers.
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)
-    try:
-        engine = ENGINES[name](int(threads))
-        first = {"version": engine.version, "from": sys.modules[name].__file__}
-    except BaseException as error:
-        first = {"error": f"{type(error).__name__}: {error}"}
-    print(json.dumps(first), file=answers, flush=True)
-    if "error" in first:
-        return
-    for line in sys.stdin:
-        print(json.dumps(answer(engine, json.loads(line))), file=answers, flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    serve(ENGINES, answer)

@@ -9,17 +9,15 @@ engines are compared.
 
 import datetime
 import gc
-import json
 import os
 import sqlite3
 import statistics
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import machine
+from serve import serve
 
 # Seconds in which a short program runs again and again; one that takes longer runs once.
 LEAST = 0.3
@@ -198,7 +196,26 @@ class Engine:
         return self.made[name]
 
 
-class ClickHouseLike(Engine):
+class SqlEngine(Engine):
+    """What is common to those that a statement asks for a frame."""
+
+    def over_frame(self, size: str, sql: str) -> Program:
+        raise NotImplementedError
+
+    def tiny(self, way: str) -> Program:
+        return self.over_frame("tiny", TINY)
+
+    def group(self, way: str) -> Program:
+        return self.over_frame("large", GROUP)
+
+    def filter(self, way: str) -> Program:
+        return self.over_frame("large", FILTER)
+
+    def distinct(self, way: str) -> Program:
+        return self.over_frame("large", DISTINCT)
+
+
+class ClickHouseLike(SqlEngine):
     module = ""
     # How a query names the variable `frame`.
     source = ""
@@ -220,18 +237,6 @@ class ClickHouseLike(Engine):
             return connection.query(text, "DataFrame")
 
         return Program(run, told_frame)
-
-    def tiny(self, way: str) -> Program:
-        return self.over_frame("tiny", TINY)
-
-    def group(self, way: str) -> Program:
-        return self.over_frame("large", GROUP)
-
-    def filter(self, way: str) -> Program:
-        return self.over_frame("large", FILTER)
-
-    def distinct(self, way: str) -> Program:
-        return self.over_frame("large", DISTINCT)
 
     def called(self) -> None:
         self.connection.query(
@@ -353,7 +358,7 @@ class Chdb(ClickHouseLike):
         return Program(lambda: cursor.executemany("INSERT INTO filled VALUES (%s, %s, %s, %s, %s)", rows), told, self.empty)
 
 
-class DuckDB(Engine):
+class DuckDB(SqlEngine):
     def __init__(self, threads: int) -> None:
         super().__init__(threads)
         import duckdb
@@ -372,18 +377,6 @@ class DuckDB(Engine):
             return connection.execute(text).df()
 
         return Program(run, told_frame)
-
-    def tiny(self, way: str) -> Program:
-        return self.over_frame("tiny", TINY)
-
-    def group(self, way: str) -> Program:
-        return self.over_frame("large", GROUP)
-
-    def filter(self, way: str) -> Program:
-        return self.over_frame("large", FILTER)
-
-    def distinct(self, way: str) -> Program:
-        return self.over_frame("large", DISTINCT)
 
     def call(self, way: str) -> Program:
         function, arguments, result, sql = SCALARS["call/" + way]
@@ -576,25 +569,5 @@ def answer(engine: Engine, request: dict[str, Any]) -> dict[str, Any]:
         return {"error": f"{type(error).__name__}: {error}"}
 
 
-def main() -> None:
-    name, threads, held = sys.argv[1:]
-    if held == "pinned":
-        # Before the engine is there to count the cores.
-        machine.pin(int(threads))
-    # Whatever an engine prints must not come between the answers.
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)
-    try:
-        engine = ENGINES[name](int(threads))
-        first = {"version": engine.version, "from": ""}
-    except BaseException as error:
-        first = {"error": f"{type(error).__name__}: {error}"}
-    print(json.dumps(first), file=answers, flush=True)
-    if "error" in first:
-        return
-    for line in sys.stdin:
-        print(json.dumps(answer(engine, json.loads(line))), file=answers, flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    serve(ENGINES, answer)

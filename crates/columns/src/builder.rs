@@ -250,6 +250,41 @@ impl Builder {
         self.mark_valid();
     }
 
+    /// Appends some rows of a vector of the same type.
+    pub fn push_rows(&mut self, vector: &Vector, rows: &[u32]) {
+        fn copy<T: Native>(out: &mut Vec<T>, data: &Data, rows: &[u32]) {
+            if let Some(values) = T::unwrap(data) {
+                out.extend(rows.iter().map(|&row| values[row as usize]));
+            }
+        }
+        each_values!(&mut self.values, v => copy(v, &vector.data, rows),
+            _ => return rows.iter().for_each(|&row| self.push_from(vector, row as usize)));
+        if let Some(validity) = &mut self.validity {
+            rows.iter().for_each(|&row| validity.append(!vector.is_null(row as usize)));
+        }
+    }
+
+    /// Makes room for `n` more values of a fixed-width representation.
+    pub fn reserve(&mut self, n: usize) {
+        each_values!(&mut self.values, v => v.reserve_exact(n),
+            Values::Fixed { width, bytes } => bytes.reserve_exact(n * *width),
+            _ => {});
+    }
+
+    /// Bytes of memory held.
+    pub fn memory(&self) -> usize {
+        fn of<T>(values: &Vec<T>) -> usize {
+            values.capacity() * size_of::<T>()
+        }
+        let values = each_values!(&self.values, v => of(v),
+            Values::Nothing(_) => 0,
+            Values::Str(s) => s.memory(),
+            Values::Fixed { bytes, .. } => bytes.capacity(),
+            Values::List(l) => of(&l.offsets) + l.values.memory(),
+            Values::Struct { fields, .. } => fields.iter().map(Builder::memory).sum());
+        values + self.validity.as_ref().map_or(0, |validity| validity.len() / 8)
+    }
+
     /// Drops the values from `len` on: undoes a row that failed half-way.
     pub fn truncate(&mut self, len: usize) {
         each_values!(&mut self.values, v => v.truncate(len),

@@ -310,12 +310,15 @@ impl Lowerer<'_> {
             calls: node
                 .calls
                 .iter()
-                .map(|c| aggregate::Call { aggregate: c.aggregate.clone(), n_args: c.args.len() })
+                .map(|c| aggregate::Call {
+                    aggregate: c.aggregate.clone(),
+                    args: c.args.iter().map(|arg| arg.ty().clone()).collect(),
+                    order_dependent: c.order_dependent,
+                })
                 .collect(),
             sets: node.sets.clone(),
             puts_set_number: node.set_number.is_some(),
             empty_if_no_rows: node.empty_if_no_rows,
-            order_dependent: node.calls.iter().any(|c| c.order_dependent),
             limit: node.limit,
             totals,
         });

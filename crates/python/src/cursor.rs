@@ -33,14 +33,6 @@ struct State {
     elapsed: f64,
 }
 
-impl State {
-    /// Before the next statement.
-    fn forget(&mut self) {
-        self.rows = None;
-        self.rowcount = -1;
-    }
-}
-
 /// The rows of a result and how far they are fetched.
 pub struct Fetched {
     of: Rows,
@@ -105,9 +97,18 @@ impl Cursor {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn connection_of(&self, py: Python<'_>) -> PyResult<Py<Connection>> {
-        let connection = self.state().connection.as_ref().map(|c| c.clone_ref(py));
-        connection.ok_or_else(|| InterfaceError::new_err("The cursor is closed"))
+    /// Before the next statement: forgets the last one.
+    fn begin(&self, py: Python<'_>) -> PyResult<Py<Connection>> {
+        let (connection, rows) = {
+            let mut state = self.state();
+            let connection = state.connection.as_ref().map(|c| c.clone_ref(py));
+            let connection = connection.ok_or_else(|| InterfaceError::new_err("The cursor is closed"))?;
+            state.rowcount = -1;
+            (connection, state.rows.take())
+        };
+        // Out of the lock, since a finaliser may ask this cursor.
+        drop(rows);
+        Ok(connection)
     }
 
     fn take<'py>(&self, py: Python<'py>, n: usize) -> PyResult<Vec<Py<PyTuple>>> {
@@ -144,8 +145,7 @@ impl Cursor {
     ) -> PyResult<Bound<'py, Self>> {
         let py = slf.py();
         let cursor = slf.get();
-        let connection = cursor.connection_of(py)?;
-        cursor.state().forget();
+        let connection = cursor.begin(py)?;
         let given = Given { params, tables, timeout, ..Given::default() };
         let answer = connection.get().run(py, query, Wanted::Rows, &given)?;
         let mut state = cursor.state();
@@ -173,8 +173,7 @@ impl Cursor {
     ) -> PyResult<Bound<'py, Self>> {
         let py = slf.py();
         let cursor = slf.get();
-        let connection = cursor.connection_of(py)?;
-        cursor.state().forget();
+        let connection = cursor.begin(py)?;
         let run_many = py.import(intern!(py, "chalet._bind"))?.getattr(intern!(py, "run_many"))?;
         let rowcount = run_many.call1((slf, connection, query, rows, timeout))?.extract()?;
         cursor.state().rowcount = rowcount;

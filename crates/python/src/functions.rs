@@ -147,6 +147,16 @@ impl Terms {
         }
         Ok(Objects { columns, skipped })
     }
+
+    /// As [`Objects::into_lists`] of these rows.
+    fn lists<'py>(
+        &self,
+        py: Python<'py>,
+        args: &HostArgs,
+        rows: Range<usize>,
+    ) -> Result<(Vec<Bound<'py, PyList>>, Vec<bool>)> {
+        self.objects(py, args, rows)?.into_lists(py).map_err(|e| self.failed(py, None, e))
+    }
 }
 
 /// Arguments of some rows.
@@ -235,8 +245,7 @@ impl HostScalar for Scalar {
             let mut out = Builder::new(result);
             let mut pace = Pace::new(args.interrupt);
             for rows in pieces(0..args.n_rows) {
-                let lists = terms.objects(py, args, rows.clone())?.into_lists(py);
-                let (lists, skipped) = lists.map_err(|e| terms.failed(py, None, e))?;
+                let (lists, skipped) = terms.lists(py, args, rows.clone())?;
                 let mut calls = Calls::new(function, &lists).map_err(|e| terms.failed(py, None, e))?;
                 for (row, skip) in rows.zip(skipped) {
                     pace.step()?;
@@ -293,15 +302,14 @@ impl Accumulator {
         rows: Range<usize>,
         args: &HostArgs,
     ) -> Result<()> {
-        let failed = |e| self.terms.failed(py, None, e);
-        let (lists, skipped) = self.terms.objects(py, args, rows)?.into_lists(py).map_err(failed)?;
+        let (lists, skipped) = self.terms.lists(py, args, rows)?;
         if !skipped.contains(&false) {
             return Ok(());
         }
         let accumulator = self.state(py, state)?;
         let called = PyTuple::new(py, lists)
             .and_then(|lists| accumulator.call_method1(intern!(py, "update_batch"), lists));
-        called.map(drop).map_err(failed)
+        called.map(drop).map_err(|e| self.terms.failed(py, None, e))
     }
 
     /// Row by row for one group.
@@ -312,16 +320,15 @@ impl Accumulator {
         rows: Range<usize>,
         args: &HostArgs,
     ) -> Result<()> {
-        let failed = |e| self.terms.failed(py, None, e);
         let mut pace = Pace::new(args.interrupt);
         for rows in pieces(rows) {
-            let (lists, skipped) =
-                self.terms.objects(py, args, rows.clone())?.into_lists(py).map_err(failed)?;
+            let (lists, skipped) = self.terms.lists(py, args, rows.clone())?;
             if !skipped.contains(&false) {
                 continue;
             }
             let update = self.state(py, state)?.getattr(intern!(py, "update"));
-            let mut calls = update.and_then(|update| Calls::new(&update, &lists)).map_err(failed)?;
+            let calls = update.and_then(|update| Calls::new(&update, &lists));
+            let mut calls = calls.map_err(|e| self.terms.failed(py, None, e))?;
             for (row, _) in rows.zip(skipped).filter(|(_, skip)| !skip) {
                 pace.step()?;
                 self.updated(py, row, calls.call())?;

@@ -52,6 +52,10 @@ impl Dense {
         words.iter().map(|&word| groups[place(word)]).collect()
     }
 
+    pub fn is_used(&self) -> bool {
+        !self.groups.is_empty()
+    }
+
     pub fn memory(&self) -> usize {
         self.groups.capacity() * 4
     }

@@ -4,12 +4,14 @@
 //! - [`store`]: the keys of the groups
 //! - [`table`]: open addressing over a store
 //! - [`dense`]: its shortcut for words that lie close together
+//! - [`runs`]: neighbouring rows with equal keys, of which one is looked up
 //! - [`word_set`]: what it is when only the keys are wanted
 //!
 //! Values are equal when their bits are, as in the kernel: 0 and -0 are two groups.
 
 pub mod dense;
 mod form;
+mod runs;
 pub mod store;
 pub mod table;
 mod word_set;

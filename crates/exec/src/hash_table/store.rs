@@ -110,10 +110,9 @@ impl Store {
         Ok(store)
     }
 
-    /// Appends all keys of a block, and keeps its strings alive.
+    /// Appends all keys of a block, and keeps its strings alive. Single words are not made into keys for this.
     pub fn append(&mut self, keys: &BlockKeys) {
         match (self, &keys.values) {
-            (Store::Words(to), Values::Words(words)) => to.extend_from_slice(words),
             (Store::DoubleWords(to), Values::DoubleWords(words)) => to.extend_from_slice(words),
             (Store::Bytes { keys: to, hashes }, Values::Bytes(strings)) => {
                 adopt(to, strings);

@@ -3,6 +3,7 @@
 
 use super::dense::Dense;
 use super::form::{BlockKeys, Kind, Values};
+use super::runs::Runs;
 use super::word_set::WordSet;
 use super::{KeyForm, Store};
 use chalet_base::Result;
@@ -18,6 +19,10 @@ pub struct GroupTable {
     store: Store,
     /// A shortcut to the slots, of words that lie close together.
     dense: Dense,
+    /// Keys that are in the store and not in the slots.
+    appended: usize,
+    /// Rows whose keys were looked up or appended.
+    looked_at: usize,
 }
 
 /// In place of a group number: the key is in no group.
@@ -49,17 +54,22 @@ impl GroupTable {
             Kind::Words(width) if width <= 2 => Slots::Direct(vec![0; 1 << (8 * width)]),
             _ => Slots::Hashed(vec![0; (groups * 2).next_power_of_two().max(FIRST_SLOTS)]),
         };
-        let store = Store::with_capacity(&form, groups);
-        GroupTable { form, slots, store, dense: Dense::default() }
+        GroupTable::over(form, slots, groups)
     }
 
     /// Of keys that are only collected: [`add`](Self::add) adds them, and nobody asks for their numbers.
     pub fn unnumbered(form: Arc<KeyForm>, groups: usize) -> Self {
-        let mut table = GroupTable::with_room(form, groups);
-        if let (Store::Words(_), Slots::Hashed(_)) = (&table.store, &table.slots) {
-            table.slots = Slots::Unnumbered(WordSet::with_room(groups));
+        match form.kind {
+            Kind::Words(width) if width > 2 => {
+                GroupTable::over(form, Slots::Unnumbered(WordSet::with_room(groups)), groups)
+            }
+            _ => GroupTable::with_room(form, groups),
         }
-        table
+    }
+
+    fn over(form: Arc<KeyForm>, slots: Slots, groups: usize) -> Self {
+        let store = Store::with_capacity(&form, groups);
+        GroupTable { form, slots, store, dense: Dense::default(), appended: 0, looked_at: 0 }
     }
 
     /// Whether keys can only be added.
@@ -69,6 +79,11 @@ impl GroupTable {
 
     pub fn len(&self) -> usize {
         self.store.len()
+    }
+
+    /// Rows whose keys were looked up or appended, since all groups were forgotten: of neighbours with equal keys the first.
+    pub fn looked_at(&self) -> usize {
+        self.looked_at
     }
 
     pub fn form(&self) -> &Arc<KeyForm> {
@@ -102,16 +117,40 @@ impl GroupTable {
     /// Forgets all groups, and gives their keys.
     pub fn take(&mut self) -> Store {
         self.dense = Dense::default();
-        match &mut self.slots {
-            Slots::Hashed(slots) => slots.fill(0),
-            Slots::Direct(groups) => groups.fill(0),
-            Slots::Unnumbered(words) => words.clear(),
+        // There may be many more slots than keys.
+        if self.appended < self.len() {
+            match &mut self.slots {
+                Slots::Hashed(slots) => slots.fill(0),
+                Slots::Direct(groups) => groups.fill(0),
+                Slots::Unnumbered(words) => words.clear(),
+            }
         }
+        self.appended = 0;
+        self.looked_at = 0;
         std::mem::replace(&mut self.store, Store::new(&self.form))
     }
 
     /// The group of every row; new keys become new groups in order of appearance.
     pub fn groups(&mut self, columns: &[Column], n_rows: usize) -> Vec<u32> {
+        match self.runs(columns, n_rows) {
+            Some((runs, heads)) => runs.spread(&self.groups_of_rows(&heads, runs.heads.len())),
+            None => self.groups_of_rows(columns, n_rows),
+        }
+    }
+
+    /// Neighbours with equal keys, and the keys of the first of each, where it is worth while to look these up only.
+    fn runs(&self, columns: &[Column], n_rows: usize) -> Option<(Runs, Vec<Column>)> {
+        // An array answers as fast.
+        if matches!(self.slots, Slots::Direct(_)) || self.dense.is_used() {
+            return None;
+        }
+        let runs = Runs::of(columns, n_rows)?;
+        let heads = columns.iter().map(|column| column.gather(&runs.heads)).collect();
+        Some((runs, heads))
+    }
+
+    fn groups_of_rows(&mut self, columns: &[Column], n_rows: usize) -> Vec<u32> {
+        self.looked_at += n_rows;
         match self.form.words(columns, n_rows) {
             Some(words) => self.groups_of_words(&words),
             None => self.insert(&self.form.keys(columns, n_rows)),
@@ -135,12 +174,36 @@ impl GroupTable {
 
     /// New keys become new groups in order of appearance.
     pub fn add(&mut self, columns: &[Column], n_rows: usize) {
-        if let (Slots::Unnumbered(set), Store::Words(store)) = (&mut self.slots, &mut self.store)
-            && let Some(words) = self.form.words(columns, n_rows)
-        {
-            set.insert(&words, store);
-        } else {
-            self.groups(columns, n_rows);
+        self.with_heads(columns, n_rows, |table, columns, n_rows| {
+            match (&mut table.slots, &mut table.store) {
+                (Slots::Unnumbered(set), Store::Words(store)) => {
+                    table.looked_at += n_rows;
+                    set.insert(&table.form.words(columns, n_rows).unwrap_or_default(), store);
+                }
+                _ => {
+                    table.groups_of_rows(columns, n_rows);
+                }
+            }
+        });
+    }
+
+    /// As [`append`](Self::append), where nobody asks for the group of a row: of neighbours with equal keys one will do.
+    pub fn append_some(&mut self, columns: &[Column], n_rows: usize) {
+        self.with_heads(columns, n_rows, |table, columns, n_rows| {
+            table.append(columns, n_rows);
+        });
+    }
+
+    /// Works on the first rows of runs where there are runs, else on all rows.
+    fn with_heads(
+        &mut self,
+        columns: &[Column],
+        n_rows: usize,
+        work: impl FnOnce(&mut Self, &[Column], usize),
+    ) {
+        match self.runs(columns, n_rows) {
+            Some((runs, heads)) => work(self, &heads, runs.heads.len()),
+            None => work(self, columns, n_rows),
         }
     }
 
@@ -204,6 +267,8 @@ impl GroupTable {
     /// usable for looking up again.
     pub fn append(&mut self, columns: &[Column], n_rows: usize) -> std::ops::Range<u32> {
         let before = self.len() as u32;
+        self.appended += n_rows;
+        self.looked_at += n_rows;
         match (&mut self.store, self.form.words(columns, n_rows)) {
             (Store::Words(store), Some(words)) => store.extend_from_slice(&words),
             (store, _) => store.append(&self.form.keys(columns, n_rows)),

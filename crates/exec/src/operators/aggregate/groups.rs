@@ -15,7 +15,19 @@ pub(super) struct Groups {
     pub any_rows: bool,
     /// Each row becomes a group of its own: looking keys up did not pay.
     pub appends: bool,
+    /// The arguments of rows that were appended and have no states, block by block.
+    waiting: Vec<Vec<Vec<Vector>>>,
     dictionary: Option<Dictionary>,
+    /// Added since something was put aside, and how many of them by the code of a dictionary.
+    rows: usize,
+    rows_by_code: usize,
+}
+
+/// What belongs to keys that are put aside.
+pub(super) enum Held<T> {
+    States(Vec<Box<dyn States>>),
+    /// The arguments of one row for each key, by call.
+    Rows(Vec<Vec<T>>),
 }
 
 /// The groups of the values of a dictionary that blocks share.
@@ -56,7 +68,10 @@ impl Groups {
             calls: calls.clone(),
             any_rows: false,
             appends: false,
+            waiting: Vec::new(),
             dictionary: None,
+            rows: 0,
+            rows_by_code: 0,
         }
     }
 
@@ -72,8 +87,21 @@ impl Groups {
         if self.keyed { self.table.len() } else { 1 }
     }
 
+    /// Rows whose keys were looked up or appended since something was put aside: of neighbours with equal keys the first.
+    pub fn looked_at(&self) -> usize {
+        self.table.looked_at() + self.rows_by_code
+    }
+
+    /// Whether nearly each row made a group of its own, so that the next ones had better be appended. A row that is
+    /// appended has a state; of mere keys those of neighbours are one.
+    pub fn has_few_equal(&self) -> bool {
+        let rows = if self.calls.is_empty() { self.looked_at() } else { self.rows };
+        self.len() * 4 > rows * 3
+    }
+
     pub fn add(&mut self, keys: &[Column], args: &[Vec<Vector>], n_rows: usize) -> Result<()> {
         self.any_rows = true;
+        self.rows += n_rows;
         if !self.keyed {
             for (states, args) in self.states.iter_mut().zip(args) {
                 states.grow(1);
@@ -82,14 +110,24 @@ impl Groups {
             return Ok(());
         }
         let groups = match keys {
-            [Column::Dict { codes, values }]
-                if values.len() <= n_rows * MAX_CODES_PER_ROW && !self.table.is_unnumbered() =>
-            {
-                self.groups_of_codes(codes, values)
+            _ if self.appends && self.calls.is_empty() => {
+                self.table.append_some(keys, n_rows);
+                return Ok(());
             }
             _ if self.appends => {
                 self.dictionary = None;
-                self.table.append(keys, n_rows).collect()
+                let new = self.table.append(keys, n_rows);
+                if self.calls.iter().all(Call::may_wait) {
+                    self.waiting.push(args.to_vec());
+                    return Ok(());
+                }
+                new.collect()
+            }
+            [Column::Dict { codes, values }]
+                if values.len() <= n_rows * MAX_CODES_PER_ROW && !self.table.is_unnumbered() =>
+            {
+                self.rows_by_code += n_rows;
+                self.groups_of_codes(codes, values)
             }
             _ if self.calls.is_empty() => {
                 self.table.add(keys, n_rows);
@@ -97,11 +135,7 @@ impl Groups {
             }
             _ => self.table.groups(keys, n_rows),
         };
-        for (states, args) in self.states.iter_mut().zip(args) {
-            states.grow(self.table.len());
-            states.add_groups(&groups, args)?;
-        }
-        Ok(())
+        self.add_to_states(&groups, args)
     }
 
     /// Looks each value of a dictionary up once.
@@ -153,12 +187,36 @@ impl Groups {
         Ok(())
     }
 
-    /// Forgets all groups, and gives their keys and states.
-    pub fn take(&mut self) -> (Store, Vec<Box<dyn States>>) {
+    /// Adds rows: their keys, and the arguments of the calls.
+    pub fn merge_rows(&mut self, keys: &Store, args: &[Vec<Vector>]) -> Result<()> {
+        let groups = self.table.insert_store(keys);
+        self.add_to_states(&groups, args)
+    }
+
+    fn add_to_states(&mut self, groups: &[u32], args: &[Vec<Vector>]) -> Result<()> {
+        for (states, args) in self.states.iter_mut().zip(args) {
+            states.grow(self.table.len());
+            states.add_groups(groups, args)?;
+        }
+        Ok(())
+    }
+
+    /// Forgets all groups, and gives their keys and what belongs to them.
+    pub fn take(&mut self) -> (Store, Held<Vector>) {
         self.dictionary = None;
+        (self.rows, self.rows_by_code) = (0, 0);
         let n = self.len();
+        let keys = self.table.take();
+        if !self.waiting.is_empty() {
+            let waiting = std::mem::take(&mut self.waiting);
+            let concat = |call: usize, arg: usize| {
+                Vector::concat(&waiting.iter().map(|block| &block[call][arg]).collect::<Vec<_>>())
+            };
+            let args = |call: usize| (0..self.calls[call].args.len()).map(|arg| concat(call, arg)).collect();
+            return (keys, Held::Rows((0..self.calls.len()).map(args).collect()));
+        }
         self.states.iter_mut().for_each(|states| states.grow(n));
-        (self.table.take(), std::mem::replace(&mut self.states, states(&self.calls)))
+        (keys, Held::States(std::mem::replace(&mut self.states, states(&self.calls))))
     }
 
     /// The keys of all groups, then the results of all calls.
@@ -175,7 +233,8 @@ impl Groups {
 
     pub fn memory(&self) -> usize {
         let dictionary = self.dictionary.as_ref().map_or(0, |d| d.groups.capacity() * 4);
-        self.table.memory() + dictionary + self.states.iter().map(|s| s.memory()).sum::<usize>()
+        let waiting = self.waiting.iter().flatten().flatten().map(Vector::memory).sum::<usize>();
+        self.table.memory() + dictionary + waiting + self.states.iter().map(|s| s.memory()).sum::<usize>()
     }
 }
 

@@ -103,7 +103,7 @@ impl SinkWorker for Worker {
         }
         for (states, call) in self.states.iter_mut().zip(self.shape.calls.iter()) {
             let args: Vec<Vector> =
-                columns.by_ref().take(call.n_args).map(|arg| arg.gather(&rows).into_flat()).collect();
+                columns.by_ref().take(call.args.len()).map(|arg| arg.gather(&rows).into_flat()).collect();
             states.grow(self.chosen.limit);
             states.add_groups(&groups, &args)?;
         }

@@ -41,8 +41,8 @@ impl MergeScan {
     ) -> MergeScan {
         let mut parts: Vec<Vec<Part>> = (0..PARTITIONS).map(|_| Vec::new()).collect();
         let mut spilled = Vec::new();
-        for worker in workers {
-            for (parts, of_worker) in parts.iter_mut().zip(worker.partitions.parts) {
+        for mut worker in workers {
+            for (parts, of_worker) in parts.iter_mut().zip(worker.partitions.take_all()) {
                 parts.extend(of_worker);
             }
             spilled.extend(worker.spilled);
@@ -103,16 +103,15 @@ impl Shared {
         let mut groups = Groups::with_room(&shape.form, &shape.calls, self.sharing.groups_of(n_keys));
         for spilled in &self.spilled {
             for place in spilled.places(partition) {
-                for mut part in spilled.read(place, &shape.form, &shape.calls)? {
+                for part in spilled.read(place, &shape.form, &shape.calls)? {
                     n_keys += part.keys.len();
-                    groups.merge_states(&part.keys, &mut part.states)?;
+                    part.merge_into(&mut groups)?;
                 }
             }
         }
-        for mut part in parts {
+        for part in parts {
             let held = part.memory();
-            groups.merge_states(&part.keys, &mut part.states)?;
-            drop(part);
+            part.merge_into(&mut groups)?;
             let mut memory = lock(&self.memory);
             let bytes = memory.bytes().saturating_sub(held);
             memory.resize(bytes)?;

@@ -46,8 +46,6 @@ pub struct Aggregate {
     /// Grouping sets: which keys each of them has. Empty for a plain GROUP BY.
     sets: Vec<Vec<usize>>,
     empty_if_no_rows: bool,
-    /// Rows must come in order, so one worker takes them all.
-    order_dependent: bool,
     totals: Option<Totals>,
     shape: Arc<Shape>,
     /// The groups that the limit leaves.
@@ -63,7 +61,6 @@ pub struct Spec {
     /// The number of the set is put out as a last column.
     pub puts_set_number: bool,
     pub empty_if_no_rows: bool,
-    pub order_dependent: bool,
     /// No more than this many groups are needed, whichever.
     pub limit: Option<u64>,
     pub totals: Option<Totals>,
@@ -72,7 +69,18 @@ pub struct Spec {
 #[derive(Clone)]
 pub struct Call {
     pub aggregate: Arc<dyn AggregateImpl>,
-    pub n_args: usize,
+    /// The types of its arguments.
+    pub args: Vec<DataType>,
+    /// Rows must come in order, so one worker takes them all.
+    pub order_dependent: bool,
+}
+
+impl Call {
+    /// Whether the arguments of a row may be kept in place of a state that only this row is in: they take no more room, and
+    /// states that are kept for other rows may come before them or after.
+    fn may_wait(&self) -> bool {
+        !self.order_dependent && self.args.iter().all(|ty| ty.physical().width().is_some())
+    }
 }
 
 /// What all tables of an aggregation have in common.
@@ -131,7 +139,6 @@ impl Aggregate {
             key_types: spec.key_types,
             sets: spec.sets,
             empty_if_no_rows: spec.empty_if_no_rows,
-            order_dependent: spec.order_dependent,
             totals: spec.totals,
             shape: Arc::new(shape),
         }
@@ -199,13 +206,12 @@ impl Sink for Aggregate {
             memory: Reservation::new(ctx.control.clone()),
             rows: 0,
             rows_at_measuring: 0,
-            rows_in_table: 0,
             appended: 0,
         }))
     }
 
     fn parallelism(&self) -> usize {
-        if self.order_dependent { 1 } else { usize::MAX }
+        if self.shape.calls.iter().any(|call| call.order_dependent) { 1 } else { usize::MAX }
     }
 
     fn finish(&self, workers: Vec<Box<dyn SinkWorker>>, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
@@ -273,7 +279,6 @@ struct Worker {
     /// Rows taken so far, and when the memory was last measured.
     rows: usize,
     rows_at_measuring: usize,
-    rows_in_table: usize,
     /// How often groups were put aside that had not been looked up.
     appended: usize,
 }
@@ -302,7 +307,7 @@ impl Worker {
     fn is_full(&self) -> bool {
         let n = self.groups.len();
         n >= self.most
-            || self.most < usize::MAX && n >= LOCAL_GROUPS && self.rows_in_table < n * ROWS_PER_GROUP
+            || self.most < usize::MAX && n >= LOCAL_GROUPS && self.groups.looked_at() < n * ROWS_PER_GROUP
     }
 
     fn put_aside(&mut self) -> Result<()> {
@@ -313,10 +318,9 @@ impl Worker {
             self.appended += 1;
             self.groups.appends = self.appended % APPENDED_TABLES != 0;
         } else {
-            self.groups.appends = self.groups.len() * 4 > self.rows_in_table * 3;
+            self.groups.appends = self.groups.has_few_equal();
         }
         partitions.put(&mut self.groups)?;
-        self.rows_in_table = 0;
         Ok(())
     }
 
@@ -373,7 +377,7 @@ impl SinkWorker for Worker {
         let keys: Vec<Column> = columns.by_ref().take(n_keys).collect();
         let mut args: Vec<Vec<Vector>> = Vec::with_capacity(self.shape.calls.len());
         for call in self.shape.calls.iter() {
-            args.push(columns.by_ref().take(call.n_args).map(Column::into_flat).collect());
+            args.push(columns.by_ref().take(call.args.len()).map(Column::into_flat).collect());
         }
         if self.sets.is_empty() {
             self.groups.add(&keys, &args, n_rows)?;
@@ -391,7 +395,6 @@ impl SinkWorker for Worker {
             self.groups.add(&keys, &args, n_rows)?;
         }
         self.rows += n_rows;
-        self.rows_in_table += n_rows * self.sets.len().max(1);
         if self.is_full() {
             self.put_aside()?;
             self.measure()?;

@@ -2,10 +2,13 @@
 //! merged on its own: in parallel, and in a table that fits into a processor's cache.
 
 use super::Call;
-use super::groups::Groups;
+use super::groups::{Groups, Held};
 use crate::hash_table::{KeyForm, Store};
 use chalet_base::Result;
+use chalet_base::hash::hash_u64;
+use chalet_columns::{Builder, Vector};
 use chalet_function_api::States;
+use chalet_types::DataType;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -42,41 +45,99 @@ fn partition_of(hash: u64) -> usize {
     (hash >> 56) as usize
 }
 
-/// Keys and states of groups of one partition; a key may come more than once.
+/// Keys of groups of one partition and what belongs to them; a key may come more than once.
 pub(super) struct Part {
     pub keys: Store,
-    pub states: Vec<Box<dyn States>>,
+    pub held: Held<Builder>,
 }
 
 impl Part {
     /// Of a size that is known, so that its columns are allocated once.
-    fn with_room(form: &KeyForm, calls: &[Call], n: usize) -> Part {
-        let mut states = super::groups::states(calls);
-        states.iter_mut().for_each(|states| states.grow(n));
-        Part { keys: Store::with_capacity(form, n), states }
+    fn with_room(form: &KeyForm, calls: &[Call], n: usize, of: &Held<Vector>) -> Part {
+        let held = match of {
+            Held::States(_) => {
+                let mut states = super::groups::states(calls);
+                states.iter_mut().for_each(|states| states.grow(n));
+                Held::States(states)
+            }
+            Held::Rows(_) => {
+                let builder = |ty: &DataType| {
+                    let mut builder = Builder::new(ty);
+                    builder.reserve(n);
+                    builder
+                };
+                Held::Rows(calls.iter().map(|call| call.args.iter().map(builder).collect()).collect())
+            }
+        };
+        Part { keys: Store::with_capacity(form, n), held }
+    }
+
+    pub fn of_states(keys: Store, states: Vec<Box<dyn States>>) -> Part {
+        Part { keys, held: Held::States(states) }
     }
 
     /// Takes some groups over.
-    fn append(&mut self, keys: &Store, states: &mut [Box<dyn States>], from: &[u32]) -> Result<()> {
+    fn append(&mut self, keys: &Store, held: &mut Held<Vector>, from: &[u32]) -> Result<()> {
         let before = self.keys.len() as u32;
         self.keys.append_from(keys, from);
-        let into: Vec<u32> = (before..self.keys.len() as u32).collect();
-        for (to, states) in self.states.iter_mut().zip(states) {
-            to.merge(&mut **states, from, &into)?;
+        match (&mut self.held, held) {
+            (Held::States(into), Held::States(states)) => {
+                let places: Vec<u32> = (before..self.keys.len() as u32).collect();
+                for (into, states) in into.iter_mut().zip(states) {
+                    into.merge(&mut **states, from, &places)?;
+                }
+            }
+            (Held::Rows(into), Held::Rows(args)) => {
+                let args = args.iter().flatten();
+                into.iter_mut().flatten().zip(args).for_each(|(into, args)| into.push_rows(args, from));
+            }
+            _ => unreachable!("what is held is told apart before"),
         }
         Ok(())
     }
 
     pub fn memory(&self) -> usize {
-        self.keys.memory() + self.states.iter().map(|s| s.memory()).sum::<usize>()
+        let held = match &self.held {
+            Held::States(states) => states.iter().map(|s| s.memory()).sum::<usize>(),
+            Held::Rows(args) => args.iter().flatten().map(Builder::memory).sum(),
+        };
+        self.keys.memory() + held
     }
+
+    /// Adds all of it to groups.
+    pub fn merge_into(self, groups: &mut Groups) -> Result<()> {
+        match self.held {
+            Held::States(mut states) => groups.merge_states(&self.keys, &mut states),
+            Held::Rows(args) => groups.merge_rows(&self.keys, &finished(args)),
+        }
+    }
+
+    /// The states of all keys.
+    pub fn into_states(self, calls: &[Call]) -> Result<Vec<Box<dyn States>>> {
+        let args = match self.held {
+            Held::States(states) => return Ok(states),
+            Held::Rows(args) => finished(args),
+        };
+        let all: Vec<u32> = (0..self.keys.len() as u32).collect();
+        let mut states = super::groups::states(calls);
+        for (states, args) in states.iter_mut().zip(&args) {
+            states.grow(all.len());
+            states.add_groups(&all, args)?;
+        }
+        Ok(states)
+    }
+}
+
+fn finished(args: Vec<Vec<Builder>>) -> Vec<Vec<Vector>> {
+    args.into_iter().map(|args| args.into_iter().map(Builder::finish).collect()).collect()
 }
 
 pub(super) struct Partitions {
     form: Arc<KeyForm>,
-    calls: Arc<[Call]>,
+    pub calls: Arc<[Call]>,
     /// By partition; all but the last part of each are full.
-    pub parts: Vec<Vec<Part>>,
+    with_states: Vec<Vec<Part>>,
+    with_rows: Vec<Vec<Part>>,
     /// Bytes of memory that the full ones hold.
     full: usize,
     /// Groups in all parts, and how many there may be before they are merged with each other.
@@ -92,10 +153,12 @@ const FIRST_MERGE: usize = 4 << 20;
 
 impl Partitions {
     pub fn new(form: &Arc<KeyForm>, calls: &Arc<[Call]>) -> Partitions {
+        let none = || std::iter::repeat_with(Vec::new).take(PARTITIONS).collect();
         Partitions {
             form: form.clone(),
             calls: calls.clone(),
-            parts: std::iter::repeat_with(Vec::new).take(PARTITIONS).collect(),
+            with_states: none(),
+            with_rows: none(),
             full: 0,
             n_groups: 0,
             merge_at: FIRST_MERGE,
@@ -104,28 +167,70 @@ impl Partitions {
 
     /// Takes all groups over.
     pub fn put(&mut self, groups: &mut Groups) -> Result<()> {
-        let (keys, mut states) = groups.take();
+        let (keys, mut held) = groups.take();
+        self.n_groups += keys.len();
+        match &keys {
+            Store::Words(words) if self.calls.is_empty() => self.deal_words(words),
+            _ => self.deal(&keys, &mut held)?,
+        }
+        if self.n_groups > self.merge_at {
+            self.merge_equal()?;
+            let all_but_last = self.lists().filter_map(|parts| parts.split_last());
+            self.full = all_but_last.flat_map(|(_, full)| full).map(Part::memory).sum();
+        }
+        Ok(())
+    }
+
+    fn lists(&self) -> impl Iterator<Item = &Vec<Part>> {
+        self.with_states.iter().chain(&self.with_rows)
+    }
+
+    fn deal(&mut self, keys: &Store, held: &mut Held<Vector>) -> Result<()> {
         let (order, starts) = by_partition(&keys.hashes());
-        for (parts, range) in self.parts.iter_mut().zip(starts.windows(2)) {
+        let lists = match held {
+            Held::States(_) => &mut self.with_states,
+            Held::Rows(_) => &mut self.with_rows,
+        };
+        for (parts, range) in lists.iter_mut().zip(starts.windows(2)) {
             let mut from = &order[range[0] as usize..range[1] as usize];
             while !from.is_empty() {
                 if parts.last().is_none_or(|part| part.keys.len() >= PART_GROUPS) {
                     self.full += parts.last().map_or(0, Part::memory);
-                    parts.push(Part::with_room(&self.form, &self.calls, PART_GROUPS));
+                    parts.push(Part::with_room(&self.form, &self.calls, PART_GROUPS, held));
                 }
                 let Some(part) = parts.last_mut() else { break };
                 let (now, later) = from.split_at(from.len().min(PART_GROUPS - part.keys.len()));
-                part.append(&keys, &mut states, now)?;
+                part.append(keys, held, now)?;
                 from = later;
             }
         }
-        self.n_groups += order.len();
-        if self.n_groups > self.merge_at {
-            self.merge_equal()?;
-            let all_but_last = self.parts.iter().filter_map(|parts| parts.split_last());
-            self.full = all_but_last.flat_map(|(_, full)| full).map(Part::memory).sum();
-        }
         Ok(())
+    }
+
+    /// As [`deal`](Self::deal), of words and nothing else: each goes to its place as it comes.
+    fn deal_words(&mut self, words: &[u64]) {
+        let open = |parts: &mut Vec<Part>| match parts.pop_if(|part| part.keys.len() < PART_GROUPS) {
+            Some(Part { keys: Store::Words(words), .. }) => words,
+            Some(_) => unreachable!("keys of another form"),
+            None => Vec::new(),
+        };
+        let mut open: Vec<Vec<u64>> = self.with_states.iter_mut().map(open).collect();
+        for &word in words {
+            let partition = partition_of(hash_u64(word));
+            let open = &mut open[partition];
+            if open.len() == open.capacity() {
+                let full = std::mem::replace(open, Vec::with_capacity(PART_GROUPS));
+                let parts = &mut self.with_states[partition];
+                if !full.is_empty() {
+                    parts.push(Part::of_states(Store::Words(full), Vec::new()));
+                }
+                self.full += parts.last().map_or(0, Part::memory);
+            }
+            open.push(word);
+        }
+        for (parts, open) in self.with_states.iter_mut().zip(open).filter(|(_, open)| !open.is_empty()) {
+            parts.push(Part::of_states(Store::Words(open), Vec::new()));
+        }
     }
 
     /// Makes one group of those with equal keys, if the first partition shows that it is worth it.
@@ -133,17 +238,19 @@ impl Partitions {
         let mut left = 0;
         let sharing = Sharing::default();
         for i in 0..PARTITIONS {
-            let parts = std::mem::take(&mut self.parts[i]);
+            let parts = self.take(i);
             let before = parts.iter().map(|part| part.keys.len()).sum::<usize>();
             let mut groups = Groups::with_room(&self.form, &self.calls, sharing.groups_of(before));
-            for mut part in parts {
-                groups.merge_states(&part.keys, &mut part.states)?;
+            for part in parts {
+                part.merge_into(&mut groups)?;
             }
-            let (keys, states) = groups.take();
+            let (keys, held) = groups.take();
             left += keys.len();
             sharing.learn(before, keys.len());
             let few = keys.len() * 4 > before * 3;
-            self.parts[i] = vec![Part { keys, states }];
+            if let Held::States(states) = held {
+                self.with_states[i] = vec![Part::of_states(keys, states)];
+            }
             if few && i == 0 {
                 self.merge_at *= 4;
                 return Ok(());
@@ -154,15 +261,22 @@ impl Partitions {
         Ok(())
     }
 
+    /// Gives the parts of a partition away.
+    fn take(&mut self, partition: usize) -> Vec<Part> {
+        let mut parts = std::mem::take(&mut self.with_states[partition]);
+        parts.append(&mut self.with_rows[partition]);
+        parts
+    }
+
     /// Gives all parts away, by partition.
     pub fn take_all(&mut self) -> Vec<Vec<Part>> {
         self.full = 0;
         self.n_groups = 0;
-        self.parts.iter_mut().map(std::mem::take).collect()
+        (0..PARTITIONS).map(|partition| self.take(partition)).collect()
     }
 
     pub fn memory(&self) -> usize {
-        self.full + self.parts.iter().filter_map(|parts| parts.last()).map(Part::memory).sum::<usize>()
+        self.full + self.lists().filter_map(|parts| parts.last()).map(Part::memory).sum::<usize>()
     }
 }
 

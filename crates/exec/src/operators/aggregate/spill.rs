@@ -46,7 +46,7 @@ impl Spilled {
         for (number, parts) in partitions.take_all().into_iter().enumerate() {
             bytes.clear();
             for part in parts {
-                encode(&part, &mut bytes);
+                encode(part, &partitions.calls, &mut bytes)?;
             }
             if bytes.is_empty() {
                 continue;
@@ -83,11 +83,13 @@ impl Spilled {
     }
 }
 
-fn encode(part: &Part, out: &mut Vec<u8>) {
+fn encode(part: Part, calls: &[Call], out: &mut Vec<u8>) -> Result<()> {
+    let n = part.keys.len();
     part.keys.write(out);
-    for states in &part.states {
-        (0..part.keys.len()).for_each(|group| states.serialise(group, out));
+    for states in part.into_states(calls)? {
+        (0..n).for_each(|group| states.serialise(group, out));
     }
+    Ok(())
 }
 
 fn decode(bytes: &mut &[u8], form: &KeyForm, calls: &[Call]) -> Result<Part> {
@@ -97,5 +99,5 @@ fn decode(bytes: &mut &[u8], form: &KeyForm, calls: &[Call]) -> Result<Part> {
         states.grow(keys.len());
         (0..keys.len()).try_for_each(|group| states.deserialise(group, bytes))?;
     }
-    Ok(Part { keys, states })
+    Ok(Part::of_states(keys, states))
 }
