@@ -15,7 +15,7 @@ static ALLOCATOR: Jemalloc = Jemalloc;
 #[unsafe(export_name = "_rjem_malloc_conf")]
 static OPTIONS: Option<&'static c_char> = {
     // SAFETY: the first character of a constant string, which ends in a zero.
-    Some(unsafe { &*c"lg_extent_max_active_fit:8,dirty_decay_ms:5000".as_ptr() })
+    Some(unsafe { &*c"lg_extent_max_active_fit:8,dirty_decay_ms:5000,muzzy_decay_ms:10000".as_ptr() })
 };
 
 /// Lets a thread of the allocator give freed pages back when no query comes, which would else do it. Importing the module

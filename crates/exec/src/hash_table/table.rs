@@ -187,13 +187,6 @@ impl GroupTable {
         });
     }
 
-    /// As [`append`](Self::append), where nobody asks for the group of a row: of neighbours with equal keys one will do.
-    pub fn append_some(&mut self, columns: &[Column], n_rows: usize) {
-        self.with_heads(columns, n_rows, |table, columns, n_rows| {
-            table.append(columns, n_rows);
-        });
-    }
-
     /// Works on the first rows of runs where there are runs, else on all rows.
     fn with_heads(
         &mut self,
@@ -274,6 +267,24 @@ impl GroupTable {
             (store, _) => store.append(&self.form.keys(columns, n_rows)),
         }
         before..self.len() as u32
+    }
+
+    /// As [`append`](Self::append), but neighbours with equal keys become one group. The group of every row.
+    pub fn append_runs(&mut self, columns: &[Column], n_rows: usize) -> Vec<u32> {
+        match self.runs(columns, n_rows) {
+            Some((runs, heads)) => {
+                let groups: Vec<u32> = self.append(&heads, runs.heads.len()).collect();
+                runs.spread(&groups)
+            }
+            None => self.append(columns, n_rows).collect(),
+        }
+    }
+
+    /// As [`append_runs`](Self::append_runs), when nobody asks for the groups.
+    pub fn append_distinct(&mut self, columns: &[Column], n_rows: usize) {
+        self.with_heads(columns, n_rows, |table, columns, n_rows| {
+            table.append(columns, n_rows);
+        });
     }
 
     /// The group of every row, [`NO_GROUP`] for keys that are not there.

@@ -13,14 +13,24 @@ pub(super) struct Groups {
     pub states: Vec<Box<dyn States>>,
     calls: Arc<[Call]>,
     pub any_rows: bool,
-    /// Each row becomes a group of its own: looking keys up did not pay.
-    pub appends: bool,
+    pub way: Way,
     /// The arguments of rows that were appended and have no states, block by block.
     waiting: Vec<Vec<Vec<Vector>>>,
     dictionary: Option<Dictionary>,
     /// Added since something was put aside, and how many of them by the code of a dictionary.
     rows: usize,
     rows_by_code: usize,
+}
+
+/// What becomes of rows that are added.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    /// Their keys are looked up.
+    LookUp,
+    /// Each becomes a group of its own: looking keys up did not pay.
+    AppendRows,
+    /// Neighbours with equal keys become a group.
+    AppendRuns,
 }
 
 /// What belongs to keys that are put aside.
@@ -67,7 +77,7 @@ impl Groups {
             states: states(calls),
             calls: calls.clone(),
             any_rows: false,
-            appends: false,
+            way: Way::LookUp,
             waiting: Vec::new(),
             dictionary: None,
             rows: 0,
@@ -92,11 +102,16 @@ impl Groups {
         self.table.looked_at() + self.rows_by_code
     }
 
-    /// Whether nearly each row made a group of its own, so that the next ones had better be appended. A row that is
-    /// appended has a state; of mere keys those of neighbours are one.
-    pub fn has_few_equal(&self) -> bool {
-        let rows = if self.calls.is_empty() { self.looked_at() } else { self.rows };
-        self.len() * 4 > rows * 3
+    /// How the next rows had better be added, by what became of these, which were looked up.
+    pub fn next_way(&self) -> Way {
+        let is_most_of = |rows: usize| self.len() * 4 > rows * 3;
+        if !self.calls.is_empty() && is_most_of(self.rows) {
+            Way::AppendRows
+        } else if is_most_of(self.looked_at()) {
+            Way::AppendRuns
+        } else {
+            Way::LookUp
+        }
     }
 
     pub fn add(&mut self, keys: &[Column], args: &[Vec<Vector>], n_rows: usize) -> Result<()> {
@@ -109,31 +124,29 @@ impl Groups {
             }
             return Ok(());
         }
-        let groups = match keys {
-            _ if self.appends && self.calls.is_empty() => {
-                self.table.append_some(keys, n_rows);
-                return Ok(());
-            }
-            _ if self.appends => {
-                self.dictionary = None;
-                let new = self.table.append(keys, n_rows);
-                if self.calls.iter().all(Call::may_wait) {
-                    self.waiting.push(args.to_vec());
-                    return Ok(());
-                }
-                new.collect()
-            }
-            [Column::Dict { codes, values }]
+        let groups = match (self.way, keys) {
+            (Way::LookUp, [Column::Dict { codes, values }])
                 if values.len() <= n_rows * MAX_CODES_PER_ROW && !self.table.is_unnumbered() =>
             {
                 self.rows_by_code += n_rows;
                 self.groups_of_codes(codes, values)
             }
-            _ if self.calls.is_empty() => {
+            (Way::LookUp, _) if self.calls.is_empty() => {
                 self.table.add(keys, n_rows);
                 return Ok(());
             }
-            _ => self.table.groups(keys, n_rows),
+            (_, _) if self.calls.is_empty() => {
+                self.table.append_distinct(keys, n_rows);
+                return Ok(());
+            }
+            (Way::AppendRows, _) if self.calls.iter().all(Call::may_wait) => {
+                self.table.append(keys, n_rows);
+                self.waiting.push(args.to_vec());
+                return Ok(());
+            }
+            (Way::AppendRows, _) => self.table.append(keys, n_rows).collect(),
+            (Way::AppendRuns, _) => self.table.append_runs(keys, n_rows),
+            (Way::LookUp, _) => self.table.groups(keys, n_rows),
         };
         self.add_to_states(&groups, args)
     }

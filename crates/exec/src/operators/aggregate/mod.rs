@@ -30,7 +30,7 @@ use chalet_columns::{Block, Column, Vector};
 use chalet_function_api::Aggregate as AggregateImpl;
 use chalet_storage::Scan;
 use chalet_types::DataType;
-use groups::{Groups, states};
+use groups::{Groups, Way, states};
 use limited::Chosen;
 use merge::MergeScan;
 use partitions::Partitions;
@@ -314,11 +314,13 @@ impl Worker {
         let partitions =
             self.partitions.get_or_insert_with(|| Partitions::new(&self.shape.form, &self.shape.calls));
         // Where most rows have a key of their own, looking it up finds nothing.
-        if self.groups.appends {
-            self.appended += 1;
-            self.groups.appends = self.appended % APPENDED_TABLES != 0;
+        if self.groups.way == Way::LookUp {
+            self.groups.way = self.groups.next_way();
         } else {
-            self.groups.appends = self.groups.has_few_equal();
+            self.appended += 1;
+            if self.appended % APPENDED_TABLES == 0 {
+                self.groups.way = Way::LookUp;
+            }
         }
         partitions.put(&mut self.groups)?;
         Ok(())
@@ -371,6 +373,29 @@ impl Worker {
 
 impl SinkWorker for Worker {
     fn push(&mut self, _: Position, block: Block) -> Result<Flow> {
+        // Groups of more rows at once would leave the cache while they are put aside.
+        let most = if self.groups.is_keyed() { LOCAL_GROUPS } else { usize::MAX };
+        for part in split(block, most) {
+            self.add(part)?;
+        }
+        Ok(Flow::Continue)
+    }
+
+    fn end(&mut self) -> Result<()> {
+        if self.partitions.is_some() {
+            self.put_aside()?;
+            self.measure()?;
+        }
+        Ok(())
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
+
+impl Worker {
+    fn add(&mut self, block: Block) -> Result<()> {
         let n_rows = block.n_rows();
         let n_keys = self.shape.n_keys;
         let mut columns = self.inputs.evaluate(&block)?.into_iter();
@@ -410,18 +435,6 @@ impl SinkWorker for Worker {
             self.groups.len(),
             self.max_groups
         );
-        Ok(Flow::Continue)
-    }
-
-    fn end(&mut self) -> Result<()> {
-        if self.partitions.is_some() {
-            self.put_aside()?;
-            self.measure()?;
-        }
         Ok(())
-    }
-
-    fn into_any(self: Box<Self>) -> Box<dyn Any> {
-        self
     }
 }
