@@ -149,6 +149,20 @@ impl Text {
 #[derive(Clone)]
 pub struct Texts;
 
+/// As `a.cmp(b)`, without a call where the first words tell.
+#[inline]
+fn compare(a: &[u8], b: &[u8]) -> Ordering {
+    let words = a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0);
+    let mut same = 0;
+    for (a, b) in words {
+        if a != b {
+            return u64::from_be_bytes(*a).cmp(&u64::from_be_bytes(*b));
+        }
+        same += 8;
+    }
+    a[same..].cmp(&b[same..])
+}
+
 impl Kind for Texts {
     type Cell = Text;
     type View<'a> = &'a Strings;
@@ -164,7 +178,7 @@ impl Kind for Texts {
 
     #[inline]
     fn order(&self, cell: &Text, view: &Strings, row: usize, _: bool) -> Ordering {
-        view.get(row).cmp(cell.bytes())
+        compare(view.get(row), cell.bytes())
     }
 
     fn order_cells(&self, new: &Text, old: &Text, _: bool) -> Ordering {
@@ -343,5 +357,26 @@ pub fn order_rows(a: &Vector, row: usize, b: &Vector, other: usize, nan_low: boo
             .find(|order| order.is_ne())
             .unwrap_or(Ordering::Equal),
         _ => a.compare(row, b, other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_compare_as_bytes_do() {
+        let long = [b'a'; 20];
+        let mut texts: Vec<Vec<u8>> = (0..=20).map(|n| long[..n].to_vec()).collect();
+        for place in [0, 7, 8, 15, 19] {
+            for byte in [0, b'b', 0xff] {
+                let mut text = long.to_vec();
+                text[place] = byte;
+                texts.push(text);
+            }
+        }
+        for a in &texts {
+            texts.iter().for_each(|b| assert_eq!(compare(a, b), a.cmp(b), "{a:?} {b:?}"));
+        }
     }
 }

@@ -239,7 +239,7 @@ impl State {
                 let run = set.run(&rest[..most]);
                 // Only whole characters count, each as one.
                 self.unsure |= !is_ascii(&rest[..run])
-                    && (max.is_some() || *min > 1 || std::str::from_utf8(&rest[..run]).is_err());
+                    && (max.is_some() || *min > 1 || simdutf8::basic::from_utf8(&rest[..run]).is_err());
                 self.chose |= run > *min;
                 self.place += run;
                 run >= *min
