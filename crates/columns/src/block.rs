@@ -45,7 +45,8 @@ impl Block {
         if n_rows == self.n_rows {
             return self.clone();
         }
-        let rows: Vec<u32> = mask.set_indices().map(|row| row as u32).collect();
+        let mut rows: Vec<u32> = Vec::with_capacity(n_rows);
+        rows.extend(mask.set_indices().map(|row| row as u32));
         self.gather(&rows)
     }
 

@@ -229,11 +229,8 @@ impl Shared {
         };
         let tested = Block::new(self.read(task, rows.clone(), &filter.columns)?, rows.len());
         let mask = (filter.evaluate)(&tested)?;
-        let mut passing = mask.set_indices();
-        let (first, end) = match passing.next() {
-            Some(first) => (first, passing.last().unwrap_or(first) + 1),
-            None => (0, 0),
-        };
+        let first = mask.set_indices().next().unwrap_or(0);
+        let end = (first..mask.len()).rposition(|row| mask.value(row)).map_or(first, |last| first + last + 1);
         let n = end - first;
         let others: Vec<usize> = all.iter().copied().filter(|at| !filter.columns.contains(at)).collect();
         let mut rest = self.read(task, rows.start + first..rows.start + end, &others)?.into_iter();

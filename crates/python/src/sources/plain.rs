@@ -4,6 +4,7 @@
 use super::columns::Values;
 use super::lent::Lent;
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
+use chalet_base::wide::wide;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::strings::StringBuilder;
 use chalet_columns::{Buf, Column, Data, Native, Vector};
@@ -382,7 +383,7 @@ fn kind(dtype: &str, missing: bool, zone: Option<&str>) -> Result<Kind> {
 /// Validity, when any value is missing.
 fn nulls_where<T: Copy>(values: &[T], is_missing: impl Fn(T) -> bool) -> Option<NullBuffer> {
     // Without an early exit the loop is made of wide instructions; mostly nothing is missing.
-    let any = values.iter().fold(false, |any, &x| any | is_missing(x));
+    let any = wide(|| values.iter().fold(false, |any, &x| any | is_missing(x)));
     any.then(|| NullBuffer::new(BooleanBuffer::collect_bool(values.len(), |i| !is_missing(values[i]))))
 }
 
