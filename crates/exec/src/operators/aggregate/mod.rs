@@ -2,7 +2,7 @@
 //!
 //! Each worker has its own table, small enough for a processor's cache. One that is full is put aside in partitions by the
 //! hash of the keys; who reads the result merges partition by partition. Few groups are merged at once when all rows
-//! are in.
+//! are in. Where look-ups find nothing, rows are put aside as they are, or as runs of neighbours with equal keys.
 //!
 //! - [`groups`]: the table of a worker and its states
 //! - [`limited`]: any few groups
