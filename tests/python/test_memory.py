@@ -17,7 +17,7 @@ def resident():
 connection = chalet.connect(":memory:")
 connection.query("SELECT 1")
 before = resident()
-connection.query("SELECT number, count() FROM numbers(3000000) GROUP BY number ORDER BY 2 LIMIT 1")
+connection.query("SELECT number, count() FROM numbers(10000000) GROUP BY number ORDER BY 2 LIMIT 1")
 used = resident() - before
 for _ in range(100):
     time.sleep(0.2)
