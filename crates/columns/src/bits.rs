@@ -1,4 +1,4 @@
-//! Bytes that are 0 or something else as bits.
+//! Bytes that are 0 or something else as bits, and bits as row numbers.
 
 use arrow_buffer::{BooleanBuffer, Buffer};
 
@@ -22,6 +22,13 @@ pub fn nonzero(values: &[u8]) -> BooleanBuffer {
         out.push(bits(&last));
     }
     BooleanBuffer::new(Buffer::from_vec(out), 0, values.len())
+}
+
+/// The numbers of the set bits, ascending.
+pub fn set_rows(bits: &BooleanBuffer) -> Vec<u32> {
+    let mut rows = Vec::with_capacity(bits.count_set_bits());
+    rows.extend(bits.set_indices().map(|row| row as u32));
+    rows
 }
 
 #[cfg(test)]

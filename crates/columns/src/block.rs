@@ -41,13 +41,10 @@ impl Block {
 
     /// The rows whose bit is set.
     pub fn filter(&self, mask: &BooleanBuffer) -> Block {
-        let n_rows = mask.count_set_bits();
-        if n_rows == self.n_rows {
+        if mask.count_set_bits() == self.n_rows {
             return self.clone();
         }
-        let mut rows: Vec<u32> = Vec::with_capacity(n_rows);
-        rows.extend(mask.set_indices().map(|row| row as u32));
-        self.gather(&rows)
+        self.gather(&crate::bits::set_rows(mask))
     }
 
     /// The rows of the given numbers, in that order.

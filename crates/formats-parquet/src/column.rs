@@ -5,6 +5,7 @@ use crate::leaf::{self, LeafReader, Levels};
 use crate::schema::{Field, List, Node};
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 use chalet_base::{Result, bail, ensure};
+use chalet_columns::bits::set_rows;
 use chalet_columns::{Buf, Column, Data, Struct, Vector};
 use std::sync::Arc;
 
@@ -78,10 +79,7 @@ impl ColumnReader {
                 }
                 let vector = assemble(node, &mut parts.iter_mut(), n)?;
                 Ok(match selected {
-                    Some(bits) => {
-                        let rows: Vec<u32> = bits.set_indices().map(|row| row as u32).collect();
-                        vector.gather(&rows).into()
-                    }
+                    Some(bits) => vector.gather(&set_rows(bits)).into(),
                     None => vector.into(),
                 })
             }

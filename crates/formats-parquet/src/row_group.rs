@@ -5,6 +5,7 @@ use crate::ParquetFile;
 use crate::column::ColumnReader;
 use arrow_buffer::BooleanBufferBuilder;
 use chalet_base::{Result, ensure};
+use chalet_columns::bits::set_rows;
 use chalet_columns::{Block, BooleanBuffer, Column, Vector};
 use std::ops::Range;
 use std::sync::Arc;
@@ -265,7 +266,7 @@ impl Passing {
             self.selected = Some(BooleanBuffer::new_unset(self.n));
             return;
         }
-        let rows: Vec<u32> = passes.set_indices().map(|row| row as u32).collect();
+        let rows = set_rows(&passes);
         for (position, read) in self.read.iter_mut().enumerate() {
             if is_read(position)
                 && let Some(read) = read

@@ -215,7 +215,7 @@ impl BoundFunction {
     }
 
     fn invoke_on_valid(&self, args: &[Arg], validity: &NullBuffer, ctx: &Context) -> Result<Vector> {
-        let rows: Vec<u32> = validity.inner().set_indices().map(|row| row as u32).collect();
+        let rows = chalet_columns::bits::set_rows(validity.inner());
         let valid: Vec<Arg> = args
             .iter()
             .map(|arg| Arg {

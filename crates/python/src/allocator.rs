@@ -11,7 +11,8 @@ use tikv_jemallocator::Jemalloc;
 static ALLOCATOR: Jemalloc = Jemalloc;
 
 /// What jemalloc reads when it starts: large extents may serve requests of up to 2^8 times less, so that buffers of many
-/// sizes are reused rather than mapped anew; freed pages are kept for some seconds, since the next query will want them.
+/// sizes are reused rather than mapped anew; freed pages are kept for some seconds, since the next query will want them, and then
+/// offered to the system, which takes them when it needs some, for some seconds more before they are given back.
 #[unsafe(export_name = "_rjem_malloc_conf")]
 static OPTIONS: Option<&'static c_char> = {
     // SAFETY: the first character of a constant string, which ends in a zero.

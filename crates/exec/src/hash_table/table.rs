@@ -132,10 +132,7 @@ impl GroupTable {
 
     /// The group of every row; new keys become new groups in order of appearance.
     pub fn groups(&mut self, columns: &[Column], n_rows: usize) -> Vec<u32> {
-        match self.runs(columns, n_rows) {
-            Some((runs, heads)) => runs.spread(&self.groups_of_rows(&heads, runs.heads.len())),
-            None => self.groups_of_rows(columns, n_rows),
-        }
+        self.of_all(columns, n_rows, GroupTable::groups_of_rows)
     }
 
     /// Neighbours with equal keys, and the keys of the first of each, where it is worth while to look these up only.
@@ -187,16 +184,29 @@ impl GroupTable {
         });
     }
 
-    /// Works on the first rows of runs where there are runs, else on all rows.
-    fn with_heads(
+    /// Works on the first rows of runs where there are runs, else on all rows. The runs, where there are some.
+    fn with_heads<R>(
         &mut self,
         columns: &[Column],
         n_rows: usize,
-        work: impl FnOnce(&mut Self, &[Column], usize),
-    ) {
+        work: impl FnOnce(&mut Self, &[Column], usize) -> R,
+    ) -> (R, Option<Runs>) {
         match self.runs(columns, n_rows) {
-            Some((runs, heads)) => work(self, &heads, runs.heads.len()),
-            None => work(self, columns, n_rows),
+            Some((runs, heads)) => (work(self, &heads, runs.heads.len()), Some(runs)),
+            None => (work(self, columns, n_rows), None),
+        }
+    }
+
+    /// The group of every row, where `work` gives those of the first rows of runs.
+    fn of_all(
+        &mut self,
+        columns: &[Column],
+        n_rows: usize,
+        work: impl FnOnce(&mut Self, &[Column], usize) -> Vec<u32>,
+    ) -> Vec<u32> {
+        match self.with_heads(columns, n_rows, work) {
+            (groups, Some(runs)) => runs.spread(&groups),
+            (groups, None) => groups,
         }
     }
 
@@ -271,13 +281,7 @@ impl GroupTable {
 
     /// As [`append`](Self::append), but neighbours with equal keys become one group. The group of every row.
     pub fn append_runs(&mut self, columns: &[Column], n_rows: usize) -> Vec<u32> {
-        match self.runs(columns, n_rows) {
-            Some((runs, heads)) => {
-                let groups: Vec<u32> = self.append(&heads, runs.heads.len()).collect();
-                runs.spread(&groups)
-            }
-            None => self.append(columns, n_rows).collect(),
-        }
+        self.of_all(columns, n_rows, |table, columns, n_rows| table.append(columns, n_rows).collect())
     }
 
     /// As [`append_runs`](Self::append_runs), when nobody asks for the groups.

@@ -128,7 +128,6 @@ impl Groups {
             (Way::LookUp, [Column::Dict { codes, values }])
                 if values.len() <= n_rows * MAX_CODES_PER_ROW && !self.table.is_unnumbered() =>
             {
-                self.rows_by_code += n_rows;
                 self.groups_of_codes(codes, values)
             }
             (Way::LookUp, _) if self.calls.is_empty() => {
@@ -167,6 +166,8 @@ impl Groups {
                 fresh.push(code);
             }
         }
+        // The table counts those that it looks up.
+        self.rows_by_code += codes.len() - fresh.len();
         if !fresh.is_empty() {
             let groups = self.table.groups(&[Column::Flat(values.gather(&fresh))], fresh.len());
             fresh.iter().zip(groups).for_each(|(&code, group)| known.groups[code as usize] = group);

@@ -75,11 +75,15 @@ pub struct Call {
     pub order_dependent: bool,
 }
 
+/// Of an argument that waits: the widest number's, while a FixedString may have any width.
+const MAX_WAITING_BYTES: usize = 32;
+
 impl Call {
-    /// Whether the arguments of a row may be kept in place of a state that only this row is in: they take no more room, and
-    /// states that are kept for other rows may come before them or after.
+    /// Whether the arguments of a row may be kept in place of a state that only this row is in: they take about as much room,
+    /// and states that are kept for other rows may come before them or after.
     fn may_wait(&self) -> bool {
-        !self.order_dependent && self.args.iter().all(|ty| ty.physical().width().is_some())
+        let widths = || self.args.iter().map(|ty| ty.physical().width());
+        !self.order_dependent && widths().all(|width| width.is_some_and(|bytes| bytes <= MAX_WAITING_BYTES))
     }
 }
 

@@ -244,13 +244,13 @@ impl Partitions {
             for part in parts {
                 part.merge_into(&mut groups)?;
             }
-            let (keys, held) = groups.take();
+            let (keys, Held::States(states)) = groups.take() else {
+                unreachable!("keys that are looked up have states");
+            };
             left += keys.len();
             sharing.learn(before, keys.len());
             let few = keys.len() * 4 > before * 3;
-            if let Held::States(states) = held {
-                self.with_states[i] = vec![Part::of_states(keys, states)];
-            }
+            self.with_states[i] = vec![Part::of_states(keys, states)];
             if few && i == 0 {
                 self.merge_at *= 4;
                 return Ok(());

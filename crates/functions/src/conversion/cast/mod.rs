@@ -115,7 +115,7 @@ pub fn convert(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -
         Ok(converted) => converted,
         // What stands beneath a NULL must not fail.
         Err(_) => {
-            let rows: Vec<u32> = validity.inner().set_indices().map(|row| row as u32).collect();
+            let rows = chalet_columns::bits::set_rows(validity.inner());
             let some = bare(&values.gather(&rows), inner_from, inner_to, rules)?;
             let scattered = scatter(&some.without_nulls(), validity.inner(), inner_to);
             match &some.validity {
