@@ -110,15 +110,23 @@ impl Strings {
         builder.finish()
     }
 
-    /// One after the other.
+    /// One after the other. Bytes are copied only where many buffers would hold few strings each.
     pub fn concat(parts: &[&Strings]) -> Strings {
-        let mut views = Vec::with_capacity(parts.iter().map(|p| p.len()).sum());
-        let mut buffers: Vec<Buffer> = Vec::new();
-        for part in parts {
+        let n = parts.iter().map(|p| p.len()).sum();
+        let runs = || parts.chunk_by(|a, b| Arc::ptr_eq(&a.buffers, &b.buffers));
+        let n_buffers: usize = runs().map(|run| run[0].buffers.len()).sum();
+        if n_buffers > MANY_BUFFERS && n_buffers > n / LEAST_PER_BUFFER {
+            let mut builder = StringBuilder::with_capacity(n);
+            parts.iter().for_each(|part| part.iter().for_each(|s| builder.push(s)));
+            return builder.finish();
+        }
+        let mut views = Vec::with_capacity(n);
+        let mut buffers: Vec<Buffer> = Vec::with_capacity(n_buffers);
+        for run in runs() {
             let shift = (buffers.len() as u128) << 64;
-            buffers.extend(part.buffers.iter().cloned());
-            let moved = part.views.iter().map(|&v| if v as u32 as usize <= INLINE { v } else { v + shift });
-            views.extend(moved);
+            buffers.extend(run[0].buffers.iter().cloned());
+            let moved = |v: u128| if v as u32 as usize <= INLINE { v } else { v + shift };
+            run.iter().for_each(|part| views.extend(part.views.iter().copied().map(moved)));
         }
         Strings { views: Buf::from_vec(views), buffers: buffers.into() }
     }
@@ -170,6 +178,11 @@ impl<S: AsRef<[u8]>> FromIterator<S> for Strings {
     }
 }
 
+/// So many buffers are no burden, however few strings they hold.
+const MANY_BUFFERS: usize = 64;
+/// Where there are more, each holds so many strings: every slice of the strings holds all of their buffers.
+const LEAST_PER_BUFFER: usize = 16;
+
 /// A buffer is closed and a new one begun when it would pass this many bytes, so that appending never copies much.
 const CHUNK: usize = 1 << 20;
 
@@ -179,6 +192,8 @@ pub struct StringBuilder {
     views: Vec<u128>,
     current: Vec<u8>,
     buffers: Vec<Buffer>,
+    /// The buffers that were adopted last, and their shift.
+    adopted: Option<(Arc<[Buffer]>, u128)>,
 }
 
 impl StringBuilder {
@@ -274,11 +289,17 @@ impl StringBuilder {
     /// Keeps the bytes of other strings alive, so that they can be appended without a copy by
     /// [`push_adopted`](Self::push_adopted) with the shift that is returned.
     pub fn adopt(&mut self, strings: &Strings) -> u128 {
+        if let Some((buffers, shift)) = &self.adopted
+            && Arc::ptr_eq(buffers, &strings.buffers)
+        {
+            return *shift;
+        }
         if !self.current.is_empty() {
             self.grow(0);
         }
         let shift = (self.buffers.len() as u128) << 64;
         self.buffers.extend(strings.buffers.iter().cloned());
+        self.adopted = Some((strings.buffers.clone(), shift));
         shift
     }
 
@@ -336,5 +357,30 @@ mod tests {
         assert_eq!(twice.get(100 + 699), &texts[699][..]);
         assert_eq!(twice.get(3), &texts[8][..]);
         assert!(twice.compact().iter().eq(twice.iter()));
+    }
+
+    #[test]
+    fn many_small_parts_do_not_stay_apart() {
+        let texts: Vec<String> = (0..1000).map(|i| format!("the text of number {i}")).collect();
+        let ones: Vec<Strings> = texts.iter().map(|text| [text].into_iter().collect()).collect();
+        let all = Strings::concat(&ones.iter().collect::<Vec<_>>());
+        assert!(all.iter().eq(texts.iter().map(String::as_bytes)));
+        let n_buffers = all.buffers().len();
+        assert!(n_buffers < 10, "{n_buffers} buffers");
+        // Slices of the same strings share their buffers.
+        let halves = [all.slice(0, 500), all.slice(500, 500)];
+        let again = Strings::concat(&[&halves[0], &halves[1], &ones[7]]);
+        assert_eq!(again.buffers().len(), n_buffers + 1);
+        assert!(again.iter().take(1000).eq(all.iter()));
+        let mut builder = StringBuilder::default();
+        builder.push(b"a text that the builder has copied");
+        for half in &halves {
+            let shift = builder.adopt(half);
+            // SAFETY: the shift is of these strings.
+            half.views().iter().for_each(|&view| unsafe { builder.push_adopted(view, shift) });
+        }
+        let built = builder.finish();
+        assert_eq!(built.buffers().len(), n_buffers + 1);
+        assert!(built.iter().skip(1).eq(all.iter()));
     }
 }
