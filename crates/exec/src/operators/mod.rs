@@ -17,4 +17,5 @@ pub mod set_op;
 pub mod sort;
 pub mod stream;
 pub mod top_bound;
+pub mod unsorted;
 pub mod window;

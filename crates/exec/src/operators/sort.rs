@@ -3,6 +3,7 @@
 
 use super::collect::blocks_as_source;
 use super::top_bound::TopBound;
+use super::unsorted::Unsorted;
 use crate::ExecContext;
 use crate::control::Reservation;
 use crate::expression::Program;
@@ -12,7 +13,6 @@ use chalet_columns::keys::{Order, RowKeys, sort_keys};
 use chalet_columns::{Block, Column, Vector};
 use chalet_storage::Scan;
 use std::any::Any;
-use std::cmp::Ordering;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -39,7 +39,7 @@ impl Sink for Sort {
             bound: self.bound.clone(),
             limit: self.limit.and_then(|limit| usize::try_from(limit).ok()),
             max_rows: ctx.settings.max_rows_to_sort,
-            rows: Rows::default(),
+            rows: Unsorted::default(),
             threshold: None,
             memory: Reservation::new(ctx.control.clone()),
         }))
@@ -47,7 +47,7 @@ impl Sink for Sort {
 
     fn finish(&self, workers: Vec<Box<dyn SinkWorker>>, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
         let workers = concrete::<Worker>(workers);
-        let mut all = Rows::default();
+        let mut all = Unsorted::default();
         let mut held = Vec::with_capacity(workers.len());
         for worker in workers {
             all.append(worker.rows);
@@ -59,123 +59,6 @@ impl Sink for Sort {
     }
 }
 
-/// Blocks with the keys of their rows.
-#[derive(Default)]
-struct Rows {
-    blocks: Vec<(Position, Block, RowKeys)>,
-    n_rows: usize,
-}
-
-/// A row among the blocks, led by the first bytes of its key.
-#[derive(Clone, Copy)]
-struct RowRef {
-    prefix: u64,
-    block: u32,
-    row: u32,
-}
-
-impl Rows {
-    fn push(&mut self, position: Position, block: Block, keys: RowKeys) {
-        self.n_rows += block.n_rows();
-        self.blocks.push((position, block, keys));
-    }
-
-    fn append(&mut self, other: Rows) {
-        self.n_rows += other.n_rows;
-        self.blocks.extend(other.blocks);
-    }
-
-    /// References to the first `limit` rows in order.
-    fn order(&mut self, limit: usize, check: &dyn Fn() -> Result<()>) -> Result<Vec<RowRef>> {
-        self.blocks.sort_by_key(|(position, ..)| *position);
-        let mut refs: Vec<RowRef> = Vec::with_capacity(self.n_rows);
-        for (index, (_, block, keys)) in self.blocks.iter().enumerate() {
-            refs.extend((0..block.n_rows()).map(|row| RowRef {
-                prefix: prefix_of(keys.get(row)),
-                block: index as u32,
-                row: row as u32,
-            }));
-        }
-        let key = |r: &RowRef| self.blocks[r.block as usize].2.get(r.row as usize);
-        // Position breaks ties, so that the order is the same however the rows came.
-        let compare = |a: &RowRef, b: &RowRef| {
-            let by_key = a.prefix.cmp(&b.prefix).then_with(|| key(a).cmp(key(b)));
-            by_key.then_with(|| (a.block, a.row).cmp(&(b.block, b.row)))
-        };
-        if limit < refs.len() {
-            if limit > 0 {
-                refs.select_nth_unstable_by(limit - 1, compare);
-            }
-            refs.truncate(limit);
-        }
-        sort_in_steps(&mut refs, &compare, check)?;
-        Ok(refs)
-    }
-
-    fn sorted(mut self, limit: usize, check: &dyn Fn() -> Result<()>) -> Result<Option<Block>> {
-        let refs = self.order(limit, check)?;
-        let mut starts = Vec::with_capacity(self.blocks.len());
-        let mut n_rows = 0u32;
-        for (_, block, _) in &self.blocks {
-            starts.push(n_rows);
-            n_rows += block.n_rows() as u32;
-        }
-        let rows: Vec<u32> = refs.iter().map(|r| starts[r.block as usize] + r.row).collect();
-        let blocks: Vec<Block> = self.blocks.into_iter().map(|(_, block, _)| block).collect();
-        Ok((!blocks.is_empty()).then(|| Block::concat(&blocks).gather(&rows)))
-    }
-}
-
-/// Rows sorted at once; a few milliseconds of work.
-const STEP: usize = 1 << 16;
-
-/// Sorts runs, then merges them in pairs, looking up between the steps: a long sort must not keep a query from being
-/// stopped.
-fn sort_in_steps(
-    refs: &mut Vec<RowRef>,
-    compare: &dyn Fn(&RowRef, &RowRef) -> Ordering,
-    check: &dyn Fn() -> Result<()>,
-) -> Result<()> {
-    for run in refs.chunks_mut(STEP) {
-        run.sort_unstable_by(compare);
-        check()?;
-    }
-    let mut width = STEP;
-    let mut merged: Vec<RowRef> = Vec::new();
-    while width < refs.len() {
-        merged.clear();
-        merged.reserve(refs.len());
-        for pair in refs.chunks(2 * width) {
-            let (mut left, mut right) = pair.split_at(width.min(pair.len()));
-            while let (Some(a), Some(b)) = (left.first(), right.first()) {
-                if compare(a, b).is_le() {
-                    merged.push(*a);
-                    left = &left[1..];
-                } else {
-                    merged.push(*b);
-                    right = &right[1..];
-                }
-                if merged.len().is_multiple_of(STEP) {
-                    check()?;
-                }
-            }
-            merged.extend_from_slice(left);
-            merged.extend_from_slice(right);
-        }
-        std::mem::swap(refs, &mut merged);
-        width *= 2;
-    }
-    Ok(())
-}
-
-/// The first 8 bytes, big-endian: compares as the bytes do.
-fn prefix_of(key: &[u8]) -> u64 {
-    let mut bytes = [0; 8];
-    let n = key.len().min(8);
-    bytes[..n].copy_from_slice(&key[..n]);
-    u64::from_be_bytes(bytes)
-}
-
 struct Worker {
     keys: Program,
     orders: Vec<Order>,
@@ -183,7 +66,7 @@ struct Worker {
     bound: Option<Arc<TopBound>>,
     limit: Option<usize>,
     max_rows: u64,
-    rows: Rows,
+    rows: Unsorted,
     /// With a limit: the last row that still counts.
     threshold: Option<Threshold>,
     memory: Reservation,
@@ -233,14 +116,14 @@ impl SinkWorker for Worker {
         self.memory.grow(block.memory() + keys.bytes.len() + keys.offsets.len() * 8)?;
         self.rows.push(position, block, keys);
         ensure!(
-            self.max_rows == 0 || self.rows.n_rows as u64 <= self.max_rows,
+            self.max_rows == 0 || self.rows.n_rows() as u64 <= self.max_rows,
             TOO_MANY_ROWS_OR_BYTES,
             "Limit for rows to sort exceeded, max rows: {}, current rows: {}",
             self.max_rows,
-            self.rows.n_rows
+            self.rows.n_rows()
         );
         if let Some(limit) = self.limit
-            && self.rows.n_rows > (limit * PRUNE_FACTOR).max(PRUNE_LEAST)
+            && self.rows.n_rows() > (limit * PRUNE_FACTOR).max(PRUNE_LEAST)
         {
             self.prune(limit)?;
         }
@@ -256,10 +139,10 @@ impl Worker {
     /// Drops the rows that cannot be among the first `limit`.
     fn prune(&mut self, limit: usize) -> Result<()> {
         let refs = self.rows.order(limit, &|| Ok(()))?;
-        let mut kept: Vec<Vec<u32>> = vec![Vec::new(); self.rows.blocks.len()];
+        let mut kept: Vec<Vec<u32>> = vec![Vec::new(); self.rows.n_blocks()];
         refs.iter().for_each(|r| kept[r.block as usize].push(r.row));
         if let Some(last) = refs.last() {
-            let (_, block, keys) = &self.rows.blocks[last.block as usize];
+            let (block, keys) = self.rows.block(last.block);
             let row = block.gather(&[last.row]);
             let first = self.keys.evaluate(&row)?.swap_remove(0).into_flat().compact();
             if let Some(bound) = &self.bound
@@ -269,10 +152,9 @@ impl Worker {
             }
             self.threshold = Some(Threshold { key: keys.get(last.row as usize).to_vec(), first });
         }
-        let mut rows = Rows::default();
+        let mut rows = Unsorted::default();
         let mut bytes = 0;
-        for ((position, block, keys), mut kept) in std::mem::take(&mut self.rows.blocks).into_iter().zip(kept)
-        {
+        for ((position, block, keys), mut kept) in std::mem::take(&mut self.rows).into_blocks().zip(kept) {
             if kept.is_empty() {
                 continue;
             }
