@@ -30,7 +30,6 @@ from readme_programs import compared, fill, renamed
 # What is here otherwise on purpose, docs/migration-from-chdb.md says so: pattern of the example's source, reason. The first are
 # of examples that fail, the others of those that show something else.
 FAILING = {
-    r"MergeTree|INSERT INTO t \(a, b\)|\bres\.rows_written": "MergeTree is not there",
     r"\bmemfd_create\b|^fd\b": "a helper of chDB's implementation",
 }
 SHOWING = {

@@ -35,7 +35,6 @@ LEFT_OUT = {
 # Prints what is here otherwise on purpose: docs/migration-from-chdb.md says so.
 OTHERWISE = {
     r"\.description\b": "description says more",
-    r"\bENGINE = MergeTree\b": "MergeTree is not there",
 }
 # Programs that only wait for a long query wait for a shorter one.
 SHORTER = (re.compile(r"\bnumbers_mt\(1e10\)"), "numbers_mt(1e8)")

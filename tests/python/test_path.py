@@ -192,18 +192,22 @@ def test_what_cannot_be_opened(place, tmp_path):
 
 def test_only_what_is_kept_is_made(place):
     with chalet.connect(place) as db:
-        with pytest.raises(chalet.NotSupportedError, match="MergeTree is not supported yet. Use Log") as caught:
-            db.query("CREATE TABLE t (x UInt8) ENGINE = MergeTree ORDER BY x")
+        with pytest.raises(chalet.NotSupportedError, match="ReplacingMergeTree is not supported yet. Use Log") as caught:
+            db.query("CREATE TABLE t (x UInt8) ENGINE = ReplacingMergeTree ORDER BY x")
         assert caught.value.code == 48
         db.query("CREATE TABLE m (x UInt8) ENGINE = Memory")
         db.query("INSERT INTO m VALUES (1)")
         db.query("CREATE TABLE t (x UInt8)")
         db.query("INSERT INTO t VALUES (1)")
+        db.query("CREATE TABLE s (x UInt8) ENGINE = MergeTree ORDER BY -x")
+        db.query("INSERT INTO s VALUES (1), (3), (2)")
     with chalet.connect(place) as db:
         assert rows(db, "SELECT name, engine, total_rows FROM system.tables WHERE database = 'default' ORDER BY name") == (
             ("m", "Memory", 0),
-            ("t", "Log", 1),
+            ("s", "MergeTree", 3),
+            ("t", "MergeTree", 1),
         )
+        assert rows(db, "SELECT x FROM s") == ((3,), (2,), (1,))
 
 
 def test_a_torn_tail_is_warned_of(place):
@@ -299,10 +303,11 @@ def test_a_full_disk(place):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
-def test_killed_while_inserting(place):
+@pytest.mark.parametrize("engine", ["Log", "MergeTree ORDER BY s"])
+def test_killed_while_inserting(place, engine):
     """No acknowledged INSERT is lost, and none is there in part."""
     with chalet.connect(place) as db:
-        db.query("CREATE TABLE t (batch UInt64, n UInt64, row UInt64, s String) ENGINE = Log")
+        db.query(f"CREATE TABLE t (batch UInt64, n UInt64, row UInt64, s String) ENGINE = {engine}")
     acknowledged, killed_inside = 0, 0
     for number in range(ROUNDS):
         if number % 2:

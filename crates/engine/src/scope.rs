@@ -15,7 +15,7 @@ use chalet_exec::{ExecContext, QueryControl};
 use chalet_formats::FormatSettings;
 use chalet_function_api::{Context, Host, Interrupt, Registry};
 use chalet_plan::{IdSource, Plan};
-use chalet_storage::{ScanContext, Table};
+use chalet_storage::{Entry, ScanContext, Table};
 use chalet_syntax::ast;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -135,18 +135,21 @@ impl Scope {
 
     /// A table by its written name, temporary tables first.
     pub fn find(&self, database: Option<&str>, name: &str) -> Result<Option<(Arc<dyn Table>, Arc<str>)>> {
-        if database.is_none()
-            && let Some(entry) = self.state.temporary.get(name)
-        {
-            return Ok(Some((entry.table.clone(), name.into())));
-        }
-        let database = database.unwrap_or(&self.state.database);
-        if system::is_system(database) {
+        let is_temporary = database.is_none() && self.state.temporary.contains_key(name);
+        let shown = database.unwrap_or(&self.state.database);
+        if !is_temporary && system::is_system(shown) {
             let found = system::table(name, self)?;
             return Ok(found.map(|table| (table, format!("system.{name}").into())));
         }
-        let entry = self.database.shared.catalog.find(database, name);
-        Ok(entry.map(|entry| (entry.table, format!("{database}.{name}").into())))
+        let shown = if is_temporary { name.into() } else { format!("{shown}.{name}").into() };
+        Ok(self.entry(database, name).map(|entry| (entry.table, shown)))
+    }
+
+    /// A table as it was made, but for those of system: a temporary one where no database is named, else a kept one.
+    pub fn entry(&self, database: Option<&str>, name: &str) -> Option<Entry> {
+        let temporary = self.state.temporary.get(name).filter(|_| database.is_none());
+        let database = database.unwrap_or(&self.state.database);
+        temporary.cloned().or_else(|| self.database.shared.catalog.find(database, name))
     }
 }
 

@@ -193,7 +193,7 @@ fn every_type_survives() {
 fn what_cannot_be_kept_is_refused() {
     let place = Place::new();
     let db = place.open();
-    for engine in ["MergeTree ORDER BY x", "ReplacingMergeTree ORDER BY x", "Buffer", "Join", "Set"] {
+    for engine in ["ReplacingMergeTree ORDER BY x", "Buffer", "Join", "Set"] {
         let error = fails(&db, &format!("CREATE TABLE t (x UInt8) ENGINE = {engine}"));
         assert_eq!(error.code(), codes::NOT_IMPLEMENTED);
         assert!(error.message().contains(engine.split(' ').next().unwrap_or_default()), "{error}");
@@ -202,9 +202,40 @@ fn what_cannot_be_kept_is_refused() {
     assert_eq!(run(&db, "SHOW TABLES"), "");
     // What names no engine is kept in one that keeps rows, and says so.
     run(&db, "CREATE TABLE t (x UInt8 PRIMARY KEY) ORDER BY x");
-    assert!(run(&db, "SHOW CREATE TABLE t").ends_with("ENGINE = Log\n"));
+    assert!(run(&db, "SHOW CREATE TABLE t").contains("ENGINE = MergeTree\nPRIMARY KEY tuple(x)\nORDER BY x\n"));
     run(&db, "DROP TABLE t");
     assert_eq!(fs::read_dir(place.0.join("tables")).expect("the folder").count(), 0);
+}
+
+#[test]
+fn sorted_tables_come_back_with_their_keys() {
+    let place = Place::new();
+    let db = place.open();
+    let keys = [
+        "ORDER BY s",
+        "ORDER BY (s, n DESC) SETTINGS allow_experimental_reverse_key = 1",
+        "PARTITION BY n % 2 PRIMARY KEY s ORDER BY (s, -n)",
+        "ORDER BY tuple()",
+    ];
+    for (i, keys) in keys.iter().enumerate() {
+        run(&db, &format!("CREATE TABLE t{i} (n Int32, s String) ENGINE = MergeTree {keys}"));
+        run(&db, &format!("INSERT INTO t{i} SELECT number, toString(9 - number % 3) FROM numbers(6)"));
+    }
+    run(&db, "CREATE TABLE like_t1 AS t1");
+    run(&db, "INSERT INTO like_t1 VALUES (1, 'a'), (2, 'a')");
+    let tables = ["t0", "t1", "t2", "t3", "like_t1"];
+    let rows = |db: &Arc<Database>| tables.map(|t| run(db, &format!("SELECT groupArray((s, n)) FROM {t}")));
+    let shown = |db: &Arc<Database>| tables.map(|t| run(db, &format!("SHOW CREATE TABLE {t}")));
+    assert_eq!(rows(&db)[1], "[('7',5),('7',2),('8',4),('8',1),('9',3),('9',0)]\n");
+    assert_eq!(rows(&db)[2], "[('7',2),('8',4),('9',0),('7',5),('8',1),('9',3)]\n");
+    assert_eq!(rows(&db)[4], "[('a',2),('a',1)]\n");
+    let before = (rows(&db), shown(&db));
+    drop(db);
+    let db = place.open();
+    assert_eq!((rows(&db), shown(&db)), before);
+    // What comes later is sorted as well.
+    run(&db, "INSERT INTO t1 VALUES (1, 'b'), (2, 'b'), (0, 'a')");
+    assert!(run(&db, "SELECT groupArray((s, n)) FROM t1").ends_with(",('a',0),('b',2),('b',1)]\n"));
 }
 
 #[test]

@@ -7,6 +7,7 @@
 //! - [`disk`]: databases kept in a folder
 //! - [`memory`]: the Memory engine; what other engines are in memory
 //! - [`log`]: the Log family on disk
+//! - [`merge_tree`]: tables whose INSERTs are sorted
 //! - [`numbers`]: `numbers`, `zeros`, `generateSeries`
 //! - [`fixed`]: blocks that are given beforehand: `values`, `system.one`
 //! - [`file`]: files of any format, by path or glob
@@ -28,6 +29,7 @@ pub mod fixed;
 pub mod insert;
 pub mod log;
 pub mod memory;
+pub mod merge_tree;
 pub mod null;
 pub mod numbers;
 pub mod outside;

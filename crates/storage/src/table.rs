@@ -1,6 +1,7 @@
 //! The trait of tables: a schema, a scan, an insert.
 
 use crate::disk::TableFolder;
+use crate::merge_tree::TableKeys;
 use crate::{Inserter, Scan, ScanRequest};
 use chalet_base::{Result, bail};
 use chalet_types::DataType;
@@ -109,6 +110,11 @@ pub trait Table: Send + Sync {
     /// Can its scans say where each row is, and read further columns of rows by that?
     fn locates_rows(&self) -> bool {
         false
+    }
+
+    /// By what the rows of an INSERT are to be sorted before they are written.
+    fn keys(&self) -> Option<&TableKeys> {
+        None
     }
 
     /// Prepares writing.

@@ -17,7 +17,10 @@ pub(crate) fn inserter(table: &dyn Table, name: &str, scope: &Arc<Scope>) -> Res
     let nested = nested_groups(&schema);
     let checks = schema.constraints.iter().filter(|c| !c.is_assumed);
     let checks = checks.map(|c| Check::new(c, &schema, scope)).collect::<Result<Vec<_>>>()?;
-    let inner = table.insert()?;
+    let inner = match table.keys() {
+        Some(keys) => super::sorted::inserter(table.insert()?, keys, &schema, scope)?,
+        None => table.insert()?,
+    };
     if nested.is_empty() && checks.is_empty() {
         return Ok(inner);
     }
@@ -26,17 +29,21 @@ pub(crate) fn inserter(table: &dyn Table, name: &str, scope: &Arc<Scope>) -> Res
 
 /// Fails where the expression of a constraint cannot be computed from stored columns.
 pub(crate) fn validate(schema: &TableSchema, scope: &Arc<Scope>) -> Result<()> {
-    schema.constraints.iter().try_for_each(|c| bind(c, schema, scope).map(drop))
+    schema.constraints.iter().try_for_each(|c| bind_stored([&*c.expr], schema, scope).map(drop))
 }
 
-/// The stored columns as fields, and the expression over them.
-fn bind(constraint: &Constraint, schema: &TableSchema, scope: &Arc<Scope>) -> Result<(Vec<Field>, Expr)> {
+/// The stored columns as fields, and expressions over them.
+pub(super) fn bind_stored<'a>(
+    texts: impl IntoIterator<Item = &'a str>,
+    schema: &TableSchema,
+    scope: &Arc<Scope>,
+) -> Result<(Vec<Field>, Vec<Expr>)> {
     let stored = schema.columns.iter().filter(|c| c.is_stored() && !c.is_virtual);
     let fields: Vec<Field> = stored.map(|c| scope.ids.field(c.name.clone(), c.ty.clone())).collect();
     let named: Vec<(String, Expr)> =
         fields.iter().map(|f| (f.name.to_string(), Expr::Column(f.id, f.ty.clone()))).collect();
-    let written = chalet_syntax::parse_expression(&constraint.expr)?;
-    let bound = bind_over(&written, &named, &**scope, &scope.ids)?;
+    let bind = |text| bind_over(&chalet_syntax::parse_expression(text)?, &named, &**scope, &scope.ids);
+    let bound = texts.into_iter().map(bind).collect::<Result<Vec<_>>>()?;
     Ok((fields, bound))
 }
 
@@ -115,7 +122,8 @@ struct Check {
 
 impl Check {
     fn new(constraint: &Constraint, schema: &TableSchema, scope: &Arc<Scope>) -> Result<Check> {
-        let (fields, expr) = bind(constraint, schema, scope)?;
+        let (fields, mut bound) = bind_stored([&*constraint.expr], schema, scope)?;
+        let expr = bound.swap_remove(0);
         let program = Program::new(&[&expr], &layout(&fields), scope.context())?;
         let read = expr.columns();
         let reads = fields.into_iter().enumerate().filter(|(_, f)| read.contains(&f.id)).collect();

@@ -12,6 +12,7 @@ mod query;
 pub(crate) mod readonly;
 mod set;
 mod show;
+mod sorted;
 
 use self::counted::Counted;
 use self::insert::InsertData;

@@ -3,6 +3,7 @@
 use super::made;
 use crate::scope::Scope;
 use chalet_base::Result;
+use chalet_storage::merge_tree::TableKeys;
 use chalet_storage::{Entry, Table};
 use chalet_types::{DataType, Value};
 use std::sync::Arc;
@@ -54,7 +55,11 @@ pub(crate) fn tables(scope: &Scope) -> Result<Arc<dyn Table>> {
         ("engine", DataType::String),
         ("is_temporary", DataType::UInt8),
         ("create_table_query", DataType::String),
+        ("engine_full", DataType::String),
         ("as_select", DataType::String),
+        ("partition_key", DataType::String),
+        ("sorting_key", DataType::String),
+        ("primary_key", DataType::String),
         ("total_rows", count.clone()),
         ("total_bytes", count),
         ("comment", DataType::String),
@@ -63,20 +68,38 @@ pub(crate) fn tables(scope: &Scope) -> Result<Arc<dyn Table>> {
     let rows = all_tables(scope)?.into_iter().map(|(database, name, entry)| {
         let shown = Some(&*database).filter(|database| !database.is_empty());
         let one_line = entry.create_sql(shown, &name);
-        let one_line = one_line.split_whitespace().collect::<Vec<_>>().join(" ");
+        let one_line = in_one_line(&one_line);
+        let keys = entry.table.keys();
+        let sorting_key = keys.map_or(String::new(), TableKeys::sorting_key);
+        let primary_key = keys.map_or(String::new(), TableKeys::primary_key);
         vec![
             Value::from(database.as_str()),
             Value::from(name.as_str()),
             Value::from(entry.table.engine()),
             Value::from(database.is_empty()),
             Value::from(one_line.as_str()),
+            Value::from(engine_full(&entry).as_str()),
             Value::from(entry.table.view_query().unwrap_or_default()),
+            Value::from(keys.map_or("", |keys| &*keys.partition)),
+            Value::from(sorting_key.as_str()),
+            Value::from(primary_key.as_str()),
             optional(entry.table.total_rows()),
             optional(entry.table.total_bytes()),
             Value::from(&*entry.comment),
         ]
     });
     made("SystemTables", &header, rows)
+}
+
+fn in_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The engine with its clauses.
+fn engine_full(entry: &Entry) -> String {
+    let Some((_, engine)) = entry.definition.split_once("\nENGINE = ") else { return String::new() };
+    let commented = (!entry.comment.is_empty()).then(|| engine.rfind("\nCOMMENT "));
+    in_one_line(&engine[..commented.flatten().unwrap_or(engine.len())])
 }
 
 pub(crate) fn columns(scope: &Scope) -> Result<Arc<dyn Table>> {

@@ -2,8 +2,8 @@
 
 use super::{Fail, Parse, Parser};
 use crate::ast::{
-    CallStyle, ColumnDef, ColumnDefault, ConstraintDef, DefaultKind, Engine, Expr, ExprKind, GroupBy,
-    IndexDef, OrderItem, ProjectionDef, Select, Storage, TableDefinition, TtlAction, TtlItem,
+    ColumnDef, ColumnDefault, ConstraintDef, DefaultKind, Engine, Expr, ExprKind, GroupBy, IndexDef,
+    OrderItem, ProjectionDef, Select, Storage, TableDefinition, TtlAction, TtlItem,
 };
 use crate::lexer::TokenKind;
 
@@ -239,10 +239,14 @@ impl Parser<'_> {
         Ok(Engine { name, args: if args.is_empty() { None } else { Some(args) } })
     }
 
-    /// `x`, `(x, y DESC)`, `tuple()`, `()`.
+    /// `x`, `(x, y DESC)`, `tuple(x, y DESC)`, `tuple()`, `()`.
     pub(crate) fn sorting_key(&mut self) -> Parse<Vec<OrderItem>> {
-        if self.at(TokenKind::LParen) {
+        let is_tuple = self.at_keyword("tuple") && self.peek(1).kind == TokenKind::LParen;
+        if is_tuple || self.at(TokenKind::LParen) {
             let list = self.maybe(|p| {
+                if is_tuple {
+                    p.advance();
+                }
                 let list = p.paren_list(true, |p| p.sorting_item())?;
                 // `(a + b) * c` only begins like a list.
                 let goes_on = matches!(
@@ -262,19 +266,7 @@ impl Parser<'_> {
                 return Ok(list);
             }
         }
-        let mut item = self.sorting_item()?;
-        // `tuple(a, b)` is the same list.
-        if let ExprKind::Call(call) = &mut item.expr.kind
-            && call.style == CallStyle::Function
-            && call.name == "tuple"
-            && call.params.is_none()
-            && !item.descending
-        {
-            let plain =
-                |expr| OrderItem { expr, descending: false, nulls_first: None, collate: None, fill: None };
-            return Ok(std::mem::take(&mut call.args).into_iter().map(plain).collect());
-        }
-        Ok(vec![item])
+        Ok(vec![self.sorting_item()?])
     }
 
     fn sorting_item(&mut self) -> Parse<OrderItem> {

@@ -16,6 +16,7 @@ CREATE TABLE t (a UInt8, b UInt8, PRIMARY KEY (a, b)) ENGINE = MergeTree
 CREATE TABLE t (`a b` UInt8, "c" String, n Nested(x UInt8, y String), `n.z` Array(UInt8)) ENGINE = Memory
 CREATE TABLE t (a UInt8) ENGINE = MergeTree PARTITION BY toYYYYMM(d) PRIMARY KEY a ORDER BY (a, b) SAMPLE BY a TTL d + INTERVAL 1 DAY SETTINGS index_granularity = 8192
 CREATE TABLE t (a UInt8) ENGINE = MergeTree() ORDER BY tuple()
+CREATE TABLE t (a UInt8, b UInt8) ENGINE = MergeTree ORDER BY tuple(a DESC, b)
 CREATE TABLE t (a UInt8) ENGINE = MergeTree ORDER BY ()
 CREATE TABLE t (a UInt8) ENGINE = MergeTree ORDER BY (a DESC, b)
 CREATE TABLE t (a UInt8) ENGINE = ReplacingMergeTree(ver) ORDER BY a

@@ -1,6 +1,7 @@
 //! ENGINE = ...: which engines there are, how they make a table and how they open one that is kept on disk.
 
 use super::columns::{schema_of, stored_schema};
+use super::merge_tree;
 use crate::functions::FORMATS;
 use crate::scope::Scope;
 use chalet_base::{Result, bail, ensure, err};
@@ -11,17 +12,22 @@ use chalet_storage::file::FileContext;
 use chalet_storage::file_engine::{FileEngine, FilePlace};
 use chalet_storage::log::LogTable;
 use chalet_storage::memory::MemoryTable;
+use chalet_storage::merge_tree::MERGE_TREE;
 use chalet_storage::null::NullTable;
 use chalet_storage::{ColumnSchema, Table};
 use chalet_syntax::ast;
 use std::sync::Arc;
 
 /// A kind of tables.
-struct Engine {
+pub(super) struct Engine {
     name: &'static str,
     takes_arguments: bool,
-    /// Settings of the kernel's engine, none of which is supported.
+    /// Whether PARTITION BY, PRIMARY KEY and ORDER BY may follow.
+    takes_keys: bool,
+    /// Settings that are supported.
     settings: &'static [&'static str],
+    /// Settings of the kernel's engine that are not.
+    other_settings: &'static [&'static str],
     /// Makes the table of CREATE, and says the engine as SHOW CREATE prints it. In a database on disk the table asks the
     /// store for a folder when it keeps rows.
     create: fn(&New) -> Result<(Arc<dyn Table>, String)>,
@@ -31,12 +37,11 @@ struct Engine {
 
 /// Sorted by name.
 const ENGINES: &[Engine] = &[
-    Engine { name: "File", takes_arguments: true, settings: &[], create: create_file, open: open_file },
-    Engine { name: "Log", takes_arguments: false, settings: OF_LOGS, create: create_log, open: open_log },
+    Engine { name: "File", takes_arguments: true, create: create_file, open: open_file, ..LOG },
+    Engine { name: "Log", ..LOG },
     Engine {
         name: "Memory",
-        takes_arguments: false,
-        settings: &[
+        other_settings: &[
             "compress",
             "min_rows_to_keep",
             "max_rows_to_keep",
@@ -47,27 +52,39 @@ const ENGINES: &[Engine] = &[
             Ok((Arc::new(MemoryTable::new(schema_of(new.create, new.scope)?)), new.engine.name.into()))
         },
         open: |_, found| Ok(Arc::new(MemoryTable::new(stored_schema(&found.create.definition)?))),
+        ..LOG
+    },
+    Engine {
+        name: MERGE_TREE,
+        takes_keys: true,
+        settings: merge_tree::SETTINGS,
+        other_settings: merge_tree::OTHER_SETTINGS,
+        create: merge_tree::create,
+        open: merge_tree::open,
+        ..LOG
     },
     Engine {
         name: "Null",
-        takes_arguments: false,
-        settings: &[],
+        other_settings: &[],
         create: |new| {
             Ok((Arc::new(NullTable { schema: schema_of(new.create, new.scope)? }), new.engine.name.into()))
         },
         open: |_, found| Ok(Arc::new(NullTable { schema: stored_schema(&found.create.definition)? })),
+        ..LOG
     },
-    Engine {
-        name: "StripeLog",
-        takes_arguments: false,
-        settings: OF_LOGS,
-        create: create_log,
-        open: open_log,
-    },
-    Engine { name: "TinyLog", takes_arguments: false, settings: OF_LOGS, create: create_log, open: open_log },
+    Engine { name: "StripeLog", ..LOG },
+    Engine { name: "TinyLog", ..LOG },
 ];
 
-const OF_LOGS: &[&str] = &["disk", "storage_policy"];
+const LOG: Engine = Engine {
+    name: "",
+    takes_arguments: false,
+    takes_keys: false,
+    settings: &[],
+    other_settings: &["disk", "storage_policy"],
+    create: create_log,
+    open: open_log,
+};
 
 /// Engines of the kernel that are not here.
 const OTHERS: [&str; 15] = [
@@ -89,12 +106,14 @@ const OTHERS: [&str; 15] = [
 ];
 
 /// A table that CREATE asks for.
-struct New<'a> {
+pub(super) struct New<'a> {
     engine: &'static Engine,
-    create: &'a ast::CreateTable,
-    scope: &'a Arc<Scope>,
+    pub create: &'a ast::CreateTable,
+    /// The engine and its clauses, which CREATE TABLE ... AS takes from another table.
+    pub storage: &'a ast::Storage,
+    pub scope: &'a Arc<Scope>,
     /// Where it is kept; `None` for temporary tables and databases in memory.
-    store: Option<&'a Arc<Store>>,
+    pub store: Option<&'a Arc<Store>>,
 }
 
 /// A table that was found on disk.
@@ -111,16 +130,12 @@ pub(crate) struct Found<'a> {
 
 /// The table of a statement, and the engine as SHOW CREATE prints it.
 pub(super) fn create(create: &ast::CreateTable, scope: &Arc<Scope>) -> Result<(Arc<dyn Table>, String)> {
-    let storage = &create.storage;
+    let copied = storage_of_source(create, scope)?;
+    let storage = copied.as_ref().unwrap_or(&create.storage);
     let store = scope.database.shared.catalog.store().filter(|_| !create.temporary);
-    let clauses = storage.partition_by.is_some()
-        || storage.primary_key.is_some()
-        || storage.order_by.is_some()
-        || storage.sample_by.is_some()
-        || !storage.ttl.is_empty();
     let name = match &storage.engine {
         Some(engine) => engine.name.clone(),
-        None => default_engine(create, store.is_some(), scope)?,
+        None => default_engine(create, scope)?,
     };
     let Some(engine) = ENGINES.iter().find(|known| known.name == name) else {
         let known = name.ends_with("MergeTree") || OTHERS.contains(&name.as_str());
@@ -128,33 +143,62 @@ pub(super) fn create(create: &ast::CreateTable, scope: &Arc<Scope>) -> Result<(A
         let instead = if store.is_some() { "Log" } else { "Memory" };
         bail!(NOT_IMPLEMENTED, "Table engine {name} is not supported yet. Use {instead}");
     };
-    if let Some(written) = &storage.engine {
-        check_clauses(engine, written, storage, clauses)?;
+    check_clauses(engine, create, storage)?;
+    (engine.create)(&New { engine, create, storage, scope, store })
+}
+
+/// Of CREATE TABLE ... AS another table, when it says nothing of an engine itself.
+fn storage_of_source(create: &ast::CreateTable, scope: &Arc<Scope>) -> Result<Option<ast::Storage>> {
+    let Some(ast::CreateSource::Table { name, .. }) = &create.source else { return Ok(None) };
+    if create.storage != ast::Storage::default() || create.definition.primary_key.is_some() {
+        return Ok(None);
     }
-    (engine.create)(&New { engine, create, scope, store })
+    let database = name.database.as_ref().map(|d| d.name.as_str());
+    let Some(entry) = scope.entry(database, &name.name.name) else { return Ok(None) };
+    let mut statements = chalet_syntax::parse_statements(&entry.create_sql(None, "t")).unwrap_or_default();
+    Ok(match statements.pop().map(|statement| statement.kind) {
+        Some(ast::StatementKind::CreateTable(source)) if source.storage.engine.is_some() => {
+            Some(source.storage)
+        }
+        _ => None,
+    })
 }
 
 /// Fails for what stands behind ENGINE and the engine does not know.
-fn check_clauses(
-    engine: &Engine,
-    written: &ast::Engine,
-    storage: &ast::Storage,
-    clauses: bool,
-) -> Result<()> {
+fn check_clauses(engine: &Engine, create: &ast::CreateTable, storage: &ast::Storage) -> Result<()> {
     let name = engine.name;
-    if let Some(setting) = storage.settings.first() {
-        let setting = &setting.name.name;
-        let known = engine.settings.contains(&setting.as_str());
+    for setting in storage.settings.iter().map(|setting| setting.name.name.as_str()) {
+        if engine.settings.contains(&setting) {
+            continue;
+        }
+        let known = engine.other_settings.contains(&setting);
         ensure!(known, UNKNOWN_SETTING, "Unknown setting '{setting}': for storage {name}");
         bail!(NOT_IMPLEMENTED, "Setting {setting} of storage {name} is not supported");
     }
+    let clauses = storage.partition_by.is_some()
+        || storage.primary_key.is_some()
+        || storage.order_by.is_some()
+        || storage.sample_by.is_some()
+        || !storage.ttl.is_empty()
+        || create.definition.primary_key.is_some()
+        || create.definition.columns.iter().any(|column| column.primary_key || column.ttl.is_some());
     ensure!(
-        !clauses,
+        !clauses || engine.takes_keys,
         BAD_ARGUMENTS,
         "Engine {name} doesn't support PARTITION_BY, PRIMARY_KEY, ORDER_BY, SAMPLE_BY or TTL clauses. Currently only the \
          following engines have support for the feature: [MergeTree]"
     );
-    let arguments = written.args.as_ref().map_or(0, Vec::len);
+    for (is_given, what) in [
+        (!create.definition.indexes.is_empty(), "skipping indices"),
+        (!create.definition.projections.is_empty(), "projections"),
+    ] {
+        ensure!(
+            !is_given || engine.takes_keys,
+            BAD_ARGUMENTS,
+            "Engine {name} doesn't support {what}. Currently only the following engines have support for the feature: [MergeTree]"
+        );
+    }
+    let arguments = storage.engine.as_ref().and_then(|written| written.args.as_ref()).map_or(0, Vec::len);
     ensure!(
         arguments == 0 || engine.takes_arguments,
         NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
@@ -163,16 +207,12 @@ fn check_clauses(
     Ok(())
 }
 
-/// What a table without ENGINE is. The kernel makes a MergeTree of it.
-fn default_engine(create: &ast::CreateTable, is_on_disk: bool, scope: &Scope) -> Result<String> {
+/// What a table without ENGINE is.
+fn default_engine(create: &ast::CreateTable, scope: &Scope) -> Result<String> {
     let setting = if create.temporary { "default_temporary_table_engine" } else { "default_table_engine" };
-    let settings = &scope.state.settings;
-    if let Some(named) = settings.get(setting).filter(|_| settings.is_changed(setting)) {
-        ensure!(named != "None", ENGINE_REQUIRED, "Table engine is not specified in CREATE query");
-        return Ok(named);
-    }
-    // The clauses of a MergeTree may stand there: its order and its parts change no answer. On disk a table keeps its rows.
-    Ok(if is_on_disk { "Log" } else { "Memory" }.into())
+    let named = scope.state.settings.get(setting).unwrap_or_default();
+    ensure!(named != "None", ENGINE_REQUIRED, "Table engine is not specified in CREATE query");
+    Ok(named)
 }
 
 /// The table of a statement that was found on disk.
@@ -194,7 +234,7 @@ fn create_log(new: &New) -> Result<(Arc<dyn Table>, String)> {
     Ok((table, name.into()))
 }
 
-fn open_log(engine: &'static Engine, found: Found) -> Result<Arc<dyn Table>> {
+pub(super) fn open_log(engine: &'static Engine, found: Found) -> Result<Arc<dyn Table>> {
     let Some(folder) = found.folder else { bail!(CORRUPTED_DATA, "Table {} has no folder", found.name) };
     let (table, dropped) = LogTable::open(engine.name, stored_schema(&found.create.definition)?, folder)?;
     if dropped > 0 {

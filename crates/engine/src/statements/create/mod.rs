@@ -2,11 +2,13 @@
 //!
 //! - [`columns`]: the columns of tables and views
 //! - [`engine`]: which engines there are
+//! - [`merge_tree`]: the one with keys
 //! - [`view`], [`function`]
 
 mod columns;
 mod engine;
 mod function;
+mod merge_tree;
 mod view;
 
 pub(crate) use self::columns::{columns, nested_parts};

@@ -1,0 +1,299 @@
+//! ENGINE = MergeTree: its keys, checked as the kernel checks them, and its settings.
+
+use super::super::checked::bind_stored;
+use super::columns::schema_of;
+use super::engine::{Engine, Found, New, open_log};
+use crate::scope::Scope;
+use chalet_base::{Result, bail, ensure};
+use chalet_binder::Environment;
+use chalet_binder::table_columns::bind_constant;
+use chalet_function_api::Volatility;
+use chalet_plan::Expr;
+use chalet_storage::log::LogTable;
+use chalet_storage::memory::MemoryTable;
+use chalet_storage::merge_tree::{MERGE_TREE, MergeTree, SortingKey, TableKeys};
+use chalet_storage::{Table, TableSchema};
+use chalet_syntax::ast::{self, ExprKind};
+use chalet_types::{DataType, Value};
+use std::sync::Arc;
+
+const GRANULARITY: &str = "index_granularity";
+const NULLABLE_KEY: &str = "allow_nullable_key";
+
+/// Settings that are taken and shown. But for [`NULLABLE_KEY`] they are about how the kernel lays rows out.
+pub(super) const SETTINGS: &[&str] = &[
+    NULLABLE_KEY,
+    "allow_experimental_reverse_key",
+    GRANULARITY,
+    "index_granularity_bytes",
+    "merge_max_block_size",
+    "min_bytes_for_wide_part",
+    "min_rows_for_wide_part",
+    "parts_to_delay_insert",
+    "parts_to_throw_insert",
+];
+
+/// Settings that change where rows are, or which.
+pub(super) const OTHER_SETTINGS: &[&str] = &[
+    "deduplicate_merge_projection_mode",
+    "disk",
+    "enable_block_number_column",
+    "enable_block_offset_column",
+    "non_replicated_deduplication_window",
+    "storage_policy",
+    "ttl_only_drop_parts",
+];
+
+pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
+    let definition = &new.create.definition;
+    let written = new.storage;
+    for (is_given, what) in [
+        (!definition.indexes.is_empty(), "Indexes"),
+        (!definition.projections.is_empty(), "Projections"),
+        (!written.ttl.is_empty() || definition.columns.iter().any(|c| c.ttl.is_some()), "TTL"),
+        (written.sample_by.is_some(), "SAMPLE BY"),
+    ] {
+        ensure!(!is_given, NOT_IMPLEMENTED, "{what} of table engine {MERGE_TREE} is not supported yet");
+    }
+    let schema = schema_of(new.create, new.scope)?;
+    let primary = primary_key(definition, written)?;
+    let keys = keys_of(primary.as_ref(), written)?;
+    let settings = Settings::of(&written.settings, new.scope)?;
+    check(&keys, settings.nullable_key, &schema, new.scope)?;
+    let shown = shown(&keys, primary.as_ref(), written, &settings, new.create.temporary);
+    let rows: Arc<dyn Table> = match new.store {
+        None => Arc::new(MemoryTable::named(MERGE_TREE, schema)),
+        Some(store) => Arc::new(LogTable::create(MERGE_TREE, schema, store.new_folder()?)?),
+    };
+    Ok((Arc::new(MergeTree { keys, rows }), shown))
+}
+
+pub(super) fn open(engine: &'static Engine, found: Found) -> Result<Arc<dyn Table>> {
+    let written = &found.create.storage;
+    let keys = keys_of(written.primary_key.clone().map(Primary::Clause).as_ref(), written)?;
+    let rows = open_log(engine, found)?;
+    Ok(Arc::new(MergeTree { keys, rows }))
+}
+
+/// The primary key as it stands in a statement.
+enum Primary {
+    Clause(ast::Expr),
+    /// Of columns that say so themselves.
+    Columns(Vec<String>),
+}
+
+impl Primary {
+    fn parts(&self) -> Vec<String> {
+        match self {
+            Primary::Columns(names) => names.clone(),
+            Primary::Clause(expr) => match &expr.kind {
+                ExprKind::Call(call) if call.name == "tuple" => {
+                    call.args.iter().map(ToString::to_string).collect()
+                }
+                _ => vec![expr.to_string()],
+            },
+        }
+    }
+
+    fn shown(&self) -> String {
+        match self {
+            Primary::Columns(names) if names.len() > 1 => format!("({})", names.join(", ")),
+            Primary::Columns(names) => format!("tuple({})", names.join(", ")),
+            Primary::Clause(expr) if self.parts().is_empty() => {
+                debug_assert!(matches!(expr.kind, ExprKind::Call(_)));
+                "tuple()".into()
+            }
+            Primary::Clause(expr) => expr.to_string(),
+        }
+    }
+}
+
+fn primary_key(definition: &ast::TableDefinition, written: &ast::Storage) -> Result<Option<Primary>> {
+    let columns = definition.columns.iter().filter(|column| column.primary_key);
+    let columns: Vec<String> = columns.map(|c| chalet_storage::catalog::quoted(&c.name.name)).collect();
+    let clauses = [&definition.primary_key, &written.primary_key];
+    let given = clauses.iter().filter(|clause| clause.is_some()).count() + usize::from(!columns.is_empty());
+    ensure!(given <= 1, BAD_ARGUMENTS, "Multiple primary keys are not allowed");
+    let clause = clauses.into_iter().flatten().next().cloned().map(Primary::Clause);
+    Ok(clause.or((!columns.is_empty()).then_some(Primary::Columns(columns))))
+}
+
+fn keys_of(primary: Option<&Primary>, written: &ast::Storage) -> Result<TableKeys> {
+    let primary = primary.map(Primary::parts);
+    let ascending = |expr: &String| SortingKey { expr: expr.as_str().into(), descending: false };
+    let sorting: Vec<SortingKey> = match &written.order_by {
+        Some(items) => {
+            let key = |item: &ast::OrderItem| SortingKey {
+                expr: item.expr.to_string().into(),
+                descending: item.descending,
+            };
+            items.iter().map(key).collect()
+        }
+        None => primary.iter().flatten().map(ascending).collect(),
+    };
+    let n_primary = primary.as_ref().map_or(sorting.len(), Vec::len);
+    ensure!(
+        n_primary <= sorting.len(),
+        BAD_ARGUMENTS,
+        "Primary key must be a prefix of the sorting key, but its length: {n_primary} is greater than the sorting key \
+         length: {}",
+        sorting.len()
+    );
+    for (i, (key, primary)) in sorting.iter().zip(primary.iter().flatten()).enumerate() {
+        ensure!(
+            *key.expr == **primary,
+            BAD_ARGUMENTS,
+            "Primary key must be a prefix of the sorting key, but the column in the position {i} is {}, not {primary}",
+            key.expr
+        );
+    }
+    let partition = written.partition_by.as_ref().map_or(String::new(), ToString::to_string);
+    Ok(TableKeys { partition: partition.into(), sorting, n_primary })
+}
+
+/// Fails for what is no key.
+fn check(keys: &TableKeys, nullable_key: bool, schema: &TableSchema, scope: &Arc<Scope>) -> Result<()> {
+    for (i, key) in keys.sorting.iter().enumerate() {
+        let twice = keys.sorting[..i].iter().any(|before| before.expr == key.expr);
+        ensure!(!twice, BAD_ARGUMENTS, "The sorting key has {} twice", key.expr);
+        check_expression("Sorting", &key.expr, nullable_key, schema, scope)?;
+    }
+    if keys.partition.is_empty() {
+        return Ok(());
+    }
+    let bound = check_expression("Partition", &keys.partition, nullable_key, schema, scope)?;
+    let is_float = |ty: &DataType| ty.bare().is_float();
+    let has_float = match bound.ty() {
+        DataType::Tuple(fields) => fields.iter().any(|field| is_float(&field.ty)),
+        ty => is_float(ty),
+    };
+    ensure!(!has_float, BAD_ARGUMENTS, "Floating point partition key is not supported: {}", keys.partition);
+    Ok(())
+}
+
+fn check_expression(
+    which: &str,
+    text: &str,
+    nullable_key: bool,
+    schema: &TableSchema,
+    scope: &Arc<Scope>,
+) -> Result<Expr> {
+    let bound = bind_stored([text], schema, scope)?.1.swap_remove(0);
+    if let Some(part) = changing_part(text, scope)? {
+        bail!(
+            BAD_ARGUMENTS,
+            "Expression must be deterministic but it contains non-deterministic part `{part}`: for {which} key"
+        );
+    }
+    // `PARTITION BY tuple()` is no partition.
+    let is_empty = matches!(bound.ty(), DataType::Tuple(fields) if fields.is_empty());
+    ensure!(is_empty || !bound.columns().is_empty(), ILLEGAL_COLUMN, "{which} key cannot contain constants");
+    ensure!(
+        nullable_key || !holds_null(bound.ty()),
+        ILLEGAL_COLUMN,
+        "{which} key contains nullable columns, but merge tree setting `{NULLABLE_KEY}` is disabled"
+    );
+    Ok(bound)
+}
+
+/// A call that may give something else another time.
+fn changing_part(text: &str, scope: &Scope) -> Result<Option<String>> {
+    let written = chalet_syntax::parse_expression(text)?;
+    let mut found = None;
+    chalet_syntax::visit::walk(&written, &mut |e| {
+        if let ExprKind::Call(call) = &e.kind
+            && let Some(function) = scope.registry().called(&call.name)
+            && function.record().volatility != Volatility::Immutable
+        {
+            found = Some(e.to_string());
+        }
+        found.is_none()
+    });
+    Ok(found)
+}
+
+/// Whether NULL may stand anywhere in a value of the type.
+fn holds_null(ty: &DataType) -> bool {
+    ty.is_nullable()
+        || match ty.bare() {
+            DataType::Tuple(fields) => fields.iter().any(|field| holds_null(&field.ty)),
+            inner => inner.element().is_some_and(|element| holds_null(&element)),
+        }
+}
+
+/// The settings as they are shown, and what they say.
+struct Settings {
+    shown: Vec<String>,
+    nullable_key: bool,
+}
+
+impl Settings {
+    fn of(written: &[ast::Setting], scope: &Arc<Scope>) -> Result<Settings> {
+        let mut settings = Settings { shown: Vec::new(), nullable_key: false };
+        let mut has_granularity = false;
+        for setting in written {
+            let name = setting.name.name.as_str();
+            let ast::SettingValue::Expr(value) = &setting.value else { continue };
+            let literal = bind_constant(value, &**scope, &scope.ids)?.value();
+            let Some(number) = number(&literal) else {
+                bail!(
+                    CANNOT_PARSE_INPUT_ASSERTION_FAILED,
+                    "Setting {name} of table engine {MERGE_TREE} is a number, not {value}"
+                );
+            };
+            ensure!(name != GRANULARITY || number > 0, BAD_ARGUMENTS, "{name}: value 0 makes no sense");
+            has_granularity |= name == GRANULARITY;
+            settings.nullable_key |= name == NULLABLE_KEY && number != 0;
+            settings.shown.push(format!("{name} = {number}"));
+        }
+        if !has_granularity {
+            settings.shown.push(format!("{GRANULARITY} = 8192"));
+        }
+        Ok(settings)
+    }
+}
+
+fn number(literal: &Value) -> Option<u64> {
+    match literal {
+        Value::Bytes(bytes) => std::str::from_utf8(bytes).ok()?.parse().ok(),
+        other => other.as_u64(),
+    }
+}
+
+/// The engine and its clauses as SHOW CREATE prints them.
+fn shown(
+    keys: &TableKeys,
+    primary: Option<&Primary>,
+    written: &ast::Storage,
+    settings: &Settings,
+    temporary: bool,
+) -> String {
+    let mut out = String::from(MERGE_TREE);
+    if !keys.partition.is_empty() {
+        out += &format!("\nPARTITION BY {}", keys.partition);
+    }
+    if let Some(primary) = primary {
+        out += &format!("\nPRIMARY KEY {}", primary.shown());
+    }
+    let sorting = match (&written.order_by, primary) {
+        (None, Some(primary)) => primary.shown(),
+        _ => sorting_key(&keys.sorting),
+    };
+    out += &format!("\nORDER BY {sorting}");
+    // Temporary tables are shown without those that nobody gave.
+    if !temporary || !written.settings.is_empty() {
+        out += &format!("\nSETTINGS {}", settings.shown.join(", "));
+    }
+    out
+}
+
+fn sorting_key(keys: &[SortingKey]) -> String {
+    let item = |key: &SortingKey| format!("{}{}", key.expr, if key.descending { " DESC" } else { "" });
+    let items: Vec<String> = keys.iter().map(item).collect();
+    match keys {
+        [] => "tuple()".into(),
+        [_] => items.concat(),
+        _ if keys.iter().any(|key| key.descending) => format!("tuple({})", items.join(", ")),
+        _ => format!("({})", items.join(", ")),
+    }
+}

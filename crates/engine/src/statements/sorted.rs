@@ -1,0 +1,79 @@
+//! The rows of an INSERT in the order of the table's keys, as a MergeTree keeps them: sorted in parts as large as the
+//! kernel's.
+
+use super::checked::bind_stored;
+use crate::scope::Scope;
+use chalet_base::Result;
+use chalet_binder::Environment;
+use chalet_columns::Block;
+use chalet_columns::keys::{Order, sort_keys};
+use chalet_exec::expression::{Program, layout};
+use chalet_exec::operators::unsorted::Unsorted;
+use chalet_exec::pipeline::Position;
+use chalet_storage::merge_tree::TableKeys;
+use chalet_storage::{Inserter, TableSchema};
+use std::sync::Arc;
+
+/// Sorts what is written to `inner`.
+pub(super) fn inserter(
+    inner: Box<dyn Inserter>,
+    keys: &TableKeys,
+    schema: &TableSchema,
+    scope: &Arc<Scope>,
+) -> Result<Box<dyn Inserter>> {
+    let (texts, descending): (Vec<&str>, Vec<bool>) = keys.all().unzip();
+    if texts.is_empty() {
+        return Ok(inner);
+    }
+    let (fields, bound) = bind_stored(texts, schema, scope)?;
+    let keys = Program::new(&bound.iter().collect::<Vec<_>>(), &layout(&fields), scope.context())?;
+    let orders = descending.into_iter().map(|descending| Order { descending, nulls_first: false }).collect();
+    let least = |setting| scope.state.settings.number(setting).filter(|&n| n > 0).unwrap_or(u64::MAX);
+    let part = Unsorted::default();
+    let (part_rows, part_bytes) = (least("min_insert_block_size_rows"), least("min_insert_block_size_bytes"));
+    Ok(Box::new(Sorted { inner, keys, orders, part, bytes: 0, part_rows, part_bytes, scope: scope.clone() }))
+}
+
+struct Sorted {
+    inner: Box<dyn Inserter>,
+    keys: Program,
+    orders: Vec<Order>,
+    /// What is gathered for the next part.
+    part: Unsorted,
+    bytes: u64,
+    /// A part is cut when it has so many rows, or so many bytes.
+    part_rows: u64,
+    part_bytes: u64,
+    scope: Arc<Scope>,
+}
+
+impl Sorted {
+    fn cut_part(&mut self) -> Result<()> {
+        self.bytes = 0;
+        let check = || self.scope.control.check_with_interrupt();
+        match std::mem::take(&mut self.part).sorted(usize::MAX, &check)? {
+            Some(block) => self.inner.write(block),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Inserter for Sorted {
+    fn write(&mut self, block: Block) -> Result<()> {
+        let columns = self.keys.evaluate(&block)?;
+        let ordered: Vec<_> = columns.iter().zip(self.orders.iter().copied()).collect();
+        let keys = sort_keys(&ordered, block.n_rows());
+        let position = Position { task: 0, number: self.part.n_blocks() as u32 };
+        self.bytes += block.memory() as u64;
+        self.part.push(position, block, keys);
+        match self.part.n_rows() as u64 >= self.part_rows || self.bytes >= self.part_bytes {
+            true => self.cut_part(),
+            false => Ok(()),
+        }
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        self.cut_part()?;
+        self.inner.finish()
+    }
+}

@@ -1,0 +1,99 @@
+//! MergeTree: a table that has the rows of each INSERT sorted before they are kept. What keeps them is a table of another
+//! engine, in memory or on disk. Parts of different INSERTs stay apart: merging them changes no answer.
+
+use crate::disk::TableFolder;
+use crate::{Inserter, Scan, ScanRequest, Table, TableSchema};
+use chalet_base::Result;
+use std::any::Any;
+use std::sync::Arc;
+
+pub const MERGE_TREE: &str = "MergeTree";
+
+/// By what the rows of a table are sorted, as SQL text.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TableKeys {
+    /// Empty where there is none.
+    pub partition: Arc<str>,
+    pub sorting: Vec<SortingKey>,
+    /// So many of the first sorting keys are the primary one.
+    pub n_primary: usize,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct SortingKey {
+    pub expr: Arc<str>,
+    pub descending: bool,
+}
+
+impl TableKeys {
+    /// The sorting key as `system.tables` shows it.
+    pub fn sorting_key(&self) -> String {
+        listed(&self.sorting)
+    }
+
+    pub fn primary_key(&self) -> String {
+        listed(&self.sorting[..self.n_primary])
+    }
+
+    /// What rows are sorted by: the partition first, since partitions are kept apart.
+    pub fn all(&self) -> impl Iterator<Item = (&str, bool)> {
+        let partition = (!self.partition.is_empty()).then_some((&*self.partition, false));
+        partition.into_iter().chain(self.sorting.iter().map(|key| (&*key.expr, key.descending)))
+    }
+}
+
+fn listed(keys: &[SortingKey]) -> String {
+    keys.iter().map(|key| &*key.expr).collect::<Vec<_>>().join(", ")
+}
+
+pub struct MergeTree {
+    pub keys: TableKeys,
+    /// Keeps the rows in the order in which they are inserted.
+    pub rows: Arc<dyn Table>,
+}
+
+impl Table for MergeTree {
+    fn engine(&self) -> &str {
+        MERGE_TREE
+    }
+
+    fn schema(&self) -> TableSchema {
+        self.rows.schema()
+    }
+
+    fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn Scan>> {
+        self.rows.scan(request)
+    }
+
+    fn locates_rows(&self) -> bool {
+        self.rows.locates_rows()
+    }
+
+    fn keys(&self) -> Option<&TableKeys> {
+        Some(&self.keys)
+    }
+
+    fn insert(&self) -> Result<Box<dyn Inserter>> {
+        self.rows.insert()
+    }
+
+    fn truncate(&self) -> Result<()> {
+        self.rows.truncate()
+    }
+
+    fn total_rows(&self) -> Option<u64> {
+        self.rows.total_rows()
+    }
+
+    fn total_bytes(&self) -> Option<u64> {
+        self.rows.total_bytes()
+    }
+
+    fn folder(&self) -> Option<&Arc<TableFolder>> {
+        self.rows.folder()
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
