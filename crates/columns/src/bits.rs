@@ -1,35 +1,65 @@
 //! Bytes that are 0 or something else as bits, and bits as row numbers.
 
 use arrow_buffer::{BooleanBuffer, Buffer};
+use chalet_base::wide::wide;
 
-/// The bits of the rows whose byte is not 0, eight rows at a time.
+/// The bits of the rows whose byte is not 0.
 pub fn nonzero(values: &[u8]) -> BooleanBuffer {
-    const LOW_BITS: u64 = 0x7f7f_7f7f_7f7f_7f7f;
-    /// Moves the lowest bits of eight bytes next to each other, into the highest byte.
-    const GATHER: u64 = 0x0102_0408_1020_4080;
-    let (eights, rest) = values.as_chunks::<8>();
-    let bits = |bytes: &[u8; 8]| {
-        let word = u64::from_le_bytes(*bytes);
-        // The highest bit of a byte is set when any bit is: the sum carries into it, or it was set before.
-        let any = ((word & LOW_BITS) + LOW_BITS) | word;
-        (((any & !LOW_BITS) >> 7).wrapping_mul(GATHER) >> 56) as u8
-    };
-    let mut out: Vec<u8> = Vec::with_capacity(values.len().div_ceil(8));
-    out.extend(eights.iter().map(bits));
+    let (sixteens, rest) = values.as_chunks::<16>();
+    let mut out: Vec<u8> = Vec::with_capacity(values.len().div_ceil(16) * 2);
+    sixteens.iter().for_each(|bytes| out.extend(nonzero_of_16(bytes).to_le_bytes()));
     if !rest.is_empty() {
-        let mut last = [0; 8];
+        let mut last = [0; 16];
         last[..rest.len()].copy_from_slice(rest);
-        out.push(bits(&last));
+        out.extend(nonzero_of_16(&last).to_le_bytes());
     }
     BooleanBuffer::new(Buffer::from_vec(out), 0, values.len())
 }
 
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn nonzero_of_16(bytes: &[u8; 16]) -> u16 {
+    use std::arch::x86_64::{__m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_setzero_si128};
+    // SAFETY: 16 bytes are read; every x86-64 has SSE2.
+    unsafe {
+        let bytes = _mm_loadu_si128(bytes.as_ptr().cast::<__m128i>());
+        !(_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_setzero_si128())) as u16)
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+fn nonzero_of_16(bytes: &[u8; 16]) -> u16 {
+    bytes.iter().enumerate().fold(0, |bits, (i, &byte)| bits | u16::from(byte != 0) << i)
+}
+
 /// The numbers of the set bits, ascending.
 pub fn set_rows(bits: &BooleanBuffer) -> Vec<u32> {
-    let mut rows = Vec::with_capacity(bits.count_set_bits());
-    rows.extend(bits.set_indices().map(|row| row as u32));
+    let mut rows: Vec<u32> = Vec::with_capacity(bits.count_set_bits() + AT_ONCE);
+    wide(|| {
+        for (i, mut word) in bits.bit_chunks().iter_padded().enumerate() {
+            let first = i as u32 * 64;
+            let mut left = word.count_ones() as usize;
+            // Some rows are written always, and counted only where there are so many: most words have few bits, and how many
+            // cannot be foreseen.
+            while left > 0 {
+                let to = rows.spare_capacity_mut();
+                for place in &mut to[..AT_ONCE] {
+                    place.write(first + word.trailing_zeros());
+                    word &= word.wrapping_sub(1);
+                }
+                let n = left.min(AT_ONCE);
+                left -= n;
+                // SAFETY: the places were written just now.
+                unsafe { rows.set_len(rows.len() + n) };
+            }
+        }
+    });
     rows
 }
+
+/// Rows that [`set_rows`] writes at once.
+const AT_ONCE: usize = 8;
 
 #[cfg(test)]
 mod tests {
@@ -42,6 +72,16 @@ mod tests {
         for n in [0, 1, 7, 8, 9, 63, 64, 65, 5000] {
             let expected = BooleanBuffer::collect_bool(n, |row| values[row] != 0);
             assert_eq!(nonzero(&values[..n]), expected);
+        }
+        let mask = nonzero(&values);
+        for (offset, len) in [(0, 5000), (1, 4999), (63, 64), (64, 63), (7, 0), (4999, 1), (100, 1000)] {
+            let part = mask.slice(offset, len);
+            let expected: Vec<u32> = (0..len as u32).filter(|&row| part.value(row as usize)).collect();
+            assert_eq!(set_rows(&part), expected);
+        }
+        for all in [true, false] {
+            let part = BooleanBuffer::collect_bool(130, |_| all);
+            assert_eq!(set_rows(&part), if all { (0..130).collect::<Vec<u32>>() } else { vec![] });
         }
         let one = |byte: u8, place: usize| {
             let mut values = [0; 8];

@@ -202,7 +202,9 @@ fn what_cannot_be_kept_is_refused() {
     assert_eq!(run(&db, "SHOW TABLES"), "");
     // What names no engine is kept in one that keeps rows, and says so.
     run(&db, "CREATE TABLE t (x UInt8 PRIMARY KEY) ORDER BY x");
-    assert!(run(&db, "SHOW CREATE TABLE t").contains("ENGINE = MergeTree\nPRIMARY KEY tuple(x)\nORDER BY x\n"));
+    assert!(
+        run(&db, "SHOW CREATE TABLE t").contains("ENGINE = MergeTree\nPRIMARY KEY tuple(x)\nORDER BY x\n")
+    );
     run(&db, "DROP TABLE t");
     assert_eq!(fs::read_dir(place.0.join("tables")).expect("the folder").count(), 0);
 }

@@ -2,6 +2,7 @@
 //! the first-level cache, so that a kernel is compiled once per type of computation and not once per pair of types.
 
 use crate::number::Number;
+use chalet_base::wide::wide;
 use chalet_base::{Result, err};
 use chalet_columns::{Native, Vector};
 use chalet_function_api::{Arg, Call};
@@ -115,6 +116,17 @@ pub fn binary<C: Number, R: Native>(
     for (start, len) in runs(n) {
         let (x, y) = (a.run(start, len), b.run(start, len));
         out.extend(x.iter().zip(y).map(|(&x, &y)| f(x, y)));
+    }
+    Ok(out)
+}
+
+/// 1 where `f` holds, else 0.
+pub fn predicate<C: Number>(a: Operand, b: Operand, n: usize, f: impl Fn(C, C) -> bool) -> Result<Vec<u8>> {
+    let (mut a, mut b) = (Lane::<C>::new(a, n)?, Lane::<C>::new(b, n)?);
+    let mut out = Vec::with_capacity(n);
+    for (start, len) in runs(n) {
+        let (x, y) = (a.run(start, len), b.run(start, len));
+        wide(|| out.extend(x.iter().zip(y).map(|(&x, &y)| u8::from(f(x, y)))));
     }
     Ok(out)
 }

@@ -5,6 +5,7 @@
 
 use crate::{ColumnRange, ColumnSchema, Morsel, Scan, ScanRequest, ScanWorker, Summary, Table, TableSchema};
 use chalet_base::{Result, bail};
+use chalet_columns::bits::set_rows;
 use chalet_columns::{Block, Column, Vector};
 use chalet_types::DataType;
 use std::any::Any;
@@ -233,18 +234,24 @@ impl Shared {
         let end = (first..mask.len()).rposition(|row| mask.value(row)).map_or(first, |last| first + last + 1);
         let n = end - first;
         let others: Vec<usize> = all.iter().copied().filter(|at| !filter.columns.contains(at)).collect();
-        let mut rest = self.read(task, rows.start + first..rows.start + end, &others)?.into_iter();
-        let tested = tested.slice(first, n);
+        // Columns that were just looked at are gathered while they are near.
+        let mask = mask.slice(first, n);
+        let passing = (mask.count_set_bits() < n).then(|| set_rows(&mask));
+        let pick = |block: Block| passing.iter().fold(block, |block, rows| block.gather(rows));
+        let tested = pick(tested.slice(first, n));
+        let rest = self.read(task, rows.start + first..rows.start + end, &others)?;
+        let rest = pick(Block::new(rest, n));
+        let mut rest = rest.columns().iter();
         let mut columns = Vec::with_capacity(all.len());
         for at in all {
             let column = match filter.columns.iter().position(|&c| c == at) {
-                Some(place) => Some(tested.column(place).clone()),
+                Some(place) => Some(tested.column(place)),
                 None => rest.next(),
             };
             let Some(column) = column else { bail!(LOGICAL_ERROR, "A source gave too few columns") };
-            columns.push(column);
+            columns.push(column.clone());
         }
-        Ok(Block::new(columns, n).filter(&mask.slice(first, n)))
+        Ok(Block::new(columns, tested.n_rows()))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Comparison of numbers by their mathematical value, whatever their types.
 
 use super::order::Order;
-use crate::lanes::{Operand, binary, try_binary};
+use crate::lanes::{Operand, binary, predicate, try_binary};
 use crate::number::{Cast, Number};
 use crate::with_integer;
 use chalet_base::{Result, bail, err};
@@ -12,10 +12,10 @@ use std::cmp::Ordering;
 /// Values of one machine type.
 pub fn same<C: Number>(order: Order, a: Operand, b: Operand, n: usize) -> Result<Vec<u8>> {
     match order {
-        Order::Equal => binary::<C, u8>(a, b, n, |x, y| u8::from(x == y)),
-        Order::NotEqual => binary::<C, u8>(a, b, n, |x, y| u8::from(x != y)),
-        Order::Less => binary::<C, u8>(a, b, n, |x, y| u8::from(x < y)),
-        Order::LessOrEqual => binary::<C, u8>(a, b, n, |x, y| u8::from(x <= y)),
+        Order::Equal => predicate::<C>(a, b, n, |x, y| x == y),
+        Order::NotEqual => predicate::<C>(a, b, n, |x, y| x != y),
+        Order::Less => predicate::<C>(a, b, n, |x, y| x < y),
+        Order::LessOrEqual => predicate::<C>(a, b, n, |x, y| x <= y),
         Order::Greater | Order::GreaterOrEqual => same::<C>(order.swapped(), b, a, n),
     }
 }

@@ -148,8 +148,13 @@ pub(super) struct Partitions {
 /// Groups of a part: allocated at once, so few enough that the last part of each partition may stay nearly empty.
 const PART_GROUPS: usize = 1024;
 
-/// A worker that holds more groups than this sees whether they have keys in common.
+/// A worker that holds more groups than this sees whether they have keys in common, and one that holds keys alone, which take
+/// half the room, twice as many: merging costs as much as a second look at every key.
 const FIRST_MERGE: usize = 4 << 20;
+
+fn first_merge(calls: &[Call]) -> usize {
+    if calls.is_empty() { 2 * FIRST_MERGE } else { FIRST_MERGE }
+}
 
 impl Partitions {
     pub fn new(form: &Arc<KeyForm>, calls: &Arc<[Call]>) -> Partitions {
@@ -161,7 +166,7 @@ impl Partitions {
             with_rows: none(),
             full: 0,
             n_groups: 0,
-            merge_at: FIRST_MERGE,
+            merge_at: first_merge(calls),
         }
     }
 
@@ -257,7 +262,7 @@ impl Partitions {
             }
         }
         self.n_groups = left;
-        self.merge_at = FIRST_MERGE.max(left * 2);
+        self.merge_at = first_merge(&self.calls).max(left * 2);
         Ok(())
     }
 
