@@ -60,8 +60,8 @@ impl GreedyPath {
     pub fn run(&self, text: &[u8], groups: &mut Vec<Range<usize>>) -> Outcome {
         groups.clear();
         groups.resize(self.n_groups, 0..text.len());
-        let mut state = State { place: 0, chose: false, unsure: false };
-        let matches = state.follow(&self.steps, text, groups);
+        let start = State { place: 0, chose: false, unsure: false };
+        let (state, matches) = start.follow(&self.steps, text, groups);
         match (matches, state.chose || state.unsure) {
             _ if state.unsure => Outcome::Unknown,
             (true, _) => Outcome::Match,
@@ -203,16 +203,35 @@ fn position(byte: u8, text: &[u8]) -> Option<usize> {
 }
 
 /// As `[u8]::is_ascii`, which looks at the last bytes one by one: short texts are little else.
+#[inline]
 fn is_ascii(text: &[u8]) -> bool {
-    let (words, rest) = text.as_chunks::<8>();
-    let bits = words.iter().fold(0, |bits, word| bits | u64::from_le_bytes(*word));
-    let bits = match text.last_chunk() {
-        Some(last) => bits | u64::from_le_bytes(*last),
-        None => rest.iter().fold(0, |bits, &byte| bits | u64::from(byte)),
+    fn any_bits<const N: usize>(bytes: &[u8; N]) -> u64 {
+        bytes.as_chunks::<8>().0.iter().fold(0, |bits, word| bits | u64::from_le_bytes(*word))
+    }
+    let bits = if let Some(last) = text.last_chunk::<32>() {
+        text.as_chunks::<32>().0.iter().fold(any_bits(last), |bits, bytes| bits | any_bits(bytes))
+    } else if let (Some(first), Some(last)) = (text.first_chunk::<16>(), text.last_chunk::<16>()) {
+        any_bits(first) | any_bits(last)
+    } else if let (Some(first), Some(last)) = (text.first_chunk::<8>(), text.last_chunk::<8>()) {
+        any_bits(first) | any_bits(last)
+    } else {
+        text.iter().fold(0, |bits, &byte| bits | u64::from(byte))
     };
     bits & 0x8080_8080_8080_8080 == 0
 }
 
+/// Short texts are made longer, since only long ones are looked at many bytes at once.
+fn is_utf8(text: &[u8]) -> bool {
+    const LONG: usize = 64;
+    if text.len() >= LONG {
+        return simdutf8::basic::from_utf8(text).is_ok();
+    }
+    let mut padded = [0; LONG];
+    padded[..text.len()].copy_from_slice(text);
+    simdutf8::basic::from_utf8(&padded).is_ok()
+}
+
+#[derive(Clone, Copy)]
 struct State {
     place: usize,
     /// There was another way to go.
@@ -222,54 +241,54 @@ struct State {
 }
 
 impl State {
-    fn follow(&mut self, steps: &[Step], text: &[u8], groups: &mut [Range<usize>]) -> bool {
-        steps.iter().all(|step| self.step(step, text, groups))
-    }
-
-    fn step(&mut self, step: &Step, text: &[u8], groups: &mut [Range<usize>]) -> bool {
-        let rest = &text[self.place..];
-        match step {
-            Step::Literal(literal) => {
-                let is_there = literal.begins(rest);
-                self.place += if is_there { literal.bytes.len() } else { 0 };
-                is_there
-            }
-            Step::Run { set, min, max } => {
-                let most = max.unwrap_or(usize::MAX).min(rest.len());
-                let run = set.run(&rest[..most]);
-                // Only whole characters count, each as one.
-                self.unsure |= !is_ascii(&rest[..run])
-                    && (max.is_some() || *min > 1 || simdutf8::basic::from_utf8(&rest[..run]).is_err());
-                self.chose |= run > *min;
-                self.place += run;
-                run >= *min
-            }
-            // Without a branch: whether it is there is hard to guess.
-            Step::OptionalLiteral(literal) => {
-                let is_there = literal.begins(rest);
-                self.place += literal.bytes.len() * usize::from(is_there);
-                self.chose |= is_there;
-                true
-            }
-            Step::Optional(steps) => {
-                let start = self.place;
-                if self.follow(steps, text, groups) {
-                    self.chose = true;
-                } else {
-                    self.place = start;
+    /// Where the steps lead, and whether they lead to a match. The state is handed on by value: it stays in registers.
+    fn follow(mut self, steps: &[Step], text: &[u8], groups: &mut [Range<usize>]) -> (State, bool) {
+        for step in steps {
+            let rest = &text[self.place..];
+            let goes_on = match step {
+                Step::Literal(literal) => {
+                    let is_there = literal.begins(rest);
+                    self.place += if is_there { literal.bytes.len() } else { 0 };
+                    is_there
                 }
-                true
+                Step::Run { set, min, max } => {
+                    let most = max.unwrap_or(usize::MAX).min(rest.len());
+                    let run = set.run(&rest[..most]);
+                    // Only whole characters count, each as one.
+                    self.unsure |=
+                        !is_ascii(&rest[..run]) && (max.is_some() || *min > 1 || !is_utf8(&rest[..run]));
+                    self.chose |= run > *min;
+                    self.place += run;
+                    run >= *min
+                }
+                // Without a branch: whether it is there is hard to guess.
+                Step::OptionalLiteral(literal) => {
+                    let is_there = literal.begins(rest);
+                    self.place += literal.bytes.len() * usize::from(is_there);
+                    self.chose |= is_there;
+                    true
+                }
+                Step::Optional(steps) => {
+                    let (end, matches) = self.follow(steps, text, groups);
+                    let place = if matches { end.place } else { self.place };
+                    self = State { place, chose: end.chose | matches, unsure: end.unsure };
+                    true
+                }
+                Step::Open(group) => {
+                    groups[*group].start = self.place;
+                    true
+                }
+                Step::Close(group) => {
+                    groups[*group].end = self.place;
+                    true
+                }
+                Step::End => self.place == text.len(),
+            };
+            if !goes_on {
+                return (self, false);
             }
-            Step::Open(group) => {
-                groups[*group].start = self.place;
-                true
-            }
-            Step::Close(group) => {
-                groups[*group].end = self.place;
-                true
-            }
-            Step::End => self.place == text.len(),
         }
+        (self, true)
     }
 }
 
@@ -280,13 +299,24 @@ mod tests {
 
     #[test]
     fn ascii_is_told_at_every_length_and_place() {
-        for n in 0..40 {
+        for n in 0..100 {
             let mut text = vec![b'a'; n];
             assert!(is_ascii(&text));
             for place in 0..n {
                 text[place] = 0xd0;
                 assert!(!is_ascii(&text), "{n} {place}");
                 text[place] = 0x7f;
+            }
+        }
+    }
+
+    #[test]
+    fn characters_are_told_from_bytes_at_every_length() {
+        let text = "a\u{e9}\u{20ac}\u{1f600}".repeat(12).into_bytes();
+        for start in 0..20 {
+            for end in start..text.len() {
+                let part = &text[start..end];
+                assert_eq!(is_utf8(part), std::str::from_utf8(part).is_ok(), "{start}..{end}");
             }
         }
     }
