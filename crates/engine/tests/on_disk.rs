@@ -226,8 +226,8 @@ fn sorted_tables_come_back_with_their_keys() {
     run(&db, "CREATE TABLE like_t1 AS t1");
     run(&db, "INSERT INTO like_t1 VALUES (1, 'a'), (2, 'a')");
     let tables = ["t0", "t1", "t2", "t3", "like_t1"];
-    let rows = |db: &Arc<Database>| tables.map(|t| run(db, &format!("SELECT groupArray((s, n)) FROM {t}")));
-    let shown = |db: &Arc<Database>| tables.map(|t| run(db, &format!("SHOW CREATE TABLE {t}")));
+    let rows = |db: &Session| tables.map(|t| run(db, &format!("SELECT groupArray((s, n)) FROM {t}")));
+    let shown = |db: &Session| tables.map(|t| run(db, &format!("SHOW CREATE TABLE {t}")));
     assert_eq!(rows(&db)[1], "[('7',5),('7',2),('8',4),('8',1),('9',3),('9',0)]\n");
     assert_eq!(rows(&db)[2], "[('7',2),('8',4),('9',0),('7',5),('8',1),('9',3)]\n");
     assert_eq!(rows(&db)[4], "[('a',2),('a',1)]\n");
