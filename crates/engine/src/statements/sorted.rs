@@ -7,6 +7,7 @@ use chalet_base::Result;
 use chalet_binder::Environment;
 use chalet_columns::Block;
 use chalet_columns::keys::{Order, sort_keys};
+use chalet_exec::control::Reservation;
 use chalet_exec::expression::{Program, layout};
 use chalet_exec::operators::unsorted::Unsorted;
 use chalet_exec::pipeline::Position;
@@ -31,7 +32,18 @@ pub(super) fn inserter(
     let least = |setting| scope.state.settings.number(setting).filter(|&n| n > 0).unwrap_or(u64::MAX);
     let part = Unsorted::default();
     let (part_rows, part_bytes) = (least("min_insert_block_size_rows"), least("min_insert_block_size_bytes"));
-    Ok(Box::new(Sorted { inner, keys, orders, part, bytes: 0, part_rows, part_bytes, scope: scope.clone() }))
+    let memory = Reservation::new(scope.control.clone());
+    Ok(Box::new(Sorted {
+        inner,
+        keys,
+        orders,
+        part,
+        bytes: 0,
+        part_rows,
+        part_bytes,
+        memory,
+        scope: scope.clone(),
+    }))
 }
 
 struct Sorted {
@@ -44,6 +56,7 @@ struct Sorted {
     /// A part is cut when it has so many rows, or so many bytes.
     part_rows: u64,
     part_bytes: u64,
+    memory: Reservation,
     scope: Arc<Scope>,
 }
 
@@ -51,10 +64,10 @@ impl Sorted {
     fn cut_part(&mut self) -> Result<()> {
         self.bytes = 0;
         let check = || self.scope.control.check_with_interrupt();
-        match std::mem::take(&mut self.part).sorted(usize::MAX, &check)? {
-            Some(block) => self.inner.write(block),
-            None => Ok(()),
+        if let Some(block) = std::mem::take(&mut self.part).sorted(usize::MAX, &check)? {
+            self.inner.write(block)?;
         }
+        self.memory.resize(0)
     }
 }
 
@@ -65,6 +78,7 @@ impl Inserter for Sorted {
         let keys = sort_keys(&ordered, block.n_rows());
         let position = Position { task: 0, number: self.part.n_blocks() as u32 };
         self.bytes += block.memory() as u64;
+        self.memory.grow(block.memory() + keys.bytes.len() + keys.offsets.len() * 8)?;
         self.part.push(position, block, keys);
         match self.part.n_rows() as u64 >= self.part_rows || self.bytes >= self.part_bytes {
             true => self.cut_part(),
