@@ -233,25 +233,27 @@ impl Shared {
         let first = mask.set_indices().next().unwrap_or(0);
         let end = (first..mask.len()).rposition(|row| mask.value(row)).map_or(first, |last| first + last + 1);
         let n = end - first;
-        let others: Vec<usize> = all.iter().copied().filter(|at| !filter.columns.contains(at)).collect();
+        let (mask, tested) = (mask.slice(first, n), tested.slice(first, n));
+        let n_passing = mask.count_set_bits();
+        let mut passing: Option<Vec<u32>> = None;
+        let mut pick = |column: &Column| match n_passing == n {
+            true => column.clone(),
+            false => column.gather(passing.get_or_insert_with(|| set_rows(&mask))),
+        };
+        let mut columns: Vec<Option<Column>> = vec![None; all.len()];
         // Columns that were just looked at are gathered while they are near.
-        let mask = mask.slice(first, n);
-        let passing = (mask.count_set_bits() < n).then(|| set_rows(&mask));
-        let pick = |block: Block| passing.iter().fold(block, |block, rows| block.gather(rows));
-        let tested = pick(tested.slice(first, n));
-        let rest = self.read(task, rows.start + first..rows.start + end, &others)?;
-        let rest = pick(Block::new(rest, n));
-        let mut rest = rest.columns().iter();
-        let mut columns = Vec::with_capacity(all.len());
-        for at in all {
-            let column = match filter.columns.iter().position(|&c| c == at) {
-                Some(place) => Some(tested.column(place)),
-                None => rest.next(),
-            };
-            let Some(column) = column else { bail!(LOGICAL_ERROR, "A source gave too few columns") };
-            columns.push(column.clone());
+        for (column, &at) in tested.columns().iter().zip(&filter.columns) {
+            // Of what nobody reads any values will do.
+            let is_unread = filter.unread.contains(&at);
+            columns[at] = Some(if is_unread { column.slice(0, n_passing) } else { pick(column) });
         }
-        Ok(Block::new(columns, tested.n_rows()))
+        let others: Vec<usize> = all.into_iter().filter(|at| !filter.columns.contains(at)).collect();
+        let rest = self.read(task, rows.start + first..rows.start + end, &others)?;
+        rest.iter().zip(&others).for_each(|(column, &at)| columns[at] = Some(pick(column)));
+        let Some(columns) = columns.into_iter().collect() else {
+            bail!(LOGICAL_ERROR, "A source gave too few columns")
+        };
+        Ok(Block::new(columns, n_passing))
     }
 }
 
