@@ -96,6 +96,11 @@ impl RowKeys {
         self.len() == 0
     }
 
+    /// Bytes of memory that the keys take.
+    pub fn memory(&self) -> usize {
+        self.bytes.len() + self.offsets.len() * 8
+    }
+
     #[inline]
     pub fn get(&self, row: usize) -> &[u8] {
         &self.bytes[self.offsets[row]..self.offsets[row + 1]]

@@ -141,8 +141,10 @@ impl Scope {
             let found = system::table(name, self)?;
             return Ok(found.map(|table| (table, format!("system.{name}").into())));
         }
-        let shown = if is_temporary { name.into() } else { format!("{shown}.{name}").into() };
-        Ok(self.entry(database, name).map(|entry| (entry.table, shown)))
+        Ok(self.entry(database, name).map(|entry| {
+            let shown = if is_temporary { name.into() } else { format!("{shown}.{name}").into() };
+            (entry.table, shown)
+        }))
     }
 
     /// A table as it was made, but for those of system: a temporary one where no database is named, else a kept one.

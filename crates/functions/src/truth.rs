@@ -1,6 +1,6 @@
 //! Truth of numbers, and three-valued logic over rows.
 
-use crate::lanes::{Operand, binary};
+use crate::lanes::{Operand, predicate};
 use chalet_base::Result;
 use chalet_columns::{BooleanBuffer, Data, NullBuffer};
 
@@ -10,9 +10,9 @@ pub fn truth(operand: Operand, n: usize) -> Result<Vec<u8>> {
         return Ok(vec![0; n]);
     }
     match operand.vector.data {
-        Data::F32(_) | Data::F64(_) => binary::<f64, u8>(operand, operand, n, |x, _| u8::from(x != 0.0)),
-        Data::U8(_) => binary::<u8, u8>(operand, operand, n, |x, _| u8::from(x != 0)),
-        _ => binary::<i64, u8>(operand, operand, n, |x, _| u8::from(x != 0)),
+        Data::F32(_) | Data::F64(_) => predicate::<f64>(operand, operand, n, |x, _| x != 0.0),
+        Data::U8(_) => predicate::<u8>(operand, operand, n, |x, _| x != 0),
+        _ => predicate::<i64>(operand, operand, n, |x, _| x != 0),
     }
 }
 

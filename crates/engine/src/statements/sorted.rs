@@ -78,7 +78,7 @@ impl Inserter for Sorted {
         let keys = sort_keys(&ordered, block.n_rows());
         let position = Position { task: 0, number: self.part.n_blocks() as u32 };
         self.bytes += block.memory() as u64;
-        self.memory.grow(block.memory() + keys.bytes.len() + keys.offsets.len() * 8)?;
+        self.memory.grow(block.memory() + keys.memory())?;
         self.part.push(position, block, keys);
         match self.part.n_rows() as u64 >= self.part_rows || self.bytes >= self.part_bytes {
             true => self.cut_part(),

@@ -113,7 +113,7 @@ impl SinkWorker for Worker {
                 keys = pick(&keys, &kept);
             }
         }
-        self.memory.grow(block.memory() + keys.bytes.len() + keys.offsets.len() * 8)?;
+        self.memory.grow(block.memory() + keys.memory())?;
         self.rows.push(position, block, keys);
         ensure!(
             self.max_rows == 0 || self.rows.n_rows() as u64 <= self.max_rows,
@@ -161,7 +161,7 @@ impl Worker {
             kept.sort_unstable();
             let block = compact(block.gather(&kept));
             let keys = pick(&keys, &kept);
-            bytes += block.memory() + keys.bytes.len() + keys.offsets.len() * 8;
+            bytes += block.memory() + keys.memory();
             rows.push(position, block, keys);
         }
         self.rows = rows;

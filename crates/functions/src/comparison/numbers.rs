@@ -1,7 +1,7 @@
 //! Comparison of numbers by their mathematical value, whatever their types.
 
 use super::order::Order;
-use crate::lanes::{Operand, binary, predicate, try_binary};
+use crate::lanes::{Operand, predicate, try_binary};
 use crate::number::{Cast, Number};
 use crate::with_integer;
 use chalet_base::{Result, bail, err};
@@ -157,7 +157,7 @@ pub fn decimals(order: Order, a: Operand, b: Operand, n: usize) -> Result<Vec<u8
     if is_float(a.vector.data.physical()) || is_float(b.vector.data.physical()) {
         let divisor = |x: &Operand| pow10(scale(x.ty).into()).as_f64();
         let (by_a, by_b) = (divisor(&a), divisor(&b));
-        return binary::<f64, u8>(a, b, n, |x, y| u8::from(order.holds((x / by_a).partial_cmp(&(y / by_b)))));
+        return predicate::<f64>(a, b, n, |x, y| order.holds((x / by_a).partial_cmp(&(y / by_b))));
     }
     let common = scale(a.ty).max(scale(b.ty));
     let up = |x: &Operand| pow10(u32::from(common - scale(x.ty)));
@@ -169,8 +169,8 @@ pub fn decimals(order: Order, a: Operand, b: Operand, n: usize) -> Result<Vec<u8
     if widest <= 64 && common <= 18 {
         // 64 bits times 10^18 fit into 128 bits.
         let (up_a, up_b) = (up_a.as_i128(), up_b.as_i128());
-        return binary::<i128, u8>(a, b, n, |x, y| {
-            u8::from(order.holds(Some((x.wrapping_mul(up_a)).cmp(&y.wrapping_mul(up_b)))))
+        return predicate::<i128>(a, b, n, |x, y| {
+            order.holds(Some((x.wrapping_mul(up_a)).cmp(&y.wrapping_mul(up_b))))
         });
     }
     let times = |x: I256, up: I256| match x.checked_mul(up) {

@@ -99,10 +99,7 @@ impl Primary {
         match self {
             Primary::Columns(names) if names.len() > 1 => format!("({})", names.join(", ")),
             Primary::Columns(names) => format!("tuple({})", names.join(", ")),
-            Primary::Clause(expr) if self.parts().is_empty() => {
-                debug_assert!(matches!(expr.kind, ExprKind::Call(_)));
-                "tuple()".into()
-            }
+            Primary::Clause(_) if self.parts().is_empty() => "tuple()".into(),
             Primary::Clause(expr) => expr.to_string(),
         }
     }
