@@ -240,6 +240,28 @@ fn sorted_tables_come_back_with_their_keys() {
     assert!(run(&db, "SELECT groupArray((s, n)) FROM t1").ends_with(",('a',0),('b',2),('b',1)]\n"));
 }
 
+/// An INSERT of any size is sorted in memory for a million rows, and its parts stay apart.
+#[test]
+fn large_inserts_are_sorted_in_parts() {
+    let place = Place::new();
+    let db = place.open();
+    run(&db, "CREATE TABLE t (n UInt32) ENGINE = MergeTree ORDER BY n");
+    run(&db, "INSERT INTO t SELECT 1500000 - number FROM numbers(1500000)");
+    let first: u32 = run(&db, "SELECT any(n) FROM t").trim().parse().expect("a number");
+    // The first part ends with a block, and has the largest numbers.
+    assert!((1_500_000 - 1_048_449 - 65_536..=1_500_000 - 1_048_449 + 1).contains(&first), "{first}");
+    assert_eq!(
+        run(&db, "SELECT count(), min(n), max(n), uniqExact(n) FROM t"),
+        "1500000\t1\t1500000\t1500000\n"
+    );
+    run(&db, "TRUNCATE TABLE t");
+    run(
+        &db,
+        "INSERT INTO t SELECT 1500000 - number FROM numbers(1500000) SETTINGS min_insert_block_size_rows = 0",
+    );
+    assert_eq!(run(&db, "SELECT any(n) FROM t"), "1\n");
+}
+
 #[test]
 fn folders_go_with_their_tables() {
     let place = Place::new();

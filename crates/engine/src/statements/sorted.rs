@@ -29,7 +29,11 @@ pub(super) fn inserter(
     let (fields, bound) = bind_stored(texts, schema, scope)?;
     let keys = Program::new(&bound.iter().collect::<Vec<_>>(), &layout(&fields), scope.context())?;
     let orders = descending.into_iter().map(|descending| Order { descending, nulls_first: false }).collect();
-    let least = |setting| scope.state.settings.number(setting).filter(|&n| n > 0).unwrap_or(u64::MAX);
+    // 0 sets no bound but this one: rows are numbered with 32 bits.
+    let least = |name| {
+        let given = scope.state.settings.get(name).and_then(|text| text.parse::<u64>().ok());
+        given.filter(|&n| n > 0).unwrap_or(u64::MAX).min(1 << 31)
+    };
     let part = Unsorted::default();
     let (part_rows, part_bytes) = (least("min_insert_block_size_rows"), least("min_insert_block_size_bytes"));
     let memory = Reservation::new(scope.control.clone());
