@@ -1,6 +1,6 @@
 //! `Block`: a run of rows as columns of equal length. What pipelines pass on.
 
-use crate::{BooleanBuffer, Column};
+use crate::{BooleanBuffer, Column, RowMask};
 
 #[derive(Clone, Debug, Default)]
 pub struct Block {
@@ -41,10 +41,7 @@ impl Block {
 
     /// The rows whose bit is set.
     pub fn filter(&self, mask: &BooleanBuffer) -> Block {
-        if mask.count_set_bits() == self.n_rows {
-            return self.clone();
-        }
-        self.gather(&crate::bits::set_rows(mask))
+        self.select(&RowMask::new(mask))
     }
 
     /// The rows of the given numbers, in that order.

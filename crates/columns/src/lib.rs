@@ -8,7 +8,8 @@
 //! - [`block`]: `Block`, columns of equal length
 //! - [`builder`]: appending values of any type
 //! - [`values`]: single values in and out of vectors
-//! - [`take`]: filter, gather, slice, concatenate, repeat
+//! - [`row_mask`]: `RowMask`, the rows that a filter keeps
+//! - [`take`]: gather, slice, concatenate, repeat
 //! - [`compare`]: row comparison
 //! - [`keys`]: rows as byte strings, for sorting and for grouping
 //! - [`rows`], [`wire`]: rows as bytes that can be read back
@@ -20,6 +21,7 @@ pub mod builder;
 pub mod column;
 pub mod compare;
 pub mod keys;
+pub mod row_mask;
 pub mod rows;
 pub mod strings;
 pub mod take;
@@ -32,5 +34,6 @@ pub use block::Block;
 pub use buf::{Buf, Native};
 pub use builder::{Builder, ListBuilder};
 pub use column::Column;
+pub use row_mask::RowMask;
 pub use strings::{Parts, StringBuilder, Strings};
 pub use vector::{Data, Fixed, List, Struct, Vector};

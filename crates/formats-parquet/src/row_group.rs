@@ -5,8 +5,7 @@ use crate::ParquetFile;
 use crate::column::ColumnReader;
 use arrow_buffer::BooleanBufferBuilder;
 use chalet_base::{Result, ensure};
-use chalet_columns::bits::set_rows;
-use chalet_columns::{Block, BooleanBuffer, Column, Vector};
+use chalet_columns::{Block, BooleanBuffer, Column, RowMask, Vector};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -266,12 +265,12 @@ impl Passing {
             self.selected = Some(BooleanBuffer::new_unset(self.n));
             return;
         }
-        let rows = set_rows(&passes);
+        let passing = RowMask::new(&passes);
         for (position, read) in self.read.iter_mut().enumerate() {
             if is_read(position)
                 && let Some(read) = read
             {
-                *read = read.gather(&rows);
+                *read = read.select(&passing);
             }
         }
         self.selected = Some(match &self.selected {

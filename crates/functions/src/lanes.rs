@@ -126,7 +126,15 @@ pub fn predicate<C: Number>(a: Operand, b: Operand, n: usize, f: impl Fn(C, C) -
     let mut out = Vec::with_capacity(n);
     for (start, len) in runs(n) {
         let (x, y) = (a.run(start, len), b.run(start, len));
-        wide(|| out.extend(x.iter().zip(y).map(|(&x, &y)| u8::from(f(x, y)))));
+        // As many at once as fill a register with answers: one by one, the loop makes no more than it has values of 8 bytes.
+        let ((xs, x), (ys, y)) = (x.as_chunks::<32>(), y.as_chunks::<32>());
+        wide(|| {
+            for (x, y) in xs.iter().zip(ys) {
+                let answers: [u8; 32] = std::array::from_fn(|i| u8::from(f(x[i], y[i])));
+                out.extend_from_slice(&answers);
+            }
+            out.extend(x.iter().zip(y).map(|(&x, &y)| u8::from(f(x, y))));
+        });
     }
     Ok(out)
 }

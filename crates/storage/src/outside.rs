@@ -5,8 +5,7 @@
 
 use crate::{ColumnRange, ColumnSchema, Morsel, Scan, ScanRequest, ScanWorker, Summary, Table, TableSchema};
 use chalet_base::{Result, bail};
-use chalet_columns::bits::set_rows;
-use chalet_columns::{Block, Column, Vector};
+use chalet_columns::{Block, Column, RowMask, Vector};
 use chalet_types::DataType;
 use std::any::Any;
 use std::ops::Range;
@@ -234,26 +233,22 @@ impl Shared {
         let end = (first..mask.len()).rposition(|row| mask.value(row)).map_or(first, |last| first + last + 1);
         let n = end - first;
         let (mask, tested) = (mask.slice(first, n), tested.slice(first, n));
-        let n_passing = mask.count_set_bits();
-        let mut passing: Option<Vec<u32>> = None;
-        let mut pick = |column: &Column| match n_passing == n {
-            true => column.clone(),
-            false => column.gather(passing.get_or_insert_with(|| set_rows(&mask))),
-        };
+        let passing = RowMask::new(&mask);
         let mut columns: Vec<Option<Column>> = vec![None; all.len()];
         // Columns that were just looked at are gathered while they are near.
         for (column, &at) in tested.columns().iter().zip(&filter.columns) {
             // Of what nobody reads any values will do.
             let is_unread = filter.unread.contains(&at);
-            columns[at] = Some(if is_unread { column.slice(0, n_passing) } else { pick(column) });
+            columns[at] =
+                Some(if is_unread { column.slice(0, passing.len()) } else { column.select(&passing) });
         }
         let others: Vec<usize> = all.into_iter().filter(|at| !filter.columns.contains(at)).collect();
         let rest = self.read(task, rows.start + first..rows.start + end, &others)?;
-        rest.iter().zip(&others).for_each(|(column, &at)| columns[at] = Some(pick(column)));
+        rest.iter().zip(&others).for_each(|(column, &at)| columns[at] = Some(column.select(&passing)));
         let Some(columns) = columns.into_iter().collect() else {
             bail!(LOGICAL_ERROR, "A source gave too few columns")
         };
-        Ok(Block::new(columns, n_passing))
+        Ok(Block::new(columns, passing.len()))
     }
 }
 
