@@ -260,6 +260,22 @@ def test_a_function_that_asks_its_own_connection(db, define):
     assert db.query("SELECT py_ask2(1)", "TSV").data() == "2\n"
 
 
+def test_arguments_are_of_one_call_alone(db, define):
+    """A function may change the lists and dicts it gets, also constant ones."""
+    define("py_grow", lambda a, m: (a.append(7), m.update({"b": 1})) and len(a) + len(m), ["Array(Int64)", "Map(String, Int64)"], "Int64")
+    asked = "SELECT sum(py_grow({}, {})) FROM numbers(3000)"
+    assert db.query(asked.format("[1, 2]::Array(Int64)", "map('a', 2)")).data() == f"{3000 * 5}\n"
+    assert db.query(asked.format("[number]::Array(Int64)", "map('a', number)")).data() == f"{3000 * 4}\n"
+
+
+def test_lists_of_many_rows(db, define):
+    """Of rows that are called for in pieces, each piece has its own lists."""
+    define("py_last", lambda a: a[-1] if a else -1, ["Array(UInt64)"], "Int64")
+    db.query("CREATE TABLE py_lists ENGINE = Memory AS SELECT range(number, number + number % 4) AS a FROM numbers(200000)")
+    answer = db.query("SELECT sum(py_last(a)), sum(empty(a) ? -1 : toInt64(a[-1])) FROM py_lists", "TSV").data().split()
+    assert answer[0] == answer[1]
+
+
 def test_threads_call_functions_at_once(define):
     define("py_double", lambda a: a * 2, ["UInt64"], "UInt64")
     failures = []

@@ -35,6 +35,15 @@ def test_bytes_that_are_not_text_stay_bytes():
     assert chalet.query("SELECT unhex('FF00')", "RawBLOB").bytes() == b"\xff\x00"
 
 
+def test_rows_share_no_lists():
+    """Not even those of constants, which the engine holds once."""
+    rows = chalet.connect().sql("SELECT [1] AS a, map('k', 1) AS m, ([1], 2) AS t, number FROM numbers(3)").fetchall()
+    rows[0][0].append(2)
+    rows[0][1]["x"] = 2
+    rows[0][2][0].append(2)
+    assert rows[1:] == [([1], {"k": 1}, ([1], 2), 1), ([1], {"k": 1}, ([1], 2), 2)]
+
+
 def test_a_view_outlives_its_result():
     view = chalet.query("SELECT 'abcdefghij' || toString(12345678901)").get_memview()
     assert view.tobytes() == b'"abcdefghij12345678901"\n'

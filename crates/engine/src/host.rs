@@ -8,8 +8,8 @@ use chalet_columns::{Column, Vector};
 pub use chalet_function_api::Interrupt;
 use chalet_function_api::aggregate::AggregateNulls;
 use chalet_function_api::{
-    Aggregate, AggregateFunction, AggregateRecord, Argument, Bound, Call, Context, Dictionaries, Nulls,
-    Record, ScalarFunction, States, Volatility,
+    Aggregate, AggregateFunction, AggregateRecord, Arg, Argument, Bound, Call, Constants, Context,
+    Dictionaries, Nulls, Record, ScalarFunction, States, Volatility,
 };
 use chalet_types::{DataType, TimeZone, Value};
 use std::any::Any;
@@ -17,10 +17,10 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A block of arguments, flat and of `n_rows` values each.
+/// A block of arguments, flat or constant, of `n_rows` rows each.
 pub struct HostArgs<'a> {
     pub types: &'a [DataType],
-    pub vectors: &'a [Vector],
+    pub columns: &'a [Column],
     pub n_rows: usize,
     /// The zone of date-times whose type names none.
     pub zone: &'a TimeZone,
@@ -79,6 +79,7 @@ impl HostedScalar {
             name,
             summary: "A function of the host program.",
             nulls: Nulls::Seen,
+            constants: Constants::Seen,
             dictionaries: Dictionaries::Decoded,
             // It may look at anything, so it is called for each row, and never before the query runs.
             volatility: Volatility::PerRow,
@@ -139,9 +140,13 @@ impl ScalarFunction for HostedScalar {
 
     fn execute(&self, call: &Call) -> Result<Column> {
         let types: Vec<DataType> = call.args.iter().map(|arg| arg.ty.clone()).collect();
-        let vectors: Vec<Vector> = call.args.iter().map(|arg| arg.vector.clone().into_owned()).collect();
+        let column = |arg: &Arg| match (arg.constant, arg.vector.clone().into_owned()) {
+            (true, vector) => Column::constant(vector, call.n_rows),
+            (false, vector) => Column::Flat(vector),
+        };
+        let columns: Vec<Column> = call.args.iter().map(column).collect();
         let (zone, interrupt) = (&call.ctx.time_zone, &call.ctx.interrupt);
-        let args = HostArgs { types: &types, vectors: &vectors, n_rows: call.n_rows, zone, interrupt };
+        let args = HostArgs { types: &types, columns: &columns, n_rows: call.n_rows, zone, interrupt };
         let made = self.function.call(&args, call.result)?;
         Ok(Column::Flat(made))
     }
@@ -206,7 +211,12 @@ const STATE_BYTES: usize = 256;
 impl HostStates {
     fn add_rows(&mut self, groups: HostGroups, args: &[Vector], n_rows: usize) -> Result<()> {
         let Bindings { function, types, zone, interrupt, .. } = &*self.of;
-        function.add(&mut self.states, groups, &HostArgs { types, vectors: args, n_rows, zone, interrupt })
+        let columns: Vec<Column> = args.iter().cloned().map(Column::Flat).collect();
+        function.add(
+            &mut self.states,
+            groups,
+            &HostArgs { types, columns: &columns, n_rows, zone, interrupt },
+        )
     }
 }
 

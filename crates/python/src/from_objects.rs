@@ -72,6 +72,29 @@ impl Converter {
         Converter { ty, kind }
     }
 
+    /// Appends an object of the class that most values of the commonest types have; false if there is more to look at.
+    #[inline]
+    pub fn push_exact(&self, out: &mut Builder, object: &Bound<'_, PyAny>) -> bool {
+        use DataType as T;
+        match (&self.ty, &mut out.values) {
+            (T::Float64, Values::F64(v)) if is_exactly::<PyFloat>(object) => match object.extract() {
+                Ok(number) => v.push(number),
+                Err(_) => return false,
+            },
+            (T::Int64, Values::I64(v)) if is_exactly::<PyInt>(object) => match object.extract() {
+                Ok(number) => v.push(number),
+                Err(_) => return false,
+            },
+            (T::String, Values::Str(v)) => match object.cast_exact::<PyString>().map(|text| text.to_str()) {
+                Ok(Ok(text)) => v.push(text.as_bytes()),
+                _ => return false,
+            },
+            _ => return false,
+        }
+        out.mark_valid();
+        true
+    }
+
     /// Appends an object; a failure may leave a part of it, for [`Builder::truncate`].
     pub fn push(&self, out: &mut Builder, object: &Bound<'_, PyAny>) -> Fit {
         if object.is_none() {

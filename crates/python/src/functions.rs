@@ -7,7 +7,7 @@ use crate::from_objects::{Converter, Misfit};
 use crate::objects::{self, Session};
 use crate::pace::Pace;
 use chalet_base::{Result, bail, ensure, err};
-use chalet_columns::{Builder, Column, Vector};
+use chalet_columns::{Builder, Vector};
 use chalet_engine::functions;
 use chalet_engine::host::{HostAggregate, HostArgs, HostGroups, HostScalar, HostState};
 use chalet_types::{DataType, TimeZone};
@@ -95,6 +95,7 @@ impl Terms {
     }
 
     /// Appends what a call returned.
+    #[inline]
     fn push(
         &self,
         py: Python<'_>,
@@ -102,6 +103,9 @@ impl Terms {
         converter: &Converter,
         value: &Bound<'_, PyAny>,
     ) -> Result<()> {
+        if converter.push_exact(out, value) {
+            return Ok(());
+        }
         let before = out.len();
         let Err(misfit) = converter.push(out, value) else { return Ok(()) };
         out.truncate(before);
@@ -126,10 +130,10 @@ impl Terms {
         // Not while the function runs: its garbage is its own.
         let _suspended = collector::Suspended::new(py);
         let session = Session { zone: args.zone.clone() };
-        let mut columns = Vec::with_capacity(args.vectors.len());
+        let mut columns = Vec::with_capacity(args.columns.len());
         let mut skipped = vec![false; rows.len()];
-        for (at, (vector, ty)) in args.vectors.iter().zip(args.types).enumerate() {
-            let column = Column::Flat(vector.slice(rows.start, rows.len()));
+        for (at, (column, ty)) in args.columns.iter().zip(args.types).enumerate() {
+            let column = column.slice(rows.start, rows.len());
             let made = objects::column(py, &column, ty, &session).map_err(|e| self.failed(py, None, e))?;
             let made = match self.args.as_ref().and_then(|declared| declared.get(at)).map(DataType::bare) {
                 // An int where a float was asked for.
@@ -331,7 +335,7 @@ impl Accumulator {
             let mut calls = calls.map_err(|e| self.terms.failed(py, None, e))?;
             for (row, _) in rows.zip(skipped).filter(|(_, skip)| !skip) {
                 pace.step()?;
-                self.updated(py, row, calls.call())?;
+                calls.call().map(drop).or_else(|error| self.not_updated(py, row, error))?;
             }
         }
         Ok(())
@@ -353,19 +357,18 @@ impl Accumulator {
                 let accumulator = self.state(py, &mut states[groups[row] as usize])?;
                 let cells = PyTuple::new(py, columns.iter().map(|column| &column[at]));
                 let called = cells.and_then(|cells| accumulator.call_method1(intern!(py, "update"), cells));
-                self.updated(py, row, called)?;
+                called.map(drop).or_else(|error| self.not_updated(py, row, error))?;
             }
         }
         Ok(())
     }
 
-    fn updated(&self, py: Python<'_>, row: usize, called: PyResult<Bound<'_, PyAny>>) -> Result<()> {
-        match called {
-            Err(error) if !(self.terms.ignores_errors && is_ordinary(py, &error)) => {
-                Err(self.terms.failed(py, Some(row), error))
-            }
-            _ => Ok(()),
+    #[cold]
+    fn not_updated(&self, py: Python<'_>, row: usize, error: PyErr) -> Result<()> {
+        if self.terms.ignores_errors && is_ordinary(py, &error) {
+            return Ok(());
         }
+        Err(self.terms.failed(py, Some(row), error))
     }
 }
 

@@ -26,6 +26,10 @@ pub fn column<'py>(
     session: &Session,
 ) -> PyResult<Vec<Object<'py>>> {
     let ty = ty.without_low_cardinality();
+    // Each row has an object of its own if it can be changed.
+    if is_changeable(ty.bare()) {
+        return objects(py, &column.flat(), ty, session);
+    }
     Ok(match column {
         Column::Flat(vector) => objects(py, vector, ty, session)?,
         Column::Const { value, len } => {
@@ -38,6 +42,15 @@ pub fn column<'py>(
             codes.iter().map(|&code| values[code as usize].clone()).collect()
         }
     })
+}
+
+/// Whether objects of a type are lists or dicts, or hold some.
+fn is_changeable(ty: &DataType) -> bool {
+    match ty {
+        DataType::Array(_) | DataType::Map(..) => true,
+        DataType::Tuple(fields) => fields.iter().any(|field| is_changeable(field.ty.bare())),
+        _ => false,
+    }
 }
 
 /// The values of a vector. Also for the elements of lists and tuples.
@@ -113,10 +126,12 @@ fn plain<'py>(
         (T::Uuid, Data::Fixed(values)) => uuids(py, values),
         (T::Decimal { scale, .. }, data) => decimals(py, data, *scale),
         (T::Array(element), Data::List(list)) => {
+            let list = list.normalised();
             let elements = objects(py, &list.values, element, session)?;
             list.ranges().map(|range| Ok(PyList::new(py, &elements[range])?.into_any())).collect()
         }
         (T::Map(key, value), Data::List(list)) => {
+            let list = list.normalised();
             let Data::Struct(pairs) = &list.values.data else { return Err(mismatch(ty, &vector.data)) };
             let keys = objects(py, &pairs.fields[0], key, session)?;
             let values = objects(py, &pairs.fields[1], value, session)?;
