@@ -218,9 +218,10 @@ class Connection:
         params: Mapping[str, Any] | None = None,
         *,
         tables: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> StreamingResult:
-        """Other queries may run while its rows are fetched."""
+        """Other queries may run while its rows are fetched. `timeout` is that of the whole query, in seconds from now."""
     def send_insert(
         self, query: str, format: str = "CSV", *, settings: Mapping[str, Any] | None = None
     ) -> StreamingInserter:

@@ -47,6 +47,8 @@ def describe(obj: Any) -> Description | None:
     if root == "chalet" and kind.__name__ == "Result":
         return ("result", obj)
     if root == "chalet" and kind.__name__ == "Relation":
+        # That of asyncio has one too, which it makes when it is first needed.
+        obj = obj._relation() if hasattr(obj, "_relation") else obj
         return ("relation", obj._connection, obj._query, obj._params, obj._outline[2], *obj._outline[:2])
     if callable(getattr(obj, "get_schema", None)) and callable(getattr(obj, "read", None)):
         return ("reader", obj, [(str(name), str(ty)) for name, ty in obj.get_schema()])

@@ -78,6 +78,73 @@ def test_frames_of_the_caller():
     run(main)
 
 
+def test_relations_are_composed_and_awaited():
+    async def main():
+        async with aio.connect() as db:
+            numbers = db.sql("SELECT number AS n, number % 3 AS k FROM numbers(10)")
+            sums = numbers.filter("n > {least:UInt8}", params={"least": 2}).aggregate("k, sum(n) AS s", "k").order("k")
+            assert await sums.fetchall() == [(0, 18), (1, 11), (2, 13)]
+            assert (await sums.columns(), await sums.types(), await sums.shape()) == (["k", "s"], ["UInt8", "UInt64"], (3, 2))
+            assert [row async for row in sums.limit(1)] == [(0, 18)]
+            assert await sums.select("s * 2 AS t").to_dicts() == [{"t": 36}, {"t": 22}, {"t": 26}]
+            # Again, and as a coroutine.
+            assert (await numbers).fetchone() == (await asyncio.create_task(numbers)).fetchone() == (0, 0)
+            assert (await asyncio.gather(numbers.data(), sums.data()))[1] == "0,18\n1,11\n2,13\n"
+            names = db.sql("SELECT number AS k, substring('abc', number + 1, 1) AS name FROM numbers(3)")
+            assert await sums.join(names, "k").select("name", "s").order("name").fetchall() == [("a", 18), ("b", 11), ("c", 13)]
+            assert await numbers.alias("t").select("t.k").distinct().union(db.sql("SELECT 7::UInt8")).shape() == (4, 1)
+            assert (await db.query("SELECT max(n) FROM numbers")).data() == "9\n"
+            assert "Aggregate" in await sums.explain()
+            assert (await numbers.summarize().to_dicts())[0]["column_name"] == "n"
+
+            await db.sql("CREATE TABLE t (x UInt8) ENGINE = Memory")
+            inserted = db.sql("INSERT INTO t VALUES (1)")
+            await inserted
+            await inserted
+            assert (await db.sql("SELECT count() FROM t")).fetchall() == [(1,)]
+            with pytest.raises(chalet.ProgrammingError, match="no relation"):
+                await inserted.filter("x = 1")
+            with pytest.raises(chalet.ProgrammingError, match="no_such_column"):
+                await numbers.filter("no_such_column = 1").df()
+
+    run(main)
+
+
+def test_relations_see_the_variables_of_those_who_made_them():
+    async def main():
+        async with aio.connect() as db:
+
+            def made():
+                mine = {"a": [1, 2, 3]}
+                return db.sql("SELECT a FROM mine")
+
+            def step(relation):
+                those = {"b": [2, 3]}
+                return relation.filter("a IN (SELECT b FROM those)")
+
+            assert await step(made()).fetchall() == [(2,), (3,)]
+
+    run(main)
+
+
+def test_relations_stop():
+    async def main():
+        async with aio.connect() as db:
+            endless = db.sql(ENDLESS.replace("SELECT", "SELECT 1 AS a,"))
+            task = asyncio.create_task(endless.filter("a = 1").fetchall())
+            await asyncio.sleep(0.1)
+            begun = time.monotonic()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert (await db.query("SELECT 1")).data() == "1\n"
+            assert time.monotonic() - begun < SOON_SECONDS
+            with pytest.raises(chalet.OperationalError, match="Timeout exceeded"):
+                await db.sql(ENDLESS, timeout=0.1)
+
+    run(main)
+
+
 def test_errors_are_raised_where_they_are_awaited():
     async def main():
         async with aio.connect() as db:

@@ -91,6 +91,23 @@ def test_interrupt_stops_streams(db):
             pass
 
 
+@pytest.mark.parametrize("sql", [ENDLESS, "SELECT sum(sipHash64(number)) FROM numbers(1000000000000)"])
+def test_the_timeout_is_that_of_the_whole_query(db, sql):
+    begun = time.monotonic()
+    with pytest.raises(chalet.OperationalError, match="Timeout exceeded: maximum: 300 ms") as caught:
+        for _ in db.send_query(sql, timeout=0.3):
+            pass
+    assert caught.value.name == "TIMEOUT_EXCEEDED"
+    assert 0.3 <= time.monotonic() - begun < 3
+    # Rows that came in time are not lost.
+    stream = db.send_query("SELECT 1", timeout=5)
+    assert [chunk.data() for chunk in stream] == ["1\n"]
+    with pytest.raises(ValueError, match="timeout must be seconds"):
+        db.send_query("SELECT 1", timeout=-1)
+    with chalet.session.Session() as session, pytest.raises(chalet.OperationalError, match="Timeout"):
+        list(session.send_query(sql, timeout=0))
+
+
 def test_memory_is_bounded():
     code = """
         import resource, chalet

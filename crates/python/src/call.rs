@@ -7,7 +7,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use std::cell::RefCell;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Local and global variables of a frame.
 pub struct Variables<'py> {
@@ -63,8 +63,7 @@ impl Seen {
 #[pyclass(frozen, module = "chalet")]
 pub struct Call {
     order: Arc<Order>,
-    /// Until it has run.
-    seen: Mutex<Option<Seen>>,
+    seen: Option<Seen>,
 }
 
 /// The call that runs on this thread.
@@ -92,10 +91,10 @@ impl Call {
     fn new(py: Python<'_>, timeout: Option<f64>) -> PyResult<Call> {
         let order = Arc::new(Order::within(timeout)?);
         let seen = variables(py)?.map(|seen| seen.keep()).transpose()?;
-        Ok(Call { order, seen: Mutex::new(seen) })
+        Ok(Call { order, seen })
     }
 
-    /// Calls a function, once; what it asks of the engine stops when the call is stopped.
+    /// Calls a function; what it asks of the engine stops when the call is stopped, or the one that this one is part of.
     #[pyo3(signature = (function, *args, **kwargs))]
     fn run<'py>(
         &self,
@@ -104,13 +103,14 @@ impl Call {
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = function.py();
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if self.order.is_given() {
-            return Err(to_python(py, &self.order.error()));
+        let order = order().unwrap_or_else(|| self.order.clone());
+        if order.is_given() {
+            return Err(to_python(py, &order.error()));
         }
         let frame =
             frame(py)?.ok_or_else(|| crate::error::InterfaceError::new_err("No frame to call from"))?;
-        let now = Now { order: self.order.clone(), seen, frame: frame.unbind() };
+        let seen = self.seen.as_ref().map(|seen| seen.clone_ref(py));
+        let now = Now { order, seen, frame: frame.unbind() };
         let before = NOW.replace(Some(now));
         let answer = function.call(args, kwargs);
         // Dropped out of the cell: finalisers may run.

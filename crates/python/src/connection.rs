@@ -10,7 +10,7 @@ use crate::inserter::StreamingInserter;
 use crate::result::QueryResult;
 use crate::sources::caller::{Caller, Registered, Sight};
 use crate::stream::StreamingResult;
-use crate::watch::Watch;
+use crate::watch::{Order, Watch};
 use chalet_engine::{Answer, Progress, RunOptions};
 use pyo3::exceptions::{PyException, PyRuntimeWarning, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
@@ -266,8 +266,9 @@ impl Connection {
     }
 
     /// Sends one query; its rows are fetched from the result while it runs. It sees the session as it is now, and other
-    /// queries may run meanwhile.
-    #[pyo3(signature = (query, format = "CSV", params = None, *, tables = None, settings = None))]
+    /// queries may run meanwhile. `timeout` is that of the whole query, in seconds from now.
+    #[pyo3(signature = (query, format = "CSV", params = None, *, tables = None, timeout = None, settings = None))]
+    #[expect(clippy::too_many_arguments, reason = "those of Python")]
     fn send_query(
         &self,
         py: Python<'_>,
@@ -275,6 +276,7 @@ impl Connection {
         format: &str,
         params: Option<&Bound<'_, PyDict>>,
         tables: Option<&Bound<'_, PyDict>>,
+        timeout: Option<f64>,
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<StreamingResult> {
         let handle = self.handle()?;
@@ -284,7 +286,8 @@ impl Connection {
         let settings = settings.map(setting_texts).transpose()?.unwrap_or_default();
         let options =
             RunOptions { params, settings, outside: Some(Arc::new(caller)), ..RunOptions::default() };
-        StreamingResult::new(handle, query, format, options).map_err(|e| to_python(py, &e))
+        let order = Order::within(timeout)?;
+        StreamingResult::new(handle, query, format, options, order).map_err(|e| to_python(py, &e))
     }
 
     /// Begins an INSERT, `INSERT INTO t [(columns)] [FORMAT f]`, whose data are appended in pieces.

@@ -6,11 +6,11 @@ use crate::engine::{Handle, Used};
 use crate::error::{InterfaceError, ProgrammingError, raised};
 use crate::pipe::{Pipe, Taken};
 use crate::result::QueryResult;
-use crate::watch::Watch;
+use crate::watch::{Order, Watch};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator};
 use arrow_schema::{ArrowError, Schema};
-use chalet_base::{Error, Result, err, forks};
+use chalet_base::{Error, Result, codes, err, forks};
 use chalet_columns::Block;
 use chalet_engine::{Answer, Rows, RunOptions, Stream, StreamPart};
 use pyo3::exceptions::PyValueError;
@@ -43,6 +43,8 @@ struct Shared {
     /// Set before the first block.
     header: Mutex<Option<(Rows, Option<String>)>>,
     failure: Mutex<Option<Error>>,
+    /// Knows when the time of the query is over.
+    order: Order,
     /// By its user, who is told of no failure any more.
     given_up: AtomicBool,
     /// Of forks: a child has no thread that runs the query, which may have held these locks.
@@ -52,6 +54,11 @@ struct Shared {
 impl Shared {
     fn is_of_parent(&self) -> bool {
         self.generation != forks::generation()
+    }
+
+    /// Nobody waits for it, or its time is over.
+    fn is_to_stop(&self) -> bool {
+        self.blocks.is_closed() || self.order.is_given()
     }
 
     fn close(&self) {
@@ -95,17 +102,24 @@ impl Drop for StreamingResult {
 }
 
 impl StreamingResult {
-    pub fn new(handle: Used, sql: &str, format: &str, options: RunOptions) -> Result<StreamingResult> {
+    pub fn new(
+        handle: Used,
+        sql: &str,
+        format: &str,
+        options: RunOptions,
+        order: Order,
+    ) -> Result<StreamingResult> {
         let shared = Arc::new(Shared {
             blocks: Pipe::new(MOST_WAITING),
             header: Mutex::new(None),
             failure: Mutex::new(None),
+            order,
             given_up: AtomicBool::new(false),
             generation: forks::generation(),
         });
         // The thread is not Python's main one, so signals are none of its business.
         let asked = Arc::downgrade(&shared);
-        let closed = move || asked.upgrade().is_none_or(|shared| shared.blocks.is_closed());
+        let closed = move || asked.upgrade().is_none_or(|shared| shared.is_to_stop());
         let options = RunOptions { interrupt: Some(Arc::new(closed)), ..options };
         let stream = handle.stream(sql, options)?;
         let weak: Weak<Shared> = Arc::downgrade(&shared);
@@ -156,6 +170,8 @@ impl StreamingResult {
             let result = stream.run(consumer);
             if let Some(shared) = shared.upgrade() {
                 if let Err(error) = result {
+                    let is_stopped = error.code() == codes::QUERY_WAS_CANCELLED && shared.order.is_given();
+                    let error = if is_stopped { shared.order.error() } else { error };
                     lock(&shared.failure).get_or_insert(error);
                 }
                 shared.blocks.end();

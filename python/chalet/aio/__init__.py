@@ -30,8 +30,9 @@ from __future__ import annotations
 from .connection import Connection, connect, query
 from .cursor import Cursor
 from .inserter import StreamingInserter
+from .relation import Relation
 from .stream import StreamingResult
 
 sql = query
 
-__all__ = ["Connection", "Cursor", "StreamingInserter", "StreamingResult", "connect", "query", "sql"]
+__all__ = ["Connection", "Cursor", "Relation", "StreamingInserter", "StreamingResult", "connect", "query", "sql"]

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _chalet
 from .._chalet import Call, InterfaceError
+from .._relation import relate
 from .cursor import Cursor
 from .inserter import StreamingInserter
+from .relation import Relation
 from .stream import StreamingResult
 from .worker import Awaited, Worker
 
@@ -65,9 +67,12 @@ class Connection(Awaited):
         *,
         tables: Mapping[str, Any] | None = None,
         timeout: float | None = None,
-    ) -> Coroutine[Any, Any, Any]:
-        """Awaits statements: a `Result` with rows, for `df()`, `pl()`, `arrow()`, `fetchall()` and the like."""
-        return self._run(self._connection().query, query, None, params, tables=tables, timeout=timeout)
+    ) -> Relation:
+        """A relation, to be awaited for the rows of statements or for steps in between: `await db.sql(...)` is a `Result`,
+        `await db.sql(...).filter("x > 1").df()` a DataFrame."""
+        connection = self._connection()
+        given = None if params is None else dict(params)
+        return Relation(self._worker, lambda: relate(connection, query, given, tables, timeout), timeout)
 
     def execute(
         self,
@@ -95,11 +100,13 @@ class Connection(Awaited):
         params: Mapping[str, Any] | None = None,
         *,
         tables: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> StreamingResult:
         """Sends one query whose rows are read while it runs: `async for chunk in db.send_query(...)`. Other queries of the
-        connection may run meanwhile."""
-        return StreamingResult(self._connection().send_query(query, format, params, tables=tables, settings=settings))
+        connection may run meanwhile. `timeout` is that of the whole query, in seconds from now."""
+        send = self._connection().send_query
+        return StreamingResult(send(query, format, params, tables=tables, timeout=timeout, settings=settings))
 
     def send_insert(
         self, query: str, format: str = "CSV", *, settings: Mapping[str, Any] | None = None

@@ -59,9 +59,10 @@ class Session:
         params: Mapping[str, Any] | None = None,
         *,
         tables: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
     ) -> StreamingResult:
         """Sends one query whose rows are fetched while it runs, see `Connection.send_query`."""
-        return self._open().send_query(sql, fmt, params, tables=tables)
+        return self._open().send_query(sql, fmt, params, tables=tables, timeout=timeout)
 
     def send_insert(self, query: str, fmt: str = "CSV") -> StreamingInserter:
         """Begins an INSERT whose data are appended in pieces, see `Connection.send_insert`."""
