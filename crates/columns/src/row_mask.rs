@@ -195,8 +195,8 @@ mod tests {
         let nullable = Vector::new(numbers.data.clone(), Some((0..100).map(|row| row % 3 > 0).collect()));
         let columns = vec![
             Column::Flat(nullable),
-            Column::Dict { codes, values: numbers.clone().into() },
-            Column::Const { value: numbers.slice(7, 1).into(), len: 100 },
+            Column::Dict { codes, values: numbers.clone() },
+            Column::Const { value: numbers.slice(7, 1), len: 100 },
         ];
         let block = Block::new(columns, 100);
         let odd: Vec<u32> = (0..100).filter(|row| row % 2 == 1).collect();
