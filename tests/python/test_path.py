@@ -265,6 +265,8 @@ for batch in range(first, first + 100_000):
     n = random.choice([int(n) for n in sys.argv[2].split(",")])
     db.query(f"INSERT INTO t SELECT {batch}, {n}, number, toString(number * {batch}) FROM numbers({n})")
     print(batch, flush=True)
+    if sys.argv[3] == "MergeTree" and batch % 4 == 0:
+        db.query("OPTIMIZE TABLE t")
 """
 
 
@@ -311,9 +313,9 @@ def test_killed_while_inserting(place, engine):
     acknowledged, killed_inside = 0, 0
     for number in range(ROUNDS):
         if number % 2:
-            lines = killed(INSERTS, place, "1,10,1000,200000")
+            lines = killed(INSERTS, place, "1,10,1000,200000", engine.split()[0])
         else:
-            lines = killed(INSERTS, place, "3000000", grows=os.path.join(place, "tables", "1", "rows"))
+            lines = killed(INSERTS, place, "3000000", engine.split()[0], grows=os.path.join(place, "tables", "1", "rows"))
         last = int(lines[-1]) if lines else acknowledged
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")

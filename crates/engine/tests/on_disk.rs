@@ -263,6 +263,39 @@ fn large_inserts_are_sorted_in_parts() {
 }
 
 #[test]
+fn optimized_tables_come_back_sorted() {
+    let place = Place::new();
+    let db = place.open();
+    run(
+        &db,
+        "CREATE TABLE t (p UInt8, n UInt64, s String DEFAULT toString(n)) ENGINE = MergeTree PARTITION BY p ORDER BY n",
+    );
+    for start in [5, 3, 0, 9] {
+        run(
+            &db,
+            &format!("INSERT INTO t (p, n) SELECT number % 2, number * 7 % 11 + {start} FROM numbers(40)"),
+        );
+    }
+    let rows = |db: &Session| run(db, "SELECT p, n, s FROM t");
+    let sorted = run(&db, "SELECT p, n, s FROM t ORDER BY p, n");
+    assert_ne!(rows(&db), sorted);
+    for words in ["PARTITION 1", "DEDUPLICATE", "FINAL CLEANUP", "DRY RUN"] {
+        assert_eq!(fails(&db, &format!("OPTIMIZE TABLE t {words}")).code(), codes::NOT_IMPLEMENTED);
+    }
+    assert_eq!(
+        fails(&db, "OPTIMIZE TABLE t SETTINGS max_memory_usage = 1000").code(),
+        codes::MEMORY_LIMIT_EXCEEDED
+    );
+    assert_ne!(rows(&db), sorted);
+    run(&db, "OPTIMIZE TABLE t");
+    assert_eq!(rows(&db), sorted);
+    run(&db, "INSERT INTO t (p, n) VALUES (0, 100)");
+    drop(db);
+    let db = place.open();
+    assert_eq!(rows(&db), format!("{sorted}0\t100\t100\n"));
+}
+
+#[test]
 fn folders_go_with_their_tables() {
     let place = Place::new();
     let folders = || fs::read_dir(place.0.join("tables")).expect("the folder").count();

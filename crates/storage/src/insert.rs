@@ -1,6 +1,6 @@
 //! Writing a table.
 
-use chalet_base::Result;
+use chalet_base::{Error, Result, err};
 use chalet_columns::Block;
 
 /// Receives the blocks of one INSERT. Dropped without `finish`, it leaves the table as it was.
@@ -10,4 +10,10 @@ pub trait Inserter: Send {
 
     /// Makes the rows visible, all at once.
     fn finish(self: Box<Self>) -> Result<()>;
+}
+
+/// Of rows that were to take the place of others.
+#[cold]
+pub(crate) fn changed_meanwhile() -> Error {
+    err!(CANNOT_ASSIGN_OPTIMIZE, "Cannot OPTIMIZE table: its rows were changed meanwhile")
 }

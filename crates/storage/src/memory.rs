@@ -1,6 +1,7 @@
 //! The Memory engine: blocks behind a lock; readers take a snapshot and never wait for writers.
 
 use crate::fixed::BlockScan;
+use crate::insert::changed_meanwhile;
 use crate::{Inserter, Scan, ScanRequest, Table, TableSchema};
 use chalet_base::Result;
 use chalet_columns::Block;
@@ -47,7 +48,12 @@ impl Table for MemoryTable {
     }
 
     fn insert(&self) -> Result<Box<dyn Inserter>> {
-        Ok(Box::new(MemoryInserter { target: self.blocks.clone(), pending: Vec::new() }))
+        Ok(Box::new(MemoryInserter { target: self.blocks.clone(), over: None, pending: Vec::new() }))
+    }
+
+    fn rewrite(&self) -> Result<Box<dyn Inserter>> {
+        let over = Some(self.snapshot());
+        Ok(Box::new(MemoryInserter { target: self.blocks.clone(), over, pending: Vec::new() }))
     }
 
     fn truncate(&self) -> Result<()> {
@@ -70,6 +76,8 @@ impl Table for MemoryTable {
 
 struct MemoryInserter {
     target: Arc<RwLock<Arc<[Block]>>>,
+    /// What the rows take the place of.
+    over: Option<Arc<[Block]>>,
     pending: Vec<Block>,
 }
 
@@ -89,7 +97,11 @@ impl Inserter for MemoryInserter {
 
     fn finish(self: Box<Self>) -> Result<()> {
         let mut blocks = self.target.write().unwrap_or_else(PoisonError::into_inner);
-        *blocks = blocks.iter().cloned().chain(self.pending).collect();
+        *blocks = match self.over {
+            None => blocks.iter().cloned().chain(self.pending).collect(),
+            Some(over) if Arc::ptr_eq(&over, &blocks) => self.pending.into(),
+            Some(_) => return Err(changed_meanwhile()),
+        };
         Ok(())
     }
 }

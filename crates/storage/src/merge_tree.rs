@@ -1,5 +1,6 @@
 //! MergeTree: a table that has the rows of each INSERT sorted before they are kept. What keeps them is a table of another
-//! engine, in memory or on disk. Parts of different INSERTs stay apart: merging them changes no answer.
+//! engine, in memory or on disk. Parts of different INSERTs stay apart until
+//! OPTIMIZE sorts all rows anew.
 
 use crate::disk::TableFolder;
 use crate::{Inserter, Scan, ScanRequest, Table, TableSchema};
@@ -75,6 +76,10 @@ impl Table for MergeTree {
 
     fn insert(&self) -> Result<Box<dyn Inserter>> {
         self.rows.insert()
+    }
+
+    fn rewrite(&self) -> Result<Box<dyn Inserter>> {
+        self.rows.rewrite()
     }
 
     fn truncate(&self) -> Result<()> {

@@ -122,6 +122,12 @@ pub trait Table: Send + Sync {
         bail!(NOT_IMPLEMENTED, "Method write is not supported by storage {}", self.engine())
     }
 
+    /// Prepares writing all rows anew: when that is finished they take the place of those that are there. Fails then with
+    /// CANNOT_ASSIGN_OPTIMIZE, and changes nothing, where the table is no longer as it is now.
+    fn rewrite(&self) -> Result<Box<dyn Inserter>> {
+        bail!(NOT_IMPLEMENTED, "Method optimize is not supported by storage {}", self.engine())
+    }
+
     fn truncate(&self) -> Result<()> {
         bail!(NOT_IMPLEMENTED, "Truncate is not supported by storage {}", self.engine())
     }

@@ -93,6 +93,42 @@ fn reopen(store: &Store) -> (LogTable, u64) {
 }
 
 #[test]
+fn rows_are_written_anew() -> Result<()> {
+    let place = Place::new();
+    let (store, table, _) = create(&place);
+    insert(&table, [block(0, 10), block(100, 5)])?;
+    let new = |first, n| -> Result<_> {
+        let mut anew = table.rewrite()?;
+        anew.write(block(first, n))?;
+        Ok(anew)
+    };
+    // Not finished: nothing has happened.
+    drop(new(1000, 3)?);
+    assert_eq!(numbers(&table)?.len(), 15);
+    // What was inserted meanwhile is not lost.
+    let late = new(1000, 3)?;
+    insert(&table, [block(200, 1)])?;
+    let error = late.finish().expect_err("other rows");
+    assert_eq!(error.code(), codes::CANNOT_ASSIGN_OPTIMIZE);
+    assert_eq!(numbers(&table)?.len(), 16);
+    // So many that some are put aside.
+    let reader = table.scan(&ScanRequest { columns: vec![0], ..ScanRequest::default() })?;
+    new(1000, 3_000_000)?.finish()?;
+    insert(&table, [block(7, 1)])?;
+    let expected: Vec<u64> = (1000..3_001_000).chain([7]).collect();
+    assert!(numbers(&table)? == expected);
+    assert_eq!(table.total_rows(), Some(3_000_001));
+    // Who had begun to read goes on with the rows of then.
+    assert_eq!(reader.worker()?.next()?.map(|morsel| morsel.block.n_rows()), Some(16));
+    // The folder stays, as that of a table in the catalog does.
+    std::mem::forget(table);
+    let (table, dropped) = reopen(&store);
+    assert_eq!(dropped, 0);
+    assert!(numbers(&table)? == expected);
+    Ok(())
+}
+
+#[test]
 fn what_was_written_is_read() {
     let place = Place::new();
     let (store, table, _) = create(&place);

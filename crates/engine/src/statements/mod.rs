@@ -8,6 +8,7 @@ mod drop;
 mod explain;
 pub(crate) mod insert;
 mod limits;
+mod optimize;
 mod query;
 pub(crate) mod readonly;
 mod set;
@@ -186,6 +187,7 @@ fn run_kind(
         StatementKind::Rename { kind, exchange, if_exists, pairs } => {
             drop::rename(*kind, *exchange, *if_exists, pairs, scope)?;
         }
+        StatementKind::Optimize(optimize) => optimize::run(optimize, scope)?,
         StatementKind::Insert(insert) => insert::run(insert, scope, output)?,
         StatementKind::Set(set) => set::run(set, scope, session)?,
         StatementKind::Use(name) => set::use_database(name, scope, session)?,
@@ -210,7 +212,6 @@ fn kind_name(kind: &StatementKind) -> &'static str {
         StatementKind::Undrop(_) => "UNDROP",
         StatementKind::Delete { .. } => "DELETE",
         StatementKind::Update { .. } => "UPDATE",
-        StatementKind::Optimize(_) => "OPTIMIZE",
         StatementKind::Check { .. } => "CHECK TABLE",
         StatementKind::System { .. } => "SYSTEM",
         StatementKind::Kill { .. } => "KILL",

@@ -15,12 +15,42 @@ use chalet_storage::merge_tree::TableKeys;
 use chalet_storage::{Inserter, TableSchema};
 use std::sync::Arc;
 
-/// Sorts what is written to `inner`.
+/// Rows of a part: they are numbered with 32 bits.
+const MOST_ROWS: u64 = 1 << 31;
+
+/// Sorts what is written to `inner` in parts.
 pub(super) fn inserter(
     inner: Box<dyn Inserter>,
     keys: &TableKeys,
     schema: &TableSchema,
     scope: &Arc<Scope>,
+) -> Result<Box<dyn Inserter>> {
+    // 0 sets no bound.
+    let least = |name| {
+        let given = scope.state.settings.get(name).and_then(|text| text.parse::<u64>().ok());
+        given.filter(|&n| n > 0).unwrap_or(u64::MAX)
+    };
+    let most = (least("min_insert_block_size_rows"), least("min_insert_block_size_bytes"));
+    sorted(inner, keys, schema, scope, most)
+}
+
+/// Sorts all that is written to `inner`.
+pub(super) fn whole(
+    inner: Box<dyn Inserter>,
+    keys: &TableKeys,
+    schema: &TableSchema,
+    scope: &Arc<Scope>,
+) -> Result<Box<dyn Inserter>> {
+    sorted(inner, keys, schema, scope, (u64::MAX, u64::MAX))
+}
+
+/// A part is cut when it has so many rows, or so many bytes.
+fn sorted(
+    inner: Box<dyn Inserter>,
+    keys: &TableKeys,
+    schema: &TableSchema,
+    scope: &Arc<Scope>,
+    (part_rows, part_bytes): (u64, u64),
 ) -> Result<Box<dyn Inserter>> {
     let (texts, descending): (Vec<&str>, Vec<bool>) = keys.all().unzip();
     if texts.is_empty() {
@@ -29,13 +59,7 @@ pub(super) fn inserter(
     let (fields, bound) = bind_stored(texts, schema, scope)?;
     let keys = Program::new(&bound.iter().collect::<Vec<_>>(), &layout(&fields), scope.context())?;
     let orders = descending.into_iter().map(|descending| Order { descending, nulls_first: false }).collect();
-    // 0 sets no bound but this one: rows are numbered with 32 bits.
-    let least = |name| {
-        let given = scope.state.settings.get(name).and_then(|text| text.parse::<u64>().ok());
-        given.filter(|&n| n > 0).unwrap_or(u64::MAX).min(1 << 31)
-    };
-    let part = Unsorted::default();
-    let (part_rows, part_bytes) = (least("min_insert_block_size_rows"), least("min_insert_block_size_bytes"));
+    let (part, part_rows) = (Unsorted::default(), part_rows.min(MOST_ROWS));
     let memory = Reservation::new(scope.control.clone());
     Ok(Box::new(Sorted {
         inner,

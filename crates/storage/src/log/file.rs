@@ -1,11 +1,12 @@
 //! The file of a table: opening it, appending to it, putting an empty one in its place.
 
-use super::inserter::Pending;
+use super::inserter::{Aside, Pending};
 use super::layout::{HEADER, Header};
 use super::positional::{read_vec, write_all_at};
 use super::walk::{Frame, walk};
 use crate::disk::TableFolder;
-use crate::disk::durable::{cannot_open, cannot_read, cannot_write, replace, take_next, write_next};
+use crate::disk::durable::{cannot_open, cannot_read, cannot_write, next_of, replace, take_next, write_next};
+use crate::insert::changed_meanwhile;
 use chalet_base::{Error, Result, err};
 use chalet_types::DataType;
 use std::fs::File;
@@ -48,6 +49,13 @@ impl State {
     fn header(&self) -> Header {
         Header { id: self.id, committed: self.end, n_rows: self.n_rows }
     }
+}
+
+/// What a file holds at some moment; other rows are another content.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Content {
+    id: u64,
+    end: u64,
 }
 
 /// What a query reads, whatever becomes of the table.
@@ -138,36 +146,20 @@ impl LogFile {
         Ok(Snapshot { file, path: self.path.clone(), frames, n_rows })
     }
 
+    pub fn content(&self) -> Result<Content> {
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        state.as_ref().map(|state| Content { id: state.id, end: state.end }).map_err(Error::clone)
+    }
+
     /// Appends the frames of an INSERT. When this returns they are on disk, all of them or none.
-    pub fn append(&self, mut pending: Pending) -> Result<()> {
+    pub fn append(&self, pending: Pending) -> Result<()> {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         self.folder.check_writable()?;
         let before = self.state.read().unwrap_or_else(PoisonError::into_inner).clone()?;
         let mut file = self.open_file(true)?;
-        let (mut at, mut frames) = (before.end, Vec::new());
-        let mut place = |len: u64, n_rows: u64| {
-            frames.push(Frame { offset: at, end: at + len, n_rows });
-            at += len;
-        };
-        let aside = pending.aside.as_mut();
-        aside.iter().flat_map(|aside| &aside.frames).for_each(|(len, n_rows)| place(*len, *n_rows));
-        let (mut bytes, n_frames) = (Vec::new(), pending.frames.len());
-        for (i, frame) in std::mem::take(&mut pending.frames).into_iter().enumerate() {
-            let (start, n_rows) = (bytes.len(), frame.n_rows);
-            frame.write(i + 1 == n_frames, &mut bytes);
-            place((bytes.len() - start) as u64, n_rows);
-        }
-        let write = || -> io::Result<()> {
-            let mut start = before.end;
-            if let Some(aside) = aside {
-                aside.file.seek(SeekFrom::Start(0))?;
-                file.seek(SeekFrom::Start(start))?;
-                start += io::copy(&mut aside.file, &mut file)?;
-            }
-            write_all_at(&file, &bytes, start)
-        };
-        let end = before.end + frames.iter().map(|frame| frame.end - frame.offset).sum::<u64>();
-        if let Err(error) = write() {
+        let n_rows = before.n_rows + pending.n_rows;
+        let mut placed = Placed::behind(before.end, pending);
+        if let Err(error) = placed.write(&mut file) {
             if file.set_len(before.end).is_err() {
                 self.folder.lose();
             }
@@ -179,16 +171,44 @@ impl LogFile {
             let _ = file.set_len(before.end);
             return Err(err!(CANNOT_FSYNC, "Cannot fsync {}: {error}", self.path.display()));
         }
-        let header = Header { id: before.id, committed: end, n_rows: before.n_rows + pending.n_rows };
+        let header = Header { id: before.id, committed: placed.end(), n_rows };
         // The frames are there without it: whoever opens the file finds them.
         let _ = write_all_at(&file, &header.encode(), 0);
         if let Ok(state) = &mut *self.state.write().unwrap_or_else(PoisonError::into_inner) {
-            (state.end, state.n_rows) = (end, header.n_rows);
+            (state.end, state.n_rows) = (header.committed, n_rows);
             if let Some(known) = &mut state.frames {
                 // Copied only where a query reads the old ones.
-                Arc::make_mut(known).extend(frames);
+                Arc::make_mut(known).extend(placed.frames);
             }
         }
+        Ok(())
+    }
+
+    /// Puts a file of these frames in the place of this one, if it still holds what they are made of.
+    pub fn replace(&self, pending: Pending, over: Content) -> Result<()> {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.folder.check_writable()?;
+        if self.content()? != over {
+            return Err(changed_meanwhile());
+        }
+        let n_rows = pending.n_rows;
+        let mut placed = Placed::behind(HEADER, pending);
+        let header = Header { id: next_id(over.id), committed: placed.end(), n_rows };
+        let next = next_of(&self.path);
+        let mut write = || -> io::Result<()> {
+            let mut file = File::create(&next)?;
+            write_all_at(&file, &header.encode(), 0)?;
+            placed.write(&mut file)?;
+            file.sync_all()
+        };
+        if let Err(error) = write() {
+            let _ = std::fs::remove_file(&next);
+            return Err(cannot_write(&next, &error));
+        }
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        take_next(&self.path).inspect_err(|_| self.folder.lose())?;
+        let frames = Some(Arc::new(placed.frames));
+        *state = Ok(State { id: header.id, end: header.committed, n_rows, frames });
         Ok(())
     }
 
@@ -304,6 +324,48 @@ impl LogFile {
     #[cold]
     fn damaged(&self, what: &str) -> Error {
         err!(CHECKSUM_DOESNT_MATCH, "The file {} is damaged: {what}", self.path.display())
+    }
+}
+
+/// The frames of an INSERT at their places in a file.
+struct Placed {
+    start: u64,
+    frames: Vec<Frame>,
+    aside: Option<Aside>,
+    /// Those that are not aside.
+    bytes: Vec<u8>,
+}
+
+impl Placed {
+    fn behind(start: u64, pending: Pending) -> Placed {
+        let Pending { aside, frames: encoded, .. } = pending;
+        let (mut at, mut frames) = (start, Vec::new());
+        let mut place = |len: u64, n_rows: u64| {
+            frames.push(Frame { offset: at, end: at + len, n_rows });
+            at += len;
+        };
+        aside.iter().flat_map(|aside| &aside.frames).for_each(|(len, n_rows)| place(*len, *n_rows));
+        let (mut bytes, n_frames) = (Vec::new(), encoded.len());
+        for (i, frame) in encoded.into_iter().enumerate() {
+            let (start, n_rows) = (bytes.len(), frame.n_rows);
+            frame.write(i + 1 == n_frames, &mut bytes);
+            place((bytes.len() - start) as u64, n_rows);
+        }
+        Placed { start, frames, aside, bytes }
+    }
+
+    fn end(&self) -> u64 {
+        self.frames.last().map_or(self.start, |frame| frame.end)
+    }
+
+    fn write(&mut self, file: &mut File) -> io::Result<()> {
+        let mut start = self.start;
+        if let Some(aside) = &mut self.aside {
+            aside.file.seek(SeekFrom::Start(0))?;
+            file.seek(SeekFrom::Start(start))?;
+            start += io::copy(&mut aside.file, file)?;
+        }
+        write_all_at(file, &self.bytes, start)
     }
 }
 

@@ -3,7 +3,7 @@
 //! Memory: frames of 32 MiB at most, compressed; further ones wait in a file beside the table's.
 
 use super::encode::{Encoded, encode};
-use super::file::LogFile;
+use super::file::{Content, LogFile};
 use crate::Inserter;
 use crate::disk::durable::cannot_write;
 use chalet_base::{Result, bail};
@@ -22,6 +22,8 @@ const MOST_BYTES_IN_MEMORY: usize = 1 << 25;
 
 pub struct LogInserter {
     log: Arc<LogFile>,
+    /// What the rows take the place of.
+    over: Option<Content>,
     /// Rows of the next frame.
     gathered: Vec<Block>,
     gathered_rows: usize,
@@ -48,9 +50,9 @@ pub struct Aside {
 }
 
 impl LogInserter {
-    pub fn new(log: Arc<LogFile>) -> LogInserter {
+    pub fn new(log: Arc<LogFile>, over: Option<Content>) -> LogInserter {
         let pending = Pending::default();
-        LogInserter { log, gathered: Vec::new(), gathered_rows: 0, gathered_bytes: 0, pending }
+        LogInserter { log, over, gathered: Vec::new(), gathered_rows: 0, gathered_bytes: 0, pending }
     }
 
     fn cut_frame(&mut self) -> Result<()> {
@@ -90,7 +92,10 @@ impl Inserter for LogInserter {
         if self.pending.frames.is_empty() {
             return Ok(());
         }
-        self.log.append(self.pending)
+        match self.over {
+            None => self.log.append(self.pending),
+            Some(over) => self.log.replace(self.pending, over),
+        }
     }
 }
 

@@ -56,7 +56,12 @@ impl Table for LogTable {
 
     fn insert(&self) -> Result<Box<dyn Inserter>> {
         self.log.folder().check_writable()?;
-        Ok(Box::new(LogInserter::new(self.log.clone())))
+        Ok(Box::new(LogInserter::new(self.log.clone(), None)))
+    }
+
+    fn rewrite(&self) -> Result<Box<dyn Inserter>> {
+        self.log.folder().check_writable()?;
+        Ok(Box::new(LogInserter::new(self.log.clone(), Some(self.log.content()?))))
     }
 
     fn truncate(&self) -> Result<()> {
