@@ -7,6 +7,7 @@ Needs the package clickhouse-connect.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
 import threading
@@ -40,6 +41,8 @@ _OF_TRANSPORT = frozenset(
 _ZONED = re.compile(r"DateTime\('([^']+)'\)")
 # Formats of which pieces one after the other are the whole.
 _IN_PIECES = frozenset(("native", "tabseparated", "tsv", "csv", "rowbinary", "jsoneachrow"))
+# Settings that put something around the rows of those, too.
+_AROUND_ROWS = ("extremes", "output_format_json_array_of_rows")
 
 
 def get_client(
@@ -155,7 +158,6 @@ class _Backend:
         self.show_errors: Any = True
         self._owned = owned
         self._closed = False
-        self._database: str | None = None
         # Of the database and of what runs in it.
         self._lock = threading.RLock()
 
@@ -164,12 +166,29 @@ class _Backend:
             if self._closed:
                 raise ProgrammingError("The client has been closed")
             try:
-                if database and database != self._database:
-                    self.connection.query(f"USE {quote_identifier(database)}")
-                    self._database = database
-                return run()
+                with self._inside(database):
+                    return run()
             except _chalet.Error as error:
                 raise self._failed(DatabaseError, error) from error
+
+    @contextlib.contextmanager
+    def _inside(self, database: str | None) -> Iterator[None]:
+        """The session is in the client's database; that of somebody else's connection is put back."""
+        before = None if self._owned or not database else self._current()
+        if not database or before == database:
+            yield
+            return
+        self.connection.query(f"USE {quote_identifier(database)}")
+        try:
+            yield
+        finally:
+            if before is not None:
+                # It may have been dropped meanwhile.
+                with contextlib.suppress(_chalet.Error):
+                    self.connection.query(f"USE {quote_identifier(before)}")
+
+    def _current(self) -> str:
+        return self.connection.query("SELECT currentDatabase()", "TabSeparatedRaw").data().rstrip("\n")
 
     def _failed(self, kind: Any, error: _chalet.Error) -> Exception:
         if not self.show_errors:
@@ -251,7 +270,7 @@ class _Backend:
         if isinstance(context.compression, str):
             raise NotSupportedError("the compression of an insert is not supported: nothing is sent anywhere")
         columns = ", ".join(map(quote_identifier, context.column_names))
-        return self._insert(f"INSERT INTO {context.table} ({columns}) FORMAT Native", chunks(), runtime)
+        return self._insert(context.table, f" ({columns}) FORMAT Native", chunks(), runtime)
 
     def execute_raw_insert(
         self,
@@ -269,11 +288,17 @@ class _Backend:
         if not table:
             raise ProgrammingError("raw_insert needs the name of a table")
         columns = f" ({', '.join(map(quote_identifier, column_names))})" if column_names else ""
-        return self._insert(f"INSERT INTO {table}{columns} FORMAT {fmt}", _pieces_of(insert_block), runtime)
+        return self._insert(table, f"{columns} FORMAT {fmt}", _pieces_of(insert_block), runtime)
 
-    def _insert(self, sql: str, chunks: Iterable[bytes], runtime: Any) -> dict[str, Any]:
+    def _insert(self, table: str, rest: str, chunks: Iterable[bytes], runtime: Any) -> dict[str, Any]:
         settings = {**self.settings, **_of_engine(runtime.settings)}
-        insert = self._run(lambda: self.connection.send_insert(sql, settings=settings), runtime.database)
+
+        def begin() -> _chalet.StreamingInserter:
+            # It runs in the database in which the session is when its thread has started, which may be after this.
+            sql = f"INSERT INTO {self._whole_name(table, runtime.database)}{rest}"
+            return self.connection.send_insert(sql, settings=settings)
+
+        insert = self._run(begin, runtime.database)
         try:
             with insert:
                 for chunk in chunks:
@@ -286,6 +311,14 @@ class _Backend:
             "written_bytes": str(done.bytes_written),
             "elapsed_ns": str(int(done.elapsed * 1e9)),
         }
+
+    def _whole_name(self, table: str, database: str | None) -> str:
+        """The name of a table with its database, where the session is somebody else's; a temporary table has none."""
+        tokens = [kind for kind, _ in _chalet.tokens(table)]
+        if self._owned or not database or tokens not in (["word"], ["name"]):
+            return table
+        is_temporary = self.connection.query(f"EXISTS TEMPORARY TABLE {table}", "TabSeparated").data() == "1\n"
+        return table if is_temporary else f"{quote_identifier(database)}.{table}"
 
     def execute_raw_query(
         self,
@@ -310,12 +343,15 @@ class _Backend:
     ) -> io.IOBase:
         _refuse_external_data(external_data)
         text = _text(final_query)
-        words = [token for kind, token in _chalet.tokens(text) if kind == "word"]
-        fmt = words[-1] if len(words) > 1 and words[-2].upper() == "FORMAT" else "TabSeparated"
-        if fmt.lower() not in _IN_PIECES:
+        if not _is_in_pieces(text) or self._is_around_rows(runtime):
             return io.BytesIO(self.execute_raw_query(text, bind_params, None, runtime, transport_settings))
-        stream = self._stream(text, fmt, bind_params, runtime)
+        # A format that the text names goes before.
+        stream = self._stream(text, "TabSeparated", bind_params, runtime)
         return io.BufferedReader(_File(self._pieces(stream), stream))
+
+    def _is_around_rows(self, runtime: Any) -> bool:
+        asked = " OR ".join(f"getSetting('{name}')" for name in _AROUND_ROWS)
+        return self._query(f"SELECT toUInt8({asked})", "TabSeparated", None, runtime).bytes().startswith(b"1")
 
     def ping(self, timeout: float | None = None) -> bool:
         try:
@@ -381,6 +417,16 @@ class _File(io.RawIOBase):
 
 def _text(sql: str | bytes) -> str:
     return sql.decode() if isinstance(sql, bytes) else sql
+
+
+def _is_in_pieces(text: str) -> bool:
+    """Are pieces of the result, one after the other, the whole of it, as far as the text tells?"""
+    tokens = [piece.strip('`"').lower() for kind, piece in _chalet.tokens(text) if kind not in ("space", "comment")]
+    if not {"totals", *_AROUND_ROWS}.isdisjoint(tokens):
+        return False
+    # Behind the format stand settings at most.
+    ends = zip(tokens, tokens[1:], [*tokens[2:], ";"])
+    return all(name in _IN_PIECES for word, name, behind in ends if word == "format" and behind in (";", "settings"))
 
 
 def _tell_zones(context: Any, names: Sequence[str], types: Sequence[str]) -> None:

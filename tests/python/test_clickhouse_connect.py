@@ -3,6 +3,7 @@
 import datetime
 import decimal
 import io
+import json
 import uuid
 
 import pytest
@@ -96,6 +97,25 @@ def test_raw(client, things):
     assert client.query("SELECT groupArray(b), sum(a) FROM (SELECT * FROM r ORDER BY a)").result_rows == [(["x", "y", "z", "q"], 10)]
 
 
+def test_streams_of_whole_documents(client):
+    pyarrow = pytest.importorskip("pyarrow.parquet")
+    for tail in ("FORMAT JSON", "FORMAT JSON SETTINGS max_threads=1", "SETTINGS max_threads=1 FORMAT JSON;", "format `JSON` -- FORMAT CSV"):
+        text = client.raw_stream(f"SELECT number FROM numbers(200000) {tail}").read()
+        assert json.loads(text)["rows"] == 200000, tail
+    sql = "SELECT number AS format FROM numbers(200000) FORMAT {} SETTINGS max_threads=1"
+    assert client.raw_stream(sql.format("CSVWithNames")).read().count(b"format") == 1
+    read = pyarrow.read_table(io.BytesIO(client.raw_stream(sql.format("Parquet")).read()))
+    assert read.num_rows == 200000
+    assert not isinstance(client.raw_stream(sql.format("CSV")), io.BytesIO)
+    # Rows of these formats may have something around them.
+    array = "output_format_json_array_of_rows"
+    sql = "SELECT number AS n FROM numbers(200000) FORMAT JSONEachRow"
+    for text, settings in ((f"{sql} SETTINGS {array}=1", {}), (sql, {array: 1})):
+        assert len(json.loads(client.raw_stream(text, settings=settings).read())) == 200000
+    assert client.raw_stream("SELECT number AS a, count() FROM numbers(1) GROUP BY a WITH TOTALS FORMAT CSV").read() == b"0,1\n\n0,1\n"
+    assert client.raw_stream("SELECT 1 AS a FORMAT CSV", settings={"extremes": 1}).read() == b"1\n\n1\n1\n"
+
+
 def test_frames(client, things):
     pandas, pyarrow, polars = (pytest.importorskip(name) for name in ("pandas", "pyarrow", "polars"))
     frame = client.query_df("SELECT id, name FROM things ORDER BY id")
@@ -134,6 +154,40 @@ def test_databases_and_connections(client):
     client.close()
     with pytest.raises(ProgrammingError, match="closed"):
         client.query("SELECT 1")
+
+
+def test_the_database_of_a_shared_connection():
+    with chalet.connect() as owner:
+        for name in ("first", "second"):
+            owner.query(f"CREATE DATABASE {name}")
+            owner.query(f"CREATE TABLE {name}.t (a String) ENGINE = Memory")
+            owner.query(f"INSERT INTO {name}.t VALUES ('{name}')")
+        owner.query("CREATE TABLE t (a String) ENGINE = Memory")
+        owner.query("INSERT INTO t VALUES ('default')")
+        ask = lambda: owner.query("SELECT a FROM t", "TabSeparated").data()  # noqa: E731
+        first, second, any_ = (clickhouse_connect.get_client(connection=owner, database=name) for name in ("first", "second", None))
+        for mover in ("default", "second", "first", "default"):
+            owner.query(f"USE {mover}")
+            assert (first.command("SELECT a FROM t"), second.command("SELECT a FROM t")) == ("first", "second")
+            assert ask() == f"{mover}\n" and any_.command("SELECT a FROM t") == mover
+        with first.query_rows_stream("SELECT a FROM t") as rows, pytest.raises(DatabaseError):
+            second.query("SELECT nosuch FROM t")
+            assert list(rows) == [("first",)]
+        assert second.raw_stream("SELECT a FROM t", fmt="CSV").read() == b'"second"\n' and ask() == "default\n"
+        first.insert("t", [["x"]])
+        first.raw_insert("t", ["a"], "y\n", fmt="CSV")
+        first.raw_insert("second.t", None, "y\n", fmt="CSV")
+        owner.query("CREATE TEMPORARY TABLE here (a String)")
+        first.raw_insert("here", ["a"], "z\n", fmt="CSV")
+        assert [owner.query(f"SELECT count() FROM {table}").data() for table in ("first.t", "second.t", "t", "here")] == ["3\n", "2\n", "1\n", "1\n"]
+        # One that is gone is not gone back to.
+        owner.query("USE second")
+        first.command("DROP DATABASE second")
+    with clickhouse_connect.get_client() as own:
+        own.command("CREATE DATABASE other")
+        own.database = "other"
+        own.connection.query("USE default")
+        assert own.command("SELECT currentDatabase()") == "other"
 
 
 def test_errors(client):
