@@ -27,6 +27,38 @@ def test_output_and_format():
     assert run("-q", "SELECT 1 AS a\\G SELECT 2").stdout == "Row 1:\n──────\na: 1\n2\n"
 
 
+def test_sql_that_begins_like_an_option():
+    assert run("-- c\nSELECT 3").stdout == run("--c\nSELECT 3", "CSV").stdout == run("-- a = b\nSELECT 3").stdout == "3\n"
+    assert run("-1").stdout == run("- 1").stdout == run("-(1)").stdout == "-1\n"
+    assert "UNKNOWN_IDENTIFIER" in run("-x + 1").stderr
+    assert run("-qSELECT 1 + 1").stdout == "2\n" and run("--param_x=a b", "-q", "SELECT {x:String}").stdout == "a b\n"
+
+
+@pytest.mark.parametrize(
+    ("closed", "arguments", "output"),
+    [
+        ("<&-", "-q 'SELECT 1'", "1\n"),
+        ("<&-", "-q 'SELECT count() FROM table' -S 'x UInt8' --input-format CSV", "0\n"),
+        ("<&-", "", ""),
+        (">&-", "-q 'SELECT 1'", ""),
+        ("2>&-", "-q 'SELECT 1' --time", "1\n"),
+        ("<&- >&- 2>&-", "-q 'SELECT 1'", ""),
+    ],
+)
+def test_standard_streams_that_are_closed(closed, arguments, output):
+    command = f"'{sys.executable}' -m chalet {arguments} {closed}"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, output, "")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no disk that is always full")
+def test_output_that_cannot_be_written():
+    for arguments in ("-q 'SELECT 1'", "-q 'SELECT nosuch; SELECT 1' --ignore-error", "--version", "--help"):
+        command = f"'{sys.executable}' -m chalet {arguments} > /dev/full"
+        done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 1 and "No space left" in done.stderr and "Traceback" not in done.stderr
+
+
 def test_sql_from_standard_input():
     assert run("-", "TabSeparated", text="SELECT 1; SELECT 2").stdout == "1\n2\n"
     assert run("--output-format=CSV", text="SELECT ';'; -- ;\nSELECT 2;\n").stdout == '";"\n2\n'
@@ -45,6 +77,15 @@ def test_scripts_with_inline_data(tmp_path):
     )
     done = run("--queries-file", str(script))
     assert (done.stdout, done.stderr) == ("[1,2,3,4]\t['x;y','a;b','c','d']\n", "")
+
+
+def test_scripts_that_are_no_utf_8(tmp_path):
+    script = tmp_path / "script.sql"
+    script.write_bytes(b"SELECT '\xff'")
+    done = run("--queries-file", str(script))
+    assert done.returncode == 1 and "script.sql is no UTF-8" in done.stderr
+    done = subprocess.run([sys.executable, "-m", "chalet"], input=b"SELECT '\xff'", capture_output=True, timeout=60)
+    assert done.returncode == 1 and b"standard input is no UTF-8" in done.stderr
 
 
 def test_errors_go_to_stderr_without_a_traceback():

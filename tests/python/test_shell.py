@@ -134,6 +134,26 @@ def test_commands_at_the_prompt(terminal, tmp_path):
     assert terminal.end() == 0
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no disk that is always full")
+def test_the_prompt_goes_on_after_what_cannot_be_read_or_written(terminal, tmp_path):
+    terminal.ask("CREATE TABLE t (a UInt8) ENGINE = Memory; INSERT INTO t VALUES (41), (1);")
+    script = tmp_path / "script.sql"
+    script.write_bytes(b"SELECT '\xff';")
+    assert "script.sql is no UTF-8" in terminal.ask(f"\\i {script}")
+    assert "Is a directory" in terminal.ask(f"\\i {tmp_path}")
+    terminal.ask("\\o /dev/full")
+    for statement in ("SELECT 1;", "SELECT sum(a) FROM t;", "\\d", "SELECT number FROM numbers(100000);"):
+        assert "No space left" in terminal.ask(statement)
+    assert "UNKNOWN_IDENTIFIER" in terminal.ask("SELECT nosuch;")
+    # What was not written yet is not at the end either.
+    assert "No space left" in terminal.ask("\\o")
+    assert re.search("│ +42 │", terminal.ask("SELECT sum(a) FROM t;"))
+    os.write(terminal.fd, b"SELECT '\xff';\n")
+    assert "utf-8" in terminal.until("chalet> $")
+    assert re.search("│ +42 │", terminal.ask("SELECT sum(a) FROM t;"))
+    assert terminal.end() == 0
+
+
 def test_the_editor(tmp_path):
     editor = tmp_path / "editor"
     editor.write_text("#!/bin/sh\nsed -i 's/1/2/' \"$1\"\n")

@@ -119,6 +119,8 @@ def parse(arguments: list[str]) -> Options:
     for argument in left:
         if argument == "--":
             places.extend(left)
+        elif _is_sql(argument):
+            places.append(argument)
         elif argument.startswith("--"):
             name, has_value, value = argument[2:].partition("=")
             _take(options, name, value if has_value else None, left)
@@ -137,6 +139,15 @@ def parse(arguments: list[str]) -> Options:
     if options.progress not in _PROGRESS:
         raise UsageError(f"--progress is one of {', '.join(_PROGRESS)}, not {options.progress!r}")
     return options
+
+
+def _is_sql(argument: str) -> bool:
+    """Is it a statement though it begins like an option: a comment, or a number below zero?"""
+    if argument.startswith("--"):
+        return any(map(str.isspace, argument[2:].partition("=")[0]))
+    letter = argument[1:2]
+    is_letter = letter.isascii() and letter.isalpha()
+    return argument.startswith("-") and bool(letter) and (not is_letter or (letter not in _SHORT and " " in argument))
 
 
 def _take_short(options: Options, argument: str, left: Iterator[str]) -> None:

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from typing import TYPE_CHECKING
 
-from .data import literal, name
+from .data import literal, name, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -115,9 +115,8 @@ def _param(prompt: Prompt, rest: str) -> None:
 
 def _include(prompt: Prompt, rest: str) -> None:
     try:
-        with open(_path(rest), encoding="utf-8") as file:
-            text = file.read()
-    except OSError as error:
+        text = text_of(_path(rest))
+    except (OSError, ValueError) as error:
         raise CommandError(str(error)) from None
     prompt.runner.script(text)
 
@@ -151,8 +150,7 @@ def _edit(prompt: Prompt, rest: str) -> None:
         if status != 0:
             raise CommandError(f"{editor} ended with status {status}: nothing is run")
         # Editors write another file under the name.
-        with open(file.name, encoding="utf-8") as edited:
-            text = edited.read().strip()
+        text = text_of(file.name).strip()
     if text:
         prompt.remember(text)
         prompt.runner.script(text)

@@ -87,6 +87,19 @@ def _copied_standard_input() -> str:
     return copy.name
 
 
+def text_of(path: str | None) -> str:
+    """The statements of a file, None for standard input. ValueError: they are no UTF-8."""
+    try:
+        if path is None:
+            # The locale may say otherwise.
+            sys.stdin.reconfigure(encoding="utf-8", errors="strict")
+            return sys.stdin.read()
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path or 'standard input'} is no UTF-8: {error}") from None
+
+
 def literal(text: str) -> str:
     """A text as a string literal."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")

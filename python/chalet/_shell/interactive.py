@@ -72,6 +72,10 @@ def interact(runner: Runner, options: Options) -> int:
         except EOFError:
             prompt.say("")
             return 0
+        except UnicodeError as error:
+            # Bytes that are no text of the terminal's encoding.
+            runner.error(str(error))
+            continue
         try:
             prompt.run(text)
         except commands.Quit:
@@ -79,3 +83,7 @@ def interact(runner: Runner, options: Options) -> int:
         except KeyboardInterrupt:
             # It has stopped: what it did not write is lost, the session is not.
             print("\ncancelled", file=sys.stderr, flush=True)
+        except (_chalet.Error, OSError, ValueError) as error:
+            # A full disk under `\o`, a file that is gone: the database in memory would be lost with the prompt. If it is the
+            # terminal itself, reading from it ends the loop.
+            runner.error(str(error))

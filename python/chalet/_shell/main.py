@@ -8,23 +8,18 @@ import sys
 
 from .. import _chalet
 from .arguments import USAGE, Options, UsageError, parse
-from .data import Data, literal, name
+from .data import Data, literal, name, text_of
 from .runner import Runner
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the program; returns its exit status: 0, 1 where a statement failed, 2 where the command line is wrong."""
+    _open_what_is_closed()
     try:
         options = parse(sys.argv[1:] if arguments is None else arguments)
     except UsageError as error:
         print(f"{error}\n\n{USAGE}", end="", file=sys.stderr)
         return 2
-    if options.help:
-        print(USAGE, end="")
-        return 0
-    if options.version:
-        print(f"chalet {_chalet.__version__}")
-        return 0
     try:
         return _run(options)
     except KeyboardInterrupt:
@@ -39,7 +34,18 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
 
 
+def _open_what_is_closed() -> None:
+    """Python knows no standard stream that was closed when it started: nothing is in it, and what is written is lost. Opened in
+    their order they get their own numbers, which files of a database would get otherwise."""
+    for stream, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, stream) is None:
+            setattr(sys, stream, open(os.devnull, mode, encoding="utf-8"))
+
+
 def _run(options: Options) -> int:
+    if options.help or options.version:
+        print(USAGE if options.help else f"chalet {_chalet.__version__}\n", end="", flush=True)
+        return 0
     has_statements = bool(options.queries or options.files or options.sql is not None)
     at_prompt = options.interactive or (not has_statements and sys.stdin.isatty())
     scripts = [*([] if options.sql is None or options.sql == "-" else [options.sql]), *options.queries]
@@ -55,7 +61,7 @@ def _run(options: Options) -> int:
             if not runner.script(text):
                 return 1
         for path in files:
-            if not runner.script(_text_of(path)):
+            if not runner.script(text_of(None if path == "-" else path)):
                 return 1
         if at_prompt:
             from .interactive import interact
@@ -87,12 +93,4 @@ def _show_progress(connection: _chalet.Connection, where: str) -> None:
     from .._progress import display
 
     connection.set_progress_callback(display(where))
-
-
-def _text_of(path: str) -> str:
-    """The statements of a file, or of standard input."""
-    if path == "-":
-        return sys.stdin.read()
-    with open(path, encoding="utf-8") as file:
-        return file.read()
 

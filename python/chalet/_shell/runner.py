@@ -44,9 +44,9 @@ class Runner:
     def write_to(self, path: str | None) -> None:
         """Sends output to a file, or back to standard output. OSError: the file cannot be written."""
         opened = None if path is None else open(path, "wb")  # noqa: SIM115 - open until another one is named
-        if self._file is not None:
-            self._file.close()
-        self._file = opened
+        before, self._file = self._file, opened
+        if before is not None:
+            before.close()
 
     def script(self, text: str) -> bool:
         """Runs all statements of a text. False: one failed, and what follows it did not run, unless errors are ignored."""
@@ -91,7 +91,8 @@ class Runner:
     def error(self, text: str) -> None:
         """Says what failed."""
         self.failed = True
-        with contextlib.suppress(BrokenPipeError):
+        # Whether output can be written is found out, and told, where it is written.
+        with contextlib.suppress(OSError):
             self.out.flush()
         print(text, file=sys.stderr, flush=True)
 
