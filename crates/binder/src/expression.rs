@@ -1,13 +1,12 @@
 //! Expressions: literals, identifiers, aliases.
 
 use crate::call::make_call;
+use crate::parameter_value::parameter_value;
 use crate::select::SelectBinder;
 use chalet_base::{Result, bail, ensure, err, suggest};
-use chalet_columns::{Builder, Vector};
 use chalet_plan::{Expr, Literal};
 use chalet_syntax::ast::{self, ExprKind};
-use chalet_text::{Cursor, Reader, Syntax, TextSettings};
-use chalet_types::{DataType, TimeZone, Value};
+use chalet_types::{DataType, Value};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -77,16 +76,7 @@ impl<'b> SelectBinder<'b> {
             bail!(UNKNOWN_QUERY_PARAMETER, "Substitution `{name}` is not set");
         };
         let ty: DataType = ty.parse()?;
-        // NULL as it is written in text formats, in the escaping of a text that it is not: no number is written so.
-        let is_null = text == r"\\N" && ty.is_nullable() && !ty.bare().is_string();
-        let text = if is_null { r"\N".to_owned() } else { text };
-        let vector = parameter_value(&text, &ty, env.context().time_zone.clone()).map_err(|why| {
-            err!(
-                BAD_QUERY_PARAMETER,
-                "Value {text} cannot be parsed as {ty} for query parameter '{name}' because {}",
-                why.message()
-            )
-        })?;
+        let vector = parameter_value(name, &text, &ty, env.context().time_zone.clone())?;
         Ok(Expr::Literal(Literal { value: Arc::new(vector), ty }))
     }
 
@@ -286,20 +276,4 @@ pub(crate) fn bind_literal(literal: &ast::Literal) -> Result<Expr> {
         ast::Literal::String(bytes) => (Value::string(bytes), String),
     };
     Expr::literal(&value, ty)
-}
-
-/// The text of a parameter as a field of a tab-separated file, which is how the kernel reads it.
-fn parameter_value(text: &str, ty: &DataType, time_zone: TimeZone) -> Result<Vector> {
-    let settings = TextSettings { time_zone, ..TextSettings::default() };
-    let mut builder = Builder::new(ty);
-    let mut cursor = Cursor::new(text.as_bytes());
-    Reader::new(ty, Syntax::Escaped, &settings).read(&mut cursor, &mut builder)?;
-    let (done, all) = (cursor.position(), text.len());
-    ensure!(
-        cursor.is_at_end(),
-        BAD_QUERY_PARAMETER,
-        "it isn't parsed completely: only {done} of {all} bytes was parsed: {}",
-        String::from_utf8_lossy(&text.as_bytes()[..done])
-    );
-    Ok(builder.finish())
 }

@@ -18,6 +18,7 @@
 //! - [`grouping`]: GROUP BY in all its forms, and what may stand beside it
 //! - [`order`]: ORDER BY, WITH FILL, LIMIT
 //! - [`names`]: the names of result columns
+//! - [`parameter_value`]: texts of query parameters as values
 //! - [`parameters`]: views with parameters
 //! - [`table_columns`]: defaults and other expressions in table definitions
 
@@ -32,6 +33,7 @@ mod in_operator;
 mod join;
 mod names;
 mod order;
+mod parameter_value;
 mod parameters;
 pub mod query;
 mod scope;
