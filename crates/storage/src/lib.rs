@@ -41,4 +41,4 @@ pub mod view;
 pub use catalog::{Catalog, Database, Entry};
 pub use insert::Inserter;
 pub use scan::{ColumnRange, LocatedRows, Morsel, Scan, ScanContext, ScanRequest, ScanWorker, Summary};
-pub use table::{ColumnSchema, Constraint, DefaultKind, Table, TableSchema};
+pub use table::{ColumnSchema, Constraint, DefaultKind, Held, Table, TableSchema};

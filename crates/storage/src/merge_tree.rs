@@ -3,7 +3,7 @@
 //! OPTIMIZE sorts all rows anew.
 
 use crate::disk::TableFolder;
-use crate::{Inserter, Scan, ScanRequest, Table, TableSchema};
+use crate::{Held, Inserter, Scan, ScanRequest, Table, TableSchema};
 use chalet_base::Result;
 use std::any::Any;
 use std::sync::Arc;
@@ -96,6 +96,10 @@ impl Table for MergeTree {
 
     fn folder(&self) -> Option<&Arc<TableFolder>> {
         self.rows.folder()
+    }
+
+    fn hold(&self) -> Result<Option<Held>> {
+        self.rows.hold()
     }
 
     fn as_any(&self) -> &dyn Any {

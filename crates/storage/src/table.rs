@@ -97,6 +97,9 @@ impl TableSchema {
     }
 }
 
+/// What a statement keeps of the tables that it reads.
+pub type Held = Arc<dyn Any + Send + Sync>;
+
 /// A table, a view or the result of a table function.
 pub trait Table: Send + Sync {
     /// `Memory`, `View`, `SystemNumbers`.
@@ -150,6 +153,12 @@ pub trait Table: Send + Sync {
     /// Where its rows are kept, of a table on disk. Goes with the table.
     fn folder(&self) -> Option<&Arc<TableFolder>> {
         None
+    }
+
+    /// Keeps what it has now readable until what this gives is dropped, where another process may take it away; `None`
+    /// where none can.
+    fn hold(&self) -> Result<Option<Held>> {
+        Ok(None)
     }
 
     /// For what only one engine has.

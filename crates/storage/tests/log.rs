@@ -323,3 +323,22 @@ fn writers_of_many_threads_take_turns() {
         assert_eq!(found, (0..1000).collect::<Vec<_>>());
     }
 }
+
+#[test]
+fn a_reader_is_told_of_damage_when_it_reads() {
+    let place = Place::new();
+    let file = place.0.join("tables/1/rows");
+    fs::create_dir_all(file.parent().expect("a folder")).expect("made");
+    fs::write(place.0.join("catalog"), b"").expect("written");
+    let reader = Store::open_to_read(&place.0).expect("a folder");
+    let open =
+        || LogTable::open("Log", schema(), Arc::new(reader.folder(1))).expect("no error before it is read").0;
+    let missing = numbers(&open()).expect_err("there is no file");
+    assert_eq!(missing.code(), codes::FILE_DOESNT_EXIST);
+    for length in [0, 39, 40, 63] {
+        fs::write(&file, vec![0; length]).expect("written");
+        let error = numbers(&open()).expect_err("too short");
+        assert_eq!(error.code(), codes::CHECKSUM_DOESNT_MATCH);
+        assert!(error.message().contains("it is shorter than its header"), "{error}");
+    }
+}

@@ -16,15 +16,20 @@
 //! - [`store`]: the folder as a whole
 //! - [`definitions`]: the two files
 //! - [`writer`]: the right to write
+//! - `lock`: what it rests on
 //! - [`table_folder`]: a folder of one table
+//! - [`broken`]: a table whose definition cannot be read
 //! - [`durable`]: files that are on disk when a call returns
 
+pub mod broken;
 pub mod definitions;
 pub mod durable;
+mod lock;
 pub mod store;
 pub mod table_folder;
 pub mod writer;
 
+pub use broken::BrokenTable;
 pub use definitions::{Definition, DefinitionKind};
 pub use store::{DefinitionFile, Store};
 pub use table_folder::TableFolder;

@@ -28,8 +28,9 @@ impl TableFolder {
         self.number
     }
 
+    /// Does another process write it, if any? So it is in a forked child.
     pub fn is_read_only(&self) -> bool {
-        self.writer.is_none()
+        self.writer.as_ref().is_none_or(|writer| writer.is_inherited())
     }
 
     /// Fails where nothing may be written.

@@ -2,8 +2,9 @@
 //! however it ends.
 
 use super::durable::cannot_open;
+use super::lock::Lock;
 use chalet_base::{Result, bail, ensure, err};
-use std::fs::{File, TryLockError};
+use std::fs::TryLockError;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -18,9 +19,8 @@ const OWN_LOCK_WAIT: Duration = Duration::from_secs(2);
 /// Held as long as the database is open for writing.
 pub struct Writer {
     root: PathBuf,
-    lock: File,
     /// Children that are forked have a copy of this, and no right.
-    process: u32,
+    lock: Lock,
     /// It is not known what is on disk: nothing is written until the database has been opened again.
     is_lost: AtomicBool,
 }
@@ -29,12 +29,11 @@ impl Writer {
     /// Locks a folder, or says who holds the lock.
     pub fn lock(root: &Path) -> Result<Writer> {
         let path = root.join(LOCK);
-        let open = File::options().read(true).write(true).create(true).truncate(false).open(&path);
-        let lock = open.map_err(|e| cannot_open(&path, &e))?;
-        let process = std::process::id();
+        let lock = Lock::open(&path).map_err(|e| cannot_open(&path, &e))?;
+        let process = lock.process();
         let since = Instant::now();
         loop {
-            match lock.try_lock() {
+            match lock.try_take() {
                 Ok(()) => break,
                 Err(TryLockError::WouldBlock) => {}
                 Err(TryLockError::Error(e)) => {
@@ -56,16 +55,16 @@ impl Writer {
         }
         let named = std::fs::write(root.join(HOLDER), format!("{process}\n"));
         named.map_err(|e| err!(CANNOT_OPEN_FILE, "Cannot write to {}: {e}", root.display()))?;
-        Ok(Writer { root: root.to_path_buf(), lock, process, is_lost: AtomicBool::new(false) })
+        Ok(Writer { root: root.to_path_buf(), lock, is_lost: AtomicBool::new(false) })
     }
 
     /// Fails where this process may not write.
     pub fn check(&self) -> Result<()> {
         ensure!(
-            std::process::id() == self.process,
+            !self.is_inherited(),
             READONLY,
             "The database was opened by process {}, from which this one was forked: it can read, not write",
-            self.process
+            self.lock.process()
         );
         ensure!(
             !self.is_lost.load(Relaxed),
@@ -83,6 +82,11 @@ impl Writer {
         }
     }
 
+    /// Is this a child that was forked from the process that writes?
+    pub fn is_inherited(&self) -> bool {
+        !self.lock.is_own()
+    }
+
     /// Ends all writing: what the last write left on disk is not known.
     pub fn lose(&self) {
         self.is_lost.store(true, Relaxed);
@@ -91,11 +95,10 @@ impl Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        // A forked child has the same lock, and giving it back would take it from the parent.
-        if std::process::id() == self.process {
-            // Nobody is left to tell of a failure, and the end of the process does the same.
+        // As long as nobody else can have the lock.
+        if !self.is_inherited() {
+            // Nobody is left to tell of a failure, and the next writer puts its own in the place.
             let _ = std::fs::remove_file(self.root.join(HOLDER));
-            let _ = self.lock.unlock();
         }
     }
 }

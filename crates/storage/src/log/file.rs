@@ -7,12 +7,12 @@ use super::walk::{Frame, walk};
 use crate::disk::TableFolder;
 use crate::disk::durable::{cannot_open, cannot_read, cannot_write, next_of, replace, take_next, write_next};
 use crate::insert::changed_meanwhile;
-use chalet_base::{Error, Result, err};
+use chalet_base::{Error, Result, codes, err};
 use chalet_types::DataType;
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const ROWS: &str = "rows";
@@ -29,6 +29,8 @@ pub struct LogFile {
     state: RwLock<Result<State>>,
     /// Held while the file is written.
     writing: Mutex<()>,
+    /// What statements hold that have not ended yet.
+    held: Mutex<Vec<Weak<Snapshot>>>,
 }
 
 /// The acknowledged part of the file.
@@ -46,6 +48,11 @@ impl State {
         State { id, end: HEADER, n_rows: 0, frames: Some(Arc::default()) }
     }
 
+    /// Are frames known with which a file of that header begins?
+    fn is_begin_of(&self, header: &Header) -> bool {
+        self.id == header.id && self.end <= header.committed && self.frames.is_some()
+    }
+
     fn header(&self) -> Header {
         Header { id: self.id, committed: self.end, n_rows: self.n_rows }
     }
@@ -59,8 +66,9 @@ pub struct Content {
 }
 
 /// What a query reads, whatever becomes of the table.
+#[derive(Clone)]
 pub struct Snapshot {
-    pub file: File,
+    pub file: Arc<File>,
     pub path: PathBuf,
     pub frames: Arc<Vec<Frame>>,
     pub n_rows: u64,
@@ -72,7 +80,12 @@ impl LogFile {
         let path = folder.path().join(ROWS);
         let state = State::empty(next_id(0));
         replace(&path, &state.header().encode())?;
-        Ok(LogFile { folder, path, types, state: RwLock::new(Ok(state)), writing: Mutex::new(()) })
+        Ok(LogFile::of(folder, path, types, state))
+    }
+
+    fn of(folder: Arc<TableFolder>, path: PathBuf, types: Vec<DataType>, state: State) -> LogFile {
+        let (state, writing, held) = (RwLock::new(Ok(state)), Mutex::default(), Mutex::default());
+        LogFile { folder, path, types, state, writing, held }
     }
 
     /// Opens the file of a folder. For writing, what an INSERT has left that was killed is dropped: so many bytes.
@@ -81,11 +94,9 @@ impl LogFile {
     pub fn open(folder: Arc<TableFolder>, types: Vec<DataType>) -> Result<(LogFile, u64)> {
         let path = folder.path().join(ROWS);
         let is_read_only = folder.is_read_only();
-        let state = RwLock::new(Ok(State::empty(0)));
-        let mut log = LogFile { folder, path, types, state, writing: Mutex::new(()) };
+        let mut log = LogFile::of(folder, path, types, State::empty(0));
         if is_read_only {
-            // The rest is looked at by each query anew.
-            File::open(&log.path).map_err(|e| cannot_open(&log.path, &e))?;
+            // The file is looked at by each query anew.
             return Ok((log, 0));
         }
         log.remove_leftovers()?;
@@ -116,7 +127,7 @@ impl LogFile {
 
     pub fn snapshot(&self) -> Result<Snapshot> {
         if self.folder.is_read_only() {
-            return self.refresh();
+            return self.refresh().or_else(|error| self.held_instead(error));
         }
         {
             // Under the lock the file is the one that the state tells of.
@@ -142,8 +153,30 @@ impl LogFile {
         self.snapshot_of(file, frames, n_rows)
     }
 
+    /// Where another process may remove the file: opens it, so that it can be read until what this gives is dropped.
+    pub fn hold(&self) -> Result<Option<Arc<Snapshot>>> {
+        if !self.folder.is_read_only() {
+            return Ok(None);
+        }
+        let snapshot = Arc::new(self.refresh()?);
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.retain(|other| other.strong_count() > 0);
+        held.push(Arc::downgrade(&snapshot));
+        Ok(Some(snapshot))
+    }
+
+    /// What a statement holds of a file that was removed meanwhile.
+    fn held_instead(&self, error: Error) -> Result<Snapshot> {
+        if error.code() != codes::FILE_DOESNT_EXIST {
+            return Err(error);
+        }
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let newest = held.iter().rev().find_map(Weak::upgrade);
+        newest.map(|held| Snapshot::clone(&held)).ok_or(error)
+    }
+
     fn snapshot_of(&self, file: File, frames: Arc<Vec<Frame>>, n_rows: u64) -> Result<Snapshot> {
-        Ok(Snapshot { file, path: self.path.clone(), frames, n_rows })
+        Ok(Snapshot { file: Arc::new(file), path: self.path.clone(), frames, n_rows })
     }
 
     pub fn content(&self) -> Result<Content> {
@@ -230,7 +263,7 @@ impl LogFile {
         let read = |e: io::Error| self.cannot_read(&e);
         let len = file.metadata().map_err(read)?.len();
         if len < HEADER {
-            return Err(self.damaged("it is shorter than its header"));
+            return Err(self.too_short());
         }
         let header = Header::decode(&read_vec(&file, 0, HEADER as usize).map_err(read)?);
         // A header that cannot be read was damaged later: a killed INSERT does not do that.
@@ -262,6 +295,9 @@ impl LogFile {
     fn refresh(&self) -> Result<Snapshot> {
         let file = self.open_file(false)?;
         let read = |e: io::Error| self.cannot_read(&e);
+        if file.metadata().map_err(read)?.len() < HEADER {
+            return Err(self.too_short());
+        }
         let mut header = None;
         for _ in 0..ATTEMPTS {
             header = Header::decode(&read_vec(&file, 0, HEADER as usize).map_err(read)?);
@@ -276,7 +312,7 @@ impl LogFile {
         }
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         let mut known = match &*state {
-            Ok(known) if known.id == header.id && known.end <= header.committed => known.clone(),
+            Ok(known) if known.is_begin_of(&header) => known.clone(),
             _ => State::empty(header.id),
         };
         let mut frames = known.frames.take().unwrap_or_default();
@@ -319,6 +355,11 @@ impl LogFile {
     #[cold]
     fn cannot_read(&self, error: &io::Error) -> Error {
         cannot_read(&self.path, error)
+    }
+
+    #[cold]
+    fn too_short(&self) -> Error {
+        self.damaged("it is shorter than its header")
     }
 
     #[cold]

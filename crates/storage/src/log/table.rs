@@ -4,7 +4,7 @@ use super::file::LogFile;
 use super::inserter::LogInserter;
 use super::scan::LogScan;
 use crate::disk::TableFolder;
-use crate::{Inserter, Scan, ScanRequest, Table, TableSchema};
+use crate::{Held, Inserter, Scan, ScanRequest, Table, TableSchema};
 use chalet_base::Result;
 use std::any::Any;
 use std::sync::Arc;
@@ -78,6 +78,10 @@ impl Table for LogTable {
 
     fn folder(&self) -> Option<&Arc<TableFolder>> {
         Some(self.log.folder())
+    }
+
+    fn hold(&self) -> Result<Option<Held>> {
+        Ok(self.log.hold()?.map(|held| held as Held))
     }
 
     fn as_any(&self) -> &dyn Any {
