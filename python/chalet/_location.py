@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 _MODES = {"": [], "rw": [], "rwc": [], "ro": [("readonly", "2")]}
 _PROGRESS = ("auto", "tty", "err", "on", "off")
+# ClickHouse's other words for them.
+_ALSO = {"": "on", "1": "on", "true": "on", "yes": "on", "0": "off", "false": "off", "no": "off"}
 # What chDB passes to its server. Nothing here listens to them: there is no server, no log and no language model.
 _IGNORED = frozenset({"verbose", "log-level", "log_level", "user_scripts_path", "user_defined_executable_functions_config"})
 _ENDS_WITH_FORMAT = re.compile(r"\b(?:FORMAT\s+\w+|VALUES)\s*\Z", re.IGNORECASE)
@@ -19,8 +21,8 @@ _ENDS_WITH_FORMAT = re.compile(r"\b(?:FORMAT\s+\w+|VALUES)\s*\Z", re.IGNORECASE)
 def parse(text: str) -> tuple[str, list[tuple[str, str]], Callable[[dict[str, int]], None] | None]:
     """`[file:]PATH[?option=value&...]` as path, settings and what shows progress.
 
-    An option is `mode` (`ro` or `rw`), `progress`, `progress-table`, one of chDB's own or a setting of ClickHouse; whether
-    it is one is found out when it is set. A wrong value is a ValueError.
+    A path may be a URL, `file:///PATH`, of this machine. An option is `mode` (`ro` or `rw`), `progress`, `progress-table`, one
+    of chDB's own or a setting of ClickHouse; whether it is one is found out when it is set. A wrong value is a ValueError.
     """
     place, _, options = text.partition("?")
     settings: list[tuple[str, str]] = []
@@ -31,14 +33,13 @@ def parse(text: str) -> tuple[str, list[tuple[str, str]], Callable[[dict[str, in
                 raise ValueError(f"the mode of a connection is ro or rw, not {value!r}: {text}")
             settings += _MODES[value]
         elif name in ("progress", "progress-table"):
-            if value not in _PROGRESS:
+            word = _ALSO.get(value.lower(), value.lower())
+            if word not in _PROGRESS:
                 raise ValueError(f"{name} is one of {', '.join(_PROGRESS)}, not {value!r}: {text}")
-            progress = None if value == "off" else value
+            progress = None if word == "off" else word
         elif name == "udf_path" or name.startswith("ai_"):
             if value:
                 _not_supported(f"the option {name} of the connection string {text!r} is not supported")
-        elif name == "verbose" and value:
-            raise ValueError(f"the option verbose takes no value: {text}")
         elif name not in _IGNORED:
             settings.append((name.replace("-", "_"), value))
     if progress is not None:
@@ -50,9 +51,14 @@ def parse(text: str) -> tuple[str, list[tuple[str, str]], Callable[[dict[str, in
 
 def _path(place: str) -> str:
     path = place.removeprefix("file:")
+    if path != place and path.startswith("//"):
+        # Of a URL: `file:///a/b` and `file:/a/b` are one path, `file:a` is a relative one.
+        host, slash, rest = path[2:].partition("/")
+        if host not in ("", "localhost"):
+            raise ValueError(f"the host of a database is this one, not {host!r}: {place}")
+        path = slash + rest
     if path in ("", ":memory:"):
         return ":memory:"
-    # Of a URL: `file:///a/b` and `file:/a/b` are one path, `file:a` is a relative one.
     return "/" + path.lstrip("/") if path.startswith("//") else path
 
 

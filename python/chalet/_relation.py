@@ -145,8 +145,8 @@ class Relation:
 
     where = filter
 
-    def select(self, *expressions: str, params: Mapping[str, Any] | None = None) -> Relation:
-        """Columns of SQL expressions: `select("a", "b + 1 AS c")`, `select("* EXCEPT (d)")`."""
+    def select(self, *expressions: str | Sequence[str], params: Mapping[str, Any] | None = None) -> Relation:
+        """Columns of SQL expressions: `select("a", "b + 1 AS c")`, `select(["a", "b"])`, `select("* EXCEPT (d)")`."""
         return self._step(f"SELECT {_listed(expressions)}\nFROM {self._name()}", params)
 
     project = select
@@ -159,7 +159,7 @@ class Relation:
         by = _listed(groups) if groups else "ALL"
         return self._step(f"SELECT {_listed(aggregates)}\nFROM {self._name()} GROUP BY {by}\n", params)
 
-    def order(self, *keys: str, params: Mapping[str, Any] | None = None) -> Relation:
+    def order(self, *keys: str | Sequence[str], params: Mapping[str, Any] | None = None) -> Relation:
         """The rows in order of SQL expressions: `order("a DESC", "b")`."""
         text = _listed(keys)
         made = self._step(f"SELECT * FROM {self._name()} ORDER BY {text}\n", params)
@@ -196,14 +196,14 @@ class Relation:
         names = [self._alias or "lhs", right._alias or "rhs"]
         if names[0] == names[1]:
             raise ProgrammingError(f"both relations are called {names[0]!r}: give one of them another alias")
-        if (on is None) != (how.lower() == "cross"):
+        keys = [] if on is None else [on] if isinstance(on, str) else list(on)
+        if bool(keys) == (how.lower() == "cross") or not all(keys):
             raise ProgrammingError("a join needs `on`, except for a cross join, which has none")
         text = f"SELECT * FROM {_ident(names[0])} {words} {_ident(names[1])}"
         if isinstance(on, str) and not (on in self._outline[0] and on in right._outline[0]):
             text += f" ON {on}\n"
-        elif on is not None:
-            shared = [on] if isinstance(on, str) else on
-            text += f" USING ({', '.join(map(_ident, shared))})"
+        elif keys:
+            text += f" USING ({', '.join(map(_ident, keys))})"
         return self._of(text, dict(zip(names, (self, right), strict=True)), params)
 
     def union(self, other: Any, *, distinct: bool = False) -> Relation:
@@ -306,7 +306,7 @@ class Relation:
 
     def fetchmany(self, size: int = 1) -> list[Row]:
         """The next rows, at most `size`."""
-        return self._running().fetchmany(size)
+        return self._running().fetchmany(_count(size))
 
     def fetchone(self) -> Row | None:
         """The next row, None at the end."""
@@ -366,9 +366,9 @@ def _ident(name: str) -> str:
     return "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"
 
 
-def _listed(expressions: str | Sequence[str]) -> str:
-    """Expressions as a list of SQL."""
-    text = expressions if isinstance(expressions, str) else ", ".join(expressions)
+def _listed(expressions: str | Sequence[str | Sequence[str]]) -> str:
+    """Expressions, and lists of them, as a list of SQL."""
+    text = expressions if isinstance(expressions, str) else ", ".join(map(_listed, expressions))
     if not text.strip():
         raise ProgrammingError("an expression is missing")
     return text

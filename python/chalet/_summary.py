@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-_NUMBER = re.compile(r"(U?Int|Float|BFloat|Decimal|Bool)")
+_NUMBER = re.compile(r"(U?Int\d|Float|BFloat|Decimal|Bool)")
+# Numbers of which there are no averages or quantiles, or none of all digits, and what is taken for them.
+_AS_NUMBER = {"Decimal": "toFloat64OrNull(toString({}))", "Bool": "toUInt8({})", "BFloat": "toFloat32({})"}
 # Types whose values have no order, or none that says anything.
 _UNORDERED = re.compile(r"(Map|JSON|Object|Variant|Dynamic|AggregateFunction|Nothing)")
 _FIELDS = (
@@ -36,20 +38,25 @@ def summary(names: Sequence[str], types: Sequence[str], ident: Callable[[str], s
 
 def _row(name: str, ty: str, column: str) -> str:
     bare = ty.removeprefix("LowCardinality(").removeprefix("Nullable(")
-    is_number, is_ordered = bool(_NUMBER.match(bare)), not _UNORDERED.match(bare)
-    values = f"toFloat64OrNull(toString({column}))" if bare.startswith(("Decimal", "Bool")) else column
+    number, is_ordered = _NUMBER.match(bare), not _UNORDERED.match(bare)
+    values = _AS_NUMBER.get(number[1], "{}").format(column) if number else column
     numbers = [f"avg({values})", f"stddevSamp({values})", *(f"quantile({q})({values})" for q in (0.25, 0.5, 0.75))]
     texts = [f"min({column})", f"max({column})"]
     parts = [
         _text(name),
         _text(ty),
-        *(f"toNullable(toString({text}))" if is_ordered else "CAST(NULL, 'Nullable(String)')" for text in texts),
+        *(_known(f"toString({text})" if is_ordered else "NULL", "String") for text in texts),
         f"uniq({column})" if is_ordered else "toUInt64(0)",
-        *(f"CAST({number}, 'Nullable(Float64)')" if is_number else "CAST(NULL, 'Nullable(Float64)')" for number in numbers),
+        *(_known(text if number else "NULL", "Float64") for text in numbers),
         "count()",
         f"if(count() = 0, 0., 100. * countIf(isNull({column})) / count())",
     ]
     return f"tuple({', '.join(parts)})"
+
+
+def _known(value: str, ty: str) -> str:
+    """What is said of some rows, but not of none: aggregate functions answer zero or nan then."""
+    return f"CAST({value if value == 'NULL' else f'if(count() = 0, NULL, {value})'}, 'Nullable({ty})')"
 
 
 def _text(value: str) -> str:

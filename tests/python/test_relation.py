@@ -31,6 +31,7 @@ def test_steps(nums):
     assert nums.select("* EXCEPT (s)").columns == ["n", "k"]
     assert sorted(nums.aggregate("k, sum(n) AS total", "k").fetchall()) == [(0, 18), (1, 12), (2, 15)]
     assert nums.aggregate(["count()", "max(n)"]).fetchall() == [(10, 9)]
+    assert nums.select(["n", "k + 1 AS m"], "s").order(["n DESC", "m"]).limit(1).fetchall() == [(9, 1, "9")]
     assert sorted(nums.aggregate("k, count()").fetchall()) == [(0, 4), (1, 3), (2, 3)]
     assert nums.order("k DESC", "n DESC").limit(2, offset=1).fetchall() == [(5, 2, "5"), (2, 2, "2")]
     assert nums.select("k").distinct().order("k").fetchall() == [(0,), (1,), (2,)]
@@ -39,7 +40,7 @@ def test_steps(nums):
     assert nums.intersect(nums.filter("n = 4")).fetchall() == nums.filter("n = 4").fetchall()
     assert nums.except_(nums.filter("n < 9")).fetchall() == [(9, 0, "9")]
     assert nums.alias("t").filter("t.n = 1").fetchall() == [(1, 1, "1")]
-    for wrong in (lambda: nums.filter("no_such"), lambda: nums.select(), lambda: nums.limit(-1), lambda: nums.order("")):
+    for wrong in (lambda: nums.filter("no_such"), lambda: nums.select(), lambda: nums.limit(-1), lambda: nums.order(""), lambda: nums.select([])):
         with pytest.raises(chalet.Error):
             wrong()
     with pytest.raises(TypeError):
@@ -60,8 +61,10 @@ def test_joins(db, nums):
     assert nums.join(nums, "n").aggregate("count()").fetchall() == [(10,)]
     with pytest.raises(chalet.ProgrammingError, match="how"):
         nums.join(names, "k", how="sideways")
-    with pytest.raises(chalet.ProgrammingError, match="on"):
-        nums.join(names)
+    for none in (None, [], "", [""]):
+        with pytest.raises(chalet.ProgrammingError, match="a join needs `on`"):
+            nums.join(names, none)
+    assert nums.join(names, [], how="cross").shape == (20, 5)
     with pytest.raises(chalet.ProgrammingError, match="alias"):
         nums.alias("a").join(names.alias("a"), "k")
 
@@ -77,6 +80,8 @@ def test_rows(nums):
     assert nums.execute().fetchall() == rows
     end = nums.filter("n > 100")
     assert end.fetchone() is None and end.fetchmany(3) == [] and list(end) == []
+    with pytest.raises(chalet.ProgrammingError, match="-1"):
+        nums.fetchmany(-1)
 
 
 def test_packages(nums):
@@ -169,6 +174,32 @@ def test_describe_explain_summarize(db, nums):
     assert round(first["null_percentage"]) == 33 and rows["c`d"]["avg"] is None and rows["c`d"]["min"] == "x"
     assert rows["f"]["min"] is None and rows["g"]["avg"] == 1.5
     assert nums.filter("n > 100").summarize().fetchall()[0][10] == 0
+
+
+def test_summaries_of_all_types(db):
+    columns = {
+        "interval": "toIntervalDay(number)",
+        "pauses": "[toIntervalDay(number)]",
+        "small": "toBFloat16(number)",
+        "truth": "number::Bool",
+        "perhaps": "nullIf(number, 1)::Nullable(Bool)",
+        "price": "toDecimal32(number, 2)",
+        "name": "toString(number)",
+        "nothing": "NULL",
+    }
+    relation = db.sql(f"SELECT {', '.join(f'{sql} AS {name}' for name, sql in columns.items())} FROM numbers(3)")
+    rows = {row["column_name"]: row for row in relation.summarize().to_dicts()}
+    assert list(rows) == list(columns)
+    ends = {name: (row["min"], row["max"]) for name, row in rows.items()}
+    assert ends["interval"] == ("0", "2") == ends["small"] and ends["truth"] == ("false", "true") == ends["perhaps"]
+    numbers = {name: [row[part] for part in ("avg", "std", "q25", "q50", "q75")] for name, row in rows.items()}
+    assert numbers["interval"] == numbers["pauses"] == numbers["name"] == numbers["nothing"] == [None] * 5
+    assert numbers["small"] == numbers["price"] == [1, 1, 0.5, 1, 1.5]
+    assert [round(number, 2) for number in numbers["truth"]] == [0.67, 0.58, 0.5, 1, 1] and numbers["perhaps"][0] == 0.5
+    # Of no rows nothing is known.
+    empty = relation.filter("interval > toIntervalDay(100)").summarize().to_dicts()
+    assert [row["count"] for row in empty] == [0] * len(columns)
+    assert {row[part] for row in empty for part in ("min", "max", "avg", "std", "q25", "q50", "q75")} == {None}
 
 
 def test_it_shows_itself(db, nums, capsys):

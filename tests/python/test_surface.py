@@ -15,7 +15,18 @@ from chalet.session import Session
 
 @pytest.mark.parametrize(
     "text",
-    ["", ":memory:", "file::memory:", "file:", ":memory:?verbose&log-level=test", ":memory:?mode=rw", ":memory:?progress=auto"],
+    [
+        "",
+        ":memory:",
+        "file::memory:",
+        "file:",
+        "file://",
+        "file://localhost",
+        ":memory:?verbose&log-level=test",
+        ":memory:?verbose=1",
+        ":memory:?mode=rw",
+        *(f":memory:?progress={how}" for how in ("auto", "AUTO", "Tty", "", "OFF", "0", "true")),
+    ],
 )
 def test_connection_strings_in_memory(text):
     with state.connect(text) as connection:
@@ -23,7 +34,7 @@ def test_connection_strings_in_memory(text):
         assert connection.query("SELECT 1").data() == "1\n"
 
 
-@pytest.mark.parametrize("text", ["some/path", "file:some/path", "file://{}/some/path?mode=rw", "//{}/some/path"])
+@pytest.mark.parametrize("text", ["some/path", "file:some/path", "file://{}/some/path?mode=rw", "file://localhost{}/some/path", "//{}/some/path"])
 def test_connection_strings_on_disk(text, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with chalet.connect(text.format(tmp_path)) as connection:
@@ -38,8 +49,8 @@ def test_options_of_connection_strings():
         chalet.connect(":memory:?no_such_flag=1")
     with pytest.raises(ValueError, match="progress"):
         chalet.connect(":memory:?progress=sometimes")
-    with pytest.raises(ValueError, match="verbose"):
-        chalet.connect(":memory:?verbose=1")
+    with pytest.raises(ValueError, match="host"):
+        chalet.connect("file://elsewhere/tmp/database")
     with pytest.raises(ValueError, match="mode"):
         chalet.connect(":memory:?mode=wo")
     with pytest.raises(chalet.NotSupportedError, match="udf_path"):
@@ -95,6 +106,7 @@ def test_sessions():
 def test_query_has_the_arguments_of_chdb(tmp_path):
     assert chalet.query("SELECT {a:UInt8}", "TSV", "", "", {"a": 1}, {"max_threads": 2}).data() == "1\n"
     assert chalet.query(sql="SELECT getSetting('max_threads')", output_format="TSV", options={"max_threads": 3}).data() == "3\n"
+    assert chalet.query("SELECT 1", options={"verbose": True, "progress": False}).data() == "1\n"
     assert chalet.query("SELECT 1 AS a", output_format="debug").data() == "1\n"
     assert chalet.query("SELECT 1", path=str(tmp_path / "db")).data() == "1\n"
     with chalet.connect() as connection:
@@ -150,6 +162,9 @@ def test_nested_dicts():
         "d": [None, None, "x"],
     }
     assert utils.convert_to_columnar([]) == {}
+    # A list of nothing is not lost.
+    assert utils.flatten_dict({"a": [], "b": 1, "c": [[], 2]}) == {"a": "[]", "b": 1, "c_0": [], "c_1": 2}
+    assert utils.convert_to_columnar([{"a": []}, {"a": []}]) == {"a": ["[]", "[]"]}
 
 
 @pytest.mark.parametrize(

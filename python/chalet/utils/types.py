@@ -10,7 +10,7 @@ _INTEGERS = [(2**7, "int8"), (2**15, "int16"), (2**31, "int32"), (2**63, "int64"
 
 
 def flatten_dict(d: dict[str, Any], parent_key: str = "", sep: str = "_") -> dict[str, Any]:
-    """A nested dict as one of a level; a list of dicts only becomes JSON.
+    """A nested dict as one of a level; a list of dicts only, or of nothing, becomes JSON.
 
     >>> chalet.utils.flatten_dict({"a": {"b": 1}, "c": [1, 2], "d": [{"e": 3}]})
     {'a_b': 1, 'c_0': 1, 'c_1': 2, 'd': '[{"e": 3}]'}
@@ -20,7 +20,7 @@ def flatten_dict(d: dict[str, Any], parent_key: str = "", sep: str = "_") -> dic
         name = f"{parent_key}{sep}{key}" if parent_key else key
         if isinstance(value, dict):
             flat.update(flatten_dict(value, name, sep))
-        elif isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
+        elif isinstance(value, list) and all(isinstance(item, dict) for item in value):
             flat[name] = json.dumps(value)
         elif isinstance(value, list):
             for at, item in enumerate(value):
