@@ -56,6 +56,52 @@ def test_values_are_bound(cursor):
         cursor.execute("SELECT ?, ?", (1,))
 
 
+def test_bytes_are_bound(cursor):
+    row = (b"\xff", b"a\tb\n\\x\xfe\x00", b"text", [b"\xff'", b"\xc3\xa4"], "ä")
+    cursor.execute("SELECT ?, ?, ?, ?, ?", row)
+    (read,) = cursor.fetchall()
+    assert [bytes(each, "utf-8") if isinstance(each, str) else each for each in (*read[:3], *read[3])] == [*row[:3], *row[3]]
+    cursor.execute("SELECT hex({y:String}), hex({x:String})", {"x": b"\xff\n", "y": b"\\\xff"})
+    assert cursor.fetchone() == ("5CFF", "FF0A")
+    cursor.execute("CREATE TABLE t (a String) ENGINE = Memory")
+    cursor.executemany("INSERT INTO t VALUES (?)", [(b"\xff",), (b"ok",)])
+    cursor.execute("SELECT count() FROM t WHERE a = ?", (b"\xff",))
+    assert cursor.fetchone() == (1,)
+
+
+def test_schemas(connection, cursor):
+    schema = cursor.adbc_execute_schema("SELECT ? AS a, ? AS b;", (1, "x"))
+    assert schema.names == ["a", "b"] and schema.types == [pyarrow.int64(), pyarrow.utf8()]
+    assert cursor.adbc_execute_schema("SELECT {a:UInt8} AS n", {"a": 1}).types == [pyarrow.uint8()]
+    for sql in ("SHOW TABLES", "DESCRIBE TABLE system.one", "EXPLAIN SELECT 1", "EXISTS TABLE t", "WITH 1 AS x SELECT x -- end"):
+        cursor.execute(sql)
+        assert cursor.fetch_arrow_table().schema.names == cursor.adbc_execute_schema(sql).names, sql
+    # In the zone of the session, as the rows.
+    zoned = "SELECT toDateTime(0) AS t SETTINGS session_timezone = 'Asia/Tokyo'"
+    assert cursor.adbc_execute_schema(zoned).field("t").type == cursor.execute(zoned).fetch_arrow_table().schema.field("t").type
+    # Nothing runs.
+    assert cursor.adbc_execute_schema("CREATE TABLE t (a UInt8) ENGINE = Memory").names == []
+    assert cursor.adbc_execute_schema("SELECT throwIf(number = 5) AS n FROM numbers(1000000000000)").names == ["n"]
+    cursor.execute("SELECT 1 + ?", (1,))
+    assert cursor.fetchone() == (2,)
+    for sql, text in (("SELECT nosuch", "UNKNOWN_IDENTIFIER"), ("SELECT (", "SYNTAX"), ("SELECT 1; SELECT 2", "Multi"), ("SELECT 1 FORMAT CSV", "leave")):
+        with pytest.raises(manager.Error, match=text):
+            cursor.adbc_execute_schema(sql)
+    with pytest.raises(manager.ProgrammingError, match="2 placeholders, 1 values"):
+        cursor.adbc_execute_schema("SELECT ?, ?", (1,))
+    # Rows that told a schema are bound still, for their own query alone.
+    cursor.adbc_execute_schema("SELECT ? AS a", (1,))
+    cursor.execute("SELECT 5")
+    assert cursor.fetchone() == (5,)
+    batch = pyarrow.record_batch({"x": [7, 8]})
+    with manager.AdbcStatement(connection.adbc_connection) as statement:
+        statement.set_sql_query("SELECT ? AS a")
+        statement.bind(batch)
+        assert pyarrow.Schema._import_from_c(statement.execute_schema().address).names == ["a"]
+        stream, _ = statement.execute_query()
+        assert pyarrow.RecordBatchReader._import_from_c(stream.address).read_all().column("a").to_pylist() == [7, 8]
+
+
 def test_executemany(cursor):
     cursor.execute("CREATE TABLE t (a UInt64, s Nullable(String)) ENGINE = Memory")
     cursor.executemany("INSERT INTO t (a, s) VALUES (?, ?)", [(n, None if n % 2 else f"s{n}") for n in range(1000)])
@@ -144,11 +190,43 @@ def test_errors(cursor):
     with pytest.raises(manager.ProgrammingError, match="UNKNOWN_IDENTIFIER") as caught:
         cursor.execute("SELECT nosuch")
     assert caught.value.status_code == manager.AdbcStatusCode.INVALID_ARGUMENT
-    with pytest.raises(manager.Error, match="leave that out"):
+    with pytest.raises(manager.Error, match="the format CSV: leave that out"):
         cursor.execute("SELECT 1 FORMAT CSV")
+    for several in ("SELECT 1; SELECT 2", "SELECT 1 FORMAT CSV; SELECT 2"):
+        with pytest.raises(manager.ProgrammingError, match="one by one"):
+            cursor.execute(several)
+    cursor.execute("CREATE TABLE t (a UInt8) ENGINE = Memory; INSERT INTO t VALUES (1); SELECT a FROM t")
+    assert cursor.fetchall() == [(1,)]
     # The cursor is of use afterwards.
     cursor.execute("SELECT 1")
     assert cursor.fetchone() == (1,)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT intDiv(1, 0)",
+        "SELECT throwIf(1)",
+        "SELECT toUInt8('x')",
+        "SELECT CAST(NULL AS UInt8)",
+        "SELECT toDecimal32('100000000000', 2)",
+        "SELECT nosuch",
+        "SELECT number FROM numbers(100) SETTINGS max_result_rows = 10",
+        "ALTER TABLE t UPDATE a = 1 WHERE 1",
+    ],
+)
+def test_errors_are_those_of_dbapi(cursor, sql):
+    with pytest.raises(manager.Error) as caught, cursor:
+        cursor.execute(sql)
+    with chalet.connect() as connection, pytest.raises(chalet.Error) as other:
+        connection.cursor().execute(sql)
+    assert type(caught.value).__name__ == type(other.value).__name__
+    assert dict(caught.value.details) == {b"clickhouse.code": b"%d" % other.value.code, b"clickhouse.name": other.value.name.encode()}
+
+
+def test_a_zero_byte_in_an_error(cursor):
+    with pytest.raises(manager.Error, match=r"'a\\0b' as UInt8"):
+        cursor.execute(r"SELECT toUInt8('a\0b')")
 
 
 def test_connections_share_a_database():

@@ -2,7 +2,7 @@
 
 use super::failure::failed;
 use adbc_core::error::Result;
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use chalet_base::{bail, ensure, err};
 use chalet_columns::{Block, Column};
@@ -46,16 +46,29 @@ impl Bound {
 
     /// Each row as the texts of its values, escaped as the engine reads parameters.
     pub fn rows(&self) -> Result<Vec<Vec<String>>> {
-        let types = self.types().map_err(failed)?;
         let mut rows = Vec::new();
         for batch in self.take().map_err(failed)? {
-            let batch = batch?;
-            let columns = self.columns(&batch).map_err(failed)?;
-            let block = Block::new(columns, batch.num_rows());
-            let text = tab_separated(types.clone(), block).map_err(failed)?;
-            rows.extend(text.lines().map(|line| line.split('\t').map(String::from).collect()));
+            rows.extend(self.texts(&batch?).map_err(failed)?);
         }
         Ok(rows)
+    }
+
+    /// The first row in the same way, which stays bound.
+    pub fn first_row(&self) -> Result<Option<Vec<String>>> {
+        let mut reader = self.take().map_err(failed)?;
+        let first =
+            reader.find(|batch| !batch.as_ref().is_ok_and(|batch| batch.num_rows() == 0)).transpose()?;
+        let row = first.as_ref().map(|batch| self.texts(&batch.slice(0, 1))).transpose().map_err(failed)?;
+        let whole = first.into_iter().map(Ok).chain(reader);
+        let whole: Reader = Box::new(RecordBatchIterator::new(whole, self.schema.clone()));
+        *self.reader.lock().unwrap_or_else(PoisonError::into_inner) = Some(whole);
+        Ok(row.and_then(|mut rows| rows.pop()))
+    }
+
+    fn texts(&self, batch: &RecordBatch) -> chalet_base::Result<Vec<Vec<String>>> {
+        let block = Block::new(self.columns(batch)?, batch.num_rows());
+        let text = tab_separated(self.types()?, block)?;
+        Ok(text.lines().map(|line| line.split('\t').map(String::from).collect()).collect())
     }
 
     fn columns(&self, batch: &RecordBatch) -> chalet_base::Result<Vec<Column>> {
@@ -77,7 +90,19 @@ fn tab_separated(types: Vec<DataType>, block: Block) -> chalet_base::Result<Stri
         formats: Arc::default(),
     };
     let bytes = rows.to_format("TabSeparated")?;
-    String::from_utf8(bytes).map_err(|_| err!(INCORRECT_DATA, "A bound value is no UTF-8"))
+    Ok(String::from_utf8(bytes).unwrap_or_else(|error| with_escapes(error.as_bytes())))
+}
+
+/// Bytes as text, in which those that are no UTF-8 are escapes. Strings alone have such bytes.
+fn with_escapes(bytes: &[u8]) -> String {
+    let mut made = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        made.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            made.push_str(&format!("\\x{byte:02x}"));
+        }
+    }
+    made
 }
 
 fn broken(error: &ArrowError) -> chalet_base::Error {

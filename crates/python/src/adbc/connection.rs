@@ -11,11 +11,12 @@ use adbc_core::options::{InfoCode, ObjectDepth, OptionConnection, OptionValue};
 use adbc_core::{CancelHandle, Optionable};
 use arrow_array::RecordBatchReader;
 use arrow_schema::Schema;
-use chalet_engine::{Answer, RunOptions, Session};
+use chalet_base::{codes, err};
+use chalet_engine::{Answer, Rows, RunOptions, Session, StreamPart};
 use chalet_types::Value;
 use std::collections::HashSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 
 type Reader = Box<dyn RecordBatchReader + Send + 'static>;
 
@@ -32,11 +33,39 @@ impl Asker {
         self.stopped.store(false, Relaxed);
     }
 
+    fn stoppable(&self, options: RunOptions) -> RunOptions {
+        let stopped = self.stopped.clone();
+        RunOptions { interrupt: Some(Arc::new(move || stopped.load(Relaxed))), ..options }
+    }
+
     /// Runs statements; their rows are columns.
     pub fn run(&self, sql: &str, options: RunOptions) -> Result<Answer> {
-        let stopped = self.stopped.clone();
-        let interrupt: Arc<dyn Fn() -> bool + Send + Sync> = Arc::new(move || stopped.load(Relaxed));
-        self.session.run(sql, RunOptions { interrupt: Some(interrupt), ..options }).map_err(failed)
+        self.session.run(sql, self.stoppable(options)).map_err(failed)
+    }
+
+    /// The columns of a statement without its rows, and the format that it names. A query is not run; a statement that
+    /// gives no rows has neither columns nor an effect.
+    pub fn header(&self, sql: &str, options: RunOptions) -> Result<Option<(Rows, Option<String>)>> {
+        let stream = match self.session.stream(sql, self.stoppable(options)) {
+            Ok(stream) => stream,
+            // What it says of statements that are written well, but have no rows to stream.
+            Err(error) if error.code() == codes::BAD_ARGUMENTS => return Ok(None),
+            Err(error) => return Err(failed(error)),
+        };
+        let found = Arc::new(Mutex::new(None));
+        let target = found.clone();
+        let run = stream.run(Box::new(move |part| {
+            if let StreamPart::Header(rows, format) = part {
+                *target.lock().unwrap_or_else(PoisonError::into_inner) = Some((rows, format));
+            }
+            // Comes before the rows, and is all that is wanted.
+            Err(err!(QUERY_WAS_CANCELLED, "Query was cancelled"))
+        }));
+        let found = found.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match (found, run) {
+            (None, Err(error)) => Err(failed(error)),
+            (found, _) => Ok(found),
+        }
     }
 
     /// The rows of a small query; parameters are plain texts.
@@ -185,7 +214,7 @@ impl adbc_core::Connection for Connection {
         let sql = format!("SELECT * FROM {prefix}{} LIMIT 0", quoted(table));
         self.asker.begin();
         let answer = self.asker.run(&sql, RunOptions::default())?;
-        schema_of(&answer)
+        schema_of(answer.rows.as_ref())
     }
 
     fn get_table_types(&self) -> Result<Reader> {
@@ -220,9 +249,9 @@ impl adbc_core::Connection for Connection {
     }
 }
 
-/// The Arrow schema of an answer; without columns where it has no rows.
-pub fn schema_of(answer: &Answer) -> Result<Schema> {
-    let Some(rows) = &answer.rows else { return Ok(Schema::empty()) };
+/// The Arrow schema of rows; without columns where there are none.
+pub fn schema_of(rows: Option<&Rows>) -> Result<Schema> {
+    let Some(rows) = rows else { return Ok(Schema::empty()) };
     let export = Export::new(rows, Style::Meaning, |_| true).map_err(failed)?;
     Ok(Schema::clone(&export.schema()))
 }

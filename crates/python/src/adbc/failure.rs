@@ -3,7 +3,8 @@
 use adbc_core::error::{Error, Status};
 use chalet_base::codes;
 
-/// The text and code are the engine's.
+/// The text is the engine's. So is the code, which callers of ADBC 1.1 find among the details: where they look for the
+/// vendor's code, it says that there are details.
 pub fn failed(error: chalet_base::Error) -> Error {
     let code = error.code();
     let begins = |words: &[&str]| words.iter().any(|word| code.name.starts_with(word));
@@ -26,8 +27,15 @@ pub fn failed(error: chalet_base::Error) -> Error {
         "CANNOT_OPEN",
         "CANNOT_READ",
         "CANNOT_WRITE",
+        "CANNOT_CREATE_D",
+        "CANNOT_FSYNC",
+        "CANNOT_STAT",
+        "CHECKSUM_",
+        "CORRUPTED_",
         "FILE_",
         "MEMORY_",
+        "TOO_MANY_ROWS",
+        "TOO_MANY_BYTES",
         "CANNOT_EXTRACT_TABLE",
     ]) {
         Status::IO
@@ -35,16 +43,29 @@ pub fn failed(error: chalet_base::Error) -> Error {
         Status::Unauthorized
     } else if begins(&[
         "CANNOT_PARSE",
-        "INCORRECT_DATA",
-        "TYPE_MISMATCH",
         "CANNOT_CONVERT",
-        "DECIMAL_OVERFLOW",
+        "INCORRECT_DATA",
+        "TOO_LARGE_STRING",
+        "VALUE_IS_OUT_OF",
+        "ARGUMENT_OUT_OF",
+    ]) || is(&[
+        codes::TYPE_MISMATCH,
+        codes::DECIMAL_OVERFLOW,
+        codes::ILLEGAL_DIVISION,
+        codes::CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN,
+        codes::FUNCTION_THROW_IF_VALUE_IS_NON_ZERO,
     ]) {
         Status::InvalidData
     } else {
         Status::InvalidArguments
     };
-    Error { vendor_code: code.number, ..Error::with_message_and_status(error.to_string(), status) }
+    // Texts of C end with the first byte of zero.
+    let text = error.to_string().replace('\0', "\\0");
+    let details = vec![
+        ("clickhouse.code".to_owned(), code.number.to_string().into_bytes()),
+        ("clickhouse.name".to_owned(), code.name.as_bytes().to_vec()),
+    ];
+    Error { vendor_code: code.number, details: Some(details), ..Error::with_message_and_status(text, status) }
 }
 
 /// What the driver has not.

@@ -12,6 +12,7 @@ use adbc_core::{CancelHandle, Optionable, PartitionedResult};
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::Schema;
 use chalet_engine::{Answer, RunOptions};
+use chalet_types::DataType;
 use std::sync::Arc;
 
 type Reader = Box<dyn RecordBatchReader + Send + 'static>;
@@ -23,6 +24,8 @@ pub struct Statement {
     asker: Asker,
     query: Option<String>,
     bound: Option<Arc<Bound>>,
+    /// The query has told a schema with them, and takes them along when it goes.
+    is_bound_to_query: bool,
     /// They go to parameters of their names, whatever those are.
     by_name: bool,
     /// Where bound rows go, instead of a query.
@@ -38,6 +41,7 @@ impl Statement {
             asker,
             query: None,
             bound: None,
+            is_bound_to_query: false,
             by_name: false,
             target: None,
             database: None,
@@ -58,41 +62,29 @@ impl Statement {
             Some(bound) => self.run_bound(query, bound)?,
             None => self.asker.run(query, RunOptions::default())?,
         };
-        if !answer.bytes.is_empty() {
-            let text = format!("The statement asks for the format {}: leave that out", answer.format);
-            return Err(Error::with_message_and_status(text, Status::InvalidArguments));
+        if answer.bytes.is_empty() {
+            return Ok(answer);
         }
-        Ok(answer)
+        // The rows of all statements but the last are text.
+        if answer.rows.is_some() || answer.format.is_empty() {
+            return Err(invalid("Several of the statements give rows: execute them one by one"));
+        }
+        Err(asks_for(&answer.format))
     }
 
     /// Runs the query for each bound row; an INSERT of values takes all of them at once.
     fn run_bound(&self, query: &str, bound: Arc<Bound>) -> Result<Answer> {
-        let names = bound.names();
-        let by_name = self.by_name || placeholders::names_one_of(query, &names);
-        if !by_name && let Some(head) = placeholders::insert_head(query, names.len()) {
+        let places = Places::of(query, &bound, self.by_name)?;
+        if !places.by_name
+            && let Some(head) = placeholders::insert_head(query, places.names.len())
+        {
             return self.insert(head, bound);
         }
-        let marks = placeholders::count(query);
-        if !by_name && marks != names.len() {
-            let text = format!("The statement has {marks} placeholders, {} values are bound", names.len());
-            return Err(Error::with_message_and_status(text, Status::InvalidArguments));
-        }
-        let types = bound.types().map_err(failed)?;
+        places.check()?;
         let mut all: Option<Answer> = None;
         for row in bound.rows()? {
-            let (text, params) = if by_name {
-                (query.to_owned(), names.iter().cloned().zip(row).collect())
-            } else {
-                let typed = types.iter().zip(&row).enumerate().map(|(place, (ty, value))| {
-                    // Where a NULL may not stand, its type may not either.
-                    let ty = if value == "\\N" { ty } else { ty.without_nullable() };
-                    format!("{{p{place}:{ty}}}")
-                });
-                let text = placeholders::replaced(query, &typed.collect::<Vec<_>>());
-                let params = row.into_iter().enumerate().map(|(place, value)| (format!("p{place}"), value));
-                (text, params.collect())
-            };
-            let answer = self.asker.run(&text, RunOptions { params, ..RunOptions::default() })?;
+            let (text, options) = places.filled(row);
+            let answer = self.asker.run(&text, options)?;
             match &mut all {
                 None => all = Some(answer),
                 Some(all) => append(all, answer)?,
@@ -134,8 +126,58 @@ impl Statement {
     }
 }
 
+/// Where the values of a row go in a query.
+struct Places<'a> {
+    query: &'a str,
+    names: Vec<String>,
+    types: Vec<DataType>,
+    by_name: bool,
+}
+
+impl<'a> Places<'a> {
+    fn of(query: &'a str, bound: &Bound, by_name: bool) -> Result<Places<'a>> {
+        let names = bound.names();
+        let by_name = by_name || placeholders::names_one_of(query, &names);
+        Ok(Places { query, names, types: bound.types().map_err(failed)?, by_name })
+    }
+
+    /// Is there one for each?
+    fn check(&self) -> Result<()> {
+        let (marks, values) = (placeholders::count(self.query), self.names.len());
+        if self.by_name || marks == values {
+            return Ok(());
+        }
+        Err(invalid(&format!("The statement has {marks} placeholders, {values} values are bound")))
+    }
+
+    /// The query to run with the values of a row.
+    fn filled(&self, row: Vec<String>) -> (String, RunOptions) {
+        let (text, params) = if self.by_name {
+            (self.query.to_owned(), self.names.iter().cloned().zip(row).collect())
+        } else {
+            let typed = self.types.iter().zip(&row).enumerate().map(|(place, (ty, value))| {
+                // Where a NULL may not stand, its type may not either.
+                let ty = if value == "\\N" { ty } else { ty.without_nullable() };
+                format!("{{p{place}:{ty}}}")
+            });
+            let text = placeholders::replaced(self.query, &typed.collect::<Vec<_>>());
+            let params = row.into_iter().enumerate().map(|(place, value)| (format!("p{place}"), value));
+            (text, params.collect())
+        };
+        (text, RunOptions { params, ..RunOptions::default() })
+    }
+}
+
 fn state(text: &str) -> Error {
     Error::with_message_and_status(text, Status::InvalidState)
+}
+
+fn invalid(text: &str) -> Error {
+    Error::with_message_and_status(text, Status::InvalidArguments)
+}
+
+fn asks_for(format: &str) -> Error {
+    invalid(&format!("The statement asks for the format {format}: leave that out"))
 }
 
 /// The rows of another run of the same query.
@@ -199,6 +241,7 @@ impl adbc_core::Statement for Statement {
 
     fn bind_stream(&mut self, reader: Box<dyn RecordBatchReader + Send>) -> Result<()> {
         self.bound = Some(Arc::new(Bound::new(reader)));
+        self.is_bound_to_query = false;
         Ok(())
     }
 
@@ -221,9 +264,20 @@ impl adbc_core::Statement for Statement {
     fn execute_schema(&mut self) -> Result<Schema> {
         let query = self.query.as_deref().ok_or_else(|| state("The statement has no query"))?;
         self.asker.begin();
-        let inner = query.trim().trim_end_matches(';');
-        let answer = self.asker.run(&format!("SELECT * FROM ({inner}\n) LIMIT 0"), RunOptions::default())?;
-        schema_of(&answer)
+        let (text, options) = match &self.bound {
+            Some(bound) => {
+                let places = Places::of(query, bound, self.by_name)?;
+                places.check()?;
+                self.is_bound_to_query = true;
+                places.filled(bound.first_row()?.ok_or_else(|| state("No row is bound"))?)
+            }
+            None => (query.to_owned(), RunOptions::default()),
+        };
+        match self.asker.header(&text, options)? {
+            Some((_, Some(format))) => Err(asks_for(&format)),
+            Some((rows, None)) => schema_of(Some(&rows)),
+            None => Ok(Schema::empty()),
+        }
     }
 
     fn execute_partitions(&mut self) -> Result<PartitionedResult> {
@@ -244,6 +298,9 @@ impl adbc_core::Statement for Statement {
     fn set_sql_query(&mut self, query: impl AsRef<str>) -> Result<()> {
         self.query = Some(query.as_ref().to_owned());
         self.target = None;
+        if std::mem::take(&mut self.is_bound_to_query) {
+            self.bound = None;
+        }
         Ok(())
     }
 
