@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from IPython.core.interactiveshell import InteractiveShell
 
-_OPTION = re.compile(r"--(?P<name>[a-z]+)(?:=|\s+)(?P<value>'[^']*'|\"[^\"]*\"|\S+)\s*")
+_OPTION = re.compile(r"--(?P<name>[a-z]+)(?:(?:=|\s+)(?P<value>'[^']*'|\"[^\"]*\"|(?!--)\S+)\s*)?")
 _TARGET = re.compile(r"(?P<name>[^\W\d]\w*)\s*<<\s*")
 _KINDS: dict[str, Callable[[_chalet.Result], Any]] = {
     "df": lambda result: result.df(),
@@ -82,10 +82,10 @@ class ChaletMagics(Magics):
         params = {name: variables[name] for name in _parameters(sql) if name in variables}
         result = _seen_from(variables, lambda: connection.query(sql, fmt, params))
         if fmt is None:
-            has_rows = bool(result.columns) if _is_rows(result) else False
-            if has_rows or "to" in options:
+            if _has_rows(result) or result.size() > 0:
                 result = _KINDS[options.get("to", "result")](result)
             else:
+                # Of a CREATE or an INSERT, which has been done: no kind of table.
                 result = None
         if target is None:
             return result
@@ -101,6 +101,8 @@ def _taken_apart(line: str) -> tuple[dict[str, str], str | None, str]:
         name, value = match["name"], match["value"]
         if name not in ("to", "format", "using", "connect"):
             raise UsageError(f"%sql has no option --{name}")
+        if value is None:
+            raise UsageError(f"--{name} needs a value")
         if name == "to" and value not in _KINDS:
             raise UsageError(f"--to is one of {', '.join(_KINDS)}, not {value!r}")
         options[name] = value[1:-1] if value[0] in "'\"" else value
@@ -131,9 +133,9 @@ def _parameters(sql: str) -> set[str]:
     return {name for before, name, after in zip(tokens, tokens[1:], tokens[2:]) if before == "{" and after == ":"}
 
 
-def _is_rows(result: Any) -> bool:
+def _has_rows(result: Any) -> bool:
     try:
-        return result.columns is not None
+        return bool(result.columns)
     except ValueError:
         return False
 

@@ -73,9 +73,24 @@ def test_kinds_of_results(shell):
     assert run(shell, "%sql --to numpy SELECT 1 AS a")["a"].tolist() == [1]
     assert run(shell, "%sql --format JSONEachRow SELECT 1 AS a").data() == '{"a":1}\n'
     assert isinstance(run(shell, "%sql --to df x << SELECT 1 AS a") or shell.user_ns["x"], pandas.DataFrame)
-    for wrong in ("--to nowhere SELECT 1", "--what x SELECT 1", "", "--to df --format CSV SELECT 1"):
+    for wrong in ("--to nowhere SELECT 1", "--what x SELECT 1", "--what", "", "--to df --format CSV SELECT 1"):
         with pytest.raises(UsageError):
             run(shell, f"%sql {wrong}")
+    for name in ("to", "format", "using", "connect"):
+        for wrong in (f"%sql --{name}", f"%sql --{name}=", f"%sql --{name} --to df SELECT 1", f"%%sql --{name}\nSELECT 1"):
+            with pytest.raises(UsageError, match=f"--{name} needs a value"):
+                run(shell, wrong)
+    # A comment is none of them.
+    assert run(shell, "%%sql -- to\nSELECT 5").fetchone() == (5,)
+
+
+def test_statements_without_rows_have_no_kind(shell):
+    for place, kind in enumerate(("df", "pl", "arrow", "numpy", "result")):
+        assert run(shell, f"%sql --to {kind} made << CREATE TABLE t{place} (a UInt8) ENGINE = Memory") is None
+        assert shell.user_ns["made"] is None
+        assert run(shell, f"%sql --to {kind} INSERT INTO t{place} VALUES (1)") is None
+        assert run(shell, f"%sql SELECT count() FROM t{place}").fetchone() == (1,)
+    assert run(shell, "%sql SELECT 1 AS a FORMAT JSONEachRow").data() == '{"a":1}\n'
 
 
 def test_connections(shell):
