@@ -172,7 +172,7 @@ class Relation:
         """The first `n` rows behind `offset` ones."""
         of, by, params = self._order or (self, None, None)
         ordered = "" if by is None else f" ORDER BY {by}\n"
-        return of._step(f"SELECT * FROM {of._name()}{ordered} LIMIT {_count(n)} OFFSET {_count(offset)}", params)
+        return of._step(f"SELECT * FROM {of._name()}{ordered} LIMIT {counted(n)} OFFSET {counted(offset)}", params)
 
     def distinct(self) -> Relation:
         """Each row once."""
@@ -306,7 +306,7 @@ class Relation:
 
     def fetchmany(self, size: int = 1) -> list[Row]:
         """The next rows, at most `size`."""
-        return self._running().fetchmany(_count(size))
+        return self._running().fetchmany(counted(size))
 
     def fetchone(self) -> Row | None:
         """The next row, None at the end."""
@@ -358,7 +358,7 @@ class Relation:
 
     def _first(self, n: int, format: str | None = None) -> Result:
         """The first rows, and one more, which tells whether there are more."""
-        return self._read(f"SELECT * FROM {_ident(_ALIAS)} LIMIT {_count(n) + 1}", format, {_ALIAS: self})
+        return self._read(f"SELECT * FROM {_ident(_ALIAS)} LIMIT {counted(n) + 1}", format, {_ALIAS: self})
 
 
 def _ident(name: str) -> str:
@@ -374,7 +374,7 @@ def _listed(expressions: str | Sequence[str | Sequence[str]]) -> str:
     return text
 
 
-def _count(n: int) -> int:
+def counted(n: int) -> int:
     """A number of rows."""
     import operator
 

@@ -110,6 +110,62 @@ def test_relations_are_composed_and_awaited():
     run(main)
 
 
+def test_relations_have_what_those_without_asyncio_have():
+    pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+
+    async def main():
+        async with aio.connect() as db:
+            numbers = db.sql("SELECT number AS n, number % 3 AS k FROM numbers(5000)")
+            rows = [(n, n % 3) for n in range(5000)]
+            assert await numbers.fetchone() == rows[0] and await numbers.fetchmany(3000) == rows[1:3001]
+            assert await numbers.fetchall() == rows[3001:]
+            # It is at its beginning again.
+            assert await numbers.fetchall() == rows and await numbers.fetchmany(0) == []
+            with pytest.raises(chalet.ProgrammingError, match="-1"):
+                await numbers.fetchmany(-1)
+            few = numbers.select(["n", "k"]).limit(2)
+            taken = await asyncio.gather(*[few.fetchone() for _ in range(3)])
+            assert taken == [(0, 0), (1, 1), None] and await few.fetchmany() == [] == await few.fetchall()
+            assert await few.bytes() == b"0,0\n1,1\n" and (await few.arrow_reader()).read_all().num_rows == 2
+            assert await numbers.query() == "SELECT number AS n, number % 3 AS k FROM numbers(5000)"
+            assert "LIMIT 2" in await few.query() and (await few.description())[0][:2] == ("n", "UInt64")
+            assert await few.dtypes() == await few.types() and await few.set_alias("t").filter("t.n = 1").fetchall() == [(1, 1)]
+            for frame in (few.df, few.fetchdf, few.to_df):
+                assert list((await frame()).columns) == ["n", "k"]
+            for table in (few.arrow, few.fetch_arrow_table, few.to_arrow_table):
+                assert (await table()).num_rows == 2
+            assert (await few.fetchnumpy())["n"].tolist() == [0, 1]
+            assert repr(numbers) == "<chalet.aio.Relation SELECT number AS n, number % 3 AS k FROM numbers(5000)>"
+            assert repr(few).endswith("FROM numbers(5000).select(['n', 'k']).limit(2, 0)>")
+            assert ".join(<dict>, 'k', 'inner')" in repr(numbers.join({"k": [1] * 1000}, "k"))
+
+    run(main)
+
+
+def test_all_of_a_relation_is_there():
+    theirs = {name for name in dir(chalet.Relation) if not name.startswith("_")}
+    assert theirs <= set(dir(aio.Relation))
+
+
+def test_statements_without_rows_are_no_relation():
+    async def main():
+        async with aio.connect() as db:
+            created = db.sql("CREATE TABLE t (x UInt8) ENGINE = Memory")
+            assert (await created).data() == ""
+            for ask in ("fetchall", "fetchone", "fetchmany", "df", "data", "columns", "query", "shape"):
+                with pytest.raises(chalet.ProgrammingError, match="without rows"):
+                    await getattr(created, ask)()
+            with pytest.raises(chalet.ProgrammingError, match="without rows"):
+                async for _ in created:
+                    pass
+            with pytest.raises(chalet.ProgrammingError, match="FORMAT"):
+                await db.sql("SELECT 1 FORMAT TSV").fetchall()
+            assert (await db.sql("SELECT 1 FORMAT TSV")).data() == "1\n"
+
+    run(main)
+
+
 def test_relations_see_the_variables_of_those_who_made_them():
     async def main():
         async with aio.connect() as db:

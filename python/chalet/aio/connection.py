@@ -72,7 +72,7 @@ class Connection(Awaited):
         `await db.sql(...).filter("x > 1").df()` a DataFrame."""
         connection = self._connection()
         given = None if params is None else dict(params)
-        return Relation(self._worker, lambda: relate(connection, query, given, tables, timeout), timeout)
+        return Relation(self._worker, lambda: relate(connection, query, given, tables, timeout), timeout, query)
 
     def execute(
         self,

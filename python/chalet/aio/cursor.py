@@ -63,14 +63,14 @@ class Cursor(Awaited):
         """The next rows, at most `size`."""
         rows = [self._ahead.popleft() for _ in range(min(size, len(self._ahead)))]
         if len(rows) < size:
-            rows += await self._worker.run(Call(), _fetched, self._cursor, size - len(rows))
+            rows += await self._worker.run(Call(), fetched, self._cursor, size - len(rows))
         return tuple(rows)
 
     async def fetchall(self) -> tuple[Row, ...]:
         """All rows that are left."""
         rows = list(self._ahead)
         self._ahead.clear()
-        rows += await self._worker.run(Call(), _fetched, self._cursor, None)
+        rows += await self._worker.run(Call(), fetched, self._cursor, None)
         return tuple(rows)
 
     def __aiter__(self) -> Cursor:
@@ -106,7 +106,7 @@ class Cursor(Awaited):
         self._cursor.close()
 
 
-def _fetched(cursor: _chalet.Cursor, size: int | None) -> list[Row]:
+def fetched(cursor: _chalet.Cursor | _chalet.Result, size: int | None) -> list[Row]:
     """Rows in batches, between which other threads have the GIL."""
     rows: list[Row] = []
     while size is None or len(rows) < size:

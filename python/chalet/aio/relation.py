@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _relation
 from .._chalet import Call, ProgrammingError, Result
+from .cursor import fetched
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Generator, Mapping, Sequence
@@ -37,13 +38,17 @@ class Relation(Coroutine[Any, Any, Any]):
     (['k', 's'], [(0, 18), (1, 11), (2, 13)], (0, 0))
     """
 
-    def __init__(self, worker: Worker, make: Callable[[], Any], timeout: float | None) -> None:
+    def __init__(self, worker: Worker, make: Callable[[], Any], timeout: float | None, text: str) -> None:
         self._worker = worker
         self._timeout = timeout
+        # The query, and the steps that were made of it.
+        self._text = text
         # Makes the relation without asyncio, or the answer of statements that have none, with the caller's variables of now.
         self._make: Callable[[], Any] | None = make
         self._call: Call | None = Call()
         self._made: Any = None
+        # The answer that `fetchone` and `fetchmany` take rows of.
+        self._fetched: Result | None = None
         # For those who take it for a coroutine.
         self._running: Coroutine[Any, Any, Any] | None = None
 
@@ -79,8 +84,14 @@ class Relation(Coroutine[Any, Any, Any]):
     def _relation(self) -> _relation.Relation:
         made = self._answer()
         if isinstance(made, Result):
-            raise ProgrammingError("statements without rows are no relation")
+            raise ProgrammingError("statements without rows, or with a FORMAT, are no relation")
         return made
+
+    def _rows(self) -> Result:
+        """The answer whose rows are fetched, on the worker's thread."""
+        if self._fetched is None:
+            self._fetched = self._relation().execute()
+        return self._fetched
 
     async def _run(self, function: Callable[[], Any]) -> Any:
         return await self._worker.run(Call(self._timeout), function, timeout=self._timeout)
@@ -109,27 +120,55 @@ class Relation(Coroutine[Any, Any, Any]):
         """A pyarrow Table."""
         return await self._told("arrow")
 
+    async def arrow_reader(self) -> Any:
+        """A pyarrow RecordBatchReader."""
+        return await self._told("arrow_reader")
+
     async def numpy(self) -> dict[str, Any]:
         """A dict of numpy arrays."""
         return await self._told("numpy")
+
+    fetchdf, fetchnumpy, fetch_arrow_table = df, numpy, arrow
+    to_df, to_arrow_table = df, arrow
 
     async def to_dicts(self) -> list[dict[str, Any]]:
         """A list of dicts by name."""
         return await self._told("to_dicts")
 
     async def fetchall(self) -> list[Row]:
-        """All rows as tuples."""
-        return [row async for row in self]
+        """The rows as tuples: those that `fetchone` and `fetchmany` have left. Then it is at its beginning again."""
+
+        def left() -> list[Row]:
+            result, self._fetched = self._rows(), None
+            return fetched(result, None)
+
+        return await self._run(left)
+
+    async def fetchmany(self, size: int = 1) -> list[Row]:
+        """The next rows, at most `size`."""
+        return await self._run(lambda: fetched(self._rows(), _relation.counted(size)))
+
+    async def fetchone(self) -> Row | None:
+        """The next row, None at the end."""
+        return await self._run(lambda: self._rows().fetchone())
 
     async def __aiter__(self) -> AsyncIterator[Row]:
-        result = await self.execute()
+        result = await self._told("execute")
         while rows := await self._run(lambda: result.fetchmany(_BATCH)):
             for row in rows:
                 yield row
 
+    async def bytes(self) -> bytes:
+        """Its rows as CSV."""
+        return await self._told("bytes")
+
     async def data(self) -> str:
         """Its rows as CSV text."""
         return await self._told("data")
+
+    async def query(self) -> str:
+        """The text of the query; a step names the relation that it was made of."""
+        return await self._run(lambda: self._relation().query)
 
     async def columns(self) -> list[str]:
         """Names of the columns."""
@@ -138,6 +177,12 @@ class Relation(Coroutine[Any, Any, Any]):
     async def types(self) -> list[str]:
         """Types of the columns, as SQL text."""
         return await self._run(lambda: self._relation().types)
+
+    dtypes = types
+
+    async def description(self) -> list[tuple[str, str, None, None, None, None, None]]:
+        """Seven values a column, see `chalet.Relation.description`."""
+        return await self._run(lambda: self._relation().description)
 
     async def shape(self) -> tuple[int, int]:
         """Rows, which are counted for that, and columns."""
@@ -158,11 +203,17 @@ class Relation(Coroutine[Any, Any, Any]):
             given = [other._relation() if isinstance(other, Relation) else other for other in args]
             return getattr(self._relation(), name)(*given, **kwargs)
 
-        return Relation(self._worker, made, self._timeout)
+        text = f"{self._text}.{name}({', '.join(map(_shown, args))})"
+        return Relation(self._worker, made, self._timeout, text)
+
+    def __repr__(self) -> str:
+        return f"<chalet.aio.Relation {self._text}>"
 
     def alias(self, name: str) -> Relation:
         """The same under a name for the expressions of its steps and joins."""
         return self._step("alias", name)
+
+    set_alias = alias
 
     def filter(self, condition: str, *, params: Mapping[str, Any] | None = None) -> Relation:
         """The rows for which an SQL expression holds."""
@@ -170,7 +221,7 @@ class Relation(Coroutine[Any, Any, Any]):
 
     where = filter
 
-    def select(self, *expressions: str, params: Mapping[str, Any] | None = None) -> Relation:
+    def select(self, *expressions: str | Sequence[str], params: Mapping[str, Any] | None = None) -> Relation:
         """Columns of SQL expressions."""
         return self._step("select", *expressions, params=params)
 
@@ -182,7 +233,7 @@ class Relation(Coroutine[Any, Any, Any]):
         """Columns of SQL expressions with aggregate functions, for each group."""
         return self._step("aggregate", aggregates, groups, params=params)
 
-    def order(self, *keys: str, params: Mapping[str, Any] | None = None) -> Relation:
+    def order(self, *keys: str | Sequence[str], params: Mapping[str, Any] | None = None) -> Relation:
         """The rows in order of SQL expressions."""
         return self._step("order", *keys, params=params)
 
@@ -226,3 +277,10 @@ class Relation(Coroutine[Any, Any, Any]):
     def summarize(self) -> Relation:
         """What the values of each column are like, see `chalet.Relation.summarize`."""
         return self._step("summarize")
+
+
+def _shown(given: Any) -> str:
+    """What was given to a step, for who looks at it. A frame would be too much."""
+    if isinstance(given, Relation):
+        return repr(given)
+    return repr(given) if isinstance(given, (str, int, list, type(None))) else f"<{type(given).__name__}>"
