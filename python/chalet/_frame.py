@@ -120,6 +120,11 @@ def table(exporter: Any) -> Any:
     return _package("pyarrow", "an ArrowTable").table(exporter)
 
 
+def no_table() -> Any:
+    """A pyarrow Table without columns: of statements that have no rows."""
+    return _package("pyarrow", "an ArrowTable").table({})
+
+
 def reader(exporter: Any) -> Any:
     """A pyarrow RecordBatchReader."""
     return _package("pyarrow", "a RecordBatchReader").RecordBatchReader.from_stream(exporter)

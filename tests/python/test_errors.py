@@ -1,5 +1,7 @@
 """Errors: one class, ClickHouse's codes and names, and limits that stop a query."""
 
+import threading
+
 import pytest
 
 import chalet
@@ -52,3 +54,35 @@ def test_memory_limit(db):
 def test_sql_must_be_text(db, bad):
     with pytest.raises(TypeError):
         db.query(bad)
+
+
+@pytest.mark.parametrize("size", [64 << 10, 128 << 10, 512 << 10])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM " + "(SELECT * FROM " * 100 + "numbers(1)" + ")" * 100,
+        "SELECT " + "abs(" * 200 + "1" + ")" * 200,
+        "SELECT " + "+".join("1" * 200),
+        "SELECT * FROM numbers(1) AS t0 " + " ".join(f"JOIN numbers(1) AS t{n} ON t{n}.number = t0.number" for n in range(1, 60)),
+        "SELECT JSONExtractString('" + "[" * 500 + "]" * 500 + "', 1)",
+    ],
+    ids=["queries", "calls", "sums", "joins", "json"],
+)
+def test_deep_statements_on_small_stacks(sql, size):
+    """Whatever they answer, the process lives."""
+    ended = []
+
+    def ask():
+        try:
+            ended.append(chalet.connect().query(sql).data())
+        except chalet.Error as error:
+            ended.append(str(error))
+
+    before = threading.stack_size(size)
+    try:
+        thread = threading.Thread(target=ask)
+        thread.start()
+        thread.join(60)
+    finally:
+        threading.stack_size(before)
+    assert len(ended) == 1

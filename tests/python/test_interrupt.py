@@ -67,6 +67,27 @@ def test_a_handler_that_does_not_raise_leaves_the_query_alone():
     assert output == "0\n [1]\n"
 
 
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers")
+def test_a_handler_that_asks_the_connection_it_interrupts(db):
+    told = []
+
+    def handler(*_):
+        try:
+            db.query("SELECT 5")
+        except chalet.Error as error:
+            told.append(str(error))
+        told.append(chalet.connect().query("SELECT 6").data())
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        with pytest.raises(chalet.OperationalError, match="Timeout exceeded"):
+            db.query("SELECT sum(sipHash64(number)) FROM numbers(1000000000000000)", timeout=1)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert len(told) == 2 and "use another connection here" in told[0] and told[1] == "6\n"
+
+
 def test_interrupt_from_another_thread(db):
     threading.Timer(0.2, db.interrupt).start()
     start = time.perf_counter()

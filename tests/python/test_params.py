@@ -176,3 +176,25 @@ def test_settings_of_one_call(db):
         insert.append("1|2\n")
         insert.finish()
     assert db.query("SELECT * FROM t").data() == "1,2\n"
+
+
+def test_identifiers_everywhere(db):
+    """A name that a parameter holds is the name, also where it is created or dropped."""
+    given = {"t": "kept", "c": "x", "d": "other"}
+    db.query("CREATE TABLE t (x UInt8) ENGINE = Memory")
+    db.query("CREATE TABLE {t:Identifier} ({c:Identifier} UInt8) ENGINE = Memory", params=given)
+    db.query("INSERT INTO {t:Identifier} ({c:Identifier}) VALUES (1), (2)", params=given)
+    assert db.query("SELECT count() FROM kept").data() == "2\n"
+    assert db.query("SELECT 1 AS {c:Identifier}", "JSONEachRow", params=given).data() == '{"x":1}\n'
+    for sql in ("EXISTS TABLE {t:Identifier}", "SHOW CREATE TABLE {t:Identifier}", "DESCRIBE TABLE {t:Identifier}"):
+        assert db.query(sql, params=given).data() == db.query(sql.replace("{t:Identifier}", "kept")).data()
+    assert db.query("SET param_t = 'kept'; SELECT count() FROM {t:Identifier}").data() == "2\n"
+    db.query("CREATE DATABASE {d:Identifier}", params=given)
+    db.query("RENAME TABLE {t:Identifier} TO {d:Identifier}.{t:Identifier}", params=given)
+    db.query("TRUNCATE TABLE {d:Identifier}.{t:Identifier}", params=given)
+    db.query("DROP TABLE {d:Identifier}.{t:Identifier}", params=given)
+    assert db.query("SHOW TABLES").data() == '"t"\n'
+    db.query("DROP DATABASE {d:Identifier}", params=given)
+    for sql in ("DROP TABLE {n:Identifier}", "INSERT INTO {n:Identifier} VALUES (1)", "USE {n:Identifier}", "SELECT {n:Identifier} FROM t"):
+        with pytest.raises(chalet.Error, match="Substitution `n` is not set"):
+            db.query(sql)

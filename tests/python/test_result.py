@@ -23,6 +23,31 @@ def test_several_statements_give_their_outputs_one_after_the_other():
     assert chalet.query("SELECT 1; SELECT 'x'; SELECT 3", "TabSeparated").data() == "1\nx\n3\n"
 
 
+def test_statements_without_rows_as_frames():
+    pandas, pyarrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    with chalet.connect() as db:
+        assert db.query("CREATE TABLE t (a Int8) ENGINE = Memory", "DataFrame").equals(pandas.DataFrame())
+        assert db.query("INSERT INTO t VALUES (1)", "ArrowTable").equals(pyarrow.table({}))
+        assert db.query("SELECT count() FROM t").data() == "1\n"
+        # A format in the statement is not for frames.
+        assert db.query("SELECT a FROM t FORMAT JSONEachRow", "DataFrame").a.tolist() == [1]
+        with pytest.raises(ValueError, match="no rows"):
+            db.sql("DROP TABLE t").columns
+
+
+def test_results_in_arrow_are_lent_as_arrow():
+    pyarrow = pytest.importorskip("pyarrow")
+    for format in ("Arrow", "ArrowStream"):
+        result = chalet.query("SELECT number AS a, 'x' AS b FROM numbers(3)", format)
+        for _ in range(2):
+            assert pyarrow.table(result).to_pydict() == {"a": [0, 1, 2], "b": ["x"] * 3}
+        reader = pyarrow.ipc.open_file if format == "Arrow" else pyarrow.ipc.open_stream
+        assert reader(result.bytes()).read_all().num_rows == 3
+        assert len(result) == len(result.bytes())
+    with pytest.raises(ValueError, match="ask for Arrow"):
+        pyarrow.table(chalet.query("SELECT 1", "CSV"))
+
+
 def test_show_prints_the_text(capfd):
     result = chalet.query("SELECT 7")
     result.show()

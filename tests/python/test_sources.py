@@ -467,3 +467,23 @@ def test_a_frame_whose_columns_are_named_anew(db):
     assert db.query("SELECT sum(b), max(a) FROM frame").data() == '3,"y"\n'
     frame = frame.rename(columns={"b": "c"})
     assert db.query("SELECT sum(c) FROM frame").data() == "3\n"
+
+
+def test_python_sees_the_variables_of_callers():
+    """`Python(name)` means a variable, in whatever function it is; a bare name is one of the function that asks."""
+    pytest.importorskip("pandas")
+    import pandas
+
+    def asks(sql):
+        return chalet.query(sql).data()
+
+    def has():
+        mine = pandas.DataFrame({"a": [1, 2]})
+        found = [chalet.query(f"SELECT sum(a) + {n} FROM Python(mine)").data() for n in range(2)]
+        with pytest.raises(chalet.Error, match="mine"):
+            asks("SELECT sum(a) FROM mine")
+        return [*found, asks("SELECT sum(a) FROM Python(mine)"), (lambda: asks("SELECT max(a) FROM Python(mine)"))()]
+
+    assert has() == ["3\n", "4\n", "3\n", "2\n"]
+    with pytest.raises(chalet.Error, match="not found"):
+        asks("SELECT * FROM Python(mine)")

@@ -2,6 +2,7 @@
 
 import gc
 import threading
+import time
 
 import pytest
 
@@ -136,11 +137,66 @@ def test_closing_while_others_run():
             else:
                 while True:
                     connection.query("SELECT sum(number) FROM numbers(10000)")
-        except chalet.InterfaceError as error:
+        except chalet.Error as error:
             ended.append(str(error))
 
     together(work, 8)
-    assert len(ended) == 7 and all("closed" in text for text in ended)
+    # The one that ran was stopped, unless it was just done.
+    assert len(ended) == 7 and sum("QUERY_WAS_CANCELLED" in text for text in ended) <= 1
+    assert sum("The connection is closed" in text for text in ended) >= 6
+
+
+def test_closing_stops_what_runs():
+    connection = chalet.connect()
+    raised = []
+
+    def endless():
+        with pytest.raises(chalet.Error, match="QUERY_WAS_CANCELLED") as caught:
+            connection.query("SELECT sum(sipHash64(number)) FROM numbers(1000000000000000)")
+        raised.append(caught)
+
+    thread = threading.Thread(target=endless, daemon=True)
+    thread.start()
+    while not raised and thread.is_alive():
+        time.sleep(0.2)
+        connection.close()
+    thread.join(10)
+    assert len(raised) == 1
+
+
+class AsksItsOwner:
+    """A source that asks the connection that reads it."""
+
+    def __init__(self, db):
+        self.db = db
+
+    def get_schema(self):
+        return [("a", "Int64")]
+
+    def read(self, names, n):
+        return [[self.db.query("SELECT 1").rows_read()]]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_code_that_a_query_runs_must_not_ask_its_connection(db, threads):
+    """It would wait for itself."""
+    db.query(f"SET max_threads = {threads}")
+    source = AsksItsOwner(db)
+    with pytest.raises(chalet.Error, match="use another connection here"):
+        db.query("SELECT sum(a) FROM source LIMIT 1")
+    told = []
+
+    def asks(progress):
+        try:
+            db.query("SELECT 1")
+        except chalet.Error as error:
+            told.append(str(error))
+
+    db.set_progress_callback(asks)
+    db.query("SELECT sum(number) FROM numbers(1000000)")
+    db.set_progress_callback(None)
+    assert told and all("use another connection here" in text for text in told)
+    assert db.query("SELECT 1").data() == "1\n"
 
 
 def test_interrupt_stops_who_runs_only(db):
@@ -190,12 +246,14 @@ def test_time_limits(db):
     with pytest.raises(TypeError):
         db.query("SELECT 1", timeout="1")
     # A time limit of one thread counts what it waits for others.
-    threading.Thread(target=lambda: db.query("SELECT sleep(0.5)")).start()
+    other = threading.Thread(target=lambda: db.query("SELECT sleep(0.5)"))
+    other.start()
     while True:
         try:
             db.query("SELECT 1", timeout=0.05)
         except chalet.OperationalError:
             break
+    other.join()
 
 
 def test_databases_know_nothing_of_each_other():

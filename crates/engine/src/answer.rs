@@ -18,6 +18,8 @@ pub struct Answer {
     pub bytes: Vec<u8>,
     /// The rows of the last statement with a result, when rows were asked for and it named no format.
     pub rows: Option<Rows>,
+    /// What the rows are printed as.
+    pub rows_format: String,
     /// The format of the bytes.
     pub format: String,
     pub rows_read: u64,
@@ -32,11 +34,11 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// All that was printed, with the rows in the default format after the bytes.
+    /// All that was printed, with the rows after the bytes.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let mut bytes = self.bytes.clone();
         if let Some(rows) = &self.rows {
-            bytes.extend(rows.to_format(DEFAULT_FORMAT)?);
+            bytes.extend(rows.to_format(&self.rows_format)?);
         }
         Ok(bytes)
     }

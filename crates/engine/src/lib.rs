@@ -31,6 +31,7 @@ mod scope;
 pub mod session;
 pub mod settings;
 mod sql_functions;
+mod stack;
 mod statements;
 mod system;
 mod table_functions;

@@ -5,12 +5,13 @@ use crate::database::Database;
 use crate::outside::Outside;
 use crate::scope::Scope;
 use crate::settings::Settings;
+use crate::stack::with_room;
 use crate::statements;
 use crate::statements::insert::InsertData;
 use crate::statements::readonly::gives_rows;
 use crate::uses::Uses;
 use chalet_base::{Result, bail, ensure};
-use chalet_binder::bind_query;
+use chalet_binder::{Environment, bind_query};
 use chalet_columns::Block;
 use chalet_exec::control::OnProgress;
 use chalet_storage::Entry;
@@ -58,6 +59,10 @@ pub type Interrupt = Box<dyn Fn() -> bool + Send + Sync>;
 pub struct RunOptions {
     /// The format of results that name none; without it rows are kept as columns.
     pub format: Option<String>,
+    /// What rows that were kept are printed as when they are; CSV without it.
+    pub rows_format: Option<String>,
+    /// Rows are kept as columns also where a statement names a format.
+    pub keeps_rows: bool,
     /// Values of `{name:Type}`, as text.
     pub params: Vec<(String, String)>,
     pub interrupt: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
@@ -99,12 +104,17 @@ impl Session {
 
     /// Runs one or more statements. The first that fails ends the run; what those before it did stays done.
     pub fn run(&self, sql: &str, options: RunOptions) -> Result<Answer> {
+        with_room(|| self.run_statements(sql, options))
+    }
+
+    fn run_statements(&self, sql: &str, options: RunOptions) -> Result<Answer> {
         let _running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let started = Instant::now();
         let parsed = chalet_syntax::parse_statements(sql)?;
         let mut output = statements::Output::new(&options);
         for statement in parsed {
             let scope = Arc::new(self.scope(&options)?);
+            let statement = named(statement, sql, &|name| scope.parameter(name))?;
             statements::run(&statement, sql, &scope, self, &mut output)?;
         }
         Ok(output.into_answer(started.elapsed()))
@@ -113,20 +123,26 @@ impl Session {
     /// What one query gives, without running it; `None` for a text that is anything but one query with the caller's own
     /// choice of a format.
     pub fn outline(&self, sql: &str, options: &RunOptions) -> Result<Option<Outline>> {
-        let parsed = chalet_syntax::parse_statements(sql)?;
-        let [statement] = &parsed[..] else { return Ok(None) };
+        with_room(|| self.outline_of(sql, options))
+    }
+
+    fn outline_of(&self, sql: &str, options: &RunOptions) -> Result<Option<Outline>> {
+        let mut parsed = chalet_syntax::parse_statements(sql)?;
+        let (Some(statement), true) = (parsed.pop(), parsed.is_empty()) else { return Ok(None) };
+        let scope = Arc::new(self.scope(options)?);
+        let statement = named(statement, sql, &|name| scope.parameter(name))?;
         let StatementKind::Query(query) = &statement.kind else { return Ok(None) };
         if statement.output != ast::Output::default() {
             return Ok(None);
         }
-        let scope = statements::with_statement_settings(statement, &Arc::new(self.scope(options)?))?;
+        let scope = statements::with_statement_settings(&statement, &scope)?;
         let bound = bind_query(query, &*scope, &scope.ids)?;
         Ok(Some(bound.fields.into_iter().map(|field| (field.name.to_string(), field.ty)).collect()))
     }
 
     /// Prepares one query; its syntax is checked here, the rest when it runs.
     pub fn stream(&self, sql: &str, options: RunOptions) -> Result<Stream> {
-        let statement = single(sql)?;
+        let statement = with_room(|| self.single(sql, &options))?;
         ensure!(
             gives_rows(&statement.kind) && statement.output.outfile.is_none(),
             BAD_ARGUMENTS,
@@ -137,7 +153,7 @@ impl Session {
 
     /// Fails where [`insert`](Self::insert) would before it looks at data: not an INSERT, no such table.
     pub fn check_insert(&self, sql: &str) -> Result<()> {
-        let statement = single(sql)?;
+        let statement = self.single(sql, &RunOptions::default())?;
         let insert = insert_of(&statement, sql)?;
         let scope = Arc::new(self.scope(&RunOptions::default())?);
         statements::insert::check(insert, &scope)
@@ -145,8 +161,12 @@ impl Session {
 
     /// Runs one INSERT over data that the caller gives. Other statements of the session do not wait for it.
     pub fn insert(&self, sql: &str, options: RunOptions, data: InsertData) -> Result<Answer> {
+        with_room(|| self.insert_data(sql, options, data))
+    }
+
+    fn insert_data(&self, sql: &str, options: RunOptions, data: InsertData) -> Result<Answer> {
         let started = Instant::now();
-        let statement = single(sql)?;
+        let statement = self.single(sql, &options)?;
         insert_of(&statement, sql)?;
         let session = self.fork();
         let mut output = statements::Output::new(&options);
@@ -164,6 +184,17 @@ impl Session {
     /// Who is inside of the database.
     pub fn uses(&self) -> &Uses {
         &self.database.shared.uses
+    }
+
+    /// The only statement of a text.
+    fn single(&self, sql: &str, options: &RunOptions) -> Result<ast::Statement> {
+        let mut parsed = chalet_syntax::parse_statements(sql)?;
+        ensure!(parsed.len() <= 1, SYNTAX_ERROR, "Syntax error (Multi-statements are not allowed): {sql}");
+        let Some(statement) = parsed.pop() else { bail!(SYNTAX_ERROR, "Syntax error: the query is empty") };
+        named(statement, sql, &|name| {
+            let given = options.params.iter().find(|(known, _)| known == name).map(|(_, text)| text);
+            given.or(self.state().params.get(name)).cloned()
+        })
     }
 
     /// A session of its own with what this one has set.
@@ -187,14 +218,28 @@ impl Session {
     }
 }
 
-/// The only statement of a text.
-fn single(sql: &str) -> Result<ast::Statement> {
-    let mut parsed = chalet_syntax::parse_statements(sql)?;
-    ensure!(parsed.len() <= 1, SYNTAX_ERROR, "Syntax error (Multi-statements are not allowed): {sql}");
-    match parsed.pop() {
-        Some(statement) => Ok(statement),
-        None => bail!(SYNTAX_ERROR, "Syntax error: the query is empty"),
+/// A statement of a text with names for its parameters `{name:Identifier}`. They are known only when its turn has come: a
+/// SET may come before.
+fn named(
+    statement: ast::Statement,
+    sql: &str,
+    parameter: &dyn Fn(&str) -> Option<String>,
+) -> Result<ast::Statement> {
+    let text = sql.get(statement.span.range()).unwrap_or_default();
+    if !text.contains('{') || !text.to_ascii_lowercase().contains("identifier") {
+        return Ok(statement);
     }
+    let Some(mut named) = chalet_syntax::parse_statements_with(text, parameter)?.pop() else {
+        return Ok(statement);
+    };
+    named.span = statement.span;
+    // Its data may go on behind what is the statement's own text.
+    if let (StatementKind::Insert(named), StatementKind::Insert(insert)) = (&mut named.kind, statement.kind)
+        && matches!(insert.source, ast::InsertSource::Inline { .. })
+    {
+        named.source = insert.source;
+    }
+    Ok(named)
 }
 
 /// The statement as an INSERT to whose end data can be put.
@@ -212,7 +257,9 @@ fn insert_of<'a>(statement: &'a ast::Statement, sql: &str) -> Result<&'a ast::In
 impl Stream {
     /// Runs the query on this thread.
     pub fn run(self, consumer: StreamConsumer) -> Result<()> {
-        let scope = Arc::new(self.session.scope(&self.options)?);
-        statements::stream(&self.statement, &self.sql, &scope, &self.session, consumer)
+        with_room(|| {
+            let scope = Arc::new(self.session.scope(&self.options)?);
+            statements::stream(&self.statement, &self.sql, &scope, &self.session, consumer)
+        })
     }
 }

@@ -151,19 +151,44 @@ pub fn variables(py: Python<'_>) -> PyResult<Option<Variables<'_>>> {
         {
             return Ok(seen.as_ref().map(|seen| seen.variables(py)));
         }
-        let globals = frame.getattr(intern!(py, "f_globals"))?.cast_into::<PyDict>()?;
-        let module = globals.get_item(intern!(py, "__name__"))?;
-        let module = module.and_then(|name| name.extract::<String>().ok()).unwrap_or_default();
-        if module != "chalet" && !module.starts_with("chalet.") {
-            // Only functions have variables that are not in a dict anyway.
-            let flags: u32 =
-                frame.getattr(intern!(py, "f_code"))?.getattr(intern!(py, "co_flags"))?.extract()?;
-            let locals = frame.getattr(intern!(py, "f_locals"))?;
-            return Ok(Some(Variables { locals, globals, is_made: flags & CO_OPTIMIZED != 0 }));
+        if let Some(seen) = variables_of(&frame)? {
+            return Ok(Some(seen));
         }
         frame = frame.getattr(intern!(py, "f_back"))?;
         if frame.is_none() {
             return Ok(None);
         }
     }
+}
+
+/// Variables of a frame, unless it is one of this package.
+fn variables_of<'py>(frame: &Bound<'py, PyAny>) -> PyResult<Option<Variables<'py>>> {
+    let py = frame.py();
+    let globals = frame.getattr(intern!(py, "f_globals"))?.cast_into::<PyDict>()?;
+    let module = globals.get_item(intern!(py, "__name__"))?;
+    let module = module.and_then(|name| name.extract::<String>().ok()).unwrap_or_default();
+    if module == "chalet" || module.starts_with("chalet.") {
+        return Ok(None);
+    }
+    // Only functions have variables that are not in a dict anyway.
+    let flags: u32 = frame.getattr(intern!(py, "f_code"))?.getattr(intern!(py, "co_flags"))?.extract()?;
+    let locals = frame.getattr(intern!(py, "f_locals"))?;
+    Ok(Some(Variables { locals, globals, is_made: flags & CO_OPTIMIZED != 0 }))
+}
+
+/// A variable of the innermost frame that has one of this name: comprehensions, nested functions and helpers see those around.
+pub fn variable_of_any_frame<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let mut next = frame(py)?;
+    while let Some(frame) = next {
+        if let Some(seen) = variables_of(&frame)? {
+            if seen.locals.contains(name)? {
+                return Ok(Some(seen.locals.get_item(name)?));
+            }
+            if let Some(found) = seen.globals.get_item(name)? {
+                return Ok(Some(found));
+            }
+        }
+        next = Some(frame.getattr(intern!(py, "f_back"))?).filter(|frame| !frame.is_none());
+    }
+    Ok(None)
 }

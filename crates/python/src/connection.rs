@@ -81,8 +81,11 @@ impl Connection {
         let wanted = match format {
             // chDB's name for CSV with the engine's log, of which there is none.
             Some(_) if is("Debug") => Wanted::Bytes("CSV".to_owned()),
-            Some(format) if !frame && !table => Wanted::Bytes(format.to_owned()),
-            _ => Wanted::Rows,
+            // Lent as Arrow too, and bytes when somebody asks for them.
+            Some(format) if is("Arrow") || is("ArrowStream") => Wanted::RowsAs(format.to_owned()),
+            Some(_) if frame || table => Wanted::RowsAlone,
+            Some(format) => Wanted::Bytes(format.to_owned()),
+            None => Wanted::Rows,
         };
         let answer = self.run(py, query, wanted, given)?;
         let result = Bound::new(py, QueryResult::new(answer))?;
@@ -98,6 +101,9 @@ impl Connection {
     /// Lets everything go, of which the session is returned.
     fn close_now(&self) -> Option<Arc<Handle>> {
         let handle = self.handle.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(handle) = &handle {
+            handle.cancel_statement();
+        }
         let cursor = self.own_cursor.lock().unwrap_or_else(PoisonError::into_inner).take();
         drop(cursor);
         let registered = std::mem::take(&mut *self.registered.lock().unwrap_or_else(PoisonError::into_inner));
@@ -323,6 +329,9 @@ impl Connection {
         if rows.is_empty() {
             return Ok(0);
         }
+        if handle.is_running() {
+            functions::check_not_called()?;
+        }
         let raised = Raised::default();
         let data = GivenRows { rows: rows.unbind(), keys, raised: raised.clone() }.into_data();
         let watch = Watch::begin(timeout)?;
@@ -357,8 +366,9 @@ impl Connection {
     }
 
     /// A new cursor, which gives rows as tuples.
-    fn cursor(slf: Bound<'_, Self>) -> Cursor {
-        Cursor::new(slf.unbind())
+    fn cursor(slf: Bound<'_, Self>) -> PyResult<Cursor> {
+        slf.get().handle()?;
+        Ok(Cursor::new(slf.unbind()))
     }
 
     #[pyo3(signature = (query, params = None, *, tables = None, timeout = None))]
@@ -389,7 +399,7 @@ impl Connection {
     }
 
     #[pyo3(signature = (size = 1))]
-    fn fetchmany<'py>(slf: &Bound<'py, Self>, size: usize) -> PyResult<Bound<'py, PyTuple>> {
+    fn fetchmany<'py>(slf: &Bound<'py, Self>, size: isize) -> PyResult<Bound<'py, PyTuple>> {
         Connection::cursor_of_own(slf)?.get().fetchmany(slf.py(), size)
     }
 
@@ -442,7 +452,8 @@ impl Connection {
         Err(no_language_model("ask"))
     }
 
-    /// Ends the session; an in-memory database ends with it. May be called again.
+    /// Ends the session; an in-memory database ends with it. A statement that runs on another thread is stopped, and raises
+    /// QUERY_WAS_CANCELLED there. May be called again.
     fn close(&self, py: Python<'_>) {
         let handle = self.close_now();
         // Also at the interpreter's end, where it is quick.

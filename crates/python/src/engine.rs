@@ -1,6 +1,7 @@
 //! What this crate asks of the engine, in one place: opening a database, running statements one at a time, stopping them.
 
 use crate::background::Stop;
+use crate::functions::Calling;
 use crate::watch::Watch;
 use chalet_base::Result;
 use chalet_engine::functions;
@@ -21,6 +22,10 @@ pub enum Wanted {
     Bytes(String),
     /// Rows where the statement names no format.
     Rows,
+    /// The same, which are bytes of this format when bytes are asked for.
+    RowsAs(String),
+    /// Rows, whatever format the statement names.
+    RowsAlone,
 }
 
 /// Makes what all databases share, with the GIL: no process is forked meanwhile, to whose child it would be half made.
@@ -164,13 +169,22 @@ impl Handle {
         watch: &Arc<Watch>,
     ) -> Result<Answer> {
         let _turn = self.turn(watch)?;
+        // Code of the host that runs from here on is part of the statement: sources, callbacks, handlers of signals.
+        let _calling = Calling::begin();
         let asked = watch.clone();
+        let keeps_rows = matches!(wanted, Wanted::RowsAlone);
+        let rows_format = match &wanted {
+            Wanted::RowsAs(format) => Some(format.clone()),
+            _ => None,
+        };
         let format = match wanted {
             Wanted::Bytes(format) => Some(format),
-            Wanted::Rows => None,
+            _ => None,
         };
         let options = RunOptions {
             format,
+            rows_format,
+            keeps_rows,
             params,
             settings,
             interrupt: Some(Arc::new(move || asked.should_stop())),
@@ -180,11 +194,16 @@ impl Handle {
         self.session.run(sql, options)
     }
 
-    /// Stops the query that runs now, if any.
-    pub fn cancel_running(&self) {
+    /// Stops the statement that runs now, if any.
+    pub fn cancel_statement(&self) {
         if let Some(watch) = &*self.running() {
             watch.stop();
         }
+    }
+
+    /// As [`cancel_statement`](Self::cancel_statement), and streams too.
+    pub fn cancel_running(&self) {
+        self.cancel_statement();
         // Those that are open are stopped, all are forgotten.
         let streams = std::mem::take(&mut *self.streams.lock().unwrap_or_else(PoisonError::into_inner));
         for stream in streams {

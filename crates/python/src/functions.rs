@@ -16,8 +16,9 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCFunction, PyList, PyTuple};
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What a user says of a function.
 struct Terms {
@@ -34,19 +35,20 @@ struct Terms {
 }
 
 thread_local! {
-    /// Is this thread inside of a call of a Python function by a query?
+    /// Is what this thread runs part of a query?
     static CALLING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether the caller is itself called by a query.
+/// Whether the caller is itself called by a query: on a thread that runs one, or one that works for such a thread.
 pub fn is_called_by_query() -> bool {
-    CALLING.get()
+    CALLING.get() || std::thread::current().name() == Some("chalet-worker")
 }
 
-struct Calling(bool);
+/// Marks what this thread runs as part of a query, until dropped.
+pub struct Calling(bool);
 
 impl Calling {
-    fn begin() -> Calling {
+    pub fn begin() -> Calling {
         Calling(CALLING.replace(true))
     }
 }
@@ -283,7 +285,19 @@ struct Accumulator {
     factory: Py<PyAny>,
     /// It takes whole columns for one group.
     takes_batches: bool,
+    /// Copies of states that cannot be pickled, by number, between [`save`](HostAggregate::save) and
+    /// [`load`](HostAggregate::load).
+    copies: Mutex<Copies>,
 }
+
+#[derive(Default)]
+struct Copies {
+    by_number: HashMap<u64, Py<PyAny>>,
+    last: u64,
+}
+
+/// What the bytes of a state that is among the copies begin with; a pickle begins with another byte.
+const COPIED: u8 = 0;
 
 impl Accumulator {
     fn state<'a, 'py>(&self, py: Python<'py>, state: &'a mut HostState) -> Result<&'a Bound<'py, PyAny>> {
@@ -408,15 +422,36 @@ impl HostAggregate for Accumulator {
         };
         with_gil(|py| {
             let pickled = py.import("pickle").and_then(|pickle| pickle.call_method1("dumps", (object,)));
-            let pickled = pickled.map_err(|e| self.terms.failed(py, None, e))?;
-            let bytes = pickled.cast::<PyBytes>().map_err(|e| self.terms.failed(py, None, e.into()))?;
-            Ok(bytes.as_bytes().to_vec())
+            let failed = match pickled {
+                Ok(pickled) => {
+                    let bytes =
+                        pickled.cast::<PyBytes>().map_err(|e| self.terms.failed(py, None, e.into()))?;
+                    return Ok(bytes.as_bytes().to_vec());
+                }
+                Err(failed) if is_ordinary(py, &failed) => failed,
+                Err(failed) => return Err(self.terms.failed(py, None, failed)),
+            };
+            // A class that is defined in a function has no name to pickle it by. Its objects can be copied.
+            let copied = py.import("copy").and_then(|copy| copy.call_method1("deepcopy", (object,)));
+            let copied = copied.map_err(|_| self.terms.failed(py, None, failed))?;
+            let mut copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
+            copies.last += 1;
+            let number = copies.last;
+            copies.by_number.insert(number, copied.unbind());
+            Ok(std::iter::once(COPIED).chain(number.to_le_bytes()).collect())
         })
     }
 
     fn load(&self, bytes: &[u8]) -> Result<HostState> {
         if bytes.is_empty() {
             return Ok(None);
+        }
+        if let [COPIED, number @ ..] = bytes {
+            let number = number.try_into().map(u64::from_le_bytes).unwrap_or_default();
+            let mut copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
+            let object = copies.by_number.remove(&number);
+            let object = object.ok_or_else(|| err!(LOGICAL_ERROR, "The state was taken before"))?;
+            return Ok(Some(Box::new(object) as Box<dyn std::any::Any + Send>));
         }
         with_gil(|py| {
             let bytes = PyBytes::new(py, bytes);
@@ -504,7 +539,7 @@ fn add_aggregate(
     takes_batches: bool,
 ) -> PyResult<()> {
     let terms = terms(py, name.clone(), args, arity, result, takes_null, ignores_errors)?;
-    let accumulator = Arc::new(Accumulator { terms, factory, takes_batches });
+    let accumulator = Arc::new(Accumulator { terms, factory, takes_batches, copies: Mutex::default() });
     py.detach(|| functions::add_aggregate(&name, accumulator)).map_err(|e| to_python(py, &e))
 }
 

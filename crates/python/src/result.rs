@@ -30,6 +30,9 @@ impl QueryResult {
 
     /// A pyarrow Table with the types of ClickHouse's Arrow output.
     pub fn arrow_table<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        if self.is_nothing() {
+            return py.import("chalet._frame")?.call_method0("no_table");
+        }
         let exporter = Exporter { rows: self.rows()?.clone(), style: Style::ClickHouse };
         py.import("chalet._frame")?.call_method1("table", (exporter,))
     }
@@ -48,11 +51,19 @@ impl QueryResult {
 
     pub fn rows(&self) -> PyResult<&Rows> {
         self.answer.rows.as_ref().ok_or_else(|| {
+            if self.is_nothing() {
+                return PyValueError::new_err("the statements have no rows");
+            }
             let format = &self.answer.format;
             PyValueError::new_err(format!(
-                "the result is {format} text: leave the format out, or ask for DataFrame or ArrowTable"
+                "the result is {format} text: leave the format out, or ask for Arrow, DataFrame or ArrowTable"
             ))
         })
+    }
+
+    /// Is it that of statements without rows and without output?
+    fn is_nothing(&self) -> bool {
+        self.answer.rows.is_none() && self.answer.bytes.is_empty() && self.answer.format.is_empty()
     }
 
     fn buffer(&self, py: Python<'_>) -> PyResult<&Buffer> {
@@ -159,9 +170,12 @@ impl QueryResult {
 
     /// A pandas DataFrame of the last statement's rows.
     pub fn df<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let rows = self.rows()?;
         let module = py.import("chalet._frame")?;
         module.call_method0("needs_pandas")?;
+        if self.is_nothing() {
+            return module.call_method1("frame", (PyList::empty(py), 0));
+        }
+        let rows = self.rows()?;
         let columns = frame::columns(py, rows)?;
         module.call_method1("frame", (columns, rows.n_rows()))
     }

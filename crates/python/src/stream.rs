@@ -247,6 +247,7 @@ impl StreamingResult {
         let answer = Answer {
             bytes,
             rows: keeps_rows.then_some(rows),
+            rows_format: "CSV".into(),
             format,
             rows_read: n_rows,
             bytes_read: result_bytes,

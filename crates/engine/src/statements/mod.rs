@@ -38,6 +38,8 @@ pub(crate) struct Output {
     rows: Option<Rows>,
     /// `None`: the caller wants columns.
     default_format: Option<String>,
+    rows_format: String,
+    keeps_rows: bool,
     format: String,
     rows_read: u64,
     bytes_read: u64,
@@ -56,6 +58,8 @@ impl Output {
             bytes: Vec::new(),
             rows: None,
             default_format: options.format.clone(),
+            rows_format: options.rows_format.clone().unwrap_or_else(|| DEFAULT_FORMAT.into()),
+            keeps_rows: options.keeps_rows,
             format: options.format.clone().unwrap_or_default(),
             rows_read: 0,
             bytes_read: 0,
@@ -72,6 +76,7 @@ impl Output {
         Answer {
             bytes: self.bytes,
             rows: self.rows,
+            rows_format: self.rows_format,
             format: self.format,
             rows_read: self.rows_read,
             bytes_read: self.bytes_read,
@@ -101,7 +106,7 @@ impl Output {
 
     fn flush_rows(&mut self) -> Result<()> {
         if let Some(rows) = self.rows.take() {
-            self.bytes.extend(rows.to_format(DEFAULT_FORMAT)?);
+            self.bytes.extend(rows.to_format(&self.rows_format)?);
         }
         Ok(())
     }
@@ -266,8 +271,8 @@ fn query_settings<'a>(body: &'a ast::SetExpr, found: &mut Vec<&'a ast::Setting>)
 /// The format of a statement's result: as written, else the caller's.
 fn format_of(statement: &ast::Output, output: &Output) -> Option<String> {
     match &statement.format {
-        Some(format) => Some(format.name.clone()),
-        None => output.default_format.clone(),
+        Some(format) if !output.keeps_rows => Some(format.name.clone()),
+        _ => output.default_format.clone(),
     }
 }
 

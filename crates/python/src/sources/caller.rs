@@ -3,7 +3,7 @@
 
 use super::lent::Lent;
 use super::{described, raised};
-use crate::call::{Seen, variables};
+use crate::call::{Seen, variable_of_any_frame, variables};
 use chalet_base::{Result, err};
 use chalet_engine::outside::{Outside, Table};
 use pyo3::prelude::*;
@@ -132,6 +132,10 @@ impl Caller {
         if object.is_none() {
             object = self.variable(py, first)?;
         }
+        // Whoever writes `Python(frame)` means a variable, wherever it is; a bare name may mean something else.
+        if object.is_none() && matches!(self.sight, Sight::Frames) {
+            object = variable_of_any_frame(py, first)?;
+        }
         let Some(mut object) = object else { return Ok(None) };
         for part in parts {
             match object.getattr_opt(part)? {
@@ -179,7 +183,13 @@ impl Outside for Caller {
         Python::attach(|py| {
             let object = self.variable(py, name).ok().flatten()?;
             let kind = object.get_type().name().ok()?;
-            Some(format!("the Python variable of this name is a {kind}, which is no table"))
+            Some(match described::is_table(&object) {
+                // Found it is by its name alone.
+                Ok(true) => {
+                    format!("the Python variable of this name, a {kind}, is in no database: write {name}")
+                }
+                _ => format!("the Python variable of this name is a {kind}, which is no table"),
+            })
         })
     }
 

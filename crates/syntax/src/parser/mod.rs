@@ -77,12 +77,29 @@ pub(crate) struct Parser<'a> {
     /// The furthest token at which something was expected and not found, and what it was.
     furthest: usize,
     expected: Vec<&'static str>,
+    /// What `{name:Identifier}` stands for, where that is known.
+    parameter: Option<Parameter<'a>>,
+    /// A `{name:Identifier}` of the current statement that stands for nothing.
+    unset: Option<String>,
 }
+
+/// The value of a query parameter, by its name.
+pub type Parameter<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// Parses all statements of a text, separated by semicolons.
 pub fn parse_statements(text: &str) -> Result<Vec<Statement>> {
     check_size(text)?;
     let mut parser = Parser::new(text);
+    let statements = parser.statements();
+    statements.map_err(|fail| parser.into_error(fail))
+}
+
+/// As [`parse_statements`], with names in the place of `{name:Identifier}`. One that is not set is an error, but in the
+/// definition of a view, which keeps it.
+pub fn parse_statements_with(text: &str, parameter: Parameter) -> Result<Vec<Statement>> {
+    check_size(text)?;
+    let mut parser = Parser::new(text);
+    parser.parameter = Some(parameter);
     let statements = parser.statements();
     statements.map_err(|fail| parser.into_error(fail))
 }
@@ -137,6 +154,8 @@ impl<'a> Parser<'a> {
             queries: memo::Memo::default(),
             furthest: 0,
             expected: Vec::new(),
+            parameter: None,
+            unset: None,
         };
         parser.fill(0);
         parser
@@ -414,7 +433,19 @@ impl<'a> Parser<'a> {
         self.expect_keyword("Identifier")?;
         self.expect(TokenKind::RBrace)?;
         let span = self.span_from(start);
-        Ok(Ident { name: self.text_of(token).to_string(), parameter: true, span })
+        Ok(self.substituted(self.text_of(token).to_string(), span))
+    }
+
+    /// The identifier that a query parameter holds, or one that says that it is to be asked for.
+    pub(crate) fn substituted(&mut self, name: String, span: Span) -> Ident {
+        let Some(parameter) = self.parameter else { return Ident { name, parameter: true, span } };
+        match parameter(&name) {
+            Some(held) => Ident::at(held, span),
+            None => {
+                self.unset.get_or_insert_with(|| name.clone());
+                Ident { name, parameter: true, span }
+            }
+        }
     }
 
     /// `name` or `database.name`.

@@ -107,7 +107,7 @@ impl Parser<'_> {
         self.expect(TokenKind::RBrace)?;
         let name = self.text_of(token).to_string();
         if ty.text.eq_ignore_ascii_case("Identifier") {
-            let ident = Ident { name, parameter: true, span: self.span_from(start) };
+            let ident = self.substituted(name, self.span_from(start));
             return self.identifier_tail(vec![ident], start);
         }
         Ok(Expr { kind: ExprKind::Parameter { name, ty }, alias: None, span: self.span_from(start) })

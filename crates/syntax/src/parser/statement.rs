@@ -44,6 +44,7 @@ impl Parser<'_> {
 
     pub(crate) fn statement(&mut self) -> Parse<Statement> {
         let start = self.start();
+        self.unset = None;
         let kind = self.nested(|p| p.statement_kind())?;
         // Inline data end the statement; what looks like more of it belongs to them.
         let output = match &kind {
@@ -52,6 +53,12 @@ impl Parser<'_> {
             }
             _ => self.output()?,
         };
+        if let Some(name) = self.unset.take()
+            && !matches!(kind, StatementKind::CreateView(_))
+        {
+            let error = err!(UNKNOWN_QUERY_PARAMETER, "Substitution `{name}` is not set");
+            return Err(Fail::Error(error));
+        }
         Ok(Statement { kind, output, span: self.span_from(start) })
     }
 
