@@ -248,7 +248,7 @@ impl States for HostStates {
     fn serialise(&self, group: usize, out: &mut Vec<u8>) {
         let (kind, bytes) = match self.of.function.save(&self.states[group]) {
             Ok(bytes) => (SAVED, bytes),
-            Err(error) => (FAILED, error.to_string().into_bytes()),
+            Err(error) => (FAILED, error.message().as_bytes().to_vec()),
         };
         out.push(kind);
         out.extend((bytes.len() as u64).to_le_bytes());

@@ -185,10 +185,10 @@ impl Cursor {
         Ok(self.take(py, 1)?.pop().map(|row| row.into_bound(py)))
     }
 
-    /// The next rows, at most `size`.
+    /// The next rows, at most `size`; none where it is negative.
     #[pyo3(signature = (size = 1))]
-    pub fn fetchmany<'py>(&self, py: Python<'py>, size: usize) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.take(py, size)?)
+    pub fn fetchmany<'py>(&self, py: Python<'py>, size: isize) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.take(py, usize::try_from(size).unwrap_or(0))?)
     }
 
     /// All rows that are left.

@@ -92,6 +92,8 @@ fn of_class(code: ErrorCode, text: String) -> PyErr {
         codes::CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN,
         codes::FUNCTION_THROW_IF_VALUE_IS_NON_ZERO,
         codes::PY_EXCEPTION_OCCURED,
+        codes::UNKNOWN_ELEMENT_OF_ENUM,
+        codes::ATTEMPT_TO_READ_AFTER_EOF,
     ]) {
         DataError::new_err(text)
     } else if begins(&[

@@ -3,6 +3,7 @@
 //! Strict: an object that is not a value of the type is a mismatch, and the caller decides what that means.
 
 use crate::classes;
+use crate::error::DataError;
 use crate::objects::Session;
 use chalet_columns::builder::Values;
 use chalet_columns::{Builder, Native};
@@ -42,6 +43,8 @@ type Fit<T = ()> = Result<T, Misfit>;
 pub struct Converter {
     ty: DataType,
     kind: Kind,
+    /// For rows that are inserted: truth values and whole floats are integers, and one out of range fails for good.
+    of_rows: bool,
 }
 
 enum Kind {
@@ -56,20 +59,30 @@ enum Kind {
 impl Converter {
     /// For values of the type, which may be Nullable, or LowCardinality of something.
     pub fn new(ty: &DataType, session: &Session) -> Converter {
+        Converter::made(ty, session, false)
+    }
+
+    /// The same for rows that are inserted, which may have truth values and whole floats for integers. An integer that
+    /// is out of range is a `DataError`, where a cast of its text would wrap.
+    pub fn of_rows(ty: &DataType, session: &Session) -> Converter {
+        Converter::made(ty, session, true)
+    }
+
+    fn made(ty: &DataType, session: &Session, of_rows: bool) -> Converter {
         let ty = ty.bare().clone();
         let local = |zone: &Option<TimeZone>| LocalTime::new(zone.as_ref().unwrap_or(&session.zone));
-        let boxed = |ty: &DataType| Box::new(Converter::new(ty, session));
+        let boxed = |ty: &DataType| Box::new(Converter::made(ty, session, of_rows));
         let kind = match &ty {
             DataType::DateTime(zone) => Kind::DateTime(local(zone), 1),
             DataType::DateTime64(scale, zone) => Kind::DateTime(local(zone), 10i64.pow(u32::from(*scale))),
             DataType::Array(element) => Kind::List(boxed(element)),
             DataType::Map(key, value) => Kind::Map(boxed(key), boxed(value)),
             DataType::Tuple(fields) => {
-                Kind::Tuple(fields.iter().map(|field| Converter::new(&field.ty, session)).collect())
+                Kind::Tuple(fields.iter().map(|field| Converter::made(&field.ty, session, of_rows)).collect())
             }
             _ => Kind::Plain,
         };
-        Converter { ty, kind }
+        Converter { ty, kind, of_rows }
     }
 
     /// Appends an object of the class that most values of the commonest types have; false if there is more to look at.
@@ -105,12 +118,26 @@ impl Converter {
             return Ok(());
         }
         match self.push_some(out, object) {
+            Err(Misfit::Range) if self.of_rows && self.is_whole() => {
+                let text = format!("{} is out of the range of {}", object.str()?, self.ty);
+                Err(Misfit::Failed(DataError::new_err(text)))
+            }
+            Err(Misfit::Kind) if self.of_rows && self.is_whole() => match whole(object)?.or(plainer(object)?)
+            {
+                Some(plain) => self.push(out, &plain),
+                None => Err(Misfit::Kind),
+            },
             Err(Misfit::Kind) => match plainer(object)? {
                 Some(plain) => self.push(out, &plain),
                 None => Err(Misfit::Kind),
             },
             other => other,
         }
+    }
+
+    /// Is the type one of integers?
+    fn is_whole(&self) -> bool {
+        self.ty.is_integer() && self.ty != DataType::Bool
     }
 
     fn push_some(&self, out: &mut Builder, object: &Bound<'_, PyAny>) -> Fit {
@@ -241,6 +268,18 @@ fn for_each(object: &Bound<'_, PyAny>, mut f: impl FnMut(&Bound<'_, PyAny>) -> F
         f(&item?)?;
     }
     Ok(())
+}
+
+/// A truth value or a whole float as an int.
+fn whole<'py>(object: &Bound<'py, PyAny>) -> Fit<Option<Bound<'py, PyAny>>> {
+    let py = object.py();
+    if let Ok(truth) = object.cast::<PyBool>() {
+        return Ok(Some(i64::from(truth.is_true()).into_pyobject(py).map_err(PyErr::from)?.into_any()));
+    }
+    if object.is_instance_of::<PyFloat>() && object.call_method0(intern!(py, "is_integer"))?.is_truthy()? {
+        return Ok(Some(object.call_method0(intern!(py, "__int__"))?));
+    }
+    Ok(None)
 }
 
 /// A scalar of numpy as Python's own object, the value of an enumeration's member.

@@ -44,7 +44,7 @@ impl GivenRows {
         let rows = self.rows.bind(py);
         let n_columns = match &self.keys {
             Some(keys) => keys.len(),
-            None => rows.iter().next().map_or(0, |row| row.len().unwrap_or(0)),
+            None => rows.iter().next().and_then(|row| row.len().ok()).unwrap_or(wanted.len()),
         };
         if n_columns != wanted.len() {
             return Err(err!(
@@ -79,7 +79,7 @@ fn one(
     let plain = ty.without_low_cardinality();
     // NULL is for the engine to judge: it may stand for the column's default.
     let open = if plain.can_be_nullable() { plain.clone().nullable() } else { plain.clone() };
-    let converter = Converter::new(&open, session);
+    let converter = Converter::of_rows(&open, session);
     let mut out = Builder::new(&open);
     for (number, row) in rows.iter().enumerate() {
         let cell = cell_of(&row, key, at, n_columns, number)?;
@@ -92,7 +92,7 @@ fn one(
         match pushed {
             Ok(()) => {}
             Err(Misfit::Failed(error)) => return Err(error),
-            Err(Misfit::Kind | Misfit::Range) => return texts(rows, key, at, n_columns),
+            Err(Misfit::Kind | Misfit::Range) => return texts(rows, key, at, n_columns, &converter, &open),
         }
     }
     let vector = out.finish();
@@ -100,12 +100,14 @@ fn one(
     Ok((ty, Column::Flat(vector)))
 }
 
-/// The column as text.
+/// The column as text. Integers out of the range of the type fail here as there.
 fn texts(
     rows: &Bound<'_, PyList>,
     key: Option<&Bound<'_, PyAny>>,
     at: usize,
     n_columns: usize,
+    typed: &Converter,
+    typed_as: &DataType,
 ) -> PyResult<(DataType, Column)> {
     let py = rows.py();
     let text_of = py.import("chalet._params")?.getattr("plain")?;
@@ -117,6 +119,8 @@ fn texts(
         let cell = cell_of(&row, key, at, n_columns, number)?;
         let text = if cell.is_instance_of::<PyString>() || cell.is_instance_of::<PyBytes>() {
             cell
+        } else if let Err(Misfit::Failed(error)) = typed.push(&mut Builder::new(typed_as), &cell) {
+            return Err(error);
         } else {
             text_of.call1((cell,))?
         };
@@ -140,19 +144,31 @@ fn cell_of<'py>(
                 Some(cell) => Ok(cell),
                 None => Err(ProgrammingError::new_err(format!("row {number} has no value for {key}"))),
             },
-            Err(_) => row.get_item(key),
+            Err(_) => row.get_item(key).map_err(|_| no_row(row, number)),
         };
     }
-    let len = match row.cast::<PyTuple>() {
-        Ok(tuple) => tuple.len(),
-        Err(_) => row.len()?,
-    };
-    if len != n_columns {
-        let text = format!("row {number} has {len} values, the first one {n_columns}");
+    if let Ok(tuple) = row.cast::<PyTuple>() {
+        check_len(number, tuple.len(), n_columns)?;
+        return tuple.get_item(at);
+    }
+    if row.is_instance_of::<PyDict>() {
+        let text = format!("row {number} is a dict, and the statement has no names for its values");
         return Err(ProgrammingError::new_err(text));
     }
-    match row.cast::<PyTuple>() {
-        Ok(tuple) => tuple.get_item(at),
-        Err(_) => row.get_item(at),
+    let len = row.len().map_err(|_| no_row(row, number))?;
+    check_len(number, len, n_columns)?;
+    row.get_item(at)
+}
+
+fn check_len(number: usize, len: usize, n_columns: usize) -> PyResult<()> {
+    if len == n_columns {
+        return Ok(());
     }
+    Err(ProgrammingError::new_err(format!("row {number} has {len} values, the first one {n_columns}")))
+}
+
+#[cold]
+fn no_row(row: &Bound<'_, PyAny>, number: usize) -> PyErr {
+    let kind = row.get_type().name().map_or_else(|_| "object".into(), |name| name.to_string());
+    ProgrammingError::new_err(format!("row {number} is a {kind}, not a row of values"))
 }
