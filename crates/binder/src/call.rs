@@ -162,9 +162,11 @@ impl SelectBinder<'_> {
             }
             _ => None,
         });
-        let Some((params, body)) = by_alias.or_else(|| self.query.env.sql_function(&call.name)) else {
-            return Ok(None);
+        let found = match by_alias {
+            Some(found) => Some(found),
+            None => self.query.env.sql_function(&call.name)?,
         };
+        let Some((params, body)) = found else { return Ok(None) };
         if params.len() != call.args.len() {
             bail!(
                 NUMBER_OF_ARGUMENTS_DOESNT_MATCH,

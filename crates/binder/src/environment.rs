@@ -26,7 +26,7 @@ pub trait Environment {
     fn table_function(&self, name: &str, args: &[TableArgument]) -> Result<Arc<dyn Table>>;
 
     /// A function made by CREATE FUNCTION: its parameters and its body.
-    fn sql_function(&self, name: &str) -> Option<(Vec<String>, ast::Expr)>;
+    fn sql_function(&self, name: &str) -> Result<Option<(Vec<String>, ast::Expr)>>;
 
     /// The text of a query parameter.
     fn parameter(&self, name: &str) -> Option<String>;

@@ -544,7 +544,7 @@ fn uses_table(query: &ast::Query, name: &str, found: &mut bool) {
 
 /// The query in the text of a view.
 pub(crate) fn parse_query(text: &str) -> Result<ast::Query> {
-    let mut statements = chalet_syntax::parse_statements(text)?;
+    let mut statements = chalet_syntax::parse_printed(text)?;
     match statements.pop().map(|s| s.kind) {
         Some(ast::StatementKind::Query(query)) if statements.is_empty() => Ok(*query),
         _ => bail!(INCORRECT_QUERY, "The definition of a view is not one query"),

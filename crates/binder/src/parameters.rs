@@ -45,7 +45,7 @@ impl Environment for WithParameters<'_> {
         self.session.table_function(name, args)
     }
 
-    fn sql_function(&self, name: &str) -> Option<(Vec<String>, ast::Expr)> {
+    fn sql_function(&self, name: &str) -> Result<Option<(Vec<String>, ast::Expr)>> {
         self.session.sql_function(name)
     }
 

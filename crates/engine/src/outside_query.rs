@@ -87,7 +87,7 @@ impl Environment for Inside<'_> {
         table_functions::make(name, args, self.scope, Some(&*self.query.outside))
     }
 
-    fn sql_function(&self, name: &str) -> Option<(Vec<String>, ast::Expr)> {
+    fn sql_function(&self, name: &str) -> Result<Option<(Vec<String>, ast::Expr)>> {
         self.scope.sql_function(name)
     }
 

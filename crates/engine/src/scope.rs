@@ -6,8 +6,8 @@ use crate::outside_query::{Inside, OutsideQuery};
 use crate::own_functions::OwnHost;
 use crate::session::{RunOptions, State};
 use crate::settings::Settings;
-use crate::{system, table_functions};
-use chalet_base::{Result, err};
+use crate::{on_disk, system, table_functions};
+use chalet_base::{Result, codes, err};
 use chalet_binder::{BinderSettings, Environment, TableArgument};
 use chalet_columns::Block;
 use chalet_exec::control::OnProgress;
@@ -15,9 +15,10 @@ use chalet_exec::{ExecContext, QueryControl};
 use chalet_formats::FormatSettings;
 use chalet_function_api::{Context, Host, Interrupt, Registry};
 use chalet_plan::{IdSource, Plan};
-use chalet_storage::{Entry, ScanContext, Table};
+use chalet_storage::disk::BrokenTable;
+use chalet_storage::{Entry, Held, ScanContext, Table};
 use chalet_syntax::ast;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 pub(crate) struct Scope {
@@ -35,6 +36,8 @@ pub(crate) struct Scope {
     interrupt: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
     pub outside: Option<Arc<dyn Outside>>,
     on_progress: Option<OnProgress>,
+    /// What stays readable until the statement ends, whatever another process does.
+    held: Mutex<Vec<Held>>,
 }
 
 impl Scope {
@@ -89,6 +92,7 @@ impl Scope {
             outside: options.outside.clone(),
             on_progress: options.on_progress.clone(),
             registry: crate::functions::registry(),
+            held: Mutex::default(),
             state,
         })
     }
@@ -141,10 +145,36 @@ impl Scope {
             let found = system::table(name, self)?;
             return Ok(found.map(|table| (table, format!("system.{name}").into())));
         }
-        Ok(self.entry(database, name).map(|entry| {
+        Ok(self.held_table(database, name)?.map(|table| {
             let shown = if is_temporary { name.into() } else { format!("{shown}.{name}").into() };
-            (entry.table, shown)
+            (table, shown)
         }))
+    }
+
+    /// A table that can be read until the statement ends.
+    fn held_table(&self, database: Option<&str>, name: &str) -> Result<Option<Arc<dyn Table>>> {
+        let mut gone: Option<Arc<dyn Table>> = None;
+        loop {
+            let Some(Entry { table, .. }) = self.entry(database, name) else { return Ok(None) };
+            if let Some(broken) = table.as_any().downcast_ref::<BrokenTable>() {
+                return Err(broken.error.clone());
+            }
+            match table.hold() {
+                Ok(held) => self.held.lock().unwrap_or_else(PoisonError::into_inner).extend(held),
+                // Another process has dropped or replaced it since the statement began.
+                Err(error)
+                    if error.code() == codes::FILE_DOESNT_EXIST
+                        && !gone.is_some_and(|gone| Arc::ptr_eq(&gone, &table)) =>
+                {
+                    on_disk::refresh(&self.database)?;
+                    gone = Some(table);
+                    continue;
+                }
+                // Is told when rows are asked for.
+                Err(_) => {}
+            }
+            return Ok(Some(table));
+        }
     }
 
     /// A table as it was made, but for those of system: a temporary one where no database is named, else a kept one.
@@ -277,10 +307,10 @@ impl Environment for Scope {
         table_functions::make(name, args, self, self.outside.as_deref())
     }
 
-    fn sql_function(&self, name: &str) -> Option<(Vec<String>, ast::Expr)> {
+    fn sql_function(&self, name: &str) -> Result<Option<(Vec<String>, ast::Expr)>> {
         let functions = self.database.shared.functions.all();
-        let found = functions.get(name)?;
-        Some((found.params.clone(), found.body.clone()))
+        let Some(found) = functions.get(name) else { return Ok(None) };
+        Ok(Some((found.params.clone(), found.body.clone()?)))
     }
 
     fn parameter(&self, name: &str) -> Option<String> {

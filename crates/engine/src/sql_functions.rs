@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 #[derive(Clone)]
 pub(crate) struct SqlFunction {
     pub params: Vec<String>,
-    pub body: ast::Expr,
+    /// An error where its definition on disk cannot be read.
+    pub body: Result<ast::Expr>,
     pub create_sql: String,
 }
 
@@ -32,9 +33,17 @@ impl SqlFunction {
         };
         Ok(SqlFunction {
             params: params.iter().map(|p| p.name.clone()).collect(),
-            body: ast::Expr::clone(body),
+            body: Ok(ast::Expr::clone(body)),
             create_sql: format!("CREATE FUNCTION {} AS {}", quoted(&create.name.name), create.body),
         })
+    }
+
+    /// The function of a definition on disk.
+    pub fn stored(name: &str, text: &str) -> Result<SqlFunction> {
+        match &chalet_syntax::parse_printed(text)?[..] {
+            [ast::Statement { kind: StatementKind::CreateFunction(create), .. }] => SqlFunction::of(create),
+            _ => bail!(CORRUPTED_DATA, "The definition of function {name} is not one"),
+        }
     }
 }
 
@@ -90,19 +99,24 @@ impl SqlFunctions {
         Ok(())
     }
 
-    /// Takes what is on disk.
-    pub fn load(&self) -> Result<()> {
-        let Some(store) = &self.store else { return Ok(()) };
-        let mut found = ByName::new();
-        for definition in store.read(DefinitionFile::Functions)? {
-            let parsed = chalet_syntax::parse_statements(&definition.text)?;
-            let [ast::Statement { kind: StatementKind::CreateFunction(create), .. }] = &parsed[..] else {
-                bail!(CORRUPTED_DATA, "The definition of function {} is not one", definition.name);
+    /// Takes what is on disk, and says which functions cannot be used that were not there before.
+    pub fn load(&self) -> Result<Vec<String>> {
+        let (mut found, mut warnings) = (ByName::new(), Vec::new());
+        let Some(store) = &self.store else { return Ok(warnings) };
+        let known = self.all();
+        for Definition { name, text, .. } in store.read(DefinitionFile::Functions)? {
+            let function = match known.get(&name).filter(|known| known.create_sql == text) {
+                Some(known) => known.clone(),
+                None => SqlFunction::stored(&name, &text).unwrap_or_else(|error| {
+                    warnings.push(format!("Function {name} cannot be used: {}", error.message()));
+                    let body = Err(error.context(format!("definition of function {name}")));
+                    SqlFunction { params: Vec::new(), body, create_sql: text }
+                }),
             };
-            found.insert(definition.name, SqlFunction::of(create)?);
+            found.insert(name, function);
         }
         self.publish(found);
-        Ok(())
+        Ok(warnings)
     }
 
     fn publish(&self, functions: ByName) {

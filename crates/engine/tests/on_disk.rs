@@ -2,6 +2,7 @@
 
 use chalet_base::{Result, codes};
 use chalet_engine::{Database, RunOptions, Session};
+use chalet_storage::disk::{Definition, DefinitionFile, DefinitionKind, Store};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -382,6 +383,189 @@ fn damaged_and_foreign_folders_are_left_alone() {
     fs::remove_file(&file.0).expect("removed");
     let error = Database::open_to_read(Place::new().path()).err().expect("nothing to read");
     assert_eq!(error.code(), codes::FILE_DOESNT_EXIST);
+}
+
+/// Definitions are printed, and then nested deeper than they were written.
+#[test]
+fn what_is_nested_deeply_is_read_back() {
+    let place = Place::new();
+    let db = place.open();
+    for n in [200, 250, 260, 290] {
+        let sum = |term: &str| vec![term; n].join(" + ");
+        run(&db, &format!("CREATE VIEW sum_{n} AS SELECT {} AS a", sum("1")));
+        run(&db, &format!("CREATE VIEW not_{n} AS SELECT {}1 AS a", "NOT ".repeat(n)));
+        run(&db, &format!("CREATE FUNCTION sum_{n} AS x -> {}", sum("x")));
+        run(&db, &format!("CREATE FUNCTION not_{n} AS x -> {}x", "NOT ".repeat(n)));
+    }
+    let deepest = (1..1000).rev().find(|n| {
+        let body = vec!["x"; *n].join(" + ");
+        try_run(&db, &format!("CREATE FUNCTION deepest AS x -> {body}")).is_ok()
+    });
+    assert!(deepest.is_some_and(|n| n > 290), "{deepest:?}");
+    let asked = |db: &Session| {
+        for n in [200, 250, 260, 290] {
+            assert_eq!(run(db, &format!("SELECT a, sum_{n}(2) FROM sum_{n}")), format!("{n}\t{}\n", 2 * n));
+            assert_eq!(run(db, &format!("SELECT a, not_{n}(0) FROM not_{n}")), "1\t0\n");
+        }
+    };
+    asked(&db);
+    drop(db);
+    let db = place.open();
+    asked(&db);
+    run(&db, "CREATE TABLE t (x UInt8)");
+    drop(db);
+    asked(&Database::open_to_read(place.path()).expect("the database").session());
+}
+
+/// What is too deep for what reads definitions.
+#[test]
+fn what_could_not_be_read_back_is_refused() {
+    let place = Place::new();
+    let db = place.open();
+    let (open, close) = ("[".repeat(200), "]".repeat(200));
+    let statements = [
+        (format!("CREATE TABLE q ENGINE = Log AS SELECT {open}1{close} AS x"), "default.q"),
+        (format!("CREATE VIEW q AS SELECT {open}1{close} AS x"), "default.q"),
+    ];
+    run(&db, "CREATE TABLE t ENGINE = Log AS SELECT 1 AS x");
+    for (sql, name) in &statements {
+        let error = fails(&db, sql);
+        assert!(error.message().contains(&format!("definition of {name}")), "{error}");
+    }
+    assert_eq!(fs::read_dir(place.0.join("tables")).expect("the folder").count(), 1);
+    // In memory nothing is read back.
+    let memory = Database::default().session();
+    run(&memory, &statements[0].0);
+    drop(db);
+    for db in [place.open(), Database::open_to_read(place.path()).expect("the database").session()] {
+        assert_eq!(run(&db, "SHOW TABLES"), "t\n");
+        assert_eq!(run(&db, "SELECT name FROM system.functions WHERE origin = 'SQLUserDefined'"), "");
+    }
+}
+
+/// Changes the texts of definitions on disk as no statement would.
+fn redefine(place: &Place, file: DefinitionFile, change: impl Fn(&mut Definition)) {
+    let store = Store::open_to_write(&place.0).expect("the folder");
+    let mut definitions = store.read(file).expect("definitions");
+    definitions.iter_mut().filter(|d| d.kind != DefinitionKind::Database).for_each(change);
+    store.write(file, &definitions).expect("written");
+}
+
+#[test]
+fn a_definition_that_cannot_be_read_is_in_nobodys_way() {
+    let place = Place::new();
+    let db = place.open();
+    for sql in [
+        "CREATE TABLE whole ENGINE = Log AS SELECT 1 AS x",
+        "CREATE TABLE engine ENGINE = Log AS SELECT 2 AS x",
+        "CREATE TABLE ty ENGINE = Log AS SELECT 3 AS x",
+        "CREATE VIEW view AS SELECT 4 AS x",
+        "CREATE FUNCTION f AS x -> x + 1",
+        "CREATE FUNCTION g AS x -> x + 2",
+    ] {
+        run(&db, sql);
+    }
+    drop(db);
+    let swap = |from: &'static str, to: &'static str| {
+        move |d: &mut Definition| {
+            if matches!(&*d.name, "engine" | "ty" | "view" | "f") {
+                d.text = d.text.replace(from, to);
+            }
+        }
+    };
+    let swaps = [
+        ("ENGINE = Log", "ENGINE = Other"),
+        ("`x` UInt8\n", "`x` NotYet\n"),
+        ("AS SELECT 4", "AS SELECT (4"),
+    ];
+    for (from, to) in swaps {
+        redefine(&place, DefinitionFile::Catalog, swap(from, to));
+    }
+    redefine(&place, DefinitionFile::Functions, swap("x + 1", "x +"));
+    let reader = Database::open_to_read(place.path()).expect("the database").session();
+    for _ in 0..2 {
+        let database = Database::open(place.path()).expect("the database");
+        let warnings = database.take_warnings();
+        assert_eq!(warnings.len(), 4, "{warnings:?}");
+        for db in [&reader, &database.session()] {
+            assert_eq!(run(db, "SELECT g(x) FROM whole"), "3\n");
+            assert_eq!(run(db, "SELECT count() FROM system.warnings"), "4\n");
+            for (sql, told) in [
+                ("SELECT x FROM engine", "which is not known: definition of default.engine"),
+                ("SELECT count() FROM ty", "definition of default.ty"),
+                ("SELECT * FROM view", "definition of default.view"),
+                ("SELECT f(1)", "definition of function f"),
+            ] {
+                let error = fails(db, sql);
+                assert!(error.message().contains(told), "{sql}: {error}");
+            }
+            assert_eq!(run(db, "SHOW TABLES"), "engine\nty\nview\nwhole\n");
+            assert!(run(db, "SHOW CREATE TABLE engine").contains("ENGINE = Other"));
+        }
+        let db = database.session();
+        assert!(try_run(&db, "INSERT INTO engine VALUES (1)").is_err());
+        // What cannot be read is written again as it was found.
+        run(&db, "CREATE TABLE other (x UInt8) ENGINE = Memory");
+        run(&db, "CREATE FUNCTION other AS x -> x");
+        run(&db, "DROP TABLE other");
+        run(&db, "DROP FUNCTION other");
+    }
+    for (from, to) in &swaps[..2] {
+        redefine(&place, DefinitionFile::Catalog, swap(to, from));
+    }
+    let db = place.open();
+    assert_eq!(run(&db, "SELECT engine.x, ty.x FROM engine, ty"), "2\t3\n");
+    drop(db);
+    redefine(&place, DefinitionFile::Catalog, swap("ENGINE = Log", "ENGINE = Other"));
+    let db = place.open();
+    for sql in ["DROP TABLE engine", "DROP TABLE ty", "DROP VIEW view", "DROP FUNCTION f"] {
+        run(&db, sql);
+    }
+    assert_eq!(fs::read_dir(place.0.join("tables")).expect("the folder").count(), 1);
+    drop(db);
+    assert!(Database::open(place.path()).expect("the database").take_warnings().is_empty());
+}
+
+#[test]
+fn a_missing_file_of_rows_is_in_nobodys_way() {
+    let place = Place::new();
+    let db = place.open();
+    run(&db, "CREATE TABLE a ENGINE = Log AS SELECT 1 AS x");
+    run(&db, "CREATE TABLE b ENGINE = Log AS SELECT 2 AS x");
+    drop(db);
+    fs::remove_file(place.0.join("tables/1/rows")).expect("removed");
+    for db in [Database::open_to_read(place.path()).expect("the database").session(), place.open()] {
+        assert_eq!(run(&db, "SELECT x FROM b"), "2\n");
+        assert_eq!(fails(&db, "SELECT x FROM a").code(), codes::FILE_DOESNT_EXIST);
+        assert_eq!(
+            run(&db, "SELECT name, total_rows FROM system.tables WHERE database = 'default'"),
+            "a\t\\N\nb\t1\n"
+        );
+    }
+}
+
+#[test]
+fn readers_do_not_mind_tables_that_are_replaced() {
+    let place = Place::new();
+    drop(place.open());
+    let reader = Database::open_to_read(place.path()).expect("the database").session();
+    let writer = place.open();
+    run(&writer, "CREATE TABLE t ENGINE = Log AS SELECT 0 AS x");
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|threads| {
+        threads.spawn(|| {
+            for i in 0..150 {
+                run(&writer, &format!("CREATE OR REPLACE TABLE t ENGINE = Log AS SELECT {i} AS x"));
+            }
+            done.store(true, Relaxed);
+        });
+        let mut last = 0;
+        while !done.load(Relaxed) {
+            let found: u32 = run(&reader, "SELECT x FROM t").trim().parse().expect("a number");
+            assert!(found >= last, "{found} after {last}");
+            last = found;
+        }
+    });
 }
 
 #[test]

@@ -20,5 +20,5 @@ pub mod visit;
 
 pub use explain::explain_ast;
 pub use name::column_name;
-pub use parser::{parse_expression, parse_statements, parse_statements_with, parse_structure};
+pub use parser::{parse_expression, parse_printed, parse_statements, parse_statements_with, parse_structure};
 pub use split::split_statements;

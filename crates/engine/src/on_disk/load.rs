@@ -3,12 +3,11 @@
 use crate::database::Database;
 use crate::scope::Scope;
 use crate::session::{RunOptions, State};
-use crate::statements::create::{Found, open, stored_view};
+use crate::statements::create::{Found, open, stored};
 use chalet_base::{Result, bail};
+use chalet_storage::Entry;
 use chalet_storage::catalog::{Database as Tables, in_backquotes};
-use chalet_storage::disk::{Definition, DefinitionFile, DefinitionKind, Store};
-use chalet_storage::{Entry, Table};
-use chalet_syntax::ast::StatementKind;
+use chalet_storage::disk::{BrokenTable, Definition, DefinitionFile, DefinitionKind, Store};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -25,10 +24,11 @@ pub(super) fn first(database: &Database) -> Result<()> {
     let definitions = store.read(DefinitionFile::Catalog)?;
     let named: BTreeSet<u64> = definitions.iter().map(|d| d.folder).filter(|n| *n > 0).collect();
     store.remove_leftovers(&named)?;
-    database.shared.functions.load()?;
     // The file is what tells that there is a database.
     let is_new = definitions.is_empty();
-    catalog.load(databases(definitions, database, store)?);
+    let mut warnings = database.shared.functions.load()?;
+    catalog.load(databases(definitions, database, store, &mut warnings)?);
+    database.shared.warnings.add(warnings);
     if is_new { catalog.keep() } else { Ok(()) }
 }
 
@@ -43,16 +43,18 @@ pub(crate) fn refresh(database: &Database) -> Result<()> {
 /// Loads while another process may be writing.
 fn load(database: &Database, store: &Arc<Store>) -> Result<()> {
     for attempt in 1.. {
-        let found = database.shared.functions.load().and_then(|()| {
+        let mut warnings = Vec::new();
+        let found = database.shared.functions.load().and_then(|functions| {
+            warnings.extend(functions);
             let definitions = store.read(DefinitionFile::Catalog)?;
-            databases(definitions, database, store)
+            databases(definitions, database, store, &mut warnings)
         });
+        database.shared.warnings.add(warnings);
         match found {
             Ok(found) => {
                 database.shared.catalog.load(found);
                 break;
             }
-            // The folder of a table that was dropped in between, say.
             Err(_) if attempt < ATTEMPTS && store.has_changed() => {}
             Err(error) => return Err(error),
         }
@@ -64,26 +66,25 @@ fn databases(
     definitions: Vec<Definition>,
     database: &Database,
     store: &Arc<Store>,
+    warnings: &mut Vec<String>,
 ) -> Result<BTreeMap<String, Tables>> {
     let scope = Arc::new(Scope::new(database.clone(), State::new(), &RunOptions::default(), 0)?);
-    let mut warnings = Vec::new();
     let mut all = BTreeMap::from([("default".to_string(), Tables::default())]);
     for definition in definitions {
         let tables = all.entry(definition.database.clone()).or_default();
         match definition.kind {
             DefinitionKind::Database => tables.comment = definition.text,
             DefinitionKind::Table => {
-                let entry = entry(&definition, store, &scope, &mut warnings)?;
+                let entry = entry(&definition, store, &scope, warnings)?;
                 tables.tables.insert(definition.name, entry);
             }
             DefinitionKind::Function => {}
         }
     }
-    database.shared.warnings.add(warnings);
     Ok(all)
 }
 
-/// The table or view of a definition.
+/// The table or view of a definition. One that cannot be read is in nobody's way: its error comes when it is used.
 fn entry(
     definition: &Definition,
     store: &Arc<Store>,
@@ -92,16 +93,11 @@ fn entry(
 ) -> Result<Entry> {
     let Definition { database, name, text, folder, .. } = definition;
     let shown = format!("{database}.{name}");
-    let mut parsed =
-        chalet_syntax::parse_statements(text).map_err(|e| e.context(format!("definition of {shown}")))?;
-    let statement = parsed.pop().filter(|_| parsed.is_empty()).map(|statement| statement.kind);
-    let (kind, comment) = match &statement {
-        Some(StatementKind::CreateTable(create)) => ("TABLE", &create.comment),
-        Some(StatementKind::CreateView(create)) => ("VIEW", &create.comment),
-        _ => bail!(CORRUPTED_DATA, "The definition of {shown} on disk makes no table"),
+    let behind = |kind: &'static str| {
+        let head = format!("CREATE {kind} {}.{}", in_backquotes(database), in_backquotes(name));
+        Some((kind, text.strip_prefix(&head)?))
     };
-    let head = format!("CREATE {kind} {}.{}", in_backquotes(database), in_backquotes(name));
-    let Some(rest) = text.strip_prefix(&head) else {
+    let Some((kind, rest)) = behind("TABLE").or_else(|| behind("VIEW")) else {
         bail!(CORRUPTED_DATA, "The definition of {shown} on disk is of another table");
     };
     // The one that running statements read, with what it knows of its files.
@@ -109,16 +105,25 @@ fn entry(
     if let Some(known) = known.filter(|known| is_same(known, rest, *folder)) {
         return Ok(known);
     }
-    let comment = comment.as_deref().map_or("".into(), |c| String::from_utf8_lossy(c).into());
-    let table: Arc<dyn Table> = match &statement {
-        Some(StatementKind::CreateView(create)) => Arc::new(stored_view(create)?),
-        Some(StatementKind::CreateTable(create)) => {
-            let folder = (*folder > 0).then(|| Arc::new(store.folder(*folder)));
-            open(Found { create, scope, name: shown, folder, warnings })?
-        }
-        _ => bail!(LOGICAL_ERROR, "The definition of {shown} is of two kinds"),
-    };
+    let folder = (*folder > 0).then(|| Arc::new(store.folder(*folder)));
+    let made = stored(text, |create| {
+        open(Found { create, scope, name: shown.clone(), folder: folder.clone(), warnings })
+    });
+    let (table, comment) = made.unwrap_or_else(|error| {
+        warnings.push(format!("Table {shown} cannot be used: {}", error.message()));
+        let is_view = kind == "VIEW";
+        let engine = if is_view { "View" } else { engine_of(rest) };
+        let error = error.context(format!("definition of {shown}"));
+        let broken = BrokenTable { engine: engine.into(), is_view, error, folder };
+        (Arc::new(broken), "".into())
+    });
     Ok(Entry { table, kind, definition: rest.into(), comment })
+}
+
+/// The engine of a definition that cannot be read.
+fn engine_of(definition: &str) -> &str {
+    let behind = definition.rsplit_once("\nENGINE = ").map_or("", |(_, engine)| engine);
+    behind.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default()
 }
 
 fn is_same(known: &Entry, definition: &str, folder: u64) -> bool {

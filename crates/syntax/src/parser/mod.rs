@@ -55,6 +55,8 @@ pub(crate) type Parse<T> = std::result::Result<T, Fail>;
 const MAX_NESTING: u32 = 1000;
 /// Depth of the tree: the default of the kernel's `max_ast_depth`. A call is two levels, itself and its arguments.
 const MAX_TREE_DEPTH: u32 = 1000;
+/// So much more of both has what the printer wrote: it puts parentheses and calls where the statement had none.
+const PRINTED: u32 = 8;
 /// Nodes that BETWEEN may copy, because it needs its left side twice: the default of `max_ast_elements`.
 const MAX_COPIED_NODES: usize = 50_000;
 /// Bytes of stack that one level of nesting may need in an unoptimised build, with a margin.
@@ -68,6 +70,8 @@ pub(crate) struct Parser<'a> {
     pos: usize,
     nesting: u32,
     deepest: u32,
+    max_nesting: u32,
+    max_tree_depth: u32,
     /// Depth of the deepest tree completed inside the current rule. Trees of chained operators are deeper than the
     /// recursion that made them, and whoever walks or drops them recurses.
     tree_depth: u32,
@@ -90,6 +94,16 @@ pub type Parameter<'a> = &'a dyn Fn(&str) -> Option<String>;
 pub fn parse_statements(text: &str) -> Result<Vec<Statement>> {
     check_size(text)?;
     let mut parser = Parser::new(text);
+    let statements = parser.statements();
+    statements.map_err(|fail| parser.into_error(fail))
+}
+
+/// As [`parse_statements`], for what was parsed before and printed since.
+pub fn parse_printed(text: &str) -> Result<Vec<Statement>> {
+    check_size(text)?;
+    let mut parser = Parser::new(text);
+    parser.max_nesting *= PRINTED;
+    parser.max_tree_depth *= PRINTED;
     let statements = parser.statements();
     statements.map_err(|fail| parser.into_error(fail))
 }
@@ -148,6 +162,8 @@ impl<'a> Parser<'a> {
             pos: 0,
             nesting: 0,
             deepest: 0,
+            max_nesting: MAX_NESTING,
+            max_tree_depth: MAX_TREE_DEPTH,
             tree_depth: 0,
             copied_nodes: 0,
             operands: memo::Memo::default(),
@@ -364,10 +380,11 @@ impl<'a> Parser<'a> {
 
     /// A query in a query counts more, as it does in the kernel, because it is many levels for whoever walks the tree.
     pub(crate) fn nested_by<T>(&mut self, levels: u32, rule: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
-        if self.nesting + levels > MAX_NESTING {
+        if self.nesting + levels > self.max_nesting {
             return Err(Fail::Error(err!(
                 TOO_DEEP_RECURSION,
-                "Maximum parse depth ({MAX_NESTING}) exceeded. Consider rising max_parser_depth parameter"
+                "Maximum parse depth ({}) exceeded. Consider rising max_parser_depth parameter",
+                self.max_nesting
             )));
         }
         self.nesting += levels;
@@ -382,8 +399,8 @@ impl<'a> Parser<'a> {
     /// A node was put on top of what the current rule has made so far.
     pub(crate) fn deepen(&mut self, levels: u32) -> Parse<()> {
         self.tree_depth += levels;
-        if self.tree_depth > MAX_TREE_DEPTH {
-            return Err(Fail::Error(err!(TOO_DEEP_AST, "AST is too deep. Maximum: {MAX_TREE_DEPTH}")));
+        if self.tree_depth > self.max_tree_depth {
+            return Err(Fail::Error(err!(TOO_DEEP_AST, "AST is too deep. Maximum: {}", self.max_tree_depth)));
         }
         Ok(())
     }

@@ -155,7 +155,7 @@ fn storage_of_source(create: &ast::CreateTable, scope: &Arc<Scope>) -> Result<Op
     }
     let database = name.database.as_ref().map(|d| d.name.as_str());
     let Some(entry) = scope.entry(database, &name.name.name) else { return Ok(None) };
-    let mut statements = chalet_syntax::parse_statements(&entry.create_sql(None, "t")).unwrap_or_default();
+    let mut statements = chalet_syntax::parse_printed(&entry.create_sql(None, "t")).unwrap_or_default();
     Ok(match statements.pop().map(|statement| statement.kind) {
         Some(ast::StatementKind::CreateTable(source)) if source.storage.engine.is_some() => {
             Some(source.storage)

@@ -16,5 +16,6 @@ pub(crate) fn function(create: &ast::CreateFunction, scope: &Arc<Scope>) -> Resu
         FUNCTION_ALREADY_EXISTS,
         "The function '{name}' already exists"
     );
+    super::stored::check_function(&made, name, scope)?;
     scope.database.shared.functions.create(name, made, create.if_not_exists, create.or_replace)
 }

@@ -4,17 +4,20 @@
 //! - [`engine`]: which engines there are
 //! - [`merge_tree`]: the one with keys
 //! - [`view`], [`function`]
+//! - [`stored`]: definitions as they are kept on disk
 
 mod columns;
 mod engine;
 mod function;
 mod merge_tree;
+mod stored;
 mod view;
 
 pub(crate) use self::columns::{columns, nested_parts};
 pub(crate) use self::engine::{Found, open};
 pub(crate) use self::function::function;
-pub(crate) use self::view::{stored_view, view};
+pub(crate) use self::stored::stored;
+pub(crate) use self::view::view;
 
 use self::columns::columns_sql;
 use super::Output;
@@ -54,6 +57,9 @@ pub(crate) fn table(
     let definition = format!("\n(\n{}\n)\nENGINE = {engine}{comment}", columns_sql(&table.schema()));
     let comment = text_of(create.comment.as_deref());
     let entry = Entry { table: table.clone(), kind, definition: definition.into(), comment };
+    if !create.temporary {
+        stored::check_table(&entry, database, name, scope)?;
+    }
     // Filled before it is seen: a failing query leaves no table behind.
     if let Some(CreateSource::Query { empty: false, query }) = &create.source {
         let (rows, bytes) = super::insert::from_query(&*table, name, None, query, scope)?;

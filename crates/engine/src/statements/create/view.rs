@@ -1,6 +1,7 @@
 //! CREATE VIEW.
 
 use super::columns::{Checked, columns, columns_sql, stored_schema};
+use super::stored::check_table;
 use super::{text_of, writable};
 use crate::scope::Scope;
 use chalet_base::{Result, ensure};
@@ -46,11 +47,12 @@ pub(crate) fn view(create: &ast::CreateView, scope: &Arc<Scope>) -> Result<()> {
     let view = Arc::new(View { schema, query: query.to_string() });
     let comment = text_of(create.comment.as_deref());
     let entry = Entry { table: view, kind: "VIEW", definition: definition.into(), comment };
+    check_table(&entry, database, name, scope)?;
     scope.database.shared.catalog.create_table(database, name, entry, create.if_not_exists, create.or_replace)
 }
 
 /// The view of a statement that was found on disk.
-pub(crate) fn stored_view(create: &ast::CreateView) -> Result<View> {
+pub(super) fn stored_view(create: &ast::CreateView) -> Result<View> {
     let schema = create.columns.as_ref().map(stored_schema).transpose()?.unwrap_or_default();
     Ok(View { schema, query: create.query.to_string() })
 }

@@ -1,0 +1,54 @@
+//! Definitions as they are kept on disk: read when the database is opened, and tried before they are written.
+
+use super::columns::stored_schema;
+use super::text_of;
+use super::view::stored_view;
+use crate::scope::Scope;
+use crate::sql_functions::SqlFunction;
+use chalet_base::{Result, bail};
+use chalet_storage::{Entry, Table};
+use chalet_syntax::ast::{self, StatementKind};
+use std::sync::Arc;
+
+/// The table or view of a statement that was kept, and its comment; `open` makes tables.
+pub(crate) fn stored(
+    text: &str,
+    open: impl FnOnce(&ast::CreateTable) -> Result<Arc<dyn Table>>,
+) -> Result<(Arc<dyn Table>, Arc<str>)> {
+    let parsed = chalet_syntax::parse_printed(text)?;
+    let statement = parsed.first().filter(|_| parsed.len() == 1).map(|statement| &statement.kind);
+    Ok(match statement {
+        Some(StatementKind::CreateTable(create)) => (open(create)?, text_of(create.comment.as_deref())),
+        Some(StatementKind::CreateView(create)) => {
+            (Arc::new(stored_view(create)?), text_of(create.comment.as_deref()))
+        }
+        _ => bail!(CORRUPTED_DATA, "The definition on disk makes no table"),
+    })
+}
+
+/// Fails where a table or view could not be made from what would be kept of it: printed, a statement may be nested deeper
+/// than it was written.
+pub(super) fn check_table(entry: &Entry, database: &str, name: &str, scope: &Scope) -> Result<()> {
+    if scope.database.shared.catalog.store().is_none() {
+        return Ok(());
+    }
+    let table = |create: &ast::CreateTable| {
+        stored_schema(&create.definition)?;
+        Ok(entry.table.clone())
+    };
+    let tried = stored(&entry.create_sql(Some(database), name), table);
+    tried
+        .map(drop)
+        .map_err(|e| e.context(format!("definition of {database}.{name} as it would be kept on disk")))
+}
+
+/// The same of a function.
+pub(super) fn check_function(function: &SqlFunction, name: &str, scope: &Scope) -> Result<()> {
+    if scope.database.shared.catalog.store().is_none() {
+        return Ok(());
+    }
+    let tried = SqlFunction::stored(name, &function.create_sql);
+    tried
+        .map(drop)
+        .map_err(|e| e.context(format!("definition of function {name} as it would be kept on disk")))
+}
