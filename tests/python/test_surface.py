@@ -57,6 +57,32 @@ def test_options_of_connection_strings():
         chalet.connect(":memory:?udf_path=/somewhere")
 
 
+def test_the_database_of_a_connection_string(tmp_path):
+    with chalet.connect(":memory:?database=system&max_threads=3") as connection:
+        assert connection.query("SELECT currentDatabase(), count() > 0, getSetting('max_threads') FROM one").data() == '"system",1,3\n'
+    assert chalet.query("SELECT currentDatabase()", options={"database": "system"}).data() == '"system"\n'
+    assert chalet.query("SELECT currentDatabase()", options={"database": ""}).data() == '"default"\n'
+    place = tmp_path / "base"
+    with chalet.connect(str(place)) as connection:
+        connection.query("CREATE DATABASE `a ``b`; CREATE TABLE `a ``b`.t (x UInt8); INSERT INTO `a ``b`.t VALUES (7)")
+    with chalet.connect(f"{place}?mode=ro&database=a%20%60b") as connection:
+        assert connection.query("SELECT x FROM t").data() == "7\n"
+    for text in (":memory:?database=nosuch", f"{place}?database=nosuch"):
+        with pytest.raises(chalet.Error) as caught:
+            chalet.connect(text)
+        assert caught.value.name == "UNKNOWN_DATABASE"
+    # A connection that could not be opened keeps nobody out.
+    with chalet.connect(str(place)) as connection:
+        assert connection.query("SELECT 1").data() == "1\n"
+
+
+def test_a_wrong_option_makes_no_folder(tmp_path):
+    for option in ("b", "no_such=1", "max_threads=many", "mode=wo", "progress=sometimes"):
+        with pytest.raises((chalet.Error, ValueError)):
+            chalet.connect(f"{tmp_path}/place?{option}")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_read_only_connections(tmp_path):
     with chalet.connect("file::memory:?mode=ro") as connection:
         assert connection.query("SELECT 1; SET max_threads = 1; SELECT 2").data() == "1\n2\n"

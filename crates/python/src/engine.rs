@@ -6,6 +6,7 @@ use crate::watch::Watch;
 use chalet_base::Result;
 use chalet_engine::functions;
 use chalet_engine::outside::Outside;
+use chalet_engine::settings::Settings;
 use chalet_engine::{Answer, Database, InsertData, Outline, Progress, RunOptions, Session, Stream};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -97,9 +98,19 @@ impl Handle {
     pub fn open(path: &str, settings: &[(String, String)]) -> Result<(Handle, Vec<String>)> {
         #[cfg(target_os = "linux")]
         crate::allocator::give_back_when_idle();
+        // A wrong one is told before the folder of a database is made.
+        let mut checked = Settings::default();
+        settings.iter().try_for_each(|(name, value)| checked.set(name, value))?;
         let database = open_database(path, settings.iter().map(|(name, value)| (&**name, &**value)))?;
         let session = database.session();
         settings.iter().try_for_each(|(name, value)| session.set(name, value))?;
+        // Of the settings this one says where the session begins.
+        if let Some((_, name)) =
+            settings.iter().rfind(|(name, value)| name == "database" && !value.is_empty())
+        {
+            let params = vec![("name".to_owned(), name.clone())];
+            session.run("USE {name:Identifier}", RunOptions { params, ..RunOptions::default() })?;
+        }
         let handle = Handle {
             session,
             running: Mutex::new(None),
