@@ -5,6 +5,8 @@ import pathlib
 import re
 import subprocess
 import sys
+from datetime import timedelta
+from decimal import Decimal
 
 import pytest
 
@@ -81,6 +83,38 @@ def test_a_wrong_option_makes_no_folder(tmp_path):
         with pytest.raises((chalet.Error, ValueError)):
             chalet.connect(f"{tmp_path}/place?{option}")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_frames_as_the_page_for_users_of_chdb_has_them(db):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    wanted = {
+        "[1, 2]": [1, 2],
+        "[[1], [2]]": [[1], [2]],
+        "(1, 'a')": (1, "a"),
+        "toInt128(1)": 1,
+        "toUInt256(1)": 1,
+        "toDecimal256(1.5, 2)": Decimal("1.50"),
+        "NULL": None,
+        "CAST(NULL, 'Nullable(UUID)')": None,
+        "toIntervalMonth(2)": 2,
+        "toIntervalYear(1)": 1,
+        "toTime('-01:00:00')": timedelta(hours=-1),
+        "unhex('ff')": b"\xff",
+    }
+    for sql, value in wanted.items():
+        column = db.query(f"SELECT {sql} AS c", "DataFrame").c
+        assert column.dtype == object and (type(column[0]), column[0]) == (type(value), value), sql
+    units = {0: "s", 3: "ms", 6: "us", 9: "ns"}
+    frame = db.query("SELECT " + ", ".join(f"toDateTime64(1, {digits}, 'UTC') AS d{digits}" for digits in units), "DataFrame")
+    assert [str(dtype) for dtype in frame.dtypes] == [f"datetime64[{unit}, UTC]" for unit in units.values()]
+    assert db.query("SELECT arrayJoin([toDecimal64(1, 2), NULL]) AS c", "DataFrame").c.dtype == "float64"
+    # The last of several statements, and a FORMAT that says otherwise.
+    assert db.query("SELECT 1 AS a; SELECT 2 AS b FORMAT CSV", "DataFrame").equals(pandas.DataFrame({"b": [2]}, dtype="uint8"))
+    assert db.query("SELECT 1 AS a; SELECT 2 AS b FORMAT CSV", "ArrowTable").to_pydict() == {"b": [2]}
+    assert db.query("SELECT 2 AS b FORMAT CSV", "JSONEachRow").data() == "2\n"
+    # Results are true.
+    assert bool(db.query("SELECT 1 WHERE 0")) and len(db.query("SELECT 1 WHERE 0")) == 0
 
 
 def test_read_only_connections(tmp_path):
