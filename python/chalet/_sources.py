@@ -26,6 +26,7 @@ from __future__ import annotations
 import functools
 import importlib
 import operator
+import re
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -225,30 +226,63 @@ def _pyarrow(obj: Any, name: str) -> Description | None:
     return None
 
 
-def _once(reader: Any) -> Callable[[Any], Any]:
-    """A reader that is spent is not empty: to read it again is an error."""
-    readers = [reader]
+# Readers that statements have read.
+_spent: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def _once(reader: Any) -> Callable[[Any, Any], Any]:
+    """A reader that is spent is not empty: to read it again is an error, in a later statement too."""
 
     def take(_names: Any, _conditions: Any) -> Any:
-        if not readers:
-            raise ValueError("the reader was read by this statement already: read it into a table first")
-        return readers.pop()
+        if reader in _spent:
+            raise ValueError("the reader was read already, by this statement or an earlier one: read it into a table first")
+        _spent.add(reader)
+        return reader
 
     return take
 
 
+# Types whose values pyarrow compares with those that a range may end at.
+_COMPARED = frozenset(("bool", "float", "double", "string", "large_string", "binary", "large_binary"))
+
+
 def _scanned(dataset: Any, names: Any, conditions: Sequence[Any]) -> Any:
     """A reader of a dataset, which skips files and row groups by the conditions."""
-    compute = importlib.import_module("pyarrow.compute")
-    tests = [test for name, *ends in conditions for test in _tests(compute.field(name), *ends)]
+    arrow, compute = sys.modules["pyarrow"], importlib.import_module("pyarrow.compute")
+    tests: list[Any] = []
+    # It cannot choose among rows where any of the columns has views.
+    if not any("_view" in str(field.type) for field in dataset.schema):
+        for name, low, from_low, high, to_high in conditions:
+            kind = dataset.schema.field(name).type
+            if arrow.types.is_unsigned_integer(kind):
+                # A number of Python is a signed one to it, and so would the column be.
+                low, high = (None if end is None else arrow.scalar(end, arrow.uint64()) for end in (low, high))
+            elif not arrow.types.is_integer(kind) and str(kind) not in _COMPARED:
+                continue
+            tests += _tests(compute.field(name), low, from_low, high, to_high)
     return dataset.scanner(columns=names, filter=functools.reduce(operator.and_, tests) if tests else None).to_reader()
 
 
 def _collected(lazy: Any, names: Any, conditions: Sequence[Any]) -> Any:
-    column = sys.modules["polars"].col
-    tests = [test for name, *ends in conditions for test in _tests(column(name), *ends)]
+    polars = sys.modules["polars"]
+    if any(name == "*" or name.startswith("^") for name in (*(names or ()), *(name for name, *_ in conditions))):
+        # To expressions such a name is a pattern.
+        return _chosen(lazy.collect(), names)
+
+    def exact(end: Any) -> Any:
+        # A bare number would be rounded to what a column of Float32 holds.
+        return polars.lit(end, dtype=polars.Float64) if isinstance(end, float) else end
+
+    tests: list[Any] = []
+    for name, low, from_low, high, to_high in conditions:
+        tests += _tests(polars.col(name), exact(low), from_low, exact(high), to_high)
     chosen = lazy.filter(*tests) if tests else lazy
     return (chosen if names is None else chosen.select(names)).collect()
+
+
+def _chosen(frame: Any, names: Any) -> Any:
+    """Some columns of a polars DataFrame, by exactly these names: `select` takes some for patterns."""
+    return frame if names is None else sys.modules["polars"].DataFrame([frame.get_column(name) for name in names])
 
 
 def _tests(column: Any, low: Any, from_low: bool, high: Any, to_high: bool) -> Iterable[Any]:
@@ -260,11 +294,11 @@ def _tests(column: Any, low: Any, from_low: bool, high: Any, to_high: bool) -> I
 
 def _polars(obj: Any, name: str) -> Description | None:
     if name == "DataFrame":
-        if not _UNTOLD.isdisjoint(str(dtype) for dtype in obj.dtypes):
-            return ("columns", obj.height, [_polars_column(series) for series in obj.get_columns()])
-        return ("arrow", obj, lambda names, _: obj if names is None else obj.select(names), True, obj.height)
+        if any(map(_is_untold, obj.dtypes)):
+            return ("columns", obj.height, [_polars_column(series.name, series) for series in obj.get_columns()])
+        return ("arrow", obj, lambda names, _: _chosen(obj, names), True, obj.height)
     if name == "LazyFrame":
-        if not _UNTOLD.isdisjoint(str(dtype) for dtype in obj.collect_schema().dtypes()):
+        if any(map(_is_untold, obj.collect_schema().dtypes())):
             return _polars(obj.collect(), "DataFrame")
         empty = sys.modules["polars"].DataFrame(schema=obj.collect_schema())
         return ("arrow", empty, lambda names, conditions: _collected(obj, names, conditions), True, None)
@@ -277,10 +311,46 @@ def _polars(obj: Any, name: str) -> Description | None:
 _UNTOLD = frozenset(("Object", "Null", "Int128", "UInt128"))
 
 
-def _polars_column(series: Any) -> Column:
-    if str(series.dtype) in _UNTOLD:
-        return (series.name, "objects", tuple(series.to_list()), False)
-    return (series.name, "arrow", series)
+def _is_untold(dtype: Any) -> bool:
+    return not _UNTOLD.isdisjoint(re.findall(r"\w+", str(dtype))) and _told(dtype) != dtype
+
+
+def _told(dtype: Any) -> Any:
+    """The type with others, inside too, for those that polars exports as what only polars reads; an Object stays none."""
+    polars, name = sys.modules["polars"], str(dtype)
+    if name == "Null":
+        return polars.String
+    if name in ("Int128", "UInt128"):
+        return polars.Decimal(38, 0)
+    if name == "Object":
+        return None
+    fields = getattr(dtype, "fields", None)
+    if fields is not None:
+        parts = [(field.name, _told(field.dtype)) for field in fields]
+        return None if any(part is None for _, part in parts) else polars.Struct([polars.Field(*part) for part in parts])
+    inner = getattr(dtype, "inner", None)
+    if inner is None:
+        return dtype
+    inner = _told(inner)
+    if inner is None:
+        return None
+    return polars.Array(inner, dtype.size) if hasattr(dtype, "size") else polars.List(inner)
+
+
+def _polars_column(name: str, series: Any) -> Column:
+    dtype = series.dtype
+    if not _is_untold(dtype):
+        return (name, "arrow", series)
+    if str(dtype) in _UNTOLD:
+        return (name, "objects", tuple(series.to_list()), False)
+    told = _told(dtype)
+    try:
+        if told is not None:
+            return (name, "arrow", series.cast(told))
+        why = "it holds Python objects"
+    except sys.modules["polars"].exceptions.PolarsError as error:
+        why = str(error)
+    return (name, "refused", f"Unsupported dtype {dtype} of column '{name}': {why}")
 
 
 # --- plain Python ---------------------------------------------------------------------------------------------------
@@ -301,8 +371,11 @@ def _any_column(name: str, values: Any) -> Column:
     root = (type(values).__module__ or "").partition(".")[0]
     if root == "numpy":
         return _numpy_column(name, values, missing=False)
-    if root == "pandas":
-        return (name, *_frame(values.to_frame("values"))[2][0][1:])
+    if root == "pandas" and hasattr(values, "dtype"):
+        # A Series and an Index have an array, the others are one.
+        return _pandas_column(name, getattr(values, "array", values))
+    if root == "polars" and hasattr(values, "dtype"):
+        return _polars_column(name, values)
     if hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__"):
         return (name, "arrow", values)
     return (name, "objects", tuple(values), False)

@@ -52,14 +52,24 @@ impl Vector {
         Vector::new(Data::concat(&data), validity)
     }
 
-    /// The same values, copied where they lie at an address that `is_lent`. Of numbers at the top only: only those
-    /// are ever lent.
+    /// The same values, copied where they lie at an address that `is_lent`, also those inside lists and tuples. Not
+    /// of texts, offsets and validity: those are never lent.
     pub fn detached(self, is_lent: &dyn Fn(usize) -> bool) -> Vector {
-        fn own<T: Native>(values: Buf<T>, is_lent: &dyn Fn(usize) -> bool) -> Data {
+        fn own<T: Native>(values: Buf<T>, is_lent: &dyn Fn(usize) -> bool) -> Buf<T> {
             let lent = !values.is_empty() && is_lent(values.as_ptr() as usize);
-            T::wrap(if lent { Buf::from_vec(values.to_vec()) } else { values })
+            if lent { Buf::from_vec(values.to_vec()) } else { values }
         }
-        let data = each_native!(self.data, values => own(values, is_lent), other => other);
+        let data = each_native!(self.data, values => Native::wrap(own(values, is_lent)),
+        Data::Fixed(f) => Data::Fixed(Fixed { width: f.width, bytes: own(f.bytes, is_lent) }),
+        Data::List(l) => {
+            let values = Arc::unwrap_or_clone(l.values).detached(is_lent);
+            Data::List(List { offsets: l.offsets, values: Arc::new(values) })
+        }
+        Data::Struct(s) => {
+            let fields = s.fields.into_iter().map(|field| field.detached(is_lent));
+            Data::Struct(Struct { fields: fields.collect(), len: s.len })
+        }
+        other @ (Data::Nothing(_) | Data::Str(_)) => other);
         Vector { data, validity: self.validity }
     }
 

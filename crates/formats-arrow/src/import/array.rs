@@ -4,12 +4,12 @@ use super::field::type_of_field;
 use super::text;
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
-use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, OffsetSizeTrait};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, OffsetSizeTrait, make_array};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType as Arrow, Field, TimeUnit};
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Buf, Builder, Column, Data, Fixed, List, Native, Struct, Vector};
-use chalet_types::{DataType, I256, Value};
+use chalet_types::{DataType, I256, TupleField, Value};
 use std::sync::Arc;
 
 /// Days that Date32 can hold: 0000-01-01 to 9999-12-31.
@@ -117,14 +117,30 @@ fn vector(array: &dyn Array, ty: &DataType) -> Result<Vector> {
             let DataType::Tuple(fields) = ty.bare() else {
                 bail!(LOGICAL_ERROR, "An Arrow struct is read as {ty}");
             };
-            let children = array.as_struct().columns().iter().zip(fields.iter());
-            let fields = children.map(|(child, field)| plain(child, &field.ty)).collect::<Result<_>>()?;
+            let records = array.as_struct();
+            let children = records.columns().iter().zip(fields.iter());
+            let one = |(child, field): (&ArrayRef, &TupleField)| match records.nulls() {
+                Some(nulls) if nulls.null_count() > 0 => plain(&under(child, nulls), &field.ty),
+                _ => plain(child, &field.ty),
+            };
+            let fields = children.map(one).collect::<Result<_>>()?;
             Data::Struct(Struct { fields, len: array.len() })
         }
         other => bail!(UNKNOWN_TYPE, "Arrow type {other} is not supported"),
     };
     let validity = if ty.is_nullable() { array.logical_nulls() } else { None };
     Ok(Vector::new(data, validity))
+}
+
+/// The field of a struct that has NULLs of its own: what stands there may be anything, so it is NULL as well.
+fn under(child: &ArrayRef, nulls: &NullBuffer) -> ArrayRef {
+    if matches!(child.data_type(), Arrow::Null) {
+        return child.clone();
+    }
+    let data = child.to_data();
+    let nulls = NullBuffer::union(data.nulls(), Some(nulls));
+    // SAFETY: an array stays a legal one when some of its values become NULL; there is one bit for each.
+    make_array(unsafe { data.into_builder().nulls(nulls).build_unchecked() })
 }
 
 /// A vector also where Arrow has a dictionary.

@@ -1,7 +1,9 @@
 //! The Arrow C interface: record batches and streams of them, read without a copy where our layout is Arrow's.
 
 use super::columns::Values;
+use super::lent::Lent;
 use super::raised;
+use super::rows::distinct;
 use arrow_array::cast::AsArray;
 use arrow_array::ffi::{FFI_ArrowArray, from_ffi_and_data_type};
 use arrow_array::ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream};
@@ -141,19 +143,16 @@ fn parts(array: &ArrayRef) -> Result<Vec<ArrayRef>> {
     }
 }
 
-/// Names that are all different.
-fn distinct(fields: &Fields) -> Vec<Arc<str>> {
-    let mut names: Vec<Arc<str>> = Vec::with_capacity(fields.len());
-    for field in fields {
-        let mut name: Arc<str> = field.name().as_str().into();
-        let mut number = 1;
-        while names.contains(&name) {
-            name = format!("{}_{number}", field.name()).into();
-            number += 1;
+/// Notes the memory that columns of an array may share: a producer may have made it of an array that can be written to.
+/// (Texts are always copies of somebody, offsets are converted.)
+fn lend(array: &dyn Array, lent: &Lent) {
+    let mut left = vec![array.to_data()];
+    while let Some(data) = left.pop() {
+        if data.data_type().is_primitive() || matches!(data.data_type(), Arrow::FixedSizeBinary(_)) {
+            data.buffers().iter().for_each(|bytes| lent.add(bytes.as_ptr() as usize, bytes.len()));
         }
-        names.push(name);
+        left.extend_from_slice(data.child_data());
     }
-    names
 }
 
 /// A field as we read it, or why we do not.
@@ -173,6 +172,7 @@ pub struct Exporter {
     /// All rows are in memory.
     held: bool,
     n_rows: Option<u64>,
+    lent: Arc<Lent>,
 }
 
 impl Exporter {
@@ -181,20 +181,21 @@ impl Exporter {
         open: Option<Py<PyAny>>,
         held: bool,
         n_rows: Option<u64>,
+        lent: Arc<Lent>,
     ) -> Result<Exporter> {
         let (field, first) = schema(schema_of)?;
         let fields = columns_of(&field);
-        let columns = distinct(&fields).into_iter().zip(fields.iter()).map(|(name, field)| Exported {
-            name,
-            field: field.clone(),
-            ty: type_of_field(field),
-        });
+        let columns = distinct(fields.iter().map(|field| field.name()))
+            .into_iter()
+            .zip(fields.iter())
+            .map(|(name, field)| Exported { name, field: field.clone(), ty: type_of_field(field) });
         Ok(Exporter {
             columns: columns.collect(),
             first: Mutex::new(first.filter(|_| open.is_none())),
             open,
             held,
             n_rows,
+            lent,
         })
     }
 
@@ -231,21 +232,23 @@ type Condition = (String, Option<End>, bool, Option<End>, bool);
 /// An end of a range, as a Python object.
 #[derive(IntoPyObject)]
 enum End {
+    Bool(bool),
     Int(i64),
+    UInt(u64),
     Float(f64),
     Text(String),
 }
 
 impl Exporter {
-    /// A range in words that the other side understands as we do; none elsewhere.
+    /// A range in words that the other side understands as we do, which may be a wider one; none elsewhere.
     fn condition(&self, wanted: &[usize], range: &ColumnRange) -> Option<Condition> {
         let column = &self.columns[*wanted.get(range.column)?];
         let ty = column.ty.as_ref().ok()?.without_nullable();
-        let end = |end: &Option<(Value, bool)>| match end {
-            None => Some((None, true)),
-            Some((value, included)) => Some((Some(bound(value, ty)?), *included)),
+        let end = |end: &Option<(Value, bool)>| {
+            let told = end.as_ref().and_then(|(value, included)| Some((bound(value, ty)?, *included)));
+            told.map_or((None, true), |(end, included)| (Some(end), included))
         };
-        let ((low, from), (high, to)) = (end(&range.low)?, end(&range.high)?);
+        let ((low, from), (high, to)) = (end(&range.low), end(&range.high));
         let unique =
             self.columns.iter().filter(|other| other.field.name() == column.field.name()).count() == 1;
         (unique && (low.is_some() || high.is_some()))
@@ -253,8 +256,11 @@ impl Exporter {
     }
 }
 
+/// None where there is no such value of the type.
 fn bound(value: &Value, ty: &DataType) -> Option<End> {
     match value {
+        _ if *ty == DataType::Bool => value.as_u64().filter(|&x| x <= 1).map(|x| End::Bool(x == 1)),
+        _ if ty.is_unsigned() => Some(End::UInt(value.as_u64()?)),
         _ if ty.is_integer() => Some(End::Int(value.as_i64()?)),
         Value::Float(x) if ty.is_float() && x.is_finite() => Some(End::Float(*x)),
         Value::Bytes(bytes) if *ty == DataType::String => {
@@ -285,22 +291,18 @@ impl Source for Exporter {
         // Where each wanted column is among the given ones.
         let chosen = given.len() != self.columns.len();
         let mut shape = Shape { n_given: given.len(), wanted: Vec::with_capacity(wanted.len()) };
-        for (place, (column, field, ty)) in wanted.into_iter().enumerate() {
-            let at = if chosen {
-                given.iter().position(|g| g.name() == field.name()).unwrap_or(place)
-            } else {
-                column
-            };
-            ensure!(at < given.len(), INCORRECT_DATA, "Column '{}' is gone", field.name());
+        for (column, field, ty) in wanted {
+            let at = if chosen { given.iter().position(|g| g.name() == field.name()) } else { Some(column) };
+            let at = at.ok_or_else(|| err!(INCORRECT_DATA, "Column '{}' is gone", field.name()))?;
             shape.wanted.push((at, given[at].clone(), ty));
         }
         let shape = Arc::new(shape);
         if !self.held {
-            return Ok(Opened::Stream(Box::new(Batches { arrays, shape })));
+            return Ok(Opened::Stream(Box::new(Batches { arrays, shape, lent: self.lent.clone() })));
         }
         let mut rows = Held { shape, runs: Vec::new(), arrays: Vec::new() };
         while let Some(array) = arrays.next()? {
-            rows.push(&array)?;
+            rows.push(&array, &self.lent)?;
         }
         Ok(Opened::Held(Arc::new(rows)))
     }
@@ -352,10 +354,11 @@ impl Part {
 }
 
 impl Held {
-    fn push(&mut self, array: &ArrayRef) -> Result<()> {
+    fn push(&mut self, array: &ArrayRef, lent: &Lent) -> Result<()> {
         let parts = parts(array)?;
         ensure!(parts.len() == self.shape.n_given, INCORRECT_DATA, "An Arrow batch lacks columns");
         self.runs.push(array.len());
+        self.shape.wanted.iter().for_each(|(at, ..)| lend(&parts[*at], lent));
         self.arrays.push(self.shape.wanted.iter().map(|(at, ..)| Part::new(parts[*at].clone())).collect());
         Ok(())
     }
@@ -379,13 +382,14 @@ impl HeldRows for Held {
 struct Batches {
     arrays: Arrays,
     shape: Arc<Shape>,
+    lent: Arc<Lent>,
 }
 
 impl RowStream for Batches {
     fn next(&mut self) -> Result<Option<Arc<dyn HeldRows>>> {
         let Some(array) = self.arrays.next()? else { return Ok(None) };
         let mut rows = Held { shape: self.shape.clone(), runs: Vec::new(), arrays: Vec::new() };
-        rows.push(&array)?;
+        rows.push(&array, &self.lent)?;
         Ok(Some(Arc::new(rows)))
     }
 }
@@ -397,11 +401,12 @@ pub struct Chunked {
     chunks: Vec<Part>,
     /// The first row of each chunk, and the number of rows.
     starts: Vec<usize>,
+    lent: Arc<Lent>,
 }
 
 impl Chunked {
     /// Without a NULL among the values the type is not Nullable.
-    pub fn new(object: &Bound<'_, PyAny>) -> Result<Chunked> {
+    pub fn new(object: &Bound<'_, PyAny>, lent: Arc<Lent>) -> Result<Chunked> {
         let py = object.py();
         let mut arrays = Arrays::of(object)?;
         let field = arrays.field();
@@ -415,7 +420,7 @@ impl Chunked {
             starts.push(starts[starts.len() - 1] + chunk.len());
         }
         let chunks = chunks.into_iter().map(Part::new).collect();
-        Ok(Chunked { ty: type_of_field(&field)?, field, chunks, starts })
+        Ok(Chunked { ty: type_of_field(&field)?, field, chunks, starts, lent })
     }
 
     pub fn len(&self) -> usize {
@@ -426,6 +431,11 @@ impl Chunked {
 impl Values for Chunked {
     fn ty(&self) -> DataType {
         self.ty.clone()
+    }
+
+    fn open(&self) -> Result<()> {
+        self.chunks.iter().for_each(|chunk| lend(&chunk.array, &self.lent));
+        Ok(())
     }
 
     fn read(&self, rows: Range<usize>) -> Result<Column> {

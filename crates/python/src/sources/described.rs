@@ -12,12 +12,20 @@ use super::reader::Reader;
 use super::relation;
 use super::rows::Answered;
 use crate::result::QueryResult;
-use chalet_base::{Result, ensure, err};
+use chalet_base::{Error, Result, ensure, err};
 use chalet_engine::outside::{OutsideTable, Source, Table};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use std::sync::Arc;
+
+/// Whether an object is a table.
+pub fn is_table(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = object.py();
+    let described =
+        py.import(intern!(py, "chalet._sources"))?.call_method1(intern!(py, "describe"), (object,))?;
+    Ok(!described.is_none())
+}
 
 /// The table that an object is to a caller; none if it is no table.
 pub fn table(py: Python<'_>, object: &Bound<'_, PyAny>, caller: &Caller) -> Result<Option<Arc<dyn Table>>> {
@@ -60,7 +68,8 @@ fn source_of(py: Python<'_>, described: &Bound<'_, PyTuple>, lent: &Arc<Lent>) -
         "arrow" => {
             let open: Option<Bound<'_, PyAny>> = part(described, 2)?;
             let open = open.map(Bound::unbind);
-            Arc::new(Exporter::new(&part(described, 1)?, open, part(described, 3)?, part(described, 4)?)?)
+            let (held, n_rows) = (part(described, 3)?, part(described, 4)?);
+            Arc::new(Exporter::new(&part(described, 1)?, open, held, n_rows, lent.clone())?)
         }
         "reader" => {
             let object: Bound<'_, PyAny> = part(described, 1)?;
@@ -77,6 +86,11 @@ fn source_of(py: Python<'_>, described: &Bound<'_, PyTuple>, lent: &Arc<Lent>) -
 /// The answer of a query.
 pub fn answered(result: &Bound<'_, PyAny>) -> PyResult<Answered> {
     Ok(Answered(result.cast::<QueryResult>()?.get().rows()?.clone()))
+}
+
+/// The column fails where a statement reads it, and nowhere else.
+fn refused(error: Error) -> SharedValues {
+    Arc::new(Refused(error.message().to_owned()))
 }
 
 /// The values of a described column, and how many where that is known.
@@ -98,7 +112,7 @@ fn values(
             let n = items.len;
             match Plain::new(items, &dtype, part(column, 4)?, mask, zone.as_deref(), lent.clone()) {
                 Ok(plain) => (Arc::new(plain), Some(n)),
-                Err(error) => (Arc::new(Refused(error.message().to_owned())), Some(n)),
+                Err(error) => (refused(error), Some(n)),
             }
         }
         "objects" => {
@@ -113,17 +127,24 @@ fn values(
         }
         "codes" => {
             let categories: Bound<'_, PyTuple> = part(column, 4)?;
-            let (categories, n) = values(py, &categories, lent)?;
-            let n_categories = n.ok_or_else(|| err!(INCORRECT_DATA, "Categories are not countable"))?;
+            let (categories, n_categories) = values(py, &categories, lent)?;
             let codes = items(2)?;
             let n = codes.len;
-            (Arc::new(Codes::new(codes, n_categories, &categories)?), Some(n))
+            // Only a column of refused values has no known number of them, and opening it says why.
+            let made = categories
+                .open()
+                .and_then(|()| Codes::new(codes, n_categories.unwrap_or_default(), &categories));
+            (made.map_or_else(refused, |codes| Arc::new(codes)), Some(n))
         }
         "arrow" => {
             let producer: Bound<'_, PyAny> = part(column, 2)?;
-            let chunked = Chunked::new(&producer)?;
-            let n = chunked.len();
-            (Arc::new(chunked), Some(n))
+            match Chunked::new(&producer, lent.clone()) {
+                Ok(chunked) => {
+                    let n = chunked.len();
+                    (Arc::new(chunked), Some(n))
+                }
+                Err(error) => (refused(error), None),
+            }
         }
         "refused" => (Arc::new(Refused(part(column, 2)?)), None),
         other => return Err(err!(LOGICAL_ERROR, "Unknown kind of column {other}")),

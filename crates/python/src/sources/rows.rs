@@ -5,6 +5,7 @@ use chalet_columns::{Block, Column};
 use chalet_engine::Rows;
 use chalet_engine::outside::{ColumnRange, HeldRows, Opened, Source};
 use chalet_types::DataType;
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -31,22 +32,32 @@ impl HeldRows for Blocks {
     }
 }
 
+/// Names that are all different: a second `a` is `a_1`, unless another column is called so.
+pub fn distinct<'a>(written: impl Iterator<Item = &'a String> + Clone) -> Vec<Arc<str>> {
+    let mut taken: HashSet<Arc<str>> = written.clone().map(|name| name.as_str().into()).collect();
+    let mut seen: HashSet<&str> = HashSet::new();
+    let mut name = |written: &'a String| {
+        if seen.insert(written) {
+            return Arc::from(written.as_str());
+        }
+        let mut number = 1;
+        loop {
+            let name: Arc<str> = format!("{written}_{number}").into();
+            if taken.insert(name.clone()) {
+                return name;
+            }
+            number += 1;
+        }
+    };
+    written.map(&mut name).collect()
+}
+
 /// The answer of a query as a source of another one.
 pub struct Answered(pub Rows);
 
 impl Source for Answered {
     fn columns(&self) -> Vec<(Arc<str>, DataType)> {
-        let mut names: Vec<Arc<str>> = Vec::with_capacity(self.0.names.len());
-        for written in &self.0.names {
-            let mut name: Arc<str> = written.as_str().into();
-            let mut number = 1;
-            while names.contains(&name) {
-                name = format!("{written}_{number}").into();
-                number += 1;
-            }
-            names.push(name);
-        }
-        names.into_iter().zip(self.0.types.iter().cloned()).collect()
+        distinct(self.0.names.iter()).into_iter().zip(self.0.types.iter().cloned()).collect()
     }
 
     fn n_rows(&self) -> Option<u64> {

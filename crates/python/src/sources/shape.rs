@@ -2,6 +2,7 @@
 //!
 //! Nothing is lost: whole numbers that a float does not hold exactly and values of different kinds become text.
 
+use super::value::duration_nanos;
 use crate::classes;
 use chalet_types::{DataType, IntervalUnit, TimeZone, TupleField};
 use pyo3::intern;
@@ -32,7 +33,7 @@ pub struct Shape {
     /// Whether nanoseconds are needed; the zone.
     moment: Option<(bool, Zone)>,
     time: bool,
-    duration: bool,
+    duration: Option<Durations>,
     uuid: bool,
     ipv4: bool,
     ipv6: bool,
@@ -49,6 +50,32 @@ struct Ints {
     inexact: bool,
     /// The bits that the magnitude needs at most; 257 where no type holds it.
     bits: u16,
+}
+
+/// Time spans in nanoseconds.
+struct Durations {
+    /// The largest of the units that all are whole numbers of.
+    unit: i128,
+    /// The longest.
+    most: u128,
+}
+
+/// Units of time spans with their nanoseconds. Those of Python are in microseconds, if those of pandas need no finer one
+/// and none is too long.
+const UNITS: [(i128, IntervalUnit); 4] = [
+    (1_000, IntervalUnit::Microsecond),
+    (1_000_000, IntervalUnit::Millisecond),
+    (1_000_000_000, IntervalUnit::Second),
+    (1, IntervalUnit::Nanosecond),
+];
+
+impl Durations {
+    /// None if no unit holds them all.
+    fn ty(&self) -> Option<DataType> {
+        let holds =
+            |&(size, _): &(i128, _)| size <= self.unit && self.most / size as u128 <= i64::MAX as u128;
+        UNITS.into_iter().find(holds).map(|(_, unit)| DataType::Interval(unit))
+    }
 }
 
 #[derive(Clone, PartialEq)]
@@ -99,9 +126,11 @@ impl Shape {
         } else if object.is_instance_of::<PyDate>() {
             self.date = true;
         } else if object.is_instance_of::<PyTime>() {
-            self.time = true;
-        } else if object.is_instance_of::<PyDelta>() {
-            self.duration = true;
+            // A time of a zone stays one as text only.
+            let naive = object.getattr(intern!(py, "tzinfo"))?.is_none();
+            if naive { self.time = true } else { self.other = true }
+        } else if let Ok(delta) = object.cast::<PyDelta>() {
+            self.add_duration(duration_nanos(delta)?);
         } else if let Ok(dict) = object.cast::<PyDict>() {
             let (keys, values) = &mut **self.map.get_or_insert_default();
             for (key, value) in dict {
@@ -129,6 +158,15 @@ impl Shape {
             self.other = true;
         }
         Ok(())
+    }
+
+    fn add_duration(&mut self, nanos: i128) {
+        let (unit, most) =
+            self.duration.as_ref().map_or((1_000_000_000, 0), |known| (known.unit, known.most));
+        let fits = |&unit: &i128| nanos % unit == 0;
+        let unit =
+            [1_000_000_000, 1_000_000, 1_000].into_iter().filter(|&u| u <= unit).find(fits).unwrap_or(1);
+        self.duration = Some(Durations { unit, most: most.max(nanos.unsigned_abs()) });
     }
 
     fn add_int(&mut self, object: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -229,11 +267,13 @@ impl Shape {
         }
         let simple = [
             (self.time, DataType::Time64(6)),
-            (self.duration, DataType::Interval(IntervalUnit::Microsecond)),
             (self.uuid, DataType::Uuid),
             (self.ipv4, DataType::IPv4),
             (self.ipv6, DataType::IPv6),
         ];
+        if let Some(durations) = &self.duration {
+            found.push(durations.ty()?);
+        }
         found.extend(simple.into_iter().filter(|(seen, _)| *seen).map(|(_, ty)| ty));
         match (&self.list, &self.tuple) {
             (Some(list), None) => found.push(list.ty().array()),

@@ -2,7 +2,7 @@
 
 use super::shape::{is_decimal, is_missing, plain_of_numpy};
 use chalet_types::calendar::Civil;
-use chalet_types::{DataType, I256, U256, Value};
+use chalet_types::{DataType, I256, IntervalUnit, U256, Value};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -45,13 +45,19 @@ pub fn value(object: &Bound<'_, PyAny>, ty: &DataType, missing: bool) -> PyResul
         T::DateTime64(scale, _) => Value::Int(ticks(object, *scale, ty)?),
         T::Time64(scale) => {
             let micros = time_micros(object, ty)?;
-            Value::Int(match scale {
-                ..=6 => micros.div_euclid(10i64.pow(u32::from(6 - scale))),
-                _ => micros * 10i64.pow(u32::from(scale - 6)),
-            })
+            let ticks = match scale {
+                ..=6 => Some(micros.div_euclid(10i64.pow(u32::from(6 - scale)))),
+                _ => micros.checked_mul(10i64.pow(u32::from(scale - 6))),
+            };
+            Value::Int(ticks.ok_or_else(|| too_large(object, ty))?)
         }
-        T::Interval(_) => Value::Int(match object.cast::<PyDelta>() {
-            Ok(delta) => duration_micros(delta),
+        T::Interval(unit) => Value::Int(match object.cast::<PyDelta>() {
+            Ok(delta) => {
+                let size = nanos_of(*unit).ok_or_else(|| mismatch(object, ty))?;
+                let nanos = duration_nanos(delta)?;
+                let whole = i64::try_from(nanos / size).ok().filter(|_| nanos % size == 0);
+                whole.ok_or_else(|| too_large(object, ty))?
+            }
             Err(_) => fitting(object, ty)?,
         }),
         T::Uuid => Value::Bytes(attribute_bytes(object, "bytes", ty)?.into()),
@@ -105,7 +111,7 @@ fn fitting<'py, T: for<'a> FromPyObject<'a, 'py>>(object: &Bound<'py, PyAny>, ty
     if !object.is_instance_of::<PyInt>() {
         return Err(mismatch(object, ty));
     }
-    object.extract::<T>().map_err(|_| PyOverflowError::new_err(format!("{object} does not fit into {ty}")))
+    object.extract::<T>().map_err(|_| too_large(object, ty))
 }
 
 fn wide(object: &Bound<'_, PyAny>, ty: &DataType) -> PyResult<Value> {
@@ -131,7 +137,7 @@ fn decimal(object: &Bound<'_, PyAny>, ty: &DataType, scale: u8) -> PyResult<Valu
         let moved = object.call_method1(intern!(py, "scaleb"), (scale, exact_context(py)?))?;
         let whole = moved.call_method0(intern!(py, "to_integral_value"))?;
         if !whole.eq(&moved)? {
-            return Err(PyOverflowError::new_err(format!("{object} does not fit into {ty}")));
+            return Err(too_large(object, ty));
         }
         whole.call_method0(intern!(py, "__int__"))?
     } else if object.is_instance_of::<PyInt>() {
@@ -163,7 +169,7 @@ fn micros_of(object: &Bound<'_, PyAny>, ty: &DataType) -> PyResult<i64> {
     let local = (days * SECONDS_A_DAY + seconds) * MICROS + i64::from(moment.get_microsecond());
     let offset = moment.call_method0(intern!(object.py(), "utcoffset"))?;
     Ok(match offset.cast::<PyDelta>() {
-        Ok(offset) => local - duration_micros(offset),
+        Ok(offset) => local - duration_micros(offset).ok_or_else(|| too_large(object, ty))?,
         Err(_) => local,
     })
 }
@@ -178,28 +184,67 @@ fn ticks(object: &Bound<'_, PyAny>, scale: u8, ty: &DataType) -> PyResult<i64> {
     let nanos = object.getattr_opt(intern!(object.py(), "nanosecond"))?;
     let nanos: i64 = nanos.map(|n| n.extract()).transpose()?.unwrap_or(0);
     let whole = micros.checked_mul(1_000).and_then(|n| n.checked_add(nanos));
-    let whole = whole.ok_or_else(|| PyOverflowError::new_err(format!("{object} does not fit into {ty}")))?;
+    let whole = whole.ok_or_else(|| too_large(object, ty))?;
     Ok(whole.div_euclid(10i64.pow(u32::from(9 - scale.min(9)))))
 }
 
 fn time_micros(object: &Bound<'_, PyAny>, ty: &DataType) -> PyResult<i64> {
     if let Ok(delta) = object.cast::<PyDelta>() {
-        return Ok(duration_micros(delta));
+        return duration_micros(delta).ok_or_else(|| too_large(object, ty));
     }
     let time = object.cast::<pyo3::types::PyTime>().map_err(|_| mismatch(object, ty))?;
+    if !time.getattr(intern!(object.py(), "tzinfo"))?.is_none() {
+        // The zone would be lost.
+        return Err(mismatch(object, ty));
+    }
     let seconds =
         i64::from(time.get_hour()) * 3_600 + i64::from(time.get_minute()) * 60 + i64::from(time.get_second());
     Ok(seconds * MICROS + i64::from(time.get_microsecond()))
 }
 
-fn duration_micros(delta: &Bound<'_, PyDelta>) -> i64 {
+/// None where 64 bits do not hold it.
+fn duration_micros(delta: &Bound<'_, PyDelta>) -> Option<i64> {
     let seconds = i64::from(delta.get_days()) * SECONDS_A_DAY + i64::from(delta.get_seconds());
-    seconds * MICROS + i64::from(delta.get_microseconds())
+    seconds.checked_mul(MICROS)?.checked_add(i64::from(delta.get_microseconds()))
+}
+
+/// A time span in nanoseconds, which those of pandas may have.
+pub fn duration_nanos(delta: &Bound<'_, PyDelta>) -> PyResult<i128> {
+    let days = i128::from(delta.get_days()) * i128::from(SECONDS_A_DAY);
+    let seconds = days + i128::from(delta.get_seconds());
+    let micros = seconds * i128::from(MICROS) + i128::from(delta.get_microseconds());
+    let nanos = if delta.is_exact_instance_of::<PyDelta>() {
+        None
+    } else {
+        delta.getattr_opt(intern!(delta.py(), "nanoseconds"))?
+    };
+    let nanos: i64 = nanos.map(|nanos| nanos.extract()).transpose()?.unwrap_or(0);
+    Ok(micros * 1_000 + i128::from(nanos))
+}
+
+/// None of months and years, which have no length.
+fn nanos_of(unit: IntervalUnit) -> Option<i128> {
+    const SECOND: i128 = 1_000_000_000;
+    Some(match unit {
+        IntervalUnit::Nanosecond => 1,
+        IntervalUnit::Microsecond => 1_000,
+        IntervalUnit::Millisecond => 1_000_000,
+        IntervalUnit::Second => SECOND,
+        IntervalUnit::Minute => 60 * SECOND,
+        IntervalUnit::Hour => 3_600 * SECOND,
+        IntervalUnit::Day => 86_400 * SECOND,
+        IntervalUnit::Week => 7 * 86_400 * SECOND,
+        IntervalUnit::Month | IntervalUnit::Quarter | IntervalUnit::Year => return None,
+    })
 }
 
 fn attribute_bytes(object: &Bound<'_, PyAny>, name: &str, ty: &DataType) -> PyResult<Vec<u8>> {
     let found = object.getattr_opt(name)?.ok_or_else(|| mismatch(object, ty))?;
     Ok(found.cast::<PyBytes>().map_err(|_| mismatch(object, ty))?.as_bytes().to_vec())
+}
+
+fn too_large(object: &Bound<'_, PyAny>, ty: &DataType) -> PyErr {
+    PyOverflowError::new_err(format!("{object} does not fit into {ty}"))
 }
 
 pub fn mismatch(object: &Bound<'_, PyAny>, ty: &DataType) -> PyErr {
