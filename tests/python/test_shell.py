@@ -208,10 +208,16 @@ def test_the_prompt_with_prompt_toolkit(tmp_path):
     terminal.until("chalet>")
     terminal.type("SELECT 20 +\r22 AS answer;\r")
     assert "42" in terminal.until("│ +42 │")
+    # Bytes that are no text fail when they run, and the prompt goes on.
+    os.write(terminal.fd, b"SELECT '\xff';\r")
+    terminal.until("surrogates not allowed")
+    terminal.type("SELECT 20 + 23 AS answer;\r")
+    terminal.until("│ +43 │")
     terminal.type("\\q\r")
     assert terminal.process.wait(timeout=20) == 0
     os.close(terminal.fd)
-    assert history.load(str(terminal.history)) == ["SELECT 20 +\n22 AS answer;", "\\q"]
+    kept = ["SELECT 20 +\n22 AS answer;", "SELECT '?';", "SELECT 20 + 23 AS answer;", "\\q"]
+    assert history.load(str(terminal.history)) == kept
 
 
 # --- without a terminal -----------------------------------------------------------------------------------------------

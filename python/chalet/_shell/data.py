@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import sys
 
@@ -91,8 +92,9 @@ def text_of(path: str | None) -> str:
     """The statements of a file, None for standard input. ValueError: they are no UTF-8."""
     try:
         if path is None:
-            # The locale may say otherwise.
-            sys.stdin.reconfigure(encoding="utf-8", errors="strict")
+            if isinstance(sys.stdin, io.TextIOWrapper):
+                # The locale may say otherwise.
+                sys.stdin.reconfigure(encoding="utf-8", errors="strict")
             return sys.stdin.read()
         with open(path, encoding="utf-8") as file:
             return file.read()

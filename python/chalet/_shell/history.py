@@ -29,5 +29,5 @@ def load(path: str) -> list[str]:
 def append(path: str, statement: str) -> None:
     """Adds a statement; a file that cannot be written is left alone."""
     lines = "".join(f"+{line}\n" for line in statement.split("\n"))
-    with contextlib.suppress(OSError), open(path, "a", encoding="utf-8") as file:
+    with contextlib.suppress(OSError), open(path, "a", encoding="utf-8", errors="replace") as file:
         file.write(f"\n# {time.strftime('%Y-%m-%d %H:%M:%S')}\n{lines}")

@@ -29,12 +29,19 @@ class Reader(Protocol):
 def is_complete(text: str) -> bool:
     """Can a text be run once its line ends: is it a command, or does each statement of it end? Data of an INSERT end with an
     empty line."""
+    text = readable(text)
     stripped = text.strip()
     if not stripped or stripped.startswith("\\") or stripped.rstrip(";").strip().lower() in QUITTING:
         return True
     pieces = _chalet.split_statements(f"{text}\n")
     # Of a text that is only a comment there are none.
     return all(end != "text" for _, _, end in pieces) and "unclosed" not in (kind for kind, _ in _chalet.tokens(text))
+
+
+def readable(text: str) -> str:
+    """A text that can be taken apart: typed bytes that are none are question marks in it. (That a statement has such is told
+    when it runs.)"""
+    return text.encode("utf-8", "replace").decode()
 
 
 QUITTING = ("exit", "quit", "logout")

@@ -13,7 +13,7 @@ from prompt_toolkit.styles import Style
 
 from .. import _chalet
 from .._words import KEYWORDS
-from .reader import candidates, is_complete
+from .reader import candidates, is_complete, readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -59,9 +59,14 @@ class RichReader:
 def _history(path: str) -> FileHistory | InMemoryHistory:
     try:
         with open(path, "a", encoding="utf-8"):
-            return FileHistory(path)
+            return _FileHistory(path)
     except OSError:
         return InMemoryHistory()
+
+
+class _FileHistory(FileHistory):
+    def store_string(self, string: str) -> None:
+        super().store_string(readable(string))
 
 
 class _SqlCompleter(Completer):
@@ -69,7 +74,7 @@ class _SqlCompleter(Completer):
         self._catalog = catalog
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        begun, found = candidates(document.text_before_cursor, document.text_after_cursor, self._catalog)
+        begun, found = candidates(readable(document.text_before_cursor), readable(document.text_after_cursor), self._catalog)
         for candidate in found:
             yield Completion(candidate.text, start_position=-len(begun), display_meta=candidate.kind)
 
@@ -83,7 +88,7 @@ class _SqlLexer(Lexer):
 def coloured(text: str) -> list[StyleAndTextTuples]:
     """The lines of a text as `(style, text)`."""
     lines: list[StyleAndTextTuples] = [[]]
-    for kind, token in _chalet.tokens(text):
+    for kind, token in _chalet.tokens(readable(text)):
         if kind == "word":
             kind = "keyword" if token.upper() in _KEYWORDS else ""
         style = f"class:{kind}" if kind in ("keyword", "string", "number", "comment", "error", "unclosed") else ""
