@@ -40,7 +40,13 @@ def test_steps(nums):
     assert nums.intersect(nums.filter("n = 4")).fetchall() == nums.filter("n = 4").fetchall()
     assert nums.except_(nums.filter("n < 9")).fetchall() == [(9, 0, "9")]
     assert nums.alias("t").filter("t.n = 1").fetchall() == [(1, 1, "1")]
-    for wrong in (lambda: nums.filter("no_such"), lambda: nums.select(), lambda: nums.limit(-1), lambda: nums.order(""), lambda: nums.select([])):
+    for wrong in (
+        lambda: nums.filter("no_such"),
+        lambda: nums.select(),
+        lambda: nums.select([]),
+        lambda: nums.limit(-1),
+        lambda: nums.order(""),
+    ):
         with pytest.raises(chalet.Error):
             wrong()
     with pytest.raises(TypeError):

@@ -36,7 +36,9 @@ def test_connection_strings_in_memory(text):
         assert connection.query("SELECT 1").data() == "1\n"
 
 
-@pytest.mark.parametrize("text", ["some/path", "file:some/path", "file://{}/some/path?mode=rw", "file://localhost{}/some/path", "//{}/some/path"])
+@pytest.mark.parametrize(
+    "text", ["some/path", "file:some/path", "file://{}/some/path?mode=rw", "file://localhost{}/some/path", "//{}/some/path"]
+)
 def test_connection_strings_on_disk(text, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with chalet.connect(text.format(tmp_path)) as connection:
@@ -61,7 +63,8 @@ def test_options_of_connection_strings():
 
 def test_the_database_of_a_connection_string(tmp_path):
     with chalet.connect(":memory:?database=system&max_threads=3") as connection:
-        assert connection.query("SELECT currentDatabase(), count() > 0, getSetting('max_threads') FROM one").data() == '"system",1,3\n'
+        found = connection.query("SELECT currentDatabase(), count() > 0, getSetting('max_threads') FROM one")
+        assert found.data() == '"system",1,3\n'
     assert chalet.query("SELECT currentDatabase()", options={"database": "system"}).data() == '"system"\n'
     assert chalet.query("SELECT currentDatabase()", options={"database": ""}).data() == '"default"\n'
     place = tmp_path / "base"
