@@ -31,6 +31,8 @@ def python(code):
         "SELECT number % 1000003 AS k, count() FROM numbers(1000000000000) GROUP BY k",
         "SELECT number FROM numbers(100000000000) ORDER BY sipHash64(number) LIMIT 5",
         "SELECT sleep(3)",
+        # Elements that no memory holds at once.
+        "SELECT count() FROM (SELECT arrayJoin(range(1000000)) FROM numbers(1000000))",
     ],
 )
 def test_ctrl_c_stops_a_query_at_once(sql):

@@ -140,8 +140,13 @@ impl Lowerer<'_> {
                 let arrays =
                     self.program(&node.columns.iter().map(|c| &c.1).collect::<Vec<_>>(), &node.input)?;
                 let elements = node.columns.iter().map(|c| c.0.ty.clone()).collect();
-                let operator =
-                    array_join::ArrayJoin { arrays, elements, left: node.left, unaligned: node.unaligned };
+                let operator = array_join::ArrayJoin {
+                    arrays,
+                    elements,
+                    left: node.left,
+                    unaligned: node.unaligned,
+                    control: self.ctx.control.clone(),
+                };
                 Ok(self.plan(&node.input)?.into_rows(|stream| stream.then(operator)))
             }
             Plan::Join(node) => self.join(node),

@@ -1,5 +1,6 @@
 //! ArrayJoin: one row per element of one or more arrays in step. Keeps order, holds no memory.
 
+use crate::control::QueryControl;
 use crate::expression::Program;
 use crate::pipeline::{Emit, Flow, Operator, OperatorWorker};
 use chalet_base::{Result, bail};
@@ -15,6 +16,7 @@ pub struct ArrayJoin {
     pub left: bool,
     /// Shorter arrays are filled with defaults instead of refused.
     pub unaligned: bool,
+    pub control: Arc<QueryControl>,
 }
 
 impl Operator for ArrayJoin {
@@ -28,6 +30,7 @@ impl Operator for ArrayJoin {
             elements: self.elements.clone(),
             left: self.left,
             unaligned: self.unaligned,
+            control: self.control.clone(),
         }))
     }
 }
@@ -37,32 +40,40 @@ struct Worker {
     elements: Vec<DataType>,
     left: bool,
     unaligned: bool,
+    control: Arc<QueryControl>,
 }
+
+/// Rows of a block that is put out, where no input row has more elements.
+const MOST_ROWS: usize = 1 << 16;
 
 impl OperatorWorker for Worker {
     fn push(&mut self, block: Block, emit: Emit) -> Result<Flow> {
-        let arrays: Vec<Vector> = self.arrays.evaluate(&block)?.into_iter().map(Column::into_flat).collect();
-        let offsets = self.offsets(&arrays, block.n_rows())?;
-        let mut columns: Vec<Column> = block.columns().iter().map(|c| c.replicate(&offsets)).collect();
-        let n_rows = offsets[block.n_rows()] as usize;
-        if n_rows == 0 {
-            return Ok(Flow::Continue);
+        let arrays = self.arrays.evaluate(&block)?;
+        let mut start = 0;
+        while start < block.n_rows() {
+            // A few rows may become very many, more than the host should wait for.
+            self.control.check_with_interrupt()?;
+            let offsets = self.offsets(&arrays, start, block.n_rows())?;
+            let n_rows = offsets.len() - 1;
+            if let Some(joined) = self.joined(&block, &arrays, start, &offsets)?
+                && emit(joined)? == Flow::Stop
+            {
+                return Ok(Flow::Stop);
+            }
+            start += n_rows;
         }
-        for (array, ty) in arrays.iter().zip(&self.elements) {
-            columns.push(Column::Flat(elements(array, ty, &offsets)?));
-        }
-        emit(Block::new(columns, n_rows))
+        Ok(Flow::Continue)
     }
 }
 
 impl Worker {
-    /// Where the rows of each input row end in the output.
-    fn offsets(&self, arrays: &[Vector], n_rows: usize) -> Result<Arc<[i64]>> {
-        let mut offsets = Vec::with_capacity(n_rows + 1);
-        offsets.push(0i64);
-        for row in 0..n_rows {
+    /// Of some rows, from `start` on, where their output rows end; of as many as fill a block.
+    fn offsets(&self, arrays: &[Column], start: usize, end: usize) -> Result<Vec<i64>> {
+        let mut offsets = vec![0i64];
+        for row in start..end {
             let mut longest: Option<usize> = None;
             for array in arrays {
+                let (array, row) = array.locate(row);
                 let len = array.list()?.range(row).len();
                 match longest {
                     Some(other) if other != len && !self.unaligned => {
@@ -73,9 +84,35 @@ impl Worker {
             }
             let len = longest.unwrap_or(0);
             let len = if self.left { len.max(1) } else { len };
-            offsets.push(offsets[row] + len as i64);
+            let before = offsets[row - start];
+            if before > 0 && before as usize + len > MOST_ROWS {
+                break;
+            }
+            offsets.push(before + len as i64);
         }
-        Ok(offsets.into())
+        Ok(offsets)
+    }
+
+    /// The rows that some rows become, if there are any.
+    fn joined(
+        &self,
+        block: &Block,
+        arrays: &[Column],
+        start: usize,
+        offsets: &[i64],
+    ) -> Result<Option<Block>> {
+        let n = offsets.len() - 1;
+        let n_rows = offsets[n] as usize;
+        if n_rows == 0 {
+            return Ok(None);
+        }
+        let mut columns: Vec<Column> =
+            block.columns().iter().map(|column| column.slice(start, n).replicate(offsets)).collect();
+        for (array, ty) in arrays.iter().zip(&self.elements) {
+            let array = array.slice(start, n).into_flat();
+            columns.push(Column::Flat(elements(&array, ty, offsets)?));
+        }
+        Ok(Some(Block::new(columns, n_rows)))
     }
 }
 

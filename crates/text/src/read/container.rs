@@ -9,7 +9,9 @@ use chalet_columns::{Builder, ListBuilder};
 impl Reader {
     pub(super) fn container(&self, cur: &mut Cursor, out: &mut Builder) -> Result<()> {
         match (&self.kind, &mut out.values, self.syntax) {
-            (Kind::Tuple(fields), Values::Struct { fields: into, len }, Syntax::Csv) => {
+            (Kind::Tuple(fields), Values::Struct { fields: into, len }, Syntax::Csv)
+                if fields.iter().all(|(_, reader)| reader.syntax == Syntax::Csv) =>
+            {
                 for (i, ((_, reader), out)) in fields.iter().zip(into).enumerate() {
                     if i > 0 {
                         cur.expect(self.options.csv_delimiter)?;

@@ -168,10 +168,11 @@ impl Reader {
             DataType::Enum8(names) | DataType::Enum16(names) => Kind::Enum(names.clone()),
             DataType::Array(inner) => Kind::Array(Box::new(element(inner))),
             DataType::Tuple(fields) => {
-                // In CSV the elements of a tuple are fields of the line.
-                let of = |ty: &DataType| match syntax {
-                    Syntax::Csv => Reader::build(ty, Syntax::Csv, settings, options),
-                    _ => element(ty),
+                // In CSV the elements of a tuple are fields of the line, but for one that may be NULL as a whole.
+                let spreads = syntax == Syntax::Csv && !ty.is_nullable();
+                let of = |ty: &DataType| match spreads {
+                    true => Reader::build(ty, Syntax::Csv, settings, options),
+                    false => element(ty),
                 };
                 Kind::Tuple(fields.iter().map(|f| (f.name.clone(), of(&f.ty))).collect())
             }
@@ -251,7 +252,7 @@ impl Reader {
                     None | Some(b'\n' | b'\r') => true,
                     Some(b) => *b == o.csv_delimiter,
                 };
-                if matches!(self.kind, Kind::Tuple(_)) {
+                if matches!(self.kind, Kind::Tuple(_)) && !self.nullable {
                     return Ok(None);
                 }
                 if o.csv_empty_as_default && ends(cur.rest().first()) {

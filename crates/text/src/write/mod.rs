@@ -116,7 +116,12 @@ impl Writer {
             Style::JsonPretty(indent) => Style::JsonPretty(indent.saturating_add(1)),
             _ => Style::Quoted,
         };
-        let kind = Kind::of(bare, style, element_style, settings);
+        // Several fields of a line could not be NULL together.
+        let kind_style = if style == Style::Csv && ty.is_nullable() { element_style } else { style };
+        let kind = match bare {
+            DataType::Tuple(_) => Kind::of(bare, kind_style, element_style, settings),
+            _ => Kind::of(bare, style, element_style, settings),
+        };
         let null: &str = match style {
             Style::Plain => "ᴺᵁᴸᴸ",
             Style::Escaped | Style::Raw => &settings.format_tsv_null_representation,
