@@ -7,6 +7,7 @@ import ipaddress
 import pathlib
 import tomllib
 import uuid
+import warnings
 
 import pytest
 
@@ -177,6 +178,111 @@ def test_statements(connection, things):
     assert ask(sa.select(sa.literal_column("'50%'"), sa.literal_column("7 % 4"))) == [("50%", 3)]
 
 
+def test_bits(connection):
+    table = sa.values(sa.column("x", sa.Integer), name="v").data([(6,)])
+    x, literal = table.c.x, sa.literal
+    found = connection.execute(
+        sa.select(x.bitwise_and(3), x.bitwise_or(3), x.bitwise_xor(3), x.bitwise_not(), x.bitwise_lshift(3), x.bitwise_rshift(1))
+    ).one()
+    assert found == (2, 7, 5, -7, 48, 3)
+    found = connection.execute(sa.select(literal(6).bitwise_not(), literal(1).bitwise_lshift(20), literal(5).bitwise_and(3) + 1)).one()
+    assert found == (-7, 1 << 20, 2)
+
+
+def test_values(connection):
+    ask = lambda statement: [tuple(row) for row in connection.execute(statement)]  # noqa: E731
+    columns = [sa.column("a", sa.Integer), sa.column("odd `b`", sa.String), sa.column("c", types.Array(sa.String))]
+    rows = [(1, "it's", ["x"]), (2, None, []), (sa.func.plus(1, 2), "{x:$}", [])]
+    table = sa.values(*columns, name="v").data(rows)
+    wanted = [(1, "it's", ["x"]), (2, None, []), (3, "{x:$}", [])]
+    assert ask(sa.select(table).order_by(table.c.a)) == wanted
+    assert ask(sa.select(sa.select(table).subquery("other")).limit(1)) == wanted[:1]
+    cte = table.cte("rows")
+    assert ask(sa.select(cte.c.a).where(cte.c.a > 1).order_by("a")) == [(2,), (3,)]
+    literal = sa.values(*columns[:2], name="v", literal_binds=True).data([(1, "it's")])
+    assert ask(sa.select(literal)) == [(1, "it's")] and "'it\\'s'" in str(sa.select(literal).compile(connection))
+    untyped = sa.values(sa.column("a"), sa.column("b"), name="v").data([(1, "x"), (300, None)])
+    assert ask(sa.select(untyped.c.b, untyped.c.a)) == [("x", 1), (None, 300)]
+    unnamed = sa.values(sa.column("a", sa.Integer)).data([(1,), (2,)])
+    assert ask(sa.select(unnamed)) == [(1,), (2,)]
+    assert ask(sa.select(sa.literal(2).in_(unnamed.scalar_values()), sa.literal(3).in_(unnamed.scalar_values()))) == [(True, False)]
+    two = sa.values(sa.column("a", sa.Integer), name="u").data([(1,), (2,)])
+    joined = sa.select(table.c.a).join(two, two.c.a == table.c.a).order_by(two.c.a)
+    assert ask(joined) == [(1,), (2,)]
+    with pytest.raises(sa.exc.CompileError, match="LATERAL"):
+        ask(sa.select(table.lateral()))
+
+
+def test_arrays(connection, things):
+    ask = lambda statement: [tuple(row) for row in connection.execute(statement)]  # noqa: E731
+    ids = sa.select(things.c.id).order_by(things.c.id)
+    array = sa.literal([1, 2, 3], types.Array(types.Int32))
+    assert ask(sa.select(array[1:2], array[2:], array[:2], array[3:1], array[:], array[2:2])) == [([1, 2], [2, 3], [1, 2], [], [1, 2, 3], [2])]
+    with pytest.raises(sa.exc.CompileError, match="step"):
+        ask(sa.select(array[1:3:2]))
+    tags = things.c.tags
+    assert ask(ids.where(sa.literal("3") == sa.any_(tags))) == [(3,)] and ask(ids.where(sa.any_(tags) == "3")) == [(3,)]
+    assert ask(ids.where(~(sa.literal("3") == sa.any_(tags)))) == [(1,), (2,), (4,), (5,)]
+    assert ask(ids.where(sa.literal("3") != sa.all_(tags))) == [(1,), (2,), (4,), (5,)]
+    assert ask(ids.where(sa.any_(tags) > "a")) == [] and ask(ids.where(sa.literal("4") <= sa.all_(tags))) == [(4,), (5,)]
+    assert ask(ids.where(sa.cast(things.c.id, sa.String) == sa.any_(tags))) == [(1,), (2,), (3,), (4,), (5,)]
+    assert ask(ids.where(things.c.id == sa.any_(array))) == [(1,), (2,), (3,)]
+    some = sa.select(things.c.id).where(things.c.id > 3).scalar_subquery()
+    assert ask(ids.where(things.c.id == sa.any_(some))) == [(4,), (5,)]
+    # The condition joins both.
+    other = things.alias()
+    pairs = sa.select(things.c.id, other.c.id).where(sa.cast(other.c.id, sa.String) == sa.any_(things.c.tags))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(ask(pairs)) == 5
+
+
+def test_json(connection):
+    table = sa.Table("t", sa.MetaData(), sa.Column("id", sa.Integer), sa.Column("j", sa.JSON), chalet_engine=Memory())
+    table.create(connection)
+    value = {"a": {"b": 1 << 40, "it's {x:$}": None}, "l": [1, "x", {"y": [2]}], "s": "text", "f": 1.5, "t": True, "1": "one"}
+    connection.execute(table.insert(), [{"id": 1, "j": value}])
+    j = table.c.j
+    one = lambda *columns: tuple(connection.execute(sa.select(*columns)).one())  # noqa: E731
+    assert one(j["a"], j["l"][2]["y"], j["nothing"], j["l"].as_json()) == (value["a"], [2], None, value["l"])
+    assert one(j["a"]["b"].as_integer(), j[("a", "b")].as_integer(), j[("l", 2, "y", 0)].as_integer()) == (1 << 40, 1 << 40, 2)
+    assert one(j["s"].as_string(), j["l"][-2].as_string(), j["1"].as_string(), j["l"][7].as_string()) == ("text", "x", "one", None)
+    assert one(j["f"].as_float(), j["t"].as_boolean(), j["f"].as_numeric(10, 2)) == (1.5, True, decimal.Decimal("1.50"))
+    assert one(j["a"]["it's {x:$}"].as_string(), j[("a", "nothing", "more")].as_integer()) == (None, None)
+    # The same text of a statement with other places.
+    assert [one(j["l"][place].as_string())[0] for place in (0, 1, 9)] == ["1", "x", None]
+    assert connection.scalar(sa.select(table.c.id).where(j["s"].as_string() == "text")) == 1
+
+
+def test_strings_put_together(connection, things):
+    both = sa.func.aggregate_strings(things.c.name, "'; ").filter(things.c.id < 3), sa.func.aggregate_strings(sa.distinct(things.c.tags[1]), ", ")
+    assert connection.execute(sa.select(*both)).one() == ("n1%'_'; n2%'_", "a")
+
+
+def test_what_is_refused(engine, connection, things):
+    for statement in (things.insert().returning(things.c.id), things.delete().returning(things.c.id)):
+        with pytest.raises(sa.exc.CompileError, match="RETURNING"):
+            connection.execute(statement, {"id": 1} if statement.is_insert else {})
+    with pytest.raises(sa.exc.CompileError, match="begin_nested"):
+        connection.begin_nested()
+    assert connection.scalar(sa.select(sa.func.count()).select_from(things)) == 5
+    for statement in (things.update().values(name="x"), things.delete().where(things.c.id == 1)):
+        with pytest.raises(sa.exc.NotSupportedError, match="NOT_IMPLEMENTED"):
+            connection.execute(statement)
+
+
+def test_isolation_levels():
+    made = sa.create_engine("chalet://", isolation_level="AUTOCOMMIT")
+    with made.connect() as connection:
+        assert connection.get_isolation_level() == connection.default_isolation_level == "AUTOCOMMIT"
+        assert connection.scalar(sa.select(1)) == 1
+    with made.execution_options(isolation_level="AUTOCOMMIT").begin() as connection:
+        assert connection.scalar(sa.select(1)) == 1
+    with pytest.raises(sa.exc.ArgumentError, match="AUTOCOMMIT"):
+        made.execution_options(isolation_level="SERIALIZABLE").connect()
+    made.dispose()
+
+
 def test_texts_are_left_alone(connection):
     assert connection.execute(sa.text("SELECT '50%', 7 % 4, 1::UInt8, '{x:$}', :y").bindparams(y="it's")).one() == (
         "50%",
@@ -237,6 +343,7 @@ def test_definitions(connection, tmp_path):
     columns = {column["name"]: column for column in inspector.get_columns("odd `name`")}
     assert columns["select"]["default"] == "'x'" and columns["select"]["comment"] == "it's"
     assert columns["twice"]["computed"]["persisted"] is True and columns["other"]["nullable"] is True
+    assert inspector.get_check_constraints("odd `name`") == [{"name": "positive", "sqltext": "index > 0"}]
     metadata.drop_all(connection)
     assert not sa.inspect(connection).has_table("odd `name`")
     file = tmp_path / "rows.csv"
@@ -280,6 +387,8 @@ def test_reflection(connection, things):
     assert inspector.get_table_options("things") == {"chalet_engine": "Memory"}
     with pytest.raises(sa.exc.NoSuchTableError):
         inspector.get_columns("nowhere")
+    names = (inspector.get_materialized_view_names(), inspector.get_temp_view_names(), inspector.get_sequence_names())
+    assert names == ([], [], []) and not inspector.has_sequence("nowhere")
     assert (inspector.get_indexes("things"), inspector.get_foreign_keys("things")) == ([], [])
     far = sa.Table("far", sa.MetaData(), schema="other", autoload_with=connection)
     connection.execute(far.insert(), [{"a": "x", "b": [1]}])
@@ -294,6 +403,23 @@ def test_reflection(connection, things):
     # What was reflected can be made again.
     again.create(connection)
     assert repr(sa.inspect(connection).get_columns("things")[2]["type"]) == "Array(String())"
+
+
+def test_reflection_of_checks(connection):
+    connection.execute(
+        sa.text(
+            "CREATE TABLE t (a Decimal(10, 2) DEFAULT greatest(1, 2), `b c` Array(String), CONSTRAINT positive CHECK a > 0, "
+            "CONSTRAINT `odd ``, CHECK` CHECK has(['x', ')'], `b c`[1]) OR (a, 1) != (5, 1)) ENGINE = Memory"
+        )
+    )
+    found = sa.inspect(connection).get_check_constraints("t")
+    assert [each["name"] for each in found] == ["positive", "odd `, CHECK"] and found[0]["sqltext"] == "a > 0"
+    table = sa.Table("t", sa.MetaData(), autoload_with=connection)
+    table.drop(connection)
+    table.create(connection)
+    assert sa.inspect(connection).get_check_constraints("t") == found
+    with pytest.raises(sa.exc.IntegrityError, match="positive"):
+        connection.execute(table.insert(), [{"a": -1, "b c": ["x"]}])
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+import itertools
+from typing import Any, NoReturn
 
 import sqlalchemy.types as sa
-from sqlalchemy import CheckConstraint
-from sqlalchemy.sql import compiler
+from sqlalchemy import CheckConstraint, cast, exc, literal_column
+from sqlalchemy.sql import compiler, operators
+from sqlalchemy.sql.base import _de_clone
+from sqlalchemy.sql.elements import BindParameter, Null, Slice, Tuple, _truncated_label
 from sqlalchemy.sql.selectable import CompoundSelect
 from sqlalchemy.sql.selectable import _CompoundSelectKeyword as Keyword
 
@@ -19,6 +22,9 @@ PLACE = "{%(name)s:$}"
 
 # Stands before clauses of a compound until they are put behind it.
 _BEHIND = "\0"
+
+# An item of an array, inside of a function over all of them.
+_ITEM = "_item"
 
 _RESERVED = frozenset(word.lower() for word in KEYWORDS)
 
@@ -150,8 +156,114 @@ class Compiler(compiler.SQLCompiler):
         flags = binary.modifiers.get("flags")
         return text if not flags else f"concat({quoted(f'(?{flags})')}, {text})"
 
+    def visit_bitwise_and_op_binary(self, binary: Any, operator: Any, **kw: Any) -> str:
+        return self._call("bitAnd", binary.left, binary.right, **kw)
+
+    def visit_bitwise_or_op_binary(self, binary: Any, operator: Any, **kw: Any) -> str:
+        return self._call("bitOr", binary.left, binary.right, **kw)
+
+    def visit_bitwise_xor_op_binary(self, binary: Any, operator: Any, **kw: Any) -> str:
+        return self._call("bitXor", binary.left, binary.right, **kw)
+
+    def visit_bitwise_lshift_op_binary(self, binary: Any, operator: Any, **kw: Any) -> str:
+        return self._call("bitShiftLeft", _wide(binary.left), binary.right, **kw)
+
+    def visit_bitwise_rshift_op_binary(self, binary: Any, operator: Any, **kw: Any) -> str:
+        return self._call("bitShiftRight", binary.left, binary.right, **kw)
+
+    def visit_bitwise_not_op_unary_operator(self, unary: Any, operator: Any, **kw: Any) -> str:
+        return self._call("bitNot", _wide(unary.element), **kw)
+
+    def _call(self, function: str, *arguments: Any, **kw: Any) -> str:
+        return f"{function}({', '.join(self.process(argument, **kw) for argument in arguments)})"
+
     def visit_getitem_binary(self, binary: Any, operator: Any, **kw: Any) -> str:
-        return f"{self.process(binary.left, **kw)}[{self.process(binary.right, **kw)}]"
+        array = self.process(binary.left, **kw)
+        if not isinstance(binary.right, Slice):
+            return f"{array}[{self.process(binary.right, **kw)}]"
+        # Both ends are part of it, the first item is 1, as in the standard.
+        if not isinstance(binary.right.step, Null):
+            raise exc.CompileError("chalet has no slices of arrays with a step")
+        first, last = (None if isinstance(end, Null) else self.process(end, **kw) for end in (binary.right.start, binary.right.stop))
+        first = first or "1"
+        return f"arraySlice({array}, {first}" + (")" if last is None else f", greatest({last} - {first} + 1, 0))")
+
+    def visit_binary(self, binary: Any, *args: Any, **kw: Any) -> str:
+        """Comparisons with `any_(array)` and `all_(array)` become functions; those with subqueries are as they are."""
+        several = binary.right
+        if not getattr(several, "_is_collection_aggregate", False) or several.element.type._type_affinity is not sa.ARRAY:
+            return super().visit_binary(binary, *args, **kw)
+        linter = kw.get("from_linter")
+        if linter:
+            both = (_de_clone(side._from_objects) for side in (binary.left, several))
+            linter.edges.update(itertools.product(*both))
+        is_any = several.operator is operators.any_op
+        if is_any and binary.operator is operators.eq:
+            return self._call("has", several.element, binary.left, **kw)
+        one = binary._clone()
+        one.right = literal_column(_ITEM, several.element.type.item_type)
+        condition = super().visit_binary(one, *args, **kw)
+        return f"{'arrayExists' if is_any else 'arrayAll'}({_ITEM} -> {condition}, {self.process(several.element, **kw)})"
+
+    def visit_json_getitem_op_binary(self, binary: Any, operator: Any, **kw: Any) -> str:
+        """A part of a text of JSON, NULL where there is none. Places are told as literals: so many arguments there are."""
+        document, path = self.process(binary.left, **kw), self.process(binary.right, **{**kw, "literal_execute": True})
+        if binary.type._type_affinity is sa.JSON:
+            return f"nullIf(JSONExtractRaw({document}, {path}), '')"
+        # Integers of JSON are not those of 32 bits.
+        ty = sa.BigInteger() if binary.type._type_affinity is sa.Integer else binary.type
+        return f"JSONExtract({document}, {path}, {quoted(self.dialect.type_compiler_instance.nullable(ty))})"
+
+    visit_json_path_getitem_op_binary = visit_json_getitem_op_binary
+
+    def visit_values(
+        self, element: Any, asfrom: bool = False, from_linter: Any = None, visiting_cte: Any = None, **kw: Any
+    ) -> str:
+        if element._is_lateral:
+            raise exc.CompileError("chalet has no LATERAL")
+        if element._independent_ctes:
+            self._dispatch_independent_ctes(element, kw)
+        name = element.name
+        if isinstance(name, _truncated_label):
+            name = self._truncated_identifier("values", name)
+        if asfrom and from_linter:
+            from_linter.froms[element._de_clone()] = name or "(unnamed VALUES element)"
+        text = self._rows_of(element, **kw)
+        if not asfrom or (visiting_cte is not None and visiting_cte.element is element):
+            return f"SELECT * FROM {text}"
+        return text if element._unnamed else f"{text} AS {self.preparer.quote(name)}"
+
+    def visit_scalar_values(self, element: Any, **kw: Any) -> str:
+        return f"(SELECT * FROM {self._rows_of(element, **kw)})"
+
+    def _rows_of(self, element: Any, **kw: Any) -> str:
+        """The table function of rows; without the types of all columns they have those of the values."""
+        kw.setdefault("literal_binds", element.literal_binds)
+        rows = [
+            self.process(Tuple(*row, types=element._column_types).self_group(), **kw) for chunk in element._data for row in chunk
+        ]
+        columns = [(self.preparer.quote(column.name), column.type) for column in element._column_args]
+        if not any(isinstance(ty, sa.NullType) for _, ty in columns):
+            nullable = self.dialect.type_compiler_instance.nullable
+            structure = ", ".join(f"{name} {nullable(ty)}" for name, ty in columns)
+            return f"values({', '.join([quoted(structure), *rows])})"
+        named = ", ".join(f"c{number} AS {name}" for number, (name, _) in enumerate(columns, 1))
+        return f"(SELECT {named} FROM values({', '.join(rows)}))"
+
+    def visit_aggregate_strings_func(self, fn: Any, **kw: Any) -> str:
+        expression, separator = fn.clauses
+        # Parameters of aggregate functions are literals.
+        parameter = self.process(separator, **{**kw, "literal_execute": True})
+        return f"groupConcat({parameter})({self.process(expression, **kw)})"
+
+    def visit_aggregateorderby(self, ordered: Any, **kw: Any) -> NoReturn:
+        raise exc.CompileError("chalet has no ORDER BY inside of aggregate functions")
+
+    def returning_clause(self, *args: Any, **kw: Any) -> NoReturn:
+        raise exc.CompileError("chalet has no RETURNING")
+
+    def visit_savepoint(self, savepoint_stmt: Any, **kw: Any) -> NoReturn:
+        raise exc.CompileError("chalet has no SAVEPOINT, which begin_nested() asks for: every statement stands on its own")
 
     def visit_try_cast(self, cast: Any, **kw: Any) -> str:
         return f"accurateCastOrNull({self.process(cast.clause, **kw)}, {quoted(self.process(cast.typeclause, **kw))})"
@@ -172,6 +284,11 @@ class Compiler(compiler.SQLCompiler):
         if isinstance(value, str):
             return quoted(value)
         return super().render_literal_value(value, type_)
+
+
+def _wide(number: Any) -> Any:
+    """A value that is bound has the least type that holds it, which has no room for further bits."""
+    return cast(number, sa.BigInteger) if isinstance(number, BindParameter) else number
 
 
 class DDLCompiler(compiler.DDLCompiler):

@@ -14,6 +14,7 @@ from .. import dbapi
 from .._params import Unbindable, type_of
 from .compiler import Compiler, DDLCompiler, Preparer, TypeCompiler
 from .reflection import Reflection
+from .types import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,6 +43,24 @@ class _Boolean(sa.Boolean):
         return lambda value: None if value is None else bool(value)
 
 
+class _Places(sa.JSON.JSONElementType):
+    """Where a part of a JSON document is, as arguments of functions, which count from 1."""
+
+    def literal_processor(self, dialect: Any) -> Any:
+        def place(index: Any) -> str:
+            return quoted(index) if isinstance(index, str) else str(index + 1 if index >= 0 else index)
+
+        return lambda path: place(path) if isinstance(path, (str, int)) else ", ".join(map(place, path))
+
+
+class _Index(_Places, sa.JSON.JSONIndexType):
+    """Of one part in another."""
+
+
+class _Path(_Places, sa.JSON.JSONPathType):
+    """Of several steps."""
+
+
 class _Time(sa.Time):
     """A time of ClickHouse may be longer than a day, or negative: then it is a timedelta."""
 
@@ -63,7 +82,13 @@ class ChaletDialect(Reflection):
     ddl_compiler = DDLCompiler
     type_compiler_cls = TypeCompiler
     preparer = Preparer
-    colspecs = {sa.LargeBinary: _Binary, sa.Boolean: _Boolean, sa.Time: _Time}
+    colspecs = {
+        sa.LargeBinary: _Binary,
+        sa.Boolean: _Boolean,
+        sa.Time: _Time,
+        sa.JSON.JSONIndexType: _Index,
+        sa.JSON.JSONPathType: _Path,
+    }
     construct_arguments = [(Table, {"engine": None})]
 
     supports_statement_cache = True
@@ -117,6 +142,15 @@ class ChaletDialect(Reflection):
     def do_ping(self, dbapi_connection: Any) -> bool:
         dbapi_connection.cursor().execute("SELECT 1")
         return True
+
+    def get_isolation_level_values(self, dbapi_conn: Any) -> list[str]:
+        return ["AUTOCOMMIT"]
+
+    def get_isolation_level(self, dbapi_connection: Any) -> str:
+        return "AUTOCOMMIT"
+
+    def set_isolation_level(self, dbapi_connection: Any, level: str) -> None:
+        """It is the only one: every statement stands on its own."""
 
     def do_execute(self, cursor: Any, statement: str, parameters: Any, context: Any = None) -> None:
         if not statement:

@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import exc
 from sqlalchemy.engine import default, reflection
 
+from .. import _chalet
 from .type_names import column_type
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from sqlalchemy import Connection
 
 _ENGINE = re.compile(r"\bENGINE = (.*)\Z", re.DOTALL)
 _VIEWS = ("View", "MaterializedView", "LiveView", "WindowView")
+_MATERIALIZED = "MaterializedView"
 
 
 class Reflection(default.DefaultDialect):
@@ -43,7 +47,20 @@ class Reflection(default.DefaultDialect):
 
     @reflection.cache
     def get_view_names(self, connection: Connection, schema: str | None = None, **kw: Any) -> list[str]:
-        return [name for name, engine in self._tables(connection, schema) if engine in _VIEWS]
+        return [name for name, engine in self._tables(connection, schema) if engine in _VIEWS and engine != _MATERIALIZED]
+
+    @reflection.cache
+    def get_materialized_view_names(self, connection: Connection, schema: str | None = None, **kw: Any) -> list[str]:
+        return [name for name, engine in self._tables(connection, schema) if engine == _MATERIALIZED]
+
+    def get_temp_view_names(self, connection: Connection, schema: str | None = None, **kw: Any) -> list[str]:
+        return []
+
+    def get_sequence_names(self, connection: Connection, schema: str | None = None, **kw: Any) -> list[str]:
+        return []
+
+    def has_sequence(self, connection: Connection, sequence_name: str, schema: str | None = None, **kw: Any) -> bool:
+        return False
 
     @reflection.cache
     def get_temp_table_names(self, connection: Connection, schema: str | None = None, **kw: Any) -> list[str]:
@@ -121,4 +138,39 @@ class Reflection(default.DefaultDialect):
         self._known_table(connection, table_name, schema)
         return []
 
-    get_foreign_keys = get_indexes = get_unique_constraints = get_check_constraints = _none
+    get_foreign_keys = get_indexes = get_unique_constraints = _none
+
+    @reflection.cache
+    def get_check_constraints(self, connection: Connection, table_name: str, schema: str | None = None, **kw: Any) -> list[Any]:
+        query = self._known_table(connection, table_name, schema)[0]
+        return [{"name": name, "sqltext": text} for name, text in _checks(query)]
+
+
+def _checks(query: str) -> Iterator[tuple[str, str]]:
+    """Names and conditions of the CHECK constraints of a CREATE TABLE."""
+    for part in _parts(query):
+        solid = [place for place, (kind, _) in enumerate(part) if kind not in ("space", "comment")]
+        words = [part[place][1].upper() for place in solid]
+        if len(words) > 3 and words[0] == "CONSTRAINT" and words[2] == "CHECK":
+            kind, name = part[solid[1]]
+            if kind == "name":
+                name = re.sub(r"\\(.)|``", lambda escape: escape[1] or "`", name[1:-1])
+            yield name, "".join(piece for _, piece in part[solid[3] :]).strip()
+
+
+def _parts(query: str) -> Iterator[list[tuple[str, str]]]:
+    """The tokens of each part of the first parentheses, which are those of the columns."""
+    part: list[tuple[str, str]] = []
+    depth = 0
+    for kind, piece in _chalet.tokens(query):
+        is_symbol = kind == "symbol"
+        depth -= is_symbol and piece in (")", "]", "}")
+        if depth == 0 and is_symbol and piece == ")":
+            yield part
+            return
+        if depth == 1 and is_symbol and piece == ",":
+            yield part
+            part = []
+        elif depth:
+            part.append((kind, piece))
+        depth += is_symbol and piece in ("(", "[", "{")
