@@ -175,6 +175,150 @@ def test_a_forked_child_does_not_write(place):
     assert out == "READONLY True\nCANNOT_OPEN_FILE True\n4\n\n"
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_the_lock_ends_with_the_writer_although_its_child_lives(place):
+    writer = process(
+        """
+        import os, sys, time, chalet
+        db = chalet.connect(sys.argv[1])
+        db.query("CREATE TABLE t ENGINE = Log AS SELECT 1 AS x")
+        # More than one lock, and one that was given back.
+        chalet.connect(sys.argv[1] + "-closed").close()
+        other = chalet.connect(sys.argv[1] + "-other")
+        child = os.fork()
+        if child == 0:
+            # Files that are opened in the child are nobody else's.
+            files = [open(os.devnull) for _ in range(20)]
+            del other
+            assert all(file.read() == "" for file in files)
+            time.sleep(60)
+            os._exit(0)
+        print(child, flush=True)
+        time.sleep(60)
+        """,
+        place,
+    )
+    child = int(writer.stdout.readline())
+    try:
+        with pytest.raises(chalet.OperationalError, match=f"process {writer.pid}\\."):
+            chalet.connect(place)
+        writer.kill()
+        writer.wait(60)
+        os.kill(child, 0)
+        for path in (place, f"{place}-other", f"{place}-closed"):
+            with chalet.connect(path) as db:
+                db.query("CREATE TABLE u (x UInt8) ENGINE = Log")
+        with chalet.connect(place) as db:
+            assert rows(db, "SELECT x FROM t") == ((1,),)
+    finally:
+        os.kill(child, signal.SIGKILL)
+        writer.kill()
+        writer.communicate()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.parametrize("engine", ["Log", "MergeTree ORDER BY x"])
+def test_a_forked_child_reads_what_there_is_now(place, engine):
+    out = output(
+        """
+        import os, sys, chalet
+        db = chalet.connect(sys.argv[1])
+        db.query(f"CREATE TABLE t ENGINE = {sys.argv[2]} AS SELECT number AS x FROM numbers(1000)")
+        db.query(f"CREATE TABLE unread ENGINE = {sys.argv[2]} AS SELECT number AS x FROM numbers(10)")
+        db.query("CREATE TABLE gone ENGINE = Log AS SELECT 1 AS x")
+        db.query("CREATE TABLE m ENGINE = Memory AS SELECT 7 AS x")
+        db.close()
+        db = chalet.connect(sys.argv[1])
+        db.query("INSERT INTO m VALUES (8)")
+        db.query("SELECT sum(x) FROM t")
+        ask, told = os.pipe()
+        answered, answer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(told)
+            while question := os.read(ask, 1000):
+                try:
+                    said = str(db.query(question.decode(), "TSV"))
+                except chalet.Error as error:
+                    said = error.name
+                os.write(answer, said.encode() or b"nothing")
+            os._exit(0)
+
+        def asked(sql):
+            os.write(told, sql.encode())
+            print(" ".join(os.read(answered, 1000).decode().split()))
+
+        asked("SELECT count(), sum(x) FROM t")
+        db.query("INSERT INTO unread VALUES (10)")
+        asked("SELECT count(), sum(x) FROM unread")
+        db.query("TRUNCATE TABLE t")
+        asked("SELECT count() FROM t")
+        db.query("INSERT INTO t SELECT number FROM numbers(3)")
+        asked("SELECT count(), sum(x) FROM t")
+        db.query("INSERT INTO t VALUES (5), (4)")
+        if sys.argv[2].startswith("MergeTree"):
+            db.query("OPTIMIZE TABLE t")
+        asked("SELECT groupArray(x) FROM (SELECT x FROM t ORDER BY x)")
+        db.query("DROP TABLE gone")
+        asked("SELECT * FROM gone")
+        db.query("CREATE OR REPLACE TABLE t ENGINE = Log AS SELECT 'other' AS y")
+        db.query("CREATE FUNCTION f AS x -> x || '!'")
+        asked("SELECT f(y) FROM t")
+        asked("SELECT * FROM m")
+        asked("INSERT INTO t VALUES ('a')")
+        asked("DROP TABLE t")
+        os.close(told)
+        os.waitpid(child, 0)
+        db.close()
+        print(chalet.connect(sys.argv[1]).query("SELECT f(y) FROM t"))
+        """,
+        place,
+        engine,
+    )
+    assert out.split("\n") == [
+        "1000 499500",
+        "11 55",
+        "0",
+        "3 3",
+        "[0,1,2,4,5]",
+        "UNKNOWN_TABLE",
+        "other!",
+        "8",
+        "READONLY",
+        "READONLY",
+        '"other!"',
+        "",
+        "",
+    ]
+
+
+def test_tables_that_are_replaced_while_they_are_read(place):
+    """What a reader asks for is there although the writer removes it, by either way of asking."""
+    writer = process(
+        """
+        import sys, chalet
+        db = chalet.connect(sys.argv[1])
+        db.query("CREATE TABLE t ENGINE = Log AS SELECT 0 AS x")
+        db.query("CREATE TABLE u ENGINE = MergeTree ORDER BY x AS SELECT 0 AS x")
+        print("begin", flush=True)
+        for i in range(1, 200):
+            db.query(f"CREATE OR REPLACE TABLE t ENGINE = Log AS SELECT {i} AS x")
+            db.query(f"CREATE OR REPLACE TABLE u ENGINE = MergeTree ORDER BY x AS SELECT {i} AS x")
+            db.query("EXCHANGE TABLES t AND u")
+        """,
+        place,
+    )
+    with writer:
+        assert writer.stdout.readline() == "begin\n"
+        n_read = 0
+        with chalet.connect(f"{place}?mode=ro") as db:
+            while writer.poll() is None:
+                assert len(rows(db, "SELECT t.x FROM t, u WHERE u.x >= 0")) == 1
+                assert len(b"".join(chunk.bytes() for chunk in db.send_query("SELECT x FROM t", "CSV")).splitlines()) == 1
+                n_read += 1
+        assert writer.returncode == 0 and n_read > 0
+
+
 def test_what_cannot_be_opened(place, tmp_path):
     with pytest.raises(chalet.OperationalError, match="There is no database"):
         chalet.connect(f"{place}?mode=ro")
