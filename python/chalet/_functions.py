@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import datetime
 import decimal
 import enum
 import inspect
 import ipaddress
+import re
 import types
 import typing
 import uuid
@@ -80,7 +82,7 @@ def create_function(
     if not callable(func):
         raise TypeError(f"a function must be callable, not a {type(func).__name__}")
     declared, arity, annotated = _signature(name, func)
-    declared, arity = _arguments(arg_types, declared, arity)
+    declared, arity = _arguments(name, arg_types, declared, arity)
     result = _result("function", name, return_type, annotated)
     _register(add_scalar, name, func, declared, arity, result, on_null, on_error)
 
@@ -126,7 +128,7 @@ def create_aggregate_function(
         declared, arity, _ = _signature(name, accumulator.update, skip=1)
         annotated = _hints(accumulator.evaluate).get("return")
         batches = callable(getattr(accumulator, "update_batch", None)) and not _policy(on_error, ExceptionHandling)
-    declared, arity = _arguments(arg_types, declared, arity)
+    declared, arity = _arguments(name, arg_types, declared, arity)
     result = _result("aggregate function", name, return_type, annotated)
     _register(add_aggregate, name, accumulator, declared, arity, result, on_null, on_error, batches)
 
@@ -151,12 +153,17 @@ drop_aggregate_function = drop_function
 
 
 def _arguments(
-    given: Sequence[Any] | None, declared: list[str | None] | None, arity: tuple[int, int]
+    name: str, given: Sequence[Any] | None, declared: list[str | None] | None, arity: tuple[int, int]
 ) -> tuple[list[str | None] | None, tuple[int, int]]:
     """Types and number of arguments: those that are given, else those of the signature."""
-    if given is None:
+    if not given:
         return declared, arity
     types: list[str | None] = [_type_name(ty) for ty in given]
+    least, most = arity
+    if not least <= len(types) <= most:
+        count = str(least) if least == most else f"{least} or more"
+        why = f"Python UDF '{name}': arg_types has {len(types)} elements but function has {count} parameters"
+        raise ProgrammingError(f"Failed to create function '{name}': {why}")
     return types, (len(types), len(types))
 
 
@@ -201,6 +208,10 @@ def _signature(name: str, func: Callable[..., Any], skip: int = 0):
     except (TypeError, ValueError):
         # Some functions of C have no signature.
         return None, (0, _MANY), None
+    for parameter in parameters:
+        if parameter.kind is parameter.KEYWORD_ONLY and parameter.default is parameter.empty:
+            why = f"Python UDF '{name}': parameter '{parameter.name}' is KEYWORD_ONLY, only positional parameters are supported"
+            raise ProgrammingError(f"Failed to create function '{name}': {why}")
     hints = _hints(func)
     positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     least = sum(p.default is p.empty for p in positional)
@@ -243,19 +254,38 @@ def _type_name(ty: Any) -> str:
 
 
 def _text(value: Any) -> str:
+    """A value as SQL's toString has it."""
     from ._params import plain
 
+    if isinstance(value, bool):
+        return "true" if value else "false"
     text = plain(value)
+    if isinstance(value, float):
+        return text.removesuffix(".0").replace("e+", "e")
+    if isinstance(value, decimal.Decimal) and "." in text:
+        return text.rstrip("0").removesuffix(".")
     return text.decode(errors="replace") if isinstance(text, bytes) else text
+
+
+_WRAPPED = re.compile(r"(?:LowCardinality|Nullable)\((.*)\)\Z", re.DOTALL)
+_NULL_WORD = re.compile(r"'(?:[^'\\]|\\.)*'|\bNULL\b|\btrue\b|\bfalse\b", re.DOTALL)
+_WORDS = {"NULL": "None", "true": "True", "false": "False"}
 
 
 def _read(value: Any, ty: str) -> Any:
     """A text as a value of the type, where it is one; what is no text as it is."""
-    if value is None or ty == "String":
-        return None if value is None else str(value)
+    while wrapped := _WRAPPED.match(ty):
+        ty = wrapped[1]
+    if value is None or value == "\\N":
+        return None
+    if ty == "String":
+        return str(value)
     if not isinstance(value, str):
         return value
-    if "Int" in ty:
+    if ty.startswith(("Array(", "Map(", "Tuple(")):
+        # Literals of such types are those of Python but for these words.
+        return ast.literal_eval(_NULL_WORD.sub(lambda word: _WORDS.get(word[0], word[0]), value))
+    if ty.startswith(("Int", "UInt")):
         return int(value)
     if "Float" in ty:
         return float(value)
@@ -267,4 +297,6 @@ def _read(value: Any, ty: str) -> Any:
         return datetime.date.fromisoformat(value)
     if ty == "Bool":
         return value.lower() in ("1", "true", "t", "yes")
+    if ty.startswith("IPv"):
+        return ipaddress.ip_address(value)
     return uuid.UUID(value) if ty == "UUID" else value

@@ -5,11 +5,14 @@ Any str binds as it is, None is NULL.
 
 from __future__ import annotations
 
+import array
+import collections
 import datetime
 import decimal
 import enum
 import ipaddress
 import uuid
+from collections.abc import KeysView, ValuesView
 from typing import Any
 
 _ESCAPED = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\0": "\\0"}
@@ -17,13 +20,32 @@ _QUOTED = {**_ESCAPED, "'": "\\'"}
 _IN_TEXT, _IN_QUOTES = str.maketrans(_ESCAPED), str.maketrans(_QUOTED)
 _NUMBERS = (int, float, decimal.Decimal)
 _AS_STR = (uuid.UUID, ipaddress.IPv4Address, ipaddress.IPv6Address, datetime.date, datetime.time)
-_BYTES = (bytes, bytearray, memoryview)
+BYTES = (bytes, bytearray, memoryview)
+_SEQUENCES = (range, collections.deque, array.array, KeysView, ValuesView)
+# What is its own value; subclasses may be members of an enumeration.
+_SIMPLE = frozenset((str, int, float, bool, type(None), bytes, list, tuple, dict, datetime.date, datetime.datetime))
+_NULLS = ("NaTType", "NAType")
 
 
 class Escaped(str):
     """A text that is escaped as the engine reads it."""
 
     __slots__ = ()
+
+
+class Unbindable(TypeError):
+    """No type of ClickHouse holds the value."""
+
+
+class _Moment(str):
+    """The text of a moment in nanoseconds, of which Python has none; `zone` is that of its type."""
+
+    __slots__ = ("zone",)
+
+    def __new__(cls, text: str, zone: str | None = None) -> _Moment:
+        made = super().__new__(cls, text)
+        made.zone = zone
+        return made
 
 
 def texts(params: dict[str, Any]) -> dict[str, str]:
@@ -33,24 +55,23 @@ def texts(params: dict[str, Any]) -> dict[str, str]:
 
 def plain(value: Any) -> str | bytes | None:
     """A value as the text that a cast to its column's type reads; None stays None."""
+    value = simpler(value)
     if value is None or isinstance(value, (str, bytes)):
         return value
-    if isinstance(value, _BYTES):
+    if isinstance(value, BYTES):
         return bytes(value)
     return _nested(value) if _is_container(value) else _scalar(value)
 
 
 def _top(value: Any) -> str:
+    value = simpler(value)
     if value is None:
         return "\\N"
-    if isinstance(value, str) and not isinstance(value, enum.Enum):
+    if isinstance(value, str):
         return str(value) if isinstance(value, Escaped) else value.translate(_IN_TEXT)
-    if isinstance(value, _BYTES):
+    if isinstance(value, BYTES):
         return _of_bytes(bytes(value), _ESCAPED)
-    if _is_container(value):
-        return _nested(value)
-    text = _scalar(value)
-    return text if text is None or "\\" not in text else text.translate(_IN_TEXT)
+    return _nested(value) if _is_container(value) else _scalar(value)
 
 
 def _is_container(value: Any) -> bool:
@@ -59,11 +80,12 @@ def _is_container(value: Any) -> bool:
 
 def _nested(value: Any) -> str:
     """A value inside of an array, tuple or map, where texts stand in quotes."""
+    value = simpler(value)
     if value is None:
         return "NULL"
-    if isinstance(value, str) and not isinstance(value, enum.Enum):
+    if isinstance(value, str):
         return f"'{value.translate(_IN_QUOTES)}'"
-    if isinstance(value, _BYTES):
+    if isinstance(value, BYTES):
         return f"'{_of_bytes(bytes(value), _QUOTED)}'"
     if isinstance(value, dict):
         return "{" + ",".join(f"{_nested(k)}:{_nested(v)}" for k, v in value.items()) + "}"
@@ -71,11 +93,8 @@ def _nested(value: Any) -> str:
         return "(" + ",".join(map(_nested, value)) + ("," if len(value) == 1 else "") + ")"
     if isinstance(value, (list, set, frozenset)):
         return "[" + ",".join(map(_nested, value)) + "]"
-    simpler = _simpler(value)
-    if simpler is not value:
-        return _nested(simpler)
     text = _scalar(value)
-    return text if isinstance(value, (bool, *_NUMBERS)) else f"'{text}'"
+    return text if isinstance(value, _NUMBERS) else f"'{text}'"
 
 
 def _of_bytes(value: bytes, escapes: dict[str, str]) -> str:
@@ -87,11 +106,10 @@ def _of_bytes(value: bytes, escapes: dict[str, str]) -> str:
 
 
 def _scalar(value: Any) -> str:
+    """A value that `simpler` has nothing simpler for, and that is no text."""
     if isinstance(value, bool):
-        return "true" if value else "false"
-    simpler = _simpler(value)
-    if simpler is not value:
-        return _top(simpler)
+        # Of all types, as for chDB: those of numbers do not know "true".
+        return "1" if value else "0"
     if isinstance(value, float):
         # numpy's floats are floats, with another repr.
         return float.__repr__(value)
@@ -106,7 +124,7 @@ def _scalar(value: Any) -> str:
         return _clock(value)
     if isinstance(value, _AS_STR):
         return str(value)
-    raise TypeError(f"a query parameter cannot be a {type(value).__name__}")
+    raise Unbindable(f"a query parameter cannot be a {type(value).__name__}")
 
 
 def _clock(value: datetime.timedelta) -> str:
@@ -118,22 +136,58 @@ def _clock(value: datetime.timedelta) -> str:
     return f"{text}.{micros:06}" if micros else text
 
 
-def _simpler(value: Any) -> Any:
-    """A value of numpy as Python's own, the value of an enumeration's member; other values as they are."""
+def simpler(value: Any) -> Any:
+    """A value of numpy or pandas as Python's own, the value of an enumeration's member; other values as they are."""
+    kind = type(value)
+    if kind in _SIMPLE:
+        return value
     if isinstance(value, enum.Enum):
-        return value.value
-    if type(value).__module__ == "numpy" and hasattr(value, "tolist"):
-        simple = value.tolist()
-        kind = value.dtype.kind
-        if kind in "mM" and isinstance(simple, int):
-            # Nanoseconds, of which Python has none: the text keeps them.
-            return str(value).replace("T", " ") if kind == "M" else value.astype("timedelta64[us]").tolist()
-        return simple
+        return simpler(value.value)
+    if isinstance(value, _SEQUENCES):
+        return list(value)
+    package = kind.__module__.partition(".")[0]
+    if package == "numpy":
+        return _of_numpy(value)
+    if package == "pandas":
+        return _of_pandas(value)
+    if package in ("polars", "pyarrow"):
+        listed = getattr(value, "to_list", None) or getattr(value, "to_pylist", None)
+        return value if listed is None else listed()
     return value
 
 
-class Unbindable(TypeError):
-    """No type of ClickHouse holds the value."""
+def _of_numpy(value: Any) -> Any:
+    if not hasattr(value, "tolist"):
+        return value
+    letter = value.dtype.kind
+    if letter in "mM":
+        if value.ndim:
+            return list(value)
+        if value != value:
+            return None
+    simple = value.tolist()
+    if letter == "M" and isinstance(simple, int):
+        return _Moment(str(value.astype("datetime64[ns]")).replace("T", " "))
+    if letter == "m" and isinstance(simple, int):
+        return value.astype("timedelta64[us]").tolist()
+    if type(simple) is type(value):
+        # Numbers longer than Python's.
+        return float(simple) if letter == "f" else simple
+    return simple
+
+
+def _of_pandas(value: Any) -> Any:
+    if type(value).__name__ in _NULLS:
+        return None
+    if isinstance(value, datetime.datetime) and getattr(value, "nanosecond", 0):
+        if value.tzinfo is None:
+            return _Moment(str(value))
+        return _Moment(str(value.tz_convert(None)) + "Z", _zone(value))
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def _zone(value: datetime.datetime) -> str | None:
+    return None if value.tzinfo is None else getattr(value.tzinfo, "key", None) or "UTC"
 
 
 def type_of(value: Any) -> str:
@@ -143,7 +197,7 @@ def type_of(value: Any) -> str:
 
 # Kinds are tuples: ("int", least, most), ("decimal", digits before, digits after), ("array", kind), ("nullable", kind), ...
 def _kind(value: Any) -> tuple:
-    value = _simpler(value)
+    value = simpler(value)
     if value is None:
         return ("nothing",)
     if isinstance(value, bool):
@@ -152,7 +206,9 @@ def _kind(value: Any) -> tuple:
         return ("int", value, value)
     if isinstance(value, float):
         return ("Float64",)
-    if isinstance(value, (str, *_BYTES, datetime.time, datetime.timedelta)):
+    if isinstance(value, _Moment):
+        return ("moment", 9, value.zone)
+    if isinstance(value, (str, *BYTES, datetime.time, datetime.timedelta)):
         return ("String",)
     if isinstance(value, decimal.Decimal):
         if not value.is_finite():
@@ -161,9 +217,8 @@ def _kind(value: Any) -> tuple:
         after = max(0, -exponent)
         return ("decimal", max(len(digits) + exponent, 0), after)
     if isinstance(value, datetime.datetime):
-        zone = None if value.tzinfo is None else getattr(value.tzinfo, "key", None) or "UTC"
         is_short = not value.microsecond and 1970 < value.year < 2106
-        return ("moment", is_short, zone)
+        return ("moment", 0 if is_short else 6, _zone(value))
     if isinstance(value, datetime.date):
         return ("date", 1970 <= value.year < 2149)
     if isinstance(value, uuid.UUID):
@@ -210,7 +265,7 @@ def _both(a: tuple, b: tuple) -> tuple:
         whole, exact = (a, b) if a[0] == "int" else (b, a)
         kind = ("decimal", max(exact[1], len(str(max(abs(whole[1]), abs(whole[2]))))), exact[2])
     elif a[0] == b[0] == "moment":
-        kind = ("moment", a[1] and b[1], a[2] if a[2] == b[2] else a[2] and b[2] and "UTC")
+        kind = ("moment", max(a[1], b[1]), a[2] if a[2] == b[2] else a[2] and b[2] and "UTC")
     elif a[0] == b[0] == "date":
         kind = ("date", a[1] and b[1])
     elif a[0] == b[0] == "array":
@@ -244,11 +299,15 @@ def _name(kind: tuple) -> str:
         return f"Decimal({max(digits, 1)}, {kind[2]})"
     if word == "moment":
         zone = "" if kind[2] is None else f"'{kind[2]}'"
-        return (f"DateTime({zone})" if zone else "DateTime") if kind[1] else f"DateTime64(6{', ' + zone if zone else ''})"
+        if kind[1] == 0:
+            return f"DateTime({zone})" if zone else "DateTime"
+        return f"DateTime64({kind[1]}{', ' + zone if zone else ''})"
     if word == "date":
         return "Date" if kind[1] else "Date32"
     if word == "nullable":
-        return f"Nullable({_name(kind[1])})" if kind[1][0] not in ("array", "map", "tuple") else _name(kind[1])
+        if kind[1][0] in ("array", "map", "tuple"):
+            raise Unbindable(f"None cannot stand beside {_name(kind[1])}, which cannot be Nullable")
+        return f"Nullable({_name(kind[1])})"
     if word == "array":
         return f"Array({_name(kind[1])})"
     if word == "map":

@@ -24,6 +24,17 @@ def test_fetching(db):
     assert cursor.fetchall() == ()
 
 
+def test_fetching_a_negative_number(db):
+    assert db.execute("SELECT 1").fetchmany(-1) == db.fetchmany(-1) == ()
+    assert db.fetchall() == ((1,),)
+
+
+def test_no_cursor_of_a_closed_connection(db):
+    db.close()
+    with pytest.raises(chalet.InterfaceError):
+        db.cursor()
+
+
 def test_iterating_over_many_blocks(db):
     rows = list(db.cursor().execute("SELECT number FROM numbers(200000)"))
     assert len(rows) == 200000

@@ -52,7 +52,9 @@ def test_the_tree_of_exceptions():
         ("SELECT toUInt8('x')", "DataError", "CANNOT_PARSE_TEXT"),
         ("SELECT throwIf(1)", "DataError", "FUNCTION_THROW_IF_VALUE_IS_NON_ZERO"),
         ("CREATE TABLE t (x UInt8) ENGINE = Kafka", "DatabaseError", None),
-        ("OPTIMIZE TABLE t", "NotSupportedError", "NOT_IMPLEMENTED"),
+        ("SELECT sumState(1)", "NotSupportedError", "NOT_IMPLEMENTED"),
+        ("SELECT CAST('', 'Int8')", "DataError", "ATTEMPT_TO_READ_AFTER_EOF"),
+        ("SELECT CAST('b', 'Enum8(\\'a\\' = 1)')", "DataError", "UNKNOWN_ELEMENT_OF_ENUM"),
     ],
 )
 def test_errors_of_the_engine_have_their_class(cursor, sql, kind, name):
@@ -103,6 +105,14 @@ def test_description(cursor):
         ("SELECT %s IN %s", (3, (1, 2)), ((0,),)),
         ("SELECT number FROM numbers(5) WHERE number > ? ORDER BY number LIMIT ?", (1, 2), ((2,), (3,))),
         ("SELECT %s", ("'; DROP TABLE t; --",), (("'; DROP TABLE t; --",),)),
+        ("SELECT %s, ?", (1, "a"), ((1, "a"),)),
+        ("SELECT %s ? 'a' : 'b'", (1,), (("a",),)),
+        ("SELECT %s # %s\n, %s #! ?", (1, 2), ((1, 2),)),
+        ("SELECT %s /* /* %s */ %s */", (1,), ((1,),)),
+        ("SELECT 10 %size, %s FROM (SELECT 3 AS size)", (1,), ((1, 1),)),
+        ("SELECT %(a b)s, %(a b)s", {"a b": 1}, ((1, 1),)),
+        ("SELECT %(a)s, {p0:String}", {"a": 1, "p0": "mine"}, ((1, "mine"),)),
+        ("SELECT %(a)s", {"a": 1, "unused": object()}, ((1,),)),
     ],
 )
 def test_placeholders(cursor, sql, args, rows):
@@ -111,11 +121,21 @@ def test_placeholders(cursor, sql, args, rows):
 
 
 @pytest.mark.parametrize(
-    ("sql", "args"), [("SELECT %s, %s", (1,)), ("SELECT ?", (1, 2)), ("SELECT %(a)s", {"b": 1}), ("SELECT %s", ([1, "a"],))]
+    ("sql", "args"),
+    [("SELECT %s, %s", (1,)), ("SELECT ?", (1, 2)), ("SELECT %(a)s", {"b": 1}), ("SELECT %s", ([1, "a"],)),
+     ("SELECT %s, {p0:UInt8}", (1,)), ("SELECT {a:UInt8}", {"a": object()})],
 )
 def test_placeholders_without_values(cursor, sql, args):
     with pytest.raises(dbapi.ProgrammingError):
         cursor.execute(sql, args)
+
+
+def test_long_statements_are_read_once(cursor):
+    comment = "/* " * 20_000 + "*/ " * 20_000
+    literal = "x" * 5_000_000
+    for sql, length in ((f"SELECT length(%s) {comment}", 1), (f"SELECT length('{literal}') + length(%s)", len(literal) + 1)):
+        assert _timed(lambda sql=sql: cursor.execute(sql, ("a",))) < 2
+        assert cursor.fetchone() == (length,)
 
 
 def test_executemany_goes_by_columns(cursor):
@@ -167,6 +187,53 @@ def test_executemany_with_names_and_with_expressions(cursor):
     assert cursor.executemany("INSERT INTO t VALUES (%s, %s)", []) == 0
 
 
+@pytest.mark.parametrize("rows", [[(300,)], [(1,), (300,)], [("5",), (300,)], [(300.0,)]])
+def test_executemany_does_not_wrap(cursor, rows):
+    cursor.execute("CREATE TABLE t (a Int8) ENGINE = Memory")
+    with pytest.raises(dbapi.DataError, match="300 is out of the range of Int8"):
+        cursor.executemany("INSERT INTO t VALUES (%s)", rows)
+    cursor.execute("CREATE TABLE lists (a Array(UInt8), b Int64) ENGINE = Memory")
+    for row in (([300], 1), ([], 2**63)):
+        with pytest.raises(dbapi.DataError, match="out of the range"):
+            cursor.executemany("INSERT INTO lists VALUES (%s, %s)", [row])
+
+
+def test_executemany_takes_truths_and_whole_floats_for_integers(cursor):
+    numpy = pytest.importorskip("numpy")
+    cursor.execute("CREATE TABLE t (a Int8, b Array(UInt64)) ENGINE = Memory")
+    rows = [(True, [True]), (2.0, [2.0]), (numpy.bool_(True), range(2)), (numpy.float64(3), [numpy.float64(4)])]
+    assert cursor.executemany("INSERT INTO t VALUES (%s, %s)", rows) == 4
+    cursor.execute("SELECT * FROM t")
+    assert cursor.fetchall() == ((1, [1]), (2, [2]), (1, [0, 1]), (3, [4]))
+    with pytest.raises(dbapi.DataError):
+        cursor.executemany("INSERT INTO t VALUES (%s, %s)", [(2.5, [])])
+
+
+@pytest.mark.parametrize(
+    ("sql", "rows"),
+    [
+        ("INSERT INTO t VALUES (%s, %s)", [{"a": 1, "s": "y"}]),
+        ("INSERT INTO t VALUES (%(a)s, %(s)s)", [(1, "y")]),
+        ("INSERT INTO t VALUES (%(a)s, %(s)s)", [5]),
+        ("INSERT INTO t VALUES (%(a)s, %(s)s)", [{"a": 1}]),
+        ("INSERT INTO t VALUES (%s, %s)", [(1, "y"), 2]),
+        ("INSERT INTO t VALUES (%s, %s)", [(1, object())]),
+    ],
+)
+def test_rows_of_another_shape(cursor, sql, rows):
+    cursor.execute("CREATE TABLE t (a Int8, s String) ENGINE = Memory")
+    with pytest.raises(dbapi.ProgrammingError):
+        cursor.executemany(sql, rows)
+
+
+def test_rows_of_one_value(cursor):
+    cursor.execute("CREATE TABLE t (a String) ENGINE = Memory")
+    assert cursor.executemany("INSERT INTO t VALUES (%s)", ["ab", "c"]) == 2
+    assert cursor.executemany("INSERT INTO t VALUES (?)", [1, 2]) == 2
+    cursor.execute("SELECT * FROM t")
+    assert cursor.fetchall() == (("ab",), ("c",), ("1",), ("2",))
+
+
 def test_executemany_is_fast(cursor):
     cursor.execute("CREATE TABLE t (a UInt64, b String, c Float64) ENGINE = Memory")
     rows = [(i, f"name {i}", i / 2) for i in range(50_000)]
@@ -186,6 +253,9 @@ def _timed(call):
 def test_mogrify_and_escape(cursor):
     assert cursor.mogrify("SELECT %s, %s, '%s'", (1, "a'b\\")) == "SELECT 1, 'a''b\\\\', '%s'"
     assert cursor.mogrify("SELECT %(a)s", {"a": None}) == "SELECT NULL"
+    assert cursor.mogrify("SELECT %s, ?, %%", (1, "a")) == "SELECT 1, 'a', %%"
+    with pytest.raises(dbapi.ProgrammingError):
+        cursor.mogrify("SELECT %(a)s", {"b": 1})
     assert cursor.connection.escape("a'b") == "'a''b'" and cursor.connection.escape([1, "x"]) == "(1,'x')"
     assert cursor.connection.escape_string("a'b") == "a''b"
     cursor.execute("SELECT " + cursor.connection.escape(b"\xff'\\") + " AS x, " + cursor.connection.escape("t\t'\\n"))
@@ -210,10 +280,19 @@ def test_connections(cursor):
 def test_closed_cursors(cursor):
     with pytest.raises(dbapi.ProgrammingError):
         cursor.fetchone()
+    cursor.execute("SELECT 1")
     cursor.close()
     cursor.close()
+    assert cursor.description is None
     with pytest.raises(dbapi.ProgrammingError):
         cursor.execute("SELECT 1")
+
+
+def test_cursors_of_closed_connections(cursor):
+    cursor.execute("SELECT 1")
+    cursor.connection.close()
+    with pytest.raises(dbapi.InterfaceError):
+        cursor.fetchone()
 
 
 def test_the_rest_of_a_cursor(cursor):
@@ -223,6 +302,7 @@ def test_the_rest_of_a_cursor(cursor):
         cursor.callproc("f")
     cursor.execute("SELECT number FROM numbers(3)")
     cursor.arraysize = 2
+    assert cursor.fetchmany(-1) == ()
     assert cursor.fetchmany() == ((0,), (1,))
     assert list(cursor) == [(2,)]
 
@@ -264,6 +344,12 @@ def test_literals(cursor, escape, value, literal):
     cursor.execute(f"SELECT {literal}")
     with pytest.raises(dbapi.DataError):
         converters.escape_item(object())
+
+
+def test_literals_of_numpy():
+    numpy = pytest.importorskip("numpy")
+    values = (numpy.float64(1.5), numpy.int8(1), numpy.array(["a"]), numpy.datetime64("NaT"))
+    assert [dbapi.converters.escape_item(value) for value in values] == ["1.5", "1", "('a')", "NULL"]
 
 
 def test_texts_as_values():

@@ -234,6 +234,67 @@ def test_the_decorator(db):
         drop_function("py_next")
 
 
+@pytest.mark.parametrize(
+    ("func", "types", "words"),
+    [
+        (lambda x: x, ["Int64"] * 2, "arg_types has 2 elements but function has 1 parameters"),
+        (lambda x, y: x, ["Int64"], "arg_types has 1 elements but function has 2 parameters"),
+        (lambda x, *, y: x, ["Int64"], "parameter 'y' is KEYWORD_ONLY, only positional parameters are supported"),
+    ],
+)
+def test_types_of_other_parameters_than_there_are(func, types, words):
+    with pytest.raises(chalet.ProgrammingError, match=f"Failed to create function 'py_wrong': Python UDF 'py_wrong': {words}"):
+        create_function("py_wrong", func, types, "Int64")
+    with pytest.raises(chalet.ProgrammingError, match="arg_types has 2 elements"):
+        create_aggregate_function("py_wrong", Total, ["Int64"] * 2, "Int64")
+
+
+def test_parameters_that_may_be_left_out(db, define):
+    define("py_few", lambda x, y=5, *more: x + y + sum(more), ["Int64"], "Int64")
+    define("py_many", lambda x, y=5, *more: x + y + sum(more), ["Int64"] * 4, "Int64")
+    define("py_any", lambda x, y: x + y, [], "Int64")
+    assert db.execute("SELECT py_few(1), py_many(1, 2, 3, 4), py_any(1, 2)").fetchone() == (6, 10, 3)
+
+
+@pytest.mark.parametrize(
+    ("ty", "text", "back"),
+    [
+        ("Array(Int64)", "[1,2]", [1, 2]),
+        ("Array(Nullable(String))", "['a','it\\'s NULL',NULL]", ["a", "it's NULL", None]),
+        ("Map(String, Int64)", "{'a':1}", {"a": 1}),
+        ("Tuple(Int64, String)", "(1,'a')", (1, "a")),
+        ("Array(Bool)", "[true,false]", [True, False]),
+        ("Nullable(Int64)", "5", 5),
+        ("Nullable(Int64)", "\\N", None),
+        ("Nullable(String)", "\\N", None),
+        ("LowCardinality(String)", "a", "a"),
+        ("IPv4", "1.2.3.4", ipaddress.ip_address("1.2.3.4")),
+    ],
+)
+def test_results_of_text_are_read(db, ty, text, back):
+    def py_text(_):
+        return text
+
+    udf.chdb_udf(return_type=ty)(py_text)
+    try:
+        assert db.execute("SELECT py_text(1)").fetchone() == (back,)
+    finally:
+        drop_function("py_text")
+
+
+def test_arguments_of_text_are_those_of_sql(db):
+    @udf.chdb_udf()
+    def py_same(text):
+        return text
+
+    try:
+        values = ("true", "5.0", "1e100", "1.50::Decimal(9, 2)", "[1]")
+        row = db.execute(f"SELECT {', '.join(f'py_same({value})' for value in values)}").fetchone()
+        assert row == ("true", "5", "1e100", "1.5", "[1]")
+    finally:
+        drop_function("py_same")
+
+
 def test_functions_of_text(db):
     @udf.chdb_udf()
     def py_sum(a, b):
@@ -336,6 +397,37 @@ def test_aggregates(db, aggregates):
     assert db.query("SELECT py_total(number) FROM numbers(10) WHERE 0").data() == "0\n"
     assert db.query("SELECT py_totalIf(number, number < 3) FROM numbers(10)").data() == "3\n"
     assert db.query("SELECT py_total(if(number = 1, NULL, number)) FROM numbers(3)").data() == "2\n"
+
+
+def test_states_of_local_classes_in_windows(db):
+    class Listed:
+        def __init__(self):
+            self.values = None
+
+        def update(self, value: int) -> None:
+            if value == 7:
+                self.lock = threading.Lock()
+            self.values = (self.values or []) + [value]
+
+        def merge(self, other):
+            # Shares the other's list, as careless classes do.
+            self.values = other.values if self.values is None else self.values + other.values
+
+        def evaluate(self) -> str:
+            return str(self.values)
+
+    create_aggregate_function("py_listed", Listed)
+    try:
+        rows = db.execute("SELECT py_listed(number) OVER (ORDER BY number) FROM numbers(3)").fetchall()
+        assert rows == (("[0]",), ("[0, 1]",), ("[0, 1, 2]",))
+        assert db.execute("SELECT py_listed(1) OVER ()").fetchone() == ("[1]",)
+        totals = db.query("SELECT number, py_listed(number) FROM numbers(2) GROUP BY number WITH TOTALS ORDER BY number", "TSV")
+        assert totals.data() in ("0\t[0]\n1\t[1]\n\n0\t[0, 1]\n", "0\t[0]\n1\t[1]\n\n0\t[1, 0]\n")
+        with pytest.raises(chalet.Error, match="pickle") as caught:
+            db.query("SELECT py_listed(7) OVER ()")
+        assert str(caught.value).count("Code: ") == 1
+    finally:
+        drop_function("py_listed")
 
 
 def test_policies_of_aggregates(db):

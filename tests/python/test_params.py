@@ -164,6 +164,130 @@ def test_what_has_no_type(value):
         type_of(value)
 
 
+def bound(db, ty, value):
+    return db.execute(f"SELECT {{x:{ty}}}", {"x": value}).fetchone()[0]
+
+
+class Odd(enum.Enum):
+    SLASH = "a\\b"
+    TAB = "tab\t"
+    NOTHING = None
+
+
+def test_members_and_arrays_are_escaped_once(db):
+    numpy = pytest.importorskip("numpy")
+    assert bound(db, "String", Odd.SLASH) == "a\\b" and bound(db, "Array(String)", [Odd.SLASH]) == ["a\\b"]
+    assert bound(db, "String", Odd.TAB) == "tab\t" and bound(db, "Nullable(String)", Odd.NOTHING) is None
+    assert bound(db, "Array(String)", numpy.array(["a\\b", "it's"])) == ["a\\b", "it's"]
+
+
+@pytest.mark.parametrize(
+    "ty", "Int64 Date DateTime UUID Bool Float64 String Array(UInt8) FixedString(2) IPv4 Decimal(9,2)".split()
+)
+def test_null_is_no_value_of_other_types(db, ty):
+    with pytest.raises(chalet.Error, match="Value NULL cannot be parsed.*BAD_QUERY_PARAMETER") as caught:
+        bound(db, ty, None)
+    assert caught.value.code == 457
+    if not ty.startswith("Array"):
+        assert bound(db, f"Nullable({ty})", None) is None
+
+
+@pytest.mark.parametrize("ty", ["Int64", "UInt128", "Decimal(9, 2)", "Nullable(Int64)"])
+def test_an_empty_text_is_no_number(db, ty):
+    with pytest.raises(chalet.Error, match="BAD_QUERY_PARAMETER"):
+        bound(db, ty, "")
+
+
+@pytest.mark.parametrize(
+    ("ty", "value"),
+    [
+        ("Int8", 128),
+        ("Int8", -129),
+        ("UInt64", 2**64),
+        ("Int64", 2**63),
+        ("UInt8", -1),
+        ("Int256", 2**255),
+        ("UInt256", 2**256),
+        ("Nullable(Int8)", 128),
+        ("Array(UInt8)", [1, 300]),
+        ("Map(String, UInt8)", {"a": 300}),
+        ("Tuple(String, Int8)", ("a", 300)),
+    ],
+)
+def test_integers_do_not_wrap(db, ty, value):
+    with pytest.raises(chalet.Error, match="is out of the range.*BAD_QUERY_PARAMETER"):
+        bound(db, ty, value)
+
+
+@pytest.mark.parametrize(
+    ("ty", "value", "back"),
+    [
+        ("Int64", True, 1),
+        ("UInt8", False, 0),
+        ("Int64", 5.0, 5),
+        ("Float64", True, 1.0),
+        ("String", True, "1"),
+        ("Bool", True, True),
+        ("Array(Bool)", [True, False], [True, False]),
+        ("Array(Int8)", [True, 5.0], [1, 5]),
+        ("Map(String, Int64)", {"a, ]": True}, {"a, ]": 1}),
+        ("Int256", -(2**255), -(2**255)),
+        ("UInt256", 2**256 - 1, 2**256 - 1),
+        ("Array(UInt8)", (1, 2), [1, 2]),
+        ("Array(UInt8)", (1,), [1]),
+        ("Array(UInt8)", (), []),
+        ("Array(String)", ("(a', ]", "\\"), ["(a', ]", "\\"]),
+        ("Array(Array(UInt8))", [(1, 2), [3]], [[1, 2], [3]]),
+        ("Array(UInt8)", range(3), [0, 1, 2]),
+        ("Tuple(UInt8, String)", [1, "a"], (1, "a")),
+        ("Tuple(UInt8)", [1], (1,)),
+        ("Array(Tuple(UInt8, Array(String)))", [[1, ("a",)]], [(1, ["a"])]),
+        ("Map(String, Array(UInt8))", {"a": (1,), "b": {}.keys()}, {"a": [1], "b": []}),
+    ],
+)
+def test_the_declared_type_decides(db, ty, value, back):
+    found = bound(db, ty, value)
+    assert found == back and type(found) is type(back)
+
+
+def test_fractions_are_no_integers(db):
+    with pytest.raises(chalet.Error, match="BAD_QUERY_PARAMETER"):
+        bound(db, "Int64", 5.5)
+
+
+def test_moments_in_nanoseconds(db):
+    numpy, pandas = pytest.importorskip("numpy"), pytest.importorskip("pandas")
+    text = "2024-01-02 03:04:05.123456789"
+    moment = numpy.datetime64(text, "ns")
+    assert [type_of(value) for value in (moment, pandas.Timestamp(text))] == ["DateTime64(9)"] * 2
+    assert type_of(numpy.array([moment])) == type_of(pandas.Series([moment])) == "Array(DateTime64(9))"
+    assert type_of(pandas.Timestamp(text, tz="Europe/Paris")) == "DateTime64(9, 'Europe/Paris')"
+    with chalet.dbapi.connect() as cursor:
+        for value in (moment, pandas.Timestamp(text), pandas.Timestamp(text, tz="Europe/Paris")):
+            cursor.execute("SELECT toString(%s)", (value,))
+            assert cursor.fetchone() == (text,)
+        for value in (numpy.array([moment]), pandas.Series([moment]), [pandas.Timestamp(text)]):
+            cursor.execute("SELECT toString(%s)", (value,))
+            assert cursor.fetchone() == (f"['{text}']",)
+        cursor.execute("SELECT %s, %s, %s", (pandas.NaT, pandas.NA, numpy.datetime64("NaT")))
+        assert cursor.fetchone() == (None, None, None)
+        cursor.execute("SELECT %s", (pandas.to_datetime(["2024-01-02 03:04:05.000000001", None]),))
+        assert cursor.fetchone() == ([datetime.datetime(2024, 1, 2, 3, 4, 5), None],)
+    assert bound(db, "Nullable(DateTime64(9))", pandas.NaT) is bound(db, "Nullable(Int64)", pandas.NA) is None
+
+
+def test_long_floats_of_numpy(db):
+    numpy = pytest.importorskip("numpy")
+    assert bound(db, "Float64", numpy.longdouble(1.5)) == 1.5 and type_of(numpy.longdouble(1.5)) == "Float64"
+    assert bound(db, "Array(Float64)", numpy.array([[1.5], [2]], "longdouble")[:, 0]) == [1.5, 2.0]
+
+
+@pytest.mark.parametrize("value", [[[1], None], [(1,), None], {"a": [1], "b": None}, [{"a": 1}, None]])
+def test_null_beside_what_cannot_be_nullable(value):
+    with chalet.dbapi.connect() as cursor, pytest.raises(chalet.dbapi.ProgrammingError, match="cannot be Nullable"):
+        cursor.execute("SELECT %s", (value,))
+
+
 def test_settings_of_one_call(db):
     assert db.query("SELECT getSetting('max_threads')", settings={"max_threads": 3}).data() == "3\n"
     assert db.query("SELECT getSetting('join_use_nulls')", settings={"join_use_nulls": True}).data() == "true\n"

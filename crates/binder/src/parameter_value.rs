@@ -32,7 +32,7 @@ fn read(text: &str, ty: &DataType, time_zone: TimeZone) -> Result<Vector> {
         ty.is_nullable() || ty.without_low_cardinality().is_nullable() || bare == &DataType::Nothing;
     ensure!(!is_null || can_be_null, BAD_QUERY_PARAMETER, "the type is not Nullable");
     ensure!(
-        !text.is_empty() || !(bare.is_integer() || bare.is_decimal()),
+        !text.is_empty() || !(is_whole(bare) || bare.is_decimal()),
         BAD_QUERY_PARAMETER,
         "there is no number"
     );
@@ -246,5 +246,36 @@ fn holds(ty: &DataType, number: &[u8]) -> bool {
         DataType::UInt128 => text.parse::<u128>().is_ok(),
         DataType::UInt256 => text.parse::<U256>().is_ok(),
         _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fit(text: &str, ty: &str) -> String {
+        fitted(text, &ty.parse().unwrap()).map_or_else(|error| error.message().to_owned(), Cow::into_owned)
+    }
+
+    #[test]
+    fn texts_get_the_form_of_their_type() {
+        for (text, ty, wanted) in [
+            ("(1, 2,)", "Array(UInt8)", "[1,2]"),
+            ("[1,'a]\\'']", "Tuple(UInt8, String)", "(1,'a]\\'')"),
+            ("[1]", "Tuple(UInt8)", "(1,)"),
+            ("{'a':(5.0)}", "Map(String, Array(Int8))", "{'a':[5]}"),
+            ("+5.0", "Int8", "+5"),
+            ("300", "UInt8", "300 is out of the range of UInt8"),
+            ("[[NULL],[-129]]", "Array(Array(Nullable(Int8)))", "-129 is out of the range of Int8"),
+            // These are for the reader to judge.
+            ("5.5", "Int8", "5.5"),
+            ("(1,2", "Array(UInt8)", "(1,2"),
+            ("[1)", "Array(UInt8)", "[1)"),
+            ("(1,2)", "String", "(1,2)"),
+            ("'", "Array(String)", "'"),
+            ("['\\", "Array(String)", "['\\"),
+        ] {
+            assert_eq!(fit(text, ty), wanted, "{text} as {ty}");
+        }
     }
 }

@@ -122,17 +122,31 @@ impl Converter {
                 let text = format!("{} is out of the range of {}", object.str()?, self.ty);
                 Err(Misfit::Failed(DataError::new_err(text)))
             }
-            Err(Misfit::Kind) if self.of_rows && self.is_whole() => match whole(object)?.or(plainer(object)?)
-            {
-                Some(plain) => self.push(out, &plain),
-                None => Err(Misfit::Kind),
-            },
-            Err(Misfit::Kind) => match plainer(object)? {
+            Err(Misfit::Kind) => match self.plainer(object)? {
                 Some(plain) => self.push(out, &plain),
                 None => Err(Misfit::Kind),
             },
             other => other,
         }
+    }
+
+    /// Another object of the same value, for what is of no kind that the type takes.
+    fn plainer<'py>(&self, object: &Bound<'py, PyAny>) -> Fit<Option<Bound<'py, PyAny>>> {
+        if !self.of_rows {
+            return plainer(object);
+        }
+        if self.is_whole()
+            && let Some(number) = whole(object)?
+        {
+            return Ok(Some(number));
+        }
+        if let Some(plain) = plainer(object)? {
+            return Ok(Some(plain));
+        }
+        let py = object.py();
+        let params = py.import(intern!(py, "chalet._params"))?;
+        let simple = params.call_method1(intern!(py, "simpler"), (object,))?;
+        Ok((!simple.is(object)).then_some(simple))
     }
 
     /// Is the type one of integers?

@@ -51,7 +51,8 @@ escape_object = escape_int
 
 
 def escape_float(value: float, mapping: Any = None) -> str:
-    return repr(value)
+    # Floats of numpy are floats, with another repr.
+    return float.__repr__(value)
 
 
 def escape_None(value: None, mapping: Any = None) -> str:
@@ -131,6 +132,11 @@ def escape_item(val: Any, mapping: dict[type, Callable[..., str]] | None = None)
     for kind in type(val).__mro__:
         if kind in known:
             return known[kind](val, mapping)
+    from .._params import simpler
+
+    simple = simpler(val)
+    if simple is not val:
+        return escape_item(simple, mapping)
     raise DataError(f"a {type(val).__name__} has no literal")
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from .._bind import _TOKENS, placed
+from .._bind import placed, shown
+from .._params import Unbindable
 from . import err
 from .converters import escape_item
 from .types import bare
@@ -85,7 +86,10 @@ class Cursor:
         """The same for a statement whose places are the engine's, `{name:Type}`, and their values by name."""
         self._open()._open()
         self._reset()
-        self._cursor.execute(text, params or None)
+        try:
+            self._cursor.execute(text, params or None)
+        except Unbindable as error:
+            raise err.ProgrammingError(str(error)) from None
         self._rowcount = self._cursor.rowcount
         self._has_rows = bool(self._cursor.column_names())
         return Executed(self._rowcount, self)
@@ -113,22 +117,7 @@ class Cursor:
 
     def mogrify(self, query: str, args: Any = None) -> str:
         """The statement with literals in place of its placeholders, to look at; `execute` does not do that."""
-        if args is None:
-            return query
-        if isinstance(args, dict):
-            return _TOKENS.sub(lambda m: escape_item(args[m["name"]]) if m["name"] else m[0], query)
-        values = iter(args if isinstance(args, (tuple, list)) else (args,))
-        kind = "format" if any(m["format"] for m in _TOKENS.finditer(query)) else "mark"
-
-        def literal(match: re.Match[str]) -> str:
-            if not match[kind]:
-                return match[0]
-            try:
-                return escape_item(next(values))
-            except StopIteration:
-                raise err.ProgrammingError("the statement has more placeholders than there are values") from None
-
-        return _TOKENS.sub(literal, query)
+        return query if args is None else shown(query, args, escape_item)
 
     @property
     def rowcount(self) -> int:
@@ -144,13 +133,13 @@ class Cursor:
     def description(self) -> list[tuple[str, str, None, int | None, int | None, int | None, bool]] | None:
         """For each column: name, ClickHouse type, None, bytes of a value where all have as many, precision, scale and
         whether it may be NULL. The type equals one of the type objects: `description[0][1] == dbapi.NUMBER`."""
-        if not self._has_rows:
+        if not self._has_rows or self.connection is None:
             return None
         names, types = self._cursor.column_names(), self._cursor.column_types()
         return [_described(name, ty) for name, ty in zip(names, types)]
 
     def _fetchable(self) -> _chalet.Cursor:
-        self._open()
+        self._open()._open()
         if not self._has_rows:
             raise err.ProgrammingError("There is no result to fetch: execute a query first")
         return self._cursor
@@ -163,7 +152,8 @@ class Cursor:
 
     def fetchmany(self, size: int | None = None) -> Sequence[Row]:
         """The next rows, at most `size`, by default `arraysize`."""
-        rows = self._fetchable().fetchmany(self.arraysize if size is None else size)
+        # A negative number asks for nothing, as in chDB.
+        rows = self._fetchable().fetchmany(max(self.arraysize if size is None else size, 0))
         self._rownumber += len(rows)
         return rows
 
