@@ -249,6 +249,12 @@ def test_json(connection):
     assert one(j["s"].as_string(), j["l"][-2].as_string(), j["1"].as_string(), j["l"][7].as_string()) == ("text", "x", "one", None)
     assert one(j["f"].as_float(), j["t"].as_boolean(), j["f"].as_numeric(10, 2)) == (1.5, True, decimal.Decimal("1.50"))
     assert one(j["a"]["it's {x:$}"].as_string(), j[("a", "nothing", "more")].as_integer()) == (None, None)
+    # What looks like a place of a value is none.
+    assert one(j["{param_1:$}"].as_string(), j[("a", "{j_2:$}")].as_string(), sa.literal(datetime.datetime(2024, 1, 1)) > "2023-01-01") == (
+        None,
+        None,
+        True,
+    )
     # The same text of a statement with other places.
     assert [one(j["l"][place].as_string())[0] for place in (0, 1, 9)] == ["1", "x", None]
     assert connection.scalar(sa.select(table.c.id).where(j["s"].as_string() == "text")) == 1
@@ -257,6 +263,8 @@ def test_json(connection):
 def test_strings_put_together(connection, things):
     both = sa.func.aggregate_strings(things.c.name, "'; ").filter(things.c.id < 3), sa.func.aggregate_strings(sa.distinct(things.c.tags[1]), ", ")
     assert connection.execute(sa.select(*both)).one() == ("n1%'_'; n2%'_", "a")
+    odd = sa.func.aggregate_strings(things.c.name, "{param_1:$}").filter(things.c.id < 3), sa.literal("'")
+    assert connection.execute(sa.select(*odd)).one() == ("n1%'_{param_1:$}n2%'_", "'")
 
 
 def test_what_is_refused(engine, connection, things):

@@ -184,7 +184,8 @@ class Compiler(compiler.SQLCompiler):
         # Both ends are part of it, the first item is 1, as in the standard.
         if not isinstance(binary.right.step, Null):
             raise exc.CompileError("chalet has no slices of arrays with a step")
-        first, last = (None if isinstance(end, Null) else self.process(end, **kw) for end in (binary.right.start, binary.right.stop))
+        ends = (binary.right.start, binary.right.stop)
+        first, last = (None if isinstance(end, Null) else self.process(end, **kw) for end in ends)
         first = first or "1"
         return f"arraySlice({array}, {first}" + (")" if last is None else f", greatest({last} - {first} + 1, 0))")
 
@@ -282,8 +283,13 @@ class Compiler(compiler.SQLCompiler):
 
     def render_literal_value(self, value: Any, type_: Any) -> str:
         if isinstance(value, str):
-            return quoted(value)
+            return literal(value)
         return super().render_literal_value(value, type_)
+
+
+def literal(text: str) -> str:
+    """A text as a literal in a statement, where nothing of it is taken for a place."""
+    return quoted(text).replace("{", "\\x7b") if ":$}" in text else quoted(text)
 
 
 def _wide(number: Any) -> Any:

@@ -12,9 +12,8 @@ from sqlalchemy import Table, pool
 
 from .. import dbapi
 from .._params import Unbindable, type_of
-from .compiler import Compiler, DDLCompiler, Preparer, TypeCompiler
+from .compiler import Compiler, DDLCompiler, Preparer, TypeCompiler, literal
 from .reflection import Reflection
-from .types import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +47,7 @@ class _Places(sa.JSON.JSONElementType):
 
     def literal_processor(self, dialect: Any) -> Any:
         def place(index: Any) -> str:
-            return quoted(index) if isinstance(index, str) else str(index + 1 if index >= 0 else index)
+            return literal(index) if isinstance(index, str) else str(index + 1 if index >= 0 else index)
 
         return lambda path: place(path) if isinstance(path, (str, int)) else ", ".join(map(place, path))
 
