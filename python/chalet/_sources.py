@@ -264,18 +264,11 @@ def _scanned(dataset: Any, names: Any, conditions: Sequence[Any]) -> Any:
 
 
 def _collected(lazy: Any, names: Any, conditions: Sequence[Any]) -> Any:
-    polars = sys.modules["polars"]
     if any(name == "*" or name.startswith("^") for name in (*(names or ()), *(name for name, *_ in conditions))):
         # To expressions such a name is a pattern.
         return _chosen(lazy.collect(), names)
-
-    def exact(end: Any) -> Any:
-        # A bare number would be rounded to what a column of Float32 holds.
-        return polars.lit(end, dtype=polars.Float64) if isinstance(end, float) else end
-
-    tests: list[Any] = []
-    for name, low, from_low, high, to_high in conditions:
-        tests += _tests(polars.col(name), exact(low), from_low, exact(high), to_high)
+    column = sys.modules["polars"].col
+    tests = [test for name, *ends in conditions for test in _tests(column(name), *ends)]
     chosen = lazy.filter(*tests) if tests else lazy
     return (chosen if names is None else chosen.select(names)).collect()
 

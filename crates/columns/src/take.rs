@@ -231,3 +231,33 @@ impl Column {
         self.gather(&rows)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lent_values_are_copied_wherever_they_are() {
+        let numbers = Buf::from_vec(vec![1i64, 2, 3]);
+        let address = numbers.as_ptr() as usize;
+        let leaf = || Vector::from(Data::I64(numbers.clone()));
+        let pair = Vector::from(Data::Struct(Struct { fields: vec![leaf(), leaf()], len: 3 }));
+        let list = List { offsets: Buf::from_vec(vec![0i64, 1, 3]), values: Arc::new(pair) };
+        let leaves = |vector: &Vector| -> Vec<Buf<i64>> {
+            let Data::List(list) = &vector.data else { panic!("a list is {:?}", vector.data) };
+            let Data::Struct(pair) = &list.values.data else { panic!("a pair is {:?}", list.values.data) };
+            pair.fields.iter().filter_map(|field| i64::unwrap(&field.data).cloned()).collect()
+        };
+        let lists = Vector::from(Data::List(list));
+        let same = lists.clone().detached(&|_| false);
+        assert!(leaves(&same).iter().all(|leaf| leaf.as_ptr() as usize == address));
+        let copied = leaves(&lists.detached(&|at| at == address));
+        assert_eq!(copied.len(), 2);
+        assert!(copied.iter().all(|leaf| leaf.as_ptr() as usize != address && leaf[..] == [1, 2, 3]));
+        let bytes = Buf::from_vec(b"abcd".to_vec());
+        let at = bytes.as_ptr() as usize;
+        let fixed = Vector::from(Data::Fixed(Fixed { width: 2, bytes })).detached(&|_| true);
+        let Data::Fixed(fixed) = &fixed.data else { panic!("fixed strings are {:?}", fixed.data) };
+        assert!(fixed.bytes.as_ptr() as usize != at && fixed.get(1) == b"cd");
+    }
+}
