@@ -33,6 +33,8 @@ def python(code):
         "SELECT sleep(3)",
         # Elements that no memory holds at once.
         "SELECT count() FROM (SELECT arrayJoin(range(1000000)) FROM numbers(1000000))",
+        # Frames of many rows.
+        "SELECT sum(number) OVER (ORDER BY number ROWS BETWEEN 100000 PRECEDING AND CURRENT ROW) FROM numbers(300000)",
     ],
 )
 def test_ctrl_c_stops_a_query_at_once(sql):

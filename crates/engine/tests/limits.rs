@@ -73,6 +73,7 @@ fn memory_runs_out() {
         "SELECT count() FROM numbers(10) AS a JOIN numbers(5000000) AS b ON a.number = b.number",
         "SELECT DISTINCT number FROM numbers(5000000) FORMAT Null",
         "SELECT number, row_number() OVER (ORDER BY number) FROM numbers(5000000) FORMAT Null",
+        "SELECT count() OVER () FROM numbers(5000000) FORMAT Null",
     ];
     for sql in queries {
         assert_eq!(code_of(sql, &[("max_memory_usage", "10000000")]), 241, "{sql}");

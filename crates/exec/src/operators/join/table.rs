@@ -141,6 +141,9 @@ impl Sink for Build {
     }
 }
 
+/// Rows that are looked up between two questions whether to stop.
+const ROWS_AT_ONCE: usize = 1 << 18;
+
 impl Build {
     fn index(&self, rows: Block, mut memory: Reservation) -> Result<JoinTable> {
         let spec = &self.spec;
@@ -163,7 +166,13 @@ impl Build {
             (vec![0; n_rows], 1)
         } else {
             let (keys, valid) = usable_keys(keys, &spec.null_safe, n_rows);
-            let mut groups = table.groups(&keys, n_rows);
+            let mut groups = Vec::with_capacity(n_rows);
+            for start in (0..n_rows).step_by(ROWS_AT_ONCE) {
+                memory.control().check_with_interrupt()?;
+                let n = ROWS_AT_ONCE.min(n_rows - start);
+                let some: Vec<Column> = keys.iter().map(|key| key.slice(start, n)).collect();
+                groups.extend(table.groups(&some, n));
+            }
             for (row, group) in groups.iter_mut().enumerate() {
                 let no_asof = asof.as_ref().is_some_and(|a| a.is_null(row));
                 if !valid.value(row) || no_asof {

@@ -8,6 +8,7 @@ mod frames;
 mod running;
 
 use crate::ExecContext;
+use crate::control::Reservation;
 use crate::expression::Program;
 use crate::operators::aggregate::split;
 use crate::operators::collect::blocks_as_source;
@@ -60,9 +61,15 @@ impl Sink for Window {
     }
 }
 
+/// What is kept of a row beside its columns, at least: its number, key, peers, frame and result.
+const BYTES_A_ROW: usize = 48;
+
 impl Window {
     fn compute(&self, block: Block, ctx: &ExecContext) -> Result<Block> {
         let n_rows = block.n_rows();
+        let mut memory = Reservation::new(ctx.control.clone());
+        memory.grow(n_rows * BYTES_A_ROW * self.calls.len().max(1))?;
+        let check = || ctx.control.check_with_interrupt();
         let inputs = self.inputs.evaluate(&block)?;
         let n_keys = self.n_partition + self.orders.len();
         let orders =
@@ -71,7 +78,7 @@ impl Window {
         let keys = sort_keys(&ordered, n_rows);
         let mut rows: Vec<u32> = (0..n_rows as u32).collect();
         rows.sort_by(|&a, &b| keys.get(a as usize).cmp(keys.get(b as usize)));
-        ctx.control.check_with_interrupt()?;
+        check()?;
         let block = block.gather(&rows);
         let inputs: Vec<Vector> = inputs.into_iter().map(|c| c.gather(&rows).into_flat()).collect();
         let partition_keys: Vec<Column> =
@@ -81,7 +88,7 @@ impl Window {
 
         let mut results: Vec<Vec<Vector>> = vec![Vec::new(); self.calls.len()];
         for partition in partitions {
-            ctx.control.check_with_interrupt()?;
+            check()?;
             let peers = peers(partition.clone(), &sorted);
             let cut = |v: &Vector| v.slice(partition.start, partition.len());
             let order_values: Vec<Vector> = inputs[self.n_partition..n_keys].iter().map(cut).collect();
@@ -99,7 +106,9 @@ impl Window {
                 };
                 let frames = frames.compute()?;
                 results.push(match &call.function {
-                    WindowImpl::Aggregate(aggregate) => running::aggregate(&**aggregate, &args, &frames)?,
+                    WindowImpl::Aggregate(aggregate) => {
+                        running::aggregate(&**aggregate, &args, &frames, &check)?
+                    }
                     WindowImpl::Window(function) => {
                         let partition = Partition {
                             args: &args,
