@@ -78,7 +78,6 @@ struct Walk<'t> {
 impl Walk<'_> {
     /// Copies one value; false where it has another form than the type wants.
     fn value(&mut self, ty: &DataType) -> Result<bool> {
-        self.spaces();
         match ty.bare() {
             DataType::Array(element) => self.list(b'[', b']', |_| Some(element.as_ref())),
             DataType::Tuple(fields) if fields.len() == 1 => {
@@ -116,6 +115,12 @@ impl Walk<'_> {
         is_there
     }
 
+    /// The same after spaces, as in a list.
+    fn element(&mut self, ty: &DataType) -> Result<bool> {
+        self.spaces();
+        self.value(ty)
+    }
+
     /// What stands in brackets of either kind, in those of the type.
     fn list<'a>(&mut self, open: u8, close: u8, ty: impl Fn(usize) -> Option<&'a DataType>) -> Result<bool> {
         let given = match self.peek() {
@@ -137,7 +142,7 @@ impl Walk<'_> {
                 self.out.push(b',');
             }
             let Some(ty) = ty(n) else { return Ok(false) };
-            if !self.value(ty)? {
+            if !self.element(ty)? {
                 return Ok(false);
             }
             n += 1;
@@ -160,11 +165,11 @@ impl Walk<'_> {
                 self.out.push(b',');
             }
             is_first = false;
-            if !self.value(key)? || !self.passes(b':') {
+            if !self.element(key)? || !self.passes(b':') {
                 return Ok(false);
             }
             self.out.push(b':');
-            if !self.value(value)? {
+            if !self.element(value)? {
                 return Ok(false);
             }
         }
@@ -269,6 +274,7 @@ mod tests {
             ("[[NULL],[-129]]", "Array(Array(Nullable(Int8)))", "-129 is out of the range of Int8"),
             // These are for the reader to judge.
             ("5.5", "Int8", "5.5"),
+            (" 5", "Int8", " 5"),
             ("(1,2", "Array(UInt8)", "(1,2"),
             ("[1)", "Array(UInt8)", "[1)"),
             ("(1,2)", "String", "(1,2)"),
