@@ -340,4 +340,11 @@ def test_a_dictionary_under_null_structs(db):
     values = pa.DictionaryArray.from_arrays(pa.array([9, 0], pa.int8()), pa.array(["x"]), safe=False)
     mixed = pa.table({"s": pa.StructArray.from_arrays([values], ["b"], mask=pa.array([True, False]))})
     assert rows(db, "SELECT s, s.b FROM mixed") == [(None, None), (("x",), "x")]
-    assert len(table) == len(mixed)
+    offsets = pa.array([0, None, 2], pa.int32())
+    lists = pa.table({"l": pa.ListArray.from_arrays(offsets, values), "x": [1, 2]})
+    assert rows(db, "SELECT l FROM lists WHERE x = 2") == [([],)] and len(lists) == 2
+    buffers = [pa.py_buffer(b"\x02"), pa.py_buffer(np.array([0, 1, 2], "i4"))]
+    gone = pa.ListArray.from_buffers(pa.list_(values.type), 2, buffers, children=[values])
+    holes = pa.table({"l": gone, "d": pa.FixedSizeListArray.from_arrays(days, 1, mask=pa.array([True, False]))})
+    assert rows(db, "SELECT l, d FROM holes") == [([], []), (["x"], [datetime.date(1970, 1, 6)])]
+    assert len(table) == len(mixed) == len(holes)

@@ -5,7 +5,7 @@ use super::text;
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, OffsetSizeTrait, make_array};
-use arrow_buffer::NullBuffer;
+use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
 use arrow_schema::{DataType as Arrow, Field, TimeUnit};
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Buf, Builder, Column, Data, Fixed, List, Native, Struct, Vector};
@@ -132,7 +132,7 @@ fn vector(array: &dyn Array, ty: &DataType) -> Result<Vector> {
     Ok(Vector::new(data, validity))
 }
 
-/// The field of a struct that has NULLs of its own: what stands there may be anything, so it is NULL as well.
+/// What is inside a struct or a list that is NULL may be anything, so it is NULL as well.
 fn under(child: &ArrayRef, nulls: &NullBuffer) -> ArrayRef {
     if matches!(child.data_type(), Arrow::Null) {
         return child.clone();
@@ -208,19 +208,24 @@ fn lists<O: OffsetSizeTrait>(
         "Offsets of an Arrow list are out of order or out of bounds"
     );
     // A slice of a list has all elements of the whole: those of other rows are not converted.
-    let values = if first == 0 && last as usize == values.len() {
-        plain(values, &element)?
-    } else {
+    let mut values = values.clone();
+    if first != 0 || last as usize != values.len() {
         offsets.iter_mut().for_each(|offset| *offset -= first);
-        plain(&values.slice(first as usize, (last - first) as usize), &element)?
-    };
-    let list = List { offsets: offsets.into(), values: Arc::new(values) };
-    let stray = nulls.is_some_and(|nulls| {
-        nulls.null_count() > 0 && (0..list.len()).any(|row| nulls.is_null(row) && !list.range(row).is_empty())
+        values = values.slice(first as usize, (last - first) as usize);
+    }
+    let lengths = || offsets.windows(2).map(|pair| (pair[1] - pair[0]) as usize);
+    let stray = nulls.filter(|nulls| {
+        nulls.null_count() > 0 && lengths().enumerate().any(|(row, len)| len > 0 && nulls.is_null(row))
     });
-    Ok(Data::List(match nulls {
-        Some(nulls) if stray => without_null_lists(&list, nulls),
-        _ => list,
+    if let Some(nulls) = stray {
+        let mut valid = BooleanBufferBuilder::new(values.len());
+        lengths().zip(nulls).for_each(|(len, is_valid)| valid.append_n(len, is_valid));
+        values = under(&values, &NullBuffer::new(valid.finish()));
+    }
+    let list = List { offsets: offsets.into(), values: Arc::new(plain(&values, &element)?) };
+    Ok(Data::List(match stray {
+        Some(nulls) => without_null_lists(&list, nulls),
+        None => list,
     }))
 }
 
