@@ -191,7 +191,7 @@ def test_names_that_occur_twice(db):
 
 def test_a_variable_is_in_no_database(db):
     frame = pd.DataFrame({"x": [1]})
-    with pytest.raises(chalet.Error, match="'default.frame': the Python variable .*, a DataFrame, is in no database: write frame"):
+    with pytest.raises(chalet.Error, match="'default.frame': the Python variable .*, a DataFrame, is in no database: write"):
         db.query("SELECT * FROM default.frame")
     assert len(frame) == 1
 
