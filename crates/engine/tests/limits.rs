@@ -74,6 +74,7 @@ fn memory_runs_out() {
         "SELECT DISTINCT number FROM numbers(5000000) FORMAT Null",
         "SELECT number, row_number() OVER (ORDER BY number) FROM numbers(5000000) FORMAT Null",
         "SELECT count() OVER () FROM numbers(5000000) FORMAT Null",
+        "SELECT count() FROM numbers(10) WHERE number IN (SELECT number FROM numbers(5000000))",
     ];
     for sql in queries {
         assert_eq!(code_of(sql, &[("max_memory_usage", "10000000")]), 241, "{sql}");

@@ -1,5 +1,6 @@
 //! The one match from plan nodes to operators.
 
+use crate::control::Reservation;
 use crate::expression::{Layout, Program, layout};
 use crate::operators::counted::CountedScan;
 use crate::operators::top_bound::TopBound;
@@ -491,11 +492,14 @@ impl Lowerer<'_> {
                 continue;
             }
             let mut rows = RowSet::default();
+            let mut memory = Reservation::new(self.ctx.control.clone());
             match &set.source {
                 SetSource::Block(block) => rows.insert_block(block),
                 SetSource::Plan(plan) => {
                     for block in crate::result::run_to_blocks(plan, self.ctx)? {
+                        self.ctx.control.check_with_interrupt()?;
                         rows.insert_block(&block);
+                        memory.resize(rows.memory())?;
                     }
                 }
             }

@@ -1,5 +1,6 @@
 //! Running a whole plan.
 
+use crate::control::Reservation;
 use crate::lower::lower;
 use crate::operators::collect::{Collect, Consumer};
 use crate::pipeline::Stage;
@@ -34,7 +35,9 @@ pub fn execute(plan: &Plan, consumer: Consumer, ctx: &ExecContext) -> Result<Out
 pub fn run_to_blocks(plan: &Plan, ctx: &ExecContext) -> Result<Vec<Block>> {
     let blocks = Arc::new(Mutex::new(Vec::new()));
     let target = blocks.clone();
-    let consumer = Box::new(move |block| {
+    let mut memory = Reservation::new(ctx.control.clone());
+    let consumer = Box::new(move |block: Block| {
+        memory.grow(block.memory())?;
         target.lock().unwrap_or_else(PoisonError::into_inner).push(block);
         Ok(())
     });
