@@ -229,6 +229,16 @@ def test_a_zero_byte_in_an_error(cursor):
         cursor.execute(r"SELECT toUInt8('a\0b')")
 
 
+def test_what_is_ingested_is_a_copy(cursor):
+    """Arrow may share memory that its owner writes to."""
+    numpy = pytest.importorskip("numpy")
+    numbers = numpy.arange(70000)
+    cursor.adbc_ingest("kept", pyarrow.table({"a": numbers}))
+    numbers[:] = 0
+    cursor.execute("SELECT sum(a) FROM kept")
+    assert cursor.fetchone() == (70000 * 69999 // 2,)
+
+
 def test_connections_share_a_database():
     with adbc.database() as database, manager.AdbcConnection(database) as one, manager.AdbcConnection(database) as two:
         with manager.AdbcStatement(one) as statement:

@@ -1,6 +1,8 @@
 //! The rows that are bound to a statement: lent to it as a table, or row by row as parameters.
 
 use super::failure::failed;
+use crate::sources::arrow::lend;
+use crate::sources::lent::Lent;
 use adbc_core::error::Result;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
@@ -24,11 +26,12 @@ type Reader = Box<dyn RecordBatchReader + Send>;
 pub struct Bound {
     schema: SchemaRef,
     reader: Mutex<Option<Reader>>,
+    lent: Arc<Lent>,
 }
 
 impl Bound {
     pub fn new(reader: Reader) -> Bound {
-        Bound { schema: reader.schema(), reader: Mutex::new(Some(reader)) }
+        Bound { schema: reader.schema(), reader: Mutex::new(Some(reader)), lent: Arc::default() }
     }
 
     pub fn names(&self) -> Vec<String> {
@@ -117,7 +120,11 @@ impl Source for Bound {
 
     fn open(&self, columns: &[usize], _ranges: &[ColumnRange]) -> chalet_base::Result<Opened> {
         let shape = Shape { schema: self.schema.clone(), columns: columns.to_vec(), types: self.types()? };
-        Ok(Opened::Stream(Box::new(Batches { reader: self.take()?, shape: Arc::new(shape) })))
+        Ok(Opened::Stream(Box::new(Batches {
+            reader: self.take()?,
+            shape: Arc::new(shape),
+            lent: self.lent.clone(),
+        })))
     }
 }
 
@@ -131,13 +138,15 @@ struct Shape {
 struct Batches {
     reader: Reader,
     shape: Arc<Shape>,
+    lent: Arc<Lent>,
 }
 
 impl RowStream for Batches {
     fn next(&mut self) -> chalet_base::Result<Option<Arc<dyn HeldRows>>> {
         let Some(batch) = self.reader.next().transpose().map_err(|e| broken(&e))? else { return Ok(None) };
         let wanted = self.shape.columns.iter().map(|&column| batch.column(column).clone());
-        let arrays = wanted.collect();
+        let arrays: Vec<ArrayRef> = wanted.collect();
+        arrays.iter().for_each(|array| lend(&**array, &self.lent));
         Ok(Some(Arc::new(Batch { runs: [batch.num_rows()], arrays, shape: self.shape.clone() })))
     }
 }
@@ -190,7 +199,6 @@ impl Outside for Lender {
     }
 
     fn lent(&self) -> Vec<Range<usize>> {
-        // Arrow's buffers never change, and live as long as anybody holds them.
-        Vec::new()
+        self.0.lent.ranges()
     }
 }

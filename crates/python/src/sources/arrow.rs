@@ -145,7 +145,7 @@ fn parts(array: &ArrayRef) -> Result<Vec<ArrayRef>> {
 
 /// Notes the memory that columns of an array may share: a producer may have made it of an array that can be written to.
 /// (Texts are always copies of somebody, offsets are converted.)
-fn lend(array: &dyn Array, lent: &Lent) {
+pub fn lend(array: &dyn Array, lent: &Lent) {
     let mut left = vec![array.to_data()];
     while let Some(data) = left.pop() {
         if data.data_type().is_primitive() || matches!(data.data_type(), Arrow::FixedSizeBinary(_)) {
