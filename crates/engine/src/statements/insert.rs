@@ -16,6 +16,8 @@ use chalet_plan::{Expr, Field, Plan, Project, Values};
 use chalet_storage::{ColumnSchema, DefaultKind, Inserter, Table, TableSchema};
 use chalet_syntax::ast;
 use chalet_types::{DataType, TimeZone, Value};
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 use std::io::Read;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -134,8 +136,10 @@ fn listed(
         None => Ok(None),
         Some(ast::InsertColumns::List(list)) => {
             let mut names: Vec<String> = Vec::with_capacity(list.len());
+            let places = places(&schema);
+            let mut seen = HashSet::new();
             for ident in list {
-                let known = schema.index_of(&ident.name).map(|i| &schema.columns[i]);
+                let known = places.get(&*ident.name).map(|&i| &schema.columns[i]);
                 let is_alias = |c: &ColumnSchema| c.default_kind() == Some(DefaultKind::Alias);
                 let Some(column) = known.filter(|c| !c.is_virtual && !is_alias(c)) else {
                     bail!(NO_SUCH_COLUMN_IN_TABLE, "No such column {} in table {name}", ident.name);
@@ -148,7 +152,7 @@ fn listed(
                     column.default_kind().map_or("", DefaultKind::name)
                 );
                 ensure!(
-                    !names.contains(&ident.name),
+                    seen.insert(&*ident.name),
                     DUPLICATE_COLUMN,
                     "Column {} specified more than once",
                     ident.name
@@ -186,12 +190,19 @@ fn listed(
     }
 }
 
+/// Where the columns of a table are, by name.
+fn places(schema: &TableSchema) -> HashMap<&str, usize> {
+    // Of a name that is there twice the first counts: files have columns of their own and others.
+    schema.columns.iter().enumerate().rev().map(|(place, column)| (&*column.name, place)).collect()
+}
+
 /// The columns that the source gives, in its order.
 fn given_columns(table: &dyn Table, listed: Option<Vec<String>>) -> Vec<ColumnSchema> {
     let schema = table.schema();
     match listed {
         Some(names) => {
-            names.iter().filter_map(|n| Some(schema.columns[schema.index_of(n)?].clone())).collect()
+            let places = places(&schema);
+            names.iter().filter_map(|name| Some(schema.columns[*places.get(&**name)?].clone())).collect()
         }
         None => schema.columns.iter().filter(|c| c.in_star()).cloned().collect(),
     }
@@ -301,12 +312,18 @@ fn complete(
     schema: &TableSchema,
     scope: &Scope,
 ) -> Result<Plan> {
-    // What a default sees: the given columns, and the defaults of those that are not.
-    let mut known = given;
+    let mut known = Known::default();
+    for (name, expr) in given {
+        // Of a name that is given twice the first counts.
+        if known.get(&name).is_none() {
+            known.set(name, expr);
+        }
+    }
+    let omitted: HashMap<&str, &Expr> = omitted.iter().map(|(name, mask)| (&**name, mask)).collect();
     let mut waiting: Vec<&ColumnSchema> = Vec::new();
     for column in schema.columns.iter().filter(|c| !c.is_virtual) {
-        let is_given = known.iter().any(|(name, _)| **name == *column.name);
-        let may_be_omitted = omitted.iter().any(|(name, _)| **name == *column.name);
+        let is_given = known.get(&column.name).is_some();
+        let may_be_omitted = omitted.contains_key(&*column.name);
         if !is_given || (may_be_omitted && column.default.is_some()) {
             waiting.push(column);
         }
@@ -316,10 +333,8 @@ fn complete(
         let mut later = Vec::new();
         let mut failure = None;
         for column in waiting {
-            let others: Vec<(String, Expr)> =
-                known.iter().filter(|(name, _)| **name != *column.name).cloned().collect();
-            match default_expr(column, &others, scope) {
-                Ok(default) => add_default(column, default, omitted, &mut known, scope)?,
+            match default_expr(column, &known, scope) {
+                Ok(default) => add_default(column, default, &omitted, &mut known, scope)?,
                 Err(error) => {
                     failure = Some(error);
                     later.push(column);
@@ -335,16 +350,49 @@ fn complete(
     }
     let mut exprs: Vec<(Field, Expr)> = Vec::new();
     for column in schema.columns.iter().filter(|c| c.is_stored() && !c.is_virtual) {
-        let found = known.iter().find(|(name, _)| **name == *column.name).map(|(_, e)| e.clone());
-        let Some(expr) = found else { bail!(LOGICAL_ERROR, "Column {} has no value", column.name) };
+        let Some(expr) = known.get(&column.name).cloned() else {
+            bail!(LOGICAL_ERROR, "Column {} has no value", column.name)
+        };
         exprs.push((scope.ids.field(column.name.clone(), column.ty.clone()), expr));
     }
     Ok(Plan::Project(Project { input: Box::new(source.plan), exprs }))
 }
 
-fn default_expr(column: &ColumnSchema, known: &[(String, Expr)], scope: &Scope) -> Result<Expr> {
+/// What a default sees: the given columns, and the defaults of those that are not.
+#[derive(Default)]
+struct Known {
+    columns: Vec<(String, Expr)>,
+    places: HashMap<String, usize>,
+}
+
+impl Known {
+    fn get(&self, name: &str) -> Option<&Expr> {
+        self.places.get(name).map(|&place| &self.columns[place].1)
+    }
+
+    fn set(&mut self, name: String, expr: Expr) {
+        match self.places.get(&name) {
+            Some(&place) => self.columns[place].1 = expr,
+            None => {
+                self.places.insert(name.clone(), self.columns.len());
+                self.columns.push((name, expr));
+            }
+        }
+    }
+
+    fn without(&self, name: &str) -> Cow<'_, [(String, Expr)]> {
+        if !self.places.contains_key(name) {
+            return Cow::Borrowed(&self.columns);
+        }
+        self.columns.iter().filter(|(known, _)| known != name).cloned().collect()
+    }
+}
+
+fn default_expr(column: &ColumnSchema, known: &Known, scope: &Scope) -> Result<Expr> {
     match &column.default {
-        Some((_, text)) if !text.is_empty() => bind_default(text, &column.ty, known, scope, &scope.ids),
+        Some((_, text)) if !text.is_empty() => {
+            bind_default(text, &column.ty, &known.without(&column.name), scope, &scope.ids)
+        }
         _ => {
             let default = Vector::defaults(&column.ty, 1);
             let literal = chalet_plan::Literal { value: Arc::new(default), ty: column.ty.clone() };
@@ -363,39 +411,40 @@ fn default_expr(column: &ColumnSchema, known: &[(String, Expr)], scope: &Scope) 
 }
 
 /// A given array of the same Nested.
-fn nested_sibling<'e>(column: &ColumnSchema, known: &'e [(String, Expr)]) -> Option<&'e Expr> {
+fn nested_sibling<'e>(column: &ColumnSchema, known: &'e Known) -> Option<&'e Expr> {
     if !matches!(column.ty, DataType::Array(_)) {
         return None;
     }
     let prefix = super::checked::nested_prefix(&column.name)?;
     let is_sibling = |(name, expr): &&(String, Expr)| {
-        super::checked::nested_prefix(name) == Some(prefix) && matches!(expr.ty(), DataType::Array(_))
+        let is_other = **name != *column.name;
+        is_other
+            && super::checked::nested_prefix(name) == Some(prefix)
+            && matches!(expr.ty(), DataType::Array(_))
     };
-    known.iter().find(is_sibling).map(|(_, expr)| expr)
+    known.columns.iter().find(is_sibling).map(|(_, expr)| expr)
 }
 
 /// The default for a column that is not given at all, or for the rows that left it out.
 fn add_default(
     column: &ColumnSchema,
     default: Expr,
-    omitted: &[(String, Expr)],
-    known: &mut Vec<(String, Expr)>,
+    omitted: &HashMap<&str, &Expr>,
+    known: &mut Known,
     scope: &Scope,
 ) -> Result<()> {
-    let mask = omitted.iter().find(|(name, _)| **name == *column.name).map(|(_, mask)| mask.clone());
-    let given = known.iter().position(|(name, _)| **name == *column.name);
-    match (mask, given) {
-        (Some(mask), Some(at)) => {
-            let columns = vec![
-                ("mask".to_string(), mask),
+    let chosen = match (omitted.get(&*column.name), known.get(&column.name)) {
+        (Some(&mask), Some(given)) => {
+            let columns = [
+                ("mask".to_string(), mask.clone()),
                 ("default".to_string(), default),
-                ("given".to_string(), known[at].1.clone()),
+                ("given".to_string(), given.clone()),
             ];
-            let chosen = bind_default("if(mask, default, given)", &column.ty, &columns, scope, &scope.ids)?;
-            known[at].1 = chosen;
+            bind_default("if(mask, default, given)", &column.ty, &columns, scope, &scope.ids)?
         }
-        _ => known.push((column.name.to_string(), default)),
-    }
+        _ => default,
+    };
+    known.set(column.name.to_string(), chosen);
     Ok(())
 }
 

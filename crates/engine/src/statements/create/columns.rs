@@ -10,6 +10,7 @@ use chalet_storage::catalog::quoted;
 use chalet_storage::{ColumnSchema, Constraint, DefaultKind, TableSchema};
 use chalet_syntax::ast::{self, CreateSource};
 use chalet_types::{DataType, TupleField};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 pub(super) fn schema_of(create: &ast::CreateTable, scope: &Arc<Scope>) -> Result<TableSchema> {
@@ -69,9 +70,9 @@ pub(super) trait Checked: Sized {
 
 impl Checked for TableSchema {
     fn new_checked(columns: Vec<ColumnSchema>) -> Result<Self> {
-        for (i, column) in columns.iter().enumerate() {
-            let twice = columns[..i].iter().any(|c| c.name == column.name);
-            ensure!(!twice, ILLEGAL_COLUMN, "Column {} already exists", column.name);
+        let mut names = HashSet::with_capacity(columns.len());
+        for column in &columns {
+            ensure!(names.insert(&*column.name), ILLEGAL_COLUMN, "Column {} already exists", column.name);
         }
         Ok(TableSchema::new(columns))
     }
