@@ -81,7 +81,7 @@ fn definitions_and_rows_survive() {
          CONSTRAINT small CHECK n < 100) ENGINE = Log COMMENT 'rows'",
         "INSERT INTO t (n) VALUES (1), (2)",
         "INSERT INTO t (n, s) SELECT number, 'given' FROM numbers(3, 2)",
-        "CREATE VIEW d.v AS SELECT added(n, 1) AS p FROM t WHERE s != 'nothing'",
+        "CREATE VIEW d.v AS SELECT added(n, 1) AS p FROM t WHERE s != 'nothing' COMMENT 'what''s added'",
         "CREATE TABLE `a b``c\\\\d\n` (x UInt8) ENGINE = StripeLog",
         "INSERT INTO `a b``c\\\\d\n` VALUES (7)",
         "CREATE TABLE memory (x UInt8) ENGINE = Memory",
@@ -117,6 +117,8 @@ fn definitions_and_rows_survive() {
     let before: Vec<String> = asked.iter().map(|sql| run(&db, sql)).collect();
     assert!(before[0].starts_with("1\t#1\t2\t2\n2\t#2\t3\t4\n3\tgiven\t"), "{}", before[0]);
     assert!(before[7].starts_with("CREATE TABLE d.new\n"), "{}", before[7]);
+    assert!(before[8].contains("\n)\nCOMMENT 'what\\'s added'\nAS SELECT"), "{}", before[8]);
+    assert!(before[2].contains("what's added"), "{}", before[2]);
     assert_eq!(fails(&db, "INSERT INTO t (n) VALUES (100)").code(), codes::VIOLATED_CONSTRAINT);
     let killed = place.copy();
     drop(db);

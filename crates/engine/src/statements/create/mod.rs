@@ -49,11 +49,7 @@ pub(crate) fn table(
     }
     let (table, engine) = engine::create(create, scope)?;
     let kind = if create.temporary { "TEMPORARY TABLE" } else { "TABLE" };
-    let comment = create.comment.as_ref().map_or(String::new(), |c| {
-        let mut text = String::from("\nCOMMENT ");
-        chalet_syntax::print::write_string(&mut text, c);
-        text
-    });
+    let comment = comment_sql(create.comment.as_deref());
     let definition = format!("\n(\n{}\n)\nENGINE = {engine}{comment}", columns_sql(&table.schema()));
     let comment = text_of(create.comment.as_deref());
     let entry = Entry { table: table.clone(), kind, definition: definition.into(), comment };
@@ -77,6 +73,14 @@ pub(crate) fn table(
         return Ok(());
     }
     catalog.create_table(database, name, entry, create.if_not_exists, create.or_replace)
+}
+
+/// The clause of a comment, as SHOW CREATE prints it.
+fn comment_sql(comment: Option<&[u8]>) -> String {
+    let Some(comment) = comment else { return String::new() };
+    let mut text = String::from("\nCOMMENT ");
+    chalet_syntax::print::write_string(&mut text, comment);
+    text
 }
 
 fn text_of(bytes: Option<&[u8]>) -> Arc<str> {

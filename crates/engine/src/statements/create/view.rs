@@ -2,7 +2,7 @@
 
 use super::columns::{Checked, columns, columns_sql, stored_schema};
 use super::stored::check_table;
-use super::{text_of, writable};
+use super::{comment_sql, text_of, writable};
 use crate::scope::Scope;
 use chalet_base::{Result, ensure};
 use chalet_binder::bind_view;
@@ -40,8 +40,9 @@ pub(crate) fn view(create: &ast::CreateView, scope: &Arc<Scope>) -> Result<()> {
         )?,
     };
     let definition = format!(
-        "{}\nAS {}",
+        "{}{}\nAS {}",
         if schema.columns.is_empty() { String::new() } else { format!("\n(\n{}\n)", columns_sql(&schema)) },
+        comment_sql(create.comment.as_deref()),
         chalet_syntax::print::format_query(&query)
     );
     let view = Arc::new(View { schema, query: query.to_string() });
