@@ -489,6 +489,7 @@ fn a_definition_that_cannot_be_read_is_in_nobodys_way() {
         let database = Database::open(place.path()).expect("the database");
         let warnings = database.take_warnings();
         assert_eq!(warnings.len(), 4, "{warnings:?}");
+        assert!(warnings[3].starts_with("View default.view cannot be used: "), "{}", warnings[3]);
         for db in [&reader, &database.session()] {
             assert_eq!(run(db, "SELECT g(x) FROM whole"), "3\n");
             assert_eq!(run(db, "SELECT count() FROM system.warnings"), "4\n");

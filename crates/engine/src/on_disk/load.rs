@@ -110,9 +110,9 @@ fn entry(
         open(Found { create, scope, name: shown.clone(), folder: folder.clone(), warnings })
     });
     let (table, comment) = made.unwrap_or_else(|error| {
-        warnings.push(format!("Table {shown} cannot be used: {}", error.message()));
         let is_view = kind == "VIEW";
-        let engine = if is_view { "View" } else { engine_of(rest) };
+        let (what, engine) = if is_view { ("View", "View") } else { ("Table", engine_of(rest)) };
+        warnings.push(format!("{what} {shown} cannot be used: {}", error.message()));
         let error = error.context(format!("definition of {shown}"));
         let broken = BrokenTable { engine: engine.into(), is_view, error, folder };
         (Arc::new(broken), "".into())
