@@ -144,3 +144,15 @@ def test_a_stream_outlives_its_connection():
     table = pa.table(result)
     del result
     assert table["n"].to_pylist() == list(range(1000))
+
+
+def test_large_columns_as_arrays(db):
+    """Arrays of some megabytes are written in another way than small ones."""
+    pytest.importorskip("pandas")
+    columns = "toInt64(number) - 5 AS i, number * 3 AS u, number / 4 AS f, if(number % 7 = 0, NULL, number / 8) AS n"
+    frame = db.query(f"SELECT {columns} FROM numbers(700001)", "DataFrame")
+    numbers = range(700001)
+    assert frame.i.tolist() == [n - 5 for n in numbers] and frame.u.tolist() == [n * 3 for n in numbers]
+    assert frame.f.tolist() == [n / 4 for n in numbers]
+    assert frame.n.isna().sum() == 100001 and frame.n[1:7].tolist() == [n / 8 for n in range(1, 7)]
+    assert frame.n.sum() == sum(n / 8 for n in numbers if n % 7)
