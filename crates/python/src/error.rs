@@ -67,6 +67,24 @@ pub fn raised(py: Python<'_>, error: &chalet_base::Error, before: &str) -> PyErr
     set.err().unwrap_or(made)
 }
 
+/// Whether a code is about values, not about the statement or what surrounds it.
+pub fn is_of_data(code: ErrorCode) -> bool {
+    const PREFIXES: [&str; 5] =
+        ["CANNOT_PARSE_", "INCORRECT_DATA", "TOO_LARGE_STRING", "VALUE_IS_OUT_OF", "ARGUMENT_OUT_OF"];
+    const CODES: [ErrorCode; 9] = [
+        codes::TYPE_MISMATCH,
+        codes::DECIMAL_OVERFLOW,
+        codes::ILLEGAL_DIVISION,
+        codes::CANNOT_CONVERT_TYPE,
+        codes::CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN,
+        codes::FUNCTION_THROW_IF_VALUE_IS_NON_ZERO,
+        codes::PY_EXCEPTION_OCCURED,
+        codes::UNKNOWN_ELEMENT_OF_ENUM,
+        codes::ATTEMPT_TO_READ_AFTER_EOF,
+    ];
+    CODES.contains(&code) || PREFIXES.iter().any(|prefix| code.name.starts_with(prefix))
+}
+
 /// The class that PEP 249 has for a code.
 fn of_class(code: ErrorCode, text: String) -> PyErr {
     let name = code.name;
@@ -78,23 +96,7 @@ fn of_class(code: ErrorCode, text: String) -> PyErr {
         IntegrityError::new_err(text)
     } else if is(&[codes::LOGICAL_ERROR]) {
         InternalError::new_err(text)
-    } else if begins(&[
-        "CANNOT_PARSE_",
-        "INCORRECT_DATA",
-        "TOO_LARGE_STRING",
-        "VALUE_IS_OUT_OF",
-        "ARGUMENT_OUT_OF",
-    ]) || is(&[
-        codes::TYPE_MISMATCH,
-        codes::DECIMAL_OVERFLOW,
-        codes::ILLEGAL_DIVISION,
-        codes::CANNOT_CONVERT_TYPE,
-        codes::CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN,
-        codes::FUNCTION_THROW_IF_VALUE_IS_NON_ZERO,
-        codes::PY_EXCEPTION_OCCURED,
-        codes::UNKNOWN_ELEMENT_OF_ENUM,
-        codes::ATTEMPT_TO_READ_AFTER_EOF,
-    ]) {
+    } else if is_of_data(code) {
         DataError::new_err(text)
     } else if begins(&[
         "TIMEOUT",

@@ -41,20 +41,7 @@ pub fn failed(error: chalet_base::Error) -> Error {
         Status::IO
     } else if is(&[codes::READONLY]) {
         Status::Unauthorized
-    } else if begins(&[
-        "CANNOT_PARSE",
-        "CANNOT_CONVERT",
-        "INCORRECT_DATA",
-        "TOO_LARGE_STRING",
-        "VALUE_IS_OUT_OF",
-        "ARGUMENT_OUT_OF",
-    ]) || is(&[
-        codes::TYPE_MISMATCH,
-        codes::DECIMAL_OVERFLOW,
-        codes::ILLEGAL_DIVISION,
-        codes::CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN,
-        codes::FUNCTION_THROW_IF_VALUE_IS_NON_ZERO,
-    ]) {
+    } else if crate::error::is_of_data(code) {
         Status::InvalidData
     } else {
         Status::InvalidArguments
