@@ -406,7 +406,8 @@ class DuckDB(SqlEngine):
 
 
 class Polars(Engine):
-    """Its own frames; `pandas` makes one of pandas of the result, `streaming` is its other way to run a query."""
+    """Its own frames; `pandas` makes one of pandas of the result, `same` also begins with the one of pandas that the others get,
+    `streaming` is its other way to run a query."""
 
     def __init__(self, threads: int) -> None:
         os.environ["POLARS_MAX_THREADS"] = str(threads)
@@ -420,6 +421,11 @@ class Polars(Engine):
         return self.polars.DataFrame({name: list(v) if v.dtype == object else v for name, v in data.items()})
 
     def over_frame(self, size: str, way: str, query: Callable[[Any], Any]) -> Program:
+        if way == "same":
+            import pandas
+
+            frame = pandas.DataFrame(columns(self.rows))
+            return Program(lambda: query(self.polars.from_pandas(frame).lazy()).collect().to_pandas(), told_frame)
         lazy = query(self.frame(size).lazy())
         engine = "streaming" if way == "streaming" else "auto"
         if way == "pandas":
