@@ -237,20 +237,16 @@ impl Walk<'_> {
 /// Is the number, a sign and digits, in the range of the type?
 fn holds(ty: &DataType, number: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(number) else { return false };
+    // Not even -0 is unsigned.
+    let has_sign_of_type = !(ty.is_unsigned() && text.starts_with('-'));
     match ty {
-        DataType::Int8 => text.parse::<i8>().is_ok(),
-        DataType::Int16 => text.parse::<i16>().is_ok(),
-        DataType::Int32 => text.parse::<i32>().is_ok(),
-        DataType::Int64 => text.parse::<i64>().is_ok(),
         DataType::Int128 => text.parse::<i128>().is_ok(),
         DataType::Int256 => text.parse::<I256>().is_ok(),
-        DataType::UInt8 => text.parse::<u8>().is_ok(),
-        DataType::UInt16 => text.parse::<u16>().is_ok(),
-        DataType::UInt32 => text.parse::<u32>().is_ok(),
-        DataType::UInt64 => text.parse::<u64>().is_ok(),
         DataType::UInt128 => text.parse::<u128>().is_ok(),
         DataType::UInt256 => text.parse::<U256>().is_ok(),
-        _ => true,
+        _ => ty.integer_range().is_none_or(|range| {
+            has_sign_of_type && text.parse::<i128>().is_ok_and(|number| range.contains(&number))
+        }),
     }
 }
 
