@@ -1,5 +1,6 @@
 //! Rows that a table does not take: those that violate a constraint, and Nested columns whose arrays differ in length.
 
+use super::sorted::{self, PartSize};
 use crate::scope::Scope;
 use chalet_base::{Result, bail, ensure};
 use chalet_binder::Environment;
@@ -18,7 +19,7 @@ pub(crate) fn inserter(table: &dyn Table, name: &str, scope: &Arc<Scope>) -> Res
     let checks = schema.constraints.iter().filter(|c| !c.is_assumed);
     let checks = checks.map(|c| Check::new(c, &schema, scope)).collect::<Result<Vec<_>>>()?;
     let inner = match table.keys() {
-        Some(keys) => super::sorted::inserter(table.insert()?, keys, &schema, scope)?,
+        Some(keys) => sorted::inserter(table.insert()?, keys, &schema, scope, PartSize::of_insert(scope))?,
         None => table.insert()?,
     };
     if nested.is_empty() && checks.is_empty() {

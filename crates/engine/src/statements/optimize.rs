@@ -1,7 +1,7 @@
 //! OPTIMIZE: the rows of a table that sorts them, which lie in parts, are sorted as one.
 
 use super::drop::existing;
-use super::sorted;
+use super::sorted::{self, PartSize};
 use crate::scope::Scope;
 use chalet_base::{Result, bail, codes};
 use chalet_storage::{ScanRequest, Table};
@@ -41,7 +41,7 @@ fn merge(table: &dyn Table, scope: &Arc<Scope>) -> Result<()> {
     }
     let schema = table.schema();
     // Before the rows are read: what comes later makes it fail.
-    let mut merged = sorted::whole(table.rewrite()?, keys, &schema, scope)?;
+    let mut merged = sorted::inserter(table.rewrite()?, keys, &schema, scope, PartSize::WHOLE)?;
     let stored =
         schema.columns.iter().enumerate().filter(|(_, column)| column.is_stored() && !column.is_virtual);
     let columns = stored.map(|(at, _)| at).collect();

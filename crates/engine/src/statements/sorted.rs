@@ -15,8 +15,29 @@ use chalet_storage::merge_tree::TableKeys;
 use chalet_storage::{Inserter, TableSchema};
 use std::sync::Arc;
 
-/// Rows of a part: they are numbered with 32 bits.
-const MOST_ROWS: u64 = 1 << 31;
+/// How much is sorted at once: a part is cut when it has so many rows, or so many bytes.
+pub(super) struct PartSize {
+    rows: u64,
+    bytes: u64,
+}
+
+impl PartSize {
+    /// All rows; those of a part are numbered with 32 bits.
+    pub const WHOLE: PartSize = PartSize { rows: 1 << 31, bytes: u64::MAX };
+
+    /// That of an INSERT.
+    pub fn of_insert(scope: &Scope) -> PartSize {
+        // 0 sets no bound.
+        let least = |name, most: u64| {
+            let given = scope.state.settings.get(name).and_then(|text| text.parse::<u64>().ok());
+            given.filter(|&n| n > 0).map_or(most, |n| n.min(most))
+        };
+        PartSize {
+            rows: least("min_insert_block_size_rows", PartSize::WHOLE.rows),
+            bytes: least("min_insert_block_size_bytes", PartSize::WHOLE.bytes),
+        }
+    }
+}
 
 /// Sorts what is written to `inner` in parts.
 pub(super) fn inserter(
@@ -24,33 +45,7 @@ pub(super) fn inserter(
     keys: &TableKeys,
     schema: &TableSchema,
     scope: &Arc<Scope>,
-) -> Result<Box<dyn Inserter>> {
-    // 0 sets no bound.
-    let least = |name| {
-        let given = scope.state.settings.get(name).and_then(|text| text.parse::<u64>().ok());
-        given.filter(|&n| n > 0).unwrap_or(u64::MAX)
-    };
-    let most = (least("min_insert_block_size_rows"), least("min_insert_block_size_bytes"));
-    sorted(inner, keys, schema, scope, most)
-}
-
-/// Sorts all that is written to `inner`.
-pub(super) fn whole(
-    inner: Box<dyn Inserter>,
-    keys: &TableKeys,
-    schema: &TableSchema,
-    scope: &Arc<Scope>,
-) -> Result<Box<dyn Inserter>> {
-    sorted(inner, keys, schema, scope, (u64::MAX, u64::MAX))
-}
-
-/// A part is cut when it has so many rows, or so many bytes.
-fn sorted(
-    inner: Box<dyn Inserter>,
-    keys: &TableKeys,
-    schema: &TableSchema,
-    scope: &Arc<Scope>,
-    (part_rows, part_bytes): (u64, u64),
+    size: PartSize,
 ) -> Result<Box<dyn Inserter>> {
     let (texts, descending): (Vec<&str>, Vec<bool>) = keys.all().unzip();
     if texts.is_empty() {
@@ -59,16 +54,14 @@ fn sorted(
     let (fields, bound) = bind_stored(texts, schema, scope)?;
     let keys = Program::new(&bound.iter().collect::<Vec<_>>(), &layout(&fields), scope.context())?;
     let orders = descending.into_iter().map(|descending| Order { descending, nulls_first: false }).collect();
-    let (part, part_rows) = (Unsorted::default(), part_rows.min(MOST_ROWS));
     let memory = Reservation::new(scope.control.clone());
     Ok(Box::new(Sorted {
         inner,
         keys,
         orders,
-        part,
+        part: Unsorted::default(),
         bytes: 0,
-        part_rows,
-        part_bytes,
+        size,
         memory,
         scope: scope.clone(),
     }))
@@ -81,9 +74,7 @@ struct Sorted {
     /// What is gathered for the next part.
     part: Unsorted,
     bytes: u64,
-    /// A part is cut when it has so many rows, or so many bytes.
-    part_rows: u64,
-    part_bytes: u64,
+    size: PartSize,
     memory: Reservation,
     scope: Arc<Scope>,
 }
@@ -108,7 +99,7 @@ impl Inserter for Sorted {
         self.bytes += block.memory() as u64;
         self.memory.grow(block.memory() + keys.memory())?;
         self.part.push(position, block, keys);
-        match self.part.n_rows() as u64 >= self.part_rows || self.bytes >= self.part_bytes {
+        match self.part.n_rows() as u64 >= self.size.rows || self.bytes >= self.size.bytes {
             true => self.cut_part(),
             false => Ok(()),
         }
