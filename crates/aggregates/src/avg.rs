@@ -47,13 +47,13 @@ impl AggregateFunction for Avg {
         no_parameters(AVG.name, parameters)?;
         one_argument(AVG.name, args)?;
         let ty = &args[0].ty;
-        let moment = ty.is_date_or_time() || matches!(ty, DataType::Time | DataType::Time64(_));
-        if !moment && !ty.is_number() {
+        let timestamp = ty.is_date_or_time() || matches!(ty, DataType::Time | DataType::Time64(_));
+        if !timestamp && !ty.is_number() {
             return Err(illegal_type(AVG.name, ty));
         }
-        let result = if moment { ty.clone() } else { DataType::Float64 };
+        let result = if timestamp { ty.clone() } else { DataType::Float64 };
         let divisor = crate::floats::divisor(ty);
-        bound(ty, result, if moment { Output::Moment } else { Output::Mean { divisor } })
+        bound(ty, result, if timestamp { Output::Timestamp } else { Output::Mean { divisor } })
             .ok_or_else(|| illegal_type(AVG.name, ty))
     }
 }
@@ -81,7 +81,7 @@ pub(crate) enum Output {
         divisor: f64,
     },
     /// The quotient, in the argument's own representation.
-    Moment,
+    Timestamp,
     Pair,
 }
 
@@ -119,7 +119,7 @@ fn bound(ty: &DataType, result: DataType, output: Output) -> Option<Arc<dyn Aggr
 pub(crate) trait Quotient {
     fn mean(self, n: u64, divisor: f64) -> f64;
     /// Truncated, 0 of no rows. Only for totals of dates and times.
-    fn moment(self, n: u64) -> i64;
+    fn timestamp(self, n: u64) -> i64;
 }
 
 macro_rules! quotients {
@@ -129,7 +129,7 @@ macro_rules! quotients {
                 let total: f64 = $float(self);
                 if divisor == 1.0 { total / n as f64 } else { total / divisor / n as f64 }
             }
-            fn moment(self, n: u64) -> i64 {
+            fn timestamp(self, n: u64) -> i64 {
                 if n == 0 { 0 } else { ($float(self) / n as f64) as i64 }
             }
         }
@@ -148,7 +148,7 @@ impl Quotient for u64 {
     fn mean(self, n: u64, _: f64) -> f64 {
         self as f64 / n as f64
     }
-    fn moment(self, n: u64) -> i64 {
+    fn timestamp(self, n: u64) -> i64 {
         self.checked_div(n).unwrap_or(0) as i64
     }
 }
@@ -157,7 +157,7 @@ impl Quotient for i64 {
     fn mean(self, n: u64, _: f64) -> f64 {
         self as f64 / n as f64
     }
-    fn moment(self, n: u64) -> i64 {
+    fn timestamp(self, n: u64) -> i64 {
         if n == 0 { 0 } else { self / n as i64 }
     }
 }
@@ -263,13 +263,13 @@ impl<T: Summand<S>, S: Total + Quotient> States for Averages<T, S> {
             Output::Mean { divisor } => {
                 pairs.iter().map(|(total, n)| total.mean(*n, divisor)).collect::<Vec<f64>>().into()
             }
-            Output::Moment => {
-                let moments = pairs.iter().map(|(total, n)| total.moment(*n));
+            Output::Timestamp => {
+                let timestamps = pairs.iter().map(|(total, n)| total.timestamp(*n));
                 match self.physical {
-                    Physical::U16 => moments.map(|x| x as u16).collect::<Vec<_>>().into(),
-                    Physical::U32 => moments.map(|x| x as u32).collect::<Vec<_>>().into(),
-                    Physical::I32 => moments.map(|x| x as i32).collect::<Vec<_>>().into(),
-                    _ => moments.collect::<Vec<i64>>().into(),
+                    Physical::U16 => timestamps.map(|x| x as u16).collect::<Vec<_>>().into(),
+                    Physical::U32 => timestamps.map(|x| x as u32).collect::<Vec<_>>().into(),
+                    Physical::I32 => timestamps.map(|x| x as i32).collect::<Vec<_>>().into(),
+                    _ => timestamps.collect::<Vec<i64>>().into(),
                 }
             }
             Output::Pair => {

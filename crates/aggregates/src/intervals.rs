@@ -78,10 +78,10 @@ impl AggregateFunction for Intervals {
             (ty.is_integer() && ty.physical().width().is_some_and(|w| w <= 8))
                 || matches!(ty, DataType::Float32 | DataType::Float64)
         };
-        let moments = self.measure == Measure::Length;
+        let timestamps = self.measure == Measure::Length;
         for arg in args {
-            let moment = moments && matches!(arg.ty, DataType::Date | DataType::DateTime(_));
-            if !narrow(&arg.ty) && !moment {
+            let timestamp = timestamps && matches!(arg.ty, DataType::Date | DataType::DateTime(_));
+            if !narrow(&arg.ty) && !timestamp {
                 return Err(illegal_type(name, &arg.ty));
             }
         }

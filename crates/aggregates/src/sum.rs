@@ -2,7 +2,7 @@
 
 use crate::check::{illegal_type, no_parameters, one_argument};
 use chalet_base::Result;
-use chalet_base::wide::wide;
+use chalet_base::simd_dispatch::dispatch_simd;
 use chalet_columns::{Buf, Native, Vector};
 use chalet_function_api::aggregate::Split;
 use chalet_function_api::states::same_states;
@@ -230,7 +230,7 @@ pub fn sum_of<T: Summand<S>, S: Total>(values: &[T]) -> S {
     const LANES: usize = 16;
     let mut lanes = [S::default(); LANES];
     let (chunks, rest) = values.as_chunks::<LANES>();
-    wide(|| {
+    dispatch_simd(|| {
         for chunk in chunks {
             for (lane, value) in lanes.iter_mut().zip(chunk) {
                 *lane = lane.plus(value.widen());

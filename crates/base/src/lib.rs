@@ -7,7 +7,7 @@
 //! - [`forks`]: locks and forked children
 //! - [`hash`]: the fast hash of hash tables
 //! - [`suggest`]: the nearest names to a mistyped one
-//! - [`wide`](mod@wide): loops for processors with wider registers
+//! - [`simd_dispatch`](mod@wide): loops for processors with wider registers
 
 pub mod codes;
 pub mod cores;
@@ -15,8 +15,8 @@ pub mod error;
 pub mod events;
 pub mod forks;
 pub mod hash;
+pub mod simd_dispatch;
 pub mod suggest;
-pub mod wide;
 
 pub use cores::cores;
 pub use error::{Error, ErrorCode, Result};

@@ -276,7 +276,7 @@ impl SelectBinder<'_> {
             filter: None,
             only_filtered: Vec::new(),
             limit: None,
-            locator: None,
+            row_id: None,
         });
         Ok(match condition {
             Some(condition) => (Plan::Filter(Filter { input: Box::new(plan), condition }), scope),

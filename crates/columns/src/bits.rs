@@ -1,7 +1,7 @@
 //! Bytes that are 0 or something else as bits, and bits as row numbers.
 
 use arrow_buffer::{BooleanBuffer, Buffer};
-use chalet_base::wide::wide;
+use chalet_base::simd_dispatch::dispatch_simd;
 
 /// The bits of the rows whose byte is not 0.
 pub fn nonzero(values: &[u8]) -> BooleanBuffer {
@@ -36,7 +36,7 @@ fn nonzero_of_16(bytes: &[u8; 16]) -> u16 {
 /// The numbers of the set bits, ascending.
 pub fn set_rows(bits: &BooleanBuffer) -> Vec<u32> {
     let mut rows: Vec<u32> = Vec::with_capacity(bits.count_set_bits() + AT_ONCE);
-    wide(|| {
+    dispatch_simd(|| {
         for (i, mut word) in bits.bit_chunks().iter_padded().enumerate() {
             let first = i as u32 * 64;
             let mut left = word.count_ones() as usize;

@@ -44,7 +44,7 @@ impl<'a> RowMask<'a> {
         #[cfg(target_arch = "x86_64")]
         if self.len * SPARSE > self.bits.len()
             && matches!(size_of::<T>(), 4 | 8)
-            && chalet_base::wide::has_avx2()
+            && chalet_base::simd_dispatch::has_avx2()
         {
             // SAFETY: the processor has these instructions.
             return Buf::from_vec(unsafe { compressed(values, self.bits, self.len) });

@@ -52,21 +52,21 @@ impl Vector {
         Vector::new(Data::concat(&data), validity)
     }
 
-    /// The same values, copied where they lie at an address that `is_lent`, also those inside lists and tuples. Not
-    /// of texts, offsets and validity: those are never lent.
-    pub fn detached(self, is_lent: &dyn Fn(usize) -> bool) -> Vector {
-        fn own<T: Native>(values: Buf<T>, is_lent: &dyn Fn(usize) -> bool) -> Buf<T> {
-            let lent = !values.is_empty() && is_lent(values.as_ptr() as usize);
-            if lent { Buf::from_vec(values.to_vec()) } else { values }
+    /// The same values, copied where they lie at an address that `is_borrowed`, also those inside lists and tuples. Not
+    /// of texts, offsets and validity: those are never borrowed.
+    pub fn detached(self, is_borrowed: &dyn Fn(usize) -> bool) -> Vector {
+        fn own<T: Native>(values: Buf<T>, is_borrowed: &dyn Fn(usize) -> bool) -> Buf<T> {
+            let borrowed = !values.is_empty() && is_borrowed(values.as_ptr() as usize);
+            if borrowed { Buf::from_vec(values.to_vec()) } else { values }
         }
-        let data = each_native!(self.data, values => Native::wrap(own(values, is_lent)),
-        Data::Fixed(f) => Data::Fixed(Fixed { width: f.width, bytes: own(f.bytes, is_lent) }),
+        let data = each_native!(self.data, values => Native::wrap(own(values, is_borrowed)),
+        Data::Fixed(f) => Data::Fixed(Fixed { width: f.width, bytes: own(f.bytes, is_borrowed) }),
         Data::List(l) => {
-            let values = Arc::unwrap_or_clone(l.values).detached(is_lent);
+            let values = Arc::unwrap_or_clone(l.values).detached(is_borrowed);
             Data::List(List { offsets: l.offsets, values: Arc::new(values) })
         }
         Data::Struct(s) => {
-            let fields = s.fields.into_iter().map(|field| field.detached(is_lent));
+            let fields = s.fields.into_iter().map(|field| field.detached(is_borrowed));
             Data::Struct(Struct { fields: fields.collect(), len: s.len })
         }
         other @ (Data::Nothing(_) | Data::Str(_)) => other);

@@ -1,9 +1,9 @@
 //! What the sessions of one database share.
 
+use crate::fork_guard::ForkGuard;
 use crate::on_disk;
 use crate::session::Session;
 use crate::sql_functions::SqlFunctions;
-use crate::uses::Uses;
 use chalet_base::Result;
 use chalet_storage::Catalog;
 use chalet_storage::disk::Store;
@@ -21,7 +21,7 @@ pub(crate) struct Shared {
     pub catalog: Catalog,
     pub functions: SqlFunctions,
     pub warnings: Warnings,
-    pub uses: Uses,
+    pub fork_guard: ForkGuard,
 }
 
 /// What was found to be not as it should when the database was opened.
@@ -80,7 +80,7 @@ impl Database {
             catalog: Catalog::new(store.clone()),
             functions: SqlFunctions::new(store),
             warnings: Warnings::default(),
-            uses: Uses::default(),
+            fork_guard: ForkGuard::default(),
         };
         Database { shared: Arc::new(shared) }
     }

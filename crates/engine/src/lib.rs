@@ -8,11 +8,11 @@
 //! - [`settings`]: every setting of the kernel by name, and the typed settings of each room
 //! - [`scope`]: one statement's view of session and database, as the binder asks for it
 //! - [`statements`]: one file per kind of statement
-//! - [`outside`]: tables that the program around the engine lends to its statements
-//! - [`outside_query`]: queries of that program as tables
+//! - [`replacement_scan`]: names that the host program resolves to tables
+//! - [`replacement_query`]: queries of the host program as tables
 //! - [`table_functions`]: `numbers`, `file`, `values` and the like
 //! - [`system`]: the tables of the `system` database
-//! - [`uses`]: databases in forked children
+//! - [`fork_guard`]: whether a database is usable in a forked child
 //! - [`functions`]: the registry of functions and formats
 //! - [`host`]: functions of the host program
 //! - [`own_functions`]: functions of statements, formats and tables, which the room of functions does not know
@@ -21,12 +21,13 @@
 pub mod answer;
 pub mod database;
 mod extremes;
+pub mod fork_guard;
 pub mod functions;
 pub mod host;
 mod on_disk;
-pub mod outside;
-pub mod outside_query;
 mod own_functions;
+pub mod replacement_query;
+pub mod replacement_scan;
 mod scope;
 pub mod session;
 pub mod settings;
@@ -35,7 +36,6 @@ mod stack;
 mod statements;
 mod system;
 mod table_functions;
-pub mod uses;
 
 pub use answer::{Answer, Rows};
 pub use chalet_exec::control::Progress;

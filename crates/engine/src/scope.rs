@@ -1,9 +1,9 @@
 //! One statement's view of session and database: what the binder asks, and how plans are run.
 
 use crate::database::Database;
-use crate::outside::Outside;
-use crate::outside_query::{Inside, OutsideQuery};
 use crate::own_functions::OwnHost;
+use crate::replacement_query::{ReplacementQuery, ReplacementQueryScope};
+use crate::replacement_scan::ReplacementScan;
 use crate::session::{RunOptions, State};
 use crate::settings::Settings;
 use crate::{on_disk, system, table_functions};
@@ -34,7 +34,7 @@ pub(crate) struct Scope {
     exec: ExecContext,
     params: Vec<(String, String)>,
     interrupt: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
-    pub outside: Option<Arc<dyn Outside>>,
+    pub replacement_scan: Option<Arc<dyn ReplacementScan>>,
     on_progress: Option<OnProgress>,
     /// What stays readable until the statement ends, whatever another process does.
     held: Mutex<Vec<Held>>,
@@ -89,7 +89,7 @@ impl Scope {
             exec,
             params: options.params.clone(),
             interrupt,
-            outside: options.outside.clone(),
+            replacement_scan: options.replacement_scan.clone(),
             on_progress: options.on_progress.clone(),
             registry: crate::functions::registry(),
             held: Mutex::default(),
@@ -103,7 +103,7 @@ impl Scope {
         let options = RunOptions {
             params: self.params.clone(),
             interrupt: self.interrupt.clone(),
-            outside: self.outside.clone(),
+            replacement_scan: self.replacement_scan.clone(),
             on_progress: self.on_progress.clone(),
             ..RunOptions::default()
         };
@@ -189,20 +189,20 @@ impl Scope {
     /// A table of the session, or one that the caller lends.
     pub(crate) fn find_with(
         &self,
-        outside: Option<&dyn Outside>,
+        replacement_scan: Option<&dyn ReplacementScan>,
         database: Option<&str>,
         name: &str,
     ) -> Result<Option<(Arc<dyn Table>, Arc<str>)>> {
-        let Some(outside) = outside.filter(|_| database.is_none()) else {
+        let Some(replacement_scan) = replacement_scan.filter(|_| database.is_none()) else {
             return self.find(database, name);
         };
         let named = |table: Arc<dyn Table>| (table, Arc::<str>::from(name));
-        if let Some(given) = outside.given(name)? {
+        if let Some(given) = replacement_scan.given(name)? {
             return Ok(Some(named(given)));
         }
         match self.find(None, name)? {
             Some(found) => Ok(Some(found)),
-            None => Ok(outside.found(name)?.map(named)),
+            None => Ok(replacement_scan.found(name)?.map(named)),
         }
     }
 }
@@ -246,7 +246,7 @@ fn is_rule_off(settings: &Settings, rule: &str) -> bool {
         "push_down_limit" => "query_plan_push_down_limit",
         "merge_projections" => "query_plan_merge_expressions",
         "prune_columns" => "query_plan_remove_unused_columns",
-        "fetch_late" => {
+        "late_materialization" => {
             // The one for tables of the kernel's own engines, and the one for files.
             let of_files = "query_plan_optimize_lazy_materialization_for_file";
             return [of_files, "query_plan_optimize_lazy_materialization"]
@@ -256,7 +256,9 @@ fn is_rule_off(settings: &Settings, rule: &str) -> bool {
         "sum_of_shifted" => "optimize_arithmetic_operations_in_aggregate_functions",
         "reduce_group_keys" => "optimize_group_by_function_keys",
         // The groups of the first step would count against the limit.
-        "split_distinct" => return settings.number("max_rows_to_group_by").is_some_and(|most| most > 0),
+        "single_distinct_to_group_by" => {
+            return settings.number("max_rows_to_group_by").is_some_and(|most| most > 0);
+        }
         _ => return false,
     };
     settings.flag(switch) == Some(false)
@@ -276,7 +278,7 @@ impl Environment for Scope {
     }
 
     fn table(&self, database: Option<&str>, name: &str) -> Result<Option<(Arc<dyn Table>, Arc<str>)>> {
-        self.find_with(self.outside.as_deref(), database, name)
+        self.find_with(self.replacement_scan.as_deref(), database, name)
     }
 
     fn unknown_table(&self, database: Option<&str>, name: &str) -> chalet_base::Error {
@@ -292,7 +294,7 @@ impl Environment for Scope {
             Ok(tables) => tables.into_iter().map(|(name, _)| name).collect(),
             Err(_) => Vec::new(),
         };
-        let hint = self.outside.as_ref().and_then(|outside| outside.hint(name));
+        let hint = self.replacement_scan.as_ref().and_then(|replacement_scan| replacement_scan.hint(name));
         let hint = hint.map(|hint| format!(": {hint}")).unwrap_or_default();
         match chalet_base::suggest::nearest(name, names.iter().map(String::as_str), 1).first() {
             Some(near) => err!(
@@ -304,7 +306,7 @@ impl Environment for Scope {
     }
 
     fn table_function(&self, name: &str, args: &[TableArgument]) -> Result<Arc<dyn Table>> {
-        table_functions::make(name, args, self, self.outside.as_deref())
+        table_functions::make(name, args, self, self.replacement_scan.as_deref())
     }
 
     fn sql_function(&self, name: &str) -> Result<Option<(Vec<String>, ast::Expr)>> {
@@ -319,8 +321,8 @@ impl Environment for Scope {
     }
 
     fn inside<'a>(&'a self, view: &'a dyn Table) -> Option<Box<dyn Environment + 'a>> {
-        let query = view.as_any().downcast_ref::<OutsideQuery>()?;
-        Some(Box::new(Inside { scope: self, query }))
+        let query = view.as_any().downcast_ref::<ReplacementQuery>()?;
+        Some(Box::new(ReplacementQueryScope { scope: self, query }))
     }
 
     fn run(&self, plan: Plan) -> Result<Vec<Block>> {

@@ -2,14 +2,14 @@
 
 use crate::answer::{Answer, Rows};
 use crate::database::Database;
-use crate::outside::Outside;
+use crate::fork_guard::ForkGuard;
+use crate::replacement_scan::ReplacementScan;
 use crate::scope::Scope;
 use crate::settings::Settings;
 use crate::stack::with_room;
 use crate::statements;
 use crate::statements::insert::InsertData;
 use crate::statements::readonly::gives_rows;
-use crate::uses::Uses;
 use chalet_base::{Result, bail, ensure};
 use chalet_binder::{Environment, bind_query};
 use chalet_columns::Block;
@@ -67,7 +67,7 @@ pub struct RunOptions {
     pub params: Vec<(String, String)>,
     pub interrupt: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
     /// Tables that the caller lends.
-    pub outside: Option<Arc<dyn Outside>>,
+    pub replacement_scan: Option<Arc<dyn ReplacementScan>>,
     /// Settings of these statements only.
     pub settings: Vec<(String, String)>,
     pub on_progress: Option<OnProgress>,
@@ -182,8 +182,8 @@ impl Session {
     }
 
     /// Who is inside of the database.
-    pub fn uses(&self) -> &Uses {
-        &self.database.shared.uses
+    pub fn fork_guard(&self) -> &ForkGuard {
+        &self.database.shared.fork_guard
     }
 
     /// The only statement of a text.

@@ -1,7 +1,7 @@
 //! Table functions, by name.
 
 use crate::functions::FORMATS;
-use crate::outside::Outside;
+use crate::replacement_scan::ReplacementScan;
 use crate::scope::Scope;
 use crate::statements::create::{columns, nested_parts};
 use crate::statements::insert::with_defaults;
@@ -35,12 +35,12 @@ pub(crate) const NAMES: &[&str] = &[
     "zeros_mt",
 ];
 
-/// `outside`: what the caller lends to whom names the function.
+/// `replacement_scan`: of the caller who names the function.
 pub(crate) fn make(
     name: &str,
     args: &[TableArgument],
     scope: &Scope,
-    outside: Option<&dyn Outside>,
+    replacement_scan: Option<&dyn ReplacementScan>,
 ) -> Result<Arc<dyn Table>> {
     match name {
         "numbers" | "numbers_mt" => numbers(name, args),
@@ -57,7 +57,7 @@ pub(crate) fn make(
             }))
         }
         "file" => file(args, scope),
-        "python" | "Python" => crate::outside::table_function(args, outside),
+        "python" | "Python" => crate::replacement_scan::table_function(args, replacement_scan),
         "null" => {
             let structure = structure(args.first(), name)?;
             Ok(Arc::new(NullTable { schema: TableSchema::of(structure) }))

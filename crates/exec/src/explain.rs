@@ -1,8 +1,8 @@
 //! EXPLAIN PIPELINE and EXPLAIN ANALYZE: stages with their source, operators and sink, and what they did.
 
 use crate::ExecContext;
-use crate::lower::lower;
 use crate::operators::collect::Collect;
+use crate::physical_planner::plan_physical;
 use crate::pipeline::{Source, Stage, Stream};
 use chalet_base::Result;
 use chalet_plan::Plan;
@@ -42,8 +42,8 @@ fn milliseconds(nanoseconds: u64) -> f64 {
 }
 
 fn last_stage(plan: &Plan, ctx: &ExecContext) -> Result<Stage> {
-    let lowered = lower(plan, ctx)?;
-    Ok(Stage::new(lowered.stream, Arc::new(Collect::new(Box::new(|_| Ok(())), false))))
+    let physical = plan_physical(plan, ctx)?;
+    Ok(Stage::new(physical.stream, Arc::new(Collect::new(Box::new(|_| Ok(())), false))))
 }
 
 fn write_stage(stage: &Stage, depth: usize, measured: bool, out: &mut String) {

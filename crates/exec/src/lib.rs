@@ -1,4 +1,4 @@
-//! Runs plans: lowers them to pipelines and drives those on one pool of workers.
+//! Runs plans: plans them physically as pipelines and drives those on one pool of workers.
 //!
 //! - [`control`]: cancellation, limits and progress of one query
 //! - [`context`]: what operators know of the query
@@ -7,23 +7,23 @@
 //! - [`pool`]: the workers of the process
 //! - [`ranges`]: bounds of columns that follow from a filter
 //! - [`condition`]: a filter as text, for remembering what it found
-//! - [`from_statistics`]: aggregates that a table answers without being read
+//! - [`aggregate_from_statistics`]: aggregates that a table answers without being read
 //! - [`pipeline`]: source, operators, sink; stages and their order
 //! - [`hash_table`]: from keys to group numbers
-//! - [`lower`]: the one match from plan nodes to operators
+//! - [`physical_planner`]: the one match from plan nodes to operators
 //! - [`operators`]: one file per operator
 //! - [`explain`]: pipelines as text, with what they did
 //! - [`result`]: running a whole plan
 
+mod aggregate_from_statistics;
 mod condition;
 pub mod context;
 pub mod control;
 pub mod explain;
 pub mod expression;
-mod from_statistics;
 mod hash_table;
-pub mod lower;
 pub mod operators;
+pub mod physical_planner;
 pub mod pipeline;
 pub mod pool;
 pub mod ranges;

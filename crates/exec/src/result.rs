@@ -1,8 +1,8 @@
 //! Running a whole plan.
 
 use crate::control::Reservation;
-use crate::lower::lower;
 use crate::operators::collect::{Collect, Consumer};
+use crate::physical_planner::plan_physical;
 use crate::pipeline::Stage;
 use crate::{ExecContext, pool};
 use chalet_base::Result;
@@ -22,10 +22,10 @@ pub struct Output {
 /// Runs a plan; its rows go to the consumer block by block, in order, from one thread at a time.
 pub fn execute(plan: &Plan, consumer: Consumer, ctx: &ExecContext) -> Result<Output> {
     pool::guarded(|| {
-        let lowered = lower(plan, ctx)?;
-        Stage::new(lowered.stream, Arc::new(Collect::new(consumer, true))).run(ctx)?;
-        let totals = lowered.totals.map(|path| path.take()).transpose()?.flatten();
-        let limits = &lowered.before_limits;
+        let physical = plan_physical(plan, ctx)?;
+        Stage::new(physical.stream, Arc::new(Collect::new(consumer, true))).run(ctx)?;
+        let totals = physical.totals.map(|path| path.take()).transpose()?.flatten();
+        let limits = &physical.before_limits;
         let rows_before_limit = (!limits.is_empty()).then(|| limits.iter().map(|limit| limit.rows()).sum());
         Ok(Output { totals, rows_before_limit })
     })
@@ -41,16 +41,16 @@ pub fn run_to_blocks(plan: &Plan, ctx: &ExecContext) -> Result<Vec<Block>> {
         target.lock().unwrap_or_else(PoisonError::into_inner).push(block);
         Ok(())
     });
-    let lowered = lower(plan, ctx)?;
-    Stage::new(lowered.stream, Arc::new(Collect::new(consumer, false))).run(ctx)?;
+    let physical = plan_physical(plan, ctx)?;
+    Stage::new(physical.stream, Arc::new(Collect::new(consumer, false))).run(ctx)?;
     Ok(std::mem::take(&mut *blocks.lock().unwrap_or_else(PoisonError::into_inner)))
 }
 
 /// Like [`execute`], but the limits of the query's result do not apply: the rows go into a table.
 pub fn execute_unlimited(plan: &Plan, consumer: Consumer, ctx: &ExecContext) -> Result<()> {
     pool::guarded(|| {
-        let lowered = lower(plan, ctx)?;
-        Stage::new(lowered.stream, Arc::new(Collect::new(consumer, false))).run(ctx)?;
+        let physical = plan_physical(plan, ctx)?;
+        Stage::new(physical.stream, Arc::new(Collect::new(consumer, false))).run(ctx)?;
         Ok(())
     })
 }

@@ -24,8 +24,13 @@ impl FileRows {
         for group in 0..file.n_row_groups() {
             starts.push(starts[group] + file.row_group_rows(group) as u64);
         }
-        let request =
-            ReadRequest { filter: None, bound: None, ranges: Arc::new([]), row_numbers: false, ..request };
+        let request = ReadRequest {
+            filter: None,
+            top_k_threshold: None,
+            ranges: Arc::new([]),
+            row_numbers: false,
+            ..request
+        };
         FileRows { file, request, starts }
     }
 

@@ -160,8 +160,9 @@ pub struct ReadRequest {
     pub cast: Option<Cast>,
     /// Rows that do not pass may be left out; [`BlockReader::applies_filter`] says whether they are.
     pub filter: Option<RowFilter>,
-    /// Rows that do not pass are not needed, either. It may get stricter from block to block, and nobody has to obey.
-    pub bound: Option<RowFilter>,
+    /// The threshold of a top-k sort, as a dynamic filter: rows that do not pass are not needed. It may get stricter from block to
+    /// block. A hint: the reader may ignore it.
+    pub top_k_threshold: Option<RowFilter>,
     /// Conditions that every needed row meets, for leaving out units and rows that cannot; all hold together.
     pub ranges: Arc<[ColumnRange]>,
     /// Blocks have one more column, the last: UInt64, the number of the row in the file. Only of formats that number rows.
@@ -181,7 +182,7 @@ impl ReadRequest {
             evaluate: None,
             cast: None,
             filter: None,
-            bound: None,
+            top_k_threshold: None,
             ranges: Arc::new([]),
             row_numbers: false,
             remember: None,

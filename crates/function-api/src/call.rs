@@ -88,16 +88,16 @@ impl BoundFunction {
         self.function.known_result(self.state.as_deref())
     }
 
-    /// See [`ScalarFunction::clamps`]; none if NULL may be among the arguments.
-    pub fn clamps(&self) -> Option<RangeInclusive<i128>> {
+    /// See [`ScalarFunction::monotonic_range`]; none if NULL may be among the arguments.
+    pub fn monotonic_range(&self) -> Option<RangeInclusive<i128>> {
         let plain = |ty: &DataType| !matches!(ty, DataType::Nullable(_) | DataType::LowCardinality(_));
         let from = self.arg_types.first().filter(|ty| plain(ty))?;
-        if plain(&self.result) { self.function.clamps(from, &self.result) } else { None }
+        if plain(&self.result) { self.function.monotonic_range(from, &self.result) } else { None }
     }
 
-    /// See [`ScalarFunction::text_read`].
-    pub fn text_read(&self) -> Option<(usize, Value)> {
-        self.function.text_read(self.state.as_deref()?)
+    /// See [`ScalarFunction::parsed_literal`].
+    pub fn parsed_literal(&self) -> Option<(usize, Value)> {
+        self.function.parsed_literal(self.state.as_deref()?)
     }
 
     /// Runs the function over a block. The result has `n_rows` rows and the type [`result`](Self::result).

@@ -51,12 +51,12 @@ impl std::fmt::Debug for Interrupt {
 #[derive(Clone, Debug)]
 pub struct FunctionSettings {
     pub cast_keep_nullable: bool,
-    /// `basic` or `best_effort` or `best_effort_us`: how casts read moments.
+    /// `basic` or `best_effort` or `best_effort_us`: how casts read timestamps.
     pub cast_string_to_date_time_mode: String,
     pub cast_ipv4_ipv6_default_on_conversion_error: bool,
     /// `ignore` or `throw` or `saturate`.
     pub date_time_overflow_behavior: String,
-    /// `basic` or `best_effort` or `best_effort_us`: how formats read moments.
+    /// `basic` or `best_effort` or `best_effort_us`: how formats read timestamps.
     pub date_time_input_format: String,
     pub allow_suspicious_low_cardinality_types: bool,
     pub decimal_check_overflow: bool,

@@ -30,16 +30,16 @@ pub trait ScalarFunction: Send + Sync {
         None
     }
 
-    /// The least and the greatest result, if the result is the first argument's number brought between these two,
-    /// whatever the others are: then it keeps the order of the numbers, and zero.
-    fn clamps(&self, from: &DataType, result: &DataType) -> Option<RangeInclusive<i128>> {
+    /// The range `[low, high]` to which the function clamps its first argument, if that is all that it does to it, whatever the
+    /// other arguments are: then it is monotonic, and the identity inside the range.
+    fn monotonic_range(&self, from: &DataType, result: &DataType) -> Option<RangeInclusive<i128>> {
         let _ = (from, result);
         None
     }
 
-    /// Of a comparison with constant text: which argument it is, and the value that it reads as. `state` is what
-    /// `bind` prepared.
-    fn text_read(&self, state: &(dyn Any + Send + Sync)) -> Option<(usize, Value)> {
+    /// Of a comparison with a string literal: the literal's position among the arguments, and the value that it was parsed to.
+    /// `state` is what `bind` prepared.
+    fn parsed_literal(&self, state: &(dyn Any + Send + Sync)) -> Option<(usize, Value)> {
         let _ = state;
         None
     }

@@ -46,7 +46,7 @@ fn unit_months(unit: IntervalUnit) -> i64 {
     }
 }
 
-/// The type of a moment plus an interval. Strings are read as DateTime64 by the caller.
+/// The type of a timestamp plus an interval. Strings are read as DateTime64 by the caller.
 pub fn result(ty: &DataType, unit: IntervalUnit) -> Result<DataType> {
     use DataType::*;
     let scale = unit_scale(unit);
@@ -95,21 +95,21 @@ fn shift_days(days: i64, unit: IntervalUnit, amount: i64) -> i64 {
     }
 }
 
-/// Adds an interval to a moment in seconds of the zone's clock.
-fn shift_seconds(moment: i64, unit: IntervalUnit, amount: i64, clock: &LocalTime) -> i64 {
+/// Adds an interval to a timestamp in seconds of the zone's clock.
+fn shift_seconds(timestamp: i64, unit: IntervalUnit, amount: i64, clock: &LocalTime) -> i64 {
     if let Some(n) = unit_seconds(unit) {
-        return moment.saturating_add(amount.saturating_mul(n));
+        return timestamp.saturating_add(amount.saturating_mul(n));
     }
-    let local = clock.of_moment(moment);
+    let local = clock.of_timestamp(timestamp);
     let (day, time) = (local.div_euclid(SECONDS_PER_DAY), local.rem_euclid(SECONDS_PER_DAY));
-    // Some 2.9 million years are enough for any 64-bit moment of scale 0 that means something.
+    // Some 2.9 million years are enough for any 64-bit timestamp of scale 0 that means something.
     let day = shift_days(day, unit, amount).clamp(-1_000_000_000, 1_000_000_000);
-    clock.to_moment(day * SECONDS_PER_DAY + time)
+    clock.to_timestamp(day * SECONDS_PER_DAY + time)
 }
 
-/// `moment + sign * amount` of the unit; `result` is what [`result`] said for the type of `moment`.
+/// `timestamp + sign * amount` of the unit; `result` is what [`result`] said for the type of `timestamp`.
 pub fn add(
-    moment: Operand,
+    timestamp: Operand,
     amount: Operand,
     unit: IntervalUnit,
     sign: i64,
@@ -118,32 +118,34 @@ pub fn add(
     ctx: &Context,
 ) -> Result<Vector> {
     use DataType::*;
-    let zone = moment.ty.time_zone().unwrap_or(&ctx.time_zone).clone();
+    let zone = timestamp.ty.time_zone().unwrap_or(&ctx.time_zone).clone();
     let clock = LocalTime::new(&zone);
     let signed = |amount: i64| amount.wrapping_mul(sign);
     let by_months = unit_months(unit) > 0;
-    Ok(match (moment.ty, result) {
-        (Date, Date) => try_binary::<i64, i64, u16>(moment, amount, n, |day, amount| {
+    Ok(match (timestamp.ty, result) {
+        (Date, Date) => try_binary::<i64, i64, u16>(timestamp, amount, n, |day, amount| {
             let shifted = shift_days(day, unit, signed(amount));
             Ok(if by_months { shifted.clamp(0, LAST_DAY) } else { shifted } as u16)
         })?
         .into(),
-        (Date32, Date32) => try_binary::<i64, i64, i32>(moment, amount, n, |day, amount| {
+        (Date32, Date32) => try_binary::<i64, i64, i32>(timestamp, amount, n, |day, amount| {
             let (first, last) = (Civil::new(0, 1, 1).days(), Civil::new(9999, 12, 31).days());
             Ok(shift_days(day, unit, signed(amount)).clamp(first.into(), last.into()) as i32)
         })?
         .into(),
-        (Date, DateTime(_)) => try_binary::<i64, i64, u32>(moment, amount, n, |day, amount| {
-            let start = clock.to_moment(day * SECONDS_PER_DAY);
+        (Date, DateTime(_)) => try_binary::<i64, i64, u32>(timestamp, amount, n, |day, amount| {
+            let start = clock.to_timestamp(day * SECONDS_PER_DAY);
             Ok(shift_seconds(start, unit, signed(amount), &clock) as u32)
         })?
         .into(),
-        (DateTime(_), DateTime(_)) => try_binary::<i64, i64, u32>(moment, amount, n, |moment, amount| {
-            let shifted = shift_seconds(moment, unit, signed(amount), &clock);
-            Ok(if by_months { shifted.max(0) } else { shifted } as u32)
-        })?
-        .into(),
-        (Time, Time) => try_binary::<i64, i64, i32>(moment, amount, n, |time, amount| {
+        (DateTime(_), DateTime(_)) => {
+            try_binary::<i64, i64, u32>(timestamp, amount, n, |timestamp, amount| {
+                let shifted = shift_seconds(timestamp, unit, signed(amount), &clock);
+                Ok(if by_months { shifted.max(0) } else { shifted } as u32)
+            })?
+            .into()
+        }
+        (Time, Time) => try_binary::<i64, i64, i32>(timestamp, amount, n, |time, amount| {
             let shifted = shift_seconds(time, unit, signed(amount), &clock);
             Ok(shifted.clamp(-LONGEST_TIME, LONGEST_TIME) as i32)
         })?
@@ -156,8 +158,8 @@ pub fn add(
             };
             let is_time = matches!(from, Time64(_));
             let from_day = matches!(from, Date32);
-            let values = try_binary::<i64, i64, i64>(moment, amount, n, |value, amount| {
-                let value = if from_day { clock.to_moment(value * SECONDS_PER_DAY) } else { value };
+            let values = try_binary::<i64, i64, i64>(timestamp, amount, n, |value, amount| {
+                let value = if from_day { clock.to_timestamp(value * SECONDS_PER_DAY) } else { value };
                 let value = value.checked_mul(ticks / own).ok_or_else(overflow)?;
                 let amount = signed(amount);
                 let shifted = match unit_scale(unit) {

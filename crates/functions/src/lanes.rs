@@ -2,7 +2,7 @@
 //! the first-level cache, so that a kernel is compiled once per type of computation and not once per pair of types.
 
 use crate::number::Number;
-use chalet_base::wide::wide;
+use chalet_base::simd_dispatch::dispatch_simd;
 use chalet_base::{Result, err};
 use chalet_columns::{Native, Vector};
 use chalet_function_api::{Arg, Call};
@@ -128,7 +128,7 @@ pub fn predicate<C: Number>(a: Operand, b: Operand, n: usize, f: impl Fn(C, C) -
         let (x, y) = (a.run(start, len), b.run(start, len));
         // As many at once as fill a register with answers: one by one, the loop makes no more than it has values of 8 bytes.
         let ((xs, x), (ys, y)) = (x.as_chunks::<32>(), y.as_chunks::<32>());
-        wide(|| {
+        dispatch_simd(|| {
             for (x, y) in xs.iter().zip(ys) {
                 let answers: [u8; 32] = std::array::from_fn(|i| u8::from(f(x[i], y[i])));
                 out.extend_from_slice(&answers);

@@ -4,9 +4,9 @@
 //! - [`interval`]: adding intervals to dates and times
 //! - [`widen`]: values of a type as values of a supertype
 //! - [`select`]: rows picked from several vectors
-//! - [`truth`]: truth of numbers, three-valued logic
+//! - [`ternary_logic`]: numbers as booleans, three-valued logic
 //! - [`text`]: text as values of other types
-//! - [`texts`]: what functions of strings share
+//! - [`string_args`]: String and FixedString arguments
 //! - [`plain`]: a function as two free functions and a record
 //! - [`lists`], [`ids`]: what functions of arrays and maps share
 //! - [`arithmetic`]: `+`, `-`, `*`, `/` and their kin
@@ -61,9 +61,9 @@ pub mod rounding;
 pub mod search;
 pub mod select;
 pub mod string;
+pub mod string_args;
+pub mod ternary_logic;
 pub mod text;
-pub mod texts;
-pub mod truth;
 pub mod tuple;
 pub mod url;
 pub mod widen;

@@ -112,16 +112,19 @@ fn scalar(vector: &Vector, from: &DataType, to: &DataType, n: usize, ctx: &Conte
         (Date | Date32, DateTime(zone)) => {
             let clock = LocalTime::new(zone.as_ref().unwrap_or(&ctx.time_zone));
             // East of Greenwich 1970 begins before the first DateTime: the kernel takes the next midnight.
-            let next = |moment: i64| {
-                moment + if (-SECONDS_PER_DAY..0).contains(&moment) { SECONDS_PER_DAY } else { 0 }
+            let next = |timestamp: i64| {
+                timestamp + if (-SECONDS_PER_DAY..0).contains(&timestamp) { SECONDS_PER_DAY } else { 0 }
             };
-            unary::<i64, u32>(operand, n, |day| next(clock.to_moment(day * SECONDS_PER_DAY)) as u32)?.into()
+            unary::<i64, u32>(operand, n, |day| next(clock.to_timestamp(day * SECONDS_PER_DAY)) as u32)?
+                .into()
         }
         (Date | Date32, DateTime64(scale, zone)) => {
             let clock = LocalTime::new(zone.as_ref().unwrap_or(&ctx.time_zone));
             let ticks = 10i64.pow((*scale).into());
-            unary::<i64, i64>(operand, n, |day| clock.to_moment(day * SECONDS_PER_DAY).wrapping_mul(ticks))?
-                .into()
+            unary::<i64, i64>(operand, n, |day| {
+                clock.to_timestamp(day * SECONDS_PER_DAY).wrapping_mul(ticks)
+            })?
+            .into()
         }
         (DateTime(_) | DateTime64(..) | Time | Time64(_), DateTime64(..) | Time64(_)) => {
             let up = 10i64.pow(u32::from(scale(to).saturating_sub(scale(from))));

@@ -29,7 +29,7 @@ fn prune(plan: Plan, needed: &Needed) -> Plan {
             node.columns.retain(|(_, f)| wanted.contains(&f.id));
             let ids = node.columns.iter().map(|(_, f)| f.id);
             node.only_filtered = ids.filter(|id| !needed.contains(id)).collect();
-            node.locator = node.locator.filter(|f| wanted.contains(&f.id));
+            node.row_id = node.row_id.filter(|f| wanted.contains(&f.id));
             Plan::Scan(node)
         }
         Plan::Fetch(mut node) => {
@@ -38,7 +38,7 @@ fn prune(plan: Plan, needed: &Needed) -> Plan {
                 return prune(*node.input, needed);
             }
             let mut below = needed.clone();
-            below.insert(node.locator);
+            below.insert(node.row_id);
             node.input = Box::new(prune(*node.input, &below));
             Plan::Fetch(node)
         }

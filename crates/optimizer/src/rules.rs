@@ -1,8 +1,9 @@
 //! The wrapper around every rule and the one ordered list.
 
 use crate::{
-    compare_unconverted, extremes_unconverted, fetch_late, merge_projections, prune_columns,
-    push_down_filter, push_down_limit, reduce_group_keys, split_distinct, sum_of_shifted,
+    late_materialization, merge_projections, min_max_through_cast, prune_columns, push_down_filter,
+    push_down_limit, reduce_group_keys, single_distinct_to_group_by, sum_of_shifted,
+    unwrap_cast_in_comparison,
 };
 use chalet_base::{Result, ensure};
 use chalet_function_api::Context;
@@ -46,14 +47,14 @@ pub const RULES: &[Rule] = &[
         apply: merge_projections::apply,
     },
     Rule {
-        name: "compare_unconverted",
+        name: "unwrap_cast_in_comparison",
         reason: "where conditions have ended up, columns stand as the tables have them",
-        apply: compare_unconverted::apply,
+        apply: unwrap_cast_in_comparison::apply,
     },
     Rule {
-        name: "extremes_unconverted",
+        name: "min_max_through_cast",
         reason: "after projections have become one",
-        apply: extremes_unconverted::apply,
+        apply: min_max_through_cast::apply,
     },
     Rule {
         name: "sum_of_shifted",
@@ -62,10 +63,14 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         name: "reduce_group_keys",
-        reason: "before split_distinct repeats the keys",
+        reason: "before single_distinct_to_group_by repeats the keys",
         apply: reduce_group_keys::apply,
     },
-    Rule { name: "split_distinct", reason: "before limits reach aggregations", apply: split_distinct::apply },
+    Rule {
+        name: "single_distinct_to_group_by",
+        reason: "before limits reach aggregations",
+        apply: single_distinct_to_group_by::apply,
+    },
     Rule {
         name: "push_down_limit",
         reason: "projections are few by now, and a limit passes through each",
@@ -77,9 +82,9 @@ pub const RULES: &[Rule] = &[
         apply: prune_columns::apply,
     },
     Rule {
-        name: "fetch_late",
+        name: "late_materialization",
         reason: "last: limits have reached sorts, and only columns that are needed are left",
-        apply: fetch_late::apply,
+        apply: late_materialization::apply,
     },
 ];
 

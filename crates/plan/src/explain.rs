@@ -36,8 +36,8 @@ pub fn describe(plan: &Plan) -> String {
             if let Some(limit) = n.limit {
                 let _ = write!(text, " limit {limit}");
             }
-            if let Some(locator) = &n.locator {
-                let _ = write!(text, " located by #{}", locator.id.0);
+            if let Some(row_id) = &n.row_id {
+                let _ = write!(text, " located by #{}", row_id.id.0);
             }
             text
         }
@@ -75,7 +75,7 @@ pub fn describe(plan: &Plan) -> String {
             format!("{:?} {:?} on [{keys}]{residual}", n.strictness, n.kind)
         }
         Plan::ArrayJoin(n) => list(&n.columns, |(field, expr)| format!("{} := {expr}", named(field))),
-        Plan::Fetch(n) => format!("[{}] by #{}", list(&n.columns, |c| named(&c.1)), n.locator.0),
+        Plan::Fetch(n) => format!("[{}] by #{}", list(&n.columns, |c| named(&c.1)), n.row_id.0),
         Plan::Window(n) => {
             let keys = list(&n.partition_by, |e| e.to_string());
             format!("partition by [{keys}] compute [{}]", list(&n.calls, |c| c.name.to_string()))

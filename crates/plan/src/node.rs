@@ -41,8 +41,8 @@ pub struct ScanNode {
     /// Columns that nobody reads but the filter: they may come with any values.
     pub only_filtered: Vec<ColumnId>,
     pub limit: Option<u64>,
-    /// A UInt64 column behind the others: where each row is, for [`Fetch`]. Only of tables that locate rows.
-    pub locator: Option<Field>,
+    /// A UInt64 column behind the others: where each row is, for [`Fetch`]. Only of tables that have row ids.
+    pub row_id: Option<Field>,
 }
 
 impl std::fmt::Debug for ScanNode {
@@ -352,8 +352,8 @@ pub struct FrameSpec {
 #[derive(Clone, Debug)]
 pub struct Fetch {
     pub input: Box<Plan>,
-    /// The locator of the scan.
-    pub locator: ColumnId,
+    /// The row id of the scan.
+    pub row_id: ColumnId,
     /// Index into the schema of the scan's table, and the column that it becomes.
     pub columns: Vec<(usize, Field)>,
 }
@@ -362,7 +362,7 @@ impl Plan {
     /// The columns that the node puts out, in order.
     pub fn fields(&self) -> Vec<Field> {
         match self {
-            Plan::Scan(n) => n.columns.iter().map(|c| &c.1).chain(&n.locator).cloned().collect(),
+            Plan::Scan(n) => n.columns.iter().map(|c| &c.1).chain(&n.row_id).cloned().collect(),
             Plan::Values(n) => n.fields.clone(),
             Plan::Filter(n) => n.input.fields(),
             Plan::Project(n) => n.exprs.iter().map(|e| e.0.clone()).collect(),

@@ -24,7 +24,7 @@ pub fn validate(plan: &Plan) -> Result<()> {
         }
     }
     if let Plan::Fetch(fetch) = plan {
-        let id = fetch.locator;
+        let id = fetch.row_id;
         ensure!(known.contains_key(&id), LOGICAL_ERROR, "Fetch reads unknown column #{}", id.0);
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! Rows through the Arrow C stream interface, which pyarrow, polars, duckdb and pandas read without pyarrow in between.
 
+use crate::arrow_types;
 use crate::error::to_python;
-use crate::told;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchOptions, RecordBatchReader};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
@@ -14,12 +14,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use std::sync::Arc;
 
-/// How types are told to Arrow.
+/// How types are mapped to Arrow.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Style {
     /// As ClickHouse's Arrow formats do: a DateTime and an Enum are their integers.
     ClickHouse,
-    /// With their meaning: moments, dictionaries of names, addresses as text.
+    /// With their meaning: timestamps, dictionaries of names, addresses as text.
     Meaning,
     /// The same with strings as views into our memory; not every reader knows them.
     Views,
@@ -48,7 +48,7 @@ pub fn reader(rows: &Rows, style: Style) -> Result<Box<dyn RecordBatchReader + S
 
 /// How the columns of a result become arrays.
 pub struct Export {
-    /// The columns' own types, and those that Arrow is told.
+    /// The columns' own types, and those that are exported.
     from: Vec<DataType>,
     types: Vec<DataType>,
     options: Vec<ExportOptions>,
@@ -72,8 +72,9 @@ impl Export {
             ..ExportOptions::default()
         };
         let options: Vec<_> = (0..rows.types.len()).map(options_of).collect();
-        let told = |ty: &DataType| if style == Style::ClickHouse { ty.clone() } else { told::type_of(ty) };
-        let types: Vec<DataType> = rows.types.iter().map(told).collect();
+        let arrow_type =
+            |ty: &DataType| if style == Style::ClickHouse { ty.clone() } else { arrow_types::type_of(ty) };
+        let types: Vec<DataType> = rows.types.iter().map(arrow_type).collect();
         let columns = rows.names.iter().zip(&types).zip(&options);
         let fields: Result<Vec<_>> =
             columns.map(|((name, ty), options)| field_of(name, ty, options)).collect();
@@ -97,7 +98,7 @@ impl Export {
             }
             match self.style {
                 Style::ClickHouse => to_arrow(column, ty, options),
-                _ => to_arrow(&told::column(column, from)?, ty, options),
+                _ => to_arrow(&arrow_types::column(column, from)?, ty, options),
             }
         };
         let arrays: Result<Vec<_>> = columns.map(export).collect();

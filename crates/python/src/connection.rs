@@ -245,7 +245,7 @@ impl Connection {
         let asked = watch.clone();
         let options = RunOptions {
             params,
-            outside: Some(caller.clone()),
+            replacement_scan: Some(caller.clone()),
             interrupt: Some(Arc::new(move || asked.should_stop())),
             ..RunOptions::default()
         };
@@ -290,8 +290,12 @@ impl Connection {
         let tables = tables.map(|tables| tables.clone().unbind());
         let caller = Caller::new(tables, self.registered.clone(), Arc::default(), Sight::kept(py)?);
         let settings = settings.map(setting_texts).transpose()?.unwrap_or_default();
-        let options =
-            RunOptions { params, settings, outside: Some(Arc::new(caller)), ..RunOptions::default() };
+        let options = RunOptions {
+            params,
+            settings,
+            replacement_scan: Some(Arc::new(caller)),
+            ..RunOptions::default()
+        };
         let order = Order::within(timeout)?;
         StreamingResult::new(handle, query, format, options, order).map_err(|e| to_python(py, &e))
     }

@@ -5,7 +5,7 @@ use crate::functions::Calling;
 use crate::watch::Watch;
 use chalet_base::Result;
 use chalet_engine::functions;
-use chalet_engine::outside::Outside;
+use chalet_engine::replacement_scan::ReplacementScan;
 use chalet_engine::settings::Settings;
 use chalet_engine::{Answer, Database, InsertData, Outline, Progress, RunOptions, Session, Stream};
 use pyo3::prelude::*;
@@ -49,13 +49,13 @@ pub struct Handle {
     on_progress: Mutex<Option<OnProgress>>,
 }
 
-/// A handle in use, which is counted, see [`chalet_engine::uses`].
+/// A handle in use, which is counted, see [`chalet_engine::fork_guard`].
 pub struct Used(Arc<Handle>);
 
 impl Used {
     /// None where its database was in use when this process was forked. With the GIL, without which no process is forked.
     pub fn begin(handle: &Arc<Handle>) -> Option<Used> {
-        handle.session.uses().begin().then(|| Used(handle.clone()))
+        handle.session.fork_guard().begin().then(|| Used(handle.clone()))
     }
 
     /// For later uses.
@@ -66,7 +66,7 @@ impl Used {
 
 impl Drop for Used {
     fn drop(&mut self) {
-        self.0.session.uses().end();
+        self.0.session.fork_guard().end();
     }
 }
 
@@ -176,7 +176,7 @@ impl Handle {
         wanted: Wanted,
         params: Vec<(String, String)>,
         settings: Vec<(String, String)>,
-        outside: Arc<dyn Outside>,
+        replacement_scan: Arc<dyn ReplacementScan>,
         watch: &Arc<Watch>,
     ) -> Result<Answer> {
         let _turn = self.turn(watch)?;
@@ -199,7 +199,7 @@ impl Handle {
             params,
             settings,
             interrupt: Some(Arc::new(move || asked.should_stop())),
-            outside: Some(outside),
+            replacement_scan: Some(replacement_scan),
             on_progress: self.on_progress(Some(watch)),
         };
         self.session.run(sql, options)

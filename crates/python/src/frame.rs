@@ -6,7 +6,7 @@
 
 use crate::objects::{self, Session};
 use crate::parallel;
-use crate::texts::Texts;
+use crate::string_column::StringColumn;
 use chalet_base::{Result, bail};
 use chalet_columns::{Block, Column, Data, Native, Vector};
 use chalet_engine::Rows;
@@ -22,7 +22,7 @@ const SECONDS_A_DAY: i64 = 86_400;
 const NOT_A_TIME: i64 = i64::MIN;
 
 /// A list of `(name, kind, values, mask, zone)` for `chalet._frame`: `kind` is a numpy type and `values` an array of it,
-/// `mask` tells the NULLs that the type has no value for; "str": `values` is a [`Texts`]; "O": a list of objects.
+/// `mask` tells the NULLs that the type has no value for; "str": `values` is a [`StringColumn`]; "O": a list of objects.
 pub fn columns<'py>(py: Python<'py>, rows: &Rows) -> PyResult<Bound<'py, PyList>> {
     let session = Session { zone: rows.zone.clone() };
     let n_rows = rows.n_rows();
@@ -30,7 +30,7 @@ pub fn columns<'py>(py: Python<'py>, rows: &Rows) -> PyResult<Bound<'py, PyList>
     let mut targets: Vec<Target> = Vec::new();
     for (idx, (name, ty)) in rows.names.iter().zip(&rows.types).enumerate() {
         let bare = ty.bare();
-        let texts = if is_text(bare) { Texts::of(py, rows, idx)? } else { None };
+        let texts = if is_text(bare) { StringColumn::of(py, rows, idx)? } else { None };
         let column: Bound<'py, PyTuple> = if let Some(texts) = texts {
             (name, "str", Bound::new(py, texts)?, py.None(), py.None()).into_pyobject(py)?
         } else if let Some(Plain { kind, zone }) = plain(bare) {
@@ -80,7 +80,7 @@ fn empty<'py>(py: Python<'py>, n: usize, kind: &str) -> PyResult<Bound<'py, PyAn
 /// What numpy holds a type as.
 struct Plain {
     kind: &'static str,
-    /// Set when the values are UTC moments to be shown in a zone.
+    /// Set when the values are UTC timestamps to be shown in a zone.
     zone: Option<TimeZone>,
 }
 
@@ -122,7 +122,7 @@ struct Memory {
 impl Memory {
     fn of(array: &Bound<'_, PyAny>, kind: &str) -> PyResult<Memory> {
         let py = array.py();
-        // Moments are not lent, their integers are.
+        // Timestamps are not shared, their integers are.
         let buffer = match kind.as_bytes()[0] {
             b'M' | b'm' => PyUntypedBuffer::get(&array.call_method1(intern!(py, "view"), ("i8",))?)?,
             _ => PyUntypedBuffer::get(array)?,
@@ -288,7 +288,7 @@ fn copy_past_caches<T: Native>(to: &mut [T], from: &[T]) {
     to.copy_from_slice(from);
 }
 
-/// Moments with a zone of their own stay UTC and name it; others become the clock of the session's zone.
+/// Timestamps with a zone of their own stay UTC and name it; others become the clock of the session's zone.
 struct Clock<'a> {
     zone: Option<&'a TimeZone>,
     ticks_a_second: i64,

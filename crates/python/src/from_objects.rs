@@ -157,7 +157,7 @@ impl Converter {
     fn push_some(&self, out: &mut Builder, object: &Bound<'_, PyAny>) -> Fit {
         use DataType as T;
         match (&self.kind, &mut out.values) {
-            (Kind::DateTime(local, ticks), _) => return moment(out, object, local, *ticks),
+            (Kind::DateTime(local, ticks), _) => return timestamp(out, object, local, *ticks),
             (Kind::List(element), Values::List(list)) => {
                 for_each(object, |item| element.push(&mut list.values, item))?;
                 list.close();
@@ -304,8 +304,8 @@ fn plainer<'py>(object: &Bound<'py, PyAny>) -> Fit<Option<Bound<'py, PyAny>>> {
     if of_numpy && object.getattr(intern!(py, "ndim")).and_then(|n| n.extract::<u32>()).unwrap_or(1) == 0 {
         let plain = object.call_method0(intern!(py, "tolist"))?;
         // A datetime64 of nanoseconds becomes an int, which is not what it means.
-        let is_moment = object.getattr(intern!(py, "dtype"))?.getattr(intern!(py, "kind"))?;
-        let lost = is_moment.extract::<String>().is_ok_and(|k| k == "M" || k == "m")
+        let is_timestamp = object.getattr(intern!(py, "dtype"))?.getattr(intern!(py, "kind"))?;
+        let lost = is_timestamp.extract::<String>().is_ok_and(|k| k == "M" || k == "m")
             && plain.is_instance_of::<PyInt>();
         return Ok((!lost).then_some(plain));
     }
@@ -398,8 +398,8 @@ fn day(object: &Bound<'_, PyAny>) -> Fit<i64> {
     Ok(ordinal - ORDINAL_OF_EPOCH)
 }
 
-/// A datetime: with a zone it is a moment, without one the clock of the column's zone.
-fn moment(out: &mut Builder, object: &Bound<'_, PyAny>, local: &LocalTime, ticks: i64) -> Fit {
+/// A datetime: with a zone it is a timestamp, without one the clock of the column's zone.
+fn timestamp(out: &mut Builder, object: &Bound<'_, PyAny>, local: &LocalTime, ticks: i64) -> Fit {
     let py = object.py();
     if !object.is_instance_of::<PyDateTime>() {
         return Err(Misfit::Kind);
@@ -407,7 +407,7 @@ fn moment(out: &mut Builder, object: &Bound<'_, PyAny>, local: &LocalTime, ticks
     let aware = !object.getattr(intern!(py, "tzinfo"))?.is_none();
     let since = object.sub(epoch(py, aware)?)?;
     let (seconds, micros) = parts(&since)?;
-    let seconds = if aware { seconds } else { local.to_moment(seconds) };
+    let seconds = if aware { seconds } else { local.to_timestamp(seconds) };
     match &mut out.values {
         Values::U32(v) => v.push(u32::try_from(seconds).map_err(|_| Misfit::Range)?),
         Values::I64(v) => {

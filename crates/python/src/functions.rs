@@ -4,8 +4,8 @@ use crate::calls::{Calls, ROWS_AT_ONCE};
 use crate::collector;
 use crate::error::{Error, NotSupportedError, keep_cause, to_python};
 use crate::from_objects::{Converter, Misfit};
+use crate::interrupt_throttle::InterruptThrottle;
 use crate::objects::{self, Session};
-use crate::pace::Pace;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::{Builder, Vector};
 use chalet_engine::functions;
@@ -249,12 +249,12 @@ impl HostScalar for Scalar {
             let function = function.bind(py);
             let converter = Converter::new(result, &Session { zone: args.zone.clone() });
             let mut out = Builder::new(result);
-            let mut pace = Pace::new(args.interrupt);
+            let mut throttle = InterruptThrottle::new(args.interrupt);
             for rows in pieces(0..args.n_rows) {
                 let (lists, skipped) = terms.lists(py, args, rows.clone())?;
                 let mut calls = Calls::new(function, &lists).map_err(|e| terms.failed(py, None, e))?;
                 for (row, skip) in rows.zip(skipped) {
-                    pace.step()?;
+                    throttle.step()?;
                     if skip {
                         out.push_default();
                         continue;
@@ -338,7 +338,7 @@ impl Accumulator {
         rows: Range<usize>,
         args: &HostArgs,
     ) -> Result<()> {
-        let mut pace = Pace::new(args.interrupt);
+        let mut throttle = InterruptThrottle::new(args.interrupt);
         for rows in pieces(rows) {
             let (lists, skipped) = self.terms.lists(py, args, rows.clone())?;
             if !skipped.contains(&false) {
@@ -348,7 +348,7 @@ impl Accumulator {
             let calls = update.and_then(|update| Calls::new(&update, &lists));
             let mut calls = calls.map_err(|e| self.terms.failed(py, None, e))?;
             for (row, _) in rows.zip(skipped).filter(|(_, skip)| !skip) {
-                pace.step()?;
+                throttle.step()?;
                 calls.call().map(drop).or_else(|error| self.not_updated(py, row, error))?;
             }
         }
@@ -363,11 +363,11 @@ impl Accumulator {
         groups: &[u32],
         args: &HostArgs,
     ) -> Result<()> {
-        let mut pace = Pace::new(args.interrupt);
+        let mut throttle = InterruptThrottle::new(args.interrupt);
         for rows in pieces(0..groups.len()) {
             let Objects { columns, skipped } = self.terms.objects(py, args, rows.clone())?;
             for (at, row) in rows.enumerate().filter(|(at, _)| !skipped[*at]) {
-                pace.step()?;
+                throttle.step()?;
                 let accumulator = self.state(py, &mut states[groups[row] as usize])?;
                 let cells = PyTuple::new(py, columns.iter().map(|column| &column[at]));
                 let called = cells.and_then(|cells| accumulator.call_method1(intern!(py, "update"), cells));

@@ -7,7 +7,7 @@
 //! - [`stream`]: the answer of a query while it runs
 //! - [`inserter`]: an INSERT whose data come in pieces
 //! - [`background`]: threads that are inside of the engine, and their end before the interpreter's
-//! - [`pace`]: asking whether to stop, among calls
+//! - [`interrupt_throttle`]: checks for an interrupt between calls
 //! - [`pipe`]: what lies between two threads
 //! - [`given_rows`]: rows of Python objects as a block
 //! - [`from_objects`]: Python objects as values of columns
@@ -20,11 +20,11 @@
 //! - [`classes`]: classes of the standard library
 //! - [`collector`]: the cyclic collector suspended while rows are made
 //! - [`frame`]: columns as what a DataFrame is made of
-//! - [`texts`]: a text column as Arrow or objects
+//! - [`string_column`]: a string column as Arrow or objects
 //! - [`parallel`]: work on results by several threads
-//! - [`told`]: columns under types that Arrow has
+//! - [`arrow_types`]: columns converted to types that Arrow has
 //! - [`arrow`]: columns through the Arrow C stream interface
-//! - [`memory_view`]: bytes lent through the buffer protocol
+//! - [`memory_view`]: bytes exported through the buffer protocol
 //! - [`shell`]: statements and tokens of a text, for the shell
 //! - [`sources`]: objects of the calling program as tables
 //! - [`adbc`]: the driver of Arrow Database Connectivity
@@ -33,6 +33,7 @@ mod adbc;
 #[cfg(target_os = "linux")]
 mod allocator;
 mod arrow;
+mod arrow_types;
 mod background;
 mod call;
 mod calls;
@@ -48,17 +49,16 @@ mod from_objects;
 mod functions;
 mod given_rows;
 mod inserter;
+mod interrupt_throttle;
 mod memory_view;
 mod objects;
-mod pace;
 mod parallel;
 mod pipe;
 mod result;
 mod shell;
 mod sources;
 mod stream;
-mod texts;
-mod told;
+mod string_column;
 mod watch;
 
 use pyo3::prelude::*;

@@ -1,4 +1,4 @@
-//! Bytes of a result lent to Python through the buffer protocol, without a copy.
+//! Bytes of a result exported to Python through the buffer protocol, without a copy.
 
 use arrow_buffer::Buffer;
 use pyo3::exceptions::PyBufferError;

@@ -91,17 +91,17 @@ fn plain<'py>(
             each(values, |&days| date(dates, i64::from(days)))
         }
         (T::DateTime(zone), Data::U32(values)) => {
-            let moments = Moments::new(py, zone.as_ref(), session)?;
-            each(values, |&seconds| moments.object(i64::from(seconds), 0))
+            let timestamps = Timestamps::new(py, zone.as_ref(), session)?;
+            each(values, |&seconds| timestamps.object(i64::from(seconds), 0))
         }
         (T::DateTime64(scale, zone), Data::I64(values)) => {
-            let moments = Moments::new(py, zone.as_ref(), session)?;
+            let timestamps = Timestamps::new(py, zone.as_ref(), session)?;
             let ticks = 10i64.pow(u32::from(*scale));
             each(values, |&value| {
                 let fraction = value.rem_euclid(ticks);
                 // Python knows microseconds; what is below is cut, as ClickHouse cuts when a scale shrinks.
                 let micros = i128::from(fraction) * 1_000_000 / i128::from(ticks);
-                moments.object(value.div_euclid(ticks), micros as u32)
+                timestamps.object(value.div_euclid(ticks), micros as u32)
             })
         }
         (T::Time, Data::I32(values)) => each(values, |&seconds| duration(py, i64::from(seconds), 0)),
@@ -208,18 +208,18 @@ fn interval<'py>(py: Python<'py>, unit: IntervalUnit, n: i64) -> PyResult<Object
 }
 
 /// DateTimes of one zone.
-struct Moments<'py> {
+struct Timestamps<'py> {
     dates: fast::Dates<'py>,
     local: LocalTime,
     /// A ZoneInfo when the type names its zone; a DateTime without zone is naive, in the session's zone.
     info: Option<Object<'py>>,
 }
 
-impl<'py> Moments<'py> {
+impl<'py> Timestamps<'py> {
     fn new(py: Python<'py>, zone: Option<&TimeZone>, session: &Session) -> PyResult<Self> {
         let info = zone.map(|zone| zone_info(py, zone)).transpose()?;
         let local = LocalTime::new(zone.unwrap_or(&session.zone));
-        Ok(Moments { dates: fast::Dates::new(py), local, info })
+        Ok(Timestamps { dates: fast::Dates::new(py), local, info })
     }
 
     fn object(&self, seconds: i64, micros: u32) -> PyResult<Object<'py>> {

@@ -4,8 +4,7 @@ use crate::condition_cache;
 use crate::file_rows::{self, FileRows};
 use crate::scan::ScanFilter;
 use crate::{
-    ColumnRange, ColumnSchema, Inserter, LocatedRows, Morsel, Scan, ScanRequest, ScanWorker, Table,
-    TableSchema,
+    ColumnRange, ColumnSchema, Inserter, Morsel, RowsById, Scan, ScanRequest, ScanWorker, Table, TableSchema,
 };
 use chalet_base::events::{self, Event};
 use chalet_base::{Error, Result, bail, ensure, err};
@@ -201,7 +200,7 @@ impl Table for FileTable {
         let schema = self.schema();
         let n_own = self.structure.len();
         let (wanted, mut places) = split(&schema, n_own, &request.columns);
-        if request.locate {
+        if request.with_row_ids {
             places.push(Place::Row);
         }
         // Where the requested columns are among those that the reader gives.
@@ -221,9 +220,9 @@ impl Table for FileTable {
             evaluate: self.context.evaluate.clone(),
             cast: self.context.cast.clone(),
             filter: request.filter.as_ref().and_then(|filter| own_filter(filter, &own)),
-            bound: request.bound.as_ref().and_then(|bound| own_filter(bound, &own)),
+            top_k_threshold: request.top_k_threshold.as_ref().and_then(|filter| own_filter(filter, &own)),
             ranges: request.ranges.iter().filter_map(|range| own_range(range, &own)).collect(),
-            row_numbers: request.locate,
+            row_numbers: request.with_row_ids,
             remember: remember(request),
         };
         Ok(Arc::new(FilesScan {
@@ -243,7 +242,7 @@ impl Table for FileTable {
         }))
     }
 
-    fn locates_rows(&self) -> bool {
+    fn has_row_ids(&self) -> bool {
         // What is decompressed as a stream would have to be kept.
         self.format.input.is_some_and(|input| input.numbers_rows())
             && self.files.len() <= file_rows::MAX_FILES
@@ -332,7 +331,7 @@ struct State {
     next_task: u32,
     /// Of the files that are done.
     pruned: Pruned,
-    /// Of the files that were opened, in their order, when rows are located.
+    /// Of the files that were opened, in their order, when row ids are asked for.
     rows: Vec<Arc<dyn RowsByNumber>>,
 }
 
@@ -413,7 +412,7 @@ impl Scan for FilesScan {
         self.shared.filter.is_some()
     }
 
-    fn located_rows(&self) -> Option<Arc<dyn LocatedRows>> {
+    fn rows_by_id(&self) -> Option<Arc<dyn RowsById>> {
         self.shared.request.row_numbers.then(|| FileRows::of(self.shared.clone()))
     }
 
@@ -532,7 +531,7 @@ pub(crate) fn complete(block: Block, places: &[Place], path: &Path, file: usize)
     for place in places {
         columns.push(match place {
             Place::Own => next()?,
-            Place::Row => file_rows::locators(file, &next()?)?,
+            Place::Row => file_rows::row_ids(file, &next()?)?,
             Place::Virtual(name, ty) => {
                 Column::constant(Vector::of_value(&about(path, name, ty), ty)?, n_rows)
             }

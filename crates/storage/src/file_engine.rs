@@ -108,8 +108,8 @@ impl Table for FileEngine {
         self.file()?.scan(request)
     }
 
-    fn locates_rows(&self) -> bool {
-        self.file().is_ok_and(|file| file.locates_rows())
+    fn has_row_ids(&self) -> bool {
+        self.file().is_ok_and(|file| file.has_row_ids())
     }
 
     fn insert(&self) -> Result<Box<dyn Inserter>> {

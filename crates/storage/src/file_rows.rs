@@ -1,21 +1,21 @@
-//! Rows of files by where they are: the number of the file, and of the row in it. They are read from the files as the
+//! Rows of files by row id, which is the number of the file and that of the row in it. They are read from the files as the
 //! scan has opened them.
 
-use crate::LocatedRows;
+use crate::RowsById;
 use crate::file::{Shared, complete, in_file, split};
 use chalet_base::{Result, ensure, err};
 use chalet_columns::{Block, Column, Vector};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Bits of a locator that hold the row; those above hold the file.
+/// Bits of a row id that hold the row; those above hold the file.
 const ROW_BITS: u32 = 40;
 
-/// So many files have a place in a locator.
+/// So many files have a place in a row id.
 pub(crate) const MAX_FILES: usize = 1 << (64 - ROW_BITS);
 
-/// Locators of rows of one file, by their numbers in it.
-pub(crate) fn locators(file: usize, numbers: &Column) -> Result<Column> {
+/// Row ids of one file, by their numbers in it.
+pub(crate) fn row_ids(file: usize, numbers: &Column) -> Result<Column> {
     let numbers = numbers.flat();
     let numbers = numbers.values::<u64>()?;
     let fits = numbers.iter().all(|number| number >> ROW_BITS == 0);
@@ -27,29 +27,29 @@ pub(crate) fn locators(file: usize, numbers: &Column) -> Result<Column> {
 pub(crate) struct FileRows(Arc<Shared>);
 
 impl FileRows {
-    pub fn of(shared: Arc<Shared>) -> Arc<dyn LocatedRows> {
+    pub fn of(shared: Arc<Shared>) -> Arc<dyn RowsById> {
         Arc::new(FileRows(shared))
     }
 }
 
-/// The locators of the file that the first is of: which file, and how many they are.
-fn of_one_file(locators: &[u64]) -> Option<(usize, usize)> {
-    let file = locators.first()? >> ROW_BITS;
-    Some((file as usize, locators.partition_point(|locator| locator >> ROW_BITS <= file)))
+/// The row ids of the file that the first is of: which file, and how many they are.
+fn of_one_file(row_ids: &[u64]) -> Option<(usize, usize)> {
+    let file = row_ids.first()? >> ROW_BITS;
+    Some((file as usize, row_ids.partition_point(|row_id| row_id >> ROW_BITS <= file)))
 }
 
-fn numbers(locators: &[u64]) -> Vec<u64> {
-    locators.iter().map(|locator| locator & ((1 << ROW_BITS) - 1)).collect()
+fn numbers(row_ids: &[u64]) -> Vec<u64> {
+    row_ids.iter().map(|row_id| row_id & ((1 << ROW_BITS) - 1)).collect()
 }
 
-impl LocatedRows for FileRows {
-    fn runs(&self, locators: &[u64]) -> Vec<Range<usize>> {
+impl RowsById for FileRows {
+    fn runs(&self, row_ids: &[u64]) -> Vec<Range<usize>> {
         let mut runs = Vec::new();
         let mut at = 0;
-        while let Some((file, n)) = of_one_file(&locators[at..]) {
+        while let Some((file, n)) = of_one_file(&row_ids[at..]) {
             match self.0.rows_of(file) {
                 Some(rows) => {
-                    let here = rows.runs(&numbers(&locators[at..at + n]));
+                    let here = rows.runs(&numbers(&row_ids[at..at + n]));
                     runs.extend(here.into_iter().map(|run| at + run.start..at + run.end));
                 }
                 None => runs.push(at..at + n),
@@ -59,11 +59,11 @@ impl LocatedRows for FileRows {
         runs
     }
 
-    fn read(&self, locators: &[u64], columns: &[usize]) -> Result<Block> {
+    fn read(&self, row_ids: &[u64], columns: &[usize]) -> Result<Block> {
         let shared = &self.0;
         let (wanted, places) = split(&shared.schema, shared.request.structure.len(), columns);
         let mut blocks = Vec::new();
-        let mut rest = locators;
+        let mut rest = row_ids;
         while let Some((file, n)) = of_one_file(rest) {
             let (here, behind) = rest.split_at(n);
             let rows = shared.rows_of(file);

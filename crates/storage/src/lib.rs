@@ -15,7 +15,7 @@
 //! - [`file_rows`]: rows of files by where they are
 //! - [`file_engine`]: the File engine
 //! - [`paths`]: globs, `{a,b}` and `{1..9}` as lists of files
-//! - [`outside`]: rows that the program around the engine holds
+//! - [`replacement_scan`]: tables over rows that the host program holds
 //! - [`null`]: the Null engine and the `null` function
 //! - [`view`]: views, as text that the binder reads
 
@@ -32,13 +32,13 @@ pub mod memory;
 pub mod merge_tree;
 pub mod null;
 pub mod numbers;
-pub mod outside;
 pub mod paths;
+pub mod replacement_scan;
 pub mod scan;
 pub mod table;
 pub mod view;
 
 pub use catalog::{Catalog, Database, Entry};
 pub use insert::Inserter;
-pub use scan::{ColumnRange, LocatedRows, Morsel, Scan, ScanContext, ScanRequest, ScanWorker, Summary};
+pub use scan::{ColumnRange, Morsel, RowsById, Scan, ScanContext, ScanRequest, ScanWorker, Summary};
 pub use table::{ColumnSchema, Constraint, DefaultKind, Held, Table, TableSchema};

@@ -66,8 +66,8 @@ impl Table for MergeTree {
         self.rows.scan(request)
     }
 
-    fn locates_rows(&self) -> bool {
-        self.rows.locates_rows()
+    fn has_row_ids(&self) -> bool {
+        self.rows.has_row_ids()
     }
 
     fn keys(&self) -> Option<&TableKeys> {

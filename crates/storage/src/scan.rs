@@ -16,12 +16,13 @@ pub struct ScanRequest {
     pub ranges: Vec<ColumnRange>,
     /// The whole filter as code, for readers that decode the other columns only for rows that pass.
     pub filter: Option<ScanFilter>,
-    /// Rows that do not pass are not needed, either. It may get stricter from block to block, and nobody has to obey.
-    pub bound: Option<ScanFilter>,
+    /// The threshold of a top-k sort above, as a dynamic filter: rows that do not pass are not needed. It may get stricter from
+    /// block to block. A hint: the scan may ignore it.
+    pub top_k_threshold: Option<ScanFilter>,
     /// No more than this many rows (that pass the filter) are needed.
     pub limit: Option<u64>,
-    /// Blocks have one more column, the last: UInt64, where the row is. Only of tables that locate rows.
-    pub locate: bool,
+    /// Blocks have one more column, the last: UInt64, the row id. Only of tables that have row ids.
+    pub with_row_ids: bool,
     pub context: ScanContext,
 }
 
@@ -124,8 +125,8 @@ pub trait Scan: Send + Sync {
         false
     }
 
-    /// Rows that were put out, to be read again: further columns of them. Of a scan that locates its rows.
-    fn located_rows(&self) -> Option<Arc<dyn LocatedRows>> {
+    /// Reads further columns of rows that were put out, by row id; none unless the request asked for row ids.
+    fn rows_by_id(&self) -> Option<Arc<dyn RowsById>> {
         None
     }
 
@@ -135,13 +136,14 @@ pub trait Scan: Send + Sync {
     }
 }
 
-/// Rows of a scan by where they are. What is read is what the scan saw, whatever has become of the table.
-pub trait LocatedRows: Send + Sync {
-    /// Cuts ascending locators into the runs that are best read each for itself.
-    fn runs(&self, locators: &[u64]) -> Vec<Range<usize>>;
+/// Random access to the rows of a scan by row id, for late materialization. What is read is what the scan saw, whatever has
+/// become of the table.
+pub trait RowsById: Send + Sync {
+    /// Cuts ascending row ids into the runs that are best read each for itself.
+    fn runs(&self, row_ids: &[u64]) -> Vec<Range<usize>>;
 
-    /// Columns (indexes into the schema) of the rows of ascending locators.
-    fn read(&self, locators: &[u64], columns: &[usize]) -> Result<Block>;
+    /// Columns (indexes into the schema) of the rows of ascending row ids.
+    fn read(&self, row_ids: &[u64], columns: &[usize]) -> Result<Block>;
 }
 
 /// A run of rows and its place in the table's order.

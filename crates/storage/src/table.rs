@@ -110,8 +110,8 @@ pub trait Table: Send + Sync {
     /// Prepares reading. What the request offers (filter, limit) may be used or ignored: the engine filters again.
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn Scan>>;
 
-    /// Can its scans say where each row is, and read further columns of rows by that?
-    fn locates_rows(&self) -> bool {
+    /// Do its scans give row ids, and read further columns of rows by them?
+    fn has_row_ids(&self) -> bool {
         false
     }
 

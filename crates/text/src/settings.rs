@@ -2,7 +2,7 @@
 
 use chalet_types::TimeZone;
 
-/// How moments are written.
+/// How timestamps are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DateTimeOutput {
     /// `2020-01-02 03:04:05`
@@ -14,7 +14,7 @@ pub enum DateTimeOutput {
     UnixTimestamp,
 }
 
-/// How moments are read.
+/// How timestamps are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DateTimeInput {
     /// `YYYY-MM-DD hh:mm:ss` and unix seconds only

@@ -1,4 +1,4 @@
-//! The calendar: civil dates and days, local time and moments, fast enough to run once per value of a column.
+//! The calendar: civil dates and days, local time and timestamps, fast enough to run once per value of a column.
 
 use crate::TimeZone;
 use std::cell::Cell;
@@ -120,12 +120,12 @@ pub fn split_day(seconds: i64) -> (i32, u32) {
     (seconds.div_euclid(SECONDS_PER_DAY) as i32, seconds.rem_euclid(SECONDS_PER_DAY) as u32)
 }
 
-/// Between moments and local time of one zone; remembers the last span without a change of offset, so that
+/// Between timestamps and local time of one zone; remembers the last span without a change of offset, so that
 /// runs of nearby values cost two comparisons. Make one per column and thread.
 #[derive(Clone, Debug)]
 pub struct LocalTime {
     zone: TimeZone,
-    /// The offset holds for moments `from..until`.
+    /// The offset holds for timestamps `from..until`.
     span: Cell<Span>,
 }
 
@@ -150,15 +150,15 @@ impl LocalTime {
     }
 
     #[inline(always)]
-    fn span_at(&self, moment: i64) -> Span {
+    fn span_at(&self, timestamp: i64) -> Span {
         let span = self.span.get();
-        if moment >= span.from && moment < span.until { span } else { self.find(moment) }
+        if timestamp >= span.from && timestamp < span.until { span } else { self.find(timestamp) }
     }
 
     #[cold]
-    fn find(&self, moment: i64) -> Span {
+    fn find(&self, timestamp: i64) -> Span {
         let spans = self.zone.offset_spans();
-        let next = spans.partition_point(|span| span.0 <= moment);
+        let next = spans.partition_point(|span| span.0 <= timestamp);
         let (from, offset) = spans[next.saturating_sub(1)];
         let until = spans.get(next).map_or(i64::MAX, |span| span.0);
         let span = Span { from: if next <= 1 { i64::MIN } else { from }, until, offset: i64::from(offset) };
@@ -166,44 +166,44 @@ impl LocalTime {
         span
     }
 
-    /// Seconds east of UTC at a moment.
+    /// Seconds east of UTC at a timestamp.
     #[inline(always)]
-    pub fn offset_at(&self, moment: i64) -> i64 {
-        self.span_at(moment).offset
+    pub fn offset_at(&self, timestamp: i64) -> i64 {
+        self.span_at(timestamp).offset
     }
 
-    /// Seconds since 1970-01-01 that the local clock shows at a moment.
+    /// Seconds since 1970-01-01 that the local clock shows at a timestamp.
     #[inline(always)]
-    pub fn of_moment(&self, moment: i64) -> i64 {
-        moment.saturating_add(self.offset_at(moment))
+    pub fn of_timestamp(&self, timestamp: i64) -> i64 {
+        timestamp.saturating_add(self.offset_at(timestamp))
     }
 
-    /// The moment at which the local clock shows `local`. Of two such moments the earlier; a time that the
+    /// The timestamp at which the local clock shows `local`. Of two such timestamps the earlier; a time that the
     /// clock skips counts with the offset after the change.
     #[inline]
-    pub fn to_moment(&self, local: i64) -> i64 {
+    pub fn to_timestamp(&self, local: i64) -> i64 {
         let guess = local.saturating_sub(self.span.get().offset);
         let span = self.span_at(guess);
-        let moment = local.saturating_sub(span.offset);
+        let timestamp = local.saturating_sub(span.offset);
         // Far enough from both changes that no other offset can be meant.
         const MARGIN: i64 = 2 * SECONDS_PER_DAY;
-        if moment >= span.from.saturating_add(MARGIN) && moment < span.until.saturating_sub(MARGIN) {
-            return moment;
+        if timestamp >= span.from.saturating_add(MARGIN) && timestamp < span.until.saturating_sub(MARGIN) {
+            return timestamp;
         }
-        self.to_moment_near_change(local)
+        self.to_timestamp_near_change(local)
     }
 
     #[cold]
-    fn to_moment_near_change(&self, local: i64) -> i64 {
+    fn to_timestamp_near_change(&self, local: i64) -> i64 {
         let (before, after) = (
             self.span_at(local.saturating_sub(SECONDS_PER_DAY)),
             self.span_at(local.saturating_add(SECONDS_PER_DAY)),
         );
         let (before, after) = (before.offset, after.offset);
         for offset in [before, after] {
-            let moment = local.saturating_sub(offset);
-            if self.span_at(moment).offset == offset {
-                return moment;
+            let timestamp = local.saturating_sub(offset);
+            if self.span_at(timestamp).offset == offset {
+                return timestamp;
             }
         }
         local.saturating_sub(after)
@@ -248,15 +248,15 @@ mod tests {
         };
         let time = LocalTime::new(&zone);
         // The clock jumps from 02:00 to 03:00 at 1615705200.
-        assert_eq!(time.to_moment(local(2021, 3, 14, 1, 59, 59)), 1_615_705_199);
-        assert_eq!(time.to_moment(local(2021, 3, 14, 2, 30, 0)), 1_615_703_400);
-        assert_eq!(time.to_moment(local(2021, 3, 14, 3, 0, 0)), 1_615_705_200);
+        assert_eq!(time.to_timestamp(local(2021, 3, 14, 1, 59, 59)), 1_615_705_199);
+        assert_eq!(time.to_timestamp(local(2021, 3, 14, 2, 30, 0)), 1_615_703_400);
+        assert_eq!(time.to_timestamp(local(2021, 3, 14, 3, 0, 0)), 1_615_705_200);
         // And back from 02:00 to 01:00 at 1636264800.
-        assert_eq!(time.to_moment(local(2021, 11, 7, 1, 30, 0)), 1_636_263_000);
-        assert_eq!(time.to_moment(local(2021, 11, 7, 2, 0, 0)), 1_636_268_400);
-        for moment in (-2_000_000_000..4_000_000_000).step_by(86_400 * 7 + 977) {
-            assert_eq!(time.offset_at(moment), i64::from(zone.offset_at(moment)));
+        assert_eq!(time.to_timestamp(local(2021, 11, 7, 1, 30, 0)), 1_636_263_000);
+        assert_eq!(time.to_timestamp(local(2021, 11, 7, 2, 0, 0)), 1_636_268_400);
+        for timestamp in (-2_000_000_000..4_000_000_000).step_by(86_400 * 7 + 977) {
+            assert_eq!(time.offset_at(timestamp), i64::from(zone.offset_at(timestamp)));
         }
-        assert_eq!(LocalTime::new(&TimeZone::utc()).to_moment(5), 5);
+        assert_eq!(LocalTime::new(&TimeZone::utc()).to_timestamp(5), 5);
     }
 }

@@ -6,7 +6,7 @@
 //! - [`physical`]: which machine representation a type has
 //! - [`value`]: one dynamically typed value
 //! - [`time_zone`]: named time zones
-//! - [`calendar`]: civil dates, local time and moments
+//! - [`calendar`]: civil dates, local time and timestamps
 //! - [`decimal`]: precision and scale arithmetic
 //! - [`supertype`]: the least type that holds values of several types
 //! - [`promotion`]: result types of arithmetic

@@ -63,38 +63,38 @@ impl TimeZone {
         &self.0.rules
     }
 
-    /// Seconds east of UTC at a moment given in seconds since 1970-01-01 UTC.
+    /// Seconds east of UTC at a timestamp given in seconds since 1970-01-01 UTC.
     pub fn offset_at(&self, unix_seconds: i64) -> i32 {
         if self.is_utc() {
             return 0;
         }
-        let moment = jiff::Timestamp::from_second(unix_seconds).unwrap_or(if unix_seconds < 0 {
+        let timestamp = jiff::Timestamp::from_second(unix_seconds).unwrap_or(if unix_seconds < 0 {
             jiff::Timestamp::MIN
         } else {
             jiff::Timestamp::MAX
         });
-        self.0.rules.to_offset(moment).seconds()
+        self.0.rules.to_offset(timestamp).seconds()
     }
 }
 
-/// Rules are repeated until this year; later moments keep the last offset.
+/// Rules are repeated until this year; later timestamps keep the last offset.
 const LAST_YEAR: i32 = 2700;
 
 impl TimeZone {
-    /// Moments from which on an offset holds, ascending; the first entry also serves all moments before it.
+    /// Timestamps from which on an offset holds, ascending; the first entry also serves all timestamps before it.
     pub fn offset_spans(&self) -> &[(i64, i32)] {
         self.0.spans.get_or_init(|| {
             let first = jiff::Timestamp::MIN;
             let mut spans = vec![(i64::MIN, self.0.rules.to_offset(first).seconds())];
             let last = i64::from(crate::calendar::Civil::new(LAST_YEAR, 1, 1).days()) * 86_400;
             for change in self.0.rules.following(first) {
-                let moment = change.timestamp().as_second();
-                if moment > last {
+                let timestamp = change.timestamp().as_second();
+                if timestamp > last {
                     break;
                 }
                 let offset = change.offset().seconds();
                 if spans.last().is_none_or(|span| span.1 != offset) {
-                    spans.push((moment, offset));
+                    spans.push((timestamp, offset));
                 }
             }
             spans

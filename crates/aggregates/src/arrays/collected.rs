@@ -110,17 +110,17 @@ impl AggregateFunction for GroupArray {
             },
         };
         one_argument(name, args)?;
-        Ok(collecting(Chosen { choice, limit, ty: args[0].ty.clone() }, args))
+        Ok(collecting(LimitedCollector { choice, limit, ty: args[0].ty.clone() }, args))
     }
 }
 
-struct Chosen {
+struct LimitedCollector {
     choice: Choice,
     limit: usize,
     ty: DataType,
 }
 
-impl Chosen {
+impl LimitedCollector {
     /// The rows to keep, in the order of the result.
     fn choose(&self, values: &Vector, rows: &[u32]) -> Vec<u32> {
         match self.choice {
@@ -157,7 +157,7 @@ impl Chosen {
     }
 }
 
-impl Collector for Chosen {
+impl Collector for LimitedCollector {
     fn result_type(&self) -> DataType {
         self.ty.clone().array()
     }

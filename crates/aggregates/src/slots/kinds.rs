@@ -147,7 +147,7 @@ impl Text {
 
 /// String.
 #[derive(Clone)]
-pub struct Texts;
+pub struct StringSlots;
 
 /// As `a.cmp(b)`, without a call where the first words tell.
 #[inline]
@@ -163,7 +163,7 @@ fn compare(a: &[u8], b: &[u8]) -> Ordering {
     a[same..].cmp(&b[same..])
 }
 
-impl Kind for Texts {
+impl Kind for StringSlots {
     type Cell = Text;
     type View<'a> = &'a Strings;
 

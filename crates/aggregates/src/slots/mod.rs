@@ -7,7 +7,7 @@ pub mod kinds;
 use chalet_base::{Result, ensure};
 use chalet_columns::{Builder, Vector};
 use chalet_types::{DataType, I256, Physical, U256, bf16};
-use kinds::{Anything, Fixeds, Natives, Texts};
+use kinds::{Anything, Fixeds, Natives, StringSlots};
 use std::any::Any;
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -116,7 +116,7 @@ pub fn slots_of(ty: &DataType) -> Box<dyn Slots> {
         Physical::BF16 => SlotVec::boxed(Natives::<bf16>::default()),
         Physical::F32 => SlotVec::boxed(Natives::<f32>::default()),
         Physical::F64 => SlotVec::boxed(Natives::<f64>::default()),
-        Physical::Str => SlotVec::boxed(Texts),
+        Physical::Str => SlotVec::boxed(StringSlots),
         Physical::Fixed(_) => SlotVec::boxed(Fixeds),
         Physical::List | Physical::Struct | Physical::Nothing => SlotVec::boxed(Anything::new(ty)),
     }

@@ -2,7 +2,7 @@
 
 use super::Output;
 use crate::functions::FORMATS;
-use crate::outside::Keeping;
+use crate::replacement_scan::DetachingInserter;
 use crate::scope::Scope;
 use crate::session::RunOptions;
 use crate::table_functions::read_request;
@@ -451,8 +451,8 @@ fn add_default(
 /// Runs the plan into the table.
 fn write(plan: Plan, inserter: Box<dyn Inserter>, scope: &Arc<Scope>) -> Result<Written> {
     let plan = scope.optimize(plan)?;
-    let inserter: Box<dyn Inserter> = match scope.outside {
-        Some(_) => Box::new(Keeping { inner: inserter, scope: scope.clone() }),
+    let inserter: Box<dyn Inserter> = match scope.replacement_scan {
+        Some(_) => Box::new(DetachingInserter { inner: inserter, scope: scope.clone() }),
         None => inserter,
     };
     let state = Arc::new(Mutex::new((inserter, (0, 0))));

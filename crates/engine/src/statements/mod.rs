@@ -1,7 +1,6 @@
 //! Statements, one file per kind. This one tells them apart and gathers what they print.
 
 mod checked;
-mod counted;
 pub(crate) mod create;
 mod describe;
 mod drop;
@@ -14,9 +13,10 @@ pub(crate) mod readonly;
 mod set;
 mod show;
 mod sorted;
+mod statement_events;
 
-use self::counted::Counted;
 use self::insert::InsertData;
+use self::statement_events::StatementEvents;
 use crate::answer::{Answer, DEFAULT_FORMAT, Rows};
 use crate::functions::FORMATS;
 use crate::scope::Scope;
@@ -136,7 +136,7 @@ pub(crate) fn run(
     limits::check(sql, statement, &scope.state.settings)?;
     readonly::check(statement, scope)?;
     let (rows_before, bytes_before) = (output.rows_written, output.bytes_written);
-    let counted = Counted::begin(&statement.kind);
+    let counted = StatementEvents::begin(&statement.kind);
     let result = run_kind(statement, scope, session, output);
     let written = output.rows_written - rows_before;
     counted.end(result.is_ok(), written);
@@ -164,7 +164,7 @@ pub(crate) fn stream(
     };
     let scope = &with_statement_settings(statement, scope)?;
     limits::check(sql, statement, &scope.state.settings)?;
-    let counted = Counted::begin(&statement.kind);
+    let counted = StatementEvents::begin(&statement.kind);
     let format = statement.output.format.as_ref().map(|f| f.name.clone());
     let result = query::stream(query, format, scope, consumer);
     counted.end(result.is_ok(), 0);

@@ -129,7 +129,7 @@ pub(crate) fn stream(
         if block.is_empty() {
             return Ok(());
         }
-        consumer(StreamPart::Block(crate::outside::kept(block, &kept_for)))
+        consumer(StreamPart::Block(crate::replacement_scan::detached(block, &kept_for)))
     });
     chalet_exec::execute(&plan, consumer, scope.exec())?;
     Ok(())
@@ -147,7 +147,8 @@ fn collect(bound: BoundQuery, scope: &Arc<Scope>) -> Result<Rows> {
     });
     let result = chalet_exec::execute(&plan, consumer, scope.exec())?;
     let blocks = std::mem::take(&mut *blocks.lock().unwrap_or_else(PoisonError::into_inner));
-    let blocks: Vec<Block> = blocks.into_iter().map(|block| crate::outside::kept(block, scope)).collect();
+    let blocks: Vec<Block> =
+        blocks.into_iter().map(|block| crate::replacement_scan::detached(block, scope)).collect();
     let extremes = extremes(scope).and_then(|mut extremes| {
         blocks.iter().for_each(|block| extremes.add(block));
         extremes.finish()

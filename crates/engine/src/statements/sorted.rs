@@ -9,7 +9,7 @@ use chalet_columns::Block;
 use chalet_columns::keys::{Order, sort_keys};
 use chalet_exec::control::Reservation;
 use chalet_exec::expression::{Program, layout};
-use chalet_exec::operators::unsorted::Unsorted;
+use chalet_exec::operators::sort_buffer::SortBuffer;
 use chalet_exec::pipeline::Position;
 use chalet_storage::merge_tree::TableKeys;
 use chalet_storage::{Inserter, TableSchema};
@@ -59,7 +59,7 @@ pub(super) fn inserter(
         inner,
         keys,
         orders,
-        part: Unsorted::default(),
+        part: SortBuffer::default(),
         bytes: 0,
         size,
         memory,
@@ -72,7 +72,7 @@ struct Sorted {
     keys: Program,
     orders: Vec<Order>,
     /// What is gathered for the next part.
-    part: Unsorted,
+    part: SortBuffer,
     bytes: u64,
     size: PartSize,
     memory: Reservation,

@@ -2,7 +2,7 @@
 //! answers without hash and comparison for each row.
 
 use super::table::NO_GROUP;
-use chalet_base::wide::wide;
+use chalet_base::simd_dispatch::dispatch_simd;
 
 /// By word, beginning with `first`: the group, or [`NO_GROUP`] where it has not come yet. May forget: the table knows all.
 #[derive(Default)]
@@ -33,7 +33,7 @@ impl Dense {
         let place = |word: u64| (word - *first) as usize;
         // Mostly all have come before.
         let known: Vec<u32> = words.iter().map(|&word| groups[place(word)]).collect();
-        if wide(|| known.iter().fold(true, |all, &group| all & (group != NO_GROUP))) {
+        if dispatch_simd(|| known.iter().fold(true, |all, &group| all & (group != NO_GROUP))) {
             return known;
         }
         let mut fresh: Vec<u64> = Vec::new();
@@ -92,7 +92,9 @@ impl Dense {
 
 fn extremes(words: &[u64]) -> Option<(u64, u64)> {
     let first = *words.first()?;
-    Some(wide(|| words.iter().fold((first, first), |(low, high), &word| (low.min(word), high.max(word)))))
+    Some(dispatch_simd(|| {
+        words.iter().fold((first, first), |(low, high), &word| (low.min(word), high.max(word)))
+    }))
 }
 
 #[cfg(test)]

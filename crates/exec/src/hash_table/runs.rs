@@ -1,7 +1,7 @@
 //! Rows with the keys of the row before: where rows are sorted by other columns, or come in sessions, most are, and only
 //! the first row of each run needs to be looked up.
 
-use chalet_base::wide::wide;
+use chalet_base::simd_dispatch::dispatch_simd;
 use chalet_columns::{Column, Data, Native, Strings, Vector, each_native};
 
 /// Neighbouring rows with equal keys.
@@ -43,7 +43,7 @@ impl Runs {
 }
 
 fn count(begins: &[u8]) -> usize {
-    wide(|| begins.iter().fold(0u32, |n, &begins| n + u32::from(begins))) as usize
+    dispatch_simd(|| begins.iter().fold(0u32, |n, &begins| n + u32::from(begins))) as usize
 }
 
 /// The rows where a run begins, which are `n_runs`.
@@ -102,7 +102,7 @@ fn mark_values<T: Native>(values: &[T], begins: &mut [u8]) {
 
 fn mark<T: Copy + PartialEq>(values: &[T], begins: &mut [u8]) {
     let pairs = values.iter().zip(values.get(1..).unwrap_or_default());
-    wide(|| {
+    dispatch_simd(|| {
         begins.iter_mut().skip(1).zip(pairs).for_each(|(begins, (a, b))| *begins |= u8::from(a != b));
     });
 }

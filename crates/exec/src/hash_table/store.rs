@@ -1,7 +1,7 @@
-//! The keys of groups, by number, in the form that they are compared in.
+//! The keys of groups, by number, in the layout in which they are compared.
 
-use super::KeyForm;
-use super::form::{BlockKeys, Kind, Values, double_hash};
+use super::KeyLayout;
+use super::key_layout::{BlockKeys, Kind, Values, double_hash};
 use chalet_base::Result;
 use chalet_base::hash::hash_u64;
 use chalet_columns::wire::{put_bytes, put_len, take_array, take_bytes, take_len};
@@ -23,13 +23,13 @@ pub enum Store {
 }
 
 impl Store {
-    pub fn new(form: &KeyForm) -> Store {
-        Store::with_capacity(form, 0)
+    pub fn new(layout: &KeyLayout) -> Store {
+        Store::with_capacity(layout, 0)
     }
 
     /// Room for so many keys, though not for the bytes of their strings.
-    pub fn with_capacity(form: &KeyForm, n: usize) -> Store {
-        match form.kind {
+    pub fn with_capacity(layout: &KeyLayout, n: usize) -> Store {
+        match layout.kind {
             Kind::Words(_) => Store::Words(Vec::with_capacity(n)),
             Kind::DoubleWords => Store::DoubleWords(Vec::with_capacity(n)),
             Kind::WordText(_) => Store::WordText {
@@ -90,10 +90,10 @@ impl Store {
         }
     }
 
-    /// Takes keys of this form from the front of `bytes`.
-    pub fn read(form: &KeyForm, bytes: &mut &[u8]) -> Result<Store> {
+    /// Takes keys of this layout from the front of `bytes`.
+    pub fn read(layout: &KeyLayout, bytes: &mut &[u8]) -> Result<Store> {
         let n = take_len(bytes)?;
-        let mut store = Store::new(form);
+        let mut store = Store::new(layout);
         match &mut store {
             Store::Words(words) => *words = take_words(n, bytes)?,
             Store::DoubleWords(words) => *words = take_double_words(n, bytes)?,
@@ -123,12 +123,12 @@ impl Store {
                 adopt(to, strings);
                 hashes.extend_from_slice(&keys.hashes);
             }
-            // The form decides both.
+            // The layout decides both.
             _ => unreachable!("keys of another form"),
         }
     }
 
-    /// Appends some keys of another store of the same form.
+    /// Appends some keys of another store of the same layout.
     pub fn append_from(&mut self, other: &Store, groups: &[u32]) {
         match (self, other) {
             (Store::Words(to), Store::Words(from)) => to.extend(groups.iter().map(|&g| from[g as usize])),

@@ -2,10 +2,10 @@
 //! end in the slot; keys of one or two bytes index an array instead.
 
 use super::dense::Dense;
-use super::form::{BlockKeys, Kind, Values};
+use super::key_layout::{BlockKeys, Kind, Values};
 use super::runs::Runs;
 use super::word_set::WordSet;
-use super::{KeyForm, Store};
+use super::{KeyLayout, Store};
 use chalet_base::Result;
 use chalet_base::hash::hash_u64;
 use chalet_columns::strings::INLINE;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// From keys to consecutive group numbers.
 pub struct GroupTable {
-    form: Arc<KeyForm>,
+    layout: Arc<KeyLayout>,
     slots: Slots,
     store: Store,
     /// A shortcut to the slots, of words that lie close together.
@@ -44,32 +44,32 @@ enum Slots {
 }
 
 impl GroupTable {
-    pub fn new(form: Arc<KeyForm>) -> Self {
-        GroupTable::with_room(form, 0)
+    pub fn new(layout: Arc<KeyLayout>) -> Self {
+        GroupTable::with_room(layout, 0)
     }
 
     /// Room for so many groups.
-    pub fn with_room(form: Arc<KeyForm>, groups: usize) -> Self {
-        let slots = match form.kind {
+    pub fn with_room(layout: Arc<KeyLayout>, groups: usize) -> Self {
+        let slots = match layout.kind {
             Kind::Words(width) if width <= 2 => Slots::Direct(vec![0; 1 << (8 * width)]),
             _ => Slots::Hashed(vec![0; (groups * 2).next_power_of_two().max(FIRST_SLOTS)]),
         };
-        GroupTable::over(form, slots, groups)
+        GroupTable::over(layout, slots, groups)
     }
 
     /// Of keys that are only collected: [`add`](Self::add) adds them, and nobody asks for their numbers.
-    pub fn unnumbered(form: Arc<KeyForm>, groups: usize) -> Self {
-        match form.kind {
+    pub fn unnumbered(layout: Arc<KeyLayout>, groups: usize) -> Self {
+        match layout.kind {
             Kind::Words(width) if width > 2 => {
-                GroupTable::over(form, Slots::Unnumbered(WordSet::with_room(groups)), groups)
+                GroupTable::over(layout, Slots::Unnumbered(WordSet::with_room(groups)), groups)
             }
-            _ => GroupTable::with_room(form, groups),
+            _ => GroupTable::with_room(layout, groups),
         }
     }
 
-    fn over(form: Arc<KeyForm>, slots: Slots, groups: usize) -> Self {
-        let store = Store::with_capacity(&form, groups);
-        GroupTable { form, slots, store, dense: Dense::default(), appended: 0, looked_at: 0 }
+    fn over(layout: Arc<KeyLayout>, slots: Slots, groups: usize) -> Self {
+        let store = Store::with_capacity(&layout, groups);
+        GroupTable { layout, slots, store, dense: Dense::default(), appended: 0, looked_at: 0 }
     }
 
     /// Whether keys can only be added.
@@ -86,8 +86,8 @@ impl GroupTable {
         self.looked_at
     }
 
-    pub fn form(&self) -> &Arc<KeyForm> {
-        &self.form
+    pub fn layout(&self) -> &Arc<KeyLayout> {
+        &self.layout
     }
 
     pub fn store(&self) -> &Store {
@@ -106,7 +106,7 @@ impl GroupTable {
 
     /// The key columns of all groups, in order of their numbers.
     pub fn into_columns(self) -> Result<Block> {
-        self.form.columns(self.store)
+        self.layout.columns(self.store)
     }
 
     /// The keys of all groups.
@@ -127,7 +127,7 @@ impl GroupTable {
         }
         self.appended = 0;
         self.looked_at = 0;
-        std::mem::replace(&mut self.store, Store::new(&self.form))
+        std::mem::replace(&mut self.store, Store::new(&self.layout))
     }
 
     /// The group of every row; new keys become new groups in order of appearance.
@@ -148,9 +148,9 @@ impl GroupTable {
 
     fn groups_of_rows(&mut self, columns: &[Column], n_rows: usize) -> Vec<u32> {
         self.looked_at += n_rows;
-        match self.form.words(columns, n_rows) {
+        match self.layout.words(columns, n_rows) {
             Some(words) => self.groups_of_words(&words),
-            None => self.insert(&self.form.keys(columns, n_rows)),
+            None => self.insert(&self.layout.keys(columns, n_rows)),
         }
     }
 
@@ -175,7 +175,7 @@ impl GroupTable {
             match (&mut table.slots, &mut table.store) {
                 (Slots::Unnumbered(set), Store::Words(store)) => {
                     table.looked_at += n_rows;
-                    set.insert(&table.form.words(columns, n_rows).unwrap_or_default(), store);
+                    set.insert(&table.layout.words(columns, n_rows).unwrap_or_default(), store);
                 }
                 _ => {
                     table.groups_of_rows(columns, n_rows);
@@ -210,7 +210,7 @@ impl GroupTable {
         }
     }
 
-    /// Keys of a store of the same form become new groups where they are new. Strings are copied.
+    /// Keys of a store of the same layout become new groups where they are new. Strings are copied.
     pub fn add_store(&mut self, keys: &Store) {
         match (&mut self.slots, &mut self.store, keys) {
             (Slots::Unnumbered(set), Store::Words(store), Store::Words(words)) => set.insert(words, store),
@@ -231,7 +231,7 @@ impl GroupTable {
         }
     }
 
-    /// The group of every key of a store of the same form. Strings are copied, so that those of the groups lie close
+    /// The group of every key of a store of the same layout. Strings are copied, so that those of the groups lie close
     /// together.
     pub fn insert_store(&mut self, keys: &Store) -> Vec<u32> {
         let hashes = &keys.hashes();
@@ -243,7 +243,7 @@ impl GroupTable {
         }
     }
 
-    fn insert_keys<T: Texts>(&mut self, new: &[u64], keys: Keys<T>) -> Vec<u32> {
+    fn insert_keys<T: StringLookup>(&mut self, new: &[u64], keys: Keys<T>) -> Vec<u32> {
         match (&mut self.slots, &mut self.store, keys) {
             (Slots::Direct(direct), Store::Words(store), Keys::Words(words)) => {
                 insert_direct(direct, store, words)
@@ -272,9 +272,9 @@ impl GroupTable {
         let before = self.len() as u32;
         self.appended += n_rows;
         self.looked_at += n_rows;
-        match (&mut self.store, self.form.words(columns, n_rows)) {
+        match (&mut self.store, self.layout.words(columns, n_rows)) {
             (Store::Words(store), Some(words)) => store.extend_from_slice(&words),
-            (store, _) => store.append(&self.form.keys(columns, n_rows)),
+            (store, _) => store.append(&self.layout.keys(columns, n_rows)),
         }
         before..self.len() as u32
     }
@@ -293,7 +293,7 @@ impl GroupTable {
 
     /// The group of every row, [`NO_GROUP`] for keys that are not there.
     pub fn find(&self, columns: &[Column], n_rows: usize) -> Vec<u32> {
-        let keys = self.form.keys(columns, n_rows);
+        let keys = self.layout.keys(columns, n_rows);
         match (&self.slots, &self.store, &keys.values) {
             // An empty slot holds 0: one below is `NO_GROUP`.
             (Slots::Direct(direct), _, Values::Words(words)) => {
@@ -371,7 +371,7 @@ impl Held for Vec<u128> {
         Vec::push(self, key);
     }
     fn hash(&self, group: usize) -> u64 {
-        super::form::double_hash(self[group])
+        super::key_layout::double_hash(self[group])
     }
 }
 
@@ -382,7 +382,7 @@ struct Text<'a> {
     bytes: &'a [u8],
 }
 
-/// New keys, in the form of the table.
+/// New keys, in the layout of the table.
 enum Keys<'a, T> {
     Words(&'a [u64]),
     DoubleWords(&'a [u128]),
@@ -390,19 +390,19 @@ enum Keys<'a, T> {
     WordText(&'a [u128], &'a T),
 }
 
-/// Where strings are that are looked up.
-trait Texts {
+/// Access by row to string keys that are looked up.
+trait StringLookup {
     fn text(&self, row: usize) -> Text<'_>;
 }
 
-impl Texts for Strings {
+impl StringLookup for Strings {
     #[inline(always)]
     fn text(&self, row: usize) -> Text<'_> {
         Text { view: self.views()[row], bytes: self.get(row) }
     }
 }
 
-impl Texts for StringBuilder {
+impl StringLookup for StringBuilder {
     #[inline(always)]
     fn text(&self, row: usize) -> Text<'_> {
         Text { view: self.view(row), bytes: self.get(row) }
@@ -589,7 +589,7 @@ mod tests {
         Column::Flat(builder.finish())
     }
 
-    /// Every form gives the keys back that were put in, once each.
+    /// Every layout gives the keys back that were put in, once each.
     #[test]
     fn keys_come_back() {
         let n = 3000;
@@ -619,12 +619,12 @@ mod tests {
                 .zip(&types)
                 .map(|((_, make), ty)| column(ty, &(0..n).map(make).collect::<Vec<_>>()))
                 .collect();
-            let form = Arc::new(KeyForm::new(&types));
-            let mut table = GroupTable::new(form.clone());
+            let layout = Arc::new(KeyLayout::new(&types));
+            let mut table = GroupTable::new(layout.clone());
             let groups = table.groups(&columns, n);
             assert_eq!(table.groups(&columns, n), groups);
             assert_eq!(table.find(&columns, n), groups);
-            let mut other = GroupTable::new(form);
+            let mut other = GroupTable::new(layout);
             let n_groups = table.len() as u32;
             let renumbered = other.insert_store(&table.into_store());
             assert!(renumbered.iter().copied().eq(0..n_groups));

@@ -6,7 +6,7 @@
 
 use super::aggregate::split;
 use super::collect::blocks_as_source;
-use super::gather;
+use super::materialize;
 use crate::ExecContext;
 use crate::control::Reservation;
 use crate::expression::Program;
@@ -51,11 +51,11 @@ impl Sink for Fill {
     }
 
     fn worker(&self, ctx: &ExecContext) -> Result<Box<dyn SinkWorker>> {
-        Ok(gather::worker(ctx))
+        Ok(materialize::worker(ctx))
     }
 
     fn finish(&self, workers: Vec<Box<dyn SinkWorker>>, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
-        let rows = Block::concat(&gather::in_order(workers));
+        let rows = Block::concat(&materialize::in_order(workers));
         let mut filler = Filler {
             spec: self,
             ctx,
@@ -312,10 +312,10 @@ impl Filler<'_> {
             Some(months) if is_date => i64::from(add_months(x as i32, months)),
             Some(months) => {
                 let zone = LocalTime::new(ty.time_zone().unwrap_or(&self.spec.zone));
-                let local = zone.of_moment(x.div_euclid(ticks));
+                let local = zone.of_timestamp(x.div_euclid(ticks));
                 let day = add_months(local.div_euclid(86_400) as i32, months);
-                let moment = zone.to_moment(i64::from(day) * 86_400 + local.rem_euclid(86_400));
-                moment * ticks + x.rem_euclid(ticks)
+                let timestamp = zone.to_timestamp(i64::from(day) * 86_400 + local.rem_euclid(86_400));
+                timestamp * ticks + x.rem_euclid(ticks)
             }
             None => {
                 let nanoseconds: i128 = match unit {

@@ -2,7 +2,7 @@
 //! which of them come first is known only when all are in.
 
 use super::collect::blocks_as_source;
-use super::gather;
+use super::materialize;
 use crate::ExecContext;
 use crate::expression::Program;
 use crate::pipeline::{Sink, SinkWorker};
@@ -25,11 +25,11 @@ impl Sink for LimitBy {
     }
 
     fn worker(&self, ctx: &ExecContext) -> Result<Box<dyn SinkWorker>> {
-        Ok(gather::worker(ctx))
+        Ok(materialize::worker(ctx))
     }
 
     fn finish(&self, workers: Vec<Box<dyn SinkWorker>>, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
-        let blocks = gather::in_order(workers);
+        let blocks = materialize::in_order(workers);
         let range = self.offset..self.offset.saturating_add(self.limit);
         let mut seen: HashMap<Box<[u8]>, u64> = HashMap::default();
         let mut kept = Vec::with_capacity(blocks.len());

@@ -2,8 +2,8 @@
 //! multiple of it: then rows that cannot be among the first are dropped as they come.
 
 use super::collect::blocks_as_source;
-use super::top_bound::TopBound;
-use super::unsorted::Unsorted;
+use super::sort_buffer::SortBuffer;
+use super::top_k_threshold::TopKThreshold;
 use crate::ExecContext;
 use crate::control::Reservation;
 use crate::expression::Program;
@@ -21,9 +21,9 @@ pub struct Sort {
     pub orders: Vec<Order>,
     pub limit: Option<u64>,
     /// Where the scan below looks how far rows count.
-    pub bound: Option<Arc<TopBound>>,
+    pub top_k_threshold: Option<Arc<TopKThreshold>>,
     /// Counts the rows.
-    pub came: Arc<AtomicU64>,
+    pub rows_in: Arc<AtomicU64>,
 }
 
 impl Sink for Sort {
@@ -35,11 +35,11 @@ impl Sink for Sort {
         Ok(Box::new(Worker {
             keys: self.keys.clone(),
             orders: self.orders.clone(),
-            came: self.came.clone(),
-            bound: self.bound.clone(),
+            rows_in: self.rows_in.clone(),
+            top_k_threshold: self.top_k_threshold.clone(),
             limit: self.limit.and_then(|limit| usize::try_from(limit).ok()),
             max_rows: ctx.settings.max_rows_to_sort,
-            rows: Unsorted::default(),
+            rows: SortBuffer::default(),
             threshold: None,
             memory: Reservation::new(ctx.control.clone()),
         }))
@@ -47,7 +47,7 @@ impl Sink for Sort {
 
     fn finish(&self, workers: Vec<Box<dyn SinkWorker>>, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
         let workers = concrete::<Worker>(workers);
-        let mut all = Unsorted::default();
+        let mut all = SortBuffer::default();
         let mut held = Vec::with_capacity(workers.len());
         for worker in workers {
             all.append(worker.rows);
@@ -62,11 +62,11 @@ impl Sink for Sort {
 struct Worker {
     keys: Program,
     orders: Vec<Order>,
-    came: Arc<AtomicU64>,
-    bound: Option<Arc<TopBound>>,
+    rows_in: Arc<AtomicU64>,
+    top_k_threshold: Option<Arc<TopKThreshold>>,
     limit: Option<usize>,
     max_rows: u64,
-    rows: Unsorted,
+    rows: SortBuffer,
     /// With a limit: the last row that still counts.
     threshold: Option<Threshold>,
     memory: Reservation,
@@ -84,7 +84,7 @@ const PRUNE_LEAST: usize = 1024;
 
 impl SinkWorker for Worker {
     fn push(&mut self, position: Position, block: Block) -> Result<Flow> {
-        self.came.fetch_add(block.n_rows() as u64, Relaxed);
+        self.rows_in.fetch_add(block.n_rows() as u64, Relaxed);
         let mut columns = self.keys.evaluate(&block)?;
         let mut block = block;
         // Most rows are told by their first key alone; only those that are left get bytes to compare.
@@ -145,14 +145,14 @@ impl Worker {
             let (block, keys) = self.rows.block(last.block);
             let row = block.gather(&[last.row]);
             let first = self.keys.evaluate(&row)?.swap_remove(0).into_flat().compact();
-            if let Some(bound) = &self.bound
+            if let Some(threshold) = &self.top_k_threshold
                 && refs.len() == limit
             {
-                bound.tighten(&first);
+                threshold.tighten(&first);
             }
             self.threshold = Some(Threshold { key: keys.get(last.row as usize).to_vec(), first });
         }
-        let mut rows = Unsorted::default();
+        let mut rows = SortBuffer::default();
         let mut bytes = 0;
         for ((position, block, keys), mut kept) in std::mem::take(&mut self.rows).into_blocks().zip(kept) {
             if kept.is_empty() {

@@ -2,13 +2,13 @@
 //!
 //! - [`rle`]: runs and bit-packed groups: dictionary codes and levels
 //! - [`delta`]: integers as differences
-//! - [`texts`]: byte strings: plain, with delta lengths, with shared prefixes
+//! - [`byte_array`]: byte strings: plain, with delta lengths, with shared prefixes
 //! - [`split`]: the bytes of numbers apart
 
+pub mod byte_array;
 pub mod delta;
 pub mod rle;
 pub mod split;
-pub mod texts;
 
 use chalet_base::{Error, err};
 

@@ -180,7 +180,7 @@ fn unpack_width<const W: usize>(packed: &[u8], first: usize, n: usize, out: &mut
     let mut i = first + ahead;
     let mut done = 0;
     #[cfg(target_arch = "x86_64")]
-    if W <= MAX_SHUFFLED && chalet_base::wide::has_avx2() {
+    if W <= MAX_SHUFFLED && chalet_base::simd_dispatch::has_avx2() {
         // SAFETY: the processor has the instructions.
         done = unsafe { unpack_shuffled::<W>(&packed[i / 8 * W..], groups) };
         i += 8 * done;

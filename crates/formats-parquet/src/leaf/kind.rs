@@ -1,7 +1,7 @@
 //! What differs between kinds of values: how they are stored, gathered, spread over NULLs and finished.
 
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
-use chalet_base::wide::wide;
+use chalet_base::simd_dispatch::dispatch_simd;
 use chalet_base::{Result, bail};
 use chalet_columns::{Column, Strings};
 
@@ -64,7 +64,7 @@ pub trait Kind: Send + 'static {
 
 /// Codes of a page must name values of the dictionary.
 pub fn check_codes(codes: &[u32], len: usize) -> Result<()> {
-    let largest = wide(|| codes.iter().copied().fold(0, u32::max));
+    let largest = dispatch_simd(|| codes.iter().copied().fold(0, u32::max));
     if !codes.is_empty() && largest as usize >= len {
         bail!(INCORRECT_DATA, "Parquet dictionary has {len} values, a page refers to number {largest}");
     }

@@ -72,7 +72,7 @@ impl<C: Convert> Kind for Number<C> {
 
     fn push_texts(&self, column: &mut Self::Column, page: &Buffer, at: usize, n: usize) -> Result<usize> {
         let mut views = Vec::new();
-        let end = crate::encoding::texts::plain(page, at, n, 0, &mut views)?;
+        let end = crate::encoding::byte_array::plain(page, at, n, 0, &mut views)?;
         // SAFETY: `plain` made the views from slices of this buffer.
         let strings = unsafe { Strings::from_views(views.into(), [page.clone()].into()) };
         self.push_strings(column, &strings)?;

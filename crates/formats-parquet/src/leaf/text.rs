@@ -1,7 +1,7 @@
 //! Byte strings of any length. Views point into the pages; a column that is dictionary-coded stays so on request.
 
 use super::kind::{Kind, check_codes, expand, gather, retain};
-use crate::encoding::{cut_short, texts};
+use crate::encoding::{byte_array, cut_short};
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 use chalet_base::{Result, ensure};
 use chalet_columns::strings::INLINE;
@@ -114,7 +114,7 @@ impl Kind for Text {
             page.len()
         );
         let mut views = Vec::new();
-        texts::plain(&page, 0, n, 0, &mut views)?;
+        byte_array::plain(&page, 0, n, 0, &mut views)?;
         let mut all = views.clone();
         let validity = self.nullable.then(|| {
             all.push(0);
@@ -156,7 +156,7 @@ impl Kind for Text {
 
     fn push_texts(&self, column: &mut TextColumn, page: &Buffer, at: usize, n: usize) -> Result<usize> {
         let buffer = column.buffer(page);
-        texts::plain(page, at, n, buffer, &mut column.views)
+        byte_array::plain(page, at, n, buffer, &mut column.views)
     }
 
     fn push_strings(&self, column: &mut TextColumn, strings: &Strings) -> Result<()> {

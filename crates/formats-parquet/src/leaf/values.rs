@@ -2,7 +2,7 @@
 
 use super::kind::Kind;
 use crate::encoding::rle::Rle;
-use crate::encoding::{cut_short, delta, split, texts};
+use crate::encoding::{byte_array, cut_short, delta, split};
 use crate::thrift::encoding;
 use arrow_buffer::Buffer;
 use chalet_base::{Result, bail};
@@ -23,7 +23,7 @@ pub enum Values {
     /// Booleans as runs.
     Runs(Rle),
     /// Plain values with lengths.
-    Texts {
+    ByteArrays {
         page: Buffer,
         at: usize,
     },
@@ -55,7 +55,7 @@ impl Values {
                 Values::Runs(Rle::new(bytes.slice_with_length(4, len), 1)?)
             }
             (encoding::PLAIN, Some(width)) => Values::Fixed { bytes, width, at: 0 },
-            (encoding::PLAIN, None) => Values::Texts { page: bytes, at: 0 },
+            (encoding::PLAIN, None) => Values::ByteArrays { page: bytes, at: 0 },
             (encoding::PLAIN_DICTIONARY | encoding::RLE_DICTIONARY, _) => {
                 // A page of NULLs only may lack even the bit width.
                 let bit_width = bytes.first().copied().unwrap_or(0);
@@ -79,14 +79,14 @@ impl Values {
             }
             (encoding::DELTA_LENGTH_BYTE_ARRAY, None) => {
                 let (lengths, _) = delta::decode(&bytes, n)?;
-                let views = texts::delta_length(&bytes, 0, lengths.len())?;
+                let views = byte_array::delta_length(&bytes, 0, lengths.len())?;
                 // SAFETY: `delta_length` made the views from slices of this buffer.
                 let strings = unsafe { Strings::from_views(views.into(), [bytes].into()) };
                 Values::Strings { strings, at: 0 }
             }
             (encoding::DELTA_BYTE_ARRAY, _) => {
                 let (prefixes, _) = delta::decode(&bytes, n)?;
-                Values::Strings { strings: texts::delta_prefix_strings(&bytes, prefixes.len())?, at: 0 }
+                Values::Strings { strings: byte_array::delta_prefix_strings(&bytes, prefixes.len())?, at: 0 }
             }
             (other, _) => bail!(NOT_IMPLEMENTED, "Parquet encoding {other} is not supported for this type"),
         })
@@ -130,7 +130,7 @@ impl Values {
                 let bits: Vec<u8> = scratch.iter().map(|&bit| bit as u8).collect();
                 kind.push_fixed(column, &bits)?;
             }
-            Values::Texts { page, at } => *at = kind.push_texts(column, page, *at, n)?,
+            Values::ByteArrays { page, at } => *at = kind.push_texts(column, page, *at, n)?,
             Values::Strings { strings, at } => {
                 if n > strings.len() - *at {
                     return Err(cut_short("strings"));
@@ -159,7 +159,7 @@ impl Values {
             }
             Values::Bits { at, .. } => *at += n,
             Values::Runs(runs) | Values::Codes(runs) => runs.skip(n)?,
-            Values::Texts { page, at } => *at = texts::skip_plain(page, *at, n)?,
+            Values::ByteArrays { page, at } => *at = byte_array::skip_plain(page, *at, n)?,
             Values::Strings { strings, at } => {
                 if n > strings.len() - *at {
                     return Err(cut_short("strings"));

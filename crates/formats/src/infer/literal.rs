@@ -3,7 +3,7 @@
 use super::guess::{Dialect, Guess, Kind};
 use crate::FormatSettings;
 use crate::settings::DateTimeInputFormat;
-use chalet_text::read::best_effort::{Options, moment};
+use chalet_text::read::best_effort::{Options, timestamp};
 use chalet_text::read::cursor::Cursor;
 use chalet_text::read::{string, time};
 use chalet_types::TimeZone;
@@ -47,7 +47,7 @@ pub fn number(text: &[u8], settings: &FormatSettings, exponents: bool) -> Option
     rest.is_empty().then_some(Kind::Float)
 }
 
-/// A date or a moment and nothing else. Plain numbers are none, though they could be.
+/// A date or a timestamp and nothing else. Plain numbers are none, though they could be.
 pub fn date_or_time(text: &[u8], settings: &FormatSettings) -> Option<Kind> {
     // Every date has a year of four digits, and something beside it.
     let longest = text.split(|b| !b.is_ascii_digit()).map(<[u8]>::len).max().unwrap_or(0);
@@ -72,7 +72,7 @@ pub fn date_or_time(text: &[u8], settings: &FormatSettings) -> Option<Kind> {
         }
         mode => {
             let month_first = mode == DateTimeInputFormat::BestEffortUs;
-            moment(&mut cur, &utc, Options { month_first, scale: Some(9) }).ok()?;
+            timestamp(&mut cur, &utc, Options { month_first, scale: Some(9) }).ok()?;
             text.contains(&b'.')
         }
     };

@@ -160,9 +160,9 @@ macro_rules! choices {
 }
 
 choices! {
-    /// How text becomes a moment.
+    /// How text becomes a timestamp.
     DateTimeInputFormat { "best_effort_us" => BestEffortUs, "best_effort" => BestEffort, "basic" => Basic, }
-    /// How a moment becomes text.
+    /// How a timestamp becomes text.
     DateTimeOutputFormat { "unix_timestamp" => UnixTimestamp, "iso" => Iso, "simple" => Simple, }
     DateTimeOverflowBehavior { "saturate" => Saturate, "ignore" => Ignore, "throw" => Throw, }
     IntervalOutputFormat { "numeric" => Numeric, "kusto" => Kusto, }

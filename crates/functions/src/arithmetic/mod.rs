@@ -10,13 +10,13 @@ mod gcd;
 mod int_div;
 mod minus;
 mod modulo;
-mod moments;
 mod multiply;
 mod negate;
 mod numbers;
 mod operation;
 mod plus;
 pub mod shifted_sum;
+mod timestamps;
 mod tuple_functions;
 mod vectors;
 

@@ -1,7 +1,7 @@
 //! Arithmetic of two arguments as data: which operation, what happens to a division that has no result, and
 //! the choice of the kernel by the kinds of the arguments.
 
-use super::{decimals, moments, numbers, vectors};
+use super::{decimals, numbers, timestamps, vectors};
 use crate::lanes::Operand;
 use chalet_base::{Result, bail, err};
 use chalet_columns::{Buf, Data, Vector};
@@ -52,7 +52,7 @@ impl Operation {
         if let Some(result) = vectors::result(self, a, b, ctx)? {
             return Ok(result);
         }
-        if let Some(result) = moments::result(self, a, b, ctx)? {
+        if let Some(result) = timestamps::result(self, a, b, ctx)? {
             return Ok(result);
         }
         let (x, y) = (as_number(a), as_number(b));
@@ -81,11 +81,11 @@ impl Operation {
         ctx: &Context,
     ) -> Result<Vector> {
         let tuples = [a.ty, b.ty].iter().all(|ty| matches!(ty, DataType::Tuple(_)));
-        if vectors::concerns(a.ty, b.ty) && (tuples || !moments::concerns(a.ty, b.ty)) {
+        if vectors::concerns(a.ty, b.ty) && (tuples || !timestamps::concerns(a.ty, b.ty)) {
             return vectors::run(self, a, b, result, n_rows, ctx);
         }
-        if moments::concerns(a.ty, b.ty) {
-            return moments::run(self, a, b, result, n_rows, ctx);
+        if timestamps::concerns(a.ty, b.ty) {
+            return timestamps::run(self, a, b, result, n_rows, ctx);
         }
         let (ty_a, ty_b) = (as_number(a.ty), as_number(b.ty));
         let (vector_a, vector_b) = (as_numbers(a.vector), as_numbers(b.vector));

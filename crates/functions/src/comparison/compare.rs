@@ -29,7 +29,7 @@ impl ScalarFunction for Compare {
         Ok(Bound::with_state(result, plan))
     }
 
-    fn text_read(&self, state: &(dyn Any + Send + Sync)) -> Option<(usize, Value)> {
+    fn parsed_literal(&self, state: &(dyn Any + Send + Sync)) -> Option<(usize, Value)> {
         match state.downcast_ref()? {
             Plan::Text { left, value, .. } => Some((usize::from(!left), value.value(0))),
             _ => None,

@@ -3,8 +3,8 @@
 use super::order::Order;
 use super::{bytes, numbers};
 use crate::lanes::Operand;
+use crate::ternary_logic::Ternary;
 use crate::text;
-use crate::truth::Unknown;
 use crate::widen::{intervals_compare, widen};
 use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::{NullBuffer, Vector};
@@ -312,7 +312,7 @@ impl Plan {
         }
         match order {
             Order::Equal | Order::NotEqual => {
-                let mut all = Unknown::all(n, order == Order::Equal);
+                let mut all = Ternary::all(n, order == Order::Equal);
                 for (index, plan) in plans.iter().enumerate() {
                     let field = fields.run(index, plan, order, n, ctx)?;
                     all = if order == Order::Equal { all.and(&field) } else { all.or(&field) };
@@ -321,7 +321,7 @@ impl Plan {
             }
             _ => {
                 // From the last field on: less, or equal and the rest decides.
-                let mut rest: Option<Unknown> = None;
+                let mut rest: Option<Ternary> = None;
                 for (index, plan) in plans.iter().enumerate().rev() {
                     rest = Some(match rest {
                         None => fields.run(index, plan, order, n, ctx)?,
@@ -332,7 +332,7 @@ impl Plan {
                         }
                     });
                 }
-                Ok(rest.unwrap_or_else(|| Unknown::all(n, false)).into_parts())
+                Ok(rest.unwrap_or_else(|| Ternary::all(n, false)).into_parts())
             }
         }
     }
@@ -389,7 +389,7 @@ impl<'a> Fields<'a> {
         self.pairs[index]
     }
 
-    fn run(&self, index: usize, plan: &Plan, order: Order, n: usize, ctx: &Context) -> Result<Unknown> {
+    fn run(&self, index: usize, plan: &Plan, order: Order, n: usize, ctx: &Context) -> Result<Ternary> {
         let (a, b) = self.pairs[index];
         let (values, own) = plan.run(order, a, b, n, ctx)?;
         let nulls = |x: Operand| match (&x.vector.validity, x.constant) {
@@ -398,6 +398,6 @@ impl<'a> Fields<'a> {
         };
         let validity = NullBuffer::union(nulls(a).as_ref(), nulls(b).as_ref());
         let validity = NullBuffer::union(validity.as_ref(), own.as_ref());
-        Ok(Unknown::of(&values, validity.map(NullBuffer::into_inner)))
+        Ok(Ternary::of(&values, validity.map(NullBuffer::into_inner)))
     }
 }

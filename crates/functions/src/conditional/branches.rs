@@ -2,7 +2,7 @@
 
 use crate::lanes::Operand;
 use crate::select::{Branch, select};
-use crate::truth::truth;
+use crate::ternary_logic::as_bools;
 use crate::widen::widen;
 use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Vector};
@@ -30,7 +30,7 @@ pub fn check_condition(arg: &Argument, function: &str, what: &str) -> Result<()>
 
 /// 1 where a condition is true; NULL is not.
 pub fn condition(arg: &Arg, n: usize) -> Result<Vec<u8>> {
-    let mut values = truth(Operand::from(arg), n)?;
+    let mut values = as_bools(Operand::from(arg), n)?;
     if let Some(validity) = &arg.vector.validity {
         if arg.constant {
             values.fill(0);

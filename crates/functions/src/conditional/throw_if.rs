@@ -1,7 +1,7 @@
 //! `throwIf`: fails when its argument is true.
 
 use crate::lanes::Operand;
-use crate::truth::truth;
+use crate::ternary_logic::as_bools;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
@@ -45,7 +45,7 @@ impl ScalarFunction for ThrowIf {
     fn execute(&self, call: &Call) -> Result<Column> {
         let message: &String = call.state()?;
         let operand = Operand::of(call, 0);
-        if truth(operand, call.n_rows)?.contains(&1) {
+        if as_bools(operand, call.n_rows)?.contains(&1) {
             bail!(FUNCTION_THROW_IF_VALUE_IS_NON_ZERO, "{message}");
         }
         Ok(Vector::from(vec![0u8; call.n_rows]).into())

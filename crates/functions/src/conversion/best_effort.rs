@@ -1,4 +1,4 @@
-//! `parseDateTimeBestEffort` and its kin: moments in nearly any form.
+//! `parseDateTimeBestEffort` and its kin: timestamps in nearly any form.
 
 use super::cast::text_of;
 use super::to_type::Failure;
@@ -139,7 +139,7 @@ impl ScalarFunction for BestEffort {
 /// Seconds, or ticks of the scale; all of the text must be read.
 fn read(text: &[u8], local: &LocalTime, options: best_effort::Options, ty: &DataType) -> Result<i64> {
     let mut cursor = Cursor::new(text);
-    let moment = best_effort::moment(&mut cursor, local, options)?;
+    let timestamp = best_effort::timestamp(&mut cursor, local, options)?;
     if !cursor.is_at_end() {
         let parsed = cursor.position();
         let text = String::from_utf8_lossy(text);
@@ -150,7 +150,7 @@ fn read(text: &[u8], local: &LocalTime, options: best_effort::Options, ty: &Data
         );
     }
     match options.scale {
-        Some(scale) => time::ticks(moment.unix_seconds, moment.fraction, scale),
-        None => Ok(moment.unix_seconds),
+        Some(scale) => time::ticks(timestamp.unix_seconds, timestamp.fraction, scale),
+        None => Ok(timestamp.unix_seconds),
     }
 }

@@ -1,7 +1,7 @@
 //! `CAST(x, 'Type')` and its accurate relatives.
 
 use super::cast::{Mode, Rules, check, convert};
-use super::clamped;
+use super::monotonic_range;
 use chalet_base::{Error, Result, bail, codes, ensure};
 use chalet_columns::Column;
 use chalet_function_api::scalar::check_arity;
@@ -189,8 +189,8 @@ impl ScalarFunction for CastFunction {
         Ok(to.into())
     }
 
-    fn clamps(&self, from: &DataType, result: &DataType) -> Option<RangeInclusive<i128>> {
-        if self.1 == Mode::Cast { clamped(from, result) } else { None }
+    fn monotonic_range(&self, from: &DataType, result: &DataType) -> Option<RangeInclusive<i128>> {
+        if self.1 == Mode::Cast { monotonic_range(from, result) } else { None }
     }
 
     fn execute(&self, call: &Call) -> Result<Column> {

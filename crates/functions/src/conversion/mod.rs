@@ -1,4 +1,4 @@
-//! Conversions between types: CAST, the `toType` family, parsing and formatting of moments and addresses.
+//! Conversions between types: CAST, the `toType` family, parsing and formatting of timestamps and addresses.
 
 mod addresses;
 mod best_effort;
@@ -6,7 +6,7 @@ pub mod cast;
 mod cast_function;
 mod or_default;
 mod reinterpret;
-mod texts;
+mod string_conversions;
 mod to_interval;
 mod to_type;
 mod types;
@@ -21,8 +21,8 @@ use unix_timestamp::unix64;
 
 pub use cast::cast_column;
 
-/// The least and the greatest result of a conversion that brings a number between these two and else leaves it as it is.
-fn clamped(from: &DataType, to: &DataType) -> Option<RangeInclusive<i128>> {
+/// The range to which a conversion clamps numbers, which it else leaves as they are; none for other conversions.
+fn monotonic_range(from: &DataType, to: &DataType) -> Option<RangeInclusive<i128>> {
     let numbers = from.integer_range()?;
     match to {
         DataType::Date if *from == DataType::UInt8 || *from == DataType::UInt16 => Some(0..=u16::MAX.into()),
@@ -42,7 +42,7 @@ pub fn register(registry: &mut Registry) {
     best_effort::register(registry);
     addresses::register(registry);
     reinterpret::register(registry);
-    texts::register(registry);
+    string_conversions::register(registry);
     uuid_bytes::register(registry);
     registry.add_scalar(&to_interval::FUNCTION);
     registry.add_scalar(unix_timestamp::ToUnixTimestamp);

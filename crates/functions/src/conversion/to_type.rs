@@ -2,7 +2,7 @@
 
 use super::cast::{Mode, Rules, check, convert};
 use super::cast_function::with_zone_of;
-use super::clamped;
+use super::monotonic_range;
 use super::or_default;
 use chalet_base::{Error, Result, bail, codes, ensure, err};
 use chalet_columns::{Column, Data, Strings, Vector};
@@ -36,7 +36,7 @@ pub enum Target {
     Decimal(u8),
     /// A length follows.
     FixedString,
-    /// A zone may follow a moment.
+    /// A zone may follow a timestamp.
     String,
 }
 
@@ -58,7 +58,7 @@ impl ToType {
     fn takes_scale(&self) -> bool {
         match self.target {
             Target::Decimal(_) | Target::FixedString => true,
-            // The scale of moments may be left out where failures are caught.
+            // The scale of timestamps may be left out where failures are caught.
             Target::DateTime64 | Target::Time64 => self.failure == Failure::Throw,
             _ => false,
         }
@@ -221,8 +221,8 @@ impl ScalarFunction for ToType {
         Ok(Bound::with_state(result, plan))
     }
 
-    fn clamps(&self, from: &DataType, result: &DataType) -> Option<RangeInclusive<i128>> {
-        if self.failure == Failure::Throw { clamped(from, result) } else { None }
+    fn monotonic_range(&self, from: &DataType, result: &DataType) -> Option<RangeInclusive<i128>> {
+        if self.failure == Failure::Throw { monotonic_range(from, result) } else { None }
     }
 
     fn execute(&self, call: &Call) -> Result<Column> {

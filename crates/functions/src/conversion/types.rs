@@ -78,7 +78,7 @@ macro_rules! single {
 
 pub fn register(registry: &mut Registry) {
     numbers(registry);
-    moments(registry);
+    timestamps(registry);
     others(registry);
     intervals(registry);
 }
@@ -114,7 +114,7 @@ fn numbers(registry: &mut Registry) {
     );
 }
 
-fn moments(registry: &mut Registry) {
+fn timestamps(registry: &mut Registry) {
     family!(
         registry, "Date", Target::Day(DataType::Date), "[, timezone]",
         "SELECT toDate('2020-1-2'), toDate(18263)" => "2020-01-02\t2020-01-02"

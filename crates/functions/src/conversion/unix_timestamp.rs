@@ -1,4 +1,4 @@
-//! `toUnixTimestamp`, `fromUnixTimestamp`: between moments and unix seconds.
+//! `toUnixTimestamp`, `fromUnixTimestamp`: between timestamps and unix seconds.
 
 use super::cast::{Mode, Rules, check, convert};
 use chalet_base::{Result, bail, ensure};
@@ -278,7 +278,7 @@ impl ScalarFunction for Packed {
             let of_day = clock / 10_000 * 3600 + clock / 100 % 100 * 60 + clock % 100;
             let sound = clock / 10_000 < 24 && clock / 100 % 100 < 60 && clock % 100 < 60;
             let days = date(digits / 1_000_000).filter(|_| sound)?;
-            Some(local.to_moment(i64::from(days) * SECONDS_PER_DAY + of_day))
+            Some(local.to_timestamp(i64::from(days) * SECONDS_PER_DAY + of_day))
         };
         // Numbers with a fraction are rounded to whole days.
         let out: Vector = match self.shape {

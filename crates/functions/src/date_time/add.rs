@@ -1,4 +1,4 @@
-//! Adding to dates and moments: `addDays`, `subtractMonths` and their kin, `addDate`, `subDate`.
+//! Adding to dates and timestamps: `addDays`, `subtractMonths` and their kin, `addDate`, `subDate`.
 
 use crate::interval;
 use crate::lanes::Operand;
@@ -20,18 +20,18 @@ fn bind(name: &'static str, args: &[Argument], _: &Context, unit: IntervalUnit) 
     Ok(interval::result(&args[0].ty, unit)?.into())
 }
 
-/// `moment + sign * amount` of the unit; text is read as a moment.
+/// `timestamp + sign * amount` of the unit; text is read as a timestamp.
 fn add(call: &Call, unit: IntervalUnit, sign: i64) -> Result<Column> {
-    let (mut moment, amount) = (Operand::of(call, 0), Operand::of(call, 1));
+    let (mut timestamp, amount) = (Operand::of(call, 0), Operand::of(call, 1));
     let read;
-    if moment.ty.is_string() {
-        read = interval::read_text(moment, &[unit], call.ctx)?;
-        moment = Operand { ty: &read.0, vector: &read.1, ..moment };
+    if timestamp.ty.is_string() {
+        read = interval::read_text(timestamp, &[unit], call.ctx)?;
+        timestamp = Operand { ty: &read.0, vector: &read.1, ..timestamp };
     }
-    Ok(interval::add(moment, amount, unit, sign, call.result, call.n_rows, call.ctx)?.into())
+    Ok(interval::add(timestamp, amount, unit, sign, call.result, call.n_rows, call.ctx)?.into())
 }
 
-/// `addDate(moment, interval)`.
+/// `addDate(timestamp, interval)`.
 fn bind_interval(name: &'static str, args: &[Argument], ctx: &Context) -> Result<Bound> {
     check_arity(name, args.len(), 2..=2)?;
     let DataType::Interval(unit) = args[1].ty else {

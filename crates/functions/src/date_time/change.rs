@@ -1,6 +1,6 @@
-//! One part of a date or moment replaced: `changeYear` to `changeSecond`.
+//! One part of a date or timestamp replaced: `changeYear` to `changeSecond`.
 
-use super::moments::{Takes, check_moment, date, date_time, ticks_per_second};
+use super::timestamps::{Takes, check_timestamp, date, date_time, ticks_per_second};
 use crate::lanes::{Operand, unary};
 use crate::plain::Plain;
 use chalet_base::{Result, ensure};
@@ -22,7 +22,7 @@ enum Part {
 
 fn bind(name: &'static str, args: &[Argument], _: &Context, of_time: bool) -> Result<Bound> {
     check_arity(name, args.len(), 2..=2)?;
-    check_moment(name, &args[0].ty, Takes::Dates)?;
+    check_timestamp(name, &args[0].ty, Takes::Dates)?;
     ensure!(
         args[1].ty.is_integer(),
         ILLEGAL_TYPE_OF_ARGUMENT,
@@ -82,10 +82,10 @@ fn execute(call: &Call, part: Part) -> Result<Column> {
         DataType::Date => vector.values::<u16>()?.iter().map(|&x| (midnight(x.into()), 0)).collect(),
         DataType::Date32 => vector.values::<i32>()?.iter().map(|&x| (midnight(x), 0)).collect(),
         DataType::DateTime(_) => {
-            vector.values::<u32>()?.iter().map(|&x| (clock.of_moment(x.into()), 0)).collect()
+            vector.values::<u32>()?.iter().map(|&x| (clock.of_timestamp(x.into()), 0)).collect()
         }
         _ => {
-            let split = |x: &i64| (clock.of_moment(x.div_euclid(to)), x.rem_euclid(to));
+            let split = |x: &i64| (clock.of_timestamp(x.div_euclid(to)), x.rem_euclid(to));
             vector.values::<i64>()?.iter().map(split).collect()
         }
     };
@@ -114,7 +114,7 @@ fn execute(call: &Call, part: Part) -> Result<Column> {
         DataType::DateTime(_) => Vector::from(
             changed
                 .map(|(changed, _)| match changed {
-                    Changed::Local(local) => date_time(clock.to_moment(local)),
+                    Changed::Local(local) => date_time(clock.to_timestamp(local)),
                     Changed::Before => 0,
                     Changed::Behind => u32::MAX,
                 })
@@ -128,7 +128,7 @@ fn execute(call: &Call, part: Part) -> Result<Column> {
                         Changed::Before => (first, 0),
                         Changed::Behind => (last, to - 1),
                     };
-                    clock.to_moment(local).saturating_mul(to).saturating_add(rest)
+                    clock.to_timestamp(local).saturating_mul(to).saturating_add(rest)
                 })
                 .collect::<Vec<i64>>(),
         ),

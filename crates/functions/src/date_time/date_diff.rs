@@ -1,7 +1,7 @@
-//! Differences of dates and moments: `dateDiff` counts the boundaries crossed, `age` whole units, `timeDiff` seconds.
+//! Differences of dates and timestamps: `dateDiff` counts the boundaries crossed, `age` whole units, `timeDiff` seconds.
 
-use super::moments::{Takes, check_moment, ticks_per_second, zone_argument};
 use super::relative::{Hours, month_number, quarter_number, week_number};
+use super::timestamps::{Takes, check_timestamp, ticks_per_second, zone_argument};
 use crate::lanes::Operand;
 use crate::plain::Plain;
 use chalet_base::{Result, bail};
@@ -30,7 +30,7 @@ struct State {
     unit: IntervalUnit,
     /// Whole units only.
     whole: bool,
-    /// Of the two moments.
+    /// Of the two timestamps.
     zones: [TimeZone; 2],
 }
 
@@ -39,8 +39,8 @@ fn bind_unit(name: &'static str, args: &[Argument], ctx: &Context, whole: bool) 
     if !args[0].ty.is_string() {
         bail!(ILLEGAL_TYPE_OF_ARGUMENT, "First argument for function {name} (unit) must be String");
     }
-    check_moment(name, &args[1].ty, Takes::Dates)?;
-    check_moment(name, &args[2].ty, Takes::Dates)?;
+    check_timestamp(name, &args[1].ty, Takes::Dates)?;
+    check_timestamp(name, &args[2].ty, Takes::Dates)?;
     let named = zone_argument(name, args, 3)?;
     let Some(text) = args[0].constant.as_ref().and_then(|value| value.as_str()) else {
         bail!(ILLEGAL_COLUMN, "Argument at index 0 for function {name} must be constant");
@@ -58,14 +58,14 @@ fn bind_unit(name: &'static str, args: &[Argument], ctx: &Context, whole: bool) 
 
 fn bind_seconds(name: &'static str, args: &[Argument], ctx: &Context) -> Result<Bound> {
     check_arity(name, args.len(), 2..=2)?;
-    check_moment(name, &args[0].ty, Takes::Dates)?;
-    check_moment(name, &args[1].ty, Takes::Dates)?;
+    check_timestamp(name, &args[0].ty, Takes::Dates)?;
+    check_timestamp(name, &args[1].ty, Takes::Dates)?;
     let zone = |arg: &Argument| arg.ty.time_zone().unwrap_or(&ctx.time_zone).clone();
     let zones = [zone(&args[0]), zone(&args[1])];
     Ok(Bound::with_state(DataType::Int64, State { unit: IntervalUnit::Second, whole: false, zones }))
 }
 
-/// A date or moment as its local date, its moment and what is left of the second.
+/// A date or timestamp as its local date, its timestamp and what is left of the second.
 struct Side<'a> {
     operand: Operand<'a>,
     clock: LocalTime,
@@ -73,8 +73,8 @@ struct Side<'a> {
     ticks: i64,
 }
 
-/// A moment in seconds, and the nanoseconds behind them.
-type Moment = (i64, i64);
+/// A timestamp in seconds, and the nanoseconds behind them.
+type Timestamp = (i64, i64);
 
 impl<'a> Side<'a> {
     fn new(operand: Operand<'a>, zone: &TimeZone) -> Side<'a> {
@@ -86,10 +86,10 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// The moments of all rows; one when constant.
-    fn moments(&self) -> Result<Vec<Moment>> {
+    /// The timestamps of all rows; one when constant.
+    fn timestamps(&self) -> Result<Vec<Timestamp>> {
         let vector = self.operand.vector;
-        let midnight = |day: i32| (self.clock.to_moment(i64::from(day) * SECONDS_PER_DAY), 0);
+        let midnight = |day: i32| (self.clock.to_timestamp(i64::from(day) * SECONDS_PER_DAY), 0);
         Ok(match self.operand.ty {
             DataType::Date => vector.values::<u16>()?.iter().map(|&x| midnight(x.into())).collect(),
             DataType::Date32 => vector.values::<i32>()?.iter().map(|&x| midnight(x)).collect(),
@@ -102,45 +102,45 @@ impl<'a> Side<'a> {
         })
     }
 
-    fn day(&self, moment: Moment) -> i32 {
-        split_day(self.clock.of_moment(moment.0)).0
+    fn day(&self, timestamp: Timestamp) -> i32 {
+        split_day(self.clock.of_timestamp(timestamp.0)).0
     }
 
-    /// Which unit, counted from some point, holds the moment.
-    fn number(&self, unit: IntervalUnit, moment: Moment) -> i64 {
+    /// Which unit, counted from some point, holds the timestamp.
+    fn number(&self, unit: IntervalUnit, timestamp: Timestamp) -> i64 {
         use IntervalUnit::*;
         match unit {
-            Year => Civil::of_days(self.day(moment)).year.into(),
-            Quarter => quarter_number(self.day(moment)).into(),
-            Month => month_number(self.day(moment)).into(),
-            Week => week_number(self.day(moment)).into(),
-            Day => self.day(moment).into(),
-            Hour => self.hours.stable(moment.0),
-            Minute => moment.0.div_euclid(60),
-            Second => moment.0,
-            Millisecond => moment.0.wrapping_mul(1000).wrapping_add(moment.1 / 1_000_000),
-            Microsecond => moment.0.wrapping_mul(1_000_000).wrapping_add(moment.1 / 1000),
-            Nanosecond => moment.0.wrapping_mul(1_000_000_000).wrapping_add(moment.1),
+            Year => Civil::of_days(self.day(timestamp)).year.into(),
+            Quarter => quarter_number(self.day(timestamp)).into(),
+            Month => month_number(self.day(timestamp)).into(),
+            Week => week_number(self.day(timestamp)).into(),
+            Day => self.day(timestamp).into(),
+            Hour => self.hours.stable(timestamp.0),
+            Minute => timestamp.0.div_euclid(60),
+            Second => timestamp.0,
+            Millisecond => timestamp.0.wrapping_mul(1000).wrapping_add(timestamp.1 / 1_000_000),
+            Microsecond => timestamp.0.wrapping_mul(1_000_000).wrapping_add(timestamp.1 / 1000),
+            Nanosecond => timestamp.0.wrapping_mul(1_000_000_000).wrapping_add(timestamp.1),
         }
     }
 
-    /// How far into its unit the moment is: comparable with that of another moment.
-    fn rest(&self, unit: IntervalUnit, moment: Moment) -> (i64, u32, i64) {
+    /// How far into its unit the timestamp is: comparable with that of another timestamp.
+    fn rest(&self, unit: IntervalUnit, timestamp: Timestamp) -> (i64, u32, i64) {
         use IntervalUnit::*;
-        let (day, time) = split_day(self.clock.of_moment(moment.0));
+        let (day, time) = split_day(self.clock.of_timestamp(timestamp.0));
         let date = Civil::of_days(day);
         let (month, number) = (i64::from(date.month) - 1, i64::from(date.day));
         match unit {
-            Year => (month * 32 + number, time, moment.1),
-            Quarter => (month % 3 * 32 + number, time, moment.1),
-            Month => (number, time, moment.1),
-            Week => (day_of_week(day).into(), time, moment.1),
-            Day => (0, time, moment.1),
-            Hour => (0, time % 3600, moment.1),
-            Minute => (0, time % 60, moment.1),
-            Second => (0, 0, moment.1),
-            Millisecond => (0, 0, moment.1 % 1_000_000),
-            Microsecond => (0, 0, moment.1 % 1000),
+            Year => (month * 32 + number, time, timestamp.1),
+            Quarter => (month % 3 * 32 + number, time, timestamp.1),
+            Month => (number, time, timestamp.1),
+            Week => (day_of_week(day).into(), time, timestamp.1),
+            Day => (0, time, timestamp.1),
+            Hour => (0, time % 3600, timestamp.1),
+            Minute => (0, time % 60, timestamp.1),
+            Second => (0, 0, timestamp.1),
+            Millisecond => (0, 0, timestamp.1 % 1_000_000),
+            Microsecond => (0, 0, timestamp.1 % 1000),
             Nanosecond => (0, 0, 0),
         }
     }
@@ -151,7 +151,7 @@ fn execute(call: &Call) -> Result<Column> {
     let first = usize::from(call.args[0].ty.is_string());
     let x = Side::new(Operand::of(call, first), &zones[0]);
     let y = Side::new(Operand::of(call, first + 1), &zones[1]);
-    let (from, to) = (x.moments()?, y.moments()?);
+    let (from, to) = (x.timestamps()?, y.timestamps()?);
     let difference = |row: usize| {
         let (a, b) = (from[x.operand.row(row)], to[y.operand.row(row)]);
         let crossed = y.number(*unit, b).wrapping_sub(x.number(*unit, a));

@@ -1,7 +1,7 @@
-//! Moments as text: `formatDateTime`, `formatDateTimeInJodaSyntax`.
+//! Timestamps as text: `formatDateTime`, `formatDateTimeInJodaSyntax`.
 
 use super::format_pattern::{Field, Pattern, Piece, Shown, check_for_date, joda, mysql, write};
-use super::moments::{Takes, check_moment, ticks_per_second, zone_of};
+use super::timestamps::{Takes, check_timestamp, ticks_per_second, zone_of};
 use crate::plain::Plain;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, StringBuilder, Vector};
@@ -31,7 +31,7 @@ pub fn pattern_text<'a>(name: &str, args: &'a [Argument], index: usize) -> Resul
 
 fn bind(name: &'static str, args: &[Argument], ctx: &Context, is_joda: bool) -> Result<Bound> {
     check_arity(name, args.len(), 2..=3)?;
-    check_moment(name, &args[0].ty, Takes::Dates)?;
+    check_timestamp(name, &args[0].ty, Takes::Dates)?;
     let text = pattern_text(name, args, 1)?;
     let pattern = if is_joda {
         let pattern = joda(text)?;
@@ -80,9 +80,9 @@ fn execute(call: &Call) -> Result<Column> {
             let ticks = ticks_per_second(ty);
             let digits = ticks.ilog10() as u8;
             vector.values::<i64>()?.iter().for_each(|x| {
-                let (moment, rest) = (x.div_euclid(ticks), x.rem_euclid(ticks));
-                let offset = clock.offset_at(moment);
-                show(moment + offset, offset, (rest as u64, digits));
+                let (timestamp, rest) = (x.div_euclid(ticks), x.rem_euclid(ticks));
+                let offset = clock.offset_at(timestamp);
+                show(timestamp + offset, offset, (rest as u64, digits));
             })
         }
     }

@@ -1,4 +1,4 @@
-//! Patterns of moments: the pieces of a `%Y-%m-%d` (MySQL) or `yyyy-MM-dd` (Joda) pattern, and how they are written.
+//! Patterns of timestamps: the pieces of a `%Y-%m-%d` (MySQL) or `yyyy-MM-dd` (Joda) pattern, and how they are written.
 
 use super::names::{MONTHS, WEEKDAYS};
 use chalet_base::{Result, bail, ensure};
@@ -225,7 +225,7 @@ fn joda_quoted<'a>(mut rest: &'a [u8], pattern: &mut Pattern) -> Result<&'a [u8]
     }
 }
 
-/// A moment to be written.
+/// A timestamp to be written.
 pub struct Shown<'a> {
     /// Seconds since 1970-01-01 of the local clock.
     pub local: i64,
@@ -247,7 +247,7 @@ fn half_hour(hour: u32) -> i64 {
     i64::from((hour + 11) % 12 + 1)
 }
 
-/// Writes a moment by a pattern.
+/// Writes a timestamp by a pattern.
 pub fn write(pattern: &[Piece], shown: &Shown, out: &mut Vec<u8>) {
     let (day, time) = split_day(shown.local);
     let date = Civil::of_days(day);
@@ -341,7 +341,7 @@ fn fraction((ticks, digits): (u64, u8), width: usize, out: &mut Vec<u8>) {
     out.extend(std::iter::repeat_n(b'0', width - own));
 }
 
-/// Fails when the pattern asks for what only a moment has.
+/// Fails when the pattern asks for what only a timestamp has.
 pub fn check_for_date(pattern: &[Piece], ty: &chalet_types::DataType) -> Result<()> {
     let needs_zone = pattern.iter().any(|piece| matches!(piece, Piece::Field(Field::Offset, _)));
     ensure!(

@@ -1,8 +1,8 @@
-//! `toStartOfInterval`: the start of the span of n units in which a date or moment lies, and `dateTrunc`.
+//! `toStartOfInterval`: the start of the span of n units in which a date or timestamp lies, and `dateTrunc`.
 
-use super::moments::{Takes, check_moment, date, date_time, ticks_per_second, zone_argument};
 use super::starts_of_date::{monday, start_of_month};
 use super::starts_of_time::start_of_span;
+use super::timestamps::{Takes, check_timestamp, date, date_time, ticks_per_second, zone_argument};
 use crate::plain::Plain;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::{Column, Vector};
@@ -106,19 +106,19 @@ pub fn start_of_days(day: i32, unit: IntervalUnit, n: i64) -> i32 {
     }
 }
 
-/// The start of a span below days, of a moment in seconds.
-pub fn start_of_seconds(moment: i64, unit: IntervalUnit, n: i64, clock: &LocalTime) -> i64 {
+/// The start of a span below days, of a timestamp in seconds.
+pub fn start_of_seconds(timestamp: i64, unit: IntervalUnit, n: i64, clock: &LocalTime) -> i64 {
     match unit {
-        IntervalUnit::Hour if n == 1 => start_of_span(moment, 3600, clock),
+        IntervalUnit::Hour if n == 1 => start_of_span(timestamp, 3600, clock),
         IntervalUnit::Hour => {
             // Spans of hours begin anew each local day.
-            let (day, time) = split_day(clock.of_moment(moment));
+            let (day, time) = split_day(clock.of_timestamp(timestamp));
             let span = n.saturating_mul(3600);
-            clock.to_moment(i64::from(day) * SECONDS_PER_DAY + i64::from(time) / span * span)
+            clock.to_timestamp(i64::from(day) * SECONDS_PER_DAY + i64::from(time) / span * span)
         }
         _ => {
             let span = n.saturating_mul(seconds(unit).unwrap_or(1));
-            moment.div_euclid(span).saturating_mul(span)
+            timestamp.div_euclid(span).saturating_mul(span)
         }
     }
 }
@@ -135,14 +135,14 @@ fn execute(call: &Call) -> Result<Column> {
         return start_of_fractions(vector.values::<i64>()?, *own, digits, n);
     }
     let clock = LocalTime::new(&grid.zone);
-    let midnight = |day: i32| clock.to_moment(i64::from(day) * SECONDS_PER_DAY);
+    let midnight = |day: i32| clock.to_timestamp(i64::from(day) * SECONDS_PER_DAY);
     let whole_days = months(unit).is_some() || matches!(unit, IntervalUnit::Week | IntervalUnit::Day);
-    // The moment in seconds; the kernel rounds moments before 1970 up.
+    // The timestamp in seconds; the kernel rounds timestamps before 1970 up.
     let ticks = ticks_per_second(ty);
-    let day_of = |moment: i64| split_day(clock.of_moment(moment)).0;
-    let start = |moment: i64| match whole_days {
-        true => midnight(start_of_days(day_of(moment), unit, n)),
-        false => start_of_seconds(moment, unit, n, &clock),
+    let day_of = |timestamp: i64| split_day(clock.of_timestamp(timestamp)).0;
+    let start = |timestamp: i64| match whole_days {
+        true => midnight(start_of_days(day_of(timestamp), unit, n)),
+        false => start_of_seconds(timestamp, unit, n, &clock),
     };
     let days: Vec<i32> = match ty {
         DataType::Date => {
@@ -230,7 +230,7 @@ fn from_origin(
         if is_day {
             return (value, 0);
         }
-        let local = clock.of_moment(value.div_euclid(ticks));
+        let local = clock.of_timestamp(value.div_euclid(ticks));
         let (day, time) = (local.div_euclid(SECONDS_PER_DAY), local.rem_euclid(SECONDS_PER_DAY));
         (day, time * ticks + value.rem_euclid(ticks))
     };
@@ -259,7 +259,7 @@ fn from_origin(
         Ok(if is_day {
             day
         } else {
-            clock.to_moment(day * SECONDS_PER_DAY + first_time / ticks) * ticks + first_time % ticks
+            clock.to_timestamp(day * SECONDS_PER_DAY + first_time / ticks) * ticks + first_time % ticks
         })
     };
     Ok(match ty {
@@ -288,7 +288,7 @@ fn from_origin(
 fn bind_interval(name: &'static str, args: &[Argument], ctx: &Context) -> Result<Bound> {
     check_arity(name, args.len(), 2..=4)?;
     let ty = &args[0].ty;
-    check_moment(name, ty, Takes::Dates)?;
+    check_timestamp(name, ty, Takes::Dates)?;
     let DataType::Interval(unit) = args[1].ty else {
         bail!(
             ILLEGAL_TYPE_OF_ARGUMENT,
@@ -342,7 +342,7 @@ fn bind_trunc(name: &'static str, args: &[Argument], ctx: &Context) -> Result<Bo
         bail!(BAD_ARGUMENTS, "{unit} doesn't look like datepart name in {name}");
     };
     let ty = &args[1].ty;
-    check_moment(name, ty, Takes::Dates)?;
+    check_timestamp(name, ty, Takes::Dates)?;
     let named = zone_argument(name, args, 2)?;
     let shown = named.clone().or_else(|| ty.time_zone().cloned());
     let zone = shown.clone().unwrap_or_else(|| ctx.time_zone.clone());

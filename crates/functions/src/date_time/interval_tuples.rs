@@ -1,6 +1,6 @@
 //! Several intervals in a tuple: `addInterval`, `subtractInterval`, `addTupleOfIntervals`, `subtractTupleOfIntervals`.
 
-use super::moments::{Takes, check_moment};
+use super::timestamps::{Takes, check_timestamp};
 use crate::interval;
 use crate::lanes::Operand;
 use crate::plain::Plain;
@@ -65,18 +65,20 @@ fn add_interval(call: &Call, sign: i64) -> Result<Column> {
     Ok(Vector::from(Data::Struct(Struct { fields, len: call.n_rows })).into())
 }
 
-/// Which unit each element of a tuple counts: numbers count days of dates and seconds of moments.
-fn units(ty: &DataType, moment: &DataType) -> Option<Vec<IntervalUnit>> {
-    let mut moment = moment.clone();
+/// Which unit each element of a tuple counts: numbers count days of dates and seconds of timestamps.
+fn units(ty: &DataType, timestamp: &DataType) -> Option<Vec<IntervalUnit>> {
+    let mut timestamp = timestamp.clone();
     let mut units = Vec::new();
     for ty in intervals(ty) {
         let unit = match ty {
             DataType::Interval(unit) => unit,
-            ty if ty.is_integer() && matches!(moment, DataType::Date | DataType::Date32) => IntervalUnit::Day,
+            ty if ty.is_integer() && matches!(timestamp, DataType::Date | DataType::Date32) => {
+                IntervalUnit::Day
+            }
             ty if ty.is_integer() => IntervalUnit::Second,
             _ => return None,
         };
-        moment = interval::result(&moment, unit).ok()?;
+        timestamp = interval::result(&timestamp, unit).ok()?;
         units.push(unit);
     }
     Some(units)
@@ -84,7 +86,7 @@ fn units(ty: &DataType, moment: &DataType) -> Option<Vec<IntervalUnit>> {
 
 fn bind_tuple(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     check_arity(name, args.len(), 2..=2)?;
-    check_moment(name, &args[0].ty, Takes::Dates)?;
+    check_timestamp(name, &args[0].ty, Takes::Dates)?;
     let DataType::Tuple(_) = args[1].ty else {
         bail!(
             ILLEGAL_TYPE_OF_ARGUMENT,
@@ -104,16 +106,16 @@ fn bind_tuple(name: &'static str, args: &[Argument], _: &Context) -> Result<Boun
 
 fn add_tuple(call: &Call, sign: i64) -> Result<Column> {
     let units = call.state::<Vec<IntervalUnit>>()?;
-    let (mut ty, mut moments) = (call.args[0].ty.clone(), call.vector(0).clone());
+    let (mut ty, mut timestamps) = (call.args[0].ty.clone(), call.vector(0).clone());
     let types = intervals(call.args[1].ty);
     for ((unit, amount), amount_ty) in units.iter().zip(&call.vector(1).structure()?.fields).zip(&types) {
         let next = interval::result(&ty, *unit)?;
-        let moment = Operand { ty: &ty, vector: &moments, constant: false };
+        let timestamp = Operand { ty: &ty, vector: &timestamps, constant: false };
         let amount = Operand { ty: amount_ty, vector: amount, constant: false };
-        moments = interval::add(moment, amount, *unit, sign, &next, call.n_rows, call.ctx)?;
+        timestamps = interval::add(timestamp, amount, *unit, sign, &next, call.n_rows, call.ctx)?;
         ty = next;
     }
-    Ok(moments.into())
+    Ok(timestamps.into())
 }
 
 static FUNCTIONS: &[Plain] = &[

@@ -1,9 +1,9 @@
-//! Dates and moments from their parts: `makeDate`, `makeDate32`, `makeDateTime`, `makeDateTime64`.
+//! Dates and timestamps from their parts: `makeDate`, `makeDate32`, `makeDateTime`, `makeDateTime64`.
 
-use super::moments::{date, date_time, zone_argument};
+use super::timestamps::{date, date_time, zone_argument};
 use crate::lanes::{Operand, unary};
 use crate::plain::Plain;
-use crate::texts::check_type;
+use crate::string_args::check_type;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
@@ -118,12 +118,12 @@ fn locals(call: &Call, years: (f64, f64)) -> Result<Vec<i64>> {
 
 fn execute_time(call: &Call) -> Result<Column> {
     let clock = LocalTime::new(&call.state::<State>()?.zone);
-    let moments = locals(call, (1970.0, 2106.0))?.into_iter().map(|local| match local {
+    let timestamps = locals(call, (1970.0, 2106.0))?.into_iter().map(|local| match local {
         i64::MIN => 0,
         i64::MAX => u32::MAX,
-        local => date_time(clock.to_moment(local)),
+        local => date_time(clock.to_timestamp(local)),
     });
-    Ok(Vector::from(moments.collect::<Vec<u32>>()).into())
+    Ok(Vector::from(timestamps.collect::<Vec<u32>>()).into())
 }
 
 fn execute_time64(call: &Call) -> Result<Column> {
@@ -143,8 +143,8 @@ fn execute_time64(call: &Call) -> Result<Column> {
             i64::MAX => (last, ticks - 1),
             local => (local, (fraction as i64).clamp(0, ticks - 1)),
         };
-        let moment = clock.to_moment(local);
-        let value = moment.checked_mul(ticks).and_then(|x| x.checked_add(fraction));
+        let timestamp = clock.to_timestamp(local);
+        let value = timestamp.checked_mul(ticks).and_then(|x| x.checked_add(fraction));
         value.ok_or_else(|| err!(DECIMAL_OVERFLOW, "Decimal math overflow"))
     });
     Ok(Vector::from(values.collect::<Result<Vec<i64>>>()?).into())

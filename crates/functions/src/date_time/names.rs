@@ -1,6 +1,6 @@
 //! Names of parts of dates: `monthName`, `dateName`.
 
-use super::moments::{Takes, bind_part, check_moment, each_local, ticks_per_second, zone_of};
+use super::timestamps::{Takes, bind_part, check_timestamp, each_local, ticks_per_second, zone_of};
 use crate::plain::Plain;
 use chalet_base::{Result, bail};
 use chalet_columns::{Column, StringBuilder, Vector};
@@ -127,7 +127,7 @@ static FUNCTIONS: &[Plain] = &[
                     args[0].ty
                 );
             }
-            check_moment(name, &args[1].ty, Takes::Dates)?;
+            check_timestamp(name, &args[1].ty, Takes::Dates)?;
             let Some(text) = args[0].constant.as_ref().and_then(|value| value.as_str()) else {
                 bail!(ILLEGAL_COLUMN, "Argument at index 0 for function {name} must be constant");
             };
@@ -136,7 +136,7 @@ static FUNCTIONS: &[Plain] = &[
             };
             let time = matches!(part, Part::Hour | Part::Minute | Part::Second);
             if time {
-                check_moment(name, &args[1].ty, Takes::Moments)?;
+                check_timestamp(name, &args[1].ty, Takes::Timestamps)?;
             }
             let zone = zone_of(name, &args[1..], 1, ctx)?;
             Ok(Bound::with_state(DataType::String, (part, zone)))
@@ -152,9 +152,9 @@ fn named(call: &Call, index: usize, part: Part, zone: &TimeZone) -> Result<Colum
     let (vector, ty) = (call.vector(index), call.args[index].ty);
     let locals: Vec<i64> = match ty {
         DataType::DateTime64(..) => {
-            // Moments before 1970 are rounded up to a second, as the kernel does.
+            // Timestamps before 1970 are rounded up to a second, as the kernel does.
             let (clock, ticks) = (LocalTime::new(zone), ticks_per_second(ty));
-            vector.values::<i64>()?.iter().map(|x| clock.of_moment(x / ticks)).collect()
+            vector.values::<i64>()?.iter().map(|x| clock.of_timestamp(x / ticks)).collect()
         }
         _ => each_local(vector, ty, zone, |local| local)?,
     };

@@ -1,6 +1,6 @@
 //! The time of the query: `now`, `now64`, `today`, `yesterday` and their kin.
 
-use super::moments::zone_argument;
+use super::timestamps::zone_argument;
 use crate::plain::Plain;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, Vector};
@@ -41,7 +41,7 @@ fn bind_now64(name: &'static str, args: &[Argument], _: &Context) -> Result<Boun
     Ok(DataType::DateTime64(scale as u8, zone_argument(name, args, 1)?).into())
 }
 
-/// A moment in nanoseconds since 1970-01-01 UTC, as the type of the result.
+/// A timestamp in nanoseconds since 1970-01-01 UTC, as the type of the result.
 fn constant(call: &Call, nanoseconds: i64) -> Result<Column> {
     let vector: Vector = match call.result {
         DataType::DateTime64(scale, _) => {
@@ -56,7 +56,7 @@ fn constant(call: &Call, nanoseconds: i64) -> Result<Column> {
 /// The date of the query's start in the session's zone, and seconds since midnight.
 fn local(call: &Call) -> (i32, u32) {
     let clock = LocalTime::new(&call.ctx.time_zone);
-    split_day(clock.of_moment(call.ctx.start_ns.div_euclid(1_000_000_000)))
+    split_day(clock.of_timestamp(call.ctx.start_ns.div_euclid(1_000_000_000)))
 }
 
 /// The clock of the machine, which moves on while a query runs.
@@ -168,7 +168,7 @@ static FUNCTIONS: &[Plain] = &[
         bind: |name, args, _| nothing(name, args, DataType::Date),
         execute: |call| {
             let clock = LocalTime::new(&call.ctx.time_zone);
-            let today = clock.of_moment(call.ctx.start_ns.div_euclid(1_000_000_000));
+            let today = clock.of_timestamp(call.ctx.start_ns.div_euclid(1_000_000_000));
             Ok(Column::constant(vec![split_day(today - SECONDS_PER_DAY).0 as u16].into(), call.n_rows))
         },
     },

@@ -1,10 +1,10 @@
-//! Text as moments, by a pattern: `parseDateTime`, `parseDateTime64`, in MySQL's and in Joda's syntax, and what they
+//! Text as timestamps, by a pattern: `parseDateTime`, `parseDateTime64`, in MySQL's and in Joda's syntax, and what they
 //! do where the text does not fit.
 
 use super::format_date_time::pattern_text;
 use super::format_pattern::{Field, Pattern, Piece, joda, mysql};
-use super::moments::zone_argument;
-use super::parsed_moment::Text;
+use super::parsed_timestamp::Text;
+use super::timestamps::zone_argument;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::{Builder, Column};
 use chalet_function_api::scalar::check_arity;
@@ -87,11 +87,11 @@ impl ScalarFunction for &'static Parse {
         };
         let read = |row: usize| -> Result<(i64, i64)> {
             let parsed = Text::new(text(row)?, self.is_joda, years).read(pattern)?;
-            Ok((parsed.moment(&clock)?, parsed.micros))
+            Ok((parsed.timestamp(&clock)?, parsed.micros))
         };
         let mut out = Builder::new(call.result);
         for row in 0..call.n_rows {
-            let (moment, micros) = match read(row) {
+            let (timestamp, micros) = match read(row) {
                 Ok(read) => read,
                 Err(error) => match self.on_error {
                     OnError::Fail => return Err(error),
@@ -105,14 +105,14 @@ impl ScalarFunction for &'static Parse {
                 DataType::DateTime64(digits, _) => {
                     let ticks = 10i64.pow((*digits).into());
                     let fraction = micros / 10i64.pow(6 - u32::from(*digits));
-                    let value = moment.checked_mul(ticks).and_then(|x| x.checked_add(fraction));
+                    let value = timestamp.checked_mul(ticks).and_then(|x| x.checked_add(fraction));
                     out.natives::<i64>()?
                         .push(value.ok_or_else(|| err!(DECIMAL_OVERFLOW, "Decimal math overflow"))?);
                 }
-                _ => match u32::try_from(moment) {
-                    Ok(moment) => out.natives::<u32>()?.push(moment),
+                _ => match u32::try_from(timestamp) {
+                    Ok(timestamp) => out.natives::<u32>()?.push(timestamp),
                     Err(_) if self.on_error == OnError::Fail => {
-                        bail!(CANNOT_PARSE_DATETIME, "Seconds since epoch is out of range: {moment}")
+                        bail!(CANNOT_PARSE_DATETIME, "Seconds since epoch is out of range: {timestamp}")
                     }
                     Err(_) => {
                         out.push_default();

@@ -1,6 +1,6 @@
 //! Numbers of a calendar date: `toYear`, `toMonth`, `toDayOfYear`, `toYYYYMM` and their kin.
 
-use super::moments::{Takes, bind_part, days, locals};
+use super::timestamps::{Takes, bind_part, days, locals};
 use crate::plain::Plain;
 use chalet_function_api::{Argument, Bound, Context, Example, Record, Registry};
 use chalet_types::DataType;

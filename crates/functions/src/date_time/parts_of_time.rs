@@ -1,6 +1,6 @@
 //! Numbers of the time of day: `toHour`, `toMinute`, `toSecond` and parts of a second.
 
-use super::moments::{Takes, bind_part, locals, ticks_per_second};
+use super::timestamps::{Takes, bind_part, locals, ticks_per_second};
 use crate::plain::Plain;
 use chalet_base::Result;
 use chalet_columns::{Column, Vector};
@@ -9,11 +9,11 @@ use chalet_types::DataType;
 use chalet_types::calendar::split_day;
 
 fn bind_u8(name: &'static str, args: &[Argument], ctx: &Context) -> Result<Bound> {
-    bind_part(name, args, ctx, Takes::Moments, DataType::UInt8)
+    bind_part(name, args, ctx, Takes::Timestamps, DataType::UInt8)
 }
 
 fn bind_u32(name: &'static str, args: &[Argument], ctx: &Context) -> Result<Bound> {
-    bind_part(name, args, ctx, Takes::Moments, DataType::UInt32)
+    bind_part(name, args, ctx, Takes::Timestamps, DataType::UInt32)
 }
 
 /// The fraction of the second in units of which `units` make a second.
@@ -84,7 +84,7 @@ static FUNCTIONS: &[Plain] = &[
             total: true,
             ..Record::DEFAULT
         },
-        bind: |name, args, ctx| bind_part(name, args, ctx, Takes::Moments, DataType::UInt16),
+        bind: |name, args, ctx| bind_part(name, args, ctx, Takes::Timestamps, DataType::UInt16),
         execute: |call| {
             let values: Vec<u16> = fraction(call, 1000)?.into_iter().map(|x| x as u16).collect();
             Ok(Vector::from(values).into())

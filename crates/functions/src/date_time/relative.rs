@@ -1,7 +1,7 @@
 //! Spans counted from a fixed point of the past: `toRelativeDayNum` and its kin, `toMonthNumSinceEpoch`.
 
-use super::moments::{Takes, bind_part, date, date_time, days, moments};
 use super::starts_of_date::monday;
+use super::timestamps::{Takes, bind_part, date, date_time, days, timestamps};
 use crate::plain::Plain;
 use chalet_base::Result;
 use chalet_function_api::{Argument, Bound, Context, Example, Record, Registry};
@@ -45,12 +45,16 @@ impl Hours {
     }
 
     /// Counted so that differences hold at all times.
-    pub fn stable(&self, moment: i64) -> i64 {
-        (moment + self.shift).div_euclid(3600)
+    pub fn stable(&self, timestamp: i64) -> i64 {
+        (timestamp + self.shift).div_euclid(3600)
     }
 
-    fn number(&self, moment: i64) -> i64 {
-        if self.whole && moment >= 0 { moment / 3600 } else { (moment + self.shift).div_euclid(3600) }
+    fn number(&self, timestamp: i64) -> i64 {
+        if self.whole && timestamp >= 0 {
+            timestamp / 3600
+        } else {
+            (timestamp + self.shift).div_euclid(3600)
+        }
     }
 }
 
@@ -129,8 +133,8 @@ static FUNCTIONS: &[Plain] = &[
         },
         bind: bind_u32,
         execute: |call| {
-            let hours = Hours::new(super::moments::zone(call)?);
-            moments(call, |moment, _| hours.number(moment).max(0) as u32)
+            let hours = Hours::new(super::timestamps::zone(call)?);
+            timestamps(call, |timestamp, _| hours.number(timestamp).max(0) as u32)
         },
     },
     Plain {
@@ -146,7 +150,7 @@ static FUNCTIONS: &[Plain] = &[
             ..Record::DEFAULT
         },
         bind: bind_u32,
-        execute: |call| moments(call, |moment, _| moment.div_euclid(60).max(0) as u32),
+        execute: |call| timestamps(call, |timestamp, _| timestamp.div_euclid(60).max(0) as u32),
     },
     Plain {
         record: Record {
@@ -161,7 +165,7 @@ static FUNCTIONS: &[Plain] = &[
             ..Record::DEFAULT
         },
         bind: bind_u32,
-        execute: |call| moments(call, |moment, _| date_time(moment)),
+        execute: |call| timestamps(call, |timestamp, _| date_time(timestamp)),
     },
     Plain {
         record: Record {

@@ -1,6 +1,6 @@
 //! The first or last day of a span of days: `toMonday`, `toStartOfMonth`, `toLastDayOfMonth` and their kin.
 
-use super::moments::{Takes, bind_part, check_moment, date, days, is_extended, zone_argument};
+use super::timestamps::{Takes, bind_part, check_timestamp, date, days, is_extended, zone_argument};
 use crate::plain::Plain;
 use chalet_base::{Result, ensure};
 use chalet_columns::Column;
@@ -11,7 +11,7 @@ use chalet_types::calendar::{Civil, day_of_week, days_in_month, iso_week};
 
 fn bind(name: &'static str, args: &[Argument], ctx: &Context) -> Result<Bound> {
     check_arity(name, args.len(), 1..=2)?;
-    check_moment(name, &args[0].ty, Takes::Dates)?;
+    check_timestamp(name, &args[0].ty, Takes::Dates)?;
     if args.len() == 2 {
         zone_argument(name, args, 1)?;
         ensure!(

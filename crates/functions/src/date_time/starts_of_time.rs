@@ -1,7 +1,7 @@
-//! The first moment of a span of time: `toStartOfDay` to `toStartOfNanosecond`, `timeSlot`, `toTimeWithFixedDate`.
+//! The first timestamp of a span of time: `toStartOfDay` to `toStartOfNanosecond`, `timeSlot`, `toTimeWithFixedDate`.
 
-use super::moments::{
-    Takes, bind_part, check_moment, date_time, each_moment, is_extended, ticks_per_second, zone,
+use super::timestamps::{
+    Takes, bind_part, check_timestamp, date_time, each_timestamp, is_extended, ticks_per_second, zone,
     zone_argument,
 };
 use crate::plain::Plain;
@@ -15,7 +15,7 @@ use chalet_types::calendar::{LocalTime, SECONDS_PER_DAY};
 fn bind(name: &'static str, args: &[Argument], ctx: &Context, takes: Takes) -> Result<Bound> {
     check_arity(name, args.len(), 1..=2)?;
     let ty = &args[0].ty;
-    check_moment(name, ty, takes)?;
+    check_timestamp(name, ty, takes)?;
     let shown = zone_argument(name, args, 1)?.or_else(|| ty.time_zone().cloned());
     let result = match ty {
         DataType::DateTime64(scale, _) if is_extended(ty, ctx) => DataType::DateTime64(*scale, shown),
@@ -25,32 +25,32 @@ fn bind(name: &'static str, args: &[Argument], ctx: &Context, takes: Takes) -> R
     bind_part(name, args, ctx, takes, result)
 }
 
-fn bind_moment(name: &'static str, args: &[Argument], ctx: &Context) -> Result<Bound> {
-    bind(name, args, ctx, Takes::Moments)
+fn bind_timestamp(name: &'static str, args: &[Argument], ctx: &Context) -> Result<Bound> {
+    bind(name, args, ctx, Takes::Timestamps)
 }
 
-/// Moments through a function of seconds, as the DateTime or DateTime64 that was bound.
+/// Timestamps through a function of seconds, as the DateTime or DateTime64 that was bound.
 pub fn each_start(call: &Call, f: impl Fn(i64, &LocalTime) -> i64) -> Result<Column> {
     let (vector, ty, zone) = (call.vector(0), call.args[0].ty, zone(call)?);
     Ok(match call.result {
         DataType::DateTime64(..) => {
             let ticks = ticks_per_second(call.result);
-            Vector::from(each_moment(vector, ty, zone, |x, clock| f(x, clock).saturating_mul(ticks))?)
+            Vector::from(each_timestamp(vector, ty, zone, |x, clock| f(x, clock).saturating_mul(ticks))?)
         }
-        _ => Vector::from(each_moment(vector, ty, zone, |x, clock| date_time(f(x, clock)))?),
+        _ => Vector::from(each_timestamp(vector, ty, zone, |x, clock| date_time(f(x, clock)))?),
     }
     .into())
 }
 
 #[inline]
-pub fn start_of_day(moment: i64, clock: &LocalTime) -> i64 {
-    clock.to_moment(clock.of_moment(moment).div_euclid(SECONDS_PER_DAY) * SECONDS_PER_DAY)
+pub fn start_of_day(timestamp: i64, clock: &LocalTime) -> i64 {
+    clock.to_timestamp(clock.of_timestamp(timestamp).div_euclid(SECONDS_PER_DAY) * SECONDS_PER_DAY)
 }
 
 /// The start of a span that divides the hour of the local clock.
 #[inline(always)]
-pub fn start_of_span(moment: i64, seconds: i64, clock: &LocalTime) -> i64 {
-    moment - clock.of_moment(moment).rem_euclid(seconds)
+pub fn start_of_span(timestamp: i64, seconds: i64, clock: &LocalTime) -> i64 {
+    timestamp - clock.of_timestamp(timestamp).rem_euclid(seconds)
 }
 
 /// Parts of a second: the result has at least the digits that the unit needs.
@@ -65,7 +65,7 @@ fn bind_fraction(name: &'static str, args: &[Argument], ctx: &Context, digits: u
         );
     };
     let shown = named.or_else(|| own.clone());
-    bind_part(name, args, ctx, Takes::Moments, DataType::DateTime64((*scale).max(digits), shown))
+    bind_part(name, args, ctx, Takes::Timestamps, DataType::DateTime64((*scale).max(digits), shown))
 }
 
 fn start_of_fraction(call: &Call, digits: u8) -> Result<Column> {
@@ -108,8 +108,8 @@ static FUNCTIONS: &[Plain] = &[
             total: true,
             ..Record::DEFAULT
         },
-        bind: bind_moment,
-        execute: |call| each_start(call, |moment, clock| start_of_span(moment, 3600, clock)),
+        bind: bind_timestamp,
+        execute: |call| each_start(call, |timestamp, clock| start_of_span(timestamp, 3600, clock)),
     },
     Plain {
         record: Record {
@@ -123,8 +123,8 @@ static FUNCTIONS: &[Plain] = &[
             total: true,
             ..Record::DEFAULT
         },
-        bind: bind_moment,
-        execute: |call| each_start(call, |moment, clock| start_of_span(moment, 60, clock)),
+        bind: bind_timestamp,
+        execute: |call| each_start(call, |timestamp, clock| start_of_span(timestamp, 60, clock)),
     },
     Plain {
         record: Record {
@@ -139,8 +139,8 @@ static FUNCTIONS: &[Plain] = &[
             total: true,
             ..Record::DEFAULT
         },
-        bind: bind_moment,
-        execute: |call| each_start(call, |moment, clock| start_of_span(moment, 300, clock)),
+        bind: bind_timestamp,
+        execute: |call| each_start(call, |timestamp, clock| start_of_span(timestamp, 300, clock)),
     },
     Plain {
         record: Record {
@@ -154,8 +154,8 @@ static FUNCTIONS: &[Plain] = &[
             total: true,
             ..Record::DEFAULT
         },
-        bind: bind_moment,
-        execute: |call| each_start(call, |moment, clock| start_of_span(moment, 600, clock)),
+        bind: bind_timestamp,
+        execute: |call| each_start(call, |timestamp, clock| start_of_span(timestamp, 600, clock)),
     },
     Plain {
         record: Record {
@@ -169,8 +169,8 @@ static FUNCTIONS: &[Plain] = &[
             total: true,
             ..Record::DEFAULT
         },
-        bind: bind_moment,
-        execute: |call| each_start(call, |moment, clock| start_of_span(moment, 900, clock)),
+        bind: bind_timestamp,
+        execute: |call| each_start(call, |timestamp, clock| start_of_span(timestamp, 900, clock)),
     },
     Plain {
         record: Record {
@@ -184,9 +184,9 @@ static FUNCTIONS: &[Plain] = &[
             total: true,
             ..Record::DEFAULT
         },
-        bind: bind_moment,
+        bind: bind_timestamp,
         // Half hours of UTC, whatever the zone.
-        execute: |call| each_start(call, |moment, _| moment - moment.rem_euclid(1800)),
+        execute: |call| each_start(call, |timestamp, _| timestamp - timestamp.rem_euclid(1800)),
     },
     Plain {
         record: Record {
@@ -202,19 +202,19 @@ static FUNCTIONS: &[Plain] = &[
         },
         bind: |name, args, ctx| {
             check_arity(name, args.len(), 1..=2)?;
-            check_moment(name, &args[0].ty, Takes::Moments)?;
+            check_timestamp(name, &args[0].ty, Takes::Timestamps)?;
             let shown = zone_argument(name, args, 1)?.or_else(|| args[0].ty.time_zone().cloned());
-            bind_part(name, args, ctx, Takes::Moments, DataType::DateTime(shown))
+            bind_part(name, args, ctx, Takes::Timestamps, DataType::DateTime(shown))
         },
         execute: |call| {
             let clock = LocalTime::new(zone(call)?);
-            let fixed = |moment: i64| {
-                let time = clock.of_moment(moment).rem_euclid(SECONDS_PER_DAY);
-                date_time(clock.to_moment(SECONDS_PER_DAY + time))
+            let fixed = |timestamp: i64| {
+                let time = clock.of_timestamp(timestamp).rem_euclid(SECONDS_PER_DAY);
+                date_time(clock.to_timestamp(SECONDS_PER_DAY + time))
             };
             Ok(match call.args[0].ty {
                 DataType::DateTime64(..) => {
-                    // Moments before 1970 are rounded up to a second, as the kernel does.
+                    // Timestamps before 1970 are rounded up to a second, as the kernel does.
                     let ticks = ticks_per_second(call.args[0].ty);
                     let values = call.vector(0).values::<i64>()?.iter();
                     Vector::from(values.map(|x| fixed(x / ticks)).collect::<Vec<u32>>())

@@ -1,6 +1,6 @@
 //! `timeSlots`: the starts of the slots that a span of time touches.
 
-use super::moments::ticks_per_second;
+use super::timestamps::ticks_per_second;
 use crate::lanes::{Operand, unary};
 use crate::plain::Plain;
 use chalet_base::{Result, bail, ensure};

@@ -1,7 +1,7 @@
 //! Weeks by mode: `toWeek`, `toYearWeek`, `toDayOfWeek`, `toStartOfWeek`, `toLastDayOfWeek`.
 
-use super::moments::{Takes, check_moment, each_day, is_extended, zone_of};
 use super::starts_of_date::monday;
+use super::timestamps::{Takes, check_timestamp, each_day, is_extended, zone_of};
 use crate::plain::Plain;
 use crate::text::read_best_effort;
 use chalet_base::{Result, bail, ensure};
@@ -16,7 +16,7 @@ struct State {
     zone: TimeZone,
 }
 
-/// `f(date [, mode [, zone]])`; text is a moment too where `text` says so.
+/// `f(date [, mode [, zone]])`; text is a timestamp too where `text` says so.
 fn bind(
     name: &'static str,
     args: &[Argument],
@@ -27,7 +27,7 @@ fn bind(
     check_arity(name, args.len(), 1..=3)?;
     let ty = &args[0].ty;
     if !(text && ty.is_string()) {
-        check_moment(name, ty, Takes::Dates)?;
+        check_timestamp(name, ty, Takes::Dates)?;
     }
     let mode = match args.get(1) {
         None => 0,
@@ -55,15 +55,15 @@ fn days<R: Native>(call: &Call, f: impl Fn(i32) -> R) -> Result<Vec<R>> {
         return each_day(&arg.vector, arg.ty, zone, f);
     }
     let ty = DataType::DateTime64(0, Some(zone.clone()));
-    let mut moments = Builder::new(&ty);
+    let mut timestamps = Builder::new(&ty);
     for row in 0..call.n_rows {
         let text = match &arg.vector.data {
             chalet_columns::Data::Fixed(fixed) => fixed.get(row),
             _ => arg.vector.strings()?.get(row),
         };
-        moments.push_from(&read_best_effort(text, &ty, call.ctx)?, 0);
+        timestamps.push_from(&read_best_effort(text, &ty, call.ctx)?, 0);
     }
-    each_day(&moments.finish(), &ty, zone, f)
+    each_day(&timestamps.finish(), &ty, zone, f)
 }
 
 /// Weeks begin on Monday, else on Sunday.
@@ -135,7 +135,7 @@ fn start_of_week(day: i32, mode: u8) -> i32 {
 fn dates(call: &Call, f: impl Fn(i32) -> i32) -> Result<Column> {
     Ok(match call.result {
         DataType::Date32 => Vector::from(days(call, f)?).into(),
-        _ => Vector::from(days(call, |day| super::moments::date(f(day)))?).into(),
+        _ => Vector::from(days(call, |day| super::timestamps::date(f(day)))?).into(),
     })
 }
 

@@ -1,7 +1,7 @@
-//! `tumble`, `hop` and their starts and ends: the span of time in which a moment lies, on a fixed grid or a sliding one.
+//! `tumble`, `hop` and their starts and ends: the span of time in which a timestamp lies, on a fixed grid or a sliding one.
 
 use super::interval_start::{start_of_days, start_of_seconds};
-use super::moments::{date, date_time, zone_argument};
+use super::timestamps::{date, date_time, zone_argument};
 use crate::interval;
 use crate::lanes::Operand;
 use crate::plain::Plain;
@@ -88,7 +88,7 @@ fn bind_windows(name: &'static str, args: &[Argument], ctx: &Context, n_interval
     Ok(Bound::with_state(both, windows))
 }
 
-/// One end: of the window of a moment, or of a window that is given.
+/// One end: of the window of a timestamp, or of a window that is given.
 fn bind_end(name: &'static str, args: &[Argument], ctx: &Context, n_intervals: usize) -> Result<Bound> {
     if let [window] = args {
         if let DataType::Tuple(fields) = &window.ty
@@ -108,27 +108,29 @@ fn bind_end(name: &'static str, args: &[Argument], ctx: &Context, n_intervals: u
     Ok(Bound::with_state(windows.ty.clone(), windows))
 }
 
-/// Starts and ends of the windows of the moments.
+/// Starts and ends of the windows of the timestamps.
 fn windows_of(call: &Call) -> Result<(Vector, Vector)> {
     let windows: &Windows = call.state()?;
     let Windows { unit, step, length, .. } = *windows;
-    let moments = call.vector(0).values::<u32>()?;
-    let n = moments.len();
+    let timestamps = call.vector(0).values::<u32>()?;
+    let n = timestamps.len();
     let clock = LocalTime::new(&windows.zone);
-    let day_of = |moment: u32| split_day(clock.of_moment(moment.into())).0;
-    // The grid of the steps: the last of the windows that hold a moment begins at its point.
+    let day_of = |timestamp: u32| split_day(clock.of_timestamp(timestamp.into())).0;
+    // The grid of the steps: the last of the windows that hold a timestamp begins at its point.
     let grid: Vector = match unit {
         IntervalUnit::Day => {
-            let midnight = |day: i32| clock.to_moment(i64::from(day) * SECONDS_PER_DAY);
-            let starts = moments.iter().map(|&x| date_time(midnight(start_of_days(day_of(x), unit, step))));
+            let midnight = |day: i32| clock.to_timestamp(i64::from(day) * SECONDS_PER_DAY);
+            let starts =
+                timestamps.iter().map(|&x| date_time(midnight(start_of_days(day_of(x), unit, step))));
             starts.collect::<Vec<u32>>().into()
         }
         _ if windows.ty == DataType::Date => {
-            let starts = moments.iter().map(|&x| date(start_of_days(day_of(x), unit, step)));
+            let starts = timestamps.iter().map(|&x| date(start_of_days(day_of(x), unit, step)));
             starts.collect::<Vec<u16>>().into()
         }
         _ => {
-            let starts = moments.iter().map(|&x| date_time(start_of_seconds(x.into(), unit, step, &clock)));
+            let starts =
+                timestamps.iter().map(|&x| date_time(start_of_seconds(x.into(), unit, step, &clock)));
             starts.collect::<Vec<u32>>().into()
         }
     };
@@ -138,15 +140,15 @@ fn windows_of(call: &Call) -> Result<(Vector, Vector)> {
     };
     let shift = |from: &Vector, by: i64| {
         let amount: Vector = vec![by].into();
-        let moment = Operand { ty: &zoned, vector: from, constant: false };
+        let timestamp = Operand { ty: &zoned, vector: from, constant: false };
         let amount = Operand { ty: &DataType::Int64, vector: &amount, constant: true };
-        interval::add(moment, amount, unit, 1, &zoned, n, call.ctx)
+        interval::add(timestamp, amount, unit, 1, &zoned, n, call.ctx)
     };
     if step == length {
         let ends = shift(&grid, step)?;
         return Ok((grid, ends));
     }
-    // The first window that holds the moment ends at the next point of the grid.
+    // The first window that holds the timestamp ends at the next point of the grid.
     let ends = shift(&grid, step)?;
     let starts = shift(&ends, -length)?;
     Ok((starts, ends))

@@ -1,6 +1,6 @@
 //! Time zones of values: `toTimezone`, `timezoneOffset`, `toUTCTimestamp`, `fromUTCTimestamp`.
 
-use super::moments::{Takes, bind_part, check_moment, moments, ticks_per_second, zone_argument};
+use super::timestamps::{Takes, bind_part, check_timestamp, ticks_per_second, timestamps, zone_argument};
 use crate::plain::Plain;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, Vector};
@@ -18,10 +18,10 @@ fn text(text: &str, n_rows: usize) -> Result<Column> {
     Column::of_value(&Value::string(text), &DataType::String, n_rows)
 }
 
-/// A moment without a zone of its own, and the zone whose clock is meant.
+/// A timestamp without a zone of its own, and the zone whose clock is meant.
 fn bind_shift(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     check_arity(name, args.len(), 2..=2)?;
-    check_moment(name, &args[0].ty, Takes::Moments)?;
+    check_timestamp(name, &args[0].ty, Takes::Timestamps)?;
     ensure!(
         args[0].ty.time_zone().is_none(),
         ILLEGAL_TYPE_OF_ARGUMENT,
@@ -99,8 +99,8 @@ static FUNCTIONS: &[Plain] = &[
             total: true,
             ..Record::DEFAULT
         },
-        bind: |name, args, ctx| bind_part(name, args, ctx, Takes::Moments, DataType::Int32),
-        execute: |call| moments(call, |moment, clock| clock.offset_at(moment) as i32),
+        bind: |name, args, ctx| bind_part(name, args, ctx, Takes::Timestamps, DataType::Int32),
+        execute: |call| timestamps(call, |timestamp, clock| clock.offset_at(timestamp) as i32),
     },
     Plain {
         record: Record {
@@ -145,7 +145,7 @@ static FUNCTIONS: &[Plain] = &[
             ..Record::DEFAULT
         },
         bind: bind_shift,
-        execute: |call| shift(call, |clock, moment| clock.to_moment(moment)),
+        execute: |call| shift(call, |clock, timestamp| clock.to_timestamp(timestamp)),
     },
     Plain {
         record: Record {
@@ -160,7 +160,7 @@ static FUNCTIONS: &[Plain] = &[
             ..Record::DEFAULT
         },
         bind: bind_shift,
-        execute: |call| shift(call, |clock, moment| clock.of_moment(moment)),
+        execute: |call| shift(call, |clock, timestamp| clock.of_timestamp(timestamp)),
     },
 ];
 

@@ -4,7 +4,7 @@ use crate::arithmetic::convert_numbers;
 use crate::lanes::{Operand, unary};
 use crate::lists::list;
 use crate::plain::Plain;
-use crate::texts::{Kind, build, expect};
+use crate::string_args::{Kind, build, expect};
 use chalet_base::{Result, ensure};
 use chalet_columns::Vector;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};

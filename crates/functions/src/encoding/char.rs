@@ -2,7 +2,7 @@
 
 use crate::lanes::{Operand, unary};
 use crate::plain::Plain;
-use crate::texts::build;
+use crate::string_args::build;
 use chalet_base::{Result, ensure};
 use chalet_columns::Column;
 use chalet_function_api::scalar::check_arity;

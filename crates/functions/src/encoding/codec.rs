@@ -1,6 +1,6 @@
 //! Functions that encode or decode a text, with one shape for all alphabets.
 
-use crate::texts::{Kind, Texts, expect, try_build};
+use crate::string_args::{Kind, StringArg, expect, try_build};
 use chalet_base::{Result, bail};
 use chalet_columns::Column;
 use chalet_function_api::{Argument, Bound, Call, Context, Record, ScalarFunction};
@@ -32,7 +32,7 @@ impl ScalarFunction for &'static Codec {
     }
 
     fn execute(&self, call: &Call) -> Result<Column> {
-        let texts = Texts::of(call, 0)?;
+        let texts = StringArg::of(call, 0)?;
         try_build(call.n_rows, |row, out| {
             let text = texts.get(row);
             let start = out.len();

@@ -1,7 +1,7 @@
 //! `conv`: numbers from one base to another, as MySQL does it.
 
 use crate::plain::Plain;
-use crate::texts::{Texts, check_type, integers, try_build};
+use crate::string_args::{StringArg, check_type, integers, try_build};
 use chalet_base::{Result, ensure};
 use chalet_columns::Column;
 use chalet_function_api::scalar::check_arity;
@@ -51,7 +51,7 @@ fn execute(call: &Call) -> Result<Column> {
         Ok((from[row] as u64, to[row] as u64))
     };
     if call.args[0].ty.is_string() {
-        let texts = Texts::of(call, 0)?;
+        let texts = StringArg::of(call, 0)?;
         return try_build(call.n_rows, |row, out| {
             let (from, to) = bases(row)?;
             convert(texts.get(row), from, to, out)

@@ -1,7 +1,7 @@
 //! `unhex` and `unbin`: bytes of digits.
 
 use crate::plain::Plain;
-use crate::texts::{Texts, build, text_to_string};
+use crate::string_args::{StringArg, build, text_to_string};
 use chalet_function_api::{Example, Record};
 
 pub static UNHEX: Plain = Plain {
@@ -16,7 +16,7 @@ pub static UNHEX: Plain = Plain {
     },
     bind: text_to_string,
     execute: |call| {
-        let texts = Texts::of(call, 0)?;
+        let texts = StringArg::of(call, 0)?;
         Ok(build(call.n_rows, |row, out| {
             let (first, pairs) = texts.get(row).split_at(texts.get(row).len() % 2);
             out.extend(first.iter().map(|&digit| value(digit)));
@@ -37,7 +37,7 @@ pub static UNBIN: Plain = Plain {
     },
     bind: text_to_string,
     execute: |call| {
-        let texts = Texts::of(call, 0)?;
+        let texts = StringArg::of(call, 0)?;
         let byte =
             |digits: &[u8]| digits.iter().fold(0u8, |byte, digit| byte << 1 | u8::from(*digit == b'1'));
         Ok(build(call.n_rows, |row, out| {

@@ -1,7 +1,7 @@
 //! `hex` and `bin`: the digits of values.
 
 use crate::plain::Plain;
-use crate::texts::build;
+use crate::string_args::build;
 use chalet_base::{Result, bail};
 use chalet_columns::{Column, Data, each_native};
 use chalet_function_api::scalar::check_arity;
@@ -56,7 +56,7 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
 fn execute(call: &Call, put: fn(u8, &mut Vec<u8>)) -> Result<Column> {
     let vector = call.vector(0);
     let ty = call.args[0].ty;
-    // Floats, decimals and moments with fractions are shown as they lie in memory.
+    // Floats, decimals and timestamps with fractions are shown as they lie in memory.
     let in_memory = ty.is_float() || ty.is_decimal() || matches!(ty, DataType::DateTime64(..));
     let all = |bytes: &[u8], out: &mut Vec<u8>| bytes.iter().for_each(|&byte| put(byte, out));
     Ok(match &vector.data {

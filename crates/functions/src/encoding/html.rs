@@ -1,7 +1,7 @@
 //! `decodeHTMLComponent`: the characters that a text of HTML names or numbers.
 
 use crate::plain::Plain;
-use crate::texts::build;
+use crate::string_args::build;
 use chalet_base::{Result, bail};
 use chalet_columns::Column;
 use chalet_function_api::scalar::check_arity;

@@ -1,7 +1,7 @@
 //! `encodeXMLComponent` and `decodeXMLComponent`: the characters that mean something in XML.
 
 use crate::plain::Plain;
-use crate::texts::{Texts, build, text_to_string};
+use crate::string_args::{StringArg, build, text_to_string};
 use chalet_function_api::{Example, Record};
 
 pub static ENCODE: Plain = Plain {
@@ -18,7 +18,7 @@ pub static ENCODE: Plain = Plain {
     },
     bind: text_to_string,
     execute: |call| {
-        let texts = Texts::of(call, 0)?;
+        let texts = StringArg::of(call, 0)?;
         Ok(build(call.n_rows, |row, out| {
             for &byte in texts.get(row) {
                 match ENTITIES.iter().find(|(_, character)| *character == byte) {
@@ -45,7 +45,7 @@ pub static DECODE: Plain = Plain {
     },
     bind: text_to_string,
     execute: |call| {
-        let texts = Texts::of(call, 0)?;
+        let texts = StringArg::of(call, 0)?;
         Ok(build(call.n_rows, |row, out| {
             let mut rest = texts.get(row);
             while let Some(place) = memchr::memchr(b'&', rest) {

@@ -3,7 +3,7 @@
 use super::city::city_hash64;
 use crate::lanes::{Operand, unary};
 use crate::plain::Plain;
-use crate::texts::Texts;
+use crate::string_args::StringArg;
 use crate::url::lists::url_hierarchy;
 use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Vector};
@@ -46,7 +46,7 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
 }
 
 fn execute(call: &Call) -> Result<Column> {
-    let (n, texts) = (call.n_rows, Texts::of(call, 0)?);
+    let (n, texts) = (call.n_rows, StringArg::of(call, 0)?);
     let hashes: Vec<u64> = match call.args.len() {
         1 => (0..n).map(|row| hash(texts.get(row))).collect(),
         _ => {

@@ -1,7 +1,7 @@
 //! `and`, `or`: three-valued logic over any number of arguments.
 
 use crate::lanes::Operand;
-use crate::truth::{Unknown, known, truth};
+use crate::ternary_logic::{Ternary, as_bools, known};
 use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::{
@@ -84,7 +84,7 @@ impl ScalarFunction for Junction {
         if operands.iter().all(|operand| known(*operand, n).is_none()) {
             let mut all = vec![u8::from(self.neutral); n];
             for operand in operands {
-                let next = truth(operand, n)?;
+                let next = as_bools(operand, n)?;
                 let pairs = all.iter_mut().zip(&next);
                 if self.neutral {
                     pairs.for_each(|(all, next)| *all &= next);
@@ -94,9 +94,9 @@ impl ScalarFunction for Junction {
             }
             return Ok(Vector::from(all).into());
         }
-        let mut all = Unknown::all(n, self.neutral);
+        let mut all = Ternary::all(n, self.neutral);
         for operand in operands {
-            let next = Unknown::of(&truth(operand, n)?, known(operand, n));
+            let next = Ternary::of(&as_bools(operand, n)?, known(operand, n));
             all = if self.neutral { all.and(&next) } else { all.or(&next) };
         }
         let (values, validity) = all.into_parts();

@@ -2,7 +2,7 @@
 
 use super::and::has_truth;
 use crate::lanes::Operand;
-use crate::truth::truth;
+use crate::ternary_logic::as_bools;
 use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
@@ -34,7 +34,7 @@ impl ScalarFunction for Not {
     }
 
     fn execute(&self, call: &Call) -> Result<Column> {
-        let mut values = truth(Operand::of(call, 0), call.n_rows)?;
+        let mut values = as_bools(Operand::of(call, 0), call.n_rows)?;
         values.iter_mut().for_each(|value| *value ^= 1);
         Ok(Vector::from(values).into())
     }

@@ -2,7 +2,7 @@
 
 use super::and::check;
 use crate::lanes::Operand;
-use crate::truth::truth;
+use crate::ternary_logic::as_bools;
 use chalet_base::Result;
 use chalet_columns::{Column, Vector};
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record, ScalarFunction};
@@ -31,7 +31,7 @@ impl ScalarFunction for Xor {
     fn execute(&self, call: &Call) -> Result<Column> {
         let mut odd = vec![0u8; call.n_rows];
         for arg in call.args {
-            let next = truth(Operand::from(arg), call.n_rows)?;
+            let next = as_bools(Operand::from(arg), call.n_rows)?;
             odd.iter_mut().zip(&next).for_each(|(odd, next)| *odd ^= next);
         }
         Ok(Vector::from(odd).into())

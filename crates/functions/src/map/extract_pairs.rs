@@ -3,7 +3,7 @@
 
 use super::concat::map_column;
 use crate::plain::Plain;
-use crate::texts::Texts;
+use crate::string_args::StringArg;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, StringBuilder};
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
@@ -148,7 +148,7 @@ fn bind(name: &'static str, args: &[Argument], ctx: &Context, escapes: bool) -> 
 
 fn execute(call: &Call) -> Result<Column> {
     let syntax: &Syntax = call.state()?;
-    let texts = Texts::of(call, 0)?;
+    let texts = StringArg::of(call, 0)?;
     let mut offsets = vec![0i64];
     let (mut keys, mut values) = (StringBuilder::default(), StringBuilder::default());
     for row in 0..call.n_rows {

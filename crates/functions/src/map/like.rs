@@ -4,7 +4,7 @@ use super::concat::map_column;
 use crate::lists::{list_of, map_types, pairs};
 use crate::plain::Plain;
 use crate::search::{Pattern, like_pattern};
-use crate::texts::constant_text;
+use crate::string_args::constant_text;
 use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Data, List, Vector};
 use chalet_function_api::scalar::check_arity;

@@ -2,7 +2,7 @@
 
 use super::position::{Fold, skip};
 use super::regexp::compile;
-use crate::texts::{Kind, Texts, constant_text, expect, integers};
+use crate::string_args::{Kind, StringArg, constant_text, expect, integers};
 use chalet_base::Result;
 use chalet_columns::{Column, Vector};
 use chalet_function_api::{
@@ -79,7 +79,7 @@ impl ScalarFunction for &'static Count {
     }
 
     fn execute(&self, call: &Call) -> Result<Column> {
-        let texts = Texts::of(call, 0)?;
+        let texts = StringArg::of(call, 0)?;
         let mut counts: Vec<u64> = Vec::with_capacity(call.n_rows);
         match self.what {
             What::Match { .. } => {
@@ -89,7 +89,7 @@ impl ScalarFunction for &'static Count {
                 counts.extend((0..call.n_rows).map(count));
             }
             What::Substring { fold, chars } => {
-                let needles = Texts::of(call, 1)?;
+                let needles = StringArg::of(call, 1)?;
                 let starts = if call.args.len() == 3 { Some(integers(call, 2)?) } else { None };
                 for row in 0..call.n_rows {
                     let (text, needle) = (fold.apply(texts.get(row)), fold.apply(needles.get(row)));

@@ -2,7 +2,7 @@
 
 use super::regexp::compile;
 use crate::plain::Plain;
-use crate::texts::{Kind, constant_text, expect, integers, part_lists, parts};
+use crate::string_args::{Kind, constant_text, expect, integers, part_lists, parts};
 use chalet_base::{Result, ensure};
 use chalet_function_api::{Argument, Bound, Constants, Example, Record};
 use chalet_types::DataType;

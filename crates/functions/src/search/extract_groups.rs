@@ -3,7 +3,7 @@
 use super::regexp::compile;
 use crate::lists::list;
 use crate::plain::Plain;
-use crate::texts::{Kind, Texts, constant_text, expect, part_lists};
+use crate::string_args::{Kind, StringArg, constant_text, expect, part_lists};
 use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Parts, Vector};
 use chalet_function_api::{Argument, Bound, Call, Constants, Example, Record};
@@ -89,7 +89,7 @@ fn execute(call: &Call, by_group: bool) -> Result<Column> {
     let regex: &Regex = call.state()?;
     let n_groups = regex.captures_len() - 1;
     let most = call.ctx.settings.regexp_max_matches_per_row;
-    let strings = Texts::of(call, 0)?.strings(call.n_rows);
+    let strings = StringArg::of(call, 0)?.strings(call.n_rows);
     let mut out = Parts::of(&strings, call.n_rows);
     let (mut inner, mut outer) = (vec![0i64], vec![0i64]);
     for row in 0..call.n_rows {

@@ -1,7 +1,7 @@
 //! `match` and its kin, and what functions of one pattern per row share.
 
 use super::pattern::Pattern;
-use crate::texts::{Kind, Texts, expect};
+use crate::string_args::{Kind, StringArg, expect};
 use chalet_base::Result;
 use chalet_base::hash::HashMap;
 use chalet_columns::{Column, Vector};
@@ -68,13 +68,13 @@ impl ScalarFunction for &'static Match {
 
     fn execute(&self, call: &Call) -> Result<Column> {
         let Compiled(compiled) = call.state()?;
-        let texts = Texts::of(call, 0)?;
+        let texts = StringArg::of(call, 0)?;
         if let Some(pattern) = compiled {
             let matches = pattern.matches_all(&texts.strings(call.n_rows));
             let answers = matches.into_iter().map(|matches| u8::from(matches == self.yes));
             return Ok(Vector::from(answers.collect::<Vec<u8>>()).into());
         }
-        let patterns = Texts::of(call, 1)?;
+        let patterns = StringArg::of(call, 1)?;
         let mut answers: Vec<u8> = Vec::with_capacity(call.n_rows);
         let mut cache = Cache::new(self.compile);
         for row in 0..call.n_rows {

@@ -3,7 +3,7 @@
 use super::pattern::Pattern;
 use crate::lists::list;
 use crate::plain::Plain;
-use crate::texts::Texts;
+use crate::string_args::StringArg;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::Vector;
 use chalet_function_api::scalar::check_arity;
@@ -21,7 +21,7 @@ pub static ANY: Plain = Plain {
     },
     bind: |name, args, _| bind(name, args, DataType::UInt8),
     execute: |call| {
-        let (Patterns(patterns), texts) = (call.state()?, Texts::of(call, 0)?);
+        let (Patterns(patterns), texts) = (call.state()?, StringArg::of(call, 0)?);
         let any = |row: usize| u8::from(patterns.iter().any(|p| p.matches(texts.get(row))));
         Ok(Vector::from((0..call.n_rows).map(any).collect::<Vec<u8>>()).into())
     },
@@ -38,7 +38,7 @@ pub static ANY_INDEX: Plain = Plain {
     },
     bind: |name, args, _| bind(name, args, DataType::UInt64),
     execute: |call| {
-        let (Patterns(patterns), texts) = (call.state()?, Texts::of(call, 0)?);
+        let (Patterns(patterns), texts) = (call.state()?, StringArg::of(call, 0)?);
         let index =
             |row: usize| patterns.iter().position(|p| p.matches(texts.get(row))).map_or(0, |i| i as u64 + 1);
         Ok(Vector::from((0..call.n_rows).map(index).collect::<Vec<u64>>()).into())
@@ -59,7 +59,7 @@ pub static ALL_INDICES: Plain = Plain {
     },
     bind: |name, args, _| bind(name, args, DataType::UInt64.array()),
     execute: |call| {
-        let (Patterns(patterns), texts) = (call.state()?, Texts::of(call, 0)?);
+        let (Patterns(patterns), texts) = (call.state()?, StringArg::of(call, 0)?);
         let (mut indices, mut offsets): (Vec<u64>, Vec<i64>) = (Vec::new(), vec![0]);
         for row in 0..call.n_rows {
             let matching = patterns.iter().enumerate().filter(|(_, p)| p.matches(texts.get(row)));

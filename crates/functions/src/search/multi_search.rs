@@ -2,7 +2,7 @@
 
 use super::position::Fold;
 use crate::lists::list_of;
-use crate::texts::{Texts, count_chars};
+use crate::string_args::{StringArg, count_chars};
 use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
@@ -127,7 +127,7 @@ impl ScalarFunction for &'static MultiSearch {
     }
 
     fn execute(&self, call: &Call) -> Result<Column> {
-        let haystacks = Texts::of(call, 0)?;
+        let haystacks = StringArg::of(call, 0)?;
         let lists = list_of(&call.args[1], call.n_rows)?;
         let needles = if lists.values.is_empty() { None } else { Some(lists.values.strings()?) };
         let mut positions: Vec<u64> = Vec::new();

@@ -1,6 +1,6 @@
 //! `position` and its kin, `locate`: where a string occurs in another one.
 
-use crate::texts::{Kind, Texts, begins_char, count_chars, expect, integers};
+use crate::string_args::{Kind, StringArg, begins_char, count_chars, expect, integers};
 use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::{
@@ -106,7 +106,7 @@ impl ScalarFunction for &'static Position {
 
     fn execute(&self, call: &Call) -> Result<Column> {
         let (haystack, needle) = if self.needle_first { (1, 0) } else { (0, 1) };
-        let (haystacks, needles) = (Texts::of(call, haystack)?, Texts::of(call, needle)?);
+        let (haystacks, needles) = (StringArg::of(call, haystack)?, StringArg::of(call, needle)?);
         let starts = if call.args.len() == 3 { Some(integers(call, 2)?) } else { None };
         let constant = needles.constant().map(|needle| Finder::new(&self.fold.apply(needle)).into_owned());
         let find = |row: usize| {

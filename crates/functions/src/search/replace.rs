@@ -1,7 +1,7 @@
 //! `replaceOne` and `replaceAll`: occurrences of a string replaced by another one.
 
 use crate::plain::Plain;
-use crate::texts::{Kind, Texts, build, expect};
+use crate::string_args::{Kind, StringArg, build, expect};
 use chalet_base::Result;
 use chalet_columns::Column;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record};
@@ -47,7 +47,8 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
 }
 
 fn execute(call: &Call, most: usize) -> Result<Column> {
-    let (texts, needles, replacements) = (Texts::of(call, 0)?, Texts::of(call, 1)?, Texts::of(call, 2)?);
+    let (texts, needles, replacements) =
+        (StringArg::of(call, 0)?, StringArg::of(call, 1)?, StringArg::of(call, 2)?);
     let constant = needles.constant().map(Finder::new);
     Ok(build(call.n_rows, |row, out| {
         let (text, needle) = (texts.get(row), needles.get(row));

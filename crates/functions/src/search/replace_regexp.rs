@@ -4,7 +4,7 @@ use super::greedy::{GreedyPath, Outcome};
 use super::matching::Cache;
 use super::regexp::{compile, in_rust_syntax};
 use crate::plain::Plain;
-use crate::texts::{Kind, Texts, char_len, expect, parts, try_build};
+use crate::string_args::{Kind, StringArg, char_len, expect, parts, try_build};
 use chalet_base::{Result, ensure};
 use chalet_columns::Column;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record};
@@ -134,7 +134,8 @@ fn single_group(pieces: &[Piece]) -> Option<usize> {
 
 fn execute(call: &Call, first_only: bool) -> Result<Column> {
     let Compiled(compiled) = call.state()?;
-    let (texts, patterns, replacements) = (Texts::of(call, 0)?, Texts::of(call, 1)?, Texts::of(call, 2)?);
+    let (texts, patterns, replacements) =
+        (StringArg::of(call, 0)?, StringArg::of(call, 1)?, StringArg::of(call, 2)?);
     let mut cache = Cache::new(|pattern| compile(pattern, ""));
     let constant = match (compiled, replacements.constant()) {
         (Some(pattern), Some(replacement)) => {

@@ -1,7 +1,7 @@
 //! `hasSubsequence` and its forms: the characters of a string in order, with others between them.
 
 use super::position::Fold;
-use crate::texts::{Kind, Texts, expect};
+use crate::string_args::{Kind, StringArg, expect};
 use chalet_base::Result;
 use chalet_columns::{Column, Vector};
 use chalet_function_api::{
@@ -55,7 +55,7 @@ impl ScalarFunction for &'static Subsequence {
     }
 
     fn execute(&self, call: &Call) -> Result<Column> {
-        let (texts, needles) = (Texts::of(call, 0)?, Texts::of(call, 1)?);
+        let (texts, needles) = (StringArg::of(call, 0)?, StringArg::of(call, 1)?);
         let test = |row: usize| {
             let (text, needle) = (self.fold.apply(texts.get(row)), self.fold.apply(needles.get(row)));
             let mut text = text.iter();

@@ -1,6 +1,6 @@
 //! `hasToken` and its forms: a word between bytes that are no ASCII letters or digits.
 
-use crate::texts::{Kind, Texts, constant_text, expect};
+use crate::string_args::{Kind, StringArg, constant_text, expect};
 use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::{
@@ -74,8 +74,8 @@ impl ScalarFunction for &'static HasToken {
     }
 
     fn execute(&self, call: &Call) -> Result<Column> {
-        let texts = Texts::of(call, 0)?;
-        let needle = Texts::of(call, 1)?.get(0);
+        let texts = StringArg::of(call, 0)?;
+        let needle = StringArg::of(call, 1)?.get(0);
         if needle.is_empty() && !self.or_null {
             return Ok(Vector::from(vec![0u8; call.n_rows]).into());
         }

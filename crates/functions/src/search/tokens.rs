@@ -1,7 +1,7 @@
 //! `hasAnyTokens` and `hasAllTokens`: several words in a text.
 
 use crate::plain::Plain;
-use crate::texts::Texts;
+use crate::string_args::StringArg;
 use chalet_base::hash::HashSet;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, Vector};
@@ -79,7 +79,7 @@ fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 fn execute(call: &Call, test: fn(&HashSet<&[u8]>, &[Vec<u8>]) -> bool) -> Result<Column> {
     let Tokens(wanted) = call.state()?;
-    let texts = Texts::of(call, 0)?;
+    let texts = StringArg::of(call, 0)?;
     let answer = |row: usize| u8::from(test(&words(texts.get(row)).collect(), wanted));
     Ok(Vector::from((0..call.n_rows).map(answer).collect::<Vec<u8>>()).into())
 }

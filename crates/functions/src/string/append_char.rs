@@ -1,7 +1,7 @@
 //! `appendTrailingCharIfAbsent`: a string with a certain last character.
 
 use crate::plain::Plain;
-use crate::texts::{Kind, Texts, constant_text, expect, try_build};
+use crate::string_args::{Kind, StringArg, constant_text, expect, try_build};
 use chalet_base::ensure;
 use chalet_function_api::{Constants, Example, Record};
 use chalet_types::DataType;
@@ -30,7 +30,7 @@ pub static FUNCTION: Plain = Plain {
         Ok(DataType::String.into())
     },
     execute: |call| {
-        let (texts, last) = (Texts::of(call, 0)?, Texts::of(call, 1)?);
+        let (texts, last) = (StringArg::of(call, 0)?, StringArg::of(call, 1)?);
         try_build(call.n_rows, |row, out| {
             let (text, last) = (texts.get(row), last.get(row));
             ensure!(

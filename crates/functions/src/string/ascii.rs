@@ -1,7 +1,7 @@
 //! `ascii`: the first byte of a string.
 
 use crate::plain::Plain;
-use crate::texts::{Kind, Texts, expect};
+use crate::string_args::{Kind, StringArg, expect};
 use chalet_columns::Vector;
 use chalet_function_api::{Example, Record};
 use chalet_types::DataType;
@@ -21,7 +21,7 @@ pub static FUNCTION: Plain = Plain {
         Ok(DataType::Int32.into())
     },
     execute: |call| {
-        let texts = Texts::of(call, 0)?;
+        let texts = StringArg::of(call, 0)?;
         let first = |row: usize| texts.get(row).first().map_or(0, |&byte| i32::from(byte as i8));
         Ok(Vector::from((0..call.n_rows).map(first).collect::<Vec<i32>>()).into())
     },

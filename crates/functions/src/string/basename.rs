@@ -1,7 +1,7 @@
 //! `basename`: what follows the last slash or backslash.
 
 use crate::plain::Plain;
-use crate::texts::{parts, plain_string_to_string};
+use crate::string_args::{parts, plain_string_to_string};
 use chalet_function_api::{Example, Record};
 use memchr::memrchr2;
 

@@ -1,7 +1,7 @@
 //! `bitSlice`: a part of a string by bits.
 
 use crate::plain::Plain;
-use crate::texts::{Texts, build, check_type, integers, window};
+use crate::string_args::{StringArg, build, check_type, integers, window};
 use chalet_base::Result;
 use chalet_columns::Column;
 use chalet_function_api::scalar::check_arity;
@@ -38,7 +38,7 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
 }
 
 fn execute(call: &Call) -> Result<Column> {
-    let texts = Texts::of(call, 0)?;
+    let texts = StringArg::of(call, 0)?;
     let positions = integers(call, 1)?;
     let lengths = if call.args.len() == 3 { Some(integers(call, 2)?) } else { None };
     Ok(build(call.n_rows, |row, out| {

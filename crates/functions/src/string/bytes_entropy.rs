@@ -1,7 +1,7 @@
 //! `stringBytesUniq` and `stringBytesEntropy`: how varied the bytes of a string are.
 
 use crate::plain::Plain;
-use crate::texts::{Kind, Texts, expect};
+use crate::string_args::{Kind, StringArg, expect};
 use chalet_base::Result;
 use chalet_columns::Vector;
 use chalet_function_api::{Call, Example, Record};
@@ -40,7 +40,7 @@ pub static ENTROPY: Plain = Plain {
 };
 
 fn each<T>(call: &Call, sum_up: fn(&[u32; 256], usize) -> T) -> Result<Vec<T>> {
-    let texts = Texts::of(call, 0)?;
+    let texts = StringArg::of(call, 0)?;
     let row = |row: usize| {
         let mut counts = [0u32; 256];
         texts.get(row).iter().for_each(|&byte| counts[byte as usize] += 1);

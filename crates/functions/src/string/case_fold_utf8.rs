@@ -1,7 +1,7 @@
 //! `caseFoldUTF8`: text in the form in which Unicode compares it without regard to case.
 
 use crate::plain::Plain;
-use crate::texts::{Texts, build};
+use crate::string_args::{StringArg, build};
 use chalet_base::{Result, bail};
 use chalet_columns::Column;
 use chalet_function_api::scalar::check_arity;
@@ -28,7 +28,7 @@ pub static FUNCTION: Plain = Plain {
         }
     },
     execute: |call: &Call| -> Result<Column> {
-        let texts = Texts::of(call, 0)?;
+        let texts = StringArg::of(call, 0)?;
         Ok(build(call.n_rows, |row, out| {
             let text = texts.get(row);
             if text.is_ascii() {

@@ -1,7 +1,7 @@
 //! `lowerUTF8` and `upperUTF8`: the case of letters of all scripts.
 
 use crate::plain::Plain;
-use crate::texts::{Texts, build, text_to_string};
+use crate::string_args::{StringArg, build, text_to_string};
 use chalet_base::Result;
 use chalet_columns::Column;
 use chalet_function_api::{Call, Example, Record};
@@ -34,6 +34,6 @@ pub static UPPER: Plain = Plain {
 
 /// Bytes that are no UTF-8 become the replacement character, as in the kernel.
 fn execute(call: &Call, change: fn(&str, &mut Vec<u8>)) -> Result<Column> {
-    let texts = Texts::of(call, 0)?;
+    let texts = StringArg::of(call, 0)?;
     Ok(build(call.n_rows, |row, out| change(&String::from_utf8_lossy(texts.get(row)), out)))
 }

@@ -1,7 +1,7 @@
 //! `compareSubstrings`: how parts of two strings sort against each other.
 
 use crate::plain::Plain;
-use crate::texts::{Texts, check_type};
+use crate::string_args::{StringArg, check_type};
 use chalet_base::{Result, bail};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
@@ -65,7 +65,7 @@ fn filled<'a>(call: &Call, index: usize, text: &'a [u8]) -> &'a [u8] {
 
 fn execute(call: &Call) -> Result<Column> {
     let Window([first, second, bytes]) = *call.state()?;
-    let (a, b) = (Texts::of(call, 0)?, Texts::of(call, 1)?);
+    let (a, b) = (StringArg::of(call, 0)?, StringArg::of(call, 1)?);
     let part = |text: &[u8], from: u64| -> std::ops::Range<usize> {
         let len = text.len() as u64;
         let start = from.min(len);

@@ -1,8 +1,8 @@
 //! `concat` and `concatWithSeparator`: the text forms of values one after the other.
 
 use crate::plain::Plain;
+use crate::string_args::build;
 use crate::text::settings;
-use crate::texts::build;
 use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Data};
 use chalet_function_api::scalar::check_arity;

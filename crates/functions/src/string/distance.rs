@@ -1,7 +1,7 @@
 //! `editDistance`, `damerauLevenshteinDistance`, `byteHammingDistance`: how many changes lie between two strings.
 
 use crate::plain::Plain;
-use crate::texts::{Kind, Texts, expect};
+use crate::string_args::{Kind, StringArg, expect};
 use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record};
@@ -79,7 +79,7 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
 }
 
 fn each(call: &Call, distance: impl Fn(&[u8], &[u8]) -> u64) -> Result<Column> {
-    let (a, b) = (Texts::of(call, 0)?, Texts::of(call, 1)?);
+    let (a, b) = (StringArg::of(call, 0)?, StringArg::of(call, 1)?);
     let mut out: Vec<u64> = Vec::with_capacity(call.n_rows);
     for row in 0..call.n_rows {
         let (x, y) = (a.get(row), b.get(row));

@@ -1,8 +1,8 @@
 //! `format`: values in the places of braces.
 
 use crate::plain::Plain;
+use crate::string_args::{build, constant_text};
 use crate::text::settings;
-use crate::texts::{build, constant_text};
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::Column;
 use chalet_function_api::scalar::check_arity;

@@ -1,7 +1,7 @@
 //! `extractTextFromHTML`: what a page says, without its tags, scripts, styles and comments.
 
 use crate::plain::Plain;
-use crate::texts::build;
+use crate::string_args::build;
 use chalet_base::{Result, bail};
 use chalet_columns::Column;
 use chalet_function_api::scalar::check_arity;

@@ -1,7 +1,7 @@
 //! `initcap` and `initcapUTF8`: words with a capital letter.
 
 use crate::plain::Plain;
-use crate::texts::{Texts, build, text_to_string};
+use crate::string_args::{StringArg, build, text_to_string};
 use chalet_function_api::{Example, Record};
 
 pub static BYTES: Plain = Plain {
@@ -16,7 +16,7 @@ pub static BYTES: Plain = Plain {
     },
     bind: text_to_string,
     execute: |call| {
-        let texts = Texts::of(call, 0)?;
+        let texts = StringArg::of(call, 0)?;
         Ok(build(call.n_rows, |row, out| {
             let mut inside = false;
             for byte in texts.get(row) {
@@ -40,7 +40,7 @@ pub static UTF8: Plain = Plain {
     },
     bind: text_to_string,
     execute: |call| {
-        let texts = Texts::of(call, 0)?;
+        let texts = StringArg::of(call, 0)?;
         Ok(build(call.n_rows, |row, out| {
             let mut inside = false;
             let mut buffer = [0u8; 4];

@@ -1,7 +1,7 @@
 //! `lengthUTF8`: characters of a string.
 
 use crate::plain::Plain;
-use crate::texts::{Kind, Texts, count_chars, expect};
+use crate::string_args::{Kind, StringArg, count_chars, expect};
 use chalet_columns::Vector;
 use chalet_function_api::{Example, Record};
 use chalet_types::DataType;
@@ -21,7 +21,7 @@ pub static FUNCTION: Plain = Plain {
         Ok(DataType::UInt64.into())
     },
     execute: |call| {
-        let texts = Texts::of(call, 0)?;
+        let texts = StringArg::of(call, 0)?;
         let lengths = (0..call.n_rows).map(|row| count_chars(texts.get(row)) as u64);
         Ok(Vector::from(lengths.collect::<Vec<u64>>()).into())
     },

@@ -2,7 +2,7 @@
 //! counted by 16 bits of a hash, as the kernel does, so that results agree.
 
 use crate::plain::Plain;
-use crate::texts::{Texts, char_len};
+use crate::string_args::{StringArg, char_len};
 use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
@@ -92,7 +92,7 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
 }
 
 fn execute(call: &Call, kind: Kind) -> Result<Column> {
-    let (a, b) = (Texts::of(call, 0)?, Texts::of(call, 1)?);
+    let (a, b) = (StringArg::of(call, 0)?, StringArg::of(call, 1)?);
     let mut counts = vec![0i32; 1 << 16];
     let (mut first, mut second) = (Vec::new(), Vec::new());
     let mut results = Vec::with_capacity(call.n_rows);

@@ -1,6 +1,6 @@
 //! `normalizeUTF8NFC` and its kin, `caseFoldUTF8`, `removeDiacriticsUTF8`: one form for texts that look alike.
 
-use crate::texts::{Kind, Texts, expect, try_build};
+use crate::string_args::{Kind, StringArg, expect, try_build};
 use chalet_base::{Result, err};
 use chalet_columns::Column;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, Registry, ScalarFunction};
@@ -54,7 +54,7 @@ impl ScalarFunction for &'static Normalize {
     }
 
     fn execute(&self, call: &Call) -> Result<Column> {
-        let texts = Texts::of(call, 0)?;
+        let texts = StringArg::of(call, 0)?;
         try_build(call.n_rows, |row, out| {
             let text = std::str::from_utf8(texts.get(row)).map_err(|_| {
                 err!(CANNOT_NORMALIZE_STRING, "Normalization failed: the string is not valid UTF-8")

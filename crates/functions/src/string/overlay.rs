@@ -1,7 +1,7 @@
 //! `overlay` and `overlayUTF8`: a part of a string replaced by position.
 
 use crate::plain::Plain;
-use crate::texts::{Kind, Texts, build, char_starts, count_chars, expect, integers};
+use crate::string_args::{Kind, StringArg, build, char_starts, count_chars, expect, integers};
 use chalet_base::Result;
 use chalet_columns::Column;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record};
@@ -43,7 +43,7 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
 }
 
 fn execute(call: &Call, starts: fn(&[u8]) -> Vec<usize>, length: fn(&[u8]) -> usize) -> Result<Column> {
-    let (texts, replacements) = (Texts::of(call, 0)?, Texts::of(call, 1)?);
+    let (texts, replacements) = (StringArg::of(call, 0)?, StringArg::of(call, 1)?);
     let positions = integers(call, 2)?;
     let lengths = if call.args.len() == 4 { Some(integers(call, 3)?) } else { None };
     Ok(build(call.n_rows, |row, out| {

@@ -1,7 +1,7 @@
 //! `leftPad`, `rightPad` and their forms in characters: strings of a certain length.
 
 use crate::plain::Plain;
-use crate::texts::{Kind, Texts, char_starts, expect, integers, try_build};
+use crate::string_args::{Kind, StringArg, char_starts, expect, integers, try_build};
 use chalet_base::{Result, ensure};
 use chalet_columns::Column;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record};
@@ -53,9 +53,9 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
 }
 
 fn execute(call: &Call, left: bool, starts: fn(&[u8]) -> Vec<usize>) -> Result<Column> {
-    let texts = Texts::of(call, 0)?;
+    let texts = StringArg::of(call, 0)?;
     let lengths = integers(call, 1)?;
-    let pads = if call.args.len() == 3 { Some(Texts::of(call, 2)?) } else { None };
+    let pads = if call.args.len() == 3 { Some(StringArg::of(call, 2)?) } else { None };
     try_build(call.n_rows, |row, out| {
         let length = lengths[row];
         ensure!(

@@ -2,7 +2,7 @@
 
 use crate::ids::ids;
 use crate::lists::list_of;
-use crate::texts::Texts;
+use crate::string_args::StringArg;
 use crate::widen::widen;
 use chalet_base::{Result, bail};
 use chalet_columns::{Column, Vector};
@@ -97,7 +97,7 @@ impl ScalarFunction for &'static Prefix {
         if let DataType::Array(_) = call.args[0].ty {
             return arrays(call, self.end);
         }
-        let (texts, parts) = (Texts::of(call, 0)?, Texts::of(call, 1)?);
+        let (texts, parts) = (StringArg::of(call, 0)?, StringArg::of(call, 1)?);
         let answers = (0..call.n_rows).map(|row| u8::from((self.test)(texts.get(row), parts.get(row))));
         Ok(Vector::from(answers.collect::<Vec<u8>>()).into())
     }

@@ -2,8 +2,8 @@
 
 use crate::lanes::{Operand, unary};
 use crate::plain::Plain;
+use crate::string_args::{constant_text, try_build};
 use crate::text::settings;
-use crate::texts::{constant_text, try_build};
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::Column;
 use chalet_function_api::scalar::check_arity;

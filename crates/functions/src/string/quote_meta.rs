@@ -1,7 +1,7 @@
 //! `regexpQuoteMeta`: a string as a pattern that matches it.
 
 use crate::plain::Plain;
-use crate::texts::{Texts, build, text_to_string};
+use crate::string_args::{StringArg, build, text_to_string};
 use chalet_function_api::{Example, Record};
 
 pub static FUNCTION: Plain = Plain {
@@ -15,7 +15,7 @@ pub static FUNCTION: Plain = Plain {
     },
     bind: text_to_string,
     execute: |call| {
-        let texts = Texts::of(call, 0)?;
+        let texts = StringArg::of(call, 0)?;
         Ok(build(call.n_rows, |row, out| {
             for &byte in texts.get(row) {
                 if b"\0\\|()^$.[]?*+{:-".contains(&byte) {

@@ -1,7 +1,7 @@
 //! `repeat` and `space`: one string many times.
 
 use crate::plain::Plain;
-use crate::texts::{Kind, Texts, expect, integers, try_build};
+use crate::string_args::{Kind, StringArg, expect, integers, try_build};
 use chalet_base::{Result, ensure};
 use chalet_function_api::{Constants, Example, Record};
 use chalet_types::DataType;
@@ -24,7 +24,7 @@ pub static REPEAT: Plain = Plain {
         Ok(DataType::String.into())
     },
     execute: |call| {
-        let (texts, times) = (Texts::of(call, 0)?, integers(call, 1)?);
+        let (texts, times) = (StringArg::of(call, 0)?, integers(call, 1)?);
         try_build(call.n_rows, |row, out| {
             let (text, times) = (texts.get(row), checked(times[row])?);
             ensure!(

@@ -1,7 +1,7 @@
 //! `reverseUTF8` and `reverseBySeparator`: characters or pieces in reverse order.
 
 use crate::plain::Plain;
-use crate::texts::{Kind, Texts, build, char_starts, constant_text, expect, text_to_string};
+use crate::string_args::{Kind, StringArg, build, char_starts, constant_text, expect, text_to_string};
 use chalet_base::ensure;
 use chalet_function_api::{Constants, Example, Record};
 use chalet_types::DataType;
@@ -17,7 +17,7 @@ pub static FUNCTION: Plain = Plain {
     },
     bind: text_to_string,
     execute: |call| {
-        let texts = Texts::of(call, 0)?;
+        let texts = StringArg::of(call, 0)?;
         Ok(build(call.n_rows, |row, out| {
             let text = texts.get(row);
             let starts = char_starts(text);
@@ -52,8 +52,8 @@ pub static BY_SEPARATOR: Plain = Plain {
         Ok(DataType::String.into())
     },
     execute: |call| {
-        let texts = Texts::of(call, 0)?;
-        let separators = if call.args.len() == 2 { Some(Texts::of(call, 1)?) } else { None };
+        let texts = StringArg::of(call, 0)?;
+        let separators = if call.args.len() == 2 { Some(StringArg::of(call, 1)?) } else { None };
         Ok(build(call.n_rows, |row, out| {
             let separator = separators.map_or(&b"."[..], |s| s.get(row));
             let mut rest = texts.get(row);

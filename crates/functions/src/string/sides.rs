@@ -1,7 +1,7 @@
 //! `left`, `right` and `firstLine`: one end of a string.
 
 use crate::plain::Plain;
-use crate::texts::{Kind, char_starts, expect, integers, parts, text_to_string};
+use crate::string_args::{Kind, char_starts, expect, integers, parts, text_to_string};
 use chalet_base::Result;
 use chalet_function_api::{Argument, Bound, Constants, Context, Example, Record};
 use chalet_types::DataType;

@@ -1,7 +1,7 @@
 //! `stringJaccardIndex`, `jaroSimilarity`, `jaroWinklerSimilarity`: how alike two strings are.
 
 use crate::plain::Plain;
-use crate::texts::{Kind, Texts, expect};
+use crate::string_args::{Kind, StringArg, expect};
 use chalet_base::Result;
 use chalet_base::hash::HashSet;
 use chalet_columns::{Column, Vector};
@@ -85,7 +85,7 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
 }
 
 fn each(call: &Call, similarity: impl Fn(&[u8], &[u8]) -> f64) -> Result<Column> {
-    let (a, b) = (Texts::of(call, 0)?, Texts::of(call, 1)?);
+    let (a, b) = (StringArg::of(call, 0)?, StringArg::of(call, 1)?);
     let values = (0..call.n_rows).map(|row| similarity(a.get(row), b.get(row)));
     Ok(Vector::from(values.collect::<Vec<f64>>()).into())
 }

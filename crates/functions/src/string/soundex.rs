@@ -1,7 +1,7 @@
 //! `soundex`: how an English name sounds.
 
 use crate::plain::Plain;
-use crate::texts::{Texts, build, text_to_string};
+use crate::string_args::{StringArg, build, text_to_string};
 use chalet_function_api::{Example, Record};
 
 pub static FUNCTION: Plain = Plain {
@@ -16,7 +16,7 @@ pub static FUNCTION: Plain = Plain {
     },
     bind: text_to_string,
     execute: |call| {
-        let texts = Texts::of(call, 0)?;
+        let texts = StringArg::of(call, 0)?;
         Ok(build(call.n_rows, |row, out| {
             let start = out.len();
             code(texts.get(row), out);

@@ -1,7 +1,7 @@
 //! `splitByChar`, `splitByString`, `splitByWhitespace`, `splitByNonAlpha`, `alphaTokens`: a string in pieces.
 
 use crate::plain::Plain;
-use crate::texts::{Kind, char_starts, constant_text, expect, part_lists};
+use crate::string_args::{Kind, char_starts, constant_text, expect, part_lists};
 use chalet_base::{Result, ensure};
 use chalet_columns::Column;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record};

@@ -3,7 +3,7 @@
 use super::split::Limit;
 use crate::plain::Plain;
 use crate::search::compile;
-use crate::texts::{Kind, char_starts, constant_text, expect, part_lists};
+use crate::string_args::{Kind, char_starts, constant_text, expect, part_lists};
 use chalet_function_api::{Bound, Constants, Example, Record};
 use chalet_types::DataType;
 use regex::bytes::Regex;

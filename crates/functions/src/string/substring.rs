@@ -2,7 +2,7 @@
 
 use crate::lanes::{Operand, unary};
 use crate::plain::Plain;
-use crate::texts::{char_starts, parts, window};
+use crate::string_args::{char_starts, parts, window};
 use chalet_base::{Result, ensure};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record};

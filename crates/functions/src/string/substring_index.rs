@@ -1,7 +1,7 @@
 //! `substringIndex` and `substringIndexUTF8`: a string up to the n-th occurrence of a delimiter.
 
 use crate::plain::Plain;
-use crate::texts::{Kind, Texts, constant_text, expect, integers, parts};
+use crate::string_args::{Kind, StringArg, constant_text, expect, integers, parts};
 use chalet_base::{Result, ensure};
 use chalet_columns::Column;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record};
@@ -54,7 +54,7 @@ fn bind(name: &'static str, args: &[Argument], _: &Context, fits: fn(&[u8]) -> b
 }
 
 fn execute(call: &Call) -> Result<Column> {
-    let delimiters = Texts::of(call, 1)?;
+    let delimiters = StringArg::of(call, 1)?;
     let counts = integers(call, 2)?;
     parts(call, |row, text| {
         let delimiter = delimiters.get(row);

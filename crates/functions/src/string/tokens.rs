@@ -1,7 +1,7 @@
 //! `ngrams` and `tokens`: the terms of a text.
 
 use crate::plain::Plain;
-use crate::texts::{Kind, char_starts, constant_text, expect, part_lists};
+use crate::string_args::{Kind, char_starts, constant_text, expect, part_lists};
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::Column;
 use chalet_function_api::scalar::check_arity;

@@ -1,7 +1,7 @@
 //! `translate` and `translateUTF8`: characters replaced one by one.
 
 use crate::plain::Plain;
-use crate::texts::{Kind, Texts, expect, try_build};
+use crate::string_args::{Kind, StringArg, expect, try_build};
 use chalet_base::hash::HashMap;
 use chalet_base::{Result, ensure};
 use chalet_function_api::{Argument, Bound, Constants, Context, Example, Record};
@@ -21,7 +21,7 @@ pub static BYTES: Plain = Plain {
     },
     bind,
     execute: |call| {
-        let (texts, from, to) = (Texts::of(call, 0)?, Texts::of(call, 1)?, Texts::of(call, 2)?);
+        let (texts, from, to) = (StringArg::of(call, 0)?, StringArg::of(call, 1)?, StringArg::of(call, 2)?);
         try_build(call.n_rows, |row, out| {
             let (from, to) = (from.get(row), to.get(row));
             ensure!(
@@ -53,7 +53,7 @@ pub static UTF8: Plain = Plain {
     },
     bind,
     execute: |call| {
-        let (texts, from, to) = (Texts::of(call, 0)?, Texts::of(call, 1)?, Texts::of(call, 2)?);
+        let (texts, from, to) = (StringArg::of(call, 0)?, StringArg::of(call, 1)?, StringArg::of(call, 2)?);
         try_build(call.n_rows, |row, out| {
             let (from, to) = (String::from_utf8_lossy(from.get(row)), String::from_utf8_lossy(to.get(row)));
             let mut targets = to.chars();

@@ -1,7 +1,7 @@
 //! `trimLeft`, `trimRight`, `trimBoth`: a string without characters at its ends.
 
 use crate::plain::Plain;
-use crate::texts::{Kind, Texts, expect, parts};
+use crate::string_args::{Kind, StringArg, expect, parts};
 use chalet_base::Result;
 use chalet_columns::Column;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record};
@@ -60,7 +60,7 @@ fn execute(call: &Call, left: bool, right: bool) -> Result<Column> {
     let mut trimmed = [false; 256];
     match call.args.len() {
         1 => trimmed[usize::from(b' ')] = true,
-        _ => Texts::of(call, 1)?.get(0).iter().for_each(|&byte| trimmed[usize::from(byte)] = true),
+        _ => StringArg::of(call, 1)?.get(0).iter().for_each(|&byte| trimmed[usize::from(byte)] = true),
     }
     let stays = |byte: &u8| !trimmed[usize::from(*byte)];
     parts(call, |_, text| {

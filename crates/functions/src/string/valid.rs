@@ -1,7 +1,7 @@
 //! `toValidUTF8`, `isValidUTF8`, `isValidASCII`: whether bytes are text.
 
 use crate::plain::Plain;
-use crate::texts::{Kind, Texts, build, expect};
+use crate::string_args::{Kind, StringArg, build, expect};
 use chalet_base::Result;
 use chalet_columns::{Column, Vector};
 use chalet_function_api::{Argument, Bound, Call, Example, Record};
@@ -21,7 +21,7 @@ pub static TO_VALID_UTF8: Plain = Plain {
     },
     bind: |name, args, _| bind(name, args, DataType::String),
     execute: |call| {
-        let texts = Texts::of(call, 0)?;
+        let texts = StringArg::of(call, 0)?;
         Ok(build(call.n_rows, |row, out| {
             // A run of invalid bytes is one replacement, however many chunks it spans.
             let mut invalid_before = false;
@@ -70,6 +70,6 @@ fn bind(name: &'static str, args: &[Argument], result: DataType) -> Result<Bound
 }
 
 fn test(call: &Call, valid: fn(&[u8]) -> bool) -> Result<Column> {
-    let texts = Texts::of(call, 0)?;
+    let texts = StringArg::of(call, 0)?;
     Ok(Vector::from((0..call.n_rows).map(|row| u8::from(valid(texts.get(row)))).collect::<Vec<u8>>()).into())
 }

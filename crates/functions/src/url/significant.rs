@@ -2,7 +2,7 @@
 
 use super::host::{host, host_rfc, without_www};
 use crate::plain::Plain;
-use crate::texts::plain_string_to_string;
+use crate::string_args::plain_string_to_string;
 use chalet_base::Result;
 use chalet_columns::{Column, StringBuilder, Vector};
 use chalet_function_api::{Call, Example, Record, Registry};

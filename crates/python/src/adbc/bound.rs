@@ -1,16 +1,16 @@
-//! The rows that are bound to a statement: lent to it as a table, or row by row as parameters.
+//! The rows that are bound to a statement: as a table of it, or row by row as parameters.
 
 use super::failure::failed;
-use crate::sources::arrow::lend;
-use crate::sources::lent::Lent;
+use crate::sources::arrow::record_borrowed;
+use crate::sources::borrowed::BorrowedMemory;
 use adbc_core::error::Result;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use chalet_base::{bail, ensure, err};
 use chalet_columns::{Block, Column};
 use chalet_engine::Rows;
-use chalet_engine::outside::{
-    ColumnRange, HeldRows, Opened, Outside, OutsideTable, RowStream, Source, Table,
+use chalet_engine::replacement_scan::{
+    ColumnRange, HeldRows, Opened, ReplacementScan, ReplacementTable, RowStream, Source, Table,
 };
 use chalet_formats_arrow::{from_arrow, type_of_field};
 use chalet_types::{DataType, TimeZone};
@@ -26,12 +26,12 @@ type Reader = Box<dyn RecordBatchReader + Send>;
 pub struct Bound {
     schema: SchemaRef,
     reader: Mutex<Option<Reader>>,
-    lent: Arc<Lent>,
+    borrowed: Arc<BorrowedMemory>,
 }
 
 impl Bound {
     pub fn new(reader: Reader) -> Bound {
-        Bound { schema: reader.schema(), reader: Mutex::new(Some(reader)), lent: Arc::default() }
+        Bound { schema: reader.schema(), reader: Mutex::new(Some(reader)), borrowed: Arc::default() }
     }
 
     pub fn names(&self) -> Vec<String> {
@@ -123,7 +123,7 @@ impl Source for Bound {
         Ok(Opened::Stream(Box::new(Batches {
             reader: self.take()?,
             shape: Arc::new(shape),
-            lent: self.lent.clone(),
+            borrowed: self.borrowed.clone(),
         })))
     }
 }
@@ -138,7 +138,7 @@ struct Shape {
 struct Batches {
     reader: Reader,
     shape: Arc<Shape>,
-    lent: Arc<Lent>,
+    borrowed: Arc<BorrowedMemory>,
 }
 
 impl RowStream for Batches {
@@ -146,7 +146,7 @@ impl RowStream for Batches {
         let Some(batch) = self.reader.next().transpose().map_err(|e| broken(&e))? else { return Ok(None) };
         let wanted = self.shape.columns.iter().map(|&column| batch.column(column).clone());
         let arrays: Vec<ArrayRef> = wanted.collect();
-        arrays.iter().for_each(|array| lend(&**array, &self.lent));
+        arrays.iter().for_each(|array| record_borrowed(&**array, &self.borrowed));
         Ok(Some(Arc::new(Batch { runs: [batch.num_rows()], arrays, shape: self.shape.clone() })))
     }
 }
@@ -174,16 +174,16 @@ impl HeldRows for Batch {
     }
 }
 
-/// Lends bound rows to a statement, and nothing else.
-pub struct Lender(pub Arc<Bound>);
+/// Resolves the name of the bound rows, and nothing else.
+pub struct BoundRowsScan(pub Arc<Bound>);
 
-impl Outside for Lender {
+impl ReplacementScan for BoundRowsScan {
     fn given(&self, name: &str) -> chalet_base::Result<Option<Arc<dyn Table>>> {
         if name != NAME {
             return Ok(None);
         }
         self.0.types()?;
-        Ok(Some(Arc::new(OutsideTable::new(self.0.clone()))))
+        Ok(Some(Arc::new(ReplacementTable::new(self.0.clone()))))
     }
 
     fn found(&self, _name: &str) -> chalet_base::Result<Option<Arc<dyn Table>>> {
@@ -198,7 +198,7 @@ impl Outside for Lender {
         None
     }
 
-    fn lent(&self) -> Vec<Range<usize>> {
-        self.0.lent.ranges()
+    fn borrowed(&self) -> Vec<Range<usize>> {
+        self.0.borrowed.ranges()
     }
 }

@@ -1,6 +1,6 @@
 //! A statement: a query, rows bound to it, or rows that go into a table.
 
-use super::bound::{Bound, Lender, NAME};
+use super::bound::{Bound, BoundRowsScan, NAME};
 use super::connection::{Asker, quoted, schema_of};
 use super::failure::{failed, missing};
 use super::info::empty;
@@ -96,8 +96,9 @@ impl Statement {
     fn insert(&self, head: &str, bound: Arc<Bound>) -> Result<Answer> {
         let columns: Vec<String> = bound.names().iter().map(|name| quoted(name)).collect();
         let sql = format!("{head} SELECT {} FROM {}", columns.join(", "), quoted(NAME));
-        let outside: Arc<dyn chalet_engine::outside::Outside> = Arc::new(Lender(bound));
-        self.asker.run(&sql, RunOptions { outside: Some(outside), ..RunOptions::default() })
+        let replacement_scan: Arc<dyn chalet_engine::replacement_scan::ReplacementScan> =
+            Arc::new(BoundRowsScan(bound));
+        self.asker.run(&sql, RunOptions { replacement_scan: Some(replacement_scan), ..RunOptions::default() })
     }
 
     fn ingest(&self, target: &str, bound: Arc<Bound>) -> Result<Answer> {

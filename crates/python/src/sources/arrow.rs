@@ -1,7 +1,7 @@
 //! The Arrow C interface: record batches and streams of them, read without a copy where our layout is Arrow's.
 
+use super::borrowed::BorrowedMemory;
 use super::columns::Values;
-use super::lent::Lent;
 use super::raised;
 use super::rows::distinct;
 use arrow_array::cast::AsArray;
@@ -12,7 +12,7 @@ use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, DataType as Arrow, Field, FieldRef, Fields};
 use chalet_base::{Error, Result, bail, ensure, err};
 use chalet_columns::Column;
-use chalet_engine::outside::{ColumnRange, HeldRows, Opened, RowStream, Source};
+use chalet_engine::replacement_scan::{ColumnRange, HeldRows, Opened, RowStream, Source};
 use chalet_formats_arrow::{Dictionary, from_arrow, type_of_field};
 use chalet_types::{DataType, Value};
 use pyo3::exceptions::PyTypeError;
@@ -145,11 +145,11 @@ fn parts(array: &ArrayRef) -> Result<Vec<ArrayRef>> {
 
 /// Notes the memory that columns of an array may share: a producer may have made it of an array that can be written to.
 /// (Texts are always copies of somebody, offsets are converted.)
-pub fn lend(array: &dyn Array, lent: &Lent) {
+pub fn record_borrowed(array: &dyn Array, borrowed: &BorrowedMemory) {
     let mut left = vec![array.to_data()];
     while let Some(data) = left.pop() {
         if data.data_type().is_primitive() || matches!(data.data_type(), Arrow::FixedSizeBinary(_)) {
-            data.buffers().iter().for_each(|bytes| lent.add(bytes.as_ptr() as usize, bytes.len()));
+            data.buffers().iter().for_each(|bytes| borrowed.add(bytes.as_ptr() as usize, bytes.len()));
         }
         left.extend_from_slice(data.child_data());
     }
@@ -172,7 +172,7 @@ pub struct Exporter {
     /// All rows are in memory.
     held: bool,
     n_rows: Option<u64>,
-    lent: Arc<Lent>,
+    borrowed: Arc<BorrowedMemory>,
 }
 
 impl Exporter {
@@ -181,7 +181,7 @@ impl Exporter {
         open: Option<Py<PyAny>>,
         held: bool,
         n_rows: Option<u64>,
-        lent: Arc<Lent>,
+        borrowed: Arc<BorrowedMemory>,
     ) -> Result<Exporter> {
         let (field, first) = schema(schema_of)?;
         let fields = columns_of(&field);
@@ -195,7 +195,7 @@ impl Exporter {
             open,
             held,
             n_rows,
-            lent,
+            borrowed,
         })
     }
 
@@ -298,11 +298,11 @@ impl Source for Exporter {
         }
         let shape = Arc::new(shape);
         if !self.held {
-            return Ok(Opened::Stream(Box::new(Batches { arrays, shape, lent: self.lent.clone() })));
+            return Ok(Opened::Stream(Box::new(Batches { arrays, shape, borrowed: self.borrowed.clone() })));
         }
         let mut rows = Held { shape, runs: Vec::new(), arrays: Vec::new() };
         while let Some(array) = arrays.next()? {
-            rows.push(&array, &self.lent)?;
+            rows.push(&array, &self.borrowed)?;
         }
         Ok(Opened::Held(Arc::new(rows)))
     }
@@ -354,11 +354,11 @@ impl Part {
 }
 
 impl Held {
-    fn push(&mut self, array: &ArrayRef, lent: &Lent) -> Result<()> {
+    fn push(&mut self, array: &ArrayRef, borrowed: &BorrowedMemory) -> Result<()> {
         let parts = parts(array)?;
         ensure!(parts.len() == self.shape.n_given, INCORRECT_DATA, "An Arrow batch lacks columns");
         self.runs.push(array.len());
-        self.shape.wanted.iter().for_each(|(at, ..)| lend(&parts[*at], lent));
+        self.shape.wanted.iter().for_each(|(at, ..)| record_borrowed(&parts[*at], borrowed));
         self.arrays.push(self.shape.wanted.iter().map(|(at, ..)| Part::new(parts[*at].clone())).collect());
         Ok(())
     }
@@ -382,14 +382,14 @@ impl HeldRows for Held {
 struct Batches {
     arrays: Arrays,
     shape: Arc<Shape>,
-    lent: Arc<Lent>,
+    borrowed: Arc<BorrowedMemory>,
 }
 
 impl RowStream for Batches {
     fn next(&mut self) -> Result<Option<Arc<dyn HeldRows>>> {
         let Some(array) = self.arrays.next()? else { return Ok(None) };
         let mut rows = Held { shape: self.shape.clone(), runs: Vec::new(), arrays: Vec::new() };
-        rows.push(&array, &self.lent)?;
+        rows.push(&array, &self.borrowed)?;
         Ok(Some(Arc::new(rows)))
     }
 }
@@ -401,12 +401,12 @@ pub struct Chunked {
     chunks: Vec<Part>,
     /// The first row of each chunk, and the number of rows.
     starts: Vec<usize>,
-    lent: Arc<Lent>,
+    borrowed: Arc<BorrowedMemory>,
 }
 
 impl Chunked {
     /// Without a NULL among the values the type is not Nullable.
-    pub fn new(object: &Bound<'_, PyAny>, lent: Arc<Lent>) -> Result<Chunked> {
+    pub fn new(object: &Bound<'_, PyAny>, borrowed: Arc<BorrowedMemory>) -> Result<Chunked> {
         let py = object.py();
         let mut arrays = Arrays::of(object)?;
         let field = arrays.field();
@@ -420,7 +420,7 @@ impl Chunked {
             starts.push(starts[starts.len() - 1] + chunk.len());
         }
         let chunks = chunks.into_iter().map(Part::new).collect();
-        Ok(Chunked { ty: type_of_field(&field)?, field, chunks, starts, lent })
+        Ok(Chunked { ty: type_of_field(&field)?, field, chunks, starts, borrowed })
     }
 
     pub fn len(&self) -> usize {
@@ -434,7 +434,7 @@ impl Values for Chunked {
     }
 
     fn open(&self) -> Result<()> {
-        self.chunks.iter().for_each(|chunk| lend(&chunk.array, &self.lent));
+        self.chunks.iter().for_each(|chunk| record_borrowed(&chunk.array, &self.borrowed));
         Ok(())
     }
 

@@ -1,11 +1,11 @@
 //! Names in the caller's frames: its local variables, then its global ones. No further: what a function sees is what its
 //! statements see.
 
-use super::lent::Lent;
+use super::borrowed::BorrowedMemory;
 use super::{described, raised};
 use crate::call::{Seen, variable_of_any_frame, variables};
 use chalet_base::{Result, err};
-use chalet_engine::outside::{Outside, Table};
+use chalet_engine::replacement_scan::{ReplacementScan, Table};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::BTreeMap;
@@ -46,7 +46,7 @@ pub struct Caller {
     /// `tables=` of the call.
     given: Option<Py<PyDict>>,
     registered: Arc<Registered>,
-    lent: Arc<Lent>,
+    borrowed: Arc<BorrowedMemory>,
     /// Every object is described once.
     made: Mutex<Vec<Made>>,
     sight: Sight,
@@ -56,10 +56,10 @@ impl Caller {
     pub fn new(
         given: Option<Py<PyDict>>,
         registered: Arc<Registered>,
-        lent: Arc<Lent>,
+        borrowed: Arc<BorrowedMemory>,
         sight: Sight,
     ) -> Caller {
-        Caller { given, registered, lent, made: Mutex::default(), sight }
+        Caller { given, registered, borrowed, made: Mutex::default(), sight }
     }
 
     /// The objects that statements have named, by name.
@@ -72,8 +72,8 @@ impl Caller {
     }
 
     /// For objects that have further objects inside.
-    pub fn lent(&self) -> &Arc<Lent> {
-        &self.lent
+    pub fn borrowed(&self) -> &Arc<BorrowedMemory> {
+        &self.borrowed
     }
 
     pub fn registered(&self) -> &Arc<Registered> {
@@ -147,7 +147,7 @@ impl Caller {
     }
 }
 
-impl Outside for Caller {
+impl ReplacementScan for Caller {
     fn given(&self, name: &str) -> Result<Option<Arc<dyn Table>>> {
         let nothing = || self.registered.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
         if self.given.is_none() && nothing() {
@@ -193,8 +193,8 @@ impl Outside for Caller {
         })
     }
 
-    fn lent(&self) -> Vec<Range<usize>> {
-        self.lent.ranges()
+    fn borrowed(&self) -> Vec<Range<usize>> {
+        self.borrowed.ranges()
     }
 }
 

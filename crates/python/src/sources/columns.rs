@@ -2,7 +2,7 @@
 
 use chalet_base::Result;
 use chalet_columns::Column;
-use chalet_engine::outside::{ColumnRange, HeldRows, Opened, Source};
+use chalet_engine::replacement_scan::{ColumnRange, HeldRows, Opened, Source};
 use chalet_types::DataType;
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,10 +1,10 @@
 //! Descriptions of objects, as `chalet._sources` gives them, as sources.
 
 use super::arrow::{Chunked, Exporter};
+use super::borrowed::BorrowedMemory;
 use super::caller::Caller;
 use super::codes::Codes;
 use super::columns::{Columns, Refused, SharedValues};
-use super::lent::Lent;
 use super::objects::{Held, Objects};
 use super::plain::{Items, Plain};
 use super::raised;
@@ -13,7 +13,7 @@ use super::relation;
 use super::rows::Answered;
 use crate::result::QueryResult;
 use chalet_base::{Error, Result, ensure, err};
-use chalet_engine::outside::{OutsideTable, Source, Table};
+use chalet_engine::replacement_scan::{ReplacementTable, Source, Table};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
@@ -40,10 +40,14 @@ pub fn table(py: Python<'_>, object: &Bound<'_, PyAny>, caller: &Caller) -> Resu
     if part::<String>(&source, 0)? == "relation" {
         return relation::table(py, object, &source, caller).map(Some);
     }
-    Ok(Some(Arc::new(OutsideTable::new(source_of(py, &source, caller.lent())?))))
+    Ok(Some(Arc::new(ReplacementTable::new(source_of(py, &source, caller.borrowed())?))))
 }
 
-fn source_of(py: Python<'_>, described: &Bound<'_, PyTuple>, lent: &Arc<Lent>) -> Result<Arc<dyn Source>> {
+fn source_of(
+    py: Python<'_>,
+    described: &Bound<'_, PyTuple>,
+    borrowed: &Arc<BorrowedMemory>,
+) -> Result<Arc<dyn Source>> {
     let kind: String = part(described, 0)?;
     Ok(match kind.as_str() {
         "columns" => {
@@ -54,7 +58,7 @@ fn source_of(py: Python<'_>, described: &Bound<'_, PyTuple>, lent: &Arc<Lent>) -
                 let column = column.cast_into::<PyTuple>().map_err(|e| raised(py, &e.into()))?;
                 let name: String = part(&column, 0)?;
                 let (values, n) =
-                    values(py, &column, lent).map_err(|e| e.context(format!("in column '{name}'")))?;
+                    values(py, &column, borrowed).map_err(|e| e.context(format!("in column '{name}'")))?;
                 ensure!(
                     n.is_none_or(|n| n == n_rows),
                     INCORRECT_DATA,
@@ -69,7 +73,7 @@ fn source_of(py: Python<'_>, described: &Bound<'_, PyTuple>, lent: &Arc<Lent>) -
             let open: Option<Bound<'_, PyAny>> = part(described, 2)?;
             let open = open.map(Bound::unbind);
             let (held, n_rows) = (part(described, 3)?, part(described, 4)?);
-            Arc::new(Exporter::new(&part(described, 1)?, open, held, n_rows, lent.clone())?)
+            Arc::new(Exporter::new(&part(described, 1)?, open, held, n_rows, borrowed.clone())?)
         }
         "reader" => {
             let object: Bound<'_, PyAny> = part(described, 1)?;
@@ -97,7 +101,7 @@ fn refused(error: Error) -> SharedValues {
 fn values(
     py: Python<'_>,
     column: &Bound<'_, PyTuple>,
-    lent: &Arc<Lent>,
+    borrowed: &Arc<BorrowedMemory>,
 ) -> Result<(SharedValues, Option<usize>)> {
     let kind: String = part(column, 1)?;
     let items =
@@ -110,7 +114,7 @@ fn values(
             let zone: Option<String> = part(column, 6)?;
             let items = items(2)?;
             let n = items.len;
-            match Plain::new(items, &dtype, part(column, 4)?, mask, zone.as_deref(), lent.clone()) {
+            match Plain::new(items, &dtype, part(column, 4)?, mask, zone.as_deref(), borrowed.clone()) {
                 Ok(plain) => (Arc::new(plain), Some(n)),
                 Err(error) => (refused(error), Some(n)),
             }
@@ -127,7 +131,7 @@ fn values(
         }
         "codes" => {
             let categories: Bound<'_, PyTuple> = part(column, 4)?;
-            let (categories, n_categories) = values(py, &categories, lent)?;
+            let (categories, n_categories) = values(py, &categories, borrowed)?;
             let codes = items(2)?;
             let n = codes.len;
             // Only a column of refused values has no known number of them, and opening it says why.
@@ -138,7 +142,7 @@ fn values(
         }
         "arrow" => {
             let producer: Bound<'_, PyAny> = part(column, 2)?;
-            match Chunked::new(&producer, lent.clone()) {
+            match Chunked::new(&producer, borrowed.clone()) {
                 Ok(chunked) => {
                     let n = chunked.len();
                     (Arc::new(chunked), Some(n))

@@ -13,14 +13,14 @@
 //! - [`reader`]: objects that give rows when asked
 //! - [`rows`]: answers of other queries
 //! - [`relation`]: queries that have not run
-//! - [`lent`]: which memory is shared with the caller
+//! - [`borrowed`]: the memory that is borrowed from the caller
 
 pub mod arrow;
+pub mod borrowed;
 pub mod caller;
 pub mod codes;
 pub mod columns;
 pub mod described;
-pub mod lent;
 pub mod objects;
 pub mod plain;
 pub mod reader;

@@ -1,10 +1,10 @@
 //! Memory of numpy arrays. Contiguous numbers in the machine's byte order are shared; what is strided, swapped or of a
 //! type that we lack is copied, morsel by morsel.
 
+use super::borrowed::BorrowedMemory;
 use super::columns::Values;
-use super::lent::Lent;
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
-use chalet_base::wide::wide;
+use chalet_base::simd_dispatch::dispatch_simd;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::strings::StringBuilder;
 use chalet_columns::{Buf, Column, Data, Native, Vector};
@@ -119,7 +119,7 @@ enum Kind {
         missing: bool,
     },
     /// Ticks, with digits of a second's fraction and a factor to get there.
-    Moment {
+    Timestamp {
         scale: u8,
         factor: i64,
         zone: Option<TimeZone>,
@@ -142,7 +142,7 @@ pub struct Plain {
     shared: Option<Buffer>,
     /// True where the value is NULL.
     mask: Option<Items>,
-    lent: Arc<Lent>,
+    borrowed: Arc<BorrowedMemory>,
 }
 
 impl Plain {
@@ -153,7 +153,7 @@ impl Plain {
         missing: bool,
         mask: Option<Items>,
         zone: Option<&str>,
-        lent: Arc<Lent>,
+        borrowed: Arc<BorrowedMemory>,
     ) -> Result<Plain> {
         let (order, rest) = match dtype.split_at_checked(1) {
             Some((order @ ("<" | ">" | "=" | "|"), rest)) => (order, rest),
@@ -174,12 +174,12 @@ impl Plain {
         let may_share = match &kind {
             Kind::UInt(_) | Kind::Int(_) | Kind::Duration(_) => true,
             Kind::Float { size, .. } => *size > 2,
-            Kind::Moment { factor, .. } => *factor == 1,
+            Kind::Timestamp { factor, .. } => *factor == 1,
             _ => false,
         };
         let aligned = (items.start() as usize).is_multiple_of(size.max(1));
         let shared = if may_share && aligned && !swapped { items.contiguous() } else { None };
-        Ok(Plain { kind, swapped, items, shared, mask, lent })
+        Ok(Plain { kind, swapped, items, shared, mask, borrowed })
     }
 
     fn bare(&self) -> DataType {
@@ -195,7 +195,7 @@ impl Plain {
             Kind::Int(_) => DataType::Int64,
             Kind::Float { size: 8, .. } => DataType::Float64,
             Kind::Float { .. } => DataType::Float32,
-            Kind::Moment { scale, zone, .. } => DataType::DateTime64(*scale, zone.clone()),
+            Kind::Timestamp { scale, zone, .. } => DataType::DateTime64(*scale, zone.clone()),
             Kind::Days(_) | Kind::Months(_) => DataType::Date32,
             Kind::Duration(unit) => DataType::Interval(*unit),
             Kind::Text | Kind::Bytes => DataType::String,
@@ -205,7 +205,7 @@ impl Plain {
     fn may_be_null(&self) -> bool {
         let missing = match self.kind {
             Kind::Float { missing, .. } => missing,
-            Kind::Moment { .. } | Kind::Days(_) | Kind::Months(_) | Kind::Duration(_) => true,
+            Kind::Timestamp { .. } | Kind::Days(_) | Kind::Months(_) | Kind::Duration(_) => true,
             _ => false,
         };
         missing || self.mask.is_some()
@@ -260,7 +260,7 @@ impl Values for Plain {
 
     fn open(&self) -> Result<()> {
         if let Some(bytes) = &self.shared {
-            self.lent.add(bytes.as_ptr() as usize, bytes.len());
+            self.borrowed.add(bytes.as_ptr() as usize, bytes.len());
         }
         Ok(())
     }
@@ -292,11 +292,11 @@ impl Values for Plain {
                 let nulls = if *missing { nulls_where(&values, f32::is_nan) } else { None };
                 (f32::wrap(values.into()), nulls)
             }
-            Kind::Moment { factor: 1, .. } | Kind::Duration(_) => {
+            Kind::Timestamp { factor: 1, .. } | Kind::Duration(_) => {
                 let (ticks, nulls) = self.ticks(r);
                 (i64::wrap(ticks), nulls)
             }
-            Kind::Moment { factor, .. } => self.converted::<i64>(r, |x| {
+            Kind::Timestamp { factor, .. } => self.converted::<i64>(r, |x| {
                 x.checked_mul(*factor)
                     .ok_or_else(|| err!(VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE, "A moment is too far away"))
             })?,
@@ -342,9 +342,9 @@ fn kind(dtype: &str, missing: bool, zone: Option<&str>) -> Result<Kind> {
     let unit = unit.trim_end_matches(']');
     let digits = unit.len() - unit.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let many: i64 = if digits == 0 { 1 } else { unit[..digits].parse().map_err(|_| unsupported())? };
-    let moment = |scale, factor: i64| {
+    let timestamp = |scale, factor: i64| {
         let zone = zone.map(TimeZone::named).transpose()?;
-        Ok(Kind::Moment { scale, factor: factor * many, zone })
+        Ok(Kind::Timestamp { scale, factor: factor * many, zone })
     };
     Ok(match (letter, size, &unit[digits..]) {
         ("b", 1, _) => Kind::Bool,
@@ -353,12 +353,12 @@ fn kind(dtype: &str, missing: bool, zone: Option<&str>) -> Result<Kind> {
         ("f", 2 | 4 | 8, _) => Kind::Float { size, missing },
         ("U", ..) => Kind::Text,
         ("S", ..) => Kind::Bytes,
-        ("M", 8, "s") => return moment(0, 1),
-        ("M", 8, "ms") => return moment(3, 1),
-        ("M", 8, "us") => return moment(6, 1),
-        ("M", 8, "ns") => return moment(9, 1),
-        ("M", 8, "m") => return moment(0, 60),
-        ("M", 8, "h") => return moment(0, 3_600),
+        ("M", 8, "s") => return timestamp(0, 1),
+        ("M", 8, "ms") => return timestamp(3, 1),
+        ("M", 8, "us") => return timestamp(6, 1),
+        ("M", 8, "ns") => return timestamp(9, 1),
+        ("M", 8, "m") => return timestamp(0, 60),
+        ("M", 8, "h") => return timestamp(0, 3_600),
         ("M", 8, "D") => Kind::Days(many),
         ("M", 8, "W") => Kind::Days(7 * many),
         ("M", 8, "M") => Kind::Months(many),
@@ -383,7 +383,7 @@ fn kind(dtype: &str, missing: bool, zone: Option<&str>) -> Result<Kind> {
 /// Validity, when any value is missing.
 fn nulls_where<T: Copy>(values: &[T], is_missing: impl Fn(T) -> bool) -> Option<NullBuffer> {
     // Without an early exit the loop is made of wide instructions; mostly nothing is missing.
-    let any = wide(|| values.iter().fold(false, |any, &x| any | is_missing(x)));
+    let any = dispatch_simd(|| values.iter().fold(false, |any, &x| any | is_missing(x)));
     any.then(|| NullBuffer::new(BooleanBuffer::collect_bool(values.len(), |i| !is_missing(values[i]))))
 }
 

@@ -6,7 +6,7 @@ use super::raised;
 use super::rows::Blocks;
 use chalet_base::{Result, ensure, err};
 use chalet_columns::{Block, Column};
-use chalet_engine::outside::{ColumnRange, HeldRows, Opened, RowStream, Source};
+use chalet_engine::replacement_scan::{ColumnRange, HeldRows, Opened, RowStream, Source};
 use chalet_types::DataType;
 use pyo3::intern;
 use pyo3::prelude::*;

@@ -5,8 +5,8 @@ use super::described::{answered, part};
 use super::raised;
 use crate::connection::{Connection, texts};
 use chalet_base::Result;
-use chalet_engine::outside::{OutsideTable, Table};
-use chalet_engine::outside_query::OutsideQuery;
+use chalet_engine::replacement_query::ReplacementQuery;
+use chalet_engine::replacement_scan::{ReplacementTable, Table};
 use chalet_types::DataType;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -25,7 +25,7 @@ pub fn table(
         .is_ok_and(|connection| Arc::ptr_eq(connection.get().registered(), caller.registered()));
     if !is_ours {
         let answer = relation.call_method0("execute").and_then(|result| answered(&result));
-        return Ok(Arc::new(OutsideTable::new(Arc::new(answer.map_err(|e| raised(py, &e))?))));
+        return Ok(Arc::new(ReplacementTable::new(Arc::new(answer.map_err(|e| raised(py, &e))?))));
     }
     let params: Option<Bound<'_, PyDict>> = part(described, 3)?;
     let params = params.map(|params| texts(&params)).transpose().map_err(|e| raised(py, &e))?;
@@ -33,13 +33,18 @@ pub fn table(
     let names: Vec<String> = part(described, 5)?;
     let types: Vec<String> = part(described, 6)?;
     let types = types.iter().map(|text| text.parse()).collect::<Result<Vec<DataType>>>()?;
-    let outside = Caller::new(
+    let replacement_scan = Caller::new(
         Some(tables.unbind()),
         caller.registered().clone(),
-        caller.lent().clone(),
+        caller.borrowed().clone(),
         Sight::Nothing,
     );
     let columns = names.into_iter().zip(types).collect();
     let query: String = part(described, 2)?;
-    Ok(Arc::new(OutsideQuery::new(query, columns, params.unwrap_or_default(), Arc::new(outside))))
+    Ok(Arc::new(ReplacementQuery::new(
+        query,
+        columns,
+        params.unwrap_or_default(),
+        Arc::new(replacement_scan),
+    )))
 }

@@ -3,7 +3,7 @@
 use chalet_base::Result;
 use chalet_columns::{Block, Column};
 use chalet_engine::Rows;
-use chalet_engine::outside::{ColumnRange, HeldRows, Opened, Source};
+use chalet_engine::replacement_scan::{ColumnRange, HeldRows, Opened, Source};
 use chalet_types::DataType;
 use std::collections::HashSet;
 use std::ops::Range;

@@ -31,7 +31,7 @@ pub struct Shape {
     text: bool,
     date: bool,
     /// Whether nanoseconds are needed; the zone.
-    moment: Option<(bool, Zone)>,
+    timestamp: Option<(bool, Zone)>,
     time: bool,
     duration: Option<Durations>,
     uuid: bool,
@@ -111,7 +111,7 @@ impl Shape {
             let zone = zone_of(object)?;
             let nanos = object.getattr_opt(intern!(py, "nanosecond"))?;
             let nanos = nanos.is_some_and(|n| n.extract::<u32>().unwrap_or(0) != 0);
-            self.moment = Some(match self.moment.take() {
+            self.timestamp = Some(match self.timestamp.take() {
                 Some((known, z)) if z == zone => (known || nanos, z),
                 Some((known, Zone::Naive)) => {
                     self.other = true;
@@ -250,7 +250,7 @@ impl Shape {
         if self.text {
             found.push(DataType::String);
         }
-        match &self.moment {
+        match &self.timestamp {
             Some((nanos, zone)) => {
                 let zone = match zone {
                     Zone::Naive => None,
@@ -370,8 +370,8 @@ pub fn plain_of_numpy<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<
     Ok(Some(plain))
 }
 
-fn zone_of(moment: &Bound<'_, PyAny>) -> PyResult<Zone> {
-    let info = moment.getattr(intern!(moment.py(), "tzinfo"))?;
+fn zone_of(timestamp: &Bound<'_, PyAny>) -> PyResult<Zone> {
+    let info = timestamp.getattr(intern!(timestamp.py(), "tzinfo"))?;
     if info.is_none() {
         return Ok(Zone::Naive);
     }

@@ -162,19 +162,19 @@ fn day(object: &Bound<'_, PyAny>, ty: &DataType) -> PyResult<i64> {
 /// Microseconds since 1970: of the clock where there is no zone, else in UTC.
 fn micros_of(object: &Bound<'_, PyAny>, ty: &DataType) -> PyResult<i64> {
     let days = day(object, ty)?;
-    let Ok(moment) = object.cast::<PyDateTime>() else { return Ok(days * SECONDS_A_DAY * MICROS) };
-    let seconds = i64::from(moment.get_hour()) * 3_600
-        + i64::from(moment.get_minute()) * 60
-        + i64::from(moment.get_second());
-    let local = (days * SECONDS_A_DAY + seconds) * MICROS + i64::from(moment.get_microsecond());
-    let offset = moment.call_method0(intern!(object.py(), "utcoffset"))?;
+    let Ok(timestamp) = object.cast::<PyDateTime>() else { return Ok(days * SECONDS_A_DAY * MICROS) };
+    let seconds = i64::from(timestamp.get_hour()) * 3_600
+        + i64::from(timestamp.get_minute()) * 60
+        + i64::from(timestamp.get_second());
+    let local = (days * SECONDS_A_DAY + seconds) * MICROS + i64::from(timestamp.get_microsecond());
+    let offset = timestamp.call_method0(intern!(object.py(), "utcoffset"))?;
     Ok(match offset.cast::<PyDelta>() {
         Ok(offset) => local - duration_micros(offset).ok_or_else(|| too_large(object, ty))?,
         Err(_) => local,
     })
 }
 
-/// A moment as ticks of 10^-scale seconds.
+/// A timestamp as ticks of 10^-scale seconds.
 fn ticks(object: &Bound<'_, PyAny>, scale: u8, ty: &DataType) -> PyResult<i64> {
     let micros = micros_of(object, ty)?;
     if scale <= 6 {

@@ -1,6 +1,6 @@
 //! The file of a table: opening it, appending to it, putting an empty one in its place.
 
-use super::inserter::{Aside, Pending};
+use super::inserter::{Pending, SpillFile};
 use super::layout::{HEADER, Header};
 use super::positional::{read_vec, write_all_at};
 use super::walk::{Frame, walk};
@@ -372,27 +372,30 @@ impl LogFile {
 struct Placed {
     start: u64,
     frames: Vec<Frame>,
-    aside: Option<Aside>,
-    /// Those that are not aside.
+    spill_file: Option<SpillFile>,
+    /// Those that were not spilled.
     bytes: Vec<u8>,
 }
 
 impl Placed {
     fn behind(start: u64, pending: Pending) -> Placed {
-        let Pending { aside, frames: encoded, .. } = pending;
+        let Pending { spill_file, frames: encoded, .. } = pending;
         let (mut at, mut frames) = (start, Vec::new());
         let mut place = |len: u64, n_rows: u64| {
             frames.push(Frame { offset: at, end: at + len, n_rows });
             at += len;
         };
-        aside.iter().flat_map(|aside| &aside.frames).for_each(|(len, n_rows)| place(*len, *n_rows));
+        spill_file
+            .iter()
+            .flat_map(|spill_file| &spill_file.frames)
+            .for_each(|(len, n_rows)| place(*len, *n_rows));
         let (mut bytes, n_frames) = (Vec::new(), encoded.len());
         for (i, frame) in encoded.into_iter().enumerate() {
             let (start, n_rows) = (bytes.len(), frame.n_rows);
             frame.write(i + 1 == n_frames, &mut bytes);
             place((bytes.len() - start) as u64, n_rows);
         }
-        Placed { start, frames, aside, bytes }
+        Placed { start, frames, spill_file, bytes }
     }
 
     fn end(&self) -> u64 {
@@ -401,10 +404,10 @@ impl Placed {
 
     fn write(&mut self, file: &mut File) -> io::Result<()> {
         let mut start = self.start;
-        if let Some(aside) = &mut self.aside {
-            aside.file.seek(SeekFrom::Start(0))?;
+        if let Some(spill_file) = &mut self.spill_file {
+            spill_file.file.seek(SeekFrom::Start(0))?;
             file.seek(SeekFrom::Start(start))?;
-            start += io::copy(&mut aside.file, file)?;
+            start += io::copy(&mut spill_file.file, file)?;
         }
         write_all_at(file, &self.bytes, start)
     }

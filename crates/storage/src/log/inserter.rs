@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// A frame is cut when it has so many rows, or so many bytes in memory.
 const FRAME_ROWS: usize = 1 << 16;
 const FRAME_BYTES: usize = 1 << 24;
-/// More bytes of frames than this are put aside.
+/// More bytes of frames than this are spilled to a file.
 const MOST_BYTES_IN_MEMORY: usize = 1 << 25;
 
 pub struct LogInserter {
@@ -35,14 +35,14 @@ pub struct LogInserter {
 #[derive(Default)]
 pub struct Pending {
     /// Those that come first.
-    pub aside: Option<Aside>,
+    pub spill_file: Option<SpillFile>,
     /// The last of them is the last of the INSERT.
     pub frames: Vec<Encoded>,
     pub n_rows: u64,
 }
 
 /// A file of frames that wait for the others.
-pub struct Aside {
+pub struct SpillFile {
     pub file: File,
     pub path: PathBuf,
     /// Where the frames are, for the table.
@@ -82,7 +82,7 @@ impl Inserter for LogInserter {
         }
         let in_memory: usize = self.pending.frames.iter().map(|frame| frame.body.len()).sum();
         if in_memory > MOST_BYTES_IN_MEMORY {
-            self.pending.put_aside(&self.log)?;
+            self.pending.spill_frames(&self.log)?;
         }
         Ok(())
     }
@@ -101,35 +101,35 @@ impl Inserter for LogInserter {
 
 impl Pending {
     /// Writes all frames but the last, which may be the last of all.
-    fn put_aside(&mut self, log: &LogFile) -> Result<()> {
+    fn spill_frames(&mut self, log: &LogFile) -> Result<()> {
         log.folder().check_writable()?;
-        let aside = match &mut self.aside {
-            Some(aside) => aside,
-            None => self.aside.insert(Aside::create(log)?),
+        let spill_file = match &mut self.spill_file {
+            Some(spill_file) => spill_file,
+            None => self.spill_file.insert(SpillFile::create(log)?),
         };
         let Some(last) = self.frames.pop() else { bail!(LOGICAL_ERROR, "There is no frame to keep") };
         let mut bytes = Vec::new();
         for frame in std::mem::replace(&mut self.frames, vec![last]) {
             let (start, n_rows) = (bytes.len(), frame.n_rows);
             frame.write(false, &mut bytes);
-            aside.frames.push(((bytes.len() - start) as u64, n_rows));
+            spill_file.frames.push(((bytes.len() - start) as u64, n_rows));
         }
-        aside.file.write_all(&bytes).map_err(|e| cannot_write(&aside.path, &e))
+        spill_file.file.write_all(&bytes).map_err(|e| cannot_write(&spill_file.path, &e))
     }
 }
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
-impl Aside {
-    fn create(log: &LogFile) -> Result<Aside> {
+impl SpillFile {
+    fn create(log: &LogFile) -> Result<SpillFile> {
         let path = log.folder().path().join(format!("insert-{}.new", NEXT.fetch_add(1, Relaxed)));
         let file = File::options().read(true).write(true).create_new(true).open(&path);
         let file = file.map_err(|e| cannot_write(&path, &e))?;
-        Ok(Aside { file, path, frames: Vec::new() })
+        Ok(SpillFile { file, path, frames: Vec::new() })
     }
 }
 
-impl Drop for Aside {
+impl Drop for SpillFile {
     fn drop(&mut self) {
         // What stays is removed when the table is opened again.
         let _ = std::fs::remove_file(&self.path);

@@ -1,13 +1,13 @@
-//! Moments in nearly any form: numbers and words are told apart by their length and by what stands around them.
+//! Timestamps in nearly any form: numbers and words are told apart by their length and by what stands around them.
 
 use super::cursor::Cursor;
 use super::time::fraction;
 use chalet_base::{Error, Result, err};
 use chalet_types::calendar::{Civil, LocalTime, SECONDS_PER_DAY};
 
-/// A moment and its fraction of a second, in ticks of the asked scale.
+/// A timestamp and its fraction of a second, in ticks of the asked scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moment {
+pub struct Timestamp {
     pub unix_seconds: i64,
     pub fraction: i64,
 }
@@ -79,10 +79,10 @@ fn two(cur: &mut Cursor, place: &str) -> Result<u32> {
     }
 }
 
-/// Reads a moment from the front and stops at the first thing that cannot belong to it.
-pub fn moment(cur: &mut Cursor, time: &LocalTime, options: Options) -> Result<Moment> {
-    if let Some(moment) = usual(cur, time) {
-        return Ok(moment);
+/// Reads a timestamp from the front and stops at the first thing that cannot belong to it.
+pub fn timestamp(cur: &mut Cursor, time: &LocalTime, options: Options) -> Result<Timestamp> {
+    if let Some(timestamp) = usual(cur, time) {
+        return Ok(timestamp);
     }
     let mut parts = Parts::default();
     while let Some(byte) = cur.peek() {
@@ -90,7 +90,7 @@ pub fn moment(cur: &mut Cursor, time: &LocalTime, options: Options) -> Result<Mo
             b'0'..=b'9' => match number(cur, &mut parts, options)? {
                 Next::Continue => {}
                 Next::Stop => break,
-                Next::Unix(moment) => return Ok(moment),
+                Next::Unix(timestamp) => return Ok(timestamp),
             },
             b' ' => cur.advance(1),
             b'T' if !cur.rest().get(1).is_some_and(|b| b.is_ascii_alphabetic()) => cur.advance(1),
@@ -114,7 +114,7 @@ pub fn moment(cur: &mut Cursor, time: &LocalTime, options: Options) -> Result<Mo
 }
 
 /// `YYYY-MM-DD hh:mm:ss` and nothing else: by far the most common form.
-fn usual(cur: &mut Cursor, time: &LocalTime) -> Option<Moment> {
+fn usual(cur: &mut Cursor, time: &LocalTime) -> Option<Timestamp> {
     let rest = cur.rest();
     let text: &[u8; 19] = rest.first_chunk()?;
     if rest.len() > 19 && !matches!(rest[19], b'\t' | b'\n' | b',' | b'"' | b'\'') {
@@ -136,13 +136,13 @@ fn usual(cur: &mut Cursor, time: &LocalTime) -> Option<Moment> {
     }
     cur.advance(19);
     let local = i64::from(date.days()) * SECONDS_PER_DAY + i64::from(two(11) * 3600 + two(14) * 60 + two(17));
-    Some(Moment { unix_seconds: time.to_moment(local), fraction: 0 })
+    Some(Timestamp { unix_seconds: time.to_timestamp(local), fraction: 0 })
 }
 
 enum Next {
     Continue,
     Stop,
-    Unix(Moment),
+    Unix(Timestamp),
 }
 
 fn number(cur: &mut Cursor, parts: &mut Parts, options: Options) -> Result<Next> {
@@ -156,13 +156,13 @@ fn number(cur: &mut Cursor, parts: &mut Parts, options: Options) -> Result<Next>
                 cur.advance(1);
                 fraction_ticks = fraction(cur, scale);
             }
-            return Ok(Next::Unix(Moment { unix_seconds: value as i64, fraction: fraction_ticks }));
+            return Ok(Next::Unix(Timestamp { unix_seconds: value as i64, fraction: fraction_ticks }));
         }
         13 | 16 | 19 if fresh => {
             let unit_digits = n as u32 - 10;
             let unit = 10u64.pow(unit_digits);
             let ticks = rescale(value % unit, unit_digits, options.scale.unwrap_or(0).into());
-            return Ok(Next::Unix(Moment { unix_seconds: (value / unit) as i64, fraction: ticks }));
+            return Ok(Next::Unix(Timestamp { unix_seconds: (value / unit) as i64, fraction: ticks }));
         }
         14 if fresh => {
             set_date(parts, (value / 1_000_000) as u32);
@@ -360,7 +360,7 @@ fn word(cur: &mut Cursor, parts: &mut Parts) -> Result<()> {
     Ok(())
 }
 
-fn finish(mut parts: Parts, time: &LocalTime) -> Result<Moment> {
+fn finish(mut parts: Parts, time: &LocalTime) -> Result<Timestamp> {
     if parts.year == 0 && parts.month == 0 && parts.day == 0 && !parts.has_time {
         return Err(err!(
             CANNOT_PARSE_DATETIME,
@@ -373,7 +373,7 @@ fn finish(mut parts: Parts, time: &LocalTime) -> Result<Moment> {
     if parts.year == 0 {
         // The latest such date that is not in the future.
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        let now = time.of_moment(now.map_or(0, |d| d.as_secs() as i64));
+        let now = time.of_timestamp(now.map_or(0, |d| d.as_secs() as i64));
         let today = Civil::of_days(now.div_euclid(SECONDS_PER_DAY) as i32);
         date.year =
             if (date.month, date.day) > (today.month, today.day) { today.year - 1 } else { today.year };
@@ -393,7 +393,7 @@ fn finish(mut parts: Parts, time: &LocalTime) -> Result<Moment> {
         + i64::from(parts.second);
     let unix_seconds = match parts.offset {
         Some(offset) => local - offset,
-        None => time.to_moment(local),
+        None => time.to_timestamp(local),
     };
-    Ok(Moment { unix_seconds, fraction: parts.fraction })
+    Ok(Timestamp { unix_seconds, fraction: parts.fraction })
 }

@@ -155,8 +155,8 @@ impl Reader {
             Kind::Date32 => push!(out, I32, time::date32(cur)?),
             Kind::DateTime { time, mode } => {
                 let seconds = match mode {
-                    DateTimeInput::Basic => time::moment_basic(cur, time)?,
-                    _ => best_effort::moment(cur, time, options(*mode, None))?.unix_seconds,
+                    DateTimeInput::Basic => time::timestamp_basic(cur, time)?,
+                    _ => best_effort::timestamp(cur, time, options(*mode, None))?.unix_seconds,
                 };
                 push!(out, U32, time::clamp_date_time(seconds));
             }
@@ -164,8 +164,8 @@ impl Reader {
                 let ticks = match mode {
                     DateTimeInput::Basic => time::ticks_basic(cur, *scale, time)?,
                     _ => {
-                        let moment = best_effort::moment(cur, time, options(*mode, Some(*scale)))?;
-                        time::ticks(moment.unix_seconds, moment.fraction, *scale)?
+                        let timestamp = best_effort::timestamp(cur, time, options(*mode, Some(*scale)))?;
+                        time::ticks(timestamp.unix_seconds, timestamp.fraction, *scale)?
                     }
                 };
                 push!(out, I64, ticks);

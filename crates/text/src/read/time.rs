@@ -1,10 +1,10 @@
-//! Dates, moments and times of day in their fixed forms.
+//! Dates, timestamps and times of day in their fixed forms.
 
 use super::cursor::{Cursor, plain};
 use chalet_base::{Result, bail, err};
 use chalet_types::calendar::{Civil, LocalTime, SECONDS_PER_DAY};
 
-/// The last moment of DateTime64 at any scale: 9999-12-31 23:59:59 UTC, in seconds.
+/// The last timestamp of DateTime64 at any scale: 9999-12-31 23:59:59 UTC, in seconds.
 pub const MAX_SECONDS: i64 = 253_402_300_799;
 /// The first: 0000-01-01 00:00:00 UTC.
 pub const MIN_SECONDS: i64 = -62_167_219_200;
@@ -79,7 +79,7 @@ pub fn date32(cur: &mut Cursor) -> Result<i32> {
 }
 
 /// A DateTime in `basic` mode: `YYYY-MM-DD[ hh:mm:ss]` or unix seconds. Not clamped to the type's range.
-pub fn moment_basic(cur: &mut Cursor, time: &LocalTime) -> Result<i64> {
+pub fn timestamp_basic(cur: &mut Cursor, time: &LocalTime) -> Result<i64> {
     let rest = cur.rest();
     let wordy = |text: &[u8]| err!(CANNOT_PARSE_DATETIME, "Cannot parse DateTime {}", plain(text));
     // A number of more than four digits is unix seconds.
@@ -118,12 +118,12 @@ pub fn moment_basic(cur: &mut Cursor, time: &LocalTime) -> Result<i64> {
         return Ok(0);
     }
     match days(date) {
-        Some(days) => Ok(time.to_moment(i64::from(days) * SECONDS_PER_DAY + seconds)),
+        Some(days) => Ok(time.to_timestamp(i64::from(days) * SECONDS_PER_DAY + seconds)),
         None => Ok(i64::MIN),
     }
 }
 
-/// What [`moment_basic`] gives for a date that cannot be, within a range of seconds.
+/// What [`timestamp_basic`] gives for a date that cannot be, within a range of seconds.
 pub fn clamp_date_time(seconds: i64) -> u32 {
     seconds.clamp(0, i64::from(u32::MAX)) as u32
 }
@@ -157,7 +157,7 @@ pub fn ticks_basic(cur: &mut Cursor, scale: u8, time: &LocalTime) -> Result<i64>
     if negative {
         cur.advance(1);
     }
-    let seconds = match moment_basic(cur, time) {
+    let seconds = match timestamp_basic(cur, time) {
         Ok(i64::MIN) => i64::from(Civil::new(1900, 1, 1).days()) * SECONDS_PER_DAY,
         Ok(seconds) => seconds,
         Err(_) if negative && cur.peek().is_some_and(|b| b.is_ascii_digit()) => {

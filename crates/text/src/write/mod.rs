@@ -364,7 +364,7 @@ impl Kind {
         let time = |zone: &Option<chalet_types::TimeZone>| {
             LocalTime::new(zone.as_ref().unwrap_or(&settings.time_zone))
         };
-        // `toString` of a moment does not follow the setting.
+        // `toString` of a timestamp does not follow the setting.
         let format = match style {
             Style::Plain => DateTimeOutput::Simple,
             _ => settings.date_time_output_format,

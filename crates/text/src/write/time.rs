@@ -1,4 +1,4 @@
-//! Dates, moments and times of day as text.
+//! Dates, timestamps and times of day as text.
 
 use super::number::{integer, padded};
 use crate::read::time::{MAX_SECONDS, MIN_SECONDS};
@@ -41,9 +41,9 @@ fn clock(out: &mut Vec<u8>, seconds: u32) {
 
 /// `YYYY-MM-DD hh:mm:ss` in local time.
 #[inline]
-pub fn moment(out: &mut Vec<u8>, unix_seconds: i64, time: &LocalTime) {
-    // Local time may pass the last moment that UTC has, and is held there.
-    let local = time.of_moment(unix_seconds).clamp(MIN_SECONDS, MAX_SECONDS);
+pub fn timestamp(out: &mut Vec<u8>, unix_seconds: i64, time: &LocalTime) {
+    // Local time may pass the last timestamp that UTC has, and is held there.
+    let local = time.of_timestamp(unix_seconds).clamp(MIN_SECONDS, MAX_SECONDS);
     let (days, seconds) = split_day(local);
     date(out, days);
     out.push(b' ');
@@ -54,7 +54,7 @@ pub fn moment(out: &mut Vec<u8>, unix_seconds: i64, time: &LocalTime) {
 #[inline]
 pub fn date_time(out: &mut Vec<u8>, unix_seconds: i64, time: &LocalTime, format: DateTimeOutput) {
     match format {
-        DateTimeOutput::Simple => moment(out, unix_seconds, time),
+        DateTimeOutput::Simple => timestamp(out, unix_seconds, time),
         DateTimeOutput::Iso => {
             iso_seconds(out, unix_seconds);
             out.push(b'Z');
@@ -75,7 +75,7 @@ pub fn date_time64(out: &mut Vec<u8>, ticks: i64, scale: u8, time: &LocalTime, f
     let per_second = 10i64.pow(scale.into());
     let (seconds, fraction) = (ticks.div_euclid(per_second), ticks.rem_euclid(per_second));
     match format {
-        DateTimeOutput::Simple => moment(out, seconds, time),
+        DateTimeOutput::Simple => timestamp(out, seconds, time),
         DateTimeOutput::Iso => iso_seconds(out, seconds),
         DateTimeOutput::UnixTimestamp if ticks < 0 => {
             // Sign, then the distance from zero.

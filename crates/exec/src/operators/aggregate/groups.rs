@@ -1,7 +1,7 @@
 //! The groups that one worker knows, and their states.
 
 use super::Call;
-use crate::hash_table::{GroupTable, KeyForm, NO_GROUP, Store};
+use crate::hash_table::{GroupTable, KeyLayout, NO_GROUP, Store};
 use chalet_base::Result;
 use chalet_columns::{Block, Buf, Column, Data, Vector};
 use chalet_function_api::States;
@@ -13,18 +13,18 @@ pub(super) struct Groups {
     pub states: Vec<Box<dyn States>>,
     calls: Arc<[Call]>,
     pub any_rows: bool,
-    pub way: Way,
+    pub insert_strategy: InsertStrategy,
     /// The arguments of rows that were appended and have no states, block by block.
-    waiting: Vec<Vec<Vec<Vector>>>,
+    pending_args: Vec<Vec<Vec<Vector>>>,
     dictionary: Option<Dictionary>,
-    /// Added since something was put aside, and how many of them by the code of a dictionary.
+    /// Added since groups were last partitioned, and how many of them by the code of a dictionary.
     rows: usize,
     rows_by_code: usize,
 }
 
-/// What becomes of rows that are added.
+/// How added rows find their group.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum InsertStrategy {
     /// Their keys are looked up.
     LookUp,
     /// Each becomes a group of its own: looking keys up did not pay.
@@ -33,7 +33,7 @@ pub(super) enum Way {
     AppendRuns,
 }
 
-/// What belongs to keys that are put aside.
+/// What belongs to keys that are partitioned.
 pub(super) enum Held<T> {
     States(Vec<Box<dyn States>>),
     /// The arguments of one row for each key, by call.
@@ -63,22 +63,22 @@ impl Dictionary {
 const MAX_CODES_PER_ROW: usize = 16;
 
 impl Groups {
-    pub fn new(form: &Arc<KeyForm>, calls: &Arc<[Call]>) -> Groups {
-        Groups::with_room(form, calls, 0)
+    pub fn new(layout: &Arc<KeyLayout>, calls: &Arc<[Call]>) -> Groups {
+        Groups::with_room(layout, calls, 0)
     }
 
-    pub fn with_room(form: &Arc<KeyForm>, calls: &Arc<[Call]>, room: usize) -> Groups {
+    pub fn with_room(layout: &Arc<KeyLayout>, calls: &Arc<[Call]>, room: usize) -> Groups {
         Groups {
             table: match calls.is_empty() {
-                true => GroupTable::unnumbered(form.clone(), room),
-                false => GroupTable::with_room(form.clone(), room),
+                true => GroupTable::unnumbered(layout.clone(), room),
+                false => GroupTable::with_room(layout.clone(), room),
             },
-            keyed: !form.types().is_empty(),
+            keyed: !layout.types().is_empty(),
             states: states(calls),
             calls: calls.clone(),
             any_rows: false,
-            way: Way::LookUp,
-            waiting: Vec::new(),
+            insert_strategy: InsertStrategy::LookUp,
+            pending_args: Vec::new(),
             dictionary: None,
             rows: 0,
             rows_by_code: 0,
@@ -97,20 +97,20 @@ impl Groups {
         if self.keyed { self.table.len() } else { 1 }
     }
 
-    /// Rows whose keys were looked up or appended since something was put aside: of neighbours with equal keys the first.
+    /// Rows whose keys were looked up or appended since groups were last partitioned: of neighbours with equal keys the first.
     pub fn looked_at(&self) -> usize {
         self.table.looked_at() + self.rows_by_code
     }
 
-    /// How the next rows had better be added, by what became of these, which were looked up.
-    pub fn next_way(&self) -> Way {
+    /// The insert strategy for the next rows, from the hit rate of these, which were looked up.
+    pub fn next_insert_strategy(&self) -> InsertStrategy {
         let is_most_of = |rows: usize| self.len() * 4 > rows * 3;
         if !self.calls.is_empty() && is_most_of(self.rows) {
-            Way::AppendRows
+            InsertStrategy::AppendRows
         } else if is_most_of(self.looked_at()) {
-            Way::AppendRuns
+            InsertStrategy::AppendRuns
         } else {
-            Way::LookUp
+            InsertStrategy::LookUp
         }
     }
 
@@ -124,13 +124,13 @@ impl Groups {
             }
             return Ok(());
         }
-        let groups = match (self.way, keys) {
-            (Way::LookUp, [Column::Dict { codes, values }])
+        let groups = match (self.insert_strategy, keys) {
+            (InsertStrategy::LookUp, [Column::Dict { codes, values }])
                 if values.len() <= n_rows * MAX_CODES_PER_ROW && !self.table.is_unnumbered() =>
             {
                 self.groups_of_codes(codes, values)
             }
-            (Way::LookUp, _) if self.calls.is_empty() => {
+            (InsertStrategy::LookUp, _) if self.calls.is_empty() => {
                 self.table.add(keys, n_rows);
                 return Ok(());
             }
@@ -138,14 +138,14 @@ impl Groups {
                 self.table.append_distinct(keys, n_rows);
                 return Ok(());
             }
-            (Way::AppendRows, _) if self.calls.iter().all(Call::may_wait) => {
+            (InsertStrategy::AppendRows, _) if self.calls.iter().all(Call::may_wait) => {
                 self.table.append(keys, n_rows);
-                self.waiting.push(args.to_vec());
+                self.pending_args.push(args.to_vec());
                 return Ok(());
             }
-            (Way::AppendRows, _) => self.table.append(keys, n_rows).collect(),
-            (Way::AppendRuns, _) => self.table.append_runs(keys, n_rows),
-            (Way::LookUp, _) => self.table.groups(keys, n_rows),
+            (InsertStrategy::AppendRows, _) => self.table.append(keys, n_rows).collect(),
+            (InsertStrategy::AppendRuns, _) => self.table.append_runs(keys, n_rows),
+            (InsertStrategy::LookUp, _) => self.table.groups(keys, n_rows),
         };
         self.add_to_states(&groups, args)
     }
@@ -221,10 +221,10 @@ impl Groups {
         (self.rows, self.rows_by_code) = (0, 0);
         let n = self.len();
         let keys = self.table.take();
-        if !self.waiting.is_empty() {
-            let waiting = std::mem::take(&mut self.waiting);
+        if !self.pending_args.is_empty() {
+            let pending_args = std::mem::take(&mut self.pending_args);
             let concat = |call: usize, arg: usize| {
-                Vector::concat(&waiting.iter().map(|block| &block[call][arg]).collect::<Vec<_>>())
+                Vector::concat(&pending_args.iter().map(|block| &block[call][arg]).collect::<Vec<_>>())
             };
             let args = |call: usize| (0..self.calls[call].args.len()).map(|arg| concat(call, arg)).collect();
             return (keys, Held::Rows((0..self.calls.len()).map(args).collect()));
@@ -247,8 +247,11 @@ impl Groups {
 
     pub fn memory(&self) -> usize {
         let dictionary = self.dictionary.as_ref().map_or(0, |d| d.groups.capacity() * 4);
-        let waiting = self.waiting.iter().flatten().flatten().map(Vector::memory).sum::<usize>();
-        self.table.memory() + dictionary + waiting + self.states.iter().map(|s| s.memory()).sum::<usize>()
+        let pending_args = self.pending_args.iter().flatten().flatten().map(Vector::memory).sum::<usize>();
+        self.table.memory()
+            + dictionary
+            + pending_args
+            + self.states.iter().map(|s| s.memory()).sum::<usize>()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The result of a partitioned aggregation as a table: whoever reads it merges one partition after the other, so that
 //! the merge is as parallel as what follows, and what a LIMIT does not need is never merged.
 
-use super::PutAside;
+use super::PartitionedGroups;
 use super::Shape;
 use super::groups::Groups;
 use super::partitions::{PARTITIONS, Part, Sharing};
@@ -35,7 +35,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl MergeScan {
     pub fn new(
         shape: Arc<Shape>,
-        workers: Vec<PutAside>,
+        workers: Vec<PartitionedGroups>,
         memory: Reservation,
         max_block_size: usize,
     ) -> MergeScan {
@@ -100,10 +100,10 @@ impl Shared {
         }
         let shape = &self.shape;
         let mut n_keys = parts.iter().map(|part| part.keys.len()).sum::<usize>();
-        let mut groups = Groups::with_room(&shape.form, &shape.calls, self.sharing.groups_of(n_keys));
+        let mut groups = Groups::with_room(&shape.layout, &shape.calls, self.sharing.groups_of(n_keys));
         for spilled in &self.spilled {
             for place in spilled.places(partition) {
-                for part in spilled.read(place, &shape.form, &shape.calls)? {
+                for part in spilled.read(place, &shape.layout, &shape.calls)? {
                     n_keys += part.keys.len();
                     part.merge_into(&mut groups)?;
                 }

@@ -1,18 +1,19 @@
 //! Aggregate: groups rows by keys and folds them into states. Holds all groups.
 //!
-//! Each worker has its own table, small enough for a processor's cache. One that is full is put aside in partitions by the
-//! hash of the keys; who reads the result merges partition by partition. Few groups are merged at once when all rows
-//! are in. Where look-ups find nothing, rows are put aside as they are, or as runs of neighbours with equal keys.
+//! Radix-partitioned hash aggregation: each worker pre-aggregates into a local table that fits into the processor's cache. A
+//! full table is flushed into partitions by the hash of the keys; whoever reads the result merges partition by partition.
+//! Few groups are merged at once when all rows are in. Where look-ups find no group, rows are appended to the partitions
+//! without pre-aggregation, each on its own or in runs of neighbours with equal keys.
 //!
 //! - [`groups`]: the table of a worker and its states
-//! - [`limited`]: any few groups
-//! - [`partitions`]: what is put aside
-//! - [`spill`]: what is put aside on disk
+//! - [`group_limit`]: GROUP BY with a LIMIT and no order
+//! - [`partitions`]: the partitioned groups of a worker
+//! - [`spill`]: partitions that were spilled to disk
 //! - [`merge`]: the result as a table that merges while it is read
 //! - [`totals`]: WITH TOTALS
 
+mod group_limit;
 mod groups;
-mod limited;
 mod merge;
 mod partitions;
 mod spill;
@@ -22,7 +23,7 @@ use super::collect::blocks_as_source;
 use crate::ExecContext;
 use crate::control::Reservation;
 use crate::expression::Program;
-use crate::hash_table::KeyForm;
+use crate::hash_table::KeyLayout;
 use crate::pipeline::{Flow, Position, Sink, SinkWorker, concrete};
 use crate::pool;
 use chalet_base::{Result, ensure};
@@ -30,8 +31,8 @@ use chalet_columns::{Block, Column, Vector};
 use chalet_function_api::Aggregate as AggregateImpl;
 use chalet_storage::Scan;
 use chalet_types::DataType;
-use groups::{Groups, Way, states};
-use limited::Chosen;
+use group_limit::GroupLimit;
+use groups::{Groups, InsertStrategy, states};
 use merge::MergeScan;
 use partitions::Partitions;
 use spill::Spilled;
@@ -49,7 +50,7 @@ pub struct Aggregate {
     totals: Option<Totals>,
     shape: Arc<Shape>,
     /// The groups that the limit leaves.
-    chosen: Option<Arc<Chosen>>,
+    group_limit: Option<Arc<GroupLimit>>,
 }
 
 /// What an aggregation is made from.
@@ -90,7 +91,7 @@ impl Call {
 /// What all tables of an aggregation have in common.
 struct Shape {
     /// Of the keys, and of the number of the set when there are sets.
-    form: Arc<KeyForm>,
+    layout: Arc<KeyLayout>,
     calls: Arc<[Call]>,
     n_keys: usize,
     puts_set_number: bool,
@@ -101,7 +102,7 @@ impl Shape {
     fn output(&self, block: Block) -> Block {
         let n_rows = block.n_rows();
         let mut columns = block.into_columns();
-        if self.form.types().len() > self.n_keys {
+        if self.layout.types().len() > self.n_keys {
             let set_number = columns.remove(self.n_keys);
             columns.extend(self.puts_set_number.then_some(set_number));
         }
@@ -109,11 +110,11 @@ impl Shape {
     }
 }
 
-/// A worker with so many groups puts them aside when few rows had a group already: keys and states of more would not
+/// A worker with so many groups flushes them into partitions when few rows had a group already: keys and states of more would not
 /// stay in the cache nearest to the processor.
 const LOCAL_GROUPS: usize = 1 << 14;
 
-/// A worker with so many groups puts them aside in any case.
+/// A worker with so many groups flushes them into partitions in any case.
 const MAX_LOCAL_GROUPS: usize = 1 << 17;
 
 /// Rows for each group that make it worth while to keep looking them up.
@@ -126,19 +127,19 @@ impl Aggregate {
             types.push(DataType::UInt64);
         }
         let shape = Shape {
-            form: Arc::new(KeyForm::new(&types)),
+            layout: Arc::new(KeyLayout::new(&types)),
             calls: spec.calls.into(),
             n_keys: spec.key_types.len(),
             puts_set_number: spec.puts_set_number,
         };
         let limit = spec.limit.filter(|&limit| {
-            (1..=limited::MAX_LIMIT).contains(&limit)
+            (1..=group_limit::MAX_LIMIT).contains(&limit)
                 && shape.n_keys > 0
                 && spec.sets.is_empty()
                 && spec.totals.is_none()
         });
         Aggregate {
-            chosen: limit.map(|limit| Arc::new(Chosen::new(limit as usize, &shape))),
+            group_limit: limit.map(|limit| Arc::new(GroupLimit::new(limit as usize, &shape))),
             inputs: spec.inputs,
             key_types: spec.key_types,
             sets: spec.sets,
@@ -149,16 +150,16 @@ impl Aggregate {
     }
 
     fn groups(&self) -> Groups {
-        Groups::new(&self.shape.form, &self.shape.calls)
+        Groups::new(&self.shape.layout, &self.shape.calls)
     }
 
     /// Everything in partitions.
-    fn partition_all(&self, workers: Vec<Worker>) -> Result<Vec<PutAside>> {
+    fn partition_all(&self, workers: Vec<Worker>) -> Result<Vec<PartitionedGroups>> {
         let n = workers.len();
         let jobs: Arc<Vec<Mutex<Option<Worker>>>> =
             Arc::new(workers.into_iter().map(|worker| Mutex::new(Some(worker))).collect());
         let take = |job: &Mutex<Option<Worker>>| job.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let done: Arc<Vec<Mutex<Option<Result<PutAside>>>>> =
+        let done: Arc<Vec<Mutex<Option<Result<PartitionedGroups>>>>> =
             Arc::new((0..n).map(|_| Mutex::new(None)).collect());
         let (todo, results) = (jobs.clone(), done.clone());
         // Whoever runs looks for all the work that is left: not every number may get a thread.
@@ -167,8 +168,8 @@ impl Aggregate {
             Arc::new(move |_| {
                 for (job, result) in todo.iter().zip(results.iter()) {
                     if let Some(worker) = take(job) {
-                        let aside = pool::guarded(|| worker.into_put_aside());
-                        *result.lock().unwrap_or_else(PoisonError::into_inner) = Some(aside);
+                        let partitioned = pool::guarded(|| worker.into_partitioned());
+                        *result.lock().unwrap_or_else(PoisonError::into_inner) = Some(partitioned);
                     }
                 }
             }),
@@ -185,11 +186,11 @@ impl Sink for Aggregate {
 
     fn worker(&self, ctx: &ExecContext) -> Result<Box<dyn SinkWorker>> {
         let max_groups = ctx.settings.max_rows_to_group_by;
-        if let Some(chosen) = self.chosen.as_ref().filter(|_| max_groups == 0) {
-            return Ok(Box::new(limited::Worker {
+        if let Some(group_limit) = self.group_limit.as_ref().filter(|_| max_groups == 0) {
+            return Ok(Box::new(group_limit::Worker {
                 inputs: self.inputs.clone(),
                 shape: self.shape.clone(),
-                chosen: chosen.clone(),
+                group_limit: group_limit.clone(),
                 states: states(&self.shape.calls),
                 memory: Reservation::new(ctx.control.clone()),
             }));
@@ -220,8 +221,10 @@ impl Sink for Aggregate {
 
     fn finish(&self, workers: Vec<Box<dyn SinkWorker>>, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
         let max_rows = ctx.settings.max_block_size;
-        if let Some(chosen) = self.chosen.as_ref().filter(|_| ctx.settings.max_rows_to_group_by == 0) {
-            let block = limited::finish(concrete(workers), chosen, &self.shape)?;
+        if let Some(group_limit) =
+            self.group_limit.as_ref().filter(|_| ctx.settings.max_rows_to_group_by == 0)
+        {
+            let block = group_limit::finish(concrete(workers), group_limit, &self.shape)?;
             return Ok(blocks_as_source(split(block, max_rows), ctx));
         }
         let workers = concrete::<Worker>(workers);
@@ -229,9 +232,9 @@ impl Sink for Aggregate {
         let is_large = n_groups > MAX_LOCAL_GROUPS && workers.len() > 1 && workers[0].most < usize::MAX;
         if is_large || workers.iter().any(|w| w.partitions.is_some()) {
             let mut memory = Reservation::new(ctx.control.clone());
-            let aside = self.partition_all(workers)?;
-            memory.resize(aside.iter().map(|aside| aside.partitions.memory()).sum())?;
-            return Ok(Arc::new(MergeScan::new(self.shape.clone(), aside, memory, max_rows)));
+            let partitioned = self.partition_all(workers)?;
+            memory.resize(partitioned.iter().map(|partitioned| partitioned.partitions.memory()).sum())?;
+            return Ok(Arc::new(MergeScan::new(self.shape.clone(), partitioned, memory, max_rows)));
         }
         let mut workers = workers.into_iter();
         let (mut groups, mut memory) = match workers.next() {
@@ -276,19 +279,19 @@ struct Worker {
     spill_at: u64,
     /// Twice the workers there may be.
     shares: u64,
-    /// Groups that the table may have before they are put aside.
+    /// Groups that the table may have before they are flushed into partitions.
     most: usize,
     max_groups: u64,
     memory: Reservation,
     /// Rows taken so far, and when the memory was last measured.
     rows: usize,
     rows_at_measuring: usize,
-    /// How often groups were put aside that had not been looked up.
+    /// How often groups were flushed that had been appended without a look-up.
     appended: usize,
 }
 
-/// What is left of a worker that put groups aside.
-struct PutAside {
+/// The groups of a worker, divided by the hash of their keys, in memory and on disk.
+struct PartitionedGroups {
     partitions: Partitions,
     spilled: Option<Spilled>,
 }
@@ -314,29 +317,29 @@ impl Worker {
             || self.most < usize::MAX && n >= LOCAL_GROUPS && self.groups.looked_at() < n * ROWS_PER_GROUP
     }
 
-    fn put_aside(&mut self) -> Result<()> {
+    fn partition_groups(&mut self) -> Result<()> {
         let partitions =
-            self.partitions.get_or_insert_with(|| Partitions::new(&self.shape.form, &self.shape.calls));
+            self.partitions.get_or_insert_with(|| Partitions::new(&self.shape.layout, &self.shape.calls));
         // Where most rows have a key of their own, looking it up finds nothing.
-        if self.groups.way == Way::LookUp {
-            self.groups.way = self.groups.next_way();
+        if self.groups.insert_strategy == InsertStrategy::LookUp {
+            self.groups.insert_strategy = self.groups.next_insert_strategy();
         } else {
             self.appended += 1;
             if self.appended % APPENDED_TABLES == 0 {
-                self.groups.way = Way::LookUp;
+                self.groups.insert_strategy = InsertStrategy::LookUp;
             }
         }
         partitions.put(&mut self.groups)?;
         Ok(())
     }
 
-    fn into_put_aside(mut self) -> Result<PutAside> {
+    fn into_partitioned(mut self) -> Result<PartitionedGroups> {
         if !self.groups.is_empty() || self.partitions.is_none() {
-            self.put_aside()?;
+            self.partition_groups()?;
             self.measure()?;
         }
         match self.partitions {
-            Some(partitions) => Ok(PutAside { partitions, spilled: self.spilled }),
+            Some(partitions) => Ok(PartitionedGroups { partitions, spilled: self.spilled }),
             None => Err(chalet_base::err!(LOGICAL_ERROR, "Aggregation without partitions")),
         }
     }
@@ -345,7 +348,7 @@ impl Worker {
     fn measure(&mut self) -> Result<()> {
         self.rows_at_measuring = self.rows;
         let refused = self.memory.resize(self.held());
-        // Only keys can be put aside.
+        // Only groups with keys can be partitioned.
         if self.most == usize::MAX || !self.groups.is_keyed() {
             return refused;
         }
@@ -364,7 +367,7 @@ impl Worker {
     }
 
     fn spill(&mut self) -> Result<()> {
-        self.put_aside()?;
+        self.partition_groups()?;
         if self.spilled.is_none() {
             self.spilled = Some(Spilled::new()?);
         }
@@ -377,7 +380,7 @@ impl Worker {
 
 impl SinkWorker for Worker {
     fn push(&mut self, _: Position, block: Block) -> Result<Flow> {
-        // Groups of more rows at once would leave the cache while they are put aside.
+        // Groups of more rows at once would leave the cache while they are partitioned.
         let most = if self.groups.is_keyed() { LOCAL_GROUPS } else { usize::MAX };
         for part in split(block, most) {
             self.add(part)?;
@@ -387,7 +390,7 @@ impl SinkWorker for Worker {
 
     fn end(&mut self) -> Result<()> {
         if self.partitions.is_some() {
-            self.put_aside()?;
+            self.partition_groups()?;
             self.measure()?;
         }
         Ok(())
@@ -425,7 +428,7 @@ impl Worker {
         }
         self.rows += n_rows;
         if self.is_full() {
-            self.put_aside()?;
+            self.partition_groups()?;
             self.measure()?;
         }
         // Measuring walks over all pieces of the state: after each of many small blocks that would be quadratic.

@@ -1,9 +1,9 @@
-//! What a worker has put aside of its groups, divided by the hash of their keys, so that later every division can be
+//! The partitioned groups of one worker: radix-partitioned by the hash of their keys, so that later every partition can be
 //! merged on its own: in parallel, and in a table that fits into a processor's cache.
 
 use super::Call;
 use super::groups::{Groups, Held};
-use crate::hash_table::{KeyForm, Store};
+use crate::hash_table::{KeyLayout, Store};
 use chalet_base::Result;
 use chalet_base::hash::hash_u64;
 use chalet_columns::{Builder, Vector};
@@ -53,7 +53,7 @@ pub(super) struct Part {
 
 impl Part {
     /// Of a size that is known, so that its columns are allocated once.
-    fn with_room(form: &KeyForm, calls: &[Call], n: usize, of: &Held<Vector>) -> Part {
+    fn with_room(layout: &KeyLayout, calls: &[Call], n: usize, of: &Held<Vector>) -> Part {
         let held = match of {
             Held::States(_) => {
                 let mut states = super::groups::states(calls);
@@ -69,7 +69,7 @@ impl Part {
                 Held::Rows(calls.iter().map(|call| call.args.iter().map(builder).collect()).collect())
             }
         };
-        Part { keys: Store::with_capacity(form, n), held }
+        Part { keys: Store::with_capacity(layout, n), held }
     }
 
     pub fn of_states(keys: Store, states: Vec<Box<dyn States>>) -> Part {
@@ -133,7 +133,7 @@ fn finished(args: Vec<Vec<Builder>>) -> Vec<Vec<Vector>> {
 }
 
 pub(super) struct Partitions {
-    form: Arc<KeyForm>,
+    layout: Arc<KeyLayout>,
     pub calls: Arc<[Call]>,
     /// By partition; all but the last part of each are full.
     with_states: Vec<Vec<Part>>,
@@ -157,10 +157,10 @@ fn first_merge(calls: &[Call]) -> usize {
 }
 
 impl Partitions {
-    pub fn new(form: &Arc<KeyForm>, calls: &Arc<[Call]>) -> Partitions {
+    pub fn new(layout: &Arc<KeyLayout>, calls: &Arc<[Call]>) -> Partitions {
         let none = || std::iter::repeat_with(Vec::new).take(PARTITIONS).collect();
         Partitions {
-            form: form.clone(),
+            layout: layout.clone(),
             calls: calls.clone(),
             with_states: none(),
             with_rows: none(),
@@ -201,7 +201,7 @@ impl Partitions {
             while !from.is_empty() {
                 if parts.last().is_none_or(|part| part.keys.len() >= PART_GROUPS) {
                     self.full += parts.last().map_or(0, Part::memory);
-                    parts.push(Part::with_room(&self.form, &self.calls, PART_GROUPS, held));
+                    parts.push(Part::with_room(&self.layout, &self.calls, PART_GROUPS, held));
                 }
                 let Some(part) = parts.last_mut() else { break };
                 let (now, later) = from.split_at(from.len().min(PART_GROUPS - part.keys.len()));
@@ -245,7 +245,7 @@ impl Partitions {
         for i in 0..PARTITIONS {
             let parts = self.take(i);
             let before = parts.iter().map(|part| part.keys.len()).sum::<usize>();
-            let mut groups = Groups::with_room(&self.form, &self.calls, sharing.groups_of(before));
+            let mut groups = Groups::with_room(&self.layout, &self.calls, sharing.groups_of(before));
             for part in parts {
                 part.merge_into(&mut groups)?;
             }

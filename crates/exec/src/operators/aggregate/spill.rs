@@ -1,10 +1,10 @@
-//! What a worker has put aside and then written to a temporary file, because memory ran short. The file has no name, so
-//! that it is gone with the process whatever happens.
+//! External aggregation: partitions that a worker has spilled to a temporary file, because memory ran short. The file has no
+//! name, so that it is gone with the process whatever happens.
 
 use super::Call;
 use super::groups::states;
 use super::partitions::{PARTITIONS, Part, Partitions};
-use crate::hash_table::{KeyForm, Store};
+use crate::hash_table::{KeyLayout, Store};
 use chalet_base::events::{self, Event};
 use chalet_base::{Error, Result, err};
 use std::fs::File;
@@ -67,7 +67,7 @@ impl Spilled {
     }
 
     /// The parts at a place.
-    pub fn read(&self, place: &Range<u64>, form: &KeyForm, calls: &[Call]) -> Result<Vec<Part>> {
+    pub fn read(&self, place: &Range<u64>, layout: &KeyLayout, calls: &[Call]) -> Result<Vec<Part>> {
         let mut bytes = vec![0; (place.end - place.start) as usize];
         {
             let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
@@ -77,7 +77,7 @@ impl Spilled {
         let mut rest = &bytes[..];
         let mut parts = Vec::new();
         while !rest.is_empty() {
-            parts.push(decode(&mut rest, form, calls)?);
+            parts.push(decode(&mut rest, layout, calls)?);
         }
         Ok(parts)
     }
@@ -92,8 +92,8 @@ fn encode(part: Part, calls: &[Call], out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-fn decode(bytes: &mut &[u8], form: &KeyForm, calls: &[Call]) -> Result<Part> {
-    let keys = Store::read(form, bytes)?;
+fn decode(bytes: &mut &[u8], layout: &KeyLayout, calls: &[Call]) -> Result<Part> {
+    let keys = Store::read(layout, bytes)?;
     let mut states = states(calls);
     for states in &mut states {
         states.grow(keys.len());

@@ -73,7 +73,7 @@ fn partial_states(groups: &mut Groups) -> Vec<Vec<Vec<u8>>> {
 
 /// Of grouping sets: which groups are of the first. Every set holds all rows, so totals need one of them.
 fn first_set(block: &Block, shape: &Shape) -> Option<Vec<bool>> {
-    if shape.form.types().len() == shape.n_keys {
+    if shape.layout.types().len() == shape.n_keys {
         return None;
     }
     let number = block.column(shape.n_keys);

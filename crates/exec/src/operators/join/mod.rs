@@ -2,17 +2,17 @@
 //!
 //! - [`table`]: the right side and its hash table; the sink that builds it
 //! - [`probe`]: the operator that finds partners of left rows
-//! - [`tail`]: right rows that found no partner, after all left rows
-//! - [`paste`]: PASTE JOIN, row by row
+//! - [`unmatched_rows`]: unmatched right rows, after all left rows
+//! - [`paste_join`]: PASTE JOIN, row by row
 
-pub mod paste;
+pub mod paste_join;
 pub mod probe;
 pub mod table;
-pub mod tail;
+pub mod unmatched_rows;
 
 pub use probe::Probe;
 pub use table::{Build, BuildSpec, JoinTable};
-pub use tail::Tail;
+pub use unmatched_rows::UnmatchedRows;
 
 use chalet_columns::{Block, Column, Vector};
 use chalet_types::DataType;

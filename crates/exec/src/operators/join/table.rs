@@ -4,7 +4,7 @@
 use crate::ExecContext;
 use crate::control::Reservation;
 use crate::expression::Program;
-use crate::hash_table::{GroupTable, KeyForm, NO_GROUP};
+use crate::hash_table::{GroupTable, KeyLayout, NO_GROUP};
 use crate::operators::collect::blocks_as_source;
 use crate::pipeline::{Flow, Position, Sink, SinkWorker, concrete};
 use chalet_base::{Result, ensure, err};
@@ -161,7 +161,7 @@ impl Build {
             .zip(&spec.null_safe)
             .map(|(ty, null_safe)| if *null_safe { ty.clone() } else { ty.bare().clone() })
             .collect();
-        let mut table = GroupTable::new(Arc::new(KeyForm::new(&types)));
+        let mut table = GroupTable::new(Arc::new(KeyLayout::new(&types)));
         let (groups, n_groups) = if keys.is_empty() {
             (vec![0; n_rows], 1)
         } else {

@@ -12,7 +12,7 @@ use crate::control::Reservation;
 use crate::expression::Program;
 use crate::operators::aggregate::split;
 use crate::operators::collect::blocks_as_source;
-use crate::operators::gather;
+use crate::operators::materialize;
 use crate::pipeline::{Sink, SinkWorker};
 use chalet_base::Result;
 use chalet_columns::keys::{Order, RowKeys, group_keys, sort_keys};
@@ -48,11 +48,11 @@ impl Sink for Window {
     }
 
     fn worker(&self, ctx: &ExecContext) -> Result<Box<dyn SinkWorker>> {
-        Ok(gather::worker(ctx))
+        Ok(materialize::worker(ctx))
     }
 
     fn finish(&self, workers: Vec<Box<dyn SinkWorker>>, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
-        let blocks = gather::in_order(workers);
+        let blocks = materialize::in_order(workers);
         if blocks.is_empty() {
             return Ok(blocks_as_source(Vec::new(), ctx));
         }

@@ -1,16 +1,16 @@
 //! Conversion of columns between all types: what CAST and the `toType` functions run.
 //!
-//! - [`refusal`]: which pairs of types have no conversion, and the error of each
-//! - [`numbers`], [`decimals`], [`moments`], [`text`], [`enums`], [`addresses`], [`containers`]: the kernels
+//! - [`cast_check`]: which pairs of types have no conversion, and the error of each
+//! - [`numbers`], [`decimals`], [`timestamps`], [`text`], [`enums`], [`addresses`], [`containers`]: the kernels
 
 mod addresses;
+mod cast_check;
 mod containers;
 mod decimals;
 mod enums;
-mod moments;
 mod numbers;
-mod refusal;
 mod text;
+mod timestamps;
 
 use chalet_base::{Result, bail};
 use chalet_columns::{Builder, Column, NullBuffer, Vector};
@@ -20,7 +20,7 @@ use chalet_text::{DateTimeInput, TextSettings};
 use chalet_types::calendar::LocalTime;
 use chalet_types::{DataType, TimeZone};
 
-pub use refusal::check;
+pub use cast_check::check;
 pub(crate) use text::text_of;
 
 /// What happens to values that the target type cannot hold.
@@ -163,7 +163,7 @@ fn bare(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -> Resul
         (_, Enum8(_) | Enum16(_)) => enums::convert(vector, from, to),
         (Uuid | IPv4 | IPv6, _) | (_, Uuid | IPv4 | IPv6) => addresses::convert(vector, from, to),
         (Decimal { .. }, Decimal { .. }) => decimals::rescale(vector, from, to),
-        (Decimal { .. }, DateTime64(..) | Time64(_)) => moments::of_decimal(vector, from, to),
+        (Decimal { .. }, DateTime64(..) | Time64(_)) => timestamps::of_decimal(vector, from, to),
         (_, Bool) => numbers::to_bool(vector),
         (Decimal { .. }, _) => decimals::to_number(vector, from, to),
         (DateTime64(..) | Time64(_), Decimal { .. }) => decimals::rescale(vector, &as_decimal(from), to),
@@ -172,9 +172,9 @@ fn bare(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -> Resul
         }
         (_, Decimal { .. }) => decimals::of_number(vector, to),
         (_, Date | Date32 | DateTime(_) | DateTime64(..) | Time | Time64(_)) => {
-            moments::convert(vector, from, to, rules)
+            timestamps::convert(vector, from, to, rules)
         }
-        (Interval(a), Interval(b)) => moments::interval(vector, *a, *b),
+        (Interval(a), Interval(b)) => timestamps::interval(vector, *a, *b),
         _ => numbers::convert(vector, to),
     }
 }

@@ -9,7 +9,7 @@ use chalet_function_api::Context;
 use chalet_types::{DataType, IntervalUnit};
 use std::borrow::Cow;
 
-fn is_moment(ty: &DataType) -> bool {
+fn is_timestamp(ty: &DataType) -> bool {
     ty.is_date_or_time() || matches!(ty, DataType::Time | DataType::Time64(_))
 }
 
@@ -26,10 +26,10 @@ fn is_interval(ty: &DataType) -> bool {
 
 /// Does this room serve these arguments?
 pub fn concerns(a: &DataType, b: &DataType) -> bool {
-    [a, b].iter().any(|ty| is_moment(ty) || is_interval(ty))
+    [a, b].iter().any(|ty| is_timestamp(ty) || is_interval(ty))
 }
 
-/// The type of the result; none when the arguments are neither moments nor intervals.
+/// The type of the result; none when the arguments are neither timestamps nor intervals.
 pub fn result(op: &Operation, a: &DataType, b: &DataType, _: &Context) -> Result<Option<DataType>> {
     if !concerns(a, b) {
         return Ok(None);
@@ -39,8 +39,8 @@ pub fn result(op: &Operation, a: &DataType, b: &DataType, _: &Context) -> Result
     let plus = op.kind == Kind::Plus;
     Ok(Some(match (a, b) {
         _ if is_interval(a) && is_interval(b) => sum_of_intervals(a, b),
-        _ if is_interval(b) && (is_moment(a) || a.is_string()) => shifted(a, b)?,
-        _ if is_interval(a) && (is_moment(b) || b.is_string()) => {
+        _ if is_interval(b) && (is_timestamp(a) || a.is_string()) => shifted(a, b)?,
+        _ if is_interval(a) && (is_timestamp(b) || b.is_string()) => {
             ensure!(
                 plus,
                 ILLEGAL_TYPE_OF_ARGUMENT,
@@ -49,15 +49,15 @@ pub fn result(op: &Operation, a: &DataType, b: &DataType, _: &Context) -> Result
             );
             shifted(b, a)?
         }
-        _ if is_moment(a) && is_moment(b) => match difference(a, b) {
+        _ if is_timestamp(a) && is_timestamp(b) => match difference(a, b) {
             Some(ty) if !plus => ty,
             _ => return Err(op.illegal(a, b)),
         },
-        _ if is_moment(a) && as_number(b).is_number() => {
+        _ if is_timestamp(a) && as_number(b).is_number() => {
             number_only(a, b)?;
             a.clone()
         }
-        _ if is_moment(b) && as_number(a).is_number() => {
+        _ if is_timestamp(b) && as_number(a).is_number() => {
             ensure!(
                 plus,
                 ILLEGAL_TYPE_OF_ARGUMENT,
@@ -71,8 +71,8 @@ pub fn result(op: &Operation, a: &DataType, b: &DataType, _: &Context) -> Result
     }))
 }
 
-fn number_only(moment: &DataType, number: &DataType) -> Result<()> {
-    let by_days = matches!(moment, DataType::Date | DataType::Date32);
+fn number_only(timestamp: &DataType, number: &DataType) -> Result<()> {
+    let by_days = matches!(timestamp, DataType::Date | DataType::Date32);
     ensure!(
         !number.is_decimal() && number.is_number(),
         ILLEGAL_TYPE_OF_ARGUMENT,
@@ -82,7 +82,7 @@ fn number_only(moment: &DataType, number: &DataType) -> Result<()> {
     Ok(())
 }
 
-/// `b - a` of moments, when there is one.
+/// `b - a` of timestamps, when there is one.
 fn difference(a: &DataType, b: &DataType) -> Option<DataType> {
     use DataType::*;
     Some(match (a, b) {
@@ -121,8 +121,8 @@ fn sum_of_intervals(a: &DataType, b: &DataType) -> DataType {
     }
 }
 
-fn shifted(moment: &DataType, by: &DataType) -> Result<DataType> {
-    units(by).into_iter().try_fold(moment.clone(), |ty, unit| interval::result(&ty, unit))
+fn shifted(timestamp: &DataType, by: &DataType) -> Result<DataType> {
+    units(by).into_iter().try_fold(timestamp.clone(), |ty, unit| interval::result(&ty, unit))
 }
 
 /// The amounts of one unit.
@@ -154,8 +154,8 @@ pub fn run(
         _ if is_interval(a.ty) && is_interval(b.ty) => add_intervals(a, b, sign, result, n),
         _ if is_interval(b.ty) => shift(a, b, sign, n, ctx),
         _ if is_interval(a.ty) => shift(b, a, sign, n, ctx),
-        _ if is_moment(a.ty) && is_moment(b.ty) => subtract(a, b, result, n),
-        _ if is_moment(a.ty) => add_number(a, b, sign, n),
+        _ if is_timestamp(a.ty) && is_timestamp(b.ty) => subtract(a, b, result, n),
+        _ if is_timestamp(a.ty) => add_number(a, b, sign, n),
         _ => add_number(b, a, sign, n),
     }
 }
@@ -181,12 +181,12 @@ fn add_intervals(a: Operand, b: Operand, sign: i64, result: &DataType, n: usize)
     })
 }
 
-fn shift(moment: Operand, by: Operand, sign: i64, n: usize, ctx: &Context) -> Result<Vector> {
-    let mut ty = moment.ty.clone();
-    let mut vector = Cow::Borrowed(moment.vector);
-    let mut constant = moment.constant;
-    if moment.ty.is_string() {
-        (ty, vector) = interval::read_text(moment, &units(by.ty), ctx)?;
+fn shift(timestamp: Operand, by: Operand, sign: i64, n: usize, ctx: &Context) -> Result<Vector> {
+    let mut ty = timestamp.ty.clone();
+    let mut vector = Cow::Borrowed(timestamp.vector);
+    let mut constant = timestamp.constant;
+    if timestamp.ty.is_string() {
+        (ty, vector) = interval::read_text(timestamp, &units(by.ty), ctx)?;
     }
     for (unit, amount) in amounts(by)? {
         let next = interval::result(&ty, unit)?;
@@ -215,16 +215,16 @@ fn subtract(a: Operand, b: Operand, result: &DataType, n: usize) -> Result<Vecto
 }
 
 /// Days to dates, seconds to times; wraps.
-fn add_number(moment: Operand, number: Operand, sign: i64, n: usize) -> Result<Vector> {
+fn add_number(timestamp: Operand, number: Operand, sign: i64, n: usize) -> Result<Vector> {
     use DataType::*;
     let sum = |x: i64, y: i64| x.wrapping_add(y.wrapping_mul(sign));
-    Ok(match moment.ty {
-        Date => binary::<i64, u16>(moment, number, n, |x, y| sum(x, y) as u16)?.into(),
-        Date32 | Time => binary::<i64, i32>(moment, number, n, |x, y| sum(x, y) as i32)?.into(),
-        DateTime(_) => binary::<i64, u32>(moment, number, n, |x, y| sum(x, y) as u32)?.into(),
+    Ok(match timestamp.ty {
+        Date => binary::<i64, u16>(timestamp, number, n, |x, y| sum(x, y) as u16)?.into(),
+        Date32 | Time => binary::<i64, i32>(timestamp, number, n, |x, y| sum(x, y) as i32)?.into(),
+        DateTime(_) => binary::<i64, u32>(timestamp, number, n, |x, y| sum(x, y) as u32)?.into(),
         DateTime64(scale, _) | Time64(scale) => {
             let ticks = 10i64.pow((*scale).into());
-            binary::<i64, i64>(moment, number, n, |x, y| sum(x, y.wrapping_mul(ticks)))?.into()
+            binary::<i64, i64>(timestamp, number, n, |x, y| sum(x, y.wrapping_mul(ticks)))?.into()
         }
         other => bail!(LOGICAL_ERROR, "{other} is neither date nor time"),
     })

@@ -1,4 +1,4 @@
-//! A moment being read by a pattern: its fields as they come, and what they make in the end.
+//! A timestamp being read by a pattern: its fields as they come, and what they make in the end.
 
 use super::format_pattern::{Field, Piece};
 use super::names::{MONTHS, WEEKDAYS};
@@ -320,8 +320,8 @@ impl Parsed {
         self.year.get_or_insert(2000);
     }
 
-    /// The moment in seconds since 1970-01-01 UTC, read as local time unless the text named an offset.
-    pub fn moment(&self, clock: &LocalTime) -> Result<i64> {
+    /// The timestamp in seconds since 1970-01-01 UTC, read as local time unless the text named an offset.
+    pub fn timestamp(&self, clock: &LocalTime) -> Result<i64> {
         let year = self.year.unwrap_or(1970);
         let day = match self.day_by {
             DayBy::MonthAndDay => {
@@ -355,8 +355,8 @@ impl Parsed {
         let local = i64::from(day) * SECONDS_PER_DAY + time;
         Ok(match (self.offset, &self.zone) {
             (Some(offset), _) => local - offset,
-            (None, Some(zone)) => LocalTime::new(zone).to_moment(local),
-            (None, None) => clock.to_moment(local),
+            (None, Some(zone)) => LocalTime::new(zone).to_timestamp(local),
+            (None, None) => clock.to_timestamp(local),
         })
     }
 }

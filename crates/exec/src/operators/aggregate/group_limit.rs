@@ -1,5 +1,5 @@
-//! GROUP BY with a LIMIT and no order: any groups will do, so that the first that are seen are chosen for all workers, and
-//! rows of other groups are left out.
+//! GROUP BY with a LIMIT and no order: any groups will do, so that all workers keep the first that are seen, and leave
+//! out rows of other groups.
 
 use super::Shape;
 use super::groups::states;
@@ -16,28 +16,28 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 /// A larger limit does not save enough.
 pub(super) const MAX_LIMIT: u64 = 1 << 14;
 
-/// The groups that were chosen.
-pub(super) struct Chosen {
+/// The groups within the limit, shared by all workers: a table that is filled under a lock, then only read.
+pub(super) struct GroupLimit {
     limit: usize,
     filling: Mutex<GroupTable>,
     full: OnceLock<GroupTable>,
 }
 
-impl Chosen {
-    pub fn new(limit: usize, shape: &Shape) -> Chosen {
-        let filling = Mutex::new(GroupTable::new(shape.form.clone()));
-        Chosen { limit, filling, full: OnceLock::new() }
+impl GroupLimit {
+    pub fn new(limit: usize, shape: &Shape) -> GroupLimit {
+        let filling = Mutex::new(GroupTable::new(shape.layout.clone()));
+        GroupLimit { limit, filling, full: OnceLock::new() }
     }
 
-    /// Rows of chosen groups, and their groups.
+    /// Rows of groups within the limit, and their groups.
     fn find(&self, keys: &[Column], n_rows: usize) -> (Vec<u32>, Vec<u32>) {
         let groups = match self.full.get() {
             Some(table) => table.find(keys, n_rows),
             None => self.choose(keys, n_rows),
         };
         let most = self.limit as u32;
-        let chosen = |(row, group): (usize, u32)| (group < most).then_some((row as u32, group));
-        groups.into_iter().enumerate().filter_map(chosen).unzip()
+        let within_limit = |(row, group): (usize, u32)| (group < most).then_some((row as u32, group));
+        groups.into_iter().enumerate().filter_map(within_limit).unzip()
     }
 
     fn choose(&self, keys: &[Column], n_rows: usize) -> Vec<u32> {
@@ -54,7 +54,7 @@ impl Chosen {
             groups.extend(table.groups(&some, len));
         }
         if table.len() >= self.limit {
-            let empty = GroupTable::new(table.form().clone());
+            let empty = GroupTable::new(table.layout().clone());
             let full = std::mem::replace(&mut *table, empty);
             let (start, len) = (groups.len(), n_rows - groups.len());
             let rest: Vec<Column> = keys.iter().map(|key| key.slice(start, len)).collect();
@@ -65,7 +65,7 @@ impl Chosen {
         groups
     }
 
-    /// The keys of the chosen groups.
+    /// The keys of the groups within the limit.
     fn keys(&self) -> Result<Block> {
         let filling;
         let table = match self.full.get() {
@@ -76,17 +76,17 @@ impl Chosen {
             }
         };
         let n = table.len().min(self.limit);
-        let mut keys = Store::new(table.form());
+        let mut keys = Store::new(table.layout());
         keys.append_from(table.store(), &(0..n as u32).collect::<Vec<_>>());
-        table.form().columns(keys)
+        table.layout().columns(keys)
     }
 }
 
 pub(super) struct Worker {
     pub inputs: Program,
     pub shape: Arc<Shape>,
-    pub chosen: Arc<Chosen>,
-    /// Of the chosen groups.
+    pub group_limit: Arc<GroupLimit>,
+    /// Of the groups within the limit.
     pub states: Vec<Box<dyn States>>,
     pub memory: Reservation,
 }
@@ -96,7 +96,7 @@ impl SinkWorker for Worker {
         let n_rows = block.n_rows();
         let mut columns = self.inputs.evaluate(&block)?.into_iter();
         let keys: Vec<Column> = columns.by_ref().take(self.shape.n_keys).collect();
-        let (rows, groups) = self.chosen.find(&keys, n_rows);
+        let (rows, groups) = self.group_limit.find(&keys, n_rows);
         debug_assert!(!groups.contains(&NO_GROUP));
         if rows.is_empty() {
             return Ok(Flow::Continue);
@@ -104,7 +104,7 @@ impl SinkWorker for Worker {
         for (states, call) in self.states.iter_mut().zip(self.shape.calls.iter()) {
             let args: Vec<Vector> =
                 columns.by_ref().take(call.args.len()).map(|arg| arg.gather(&rows).into_flat()).collect();
-            states.grow(self.chosen.limit);
+            states.grow(self.group_limit.limit);
             states.add_groups(&groups, &args)?;
         }
         self.memory.resize(self.states.iter().map(|states| states.memory()).sum())?;
@@ -116,9 +116,9 @@ impl SinkWorker for Worker {
     }
 }
 
-/// The chosen groups with the states of all workers merged.
-pub(super) fn finish(workers: Vec<Worker>, chosen: &Chosen, shape: &Shape) -> Result<Block> {
-    let keys = chosen.keys()?;
+/// The groups within the limit with the states of all workers merged.
+pub(super) fn finish(workers: Vec<Worker>, group_limit: &GroupLimit, shape: &Shape) -> Result<Block> {
+    let keys = group_limit.keys()?;
     let n = keys.n_rows();
     let all: Vec<u32> = (0..n as u32).collect();
     let mut merged = states(&shape.calls);

@@ -1,9 +1,9 @@
-//! Loops compiled a second time for processors with wider registers, which are looked for when the program runs.
+//! SIMD dispatch at run time: loops compiled a second time for AVX2, taken where the processor has it.
 
 /// Does `work`, compiled for AVX2 and its companions where the processor has them. What `work` calls must be inlined to be
 /// compiled so too, so it should be a plain loop; a call costs a look at a flag.
 #[inline(always)]
-pub fn wide<R>(work: impl FnOnce() -> R) -> R {
+pub fn dispatch_simd<R>(work: impl FnOnce() -> R) -> R {
     #[cfg(target_arch = "x86_64")]
     if has_avx2() {
         // SAFETY: the processor has these instructions.
@@ -12,7 +12,7 @@ pub fn wide<R>(work: impl FnOnce() -> R) -> R {
     work()
 }
 
-/// Whether the processor has what `wide` asks for: AVX2, BMI1, BMI2, LZCNT and POPCNT.
+/// Whether the processor has what `dispatch_simd` asks for: AVX2, BMI1, BMI2, LZCNT and POPCNT.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub fn has_avx2() -> bool {
@@ -37,9 +37,9 @@ mod tests {
     #[test]
     fn gives_what_the_work_gives() {
         let numbers: Vec<u32> = (0..1000).collect();
-        assert_eq!(wide(|| numbers.iter().sum::<u32>()), 499_500);
+        assert_eq!(dispatch_simd(|| numbers.iter().sum::<u32>()), 499_500);
         let mut doubled = Vec::new();
-        wide(|| doubled.extend(numbers.iter().map(|n| n * 2)));
+        dispatch_simd(|| doubled.extend(numbers.iter().map(|n| n * 2)));
         assert_eq!(doubled[999], 1998);
     }
 }

@@ -1,4 +1,4 @@
-//! Tables of rows that somebody outside of the engine holds: frames and streams of the program that runs statements.
+//! Tables over rows that the host program holds, its frames and streams, which replacement scans find by name.
 //!
 //! A source says which columns it has and opens some of them for one scan: either rows that are held in memory, which
 //! workers read in ranges, or a stream, from which one worker at a time takes a run. Converting is done by all workers.
@@ -51,25 +51,25 @@ pub trait RowStream: Send {
 }
 
 /// A source as a table.
-pub struct OutsideTable {
+pub struct ReplacementTable {
     source: Arc<dyn Source>,
     schema: TableSchema,
     n_columns: usize,
 }
 
-impl OutsideTable {
-    pub fn new(source: Arc<dyn Source>) -> OutsideTable {
+impl ReplacementTable {
+    pub fn new(source: Arc<dyn Source>) -> ReplacementTable {
         let mut columns: Vec<ColumnSchema> =
             source.columns().into_iter().map(|(name, ty)| ColumnSchema::new(name, ty)).collect();
         let n_columns = columns.len();
         if columns.iter().all(|column| &*column.name != ROW_ID) {
             columns.push(ColumnSchema::virtual_column(ROW_ID, DataType::UInt64));
         }
-        OutsideTable { source, schema: TableSchema::new(columns), n_columns }
+        ReplacementTable { source, schema: TableSchema::new(columns), n_columns }
     }
 }
 
-impl Table for OutsideTable {
+impl Table for ReplacementTable {
     fn engine(&self) -> &str {
         "Python"
     }
@@ -88,7 +88,7 @@ impl Table for OutsideTable {
         }
         let unopened = Unopened { source: self.source.clone(), columns: wanted, ranges };
         let supply = Supply { unopened: Some(unopened), ..Supply::default() };
-        Ok(Arc::new(OutsideScan(Arc::new(Shared {
+        Ok(Arc::new(ReplacementTableScan(Arc::new(Shared {
             supply: Mutex::new(supply),
             n_rows: self.source.n_rows(),
             places,
@@ -252,9 +252,9 @@ impl Shared {
     }
 }
 
-struct OutsideScan(Arc<Shared>);
+struct ReplacementTableScan(Arc<Shared>);
 
-impl Scan for OutsideScan {
+impl Scan for ReplacementTableScan {
     fn worker(&self) -> Result<Box<dyn ScanWorker>> {
         Ok(Box::new(Worker { shared: self.0.clone(), passed_by: 0 }))
     }

@@ -1,4 +1,4 @@
-//! Rows that are to be sorted, with keys whose bytes compare as the rows do; equal rows keep their order.
+//! The buffer of a sort: rows to be sorted, with normalized keys whose bytes compare as the rows do; equal rows keep their order.
 
 use crate::pipeline::Position;
 use chalet_base::Result;
@@ -6,9 +6,9 @@ use chalet_columns::Block;
 use chalet_columns::keys::RowKeys;
 use std::cmp::Ordering;
 
-/// Blocks with the keys of their rows.
+/// Blocks with the normalized keys of their rows; sorted by references, so that each row moves once.
 #[derive(Default)]
-pub struct Unsorted {
+pub struct SortBuffer {
     blocks: Vec<(Position, Block, RowKeys)>,
     n_rows: usize,
 }
@@ -21,13 +21,13 @@ pub struct RowRef {
     pub row: u32,
 }
 
-impl Unsorted {
+impl SortBuffer {
     pub fn push(&mut self, position: Position, block: Block, keys: RowKeys) {
         self.n_rows += block.n_rows();
         self.blocks.push((position, block, keys));
     }
 
-    pub fn append(&mut self, other: Unsorted) {
+    pub fn append(&mut self, other: SortBuffer) {
         self.n_rows += other.n_rows;
         self.blocks.extend(other.blocks);
     }

@@ -1,7 +1,7 @@
-//! A text column of a result as one Arrow array of large strings, which is what pandas holds texts as.
+//! A string column of a result as one Arrow array of large strings, which is how pandas holds strings.
 
 use crate::error::to_python;
-use crate::{parallel, told};
+use crate::{arrow_types, parallel};
 use arrow_array::builder::BooleanBufferBuilder;
 use arrow_array::ffi::to_ffi;
 use arrow_array::{Array, LargeStringArray};
@@ -16,22 +16,22 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Texts, which become Python objects or are lent as Arrow when their user has chosen.
+/// A string column, which becomes Python objects or is exported as Arrow, as its user chooses.
 #[pyclass(frozen, module = "chalet")]
-pub struct Texts {
+pub struct StringColumn {
     array: LargeStringArray,
 }
 
-impl Texts {
+impl StringColumn {
     /// None if the column (of String, FixedString or Enum) holds bytes that are no text.
-    pub fn of(py: Python<'_>, rows: &Rows, idx: usize) -> PyResult<Option<Texts>> {
+    pub fn of(py: Python<'_>, rows: &Rows, idx: usize) -> PyResult<Option<StringColumn>> {
         let joined = crate::background::away(py, || joined(rows, idx))?.map_err(|e| to_python(py, &e))?;
-        Ok(joined.map(|array| Texts { array }))
+        Ok(joined.map(|array| StringColumn { array }))
     }
 }
 
 #[pymethods]
-impl Texts {
+impl StringColumn {
     /// A list of str and None.
     fn objects<'py>(&self, py: Python<'py>) -> Vec<Option<Bound<'py, PyString>>> {
         self.array.iter().map(|text| text.map(|text| PyString::new(py, text))).collect()
@@ -63,8 +63,8 @@ struct Part<'a> {
 
 fn joined(rows: &Rows, idx: usize) -> Result<Option<LargeStringArray>> {
     let ty = &rows.types[idx];
-    let told = |column| Ok(told::column(column, ty)?.into_flat());
-    let vectors: Vec<Vector> = rows.blocks.iter().map(|b| told(b.column(idx))).collect::<Result<_>>()?;
+    let converted = |column| Ok(arrow_types::column(column, ty)?.into_flat());
+    let vectors: Vec<Vector> = rows.blocks.iter().map(|b| converted(b.column(idx))).collect::<Result<_>>()?;
     let sizes: Vec<usize> = vectors.iter().map(size_of_texts).collect::<Result<_>>()?;
     let total: usize = sizes.iter().sum();
     let n_rows = rows.n_rows();

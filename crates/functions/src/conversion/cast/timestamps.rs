@@ -1,4 +1,4 @@
-//! To dates, moments and times of day, from each other and from numbers.
+//! To dates, timestamps and times of day, from each other and from numbers.
 
 use super::numbers::filled;
 use super::{Rules, decimals};
@@ -33,20 +33,20 @@ pub fn convert(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -
         (Date, DateTime(_) | DateTime64(..)) => {
             let time = rules.local_time(to.time_zone());
             let seconds = filled::<i64>(vector)?.into_iter().map(|days| {
-                let moment = time.to_moment(days * SECONDS_PER_DAY);
-                // The first day of a zone east of Greenwich begins before all moments; the next one counts.
-                if moment < 0 { time.to_moment((days + 1) * SECONDS_PER_DAY) } else { moment }
+                let timestamp = time.to_timestamp(days * SECONDS_PER_DAY);
+                // The first day of a zone east of Greenwich begins before all timestamps; the next one counts.
+                if timestamp < 0 { time.to_timestamp((days + 1) * SECONDS_PER_DAY) } else { timestamp }
             });
             of_seconds(seconds, to)
         }
         (Date32, DateTime(_) | DateTime64(..)) => {
             let time = rules.local_time(to.time_zone());
-            of_seconds(filled::<i64>(vector)?.into_iter().map(|d| time.to_moment(d * SECONDS_PER_DAY)), to)
+            of_seconds(filled::<i64>(vector)?.into_iter().map(|d| time.to_timestamp(d * SECONDS_PER_DAY)), to)
         }
         (DateTime(_), DateTime(_)) => Ok(vector.clone()),
         (DateTime(zone), Date | Date32 | Time | Time64(_)) => {
             let time = rules.local_time(zone.as_ref());
-            local(filled::<i64>(vector)?.into_iter().map(|s| time.of_moment(s)), to)
+            local(filled::<i64>(vector)?.into_iter().map(|s| time.of_timestamp(s)), to)
         }
         (DateTime(_), DateTime64(scale, _)) => {
             let factor = per_second(*scale);
@@ -70,7 +70,7 @@ pub fn convert(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -
     }
 }
 
-/// Moments from unix seconds.
+/// Timestamps from unix seconds.
 fn of_seconds(seconds: impl Iterator<Item = i64>, to: &DataType) -> Result<Vector> {
     Ok(match to {
         DataType::DateTime64(scale, _) => {
@@ -105,17 +105,17 @@ fn of_date_time64(vector: &Vector, scale: u8, time: &LocalTime, to: &DataType) -
         }
         DataType::DateTime(_) => of_seconds(ticks.iter().map(|t| t.div_euclid(factor)), to),
         // The kernel cuts towards zero for a Date and down for everything else.
-        DataType::Date => local(ticks.iter().map(|t| time.of_moment(t / factor)), to),
+        DataType::Date => local(ticks.iter().map(|t| time.of_timestamp(t / factor)), to),
         DataType::Time64(to_scale) => {
             let wanted = per_second(*to_scale);
             let parts = ticks.iter().map(|t| {
-                let seconds = split_day(time.of_moment(t.div_euclid(factor))).1;
+                let seconds = split_day(time.of_timestamp(t.div_euclid(factor))).1;
                 let fraction = i128::from(t.rem_euclid(factor)) * i128::from(wanted) / i128::from(factor);
                 i64::from(seconds) * wanted + fraction as i64
             });
             Ok(parts.collect::<Vec<_>>().into())
         }
-        _ => local(ticks.iter().map(|t| time.of_moment(t.div_euclid(factor))), to),
+        _ => local(ticks.iter().map(|t| time.of_timestamp(t.div_euclid(factor))), to),
     }
 }
 
@@ -136,7 +136,7 @@ fn of_number(vector: &Vector, to: &DataType, rules: &Rules) -> Result<Vector> {
             let days = floats.into_iter().map(|x| match x {
                 x if x < 0.0 => 0,
                 x if x <= LAST_DATE as f64 => x as u16,
-                x => split_day(time.of_moment((x as i64).min(u32::MAX.into()))).0 as u16,
+                x => split_day(time.of_timestamp((x as i64).min(u32::MAX.into()))).0 as u16,
             });
             return Ok(days.collect::<Vec<u16>>().into());
         }
@@ -172,7 +172,7 @@ fn of_integers(values: Vec<i64>, to: &DataType, rules: &Rules) -> Result<Vector>
             let day = |x: i64| match x {
                 ..0 => 0,
                 0..=LAST_DATE => x as u16,
-                _ => split_day(time.of_moment(x.min(u32::MAX.into()))).0 as u16,
+                _ => split_day(time.of_timestamp(x.min(u32::MAX.into()))).0 as u16,
             };
             values.map(day).collect::<Vec<_>>().into()
         }
@@ -181,7 +181,7 @@ fn of_integers(values: Vec<i64>, to: &DataType, rules: &Rules) -> Result<Vector>
             let day = |x: i64| match x {
                 ..FIRST_DATE32 => FIRST_DATE32 as i32,
                 FIRST_DATE32..=LAST_DATE32 => x as i32,
-                _ => split_day(time.of_moment(x.min(LAST_SECOND))).0.min(LAST_DATE32 as i32),
+                _ => split_day(time.of_timestamp(x.min(LAST_SECOND))).0.min(LAST_DATE32 as i32),
             };
             values.map(day).collect::<Vec<_>>().into()
         }
@@ -207,7 +207,7 @@ fn clamped_ticks(seconds: i64, first: i64, last: i64, scale: u8) -> i64 {
         last.saturating_mul(factor).saturating_add(factor - 1)
     } else if seconds < first {
         let whole = first.saturating_mul(factor);
-        // Times of day end symmetrically, moments at a whole second.
+        // Times of day end symmetrically, timestamps at a whole second.
         if first == -last { whole.saturating_sub(factor - 1) } else { whole }
     } else {
         seconds.saturating_mul(factor)

@@ -1,4 +1,5 @@
-//! Columns that neither a filter nor a sort with a limit reads are read only for the rows that the limit leaves.
+//! Late materialization: columns that neither a filter nor a sort with a limit reads are read by row id, and only for the rows
+//! that the limit leaves.
 //!
 //! ```text
 //! Limit 10                             Project a, b := x + 1, c
@@ -9,7 +10,7 @@
 //!                                                Scan a, f, row where f > 0
 //! ```
 //!
-//! Only of tables that locate rows. Equal rows stay in the order of the table, so the rows are the same ones; what is
+//! Only of tables that have row ids. Equal rows stay in the order of the table, so the rows are the same ones; what is
 //! different for each row (`rand()`) is still computed before the sort.
 
 use crate::rules::{Rewriter, top_down};
@@ -65,18 +66,18 @@ fn late(node: &Plan, with: &Rewriter) -> Option<Plan> {
         .map(|(column, field)| (field.id, (*column, with.ids.field(field.name.clone(), field.ty.clone()))))
         .collect();
     let names: Vec<_> = renamed.iter().map(|(id, (_, field))| (*id, (field.id, field.ty.clone()))).collect();
-    if scan.limit.is_some() || scan.locator.is_some() || !is_worth_it(scan, &late) {
+    if scan.limit.is_some() || scan.row_id.is_some() || !is_worth_it(scan, &late) {
         return None;
     }
     // Asked last: it may have to look for files.
-    if !scan.table.locates_rows() {
+    if !scan.table.has_row_ids() {
         return None;
     }
-    let locator = with.ids.field("_row", DataType::UInt64);
+    let row_id = with.ids.field("_row", DataType::UInt64);
     let mut plan = Plan::Scan(ScanNode {
         columns: early.into_iter().cloned().chain(renamed.into_iter().map(|(_, column)| column)).collect(),
         filter: scan.filter.as_ref().map(|filter| filter.rename(&names)),
-        locator: Some(locator.clone()),
+        row_id: Some(row_id.clone()),
         ..scan.clone()
     });
     for node in between.iter().rev() {
@@ -92,7 +93,7 @@ fn late(node: &Plan, with: &Rewriter) -> Option<Plan> {
         plan = Plan::Limit(Limit { input: Box::new(plan), ties: None, ..*limit });
     }
     let columns = late.into_iter().cloned().collect();
-    plan = Plan::Fetch(Fetch { input: Box::new(plan), locator: locator.id, columns });
+    plan = Plan::Fetch(Fetch { input: Box::new(plan), row_id: row_id.id, columns });
     for node in between.iter().rev() {
         if let Between::Project { late, .. } = node {
             plan = extended(plan, late);
@@ -135,7 +136,7 @@ fn take_apart<'a>(
     }
 }
 
-/// Do these columns hold more, row by row, than the locator that is carried in their place?
+/// Do these columns hold more, row by row, than the row id that is carried in their place?
 fn is_worth_it(scan: &ScanNode, late: &[&(usize, Field)]) -> bool {
     let schema = scan.table.schema();
     // What the table makes up costs nothing to read.

@@ -1,4 +1,5 @@
-//! `min(toDate(n))` is `toDate(min(n))`: one value is converted, and what the table knows of its columns may answer.
+//! `min` and `max` are pushed through monotonic casts: `min(toDate(n))` is `toDate(min(n))`, so that one value is converted, and
+//! the table's statistics may answer.
 //!
 //! ```text
 //! Aggregate: min(d)              Project toDate(m)
@@ -62,7 +63,8 @@ fn conversion(input: &mut Plan, arg: &Expr, with: &Rewriter) -> Option<(Arc<Boun
     let order_kept = |expr: &Expr| match expr {
         Expr::Call { function, args } => {
             let others_constant = args.iter().skip(1).all(Expr::is_literal);
-            (function.clamps().is_some() && others_constant).then(|| (function.clone(), args.clone()))
+            (function.monotonic_range().is_some() && others_constant)
+                .then(|| (function.clone(), args.clone()))
         }
         _ => None,
     };

@@ -5,14 +5,14 @@ use chalet_syntax::ast::StatementKind;
 use std::time::Instant;
 
 /// A statement that has begun.
-pub(crate) struct Counted {
+pub(crate) struct StatementEvents {
     started: Instant,
     /// Count, failures and time of its kind.
     kind: Option<[Event; 3]>,
 }
 
-impl Counted {
-    pub fn begin(statement: &StatementKind) -> Counted {
+impl StatementEvents {
+    pub fn begin(statement: &StatementKind) -> StatementEvents {
         let kind = match statement {
             StatementKind::Query(_) => {
                 Some([Event::SelectQuery, Event::FailedSelectQuery, Event::SelectQueryTimeMicroseconds])
@@ -26,7 +26,7 @@ impl Counted {
         if let Some([begun, ..]) = kind {
             events::count(begun);
         }
-        Counted { started: Instant::now(), kind }
+        StatementEvents { started: Instant::now(), kind }
     }
 
     pub fn end(self, succeeded: bool, rows_inserted: u64) {

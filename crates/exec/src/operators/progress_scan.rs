@@ -1,16 +1,17 @@
-//! Counts what a table scan reads, and stops it at the limits of the query.
+//! A table scan that counts the rows and bytes it reads, for progress and for the limits of the query, which end it.
 
 use crate::QueryControl;
 use chalet_base::Result;
-use chalet_storage::{LocatedRows, Morsel, Scan, ScanWorker, Summary};
+use chalet_storage::{Morsel, RowsById, Scan, ScanWorker, Summary};
 use std::sync::Arc;
 
-pub struct CountedScan {
+/// A scan that reports what it reads to the query's control.
+pub struct ProgressScan {
     pub inner: Arc<dyn Scan>,
     pub control: Arc<QueryControl>,
 }
 
-impl Scan for CountedScan {
+impl Scan for ProgressScan {
     fn worker(&self) -> Result<Box<dyn ScanWorker>> {
         Ok(Box::new(Worker { inner: self.inner.worker()?, control: self.control.clone(), open: true }))
     }
@@ -35,8 +36,8 @@ impl Scan for CountedScan {
         self.inner.applies_filter()
     }
 
-    fn located_rows(&self) -> Option<Arc<dyn LocatedRows>> {
-        self.inner.located_rows()
+    fn rows_by_id(&self) -> Option<Arc<dyn RowsById>> {
+        self.inner.rows_by_id()
     }
 
     fn describe(&self) -> Vec<(String, String)> {

@@ -1,9 +1,9 @@
-//! The one match from plan nodes to operators.
+//! The physical planner: the one match from nodes of the logical plan to operators.
 
 use crate::control::Reservation;
 use crate::expression::{Layout, Program, layout};
-use crate::operators::counted::CountedScan;
-use crate::operators::top_bound::TopBound;
+use crate::operators::progress_scan::ProgressScan;
+use crate::operators::top_k_threshold::TopKThreshold;
 use crate::operators::{
     aggregate, array_join, distinct, fetch, fill, filter, join, limit, limit_by, project, set_op, sort,
     window,
@@ -11,7 +11,7 @@ use crate::operators::{
 use crate::pipeline::{Operator, Source, Stage, Stream};
 use crate::ranges::ranges;
 use crate::row_set::RowSet;
-use crate::{ExecContext, condition, from_statistics};
+use crate::{ExecContext, aggregate_from_statistics, condition};
 use chalet_base::{Result, bail};
 use chalet_columns::Block;
 use chalet_plan as plan;
@@ -22,30 +22,30 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
-/// A plan as a stream, and where its totals will be.
-pub struct Lowered {
+/// A physical plan: a stream of source and operators, and where its totals will be.
+pub struct PhysicalPlan {
     pub stream: Stream,
     pub totals: Option<TotalsPath>,
     /// Of each LIMIT that no other one stands above.
     pub before_limits: Vec<BeforeLimit>,
-    /// The rows that came to a sort, when nothing changed their number since.
+    /// Counts the input rows of a sort, when nothing changed their number since.
     sorted: Option<Arc<AtomicU64>>,
-    /// The scan below, once it is open, when it locates its rows.
-    located: Option<Arc<OnceLock<Arc<dyn Scan>>>>,
+    /// The scan below, once it is open, when it has row ids.
+    row_id_scan: Option<Arc<OnceLock<Arc<dyn Scan>>>>,
 }
 
 /// Counts the rows that a LIMIT had to choose from.
 #[derive(Clone)]
 pub struct BeforeLimit {
-    came: Arc<AtomicU64>,
-    /// Without a sort reading stops when there are enough: what came beyond that depends on the size of blocks.
+    rows_in: Arc<AtomicU64>,
+    /// Without a sort reading stops when there are enough: what was read beyond that depends on the size of blocks.
     most: Option<u64>,
 }
 
 impl BeforeLimit {
     /// At least so many rows there were, when the plan has run.
     pub fn rows(&self) -> u64 {
-        self.came.load(Relaxed).min(self.most.unwrap_or(u64::MAX))
+        self.rows_in.load(Relaxed).min(self.most.unwrap_or(u64::MAX))
     }
 }
 
@@ -68,40 +68,41 @@ impl TotalsPath {
     }
 }
 
-impl From<Stream> for Lowered {
+impl From<Stream> for PhysicalPlan {
     fn from(stream: Stream) -> Self {
-        Lowered { stream, totals: None, before_limits: Vec::new(), sorted: None, located: None }
+        PhysicalPlan { stream, totals: None, before_limits: Vec::new(), sorted: None, row_id_scan: None }
     }
 }
 
-impl Lowered {
-    fn then(self, operator: impl Operator + 'static) -> Lowered {
-        Lowered { stream: self.stream.then(operator), sorted: None, ..self }
+impl PhysicalPlan {
+    fn then(self, operator: impl Operator + 'static) -> PhysicalPlan {
+        PhysicalPlan { stream: self.stream.then(operator), sorted: None, ..self }
     }
 
-    fn map(self, f: impl FnOnce(Stream) -> Stream) -> Lowered {
-        Lowered { stream: f(self.stream), sorted: None, ..self }
+    fn map(self, f: impl FnOnce(Stream) -> Stream) -> PhysicalPlan {
+        PhysicalPlan { stream: f(self.stream), sorted: None, ..self }
     }
 
     /// As [`map`](Self::map), for what has other rows: they have no totals.
-    fn into_rows(self, f: impl FnOnce(Stream) -> Stream) -> Lowered {
-        Lowered { totals: None, ..self.map(f) }
+    fn into_rows(self, f: impl FnOnce(Stream) -> Stream) -> PhysicalPlan {
+        PhysicalPlan { totals: None, ..self.map(f) }
     }
 }
 
-/// Turns a plan into a stream. Sets of IN are built first, because programs look into them.
-pub fn lower(plan: &Plan, ctx: &ExecContext) -> Result<Lowered> {
-    Lowerer { ctx, bound: RefCell::default() }.plan(plan)
+/// Plans a logical plan physically. Sets of IN are built first, by running their sub-queries, because programs look into
+/// them. Fails where a node is not supported or a set cannot be built.
+pub fn plan_physical(plan: &Plan, ctx: &ExecContext) -> Result<PhysicalPlan> {
+    PhysicalPlanner { ctx, top_k_threshold: RefCell::default() }.plan(plan)
 }
 
-pub(crate) struct Lowerer<'a> {
+pub(crate) struct PhysicalPlanner<'a> {
     pub ctx: &'a ExecContext,
-    /// What a top-N knows of its last row, for the scan below it that is lowered next, by its column.
-    bound: RefCell<Option<(ColumnId, Arc<TopBound>)>>,
+    /// The threshold of a top-k sort, by its column, for the scan below it that is planned next.
+    top_k_threshold: RefCell<Option<(ColumnId, Arc<TopKThreshold>)>>,
 }
 
-impl Lowerer<'_> {
-    pub(crate) fn plan(&self, plan: &Plan) -> Result<Lowered> {
+impl PhysicalPlanner<'_> {
+    pub(crate) fn plan(&self, plan: &Plan) -> Result<PhysicalPlan> {
         for expr in plan.expressions() {
             self.build_sets(expr)?;
         }
@@ -130,11 +131,11 @@ impl Lowerer<'_> {
                 Ok(self.plan(&node.input)?.then(operator))
             }
             Plan::Union(node) => {
-                let inputs: Vec<Lowered> =
+                let inputs: Vec<PhysicalPlan> =
                     node.inputs.iter().map(|input| self.plan(input)).collect::<Result<_>>()?;
                 let before_limits = inputs.iter().flat_map(|input| input.before_limits.clone()).collect();
                 let streams = inputs.into_iter().map(|input| input.stream).collect();
-                Ok(Lowered { before_limits, ..Lowered::from(Stream::of(Source::Union(streams))) })
+                Ok(PhysicalPlan { before_limits, ..PhysicalPlan::from(Stream::of(Source::Union(streams))) })
             }
             Plan::SetOp(node) => self.set_op(node),
             Plan::ArrayJoin(node) => {
@@ -173,7 +174,7 @@ impl Lowerer<'_> {
         Source::Table(Arc::new(open), name)
     }
 
-    fn scan(&self, node: &plan::ScanNode) -> Result<Lowered> {
+    fn scan(&self, node: &plan::ScanNode) -> Result<PhysicalPlan> {
         let layout = layout(&Plan::Scan(node.clone()).fields());
         let filter = match &node.filter {
             Some(expr) => Some((expr, Program::new(&[expr], &layout, &self.ctx.functions)?)),
@@ -183,16 +184,16 @@ impl Lowerer<'_> {
             columns: node.columns.iter().map(|c| c.0).collect(),
             ranges: node.filter.as_ref().map(|expr| ranges(expr, &layout)).unwrap_or_default(),
             filter: filter.as_ref().map(|(expr, _)| self.scan_filter(expr, node, &layout)).transpose()?,
-            bound: self.scan_bound(node, &layout),
+            top_k_threshold: self.scan_threshold(node, &layout),
             limit: node.limit,
-            locate: node.locator.is_some(),
+            with_row_ids: node.row_id.is_some(),
             context: self.ctx.scan.clone(),
         };
         let table = node.table.clone();
         let done_by_scan = Arc::new(AtomicBool::new(false));
         let done = done_by_scan.clone();
-        let located = node.locator.as_ref().map(|_| Arc::new(OnceLock::new()));
-        let opened = located.clone();
+        let row_id_scan = node.row_id.as_ref().map(|_| Arc::new(OnceLock::new()));
+        let opened = row_id_scan.clone();
         let open = move |ctx: &ExecContext| -> Result<Arc<dyn Scan>> {
             let inner = table.scan(&request)?;
             done.store(inner.applies_filter(), Relaxed);
@@ -200,39 +201,39 @@ impl Lowerer<'_> {
             if let Some(opened) = &opened {
                 let _ = opened.set(inner.clone());
             }
-            Ok(Arc::new(CountedScan { inner, control: ctx.control.clone() }))
+            Ok(Arc::new(ProgressScan { inner, control: ctx.control.clone() }))
         };
         let stream = Stream::of(Source::Table(Arc::new(open), node.name.clone()));
         let stream = match filter {
             Some((_, condition)) => stream.then(filter::Filter { condition, done_by_scan }),
             None => stream,
         };
-        Ok(Lowered { located, ..Lowered::from(stream) })
+        Ok(PhysicalPlan { row_id_scan, ..PhysicalPlan::from(stream) })
     }
 
-    fn fetch(&self, node: &plan::Fetch) -> Result<Lowered> {
-        let locator = layout(&node.input.fields()).get(&node.locator).copied();
+    fn fetch(&self, node: &plan::Fetch) -> Result<PhysicalPlan> {
+        let row_id = layout(&node.input.fields()).get(&node.row_id).copied();
         let mut input = self.plan(&node.input)?;
-        let (Some(locator), Some(scan)) = (locator, input.located.take()) else {
+        let (Some(row_id), Some(scan)) = (row_id, input.row_id_scan.take()) else {
             bail!(LOGICAL_ERROR, "Fetch stands over no scan that locates rows");
         };
-        let sink = fetch::Fetch { scan, locator, columns: node.columns.iter().map(|c| c.0).collect() };
+        let sink = fetch::Fetch { scan, row_id, columns: node.columns.iter().map(|c| c.0).collect() };
         let sorted = input.sorted.take();
-        Ok(Lowered { sorted, ..input.map(|stream| stream.into_sink(sink)) })
+        Ok(PhysicalPlan { sorted, ..input.map(|stream| stream.into_sink(sink)) })
     }
 
-    /// The bound of a top-N over a column of this scan.
-    fn scan_bound(&self, node: &plan::ScanNode, scan: &Layout) -> Option<ScanFilter> {
-        let mut waiting = self.bound.borrow_mut();
+    /// The threshold of a top-k sort over a column of this scan, as a dynamic filter.
+    fn scan_threshold(&self, node: &plan::ScanNode, scan: &Layout) -> Option<ScanFilter> {
+        let mut pending = self.top_k_threshold.borrow_mut();
         // Taken, because it is for one scan alone: copies of a plan share the ids of its columns.
-        let (id, bound) = waiting.take_if(|(id, _)| node.columns.iter().any(|(_, f)| f.id == *id))?;
+        let (id, threshold) = pending.take_if(|(id, _)| node.columns.iter().any(|(_, f)| f.id == *id))?;
         let columns = vec![*scan.get(&id)?];
-        let evaluate = Arc::new(move |block: &Block| bound.may_count(block));
+        let evaluate = Arc::new(move |block: &Block| threshold.may_count(block));
         Some(ScanFilter { columns, unread: Vec::new(), condition: None, evaluate })
     }
 
-    /// Makes the bound of a top-N known to the scan that its first key comes from as it is.
-    fn bound(&self, node: &plan::Sort) -> Option<Arc<TopBound>> {
+    /// Publishes the threshold of a top-k sort to the scan that its first key comes from unchanged.
+    fn top_k_threshold(&self, node: &plan::Sort) -> Option<Arc<TopKThreshold>> {
         let key = node.keys.first()?;
         let is_on = |name: &str| (self.ctx.scan.setting)(name).is_some_and(|text| text == "1");
         let wide = key.expr.ty().bare().is_string();
@@ -256,9 +257,9 @@ impl Lowerer<'_> {
                 _ => return None,
             };
         }
-        let bound = Arc::new(TopBound::new(key.order.descending));
-        *self.bound.borrow_mut() = Some((id, bound.clone()));
-        Some(bound)
+        let threshold = Arc::new(TopKThreshold::new(key.order.descending));
+        *self.top_k_threshold.borrow_mut() = Some((id, threshold.clone()));
+        Some(threshold)
     }
 
     /// The filter as code over the columns that it reads.
@@ -275,18 +276,18 @@ impl Lowerer<'_> {
         Ok(ScanFilter { columns, unread, condition, evaluate: Arc::new(move |block| program.mask(block)) })
     }
 
-    fn project(&self, node: &plan::Project) -> Result<Lowered> {
+    fn project(&self, node: &plan::Project) -> Result<PhysicalPlan> {
         let columns = self.program(&node.exprs.iter().map(|e| &e.1).collect::<Vec<_>>(), &node.input)?;
         let mut input = self.plan(&node.input)?;
         if let Some(totals) = &mut input.totals {
             totals.projections.push(columns.clone());
         }
         let sorted = input.sorted.take();
-        Ok(Lowered { sorted, ..input.then(project::Project { columns }) })
+        Ok(PhysicalPlan { sorted, ..input.then(project::Project { columns }) })
     }
 
-    fn aggregate(&self, node: &plan::Aggregate) -> Result<Lowered> {
-        if let Some(row) = from_statistics::answer(node, self.ctx) {
+    fn aggregate(&self, node: &plan::Aggregate) -> Result<PhysicalPlan> {
+        if let Some(row) = aggregate_from_statistics::answer(node, self.ctx) {
             return Ok(Stream::of(self.values(&row, "statistics".into())).into());
         }
         let keys = node.keys.iter().map(|k| &k.1);
@@ -330,21 +331,21 @@ impl Lowerer<'_> {
         });
         let input = self.plan(&node.input)?.into_rows(|stream| stream.into_sink(sink));
         let totals = has_totals.then(|| TotalsPath { slot, projections: Vec::new() });
-        Ok(Lowered { totals, ..input })
+        Ok(PhysicalPlan { totals, ..input })
     }
 
-    fn sort(&self, node: &plan::Sort) -> Result<Lowered> {
+    fn sort(&self, node: &plan::Sort) -> Result<PhysicalPlan> {
         let keys = self.program(&node.keys.iter().map(|k| &k.expr).collect::<Vec<_>>(), &node.input)?;
         let orders = node.keys.iter().map(|k| k.order).collect();
         let limit = if node.with_ties { None } else { node.limit };
-        let came = Arc::new(AtomicU64::new(0));
-        let bound = limit.and_then(|_| self.bound(node));
-        let sink = sort::Sort { keys, orders, limit, bound, came: came.clone() };
+        let rows_in = Arc::new(AtomicU64::new(0));
+        let top_k_threshold = limit.and_then(|_| self.top_k_threshold(node));
+        let sink = sort::Sort { keys, orders, limit, top_k_threshold, rows_in: rows_in.clone() };
         let input = self.plan(&node.input)?.map(|stream| stream.into_sink(sink));
-        Ok(Lowered { sorted: Some(came), ..input })
+        Ok(PhysicalPlan { sorted: Some(rows_in), ..input })
     }
 
-    fn limit(&self, node: &plan::Limit) -> Result<Lowered> {
+    fn limit(&self, node: &plan::Limit) -> Result<PhysicalPlan> {
         let ties = match &node.ties {
             Some(keys) => Some(self.program(&keys.iter().map(|k| &k.expr).collect::<Vec<_>>(), &node.input)?),
             None => None,
@@ -363,18 +364,18 @@ impl Lowerer<'_> {
         if let Some(limit) = node.limit.or(node.parts.limit.map(|_| 0)) {
             let most = (!node.from_end && node.parts.is_empty()).then(|| limit.saturating_add(node.offset));
             input.before_limits = vec![match input.sorted.take() {
-                Some(came) => BeforeLimit { came, most: None },
-                None => BeforeLimit { came: collected, most },
+                Some(rows_in) => BeforeLimit { rows_in, most: None },
+                None => BeforeLimit { rows_in: collected, most },
             }];
         }
         Ok(input.map(|stream| stream.into_sink(sink)))
     }
 
-    fn join(&self, node: &plan::Join) -> Result<Lowered> {
+    fn join(&self, node: &plan::Join) -> Result<PhysicalPlan> {
         let (left, right) = (self.plan(&node.left)?, self.plan(&node.right)?);
         let before_limits = [left.before_limits, right.before_limits].concat();
         let joined = self.joined(node, left.stream, right.stream)?;
-        Ok(Lowered { before_limits, ..Lowered::from(joined) })
+        Ok(PhysicalPlan { before_limits, ..PhysicalPlan::from(joined) })
     }
 
     fn joined(&self, node: &plan::Join, left: Stream, right: Stream) -> Result<Stream> {
@@ -383,10 +384,10 @@ impl Lowerer<'_> {
         let right_types: Vec<_> = node.fields[left_types.len()..].iter().map(|f| f.ty.clone()).collect();
         if node.kind == plan::JoinKind::Paste {
             let slot = Arc::new(OnceLock::new());
-            let build = Stage::new(right, Arc::new(join::paste::PasteRight { slot: slot.clone() }));
+            let build = Stage::new(right, Arc::new(join::paste_join::PasteJoinBuild { slot: slot.clone() }));
             let mut left = left;
             left.dependencies.push(Arc::new(build));
-            return Ok(left.into_sink(join::paste::Paste { slot }));
+            return Ok(left.into_sink(join::paste_join::PasteJoin { slot }));
         }
         let slot = Arc::new(OnceLock::new());
         let null_safe: Vec<bool> = node.on.iter().map(|k| k.null_safe).collect();
@@ -423,12 +424,16 @@ impl Lowerer<'_> {
         let mut left = left;
         left.dependencies.push(Arc::new(build));
         let stream = left.then(probe);
-        let has_tail = matches!(node.kind, plan::JoinKind::Right | plan::JoinKind::Full)
+        let has_unmatched_rows = matches!(node.kind, plan::JoinKind::Right | plan::JoinKind::Full)
             && node.strictness != plan::JoinStrictness::Semi;
-        Ok(if has_tail { stream.into_sink(join::Tail { slot, left_types }) } else { stream })
+        Ok(if has_unmatched_rows {
+            stream.into_sink(join::UnmatchedRows { slot, left_types })
+        } else {
+            stream
+        })
     }
 
-    fn window(&self, node: &plan::Window) -> Result<Lowered> {
+    fn window(&self, node: &plan::Window) -> Result<PhysicalPlan> {
         let order = node.order_by.iter().map(|k| &k.expr);
         let args = node.calls.iter().flat_map(|c| &c.args);
         let inputs: Vec<&Expr> = node.partition_by.iter().chain(order).chain(args).collect();
@@ -448,7 +453,7 @@ impl Lowerer<'_> {
         Ok(self.plan(&node.input)?.into_rows(|stream| stream.into_sink(sink)))
     }
 
-    fn fill(&self, node: &plan::Fill) -> Result<Lowered> {
+    fn fill(&self, node: &plan::Fill) -> Result<PhysicalPlan> {
         let fields = node.input.fields();
         let layout = layout(&fields);
         let at = |id| layout.get(&id).copied().unwrap_or_default();
@@ -470,7 +475,7 @@ impl Lowerer<'_> {
         Ok(self.plan(&node.input)?.map(|stream| stream.into_sink(sink)))
     }
 
-    fn set_op(&self, node: &plan::SetOp) -> Result<Lowered> {
+    fn set_op(&self, node: &plan::SetOp) -> Result<PhysicalPlan> {
         let right = Arc::new(set_op::RightRows::default());
         let build =
             Stage::new(self.plan(&node.right)?.stream, Arc::new(set_op::CountRows { rows: right.clone() }));
@@ -510,7 +515,7 @@ impl Lowerer<'_> {
                 "IN-set size limit exceeded. Limit for rows: {most}, current rows: {}",
                 rows.len()
             );
-            // Only one thread lowers a plan: nobody else has set it.
+            // Only one thread plans a statement: nobody else has set it.
             let _ = set.built.set(Arc::new(rows));
         }
         Ok(())

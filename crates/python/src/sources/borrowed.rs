@@ -1,4 +1,4 @@
-//! Which memory scans share with the caller, who may change it later: what outlives a statement must not point there.
+//! The memory that scans borrow from the caller, who may change it later: what outlives a statement must not point there.
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -6,11 +6,11 @@ use std::sync::{Mutex, PoisonError};
 /// Ranges are looked at one by one, so there are no more of them than this.
 const MOST: usize = 256;
 
-/// Address ranges, in order and apart from each other.
+/// Borrowed address ranges, in order and apart from each other.
 #[derive(Default)]
-pub struct Lent(Mutex<Vec<Range<usize>>>);
+pub struct BorrowedMemory(Mutex<Vec<Range<usize>>>);
 
-impl Lent {
+impl BorrowedMemory {
     pub fn add(&self, start: usize, bytes: usize) {
         if bytes == 0 {
             return;
@@ -33,7 +33,7 @@ impl Lent {
     }
 }
 
-/// One range less. What lies between the two is taken for lent as well, which costs a copy of it and no more.
+/// One range less. What lies between the two counts as borrowed as well, which costs a copy of it and no more.
 fn join_nearest(ranges: &mut Vec<Range<usize>>) {
     let gap = |&at: &usize| ranges[at + 1].start - ranges[at].end;
     if let Some(at) = (0..ranges.len().saturating_sub(1)).min_by_key(gap) {
@@ -47,24 +47,24 @@ mod tests {
 
     #[test]
     fn ranges_that_touch_are_one() {
-        let lent = Lent::default();
+        let borrowed = BorrowedMemory::default();
         for (start, bytes) in [(100, 10), (300, 10), (200, 10), (50, 0), (110, 90), (305, 1)] {
-            lent.add(start, bytes);
+            borrowed.add(start, bytes);
         }
-        assert_eq!(lent.ranges(), [100..210, 300..310]);
-        lent.add(0, 1000);
+        assert_eq!(borrowed.ranges(), [100..210, 300..310]);
+        borrowed.add(0, 1000);
         assert_eq!(
-            lent.ranges().iter().map(|range| (range.start, range.end)).collect::<Vec<_>>(),
+            borrowed.ranges().iter().map(|range| (range.start, range.end)).collect::<Vec<_>>(),
             [(0, 1000)]
         );
     }
 
     #[test]
     fn ranges_stay_few_and_cover_all() {
-        let lent = Lent::default();
+        let borrowed = BorrowedMemory::default();
         let starts = (0..10_000).map(|i| 1_000 + (i * 7_919 % 10_000) * 64);
-        starts.clone().for_each(|start| lent.add(start, 8));
-        let ranges = lent.ranges();
+        starts.clone().for_each(|start| borrowed.add(start, 8));
+        let ranges = borrowed.ranges();
         assert!(ranges.len() <= MOST);
         assert!(ranges.windows(2).all(|pair| pair[0].end < pair[1].start));
         let covered =

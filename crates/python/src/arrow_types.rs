@@ -1,4 +1,4 @@
-//! Columns under types that Arrow has: what ClickHouse's own Arrow output tells as bare integers and bytes (moments,
+//! Columns converted to types that Arrow has: what ClickHouse's own Arrow output gives as bare integers and bytes (timestamps,
 //! enumerations, addresses, wide integers) keeps its meaning here.
 
 use chalet_base::{Result, bail};
@@ -7,7 +7,7 @@ use chalet_types::{DataType, EnumValues, TupleField};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
-/// The type that is told.
+/// The type that a column of this type is exported as.
 pub fn type_of(ty: &DataType) -> DataType {
     use DataType as T;
     match ty {
@@ -34,7 +34,7 @@ fn nested(ty: &DataType) -> DataType {
     type_of(ty).recursively_without_low_cardinality()
 }
 
-/// The column under [`type_of`] its type.
+/// The column converted to [`type_of`] its type.
 pub fn column(column: &Column, ty: &DataType) -> Result<Column> {
     let bare = ty.without_low_cardinality();
     if *bare == type_of(bare) {
@@ -43,10 +43,12 @@ pub fn column(column: &Column, ty: &DataType) -> Result<Column> {
     Ok(match column {
         Column::Flat(vector) => match names_of(bare) {
             Some(names) => enumeration(vector, names)?,
-            None => Column::Flat(told(vector, bare)?),
+            None => Column::Flat(converted(vector, bare)?),
         },
-        Column::Const { value, len } => Column::Const { value: told(value, bare)?, len: *len },
-        Column::Dict { codes, values } => Column::Dict { codes: codes.clone(), values: told(values, bare)? },
+        Column::Const { value, len } => Column::Const { value: converted(value, bare)?, len: *len },
+        Column::Dict { codes, values } => {
+            Column::Dict { codes: codes.clone(), values: converted(values, bare)? }
+        }
     })
 }
 
@@ -57,7 +59,7 @@ fn names_of(ty: &DataType) -> Option<&EnumValues> {
     }
 }
 
-fn told(vector: &Vector, ty: &DataType) -> Result<Vector> {
+fn converted(vector: &Vector, ty: &DataType) -> Result<Vector> {
     use DataType as T;
     let validity = vector.validity.clone();
     let data = match (ty.without_low_cardinality().without_nullable(), &vector.data) {
@@ -79,14 +81,14 @@ fn told(vector: &Vector, ty: &DataType) -> Result<Vector> {
             };
             return Ok(enumeration(vector, names)?.into_flat());
         }
-        (T::Array(element), Data::List(list)) => lists(list, &told(&list.values, element)?),
+        (T::Array(element), Data::List(list)) => lists(list, &converted(&list.values, element)?),
         (T::Map(key, value), Data::List(list)) => {
             let pairs = list.values.structure()?;
-            let fields = vec![told(&pairs.fields[0], key)?, told(&pairs.fields[1], value)?];
+            let fields = vec![converted(&pairs.fields[0], key)?, converted(&pairs.fields[1], value)?];
             lists(list, &Vector::from(Data::Struct(Struct { fields, len: pairs.len })))
         }
         (T::Tuple(types), Data::Struct(parts)) => {
-            let fields = parts.fields.iter().zip(types.iter()).map(|(field, ty)| told(field, &ty.ty));
+            let fields = parts.fields.iter().zip(types.iter()).map(|(field, ty)| converted(field, &ty.ty));
             Data::Struct(Struct { fields: fields.collect::<Result<_>>()?, len: parts.len })
         }
         (_, data) => data.clone(),

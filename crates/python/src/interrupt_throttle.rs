@@ -1,4 +1,4 @@
-//! Asking whether to stop, in a loop over calls of which each may take a microsecond or a minute.
+//! Throttled checks for an interrupt, in a loop over calls of which each may take a microsecond or a minute.
 
 use chalet_base::Result;
 use chalet_engine::host::Interrupt;
@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 const PERIOD: Duration = Duration::from_millis(5);
 const MOST_STEPS: u32 = 4096;
 
-pub struct Pace<'a> {
+/// Checks for an interrupt every so many steps, adapted to a check about each [`PERIOD`].
+pub struct InterruptThrottle<'a> {
     interrupt: &'a Interrupt,
     asked: Instant,
     /// Steps between two questions, and how many are left to the next.
@@ -16,9 +17,9 @@ pub struct Pace<'a> {
     left: u32,
 }
 
-impl<'a> Pace<'a> {
-    pub fn new(interrupt: &'a Interrupt) -> Pace<'a> {
-        Pace { interrupt, asked: Instant::now(), stride: 1, left: 1 }
+impl<'a> InterruptThrottle<'a> {
+    pub fn new(interrupt: &'a Interrupt) -> InterruptThrottle<'a> {
+        InterruptThrottle { interrupt, asked: Instant::now(), stride: 1, left: 1 }
     }
 
     /// The error that ends the query, if it shall stop.

@@ -1,11 +1,11 @@
-//! Truth of numbers, and three-valued logic over rows.
+//! Numbers as booleans, and three-valued (Kleene) logic over rows.
 
 use crate::lanes::{Operand, predicate};
 use chalet_base::Result;
 use chalet_columns::{BooleanBuffer, Data, NullBuffer};
 
 /// 1 for every value that is not zero (NaN is not), one per row.
-pub fn truth(operand: Operand, n: usize) -> Result<Vec<u8>> {
+pub fn as_bools(operand: Operand, n: usize) -> Result<Vec<u8>> {
     if let Data::Nothing(_) = operand.vector.data {
         return Ok(vec![0; n]);
     }
@@ -25,33 +25,33 @@ pub fn known(operand: Operand, n: usize) -> Option<BooleanBuffer> {
     Some(if operand.constant { BooleanBuffer::new_unset(n) } else { validity.inner().clone() })
 }
 
-/// Three-valued truth of rows: yes, no, or neither.
-pub struct Unknown {
+/// A three-valued boolean per row: true, false, or unknown.
+pub struct Ternary {
     yes: BooleanBuffer,
     no: BooleanBuffer,
 }
 
-impl Unknown {
-    pub fn all(n: usize, truth: bool) -> Unknown {
+impl Ternary {
+    pub fn all(n: usize, truth: bool) -> Ternary {
         let (set, unset) = (BooleanBuffer::new_set(n), BooleanBuffer::new_unset(n));
-        if truth { Unknown { yes: set, no: unset } } else { Unknown { yes: unset, no: set } }
+        if truth { Ternary { yes: set, no: unset } } else { Ternary { yes: unset, no: set } }
     }
 
     /// Of values that are 0 or 1, where they are known.
-    pub fn of(values: &[u8], known: Option<BooleanBuffer>) -> Unknown {
+    pub fn of(values: &[u8], known: Option<BooleanBuffer>) -> Ternary {
         let truth = chalet_columns::bits::nonzero(values);
         match known {
-            None => Unknown { no: !&truth, yes: truth },
-            Some(known) => Unknown { yes: &truth & &known, no: &!&truth & &known },
+            None => Ternary { no: !&truth, yes: truth },
+            Some(known) => Ternary { yes: &truth & &known, no: &!&truth & &known },
         }
     }
 
-    pub fn and(&self, other: &Unknown) -> Unknown {
-        Unknown { yes: &self.yes & &other.yes, no: &self.no | &other.no }
+    pub fn and(&self, other: &Ternary) -> Ternary {
+        Ternary { yes: &self.yes & &other.yes, no: &self.no | &other.no }
     }
 
-    pub fn or(&self, other: &Unknown) -> Unknown {
-        Unknown { yes: &self.yes | &other.yes, no: &self.no & &other.no }
+    pub fn or(&self, other: &Ternary) -> Ternary {
+        Ternary { yes: &self.yes | &other.yes, no: &self.no & &other.no }
     }
 
     /// 0 or 1 for each row, and where it is known.

@@ -1,5 +1,5 @@
-//! Comparisons with constants in a filter are made with what the table has: text that stands for a value of another type
-//! is read once, and a conversion that keeps numbers as they are is left out. Then statistics can tell, too.
+//! Casts are unwrapped in a filter's comparisons with constants: a string literal that stands for a value of another type is
+//! parsed once, and a monotonic cast of the column is left out. Then ranges and statistics apply to the bare column, too.
 //!
 //! ```text
 //! Filter toDate(n) >= '2013-07-01'   =>   Filter n >= 15887
@@ -38,7 +38,7 @@ fn simplified(condition: &Expr, with: &Rewriter) -> Result<Expr> {
         }
         let mut changed = false;
         let (mut left, mut right) = (left.clone(), right.clone());
-        if let Some((place, value)) = function.text_read() {
+        if let Some((place, value)) = function.parsed_literal() {
             let (text, other) = if place == 0 { (&mut left, &right) } else { (&mut right, &left) };
             let ty = other.ty().bare();
             if text.is_literal() && (ty.is_date_or_time() || ty.is_integer() && *ty != DataType::Bool) {
@@ -46,11 +46,11 @@ fn simplified(condition: &Expr, with: &Rewriter) -> Result<Expr> {
                 changed = true;
             }
         }
-        while let Some(pair) = unconverted(&left, &right)? {
+        while let Some(pair) = unwrapped(&left, &right)? {
             (left, right) = pair;
             changed = true;
         }
-        while let Some(pair) = unconverted(&right, &left)? {
+        while let Some(pair) = unwrapped(&right, &left)? {
             (right, left) = pair;
             changed = true;
         }
@@ -69,11 +69,11 @@ fn simplified(condition: &Expr, with: &Rewriter) -> Result<Expr> {
 const COMPARISONS: [&str; 6] = ["equals", "notEquals", "less", "lessOrEquals", "greater", "greaterOrEquals"];
 
 /// What is converted, and the constant that it compares with as the result does with this one.
-fn unconverted(converted: &Expr, constant: &Expr) -> Result<Option<(Expr, Expr)>> {
+fn unwrapped(converted: &Expr, constant: &Expr) -> Result<Option<(Expr, Expr)>> {
     let (Expr::Call { function, args }, Expr::Literal(literal)) = (converted, constant) else {
         return Ok(None);
     };
-    let (Some(range), Some(inner)) = (function.clamps(), args.first()) else { return Ok(None) };
+    let (Some(range), Some(inner)) = (function.monotonic_range(), args.first()) else { return Ok(None) };
     let number = match literal.value() {
         Value::UInt(x) => i128::from(x),
         Value::Int(x) => i128::from(x),

@@ -11,8 +11,8 @@ use chalet_columns::{
 use chalet_types::{DataType, I256, Physical, U256, bf16};
 use std::borrow::Cow;
 
-/// Decided by the types, so that it is the same for every block.
-pub struct KeyForm {
+/// How the keys of a table are laid out. Decided by their types, so that it is the same for every block.
+pub struct KeyLayout {
     types: Vec<DataType>,
     /// Those that are packed.
     words: Vec<DataType>,
@@ -47,8 +47,8 @@ pub(super) enum Values {
     WordText(Vec<u128>, Strings),
 }
 
-impl KeyForm {
-    pub fn new(types: &[DataType]) -> KeyForm {
+impl KeyLayout {
+    pub fn new(types: &[DataType]) -> KeyLayout {
         let kind = match packed_width(types) {
             Some(width) if width <= 8 => Kind::Words(width),
             Some(width) if width <= 16 => Kind::DoubleWords,
@@ -58,7 +58,7 @@ impl KeyForm {
             },
         };
         let words = if let Kind::WordText(place) = kind { without(types, place) } else { types.to_vec() };
-        KeyForm { types: types.to_vec(), words, codecs: types.iter().map(RowCodec::new).collect(), kind }
+        KeyLayout { types: types.to_vec(), words, codecs: types.iter().map(RowCodec::new).collect(), kind }
     }
 
     pub fn types(&self) -> &[DataType] {

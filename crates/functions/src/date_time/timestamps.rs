@@ -1,4 +1,4 @@
-//! What functions of dates and moments share: which types they take, in which zone, and the loops over their values.
+//! What functions of dates and timestamps share: which types they take, in which zone, and the loops over their values.
 
 use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::{Column, Native, Vector};
@@ -13,18 +13,18 @@ pub enum Takes {
     /// Date, Date32, DateTime, DateTime64.
     Dates,
     /// DateTime, DateTime64.
-    Moments,
+    Timestamps,
 }
 
 /// Checks the type of the first argument.
-pub fn check_moment(name: &str, ty: &DataType, takes: Takes) -> Result<()> {
+pub fn check_timestamp(name: &str, ty: &DataType, takes: Takes) -> Result<()> {
     let fits = match takes {
         Takes::Dates => ty.is_date_or_time(),
-        Takes::Moments => matches!(ty, DataType::DateTime(_) | DataType::DateTime64(..)),
+        Takes::Timestamps => matches!(ty, DataType::DateTime(_) | DataType::DateTime64(..)),
     };
     let expected = match takes {
         Takes::Dates => "Date, Date32, DateTime or DateTime64",
-        Takes::Moments => "DateTime or DateTime64",
+        Takes::Timestamps => "DateTime or DateTime64",
     };
     ensure!(
         fits,
@@ -60,7 +60,7 @@ pub fn zone_of(name: &str, args: &[Argument], index: usize, ctx: &Context) -> Re
     Ok(named.or(own).unwrap_or_else(|| ctx.time_zone.clone()))
 }
 
-/// `f(moment [, zone])` whose result has one type; the zone is the state.
+/// `f(timestamp [, zone])` whose result has one type; the zone is the state.
 pub fn bind_part(
     name: &'static str,
     args: &[Argument],
@@ -69,7 +69,7 @@ pub fn bind_part(
     result: DataType,
 ) -> Result<Bound> {
     check_arity(name, args.len(), 1..=2)?;
-    check_moment(name, &args[0].ty, takes)?;
+    check_timestamp(name, &args[0].ty, takes)?;
     Ok(Bound::with_state(result, zone_of(name, args, 1, ctx)?))
 }
 
@@ -86,20 +86,20 @@ pub fn ticks_per_second(ty: &DataType) -> i64 {
     }
 }
 
-/// Values of a vector of dates or moments through `day` (of days since 1970-01-01) or `moment` (of seconds).
+/// Values of a vector of dates or timestamps through `day` (of days since 1970-01-01) or `timestamp` (of seconds).
 fn each<R: Native>(
     vector: &Vector,
     ty: &DataType,
     day: impl Fn(i32) -> R,
-    moment: impl Fn(i64) -> R,
+    timestamp: impl Fn(i64) -> R,
 ) -> Result<Vec<R>> {
     Ok(match ty {
         DataType::Date => vector.values::<u16>()?.iter().map(|&x| day(x.into())).collect(),
         DataType::Date32 => vector.values::<i32>()?.iter().map(|&x| day(x)).collect(),
-        DataType::DateTime(_) => vector.values::<u32>()?.iter().map(|&x| moment(x.into())).collect(),
+        DataType::DateTime(_) => vector.values::<u32>()?.iter().map(|&x| timestamp(x.into())).collect(),
         DataType::DateTime64(..) => {
             let ticks = ticks_per_second(ty);
-            vector.values::<i64>()?.iter().map(|&x| moment(x.div_euclid(ticks))).collect()
+            vector.values::<i64>()?.iter().map(|&x| timestamp(x.div_euclid(ticks))).collect()
         }
         other => return Err(err!(LOGICAL_ERROR, "{other} is no date")),
     })
@@ -113,7 +113,7 @@ pub fn each_day<R: Native>(
     f: impl Fn(i32) -> R,
 ) -> Result<Vec<R>> {
     let clock = LocalTime::new(zone);
-    each(vector, ty, &f, |moment| f(split_day(clock.of_moment(moment)).0))
+    each(vector, ty, &f, |timestamp| f(split_day(clock.of_timestamp(timestamp)).0))
 }
 
 /// A function of what the local clock shows, in seconds since 1970-01-01; of a date its midnight.
@@ -124,11 +124,11 @@ pub fn each_local<R: Native>(
     f: impl Fn(i64) -> R,
 ) -> Result<Vec<R>> {
     let clock = LocalTime::new(zone);
-    each(vector, ty, |day| f(i64::from(day) * SECONDS_PER_DAY), |moment| f(clock.of_moment(moment)))
+    each(vector, ty, |day| f(i64::from(day) * SECONDS_PER_DAY), |timestamp| f(clock.of_timestamp(timestamp)))
 }
 
-/// A function of a moment in seconds since 1970-01-01 UTC; of a date its local midnight.
-pub fn each_moment<R: Native>(
+/// A function of a timestamp in seconds since 1970-01-01 UTC; of a date its local midnight.
+pub fn each_timestamp<R: Native>(
     vector: &Vector,
     ty: &DataType,
     zone: &TimeZone,
@@ -138,8 +138,8 @@ pub fn each_moment<R: Native>(
     each(
         vector,
         ty,
-        |day| f(clock.to_moment(i64::from(day) * SECONDS_PER_DAY), &clock),
-        |moment| f(moment, &clock),
+        |day| f(clock.to_timestamp(i64::from(day) * SECONDS_PER_DAY), &clock),
+        |timestamp| f(timestamp, &clock),
     )
 }
 
@@ -161,12 +161,12 @@ where
     Ok(Vector::from(values).into())
 }
 
-/// The first argument through a function of its moment.
-pub fn moments<R: Native>(call: &Call, f: impl Fn(i64, &LocalTime) -> R) -> Result<Column>
+/// The first argument through a function of its timestamp.
+pub fn timestamps<R: Native>(call: &Call, f: impl Fn(i64, &LocalTime) -> R) -> Result<Column>
 where
     Vector: From<Vec<R>>,
 {
-    let values = each_moment(call.vector(0), call.args[0].ty, zone(call)?, f)?;
+    let values = each_timestamp(call.vector(0), call.args[0].ty, zone(call)?, f)?;
     Ok(Vector::from(values).into())
 }
 
@@ -176,10 +176,10 @@ pub fn date(day: i32) -> u16 {
     day.clamp(0, u16::MAX.into()) as u16
 }
 
-/// A moment as DateTime: out of range saturates.
+/// A timestamp as DateTime: out of range saturates.
 #[inline(always)]
-pub fn date_time(moment: i64) -> u32 {
-    moment.clamp(0, u32::MAX.into()) as u32
+pub fn date_time(timestamp: i64) -> u32 {
+    timestamp.clamp(0, u32::MAX.into()) as u32
 }
 
 /// Does the setting ask for Date32 and DateTime64 where the argument is one?

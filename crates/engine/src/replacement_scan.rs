@@ -1,17 +1,17 @@
-//! Tables that the program around the engine lends to its statements: by the name of what holds them, or on purpose.
+//! Replacement scans: names in FROM that the host program resolves to tables over rows that it holds.
 
 use crate::scope::Scope;
 use chalet_base::{Result, err};
 use chalet_binder::TableArgument;
 use chalet_columns::{Block, Column};
 use chalet_storage::Inserter;
-pub use chalet_storage::outside::{HeldRows, Opened, OutsideTable, RowStream, Source};
+pub use chalet_storage::replacement_scan::{HeldRows, Opened, ReplacementTable, RowStream, Source};
 pub use chalet_storage::{ColumnRange, Table};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What the caller of some statements lends them.
-pub trait Outside: Send + Sync {
+/// The host's side of replacement scans: resolves names in the statements of one caller to tables.
+pub trait ReplacementScan: Send + Sync {
     /// What was given to the statements or the session under this name. Asked before the database.
     fn given(&self, name: &str) -> Result<Option<Arc<dyn Table>>>;
 
@@ -24,14 +24,14 @@ pub trait Outside: Send + Sync {
     /// More to say of a name under which there is no table.
     fn hint(&self, name: &str) -> Option<String>;
 
-    /// Memory (as addresses) that scans share with the caller, who may change it when the statement has ended.
-    fn lent(&self) -> Vec<Range<usize>>;
+    /// Memory (address ranges) that scans borrow from the caller, who may change it when the statement has ended.
+    fn borrowed(&self) -> Vec<Range<usize>>;
 }
 
 /// `python(name)`.
 pub(crate) fn table_function(
     args: &[TableArgument],
-    outside: Option<&dyn Outside>,
+    replacement_scan: Option<&dyn ReplacementScan>,
 ) -> Result<Arc<dyn Table>> {
     let [arg] = args else {
         return Err(err!(
@@ -42,35 +42,37 @@ pub(crate) fn table_function(
     let name = crate::table_functions::text(arg);
     let name =
         name.ok_or_else(|| err!(BAD_ARGUMENTS, "Table function 'python' takes the name of a variable"))?;
-    outside.ok_or_else(|| err!(PY_OBJECT_NOT_FOUND, "No Python program runs this statement"))?.named(&name)
+    replacement_scan
+        .ok_or_else(|| err!(PY_OBJECT_NOT_FOUND, "No Python program runs this statement"))?
+        .named(&name)
 }
 
-/// The block with copies of whatever it shares with the caller: it will outlive the statement.
-pub(crate) fn kept(block: Block, scope: &Scope) -> Block {
-    let Some(outside) = &scope.outside else { return block };
-    let lent = outside.lent();
-    if lent.is_empty() {
+/// The block with copies of whatever it borrows from the caller: it will outlive the statement.
+pub(crate) fn detached(block: Block, scope: &Scope) -> Block {
+    let Some(replacement_scan) = &scope.replacement_scan else { return block };
+    let borrowed = replacement_scan.borrowed();
+    if borrowed.is_empty() {
         return block;
     }
-    let is_lent = |address: usize| lent.iter().any(|range| range.contains(&address));
+    let is_borrowed = |address: usize| borrowed.iter().any(|range| range.contains(&address));
     let n_rows = block.n_rows();
     let columns = block.into_columns().into_iter().map(|column| match column {
-        Column::Flat(vector) => Column::Flat(vector.detached(&is_lent)),
-        Column::Const { value, len } => Column::Const { value: value.detached(&is_lent), len },
-        Column::Dict { codes, values } => Column::Dict { codes, values: values.detached(&is_lent) },
+        Column::Flat(vector) => Column::Flat(vector.detached(&is_borrowed)),
+        Column::Const { value, len } => Column::Const { value: value.detached(&is_borrowed), len },
+        Column::Dict { codes, values } => Column::Dict { codes, values: values.detached(&is_borrowed) },
     });
     Block::new(columns.collect(), n_rows)
 }
 
-/// An inserter that keeps nothing of the caller's memory.
-pub(crate) struct Keeping {
+/// An inserter that copies what blocks borrow from the caller: the table will outlive the statement.
+pub(crate) struct DetachingInserter {
     pub inner: Box<dyn Inserter>,
     pub scope: Arc<Scope>,
 }
 
-impl Inserter for Keeping {
+impl Inserter for DetachingInserter {
     fn write(&mut self, block: Block) -> Result<()> {
-        self.inner.write(kept(block, &self.scope))
+        self.inner.write(detached(block, &self.scope))
     }
 
     fn finish(self: Box<Self>) -> Result<()> {

@@ -1,7 +1,7 @@
 //! A query of the host program that is a table of its other queries. It is bound where it is named, and sees what it saw when
-//! it was made: its own parameters and what its own caller lent, not what the statement that names it sees.
+//! it was made: its own parameters and its own caller's replacement scans, not what the statement that names it sees.
 
-use crate::outside::Outside;
+use crate::replacement_scan::ReplacementScan;
 use crate::scope::Scope;
 use crate::session::Outline;
 use crate::table_functions;
@@ -15,26 +15,26 @@ use chalet_syntax::ast;
 use std::any::Any;
 use std::sync::Arc;
 
-pub struct OutsideQuery {
+pub struct ReplacementQuery {
     schema: TableSchema,
     query: String,
     params: Vec<(String, String)>,
-    outside: Arc<dyn Outside>,
+    replacement_scan: Arc<dyn ReplacementScan>,
 }
 
-impl OutsideQuery {
+impl ReplacementQuery {
     /// `columns` are those that [`crate::Session::outline`] told, `params` values of `{name:Type}` as text.
     pub fn new(
         query: String,
         columns: Outline,
         params: Vec<(String, String)>,
-        outside: Arc<dyn Outside>,
-    ) -> OutsideQuery {
-        OutsideQuery { schema: TableSchema::of(columns), query, params, outside }
+        replacement_scan: Arc<dyn ReplacementScan>,
+    ) -> ReplacementQuery {
+        ReplacementQuery { schema: TableSchema::of(columns), query, params, replacement_scan }
     }
 }
 
-impl Table for OutsideQuery {
+impl Table for ReplacementQuery {
     fn engine(&self) -> &str {
         "View"
     }
@@ -56,13 +56,13 @@ impl Table for OutsideQuery {
     }
 }
 
-/// What such a query sees.
-pub(crate) struct Inside<'a> {
+/// The scope of such a query: its caller's replacement scans and its own parameters over the statement's scope.
+pub(crate) struct ReplacementQueryScope<'a> {
     pub scope: &'a Scope,
-    pub query: &'a OutsideQuery,
+    pub query: &'a ReplacementQuery,
 }
 
-impl Environment for Inside<'_> {
+impl Environment for ReplacementQueryScope<'_> {
     fn registry(&self) -> &Registry {
         self.scope.registry()
     }
@@ -76,7 +76,7 @@ impl Environment for Inside<'_> {
     }
 
     fn table(&self, database: Option<&str>, name: &str) -> Result<Option<(Arc<dyn Table>, Arc<str>)>> {
-        self.scope.find_with(Some(&*self.query.outside), database, name)
+        self.scope.find_with(Some(&*self.query.replacement_scan), database, name)
     }
 
     fn unknown_table(&self, database: Option<&str>, name: &str) -> Error {
@@ -84,7 +84,7 @@ impl Environment for Inside<'_> {
     }
 
     fn table_function(&self, name: &str, args: &[TableArgument]) -> Result<Arc<dyn Table>> {
-        table_functions::make(name, args, self.scope, Some(&*self.query.outside))
+        table_functions::make(name, args, self.scope, Some(&*self.query.replacement_scan))
     }
 
     fn sql_function(&self, name: &str) -> Result<Option<(Vec<String>, ast::Expr)>> {

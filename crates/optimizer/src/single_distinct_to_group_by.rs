@@ -1,4 +1,4 @@
-//! Counting different values becomes a GROUP BY over them, which has the partitioned tables of all aggregation: the
+//! A single DISTINCT count becomes a GROUP BY over its argument, which has the partitioned tables of all aggregation: the
 //! groups of the first step are the different values, and the second counts them.
 //!
 //! ```text

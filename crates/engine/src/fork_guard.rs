@@ -1,5 +1,5 @@
-//! Whether a database can be used in a forked child: not where threads that the child has not were inside when the process was
-//! forked, since what they had locked stays locked.
+//! Guards a database against use in a forked child where that would hang: where threads that the child has not were inside
+//! when the process was forked, what they had locked stays locked.
 
 use chalet_base::forks;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::SeqCst};
@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::SeqCst};
 /// How many are inside of a database, in all its sessions. Only the host can count them right: nobody may fork the process
 /// between [`begin`](Self::begin) and the first lock, nor [`end`](Self::end) come before the last is given back.
 #[derive(Default)]
-pub struct Uses {
+pub struct ForkGuard {
     users: AtomicUsize,
     /// Of forks, when it was last used.
     generation: AtomicU32,
 }
 
-impl Uses {
+impl ForkGuard {
     /// Counts one more. False where it was in use when this process was forked.
     pub fn begin(&self) -> bool {
         let now = forks::generation();

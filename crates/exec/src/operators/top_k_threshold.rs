@@ -1,21 +1,23 @@
-//! The first key of the last row that a top-N still counts, known to the scan below: rows behind it need not be read.
+//! The threshold of a top-k sort, published to the scan below as a dynamic filter: the first key of the k-th best row so far.
+//! Rows that sort behind it need not be read.
 
 use chalet_base::Result;
 use chalet_columns::{Block, BooleanBuffer, Column, Vector};
 use std::sync::{PoisonError, RwLock};
 
-pub struct TopBound {
+/// The threshold, which only ever gets tighter; shared by the workers of a sort and those of the scan.
+pub struct TopKThreshold {
     descending: bool,
     /// One row; none while there are fewer rows than wanted.
     last: RwLock<Option<Vector>>,
 }
 
-impl TopBound {
-    pub fn new(descending: bool) -> TopBound {
-        TopBound { descending, last: RwLock::new(None) }
+impl TopKThreshold {
+    pub fn new(descending: bool) -> TopKThreshold {
+        TopKThreshold { descending, last: RwLock::new(None) }
     }
 
-    /// As many rows as are wanted come no later than one with this first key.
+    /// At least k rows sort no later than one with this first key (of one row): replaces a looser threshold.
     pub fn tighten(&self, first_key: &Vector) {
         let key = Column::Flat(first_key.clone());
         // Behind NULL and NaN nothing can be left out.
@@ -35,7 +37,7 @@ impl TopBound {
         }
     }
 
-    /// Which rows of a block of the first key alone may still count. Equal ones do: further keys may tell them apart.
+    /// A bit per row of a block that holds the first key alone: may the row still be among the first k? Equal ones do: further keys may tell them apart.
     pub fn may_count(&self, keys: &Block) -> Result<BooleanBuffer> {
         let n = keys.n_rows();
         let last = self.last.read().unwrap_or_else(PoisonError::into_inner).clone();
@@ -57,15 +59,15 @@ mod tests {
 
     #[test]
     fn it_only_gets_tighter() {
-        let bound = TopBound::new(true);
+        let threshold = TopKThreshold::new(true);
         let keys = Block::new(vec![Vector::from(vec![1u32, 5, 7, 9]).into()], 4);
-        let counting = || bound.may_count(&keys).unwrap().set_indices().collect::<Vec<_>>();
+        let counting = || threshold.may_count(&keys).unwrap().set_indices().collect::<Vec<_>>();
         assert_eq!(counting(), [0, 1, 2, 3]);
-        bound.tighten(&Vector::from(vec![5u32]));
+        threshold.tighten(&Vector::from(vec![5u32]));
         assert_eq!(counting(), [1, 2, 3]);
-        bound.tighten(&Vector::from(vec![1u32]));
+        threshold.tighten(&Vector::from(vec![1u32]));
         assert_eq!(counting(), [1, 2, 3]);
-        bound.tighten(&Vector::from(vec![8u32]));
+        threshold.tighten(&Vector::from(vec![8u32]));
         assert_eq!(counting(), [3]);
     }
 }

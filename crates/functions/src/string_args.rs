@@ -10,7 +10,7 @@ use std::ops::Range;
 
 /// A String or FixedString argument, constant or not.
 #[derive(Clone, Copy)]
-pub struct Texts<'a> {
+pub struct StringArg<'a> {
     values: Bytes<'a>,
     step: usize,
 }
@@ -21,15 +21,15 @@ enum Bytes<'a> {
     Fixed(&'a Fixed),
 }
 
-impl<'a> Texts<'a> {
-    pub fn of(call: &'a Call, index: usize) -> Result<Texts<'a>> {
+impl<'a> StringArg<'a> {
+    pub fn of(call: &'a Call, index: usize) -> Result<StringArg<'a>> {
         let arg = &call.args[index];
         let values = match &arg.vector.data {
             Data::Str(strings) => Bytes::Str(strings),
             Data::Fixed(fixed) => Bytes::Fixed(fixed),
             _ => bail!(LOGICAL_ERROR, "Argument {} of type {} is not text", index + 1, arg.ty),
         };
-        Ok(Texts { values, step: usize::from(!arg.constant) })
+        Ok(StringArg { values, step: usize::from(!arg.constant) })
     }
 
     #[inline(always)]
@@ -153,7 +153,7 @@ pub fn try_build(n_rows: usize, mut write: impl FnMut(usize, &mut Vec<u8>) -> Re
 
 /// A part of each string of the first argument, sharing its bytes.
 pub fn parts(call: &Call, mut part: impl FnMut(usize, &[u8]) -> Range<usize>) -> Result<Column> {
-    let strings = Texts::of(call, 0)?.strings(call.n_rows);
+    let strings = StringArg::of(call, 0)?.strings(call.n_rows);
     let mut out = Parts::of(&strings, call.n_rows);
     for row in 0..call.n_rows {
         out.push(row, part(row, strings.get(row)));
@@ -167,7 +167,7 @@ pub fn part_lists(
     index: usize,
     mut split: impl FnMut(usize, &[u8], &mut Vec<Range<usize>>) -> Result<()>,
 ) -> Result<Column> {
-    let strings = Texts::of(call, index)?.strings(call.n_rows);
+    let strings = StringArg::of(call, index)?.strings(call.n_rows);
     let mut out = Parts::of(&strings, call.n_rows);
     let mut offsets = vec![0i64];
     let mut ranges = Vec::new();
