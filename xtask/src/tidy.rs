@@ -6,6 +6,7 @@ mod layout;
 mod names;
 mod sizes;
 mod stubs;
+mod terms;
 mod words;
 
 use crate::project::Project;
@@ -31,6 +32,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("files are small", sizes::check),
     ("nothing is a stub", stubs::check),
     ("no function name is matched outside its room", names::check),
+    ("names use the terms of the field", terms::check),
     ("nothing of one machine is in the text", words::check),
 ];
 
