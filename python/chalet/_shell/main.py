@@ -21,25 +21,35 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"{error}\n\n{USAGE}", end="", file=sys.stderr)
         return 2
     try:
-        return _run(options)
+        status = _run(options)
+        sys.stdout.flush()
+        return status
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:
-        # The reader of the pipe has seen enough. Python would complain once more while closing standard output.
+    except (_chalet.Error, OSError, ValueError) as error:
+        # A reader of the pipe that has seen enough is no error worth a message.
+        if not isinstance(error, BrokenPipeError):
+            print(error, file=sys.stderr)
+        _discard_unwritable_output()
+        return 1
+
+
+def _discard_unwritable_output() -> None:
+    """Sends what standard output cannot take to the null device: the interpreter would try, fail and complain again at its end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
         with open(os.devnull, "wb") as nowhere:
             os.dup2(nowhere.fileno(), sys.stdout.fileno())
-        return 1
-    except (_chalet.Error, OSError, ValueError) as error:
-        print(error, file=sys.stderr)
-        return 1
 
 
 def _open_what_is_closed() -> None:
     """Python knows no standard stream that was closed when it started: nothing is in it, and what is written is lost. Opened in
-    their order they get their own numbers, which files of a database would get otherwise."""
-    for stream, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+    their order they get their own numbers, which files of a database would get otherwise. As with the interpreter's own streams,
+    the descriptors belong to the process: streams that own them are reported as unclosed files where warnings are on."""
+    for stream, mode, flags in (("stdin", "r", os.O_RDONLY), ("stdout", "w", os.O_WRONLY), ("stderr", "w", os.O_WRONLY)):
         if getattr(sys, stream) is None:
-            setattr(sys, stream, open(os.devnull, mode, encoding="utf-8"))
+            setattr(sys, stream, open(os.open(os.devnull, flags), mode, encoding="utf-8", closefd=False))
 
 
 def _run(options: Options) -> int:
@@ -67,7 +77,6 @@ def _run(options: Options) -> int:
             from .interactive import interact
 
             return interact(runner, options)
-        sys.stdout.flush()
         return int(runner.failed)
 
 
