@@ -4,8 +4,8 @@ use crate::project::Project;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The oracle wheel. A newer kernel is a commit of its own, with the answers blessed again.
-const KERNEL: &str = "chdb==4.4.0";
+/// The packages of the oracle's environment, the kernel among them.
+const REQUIREMENTS: &str = "tests/oracle/requirements.txt";
 
 /// `oracle ARGUMENT...`: the harness with arguments of the caller.
 pub fn run_any(arguments: &[String]) -> Result<(), String> {
@@ -40,14 +40,18 @@ fn python(root: &Path) -> Result<PathBuf, String> {
     let folder = root.join(".venv-oracle");
     let python = folder.join("bin/python");
     let ready = folder.join("ready");
-    if std::fs::read_to_string(&ready).is_ok_and(|kernel| kernel == KERNEL) {
+    let requirements = root.join(REQUIREMENTS);
+    let wanted = std::fs::read_to_string(&requirements).map_err(|e| format!("{REQUIREMENTS}: {e}"))?;
+    if std::fs::read_to_string(&ready).is_ok_and(|installed| installed == wanted) {
         return Ok(python);
     }
-    eprintln!("making .venv-oracle with {KERNEL} (once, about 130 MB to download)");
+    eprintln!("making .venv-oracle of {REQUIREMENTS} (once, about 130 MB to download)");
     let base = std::env::var("PYTHON").unwrap_or_else(|_| "python3".into());
     finish(Command::new(base).args(["-m", "venv", "--clear"]).arg(&folder))?;
-    finish(Command::new(&python).args(["-m", "pip", "install", "--quiet", KERNEL, "pandas", "pyarrow"]))?;
-    std::fs::write(&ready, KERNEL).map_err(|e| format!("{}: {e}", ready.display()))?;
+    finish(
+        Command::new(&python).args(["-m", "pip", "install", "--quiet", "--requirement"]).arg(&requirements),
+    )?;
+    std::fs::write(&ready, wanted).map_err(|e| format!("{}: {e}", ready.display()))?;
     Ok(python)
 }
 
