@@ -43,6 +43,7 @@ pub enum AggregateNulls {
 }
 
 impl AggregateRecord {
+    /// The usual answers, for `..AggregateRecord::DEFAULT`; names and documentation are empty.
     pub const DEFAULT: AggregateRecord = AggregateRecord {
         name: "",
         aliases: &[],
@@ -61,6 +62,7 @@ impl AggregateRecord {
 
 /// An aggregate function by name.
 pub trait AggregateFunction: Send + Sync {
+    /// What the function says of itself.
     fn record(&self) -> &'static AggregateRecord;
 
     /// Checks parameters (`quantile(0.9)`) and argument types. Types come without LowCardinality, and without
@@ -70,6 +72,7 @@ pub trait AggregateFunction: Send + Sync {
 
 /// An aggregate function with its types decided.
 pub trait Aggregate: Send + Sync {
+    /// The type of the result of a group.
     fn result_type(&self) -> DataType;
 
     /// No states yet.
@@ -144,5 +147,6 @@ pub trait States: Send {
     /// Bytes of memory held.
     fn memory(&self) -> usize;
 
+    /// The states as what they are, for others of the same aggregate to merge.
     fn as_any(&mut self) -> &mut dyn Any;
 }

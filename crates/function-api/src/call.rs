@@ -33,6 +33,8 @@ pub enum Input<'a> {
 }
 
 impl BoundFunction {
+    /// Binds a function to its arguments: takes Nullable and LowCardinality off their types as the record asks, lets the
+    /// function decide the result, and puts them back on it. Fails on arguments that the function does not take.
     pub fn bind(
         function: Arc<dyn ScalarFunction>,
         args: &[Argument],

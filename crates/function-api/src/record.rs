@@ -15,6 +15,7 @@ pub struct Record {
     /// Runnable, and run by the tests.
     pub examples: &'static [Example],
     pub nulls: Nulls,
+    /// How constant arguments reach the function.
     pub constants: Constants,
     pub dictionaries: Dictionaries,
     pub volatility: Volatility,
@@ -32,6 +33,7 @@ pub struct Example {
 }
 
 impl Record {
+    /// The usual answers, for `..Record::DEFAULT`; names and documentation are empty.
     pub const DEFAULT: Record = Record {
         name: "",
         aliases: &[],

@@ -68,10 +68,12 @@ impl<F: ?Sized> Names<F> {
         }
     }
 
+    /// The function of this name or alias; in any case where its record allows that.
     pub fn get(&self, name: &str) -> Option<&Arc<F>> {
         self.exact.get(name).or_else(|| self.lower.get(&name.to_ascii_lowercase()))
     }
 
+    /// All functions, in the order in which they were added.
     pub fn all(&self) -> &[Arc<F>] {
         &self.all
     }
@@ -98,6 +100,7 @@ pub struct Registry {
 }
 
 impl Registry {
+    /// Adds a scalar function under its name and aliases.
     pub fn add_scalar(&mut self, function: impl ScalarFunction + 'static) {
         let record = function.record();
         let function: Arc<dyn ScalarFunction> = Arc::new(function);
@@ -127,6 +130,7 @@ impl Registry {
         self.aggregates.remove(name);
     }
 
+    /// Adds an aggregate function under its name and aliases.
     pub fn add_aggregate(&mut self, function: impl AggregateFunction + 'static) {
         let record = function.record();
         let function: Arc<dyn AggregateFunction> = Arc::new(function);
@@ -134,6 +138,7 @@ impl Registry {
         self.aggregates.add(function, record.name, record.aliases, record.case_insensitive);
     }
 
+    /// Adds a window function under its name and aliases.
     pub fn add_window(&mut self, function: impl WindowFunction + 'static) {
         let record = function.record();
         let function: Arc<dyn WindowFunction> = Arc::new(function);

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 /// A function of the values of one row: pure but for what its record declares.
 pub trait ScalarFunction: Send + Sync {
+    /// What the function says of itself.
     fn record(&self) -> &'static Record;
 
     /// Checks the arguments and names the type of the result. Runs once per query, before any row; what it
@@ -74,6 +75,7 @@ pub struct Argument {
 }
 
 impl Argument {
+    /// An argument of which only the type is known: no constant, no lambda, no name.
     pub fn of_type(ty: DataType) -> Argument {
         Argument { ty, constant: None, is_lambda: false, name: "".into() }
     }
@@ -93,6 +95,7 @@ pub struct Bound {
 }
 
 impl Bound {
+    /// A result type, and what `execute` finds in [`Call::state`].
     pub fn with_state(result: DataType, state: impl Any + Send + Sync) -> Bound {
         Bound { result, state: Some(Arc::new(state)) }
     }
@@ -113,6 +116,7 @@ pub trait Lambda {
     /// The type of the body.
     fn result_type(&self) -> &DataType;
 
+    /// How many parameters the lambda has.
     fn n_parameters(&self) -> usize;
 }
 
@@ -143,6 +147,7 @@ impl<'a> Call<'a> {
             .ok_or_else(|| err!(LOGICAL_ERROR, "Function was called without the state it prepared"))
     }
 
+    /// The values of an argument: one per row, or one in all when it is constant.
     pub fn vector(&self, index: usize) -> &Vector {
         &self.args[index].vector
     }
@@ -159,6 +164,7 @@ impl<'a> Call<'a> {
         Ok(StringArg { values: arg.vector.strings()?, step: usize::from(!arg.constant) })
     }
 
+    /// The lambda at this position. Fails when the argument is none.
     pub fn lambda(&self, index: usize) -> Result<&dyn Lambda> {
         self.args[index].lambda.ok_or_else(|| {
             err!(ILLEGAL_TYPE_OF_ARGUMENT, "Argument {} must be a lambda expression", index + 1)
@@ -174,6 +180,7 @@ pub struct NativeArg<'a, T> {
 }
 
 impl<'a, T: Native> NativeArg<'a, T> {
+    /// The value of a row, also when it is constant.
     #[inline(always)]
     pub fn get(&self, row: usize) -> T {
         self.values[row * self.step]
@@ -198,11 +205,13 @@ pub struct StringArg<'a> {
 }
 
 impl<'a> StringArg<'a> {
+    /// The bytes of a row, also when they are constant.
     #[inline(always)]
     pub fn get(&self, row: usize) -> &'a [u8] {
         self.values.get(row * self.step)
     }
 
+    /// The bytes when they are constant.
     pub fn constant(&self) -> Option<&'a [u8]> {
         (self.step == 0).then(|| self.values.get(0))
     }

@@ -15,19 +15,25 @@ pub trait RowAggregate: Send + Sync + 'static {
     /// The arguments of a block, looked at once so that rows need no dispatch. Must cost nothing per row.
     type Input<'a>;
 
+    /// The type of the result of a group.
     fn result_type(&self) -> DataType;
 
+    /// The state of a group without rows.
     fn empty(&self) -> Self::State;
 
+    /// Looks at the arguments of a block. Fails when a vector is not of the type that was bound, which is a bug.
     fn input<'a>(&self, args: &'a [Vector]) -> Result<Self::Input<'a>>;
 
+    /// Adds one row of a block to a state.
     fn add(&self, state: &mut Self::State, input: &Self::Input<'_>, row: usize) -> Result<()>;
 
     /// `other`'s rows come after `state`'s.
     fn merge(&self, state: &mut Self::State, other: Self::State) -> Result<()>;
 
+    /// Appends the state as bytes, from which [`deserialise`](Self::deserialise) makes it again.
     fn serialise(&self, state: &Self::State, out: &mut Vec<u8>);
 
+    /// Takes a state from the front of `bytes`. Fails on bytes that no state has: they may come from a file.
     fn deserialise(&self, bytes: &mut &[u8]) -> Result<Self::State>;
 
     /// Appends the result of one group. The state stays usable: rows may follow.

@@ -19,8 +19,10 @@ pub struct Partition<'a> {
 
 /// A function of a whole partition: one result per row.
 pub trait WindowFunction: Send + Sync {
+    /// What the function says of itself.
     fn record(&self) -> &'static AggregateRecord;
 
+    /// The type of the result. Fails on parameters and argument types that the function does not take.
     fn result_type(&self, parameters: &[Value], args: &[Argument], ctx: &Context) -> Result<DataType>;
 
     /// Looks at the whole partition whatever the frame, so that an explicit frame is an error (`lag`).
