@@ -2,6 +2,7 @@
 
 use crate::{BooleanBuffer, Column, RowMask};
 
+/// A run of rows as columns of equal length; cloning shares the buffers.
 #[derive(Clone, Debug, Default)]
 pub struct Block {
     columns: Vec<Column>,
@@ -15,26 +16,32 @@ impl Block {
         Block { columns, n_rows }
     }
 
+    /// The length of every column.
     pub fn n_rows(&self) -> usize {
         self.n_rows
     }
 
+    /// Has it no rows?
     pub fn is_empty(&self) -> bool {
         self.n_rows == 0
     }
 
+    /// All columns, in order.
     pub fn columns(&self) -> &[Column] {
         &self.columns
     }
 
+    /// Takes the columns out.
     pub fn into_columns(self) -> Vec<Column> {
         self.columns
     }
 
+    /// The column at this position. Panics beyond the last.
     pub fn column(&self, index: usize) -> &Column {
         &self.columns[index]
     }
 
+    /// The rows `offset..offset + len`, which share the buffers. Panics where there are not as many.
     pub fn slice(&self, offset: usize, len: usize) -> Block {
         Block { columns: self.columns.iter().map(|c| c.slice(offset, len)).collect(), n_rows: len }
     }

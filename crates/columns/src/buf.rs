@@ -82,6 +82,7 @@ impl<T: Copy + Send + Sync + std::panic::RefUnwindSafe + 'static> Buf<T> {
         Buf::from_vec(values)
     }
 
+    /// The values `offset..offset + len`, which share the buffer. Panics where there are not as many.
     pub fn slice(&self, offset: usize, len: usize) -> Self {
         let width = size_of::<T>();
         Buf { bytes: self.bytes.slice_with_length(offset * width, len * width), element: PhantomData }

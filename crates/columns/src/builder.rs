@@ -44,6 +44,7 @@ pub struct ListBuilder {
 }
 
 impl ListBuilder {
+    /// Ends a row: the elements pushed since the last one ended are its elements.
     pub fn close(&mut self) {
         self.offsets.push(self.values.len() as i64);
     }
@@ -74,6 +75,7 @@ macro_rules! each_values {
 }
 
 impl Builder {
+    /// An empty builder of vectors of this type; LowCardinality is built decoded.
     pub fn new(ty: &DataType) -> Builder {
         let bare = ty.bare();
         let values = match bare.physical() {
@@ -114,6 +116,7 @@ impl Builder {
         Builder { values, validity: ty.is_nullable().then(|| NullBufferBuilder::new(0)), default }
     }
 
+    /// The number of rows appended so far.
     pub fn len(&self) -> usize {
         each_values!(&self.values, v => v.len(),
             Values::Nothing(n) => *n,
@@ -123,10 +126,12 @@ impl Builder {
             Values::Struct { len, .. } => *len)
     }
 
+    /// Has nothing been appended?
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
+    /// Is the type Nullable, so that there is a validity bitmap?
     pub fn is_nullable(&self) -> bool {
         self.validity.is_some()
     }
@@ -141,6 +146,7 @@ impl Builder {
             })
     }
 
+    /// The representation of the values.
     pub fn physical(&self) -> Physical {
         fn of<T: Native>(_: &[T]) -> Physical {
             T::PHYSICAL
@@ -307,6 +313,7 @@ impl Builder {
         }
     }
 
+    /// The vector of all rows.
     pub fn finish(self) -> Vector {
         fn wrap<T: Native>(values: Vec<T>) -> Data {
             T::wrap(Buf::from_vec(values))

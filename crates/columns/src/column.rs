@@ -3,6 +3,7 @@
 use crate::{Buf, Vector};
 use std::borrow::Cow;
 
+/// The values of one column of a block. The logical type travels beside it.
 #[derive(Clone, Debug)]
 pub enum Column {
     Flat(Vector),
@@ -19,11 +20,13 @@ pub enum Column {
 }
 
 impl Column {
+    /// A column of `len` rows that all hold the one row of `value`.
     pub fn constant(value: Vector, len: usize) -> Column {
         debug_assert_eq!(value.len(), 1);
         Column::Const { value, len }
     }
 
+    /// The number of rows.
     pub fn len(&self) -> usize {
         match self {
             Column::Flat(vector) => vector.len(),
@@ -32,10 +35,12 @@ impl Column {
         }
     }
 
+    /// Has it no rows?
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
+    /// Is it held as one value for all rows?
     pub fn is_const(&self) -> bool {
         matches!(self, Column::Const { .. })
     }
@@ -49,6 +54,7 @@ impl Column {
         }
     }
 
+    /// The plain vector, made if needed; as [`flat`](Self::flat), without a copy where it is plain.
     pub fn into_flat(self) -> Vector {
         match self {
             Column::Flat(vector) => vector,
@@ -66,12 +72,14 @@ impl Column {
         }
     }
 
+    /// Is the value of a row NULL?
     #[inline]
     pub fn is_null(&self, row: usize) -> bool {
         let (vector, row) = self.locate(row);
         vector.is_null(row)
     }
 
+    /// Bytes of memory that the column occupies; shared memory counts in full.
     pub fn memory(&self) -> usize {
         match self {
             Column::Flat(vector) => vector.memory(),

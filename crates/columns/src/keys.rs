@@ -16,6 +16,7 @@ pub struct Order {
 }
 
 impl Order {
+    /// Ascending, NULL and NaN last: ORDER BY without a word.
     pub const ASCENDING: Order = Order { descending: false, nulls_first: false };
 }
 
@@ -88,10 +89,12 @@ pub struct RowKeys {
 }
 
 impl RowKeys {
+    /// The number of rows.
     pub fn len(&self) -> usize {
         self.offsets.len().saturating_sub(1)
     }
 
+    /// Has it no rows?
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -101,6 +104,7 @@ impl RowKeys {
         self.bytes.len() + self.offsets.len() * 8
     }
 
+    /// The key of a row.
     #[inline]
     pub fn get(&self, row: usize) -> &[u8] {
         &self.bytes[self.offsets[row]..self.offsets[row + 1]]

@@ -6,6 +6,7 @@ use crate::{Block, Buf, Column, Data, Native, Vector, each_native};
 use arrow_buffer::BooleanBuffer;
 use std::cell::OnceCell;
 
+/// A selection of rows, given by a bit for each.
 pub struct RowMask<'a> {
     bits: &'a BooleanBuffer,
     len: usize,
@@ -27,10 +28,12 @@ impl<'a> RowMask<'a> {
         self.len
     }
 
+    /// Is no row kept?
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
+    /// Are all rows kept?
     pub fn is_all(&self) -> bool {
         self.len == self.bits.len()
     }
@@ -64,6 +67,7 @@ impl<'a> RowMask<'a> {
 }
 
 impl Column {
+    /// The rows that are kept. The mask is as long as the column.
     pub fn select(&self, mask: &RowMask) -> Column {
         if mask.is_all() {
             return self.clone();
@@ -79,6 +83,7 @@ impl Column {
 }
 
 impl Block {
+    /// The rows that are kept. The mask is as long as the block.
     pub fn select(&self, mask: &RowMask) -> Block {
         if mask.is_all() {
             return self.clone();

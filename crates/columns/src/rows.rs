@@ -24,6 +24,7 @@ enum Shape {
 }
 
 impl RowCodec {
+    /// The codec of values of this type.
     pub fn new(ty: &DataType) -> RowCodec {
         let bare = ty.bare();
         let shape = match bare.physical() {

@@ -47,15 +47,18 @@ impl Strings {
         Strings { views: Buf::from_vec(vec![0u128; n]), buffers: Arc::new([]) }
     }
 
+    /// The number of strings.
     #[inline(always)]
     pub fn len(&self) -> usize {
         self.views.len()
     }
 
+    /// Are there no strings?
     pub fn is_empty(&self) -> bool {
         self.views.is_empty()
     }
 
+    /// The bytes of a string, which need not be UTF-8. Panics beyond the last.
     #[inline(always)]
     pub fn get(&self, row: usize) -> &[u8] {
         let view = &self.views[row];
@@ -72,18 +75,22 @@ impl Strings {
         }
     }
 
+    /// The bytes of all strings, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
         (0..self.len()).map(|row| self.get(row))
     }
 
+    /// One view of 16 bytes per string: its length, and its bytes or their place in a buffer.
     pub fn views(&self) -> &Buf<u128> {
         &self.views
     }
 
+    /// The buffers that views of long strings point into.
     pub fn buffers(&self) -> &Arc<[Buffer]> {
         &self.buffers
     }
 
+    /// The strings `offset..offset + len`, which share all buffers. Panics where there are not as many.
     pub fn slice(&self, offset: usize, len: usize) -> Self {
         Strings { views: self.views.slice(offset, len), buffers: self.buffers.clone() }
     }
@@ -139,14 +146,17 @@ pub struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
+    /// An empty selection of strings of `source`, with room for `capacity`.
     pub fn of(source: &'a Strings, capacity: usize) -> Self {
         Parts { source, views: Vec::with_capacity(capacity) }
     }
 
+    /// The number of strings picked so far.
     pub fn len(&self) -> usize {
         self.views.len()
     }
 
+    /// Has nothing been picked?
     pub fn is_empty(&self) -> bool {
         self.views.is_empty()
     }
@@ -165,6 +175,7 @@ impl<'a> Parts<'a> {
         });
     }
 
+    /// The strings that were picked; they share the buffers of the source.
     pub fn finish(self) -> Strings {
         Strings { views: Buf::from_vec(self.views), buffers: self.source.buffers.clone() }
     }
@@ -197,18 +208,22 @@ pub struct StringBuilder {
 }
 
 impl StringBuilder {
+    /// An empty builder with room for so many strings, not counting the bytes of long ones.
     pub fn with_capacity(rows: usize) -> Self {
         StringBuilder { views: Vec::with_capacity(rows), ..Default::default() }
     }
 
+    /// The number of strings appended so far.
     pub fn len(&self) -> usize {
         self.views.len()
     }
 
+    /// Has nothing been appended?
     pub fn is_empty(&self) -> bool {
         self.views.is_empty()
     }
 
+    /// Appends one string, whose bytes are copied.
     #[inline]
     pub fn push(&mut self, bytes: &[u8]) {
         if bytes.len() <= INLINE {
@@ -336,6 +351,7 @@ impl StringBuilder {
         unsafe { bytes.get_unchecked(offset..offset + len) }
     }
 
+    /// The strings that were appended.
     pub fn finish(mut self) -> Strings {
         if !self.current.is_empty() {
             self.buffers.push(Buffer::from_vec(self.current));

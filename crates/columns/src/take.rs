@@ -14,6 +14,7 @@ impl Vector {
         Vector::new(self.data.gather(rows), validity)
     }
 
+    /// The rows `offset..offset + len`, which share the buffers. Panics where there are not as many.
     pub fn slice(&self, offset: usize, len: usize) -> Vector {
         Vector::new(self.data.slice(offset, len), self.validity.as_ref().map(|v| v.slice(offset, len)))
     }
@@ -186,6 +187,7 @@ fn gather_list(list: &List, rows: &[u32]) -> List {
 }
 
 impl Column {
+    /// The rows of the given numbers, in that order. Constants stay constant and dictionaries keep their values.
     pub fn gather(&self, rows: &[u32]) -> Column {
         match self {
             Column::Flat(vector) => Column::Flat(vector.gather(rows)),
@@ -200,6 +202,7 @@ impl Column {
         }
     }
 
+    /// The rows `offset..offset + len`, which share the buffers. Panics where there are not as many.
     pub fn slice(&self, offset: usize, len: usize) -> Column {
         match self {
             Column::Flat(vector) => Column::Flat(vector.slice(offset, len)),
@@ -210,6 +213,7 @@ impl Column {
         }
     }
 
+    /// One after the other, as a plain vector unless there is only one; all have the same type.
     pub fn concat(parts: &[&Column]) -> Column {
         if let [one] = parts {
             return Column::clone(one);

@@ -43,6 +43,7 @@ impl Vector {
 }
 
 impl Column {
+    /// The value of a row.
     pub fn value(&self, row: usize) -> Value {
         let (vector, row) = self.locate(row);
         vector.value(row)

@@ -51,19 +51,23 @@ pub struct Fixed {
 }
 
 impl Fixed {
+    /// The number of values.
     pub fn len(&self) -> usize {
         self.bytes.len() / self.width
     }
 
+    /// Are there no values?
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
+    /// The bytes of a value. Panics beyond the last.
     #[inline]
     pub fn get(&self, row: usize) -> &[u8] {
         &self.bytes[row * self.width..(row + 1) * self.width]
     }
 
+    /// The bytes of all values, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
         self.bytes.chunks_exact(self.width)
     }
@@ -78,10 +82,12 @@ pub struct List {
 }
 
 impl List {
+    /// The number of lists.
     pub fn len(&self) -> usize {
         self.offsets.len() - 1
     }
 
+    /// Are there no lists?
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -119,24 +125,29 @@ pub struct Struct {
 }
 
 impl Vector {
+    /// Values and where they are valid; a validity without NULLs is dropped. Both have the same length.
     pub fn new(data: Data, validity: Option<NullBuffer>) -> Self {
         debug_assert!(validity.as_ref().is_none_or(|v| v.len() == data.len()));
         Vector { data, validity: validity.filter(|v| v.null_count() > 0) }
     }
 
+    /// The number of rows.
     pub fn len(&self) -> usize {
         self.data.len()
     }
 
+    /// Has it no rows?
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
+    /// Is the value of a row NULL?
     #[inline]
     pub fn is_null(&self, row: usize) -> bool {
         self.validity.as_ref().is_some_and(|v| v.is_null(row))
     }
 
+    /// The number of rows that are NULL.
     pub fn null_count(&self) -> usize {
         self.validity.as_ref().map_or(0, |v| v.null_count())
     }
@@ -159,10 +170,12 @@ impl Vector {
         self.buf::<T>().map(|b| &b[..])
     }
 
+    /// The shared buffer of a fixed-width representation. Fails as [`values`](Self::values) does.
     pub fn buf<T: Native>(&self) -> Result<&Buf<T>> {
         T::unwrap(&self.data).ok_or_else(|| self.mismatch(T::PHYSICAL))
     }
 
+    /// The values of a String. Fails when the representation is another one, which is a bug of the caller.
     pub fn strings(&self) -> Result<&Strings> {
         match &self.data {
             Data::Str(strings) => Ok(strings),
@@ -170,6 +183,8 @@ impl Vector {
         }
     }
 
+    /// The values of a FixedString and its like. Fails when the representation is another one, which is a bug of the
+    /// caller.
     pub fn fixed(&self) -> Result<&Fixed> {
         match &self.data {
             Data::Fixed(fixed) => Ok(fixed),
@@ -177,6 +192,7 @@ impl Vector {
         }
     }
 
+    /// The values of an Array or Map. Fails when the representation is another one, which is a bug of the caller.
     pub fn list(&self) -> Result<&List> {
         match &self.data {
             Data::List(list) => Ok(list),
@@ -184,6 +200,7 @@ impl Vector {
         }
     }
 
+    /// The values of a Tuple. Fails when the representation is another one, which is a bug of the caller.
     pub fn structure(&self) -> Result<&Struct> {
         match &self.data {
             Data::Struct(s) => Ok(s),
@@ -203,6 +220,7 @@ impl Vector {
 }
 
 impl Data {
+    /// The number of values.
     pub fn len(&self) -> usize {
         crate::each_native!(self, values => values.len(),
             Data::Nothing(n) => *n,
@@ -212,10 +230,12 @@ impl Data {
             Data::Struct(s) => s.len)
     }
 
+    /// Are there no values?
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
+    /// The representation.
     pub fn physical(&self) -> Physical {
         fn of<T: Native>(_: &Buf<T>) -> Physical {
             T::PHYSICAL
@@ -228,6 +248,7 @@ impl Data {
             Data::Struct(_) => Physical::Struct)
     }
 
+    /// Bytes of memory that the values occupy; shared memory counts in full.
     pub fn memory(&self) -> usize {
         crate::each_native!(self, values => values.memory(),
             Data::Nothing(_) => 0,

@@ -11,20 +11,24 @@ pub fn take<'a>(bytes: &mut &'a [u8], n: usize) -> Result<&'a [u8]> {
     Ok(head)
 }
 
+/// Splits `N` bytes off the front. Fails when there are fewer.
 pub fn take_array<const N: usize>(bytes: &mut &[u8]) -> Result<[u8; N]> {
     let mut out = [0; N];
     out.copy_from_slice(take(bytes, N)?);
     Ok(out)
 }
 
+/// Takes one byte. Fails when there is none.
 pub fn take_u8(bytes: &mut &[u8]) -> Result<u8> {
     Ok(take_array::<1>(bytes)?[0])
 }
 
+/// Takes 8 bytes, lowest first. Fails when there are fewer.
 pub fn take_u64(bytes: &mut &[u8]) -> Result<u64> {
     Ok(u64::from_le_bytes(take_array(bytes)?))
 }
 
+/// Takes a float of 8 bytes, lowest first. Fails when there are fewer.
 pub fn take_f64(bytes: &mut &[u8]) -> Result<f64> {
     Ok(f64::from_le_bytes(take_array(bytes)?))
 }
@@ -63,11 +67,13 @@ pub fn take_count(bytes: &mut &[u8], width: usize) -> Result<usize> {
     Ok(n)
 }
 
+/// Appends the length, as [`put_len`] does, and the bytes.
 pub fn put_bytes(value: &[u8], out: &mut Vec<u8>) {
     put_len(value.len(), out);
     out.extend_from_slice(value);
 }
 
+/// Takes what [`put_bytes`] wrote. Fails when fewer bytes are left than the length says.
 pub fn take_bytes<'a>(bytes: &mut &'a [u8]) -> Result<&'a [u8]> {
     let n = take_len(bytes)?;
     take(bytes, n)
