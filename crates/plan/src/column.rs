@@ -21,10 +21,12 @@ pub struct Field {
 pub struct IdSource(AtomicU32);
 
 impl IdSource {
+    /// An id that no other column of the query has.
     pub fn next(&self) -> ColumnId {
         ColumnId(self.0.fetch_add(1, Relaxed))
     }
 
+    /// A field of this name and type under a new id.
     pub fn field(&self, name: impl Into<Arc<str>>, ty: DataType) -> Field {
         Field { id: self.next(), name: name.into(), ty }
     }

@@ -8,6 +8,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+/// An expression over the columns of a node's inputs; the type of every part is known.
 #[derive(Clone, Debug)]
 pub enum Expr {
     Column(ColumnId, DataType),
@@ -32,6 +33,7 @@ pub struct Literal {
 }
 
 impl Literal {
+    /// The value itself.
     pub fn value(&self) -> Value {
         self.value.value(0)
     }
@@ -51,12 +53,14 @@ pub struct InExpr {
 
 /// The right side of IN. The executor turns it into a hash table before the pipelines that use it run.
 pub struct InSet {
+    /// Of the columns of the set.
     pub types: Vec<DataType>,
     pub source: SetSource,
     /// What the executor built.
     pub built: OnceLock<Arc<dyn std::any::Any + Send + Sync>>,
 }
 
+/// Where the rows of a set come from.
 pub enum SetSource {
     /// Constant rows.
     Block(Block),
@@ -71,14 +75,17 @@ impl fmt::Debug for InSet {
 }
 
 impl Expr {
+    /// A literal of this type. Fails when the value is not of the type's representation.
     pub fn literal(value: &Value, ty: DataType) -> chalet_base::Result<Expr> {
         Ok(Expr::Literal(Literal { value: Arc::new(Vector::of_value(value, &ty)?), ty }))
     }
 
+    /// A call of a bound function, which has as many arguments as it was bound with.
     pub fn call(function: BoundFunction, args: Vec<Expr>) -> Expr {
         Expr::Call { function: Arc::new(function), args }
     }
 
+    /// The type of the result; of a lambda that of its body.
     pub fn ty(&self) -> &DataType {
         match self {
             Expr::Column(_, ty) => ty,
@@ -89,10 +96,12 @@ impl Expr {
         }
     }
 
+    /// Is it a literal?
     pub fn is_literal(&self) -> bool {
         matches!(self, Expr::Literal(_))
     }
 
+    /// The literal that the expression is, if it is one.
     pub fn as_literal(&self) -> Option<&Literal> {
         match self {
             Expr::Literal(literal) => Some(literal),

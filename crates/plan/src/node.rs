@@ -8,6 +8,7 @@ use chalet_storage::Table;
 use chalet_types::{DataType, Value};
 use std::sync::Arc;
 
+/// A node of the logical plan with its inputs; a plan is its uppermost node.
 #[derive(Clone, Debug)]
 pub enum Plan {
     Scan(ScanNode),
@@ -91,12 +92,14 @@ pub struct Aggregate {
     pub totals: Option<Totals>,
 }
 
+/// A plain GROUP BY, or one with grouping sets (ROLLUP, CUBE, GROUPING SETS).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupingKind {
     Plain,
     Sets,
 }
 
+/// One aggregate function over each group, and the column that its result makes.
 #[derive(Clone)]
 pub struct AggregateCall {
     pub field: Field,
@@ -122,12 +125,14 @@ pub struct Totals {
     pub include_filtered: bool,
 }
 
+/// One column of ORDER BY.
 #[derive(Clone, Debug)]
 pub struct SortKey {
     pub expr: Expr,
     pub order: Order,
 }
 
+/// ORDER BY: all rows sorted by the keys, stably; with `limit` only the first of them.
 #[derive(Clone, Debug)]
 pub struct Sort {
     pub input: Box<Plan>,
@@ -148,6 +153,7 @@ pub struct Fill {
     pub interpolate: Vec<(ColumnId, Expr)>,
 }
 
+/// `WITH FILL FROM from TO to STEP step STALENESS staleness` of one column.
 #[derive(Clone, Debug)]
 pub struct FillColumn {
     /// Values of the column's type.
@@ -182,6 +188,7 @@ pub struct RowParts {
 }
 
 impl RowParts {
+    /// Are both given as numbers of rows, or not at all?
     pub fn is_empty(self) -> bool {
         self.limit.is_none() && self.offset.is_none()
     }
@@ -211,12 +218,14 @@ pub struct Union {
     pub fields: Vec<Field>,
 }
 
+/// Which of the two set operations that look rows up in the right side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetOpKind {
     Intersect,
     Except,
 }
 
+/// INTERSECT and EXCEPT: the left's rows that are, or are not, among the right's.
 #[derive(Clone, Debug)]
 pub struct SetOp {
     pub kind: SetOpKind,
@@ -227,6 +236,7 @@ pub struct SetOp {
     pub fields: Vec<Field>,
 }
 
+/// Which rows without a partner a join keeps; CROSS pairs all rows, PASTE the rows at equal positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JoinKind {
     Inner,
@@ -237,6 +247,7 @@ pub enum JoinKind {
     Paste,
 }
 
+/// How many partners of a row a join gives, or whether it only asks if there are any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JoinStrictness {
     All,
@@ -264,6 +275,7 @@ pub struct Join {
     pub fields: Vec<Field>,
 }
 
+/// One equality of ON.
 #[derive(Clone, Debug)]
 pub struct JoinKey {
     pub left: Expr,
@@ -302,6 +314,7 @@ pub struct Window {
     pub calls: Vec<WindowCall>,
 }
 
+/// One function over the frames of a window, and the column that its result makes.
 #[derive(Clone)]
 pub struct WindowCall {
     pub field: Field,
@@ -311,6 +324,7 @@ pub struct WindowCall {
     pub name: Arc<str>,
 }
 
+/// What a window call computes: an aggregate over each row's frame, or a function of the whole partition.
 #[derive(Clone)]
 pub enum WindowImpl {
     Aggregate(Arc<dyn AggregateImpl>),
@@ -323,6 +337,7 @@ impl std::fmt::Debug for WindowCall {
     }
 }
 
+/// What the bounds of a frame count: rows, distances in ORDER BY, or groups of equal rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameUnit {
     Rows,
@@ -330,6 +345,7 @@ pub enum FrameUnit {
     Groups,
 }
 
+/// One end of a frame, relative to the current row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FrameBound {
     UnboundedPreceding,
@@ -340,6 +356,7 @@ pub enum FrameBound {
     UnboundedFollowing,
 }
 
+/// The frame of a window: from `start` to `end`, both included.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FrameSpec {
     pub unit: FrameUnit,
@@ -417,6 +434,7 @@ impl Plan {
         }
     }
 
+    /// The nodes directly below, to be changed; in the order of [`inputs`](Self::inputs).
     pub fn inputs_mut(&mut self) -> Vec<&mut Plan> {
         match self {
             Plan::Scan(_) | Plan::Values(_) => Vec::new(),

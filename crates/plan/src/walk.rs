@@ -69,6 +69,7 @@ impl Expr {
         found
     }
 
+    /// As [`columns`](Self::columns), added to `found`.
     pub fn collect_columns(&self, found: &mut HashSet<ColumnId>) {
         match self {
             Expr::Column(id, _) => {
