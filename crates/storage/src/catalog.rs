@@ -35,10 +35,12 @@ pub fn quoted(name: &str) -> String {
     if plain { name.to_string() } else { in_backquotes(name) }
 }
 
+/// An identifier quoted for SQL and for messages.
 pub fn in_backquotes(name: &str) -> String {
     format!("`{}`", name.replace('\\', "\\\\").replace('`', "\\`"))
 }
 
+/// The tables of one database, by name.
 #[derive(Clone, Default)]
 pub struct Database {
     pub tables: BTreeMap<String, Entry>,
@@ -63,6 +65,7 @@ impl Default for Catalog {
 }
 
 impl Catalog {
+    /// A catalog with an empty database `default`, kept in `store` or in memory alone.
     pub fn new(store: Option<Arc<Store>>) -> Catalog {
         let databases = BTreeMap::from([("default".to_string(), Database::default())]);
         Catalog { databases: RwLock::new(databases), store, changing: Mutex::new(()) }
@@ -108,10 +111,12 @@ impl Catalog {
         *self.write() = databases;
     }
 
+    /// The names of all databases, sorted.
     pub fn database_names(&self) -> Vec<String> {
         self.read().keys().cloned().collect()
     }
 
+    /// Is there a database of this name?
     pub fn database_exists(&self, name: &str) -> bool {
         self.read().contains_key(name)
     }
@@ -128,6 +133,7 @@ impl Catalog {
         Ok(found.tables.iter().map(|(name, entry)| (name.clone(), entry.clone())).collect())
     }
 
+    /// The table or view of this name, if the database has one.
     pub fn find(&self, database: &str, name: &str) -> Option<Entry> {
         self.read().get(database)?.tables.get(name).cloned()
     }
@@ -149,6 +155,8 @@ impl Catalog {
         })
     }
 
+    /// Adds an empty database. Fails when there is one of the name, unless `if_not_exists`, or when the disk cannot be
+    /// written.
     pub fn create_database(&self, name: &str, if_not_exists: bool, comment: &str) -> Result<()> {
         if if_not_exists && self.database_exists(name) {
             return Ok(());
@@ -165,6 +173,7 @@ impl Catalog {
         })
     }
 
+    /// Removes a database and its tables. Fails when there is none of the name, unless `if_exists`.
     pub fn drop_database(&self, name: &str, if_exists: bool) -> Result<()> {
         if if_exists && !self.database_exists(name) {
             return Ok(());
@@ -175,6 +184,7 @@ impl Catalog {
         })
     }
 
+    /// Adds a table or view. Fails when the database is missing or has one of the name, unless `if_not_exists`.
     pub fn create_table(
         &self,
         database: &str,
@@ -236,6 +246,7 @@ impl Catalog {
         })
     }
 
+    /// Gives a database another name. Fails when there is none of the first name or one of the second.
     pub fn rename_database(&self, from: &str, to: &str) -> Result<()> {
         self.change(|databases| {
             ensure!(!databases.contains_key(to), DATABASE_ALREADY_EXISTS, "Database {to} already exists");

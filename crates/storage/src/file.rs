@@ -56,6 +56,7 @@ fn partitions(path: &Path) -> Vec<(String, String)> {
     named.collect()
 }
 
+/// The rows of all files that match a pattern, in one format.
 pub struct FileTable {
     path: String,
     files: Vec<PathBuf>,

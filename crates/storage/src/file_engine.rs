@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+/// A table with ENGINE = File: its rows are those of one file.
 pub struct FileEngine {
     /// The columns as declared; without any declared, as found in the file.
     schema: TableSchema,
@@ -35,6 +36,7 @@ pub enum FilePlace {
 }
 
 impl FileEngine {
+    /// A table over a file, with the declared columns or those that the file has. Fails when these cannot be found out.
     pub fn create(
         schema: Option<TableSchema>,
         format: &'static Format,

@@ -27,6 +27,7 @@ pub(crate) fn row_ids(file: usize, numbers: &Column) -> Result<Column> {
 pub(crate) struct FileRows(Arc<Shared>);
 
 impl FileRows {
+    /// The rows of the files that this scan opens.
     pub fn of(shared: Arc<Shared>) -> Arc<dyn RowsById> {
         Arc::new(FileRows(shared))
     }

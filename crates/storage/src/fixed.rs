@@ -16,6 +16,7 @@ pub struct FixedTable {
 }
 
 impl FixedTable {
+    /// A table of these blocks, which have the schema's columns.
     pub fn new(engine: impl Into<String>, schema: TableSchema, blocks: Vec<Block>) -> Self {
         FixedTable { engine: engine.into(), schema, blocks: blocks.into() }
     }
@@ -62,6 +63,7 @@ struct Shared {
 }
 
 impl BlockScan {
+    /// A scan of some columns of the blocks, cut to the request's block size.
     pub fn new(blocks: Arc<[Block]>, request: &ScanRequest) -> Self {
         BlockScan {
             shared: Arc::new(Shared {

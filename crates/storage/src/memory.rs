@@ -8,6 +8,7 @@ use chalet_columns::Block;
 use std::any::Any;
 use std::sync::{Arc, PoisonError, RwLock};
 
+/// ENGINE = Memory: blocks as they were inserted; scans share them.
 pub struct MemoryTable {
     engine: &'static str,
     schema: TableSchema,
@@ -15,6 +16,7 @@ pub struct MemoryTable {
 }
 
 impl MemoryTable {
+    /// An empty table.
     pub fn new(schema: TableSchema) -> Self {
         MemoryTable::named("Memory", schema)
     }

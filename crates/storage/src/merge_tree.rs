@@ -8,6 +8,7 @@ use chalet_base::Result;
 use std::any::Any;
 use std::sync::Arc;
 
+/// The name of the engine.
 pub const MERGE_TREE: &str = "MergeTree";
 
 /// By what the rows of a table are sorted, as SQL text.
@@ -20,6 +21,7 @@ pub struct TableKeys {
     pub n_primary: usize,
 }
 
+/// One expression of ORDER BY in the definition of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SortingKey {
     pub expr: Arc<str>,
@@ -32,6 +34,7 @@ impl TableKeys {
         listed(&self.sorting)
     }
 
+    /// The primary key as SQL text: the first sorting keys, separated by commas.
     pub fn primary_key(&self) -> String {
         listed(&self.sorting[..self.n_primary])
     }
@@ -47,6 +50,7 @@ fn listed(keys: &[SortingKey]) -> String {
     keys.iter().map(|key| &*key.expr).collect::<Vec<_>>().join(", ")
 }
 
+/// A table whose INSERTs are sorted by its keys; the rows are kept by another table.
 pub struct MergeTree {
     pub keys: TableKeys,
     /// Keeps the rows in the order in which they are inserted.

@@ -7,6 +7,7 @@ use chalet_columns::Block;
 use std::any::Any;
 use std::sync::Arc;
 
+/// ENGINE = Null: takes rows and has none.
 pub struct NullTable {
     pub schema: TableSchema,
 }

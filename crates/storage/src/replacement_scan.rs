@@ -58,6 +58,7 @@ pub struct ReplacementTable {
 }
 
 impl ReplacementTable {
+    /// A table of the source's columns, with a virtual `_row_id` where the source has no column of that name.
     pub fn new(source: Arc<dyn Source>) -> ReplacementTable {
         let mut columns: Vec<ColumnSchema> =
             source.columns().into_iter().map(|(name, ty)| ColumnSchema::new(name, ty)).collect();

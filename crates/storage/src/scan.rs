@@ -157,6 +157,7 @@ pub struct Morsel {
 
 /// Reading by one worker.
 pub trait ScanWorker: Send {
+    /// The next rows, none when the worker finds no more work. Fails when reading does.
     fn next(&mut self) -> Result<Option<Morsel>>;
 
     /// Rows that were read since this was last asked and are in no morsel, because they do not pass the filter.
@@ -170,6 +171,7 @@ pub trait ScanWorker: Send {
 pub struct TaskQueue(AtomicU64);
 
 impl TaskQueue {
+    /// The next number below `n`, none when all have been taken.
     pub fn take(&self, n: usize) -> Option<usize> {
         let task = self.0.fetch_add(1, Relaxed) as usize;
         (task < n).then_some(task)

@@ -21,6 +21,7 @@ pub enum DefaultKind {
 }
 
 impl DefaultKind {
+    /// The keyword.
     pub fn name(self) -> &'static str {
         match self {
             DefaultKind::Default => "DEFAULT",
@@ -31,6 +32,7 @@ impl DefaultKind {
     }
 }
 
+/// A column of a table as it was declared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ColumnSchema {
     pub name: Arc<str>,
@@ -43,14 +45,17 @@ pub struct ColumnSchema {
 }
 
 impl ColumnSchema {
+    /// A column without a default and a comment.
     pub fn new(name: impl Into<Arc<str>>, ty: DataType) -> Self {
         ColumnSchema { name: name.into(), ty, default: None, comment: "".into(), is_virtual: false }
     }
 
+    /// A column that `SELECT *` leaves out and INSERT does not take.
     pub fn virtual_column(name: impl Into<Arc<str>>, ty: DataType) -> Self {
         ColumnSchema { is_virtual: true, ..ColumnSchema::new(name, ty) }
     }
 
+    /// Which kind of default the column has, if any.
     pub fn default_kind(&self) -> Option<DefaultKind> {
         self.default.as_ref().map(|d| d.0)
     }
@@ -80,18 +85,22 @@ pub struct Constraint {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TableSchema {
     pub columns: Arc<[ColumnSchema]>,
+    /// The constraints that inserted rows must meet.
     pub constraints: Arc<[Constraint]>,
 }
 
 impl TableSchema {
+    /// A schema of these columns, without constraints.
     pub fn new(columns: Vec<ColumnSchema>) -> Self {
         TableSchema { columns: columns.into(), constraints: Arc::default() }
     }
 
+    /// A schema of plain columns, by name and type.
     pub fn of(columns: impl IntoIterator<Item = (impl Into<Arc<str>>, DataType)>) -> Self {
         TableSchema::new(columns.into_iter().map(|(name, ty)| ColumnSchema::new(name, ty)).collect())
     }
 
+    /// The position of the column of this name.
     pub fn index_of(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|c| &*c.name == name)
     }
@@ -105,6 +114,7 @@ pub trait Table: Send + Sync {
     /// `Memory`, `View`, `SystemNumbers`.
     fn engine(&self) -> &str;
 
+    /// The columns and constraints.
     fn schema(&self) -> TableSchema;
 
     /// Prepares reading. What the request offers (filter, limit) may be used or ignored: the engine filters again.
@@ -131,6 +141,7 @@ pub trait Table: Send + Sync {
         bail!(NOT_IMPLEMENTED, "Method optimize is not supported by storage {}", self.engine())
     }
 
+    /// Removes all rows. Fails for tables that cannot.
     fn truncate(&self) -> Result<()> {
         bail!(NOT_IMPLEMENTED, "Truncate is not supported by storage {}", self.engine())
     }

@@ -5,6 +5,7 @@ use chalet_base::{Result, bail};
 use std::any::Any;
 use std::sync::Arc;
 
+/// A view: a query that is bound where the view is named.
 pub struct View {
     pub schema: TableSchema,
     pub query: String,

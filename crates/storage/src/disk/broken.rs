@@ -6,6 +6,7 @@ use chalet_base::{Error, Result};
 use std::any::Any;
 use std::sync::Arc;
 
+/// A table that is in the catalog on disk but could not be opened: every use of it is its error.
 pub struct BrokenTable {
     /// As its definition names it, as far as that can be told.
     pub engine: String,

@@ -19,6 +19,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 const FIRST_LINE: &str = "chalet definitions 1\n";
 
+/// What a definition makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DefinitionKind {
     Database,
@@ -39,6 +40,7 @@ impl DefinitionKind {
     }
 }
 
+/// One entry of the files of definitions: a statement that makes a database, table or function again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
     pub kind: DefinitionKind,
@@ -52,6 +54,7 @@ pub struct Definition {
     pub text: String,
 }
 
+/// The text of a file of definitions, which ends with their count and a checksum.
 pub fn encode(definitions: &[Definition]) -> String {
     let mut file = String::from(FIRST_LINE);
     for Definition { kind, folder, database, name, text } in definitions {

@@ -46,16 +46,19 @@ pub fn sync_folder(folder: &Path) -> Result<()> {
     Ok(())
 }
 
+/// The error for a file that cannot be written.
 #[cold]
 pub fn cannot_write(path: &Path, error: &io::Error) -> Error {
     err!(CANNOT_WRITE_TO_FILE_DESCRIPTOR, "Cannot write to file {}: {error}", path.display())
 }
 
+/// The error for a file that cannot be read.
 #[cold]
 pub fn cannot_read(path: &Path, error: &io::Error) -> Error {
     err!(CANNOT_READ_FROM_FILE_DESCRIPTOR, "Cannot read from file {}: {error}", path.display())
 }
 
+/// The error for a file that is missing or cannot be opened.
 #[cold]
 pub fn cannot_open(path: &Path, error: &io::Error) -> Error {
     match error.kind() {

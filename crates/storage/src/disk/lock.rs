@@ -7,6 +7,7 @@ use std::fs::{File, TryLockError};
 use std::io;
 use std::path::Path;
 
+/// A file and, once it is taken, the lock on it, which this process holds until this is dropped.
 pub struct Lock {
     /// Always there until this is dropped.
     file: Option<File>,
@@ -30,6 +31,7 @@ impl Lock {
         })
     }
 
+    /// Takes the lock of the file without waiting. Fails when another process holds it.
     pub fn try_take(&self) -> Result<(), TryLockError> {
         self.file.as_ref().map_or(Ok(()), File::try_lock)
     }

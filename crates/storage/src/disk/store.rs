@@ -37,6 +37,7 @@ impl DefinitionFile {
 /// A file as it was at one time: another content has another stamp.
 type Stamp = Option<(SystemTime, u64, u64)>;
 
+/// A database on disk that is open for reading or writing: its definitions and the folders of its tables.
 pub struct Store {
     root: PathBuf,
     /// `None`: open for reading.
@@ -89,6 +90,7 @@ impl Store {
         Ok(Store { root, writer: None, next_folder: AtomicU64::new(1), seen: Mutex::default() })
     }
 
+    /// The folder of the database.
     pub fn root(&self) -> &Path {
         &self.root
     }

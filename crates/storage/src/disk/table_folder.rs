@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+/// The folder of one table, removed with the last of those who hold it once the catalog does not name it.
 pub struct TableFolder {
     path: PathBuf,
     number: u64,
@@ -20,10 +21,12 @@ impl TableFolder {
         TableFolder { path, number, is_kept: AtomicBool::new(is_kept), writer }
     }
 
+    /// The path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
+    /// The number that definitions name the folder by.
     pub fn number(&self) -> u64 {
         self.number
     }

@@ -20,6 +20,7 @@ const ROWS: &str = "rows";
 /// How often a header is read that another process is just writing.
 const ATTEMPTS: usize = 10;
 
+/// The file of one table of the Log family, shared by its scans and inserters.
 pub struct LogFile {
     folder: Arc<TableFolder>,
     path: PathBuf,
@@ -108,10 +109,12 @@ impl LogFile {
         Ok((log, dropped))
     }
 
+    /// The folder that the file is in.
     pub fn folder(&self) -> &Arc<TableFolder> {
         &self.folder
     }
 
+    /// The types of the stored columns.
     pub fn types(&self) -> &[DataType] {
         &self.types
     }
@@ -125,6 +128,7 @@ impl LogFile {
         state.as_ref().ok().map(|state| (state.n_rows, state.end))
     }
 
+    /// The rows as they are now, for one scan. Fails when the file is damaged or cannot be read.
     pub fn snapshot(&self) -> Result<Snapshot> {
         if self.folder.is_read_only() {
             return self.refresh().or_else(|error| self.held_instead(error));
@@ -179,6 +183,7 @@ impl LogFile {
         Ok(Snapshot { file: Arc::new(file), path: self.path.clone(), frames, n_rows })
     }
 
+    /// What the file holds now, for a later comparison. Fails when the file is damaged.
     pub fn content(&self) -> Result<Content> {
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
         state.as_ref().map(|state| Content { id: state.id, end: state.end }).map_err(Error::clone)

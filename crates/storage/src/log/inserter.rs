@@ -20,6 +20,7 @@ const FRAME_BYTES: usize = 1 << 24;
 /// More bytes of frames than this are spilled to a file.
 const MOST_BYTES_IN_MEMORY: usize = 1 << 25;
 
+/// One INSERT: cuts the rows into frames, and appends them all when it finishes.
 pub struct LogInserter {
     log: Arc<LogFile>,
     /// What the rows take the place of.
@@ -50,6 +51,7 @@ pub struct SpillFile {
 }
 
 impl LogInserter {
+    /// An inserter that appends to the file, or puts its rows in the place of the content `over`.
     pub fn new(log: Arc<LogFile>, over: Option<Content>) -> LogInserter {
         let pending = Pending::default();
         LogInserter { log, over, gathered: Vec::new(), gathered_rows: 0, gathered_bytes: 0, pending }

@@ -13,6 +13,7 @@ const HEAD: usize = 24 + 8;
 const HEAD_COLUMN: usize = 16;
 const LAST_OF_INSERT: u32 = 1;
 
+/// The first bytes of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     pub id: u64,
@@ -22,6 +23,7 @@ pub struct Header {
 }
 
 impl Header {
+    /// The header as bytes, with its checksum.
     pub fn encode(&self) -> [u8; HEADER as usize] {
         let mut bytes = [0; HEADER as usize];
         bytes[..8].copy_from_slice(&MAGIC);
@@ -54,6 +56,7 @@ pub struct StoredColumn {
     pub checksum: u64,
 }
 
+/// The head of a frame: its rows, and the sizes and checksums of its columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
     pub is_last: bool,
@@ -67,6 +70,7 @@ pub const fn head_len(n_columns: usize) -> usize {
 }
 
 impl Head {
+    /// The head as bytes, with its checksum.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(head_len(self.columns.len()));
         bytes.extend(FRAME_MAGIC);

@@ -23,6 +23,7 @@ const TASK_ROWS: u64 = 1 << 16;
 /// Neighbouring frames of no more bytes than this are read at once, with the columns that nobody needs.
 const SMALL: u64 = 1 << 16;
 
+/// A scan of some columns of a snapshot, frame by frame.
 pub struct LogScan {
     shared: Arc<Shared>,
 }
@@ -39,6 +40,7 @@ struct Shared {
 }
 
 impl LogScan {
+    /// A scan of the columns at these positions among `types`, those of all stored columns.
     pub fn new(
         snapshot: Snapshot,
         types: Vec<DataType>,

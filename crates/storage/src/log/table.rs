@@ -9,6 +9,7 @@ use chalet_base::Result;
 use std::any::Any;
 use std::sync::Arc;
 
+/// A table of the Log family over its file.
 pub struct LogTable {
     engine: &'static str,
     schema: TableSchema,
