@@ -75,6 +75,7 @@ const INTERRUPT_PERIOD_US: u64 = 10_000;
 const PROGRESS_PERIOD_US: u64 = 100_000;
 
 impl QueryControl {
+    /// A control for one query. `interrupt`, asked on the calling thread alone, says whether the query is to stop.
     pub fn new(limits: Limits, interrupt: Option<Box<dyn Fn() -> bool + Send + Sync>>) -> Self {
         QueryControl {
             limits,
@@ -95,11 +96,13 @@ impl QueryControl {
         }
     }
 
+    /// The same, with a callback that progress is reported to.
     pub fn with_progress(mut self, on_progress: Option<OnProgress>) -> Self {
         self.on_progress = on_progress;
         self
     }
 
+    /// What has been read so far.
     pub fn progress(&self) -> Progress {
         let total_bytes = self.files.total_bytes.load(Relaxed);
         let of_files = if total_bytes > 0 { &self.files.file_bytes } else { &self.read_bytes };
@@ -127,6 +130,7 @@ impl QueryControl {
         }
     }
 
+    /// The time since the query began.
     pub fn elapsed(&self) -> Duration {
         self.started.elapsed()
     }
@@ -136,6 +140,7 @@ impl QueryControl {
         self.cancelled.store(true, Relaxed);
     }
 
+    /// Has somebody cancelled the query?
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Relaxed)
     }
@@ -146,6 +151,7 @@ impl QueryControl {
         self.cancel();
     }
 
+    /// The first error of a worker, once.
     pub fn take_failure(&self) -> Option<Error> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -259,6 +265,7 @@ impl QueryControl {
         self.memory.load(Relaxed).max(0) as u64
     }
 
+    /// The most bytes that were reserved at any time.
     pub fn peak_memory(&self) -> u64 {
         self.peak_memory.load(Relaxed).max(0) as u64
     }
@@ -271,6 +278,7 @@ pub struct Reservation {
 }
 
 impl Reservation {
+    /// A reservation of no bytes yet; what it holds is given back when it is dropped.
     pub fn new(control: std::sync::Arc<QueryControl>) -> Self {
         Reservation { control, bytes: 0 }
     }
@@ -282,14 +290,17 @@ impl Reservation {
         Ok(())
     }
 
+    /// Reserves so many bytes more. Fails when the query would pass its memory limit.
     pub fn grow(&mut self, bytes: usize) -> Result<()> {
         self.resize(self.bytes + bytes)
     }
 
+    /// The bytes that are reserved now.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
+    /// The control of the query.
     pub fn control(&self) -> &QueryControl {
         &self.control
     }

@@ -14,6 +14,7 @@ use std::sync::Arc;
 /// Where each column stands in a block.
 pub type Layout = HashMap<ColumnId, usize>;
 
+/// The position of every field by its id.
 pub fn layout(fields: &[Field]) -> Layout {
     fields.iter().enumerate().map(|(i, f)| (f.id, i)).collect()
 }
@@ -58,6 +59,7 @@ struct LambdaProgram {
 }
 
 impl Program {
+    /// Compiles expressions over blocks of this layout. Fails where a column is not in it, which is a bug.
     pub fn new(exprs: &[&Expr], layout: &Layout, ctx: &Arc<Context>) -> Result<Program> {
         let mut compiler = Compiler { steps: Vec::new(), seen: Vec::new(), layout, ctx };
         let outputs = exprs.iter().map(|e| compiler.expr(e)).collect::<Result<Vec<_>>>()?;

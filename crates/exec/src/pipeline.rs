@@ -19,6 +19,7 @@ pub struct Position {
     pub number: u32,
 }
 
+/// Whether a worker wants more blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
     Continue,
@@ -34,18 +35,22 @@ pub trait Operator: Send + Sync {
     /// For EXPLAIN: `Filter`.
     fn name(&self) -> &'static str;
 
+    /// The state of one worker.
     fn worker(&self) -> Result<Box<dyn OperatorWorker>>;
 }
 
 /// An operator's state in one worker.
 pub trait OperatorWorker: Send {
+    /// Takes a block and emits what it makes of it. Fails when the operator does, which ends the query.
     fn push(&mut self, block: Block, emit: Emit) -> Result<Flow>;
 }
 
 /// Swallows blocks; when all are in, it is the source of what comes next.
 pub trait Sink: Send + Sync {
+    /// The name in EXPLAIN.
     fn name(&self) -> &'static str;
 
+    /// The state of one worker.
     fn worker(&self, ctx: &ExecContext) -> Result<Box<dyn SinkWorker>>;
 
     /// Enough rows are in: workers finish the task that they have and take no other.
@@ -70,6 +75,7 @@ pub trait SinkWorker: Send {
         Ok(())
     }
 
+    /// Takes a block; blocks of one worker come in the order of their positions.
     fn push(&mut self, position: Position, block: Block) -> Result<Flow>;
 
     /// This worker has no more blocks.
@@ -77,6 +83,7 @@ pub trait SinkWorker: Send {
         Ok(())
     }
 
+    /// The worker as what it is, for its sink.
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
 
@@ -134,10 +141,12 @@ impl Metrics {
 }
 
 impl Stream {
+    /// A stream of what the source gives.
     pub fn of(source: Source) -> Stream {
         Stream { source, operators: Vec::new(), dependencies: Vec::new() }
     }
 
+    /// The stream with one more operator at its end.
     pub fn then(mut self, operator: impl Operator + 'static) -> Stream {
         self.operators.push(Arc::new(operator));
         self
@@ -167,6 +176,7 @@ impl Stream {
 }
 
 impl Stage {
+    /// The pipeline of a stream that ends in a sink.
     pub fn new(stream: Stream, sink: Arc<dyn Sink>) -> Stage {
         Stage { stream, sink, metrics: Arc::default() }
     }

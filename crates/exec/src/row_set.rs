@@ -5,6 +5,7 @@ use chalet_base::hash::HashSet;
 use chalet_columns::keys::group_keys;
 use chalet_columns::{Block, BooleanBuffer, Column, Data, Vector};
 
+/// A set of rows, by their values.
 #[derive(Default)]
 pub struct RowSet {
     words: HashSet<u64>,
@@ -14,10 +15,12 @@ pub struct RowSet {
 }
 
 impl RowSet {
+    /// The number of different rows.
     pub fn len(&self) -> usize {
         self.words.len() + self.keys.len() + usize::from(self.holds_null)
     }
 
+    /// Has it no rows?
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -58,6 +61,7 @@ impl RowSet {
         fresh
     }
 
+    /// Adds all rows of a block.
     pub fn insert_block(&mut self, block: &Block) {
         let columns: Vec<&Column> = block.columns().iter().collect();
         self.insert(&columns, block.n_rows());

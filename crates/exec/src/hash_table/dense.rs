@@ -52,10 +52,12 @@ impl Dense {
         words.iter().map(|&word| groups[place(word)]).collect()
     }
 
+    /// Is there an array over the words?
     pub fn is_used(&self) -> bool {
         !self.groups.is_empty()
     }
 
+    /// Bytes of memory held.
     pub fn memory(&self) -> usize {
         self.groups.capacity() * 4
     }

@@ -48,6 +48,7 @@ pub(super) enum Values {
 }
 
 impl KeyLayout {
+    /// The layout of keys of these types.
     pub fn new(types: &[DataType]) -> KeyLayout {
         let kind = match packed_width(types) {
             Some(width) if width <= 8 => Kind::Words(width),
@@ -61,6 +62,7 @@ impl KeyLayout {
         KeyLayout { types: types.to_vec(), words, codecs: types.iter().map(RowCodec::new).collect(), kind }
     }
 
+    /// The types of the key columns.
     pub fn types(&self) -> &[DataType] {
         &self.types
     }

@@ -7,6 +7,7 @@ use chalet_base::hash::hash_u64;
 use chalet_columns::wire::{put_bytes, put_len, take_array, take_bytes, take_len};
 use chalet_columns::{StringBuilder, Strings};
 
+/// The keys of all groups: group `i` has key `i`.
 pub enum Store {
     Words(Vec<u64>),
     DoubleWords(Vec<u128>),
@@ -23,6 +24,7 @@ pub enum Store {
 }
 
 impl Store {
+    /// No keys yet.
     pub fn new(layout: &KeyLayout) -> Store {
         Store::with_capacity(layout, 0)
     }
@@ -43,6 +45,7 @@ impl Store {
         }
     }
 
+    /// The number of keys.
     pub fn len(&self) -> usize {
         match self {
             Store::Words(words) => words.len(),

@@ -44,6 +44,7 @@ enum Slots {
 }
 
 impl GroupTable {
+    /// An empty table.
     pub fn new(layout: Arc<KeyLayout>) -> Self {
         GroupTable::with_room(layout, 0)
     }
@@ -77,6 +78,7 @@ impl GroupTable {
         matches!(self.slots, Slots::Unnumbered(_))
     }
 
+    /// The number of groups.
     pub fn len(&self) -> usize {
         self.store.len()
     }
@@ -86,10 +88,12 @@ impl GroupTable {
         self.looked_at
     }
 
+    /// The layout of the keys.
     pub fn layout(&self) -> &Arc<KeyLayout> {
         &self.layout
     }
 
+    /// The keys of the groups.
     pub fn store(&self) -> &Store {
         &self.store
     }

@@ -29,10 +29,12 @@ impl WordSet {
         WordSet { slots: vec![0; slots], has_zero: false, len: 0 }
     }
 
+    /// Bytes of memory held.
     pub fn memory(&self) -> usize {
         self.slots.len() * 8
     }
 
+    /// Removes all words; the memory stays.
     pub fn clear(&mut self) {
         self.slots.fill(0);
         self.has_zero = false;

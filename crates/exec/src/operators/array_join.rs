@@ -8,6 +8,7 @@ use chalet_columns::{Block, Column, Vector};
 use chalet_types::DataType;
 use std::sync::Arc;
 
+/// The operator of ARRAY JOIN.
 pub struct ArrayJoin {
     pub arrays: Program,
     /// Types of the elements.

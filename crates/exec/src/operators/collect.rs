@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// What receives the blocks.
 pub type Consumer = Box<dyn FnMut(Block) -> Result<()> + Send>;
 
+/// The last sink of a query: hands blocks to a consumer, in the source's order.
 pub struct Collect {
     shared: Arc<Shared>,
 }

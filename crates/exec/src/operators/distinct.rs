@@ -8,6 +8,7 @@ use chalet_base::{Result, ensure};
 use chalet_columns::{Block, Column};
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// The operator of DISTINCT; all workers share the set of rows that were seen.
 pub struct Distinct {
     /// Positions of the columns that decide.
     on: Vec<usize>,
@@ -23,6 +24,7 @@ struct Seen {
 }
 
 impl Distinct {
+    /// Distinct over the columns at these positions; all columns of the first row of each value are put out.
     pub fn new(on: Vec<usize>, limit: Option<u64>, ctx: &ExecContext) -> Self {
         let memory = Reservation::new(Arc::<QueryControl>::clone(&ctx.control));
         let shared = Arc::new(Mutex::new(Seen { rows: RowSet::default(), memory }));

@@ -16,6 +16,7 @@ use chalet_storage::{RowsById, Scan};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+/// The sink that reads further columns by row id.
 pub struct Fetch {
     /// The scan that the rows are of, once it is open.
     pub scan: Arc<OnceLock<Arc<dyn Scan>>>,

@@ -21,7 +21,9 @@ use chalet_types::{DataType, I256, IntervalUnit, TimeZone, Value};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+/// The sink of WITH FILL.
 pub struct Fill {
+    /// Types of the input's columns.
     pub types: Vec<DataType>,
     /// Positions of ORDER BY columns before the first filled one: each run of equal values is filled on its own.
     pub prefix: Vec<usize>,

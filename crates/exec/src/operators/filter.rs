@@ -7,6 +7,7 @@ use chalet_columns::Block;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+/// The operator of WHERE, PREWHERE and HAVING.
 pub struct Filter {
     pub condition: Program,
     /// Set when the scan below is opened, if it gives only rows that pass.
@@ -14,6 +15,7 @@ pub struct Filter {
 }
 
 impl Filter {
+    /// A filter that no scan applies.
     pub fn new(condition: Program) -> Filter {
         Filter { condition, done_by_scan: Arc::default() }
     }

@@ -15,6 +15,7 @@ use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+/// The sink of LIMIT and OFFSET.
 pub struct Limit {
     pub limit: Option<u64>,
     pub offset: u64,

@@ -13,6 +13,7 @@ use chalet_columns::keys::group_keys;
 use chalet_storage::Scan;
 use std::sync::Arc;
 
+/// The sink of LIMIT BY.
 pub struct LimitBy {
     pub columns: Program,
     pub limit: u64,

@@ -5,6 +5,7 @@ use crate::pipeline::{Emit, Flow, Operator, OperatorWorker};
 use chalet_base::Result;
 use chalet_columns::Block;
 
+/// The operator that computes the columns of a projection.
 pub struct Project {
     pub columns: Program,
 }

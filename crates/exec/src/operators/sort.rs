@@ -16,6 +16,7 @@ use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+/// The sink of ORDER BY.
 pub struct Sort {
     pub keys: Program,
     pub orders: Vec<Order>,

@@ -22,29 +22,35 @@ pub struct RowRef {
 }
 
 impl SortBuffer {
+    /// Adds a block and the keys of its rows.
     pub fn push(&mut self, position: Position, block: Block, keys: RowKeys) {
         self.n_rows += block.n_rows();
         self.blocks.push((position, block, keys));
     }
 
+    /// Takes all rows of another buffer over.
     pub fn append(&mut self, other: SortBuffer) {
         self.n_rows += other.n_rows;
         self.blocks.extend(other.blocks);
     }
 
+    /// The number of rows of all blocks.
     pub fn n_rows(&self) -> usize {
         self.n_rows
     }
 
+    /// The number of blocks.
     pub fn n_blocks(&self) -> usize {
         self.blocks.len()
     }
 
+    /// The block that a [`RowRef`] names, and the keys of its rows.
     pub fn block(&self, index: u32) -> (&Block, &RowKeys) {
         let (_, block, keys) = &self.blocks[index as usize];
         (block, keys)
     }
 
+    /// Takes the blocks out, with the keys of their rows.
     pub fn into_blocks(self) -> impl Iterator<Item = (Position, Block, RowKeys)> {
         self.blocks.into_iter()
     }

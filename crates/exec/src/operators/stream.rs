@@ -16,11 +16,13 @@ struct OpenStream {
     operators: Vec<Arc<dyn Operator>>,
 }
 
+/// Streams as a scan, one after the other: their sources are read and their operators run by the scan's workers.
 pub struct StreamScan {
     streams: Arc<[OpenStream]>,
 }
 
 impl StreamScan {
+    /// Opens the sources. Fails when a table cannot be read.
     pub fn open(streams: &[Stream], ctx: &ExecContext) -> Result<StreamScan> {
         let open =
             streams.iter().map(|s| Ok(OpenStream { scan: s.open(ctx)?, operators: s.operators.clone() }));

@@ -13,6 +13,7 @@ pub struct TopKThreshold {
 }
 
 impl TopKThreshold {
+    /// No threshold yet: all rows may still be among the first.
     pub fn new(descending: bool) -> TopKThreshold {
         TopKThreshold { descending, last: RwLock::new(None) }
     }

@@ -24,6 +24,7 @@ pub(super) struct GroupLimit {
 }
 
 impl GroupLimit {
+    /// No groups yet, and no more than `limit` ever.
     pub fn new(limit: usize, shape: &Shape) -> GroupLimit {
         let filling = Mutex::new(GroupTable::new(shape.layout.clone()));
         GroupLimit { limit, filling, full: OnceLock::new() }

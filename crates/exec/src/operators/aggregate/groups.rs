@@ -63,10 +63,12 @@ impl Dictionary {
 const MAX_CODES_PER_ROW: usize = 16;
 
 impl Groups {
+    /// No groups yet.
     pub fn new(layout: &Arc<KeyLayout>, calls: &Arc<[Call]>) -> Groups {
         Groups::with_room(layout, calls, 0)
     }
 
+    /// No groups yet, and room for so many.
     pub fn with_room(layout: &Arc<KeyLayout>, calls: &Arc<[Call]>, room: usize) -> Groups {
         Groups {
             table: match calls.is_empty() {
@@ -85,14 +87,17 @@ impl Groups {
         }
     }
 
+    /// Are there keys? Without any there is one group.
     pub fn is_keyed(&self) -> bool {
         self.keyed
     }
 
+    /// Are there no groups?
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
+    /// The number of groups; one where there are no keys.
     pub fn len(&self) -> usize {
         if self.keyed { self.table.len() } else { 1 }
     }
@@ -114,6 +119,7 @@ impl Groups {
         }
     }
 
+    /// Adds the rows of a block: their keys, and the arguments of each call. Fails when a call does.
     pub fn add(&mut self, keys: &[Column], args: &[Vec<Vector>], n_rows: usize) -> Result<()> {
         self.any_rows = true;
         self.rows += n_rows;
@@ -245,6 +251,7 @@ impl Groups {
         Ok(Block::new(columns, n))
     }
 
+    /// Bytes of memory held.
     pub fn memory(&self) -> usize {
         let dictionary = self.dictionary.as_ref().map_or(0, |d| d.groups.capacity() * 4);
         let pending_args = self.pending_args.iter().flatten().flatten().map(Vector::memory).sum::<usize>();

@@ -33,6 +33,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl MergeScan {
+    /// The result of these workers' partitioned groups; `memory` holds their reservation until they are merged.
     pub fn new(
         shape: Arc<Shape>,
         workers: Vec<PartitionedGroups>,

@@ -40,6 +40,7 @@ use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 pub use totals::Totals;
 
+/// The sink of an aggregation.
 pub struct Aggregate {
     /// Keys first, then the arguments of all calls.
     inputs: Program,
@@ -67,6 +68,7 @@ pub struct Spec {
     pub totals: Option<Totals>,
 }
 
+/// One aggregate function.
 #[derive(Clone)]
 pub struct Call {
     pub aggregate: Arc<dyn AggregateImpl>,
@@ -121,6 +123,7 @@ const MAX_LOCAL_GROUPS: usize = 1 << 17;
 const ROWS_PER_GROUP: usize = 8;
 
 impl Aggregate {
+    /// The sink that a physical plan describes.
     pub fn new(spec: Spec) -> Aggregate {
         let mut types = spec.key_types.clone();
         if !spec.sets.is_empty() {

@@ -24,6 +24,7 @@ pub(super) struct Sharing {
 const KEYS_PER_GROUP: usize = 8;
 
 impl Sharing {
+    /// How many groups so many keys will probably make.
     pub fn groups_of(&self, keys: usize) -> usize {
         match self.keys.load(Relaxed) {
             0 => keys / KEYS_PER_GROUP,
@@ -32,6 +33,7 @@ impl Sharing {
         }
     }
 
+    /// So many keys of a partition made so many groups.
     pub fn learn(&self, keys: usize, groups: usize) {
         self.groups.fetch_add(groups, Relaxed);
         self.keys.fetch_add(keys, Relaxed);
@@ -72,6 +74,7 @@ impl Part {
         Part { keys: Store::with_capacity(layout, n), held }
     }
 
+    /// Keys and their states, one state per key and call.
     pub fn of_states(keys: Store, states: Vec<Box<dyn States>>) -> Part {
         Part { keys, held: Held::States(states) }
     }
@@ -96,6 +99,7 @@ impl Part {
         Ok(())
     }
 
+    /// Bytes of memory held.
     pub fn memory(&self) -> usize {
         let held = match &self.held {
             Held::States(states) => states.iter().map(|s| s.memory()).sum::<usize>(),
@@ -157,6 +161,7 @@ fn first_merge(calls: &[Call]) -> usize {
 }
 
 impl Partitions {
+    /// Empty partitions.
     pub fn new(layout: &Arc<KeyLayout>, calls: &Arc<[Call]>) -> Partitions {
         let none = || std::iter::repeat_with(Vec::new).take(PARTITIONS).collect();
         Partitions {
@@ -280,6 +285,7 @@ impl Partitions {
         (0..PARTITIONS).map(|partition| self.take(partition)).collect()
     }
 
+    /// Bytes of memory held.
     pub fn memory(&self) -> usize {
         self.full + self.lists().filter_map(|parts| parts.last()).map(Part::memory).sum::<usize>()
     }

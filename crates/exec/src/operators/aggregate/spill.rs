@@ -34,6 +34,7 @@ fn no_disk(error: std::io::Error) -> Error {
 }
 
 impl Spilled {
+    /// An empty temporary file. Fails when none can be made.
     pub fn new() -> Result<Spilled> {
         let file = tempfile::tempfile().map_err(no_disk)?;
         Ok(Spilled { file: Mutex::new(file), len: 0, places: vec![Vec::new(); PARTITIONS] })

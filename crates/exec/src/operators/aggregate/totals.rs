@@ -8,6 +8,7 @@ use chalet_columns::{Block, BooleanBuffer, Column, Vector};
 use chalet_types::DataType;
 use std::sync::{Arc, OnceLock};
 
+/// WITH TOTALS: what makes the row of totals.
 pub struct Totals {
     /// HAVING over the output columns.
     pub having: Option<Program>,

@@ -13,6 +13,7 @@ use chalet_types::DataType;
 use std::cmp::Ordering;
 use std::sync::{Arc, OnceLock};
 
+/// The operator that looks left rows up in the table of the right side.
 #[derive(Clone)]
 pub struct Probe {
     pub slot: Arc<OnceLock<JoinTable>>,

@@ -56,6 +56,7 @@ impl JoinTable {
         groups
     }
 
+    /// The right rows of a group; none for [`NO_GROUP`].
     pub fn rows_of(&self, group: u32) -> &[u32] {
         if group == NO_GROUP {
             return &[];
@@ -69,6 +70,7 @@ impl JoinTable {
         !self.used[row as usize].swap(true, Relaxed)
     }
 
+    /// Has a left row found this right row?
     pub fn is_used(&self, row: usize) -> bool {
         self.used[row].load(Relaxed)
     }

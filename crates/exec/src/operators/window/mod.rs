@@ -25,6 +25,7 @@ use frames::Frames;
 use std::ops::Range;
 use std::sync::Arc;
 
+/// The sink of window functions that share partition and order.
 pub struct Window {
     /// Partition keys, then order keys, then the arguments of all calls.
     pub inputs: Program,
@@ -34,6 +35,7 @@ pub struct Window {
     pub calls: Vec<Call>,
 }
 
+/// One window function.
 #[derive(Clone)]
 pub struct Call {
     pub function: WindowImpl,
