@@ -47,9 +47,10 @@ impl Scope {
         let interrupt = options.interrupt.clone();
         let asked = interrupt.clone();
         let hook = asked.map(|f| Box::new(move || f()) as Box<dyn Fn() -> bool + Send + Sync>);
-        let control = Arc::new(
-            QueryControl::new(settings.for_limits(), hook).with_progress(options.on_progress.clone()),
-        );
+        let user = state.memory.clone();
+        user.set_limit(settings.number("max_memory_usage_for_user").unwrap_or(0));
+        let control = QueryControl::new(settings.for_limits(), hook, Some(user));
+        let control = Arc::new(control.with_progress(options.on_progress.clone()));
         let context = Arc::new(Context {
             time_zone: settings.time_zone()?,
             start_ns: start.as_nanos() as i64,

@@ -6,7 +6,7 @@ use crate::fork_guard::ForkGuard;
 use crate::replacement_scan::ReplacementScan;
 use crate::scope::Scope;
 use crate::settings::Settings;
-use crate::stack::with_room;
+use crate::stack::entered;
 use crate::statements;
 use crate::statements::insert::InsertData;
 use crate::statements::readonly::gives_rows;
@@ -14,6 +14,7 @@ use chalet_base::{Result, bail, ensure};
 use chalet_binder::{Environment, bind_query};
 use chalet_columns::Block;
 use chalet_exec::control::OnProgress;
+use chalet_memory::Tracker;
 use chalet_storage::Entry;
 use chalet_syntax::ast::{self, StatementKind};
 use chalet_types::DataType;
@@ -38,6 +39,8 @@ pub(crate) struct State {
     pub temporary: BTreeMap<String, Entry>,
     /// Query parameters, by `SET param_name`.
     pub params: BTreeMap<String, String>,
+    /// What all queries of the session use together.
+    pub memory: Arc<Tracker>,
 }
 
 impl State {
@@ -47,6 +50,7 @@ impl State {
             database: "default".into(),
             temporary: BTreeMap::new(),
             params: BTreeMap::new(),
+            memory: Arc::new(Tracker::of_user()),
         }
     }
 }
@@ -104,7 +108,7 @@ impl Session {
 
     /// Runs one or more statements. The first that fails ends the run; what those before it did stays done.
     pub fn run(&self, sql: &str, options: RunOptions) -> Result<Answer> {
-        with_room(|| self.run_statements(sql, options))
+        entered(|| self.run_statements(sql, options))
     }
 
     fn run_statements(&self, sql: &str, options: RunOptions) -> Result<Answer> {
@@ -123,7 +127,7 @@ impl Session {
     /// What one query gives, without running it; `None` for a text that is anything but one query with the caller's own
     /// choice of a format.
     pub fn outline(&self, sql: &str, options: &RunOptions) -> Result<Option<Outline>> {
-        with_room(|| self.outline_of(sql, options))
+        entered(|| self.outline_of(sql, options))
     }
 
     fn outline_of(&self, sql: &str, options: &RunOptions) -> Result<Option<Outline>> {
@@ -142,7 +146,7 @@ impl Session {
 
     /// Prepares one query; its syntax is checked here, the rest when it runs.
     pub fn stream(&self, sql: &str, options: RunOptions) -> Result<Stream> {
-        let statement = with_room(|| self.single(sql, &options))?;
+        let statement = entered(|| self.single(sql, &options))?;
         ensure!(
             gives_rows(&statement.kind) && statement.output.outfile.is_none(),
             BAD_ARGUMENTS,
@@ -153,15 +157,17 @@ impl Session {
 
     /// Fails where [`insert`](Self::insert) would before it looks at data: not an INSERT, no such table.
     pub fn check_insert(&self, sql: &str) -> Result<()> {
-        let statement = self.single(sql, &RunOptions::default())?;
-        let insert = insert_of(&statement, sql)?;
-        let scope = Arc::new(self.scope(&RunOptions::default())?);
-        statements::insert::check(insert, &scope)
+        entered(|| {
+            let statement = self.single(sql, &RunOptions::default())?;
+            let insert = insert_of(&statement, sql)?;
+            let scope = Arc::new(self.scope(&RunOptions::default())?);
+            statements::insert::check(insert, &scope)
+        })
     }
 
     /// Runs one INSERT over data that the caller gives. Other statements of the session do not wait for it.
     pub fn insert(&self, sql: &str, options: RunOptions, data: InsertData) -> Result<Answer> {
-        with_room(|| self.insert_data(sql, options, data))
+        entered(|| self.insert_data(sql, options, data))
     }
 
     fn insert_data(&self, sql: &str, options: RunOptions, data: InsertData) -> Result<Answer> {
@@ -257,7 +263,7 @@ fn insert_of<'a>(statement: &'a ast::Statement, sql: &str) -> Result<&'a ast::In
 impl Stream {
     /// Runs the query on this thread.
     pub fn run(self, consumer: StreamConsumer) -> Result<()> {
-        with_room(|| {
+        entered(|| {
             let scope = Arc::new(self.session.scope(&self.options)?);
             statements::stream(&self.statement, &self.sql, &scope, &self.session, consumer)
         })

@@ -1,11 +1,14 @@
-//! Room for recursion. Statements nest as deep as the parser lets them, and are bound, planned, folded and dropped
+//! The way into the engine: room for recursion, and no panic that leaves it. Statements nest as deep as the parser lets them, and are bound, planned, folded and dropped
 //! recursively; threads of the host may have small stacks.
+
+use chalet_base::Result;
+use chalet_memory::guarded;
 
 /// Bytes that the deepest statements are known to do with, and a half more.
 const NEEDED: usize = 3 << 20;
 const GROWN: usize = 8 << 20;
 
-/// Does `work` where there is room, which is here if the stack has enough left.
-pub(crate) fn with_room<R>(work: impl FnOnce() -> R) -> R {
-    stacker::maybe_grow(NEEDED, GROWN, work)
+/// Does `work` where there is room, which is here if the stack has enough left. A panic inside of it is an error.
+pub(crate) fn entered<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    stacker::maybe_grow(NEEDED, GROWN, || guarded(work))
 }

@@ -1,9 +1,10 @@
 //! What all workers of a query share: is it cancelled, is it over its limits, how far is it.
 
 use chalet_base::events::{self, Event};
-use chalet_base::{Error, Result, bail, err};
+use chalet_base::{Error, Result, bail};
+use chalet_memory::{Tracker, thread};
 use chalet_storage::scan::ScanProgress;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -55,8 +56,8 @@ pub struct QueryControl {
     cancelled: AtomicBool,
     /// Reading stopped early because a limit with `break` was reached.
     stopped: AtomicBool,
-    memory: AtomicI64,
-    peak_memory: AtomicI64,
+    /// What the query is charged to.
+    pub memory: Arc<Tracker>,
     pub read_rows: AtomicU64,
     pub read_bytes: AtomicU64,
     pub total_rows: AtomicU64,
@@ -75,15 +76,21 @@ const INTERRUPT_PERIOD_US: u64 = 10_000;
 const PROGRESS_PERIOD_US: u64 = 100_000;
 
 impl QueryControl {
-    /// A control for one query. `interrupt`, asked on the calling thread alone, says whether the query is to stop.
-    pub fn new(limits: Limits, interrupt: Option<Box<dyn Fn() -> bool + Send + Sync>>) -> Self {
+    /// A control for one query. `interrupt`, asked on the calling thread alone, says whether the query is to stop. `user` is
+    /// charged with it; `max_memory_usage` of the limits is that of the query itself.
+    pub fn new(
+        limits: Limits,
+        interrupt: Option<Box<dyn Fn() -> bool + Send + Sync>>,
+        user: Option<Arc<Tracker>>,
+    ) -> Self {
+        let memory = Arc::new(Tracker::of_query(user));
+        memory.set_limit(limits.max_memory_usage);
         QueryControl {
             limits,
             started: Instant::now(),
             cancelled: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
-            memory: AtomicI64::new(0),
-            peak_memory: AtomicI64::new(0),
+            memory,
             read_rows: AtomicU64::new(0),
             read_bytes: AtomicU64::new(0),
             total_rows: AtomicU64::new(0),
@@ -156,12 +163,13 @@ impl QueryControl {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Called between blocks by every worker.
+    /// Called between blocks by every worker: fails when the query was cancelled or is over a limit of time or memory.
     #[inline]
     pub fn check(&self) -> Result<()> {
         if self.cancelled.load(Relaxed) {
             bail!(QUERY_WAS_CANCELLED, "Query was cancelled");
         }
+        thread::check(&self.memory)?;
         self.check_time()
     }
 
@@ -240,75 +248,5 @@ impl QueryControl {
             );
         }
         Ok(!self.is_stopped())
-    }
-
-    /// Changes the memory that the query accounts for; refuses growth past the limit.
-    pub fn grow_memory(&self, bytes: i64) -> Result<()> {
-        let now = self.memory.fetch_add(bytes, Relaxed) + bytes;
-        self.peak_memory.fetch_max(now, Relaxed);
-        let limit = self.limits.max_memory_usage;
-        if bytes > 0 && limit > 0 && now > limit as i64 {
-            self.memory.fetch_sub(bytes, Relaxed);
-            return Err(err!(
-                MEMORY_LIMIT_EXCEEDED,
-                "(total) memory limit exceeded: would use {:.2} MiB (attempt to allocate chunk of {bytes} bytes), maximum: \
-                 {:.2} MiB",
-                now as f64 / 1048576.0,
-                limit as f64 / 1048576.0
-            ));
-        }
-        Ok(())
-    }
-
-    /// Bytes that the query accounts for now.
-    pub fn memory(&self) -> u64 {
-        self.memory.load(Relaxed).max(0) as u64
-    }
-
-    /// The most bytes that were reserved at any time.
-    pub fn peak_memory(&self) -> u64 {
-        self.peak_memory.load(Relaxed).max(0) as u64
-    }
-}
-
-/// The memory that one holder accounts for; given back when dropped.
-pub struct Reservation {
-    control: std::sync::Arc<QueryControl>,
-    bytes: usize,
-}
-
-impl Reservation {
-    /// A reservation of no bytes yet; what it holds is given back when it is dropped.
-    pub fn new(control: std::sync::Arc<QueryControl>) -> Self {
-        Reservation { control, bytes: 0 }
-    }
-
-    /// Sets how much is held now.
-    pub fn resize(&mut self, bytes: usize) -> Result<()> {
-        self.control.grow_memory(bytes as i64 - self.bytes as i64)?;
-        self.bytes = bytes;
-        Ok(())
-    }
-
-    /// Reserves so many bytes more. Fails when the query would pass its memory limit.
-    pub fn grow(&mut self, bytes: usize) -> Result<()> {
-        self.resize(self.bytes + bytes)
-    }
-
-    /// The bytes that are reserved now.
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    /// The control of the query.
-    pub fn control(&self) -> &QueryControl {
-        &self.control
-    }
-}
-
-impl Drop for Reservation {
-    fn drop(&mut self) {
-        // Giving back never fails.
-        let _ = self.control.grow_memory(-(self.bytes as i64));
     }
 }

@@ -32,7 +32,7 @@ pub fn analyze(plan: &Plan, ctx: &ExecContext) -> Result<String> {
         elapsed.as_secs_f64() * 1e3,
         ctx.control.read_rows.load(Relaxed),
         ctx.control.read_bytes.load(Relaxed),
-        ctx.control.peak_memory()
+        ctx.control.memory.peak()
     );
     Ok(out)
 }

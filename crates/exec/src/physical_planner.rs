@@ -1,6 +1,5 @@
 //! The physical planner: the one match from nodes of the logical plan to operators.
 
-use crate::control::Reservation;
 use crate::expression::{Layout, Program, layout};
 use crate::operators::progress_scan::ProgressScan;
 use crate::operators::top_k_threshold::TopKThreshold;
@@ -14,6 +13,7 @@ use crate::row_set::RowSet;
 use crate::{ExecContext, aggregate_from_statistics, condition};
 use chalet_base::{Result, bail};
 use chalet_columns::Block;
+use chalet_memory::Reservation;
 use chalet_plan as plan;
 use chalet_plan::{ColumnId, Expr, Plan, SetSource};
 use chalet_storage::scan::ScanFilter;
@@ -497,7 +497,7 @@ impl PhysicalPlanner<'_> {
                 continue;
             }
             let mut rows = RowSet::default();
-            let mut memory = Reservation::new(self.ctx.control.clone());
+            let mut memory = Reservation::new(self.ctx.control.memory.clone());
             match &set.source {
                 SetSource::Block(block) => rows.insert_block(block),
                 SetSource::Plan(plan) => {

@@ -6,6 +6,7 @@ use crate::pool;
 use crate::{ExecContext, operators::stream::StreamScan};
 use chalet_base::Result;
 use chalet_columns::Block;
+use chalet_memory::{guarded, thread};
 use chalet_storage::{Morsel, Scan};
 use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -202,7 +203,9 @@ impl Stage {
         // An EXPLAIN runs a stage once; the first answer stands.
         let _ = self.metrics.source.set(scan.describe());
         let finishing = Instant::now();
+        thread::set_operator(self.sink.name());
         let result = self.sink.finish(workers, ctx)?;
+        thread::set_operator("");
         self.metrics.finishing.fetch_add(finishing.elapsed().as_nanos() as u64, Relaxed);
         self.metrics.nanoseconds.fetch_add(started.elapsed().as_nanos() as u64, Relaxed);
         Ok(result)
@@ -259,7 +262,7 @@ struct Shared {
 impl Shared {
     fn run(&self, number: usize) {
         let started = Instant::now();
-        let result = pool::guarded(|| {
+        let result = guarded(|| {
             let mut worker = self.sink.worker(&self.ctx)?;
             let (rows, blocks) = drive(
                 &*self.scan,
@@ -292,8 +295,9 @@ fn drive(
     main: bool,
     reads: bool,
 ) -> Result<(u64, u64)> {
-    let mut chain = operators.iter().map(|o| o.worker()).collect::<Result<Vec<_>>>()?;
+    let mut chain = chain_of(operators)?;
     let mut source = scan.worker()?;
+    let sink_name = sink.name();
     let (mut rows, mut blocks) = (0, 0);
     let mut task = None;
     loop {
@@ -314,7 +318,12 @@ fn drive(
         blocks += 1;
         let position = Position { task: this, number };
         sink_worker.begin(position)?;
-        let flow = push_through(&mut chain, block, &mut |block| sink_worker.push(position, block))?;
+        let flow = push_through(&mut chain, block, &mut |block| {
+            let before = thread::set_operator(sink_name);
+            let flow = sink_worker.push(position, block);
+            thread::set_operator(before);
+            flow
+        })?;
         if flow == Flow::Stop {
             break;
         }
@@ -327,13 +336,31 @@ fn check(control: &QueryControl, main: bool) -> Result<()> {
     if main { control.check_with_interrupt() } else { control.check() }
 }
 
-/// Pushes a block through the operators and what comes out into `emit`.
-pub fn push_through(chain: &mut [Box<dyn OperatorWorker>], block: Block, emit: Emit) -> Result<Flow> {
+/// The operators of one worker, with their names.
+pub type Chain = Vec<(&'static str, Box<dyn OperatorWorker>)>;
+
+/// A worker of each operator.
+pub fn chain_of(operators: &[Arc<dyn Operator>]) -> Result<Chain> {
+    operators.iter().map(|operator| Ok((operator.name(), operator.worker()?))).collect()
+}
+
+/// Pushes a block through the operators and what comes out into `emit`. An operator is named while it works, so that errors
+/// about memory can say whose it is.
+pub fn push_through(
+    chain: &mut [(&'static str, Box<dyn OperatorWorker>)],
+    block: Block,
+    emit: Emit,
+) -> Result<Flow> {
     if block.is_empty() {
         return Ok(Flow::Continue);
     }
     match chain {
         [] => emit(block),
-        [first, rest @ ..] => first.push(block, &mut |block| push_through(rest, block, emit)),
+        [(name, first), rest @ ..] => {
+            let before = thread::set_operator(name);
+            let flow = first.push(block, &mut |block| push_through(rest, block, emit));
+            thread::set_operator(before);
+            flow
+        }
     }
 }

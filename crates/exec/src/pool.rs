@@ -1,9 +1,8 @@
 //! The workers of the process: started with the first query that can use them, shared by all queries.
 
 use chalet_base::forks::PerProcess;
-use chalet_base::{Error, Result, err};
+use chalet_memory::thread;
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -44,12 +43,19 @@ const WAIT: Duration = Duration::from_millis(10);
 
 /// Runs `job(0)` on this thread and offers `job(1)` to `job(n - 1)` to the pool. Returns when all that started have
 /// finished; those that no thread was free for are not run, so a job must be able to do all the work alone. While this
-/// thread waits for the others it calls `poll` now and then.
+/// thread waits for the others it calls `poll` now and then. All are charged to the tracker of this thread.
 pub fn run(n: usize, job: Arc<dyn Fn(usize) + Send + Sync>, poll: &dyn Fn()) {
     if n <= 1 {
         job(0);
         return;
     }
+    let job: Job = match thread::current() {
+        Some(tracker) => Arc::new(move |number| {
+            let _scope = thread::enter(&tracker);
+            job(number);
+        }),
+        None => job,
+    };
     let offer = Arc::new(Mutex::new(Offer { job: job.clone(), next: 1, n, running: 0 }));
     {
         let mut state = lock(&POOL.state);
@@ -104,18 +110,4 @@ fn work() {
         state.idle += 1;
         POOL.done.notify_all();
     }
-}
-
-/// Runs something that may panic; a panic becomes an error that says where it is from.
-pub fn guarded<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|payload| Err(panic_error(&*payload)))
-}
-
-fn panic_error(payload: &(dyn std::any::Any + Send)) -> Error {
-    let text = payload
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("unknown cause");
-    err!(LOGICAL_ERROR, "The engine failed inside: {text}")
 }

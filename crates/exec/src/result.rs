@@ -1,12 +1,13 @@
 //! Running a whole plan.
 
-use crate::control::Reservation;
+use crate::ExecContext;
 use crate::operators::collect::{Collect, Consumer};
 use crate::physical_planner::plan_physical;
 use crate::pipeline::Stage;
-use crate::{ExecContext, pool};
 use chalet_base::Result;
 use chalet_columns::Block;
+use chalet_memory::Reservation;
+use chalet_memory::guarded;
 use chalet_plan::Plan;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -21,7 +22,7 @@ pub struct Output {
 
 /// Runs a plan; its rows go to the consumer block by block, in order, from one thread at a time.
 pub fn execute(plan: &Plan, consumer: Consumer, ctx: &ExecContext) -> Result<Output> {
-    pool::guarded(|| {
+    guarded(|| {
         let physical = plan_physical(plan, ctx)?;
         Stage::new(physical.stream, Arc::new(Collect::new(consumer, true))).run(ctx)?;
         let totals = physical.totals.map(|path| path.take()).transpose()?.flatten();
@@ -35,7 +36,7 @@ pub fn execute(plan: &Plan, consumer: Consumer, ctx: &ExecContext) -> Result<Out
 pub fn run_to_blocks(plan: &Plan, ctx: &ExecContext) -> Result<Vec<Block>> {
     let blocks = Arc::new(Mutex::new(Vec::new()));
     let target = blocks.clone();
-    let mut memory = Reservation::new(ctx.control.clone());
+    let mut memory = Reservation::new(ctx.control.memory.clone());
     let consumer = Box::new(move |block: Block| {
         memory.grow(block.memory())?;
         target.lock().unwrap_or_else(PoisonError::into_inner).push(block);
@@ -48,7 +49,7 @@ pub fn run_to_blocks(plan: &Plan, ctx: &ExecContext) -> Result<Vec<Block>> {
 
 /// Like [`execute`], but the limits of the query's result do not apply: the rows go into a table.
 pub fn execute_unlimited(plan: &Plan, consumer: Consumer, ctx: &ExecContext) -> Result<()> {
-    pool::guarded(|| {
+    guarded(|| {
         let physical = plan_physical(plan, ctx)?;
         Stage::new(physical.stream, Arc::new(Collect::new(consumer, false))).run(ctx)?;
         Ok(())

@@ -5,6 +5,7 @@ use crate::{
 };
 use chalet_base::{Result, err};
 use chalet_columns::{BooleanBuffer, Column, Data, NullBuffer, Vector};
+use chalet_memory::thread;
 use chalet_types::{DataType, Value};
 use std::any::Any;
 use std::borrow::Cow;
@@ -31,6 +32,10 @@ pub enum Input<'a> {
     Column(Column),
     Lambda(&'a dyn Lambda),
 }
+
+/// Calls over at least this many rows look first whether the query may go on: an expression of many functions over a large
+/// block must not keep it from being stopped.
+const ROWS_BETWEEN_CHECKS: usize = 4096;
 
 impl BoundFunction {
     /// Binds a function to its arguments: takes Nullable and LowCardinality off their types as the record asks, lets the
@@ -237,7 +242,13 @@ impl BoundFunction {
 
     fn invoke(&self, args: &[Arg], n_rows: usize, ctx: &Context) -> Result<Column> {
         let call = Call { args, result: &self.inner_result, n_rows, state: self.state.as_deref(), ctx };
-        let column = self.function.execute(&call)?;
+        if n_rows >= ROWS_BETWEEN_CHECKS {
+            ctx.interrupt.check()?;
+        }
+        let outer = thread::set_function(self.function.record().name);
+        let result = self.function.execute(&call);
+        thread::set_function(outer);
+        let column = result?;
         if column.len() != n_rows {
             return Err(err!(
                 LOGICAL_ERROR,

@@ -8,6 +8,7 @@ use chalet_engine::functions;
 use chalet_engine::replacement_scan::ReplacementScan;
 use chalet_engine::settings::Settings;
 use chalet_engine::{Answer, Database, InsertData, Outline, Progress, RunOptions, Session, Stream};
+use chalet_memory::allocator;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use std::ops::Deref;
@@ -96,8 +97,7 @@ impl Handle {
     /// `settings` hold for all statements. Where they forbid to write, the database is opened for reading. With it comes
     /// what the user should know about what was found.
     pub fn open(path: &str, settings: &[(String, String)]) -> Result<(Handle, Vec<String>)> {
-        #[cfg(target_os = "linux")]
-        crate::allocator::give_back_when_idle();
+        allocator::release_when_idle();
         // A wrong one is told before the folder of a database is made.
         let mut checked = Settings::default();
         settings.iter().try_for_each(|(name, value)| checked.set(name, value))?;

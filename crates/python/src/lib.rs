@@ -31,7 +31,6 @@
 
 mod adbc;
 #[cfg(target_os = "linux")]
-mod allocator;
 mod arrow;
 mod arrow_types;
 mod background;

@@ -5,7 +5,7 @@
 mod load;
 
 use crate::database::{Database, Shared};
-use crate::stack::with_room;
+use crate::stack::entered;
 use chalet_base::Result;
 use chalet_base::forks::PerProcess;
 use chalet_storage::disk::Store;
@@ -46,7 +46,7 @@ fn open(path: &Path, accesses: &[Access], make: fn(&Path) -> Result<Store>) -> R
     let root = store.root().to_path_buf();
     let access = if store.is_read_only() { Access::Read } else { Access::Write };
     let database = Database::on_disk(store);
-    with_room(|| load::first(&database))?;
+    entered(|| load::first(&database))?;
     open.retain(|_, shared| shared.strong_count() > 0);
     open.insert((root, access), Arc::downgrade(&database.shared));
     Ok(database)

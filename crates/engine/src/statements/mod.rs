@@ -26,6 +26,7 @@ use chalet_binder::Environment;
 use chalet_columns::{Block, Builder, Column};
 use chalet_formats::output::Memory;
 use chalet_formats::{Schema, Statistics, WriteRequest};
+use chalet_memory::thread;
 use chalet_syntax::ast::{self, StatementKind};
 use chalet_types::{DataType, Value};
 use std::sync::Arc;
@@ -117,10 +118,11 @@ impl Output {
     }
 
     fn count(&mut self, scope: &Scope) {
+        thread::sync();
         self.rows_read += scope.control.read_rows.load(Relaxed);
         let file_bytes = scope.exec().scan.progress.file_bytes.load(Relaxed);
         self.bytes_read += file_bytes.max(scope.control.read_bytes.load(Relaxed));
-        self.peak_memory = self.peak_memory.max(scope.control.peak_memory());
+        self.peak_memory = self.peak_memory.max(scope.control.memory.peak());
     }
 }
 
@@ -133,6 +135,7 @@ pub(crate) fn run(
     output: &mut Output,
 ) -> Result<()> {
     let scope = &with_statement_settings(statement, scope)?;
+    let _charged = thread::enter(&scope.control.memory);
     limits::check(sql, statement, &scope.state.settings)?;
     readonly::check(statement, scope)?;
     let (rows_before, bytes_before) = (output.rows_written, output.bytes_written);
@@ -163,6 +166,7 @@ pub(crate) fn stream(
         return blocks.into_iter().try_for_each(|block| consumer(StreamPart::Block(block)));
     };
     let scope = &with_statement_settings(statement, scope)?;
+    let _charged = thread::enter(&scope.control.memory);
     limits::check(sql, statement, &scope.state.settings)?;
     let counted = StatementEvents::begin(&statement.kind);
     let format = statement.output.format.as_ref().map(|f| f.name.clone());

@@ -7,10 +7,10 @@ use chalet_base::Result;
 use chalet_binder::Environment;
 use chalet_columns::Block;
 use chalet_columns::keys::{Order, sort_keys};
-use chalet_exec::control::Reservation;
 use chalet_exec::expression::{Program, layout};
 use chalet_exec::operators::sort_buffer::SortBuffer;
 use chalet_exec::pipeline::Position;
+use chalet_memory::Reservation;
 use chalet_storage::merge_tree::TableKeys;
 use chalet_storage::{Inserter, TableSchema};
 use std::sync::Arc;
@@ -54,7 +54,7 @@ pub(super) fn inserter(
     let (fields, bound) = bind_stored(texts, schema, scope)?;
     let keys = Program::new(&bound.iter().collect::<Vec<_>>(), &layout(&fields), scope.context())?;
     let orders = descending.into_iter().map(|descending| Order { descending, nulls_first: false }).collect();
-    let memory = Reservation::new(scope.control.clone());
+    let memory = Reservation::new(scope.control.memory.clone());
     Ok(Box::new(Sorted {
         inner,
         keys,

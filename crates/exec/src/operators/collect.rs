@@ -1,10 +1,11 @@
 //! Collect: the end of a plan. Hands blocks to the consumer in the source's order, however many workers made them.
 
 use crate::ExecContext;
-use crate::control::{Overflow, QueryControl, Reservation};
+use crate::control::{Overflow, QueryControl};
 use crate::pipeline::{Flow, Position, Sink, SinkWorker};
 use chalet_base::{Result, bail};
 use chalet_columns::Block;
+use chalet_memory::Reservation;
 use chalet_storage::fixed::BlockScan;
 use chalet_storage::{Scan, ScanRequest};
 use std::any::Any;
@@ -121,7 +122,7 @@ impl Sink for Collect {
         let mut state = self.shared.lock();
         state.workers.push(Some(Position { task: 0, number: 0 }));
         if state.memory.is_none() {
-            state.memory = Some(Reservation::new(ctx.control.clone()));
+            state.memory = Some(Reservation::new(ctx.control.memory.clone()));
         }
         let number = state.workers.len() - 1;
         Ok(Box::new(Worker { shared: self.shared.clone(), control: ctx.control.clone(), number }))

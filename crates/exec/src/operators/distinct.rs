@@ -1,11 +1,11 @@
 //! Distinct: the first row of each distinct value of some columns. Workers share one set; holds all distinct values.
 
-use crate::control::Reservation;
+use crate::ExecContext;
 use crate::pipeline::{Emit, Flow, Operator, OperatorWorker};
 use crate::row_set::RowSet;
-use crate::{ExecContext, control::QueryControl};
 use chalet_base::{Result, ensure};
 use chalet_columns::{Block, Column};
+use chalet_memory::Reservation;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The operator of DISTINCT; all workers share the set of rows that were seen.
@@ -26,7 +26,7 @@ struct Seen {
 impl Distinct {
     /// Distinct over the columns at these positions; all columns of the first row of each value are put out.
     pub fn new(on: Vec<usize>, limit: Option<u64>, ctx: &ExecContext) -> Self {
-        let memory = Reservation::new(Arc::<QueryControl>::clone(&ctx.control));
+        let memory = Reservation::new(ctx.control.memory.clone());
         let shared = Arc::new(Mutex::new(Seen { rows: RowSet::default(), memory }));
         Distinct { on, limit, max_rows: ctx.settings.max_rows_in_distinct, shared }
     }

@@ -6,11 +6,12 @@
 use super::collect::blocks_as_source;
 use super::materialize;
 use crate::ExecContext;
-use crate::control::Reservation;
 use crate::pipeline::{Sink, SinkWorker};
 use crate::pool;
 use chalet_base::{Result, err};
 use chalet_columns::{Block, Column};
+use chalet_memory::Reservation;
+use chalet_memory::guarded;
 use chalet_storage::scan::TaskQueue;
 use chalet_storage::{RowsById, Scan};
 use std::ops::Range;
@@ -88,7 +89,7 @@ impl Pieces {
         let parts = (0..n_parts).map(|i| columns.len() * i / n_parts..columns.len() * (i + 1) / n_parts);
         let parts: Vec<_> = parts.collect();
         let done = Mutex::new(vec![None; runs.len() * parts.len()]);
-        let memory = Mutex::new(Reservation::new(ctx.control.clone()));
+        let memory = Mutex::new(Reservation::new(ctx.control.memory.clone()));
         let (queue, ctx) = (TaskQueue::default(), ctx.clone());
         Arc::new(Pieces { rows, row_ids, columns, runs, parts, queue, done, memory, ctx })
     }
@@ -99,7 +100,7 @@ impl Pieces {
         let control = self.ctx.control.clone();
         let shared = self.clone();
         let job = move |number: usize| {
-            if let Err(error) = pool::guarded(|| shared.work(number == 0)) {
+            if let Err(error) = guarded(|| shared.work(number == 0)) {
                 shared.ctx.control.fail(error);
             }
         };

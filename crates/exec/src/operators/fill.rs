@@ -8,12 +8,12 @@ use super::aggregate::split;
 use super::collect::blocks_as_source;
 use super::materialize;
 use crate::ExecContext;
-use crate::control::Reservation;
 use crate::expression::Program;
 use crate::pipeline::{Sink, SinkWorker};
 use chalet_base::{Result, ensure};
 use chalet_columns::keys::{Order, group_keys};
 use chalet_columns::{Block, Builder, Column};
+use chalet_memory::Reservation;
 use chalet_plan::FillColumn;
 use chalet_storage::Scan;
 use chalet_types::calendar::{Civil, LocalTime, days_in_month};
@@ -66,7 +66,7 @@ impl Sink for Fill {
             prefix: Vec::new(),
             n_rows: 0,
             generated: 0,
-            memory: Reservation::new(ctx.control.clone()),
+            memory: Reservation::new(ctx.control.memory.clone()),
         };
         filler.fill(&rows)?;
         let n_rows = filler.n_rows;

@@ -3,12 +3,12 @@
 
 use super::collect::blocks_as_source;
 use crate::ExecContext;
-use crate::control::Reservation;
 use crate::expression::Program;
 use crate::pipeline::{Flow, Position, Sink, SinkWorker, concrete};
 use chalet_base::Result;
 use chalet_columns::keys::group_keys;
 use chalet_columns::{Block, Column};
+use chalet_memory::Reservation;
 use chalet_plan::RowParts;
 use chalet_storage::Scan;
 use std::any::Any;
@@ -48,7 +48,7 @@ impl Sink for Limit {
             collected: self.collected.clone(),
             in_task: (0, 0),
             blocks: Vec::new(),
-            memory: Reservation::new(ctx.control.clone()),
+            memory: Reservation::new(ctx.control.memory.clone()),
         }))
     }
 

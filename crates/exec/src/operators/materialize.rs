@@ -2,10 +2,10 @@
 //! source's order. For sinks that need all rows before they begin.
 
 use crate::ExecContext;
-use crate::control::Reservation;
 use crate::pipeline::{Flow, Position, SinkWorker, concrete};
 use chalet_base::Result;
 use chalet_columns::Block;
+use chalet_memory::Reservation;
 use std::any::Any;
 
 struct Materialize {
@@ -15,7 +15,7 @@ struct Materialize {
 
 /// A worker that keeps every block.
 pub fn worker(ctx: &ExecContext) -> Box<dyn SinkWorker> {
-    Box::new(Materialize { blocks: Vec::new(), memory: Reservation::new(ctx.control.clone()) })
+    Box::new(Materialize { blocks: Vec::new(), memory: Reservation::new(ctx.control.memory.clone()) })
 }
 
 /// The blocks that the workers kept, in the source's order.

@@ -2,12 +2,12 @@
 
 use super::collect::blocks_as_source;
 use crate::ExecContext;
-use crate::control::Reservation;
 use crate::pipeline::{Emit, Flow, Operator, OperatorWorker, Position, Sink, SinkWorker, concrete};
 use chalet_base::Result;
 use chalet_base::hash::HashMap;
 use chalet_columns::keys::group_keys;
 use chalet_columns::{Block, Column};
+use chalet_memory::Reservation;
 use chalet_plan::SetOpKind;
 use chalet_storage::Scan;
 use std::any::Any;
@@ -42,7 +42,7 @@ impl Sink for CountRows {
     fn worker(&self, ctx: &ExecContext) -> Result<Box<dyn SinkWorker>> {
         Ok(Box::new(CountWorker {
             counts: HashMap::default(),
-            memory: Reservation::new(ctx.control.clone()),
+            memory: Reservation::new(ctx.control.memory.clone()),
         }))
     }
 

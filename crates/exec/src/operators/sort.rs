@@ -5,12 +5,12 @@ use super::collect::blocks_as_source;
 use super::sort_buffer::SortBuffer;
 use super::top_k_threshold::TopKThreshold;
 use crate::ExecContext;
-use crate::control::Reservation;
 use crate::expression::Program;
 use crate::pipeline::{Flow, Position, Sink, SinkWorker, concrete};
 use chalet_base::{Result, ensure};
 use chalet_columns::keys::{Order, RowKeys, sort_keys};
 use chalet_columns::{Block, Column, Vector};
+use chalet_memory::Reservation;
 use chalet_storage::Scan;
 use std::any::Any;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ impl Sink for Sort {
             max_rows: ctx.settings.max_rows_to_sort,
             rows: SortBuffer::default(),
             threshold: None,
-            memory: Reservation::new(ctx.control.clone()),
+            memory: Reservation::new(ctx.control.memory.clone()),
         }))
     }
 

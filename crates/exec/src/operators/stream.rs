@@ -1,7 +1,7 @@
 //! Streams as a scan: the inputs of UNION ALL, one after the other, each through its own operators.
 
 use crate::ExecContext;
-use crate::pipeline::{Flow, Operator, OperatorWorker, Stream, push_through};
+use crate::pipeline::{Chain, Flow, Operator, Stream, chain_of, push_through};
 use chalet_base::Result;
 use chalet_columns::Block;
 use chalet_storage::{Morsel, Scan, ScanWorker};
@@ -47,7 +47,7 @@ impl Scan for StreamScan {
 struct Worker {
     streams: Arc<[OpenStream]>,
     next: usize,
-    current: Option<(Box<dyn ScanWorker>, Vec<Box<dyn OperatorWorker>>)>,
+    current: Option<(Box<dyn ScanWorker>, Chain)>,
     ready: VecDeque<Morsel>,
 }
 
@@ -60,7 +60,7 @@ impl ScanWorker for Worker {
             let Some((scan, chain)) = &mut self.current else {
                 let Some(stream) = self.streams.get(self.next) else { return Ok(None) };
                 self.next += 1;
-                let chain = stream.operators.iter().map(|o| o.worker()).collect::<Result<_>>()?;
+                let chain = chain_of(&stream.operators)?;
                 self.current = Some((stream.scan.worker()?, chain));
                 continue;
             };

@@ -3,13 +3,13 @@
 
 use super::Shape;
 use super::groups::states;
-use crate::control::Reservation;
 use crate::expression::Program;
 use crate::hash_table::{GroupTable, NO_GROUP, Store};
 use crate::pipeline::{Flow, Position, SinkWorker};
 use chalet_base::Result;
 use chalet_columns::{Block, Column, Vector};
 use chalet_function_api::States;
+use chalet_memory::Reservation;
 use std::any::Any;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 

@@ -21,7 +21,6 @@ mod totals;
 
 use super::collect::blocks_as_source;
 use crate::ExecContext;
-use crate::control::Reservation;
 use crate::expression::Program;
 use crate::hash_table::KeyLayout;
 use crate::pipeline::{Flow, Position, Sink, SinkWorker, concrete};
@@ -29,6 +28,8 @@ use crate::pool;
 use chalet_base::{Result, ensure};
 use chalet_columns::{Block, Column, Vector};
 use chalet_function_api::Aggregate as AggregateImpl;
+use chalet_memory::Reservation;
+use chalet_memory::guarded;
 use chalet_storage::Scan;
 use chalet_types::DataType;
 use group_limit::GroupLimit;
@@ -171,7 +172,7 @@ impl Aggregate {
             Arc::new(move |_| {
                 for (job, result) in todo.iter().zip(results.iter()) {
                     if let Some(worker) = take(job) {
-                        let partitioned = pool::guarded(|| worker.into_partitioned());
+                        let partitioned = guarded(|| worker.into_partitioned());
                         *result.lock().unwrap_or_else(PoisonError::into_inner) = Some(partitioned);
                     }
                 }
@@ -195,7 +196,7 @@ impl Sink for Aggregate {
                 shape: self.shape.clone(),
                 group_limit: group_limit.clone(),
                 states: states(&self.shape.calls),
-                memory: Reservation::new(ctx.control.clone()),
+                memory: Reservation::new(ctx.control.memory.clone()),
             }));
         }
         Ok(Box::new(Worker {
@@ -211,7 +212,7 @@ impl Sink for Aggregate {
             // Totals and the limit need all groups at once.
             most: if self.totals.is_some() || max_groups > 0 { usize::MAX } else { MAX_LOCAL_GROUPS },
             max_groups,
-            memory: Reservation::new(ctx.control.clone()),
+            memory: Reservation::new(ctx.control.memory.clone()),
             rows: 0,
             rows_at_measuring: 0,
             appended: 0,
@@ -234,7 +235,7 @@ impl Sink for Aggregate {
         let n_groups: usize = workers.iter().map(|w| w.groups.len()).sum();
         let is_large = n_groups > MAX_LOCAL_GROUPS && workers.len() > 1 && workers[0].most < usize::MAX;
         if is_large || workers.iter().any(|w| w.partitions.is_some()) {
-            let mut memory = Reservation::new(ctx.control.clone());
+            let mut memory = Reservation::new(ctx.control.memory.clone());
             let partitioned = self.partition_all(workers)?;
             memory.resize(partitioned.iter().map(|partitioned| partitioned.partitions.memory()).sum())?;
             return Ok(Arc::new(MergeScan::new(self.shape.clone(), partitioned, memory, max_rows)));
@@ -242,7 +243,7 @@ impl Sink for Aggregate {
         let mut workers = workers.into_iter();
         let (mut groups, mut memory) = match workers.next() {
             Some(first) => (first.groups, first.memory),
-            None => (self.groups(), Reservation::new(ctx.control.clone())),
+            None => (self.groups(), Reservation::new(ctx.control.memory.clone())),
         };
         for worker in workers {
             groups.merge(worker.groups)?;
@@ -356,7 +357,7 @@ impl Worker {
             return refused;
         }
         // A worker with little of what the query holds would win nothing.
-        let used = self.memory.control().memory();
+        let used = self.memory.tracker().current();
         let has_share = self.memory.bytes() as u64 * self.shares >= used;
         if refused.is_err() || used > self.spill_at && has_share {
             self.spill()?;

@@ -2,13 +2,14 @@
 //! one. Holds all rows of the right side.
 
 use crate::ExecContext;
-use crate::control::Reservation;
+use crate::control::QueryControl;
 use crate::expression::Program;
 use crate::hash_table::{GroupTable, KeyLayout, NO_GROUP};
 use crate::operators::collect::blocks_as_source;
 use crate::pipeline::{Flow, Position, Sink, SinkWorker, concrete};
 use chalet_base::{Result, ensure, err};
 use chalet_columns::{Block, BooleanBuffer, Column, Vector};
+use chalet_memory::Reservation;
 use chalet_storage::Scan;
 use chalet_types::DataType;
 use std::any::Any;
@@ -116,12 +117,12 @@ impl Sink for Build {
             blocks: Vec::new(),
             n_rows: 0,
             max_rows: ctx.settings.max_rows_in_join,
-            memory: Reservation::new(ctx.control.clone()),
+            memory: Reservation::new(ctx.control.memory.clone()),
         }))
     }
 
     fn finish(&self, workers: Vec<Box<dyn SinkWorker>>, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
-        let mut memory = Reservation::new(ctx.control.clone());
+        let mut memory = Reservation::new(ctx.control.memory.clone());
         let mut blocks = Vec::new();
         for worker in concrete::<Worker>(workers) {
             memory.grow(worker.memory.bytes())?;
@@ -136,7 +137,7 @@ impl Sink for Build {
             Block::concat(&blocks)
         };
         ctx.control.check_with_interrupt()?;
-        let table = self.index(rows, memory)?;
+        let table = self.index(rows, memory, &ctx.control)?;
         // The stage of a build runs once.
         let _ = self.slot.set(table);
         Ok(blocks_as_source(Vec::new(), ctx))
@@ -147,7 +148,7 @@ impl Sink for Build {
 const ROWS_AT_ONCE: usize = 1 << 18;
 
 impl Build {
-    fn index(&self, rows: Block, mut memory: Reservation) -> Result<JoinTable> {
+    fn index(&self, rows: Block, mut memory: Reservation, control: &QueryControl) -> Result<JoinTable> {
         let spec = &self.spec;
         let n_rows = rows.n_rows();
         ensure!(
@@ -170,7 +171,7 @@ impl Build {
             let (keys, valid) = usable_keys(keys, &spec.null_safe, n_rows);
             let mut groups = Vec::with_capacity(n_rows);
             for start in (0..n_rows).step_by(ROWS_AT_ONCE) {
-                memory.control().check_with_interrupt()?;
+                control.check_with_interrupt()?;
                 let n = ROWS_AT_ONCE.min(n_rows - start);
                 let some: Vec<Column> = keys.iter().map(|key| key.slice(start, n)).collect();
                 groups.extend(table.groups(&some, n));

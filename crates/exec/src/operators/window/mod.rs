@@ -8,7 +8,6 @@ mod frames;
 mod running;
 
 use crate::ExecContext;
-use crate::control::Reservation;
 use crate::expression::Program;
 use crate::operators::aggregate::split;
 use crate::operators::collect::blocks_as_source;
@@ -18,6 +17,7 @@ use chalet_base::Result;
 use chalet_columns::keys::{Order, RowKeys, group_keys, sort_keys};
 use chalet_columns::{Block, Column, Vector};
 use chalet_function_api::Partition;
+use chalet_memory::Reservation;
 use chalet_plan::{FrameSpec, WindowImpl};
 use chalet_storage::Scan;
 use chalet_types::DataType;
@@ -69,7 +69,7 @@ const BYTES_A_ROW: usize = 48;
 impl Window {
     fn compute(&self, block: Block, ctx: &ExecContext) -> Result<Block> {
         let n_rows = block.n_rows();
-        let mut memory = Reservation::new(ctx.control.clone());
+        let mut memory = Reservation::new(ctx.control.memory.clone());
         memory.grow(n_rows * BYTES_A_ROW * self.calls.len().max(1))?;
         let check = || ctx.control.check_with_interrupt();
         let inputs = self.inputs.evaluate(&block)?;
