@@ -300,11 +300,13 @@ struct PartitionedGroups {
     spilled: Option<Spilled>,
 }
 
-/// By the settings of the kernel: a size, a part of the memory that the query may have, or neither.
+/// By the settings of the kernel: a size, or a part of the memory that the query may have. Where both are off, three quarters
+/// of that memory, because writing takes some itself.
 fn spill_at(ctx: &ExecContext) -> u64 {
     let settings = &ctx.settings;
-    let part = ctx.control.limits.max_memory_usage as f64 * settings.max_bytes_ratio_before_external_group_by;
-    let sizes = [settings.max_bytes_before_external_group_by, part as u64];
+    let limit = ctx.control.limits.max_memory_usage;
+    let part = limit as f64 * settings.max_bytes_ratio_before_external_group_by;
+    let sizes = [settings.max_bytes_before_external_group_by, part as u64, limit / 4 * 3];
     sizes.into_iter().filter(|&size| size > 0).min().unwrap_or(u64::MAX)
 }
 
