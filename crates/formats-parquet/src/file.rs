@@ -8,10 +8,10 @@ use arrow_buffer::Buffer;
 use bytes::Bytes;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_formats::FileIdentity;
+use chalet_memory::guard::guarded_reading;
 use chalet_types::DataType;
 use parquet::file::metadata::{ColumnChunkMetaData, PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 
 /// Cheap to share: readers of many row groups hold the same one.
@@ -260,9 +260,7 @@ fn footer_range(bytes: &[u8]) -> Result<Range<usize>> {
     Ok(tail - len..tail)
 }
 
-/// Runs code of the metadata library over bytes that may be anything. It promises errors; should it panic all the
-/// same, that is an error of the file here, not the end of the process.
+/// Runs code of the metadata library over bytes that may be anything.
 pub(crate) fn guarded<T>(run: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(run))
-        .unwrap_or_else(|_| Err(err!(INCORRECT_DATA, "Failed to parse Parquet metadata: it makes no sense")))
+    guarded_reading(run, || err!(INCORRECT_DATA, "Failed to parse Parquet metadata: it makes no sense"))
 }

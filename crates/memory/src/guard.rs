@@ -1,7 +1,7 @@
 //! Where panics and refused allocations become errors. Nothing that is caught here may pass on into the host.
 
 use crate::{allocator, thread};
-use chalet_base::{Error, Result, err};
+use chalet_base::{Error, Result, codes, err};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -11,12 +11,23 @@ pub struct OutOfMemory;
 
 /// Runs `f`. A refused allocation inside of it is `MEMORY_LIMIT_EXCEEDED`, any other panic a `LOGICAL_ERROR` with its text.
 pub fn guarded<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
+    caught(f).and_then(|done| done)
+}
+
+/// As [`guarded`], for what does not fail by itself, or in another way.
+pub fn caught<T>(f: impl FnOnce() -> T) -> Result<T> {
     allocator::install();
     let activity = thread::activity();
-    catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|payload| {
+    catch_unwind(AssertUnwindSafe(f)).map_err(|payload| {
         thread::set_activity(activity);
-        Err(error_of(payload))
+        error_of(payload)
     })
+}
+
+/// As [`guarded`], over code of a library that reads bytes which may be anything. It promises errors; should it panic all the
+/// same, that is an error of the data.
+pub fn guarded_reading<T>(f: impl FnOnce() -> Result<T>, otherwise: impl FnOnce() -> Error) -> Result<T> {
+    guarded(f).map_err(|error| if error.code() == codes::LOGICAL_ERROR { otherwise() } else { error })
 }
 
 /// The error for what a panic carried.

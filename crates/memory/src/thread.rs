@@ -92,20 +92,22 @@ impl State {
 
     /// See [`admits`].
     fn admits(&self, chunk: u64) -> bool {
-        // SAFETY: as in `sync`.
-        let Some(tracker) = (unsafe { self.tracker.get().as_ref() }) else { return true };
         // What cleans up after a refusal must not be refused.
         if std::thread::panicking() {
             return true;
         }
-        self.sync();
-        match self.exceeded(tracker, chunk) {
-            None => true,
-            Some(exceeded) => {
-                self.refused.set(Some(self.named(exceeded, tracker.current())));
-                false
+        // SAFETY: as in `sync`.
+        let (exceeded, used) = match unsafe { self.tracker.get().as_ref() } {
+            Some(tracker) => {
+                self.sync();
+                (self.exceeded(tracker, chunk), tracker.current())
             }
-        }
+            // Results become objects of the host when no query runs any more.
+            None if chunk as i64 >= PROCESS_CHECK_BYTES => (process::exceeded_by(chunk), 0),
+            None => return true,
+        };
+        self.refused.set(exceeded.map(|exceeded| self.named(exceeded, used)));
+        exceeded.is_none()
     }
 }
 

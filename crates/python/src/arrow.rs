@@ -3,12 +3,13 @@
 use crate::arrow_types;
 use crate::error::to_python;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchOptions, RecordBatchReader};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchIterator, RecordBatchOptions, RecordBatchReader};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use chalet_base::{Result, bail};
 use chalet_columns::{Block, Column, Data, Vector};
 use chalet_engine::Rows;
 use chalet_formats_arrow::{ExportOptions, StringsAs, field_of, to_arrow};
+use chalet_memory::guarded;
 use chalet_types::DataType;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -86,7 +87,14 @@ impl Export {
         self.schema.clone()
     }
 
+    /// The block as a record batch. Its consumer is foreign code: no panic passes into that, nor memory that is not there.
     pub fn batch(&self, block: &Block) -> std::result::Result<RecordBatch, ArrowError> {
+        let arrays = guarded(|| self.arrays(block)).map_err(|e| ArrowError::ExternalError(Box::new(e)))?;
+        let rows = RecordBatchOptions::new().with_row_count(Some(block.n_rows()));
+        RecordBatch::try_new_with_options(self.schema.clone(), arrays, &rows)
+    }
+
+    fn arrays(&self, block: &Block) -> Result<Vec<ArrayRef>> {
         let columns = block.columns().iter().zip(&self.from).zip(&self.types).zip(&self.options);
         let export = |(((column, from), ty), options): (((&Column, _), &DataType), &ExportOptions)| {
             // Where it was decided before the rows were seen, they may turn out not to be text.
@@ -101,10 +109,7 @@ impl Export {
                 _ => to_arrow(&arrow_types::column(column, from)?, ty, options),
             }
         };
-        let arrays: Result<Vec<_>> = columns.map(export).collect();
-        let arrays = arrays.map_err(|e| ArrowError::ExternalError(Box::new(e)))?;
-        let rows = RecordBatchOptions::new().with_row_count(Some(block.n_rows()));
-        RecordBatch::try_new_with_options(self.schema.clone(), arrays, &rows)
+        columns.map(export).collect()
     }
 }
 

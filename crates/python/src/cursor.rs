@@ -4,6 +4,7 @@ use crate::collector;
 use crate::connection::{Connection, Given};
 use crate::engine::Wanted;
 use crate::error::InterfaceError;
+use crate::error::caught;
 use crate::fast;
 use crate::objects::{self, Session};
 use chalet_engine::Rows;
@@ -73,9 +74,11 @@ impl Fetched {
 
     /// The next rows, at most `n`.
     pub fn take(&mut self, py: Python<'_>, n: usize) -> PyResult<Vec<Py<PyTuple>>> {
-        while self.made.len() < n && self.advance(py)? {}
-        let n = n.min(self.made.len());
-        Ok(self.made.drain(..n).collect())
+        caught(py, || {
+            while self.made.len() < n && self.advance(py)? {}
+            let n = n.min(self.made.len());
+            Ok(self.made.drain(..n).collect())
+        })
     }
 }
 

@@ -46,6 +46,14 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     add::<NotSupportedError>(module)
 }
 
+/// Runs what makes objects of a result. No panic of it passes on, nor does memory that is not there: both are exceptions.
+pub fn caught<T>(py: Python<'_>, f: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    chalet_memory::guard::caught(f).unwrap_or_else(|error| {
+        // Where Python itself had no memory, its own exception says so.
+        Err(PyErr::take(py).unwrap_or_else(|| to_python(py, &error)))
+    })
+}
+
 pub fn to_python(py: Python<'_>, error: &chalet_base::Error) -> PyErr {
     raised(py, error, "")
 }

@@ -4,6 +4,7 @@
 //! Dates and times keep the coarsest numpy unit that holds them. Decimals of up to 38 digits become floats, as in the
 //! peers; wider ones stay exact, as do integers of 128 and 256 bits, which no numpy type holds.
 
+use crate::error::caught;
 use crate::objects::{self, Session};
 use crate::parallel;
 use crate::string_column::StringColumn;
@@ -24,6 +25,10 @@ const NOT_A_TIME: i64 = i64::MIN;
 /// A list of `(name, kind, values, mask, zone)` for `chalet._frame`: `kind` is a numpy type and `values` an array of it,
 /// `mask` tells the NULLs that the type has no value for; "str": `values` is a [`StringColumn`]; "O": a list of objects.
 pub fn columns<'py>(py: Python<'py>, rows: &Rows) -> PyResult<Bound<'py, PyList>> {
+    caught(py, || columns_of(py, rows))
+}
+
+fn columns_of<'py>(py: Python<'py>, rows: &Rows) -> PyResult<Bound<'py, PyList>> {
     let session = Session { zone: rows.zone.clone() };
     let n_rows = rows.n_rows();
     let out = PyList::empty(py);

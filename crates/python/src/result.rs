@@ -3,11 +3,12 @@
 use crate::arrow::{self, Style};
 use crate::background;
 use crate::cursor::Fetched;
-use crate::error::to_python;
+use crate::error::{caught, to_python};
 use crate::frame;
 use crate::memory_view::MemoryView;
 use arrow_buffer::Buffer;
 use chalet_engine::{Answer, Rows};
+use chalet_memory::guarded;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -68,8 +69,8 @@ impl QueryResult {
 
     fn buffer(&self, py: Python<'_>) -> PyResult<&Buffer> {
         self.bytes.get_or_try_init(py, || {
-            let made = background::away(py, || self.answer.to_bytes())?.map_err(|e| to_python(py, &e))?;
-            Ok(Buffer::from_vec(made))
+            let made = background::away(py, || guarded(|| self.answer.to_bytes()))?;
+            Ok(Buffer::from_vec(made.map_err(|e| to_python(py, &e))?))
         })
     }
 }
@@ -78,12 +79,14 @@ impl QueryResult {
 impl QueryResult {
     /// The output as bytes.
     fn bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, self.buffer(py)?))
+        let bytes = self.buffer(py)?;
+        caught(py, || Ok(PyBytes::new(py, bytes)))
     }
 
     /// The output as text; bytes that are not UTF-8 are replaced.
     fn data<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
-        Ok(PyString::new(py, &String::from_utf8_lossy(self.buffer(py)?)))
+        let bytes = self.buffer(py)?;
+        caught(py, || Ok(PyString::new(py, &String::from_utf8_lossy(bytes))))
     }
 
     fn __str__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
@@ -239,8 +242,8 @@ impl QueryResult {
     /// The rows as bytes of a format.
     fn to_format<'py>(&self, py: Python<'py>, format: &str) -> PyResult<Bound<'py, PyBytes>> {
         let rows = self.rows()?;
-        let made = py.detach(|| rows.to_format(format)).map_err(|e| to_python(py, &e))?;
-        Ok(PyBytes::new(py, &made))
+        let made = py.detach(|| guarded(|| rows.to_format(format))).map_err(|e| to_python(py, &e))?;
+        caught(py, || Ok(PyBytes::new(py, &made)))
     }
 
     /// How a notebook shows rows: a table. Text of a format is shown as it is.
@@ -258,7 +261,9 @@ impl QueryResult {
     fn _repr_pretty_(&self, py: Python<'_>, printer: &Bound<'_, PyAny>, cycle: bool) -> PyResult<()> {
         let _ = cycle;
         let text = match &self.answer.rows {
-            Some(rows) => py.detach(|| rows.to_format("PrettyCompact")).map_err(|e| to_python(py, &e))?,
+            Some(rows) => {
+                py.detach(|| guarded(|| rows.to_format("PrettyCompact"))).map_err(|e| to_python(py, &e))?
+            }
             None => self.buffer(py)?.to_vec(),
         };
         printer.call_method1("text", (String::from_utf8_lossy(&text).trim_end(),)).map(drop)

@@ -13,6 +13,7 @@ use arrow_schema::{ArrowError, Schema};
 use chalet_base::{Error, Result, codes, err, forks};
 use chalet_columns::Block;
 use chalet_engine::{Answer, Rows, RunOptions, Stream, StreamPart};
+use chalet_memory::guarded;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
@@ -194,7 +195,7 @@ impl StreamingResult {
         self.check_process()?;
         let watch = Watch::begin(None)?;
         let _inside = watch.enter(py)?;
-        let taken = py.detach(|| {
+        let take = || {
             self.start()?;
             loop {
                 match self.shared.blocks.take(TICK) {
@@ -208,7 +209,8 @@ impl StreamingResult {
                     Taken::NotYet => {}
                 }
             }
-        });
+        };
+        let taken = py.detach(|| guarded(take));
         if let Some(error) = watch.take_raised() {
             return Err(error);
         }
@@ -238,7 +240,7 @@ impl StreamingResult {
         let result_bytes = rows.blocks.iter().map(|block| block.memory() as u64).sum();
         let (bytes, format) = match &form {
             Form::Bytes(format) => {
-                let made = background::away(py, || rows.to_format(format))?;
+                let made = background::away(py, || guarded(|| rows.to_format(format)))?;
                 (made.map_err(|e| raised(py, &e, "Streaming query failed: "))?, format.clone())
             }
             _ => (Vec::new(), String::new()),
@@ -435,7 +437,7 @@ impl Iterator for Batches {
             return None;
         }
         // The consumer may hold the GIL, which the query's thread may want.
-        let block = Python::attach(|py| py.detach(|| self.next_block()));
+        let block = Python::attach(|py| py.detach(|| guarded(|| self.next_block())));
         match block {
             Ok(block) => block.map(|block| self.export.batch(&block)),
             Err(error) => {

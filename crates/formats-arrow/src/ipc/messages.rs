@@ -11,8 +11,8 @@ use arrow_ipc::reader::{RecordBatchDecoder, read_dictionary};
 use arrow_ipc::{MessageHeader, root_as_footer};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use chalet_base::{Result, bail, ensure, err};
+use chalet_memory::guard::guarded_reading;
 use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// A message and the bytes that belong to it.
@@ -230,9 +230,7 @@ pub fn at(bytes: &Buffer, mut at: usize) -> Result<Message> {
         .ok_or_else(|| err!(INCORRECT_DATA, "Arrow file has no message where its footer says"))
 }
 
-/// Runs code of the Arrow library over bytes that may be anything. It promises errors; should it panic all the
-/// same, that is an error of the data here, not the end of the process.
+/// Runs code of the Arrow library over bytes that may be anything.
 fn guarded<T>(run: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(run))
-        .unwrap_or_else(|_| Err(err!(INCORRECT_DATA, "Error while reading Arrow data: it makes no sense")))
+    guarded_reading(run, || err!(INCORRECT_DATA, "Error while reading Arrow data: it makes no sense"))
 }

@@ -1,0 +1,207 @@
+"""Statements that ask for more memory than there is: each is an answer or an error of a limit, and the process lives.
+
+One process runs all of them on one connection, once under RLIMIT_AS of 2 GiB and once under max_memory_usage of 512 MiB.
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+# What each is about comes first. {folder} has the files that `make_files` makes.
+STATEMENTS = [
+    # Arrays.
+    "SELECT length(arrayMap(x -> x + 1, range(100000000)))",
+    "SELECT length(arrayMap(x -> toString(x), range(50000000)))",
+    "SELECT arraySum(arrayMap(x -> x * 2, arrayFilter(x -> x % 2, range(200000000))))",
+    "SELECT length(range(300000000))",
+    "SELECT sum(length(range(number))) FROM numbers(100000)",
+    "SELECT length(arrayWithConstant(400000000, toUInt64(1)))",
+    "SELECT length(arrayResize([1::UInt64], 900000000))",
+    "SELECT length(arrayConcat(range(100000000), range(100000000), range(100000000)))",
+    "SELECT length(arraySort(range(150000000)))",
+    "SELECT length(arrayDistinct(range(60000000)))",
+    "SELECT length(arrayReverse(range(250000000)))",
+    "SELECT length(arrayEnumerate(range(250000000)))",
+    "SELECT length(arrayCumSum(range(250000000)))",
+    "SELECT length(arrayZip(range(100000000), range(100000000)))",
+    "SELECT length(arrayFlatten([range(150000000), range(150000000)]))",
+    "SELECT length(groupArray(x)) FROM (SELECT arrayJoin(range(300000000)) AS x)",
+    "SELECT count() FROM (SELECT number, range(1000000) AS r FROM numbers(10000)) WHERE length(r) > number",
+    "SELECT max(length(arrayMap(x -> repeat('ab', 1000), range(1000000))))",
+    "SELECT length(splitByChar(',', repeat('a,', 100000000)))",
+    "SELECT length(mapKeys(mapFromArrays(range(60000000), range(60000000))))",
+    # Strings.
+    "SELECT count() FROM (SELECT repeat(toString(number), 100000) AS s FROM numbers(100000)) WHERE s != ''",
+    "SELECT max(length(repeat(repeat(toString(number), 1000), 1000))) FROM numbers(100000)",
+    "SELECT sum(length(space(1000000 + number))) FROM numbers(50000)",
+    "SELECT sum(length(leftPad(toString(number), 900000, 'x'))) FROM numbers(50000)",
+    "SELECT sum(length(replaceRegexpAll(repeat('a', 100000), 'a', repeat('b', 100000))))",
+    "SELECT sum(length(replaceAll(repeat('a', 100000), 'a', repeat('b', 100000))))",
+    "SELECT sum(length(format('{0}{0}{0}{0}', repeat('x', 1000000)))) FROM numbers(10000)",
+    "SELECT length(arrayStringConcat(arrayMap(x -> repeat('x', 1000), range(2000000)), ','))",
+    "SELECT length(concat(*)) FROM (SELECT repeat('x', 900000) AS a, a AS b, a AS c FROM numbers(10000)) ORDER BY 1 LIMIT 1",
+    "SELECT sum(length(hex(repeat('x', 1000000)))) FROM numbers(10000) WHERE NOT ignore(rand())",
+    "SELECT sum(length(base64Encode(repeat(toString(number), 100000)))) FROM numbers(100000)",
+    "SELECT sum(length(upper(repeat(toString(number), 100000)))) FROM numbers(100000)",
+    "SELECT sum(length(randomString(1000000))) FROM numbers(100000)",
+    "SELECT sum(length(randomPrintableASCII(100000 + number))) FROM numbers(65000)",
+    "SELECT sum(length(toFixedString(toString(number), 100000))) FROM numbers(100000)",
+    "SELECT length(toString(range(100000000)))",
+    "SELECT length(toJSONString(range(100000000)))",
+    "SELECT sum(length(reverse(repeat(toString(number), 100000)))) FROM numbers(100000)",
+    # Aggregate states.
+    "SELECT length(groupArray(number)) FROM numbers(500000000)",
+    "SELECT length(groupUniqArray(number)) FROM numbers(100000000)",
+    "SELECT length(groupArray(toString(number))) FROM numbers(100000000)",
+    "SELECT uniqExact(number) FROM numbers(300000000)",
+    "SELECT uniqExact(toString(number)) FROM numbers(100000000)",
+    "SELECT quantileExact(number) FROM numbers(400000000)",
+    "SELECT median(rand64()), quantileExact(rand64()) FROM numbers(300000000)",
+    "SELECT length(sumMap([number], [1]).1) FROM numbers(30000000)",
+    "SELECT length(groupConcat(',')(toString(number))) FROM numbers(300000000)",
+    "SELECT length(groupArrayArray(range(1000))) FROM numbers(1000000)",
+    "SELECT length(arrayReduce('groupArray', range(300000000)))",
+    "SELECT count() FROM (SELECT number % 1000 AS k, groupArray(repeat('x', 1000)) AS g FROM numbers(5000000) GROUP BY k)",
+    "SELECT sum(c) FROM (SELECT number AS k, count() AS c FROM numbers(100000000) GROUP BY k)",
+    "SELECT count() FROM (SELECT toString(number) AS k, count() FROM numbers(50000000) GROUP BY k)",
+    "SELECT count() FROM (SELECT number, uniqExact(number), groupArray(number) FROM numbers(20000000) GROUP BY number)",
+    "SELECT count() FROM (SELECT number % 100 AS k, number AS l FROM numbers(30000000) GROUP BY ROLLUP(k, l))",
+    "SELECT count() FROM (SELECT number % 100 AS k, number AS l FROM numbers(30000000) GROUP BY CUBE(k, l))",
+    "SELECT length(topK(1000)(number)) FROM numbers(10000000)",
+    "SELECT length(groupArraySorted(100000)(number)) FROM numbers(100000000)",
+    "SELECT length(groupArrayMovingSum(number)) FROM numbers(200000000)",
+    # Distinct, sets, set operations.
+    "SELECT count() FROM (SELECT DISTINCT number FROM numbers(200000000))",
+    "SELECT count() FROM (SELECT DISTINCT toString(number) FROM numbers(60000000))",
+    "SELECT count() FROM numbers(10) WHERE number IN (SELECT number FROM numbers(200000000))",
+    "SELECT count() FROM numbers(10) WHERE toString(number) IN (SELECT toString(number) FROM numbers(60000000))",
+    "SELECT count() FROM (SELECT number FROM numbers(60000000) INTERSECT SELECT number FROM numbers(60000000))",
+    "SELECT count() FROM (SELECT number FROM numbers(60000000) EXCEPT SELECT number + 1 FROM numbers(60000000))",
+    "SELECT count() FROM (SELECT number FROM numbers(60000000) UNION DISTINCT SELECT number FROM numbers(60000000))",
+    "SELECT count() FROM (SELECT number FROM numbers(100000000) LIMIT 1 BY number)",
+    # Sorts and windows.
+    "SELECT number FROM numbers(200000000) ORDER BY rand() LIMIT 1 OFFSET 150000000",
+    "SELECT max(x) FROM (SELECT rand64() AS x FROM numbers(150000000) ORDER BY x)",
+    "SELECT max(s) FROM (SELECT toString(rand64()) AS s, repeat(s, 10) AS t FROM numbers(20000000) ORDER BY s, t)",
+    "SELECT max(r) FROM (SELECT row_number() OVER (ORDER BY rand()) AS r FROM numbers(100000000))",
+    "SELECT max(r) FROM (SELECT sum(number) OVER (PARTITION BY number % 10 ORDER BY number) AS r FROM numbers(60000000))",
+    "SELECT max(length(r)) FROM (SELECT groupArray(number) OVER (ORDER BY number) AS r FROM numbers(100000))",
+    "SELECT max(r) FROM (SELECT lagInFrame(s) OVER (ORDER BY s) AS r FROM (SELECT repeat('x', 1000) AS s FROM numbers(5000000)))",
+    "SELECT count() FROM (SELECT number FROM numbers(2) ORDER BY number WITH FILL FROM 0 TO 2000000000)",
+    # Joins.
+    "SELECT count() FROM numbers(100) AS a JOIN (SELECT number, toString(number) AS s FROM numbers(60000000)) AS b ON a.number = b.number WHERE s != ''",
+    "SELECT sum(b.number) FROM numbers(80000000) AS a JOIN numbers(80000000) AS b ON a.number = b.number",
+    "SELECT count() FROM (SELECT a.number, b.number FROM numbers(100000) AS a CROSS JOIN numbers(100000) AS b ORDER BY 1, 2 LIMIT 1 OFFSET 900000000)",
+    "SELECT count() FROM (SELECT 1 AS k, number FROM numbers(100000)) AS a JOIN (SELECT 1 AS k, repeat('x', 1000) AS s FROM numbers(100000)) AS b ON a.k = b.k WHERE length(s) = number",
+    "SELECT count() FROM (SELECT a.number FROM numbers(50000000) AS a FULL JOIN (SELECT number + 1 AS number, toString(number) AS s FROM numbers(50000000)) AS b ON a.number = b.number ORDER BY s LIMIT 1)",
+    "SELECT count() FROM numbers(30000000) AS a ASOF JOIN numbers(60000000) AS b ON a.number % 10 = b.number % 10 AND a.number >= b.number",
+    "SELECT count() FROM (SELECT number, [number, number] AS l, [1, 2, 3] AS m FROM numbers(100000000)) ARRAY JOIN l, [1, 2] AS n ORDER BY l, n LIMIT 1 OFFSET 150000000",
+    "SELECT max(length(g)) FROM (SELECT groupArray(number) AS g FROM numbers(1000000)) ARRAY JOIN g AS x",
+    # Tables and results.
+    "CREATE TABLE big (x UInt64, s String) ENGINE = Memory; INSERT INTO big SELECT number, repeat('x', 100) FROM numbers(50000000); DROP TABLE big",
+    "DROP TABLE IF EXISTS big; CREATE TABLE big2 ENGINE = MergeTree ORDER BY x AS SELECT rand64() AS x, toString(x) AS s FROM numbers(50000000); DROP TABLE big2",
+    "DROP TABLE IF EXISTS big2; CREATE TABLE big3 ENGINE = Log AS SELECT range(1000) AS r FROM numbers(1000000); DROP TABLE big3",
+    "DROP TABLE IF EXISTS big3; SELECT * FROM numbers(500000000)",
+    "SELECT number, toString(number) AS s, [number] AS a FROM numbers(100000000)",
+    "SELECT * FROM numbers(300000000) FORMAT JSON",
+    "SELECT * FROM numbers(200000000) FORMAT Pretty",
+    "SELECT number, repeat('x', 100) FROM numbers(50000000) FORMAT Parquet",
+    "SELECT number, repeat('x', 100) FROM numbers(50000000) FORMAT Arrow",
+    "SELECT number, repeat('x', 100) FROM numbers(50000000) FORMAT Native",
+    "WITH RECURSIVE t AS (SELECT 1::UInt64 AS n, repeat('x', 100000) AS s UNION ALL SELECT n + 1, s || 'x' FROM t WHERE n < 900) SELECT sum(length(s)) FROM t",
+    "WITH t AS MATERIALIZED (SELECT number, toString(number) AS s FROM numbers(60000000)) SELECT (SELECT count() FROM t) + (SELECT max(length(s)) FROM t)",
+    "SELECT (SELECT groupArray(number) FROM numbers(300000000)) AS a, length(a)",
+    "SELECT [" + ", ".join(["(SELECT groupArray(number) FROM numbers(20000000))"] * 12) + "] AS a, length(a)",
+    # Files.
+    "SELECT max(length(line)) FROM file('{folder}/line.txt', 'LineAsString', 'line String')",
+    "SELECT max(length(a)) FROM file('{folder}/line.txt', 'CSV', 'a String')",
+    "SELECT max(length(a)) FROM file('{folder}/line.txt', 'TSV', 'a String')",
+    "SELECT max(length(raw)) FROM file('{folder}/line.txt', 'RawBLOB', 'raw String')",
+    "SELECT max(length(json)) FROM file('{folder}/line.json', 'JSONAsString', 'json String')",
+    "SELECT max(length(a)) FROM file('{folder}/line.json', 'JSONEachRow', 'a String')",
+    "SELECT max(length(line)) FROM file('{folder}/zeros.gz', 'LineAsString', 'line String')",
+    "SELECT max(length(line)) FROM file('{folder}/zeros.gz', 'RawBLOB', 'line String')",
+]
+
+PROGRAM = """
+import gc, json, resource, sys, time
+import chalet
+
+limit, folder = sys.argv[1], sys.argv[2]
+if limit == "RLIMIT_AS":
+    resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+settings = {"max_memory_usage": 512 << 20} if limit == "max_memory_usage" else {}
+connection = chalet.connect(":memory:", settings=settings) if settings else chalet.connect(":memory:")
+
+def resident():
+    with open("/proc/self/statm") as statm:
+        return int(statm.read().split()[1]) * resource.getpagesize()
+
+connection.query("SELECT count() FROM numbers(1000000) GROUP BY number % 10")
+start = resident()
+for number, statement in enumerate(json.load(sys.stdin)):
+    began = time.monotonic()
+    try:
+        connection.query(statement.replace("{folder}", folder), timeout=40)
+        outcome = "answer"
+    except chalet.Error as error:
+        outcome = f"{error.code} {error}"
+    except MemoryError:
+        outcome = "MemoryError"
+    elapsed = time.monotonic() - began
+    one = int(connection.query("SELECT 1").fetchone()[0])
+    gc.collect()
+    print(json.dumps([number, round(elapsed, 2), one, resident() - start, outcome]), flush=True)
+"""
+
+# What a limit may be called: of memory, of the length of strings and arrays.
+LIMITS = (241, 128, 131, 173, 190, 396)
+
+
+def make_files(folder):
+    import gzip
+
+    # 4 GiB that take no room: the file is sparse, and zeros have no end of a line.
+    for name in ("line.txt", "line.json"):
+        with open(folder / name, "wb") as file:
+            if name.endswith("json"):
+                file.write(b'{"a": "')
+            file.truncate(4 << 30)
+    # A member that is repeated: gzip files may be of many.
+    member = gzip.compress(bytes(16 << 20), 9)
+    (folder / "zeros.gz").write_bytes(member * 256)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("large")
+    make_files(folder)
+    return folder
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="sets RLIMIT_AS and reads /proc")
+@pytest.mark.parametrize("limit", ["RLIMIT_AS", "max_memory_usage"])
+def test_asking_for_too_much_is_an_error(limit, folder):
+    assert len(STATEMENTS) >= 100
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, limit, str(folder)],
+        input=json.dumps(STATEMENTS),
+        capture_output=True,
+        text=True,
+        timeout=1800,
+    )
+    outcomes = [json.loads(line) for line in done.stdout.splitlines()]
+    if os.environ.get("CHALET_SHOW_LIMITS"):
+        for number, elapsed, _, kept, outcome in outcomes:
+            print(f"{elapsed:6.2f} s {kept >> 20:5d} MiB  {outcome[:150]}  <- {STATEMENTS[number][:90]}")
+    last = STATEMENTS[min(len(outcomes), len(STATEMENTS) - 1)]
+    assert done.returncode == 0, f"{done.returncode} after {len(outcomes)}: {last}\n{done.stderr[-2000:]}"
+    assert len(outcomes) == len(STATEMENTS)
+    for number, elapsed, one, kept, outcome in outcomes:
+        shown = f"{STATEMENTS[number]}: {outcome}"
+        assert outcome == "answer" or int(outcome.split()[0]) in LIMITS, shown
+        assert one == 1 and elapsed < 40, f"{elapsed} s {shown}"
+        assert kept < 64 << 20, f"{kept >> 20} MiB kept after {shown}"
