@@ -158,7 +158,7 @@ for number, statement in enumerate(json.load(sys.stdin)):
 """
 
 # What a limit may be called: of memory, of the length of strings and arrays.
-LIMITS = (241, 128, 131, 173, 190, 396)
+LIMITS = (241, 128, 131, 173, 396)
 
 
 def make_files(folder):
@@ -205,3 +205,37 @@ def test_asking_for_too_much_is_an_error(limit, folder):
         assert outcome == "answer" or int(outcome.split()[0]) in LIMITS, shown
         assert one == 1 and elapsed < 40, f"{elapsed} s {shown}"
         assert kept < 64 << 20, f"{kept >> 20} MiB kept after {shown}"
+
+
+OF_PROCESS = """
+import chalet
+
+connection = chalet.connect(":memory:", settings={"max_server_memory_usage": 300 << 20})
+shown = connection.query("SELECT value FROM system.server_settings WHERE name = 'max_server_memory_usage'")
+assert shown.fetchone()[0] == str(300 << 20)
+other = chalet.connect()
+for _ in range(2):
+    try:
+        other.query("SELECT length(range(100000000))")
+    except chalet.OperationalError as error:
+        assert error.code == 241 and "(total) memory limit exceeded" in str(error), error
+        assert "FUNCTION range" in str(error), error
+    else:
+        raise AssertionError("an answer")
+assert other.query("SELECT 1").fetchone()[0] == 1
+counted = other.query("SELECT value FROM system.events WHERE event = 'GlobalMemoryLimitExceeded'")
+assert counted.fetchone()[0] >= 2
+chalet.connect(settings={"max_server_memory_usage": 0})
+assert other.query("SELECT length(range(100000000))").fetchone()[0] == 100000000
+for wrong in ({"max_server_memory_usage": "a lot"}, {"max_server_memory_usage_to_ram_ratio": -1}):
+    try:
+        chalet.connect(settings=wrong)
+    except chalet.Error as error:
+        assert error.code in (27, 72), error
+    else:
+        raise AssertionError(wrong)
+"""
+
+
+def test_limit_of_the_process():
+    subprocess.run([sys.executable, "-c", OF_PROCESS], check=True, timeout=60)

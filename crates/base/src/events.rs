@@ -39,6 +39,8 @@ events! {
     ParquetMetadataCacheHits: "Footers of Parquet files that were known from an earlier query",
     ParquetMetadataCacheMisses: "Footers of Parquet files that had to be parsed although the cache was asked",
     ParquetMetadataCacheWeightLost: "Bytes of footers that made room for others",
+    QueryMemoryLimitExceeded: "How often a query was over its own limit of memory, or its user's",
+    GlobalMemoryLimitExceeded: "How often the process was over its limit of memory, or the system had none",
     ExternalAggregationWritePart: "How often a GROUP BY that ran short of memory wrote groups to disk",
     ExternalAggregationUncompressedBytes: "Bytes that GROUP BY wrote to disk",
     QueryConditionCacheHits: "Files of which parts could be left out because an earlier query with the same condition found no row there",

@@ -1,5 +1,6 @@
 //! Which memory limit a request exceeded, as ClickHouse words it.
 
+use chalet_base::events::{self, Event};
 use chalet_base::{Error, err};
 
 /// Whose limit it is.
@@ -37,6 +38,10 @@ impl Exceeded {
     /// `MEMORY_LIMIT_EXCEEDED`, with the figures of the query and the process.
     #[cold]
     pub fn into_error(self) -> Error {
+        events::count(match self.level {
+            Level::Query | Level::User => Event::QueryMemoryLimitExceeded,
+            Level::Process | Level::System => Event::GlobalMemoryLimitExceeded,
+        });
         let Exceeded { would_use, chunk, limit, query, resident, operator, function, .. } = self;
         let attempt = match chunk {
             0 => String::new(),

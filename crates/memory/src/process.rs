@@ -17,8 +17,8 @@ const ADDRESS_SPACE_LEFT: u64 = 96 << 20;
 
 /// `max_server_memory_usage` in bytes, 0 for none.
 static LIMIT: AtomicU64 = AtomicU64::new(0);
-/// `max_server_memory_usage_to_ram_ratio` as the bits of a Float64; 0 for the default.
-static RATIO: AtomicU64 = AtomicU64::new(0);
+/// `max_server_memory_usage_to_ram_ratio` as the bits of a Float64.
+static RATIO: AtomicU64 = AtomicU64::new(DEFAULT_RAM_RATIO.to_bits());
 /// RAM, or the cgroup's limit where it is less, in bytes; 0 where neither is known. A cgroup's limit is read once.
 static AVAILABLE: LazyLock<u64> = LazyLock::new(|| {
     let least = [physical_memory(), cgroup_limit()].into_iter().flatten().min();
@@ -32,16 +32,17 @@ pub fn set_limit(bytes: u64) {
 
 /// Sets `max_server_memory_usage_to_ram_ratio`; 0 for no limit by RAM.
 pub fn set_ram_ratio(ratio: f64) {
-    RATIO.store(if ratio == 0.0 { f64::INFINITY.to_bits() } else { ratio.to_bits() }, Relaxed);
+    RATIO.store(ratio.to_bits(), Relaxed);
+}
+
+/// `max_server_memory_usage_to_ram_ratio`.
+pub fn ram_ratio() -> f64 {
+    f64::from_bits(RATIO.load(Relaxed))
 }
 
 /// The most resident memory that the process may use, in bytes; `None` without a limit.
 pub fn limit() -> Option<u64> {
-    let ratio = match RATIO.load(Relaxed) {
-        0 => DEFAULT_RAM_RATIO,
-        bits => f64::from_bits(bits),
-    };
-    let by_ram = Some((*AVAILABLE as f64 * ratio) as u64).filter(|&bytes| *AVAILABLE > 0 && bytes < u64::MAX);
+    let by_ram = Some((*AVAILABLE as f64 * ram_ratio()) as u64).filter(|&bytes| bytes > 0);
     let by_setting = Some(LIMIT.load(Relaxed)).filter(|&bytes| bytes > 0);
     by_ram.into_iter().chain(by_setting).min()
 }

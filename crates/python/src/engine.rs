@@ -6,7 +6,7 @@ use crate::watch::Watch;
 use chalet_base::Result;
 use chalet_engine::functions;
 use chalet_engine::replacement_scan::ReplacementScan;
-use chalet_engine::settings::Settings;
+use chalet_engine::settings::{Settings, server};
 use chalet_engine::{Answer, Database, InsertData, Outline, Progress, RunOptions, Session, Stream};
 use chalet_memory::allocator;
 use pyo3::prelude::*;
@@ -98,6 +98,11 @@ impl Handle {
     /// what the user should know about what was found.
     pub fn open(path: &str, settings: &[(String, String)]) -> Result<(Handle, Vec<String>)> {
         allocator::release_when_idle();
+        let (of_process, settings): (Vec<_>, Vec<_>) =
+            settings.iter().cloned().partition(|(name, _)| server::find(name).is_some());
+        for (name, value) in &of_process {
+            server::find(name).map_or(Ok(()), |setting| (setting.set)(value))?;
+        }
         // A wrong one is told before the folder of a database is made.
         let mut checked = Settings::default();
         settings.iter().try_for_each(|(name, value)| checked.set(name, value))?;

@@ -3,6 +3,7 @@
 
 mod effective;
 mod known;
+pub mod server;
 
 pub use known::{Known, all, find};
 

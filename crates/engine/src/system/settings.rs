@@ -1,12 +1,12 @@
-//! `system.settings` and `system.events`.
+//! `system.settings`, `system.server_settings` and `system.events`.
 
 use super::{made, made_as};
 use crate::scope::Scope;
-use crate::settings;
+use crate::settings::{self, server};
 use chalet_base::Result;
 use chalet_base::events::{self, Event};
 use chalet_storage::{ColumnSchema, DefaultKind, Table, TableSchema};
-use chalet_types::{DataType, Value};
+use chalet_types::{DataType, EnumValues, Value};
 use std::sync::Arc;
 
 pub(crate) fn settings(scope: &Scope) -> Result<Arc<dyn Table>> {
@@ -35,6 +35,37 @@ pub(crate) fn settings(scope: &Scope) -> Result<Arc<dyn Table>> {
         ]
     });
     made("SystemSettings", &header, rows)
+}
+
+/// Settings of the process.
+pub(crate) fn server_settings() -> Result<Arc<dyn Table>> {
+    let text = DataType::String;
+    let names = ["No", "IncreaseOnly", "DecreaseOnly", "Yes"];
+    let changeable = EnumValues::new(names.into_iter().zip(0..).map(|(name, x)| (name.into(), x)).collect())?;
+    let header = [
+        ("name", text.clone()),
+        ("value", text.clone()),
+        ("default", text.clone()),
+        ("changed", DataType::UInt8),
+        ("description", text.clone()),
+        ("type", text),
+        ("changeable_without_restart", DataType::Enum8(Arc::new(changeable))),
+        ("is_obsolete", DataType::UInt8),
+    ];
+    let rows = server::ALL.iter().map(|setting| {
+        let value = (setting.value)();
+        vec![
+            Value::from(setting.name),
+            Value::from(value.as_str()),
+            Value::from(setting.default),
+            Value::from(value != setting.default),
+            Value::from(setting.description),
+            Value::from(setting.kind),
+            Value::Int(3),
+            Value::from(false),
+        ]
+    });
+    made("SystemServerSettings", &header, rows)
 }
 
 /// Counters of the process; those that are 0 only where `system_events_show_zero_values` asks for them.
