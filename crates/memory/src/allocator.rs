@@ -69,12 +69,15 @@ unsafe impl GlobalAlloc for Allocator {
 
 /// What jemalloc reads when it starts: large extents may serve requests of up to 2^8 times less, so that buffers of many
 /// sizes are reused rather than mapped anew; freed pages are kept for some seconds, since the next query will want them, and then
-/// offered to the system, which takes them when it needs some, for some seconds more before they are given back.
+/// offered to the system, which takes them when it needs some, for some seconds more before they are given back. Address space
+/// goes back with them: the host may be limited in it too, and what one arena retains no other one can use.
 #[cfg(target_os = "linux")]
 #[unsafe(export_name = "_rjem_malloc_conf")]
 static OPTIONS: Option<&'static c_char> = {
     // SAFETY: the first character of a constant string, which ends in a zero.
-    Some(unsafe { &*c"lg_extent_max_active_fit:8,dirty_decay_ms:5000,muzzy_decay_ms:10000".as_ptr() })
+    Some(unsafe {
+        &*c"lg_extent_max_active_fit:8,retain:false,dirty_decay_ms:5000,muzzy_decay_ms:10000".as_ptr()
+    })
 };
 
 /// Lets refused requests unwind from now on; more calls do nothing.

@@ -34,8 +34,6 @@ pub fn guarded_reading<T>(f: impl FnOnce() -> Result<T>, otherwise: impl FnOnce(
 #[cold]
 fn error_of(payload: Box<dyn Any + Send>) -> Error {
     if payload.is::<OutOfMemory>() {
-        // Most of what the query had was freed on the way here: the next one, and the host, may want it.
-        allocator::release();
         return thread::take_refused().into_error();
     }
     let text = payload

@@ -154,10 +154,14 @@ fn open_input(path: &Path, compression: Option<&str>) -> Result<Input> {
 
 #[cold]
 fn cannot_open(path: &Path, error: &std::io::Error) -> Error {
-    if error.kind() == std::io::ErrorKind::NotFound {
-        return err!(FILE_DOESNT_EXIST, "File {} doesn't exist", path.display());
+    match error.kind() {
+        std::io::ErrorKind::NotFound => err!(FILE_DOESNT_EXIST, "File {} doesn't exist", path.display()),
+        // There is no address space for the file.
+        std::io::ErrorKind::OutOfMemory => {
+            err!(MEMORY_LIMIT_EXCEEDED, "Cannot map file {}: {error}", path.display())
+        }
+        _ => err!(CANNOT_OPEN_FILE, "Cannot open file {}: {error}", path.display()),
     }
-    err!(CANNOT_OPEN_FILE, "Cannot open file {}: {error}", path.display())
 }
 
 /// Is a file read as it lies on disk?
