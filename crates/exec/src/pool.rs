@@ -80,6 +80,9 @@ pub fn run(n: usize, job: Arc<dyn Fn(usize) + Send + Sync>, poll: &dyn Fn()) {
         poll();
         state = lock(&POOL.state);
     }
+    drop(state);
+    // A worker may still hold the offer for a moment. What the job holds is freed here, before the caller goes on.
+    lock(&offer).job = Arc::new(|_| ());
 }
 
 fn max_threads() -> usize {
