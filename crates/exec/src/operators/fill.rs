@@ -42,6 +42,16 @@ pub struct Target {
     pub fill: FillColumn,
 }
 
+impl Target {
+    /// A row's value, as far as it counts for the grid: behind TO there is nothing to fill.
+    fn until_end(&self, value: Value) -> Value {
+        match &self.fill.to {
+            Some(to) if !value.is_null() && is_finite(&value) && !before(&value, to, self) => to.clone(),
+            _ => value,
+        }
+    }
+}
+
 /// More generated rows than this are refused: a STEP far smaller than the gap is a mistake.
 const MAX_ROWS: u64 = 100_000_000;
 
@@ -113,18 +123,10 @@ impl Filler<'_> {
     fn run(&mut self, rows: &Block, range: std::ops::Range<usize>) -> Result<()> {
         let targets = &self.spec.columns;
         let mut at: Option<Point> = None;
-        if range.is_empty() {
-            let starts: Option<Point> = targets.iter().map(|t| t.fill.from.clone()).collect();
-            if let Some(start) = starts
-                && targets[0].fill.to.as_ref().is_some_and(|to| before(&start[0], to, &targets[0]))
-            {
-                self.emit(&start)?;
-                at = Some(start);
-            }
-        }
         let mut previous: Option<Point> = None;
         for row in range {
-            let point: Point = targets.iter().map(|t| rows.column(t.position).value(row)).collect();
+            let point: Point =
+                targets.iter().map(|t| t.until_end(rows.column(t.position).value(row))).collect();
             let limit = self.stale(previous.as_ref())?;
             match &mut at {
                 None => {
@@ -133,14 +135,18 @@ impl Filler<'_> {
                         .zip(&point)
                         .map(|(t, value)| t.fill.from.clone().unwrap_or_else(|| value.clone()))
                         .collect();
-                    if self.compare(&start, &point) == Ordering::Less {
+                    let order = self.compare(&start, &point);
+                    if order == Ordering::Less {
                         self.emit(&start)?;
                     }
-                    let mut current = start;
-                    while self.advance(&mut current, &point, limit.as_ref())? {
-                        self.emit(&current)?;
+                    // The grid begins behind rows that are before FROM.
+                    if order != Ordering::Greater {
+                        let mut current = start;
+                        while self.advance(&mut current, &point, limit.as_ref())? {
+                            self.emit(&current)?;
+                        }
+                        at = Some(current);
                     }
-                    at = Some(current);
                 }
                 Some(current) => {
                     let mut moved = std::mem::take(current);
@@ -152,6 +158,16 @@ impl Filler<'_> {
             }
             self.copy(rows, row)?;
             previous = Some(point);
+        }
+        if at.is_none() {
+            // No row has reached FROM.
+            let starts: Option<Point> = targets.iter().map(|t| t.fill.from.clone()).collect();
+            if let Some(start) = starts
+                && targets[0].fill.to.as_ref().is_some_and(|to| before(&start[0], to, &targets[0]))
+            {
+                self.emit(&start)?;
+                at = Some(start);
+            }
         }
         let Some(mut current) = at else { return Ok(()) };
         let ends: Point = targets.iter().map(|t| t.fill.to.clone().unwrap_or(Value::Null)).collect();
@@ -190,15 +206,19 @@ impl Filler<'_> {
     fn advance(&self, current: &mut Point, row: &Point, limit: Option<&Value>) -> Result<bool> {
         let targets = &self.spec.columns;
         let Some(at) = (0..targets.len()).find(|&i| current[i] != row[i]) else { return Ok(false) };
-        if row[at].is_null() || current[at].is_null() {
+        if row[at].is_null() || current[at].is_null() || !is_finite(&row[at]) {
             return Ok(false);
         }
         if self.advance_inner(current, at)? {
             return Ok(true);
         }
         let next = self.stepped(&current[at], &targets[at])?;
+        if !before(&current[at], &next, &targets[at]) {
+            return Ok(false);
+        }
         let stale = at == 0 && limit.is_some_and(|limit| !before(&next, limit, &targets[0]));
-        if before(&row[at], &next, &targets[at]) {
+        let is_end = targets[at].fill.to.as_ref().is_some_and(|to| !before(&next, to, &targets[at]));
+        if is_end || before(&row[at], &next, &targets[at]) {
             return Ok(false);
         }
         // Past the staleness the grid begins anew at the row.
@@ -231,7 +251,7 @@ impl Filler<'_> {
                 continue;
             }
             let next = self.stepped(&current[i], &targets[i])?;
-            if before(&next, to, &targets[i]) {
+            if before(&next, to, &targets[i]) && before(&current[i], &next, &targets[i]) {
                 current[i] = next;
                 self.restart(current, i + 1);
                 return Ok(true);
@@ -250,6 +270,9 @@ impl Filler<'_> {
             return Ok(false);
         }
         let next = self.stepped(&current[0], target)?;
+        if !before(&current[0], &next, target) {
+            return Ok(false);
+        }
         let within = !ends[0].is_null() && before(&next, &ends[0], target);
         let fresh = limit.is_some_and(|limit| before(&next, limit, target));
         let open_end = target.fill.staleness.is_some() && ends[0].is_null() && fresh;
@@ -397,6 +420,11 @@ impl Filler<'_> {
         self.n_rows += 1;
         Ok(())
     }
+}
+
+/// No grid of steps reaches infinity or NaN.
+fn is_finite(value: &Value) -> bool {
+    !matches!(value, Value::Float(x) if !x.is_finite())
 }
 
 /// Does `a` come before `b` in the column's direction?
