@@ -2,6 +2,7 @@
 
 use crate::{Buf, Column, Data, Fixed, List, Native, Strings, Struct, Vector, each_native};
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
+use std::ops::Range;
 use std::sync::Arc;
 
 impl Vector {
@@ -222,7 +223,8 @@ impl Column {
         Column::Flat(Vector::concat(&flat.iter().map(|v| &**v).collect::<Vec<_>>()))
     }
 
-    /// Each row as often as `offsets` say: row `i` fills `offsets[i]..offsets[i + 1]` of the result.
+    /// Each row as often as `offsets` say: row `i` fills `offsets[i]..offsets[i + 1]` of the result. Lists and what holds
+    /// them are not copied: the result refers to them as a dictionary.
     pub fn replicate(&self, offsets: &[i64]) -> Column {
         let total = (offsets[offsets.len() - 1] - offsets[0]) as usize;
         if let Column::Const { value, .. } = self {
@@ -232,7 +234,54 @@ impl Column {
         for (row, window) in offsets.windows(2).enumerate() {
             rows.resize(rows.len() + (window[1] - window[0]) as usize, row as u32);
         }
-        self.gather(&rows)
+        match self {
+            Column::Flat(vector) if holds_lists(vector) && vector.len() <= total => {
+                Column::Dict { codes: rows.into(), values: vector.clone() }
+            }
+            other => other.gather(&rows),
+        }
+    }
+
+    /// Cuts rows into pieces of at most `most_rows`, and at most `most_elements` of the lists that the columns refer to as
+    /// dictionaries: so much would be copied to make them plain. A row that has more is a piece of its own.
+    pub fn pieces(
+        columns: &[&Column],
+        n_rows: usize,
+        most_rows: usize,
+        most_elements: usize,
+    ) -> Vec<Range<usize>> {
+        let lists: Vec<_> = columns
+            .iter()
+            .filter_map(|column| match column {
+                Column::Dict { codes, values } => match &values.data {
+                    Data::List(list) => Some((codes, list)),
+                    _ => None,
+                },
+                _ => None,
+            })
+            .collect();
+        let mut pieces = Vec::new();
+        let (mut start, mut elements) = (0, 0usize);
+        for row in 0..n_rows {
+            let own: usize = lists.iter().map(|(codes, list)| list.range(codes[row] as usize).len()).sum();
+            if row > start && (row - start >= most_rows || elements.saturating_add(own) > most_elements) {
+                pieces.push(start..row);
+                (start, elements) = (row, 0);
+            }
+            elements = elements.saturating_add(own);
+        }
+        if n_rows > start {
+            pieces.push(start..n_rows);
+        }
+        pieces
+    }
+}
+
+fn holds_lists(vector: &Vector) -> bool {
+    match &vector.data {
+        Data::List(_) => true,
+        Data::Struct(tuple) => tuple.fields.iter().any(holds_lists),
+        _ => false,
     }
 }
 

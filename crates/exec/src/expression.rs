@@ -282,11 +282,28 @@ struct LambdaRun<'a> {
     captures: Vec<Column>,
 }
 
+/// Rows, and elements of captured arrays, that the body of a lambda is evaluated over at once: what it computes in between
+/// stays small, and the query can be stopped.
+const LAMBDA_ROWS: usize = 1 << 16;
+const LAMBDA_ELEMENTS: usize = 1 << 22;
+
 impl Lambda for LambdaRun<'_> {
     fn call(&self, mut args: Vec<Column>, offsets: &[i64]) -> Result<Column> {
         let n_rows = (offsets[offsets.len() - 1] - offsets[0]) as usize;
         args.extend(self.captures.iter().map(|c| c.replicate(offsets)));
-        Ok(self.program.body.evaluate(&Block::new(args, n_rows))?.swap_remove(0))
+        let body = &self.program.body;
+        let block = Block::new(args, n_rows);
+        let columns: Vec<&Column> = block.columns().iter().collect();
+        let pieces = Column::pieces(&columns, n_rows, LAMBDA_ROWS, LAMBDA_ELEMENTS);
+        if pieces.len() <= 1 {
+            return Ok(body.evaluate(&block)?.swap_remove(0));
+        }
+        let mut results = Vec::with_capacity(pieces.len());
+        for piece in pieces {
+            body.ctx.interrupt.check()?;
+            results.push(body.evaluate(&block.slice(piece.start, piece.len()))?.swap_remove(0));
+        }
+        Ok(Column::concat(&results.iter().collect::<Vec<_>>()))
     }
 
     fn result_type(&self) -> &DataType {

@@ -37,6 +37,9 @@ pub enum Input<'a> {
 /// block must not keep it from being stopped.
 const ROWS_BETWEEN_CHECKS: usize = 4096;
 
+/// Arrays that many rows refer to are copied for the function, but no more elements than these at once.
+const ELEMENTS_AT_ONCE: usize = 1 << 22;
+
 impl BoundFunction {
     /// Binds a function to its arguments: takes Nullable and LowCardinality off their types as the record asks, lets the
     /// function decide the result, and puts them back on it. Fails on arguments that the function does not take.
@@ -127,7 +130,29 @@ impl BoundFunction {
         {
             return Ok(column);
         }
-        self.execute_flat(inputs, n_rows, ctx)
+        let columns: Option<Vec<&Column>> = inputs
+            .iter()
+            .map(|input| match input {
+                Input::Column(column) => Some(column),
+                Input::Lambda(_) => None,
+            })
+            .collect();
+        // A lambda's captured columns cannot be cut with the arguments; its body cuts them itself.
+        let Some(columns) =
+            columns.filter(|columns| columns.iter().any(|c| matches!(c, Column::Dict { .. })))
+        else {
+            return self.execute_flat(inputs, n_rows, ctx);
+        };
+        let pieces = Column::pieces(&columns, n_rows, usize::MAX, ELEMENTS_AT_ONCE);
+        if pieces.len() <= 1 || record.volatility == Volatility::PerRow {
+            return self.execute_flat(inputs, n_rows, ctx);
+        }
+        let mut results = Vec::with_capacity(pieces.len());
+        for piece in pieces {
+            let cut = columns.iter().map(|column| Input::Column(column.slice(piece.start, piece.len())));
+            results.push(self.execute_flat(cut.collect(), piece.len(), ctx)?);
+        }
+        Ok(Column::concat(&results.iter().collect::<Vec<_>>()))
     }
 
     /// One dictionary among constants: the function runs once per distinct value.

@@ -77,6 +77,14 @@ fn prune(plan: Plan, needed: &Needed) -> Plan {
             node.right = Box::new(restore(prune(*node.right, &right), right_fields));
             Plan::SetOp(node)
         }
+        // Each row of the input becomes many: columns that only the arrays are made of must not go on with them.
+        Plan::ArrayJoin(node) => {
+            let plan = Plan::ArrayJoin(node);
+            let below = with_own(&plan, needed);
+            let pruned = prune_inputs(plan, &below);
+            let kept = pruned.fields().into_iter().filter(|f| needed.contains(&f.id)).collect();
+            restore(pruned, kept)
+        }
         Plan::Join(node) => prune_join(*node, needed),
         other => {
             let below = with_own(&other, needed);

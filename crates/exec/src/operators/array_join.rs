@@ -44,93 +44,107 @@ struct Worker {
     control: Arc<QueryControl>,
 }
 
-/// Rows of a block that is put out, where no input row has more elements.
+/// Rows of a block that is put out.
 const MOST_ROWS: usize = 1 << 16;
 
 impl OperatorWorker for Worker {
     fn push(&mut self, block: Block, emit: Emit) -> Result<Flow> {
         let arrays = self.arrays.evaluate(&block)?;
-        let mut start = 0;
-        while start < block.n_rows() {
+        let mut at = Place::default();
+        while at.row < block.n_rows() {
             // A few rows may become very many, more than the host should wait for.
             self.control.check_with_interrupt()?;
-            let offsets = self.offsets(&arrays, start, block.n_rows())?;
-            let n_rows = offsets.len() - 1;
-            if let Some(joined) = self.joined(&block, &arrays, start, &offsets)?
+            let (offsets, next) = self.offsets(&arrays, at, block.n_rows())?;
+            if let Some(joined) = self.joined(&block, &arrays, at, &offsets)?
                 && emit(joined)? == Flow::Stop
             {
                 return Ok(Flow::Stop);
             }
-            start += n_rows;
+            at = next;
         }
         Ok(Flow::Continue)
     }
 }
 
+/// Where the next output row comes from: a row of the input, and how many output rows it has made already.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    row: usize,
+    done: usize,
+}
+
 impl Worker {
-    /// Of some rows, from `start` on, where their output rows end; of as many as fill a block.
-    fn offsets(&self, arrays: &[Column], start: usize, end: usize) -> Result<Vec<i64>> {
+    /// Of some rows, from a place on, where their output rows end, of as many as fill a block; and the place after them.
+    fn offsets(&self, arrays: &[Column], at: Place, end: usize) -> Result<(Vec<i64>, Place)> {
         let mut offsets = vec![0i64];
-        for row in start..end {
-            let mut longest: Option<usize> = None;
-            for array in arrays {
-                let (array, row) = array.locate(row);
-                let len = array.list()?.range(row).len();
-                match longest {
-                    Some(other) if other != len && !self.unaligned => {
-                        bail!(SIZES_OF_ARRAYS_DONT_MATCH, "Sizes of ARRAY-JOIN-ed arrays do not match")
-                    }
-                    other => longest = Some(other.unwrap_or(0).max(len)),
+        let mut done = at.done;
+        for row in at.row..end {
+            let len = self.output_rows(arrays, row)? - done;
+            let before = offsets[row - at.row];
+            if before as usize + len > MOST_ROWS {
+                if before > 0 {
+                    return Ok((offsets, Place { row, done: 0 }));
                 }
+                offsets.push(MOST_ROWS as i64);
+                return Ok((offsets, Place { row, done: done + MOST_ROWS }));
             }
-            let len = longest.unwrap_or(0);
-            let len = if self.left { len.max(1) } else { len };
-            let before = offsets[row - start];
-            if before > 0 && before as usize + len > MOST_ROWS {
-                break;
-            }
+            done = 0;
             offsets.push(before + len as i64);
         }
-        Ok(offsets)
+        Ok((offsets, Place { row: end, done: 0 }))
+    }
+
+    /// How many rows a row becomes.
+    fn output_rows(&self, arrays: &[Column], row: usize) -> Result<usize> {
+        let mut longest: Option<usize> = None;
+        for array in arrays {
+            let (array, row) = array.locate(row);
+            let len = array.list()?.range(row).len();
+            match longest {
+                Some(other) if other != len && !self.unaligned => {
+                    bail!(SIZES_OF_ARRAYS_DONT_MATCH, "Sizes of ARRAY-JOIN-ed arrays do not match")
+                }
+                other => longest = Some(other.unwrap_or(0).max(len)),
+            }
+        }
+        let len = longest.unwrap_or(0);
+        Ok(if self.left { len.max(1) } else { len })
     }
 
     /// The rows that some rows become, if there are any.
-    fn joined(
-        &self,
-        block: &Block,
-        arrays: &[Column],
-        start: usize,
-        offsets: &[i64],
-    ) -> Result<Option<Block>> {
+    fn joined(&self, block: &Block, arrays: &[Column], at: Place, offsets: &[i64]) -> Result<Option<Block>> {
         let n = offsets.len() - 1;
         let n_rows = offsets[n] as usize;
         if n_rows == 0 {
             return Ok(None);
         }
         let mut columns: Vec<Column> =
-            block.columns().iter().map(|column| column.slice(start, n).replicate(offsets)).collect();
+            block.columns().iter().map(|column| column.slice(at.row, n).replicate(offsets)).collect();
         for (array, ty) in arrays.iter().zip(&self.elements) {
-            let array = array.slice(start, n).into_flat();
-            columns.push(Column::Flat(elements(&array, ty, offsets)?));
+            let array = array.slice(at.row, n).into_flat();
+            columns.push(Column::Flat(elements(&array, ty, offsets, at.done)?));
         }
         Ok(Some(Block::new(columns, n_rows)))
     }
 }
 
-/// The elements, one per output row; defaults where the array is too short.
-fn elements(array: &Vector, ty: &DataType, offsets: &[i64]) -> Result<Vector> {
+/// The elements, one per output row, without the `skipped` first of the first array; defaults where an array is too short.
+fn elements(array: &Vector, ty: &DataType, offsets: &[i64], skipped: usize) -> Result<Vector> {
     let list = array.list()?.normalised();
-    if list.offsets[..] == *offsets {
+    if skipped == 0 && list.offsets[..] == *offsets {
         return Ok(Vector::clone(&list.values));
+    }
+    let wanted = offsets[offsets.len() - 1] as usize;
+    if offsets.len() == 2 && list.range(0).len() >= skipped + wanted {
+        return Ok(list.values.slice(list.range(0).start + skipped, wanted));
     }
     let with_default = Vector::concat(&[&list.values, &Vector::defaults(ty, 1)]);
     let default = list.values.len() as u32;
-    let mut rows = Vec::with_capacity(offsets[offsets.len() - 1] as usize);
+    let mut rows = Vec::with_capacity(wanted);
     for (row, window) in offsets.windows(2).enumerate() {
-        let range = list.range(row);
-        let missing = (window[1] - window[0]) as usize - range.len();
-        rows.extend(range.map(|e| e as u32));
-        rows.resize(rows.len() + missing, default);
+        let own = list.range(row).skip(if row == 0 { skipped } else { 0 });
+        rows.extend(own.take((window[1] - window[0]) as usize).map(|e| e as u32));
+        rows.resize(window[1] as usize, default);
     }
     Ok(with_default.gather(&rows))
 }
