@@ -138,7 +138,10 @@ impl<W: Keys> States for Sets<W> {
     }
 
     fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
-        for _ in 0..take_count(bytes, size_of::<W::Key>())? {
+        let n = take_count(bytes, size_of::<W::Key>())?;
+        // Keys come in the order of their hashes: in a table without room for all they would crowd its beginning.
+        self.sets[group].reserve(n);
+        for _ in 0..n {
             self.sets[group].insert(W::Key::take(bytes)?);
         }
         Ok(())

@@ -60,6 +60,17 @@ impl<K: Key> KeySet<K> {
         }
     }
 
+    /// Makes room for so many more keys.
+    pub fn reserve(&mut self, more: usize) {
+        if let KeySet::Many(table) = self {
+            table.reserve(more);
+        } else if more > 2 {
+            let mut table = Box::new(Table::with_room(self.len() + more));
+            self.for_each(|key| table.insert(key));
+            *self = KeySet::Many(table);
+        }
+    }
+
     pub fn len(&self) -> usize {
         match self {
             KeySet::Empty => 0,
@@ -70,7 +81,7 @@ impl<K: Key> KeySet<K> {
     }
 
     pub fn is_empty(&self) -> bool {
-        matches!(self, KeySet::Empty)
+        self.len() == 0
     }
 
     pub fn for_each(&self, mut f: impl FnMut(K)) {

@@ -2,10 +2,11 @@
 
 use super::operation::Operation;
 use crate::lanes::Operand;
-use chalet_base::Result;
+use chalet_base::{Result, ensure};
 use chalet_columns::Column;
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Record, ScalarFunction};
+use chalet_types::{DataType, Value};
 
 pub struct Binary {
     pub record: &'static Record,
@@ -19,6 +20,12 @@ impl ScalarFunction for Binary {
 
     fn bind(&self, args: &[Argument], ctx: &Context) -> Result<Bound> {
         check_arity(self.record.name, args.len(), 2..=2)?;
+        let divides_alike = args[0].ty.bare() == args[1].ty.bare();
+        match self.operation.name {
+            "modulo" => refuse_least_divisor(&args[0], &args[1])?,
+            "positiveModulo" if divides_alike => refuse_least_divisor(&args[0], &args[1])?,
+            _ => {}
+        }
         Ok(self.operation.result(&args[0].ty, &args[1].ty, ctx)?.into())
     }
 
@@ -26,4 +33,21 @@ impl ScalarFunction for Binary {
         let (a, b) = (Operand::of(call, 0), Operand::of(call, 1));
         Ok(self.operation.run(a, b, call.result, call.n_rows, call.ctx)?.into())
     }
+}
+
+/// The kernel divides by constants with a method that has no place for the least number of a type.
+fn refuse_least_divisor(dividend: &Argument, divisor: &Argument) -> Result<()> {
+    let (a, b) = (dividend.ty.bare(), divisor.ty.bare());
+    let is_fast = match a {
+        DataType::Int32 => matches!(b, DataType::Int8 | DataType::Int16 | DataType::Int32),
+        DataType::Int64 => matches!(b, DataType::Int8 | DataType::Int16 | DataType::Int32 | DataType::Int64),
+        _ => false,
+    };
+    let Some(range) = b.integer_range().filter(|_| is_fast && dividend.constant.is_none()) else {
+        return Ok(());
+    };
+    let divisor = divisor.constant.as_ref().and_then(Value::as_i64);
+    let is_least = divisor.is_some_and(|divisor| i128::from(divisor) == *range.start());
+    ensure!(!is_least, ILLEGAL_DIVISION, "Division by the most negative number");
+    Ok(())
 }

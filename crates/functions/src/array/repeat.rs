@@ -12,6 +12,9 @@ use chalet_types::DataType;
 /// The most elements that the kernel allows in an array that a function makes.
 pub const MAX_ELEMENTS: i128 = 1 << 30;
 
+/// The most bytes of an array of one value many times.
+const MAX_ARRAY_BYTES: i128 = 1_000_000_000;
+
 pub static WITH_CONSTANT: Plain = Plain {
     record: Record {
         name: "arrayWithConstant",
@@ -70,11 +73,18 @@ fn bind_replicate(name: &'static str, args: &[Argument], _: &Context) -> Result<
 
 fn with_constant(call: &Call) -> Result<Column> {
     let lengths = unary::<i128, i128>(Operand::of(call, 0), call.n_rows, |x| x)?;
+    let sizes = crate::other::byte_sizes(call.vector(1), call.args[1].ty);
+    let element_size = sizes.iter().sum::<u64>().checked_div(sizes.len() as u64).unwrap_or(0);
     let mut offsets = Vec::with_capacity(call.n_rows + 1);
     let mut total = 0i128;
     offsets.push(0i64);
     for length in lengths {
         ensure!(length >= 0, TOO_LARGE_ARRAY_SIZE, "Array size {length} cannot be negative");
+        ensure!(
+            length.saturating_mul(i128::from(element_size)) <= MAX_ARRAY_BYTES,
+            TOO_LARGE_ARRAY_SIZE,
+            "Array size {length} with element size {element_size} bytes is too large"
+        );
         total += length;
         ensure!(
             total <= MAX_ELEMENTS,

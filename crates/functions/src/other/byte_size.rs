@@ -57,6 +57,13 @@ fn add(vector: &Vector, ty: &DataType, sizes: &mut [u64]) {
     }
 }
 
+/// Of each row of a vector: an estimate of its bytes.
+pub(crate) fn byte_sizes(vector: &Vector, ty: &DataType) -> Vec<u64> {
+    let mut sizes = vec![0; vector.len()];
+    add(vector, ty, &mut sizes);
+    sizes
+}
+
 impl ScalarFunction for ByteSize {
     fn record(&self) -> &'static Record {
         &RECORD

@@ -18,6 +18,7 @@ mod sleep;
 mod time_delta;
 mod types;
 
+pub(crate) use byte_size::byte_sizes;
 use chalet_function_api::Registry;
 
 pub fn register(registry: &mut Registry) {

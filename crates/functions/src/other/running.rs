@@ -116,6 +116,9 @@ impl ScalarFunction for Difference {
 
 pub struct Neighbor;
 
+/// Rows that are further away than this are refused, as in the kernel.
+const MAX_OFFSET: u64 = 1 << 30;
+
 impl ScalarFunction for Neighbor {
     fn record(&self) -> &'static Record {
         &NEIGHBOR
@@ -146,14 +149,16 @@ impl ScalarFunction for Neighbor {
         };
         // Rows from n on are the defaults.
         let joined = Vector::concat(&[&x, &default]);
-        let rows: Vec<u32> = offsets
-            .iter()
-            .enumerate()
-            .map(|(row, &offset)| {
-                let wanted = row as i64 + offset;
-                if (0..n as i64).contains(&wanted) { wanted as u32 } else { (n + row) as u32 }
-            })
-            .collect();
+        let rows = offsets.iter().enumerate().map(|(row, &offset)| {
+            ensure!(
+                offset.unsigned_abs() <= MAX_OFFSET,
+                ARGUMENT_OUT_OF_BOUND,
+                "Too large offset: {offset} in function neighbor"
+            );
+            let wanted = row as i64 + offset;
+            Ok(if (0..n as i64).contains(&wanted) { wanted as u32 } else { (n + row) as u32 })
+        });
+        let rows = rows.collect::<Result<Vec<u32>>>()?;
         Ok(joined.gather(&rows).into())
     }
 }
