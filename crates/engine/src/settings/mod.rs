@@ -3,11 +3,12 @@
 
 mod effective;
 mod known;
-pub mod server;
+mod number;
 
 pub use known::{Known, all, find};
 
 use chalet_base::{Result, bail, ensure, err, suggest};
+use chalet_types::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -27,6 +28,15 @@ impl Settings {
         formats.set(known.name, &text)?;
         Arc::make_mut(&mut self.changed).insert(known.name, text);
         Ok(())
+    }
+
+    /// Sets one setting from a literal, whose text is `text`.
+    pub fn set_literal(&mut self, name: &str, value: &Value, text: &str) -> Result<()> {
+        let kind = find(name).map_or("", |known| known.kind);
+        match number::text_of_literal(kind, value)? {
+            Some(text) => self.set(name, &text),
+            None => self.set(name, text),
+        }
     }
 
     pub fn reset(&mut self, name: &str) -> Result<()> {
@@ -121,11 +131,7 @@ fn unknown(name: &str) -> chalet_base::Error {
 
 /// The value in the form that it is shown and read in.
 fn normalised(known: &Known, text: &str) -> Result<String> {
-    let number = |text: &str| -> Result<String> {
-        text.parse::<u64>().map(|n| n.to_string()).map_err(|_| {
-            err!(CANNOT_PARSE_INPUT_ASSERTION_FAILED, "Cannot parse input: expected 'eof' before: '{text}'")
-        })
-    };
+    let number = |text: &str| -> Result<String> { Ok(number::unsigned_with_suffix(text)?.to_string()) };
     Ok(match known.kind {
         "Bool" => match text.to_ascii_lowercase().as_str() {
             "1" | "true" => "1".into(),
@@ -142,7 +148,7 @@ fn normalised(known: &Known, text: &str) -> Result<String> {
         },
         "MaxThreads" => match number_of_auto(text) {
             "auto" | "0" => default_of(known),
-            n => number(n)?,
+            n => number::plain_unsigned(n)?.to_string(),
         },
         "Map" => {
             ensure!(
@@ -152,11 +158,10 @@ fn normalised(known: &Known, text: &str) -> Result<String> {
             );
             text.into()
         }
-        "Int64" | "Int32" => text.parse::<i64>().map(|n| n.to_string()).map_err(|_| {
-            err!(CANNOT_PARSE_INPUT_ASSERTION_FAILED, "Cannot parse input: expected 'eof' before: '{text}'")
-        })?,
-        "Float" | "Double" | "Seconds" | "Milliseconds" => {
-            text.parse::<f64>().map_err(|_| err!(CANNOT_PARSE_NUMBER, "Cannot parse number: '{text}'"))?;
+        "Int64" | "Int32" => number::signed_with_suffix(text)?.to_string(),
+        "Milliseconds" => number(text)?,
+        "Float" | "Double" | "Seconds" => {
+            number::check_float(text)?;
             text.into()
         }
         _ => text.into(),

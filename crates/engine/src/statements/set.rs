@@ -52,7 +52,8 @@ pub(crate) fn apply(setting: &ast::Setting, settings: &mut Settings, scope: &Sco
         ast::SettingValue::Default => settings.reset(&setting.name.name),
         ast::SettingValue::Expr(e) => {
             let literal = bind_constant(e, scope, &scope.ids)?;
-            settings.set(&setting.name.name, &setting_text(&literal.value(), &literal.ty))
+            let value = literal.value();
+            settings.set_literal(&setting.name.name, &value, &setting_text(&value, &literal.ty))
         }
     }
 }
