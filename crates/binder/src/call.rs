@@ -28,7 +28,7 @@ pub(crate) fn call_function(
 }
 
 /// A cast to exactly this type; nothing when it has it already.
-pub(crate) fn cast(env: &dyn Environment, expr: Expr, ty: &DataType) -> Result<Expr> {
+pub fn cast(env: &dyn Environment, expr: Expr, ty: &DataType) -> Result<Expr> {
     if expr.ty() == ty {
         return Ok(expr);
     }

@@ -3,7 +3,7 @@
 use chalet_base::Result;
 use chalet_columns::Block;
 use chalet_function_api::{Context, Registry};
-use chalet_plan::Plan;
+use chalet_plan::{Plan, ScanLimits};
 use chalet_storage::Table;
 use chalet_syntax::ast;
 use chalet_types::{DataType, Value};
@@ -34,8 +34,37 @@ pub trait Environment {
     /// What the query of a view sees instead of this, where that is something else.
     fn inside<'a>(&'a self, view: &'a dyn Table) -> Option<Box<dyn Environment + 'a>>;
 
+    /// The same under SETTINGS of a sub-query.
+    fn with_settings<'a>(&'a self, settings: &[ast::Setting]) -> Result<Box<dyn Environment + 'a>>;
+
+    /// How much may be read of a table, where this is a sub-query with settings of its own.
+    fn scan_limits(&self) -> Option<Arc<ScanLimits>>;
+
+    /// The lines of an EXPLAIN as a table.
+    fn explain(&self, statement: &str) -> Result<Arc<dyn Table>>;
+
+    /// The plan of a sub-query that is run on its own later, as it should be run.
+    fn optimized(&self, plan: Plan) -> Result<Plan>;
+
     /// Runs a sub-query whose result is needed to go on binding.
     fn run(&self, plan: Plan) -> Result<Vec<Block>>;
+}
+
+/// A value of one's own, or another's.
+pub enum MaybeOwned<'a, T: ?Sized> {
+    Borrowed(&'a T),
+    Owned(Box<T>),
+}
+
+impl<T: ?Sized> std::ops::Deref for MaybeOwned<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        match self {
+            MaybeOwned::Borrowed(value) => value,
+            MaybeOwned::Owned(value) => value,
+        }
+    }
 }
 
 /// An argument of a table function.

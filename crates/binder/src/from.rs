@@ -168,6 +168,10 @@ impl SelectBinder<'_> {
             let bound = self.query.deeper_in(self).query(query)?;
             return Ok(self.derived(bound));
         }
+        if let Some(statement) = explained(call) {
+            let explanation = self.query.env.explain(&statement)?;
+            return self.table_or_view(explanation, call.name.as_str().into(), table);
+        }
         if let Some(bound) = self.view_with_parameters(call)? {
             let (plan, mut scope) = self.derived(bound);
             scope.name = Some(call.name.clone());
@@ -175,6 +179,13 @@ impl SelectBinder<'_> {
         }
         let args = self.table_arguments(&call.args)?;
         let found = self.query.env.table_function(&call.name, &args)?;
+        if let Some(setting) = call.settings.first() {
+            bail!(
+                UNSUPPORTED_METHOD,
+                "Invalid expression. Expected identifier, literal, matcher, function, subquery. Actual {}",
+                setting.name.name
+            );
+        }
         self.table_or_view(found, call.name.as_str().into(), table)
     }
 
@@ -277,6 +288,7 @@ impl SelectBinder<'_> {
             only_filtered: Vec::new(),
             limit: None,
             row_id: None,
+            limits: self.query.env.scan_limits(),
         });
         Ok(match condition {
             Some(condition) => (Plan::Filter(Filter { input: Box::new(plan), condition }), scope),
@@ -549,4 +561,18 @@ pub(crate) fn parse_query(text: &str) -> Result<ast::Query> {
         Some(ast::StatementKind::Query(query)) if statements.is_empty() => Ok(*query),
         _ => bail!(INCORRECT_QUERY, "The definition of a view is not one query"),
     }
+}
+
+/// The statement that `viewExplain('EXPLAIN PLAN', 'header = 1', (SELECT ...))` reads, which is what `FROM (EXPLAIN ...)` is.
+fn explained(call: &ast::Call) -> Option<String> {
+    let [ast::Expr { kind: ExprKind::Literal(ast::Literal::String(kind)), .. }, rest @ ..] = &call.args[..]
+    else {
+        return None;
+    };
+    let [ast::Expr { kind: ExprKind::Literal(ast::Literal::String(settings)), .. }, query] = rest else {
+        return None;
+    };
+    let ExprKind::Subquery(query) = &query.kind else { return None };
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (call.name == "viewExplain").then(|| format!("{} {} {query}", text(kind), text(settings)))
 }

@@ -283,7 +283,8 @@ impl SelectBinder<'_> {
             types.push(common);
         }
         let plan = Plan::Project(Project { input: Box::new(right.plan), exprs });
-        let found = self.finish_in(cast_needles, types, SetSource::Plan(Box::new(plan)), negated, null_in)?;
+        let source = SetSource::Plan(Box::new(env.optimized(plan)?));
+        let found = self.finish_in(cast_needles, types, source, negated, null_in)?;
         Ok(with_dictionary(found, coded))
     }
 

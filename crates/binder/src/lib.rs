@@ -43,6 +43,7 @@ mod subquery;
 pub mod table_columns;
 mod window_call;
 
-pub use environment::{BinderSettings, Environment, TableArgument};
+pub use call::cast;
+pub use environment::{BinderSettings, Environment, MaybeOwned, TableArgument};
 pub use parameters::{bind_view, has_parameters};
 pub use query::{BoundQuery, bind_query};

@@ -2,13 +2,13 @@
 //! its parameters are known.
 
 use crate::call::cast;
-use crate::environment::{BinderSettings, Environment, TableArgument};
+use crate::environment::{BinderSettings, Environment, MaybeOwned, TableArgument};
 use crate::query::{BoundQuery, QueryBinder, bind_query};
 use crate::select::SelectBinder;
 use chalet_base::{Result, codes};
 use chalet_columns::Block;
 use chalet_function_api::{Context, Registry};
-use chalet_plan::{Expr, IdSource, Plan};
+use chalet_plan::{Expr, IdSource, Plan, ScanLimits};
 use chalet_storage::Table;
 use chalet_syntax::ast;
 use chalet_types::{DataType, Value};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// The session with other query parameters.
 struct WithParameters<'e> {
-    session: &'e dyn Environment,
+    session: MaybeOwned<'e, dyn Environment + 'e>,
     parameters: Vec<(String, String)>,
 }
 
@@ -57,6 +57,23 @@ impl Environment for WithParameters<'_> {
         self.session.inside(view)
     }
 
+    fn with_settings<'a>(&'a self, settings: &[ast::Setting]) -> Result<Box<dyn Environment + 'a>> {
+        let session = MaybeOwned::Owned(self.session.with_settings(settings)?);
+        Ok(Box::new(WithParameters { session, parameters: self.parameters.clone() }))
+    }
+
+    fn scan_limits(&self) -> Option<Arc<ScanLimits>> {
+        self.session.scan_limits()
+    }
+
+    fn explain(&self, statement: &str) -> Result<Arc<dyn Table>> {
+        self.session.explain(statement)
+    }
+
+    fn optimized(&self, plan: Plan) -> Result<Plan> {
+        self.session.optimized(plan)
+    }
+
     fn run(&self, plan: Plan) -> Result<Vec<Block>> {
         self.session.run(plan)
     }
@@ -64,7 +81,11 @@ impl Environment for WithParameters<'_> {
 
 /// Binds the query of a new view. `None` when it has parameters, whatever the session's own are.
 pub fn bind_view(query: &ast::Query, env: &dyn Environment, ids: &IdSource) -> Result<Option<BoundQuery>> {
-    match bind_query(query, &WithParameters { session: env, parameters: Vec::new() }, ids) {
+    match bind_query(
+        query,
+        &WithParameters { session: MaybeOwned::Borrowed(env), parameters: Vec::new() },
+        ids,
+    ) {
         Ok(bound) => Ok(Some(bound)),
         Err(error) if error.code() == codes::UNKNOWN_QUERY_PARAMETER => Ok(None),
         Err(error) => Err(error),
@@ -92,7 +113,7 @@ impl SelectBinder<'_> {
             }
         }
         let query = crate::from::parse_query(text)?;
-        let session = WithParameters { session: env, parameters };
+        let session = WithParameters { session: MaybeOwned::Borrowed(env), parameters };
         let binder = QueryBinder {
             env: &session,
             ids: self.query.ids,

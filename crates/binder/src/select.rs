@@ -84,6 +84,16 @@ impl<'b> SelectBinder<'b> {
     }
 
     pub fn bind(query: &QueryBinder<'b>, select: &ast::Select) -> Result<BoundQuery> {
+        // Those of the statement itself hold already.
+        if query.depth > 0 && !select.settings.is_empty() {
+            let env = query.env.with_settings(&select.settings)?;
+            return SelectBinder::bind_under(&QueryBinder { env: &*env, ..query.clone() }, select);
+        }
+        SelectBinder::bind_under(query, select)
+    }
+
+    /// Binds a SELECT under settings that hold already.
+    fn bind_under(query: &QueryBinder<'b>, select: &ast::Select) -> Result<BoundQuery> {
         let ctes = query.with_ctes(&select.with, select.recursive);
         let query = QueryBinder { ctes, ..query.clone() };
         let mut binder = SelectBinder::without_tables(&query);
@@ -455,7 +465,7 @@ impl<'b> SelectBinder<'b> {
         }
         plan = self.fill(plan, select, &keys, &known, &fields)?;
         if let Some((columns, limit, offset)) = limit_by {
-            plan = Plan::LimitBy(LimitBy { input: Box::new(plan), columns, limit, offset });
+            plan = Plan::LimitBy(LimitBy { input: Box::new(plan), columns, limit, offset, needed: None });
         }
         if let Some(bound) = self.limits(select.limit.as_ref(), select.offset.as_ref())? {
             let ties = if select.limit_with_ties {

@@ -6,10 +6,10 @@ use crate::scope::Scope;
 use crate::session::Outline;
 use crate::table_functions;
 use chalet_base::{Error, Result, bail};
-use chalet_binder::{BinderSettings, Environment, TableArgument};
+use chalet_binder::{BinderSettings, Environment, MaybeOwned, TableArgument};
 use chalet_columns::Block;
 use chalet_function_api::{Context, Registry};
-use chalet_plan::Plan;
+use chalet_plan::{Plan, ScanLimits};
 use chalet_storage::{Scan, ScanRequest, Table, TableSchema};
 use chalet_syntax::ast;
 use std::any::Any;
@@ -58,7 +58,7 @@ impl Table for ReplacementQuery {
 
 /// The scope of such a query: its caller's replacement scans and its own parameters over the statement's scope.
 pub(crate) struct ReplacementQueryScope<'a> {
-    pub scope: &'a Scope,
+    pub scope: MaybeOwned<'a, Scope>,
     pub query: &'a ReplacementQuery,
 }
 
@@ -84,7 +84,7 @@ impl Environment for ReplacementQueryScope<'_> {
     }
 
     fn table_function(&self, name: &str, args: &[TableArgument]) -> Result<Arc<dyn Table>> {
-        table_functions::make(name, args, self.scope, Some(&*self.query.replacement_scan))
+        table_functions::make(name, args, &self.scope, Some(&*self.query.replacement_scan))
     }
 
     fn sql_function(&self, name: &str) -> Result<Option<(Vec<String>, ast::Expr)>> {
@@ -98,6 +98,23 @@ impl Environment for ReplacementQueryScope<'_> {
 
     fn inside<'a>(&'a self, view: &'a dyn Table) -> Option<Box<dyn Environment + 'a>> {
         self.scope.inside(view)
+    }
+
+    fn with_settings<'a>(&'a self, settings: &[ast::Setting]) -> Result<Box<dyn Environment + 'a>> {
+        let scope = MaybeOwned::Owned(Box::new(self.scope.of_subquery(settings)?));
+        Ok(Box::new(ReplacementQueryScope { scope, query: self.query }))
+    }
+
+    fn scan_limits(&self) -> Option<Arc<ScanLimits>> {
+        self.scope.scan_limits()
+    }
+
+    fn explain(&self, statement: &str) -> Result<Arc<dyn Table>> {
+        self.scope.explain(statement)
+    }
+
+    fn optimized(&self, plan: Plan) -> Result<Plan> {
+        self.scope.optimize(plan)
     }
 
     fn run(&self, plan: Plan) -> Result<Vec<Block>> {

@@ -8,16 +8,17 @@ use crate::session::{RunOptions, State};
 use crate::settings::Settings;
 use crate::{on_disk, system, table_functions};
 use chalet_base::{Result, codes, err};
-use chalet_binder::{BinderSettings, Environment, TableArgument};
+use chalet_binder::{BinderSettings, Environment, MaybeOwned, TableArgument};
 use chalet_columns::Block;
 use chalet_exec::control::OnProgress;
-use chalet_exec::{ExecContext, QueryControl};
+use chalet_exec::{ExecContext, Overflow, QueryControl};
 use chalet_formats::FormatSettings;
 use chalet_function_api::{Context, Host, Interrupt, Registry};
-use chalet_plan::{IdSource, Plan};
+use chalet_plan::{IdSource, Plan, ScanLimits};
 use chalet_storage::disk::BrokenTable;
 use chalet_storage::{Entry, Held, ScanContext, Table};
 use chalet_syntax::ast;
+use chalet_types::{DataType, Value};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -37,7 +38,9 @@ pub(crate) struct Scope {
     pub replacement_scan: Option<Arc<dyn ReplacementScan>>,
     on_progress: Option<OnProgress>,
     /// What stays readable until the statement ends, whatever another process does.
-    held: Mutex<Vec<Held>>,
+    held: Arc<Mutex<Vec<Held>>>,
+    /// Of a sub-query with settings of its own: how much may be read of its tables.
+    scan_limits: Option<Arc<ScanLimits>>,
 }
 
 impl Scope {
@@ -93,7 +96,8 @@ impl Scope {
             replacement_scan: options.replacement_scan.clone(),
             on_progress: options.on_progress.clone(),
             registry: crate::functions::registry(),
-            held: Mutex::default(),
+            held: Arc::default(),
+            scan_limits: None,
             state,
         })
     }
@@ -109,6 +113,34 @@ impl Scope {
             ..RunOptions::default()
         };
         Scope::new(self.database.clone(), state, &options, 0)
+    }
+
+    /// The same with SETTINGS of a sub-query, which is still part of this statement.
+    pub fn of_subquery(&self, written: &[ast::Setting]) -> Result<Scope> {
+        let mut settings = self.state.settings.clone();
+        for setting in written {
+            crate::statements::set::apply(setting, &mut settings, self)?;
+        }
+        let limits = settings.for_limits();
+        let mut scope = self.with_settings(settings)?;
+        scope.context = Arc::new(Context {
+            start_ns: self.context.start_ns,
+            query_id: self.context.query_id.clone(),
+            interrupt: self.context.interrupt.clone(),
+            ..Context::clone(&scope.context)
+        });
+        scope.control = self.control.clone();
+        scope.exec.control = self.control.clone();
+        scope.exec.functions = scope.context.clone();
+        scope.exec.scan.progress = self.control.files.clone();
+        scope.held = self.held.clone();
+        scope.scan_limits = Some(Arc::new(ScanLimits {
+            max_block_size: scope.exec.settings.max_block_size,
+            max_rows_to_read: limits.max_rows_to_read,
+            max_bytes_to_read: limits.max_bytes_to_read,
+            breaks: limits.read_overflow == Overflow::Break,
+        }));
+        Ok(scope)
     }
 
     /// Query parameters that came with the statement.
@@ -127,6 +159,7 @@ impl Scope {
         let with = chalet_optimizer::Rewriter {
             ids: &self.ids,
             context: &self.context,
+            cast: &|expr, ty| chalet_binder::cast(self, expr, ty),
             // 0: however many.
             most_fetched_rows: most_fetched_rows.filter(|&n| n > 0).unwrap_or(u64::MAX),
         };
@@ -244,6 +277,11 @@ fn check_columns(plan: &Plan, most: u64, fetched: usize) -> Result<()> {
 fn is_rule_off(settings: &Settings, rule: &str) -> bool {
     let switch = match rule {
         "push_down_filter" => "query_plan_filter_push_down",
+        "cross_join_to_inner" => {
+            return settings.number("cross_to_inner_join_rewrite") == Some(0);
+        }
+        "fold_empty_inputs" => "query_plan_short_circuit_constant_false_join",
+        "remove_constant_keys" => "query_plan_remove_redundant_sorting",
         "push_down_limit" => "query_plan_push_down_limit",
         "merge_projections" => "query_plan_merge_expressions",
         "prune_columns" => "query_plan_remove_unused_columns",
@@ -323,7 +361,30 @@ impl Environment for Scope {
 
     fn inside<'a>(&'a self, view: &'a dyn Table) -> Option<Box<dyn Environment + 'a>> {
         let query = view.as_any().downcast_ref::<ReplacementQuery>()?;
-        Some(Box::new(ReplacementQueryScope { scope: self, query }))
+        Some(Box::new(ReplacementQueryScope { scope: MaybeOwned::Borrowed(self), query }))
+    }
+
+    fn with_settings<'a>(&'a self, settings: &[ast::Setting]) -> Result<Box<dyn Environment + 'a>> {
+        Ok(Box::new(self.of_subquery(settings)?))
+    }
+
+    fn scan_limits(&self) -> Option<Arc<ScanLimits>> {
+        self.scan_limits.clone()
+    }
+
+    fn explain(&self, statement: &str) -> Result<Arc<dyn Table>> {
+        let parsed = chalet_syntax::parse_statements(statement)?;
+        let Some(ast::StatementKind::Explain(explain)) = parsed.first().map(|statement| &statement.kind)
+        else {
+            chalet_base::bail!(BAD_ARGUMENTS, "Table function viewExplain explains queries, not {statement}");
+        };
+        let text = crate::statements::explain::run(explain, self)?;
+        let lines = text.lines().map(|line| vec![Value::string(line)]);
+        system::made("ViewExplain", &[("explain", DataType::String)], lines)
+    }
+
+    fn optimized(&self, plan: Plan) -> Result<Plan> {
+        self.optimize(plan)
     }
 
     fn run(&self, plan: Plan) -> Result<Vec<Block>> {

@@ -46,6 +46,11 @@ pub(crate) fn make(
         "numbers" | "numbers_mt" => numbers(name, args),
         "generateSeries" | "generate_series" => series(name, args),
         "zeros" | "zeros_mt" => {
+            ensure!(
+                args.len() <= 1,
+                NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+                "Table function '{name}' cannot have more than one params."
+            );
             let count = args.first().map(|arg| length(arg, name)).transpose()?;
             Ok(Arc::new(Sequence {
                 column: "zero",

@@ -1,7 +1,8 @@
 //! What all workers of a query share: is it cancelled, is it over its limits, how far is it.
 
+use crate::speed::SpeedLimits;
 use chalet_base::events::{self, Event};
-use chalet_base::{Error, Result, bail};
+use chalet_base::{Error, Result, bail, err};
 use chalet_memory::{Tracker, thread};
 use chalet_storage::scan::ScanProgress;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -29,6 +30,7 @@ pub struct Limits {
     pub max_result_rows: u64,
     pub max_result_bytes: u64,
     pub result_overflow: Overflow,
+    pub speed: SpeedLimits,
 }
 
 /// How far a query is. Totals are what its sources know of themselves, 0 when they know nothing.
@@ -222,31 +224,58 @@ impl QueryControl {
 
     /// Adds to what was read; `false` when reading should stop there.
     pub fn add_read(&self, rows: u64, bytes: u64) -> Result<bool> {
-        events::add(Event::SelectedRows, rows);
-        events::add(Event::SelectedBytes, bytes);
-        let rows = self.read_rows.fetch_add(rows, Relaxed) + rows;
-        let bytes = self.read_bytes.fetch_add(bytes, Relaxed) + bytes;
+        let (rows, bytes) = self.count_read(rows, bytes)?;
         let Limits { max_rows_to_read, max_bytes_to_read, read_overflow, .. } = self.limits;
-        let over_rows = max_rows_to_read > 0 && rows > max_rows_to_read;
-        let over_bytes = max_bytes_to_read > 0 && bytes > max_bytes_to_read;
-        if over_rows || over_bytes {
+        if let Some(error) = read_limit_error(rows, bytes, max_rows_to_read, max_bytes_to_read) {
             if read_overflow == Overflow::Break {
                 self.stopped.store(true, Relaxed);
                 return Ok(false);
             }
-            if over_rows {
-                bail!(
-                    TOO_MANY_ROWS,
-                    "Limit for rows (controlled by 'max_rows_to_read' setting) exceeded, max rows: {max_rows_to_read}, \
-                     current rows: {rows}"
-                );
-            }
-            bail!(
-                TOO_MANY_BYTES,
-                "Limit for (uncompressed) bytes to read (controlled by 'max_bytes_to_read' setting) exceeded, max \
-                 bytes: {max_bytes_to_read}, current bytes: {bytes}"
-            );
+            return Err(error);
         }
         Ok(!self.is_stopped())
     }
+
+    /// Adds to what was read, whatever the limits of it are, and gives rows and bytes so far. Fails where the query is too
+    /// slow.
+    pub fn count_read(&self, rows: u64, bytes: u64) -> Result<(u64, u64)> {
+        events::add(Event::SelectedRows, rows);
+        events::add(Event::SelectedBytes, bytes);
+        let rows = self.read_rows.fetch_add(rows, Relaxed) + rows;
+        let bytes = self.read_bytes.fetch_add(bytes, Relaxed) + bytes;
+        if self.limits.speed.is_limited() {
+            self.check_speed(rows, bytes)?;
+        }
+        Ok((rows, bytes))
+    }
+
+    /// Refuses to go on where the query is too slow, and waits where it is too fast.
+    fn check_speed(&self, rows: u64, bytes: u64) -> Result<()> {
+        let total_rows = self.total_rows.load(Relaxed) + self.files.expected_rows();
+        let wait_until = self.limits.speed.check(self.elapsed(), rows, bytes, total_rows)?;
+        // In pieces, to be stoppable.
+        while let Some(rest) = wait_until.checked_sub(self.elapsed()).filter(|rest| !rest.is_zero()) {
+            self.check()?;
+            std::thread::sleep(rest.min(Duration::from_millis(20)));
+        }
+        Ok(())
+    }
+}
+
+/// The refusal to read more than so many rows or bytes, where 0 is no limit.
+pub(crate) fn read_limit_error(rows: u64, bytes: u64, max_rows: u64, max_bytes: u64) -> Option<Error> {
+    if max_rows > 0 && rows > max_rows {
+        return Some(err!(
+            TOO_MANY_ROWS,
+            "Limit for rows (controlled by 'max_rows_to_read' setting) exceeded, max rows: {max_rows}, current rows: \
+             {rows}"
+        ));
+    }
+    (max_bytes > 0 && bytes > max_bytes).then(|| {
+        err!(
+            TOO_MANY_BYTES,
+            "Limit for (uncompressed) bytes to read (controlled by 'max_bytes_to_read' setting) exceeded, max bytes: \
+             {max_bytes}, current bytes: {bytes}"
+        )
+    })
 }

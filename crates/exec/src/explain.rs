@@ -42,8 +42,8 @@ fn milliseconds(nanoseconds: u64) -> f64 {
 }
 
 fn last_stage(plan: &Plan, ctx: &ExecContext) -> Result<Stage> {
-    let physical = plan_physical(plan, ctx)?;
-    Ok(Stage::new(physical.stream, Arc::new(Collect::new(Box::new(|_| Ok(())), false))))
+    let (physical, rows) = plan_physical(plan, ctx)?;
+    Ok(Stage::new(physical.stream, Arc::new(Collect::new(Box::new(|_| Ok(())), false, rows))))
 }
 
 fn write_stage(stage: &Stage, depth: usize, measured: bool, out: &mut String) {

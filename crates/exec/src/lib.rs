@@ -1,6 +1,7 @@
 //! Runs plans: plans them physically as pipelines and drives those on one pool of workers.
 //!
 //! - [`control`]: cancellation, limits and progress of one query
+//! - [`speed`]: how fast a query has to be, and may be
 //! - [`context`]: what operators know of the query
 //! - [`expression`]: bound expressions as programs over blocks
 //! - [`row_set`]: sets of rows, for IN and for distinct rows
@@ -29,7 +30,9 @@ pub mod pool;
 pub mod ranges;
 pub mod result;
 pub mod row_set;
+pub mod speed;
 
 pub use context::{ExecContext, ExecSettings};
 pub use control::{Limits, Overflow, QueryControl};
 pub use result::{Output, execute};
+pub use speed::SpeedLimits;

@@ -1,7 +1,8 @@
 //! The physical planner: the one match from nodes of the logical plan to operators.
 
 use crate::expression::{Layout, Program, layout};
-use crate::operators::progress_scan::ProgressScan;
+use crate::operators::collect::RowRange;
+use crate::operators::progress_scan::{OwnLimits, ProgressScan};
 use crate::operators::top_k_threshold::TopKThreshold;
 use crate::operators::{
     aggregate, array_join, distinct, fetch, fill, filter, join, limit, limit_by, project, set_op, sort,
@@ -17,7 +18,7 @@ use chalet_memory::Reservation;
 use chalet_plan as plan;
 use chalet_plan::{ColumnId, Expr, Plan, SetSource};
 use chalet_storage::scan::ScanFilter;
-use chalet_storage::{Scan, ScanRequest};
+use chalet_storage::{Scan, ScanContext, ScanRequest};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
@@ -39,13 +40,13 @@ pub struct PhysicalPlan {
 pub struct BeforeLimit {
     rows_in: Arc<AtomicU64>,
     /// Without a sort reading stops when there are enough: what was read beyond that depends on the size of blocks.
-    most: Option<u64>,
+    most: u64,
 }
 
 impl BeforeLimit {
     /// At least so many rows there were, when the plan has run.
     pub fn rows(&self) -> u64 {
-        self.rows_in.load(Relaxed).min(self.most.unwrap_or(u64::MAX))
+        self.rows_in.load(Relaxed).min(self.most)
     }
 }
 
@@ -83,16 +84,34 @@ impl PhysicalPlan {
         PhysicalPlan { stream: f(self.stream), sorted: None, ..self }
     }
 
+    /// Notes that a limit stands above, which needs `most` rows and counts those that it gets in `rows_in`.
+    fn count_before_limit(&mut self, most: u64, rows_in: Arc<AtomicU64>) {
+        self.before_limits = vec![match self.sorted.take() {
+            Some(rows_in) => BeforeLimit { rows_in, most: u64::MAX },
+            None => BeforeLimit { rows_in, most },
+        }];
+    }
+
     /// As [`map`](Self::map), for what has other rows: they have no totals.
     fn into_rows(self, f: impl FnOnce(Stream) -> Stream) -> PhysicalPlan {
         PhysicalPlan { totals: None, ..self.map(f) }
     }
 }
 
-/// Plans a logical plan physically. Sets of IN are built first, by running their sub-queries, because programs look into
-/// them. Fails where a node is not supported or a set cannot be built.
-pub fn plan_physical(plan: &Plan, ctx: &ExecContext) -> Result<PhysicalPlan> {
-    PhysicalPlanner { ctx, top_k_threshold: RefCell::default() }.plan(plan)
+/// Plans a logical plan physically; which rows a limit on top of it leaves comes beside the physical plan, for who takes
+/// them. Sets of IN are built first, by running their sub-queries, because programs look into them. Fails where a node is
+/// not supported or a set cannot be built.
+pub fn plan_physical(plan: &Plan, ctx: &ExecContext) -> Result<(PhysicalPlan, Option<RowRange>)> {
+    PhysicalPlanner { ctx, top_k_threshold: RefCell::default() }.plan_result(plan)
+}
+
+/// Does a join without right rows have none at all?
+fn needs_right_rows(node: &plan::Join) -> bool {
+    match node.kind {
+        plan::JoinKind::Inner | plan::JoinKind::Cross | plan::JoinKind::Right => true,
+        plan::JoinKind::Left => node.strictness == plan::JoinStrictness::Semi,
+        plan::JoinKind::Full | plan::JoinKind::Paste => false,
+    }
 }
 
 pub(crate) struct PhysicalPlanner<'a> {
@@ -119,10 +138,14 @@ impl PhysicalPlanner<'_> {
             Plan::Limit(node) => self.limit(node),
             Plan::LimitBy(node) => {
                 let columns = self.program(&node.columns.iter().collect::<Vec<_>>(), &node.input)?;
-                let operator = limit_by::LimitBy { columns, limit: node.limit, offset: node.offset };
-                let input = self.plan(&node.input)?;
-                // Which rows are first depends on order: everything comes through one worker.
-                Ok(input.map(|stream| stream.into_sink(operator)))
+                let operator = limit_by::LimitBy {
+                    columns,
+                    limit: node.limit,
+                    offset: node.offset,
+                    needed: node.needed,
+                    has_enough: Arc::default(),
+                };
+                Ok(self.plan(&node.input)?.map(|stream| stream.into_sink(operator)))
             }
             Plan::Distinct(node) => {
                 let layout = layout(&node.input.fields());
@@ -187,8 +210,9 @@ impl PhysicalPlanner<'_> {
             top_k_threshold: self.scan_threshold(node, &layout),
             limit: node.limit,
             with_row_ids: node.row_id.is_some(),
-            context: self.ctx.scan.clone(),
+            context: self.scan_context(node),
         };
+        let limits = node.limits.clone();
         let table = node.table.clone();
         let done_by_scan = Arc::new(AtomicBool::new(false));
         let done = done_by_scan.clone();
@@ -201,7 +225,8 @@ impl PhysicalPlanner<'_> {
             if let Some(opened) = &opened {
                 let _ = opened.set(inner.clone());
             }
-            Ok(Arc::new(ProgressScan { inner, control: ctx.control.clone() }))
+            let own_limits = limits.clone().map(|limits| Arc::new(OwnLimits::new(limits)));
+            Ok(Arc::new(ProgressScan { inner, control: ctx.control.clone(), own_limits }))
         };
         let stream = Stream::of(Source::Table(Arc::new(open), node.name.clone()));
         let stream = match filter {
@@ -209,6 +234,14 @@ impl PhysicalPlanner<'_> {
             None => stream,
         };
         Ok(PhysicalPlan { row_id_scan, ..PhysicalPlan::from(stream) })
+    }
+
+    fn scan_context(&self, node: &plan::ScanNode) -> ScanContext {
+        let context = self.ctx.scan.clone();
+        match &node.limits {
+            Some(limits) => ScanContext { max_block_size: limits.max_block_size, ..context },
+            None => context,
+        }
     }
 
     fn fetch(&self, node: &plan::Fetch) -> Result<PhysicalPlan> {
@@ -345,6 +378,20 @@ impl PhysicalPlanner<'_> {
         Ok(PhysicalPlan { sorted: Some(rows_in), ..input })
     }
 
+    /// The plan of a whole query: a limit on top of it is for who takes its rows, so that they need not be collected.
+    fn plan_result(&self, plan: &Plan) -> Result<(PhysicalPlan, Option<RowRange>)> {
+        match plan {
+            Plan::Limit(node) if node.ties.is_none() && !node.from_end && node.parts.is_empty() => {
+                let Some(limit) = node.limit else { return Ok((self.plan(plan)?, None)) };
+                let mut input = self.plan(&node.input)?;
+                let rows_in = Arc::new(AtomicU64::new(0));
+                input.count_before_limit(limit.saturating_add(node.offset), rows_in.clone());
+                Ok((input, Some(RowRange { limit, offset: node.offset, rows_in })))
+            }
+            other => Ok((self.plan(other)?, None)),
+        }
+    }
+
     fn limit(&self, node: &plan::Limit) -> Result<PhysicalPlan> {
         let ties = match &node.ties {
             Some(keys) => Some(self.program(&keys.iter().map(|k| &k.expr).collect::<Vec<_>>(), &node.input)?),
@@ -362,11 +409,10 @@ impl PhysicalPlanner<'_> {
         let mut input = self.plan(&node.input)?;
         // How many rows a part is, is known at the end only.
         if let Some(limit) = node.limit.or(node.parts.limit.map(|_| 0)) {
-            let most = (!node.from_end && node.parts.is_empty()).then(|| limit.saturating_add(node.offset));
-            input.before_limits = vec![match input.sorted.take() {
-                Some(rows_in) => BeforeLimit { rows_in, most: None },
-                None => BeforeLimit { rows_in: collected, most },
-            }];
+            match node.from_end || !node.parts.is_empty() {
+                true => input.count_before_limit(u64::MAX, collected),
+                false => input.count_before_limit(limit.saturating_add(node.offset), collected),
+            }
         }
         Ok(input.map(|stream| stream.into_sink(sink)))
     }
@@ -423,6 +469,11 @@ impl PhysicalPlanner<'_> {
         let build = Stage::new(right, Arc::new(join::Build { spec, slot: slot.clone() }));
         let mut left = left;
         left.dependencies.push(Arc::new(build));
+        if needs_right_rows(node) {
+            let slot = slot.clone();
+            let is_empty = move || slot.get().is_some_and(|table| table.rows.is_empty());
+            left.empty_when.push(Arc::new(is_empty));
+        }
         let stream = left.then(probe);
         let has_unmatched_rows = matches!(node.kind, plan::JoinKind::Right | plan::JoinKind::Full)
             && node.strictness != plan::JoinStrictness::Semi;

@@ -1,9 +1,11 @@
 //! Pipelines: a source, operators that pass blocks on, a sink that swallows them. A stage is a pipeline and the stages
 //! that must run before it.
 
+use crate::ExecContext;
 use crate::control::QueryControl;
+use crate::operators::collect::blocks_as_source;
+use crate::operators::stream::StreamScan;
 use crate::pool;
-use crate::{ExecContext, operators::stream::StreamScan};
 use chalet_base::Result;
 use chalet_columns::Block;
 use chalet_memory::{guarded, thread};
@@ -111,6 +113,8 @@ pub struct Stream {
     pub operators: Vec<Arc<dyn Operator>>,
     /// Must have run before (join builds): their result is where they put it.
     pub dependencies: Vec<Arc<Stage>>,
+    /// Asked when they have run: where one says yes, no row would come through, and the source is not even opened.
+    pub empty_when: Vec<Arc<dyn Fn() -> bool + Send + Sync>>,
 }
 
 /// A pipeline.
@@ -144,7 +148,7 @@ impl Metrics {
 impl Stream {
     /// A stream of what the source gives.
     pub fn of(source: Source) -> Stream {
-        Stream { source, operators: Vec::new(), dependencies: Vec::new() }
+        Stream { source, operators: Vec::new(), dependencies: Vec::new(), empty_when: Vec::new() }
     }
 
     /// The stream with one more operator at its end.
@@ -167,6 +171,9 @@ impl Stream {
     pub fn open(&self, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
         for stage in &self.dependencies {
             stage.run(ctx)?;
+            if self.empty_when.iter().any(|is_empty| is_empty()) {
+                return Ok(blocks_as_source(Vec::new(), ctx));
+            }
         }
         match &self.source {
             Source::Table(open, _) => open(ctx),

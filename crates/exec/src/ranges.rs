@@ -1,12 +1,16 @@
 //! Bounds of columns that follow from a filter, so that tables can leave out what statistics exclude.
 //!
-//! Only conjuncts of a column and constants of a type that orders like it; everything else bounds nothing.
+//! Only conjuncts of a column and constants of a type that orders like it, and alternatives of such; everything else bounds
+//! nothing.
 
 use crate::expression::Layout;
 use chalet_columns::Block;
+use chalet_function_api::Lazy;
 use chalet_plan::{Expr, InExpr, SetSource};
 use chalet_storage::ColumnRange;
+use chalet_storage::scan::Interval;
 use chalet_types::{DataType, Value};
+use std::cmp::Ordering;
 
 /// Sets with more constants than this are not looked up in statistics.
 const MAX_AMONG: usize = 100;
@@ -19,18 +23,84 @@ pub fn ranges(filter: &Expr, scan: &Layout) -> Vec<ColumnRange> {
 }
 
 fn range(conjunct: &Expr, scan: &Layout) -> Option<ColumnRange> {
-    let (function, args) = match conjunct {
-        Expr::Call { function, args } => (function.function.record().name, args),
-        Expr::In(e) => return among(e, scan),
-        _ => return None,
+    match conjunct {
+        Expr::In(e) => among(e, scan),
+        Expr::Call { function, args } if function.function.record().lazy == Lazy::Or => {
+            let ranges = args.iter().map(|arg| conjunction(arg, scan)).collect::<Option<Vec<_>>>()?;
+            any_of(&ranges)
+        }
+        Expr::Call { function, args } => match (function.function.record().name, &args[..]) {
+            ("not", [Expr::Call { function, args }]) => {
+                // NaN is neither less nor not less than a number.
+                let is_float = args.iter().any(|arg| arg.ty().bare().is_float());
+                if is_float { None } else { comparison(function.function.record().name, args, true, scan) }
+            }
+            (name, args) => comparison(name, args, false, scan),
+        },
+        _ => None,
+    }
+}
+
+/// What conjuncts say of the one column that all of them bound: nothing, if one of them bounds another or none.
+fn conjunction(expr: &Expr, scan: &Layout) -> Option<ColumnRange> {
+    let mut found = ranges(expr, scan).into_iter();
+    let first = found.next()?;
+    found.try_fold(first, |all, next| {
+        let plain = |range: &ColumnRange| range.among.is_empty() && range.any_of.is_empty();
+        if all.column != next.column || !plain(&all) || !plain(&next) {
+            return None;
+        }
+        // Both hold: one of two bounds of the same end is enough to be right.
+        Some(ColumnRange {
+            low: all.low.or(next.low),
+            high: all.high.or(next.high),
+            ..ColumnRange::of(all.column)
+        })
+    })
+}
+
+/// Of alternatives that all bound the same column: the intervals together.
+fn any_of(ranges: &[ColumnRange]) -> Option<ColumnRange> {
+    let column = ranges.first()?.column;
+    let mut any_of = Vec::new();
+    for range in ranges {
+        if range.column != column {
+            return None;
+        }
+        match (&range.among[..], &range.any_of[..]) {
+            ([], []) => any_of.push(Interval { low: range.low.clone(), high: range.high.clone() }),
+            (among, []) => any_of.extend(among.iter().map(Interval::point)),
+            (_, inner) => any_of.extend_from_slice(inner),
+        }
+    }
+    if any_of.len() > MAX_AMONG {
+        return None;
+    }
+    let wider = |outermost: Ordering| {
+        move |a: (Value, bool), b: (Value, bool)| match a.0.compare(&b.0) {
+            Ordering::Equal => (a.0, a.1 || b.1),
+            order if order == outermost => a,
+            _ => b,
+        }
     };
-    let (column, literal, turned) = match &args[..] {
+    let low: Option<Vec<_>> = any_of.iter().map(|interval| interval.low.clone()).collect();
+    let high: Option<Vec<_>> = any_of.iter().map(|interval| interval.high.clone()).collect();
+    Some(ColumnRange {
+        low: low.and_then(|bounds| bounds.into_iter().reduce(wider(Ordering::Less))),
+        high: high.and_then(|bounds| bounds.into_iter().reduce(wider(Ordering::Greater))),
+        any_of,
+        ..ColumnRange::of(column)
+    })
+}
+
+/// `negated`: the comparison must not hold.
+fn comparison(function: &str, args: &[Expr], negated: bool, scan: &Layout) -> Option<ColumnRange> {
+    let (column, literal, turned) = match args {
         [Expr::Column(id, ty), Expr::Literal(literal)] => ((id, ty), literal, false),
         [Expr::Literal(literal), Expr::Column(id, ty)] => ((id, ty), literal, true),
         _ => return None,
     };
-    let value = bound(literal.value(), &literal.ty, column.1)?;
-    let mut range = ColumnRange { column: *scan.get(column.0)?, low: None, high: None, among: Vec::new() };
+    // Which ends the value bounds, and whether it is included.
     let (low, high) = match (function, turned) {
         ("equals", _) => (Some(true), Some(true)),
         ("less", false) | ("greater", true) => (None, Some(false)),
@@ -39,9 +109,40 @@ fn range(conjunct: &Expr, scan: &Layout) -> Option<ColumnRange> {
         ("greaterOrEquals", false) | ("lessOrEquals", true) => (Some(true), None),
         _ => return None,
     };
-    range.low = low.map(|included| (value.clone(), included));
-    range.high = high.map(|included| (value, included));
-    Some(range)
+    let (low, high) = match (low, high) {
+        ends if !negated => ends,
+        (Some(included), None) => (None, Some(!included)),
+        (None, Some(included)) => (Some(!included), None),
+        _ => return None,
+    };
+    let range = ColumnRange::of(*scan.get(column.0)?);
+    if let Some((below, above)) = between_integers(&literal.value(), &literal.ty, column.1) {
+        // A fraction lies between two integers: neither is equal to it.
+        let whole = below == above;
+        return Some(ColumnRange {
+            low: low.map(|included| (above, included || !whole)),
+            high: high.map(|included| (below, included || !whole)),
+            ..range
+        });
+    }
+    let value = bound(literal.value(), &literal.ty, column.1)?;
+    Some(ColumnRange {
+        low: low.map(|included| (value.clone(), included)),
+        high: high.map(|included| (value, included)),
+        ..range
+    })
+}
+
+/// A float that is compared with integers: the integers next to it, or itself twice.
+fn between_integers(value: &Value, ty: &DataType, column: &DataType) -> Option<(Value, Value)> {
+    /// Floats are exact integers up to here.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match value {
+        Value::Float(x) if ty.bare().is_float() && column.bare().is_integer() && x.abs() < EXACT => {
+            Some((Value::Int(x.floor() as i64), Value::Int(x.ceil() as i64)))
+        }
+        _ => None,
+    }
 }
 
 fn among(e: &InExpr, scan: &Layout) -> Option<ColumnRange> {
@@ -54,7 +155,7 @@ fn among(e: &InExpr, scan: &Layout) -> Option<ColumnRange> {
     }
     let mut among = values(block, set_type, ty)?;
     among.sort_by(Value::compare);
-    Some(ColumnRange { column: *scan.get(id)?, low: None, high: None, among })
+    Some(ColumnRange { among, ..ColumnRange::of(*scan.get(id)?) })
 }
 
 /// The constants of a set; none if one of them is NULL, which may be found, or does not order like the column.

@@ -23,8 +23,8 @@ pub struct Output {
 /// Runs a plan; its rows go to the consumer block by block, in order, from one thread at a time.
 pub fn execute(plan: &Plan, consumer: Consumer, ctx: &ExecContext) -> Result<Output> {
     guarded(|| {
-        let physical = plan_physical(plan, ctx)?;
-        Stage::new(physical.stream, Arc::new(Collect::new(consumer, true))).run(ctx)?;
+        let (physical, rows) = plan_physical(plan, ctx)?;
+        Stage::new(physical.stream, Arc::new(Collect::new(consumer, true, rows))).run(ctx)?;
         let totals = physical.totals.map(|path| path.take()).transpose()?.flatten();
         let limits = &physical.before_limits;
         let rows_before_limit = (!limits.is_empty()).then(|| limits.iter().map(|limit| limit.rows()).sum());
@@ -42,16 +42,16 @@ pub fn run_to_blocks(plan: &Plan, ctx: &ExecContext) -> Result<Vec<Block>> {
         target.lock().unwrap_or_else(PoisonError::into_inner).push(block);
         Ok(())
     });
-    let physical = plan_physical(plan, ctx)?;
-    Stage::new(physical.stream, Arc::new(Collect::new(consumer, false))).run(ctx)?;
+    let (physical, rows) = plan_physical(plan, ctx)?;
+    Stage::new(physical.stream, Arc::new(Collect::new(consumer, false, rows))).run(ctx)?;
     Ok(std::mem::take(&mut *blocks.lock().unwrap_or_else(PoisonError::into_inner)))
 }
 
 /// Like [`execute`], but the limits of the query's result do not apply: the rows go into a table.
 pub fn execute_unlimited(plan: &Plan, consumer: Consumer, ctx: &ExecContext) -> Result<()> {
     guarded(|| {
-        let physical = plan_physical(plan, ctx)?;
-        Stage::new(physical.stream, Arc::new(Collect::new(consumer, false))).run(ctx)?;
+        let (physical, rows) = plan_physical(plan, ctx)?;
+        Stage::new(physical.stream, Arc::new(Collect::new(consumer, false, rows))).run(ctx)?;
         Ok(())
     })
 }

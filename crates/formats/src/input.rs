@@ -128,6 +128,31 @@ pub struct ColumnRange {
     pub high: Option<(Value, bool)>,
     /// One of these values (sorted), when not empty.
     pub among: Vec<Value>,
+    /// Within one of these intervals, when not empty; `low` and `high` span them all.
+    pub any_of: Vec<Interval>,
+}
+
+impl ColumnRange {
+    /// No bound of a column yet.
+    pub fn of(column: usize) -> ColumnRange {
+        ColumnRange { column, low: None, high: None, among: Vec::new(), any_of: Vec::new() }
+    }
+}
+
+/// Values between two bounds, either of which may be missing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Interval {
+    /// Value and whether it is included.
+    pub low: Option<(Value, bool)>,
+    pub high: Option<(Value, bool)>,
+}
+
+impl Interval {
+    /// One value alone.
+    pub fn point(value: &Value) -> Interval {
+        let bound = Some((value.clone(), true));
+        Interval { low: bound.clone(), high: bound }
+    }
 }
 
 /// A condition on rows as code, for readers that decode the other columns only for rows that pass.

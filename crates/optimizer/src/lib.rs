@@ -1,6 +1,9 @@
 //! Rules that rewrite plans: plan in, plan out, same columns.
 //!
 //! - [`rules`]: the wrapper around every rule and the one ordered list
+//! - [`fold_empty_inputs`]: what is known to have no rows is not computed
+//! - [`cross_join_to_inner`]: conditions that say that columns of two sides are equal become keys of their join
+//! - [`remove_constant_keys`]: what is the same in every row is not sorted by
 //! - [`merge_projections`]: a projection of plain columns over another is one
 //! - [`sum_of_shifted`], [`reduce_group_keys`], [`single_distinct_to_group_by`]: simpler aggregations
 //! - [`unwrap_cast_in_comparison`], [`min_max_through_cast`]: monotonic casts are left out of comparisons, or done last
@@ -9,6 +12,8 @@
 //! - [`prune_columns`]: columns that nobody reads are not made
 //! - [`late_materialization`]: columns that a sort does not read are read only for the rows that a limit leaves
 
+mod cross_join_to_inner;
+mod fold_empty_inputs;
 mod late_materialization;
 mod merge_projections;
 mod min_max_through_cast;
@@ -16,6 +21,7 @@ mod prune_columns;
 mod push_down_filter;
 mod push_down_limit;
 mod reduce_group_keys;
+mod remove_constant_keys;
 pub mod rules;
 mod single_distinct_to_group_by;
 mod sum_of_shifted;

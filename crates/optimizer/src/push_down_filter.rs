@@ -13,7 +13,7 @@ use crate::rules::Rewriter;
 use chalet_base::Result;
 use chalet_base::hash::HashSet;
 use chalet_function_api::call::BoundFunction;
-use chalet_plan::{ColumnId, Expr, Field, Filter, Join, JoinKind, JoinStrictness, Plan};
+use chalet_plan::{ColumnId, Expr, Field, Filter, Join, JoinKey, JoinKind, JoinStrictness, Plan};
 use std::sync::Arc;
 
 pub(crate) fn apply(plan: Plan, _: &Rewriter) -> Result<Plan> {
@@ -151,10 +151,14 @@ impl Pusher {
             let inside = |ids: &HashSet<ColumnId>| {
                 same_types && !columns.is_empty() && columns.iter().all(|c| ids.contains(c))
             };
+            // What holds of a key on one side holds of its partner on the other.
+            let partner = if left_open && right_open { across_keys(&below, &node.on) } else { None };
             if left_open && inside(&left_ids) {
                 to_left.push(below);
+                to_right.extend(partner);
             } else if right_open && inside(&right_ids) {
                 to_right.push(below);
+                to_left.extend(partner);
             } else {
                 stay.push(condition);
             }
@@ -194,7 +198,22 @@ impl Pusher {
     }
 }
 
-fn substitute(condition: &Expr, made: &[(Field, Expr)]) -> Result<Expr> {
+/// A condition on one column, which is a key of a join, as a condition on the key of the other side.
+fn across_keys(condition: &Expr, keys: &[JoinKey]) -> Option<Expr> {
+    let columns = condition.columns();
+    let mut columns = columns.iter();
+    let (Some(id), None) = (columns.next(), columns.next()) else { return None };
+    let partner = keys.iter().find_map(|key| match (&key.left, &key.right) {
+        (Expr::Column(left, a), Expr::Column(_, b)) if a == b && left == id => Some(&key.right),
+        (Expr::Column(_, a), Expr::Column(right, b)) if a == b && right == id => Some(&key.left),
+        _ => None,
+    })?;
+    let Expr::Column(to, ty) = partner else { return None };
+    // It runs on rows that have no partner, too.
+    condition.is_total().then(|| condition.rename(&[(*id, (*to, ty.clone()))]))
+}
+
+pub(crate) fn substitute(condition: &Expr, made: &[(Field, Expr)]) -> Result<Expr> {
     condition.replace(&mut |e| {
         let found = e.as_column().and_then(|id| made.iter().find(|(f, _)| f.id == id));
         Ok(found.map(|(_, source)| source.clone()))

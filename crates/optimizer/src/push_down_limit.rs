@@ -32,6 +32,7 @@ fn push(plan: &mut Plan, rows: u64) {
         Plan::Sort(node) => least(&mut node.limit),
         Plan::Scan(node) => least(&mut node.limit),
         Plan::Distinct(node) => least(&mut node.limit),
+        Plan::LimitBy(node) => least(&mut node.needed),
         // Totals are of all groups.
         Plan::Aggregate(node) if node.totals.is_none() => least(&mut node.limit),
         Plan::Project(node) => push(&mut node.input, rows),

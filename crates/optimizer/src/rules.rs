@@ -1,13 +1,14 @@
 //! The wrapper around every rule and the one ordered list.
 
 use crate::{
-    late_materialization, merge_projections, min_max_through_cast, prune_columns, push_down_filter,
-    push_down_limit, reduce_group_keys, single_distinct_to_group_by, sum_of_shifted,
-    unwrap_cast_in_comparison,
+    cross_join_to_inner, fold_empty_inputs, late_materialization, merge_projections, min_max_through_cast,
+    prune_columns, push_down_filter, push_down_limit, reduce_group_keys, remove_constant_keys,
+    single_distinct_to_group_by, sum_of_shifted, unwrap_cast_in_comparison,
 };
 use chalet_base::{Result, ensure};
 use chalet_function_api::Context;
-use chalet_plan::{IdSource, Plan, validate::validate};
+use chalet_plan::{Expr, IdSource, Plan, validate::validate};
+use chalet_types::DataType;
 use std::time::{Duration, Instant};
 
 /// One rewrite.
@@ -23,6 +24,8 @@ pub struct Rewriter<'a> {
     pub ids: &'a IdSource,
     /// For binding functions.
     pub context: &'a Context,
+    /// Converts an expression to a type.
+    pub cast: &'a dyn Fn(Expr, &DataType) -> Result<Expr>,
     /// Columns are fetched late for no more rows than these.
     pub most_fetched_rows: u64,
 }
@@ -37,8 +40,18 @@ impl Rewriter<'_> {
 /// In order of application.
 pub const RULES: &[Rule] = &[
     Rule {
+        name: "fold_empty_inputs",
+        reason: "first: what has no rows is not worth the others",
+        apply: fold_empty_inputs::apply,
+    },
+    Rule {
+        name: "cross_join_to_inner",
+        reason: "before conditions move below joins, so that those on one key can move to both sides",
+        apply: cross_join_to_inner::apply,
+    },
+    Rule {
         name: "push_down_filter",
-        reason: "first, so that later rules see conditions where they end up",
+        reason: "early, so that later rules see conditions where they end up",
         apply: push_down_filter::apply,
     },
     Rule {
@@ -70,6 +83,11 @@ pub const RULES: &[Rule] = &[
         name: "single_distinct_to_group_by",
         reason: "before limits reach aggregations",
         apply: single_distinct_to_group_by::apply,
+    },
+    Rule {
+        name: "remove_constant_keys",
+        reason: "before limits reach sorts, which may be gone then",
+        apply: remove_constant_keys::apply,
     },
     Rule {
         name: "push_down_limit",

@@ -19,6 +19,6 @@ pub use expr::{Expr, InExpr, InSet, Literal, SetSource};
 pub use node::{
     Aggregate, AggregateCall, ArrayJoin, AsofOp, Distinct, Fetch, Fill, FillColumn, Filter, FrameBound,
     FrameSpec, FrameUnit, GroupingKind, Join, JoinKey, JoinKind, JoinStrictness, Limit, LimitBy, Plan,
-    Project, RowParts, ScanNode, SetOp, SetOpKind, Sort, SortKey, Totals, Union, Values, Window, WindowCall,
-    WindowImpl,
+    Project, RowParts, ScanLimits, ScanNode, SetOp, SetOpKind, Sort, SortKey, Totals, Union, Values, Window,
+    WindowCall, WindowImpl,
 };

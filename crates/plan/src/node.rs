@@ -44,6 +44,18 @@ pub struct ScanNode {
     pub limit: Option<u64>,
     /// A UInt64 column behind the others: where each row is, for [`Fetch`]. Only of tables that have row ids.
     pub row_id: Option<Field>,
+    /// What the SETTINGS of the sub-query that reads the table say of reading; `None` where the statement's own hold.
+    pub limits: Option<Arc<ScanLimits>>,
+}
+
+/// Settings of a sub-query that bound the reading of its tables. 0 means no limit, as in the kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScanLimits {
+    pub max_block_size: usize,
+    pub max_rows_to_read: u64,
+    pub max_bytes_to_read: u64,
+    /// `read_overflow_mode = 'break'`: reading ends at the limit, instead of the query.
+    pub breaks: bool,
 }
 
 impl std::fmt::Debug for ScanNode {
@@ -201,6 +213,8 @@ pub struct LimitBy {
     pub columns: Vec<Expr>,
     pub limit: u64,
     pub offset: u64,
+    /// No more than this many rows are needed, the first ones.
+    pub needed: Option<u64>,
 }
 
 /// The first row of each distinct value of the columns.

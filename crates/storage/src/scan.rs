@@ -2,7 +2,7 @@
 
 use chalet_base::Result;
 use chalet_columns::Block;
-pub use chalet_formats::input::{ColumnRange, Summary};
+pub use chalet_formats::input::{ColumnRange, Interval, Summary};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -3,11 +3,14 @@
 use super::Settings;
 use chalet_base::Result;
 use chalet_binder::BinderSettings;
-use chalet_exec::{ExecSettings, Limits, Overflow};
+use chalet_exec::{ExecSettings, Limits, Overflow, SpeedLimits};
 use chalet_formats::FormatSettings;
 use chalet_function_api::context::{FunctionSettings, SettingLookup};
 use chalet_types::{DataType, TimeZone, Value};
 use std::sync::{Arc, LazyLock};
+
+/// The kernel's default of `timeout_before_checking_execution_speed`.
+const SPEED_SETTLED: std::time::Duration = std::time::Duration::from_secs(10);
 
 static DEFAULT_FORMATS: LazyLock<Arc<FormatSettings>> = LazyLock::new(Arc::default);
 
@@ -105,6 +108,14 @@ impl Settings {
             max_result_rows: number("max_result_rows"),
             max_result_bytes: number("max_result_bytes"),
             result_overflow: overflow("result_overflow_mode"),
+            speed: SpeedLimits {
+                min_rows_per_second: number("min_execution_speed"),
+                max_rows_per_second: number("max_execution_speed"),
+                min_bytes_per_second: number("min_execution_speed_bytes"),
+                max_bytes_per_second: number("max_execution_speed_bytes"),
+                max_estimated_time: self.seconds("max_estimated_execution_time").unwrap_or_default(),
+                since: self.seconds("timeout_before_checking_execution_speed").unwrap_or(SPEED_SETTLED),
+            },
         }
     }
 

@@ -10,15 +10,33 @@ use chalet_storage::fixed::BlockScan;
 use chalet_storage::{Scan, ScanRequest};
 use std::any::Any;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What receives the blocks.
 pub type Consumer = Box<dyn FnMut(Block) -> Result<()> + Send>;
 
 /// The last sink of a query: hands blocks to a consumer, in the source's order.
+/// The sink at the end of a plan.
 pub struct Collect {
     shared: Arc<Shared>,
+    rows: Option<RowRange>,
+}
+
+/// The rows that a limit on top of the plan leaves: `offset..offset + limit`.
+#[derive(Clone)]
+pub struct RowRange {
+    pub limit: u64,
+    pub offset: u64,
+    /// Counts the rows that come in.
+    pub rows_in: Arc<AtomicU64>,
+}
+
+impl RowRange {
+    /// Rows that must be in before reading can stop.
+    fn needed(&self) -> u64 {
+        self.limit.saturating_add(self.offset)
+    }
 }
 
 struct Shared {
@@ -30,6 +48,8 @@ struct State {
     consumer: Consumer,
     /// The limits of the query's result apply.
     limited: bool,
+    /// Rows that are still to be skipped, then to be given.
+    rest: Option<(u64, u64)>,
     /// Position at which each worker is; `None` when it has ended.
     workers: Vec<Option<Position>>,
     waiting: BTreeMap<(Position, u32), Block>,
@@ -41,10 +61,12 @@ struct State {
 
 impl Collect {
     /// `limited`: the limits of the query's result apply; not for sub-queries.
-    pub fn new(consumer: Consumer, limited: bool) -> Self {
+    /// `rows`: those of a limit on top of the plan.
+    pub fn new(consumer: Consumer, limited: bool, rows: Option<RowRange>) -> Self {
         let state = State {
             consumer,
             limited,
+            rest: rows.as_ref().map(|rows| (rows.offset, rows.limit)),
             workers: Vec::new(),
             waiting: BTreeMap::new(),
             next_key: 0,
@@ -52,7 +74,8 @@ impl Collect {
             bytes: 0,
             memory: None,
         };
-        Collect { shared: Arc::new(Shared { state: Mutex::new(state), full: AtomicBool::new(false) }) }
+        let shared = Arc::new(Shared { state: Mutex::new(state), full: AtomicBool::new(false) });
+        Collect { shared, rows }
     }
 }
 
@@ -84,11 +107,12 @@ impl State {
     /// `false` when the result is as large as it may be.
     fn give(&mut self, block: Block, control: &QueryControl) -> Result<bool> {
         let limits = &control.limits;
+        let Some(block) = self.wanted(block) else { return Ok(!self.is_done()) };
         self.rows += block.n_rows() as u64;
         self.bytes += block.memory() as u64;
         if !self.limited {
             (self.consumer)(block)?;
-            return Ok(true);
+            return Ok(!self.is_done());
         }
         let over_rows = limits.max_result_rows > 0 && self.rows > limits.max_result_rows;
         let over_bytes = limits.max_result_bytes > 0 && self.bytes > limits.max_result_bytes;
@@ -109,7 +133,27 @@ impl State {
             );
         }
         (self.consumer)(block)?;
-        Ok(!(over_rows || over_bytes))
+        Ok(!(over_rows || over_bytes || self.is_done()))
+    }
+
+    /// The part of the next block that the limit leaves, if there is any.
+    fn wanted(&mut self, block: Block) -> Option<Block> {
+        let Some((skip, take)) = &mut self.rest else { return Some(block) };
+        let n_rows = block.n_rows() as u64;
+        let from = n_rows.min(*skip);
+        let n = (n_rows - from).min(*take);
+        *skip -= from;
+        *take -= n;
+        match n {
+            0 => None,
+            n if n == n_rows => Some(block),
+            n => Some(block.slice(from as usize, n as usize)),
+        }
+    }
+
+    /// Has the limit been reached?
+    fn is_done(&self) -> bool {
+        self.rest.is_some_and(|(_, take)| take == 0)
     }
 }
 
@@ -125,11 +169,18 @@ impl Sink for Collect {
             state.memory = Some(Reservation::new(ctx.control.memory.clone()));
         }
         let number = state.workers.len() - 1;
-        Ok(Box::new(Worker { shared: self.shared.clone(), control: ctx.control.clone(), number }))
+        Ok(Box::new(Worker {
+            shared: self.shared.clone(),
+            control: ctx.control.clone(),
+            number,
+            rows: self.rows.clone(),
+            in_task: (0, 0),
+        }))
     }
 
     fn is_satisfied(&self) -> bool {
         self.shared.full.load(Relaxed)
+            || self.rows.as_ref().is_some_and(|rows| rows.rows_in.load(Relaxed) >= rows.needed())
     }
 
     fn finish(&self, _: Vec<Box<dyn SinkWorker>>, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
@@ -144,6 +195,9 @@ struct Worker {
     shared: Arc<Shared>,
     control: Arc<QueryControl>,
     number: usize,
+    rows: Option<RowRange>,
+    /// Task, and rows that came of it.
+    in_task: (u32, u64),
 }
 
 impl SinkWorker for Worker {
@@ -164,6 +218,16 @@ impl SinkWorker for Worker {
         if self.shared.full.load(Relaxed) {
             return Ok(Flow::Stop);
         }
+        let mut has_enough = false;
+        if let Some(rows) = &self.rows {
+            if self.in_task.0 != position.task {
+                self.in_task = (position.task, 0);
+            }
+            self.in_task.1 += block.n_rows() as u64;
+            rows.rows_in.fetch_add(block.n_rows() as u64, Relaxed);
+            // Later tasks of this worker come after this one, so they are not needed either.
+            has_enough = self.in_task.1 >= rows.needed();
+        }
         let mut state = self.shared.lock();
         state.next_key += 1;
         let key = (position, state.next_key);
@@ -172,7 +236,7 @@ impl SinkWorker for Worker {
         }
         state.waiting.insert(key, block);
         if state.drain(&self.control)? {
-            return Ok(Flow::Continue);
+            return Ok(if has_enough { Flow::Stop } else { Flow::Continue });
         }
         self.shared.full.store(true, Relaxed);
         Ok(Flow::Stop)

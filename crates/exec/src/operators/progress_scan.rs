@@ -1,19 +1,55 @@
 //! A table scan that counts the rows and bytes it reads, for progress and for the limits of the query, which end it.
 
 use crate::QueryControl;
+use crate::control::read_limit_error;
 use chalet_base::Result;
+use chalet_plan::ScanLimits;
 use chalet_storage::{Morsel, RowsById, Scan, ScanWorker, Summary};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// A scan that reports what it reads to the query's control.
 pub struct ProgressScan {
     pub inner: Arc<dyn Scan>,
     pub control: Arc<QueryControl>,
+    pub own_limits: Option<Arc<OwnLimits>>,
+}
+
+/// The limits of the sub-query that the scan is of, and what counts against them.
+pub struct OwnLimits {
+    limits: Arc<ScanLimits>,
+    rows: AtomicU64,
+    bytes: AtomicU64,
+    /// The limit is reached, and reading ends there.
+    ended: AtomicBool,
+}
+
+impl OwnLimits {
+    pub fn new(limits: Arc<ScanLimits>) -> OwnLimits {
+        OwnLimits { limits, rows: AtomicU64::new(0), bytes: AtomicU64::new(0), ended: AtomicBool::new(false) }
+    }
+
+    /// Adds to what was read; fails, or ends the scan, at the limit.
+    fn add(&self, rows: u64, bytes: u64) -> Result<()> {
+        let rows = self.rows.fetch_add(rows, Relaxed) + rows;
+        let bytes = self.bytes.fetch_add(bytes, Relaxed) + bytes;
+        match read_limit_error(rows, bytes, self.limits.max_rows_to_read, self.limits.max_bytes_to_read) {
+            Some(_) if self.limits.breaks => self.ended.store(true, Relaxed),
+            Some(error) => return Err(error),
+            None => {}
+        }
+        Ok(())
+    }
 }
 
 impl Scan for ProgressScan {
     fn worker(&self) -> Result<Box<dyn ScanWorker>> {
-        Ok(Box::new(Worker { inner: self.inner.worker()?, control: self.control.clone(), open: true }))
+        Ok(Box::new(Worker {
+            inner: self.inner.worker()?,
+            control: self.control.clone(),
+            own_limits: self.own_limits.clone(),
+            open: true,
+        }))
     }
 
     fn parallelism(&self) -> usize {
@@ -48,12 +84,13 @@ impl Scan for ProgressScan {
 struct Worker {
     inner: Box<dyn ScanWorker>,
     control: Arc<QueryControl>,
+    own_limits: Option<Arc<OwnLimits>>,
     open: bool,
 }
 
 impl ScanWorker for Worker {
     fn next(&mut self) -> Result<Option<Morsel>> {
-        if !self.open {
+        if !self.open || self.own_limits.as_ref().is_some_and(|limits| limits.ended.load(Relaxed)) {
             return Ok(None);
         }
         let morsel = self.inner.next()?;
@@ -63,7 +100,15 @@ impl ScanWorker for Worker {
             None => (0, 0),
         };
         if rows + passed_by > 0 {
-            self.open = self.control.add_read(rows + passed_by, bytes)?;
+            // The limits of a sub-query stand in place of the statement's.
+            self.open = match &self.own_limits {
+                Some(limits) => {
+                    limits.add(rows + passed_by, bytes)?;
+                    self.control.count_read(rows + passed_by, bytes)?;
+                    !self.control.is_stopped()
+                }
+                None => self.control.add_read(rows + passed_by, bytes)?,
+            };
         }
         Ok(morsel)
     }
