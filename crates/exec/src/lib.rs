@@ -11,6 +11,7 @@
 //! - [`pipeline`]: source, operators, sink; stages and their order
 //! - [`hash_table`]: from keys to group numbers
 //! - [`physical_planner`]: the one match from plan nodes to operators
+//! - [`spill`]: going on on disk when memory runs short
 //! - [`operators`]: one file per operator
 //! - [`explain`]: pipelines as text, with what they did
 //! - [`result`]: running a whole plan
@@ -29,7 +30,9 @@ pub mod pool;
 pub mod ranges;
 pub mod result;
 pub mod row_set;
+pub mod spill;
 
 pub use context::{ExecContext, ExecSettings};
 pub use control::{Limits, Overflow, QueryControl};
 pub use result::{Output, execute};
+pub use spill::SpillLimits;

@@ -340,7 +340,13 @@ impl PhysicalPlanner<'_> {
         let limit = if node.with_ties { None } else { node.limit };
         let rows_in = Arc::new(AtomicU64::new(0));
         let top_k_threshold = limit.and_then(|_| self.top_k_threshold(node));
-        let sink = sort::Sort { keys, orders, limit, top_k_threshold, rows_in: rows_in.clone() };
+        let sink = sort::Sort {
+            keys: sort::Keys::Program(keys),
+            orders,
+            limit,
+            top_k_threshold,
+            rows_in: rows_in.clone(),
+        };
         let input = self.plan(&node.input)?.map(|stream| stream.into_sink(sink));
         Ok(PhysicalPlan { sorted: Some(rows_in), ..input })
     }
