@@ -1,4 +1,4 @@
-//! GROUP BY with less memory than its groups need: temporary files, the same answers.
+//! Operators with less memory than their rows need: temporary files, the same answers.
 
 use chalet_base::events::{self, Event};
 use chalet_engine::{Database, RunOptions};
@@ -21,6 +21,21 @@ fn spills() -> u64 {
     events::total(Event::ExternalAggregationWritePart)
 }
 
+/// Queries answer the same with these settings as without, and only with them they count this event.
+fn same_answers(queries: &[&str], event: Event, settings: &[&[(&str, &str)]]) {
+    let _one = ONE_AT_A_TIME.lock();
+    for sql in queries {
+        let before = events::total(event);
+        let expected = run(sql, &[]).unwrap();
+        assert_eq!(events::total(event), before, "{sql}");
+        for settings in settings {
+            let before = events::total(event);
+            assert_eq!(run(sql, settings).unwrap(), expected, "{sql} {settings:?}");
+            assert!(events::total(event) > before, "{sql} {settings:?} wrote nothing");
+        }
+    }
+}
+
 /// A query over many groups, ended so that its answer is small: keys of every form, states of every kind.
 const QUERIES: [&str; 7] = [
     "SELECT number % 400000 AS k, count(), sum(number), avg(number) FROM numbers(1000000) GROUP BY k ORDER BY k LIMIT 5",
@@ -39,23 +54,87 @@ const QUERIES: [&str; 7] = [
 ];
 
 #[test]
-fn answers_are_the_same() {
+fn groups() {
+    let settings: [&[(&str, &str)]; 3] = [
+        // So little memory that everything is written, again and again.
+        &[("max_bytes_before_external_group_by", "1000000")],
+        &[("max_bytes_before_external_group_by", "1000000"), ("max_threads", "1")],
+        &[("max_bytes_before_external_group_by", "6000000"), ("max_threads", "4")],
+    ];
+    same_answers(&QUERIES, Event::ExternalAggregationWritePart, &settings);
+}
+
+/// Whole rows in order: types of every kind, equal keys that must keep their order, limits.
+const SORTED: [&str; 7] = [
+    "SELECT number, cityHash64(number) AS h FROM numbers(300000) ORDER BY h",
+    "SELECT number, number % 7 AS k, toString(number) FROM numbers(200000) ORDER BY k DESC",
+    "SELECT number, if(number % 3 = 0, NULL, number % 100) AS k, [number, k] AS a, ('x', toString(k)) AS t \
+     FROM numbers(100000) ORDER BY k DESC NULLS FIRST, t, number % 5",
+    "SELECT toLowCardinality(toString(number % 10)) AS l, 'a constant' AS c, number FROM numbers(100000) ORDER BY l",
+    "SELECT number FROM numbers(300000) ORDER BY cityHash64(number) LIMIT 150000",
+    "SELECT number FROM numbers(300000) ORDER BY number % 10 LIMIT 5 OFFSET 100000",
+    "SELECT groupArray(h) = arraySort(groupArray(h)) FROM (SELECT concat('a string of some length', toString(\
+     cityHash64(number))) AS h FROM numbers(100000) ORDER BY h)",
+];
+
+#[test]
+fn sorted_rows() {
+    let settings: [&[(&str, &str)]; 4] = [
+        &[("max_bytes_before_external_sort", "1")],
+        &[("max_bytes_before_external_sort", "1"), ("max_threads", "1")],
+        // So many runs that they are merged in passes.
+        &[("max_bytes_before_external_sort", "1"), ("max_block_size", "1000"), ("max_threads", "4")],
+        &[("max_bytes_before_external_sort", "1000000"), ("max_threads", "4")],
+    ];
+    same_answers(&SORTED, Event::ExternalSortWritePart, &settings);
+    same_answers(&SORTED[..1], Event::ExternalSortMerge, &settings[..1]);
+    same_answers(&SORTED[..1], Event::ExternalProcessingFilesTotal, &settings[..1]);
+    same_answers(&SORTED[..1], Event::ExternalSortCompressedBytes, &settings[..1]);
+}
+
+#[test]
+fn a_sort_needs_less_memory_than_its_rows() {
     let _one = ONE_AT_A_TIME.lock();
-    for sql in QUERIES {
-        let before = spills();
-        let expected = run(sql, &[]).unwrap();
-        assert_eq!(spills(), before, "{sql}");
-        for settings in [
-            // So little memory that everything is written, again and again.
-            &[("max_bytes_before_external_group_by", "1000000")][..],
-            &[("max_bytes_before_external_group_by", "1000000"), ("max_threads", "1")],
-            &[("max_bytes_before_external_group_by", "6000000"), ("max_threads", "4")],
-        ] {
-            let before = spills();
-            assert_eq!(run(sql, settings).unwrap(), expected, "{sql} {settings:?}");
-            assert!(spills() > before, "{sql} {settings:?} wrote nothing");
-        }
+    let sql = "SELECT number FROM (SELECT number, toString(number) || ' and some bytes more' AS s, cityHash64(number) \
+               AS h FROM numbers(3000000) ORDER BY h) WHERE s = '77 and some bytes more'";
+    let before = events::total(Event::ExternalSortWritePart);
+    // The rows take about 250 MB.
+    assert_eq!(run(sql, &[("max_memory_usage", "100000000")]).unwrap(), "77\n");
+    assert!(events::total(Event::ExternalSortWritePart) > before);
+}
+
+#[test]
+fn temporary_files_are_limited() {
+    let _one = ONE_AT_A_TIME.lock();
+    let limit = ("max_temporary_data_on_disk_size_for_query", "100000");
+    for (sql, setting) in
+        [(SORTED[0], "max_bytes_before_external_sort"), (QUERIES[2], "max_bytes_before_external_group_by")]
+    {
+        let error = run(sql, &[limit, (setting, "1000")]).unwrap_err();
+        assert_eq!(error.code().number, 396, "{error}");
+        assert!(
+            error.message().contains("Limit for temporary files size exceeded (would consume"),
+            "{error}"
+        );
     }
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_an_error() {
+    let _one = ONE_AT_A_TIME.lock();
+    let before = std::env::var_os("TMPDIR");
+    // SAFETY: tests of this file run one at a time, and nothing else of them reads the environment meanwhile.
+    unsafe { std::env::set_var("TMPDIR", "/nowhere/at/all") };
+    let error = run(SORTED[0], &[("max_bytes_before_external_sort", "1000")]).unwrap_err();
+    // SAFETY: as above.
+    match before {
+        Some(folder) => unsafe { std::env::set_var("TMPDIR", folder) },
+        None => unsafe { std::env::remove_var("TMPDIR") },
+    }
+    assert_eq!(error.code().number, 75, "{error}");
+    assert!(error.message().contains("ORDER BY cannot keep temporary data in /nowhere/at/all"), "{error}");
+    // Nothing else is harmed.
+    assert_eq!(run("SELECT 1", &[]).unwrap(), "1\n");
 }
 
 #[test]
