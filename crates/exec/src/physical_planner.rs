@@ -442,7 +442,17 @@ impl PhysicalPlanner<'_> {
     fn window(&self, node: &plan::Window) -> Result<PhysicalPlan> {
         let order = node.order_by.iter().map(|k| &k.expr);
         let args = node.calls.iter().flat_map(|c| &c.args);
-        let inputs: Vec<&Expr> = node.partition_by.iter().chain(order).chain(args).collect();
+        let mut computed: Vec<&Expr> = Vec::new();
+        let fields = node.input.fields();
+        let columns = layout(&fields);
+        let mut inputs = Vec::new();
+        for expr in node.partition_by.iter().chain(order).chain(args) {
+            let known = expr.as_column().and_then(|id| columns.get(&id).copied());
+            inputs.push(known.unwrap_or(fields.len() + computed.len()));
+            if known.is_none() {
+                computed.push(expr);
+            }
+        }
         let calls = node.calls.iter().map(|c| window::Call {
             function: c.function.clone(),
             arg_types: c.args.iter().map(|a| a.ty().clone()).collect(),
@@ -450,7 +460,9 @@ impl PhysicalPlanner<'_> {
             frame: c.frame.clone(),
         });
         let sink = window::Window {
-            inputs: self.program(&inputs, &node.input)?,
+            computed: self.program(&computed, &node.input)?,
+            n_computed: computed.len(),
+            inputs,
             n_partition: node.partition_by.len(),
             orders: node.order_by.iter().map(|k| k.order).collect(),
             order_types: node.order_by.iter().map(|k| k.expr.ty().clone()).collect(),
