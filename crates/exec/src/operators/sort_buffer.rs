@@ -139,7 +139,7 @@ impl SortBuffer {
                 let (position, _, of_block) = &self.blocks[r.block as usize];
                 keys.bytes.extend_from_slice(of_block.get(r.row as usize));
                 let number = self.n_spilled_blocks + r.block;
-                for part in [position.task, position.number, number, r.row] {
+                for part in [position.round, position.task, position.number, number, r.row] {
                     keys.bytes.extend_from_slice(&part.to_be_bytes());
                 }
                 keys.offsets.push(keys.bytes.len());

@@ -2,8 +2,12 @@
 //!
 //! - [`file`]: a temporary file of compressed pieces
 //! - [`runs`]: sorted runs, and merging them
+//! - [`partitions`]: rows by the hash of their values
+//! - [`input_order`]: rows back in the order in which they came
 
 pub mod file;
+pub mod input_order;
+pub mod partitions;
 pub mod runs;
 
 use crate::ExecContext;
