@@ -66,40 +66,84 @@ fn groups() {
 
 /// Whole rows in order: types of every kind, equal keys that must keep their order, limits.
 const SORTED: [&str; 7] = [
-    "SELECT number, cityHash64(number) AS h FROM numbers(300000) ORDER BY h",
-    "SELECT number, number % 7 AS k, toString(number) FROM numbers(200000) ORDER BY k DESC",
+    "SELECT number, cityHash64(number) AS h FROM numbers(100000) ORDER BY h",
+    "SELECT number, number % 7 AS k, toString(number) FROM numbers(70000) ORDER BY k DESC",
     "SELECT number, if(number % 3 = 0, NULL, number % 100) AS k, [number, k] AS a, ('x', toString(k)) AS t \
      FROM numbers(100000) ORDER BY k DESC NULLS FIRST, t, number % 5",
     "SELECT toLowCardinality(toString(number % 10)) AS l, 'a constant' AS c, number FROM numbers(100000) ORDER BY l",
-    "SELECT number FROM numbers(300000) ORDER BY cityHash64(number) LIMIT 150000",
-    "SELECT number FROM numbers(300000) ORDER BY number % 10 LIMIT 5 OFFSET 100000",
+    "SELECT number FROM numbers(100000) ORDER BY cityHash64(number) LIMIT 50000",
+    "SELECT number FROM numbers(100000) ORDER BY number % 10 LIMIT 5 OFFSET 50000",
     "SELECT groupArray(h) = arraySort(groupArray(h)) FROM (SELECT concat('a string of some length', toString(\
      cityHash64(number))) AS h FROM numbers(100000) ORDER BY h)",
 ];
 
 #[test]
 fn sorted_rows() {
-    let settings: [&[(&str, &str)]; 4] = [
+    let settings: [&[(&str, &str)]; 3] = [
         &[("max_bytes_before_external_sort", "1")],
-        &[("max_bytes_before_external_sort", "1"), ("max_threads", "1")],
         // So many runs that they are merged in passes.
         &[("max_bytes_before_external_sort", "1"), ("max_block_size", "1000"), ("max_threads", "4")],
         &[("max_bytes_before_external_sort", "1000000"), ("max_threads", "4")],
     ];
     same_answers(&SORTED, Event::ExternalSortWritePart, &settings);
-    same_answers(&SORTED[..1], Event::ExternalSortMerge, &settings[..1]);
-    same_answers(&SORTED[..1], Event::ExternalProcessingFilesTotal, &settings[..1]);
-    same_answers(&SORTED[..1], Event::ExternalSortCompressedBytes, &settings[..1]);
+    for event in
+        [Event::ExternalSortMerge, Event::ExternalSortCompressedBytes, Event::ExternalProcessingFilesTotal]
+    {
+        same_answers(&SORTED[..1], event, &settings[..1]);
+    }
+}
+
+/// Partitions of many sizes, one for all rows, arguments that are computed.
+const WINDOWS: [&str; 4] = [
+    "SELECT number, row_number() OVER (PARTITION BY number % 1000 ORDER BY cityHash64(number)) AS r FROM numbers(60000) \
+     ORDER BY number",
+    "SELECT number, sum(number + 1) OVER (ORDER BY number % 100, number ROWS 3 PRECEDING), lagInFrame(toString(number)) OVER w \
+     FROM numbers(20000) WINDOW w AS (PARTITION BY intDiv(number, 7) ORDER BY number DESC) ORDER BY number",
+    "SELECT number, count() OVER (), rank() OVER (PARTITION BY if(number % 3 = 0, NULL, number % 4) ORDER BY number % 50) \
+     FROM numbers(30000) ORDER BY number",
+    "SELECT k, max(s) OVER (PARTITION BY k ORDER BY s) AS m FROM (SELECT toString(number % 11) AS k, concat('some text ', \
+     toString(cityHash64(number) % 1000)) AS s FROM numbers(20000))",
+];
+
+#[test]
+fn windows() {
+    let settings: [&[(&str, &str)]; 2] = [
+        &[("max_bytes_before_external_sort", "1"), ("max_block_size", "3000")],
+        &[("max_bytes_before_external_sort", "1000000"), ("max_threads", "1")],
+    ];
+    same_answers(&WINDOWS, Event::ExternalSortWritePart, &settings[..1]);
+    same_answers(&WINDOWS[..1], Event::ExternalSortWritePart, &settings[1..]);
+}
+
+/// Columns of one word, several, NULLs, and few values that many rows have; in the order of the input.
+const DISTINCT: [&str; 5] = [
+    "SELECT DISTINCT cityHash64(number) % 60000 FROM numbers(100000)",
+    "SELECT DISTINCT toString(cityHash64(number) % 30000), number % 3 FROM numbers(100000)",
+    "SELECT DISTINCT if(number % 7 = 0, NULL, number % 20000) AS x FROM numbers(50000) WHERE number > 100",
+    "SELECT DISTINCT ON (k) number % 9000 AS k, number FROM numbers(30000)",
+    "SELECT x FROM (SELECT DISTINCT number % 30000 AS x FROM numbers(60000)) UNION ALL SELECT DISTINCT number % 20000 \
+     FROM numbers(50000)",
+];
+
+#[test]
+fn distinct_rows() {
+    let settings: [&[(&str, &str)]; 2] = [
+        &[("max_bytes_before_external_distinct", "1"), ("max_block_size", "3000"), ("max_threads", "1")],
+        &[("max_bytes_before_external_distinct", "300000"), ("max_block_size", "5000"), ("max_threads", "1")],
+    ];
+    same_answers(&DISTINCT, Event::ExternalDistinctWritePart, &settings);
+    same_answers(&DISTINCT, Event::ExternalDistinctMerge, &settings[..1]);
 }
 
 #[test]
 fn a_sort_needs_less_memory_than_its_rows() {
     let _one = ONE_AT_A_TIME.lock();
-    let sql = "SELECT number FROM (SELECT number, toString(number) || ' and some bytes more' AS s, cityHash64(number) \
-               AS h FROM numbers(3000000) ORDER BY h) WHERE s = '77 and some bytes more'";
+    let sql = "SELECT number, s FROM (SELECT number, toString(number) || ' and some bytes more' AS s, cityHash64(number) \
+               AS h FROM numbers(1000000)) ORDER BY h LIMIT 1 OFFSET 900000";
+    let expected = run(sql, &[]).unwrap();
     let before = events::total(Event::ExternalSortWritePart);
-    // The rows take about 250 MB.
-    assert_eq!(run(sql, &[("max_memory_usage", "100000000")]).unwrap(), "77\n");
+    // The rows take about 100 MB.
+    assert_eq!(run(sql, &[("max_memory_usage", "50000000")]).unwrap(), expected);
     assert!(events::total(Event::ExternalSortWritePart) > before);
 }
 

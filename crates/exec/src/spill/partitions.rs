@@ -56,7 +56,11 @@ pub fn row_hashes(columns: &[&Column], n_rows: usize) -> Vec<u64> {
 
 impl PartitionWriter {
     /// A writer without rows. Fails where no temporary file can be made.
-    pub fn new(purpose: Purpose, threshold: &Threshold, control: &Arc<QueryControl>) -> Result<PartitionWriter> {
+    pub fn new(
+        purpose: Purpose,
+        threshold: &Threshold,
+        control: &Arc<QueryControl>,
+    ) -> Result<PartitionWriter> {
         let budget = usize::try_from(threshold.reading().max(LEAST_BUDGET)).unwrap_or(usize::MAX);
         PartitionWriter::at_level(purpose, 0, budget, control)
     }
@@ -149,7 +153,8 @@ impl Partition {
 
     /// The rows, block by block, those of one worker in their order.
     pub fn blocks(&self) -> impl Iterator<Item = Result<Block>> + '_ {
-        let places = self.files.iter().flat_map(|(file, places)| places.iter().map(move |place| (file, place)));
+        let places =
+            self.files.iter().flat_map(|(file, places)| places.iter().map(move |place| (file, place)));
         places.map(|(file, place)| read_block(&mut &file.read(place)?[..]))
     }
 
