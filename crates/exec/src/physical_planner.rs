@@ -499,7 +499,7 @@ impl PhysicalPlanner<'_> {
             Stage::new(self.plan(&node.right)?.stream, Arc::new(set_op::CountRows { rows: right.clone() }));
         let mut left = self.plan(&node.left)?.stream;
         left.dependencies.push(Arc::new(build));
-        Ok(left.then(set_op::SetOp { kind: node.kind, distinct: node.distinct, right }).into())
+        Ok(left.then(set_op::SetOp::new(node.kind, node.distinct, right, self.ctx)).into())
     }
 
     /// Builds the sets of all IN of an expression that are not built yet.

@@ -23,6 +23,14 @@ impl RowNumbers {
         *self = RowNumbers { position, next_row: 0 };
     }
 
+    /// As [`begin`](Self::begin), where several blocks may be of one morsel.
+    pub fn at(&mut self, position: Position) -> &mut Self {
+        if self.position != position {
+            self.begin(position);
+        }
+        self
+    }
+
     /// The block with one more column, the last: the numbers of its rows.
     pub fn append_to(&mut self, block: Block) -> Block {
         let Position { round, task, number } = self.position;

@@ -147,15 +147,22 @@ impl Partition {
 
     /// Are the rows more than should be read at once, and could they be parted?
     pub fn is_too_large(&self) -> bool {
-        let bytes: usize = self.files.iter().flat_map(|(_, places)| places).map(Place::bytes).sum();
+        let bytes: usize = self.places().map(|(_, place)| place.bytes()).sum();
         bytes > self.budget && self.level < MAX_LEVEL
+    }
+
+    fn places(&self) -> impl Iterator<Item = (&TempFile, &Place)> {
+        self.files.iter().flat_map(|(file, places)| places.iter().map(|place| (&**file, place)))
     }
 
     /// The rows, block by block, those of one worker in their order.
     pub fn blocks(&self) -> impl Iterator<Item = Result<Block>> + '_ {
-        let places =
-            self.files.iter().flat_map(|(file, places)| places.iter().map(move |place| (file, place)));
-        places.map(|(file, place)| read_block(&mut &file.read(place)?[..]))
+        self.places().map(|(file, place)| read_block(&mut &file.read(place)?[..]))
+    }
+
+    /// The block of this number; none behind the last.
+    pub fn block_at(&self, number: usize) -> Result<Option<Block>> {
+        self.places().nth(number).map(|(file, place)| read_block(&mut &file.read(place)?[..])).transpose()
     }
 
     /// All rows as one block; none where there are none.
