@@ -136,6 +136,68 @@ fn distinct_rows() {
     same_answers(&DISTINCT, Event::ExternalDistinctMerge, &settings[..1]);
 }
 
+/// What is in both, and what is only in one; equal rows count where ALL asks for it.
+const SET_OPS: [&str; 5] = [
+    "SELECT number % 30000 FROM numbers(50000) INTERSECT ALL SELECT number * 2 FROM numbers(20000)",
+    "SELECT toString(number % 9000), number % 2 FROM numbers(50000) INTERSECT DISTINCT SELECT toString(number * 3), 1 \
+     FROM numbers(20000)",
+    "SELECT number % 9000 FROM numbers(30000) EXCEPT ALL SELECT number FROM numbers(5000)",
+    "SELECT if(number % 5 = 0, NULL, number % 9000) FROM numbers(30000) EXCEPT DISTINCT SELECT number * 2 FROM \
+     numbers(2000)",
+    "SELECT number % 9000 AS x FROM numbers(30000) EXCEPT DISTINCT SELECT 5",
+];
+
+#[test]
+fn set_operations() {
+    let settings: [&[(&str, &str)]; 2] = [
+        &[("max_bytes_before_external_distinct", "1"), ("max_block_size", "3000"), ("max_threads", "1")],
+        &[("max_bytes_before_external_distinct", "100000"), ("max_block_size", "5000"), ("max_threads", "1")],
+    ];
+    same_answers(&SET_OPS, Event::ExternalDistinctWritePart, &settings);
+}
+
+/// Every kind and strictness, with keys that both sides have, NULLs, and conditions beside the keys.
+fn joins() -> Vec<String> {
+    let left = "(SELECT if(number % 11 = 0, NULL, number % 3000) AS k, number AS l, toString(number) AS ls FROM numbers(5000))";
+    let right = "(SELECT if(number % 7 = 0, NULL, number * 2) AS k, number % 500 AS r, number AS n FROM numbers(2500) UNION ALL \
+                 SELECT 4 AS k, number AS r, number + 5000 AS n FROM numbers(30))";
+    let kinds = [
+        "INNER",
+        "LEFT",
+        "RIGHT",
+        "FULL",
+        "LEFT SEMI",
+        "RIGHT SEMI",
+        "LEFT ANTI",
+        "RIGHT ANTI",
+        "ANY LEFT",
+        "ANY INNER",
+        "ANY RIGHT",
+    ];
+    let join = |kind: &str, on: &str| {
+        format!("SELECT a.k, l, ls, b.k, r, n FROM {left} AS a {kind} JOIN {right} AS b ON {on} ORDER BY ALL")
+    };
+    let mut all: Vec<String> = kinds.iter().map(|kind| join(kind, "a.k = b.k")).collect();
+    all.push(join("FULL", "a.k IS NOT DISTINCT FROM b.k"));
+    all.push(join("LEFT", "a.k = b.k AND a.l < b.n"));
+    all.push(join("INNER", "a.k = b.k AND toString(b.n) = a.ls"));
+    all.push(join("ASOF LEFT", "a.l % 10 = b.n % 10 AND a.l >= b.n"));
+    all.push(join("ASOF", "a.k = b.k AND a.l > b.n"));
+    all.push(format!("{} SETTINGS join_use_nulls = 1", join("FULL", "a.k = b.k")));
+    all
+}
+
+#[test]
+fn joined_rows() {
+    let settings: [&[(&str, &str)]; 2] = [
+        &[("max_bytes_before_external_join", "1"), ("max_block_size", "300")],
+        &[("max_bytes_before_external_join", "1"), ("max_block_size", "700"), ("max_threads", "1")],
+    ];
+    let all = joins();
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    same_answers(&all, Event::ExternalJoinWritePart, &settings);
+}
+
 #[test]
 fn a_sort_needs_less_memory_than_its_rows() {
     let _one = ONE_AT_A_TIME.lock();

@@ -10,6 +10,7 @@ use crate::operators::{
 use crate::pipeline::{Operator, Source, Stage, Stream};
 use crate::ranges::ranges;
 use crate::row_set::RowSet;
+use crate::spill::Threshold;
 use crate::{ExecContext, aggregate_from_statistics, condition};
 use chalet_base::{Result, bail};
 use chalet_columns::Block;
@@ -425,18 +426,15 @@ impl PhysicalPlanner<'_> {
             right_types,
             max_block_size: self.ctx.settings.max_block_size,
             control: self.ctx.control.clone(),
+            build: spec.clone(),
+            left_types,
+            threshold: Threshold::new(self.ctx.settings.external_join, self.ctx),
+            spilled: Arc::default(),
         };
         let build = Stage::new(right, Arc::new(join::Build { spec, slot: slot.clone() }));
         let mut left = left;
         left.dependencies.push(Arc::new(build));
-        let stream = left.then(probe);
-        let has_unmatched_rows = matches!(node.kind, plan::JoinKind::Right | plan::JoinKind::Full)
-            && node.strictness != plan::JoinStrictness::Semi;
-        Ok(if has_unmatched_rows {
-            stream.into_sink(join::UnmatchedRows { slot, left_types })
-        } else {
-            stream
-        })
+        Ok(left.then(probe))
     }
 
     fn window(&self, node: &plan::Window) -> Result<PhysicalPlan> {

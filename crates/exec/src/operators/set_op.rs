@@ -138,9 +138,7 @@ impl CountWorker {
     fn spill(&mut self) -> Result<()> {
         let writer = match &mut self.writer {
             Some(writer) => writer,
-            none => {
-                none.insert(PartitionWriter::new(Purpose::Distinct, &self.threshold, &self.ctx.control)?)
-            }
+            none => none.insert(PartitionWriter::new(Purpose::Distinct, &self.threshold, &self.ctx.control)?),
         };
         let counts: Vec<(Box<[u8]>, u64)> = std::mem::take(&mut self.counts).into_iter().collect();
         for some in counts.chunks(ROWS_AT_ONCE) {
