@@ -176,37 +176,6 @@ impl Pairs {
     }
 }
 
-impl OperatorWorker for Worker {
-    fn push(&mut self, block: Block, emit: Emit) -> Result<Flow> {
-        let probe = &self.probe;
-        let table = built(&probe.slot)?;
-        let n_rows = block.n_rows();
-        let mut keys = probe.keys.evaluate(&block)?;
-        let asof = if probe.asof.is_some() { keys.pop().map(Column::into_flat) } else { None };
-        let (keys, valid) = usable_keys(keys, &probe.null_safe, n_rows);
-        let groups = table.find(&keys, &valid, n_rows);
-        // Left rows are taken in runs whose pairs make about one block.
-        let mut start = 0;
-        while start < n_rows {
-            probe.control.check_with_interrupt()?;
-            let mut end = start;
-            let mut n_pairs = 0;
-            while end < n_rows && (end == start || n_pairs < probe.max_block_size) {
-                n_pairs += if asof.is_some() { 1 } else { table.rows_of(groups[end]).len().max(1) };
-                end += 1;
-            }
-            let run = Run { probe, table, block: &block, groups: &groups, asof: asof.as_ref() };
-            if let Some(out) = run.join(start..end)?
-                && emit(out)? == Flow::Stop
-            {
-                return Ok(Flow::Stop);
-            }
-            start = end;
-        }
-        Ok(Flow::Continue)
-    }
-}
-
 /// A run of left rows and what it is joined with.
 struct Run<'a> {
     probe: &'a Probe,
