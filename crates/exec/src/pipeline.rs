@@ -333,6 +333,8 @@ impl Shared {
         let sink_name = sink.name();
         let (mut rows, mut blocks) = (0, 0);
         let mut task = None;
+        // The worker has ended once: it is in front of all tasks again before it takes one.
+        sink_worker.begin(Position { round: self.round, ..Position::default() })?;
         loop {
             check(&ctx.control, main)?;
             // A limit with `break` ends the reading of tables; what came of it goes on through the later stages.

@@ -64,19 +64,16 @@ impl TempFile {
         written.map_err(|error| no_disk(self.purpose, &error))?;
         events::add(Event::ExternalProcessingCompressedBytesTotal, place.stored as u64);
         events::add(Event::ExternalProcessingUncompressedBytesTotal, place.raw as u64);
-        if let Some(counters) = self.purpose.counters() {
-            events::add(counters.compressed, place.stored as u64);
-            events::add(counters.uncompressed, place.raw as u64);
-        }
+        let counters = self.purpose.counters();
+        events::add(counters.compressed, place.stored as u64);
+        events::add(counters.uncompressed, place.raw as u64);
         self.buffer = buffer;
         Ok(place)
     }
 
     /// Counts that the operator has written all that it held.
     pub fn count_part(&self) {
-        if let Some(counters) = self.purpose.counters() {
-            events::count(counters.write_part);
-        }
+        events::count(self.purpose.counters().write_part);
     }
 
     /// What was written at a place.

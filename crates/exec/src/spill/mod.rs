@@ -22,8 +22,6 @@ pub enum Purpose {
     Aggregation,
     Distinct,
     Join,
-    /// Materialized input; it has no counters of its own.
-    Materialize,
 }
 
 /// The counters of one operator: how often it wrote, how often what it wrote was merged, bytes on disk and before compression.
@@ -35,15 +33,15 @@ pub(crate) struct Counters {
 }
 
 impl Purpose {
-    pub(crate) fn counters(self) -> Option<Counters> {
+    pub(crate) fn counters(self) -> Counters {
         macro_rules! counters {
             ($write_part:ident, $merge:ident, $compressed:ident, $uncompressed:ident) => {
-                Some(Counters {
+                Counters {
                     write_part: Event::$write_part,
                     merge: Event::$merge,
                     compressed: Event::$compressed,
                     uncompressed: Event::$uncompressed,
-                })
+                }
             };
         }
         match self {
@@ -71,7 +69,6 @@ impl Purpose {
                 ExternalJoinCompressedBytes,
                 ExternalJoinUncompressedBytes
             ),
-            Purpose::Materialize => None,
         }
     }
 
@@ -82,7 +79,6 @@ impl Purpose {
             Purpose::Aggregation => "GROUP BY",
             Purpose::Distinct => "DISTINCT",
             Purpose::Join => "JOIN",
-            Purpose::Materialize => "The query",
         }
     }
 }

@@ -244,9 +244,7 @@ pub fn merged(
     ctx: &ExecContext,
 ) -> Result<Arc<dyn Scan>> {
     let control = &ctx.control;
-    if let Some(counters) = purpose.counters() {
-        events::count(counters.merge);
-    }
+    events::count(purpose.counters().merge);
     while runs.len() > sizes.fan_in {
         let mut writer = RunWriter::new(purpose, sizes, control)?;
         for some in runs.chunks(sizes.fan_in) {
