@@ -12,7 +12,9 @@
 //! - [`take`]: gather, slice, concatenate, repeat
 //! - [`compare`]: row comparison
 //! - [`keys`]: rows as byte strings, for sorting and for grouping
+//! - [`interleave`]: rows of several blocks as one
 //! - [`rows`], [`wire`]: rows as bytes that can be read back
+//! - [`raw`]: blocks as bytes that can be read back, without their types
 
 pub mod bits;
 pub mod block;
@@ -20,7 +22,9 @@ pub mod buf;
 pub mod builder;
 pub mod column;
 pub mod compare;
+pub mod interleave;
 pub mod keys;
+pub mod raw;
 pub mod row_mask;
 pub mod rows;
 pub mod strings;

@@ -1,6 +1,7 @@
 //! What operators know of the query that they run for.
 
 use crate::QueryControl;
+use crate::spill::SpillLimits;
 use chalet_function_api::Context;
 use chalet_storage::ScanContext;
 use std::sync::Arc;
@@ -12,9 +13,11 @@ pub struct ExecSettings {
     /// Rows of a block, at most.
     pub max_block_size: usize,
     pub max_rows_to_group_by: u64,
-    /// Memory of a query, in bytes and as a part of `max_memory_usage`, from which on GROUP BY goes to disk; 0 for none.
-    pub max_bytes_before_external_group_by: u64,
-    pub max_bytes_ratio_before_external_group_by: f64,
+    /// When these operators go on on disk.
+    pub external_group_by: SpillLimits,
+    pub external_sort: SpillLimits,
+    pub external_distinct: SpillLimits,
+    pub external_join: SpillLimits,
     pub max_rows_in_join: u64,
     pub max_rows_in_set: u64,
     pub max_rows_to_sort: u64,
@@ -27,8 +30,10 @@ impl Default for ExecSettings {
             max_threads: chalet_base::cores(),
             max_block_size: 65_409,
             max_rows_to_group_by: 0,
-            max_bytes_before_external_group_by: 0,
-            max_bytes_ratio_before_external_group_by: 0.5,
+            external_group_by: SpillLimits::DEFAULT,
+            external_sort: SpillLimits::DEFAULT,
+            external_distinct: SpillLimits::DEFAULT,
+            external_join: SpillLimits::DEFAULT,
             max_rows_in_join: 0,
             max_rows_in_set: 0,
             max_rows_to_sort: 0,

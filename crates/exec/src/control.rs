@@ -27,6 +27,8 @@ pub struct Limits {
     pub max_rows_to_read: u64,
     pub max_bytes_to_read: u64,
     pub read_overflow: Overflow,
+    /// Bytes of temporary files, after compression: `max_temporary_data_on_disk_size_for_query`.
+    pub max_temporary_data_on_disk_size: u64,
     pub max_result_rows: u64,
     pub max_result_bytes: u64,
     pub result_overflow: Overflow,
@@ -63,6 +65,8 @@ pub struct QueryControl {
     pub read_rows: AtomicU64,
     pub read_bytes: AtomicU64,
     pub total_rows: AtomicU64,
+    /// Bytes that are in temporary files now.
+    pub temporary_bytes: AtomicU64,
     pub files: Arc<ScanProgress>,
     /// Asked on the thread that runs the query, at most every few milliseconds: should it stop?
     interrupt: Option<Box<dyn Fn() -> bool + Send + Sync>>,
@@ -96,6 +100,7 @@ impl QueryControl {
             read_rows: AtomicU64::new(0),
             read_bytes: AtomicU64::new(0),
             total_rows: AtomicU64::new(0),
+            temporary_bytes: AtomicU64::new(0),
             files: Arc::default(),
             interrupt,
             last_interrupt_check: AtomicU64::new(0),

@@ -12,6 +12,7 @@
 //! - [`pipeline`]: source, operators, sink; stages and their order
 //! - [`hash_table`]: from keys to group numbers
 //! - [`physical_planner`]: the one match from plan nodes to operators
+//! - [`spill`]: going on on disk when memory runs short
 //! - [`operators`]: one file per operator
 //! - [`explain`]: pipelines as text, with what they did
 //! - [`result`]: running a whole plan
@@ -31,8 +32,10 @@ pub mod ranges;
 pub mod result;
 pub mod row_set;
 pub mod speed;
+pub mod spill;
 
 pub use context::{ExecContext, ExecSettings};
 pub use control::{Limits, Overflow, QueryControl};
 pub use result::{Output, execute};
 pub use speed::SpeedLimits;
+pub use spill::SpillLimits;

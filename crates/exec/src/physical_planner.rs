@@ -11,6 +11,7 @@ use crate::operators::{
 use crate::pipeline::{Operator, Source, Stage, Stream};
 use crate::ranges::ranges;
 use crate::row_set::RowSet;
+use crate::spill::Threshold;
 use crate::{ExecContext, aggregate_from_statistics, condition};
 use chalet_base::{Result, bail};
 use chalet_columns::Block;
@@ -373,7 +374,13 @@ impl PhysicalPlanner<'_> {
         let limit = if node.with_ties { None } else { node.limit };
         let rows_in = Arc::new(AtomicU64::new(0));
         let top_k_threshold = limit.and_then(|_| self.top_k_threshold(node));
-        let sink = sort::Sort { keys, orders, limit, top_k_threshold, rows_in: rows_in.clone() };
+        let sink = sort::Sort {
+            keys: sort::Keys::Program(keys),
+            orders,
+            limit,
+            top_k_threshold,
+            rows_in: rows_in.clone(),
+        };
         let input = self.plan(&node.input)?.map(|stream| stream.into_sink(sink));
         Ok(PhysicalPlan { sorted: Some(rows_in), ..input })
     }
@@ -465,29 +472,35 @@ impl PhysicalPlanner<'_> {
             right_types,
             max_block_size: self.ctx.settings.max_block_size,
             control: self.ctx.control.clone(),
+            build: spec.clone(),
+            left_types,
+            threshold: Threshold::new(self.ctx.settings.external_join, self.ctx),
+            spilled: Arc::default(),
         };
         let build = Stage::new(right, Arc::new(join::Build { spec, slot: slot.clone() }));
         let mut left = left;
         left.dependencies.push(Arc::new(build));
         if needs_right_rows(node) {
-            let slot = slot.clone();
-            let is_empty = move || slot.get().is_some_and(|table| table.rows.is_empty());
+            let is_empty = move || slot.get().is_some_and(|table| table.is_empty());
             left.empty_when.push(Arc::new(is_empty));
         }
-        let stream = left.then(probe);
-        let has_unmatched_rows = matches!(node.kind, plan::JoinKind::Right | plan::JoinKind::Full)
-            && node.strictness != plan::JoinStrictness::Semi;
-        Ok(if has_unmatched_rows {
-            stream.into_sink(join::UnmatchedRows { slot, left_types })
-        } else {
-            stream
-        })
+        Ok(left.then(probe))
     }
 
     fn window(&self, node: &plan::Window) -> Result<PhysicalPlan> {
         let order = node.order_by.iter().map(|k| &k.expr);
         let args = node.calls.iter().flat_map(|c| &c.args);
-        let inputs: Vec<&Expr> = node.partition_by.iter().chain(order).chain(args).collect();
+        let mut computed: Vec<&Expr> = Vec::new();
+        let fields = node.input.fields();
+        let columns = layout(&fields);
+        let mut inputs = Vec::new();
+        for expr in node.partition_by.iter().chain(order).chain(args) {
+            let known = expr.as_column().and_then(|id| columns.get(&id).copied());
+            inputs.push(known.unwrap_or(fields.len() + computed.len()));
+            if known.is_none() {
+                computed.push(expr);
+            }
+        }
         let calls = node.calls.iter().map(|c| window::Call {
             function: c.function.clone(),
             arg_types: c.args.iter().map(|a| a.ty().clone()).collect(),
@@ -495,7 +508,9 @@ impl PhysicalPlanner<'_> {
             frame: c.frame.clone(),
         });
         let sink = window::Window {
-            inputs: self.program(&inputs, &node.input)?,
+            computed: self.program(&computed, &node.input)?,
+            n_computed: computed.len(),
+            inputs,
             n_partition: node.partition_by.len(),
             orders: node.order_by.iter().map(|k| k.order).collect(),
             order_types: node.order_by.iter().map(|k| k.expr.ty().clone()).collect(),
@@ -532,7 +547,7 @@ impl PhysicalPlanner<'_> {
             Stage::new(self.plan(&node.right)?.stream, Arc::new(set_op::CountRows { rows: right.clone() }));
         let mut left = self.plan(&node.left)?.stream;
         left.dependencies.push(Arc::new(build));
-        Ok(left.then(set_op::SetOp { kind: node.kind, distinct: node.distinct, right }).into())
+        Ok(left.then(set_op::SetOp::new(node.kind, node.distinct, right, self.ctx)).into())
     }
 
     /// Builds the sets of all IN of an expression that are not built yet.

@@ -16,10 +16,19 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 /// Place of a block in its source's order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
+    /// 0 for blocks of the source itself; what operators held back comes later, see [`Operator::rest`].
+    pub round: u32,
     pub task: u32,
     pub number: u32,
+}
+
+impl Position {
+    /// The task that the block is of, in its round.
+    pub fn task(self) -> (u32, u32) {
+        (self.round, self.task)
+    }
 }
 
 /// Whether a worker wants more blocks.
@@ -40,12 +49,29 @@ pub trait Operator: Send + Sync {
 
     /// The state of one worker.
     fn worker(&self) -> Result<Box<dyn OperatorWorker>>;
+
+    /// Rows that the operator held back until all of its input was known, as the source of what comes behind it. Asked once,
+    /// when all workers have ended; `None` where nothing was held back.
+    fn rest(&self, ctx: &ExecContext) -> Result<Option<Arc<dyn Scan>>> {
+        let _ = ctx;
+        Ok(None)
+    }
 }
 
 /// An operator's state in one worker.
 pub trait OperatorWorker: Send {
+    /// The blocks that are pushed next come of the morsel at this position.
+    fn begin(&mut self, position: Position) {
+        let _ = position;
+    }
+
     /// Takes a block and emits what it makes of it. Fails when the operator does, which ends the query.
     fn push(&mut self, block: Block, emit: Emit) -> Result<Flow>;
+
+    /// This worker has no more blocks.
+    fn end(&mut self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// Swallows blocks; when all are in, it is the source of what comes next.
@@ -198,15 +224,13 @@ impl Stage {
         {
             ctx.control.total_rows.fetch_add(rows, Relaxed);
         }
-        let n = ctx.settings.max_threads.min(scan.parallelism()).min(self.sink.parallelism()).max(1);
-        let workers = if n == 1 {
-            let mut worker = self.sink.worker(ctx)?;
-            self.drive(&*scan, &mut *worker, ctx, true)?;
-            self.metrics.worked(started);
-            vec![worker]
-        } else {
-            self.run_parallel(scan.clone(), n, ctx)?
-        };
+        let operators = &self.stream.operators;
+        let mut workers = self.run_round(scan.clone(), operators, 0, Vec::new(), ctx)?;
+        for (at, operator) in operators.iter().enumerate() {
+            if let Some(rest) = operator.rest(ctx)? {
+                workers = self.run_round(rest, &operators[at + 1..], at as u32 + 1, workers, ctx)?;
+            }
+        }
         // An EXPLAIN runs a stage once; the first answer stands.
         let _ = self.metrics.source.set(scan.describe());
         let finishing = Instant::now();
@@ -218,22 +242,33 @@ impl Stage {
         Ok(result)
     }
 
-    fn run_parallel(
+    /// Pushes all of a source through some operators into the sink. `before` are the workers of the round before, which go on.
+    fn run_round(
         &self,
         scan: Arc<dyn Scan>,
-        n: usize,
+        operators: &[Arc<dyn Operator>],
+        round: u32,
+        before: Vec<Box<dyn SinkWorker>>,
         ctx: &ExecContext,
     ) -> Result<Vec<Box<dyn SinkWorker>>> {
-        // Jobs outlive no call of `pool::run`, but the pool's type asks for 'static: everything is shared.
-        let shared = Arc::new(Shared {
-            stream: self.stream.operators.clone(),
-            reads: self.stream.reads(),
+        let n = ctx.settings.max_threads.min(scan.parallelism()).min(self.sink.parallelism()).max(1);
+        let shared = Shared {
+            operators: operators.to_vec(),
+            round,
+            reads: self.stream.reads() && round == 0,
             sink: self.sink.clone(),
             scan,
             ctx: ctx.clone(),
+            before: before.into_iter().map(|worker| Mutex::new(Some(worker))).collect(),
             done: Mutex::new(Vec::new()),
             metrics: self.metrics.clone(),
-        });
+        };
+        if n == 1 {
+            let worker = shared.work(0)?;
+            return Ok(shared.all(vec![(0, worker)]));
+        }
+        // Jobs outlive no call of `pool::run`, but the pool's type asks for 'static: everything is shared.
+        let shared = Arc::new(shared);
         let job = shared.clone();
         // A cancelled query is noticed by its workers.
         let poll = || drop(ctx.control.check_with_interrupt());
@@ -241,102 +276,105 @@ impl Stage {
         if let Some(error) = ctx.control.take_failure() {
             return Err(error);
         }
-        let mut done = std::mem::take(&mut *shared.done.lock().unwrap_or_else(PoisonError::into_inner));
-        done.sort_by_key(|(number, _)| *number);
-        Ok(done.into_iter().map(|(_, worker)| worker).collect())
-    }
-
-    fn drive(&self, scan: &dyn Scan, sink: &mut dyn SinkWorker, ctx: &ExecContext, main: bool) -> Result<()> {
-        let reads = self.stream.reads();
-        let (rows, blocks) = drive(scan, &self.stream.operators, &*self.sink, sink, ctx, main, reads)?;
-        self.metrics.rows.fetch_add(rows, Relaxed);
-        self.metrics.blocks.fetch_add(blocks, Relaxed);
-        Ok(())
+        let done = std::mem::take(&mut *shared.done.lock().unwrap_or_else(PoisonError::into_inner));
+        Ok(shared.all(done))
     }
 }
 
-/// What the jobs of one stage share.
+type SinkWorkers = Vec<(usize, Box<dyn SinkWorker>)>;
+
+/// What the jobs of one round of a stage share.
 struct Shared {
-    stream: Vec<Arc<dyn Operator>>,
+    operators: Vec<Arc<dyn Operator>>,
+    round: u32,
     reads: bool,
     sink: Arc<dyn Sink>,
     scan: Arc<dyn Scan>,
     ctx: ExecContext,
-    done: Mutex<Vec<(usize, Box<dyn SinkWorker>)>>,
+    /// Workers of the round before, by number.
+    before: Vec<Mutex<Option<Box<dyn SinkWorker>>>>,
+    done: Mutex<SinkWorkers>,
     metrics: Arc<Metrics>,
 }
 
 impl Shared {
     fn run(&self, number: usize) {
-        let started = Instant::now();
-        let result = guarded(|| {
-            let mut worker = self.sink.worker(&self.ctx)?;
-            let (rows, blocks) = drive(
-                &*self.scan,
-                &self.stream,
-                &*self.sink,
-                &mut *worker,
-                &self.ctx,
-                number == 0,
-                self.reads,
-            )?;
-            self.metrics.rows.fetch_add(rows, Relaxed);
-            self.metrics.blocks.fetch_add(blocks, Relaxed);
-            self.metrics.worked(started);
-            Ok(worker)
-        });
-        match result {
+        match guarded(|| self.work(number)) {
             Ok(worker) => self.done.lock().unwrap_or_else(PoisonError::into_inner).push((number, worker)),
             Err(error) => self.ctx.control.fail(error),
         }
     }
-}
 
-/// The loop of one worker. Returns rows and blocks of the source.
-fn drive(
-    scan: &dyn Scan,
-    operators: &[Arc<dyn Operator>],
-    sink: &dyn Sink,
-    sink_worker: &mut dyn SinkWorker,
-    ctx: &ExecContext,
-    main: bool,
-    reads: bool,
-) -> Result<(u64, u64)> {
-    let mut chain = chain_of(operators)?;
-    let mut source = scan.worker()?;
-    let sink_name = sink.name();
-    let (mut rows, mut blocks) = (0, 0);
-    let mut task = None;
-    loop {
-        check(&ctx.control, main)?;
-        // A limit with `break` ends the reading of tables; what came of it goes on through the later stages.
-        if reads && ctx.control.is_stopped() {
-            break;
-        }
-        // Asked before a task is taken: rows that were in then are of tasks before it, so it is not needed. Rows that come
-        // in while it is taken may be of tasks behind it.
-        let satisfied = sink.is_satisfied();
-        let Some(Morsel { block, task: this, number }) = source.next()? else { break };
-        if task != Some(this) && satisfied {
-            break;
-        }
-        task = Some(this);
-        rows += block.n_rows() as u64;
-        blocks += 1;
-        let position = Position { task: this, number };
-        sink_worker.begin(position)?;
-        let flow = push_through(&mut chain, block, &mut |block| {
-            let before = thread::set_operator(sink_name);
-            let flow = sink_worker.push(position, block);
-            thread::set_operator(before);
-            flow
-        })?;
-        if flow == Flow::Stop {
-            break;
-        }
+    /// The worker of the round before with this number, if it has not been taken yet.
+    fn take_before(&self, number: usize) -> Option<Box<dyn SinkWorker>> {
+        self.before.get(number)?.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
-    sink_worker.end()?;
-    Ok((rows, blocks))
+
+    /// Those that were at work in this round and those that were not, in order of their numbers.
+    fn all(&self, mut done: SinkWorkers) -> Vec<Box<dyn SinkWorker>> {
+        let idle = (0..self.before.len()).filter_map(|number| Some((number, self.take_before(number)?)));
+        done.extend(idle);
+        done.sort_by_key(|(number, _)| *number);
+        done.into_iter().map(|(_, worker)| worker).collect()
+    }
+
+    /// The loop of one worker.
+    fn work(&self, number: usize) -> Result<Box<dyn SinkWorker>> {
+        let started = Instant::now();
+        let mut worker = match self.take_before(number) {
+            Some(worker) => worker,
+            None => self.sink.worker(&self.ctx)?,
+        };
+        let (rows, blocks) = self.drive(&mut *worker, number == 0)?;
+        self.metrics.rows.fetch_add(rows, Relaxed);
+        self.metrics.blocks.fetch_add(blocks, Relaxed);
+        self.metrics.worked(started);
+        Ok(worker)
+    }
+
+    /// Returns rows and blocks of the source.
+    fn drive(&self, sink_worker: &mut dyn SinkWorker, main: bool) -> Result<(u64, u64)> {
+        let Shared { sink, ctx, .. } = self;
+        let mut chain = chain_of(&self.operators)?;
+        let mut source = self.scan.worker()?;
+        let sink_name = sink.name();
+        let (mut rows, mut blocks) = (0, 0);
+        let mut task = None;
+        // The worker has ended once: it is in front of all tasks again before it takes one.
+        sink_worker.begin(Position { round: self.round, ..Position::default() })?;
+        loop {
+            check(&ctx.control, main)?;
+            // A limit with `break` ends the reading of tables; what came of it goes on through the later stages.
+            if self.reads && ctx.control.is_stopped() {
+                break;
+            }
+            // Asked before a task is taken: rows that were in then are of tasks before it, so it is not needed. Rows that
+            // come in while it is taken may be of tasks behind it.
+            let satisfied = sink.is_satisfied();
+            let Some(Morsel { block, task: this, number }) = source.next()? else { break };
+            if task != Some(this) && satisfied {
+                break;
+            }
+            task = Some(this);
+            rows += block.n_rows() as u64;
+            blocks += 1;
+            let position = Position { round: self.round, task: this, number };
+            sink_worker.begin(position)?;
+            chain.iter_mut().for_each(|(_, operator)| operator.begin(position));
+            let flow = push_through(&mut chain, block, &mut |block| {
+                let before = thread::set_operator(sink_name);
+                let flow = sink_worker.push(position, block);
+                thread::set_operator(before);
+                flow
+            })?;
+            if flow == Flow::Stop {
+                break;
+            }
+        }
+        end_chain(&mut chain)?;
+        sink_worker.end()?;
+        Ok((rows, blocks))
+    }
 }
 
 fn check(control: &QueryControl, main: bool) -> Result<()> {
@@ -349,6 +387,17 @@ pub type Chain = Vec<(&'static str, Box<dyn OperatorWorker>)>;
 /// A worker of each operator.
 pub fn chain_of(operators: &[Arc<dyn Operator>]) -> Result<Chain> {
     operators.iter().map(|operator| Ok((operator.name(), operator.worker()?))).collect()
+}
+
+/// Tells the operators of a worker that it has no more blocks.
+pub fn end_chain(chain: &mut Chain) -> Result<()> {
+    for (name, operator) in chain {
+        let before = thread::set_operator(name);
+        let ended = operator.end();
+        thread::set_operator(before);
+        ended?;
+    }
+    Ok(())
 }
 
 /// Pushes a block through the operators and what comes out into `emit`. An operator is named while it works, so that errors

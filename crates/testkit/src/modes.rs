@@ -23,6 +23,15 @@ pub const MODES: &[Mode] = &[
     Mode::with("threads_1", &[("max_threads", "1")]),
     Mode::with("threads_8", &[("max_threads", "8"), ("max_block_size", "7")]),
     Mode::with("no_optimizer", &[("query_plan_enable_optimizations", "0")]),
+    Mode::with(
+        "spill",
+        &[
+            ("max_bytes_before_external_sort", "1"),
+            ("max_bytes_before_external_group_by", "1"),
+            ("max_bytes_before_external_distinct", "1"),
+            ("max_bytes_before_external_join", "1"),
+        ],
+    ),
     Mode { reprint: true, ..Mode::with("reprint", &[]) },
     Mode { on_disk: true, ..Mode::with("on_disk", &[]) },
 ];

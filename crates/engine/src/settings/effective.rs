@@ -3,7 +3,7 @@
 use super::Settings;
 use chalet_base::Result;
 use chalet_binder::BinderSettings;
-use chalet_exec::{ExecSettings, Limits, Overflow, SpeedLimits};
+use chalet_exec::{ExecSettings, Limits, Overflow, SpeedLimits, SpillLimits};
 use chalet_formats::FormatSettings;
 use chalet_function_api::context::{FunctionSettings, SettingLookup};
 use chalet_types::{DataType, TimeZone, Value};
@@ -75,8 +75,7 @@ impl Settings {
         let size = |name| self.number(name).map(|n| usize::try_from(n).unwrap_or(usize::MAX));
         s.max_threads = size("max_threads").filter(|&n| n > 0).unwrap_or(s.max_threads);
         s.max_block_size = size("max_block_size").filter(|&n| n > 0).unwrap_or(s.max_block_size);
-        let limits: [(&str, &mut u64); 6] = [
-            ("max_bytes_before_external_group_by", &mut s.max_bytes_before_external_group_by),
+        let limits: [(&str, &mut u64); 5] = [
             ("max_rows_to_group_by", &mut s.max_rows_to_group_by),
             ("max_rows_in_join", &mut s.max_rows_in_join),
             ("max_rows_in_set", &mut s.max_rows_in_set),
@@ -86,8 +85,17 @@ impl Settings {
         for (name, field) in limits {
             *field = self.number(name).unwrap_or(*field);
         }
-        if let Some(ratio) = self.ratio("max_bytes_ratio_before_external_group_by") {
-            s.max_bytes_ratio_before_external_group_by = ratio;
+        let external: [(&str, &mut SpillLimits); 4] = [
+            ("group_by", &mut s.external_group_by),
+            ("sort", &mut s.external_sort),
+            ("distinct", &mut s.external_distinct),
+            ("join", &mut s.external_join),
+        ];
+        for (operator, limits) in external {
+            let bytes = self.number(&format!("max_bytes_before_external_{operator}"));
+            let ratio = self.ratio(&format!("max_bytes_ratio_before_external_{operator}"));
+            *limits =
+                SpillLimits { bytes: bytes.unwrap_or(limits.bytes), ratio: ratio.unwrap_or(limits.ratio) };
         }
         s
     }
@@ -105,6 +113,7 @@ impl Settings {
             max_rows_to_read: number("max_rows_to_read"),
             max_bytes_to_read: number("max_bytes_to_read"),
             read_overflow: overflow("read_overflow_mode"),
+            max_temporary_data_on_disk_size: number("max_temporary_data_on_disk_size_for_query"),
             max_result_rows: number("max_result_rows"),
             max_result_bytes: number("max_result_bytes"),
             result_overflow: overflow("result_overflow_mode"),

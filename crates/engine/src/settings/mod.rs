@@ -4,6 +4,7 @@
 mod effective;
 mod known;
 mod number;
+pub mod server;
 
 pub use known::{Known, all, find};
 

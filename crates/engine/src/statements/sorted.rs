@@ -95,7 +95,7 @@ impl Inserter for Sorted {
         let columns = self.keys.evaluate(&block)?;
         let ordered: Vec<_> = columns.iter().zip(self.orders.iter().copied()).collect();
         let keys = sort_keys(&ordered, block.n_rows());
-        let position = Position { task: 0, number: self.part.n_blocks() as u32 };
+        let position = Position { number: self.part.n_blocks() as u32, ..Position::default() };
         self.bytes += block.memory() as u64;
         self.memory.grow(block.memory() + keys.memory())?;
         self.part.push(position, block, keys);

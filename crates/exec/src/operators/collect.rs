@@ -90,7 +90,7 @@ impl State {
     fn drain(&mut self, control: &QueryControl) -> Result<bool> {
         let oldest = self.workers.iter().flatten().min().copied();
         while let Some(entry) = self.waiting.first_entry() {
-            if oldest.is_some_and(|oldest| entry.key().0.task > oldest.task) {
+            if oldest.is_some_and(|oldest| entry.key().0.task() > oldest.task()) {
                 break;
             }
             let block = entry.remove();
@@ -164,7 +164,7 @@ impl Sink for Collect {
 
     fn worker(&self, ctx: &ExecContext) -> Result<Box<dyn SinkWorker>> {
         let mut state = self.shared.lock();
-        state.workers.push(Some(Position { task: 0, number: 0 }));
+        state.workers.push(Some(Position::default()));
         if state.memory.is_none() {
             state.memory = Some(Reservation::new(ctx.control.memory.clone()));
         }
@@ -205,7 +205,7 @@ impl SinkWorker for Worker {
         let mut state = self.shared.lock();
         let before = state.workers[self.number].replace(position);
         // A new task may set blocks of later tasks free.
-        if before.is_none_or(|b| b.task != position.task)
+        if before.is_none_or(|b| b.task() != position.task())
             && !state.waiting.is_empty()
             && !state.drain(&self.control)?
         {

@@ -46,7 +46,7 @@ impl Sink for Limit {
         Ok(Box::new(Worker {
             needed: self.needed(),
             collected: self.collected.clone(),
-            in_task: (0, 0),
+            in_task: ((0, 0), 0),
             blocks: Vec::new(),
             memory: Reservation::new(ctx.control.memory.clone()),
         }))
@@ -134,15 +134,15 @@ struct Worker {
     needed: Option<u64>,
     collected: Arc<AtomicU64>,
     /// Task, and rows that came of it.
-    in_task: (u32, u64),
+    in_task: ((u32, u32), u64),
     blocks: Vec<(Position, Block)>,
     memory: Reservation,
 }
 
 impl SinkWorker for Worker {
     fn push(&mut self, position: Position, block: Block) -> Result<Flow> {
-        if self.in_task.0 != position.task {
-            self.in_task = (position.task, 0);
+        if self.in_task.0 != position.task() {
+            self.in_task = (position.task(), 0);
         }
         self.in_task.1 += block.n_rows() as u64;
         self.collected.fetch_add(block.n_rows() as u64, Relaxed);

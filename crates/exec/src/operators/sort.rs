@@ -1,12 +1,15 @@
 //! Sort: all rows in the order of some keys; equal rows keep the input's order. Holds all rows, or with a limit a small
-//! multiple of it: then rows that cannot be among the first are dropped as they come.
+//! multiple of it: then rows that cannot be among the first are dropped as they come. When memory runs short, each worker
+//! writes what it holds to disk as a sorted run, and whoever reads the result merges the runs.
 
-use super::collect::blocks_as_source;
 use super::sort_buffer::SortBuffer;
 use super::top_k_threshold::TopKThreshold;
 use crate::ExecContext;
+use crate::control::QueryControl;
 use crate::expression::Program;
 use crate::pipeline::{Flow, Position, Sink, SinkWorker, concrete};
+use crate::spill::runs::{RunSizes, RunWriter, merged};
+use crate::spill::{Purpose, Threshold};
 use chalet_base::{Result, ensure};
 use chalet_columns::keys::{Order, RowKeys, sort_keys};
 use chalet_columns::{Block, Column, Vector};
@@ -16,9 +19,26 @@ use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+/// What rows are sorted by.
+#[derive(Clone)]
+pub enum Keys {
+    Program(Program),
+    /// Columns of the rows themselves, by position.
+    Columns(Vec<usize>),
+}
+
+impl Keys {
+    fn evaluate(&self, block: &Block) -> Result<Vec<Column>> {
+        match self {
+            Keys::Program(program) => program.evaluate(block),
+            Keys::Columns(columns) => Ok(columns.iter().map(|&at| block.column(at).clone()).collect()),
+        }
+    }
+}
+
 /// The sink of ORDER BY.
 pub struct Sort {
-    pub keys: Program,
+    pub keys: Keys,
     pub orders: Vec<Order>,
     pub limit: Option<u64>,
     /// Where the scan below looks how far rows count.
@@ -43,25 +63,33 @@ impl Sink for Sort {
             rows: SortBuffer::default(),
             threshold: None,
             memory: Reservation::new(ctx.control.memory.clone()),
+            runs: None,
+            n_spilled: 0,
+            spill_threshold: Threshold::new(ctx.settings.external_sort, ctx),
+            control: ctx.control.clone(),
         }))
     }
 
     fn finish(&self, workers: Vec<Box<dyn SinkWorker>>, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
-        let workers = concrete::<Worker>(workers);
-        let mut all = SortBuffer::default();
-        let mut held = Vec::with_capacity(workers.len());
-        for worker in workers {
-            all.append(worker.rows);
-            held.push(worker.memory);
+        let limit = self.limit.map_or(usize::MAX, |limit| limit as usize);
+        let mut workers = concrete::<Worker>(workers);
+        if workers.iter().any(|worker| worker.runs.is_some()) {
+            let sizes = RunSizes::new(&Threshold::new(ctx.settings.external_sort, ctx));
+            let mut runs = Vec::new();
+            for worker in &mut workers {
+                worker.spill()?;
+                runs.extend(worker.runs.take().map(RunWriter::into_runs).into_iter().flatten());
+            }
+            return merged(runs, Purpose::Sort, sizes, limit, ctx);
         }
-        let check = || ctx.control.check_with_interrupt();
-        let sorted = all.sorted(self.limit.map_or(usize::MAX, |limit| limit as usize), &check)?;
-        Ok(blocks_as_source(sorted.into_iter().collect(), ctx))
+        let mut all = SortBuffer::default();
+        workers.into_iter().for_each(|worker| all.append(worker.rows));
+        all.into_scan(limit, ctx.settings.max_block_size, &|| ctx.control.check_with_interrupt())
     }
 }
 
 struct Worker {
-    keys: Program,
+    keys: Keys,
     orders: Vec<Order>,
     rows_in: Arc<AtomicU64>,
     top_k_threshold: Option<Arc<TopKThreshold>>,
@@ -69,11 +97,16 @@ struct Worker {
     max_rows: u64,
     rows: SortBuffer,
     /// With a limit: the last row that still counts.
-    threshold: Option<Threshold>,
+    threshold: Option<LastRow>,
     memory: Reservation,
+    /// Rows that were written to disk, and how many.
+    runs: Option<RunWriter>,
+    n_spilled: usize,
+    spill_threshold: Threshold,
+    control: Arc<QueryControl>,
 }
 
-struct Threshold {
+struct LastRow {
     key: Vec<u8>,
     /// Its first key, as a vector of one row.
     first: Vector,
@@ -103,7 +136,7 @@ impl SinkWorker for Worker {
         }
         let ordered: Vec<(&Column, Order)> = columns.iter().zip(self.orders.iter().copied()).collect();
         let mut keys = sort_keys(&ordered, block.n_rows());
-        if let Some(Threshold { key, .. }) = &self.threshold {
+        if let Some(LastRow { key, .. }) = &self.threshold {
             let kept: Vec<u32> =
                 (0..block.n_rows() as u32).filter(|&row| keys.get(row as usize) <= &key[..]).collect();
             if kept.is_empty() {
@@ -114,21 +147,30 @@ impl SinkWorker for Worker {
                 keys = pick(&keys, &kept);
             }
         }
-        self.memory.grow(block.memory() + keys.memory())?;
+        let held = self.memory.bytes() + block.memory() + keys.memory();
         self.rows.push(position, block, keys);
+        let refused = self.memory.resize(held).is_err();
+        let n_rows = self.n_spilled + self.rows.n_rows();
         ensure!(
-            self.max_rows == 0 || self.rows.n_rows() as u64 <= self.max_rows,
+            self.max_rows == 0 || n_rows as u64 <= self.max_rows,
             TOO_MANY_ROWS_OR_BYTES,
-            "Limit for rows to sort exceeded, max rows: {}, current rows: {}",
-            self.max_rows,
-            self.rows.n_rows()
+            "Limit for rows to sort exceeded, max rows: {}, current rows: {n_rows}",
+            self.max_rows
         );
         if let Some(limit) = self.limit
             && self.rows.n_rows() > (limit * PRUNE_FACTOR).max(PRUNE_LEAST)
         {
             self.prune(limit)?;
         }
+        if refused || self.spill_threshold.is_passed(&self.memory) {
+            self.spill()?;
+        }
         Ok(Flow::Continue)
+    }
+
+    fn end(&mut self) -> Result<()> {
+        // The workers do this side by side.
+        if self.runs.is_some() { self.spill() } else { Ok(()) }
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
@@ -137,6 +179,22 @@ impl SinkWorker for Worker {
 }
 
 impl Worker {
+    /// Writes the rows that are held to disk.
+    fn spill(&mut self) -> Result<()> {
+        if self.rows.n_rows() == 0 {
+            return Ok(());
+        }
+        let control = &self.control;
+        let mut runs = match self.runs.take() {
+            Some(runs) => runs,
+            None => RunWriter::new(Purpose::Sort, RunSizes::new(&self.spill_threshold), control)?,
+        };
+        self.n_spilled += self.rows.n_rows();
+        self.rows.spill(self.limit.unwrap_or(usize::MAX), &mut runs, &|| control.check_with_interrupt())?;
+        self.runs = Some(runs);
+        self.memory.resize(0)
+    }
+
     /// Drops the rows that cannot be among the first `limit`.
     fn prune(&mut self, limit: usize) -> Result<()> {
         let refs = self.rows.order(limit, &|| Ok(()))?;
@@ -151,9 +209,9 @@ impl Worker {
             {
                 threshold.tighten(&first);
             }
-            self.threshold = Some(Threshold { key: keys.get(last.row as usize).to_vec(), first });
+            self.threshold = Some(LastRow { key: keys.get(last.row as usize).to_vec(), first });
         }
-        let mut rows = SortBuffer::default();
+        let mut rows = self.rows.emptied();
         let mut bytes = 0;
         for ((position, block, keys), mut kept) in std::mem::take(&mut self.rows).into_blocks().zip(kept) {
             if kept.is_empty() {

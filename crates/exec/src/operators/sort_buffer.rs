@@ -1,16 +1,23 @@
 //! The buffer of a sort: rows to be sorted, with normalized keys whose bytes compare as the rows do; equal rows keep their order.
 
 use crate::pipeline::Position;
+use crate::spill::runs::RunWriter;
 use chalet_base::Result;
 use chalet_columns::Block;
+use chalet_columns::interleave::BlockRow;
 use chalet_columns::keys::RowKeys;
+use chalet_storage::scan::TaskQueue;
+use chalet_storage::{Morsel, Scan, ScanWorker};
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 /// Blocks with the normalized keys of their rows; sorted by references, so that each row moves once.
 #[derive(Default)]
 pub struct SortBuffer {
     blocks: Vec<(Position, Block, RowKeys)>,
     n_rows: usize,
+    /// Blocks that were pushed before those that are there.
+    n_spilled_blocks: u32,
 }
 
 /// A row among the blocks, led by the first bytes of its key.
@@ -22,6 +29,11 @@ pub struct RowRef {
 }
 
 impl SortBuffer {
+    /// An empty buffer in place of this one.
+    pub fn emptied(&self) -> SortBuffer {
+        SortBuffer { n_spilled_blocks: self.n_spilled_blocks, ..SortBuffer::default() }
+    }
+
     /// Adds a block and the keys of its rows.
     pub fn push(&mut self, position: Position, block: Block, keys: RowKeys) {
         self.n_rows += block.n_rows();
@@ -85,15 +97,110 @@ impl SortBuffer {
     /// All rows, or the first `limit`, as one block; none where no block came.
     pub fn sorted(mut self, limit: usize, check: &dyn Fn() -> Result<()>) -> Result<Option<Block>> {
         let refs = self.order(limit, check)?;
-        let mut starts = Vec::with_capacity(self.blocks.len());
-        let mut n_rows = 0u32;
-        for (_, block, _) in &self.blocks {
-            starts.push(n_rows);
-            n_rows += block.n_rows() as u32;
+        let blocks: Vec<&Block> = self.blocks.iter().map(|(_, block, _)| block).collect();
+        Ok((!blocks.is_empty()).then(|| Block::interleave(&blocks, &block_rows(&refs))))
+    }
+
+    /// All rows, or the first `limit`, as a table that makes its blocks while it is read.
+    pub fn into_scan(
+        mut self,
+        limit: usize,
+        max_block_size: usize,
+        check: &dyn Fn() -> Result<()>,
+    ) -> Result<Arc<dyn Scan>> {
+        let rows = self.order(limit, check)?;
+        // The keys are not needed any more.
+        let blocks = self.blocks.into_iter().map(|(_, block, _)| block).collect();
+        Ok(Arc::new(SortedScan(Arc::new(Sorted {
+            blocks,
+            rows,
+            max_block_size: max_block_size.max(1),
+            tasks: TaskQueue::default(),
+        }))))
+    }
+
+    /// Writes all rows, or the first `limit`, as a run. Afterwards the buffer is empty. Positions are appended to the keys, so
+    /// that equal rows of different runs keep their order too.
+    pub fn spill(
+        &mut self,
+        limit: usize,
+        writer: &mut RunWriter,
+        check: &dyn Fn() -> Result<()>,
+    ) -> Result<()> {
+        let refs = self.order(limit, check)?;
+        let bytes: usize = self.blocks.iter().map(|(_, block, keys)| block.memory() + keys.memory()).sum();
+        let n_rows = writer.sizes().rows(bytes, self.n_rows);
+        let blocks: Vec<&Block> = self.blocks.iter().map(|(_, block, _)| block).collect();
+        writer.begin();
+        for some in refs.chunks(n_rows) {
+            check()?;
+            let mut keys = RowKeys { bytes: Vec::new(), offsets: vec![0] };
+            for r in some {
+                let (position, _, of_block) = &self.blocks[r.block as usize];
+                keys.bytes.extend_from_slice(of_block.get(r.row as usize));
+                let number = self.n_spilled_blocks + r.block;
+                for part in [position.round, position.task, position.number, number, r.row] {
+                    keys.bytes.extend_from_slice(&part.to_be_bytes());
+                }
+                keys.offsets.push(keys.bytes.len());
+            }
+            writer.write(&Block::interleave(&blocks, &block_rows(some)), &keys)?;
         }
-        let rows: Vec<u32> = refs.iter().map(|r| starts[r.block as usize] + r.row).collect();
-        let blocks: Vec<Block> = self.blocks.into_iter().map(|(_, block, _)| block).collect();
-        Ok((!blocks.is_empty()).then(|| Block::concat(&blocks).gather(&rows)))
+        self.n_spilled_blocks += self.blocks.len() as u32;
+        self.blocks.clear();
+        self.n_rows = 0;
+        Ok(())
+    }
+}
+
+fn block_rows(refs: &[RowRef]) -> Vec<BlockRow> {
+    refs.iter().map(|r| BlockRow { block: r.block, row: r.row }).collect()
+}
+
+/// Sorted rows as a table.
+struct SortedScan(Arc<Sorted>);
+
+struct Sorted {
+    blocks: Vec<Block>,
+    rows: Vec<RowRef>,
+    max_block_size: usize,
+    tasks: TaskQueue,
+}
+
+impl Sorted {
+    fn n_tasks(&self) -> usize {
+        self.rows.len().div_ceil(self.max_block_size)
+    }
+}
+
+impl Scan for SortedScan {
+    fn worker(&self) -> Result<Box<dyn ScanWorker>> {
+        Ok(Box::new(SortedWorker(self.0.clone())))
+    }
+
+    fn parallelism(&self) -> usize {
+        self.0.n_tasks()
+    }
+
+    fn total_rows(&self) -> Option<u64> {
+        self.exact_rows()
+    }
+
+    fn exact_rows(&self) -> Option<u64> {
+        Some(self.0.rows.len() as u64)
+    }
+}
+
+struct SortedWorker(Arc<Sorted>);
+
+impl ScanWorker for SortedWorker {
+    fn next(&mut self) -> Result<Option<Morsel>> {
+        let Sorted { blocks, rows, max_block_size, tasks } = &*self.0;
+        let Some(task) = tasks.take(self.0.n_tasks()) else { return Ok(None) };
+        let start = task * max_block_size;
+        let rows = block_rows(&rows[start..rows.len().min(start + max_block_size)]);
+        let block = Block::interleave(&blocks.iter().collect::<Vec<_>>(), &rows);
+        Ok(Some(Morsel { block, task: task as u32, number: 0 }))
     }
 }
 

@@ -1,38 +1,59 @@
 //! Streams as a scan: the inputs of UNION ALL, one after the other, each through its own operators.
 
 use crate::ExecContext;
-use crate::pipeline::{Chain, Flow, Operator, Stream, chain_of, push_through};
+use crate::pipeline::{Chain, Flow, Operator, Position, Stream, chain_of, end_chain, push_through};
 use chalet_base::Result;
 use chalet_columns::Block;
 use chalet_storage::{Morsel, Scan, ScanWorker};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
 /// Task numbers of one stream stay below this; the bits above number the stream.
 const TASK_BITS: u32 = 22;
+/// The task of rows that operators held back: behind all others of their stream.
+const REST: u32 = (1 << TASK_BITS) - 1;
 
 struct OpenStream {
     scan: Arc<dyn Scan>,
     operators: Vec<Arc<dyn Operator>>,
+    /// Workers that push blocks of the scan now. When the last has ended, all of its blocks are in.
+    active: AtomicUsize,
+    /// A worker sees to what the operators held back.
+    rest_is_taken: AtomicBool,
 }
 
 /// Streams as a scan, one after the other: their sources are read and their operators run by the scan's workers.
 pub struct StreamScan {
     streams: Arc<[OpenStream]>,
+    ctx: ExecContext,
 }
 
 impl StreamScan {
     /// Opens the sources. Fails when a table cannot be read.
     pub fn open(streams: &[Stream], ctx: &ExecContext) -> Result<StreamScan> {
-        let open =
-            streams.iter().map(|s| Ok(OpenStream { scan: s.open(ctx)?, operators: s.operators.clone() }));
-        Ok(StreamScan { streams: open.collect::<Result<_>>()? })
+        let open = streams.iter().map(|s| {
+            Ok(OpenStream {
+                scan: s.open(ctx)?,
+                operators: s.operators.clone(),
+                active: AtomicUsize::new(0),
+                rest_is_taken: AtomicBool::new(false),
+            })
+        });
+        Ok(StreamScan { streams: open.collect::<Result<_>>()?, ctx: ctx.clone() })
     }
 }
 
 impl Scan for StreamScan {
     fn worker(&self) -> Result<Box<dyn ScanWorker>> {
-        Ok(Box::new(Worker { streams: self.streams.clone(), next: 0, current: None, ready: VecDeque::new() }))
+        Ok(Box::new(Worker {
+            streams: self.streams.clone(),
+            ctx: self.ctx.clone(),
+            next: 0,
+            current: None,
+            ready: VecDeque::new(),
+            n_rest: 0,
+        }))
     }
 
     fn parallelism(&self) -> usize {
@@ -46,9 +67,21 @@ impl Scan for StreamScan {
 
 struct Worker {
     streams: Arc<[OpenStream]>,
+    ctx: ExecContext,
+    /// The number of the next stream; the one before is read now.
     next: usize,
-    current: Option<(Box<dyn ScanWorker>, Chain)>,
+    current: Option<Reading>,
     ready: VecDeque<Morsel>,
+    /// Morsels that came of what operators held back.
+    n_rest: u32,
+}
+
+/// What a worker reads: a stream, or what an operator of it held back.
+struct Reading {
+    source: Box<dyn ScanWorker>,
+    chain: Chain,
+    /// Operators of the stream that the chain leaves out, because the rows have passed them.
+    passed: usize,
 }
 
 impl ScanWorker for Worker {
@@ -57,26 +90,59 @@ impl ScanWorker for Worker {
             if let Some(morsel) = self.ready.pop_front() {
                 return Ok(Some(morsel));
             }
-            let Some((scan, chain)) = &mut self.current else {
+            let Some(Reading { source, chain, passed }) = &mut self.current else {
                 let Some(stream) = self.streams.get(self.next) else { return Ok(None) };
                 self.next += 1;
+                stream.active.fetch_add(1, SeqCst);
                 let chain = chain_of(&stream.operators)?;
-                self.current = Some((stream.scan.worker()?, chain));
+                self.current = Some(Reading { source: stream.scan.worker()?, chain, passed: 0 });
                 continue;
             };
-            let Some(morsel) = scan.next()? else {
-                self.current = None;
+            let Some(Morsel { block, task, number }) = source.next()? else {
+                self.end_reading()?;
                 continue;
             };
-            let task = ((self.next as u32 - 1) << TASK_BITS) | morsel.task.min((1 << TASK_BITS) - 1);
+            let position = Position { round: *passed as u32, task, number };
+            chain.iter_mut().for_each(|(_, operator)| operator.begin(position));
+            let stream = (self.next as u32 - 1) << TASK_BITS;
+            let (task, number) = match *passed {
+                0 => (stream | task.min(REST - 1), number),
+                _ => {
+                    self.n_rest += 1;
+                    (stream | REST, self.n_rest)
+                }
+            };
             let ready = &mut self.ready;
-            let flow = push_through(chain, morsel.block, &mut |block: Block| {
-                ready.push_back(Morsel { block, task, number: morsel.number });
+            let flow = push_through(chain, block, &mut |block: Block| {
+                ready.push_back(Morsel { block, task, number });
                 Ok(Flow::Continue)
             })?;
             if flow == Flow::Stop {
-                self.current = None;
+                self.end_reading()?;
             }
         }
+    }
+}
+
+impl Worker {
+    /// Ends what is read. The last worker of a stream goes on with what its operators held back.
+    fn end_reading(&mut self) -> Result<()> {
+        let Some(mut reading) = self.current.take() else { return Ok(()) };
+        let stream = &self.streams[self.next - 1];
+        end_chain(&mut reading.chain)?;
+        // A worker that comes late finds no blocks: it may be the last too, when the rest is taken.
+        let goes_on = reading.passed > 0
+            || stream.active.fetch_sub(1, SeqCst) == 1 && !stream.rest_is_taken.swap(true, SeqCst);
+        if !goes_on {
+            return Ok(());
+        }
+        for at in reading.passed..stream.operators.len() {
+            if let Some(rest) = stream.operators[at].rest(&self.ctx)? {
+                let chain = chain_of(&stream.operators[at + 1..])?;
+                self.current = Some(Reading { source: rest.worker()?, chain, passed: at + 1 });
+                break;
+            }
+        }
+        Ok(())
     }
 }

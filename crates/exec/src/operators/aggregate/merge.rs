@@ -8,6 +8,7 @@ use super::partitions::{PARTITIONS, Part, Sharing};
 use super::spill::Spilled;
 use super::split;
 use chalet_base::Result;
+use chalet_base::events::{self, Event};
 use chalet_columns::Block;
 use chalet_memory::Reservation;
 use chalet_storage::scan::TaskQueue;
@@ -47,6 +48,9 @@ impl MergeScan {
                 parts.extend(of_worker);
             }
             spilled.extend(worker.spilled);
+        }
+        if !spilled.is_empty() {
+            events::count(Event::ExternalAggregationMerge);
         }
         MergeScan(Arc::new(Shared {
             shape,

@@ -21,10 +21,12 @@ mod totals;
 
 use super::collect::blocks_as_source;
 use crate::ExecContext;
+use crate::control::QueryControl;
 use crate::expression::Program;
 use crate::hash_table::KeyLayout;
 use crate::pipeline::{Flow, Position, Sink, SinkWorker, concrete};
 use crate::pool;
+use crate::spill::Threshold;
 use chalet_base::{Result, ensure};
 use chalet_columns::{Block, Column, Vector};
 use chalet_function_api::Aggregate as AggregateImpl;
@@ -207,8 +209,8 @@ impl Sink for Aggregate {
             groups: self.groups(),
             partitions: None,
             spilled: None,
-            spill_at: spill_at(ctx),
-            shares: 2 * ctx.settings.max_threads as u64,
+            threshold: Threshold::new(ctx.settings.external_group_by, ctx),
+            control: ctx.control.clone(),
             // Totals and the limit need all groups at once.
             most: if self.totals.is_some() || max_groups > 0 { usize::MAX } else { MAX_LOCAL_GROUPS },
             max_groups,
@@ -279,14 +281,12 @@ struct Worker {
     groups: Groups,
     partitions: Option<Partitions>,
     spilled: Option<Spilled>,
-    /// Bytes of memory of the whole query from which on groups go to disk.
-    spill_at: u64,
-    /// Twice the workers there may be.
-    shares: u64,
+    threshold: Threshold,
     /// Groups that the table may have before they are flushed into partitions.
     most: usize,
     max_groups: u64,
     memory: Reservation,
+    control: Arc<QueryControl>,
     /// Rows taken so far, and when the memory was last measured.
     rows: usize,
     rows_at_measuring: usize,
@@ -298,16 +298,6 @@ struct Worker {
 struct PartitionedGroups {
     partitions: Partitions,
     spilled: Option<Spilled>,
-}
-
-/// By the settings of the kernel: a size, or a part of the memory that the query may have. Where both are off, three quarters
-/// of that memory, because writing takes some itself.
-fn spill_at(ctx: &ExecContext) -> u64 {
-    let settings = &ctx.settings;
-    let limit = ctx.control.limits.max_memory_usage;
-    let part = limit as f64 * settings.max_bytes_ratio_before_external_group_by;
-    let sizes = [settings.max_bytes_before_external_group_by, part as u64, limit / 4 * 3];
-    sizes.into_iter().filter(|&size| size > 0).min().unwrap_or(u64::MAX)
 }
 
 /// No more rows than this go by without measuring.
@@ -358,10 +348,7 @@ impl Worker {
         if self.most == usize::MAX || !self.groups.is_keyed() {
             return refused;
         }
-        // A worker with little of what the query holds would win nothing.
-        let used = self.memory.tracker().current();
-        let has_share = self.memory.bytes() as u64 * self.shares >= used;
-        if refused.is_err() || used > self.spill_at && has_share {
+        if refused.is_err() || self.threshold.is_passed(&self.memory) {
             self.spill()?;
             self.memory.resize(self.held())?;
         }
@@ -375,7 +362,7 @@ impl Worker {
     fn spill(&mut self) -> Result<()> {
         self.partition_groups()?;
         if self.spilled.is_none() {
-            self.spilled = Some(Spilled::new()?);
+            self.spilled = Some(Spilled::new(&self.control)?);
         }
         if let (Some(spilled), Some(partitions)) = (&mut self.spilled, &mut self.partitions) {
             spilled.write(partitions)?;

@@ -2,17 +2,16 @@
 //!
 //! - [`table`]: the right side and its hash table; the sink that builds it
 //! - [`probe`]: the operator that finds partners of left rows
-//! - [`unmatched_rows`]: unmatched right rows, after all left rows
+//! - [`partitioned`]: the join of sides that are on disk
 //! - [`paste_join`]: PASTE JOIN, row by row
 
+mod partitioned;
 pub mod paste_join;
 pub mod probe;
 pub mod table;
-pub mod unmatched_rows;
 
 pub use probe::Probe;
 pub use table::{Build, BuildSpec, JoinTable};
-pub use unmatched_rows::UnmatchedRows;
 
 use chalet_columns::{Block, Column, Vector};
 use chalet_types::DataType;

@@ -1,17 +1,24 @@
-//! The operator that finds partners of left rows. Keeps the left side's order; holds one block of pairs.
+//! The operator that finds partners of left rows. Keeps the left side's order; holds one block of pairs. Right rows that have
+//! found no partner come after all others. Where the right side is on disk, so is the left: see
+//! [`partitioned`](super::partitioned).
 
-use super::table::{JoinTable, built, usable_keys};
+use super::partitioned::PartitionedJoin;
+use super::table::{BuildSpec, JoinTable, built, key_hashes, usable_keys};
 use super::{NO_ROW, gather_or_default};
-use crate::QueryControl;
 use crate::expression::Program;
 use crate::hash_table::NO_GROUP;
+use crate::operators::collect::blocks_as_source;
 use crate::pipeline::{Emit, Flow, Operator, OperatorWorker};
+use crate::spill::partitions::PartitionWriter;
+use crate::spill::{Purpose, Threshold};
+use crate::{ExecContext, QueryControl};
 use chalet_base::Result;
 use chalet_columns::{Block, BooleanBuffer, Column, Vector};
 use chalet_plan::{AsofOp, JoinKind, JoinStrictness};
+use chalet_storage::Scan;
 use chalet_types::DataType;
 use std::cmp::Ordering;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The operator that looks left rows up in the table of the right side.
 #[derive(Clone)]
@@ -31,6 +38,13 @@ pub struct Probe {
     pub max_block_size: usize,
     /// One left block may have very many pairs: the query must be stoppable between them.
     pub control: Arc<QueryControl>,
+    /// How the right side is indexed.
+    pub build: BuildSpec,
+    /// Types of the result's columns that come from the left: they hold defaults where a right row has no partner.
+    pub left_types: Vec<DataType>,
+    pub threshold: Threshold,
+    /// Left rows on disk, of workers that have ended.
+    pub spilled: Arc<Mutex<Vec<PartitionWriter>>>,
 }
 
 impl Operator for Probe {
@@ -39,12 +53,113 @@ impl Operator for Probe {
     }
 
     fn worker(&self) -> Result<Box<dyn OperatorWorker>> {
-        Ok(Box::new(Worker { probe: self.clone() }))
+        Ok(Box::new(Worker { probe: self.clone(), writer: None }))
+    }
+
+    /// Left rows that were partitioned to disk, joined with the partitions of the right side; and right rows that have found
+    /// no partner.
+    fn rest(&self, ctx: &ExecContext) -> Result<Option<Arc<dyn Scan>>> {
+        let table = built(&self.slot)?;
+        if table.is_spilled() {
+            let left = std::mem::take(&mut *self.spilled.lock().unwrap_or_else(PoisonError::into_inner));
+            return Ok(Some(PartitionedJoin::open(self.clone(), left, table.take_partitions())));
+        }
+        if !self.keeps_unmatched() {
+            return Ok(None);
+        }
+        Ok(Some(blocks_as_source(table.unmatched(&self.left_types, self.max_block_size), ctx)))
+    }
+}
+
+impl Probe {
+    /// Are right rows put out that have found no partner?
+    pub(super) fn keeps_unmatched(&self) -> bool {
+        matches!(self.kind, JoinKind::Right | JoinKind::Full) && self.strictness != JoinStrictness::Semi
+    }
+
+    /// Hashes of the keys of left rows.
+    pub(super) fn hashes(&self, block: &Block) -> Result<Vec<u64>> {
+        key_hashes(&self.keys, self.asof.is_some(), &self.null_safe, block)
     }
 }
 
 struct Worker {
     probe: Probe,
+    /// Left rows that are written to disk, because the right side is.
+    writer: Option<PartitionWriter>,
+}
+
+impl OperatorWorker for Worker {
+    fn push(&mut self, block: Block, emit: Emit) -> Result<Flow> {
+        let table = built(&self.probe.slot)?;
+        if table.is_spilled() {
+            let hashes = self.probe.hashes(&block)?;
+            let Probe { threshold, control, .. } = &self.probe;
+            let writer = match &mut self.writer {
+                Some(writer) => writer,
+                none => none.insert(PartitionWriter::new(Purpose::Join, threshold, control)?),
+            };
+            writer.write(&block, &hashes)?;
+            return Ok(Flow::Continue);
+        }
+        let mut left = LeftBlock::new(&self.probe, table, block)?;
+        while let Some(out) = left.next(&self.probe, table)? {
+            if emit(out)? == Flow::Stop {
+                return Ok(Flow::Stop);
+            }
+        }
+        Ok(Flow::Continue)
+    }
+
+    fn end(&mut self) -> Result<()> {
+        if let Some(mut writer) = self.writer.take() {
+            writer.flush()?;
+            self.probe.spilled.lock().unwrap_or_else(PoisonError::into_inner).push(writer);
+        }
+        Ok(())
+    }
+}
+
+/// A block of left rows, which are joined a few at a time.
+pub(super) struct LeftBlock {
+    block: Block,
+    groups: Vec<u32>,
+    asof: Option<Vector>,
+    /// The first row that is not joined yet.
+    start: usize,
+}
+
+impl LeftBlock {
+    /// Looks the keys of all rows up.
+    pub fn new(probe: &Probe, table: &JoinTable, block: Block) -> Result<LeftBlock> {
+        let n_rows = block.n_rows();
+        let mut keys = probe.keys.evaluate(&block)?;
+        let asof = if probe.asof.is_some() { keys.pop().map(Column::into_flat) } else { None };
+        let (keys, valid) = usable_keys(keys, &probe.null_safe, n_rows);
+        let groups = table.find(&keys, &valid, n_rows);
+        Ok(LeftBlock { block, groups, asof, start: 0 })
+    }
+
+    /// What comes of the next rows: they are taken in runs whose pairs make about one block. None behind the last.
+    pub fn next(&mut self, probe: &Probe, table: &JoinTable) -> Result<Option<Block>> {
+        let LeftBlock { block, groups, asof, start } = self;
+        while *start < block.n_rows() {
+            probe.control.check_with_interrupt()?;
+            let mut end = *start;
+            let mut n_pairs = 0;
+            while end < block.n_rows() && (end == *start || n_pairs < probe.max_block_size) {
+                n_pairs += if asof.is_some() { 1 } else { table.rows_of(groups[end]).len().max(1) };
+                end += 1;
+            }
+            let run = Run { probe, table, block, groups, asof: asof.as_ref() };
+            let out = run.join(*start..end)?;
+            *start = end;
+            if out.is_some() {
+                return Ok(out);
+            }
+        }
+        Ok(None)
+    }
 }
 
 /// Row numbers of both sides, in step.
@@ -58,37 +173,6 @@ impl Pairs {
     fn push(&mut self, left: usize, right: u32) {
         self.left.push(left as u32);
         self.right.push(right);
-    }
-}
-
-impl OperatorWorker for Worker {
-    fn push(&mut self, block: Block, emit: Emit) -> Result<Flow> {
-        let probe = &self.probe;
-        let table = built(&probe.slot)?;
-        let n_rows = block.n_rows();
-        let mut keys = probe.keys.evaluate(&block)?;
-        let asof = if probe.asof.is_some() { keys.pop().map(Column::into_flat) } else { None };
-        let (keys, valid) = usable_keys(keys, &probe.null_safe, n_rows);
-        let groups = table.find(&keys, &valid, n_rows);
-        // Left rows are taken in runs whose pairs make about one block.
-        let mut start = 0;
-        while start < n_rows {
-            probe.control.check_with_interrupt()?;
-            let mut end = start;
-            let mut n_pairs = 0;
-            while end < n_rows && (end == start || n_pairs < probe.max_block_size) {
-                n_pairs += if asof.is_some() { 1 } else { table.rows_of(groups[end]).len().max(1) };
-                end += 1;
-            }
-            let run = Run { probe, table, block: &block, groups: &groups, asof: asof.as_ref() };
-            if let Some(out) = run.join(start..end)?
-                && emit(out)? == Flow::Stop
-            {
-                return Ok(Flow::Stop);
-            }
-            start = end;
-        }
-        Ok(Flow::Continue)
     }
 }
 

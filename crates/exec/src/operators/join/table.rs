@@ -1,5 +1,5 @@
 //! The right side of a join: all its rows in one block, and from keys to rows. Built by any number of workers, indexed by
-//! one. Holds all rows of the right side.
+//! one. Holds all rows of the right side; when memory runs short, they are partitioned to disk by the hash of their keys.
 
 use crate::ExecContext;
 use crate::control::QueryControl;
@@ -7,6 +7,9 @@ use crate::expression::Program;
 use crate::hash_table::{GroupTable, KeyLayout, NO_GROUP};
 use crate::operators::collect::blocks_as_source;
 use crate::pipeline::{Flow, Position, Sink, SinkWorker, concrete};
+use crate::spill::input_order::{RowNumbers, in_input_order};
+use crate::spill::partitions::{Partition, PartitionWriter, partitions, row_hashes};
+use crate::spill::{Purpose, Threshold};
 use chalet_base::{Result, ensure, err};
 use chalet_columns::{Block, BooleanBuffer, Column, Vector};
 use chalet_memory::Reservation;
@@ -14,7 +17,7 @@ use chalet_storage::Scan;
 use chalet_types::DataType;
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// What the table is built from.
 #[derive(Clone)]
@@ -29,9 +32,39 @@ pub struct BuildSpec {
     pub types: Vec<DataType>,
 }
 
+impl BuildSpec {
+    /// Hashes of the keys of right rows, by which they are partitioned.
+    pub(crate) fn hashes(&self, block: &Block) -> Result<Vec<u64>> {
+        key_hashes(&self.keys, self.has_asof, &self.null_safe, block)
+    }
+
+    /// Rows without keys are all equal: partitioning would not part them.
+    fn has_keys(&self) -> bool {
+        !self.key_types.is_empty()
+    }
+}
+
+/// Hashes of the keys of rows of either side: those of equal keys are equal.
+pub(crate) fn key_hashes(
+    keys: &Program,
+    has_asof: bool,
+    null_safe: &[bool],
+    block: &Block,
+) -> Result<Vec<u64>> {
+    let mut keys = keys.evaluate(block)?;
+    if has_asof {
+        keys.pop();
+    }
+    let (keys, _) = usable_keys(keys, null_safe, block.n_rows());
+    Ok(row_hashes(&keys.iter().collect::<Vec<_>>(), block.n_rows()))
+}
+
 /// The right side, indexed.
 pub struct JoinTable {
+    /// All rows, none where they are on disk.
     pub rows: Block,
+    /// The rows on disk, until they are joined.
+    spilled: Option<Mutex<Vec<PartitionWriter>>>,
     table: GroupTable,
     /// Rows of group `g`: `order[starts[g]..starts[g + 1]]`, in the right side's order (by ASOF value with one).
     starts: Vec<u32>,
@@ -43,6 +76,35 @@ pub struct JoinTable {
 }
 
 impl JoinTable {
+    /// Are the rows on disk?
+    pub fn is_spilled(&self) -> bool {
+        self.spilled.is_some()
+    }
+
+    /// Has the right side no rows?
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty() && !self.is_spilled()
+    }
+
+    /// The partitions of the rows on disk, once.
+    pub(crate) fn take_partitions(&self) -> Vec<Partition> {
+        let Some(spilled) = &self.spilled else { return Vec::new() };
+        partitions(std::mem::take(&mut *spilled.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    /// Right rows that no left row has found, with defaults of the given types in place of the left columns.
+    pub fn unmatched(&self, left_types: &[DataType], max_block_size: usize) -> Vec<Block> {
+        let unused = |&row: &u32| !self.used[row as usize].load(Relaxed);
+        let rows: Vec<u32> = (0..self.rows.n_rows() as u32).filter(unused).collect();
+        let block = |rows: &[u32]| {
+            let left = left_types.iter().map(|ty| Column::constant(Vector::fillers(ty, 1), rows.len()));
+            let mut columns: Vec<Column> = left.collect();
+            columns.extend(self.rows.gather(rows).into_columns());
+            Block::new(columns, rows.len())
+        };
+        rows.chunks(max_block_size.max(1)).map(block).collect()
+    }
+
     /// The right rows that equal each left row in all keys: group numbers for [`rows_of`](Self::rows_of).
     pub fn find(&self, keys: &[Column], valid: &BooleanBuffer, n_rows: usize) -> Vec<u32> {
         if keys.is_empty() {
@@ -69,11 +131,6 @@ impl JoinTable {
     /// Marks a right row as put out; `true` the first time.
     pub fn use_row(&self, row: u32) -> bool {
         !self.used[row as usize].swap(true, Relaxed)
-    }
-
-    /// Has a left row found this right row?
-    pub fn is_used(&self, row: usize) -> bool {
-        self.used[row].load(Relaxed)
     }
 }
 
@@ -118,26 +175,40 @@ impl Sink for Build {
             n_rows: 0,
             max_rows: ctx.settings.max_rows_in_join,
             memory: Reservation::new(ctx.control.memory.clone()),
+            numbers: RowNumbers::default(),
+            writer: None,
+            threshold: Threshold::new(ctx.settings.external_join, ctx),
+            spec: self.spec.clone(),
+            control: ctx.control.clone(),
         }))
     }
 
     fn finish(&self, workers: Vec<Box<dyn SinkWorker>>, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
         let mut memory = Reservation::new(ctx.control.memory.clone());
+        let mut workers = concrete::<Worker>(workers);
+        if workers.iter().any(|worker| worker.writer.is_some()) {
+            let mut writers = Vec::new();
+            for worker in &mut workers {
+                worker.spill()?;
+                if let Some(mut writer) = worker.writer.take() {
+                    writer.flush()?;
+                    writers.push(writer);
+                }
+            }
+            let table = self.spec.index(self.spec.no_rows(), memory, &ctx.control)?;
+            let _ = self.slot.set(JoinTable { spilled: Some(Mutex::new(writers)), ..table });
+            return Ok(blocks_as_source(Vec::new(), ctx));
+        }
         let mut blocks = Vec::new();
-        for worker in concrete::<Worker>(workers) {
+        for worker in workers {
             memory.grow(worker.memory.bytes())?;
             blocks.extend(worker.blocks);
         }
         blocks.sort_by_key(|(position, _)| *position);
         let blocks: Vec<Block> = blocks.into_iter().map(|(_, block)| block).collect();
-        let rows = if blocks.is_empty() {
-            let columns = self.spec.types.iter().map(|ty| Column::Flat(Vector::defaults(ty, 0)));
-            Block::new(columns.collect(), 0)
-        } else {
-            Block::concat(&blocks)
-        };
+        let rows = if blocks.is_empty() { self.spec.no_rows() } else { Block::concat(&blocks) };
         ctx.control.check_with_interrupt()?;
-        let table = self.index(rows, memory, &ctx.control)?;
+        let table = self.spec.index(rows, memory, &ctx.control)?;
         // The stage of a build runs once.
         let _ = self.slot.set(table);
         Ok(blocks_as_source(Vec::new(), ctx))
@@ -147,9 +218,20 @@ impl Sink for Build {
 /// Rows that are looked up between two questions whether to stop.
 const ROWS_AT_ONCE: usize = 1 << 18;
 
-impl Build {
-    fn index(&self, rows: Block, mut memory: Reservation, control: &QueryControl) -> Result<JoinTable> {
-        let spec = &self.spec;
+impl BuildSpec {
+    fn no_rows(&self) -> Block {
+        let columns = self.types.iter().map(|ty| Column::Flat(Vector::defaults(ty, 0)));
+        Block::new(columns.collect(), 0)
+    }
+
+    /// The table of right rows, which are in their order.
+    pub(crate) fn index(
+        &self,
+        rows: Block,
+        mut memory: Reservation,
+        control: &QueryControl,
+    ) -> Result<JoinTable> {
+        let spec = self;
         let n_rows = rows.n_rows();
         ensure!(
             n_rows < u32::MAX as usize,
@@ -193,7 +275,18 @@ impl Build {
         }
         memory.grow(table.memory() + n_rows * 5)?;
         let used = (0..n_rows).map(|_| AtomicBool::new(false)).collect();
-        Ok(JoinTable { rows, table, starts, order, asof, used, _memory: memory })
+        Ok(JoinTable { rows, spilled: None, table, starts, order, asof, used, _memory: memory })
+    }
+
+    /// The table of the rows of a partition.
+    pub(crate) fn index_partition(&self, partition: &Partition, control: &QueryControl) -> Result<JoinTable> {
+        let rows = match partition.block()? {
+            Some(block) => in_input_order(block)?.0,
+            None => self.no_rows(),
+        };
+        let mut memory = Reservation::new(control.memory.clone());
+        memory.grow(rows.memory())?;
+        self.index(rows, memory, control)
     }
 }
 
@@ -220,6 +313,28 @@ struct Worker {
     n_rows: u64,
     max_rows: u64,
     memory: Reservation,
+    numbers: RowNumbers,
+    /// Rows that were written to disk.
+    writer: Option<PartitionWriter>,
+    threshold: Threshold,
+    spec: BuildSpec,
+    control: Arc<QueryControl>,
+}
+
+impl Worker {
+    /// Writes all rows to their partitions.
+    fn spill(&mut self) -> Result<()> {
+        let writer = match &mut self.writer {
+            Some(writer) => writer,
+            none => none.insert(PartitionWriter::new(Purpose::Join, &self.threshold, &self.control)?),
+        };
+        for (position, block) in self.blocks.drain(..) {
+            self.control.check_with_interrupt()?;
+            let hashes = self.spec.hashes(&block)?;
+            writer.write(&self.numbers.at(position).append_to(block), &hashes)?;
+        }
+        self.memory.resize(0)
+    }
 }
 
 impl SinkWorker for Worker {
@@ -232,8 +347,13 @@ impl SinkWorker for Worker {
             self.max_rows,
             self.n_rows
         );
-        self.memory.grow(block.memory())?;
+        let refused = self.memory.grow(block.memory());
         self.blocks.push((position, block));
+        if !self.spec.has_keys() {
+            refused?;
+        } else if refused.is_err() || self.threshold.is_passed(&self.memory) {
+            self.spill()?;
+        }
         Ok(Flow::Continue)
     }
 

@@ -1,0 +1,208 @@
+//! A temporary file of compressed pieces. It has no name, so that it is gone with the process whatever happens.
+
+use super::Purpose;
+use crate::control::QueryControl;
+use chalet_base::events::{self, Event};
+use chalet_base::{Error, Result, ensure, err};
+use chalet_columns::wire::take_array;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A temporary file: pieces are written one behind the other and read in any order.
+pub struct TempFile {
+    file: Mutex<File>,
+    len: u64,
+    purpose: Purpose,
+    control: Arc<QueryControl>,
+    /// What is written next; kept, so that it is allocated once.
+    buffer: Vec<u8>,
+}
+
+/// Where a piece is.
+#[derive(Clone, Debug)]
+pub struct Place {
+    start: u64,
+    stored: usize,
+    /// Bytes before compression.
+    raw: usize,
+}
+
+impl Place {
+    /// Bytes of the piece before compression.
+    pub fn bytes(&self) -> usize {
+        self.raw
+    }
+}
+
+/// Bytes that are compressed together, at most.
+const FRAME: usize = 16 << 20;
+/// Before each frame: its bytes before and after compression, which are the same where it is not compressed.
+const HEAD: usize = 8;
+
+impl TempFile {
+    /// An empty file in the system's folder for temporary files. Fails where none can be made.
+    pub fn new(purpose: Purpose, control: &Arc<QueryControl>) -> Result<TempFile> {
+        let file = tempfile::tempfile().map_err(|error| no_disk(purpose, &error))?;
+        events::count(Event::ExternalProcessingFilesTotal);
+        Ok(TempFile { file: Mutex::new(file), len: 0, purpose, control: control.clone(), buffer: Vec::new() })
+    }
+
+    /// Writes a piece behind the others. Fails when the disk does or when the query has written as much as it may.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<Place> {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.clear();
+        for frame in bytes.chunks(FRAME) {
+            compress(frame, &mut buffer)?;
+        }
+        let place = Place { start: self.len, stored: buffer.len(), raw: bytes.len() };
+        self.charge(buffer.len() as u64)?;
+        let file = self.file.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // Readers may have moved on from the end.
+        let written = file.seek(SeekFrom::Start(place.start)).and_then(|_| file.write_all(&buffer));
+        written.map_err(|error| no_disk(self.purpose, &error))?;
+        events::add(Event::ExternalProcessingCompressedBytesTotal, place.stored as u64);
+        events::add(Event::ExternalProcessingUncompressedBytesTotal, place.raw as u64);
+        let counters = self.purpose.counters();
+        events::add(counters.compressed, place.stored as u64);
+        events::add(counters.uncompressed, place.raw as u64);
+        self.buffer = buffer;
+        Ok(place)
+    }
+
+    /// Counts that the operator has written all that it held.
+    pub fn count_part(&self) {
+        events::count(self.purpose.counters().write_part);
+    }
+
+    /// What was written at a place.
+    pub fn read(&self, place: &Place) -> Result<Vec<u8>> {
+        let mut stored = vec![0; place.stored];
+        {
+            let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+            let read = file.seek(SeekFrom::Start(place.start)).and_then(|_| file.read_exact(&mut stored));
+            read.map_err(|error| {
+                let operator = self.purpose.name();
+                err!(
+                    CANNOT_READ_FROM_FILE_DESCRIPTOR,
+                    "{operator} cannot read its temporary data back: {error}"
+                )
+            })?;
+        }
+        let mut rest = &stored[..];
+        let mut bytes = Vec::with_capacity(place.raw);
+        while !rest.is_empty() {
+            decompress(&mut rest, &mut bytes)?;
+        }
+        ensure!(bytes.len() == place.raw, CORRUPTED_DATA, "Temporary data came back with another size");
+        Ok(bytes)
+    }
+
+    fn charge(&mut self, bytes: u64) -> Result<()> {
+        let on_disk = &self.control.temporary_bytes;
+        let total = on_disk.fetch_add(bytes, Relaxed) + bytes;
+        self.len += bytes;
+        let most = self.control.limits.max_temporary_data_on_disk_size;
+        ensure!(
+            most == 0 || total <= most,
+            TOO_MANY_ROWS_OR_BYTES,
+            "Limit for temporary files size exceeded (would consume {total} / {most} bytes)"
+        );
+        Ok(())
+    }
+}
+
+impl Drop for TempFile {
+    fn drop(&mut self) {
+        self.control.temporary_bytes.fetch_sub(self.len, Relaxed);
+    }
+}
+
+#[cold]
+fn no_disk(purpose: Purpose, error: &std::io::Error) -> Error {
+    let folder = std::env::temp_dir();
+    let (folder, operator) = (folder.display(), purpose.name());
+    match error.kind() {
+        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
+            err!(NOT_ENOUGH_SPACE, "{operator} needs more space for temporary data in {folder}: {error}")
+        }
+        _ => {
+            err!(
+                CANNOT_WRITE_TO_FILE_DESCRIPTOR,
+                "{operator} cannot keep temporary data in {folder}: {error}"
+            )
+        }
+    }
+}
+
+/// Appends a frame of at most [`FRAME`] bytes.
+fn compress(raw: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    let start = out.len();
+    out.resize(start + HEAD + lz4_flex::block::get_maximum_output_size(raw.len()), 0);
+    let n = lz4_flex::block::compress_into(raw, &mut out[start + HEAD..])
+        .map_err(|error| err!(CANNOT_COMPRESS, "Cannot compress temporary data: {error}"))?;
+    out.truncate(start + HEAD + n);
+    if n >= raw.len() {
+        out.truncate(start + HEAD);
+        out.extend_from_slice(raw);
+    }
+    let stored = (out.len() - start - HEAD) as u32;
+    out[start..start + 4].copy_from_slice(&(raw.len() as u32).to_le_bytes());
+    out[start + 4..start + HEAD].copy_from_slice(&stored.to_le_bytes());
+    Ok(())
+}
+
+/// Takes a frame off the front and appends what it holds.
+fn decompress(bytes: &mut &[u8], out: &mut Vec<u8>) -> Result<()> {
+    let raw = u32::from_le_bytes(take_array(bytes)?) as usize;
+    let stored = u32::from_le_bytes(take_array(bytes)?) as usize;
+    let frame = chalet_columns::wire::take(bytes, stored)?;
+    if stored == raw {
+        out.extend_from_slice(frame);
+        return Ok(());
+    }
+    ensure!(raw <= FRAME, CORRUPTED_DATA, "Temporary data came back damaged");
+    let start = out.len();
+    out.resize(start + raw, 0);
+    let n = lz4_flex::block::decompress_into(frame, &mut out[start..])
+        .map_err(|error| err!(CANNOT_DECOMPRESS, "Cannot decompress temporary data: {error}"))?;
+    ensure!(n == raw, CORRUPTED_DATA, "Temporary data came back damaged");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Limits;
+
+    fn control(most: u64) -> Arc<QueryControl> {
+        let limits = Limits { max_temporary_data_on_disk_size: most, ..Limits::default() };
+        Arc::new(QueryControl::new(limits, None, None))
+    }
+
+    #[test]
+    fn pieces_come_back_in_any_order() {
+        let mut file = TempFile::new(Purpose::Sort, &control(0)).unwrap();
+        let noise: Vec<u8> = (0..100_000u64).map(|i| chalet_base::hash::hash_u64(i) as u8).collect();
+        let pieces = [vec![], vec![7; FRAME + 10], noise, vec![1, 2, 3]];
+        let places: Vec<Place> = pieces.iter().map(|piece| file.write(piece).unwrap()).collect();
+        for (piece, place) in pieces.iter().zip(&places).rev() {
+            assert_eq!(&file.read(place).unwrap(), piece);
+        }
+        assert!(places[1].stored < 1 << 20);
+    }
+
+    #[test]
+    fn a_query_may_not_write_without_end() {
+        let control = control(10_000);
+        let mut file = TempFile::new(Purpose::Join, &control).unwrap();
+        let noise: Vec<u8> = (0..6000u64).map(|i| chalet_base::hash::hash_u64(i) as u8).collect();
+        file.write(&noise).unwrap();
+        let error = file.write(&noise).unwrap_err();
+        assert_eq!(error.code().number, 396, "{error}");
+        drop(file);
+        assert_eq!(control.temporary_bytes.load(Relaxed), 0);
+        TempFile::new(Purpose::Join, &control).unwrap().write(&noise).unwrap();
+    }
+}

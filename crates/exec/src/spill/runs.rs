@@ -1,0 +1,317 @@
+//! Sorted runs on disk, and merging them: the external half of a merge sort. Each row has a key; rows come out in the order of
+//! the bytes of their keys, which are all different.
+
+use super::{Place, Purpose, TempFile, Threshold};
+use crate::ExecContext;
+use crate::control::QueryControl;
+use chalet_base::{Result, events};
+use chalet_columns::Block;
+use chalet_columns::interleave::BlockRow;
+use chalet_columns::keys::RowKeys;
+use chalet_columns::raw::{read_block, write_block};
+use chalet_columns::wire::{put_bytes, take_bytes};
+use chalet_storage::{Morsel, Scan, ScanWorker};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Rows in order, as pieces of a file.
+#[derive(Clone)]
+pub struct Run {
+    file: Arc<TempFile>,
+    places: Vec<Place>,
+}
+
+/// The file that a worker writes its runs to.
+pub struct RunWriter {
+    file: TempFile,
+    runs: Vec<Vec<Place>>,
+    bytes: Vec<u8>,
+    sizes: RunSizes,
+}
+
+/// How much of a run is read at a time, and how many runs: together what reading may use.
+#[derive(Clone, Copy, Debug)]
+pub struct RunSizes {
+    /// Bytes of a piece, about.
+    piece: usize,
+    /// Runs that are merged at a time.
+    fan_in: usize,
+}
+
+/// A piece is large enough to be compressed well, and so small that many runs can be read at a time, in bytes.
+const PIECES: std::ops::RangeInclusive<usize> = (64 << 10)..=(1 << 20);
+/// Runs that are merged at a time, whatever memory there is.
+const FAN_INS: std::ops::RangeInclusive<usize> = 8..=256;
+/// Bytes of a block that a merge puts out, about; fewer where rows are few.
+const MOST_BYTES: usize = 16 << 20;
+
+impl RunSizes {
+    /// Sizes by what a threshold leaves for reading.
+    pub fn new(threshold: &Threshold) -> RunSizes {
+        let budget = usize::try_from(threshold.reading()).unwrap_or(usize::MAX);
+        let piece = (budget / 64).clamp(*PIECES.start(), *PIECES.end());
+        // A piece is there as a block and as the keys of its rows.
+        RunSizes { piece, fan_in: (budget / (2 * piece)).clamp(*FAN_INS.start(), *FAN_INS.end()) }
+    }
+
+    /// Rows of a piece where `n_rows` rows take `bytes`.
+    pub fn rows(&self, bytes: usize, n_rows: usize) -> usize {
+        (self.piece / (bytes / n_rows.max(1)).max(1)).max(1)
+    }
+}
+
+impl RunWriter {
+    /// A writer without a run. Fails where no temporary file can be made.
+    pub fn new(purpose: Purpose, sizes: RunSizes, control: &Arc<QueryControl>) -> Result<RunWriter> {
+        Ok(RunWriter { file: TempFile::new(purpose, control)?, runs: Vec::new(), bytes: Vec::new(), sizes })
+    }
+
+    /// Begins the next run.
+    pub fn begin(&mut self) {
+        self.file.count_part();
+        self.runs.push(Vec::new());
+    }
+
+    /// Appends rows to the run that was begun last.
+    pub fn write(&mut self, block: &Block, keys: &RowKeys) -> Result<()> {
+        self.bytes.clear();
+        write_block(block, &mut self.bytes);
+        (0..keys.len()).for_each(|row| put_bytes(keys.get(row), &mut self.bytes));
+        let place = self.file.write(&self.bytes)?;
+        if self.runs.is_empty() {
+            self.runs.push(Vec::new());
+        }
+        let last = self.runs.len() - 1;
+        self.runs[last].push(place);
+        Ok(())
+    }
+
+    /// How runs are cut.
+    pub fn sizes(&self) -> RunSizes {
+        self.sizes
+    }
+
+    /// All runs, for reading.
+    pub fn into_runs(self) -> Vec<Run> {
+        let file = Arc::new(self.file);
+        let runs = self.runs.into_iter().filter(|places| !places.is_empty());
+        runs.map(|places| Run { file: file.clone(), places }).collect()
+    }
+}
+
+/// A run that is being read.
+struct Cursor {
+    run: Run,
+    next_place: usize,
+    keys: RowKeys,
+    row: usize,
+    /// The number of its block among the blocks of the merge.
+    block: u32,
+    /// Bytes of a row of the block, about.
+    row_bytes: usize,
+}
+
+/// Merges runs block by block. Holds a piece of each run.
+pub struct Merge {
+    cursors: Vec<Cursor>,
+    /// Numbers of cursors that have rows: a heap, the one with the least key on top.
+    heap: Vec<u32>,
+    /// Blocks that rows of the next output are of.
+    blocks: Vec<Block>,
+    rows: Vec<BlockRow>,
+}
+
+impl Merge {
+    /// Opens runs, which are not too many to be read at a time.
+    fn open(runs: Vec<Run>) -> Result<Merge> {
+        let mut merge = Merge { cursors: Vec::new(), heap: Vec::new(), blocks: Vec::new(), rows: Vec::new() };
+        for run in runs {
+            let (keys, row, block) = (RowKeys::default(), 0, 0);
+            let mut cursor = Cursor { run, next_place: 0, keys, row, block, row_bytes: 0 };
+            if let Some(block) = cursor.load()? {
+                cursor.block = merge.blocks.len() as u32;
+                merge.blocks.push(block);
+                merge.heap.push(merge.cursors.len() as u32);
+                merge.cursors.push(cursor);
+            }
+        }
+        for at in (0..merge.heap.len() / 2).rev() {
+            merge.sift_down(at);
+        }
+        Ok(merge)
+    }
+
+    /// The next rows, at most so many, and with `keys` also the keys; none when all are out.
+    fn next(&mut self, max_rows: usize, mut keys: Option<&mut RowKeys>) -> Result<Option<Block>> {
+        self.rows.clear();
+        let mut bytes = 0;
+        while let Some(&top) = self.heap.first() {
+            let cursor = &mut self.cursors[top as usize];
+            if self.rows.len() >= max_rows || bytes >= MOST_BYTES {
+                break;
+            }
+            self.rows.push(BlockRow { block: cursor.block, row: cursor.row as u32 });
+            bytes += cursor.row_bytes;
+            if let Some(keys) = &mut keys {
+                keys.bytes.extend_from_slice(cursor.keys.get(cursor.row));
+                keys.offsets.push(keys.bytes.len());
+            }
+            cursor.row += 1;
+            if cursor.row == cursor.keys.len() {
+                match cursor.load()? {
+                    Some(block) => {
+                        cursor.block = self.blocks.len() as u32;
+                        self.blocks.push(block);
+                    }
+                    None => {
+                        self.heap.swap_remove(0);
+                    }
+                }
+            }
+            self.sift_down(0);
+        }
+        if self.rows.is_empty() {
+            return Ok(None);
+        }
+        let out = Block::interleave(&self.blocks.iter().collect::<Vec<_>>(), &self.rows);
+        self.drop_read();
+        Ok(Some(out))
+    }
+
+    /// Lets go of blocks of which all rows are out.
+    fn drop_read(&mut self) {
+        let mut blocks = std::mem::take(&mut self.blocks);
+        for &number in &self.heap {
+            let cursor = &mut self.cursors[number as usize];
+            self.blocks.push(std::mem::take(&mut blocks[cursor.block as usize]));
+            cursor.block = self.blocks.len() as u32 - 1;
+        }
+    }
+
+    fn sift_down(&mut self, mut at: usize) {
+        let key = |number: u32| {
+            let cursor = &self.cursors[number as usize];
+            cursor.keys.get(cursor.row)
+        };
+        let heap = &mut self.heap;
+        loop {
+            let mut least = at;
+            for child in [2 * at + 1, 2 * at + 2] {
+                if child < heap.len() && key(heap[child]) < key(heap[least]) {
+                    least = child;
+                }
+            }
+            if least == at {
+                return;
+            }
+            heap.swap(at, least);
+            at = least;
+        }
+    }
+}
+
+impl Cursor {
+    /// Reads the next piece; none when there is no more.
+    fn load(&mut self) -> Result<Option<Block>> {
+        let Some(place) = self.run.places.get(self.next_place) else {
+            self.keys = RowKeys::default();
+            return Ok(None);
+        };
+        self.next_place += 1;
+        let bytes = self.run.file.read(place)?;
+        let mut rest = &bytes[..];
+        let block = read_block(&mut rest)?;
+        let keys = &mut self.keys;
+        keys.bytes.clear();
+        keys.offsets.clear();
+        keys.offsets.push(0);
+        for _ in 0..block.n_rows() {
+            keys.bytes.extend_from_slice(take_bytes(&mut rest)?);
+            keys.offsets.push(keys.bytes.len());
+        }
+        self.row = 0;
+        self.row_bytes = place.bytes() / block.n_rows().max(1);
+        Ok(Some(block))
+    }
+}
+
+/// The first `limit` rows of all runs in order, as the source of what comes next. Runs that are too many to be read at a time
+/// are merged into fewer first.
+pub fn merged(
+    mut runs: Vec<Run>,
+    purpose: Purpose,
+    sizes: RunSizes,
+    limit: usize,
+    ctx: &ExecContext,
+) -> Result<Arc<dyn Scan>> {
+    let control = &ctx.control;
+    events::count(purpose.counters().merge);
+    while runs.len() > sizes.fan_in {
+        let mut writer = RunWriter::new(purpose, sizes, control)?;
+        for some in runs.chunks(sizes.fan_in) {
+            let piece = some[0].places.iter().map(Place::bytes).max().unwrap_or(1);
+            let mut merge = Merge::open(some.to_vec())?;
+            let n_rows = merge.cursors.first().map_or(1, |cursor| sizes.rows(piece, cursor.keys.len()));
+            writer.begin();
+            let mut left = limit;
+            let mut keys = RowKeys { bytes: Vec::new(), offsets: vec![0] };
+            while let Some(block) = merge.next(n_rows.min(left), Some(&mut keys))? {
+                control.check_with_interrupt()?;
+                writer.write(&block, &keys)?;
+                left -= block.n_rows();
+                keys.bytes.clear();
+                keys.offsets.truncate(1);
+            }
+        }
+        runs = writer.into_runs();
+    }
+    let state = MergeState { merge: Merge::open(runs)?, left: limit, task: 0 };
+    Ok(Arc::new(MergeScan(Arc::new(Shared {
+        state: Mutex::new(Some(state)),
+        max_block_size: ctx.settings.max_block_size,
+        control: control.clone(),
+    }))))
+}
+
+/// Merged rows as a table. One worker at a time merges; what comes behind it is done by all of them.
+struct MergeScan(Arc<Shared>);
+
+struct Shared {
+    /// None when all rows are out, or after an error.
+    state: Mutex<Option<MergeState>>,
+    max_block_size: usize,
+    control: Arc<QueryControl>,
+}
+
+struct MergeState {
+    merge: Merge,
+    /// Rows that are still wanted.
+    left: usize,
+    task: u32,
+}
+
+impl Scan for MergeScan {
+    fn worker(&self) -> Result<Box<dyn ScanWorker>> {
+        Ok(Box::new(Worker(self.0.clone())))
+    }
+
+    fn parallelism(&self) -> usize {
+        usize::MAX
+    }
+}
+
+struct Worker(Arc<Shared>);
+
+impl ScanWorker for Worker {
+    fn next(&mut self) -> Result<Option<Morsel>> {
+        let mut shared = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
+        self.0.control.check_with_interrupt()?;
+        let Some(mut state) = shared.take() else { return Ok(None) };
+        let max_rows = self.0.max_block_size.min(state.left);
+        let Some(block) = state.merge.next(max_rows, None)? else { return Ok(None) };
+        let task = state.task;
+        state.left -= block.n_rows();
+        state.task = state.task.saturating_add(1);
+        *shared = Some(state);
+        Ok(Some(Morsel { block, task, number: 0 }))
+    }
+}
