@@ -8,9 +8,8 @@ MAKEFLAGS += --no-print-directory --no-builtin-rules
 PYTHON ?= python3
 # Compiled things live outside the clone, so that clones share compiled dependencies.
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/chalet/target
-# The tests, the wheel and the benchmarks are built in one profile, so that nothing is built twice.
-PROFILE := release
-RUN := cargo run --quiet --profile $(PROFILE) --package
+# Users get cargo's profile `release`; tests run in `checked`: the same with debug assertions and overflow checks in our own crates.
+RUN := cargo run --quiet --profile checked --package
 
 MATURIN := maturin==1.16.0
 NEED := PYTHON="$(PYTHON)" tools/need
@@ -41,13 +40,13 @@ test: lint test-rust test-sql test-python ## run every check and every test
 lint: ## formatting, clippy and the house rules
 	@$(NEED) cargo rustfmt clippy cc
 	cargo fmt --all -- --check
-	cargo clippy --quiet --workspace --all-targets --profile $(PROFILE) -- --deny warnings
+	cargo clippy --quiet --workspace --all-targets --profile checked -- --deny warnings
 	$(RUN) xtask -- tidy
 
 .PHONY: test-rust
 test-rust: ## the tests of the crates
 	@$(NEED) cargo cc
-	cargo test --quiet --workspace --exclude chalet-python --profile $(PROFILE)
+	cargo test --quiet --workspace --exclude chalet-python --profile checked
 
 .PHONY: test-sql
 test-sql: ## tests/sql in every mode
@@ -55,42 +54,50 @@ test-sql: ## tests/sql in every mode
 	$(RUN) chalet-testkit --bin chalet-testkit -- tests/sql
 
 .PHONY: test-python
-test-python: .venv-test/ready wheel ## tests/python against the installed wheel
-	@tools/install-wheel .venv-test
+test-python: .venv-test/ready wheel-checked ## tests/python against the installed wheel, built with checks
+	@tools/install-wheel .venv-test dist/checked
 	.venv-test/bin/python -m pytest --quiet tests/python
 
 .PHONY: oracle
-oracle: wheel ## compare tests/sql with the real kernel, and programs of chDB's pages with chDB (downloads it once)
+oracle: wheel-checked ## compare tests/sql with the real kernel, and programs of chDB's pages with chDB (downloads it once)
 	@oracle=$$($(RUN) xtask -- oracle-python)
-	tools/install-wheel "$${oracle%/bin/python}"
+	tools/install-wheel "$${oracle%/bin/python}" dist/checked
 	"$$oracle" tools/readme_programs.py
 	"$$oracle" tools/docstring_examples.py
 	$(RUN) xtask -- oracle compare
 
 .PHONY: bench
-# Measured without the checks that our own crates keep elsewhere.
-bench: export CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS = false
-bench: export CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS = false
 bench: .venv-bench/ready wheel ## run QUERIES over ROWS generated rows in FILES files with THREADS, ours beside its peers
 	@tools/install-wheel .venv-bench
-	$(RUN) chalet-bench-generator -- --rows $(ROWS) --files $(FILES) --out data/hits-$(ROWS)-$(FILES)
+	cargo run --quiet --release --package chalet-bench-generator -- --rows $(ROWS) --files $(FILES) --out data/hits-$(ROWS)-$(FILES)
 	.venv-bench/bin/python bench/clickbench.py --data data/hits-$(ROWS)-$(FILES) --queries $(QUERIES) --threads "$(THREADS)" \
 		--json data/bench.json --chart data/bench.svg $(BENCH)
 
 .PHONY: bench-surface
-bench-surface: export CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS = false
-bench-surface: export CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS = false
 bench-surface: .venv-bench/ready wheel ## what the way between Python and the engine costs, beside its peers
 	@tools/install-wheel .venv-bench
 	mkdir -p data
 	.venv-bench/bin/python bench/surface.py --json data/surface.json $(BENCH)
 
 .PHONY: wheel
-wheel: .venv/ready ## build the wheel into dist/
+wheel: .venv/ready ## build the wheel that users get, into dist/
 	@$(NEED) cargo cc
-	rm -rf dist
-	.venv/bin/maturin build --quiet --profile $(PROFILE) --out dist
+	rm -f dist/*.whl
+	.venv/bin/maturin build --quiet --release --out dist
 	ls -l dist | awk '/whl/ { printf "%s, %.1f MB\n", $$NF, $$5 / 1e6 }'
+
+.PHONY: wheel-checked
+wheel-checked: .venv/ready ## build a wheel with the checks of the tests, into dist/checked/
+	@$(NEED) cargo cc
+	rm -rf dist/checked
+	.venv/bin/maturin build --quiet --profile checked --out dist/checked
+
+.PHONY: valgrind
+valgrind: .venv-test/ready wheel ## does anybody free what another allocator made? Needs valgrind; takes some minutes
+	@command -v valgrind >/dev/null || { echo "valgrind is not installed" >&2; exit 1; }
+	tools/install-wheel .venv-test
+	PYTHONMALLOC=malloc valgrind --quiet --error-exitcode=9 --show-mismatched-frees=yes --undef-value-errors=no \
+		--suppressions=tools/valgrind.supp .venv-test/bin/python tools/boundary.py 1
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZ_SECONDS
