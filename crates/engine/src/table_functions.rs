@@ -142,9 +142,14 @@ fn series(name: &str, args: &[TableArgument]) -> Result<Arc<dyn Table>> {
         ),
     };
     ensure!(step > 0, INVALID_SETTING_VALUE, "Table function '{name}' requires step to be a positive number");
-    let count = if last < first { 0 } else { (last - first) / step + 1 };
+    let count = if last < first { Some(0) } else { ((last - first) / step).checked_add(1) };
+    ensure!(
+        count.is_some(),
+        BAD_ARGUMENTS,
+        "Table function '{name}' would generate more values than can be represented in UInt64"
+    );
     let column = "generate_series";
-    Ok(Arc::new(Sequence { column, first, step, count: Some(count), zeros: false, engine: "SystemNumbers" }))
+    Ok(Arc::new(Sequence { column, first, step, count, zeros: false, engine: "SystemNumbers" }))
 }
 
 pub(crate) fn text(arg: &TableArgument) -> Option<String> {

@@ -11,6 +11,9 @@ use std::sync::Arc;
 /// Blocks per task: small enough to share, large enough that handing out costs nothing.
 const BLOCKS_PER_TASK: u64 = 8;
 
+/// Rows in a block at most, whatever the setting says.
+const MAX_BLOCK_ROWS: usize = 1 << 20;
+
 /// `first, first + step, ...`, `count` values of them (endless when `None`); or as many zeros.
 #[derive(Clone)]
 pub struct Sequence {
@@ -43,7 +46,7 @@ impl Table for Sequence {
             runs = first_of(runs, limit);
             is_endless = false;
         }
-        let block_size = request.context.max_block_size.max(1) as u64;
+        let block_size = request.context.max_block_size.clamp(1, MAX_BLOCK_ROWS) as u64;
         let count = (!is_endless).then(|| {
             let total: u128 = runs.iter().map(|run| run.count).sum();
             u64::try_from(total).unwrap_or(u64::MAX)

@@ -132,7 +132,10 @@ impl State {
             State::Few(values) if (values.len() as u64).saturating_add(weight) <= FEW as u64 => {
                 values.resize(values.len() + weight as usize, x);
             }
-            _ => self.histogram()[bar(x)] += weight,
+            _ => {
+                let n = &mut self.histogram()[bar(x)];
+                *n = n.wrapping_add(weight);
+            }
         }
     }
 }
@@ -162,7 +165,7 @@ impl Sketch for Times {
         match other {
             State::Few(values) => values.into_iter().for_each(|x| state.insert(x, 1)),
             State::Histogram(bars) => {
-                state.histogram().iter_mut().zip(bars.iter()).for_each(|(x, y)| *x += y);
+                state.histogram().iter_mut().zip(bars.iter()).for_each(|(x, y)| *x = x.wrapping_add(*y));
             }
         }
     }
@@ -212,11 +215,12 @@ impl Sketch for Times {
                     values[index.min(n - 1)].into()
                 }
                 State::Histogram(bars) => {
-                    let total: u64 = bars.iter().sum();
+                    // Sums of weights wrap around at 2^64, as in the kernel.
+                    let total = bars.iter().fold(0u64, |sum, n| sum.wrapping_add(*n));
                     let place = (total as f64 * level).ceil() as u64;
-                    let mut seen = 0;
+                    let mut seen = 0u64;
                     let found = bars.iter().enumerate().find(|(_, n)| {
-                        seen += **n;
+                        seen = seen.wrapping_add(**n);
                         **n > 0 && seen >= place
                     });
                     found.map_or(LARGEST as f64, |(bar, _)| value_of(bar))

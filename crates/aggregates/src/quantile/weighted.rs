@@ -186,13 +186,11 @@ impl Sketch for Weights {
             Number(kept.to_bits())
         };
         let weight = weights.map_or(1, |weights| weights.get(row));
-        *state.weights.entry(number).or_default() += weight;
+        add_weight(state, number, weight);
     }
 
     fn merge(&self, state: &mut State, other: State) {
-        for (number, weight) in other.weights {
-            *state.weights.entry(number).or_default() += weight;
-        }
+        other.weights.into_iter().for_each(|(number, weight)| add_weight(state, number, weight));
     }
 
     fn serialise(&self, state: &State, out: &mut Vec<u8>) {
@@ -223,7 +221,7 @@ impl Sketch for Weights {
 
     fn push(&self, state: &State, level: f64, many: bool, out: &mut Builder) -> Result<()> {
         let sorted = &state.sorted;
-        let total: u64 = sorted.iter().map(|pair| pair.1).sum();
+        let total: u128 = sorted.iter().map(|pair| u128::from(pair.1)).sum();
         let Some(last) = sorted.last() else {
             if self.result.is_float() && (!many || self.pick == Pick::BFloat16) {
                 return push_float(f64::NAN, out);
@@ -234,17 +232,17 @@ impl Sketch for Weights {
         match self.pick {
             Pick::Exact | Pick::BFloat16 => {
                 let threshold = (total as f64 * level).ceil();
-                let mut seen = 0u64;
+                let mut seen = 0u128;
                 for (number, weight) in sorted {
-                    seen += weight;
+                    seen += u128::from(*weight);
                     if seen as f64 >= threshold {
                         return self.push_number(*number, out);
                     }
                 }
                 self.push_number(last.0, out)
             }
-            Pick::Interpolated => push_float(self.between(sorted, total, level), out),
-            Pick::ExactInterpolated => push_float(self.repeated(sorted, total, level), out),
+            Pick::Interpolated => push_float(self.between(sorted, total as f64, level), out),
+            Pick::ExactInterpolated => push_float(self.repeated(sorted, level), out),
         }
     }
 
@@ -255,8 +253,7 @@ impl Sketch for Weights {
 
 impl Weights {
     /// Levels of values are the middles of their shares of the total weight.
-    fn between(&self, sorted: &[(Number, u64)], total: u64, level: f64) -> f64 {
-        let total = total as f64;
+    fn between(&self, sorted: &[(Number, u64)], total: f64, level: f64) -> f64 {
         let mut seen = 0.0;
         let mut before: Option<(f64, f64)> = None;
         for (number, weight) in sorted {
@@ -276,21 +273,45 @@ impl Weights {
         before.map_or(f64::NAN, |(_, x)| x)
     }
 
-    /// Interpolates in the sequence in which every value stands as often as its weight says.
-    fn repeated(&self, sorted: &[(Number, u64)], total: u64, level: f64) -> f64 {
+    /// Interpolates in the sequence in which every value stands as often as its weight says. Sums of weights wrap around at 2^64,
+    /// and the search among them is the kernel's, so that they mean the same where they do.
+    fn repeated(&self, sorted: &[(Number, u64)], level: f64) -> f64 {
+        let mut total = 0u64;
+        let ends: Vec<u64> = sorted
+            .iter()
+            .map(|(_, weight)| {
+                total = total.wrapping_add(*weight);
+                total
+            })
+            .collect();
         let at = |place: u64| {
-            let mut seen = 0u64;
-            for (number, weight) in sorted {
-                seen += weight;
-                if seen > place {
-                    return self.float(*number);
-                }
-            }
-            sorted.last().map_or(f64::NAN, |pair| self.float(pair.0))
+            let found = upper_bound(&ends, place).min(sorted.len() - 1);
+            self.float(sorted[found].0)
         };
         let place = level * total.saturating_sub(1) as f64;
         let below = place.floor();
-        let (a, b) = (at(below as u64), at(below as u64 + 1));
+        let (a, b) = (at(below as u64), at((below as u64).saturating_add(1)));
         if place == below { a } else { a * (below + 1.0 - place) + b * (place - below) }
     }
+}
+
+/// Weights of one value wrap around at 2^64, as in the kernel.
+fn add_weight(state: &mut State, number: Number, weight: u64) {
+    let sum = state.weights.entry(number).or_default();
+    *sum = sum.wrapping_add(weight);
+}
+
+/// The index of the first end that is greater, by bisection; also of ends that are not in order.
+fn upper_bound(ends: &[u64], place: u64) -> usize {
+    let (mut first, mut len) = (0, ends.len());
+    while len > 0 {
+        let half = len / 2;
+        if place < ends[first + half] {
+            len = half;
+        } else {
+            first += half + 1;
+            len -= half + 1;
+        }
+    }
+    first
 }

@@ -10,7 +10,7 @@ use super::materialize;
 use crate::ExecContext;
 use crate::expression::Program;
 use crate::pipeline::{Sink, SinkWorker};
-use chalet_base::{Result, ensure};
+use chalet_base::{Error, Result, ensure, err};
 use chalet_columns::keys::{Order, group_keys};
 use chalet_columns::{Block, Builder, Column};
 use chalet_memory::Reservation;
@@ -311,10 +311,12 @@ impl Filler<'_> {
         Ok(match (value.as_i256(), distance.as_i256()) {
             (Some(x), Some(d)) => {
                 let scaled = match ty {
-                    DataType::Decimal { scale, .. } => d * chalet_types::decimal::pow10(u32::from(*scale)),
-                    _ => d,
+                    DataType::Decimal { scale, .. } => {
+                        d.checked_mul(chalet_types::decimal::pow10(u32::from(*scale)))
+                    }
+                    _ => Some(d),
                 };
-                narrow(x + scaled)
+                narrow(scaled.and_then(|d| x.checked_add(d)).ok_or_else(overflow)?)
             }
             _ => Value::Float(value.as_f64().unwrap_or(f64::NAN) + distance.as_f64().unwrap_or(f64::NAN)),
         })
@@ -324,8 +326,8 @@ impl Filler<'_> {
         let x = value.as_i64().unwrap_or(0);
         let months = match unit {
             IntervalUnit::Month => Some(n),
-            IntervalUnit::Quarter => Some(n * 3),
-            IntervalUnit::Year => Some(n * 12),
+            IntervalUnit::Quarter => Some(n.checked_mul(3).ok_or_else(overflow)?),
+            IntervalUnit::Year => Some(n.checked_mul(12).ok_or_else(overflow)?),
             _ => None,
         };
         let is_date = matches!(ty, DataType::Date | DataType::Date32);
@@ -334,13 +336,16 @@ impl Filler<'_> {
             _ => 1,
         };
         let moved = match months {
-            Some(months) if is_date => i64::from(add_months(x as i32, months)),
+            Some(months) if is_date => i64::from(add_months(x as i32, months).ok_or_else(overflow)?),
             Some(months) => {
                 let zone = LocalTime::new(ty.time_zone().unwrap_or(&self.spec.zone));
                 let local = zone.of_timestamp(x.div_euclid(ticks));
-                let day = add_months(local.div_euclid(86_400) as i32, months);
+                let day = add_months(local.div_euclid(86_400) as i32, months).ok_or_else(overflow)?;
                 let timestamp = zone.to_timestamp(i64::from(day) * 86_400 + local.rem_euclid(86_400));
-                timestamp * ticks + x.rem_euclid(ticks)
+                timestamp
+                    .checked_mul(ticks)
+                    .and_then(|t| t.checked_add(x.rem_euclid(ticks)))
+                    .ok_or_else(overflow)?
             }
             None => {
                 let nanoseconds: i128 = match unit {
@@ -360,7 +365,7 @@ impl Filler<'_> {
                     INVALID_WITH_FILL_EXPRESSION,
                     "The STEP of WITH FILL is finer than the type {ty} of its column"
                 );
-                x + (distance / own) as i64
+                i64::try_from(distance / own).ok().and_then(|d| x.checked_add(d)).ok_or_else(overflow)?
             }
         };
         Ok(narrow(I256::from(moved)))
@@ -441,10 +446,18 @@ fn narrow(x: I256) -> Value {
     i64::try_from(x).map_or(Value::Int256(x), Value::Int)
 }
 
-/// The same day some months later, or the last day of that month.
-fn add_months(days: i32, months: i64) -> i32 {
+fn overflow() -> Error {
+    err!(INVALID_WITH_FILL_EXPRESSION, "Overflow in WITH FILL step value")
+}
+
+/// Years beyond this are far outside of all types.
+const MAX_YEAR: i64 = 1_000_000;
+
+/// The same day some months later, or the last day of that month; None far outside of all types.
+fn add_months(days: i32, months: i64) -> Option<i32> {
     let date = Civil::of_days(days);
-    let month = i64::from(date.year) * 12 + i64::from(date.month) - 1 + months;
-    let (year, month) = (month.div_euclid(12) as i32, month.rem_euclid(12) as u8 + 1);
-    Civil::new(year, month, date.day.min(days_in_month(year, month))).days()
+    let month = (i64::from(date.year) * 12 + i64::from(date.month) - 1).checked_add(months)?;
+    let year = Some(month.div_euclid(12)).filter(|year| year.abs() <= MAX_YEAR)? as i32;
+    let month = month.rem_euclid(12) as u8 + 1;
+    Some(Civil::new(year, month, date.day.min(days_in_month(year, month))).days())
 }

@@ -158,7 +158,7 @@ impl SinkWorker for Worker {
             self.max_rows
         );
         if let Some(limit) = self.limit
-            && self.rows.n_rows() > (limit * PRUNE_FACTOR).max(PRUNE_LEAST)
+            && self.rows.n_rows() > limit.saturating_mul(PRUNE_FACTOR).max(PRUNE_LEAST)
         {
             self.prune(limit)?;
         }

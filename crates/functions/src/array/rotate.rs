@@ -1,6 +1,6 @@
 //! `arrayReverse`, `arrayRotateLeft`, `arrayRotateRight`, `arrayShiftLeft`, `arrayShiftRight`: elements moved.
 
-use crate::lanes::{Operand, unary};
+use crate::lanes::{Operand, try_unary};
 use crate::lists::{NONE, array_element, gather_or_default, list, list_of, result_element};
 use crate::plain::Plain;
 use crate::widen::widen;
@@ -87,7 +87,8 @@ pub static SHIFT_RIGHT: Plain = Plain {
 fn bind(name: &'static str, args: &[Argument], _: &Context, most: usize) -> Result<Bound> {
     check_arity(name, args.len(), 2..=most)?;
     let element = array_element(name, args, 0)?;
-    check_type(name, args, 1, DataType::is_integer, "Integer")?;
+    let native = |ty: &DataType| ty.is_integer() && ty.physical().width().is_some_and(|width| width <= 8);
+    check_type(name, args, 1, native, "Native Integer")?;
     if args.len() == 3 {
         let fits =
             |ty: &DataType| pair(element.without_nullable(), ty).as_ref() == Some(element.without_nullable());
@@ -96,25 +97,36 @@ fn bind(name: &'static str, args: &[Argument], _: &Context, most: usize) -> Resu
     Ok(args[0].ty.clone().into())
 }
 
-/// `direction` is 1 for left, -1 for right.
-fn rotate(call: &Call, direction: i128) -> Result<Column> {
+/// The number of places to the left for each row; `direction` is 1 for left, -1 for right. UInt64 is read as Int64, as the kernel does.
+fn places(call: &Call, direction: i64) -> Result<Vec<i64>> {
+    try_unary::<i64, i64>(Operand::of(call, 1), call.n_rows, |count| {
+        ensure!(
+            count != i64::MIN,
+            VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE,
+            "Shift number {count} is out of range"
+        );
+        Ok(count * direction)
+    })
+}
+
+fn rotate(call: &Call, direction: i64) -> Result<Column> {
     let rows = list_of(&call.args[0], call.n_rows)?;
-    let counts = unary::<i128, i128>(Operand::of(call, 1), call.n_rows, |x| x)?;
+    let counts = places(call, direction)?;
     let mut elements: Vec<u32> = Vec::with_capacity(rows.values.len());
     for (range, count) in rows.ranges().zip(counts) {
-        let len = range.len() as i128;
+        let len = range.len() as i64;
         if len > 0 {
-            let by = (count * direction).rem_euclid(len) as usize;
+            let by = count.rem_euclid(len) as usize;
             elements.extend(range.clone().skip(by).chain(range.take(by)).map(|e| e as u32));
         }
     }
     Ok(list(rows.offsets.to_vec(), rows.values.gather(&elements)).into())
 }
 
-fn shift(call: &Call, direction: i128) -> Result<Column> {
+fn shift(call: &Call, direction: i64) -> Result<Column> {
     let element = result_element(call)?;
     let rows = list_of(&call.args[0], call.n_rows)?;
-    let counts = unary::<i128, i128>(Operand::of(call, 1), call.n_rows, |x| x)?;
+    let counts = places(call, direction)?;
     let n_values = rows.values.len() as u32;
     let mut values = Vector::clone(&rows.values);
     if call.args.len() == 3 {
@@ -124,9 +136,9 @@ fn shift(call: &Call, direction: i128) -> Result<Column> {
     let mut elements: Vec<u32> = Vec::with_capacity(rows.values.len());
     for (row, (range, count)) in rows.ranges().zip(counts).enumerate() {
         let fill = if call.args.len() == 3 { n_values + row as u32 } else { NONE };
-        let (start, end) = (range.start as i128, range.end as i128);
+        let (start, end) = (range.start as i64, range.end as i64);
         elements.extend(range.map(|e| {
-            let from = e as i128 + count * direction;
+            let from = (e as i64).saturating_add(count);
             if (start..end).contains(&from) { from as u32 } else { fill }
         }));
     }

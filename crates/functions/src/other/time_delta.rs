@@ -6,6 +6,7 @@ use chalet_base::{Result, ensure, err};
 use chalet_columns::{Column, StringBuilder, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, ScalarFunction};
+use chalet_text::write::number;
 use chalet_types::DataType;
 
 const RECORD: Record = Record {
@@ -97,6 +98,22 @@ impl ScalarFunction for TimeDelta {
     }
 }
 
+/// From here on not every whole number of seconds is a float: the smaller units of a sum would be noise.
+const EXACT_SECONDS: f64 = (1u64 << 53) as f64;
+
+/// So many seconds in the greatest unit alone.
+fn in_one_unit(seconds: f64, (name, nanoseconds): (&str, u128)) -> String {
+    let nanoseconds = nanoseconds as f64;
+    let count = if nanoseconds < 1e9 {
+        seconds * (1e9 / nanoseconds)
+    } else {
+        (seconds / (nanoseconds / 1e9)).floor()
+    };
+    let mut text = Vec::new();
+    number::f64(&mut text, count);
+    format!("{} {name}s", String::from_utf8_lossy(&text))
+}
+
 fn words(seconds: f64, range: &Range) -> String {
     if seconds.is_nan() {
         return "nan".into();
@@ -106,6 +123,9 @@ fn words(seconds: f64, range: &Range) -> String {
     }
     let sign = if seconds < 0.0 { "-" } else { "" };
     let seconds = seconds.abs();
+    if seconds >= EXACT_SECONDS {
+        return format!("{sign}{}", in_one_unit(seconds, UNITS[range.greatest]));
+    }
     let mut rest = seconds.trunc() as u128 * 1_000_000_000 + (seconds.fract() * 1e9).round() as u128;
     let mut parts = Vec::new();
     for (name, length) in &UNITS[range.greatest..=range.least] {

@@ -63,40 +63,6 @@ impl Generator {
         }
     }
 
-    /// Of the gamma distribution with scale 1, by Marsaglia and Tsang.
-    pub fn gamma(&mut self, shape: f64) -> f64 {
-        if shape < 1.0 {
-            let boost = self.positive_unit().powf(1.0 / shape);
-            return self.gamma(shape + 1.0) * boost;
-        }
-        let d = shape - 1.0 / 3.0;
-        let c = 1.0 / (9.0 * d).sqrt();
-        loop {
-            let x = self.normal();
-            let v = (1.0 + c * x).powi(3);
-            if v > 0.0 && self.positive_unit().ln() < 0.5 * x * x + d - d * v + d * v.ln() {
-                return d * v;
-            }
-        }
-    }
-
-    /// Of the Poisson distribution.
-    pub fn poisson(&mut self, mean: f64) -> u64 {
-        // Large means in parts that the product below can bear.
-        let (mut rest, mut count) = (mean, 0);
-        while rest > 500.0 {
-            count += self.poisson(500.0);
-            rest -= 500.0;
-        }
-        let bound = (-rest).exp();
-        let mut product = self.positive_unit();
-        while product > bound {
-            count += 1;
-            product *= self.positive_unit();
-        }
-        count
-    }
-
     pub fn fill(&mut self, bytes: &mut [u8]) {
         for chunk in bytes.chunks_mut(8) {
             let word = self.next().to_le_bytes();

@@ -1,6 +1,7 @@
 //! Random values.
 
 mod bytes;
+mod distributions;
 mod generator;
 mod numbers;
 

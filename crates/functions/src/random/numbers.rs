@@ -69,6 +69,19 @@ fn probability(name: &str, p: f64) -> Result<()> {
     Ok(())
 }
 
+/// A number of things to draw, which more than a billion are refused for.
+fn count(name: &str, what: &str, x: f64) -> Result<()> {
+    ensure!(
+        (0.0..u64::MAX as f64).contains(&x),
+        CANNOT_CONVERT_TYPE,
+        "Cannot convert out of range floating point value to integer type"
+    );
+    ensure!(x <= MAX_COUNT, BAD_ARGUMENTS, "Argument ({what}) of function {name} is too large: {}", x as u64);
+    Ok(())
+}
+
+const MAX_COUNT: f64 = 1e9;
+
 fn positive(name: &str, x: f64) -> Result<()> {
     ensure!(x > 0.0, BAD_ARGUMENTS, "Argument of function {name} should be greater than zero");
     Ok(())
@@ -106,16 +119,20 @@ random! {
     "randBernoulli", false, &[], 1, Draw::Flag, |p| probability("randBernoulli", p[0]),
         "1 with the given probability, else 0.", "randBernoulli(probability[, x])", "SELECT randBernoulli(0.5) <= 1";
     "randBinomial", false, &[], 2,
-        Draw::Whole(|g, p| (0..p[0] as u64).map(|_| u64::from(g.unit() < p[1])).sum()),
-        |p| probability("randBinomial", p[1]),
+        Draw::Whole(|g, p| g.binomial(p[0] as u64, p[1])),
+        |p| count("randBinomial", "number of experiments", p[0]).and_then(|()| probability("randBinomial", p[1])),
         "The successes of a number of trials of the given probability.", "randBinomial(trials, probability[, x])",
         "SELECT randBinomial(10, 0.5) <= 10";
     "randNegativeBinomial", false, &[], 2,
-        Draw::Whole(|g, p| { let mean = g.gamma(p[0]) * (1.0 - p[1]) / p[1]; g.poisson(mean) }),
-        |p| probability("randNegativeBinomial", p[1]),
+        Draw::Whole(|g, p| { let mean = g.gamma(p[0].trunc()) * (1.0 - p[1]) / p[1]; g.poisson(mean) }),
+        |p| {
+            count("randNegativeBinomial", "number of experiments", p[0])?;
+            probability("randNegativeBinomial", p[1])
+        },
         "The failures before a number of successes of the given probability.",
         "randNegativeBinomial(successes, probability[, x])", "SELECT randNegativeBinomial(10, 0.5) >= 0";
-    "randPoisson", false, &[], 1, Draw::Whole(|g, p| g.poisson(p[0])), |p| positive("randPoisson", p[0]),
+    "randPoisson", false, &[], 1, Draw::Whole(|g, p| g.poisson(p[0].trunc())),
+        |p| count("randPoisson", "mean", p[0]),
         "A random number of the Poisson distribution.", "randPoisson(mean[, x])", "SELECT randPoisson(3) >= 0";
 }
 

@@ -88,16 +88,28 @@ fn each<C: crate::number::Number>(
     f: impl Fn(C, i64) -> C,
 ) -> Result<Column> {
     let (mut values, mut places) = (Lane::<C>::new(x, n)?, Lane::<i64>::new(digits, n)?);
+    let check = |places: &[i64]| {
+        ensure!(
+            places.iter().all(|&places| i16::try_from(places).is_ok()),
+            ARGUMENT_OUT_OF_BOUND,
+            "Scale argument for rounding function is too large"
+        );
+        Ok(())
+    };
     let mut out = Vec::with_capacity(n);
     for start in (0..n).step_by(RUN) {
         let len = RUN.min(n - start);
         let run = values.run(start, len);
         if digits.constant {
             // One number of digits for all: the compiler moves its powers out of the loop.
-            let places = places.run(start, 1)[0];
+            let places = places.run(start, 1);
+            check(places)?;
+            let places = places[0];
             out.extend(run.iter().map(|&x| f(x, places)));
         } else {
-            out.extend(run.iter().zip(places.run(start, len)).map(|(&x, &places)| f(x, places)));
+            let places = places.run(start, len);
+            check(places)?;
+            out.extend(run.iter().zip(places).map(|(&x, &places)| f(x, places)));
         }
     }
     Ok(Vector::from(out).into())
