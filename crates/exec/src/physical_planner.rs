@@ -477,7 +477,10 @@ impl PhysicalPlanner<'_> {
             threshold: Threshold::new(self.ctx.settings.external_join, self.ctx),
             spilled: Arc::default(),
         };
-        let build = Stage::new(right, Arc::new(join::Build { spec, slot: slot.clone() }));
+        let build = Stage::new(
+            right,
+            Arc::new(join::Build { spec, keeps_unmatched: probe.keeps_unmatched(), slot: slot.clone() }),
+        );
         let mut left = left;
         left.dependencies.push(Arc::new(build));
         if needs_right_rows(node) {

@@ -92,6 +92,12 @@ pub trait Sink: Send + Sync {
         usize::MAX
     }
 
+    /// Is the result needed where no row comes to the operator that depends on it? An operator may hold rows of it back, see
+    /// [`Operator::rest`].
+    fn is_needed_without_rows(&self) -> bool {
+        false
+    }
+
     /// Makes the result of what the workers hold, given in order of their numbers.
     fn finish(&self, workers: Vec<Box<dyn SinkWorker>>, ctx: &ExecContext) -> Result<Arc<dyn Scan>>;
 }
@@ -195,11 +201,15 @@ impl Stream {
 
     /// Runs what the stream depends on, then opens its source.
     pub fn open(&self, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
+        let mut is_empty = false;
         for stage in &self.dependencies {
-            stage.run(ctx)?;
-            if self.empty_when.iter().any(|is_empty| is_empty()) {
-                return Ok(blocks_as_source(Vec::new(), ctx));
+            if !is_empty || stage.sink.is_needed_without_rows() {
+                stage.run(ctx)?;
             }
+            is_empty = is_empty || self.empty_when.iter().any(|is_empty| is_empty());
+        }
+        if is_empty {
+            return Ok(blocks_as_source(Vec::new(), ctx));
         }
         match &self.source {
             Source::Table(open, _) => open(ctx),

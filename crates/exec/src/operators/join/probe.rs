@@ -59,7 +59,8 @@ impl Operator for Probe {
     /// Left rows that were partitioned to disk, joined with the partitions of the right side; and right rows that have found
     /// no partner.
     fn rest(&self, ctx: &ExecContext) -> Result<Option<Arc<dyn Scan>>> {
-        let table = built(&self.slot)?;
+        // Where no row can come through the joins below, only a right side that is put out itself is built.
+        let Some(table) = self.slot.get() else { return Ok(None) };
         if table.is_spilled() {
             let left = std::mem::take(&mut *self.spilled.lock().unwrap_or_else(PoisonError::into_inner));
             return Ok(Some(PartitionedJoin::open(self.clone(), left, table.take_partitions())));
@@ -73,7 +74,7 @@ impl Operator for Probe {
 
 impl Probe {
     /// Are right rows put out that have found no partner?
-    pub(super) fn keeps_unmatched(&self) -> bool {
+    pub(crate) fn keeps_unmatched(&self) -> bool {
         matches!(self.kind, JoinKind::Right | JoinKind::Full) && self.strictness != JoinStrictness::Semi
     }
 

@@ -161,12 +161,18 @@ pub(crate) fn usable_keys(
 /// The sink that builds a [`JoinTable`] into its slot.
 pub struct Build {
     pub spec: BuildSpec,
+    /// Right rows are put out that have found no partner.
+    pub keeps_unmatched: bool,
     pub slot: Arc<OnceLock<JoinTable>>,
 }
 
 impl Sink for Build {
     fn name(&self) -> &'static str {
         "JoinBuild"
+    }
+
+    fn is_needed_without_rows(&self) -> bool {
+        self.keeps_unmatched
     }
 
     fn worker(&self, ctx: &ExecContext) -> Result<Box<dyn SinkWorker>> {
