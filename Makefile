@@ -97,7 +97,7 @@ valgrind: .venv-test/ready wheel ## does anybody free what another allocator mad
 	@command -v valgrind >/dev/null || { echo "valgrind is not installed" >&2; exit 1; }
 	tools/install-wheel .venv-test
 	PYTHONMALLOC=malloc valgrind --quiet --error-exitcode=9 --show-mismatched-frees=yes --undef-value-errors=no \
-		--suppressions=tools/valgrind.supp .venv-test/bin/python tools/boundary.py 1
+		.venv-test/bin/python tools/boundary.py 1
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZ_SECONDS
