@@ -235,9 +235,10 @@ fn a_folder_that_is_not_there_is_an_error() {
     // SAFETY: tests of this file run one at a time, and nothing else of them reads the environment meanwhile.
     unsafe { std::env::set_var("TMPDIR", "/nowhere/at/all") };
     let error = run(SORTED[0], &[("max_bytes_before_external_sort", "1000")]).unwrap_err();
-    // SAFETY: as above.
     match before {
+        // SAFETY: as above.
         Some(folder) => unsafe { std::env::set_var("TMPDIR", folder) },
+        // SAFETY: as above.
         None => unsafe { std::env::remove_var("TMPDIR") },
     }
     assert_eq!(error.code().number, 75, "{error}");
