@@ -157,7 +157,7 @@ for number, statement in enumerate(json.load(sys.stdin)):
     print(json.dumps([number, round(elapsed, 2), one, resident() - start, outcome]), flush=True)
 # Pages that a query has freed are kept for the next one for some seconds.
 for _ in range(300):
-    if resident() - start < 64 << 20:
+    if resident() - start < 48 << 20:
         break
     time.sleep(0.1)
 print(json.dumps(resident() - start))
@@ -211,7 +211,7 @@ def test_asking_for_too_much_is_an_error(limit, folder):
         shown = f"{STATEMENTS[number]}: {outcome}"
         assert outcome == "answer" or int(outcome.split()[0]) in LIMITS, shown
         assert one == 1 and elapsed < 40, f"{elapsed} s {shown}"
-    assert lines[-1] < 64 << 20, f"{lines[-1] >> 20} MiB kept at the end"
+    assert lines[-1] < 96 << 20, f"{lines[-1] >> 20} MiB kept at the end"
 
 
 OF_PROCESS = """
