@@ -13,6 +13,7 @@ pub mod limit_by;
 pub mod materialize;
 pub mod progress_scan;
 pub mod project;
+pub(crate) mod serial_scan;
 pub mod set_op;
 pub mod sort;
 pub mod sort_buffer;

@@ -4,14 +4,15 @@
 use super::{Place, Purpose, TempFile, Threshold};
 use crate::ExecContext;
 use crate::control::QueryControl;
+use crate::operators::serial_scan::serial_scan;
 use chalet_base::{Result, events};
 use chalet_columns::Block;
 use chalet_columns::interleave::BlockRow;
 use chalet_columns::keys::RowKeys;
 use chalet_columns::raw::{read_block, write_block};
 use chalet_columns::wire::{put_bytes, take_bytes};
-use chalet_storage::{Morsel, Scan, ScanWorker};
-use std::sync::{Arc, Mutex, PoisonError};
+use chalet_storage::Scan;
+use std::sync::Arc;
 
 /// Rows in order, as pieces of a file.
 #[derive(Clone)]
@@ -264,54 +265,12 @@ pub fn merged(
         }
         runs = writer.into_runs();
     }
-    let state = MergeState { merge: Merge::open(runs)?, left: limit, task: 0 };
-    Ok(Arc::new(MergeScan(Arc::new(Shared {
-        state: Mutex::new(Some(state)),
-        max_block_size: ctx.settings.max_block_size,
-        control: control.clone(),
-    }))))
-}
-
-/// Merged rows as a table. One worker at a time merges; what comes behind it is done by all of them.
-struct MergeScan(Arc<Shared>);
-
-struct Shared {
-    /// None when all rows are out, or after an error.
-    state: Mutex<Option<MergeState>>,
-    max_block_size: usize,
-    control: Arc<QueryControl>,
-}
-
-struct MergeState {
-    merge: Merge,
-    /// Rows that are still wanted.
-    left: usize,
-    task: u32,
-}
-
-impl Scan for MergeScan {
-    fn worker(&self) -> Result<Box<dyn ScanWorker>> {
-        Ok(Box::new(Worker(self.0.clone())))
-    }
-
-    fn parallelism(&self) -> usize {
-        usize::MAX
-    }
-}
-
-struct Worker(Arc<Shared>);
-
-impl ScanWorker for Worker {
-    fn next(&mut self) -> Result<Option<Morsel>> {
-        let mut shared = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
-        self.0.control.check_with_interrupt()?;
-        let Some(mut state) = shared.take() else { return Ok(None) };
-        let max_rows = self.0.max_block_size.min(state.left);
-        let Some(block) = state.merge.next(max_rows, None)? else { return Ok(None) };
-        let task = state.task;
-        state.left -= block.n_rows();
-        state.task = state.task.saturating_add(1);
-        *shared = Some(state);
-        Ok(Some(Morsel { block, task, number: 0 }))
-    }
+    let (mut merge, mut left) = (Merge::open(runs)?, limit);
+    let (control, max_block_size) = (control.clone(), ctx.settings.max_block_size);
+    Ok(serial_scan(move || {
+        control.check_with_interrupt()?;
+        let block = merge.next(max_block_size.min(left), None)?;
+        left -= block.as_ref().map_or(0, Block::n_rows);
+        Ok(block)
+    }))
 }

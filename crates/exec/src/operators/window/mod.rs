@@ -23,7 +23,6 @@ use chalet_plan::{FrameSpec, WindowImpl};
 use chalet_storage::Scan;
 use chalet_types::DataType;
 use frames::Frames;
-use partition_scan::PartitionScan;
 use std::any::Any;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -79,7 +78,7 @@ impl Sink for Window {
     fn finish(&self, workers: Vec<Box<dyn SinkWorker>>, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
         let workers = concrete::<Worker>(workers).into_iter().map(|worker| worker.sort).collect();
         let sorted = self.sort().finish(workers, ctx)?;
-        PartitionScan::open(self.clone(), &*sorted, ctx)
+        partition_scan::open(self.clone(), &*sorted, ctx)
     }
 }
 

@@ -5,100 +5,60 @@ use super::Window;
 use crate::ExecContext;
 use crate::control::QueryControl;
 use crate::operators::aggregate::split;
+use crate::operators::serial_scan::serial_scan;
 use chalet_base::Result;
 use chalet_columns::keys::group_keys;
 use chalet_columns::{Block, Column};
 use chalet_memory::thread;
 use chalet_storage::{Morsel, Scan, ScanWorker};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-/// One worker at a time computes; what comes behind it is done by all of them.
-pub(super) struct PartitionScan(Arc<Shared>);
-
-struct Shared {
-    window: Window,
-    /// None when all rows are out, or after an error.
-    state: Mutex<Option<State>>,
-    max_block_size: usize,
-    control: Arc<QueryControl>,
+/// The windows over rows that are sorted by partition and order, as a table.
+pub(super) fn open(window: Window, sorted: &dyn Scan, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
+    let mut partitions = Partitions {
+        window,
+        sorted: sorted.worker()?,
+        held: Vec::new(),
+        key: Vec::new(),
+        ready: Vec::new().into_iter(),
+        max_block_size: ctx.settings.max_block_size,
+        control: ctx.control.clone(),
+    };
+    Ok(serial_scan(move || match partitions.ready.next() {
+        Some(block) => Ok(Some(block)),
+        None => partitions.compute_next(),
+    }))
 }
 
-struct State {
+struct Partitions {
+    window: Window,
     sorted: Box<dyn ScanWorker>,
     /// Rows of the last partition so far, and its key.
     held: Vec<Block>,
     key: Vec<u8>,
     /// Rows that can be put out.
     ready: std::vec::IntoIter<Block>,
-    task: u32,
+    max_block_size: usize,
+    control: Arc<QueryControl>,
 }
 
-impl PartitionScan {
-    /// The windows over rows that are sorted by partition and order.
-    pub fn open(window: Window, sorted: &dyn Scan, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
-        let state = State {
-            sorted: sorted.worker()?,
-            held: Vec::new(),
-            key: Vec::new(),
-            ready: Vec::new().into_iter(),
-            task: 0,
-        };
-        Ok(Arc::new(PartitionScan(Arc::new(Shared {
-            window,
-            state: Mutex::new(Some(state)),
-            max_block_size: ctx.settings.max_block_size,
-            control: ctx.control.clone(),
-        }))))
-    }
-}
-
-impl Scan for PartitionScan {
-    fn worker(&self) -> Result<Box<dyn ScanWorker>> {
-        Ok(Box::new(Worker(self.0.clone())))
-    }
-
-    fn parallelism(&self) -> usize {
-        usize::MAX
-    }
-}
-
-struct Worker(Arc<Shared>);
-
-impl ScanWorker for Worker {
-    fn next(&mut self) -> Result<Option<Morsel>> {
-        let mut shared = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(mut state) = shared.take() else { return Ok(None) };
-        let block = match state.ready.next() {
-            Some(block) => block,
-            None => match self.0.compute_next(&mut state)? {
-                Some(block) => block,
-                None => return Ok(None),
-            },
-        };
-        let task = state.task;
-        state.task = state.task.saturating_add(1);
-        *shared = Some(state);
-        Ok(Some(Morsel { block, task, number: 0 }))
-    }
-}
-
-impl Shared {
+impl Partitions {
     /// Reads until a partition is complete.
-    fn compute_next(&self, state: &mut State) -> Result<Option<Block>> {
+    fn compute_next(&mut self) -> Result<Option<Block>> {
         loop {
             self.control.check_with_interrupt()?;
-            let complete = match state.sorted.next()? {
-                Some(Morsel { block, .. }) => self.take(block, state),
-                None => std::mem::take(&mut state.held),
+            let complete = match self.sorted.next()? {
+                Some(Morsel { block, .. }) => self.take(block),
+                None => std::mem::take(&mut self.held),
             };
-            let at_end = complete.is_empty() && state.held.is_empty();
+            let at_end = complete.is_empty() && self.held.is_empty();
             if !complete.is_empty() {
                 let before = thread::set_operator("Window");
                 let computed = self.window.compute(Block::concat(&complete), &self.control);
                 thread::set_operator(before);
-                state.ready = split(computed?, self.max_block_size).into_iter();
+                self.ready = split(computed?, self.max_block_size).into_iter();
             }
-            match state.ready.next() {
+            match self.ready.next() {
                 Some(block) => return Ok(Some(block)),
                 None if at_end => return Ok(None),
                 None => {}
@@ -107,7 +67,7 @@ impl Shared {
     }
 
     /// Takes the next sorted rows; gives the rows of partitions that are complete now.
-    fn take(&self, block: Block, state: &mut State) -> Vec<Block> {
+    fn take(&mut self, block: Block) -> Vec<Block> {
         let n_rows = block.n_rows();
         if n_rows == 0 {
             return Vec::new();
@@ -120,17 +80,17 @@ impl Shared {
         while start > 0 && keys.get(start - 1) == last {
             start -= 1;
         }
-        if start == 0 && (state.held.is_empty() || state.key == last) {
-            state.key = last.to_vec();
-            state.held.push(block);
+        if start == 0 && (self.held.is_empty() || self.key == last) {
+            self.key = last.to_vec();
+            self.held.push(block);
             return Vec::new();
         }
-        let mut complete = std::mem::take(&mut state.held);
+        let mut complete = std::mem::take(&mut self.held);
         if start > 0 {
             complete.push(block.slice(0, start));
         }
-        state.key = last.to_vec();
-        state.held.push(block.slice(start, n_rows - start));
+        self.key = last.to_vec();
+        self.held.push(block.slice(start, n_rows - start));
         complete
     }
 }
