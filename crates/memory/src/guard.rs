@@ -89,6 +89,18 @@ mod tests {
     }
 
     #[test]
+    fn a_failure_of_the_system_says_what_the_query_uses() {
+        let tracker = Arc::new(Tracker::of_query(None));
+        let _scope = thread::enter(&tracker);
+        let kept = std::hint::black_box(vec![1u8; 3 << 20]);
+        thread::note_failure(1 << 30);
+        let refused = thread::take_refused();
+        assert_eq!(refused.level, crate::exceeded::Level::System);
+        assert!((3 << 20..4 << 20).contains(&refused.query), "{refused:?}");
+        drop(kept);
+    }
+
+    #[test]
     fn many_small_values_are_charged_too() {
         let tracker = Arc::new(Tracker::of_query(None));
         tracker.set_limit(8 << 20);

@@ -168,12 +168,6 @@ pub fn check(tracker: &Tracker) -> Result<()> {
     })
 }
 
-/// Fails with `MEMORY_LIMIT_EXCEEDED` where `bytes` more would be over a limit. For those who know beforehand how much they
-/// will need in many small pieces.
-pub fn ask(bytes: u64) -> Result<()> {
-    STATE.with(|state| if state.admits(bytes) { Ok(()) } else { Err(take_refused().into_error()) })
-}
-
 /// May a request for `chunk` bytes be served? Where not, the reason is kept for the error.
 #[cold]
 pub(crate) fn admits(chunk: usize) -> bool {
@@ -184,7 +178,10 @@ pub(crate) fn admits(chunk: usize) -> bool {
 pub(crate) fn note_failure(chunk: usize) {
     let _ = STATE.try_with(|state| {
         if state.refused.get().is_none() {
-            state.refused.set(Some(state.named(of_system(chunk as u64), 0)));
+            state.sync();
+            // SAFETY: as in `sync`.
+            let used = unsafe { state.tracker.get().as_ref() }.map_or(0, Tracker::current);
+            state.refused.set(Some(state.named(of_system(chunk as u64), used)));
         }
     });
 }

@@ -6,7 +6,7 @@ use crate::ExecContext;
 use crate::pipeline::{Emit, Flow, Operator, OperatorWorker, Position};
 use crate::row_set::RowSet;
 use crate::spill::input_order::{InputOrder, RowNumbers, in_input_order};
-use crate::spill::partitions::{Partition, PartitionWriter, partitions, row_hashes};
+use crate::spill::partitions::{LazyWriter, Partition, PartitionWriter, partitions, row_hashes};
 use crate::spill::{Purpose, Threshold};
 use chalet_base::{Result, ensure};
 use chalet_columns::{Block, Column};
@@ -67,7 +67,11 @@ impl Operator for Distinct {
     }
 
     fn worker(&self) -> Result<Box<dyn OperatorWorker>> {
-        Ok(Box::new(Worker { shared: self.shared.clone(), numbers: RowNumbers::default(), writer: None }))
+        Ok(Box::new(Worker {
+            shared: self.shared.clone(),
+            numbers: RowNumbers::default(),
+            writer: LazyWriter::default(),
+        }))
     }
 
     fn rest(&self, ctx: &ExecContext) -> Result<Option<Arc<dyn Scan>>> {
@@ -139,7 +143,7 @@ struct Worker {
     shared: Arc<Shared>,
     numbers: RowNumbers,
     /// Rows that this worker has written to disk.
-    writer: Option<PartitionWriter>,
+    writer: LazyWriter,
 }
 
 impl OperatorWorker for Worker {
@@ -176,10 +180,7 @@ impl OperatorWorker for Worker {
     }
 
     fn end(&mut self) -> Result<()> {
-        if let Some(mut writer) = self.writer.take() {
-            writer.flush()?;
-            lock(&self.shared.spilled).push(writer);
-        }
+        lock(&self.shared.spilled).extend(self.writer.take_flushed()?);
         Ok(())
     }
 }
@@ -191,14 +192,7 @@ impl Worker {
         }
         let hashes = row_hashes(&self.shared.columns(&block), block.n_rows());
         let block = self.numbers.append_to(block);
-        let writer = match &mut self.writer {
-            Some(writer) => writer,
-            none => none.insert(PartitionWriter::new(
-                Purpose::Distinct,
-                &self.shared.threshold,
-                &self.shared.ctx.control,
-            )?),
-        };
-        writer.write(&block, &hashes)
+        let Shared { threshold, ctx, .. } = &*self.shared;
+        self.writer.writer(Purpose::Distinct, threshold, &ctx.control)?.write(&block, &hashes)
     }
 }

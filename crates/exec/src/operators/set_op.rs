@@ -6,7 +6,7 @@ use super::collect::blocks_as_source;
 use crate::ExecContext;
 use crate::pipeline::{Emit, Flow, Operator, OperatorWorker, Position, Sink, SinkWorker, concrete};
 use crate::spill::input_order::{InputOrder, RowNumbers, in_input_order};
-use crate::spill::partitions::{Partition, PartitionWriter, partitions, row_hashes};
+use crate::spill::partitions::{LazyWriter, Partition, PartitionWriter, partitions, row_hashes};
 use crate::spill::{Purpose, Threshold};
 use chalet_base::Result;
 use chalet_base::hash::{HashMap, hash_bytes};
@@ -65,7 +65,7 @@ impl Sink for CountRows {
             counts: Counts::default(),
             bytes: 0,
             memory: Reservation::new(ctx.control.memory.clone()),
-            writer: None,
+            writer: LazyWriter::default(),
             threshold: Threshold::new(ctx.settings.external_distinct, ctx),
             ctx: ctx.clone(),
         }))
@@ -78,10 +78,7 @@ impl Sink for CountRows {
             let mut writers = Vec::new();
             for worker in &mut workers {
                 worker.spill()?;
-                if let Some(mut writer) = worker.writer.take() {
-                    writer.flush()?;
-                    writers.push(writer);
-                }
+                writers.extend(worker.writer.take_flushed()?);
             }
             state.spilled = Some(writers);
             return Ok(blocks_as_source(Vec::new(), ctx));
@@ -101,7 +98,7 @@ struct CountWorker {
     counts: Counts,
     bytes: usize,
     memory: Reservation,
-    writer: Option<PartitionWriter>,
+    writer: LazyWriter,
     threshold: Threshold,
     ctx: ExecContext,
 }
@@ -136,10 +133,7 @@ const ROWS_AT_ONCE: usize = 8192;
 impl CountWorker {
     /// Writes all counts to disk, as blocks of keys and counts.
     fn spill(&mut self) -> Result<()> {
-        let writer = match &mut self.writer {
-            Some(writer) => writer,
-            none => none.insert(PartitionWriter::new(Purpose::Distinct, &self.threshold, &self.ctx.control)?),
-        };
+        let writer = self.writer.writer(Purpose::Distinct, &self.threshold, &self.ctx.control)?;
         let counts: Vec<(Box<[u8]>, u64)> = std::mem::take(&mut self.counts).into_iter().collect();
         for some in counts.chunks(ROWS_AT_ONCE) {
             self.ctx.control.check_with_interrupt()?;
@@ -187,7 +181,11 @@ impl Operator for SetOp {
     }
 
     fn worker(&self) -> Result<Box<dyn OperatorWorker>> {
-        Ok(Box::new(Worker { shared: self.shared.clone(), numbers: RowNumbers::default(), writer: None }))
+        Ok(Box::new(Worker {
+            shared: self.shared.clone(),
+            numbers: RowNumbers::default(),
+            writer: LazyWriter::default(),
+        }))
     }
 
     fn rest(&self, ctx: &ExecContext) -> Result<Option<Arc<dyn Scan>>> {
@@ -255,7 +253,7 @@ struct Worker {
     shared: Arc<Shared>,
     numbers: RowNumbers,
     /// Rows that this worker has written to disk.
-    writer: Option<PartitionWriter>,
+    writer: LazyWriter,
 }
 
 impl OperatorWorker for Worker {
@@ -293,10 +291,7 @@ impl OperatorWorker for Worker {
     }
 
     fn end(&mut self) -> Result<()> {
-        if let Some(mut writer) = self.writer.take() {
-            writer.flush()?;
-            lock(&self.shared.spilled).push(writer);
-        }
+        lock(&self.shared.spilled).extend(self.writer.take_flushed()?);
         Ok(())
     }
 }
@@ -305,15 +300,8 @@ impl Worker {
     fn spill(&mut self, block: Block) -> Result<()> {
         let hashes = row_hashes(&block.columns().iter().collect::<Vec<_>>(), block.n_rows());
         let block = self.numbers.append_to(block);
-        let writer = match &mut self.writer {
-            Some(writer) => writer,
-            none => none.insert(PartitionWriter::new(
-                Purpose::Distinct,
-                &self.shared.threshold,
-                &self.shared.ctx.control,
-            )?),
-        };
-        writer.write(&block, &hashes)
+        let Shared { threshold, ctx, .. } = &*self.shared;
+        self.writer.writer(Purpose::Distinct, threshold, &ctx.control)?.write(&block, &hashes)
     }
 }
 

@@ -122,6 +122,37 @@ impl PartitionWriter {
     }
 }
 
+/// The writer of one worker, made when it has its first row to spill: most workers never have one.
+#[derive(Default)]
+pub struct LazyWriter(Option<PartitionWriter>);
+
+impl LazyWriter {
+    /// The writer, made by the first call as [`PartitionWriter::new`] does.
+    pub fn writer(
+        &mut self,
+        purpose: Purpose,
+        threshold: &Threshold,
+        control: &Arc<QueryControl>,
+    ) -> Result<&mut PartitionWriter> {
+        Ok(match &mut self.0 {
+            Some(writer) => writer,
+            none => none.insert(PartitionWriter::new(purpose, threshold, control)?),
+        })
+    }
+
+    /// Whether anything was spilled.
+    pub fn is_some(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Takes the writer away, with all of its rows on disk; `None` where nothing was spilled.
+    pub fn take_flushed(&mut self) -> Result<Option<PartitionWriter>> {
+        let mut writer = self.0.take();
+        writer.as_mut().map_or(Ok(()), PartitionWriter::flush)?;
+        Ok(writer)
+    }
+}
+
 /// The partitions of writers that have been flushed, in the order of the hashes.
 pub fn partitions(writers: Vec<PartitionWriter>) -> Vec<Partition> {
     let Some(first) = writers.first() else { return Vec::new() };

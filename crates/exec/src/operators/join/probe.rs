@@ -9,7 +9,7 @@ use crate::expression::Program;
 use crate::hash_table::NO_GROUP;
 use crate::operators::collect::blocks_as_source;
 use crate::pipeline::{Emit, Flow, Operator, OperatorWorker};
-use crate::spill::partitions::PartitionWriter;
+use crate::spill::partitions::{LazyWriter, PartitionWriter};
 use crate::spill::{Purpose, Threshold};
 use crate::{ExecContext, QueryControl};
 use chalet_base::Result;
@@ -53,7 +53,7 @@ impl Operator for Probe {
     }
 
     fn worker(&self) -> Result<Box<dyn OperatorWorker>> {
-        Ok(Box::new(Worker { probe: self.clone(), writer: None }))
+        Ok(Box::new(Worker { probe: self.clone(), writer: LazyWriter::default() }))
     }
 
     /// Left rows that were partitioned to disk, joined with the partitions of the right side; and right rows that have found
@@ -87,7 +87,7 @@ impl Probe {
 struct Worker {
     probe: Probe,
     /// Left rows that are written to disk, because the right side is.
-    writer: Option<PartitionWriter>,
+    writer: LazyWriter,
 }
 
 impl OperatorWorker for Worker {
@@ -96,11 +96,7 @@ impl OperatorWorker for Worker {
         if table.is_spilled() {
             let hashes = self.probe.hashes(&block)?;
             let Probe { threshold, control, .. } = &self.probe;
-            let writer = match &mut self.writer {
-                Some(writer) => writer,
-                none => none.insert(PartitionWriter::new(Purpose::Join, threshold, control)?),
-            };
-            writer.write(&block, &hashes)?;
+            self.writer.writer(Purpose::Join, threshold, control)?.write(&block, &hashes)?;
             return Ok(Flow::Continue);
         }
         let mut left = LeftBlock::new(&self.probe, table, block)?;
@@ -113,10 +109,8 @@ impl OperatorWorker for Worker {
     }
 
     fn end(&mut self) -> Result<()> {
-        if let Some(mut writer) = self.writer.take() {
-            writer.flush()?;
-            self.probe.spilled.lock().unwrap_or_else(PoisonError::into_inner).push(writer);
-        }
+        let flushed = self.writer.take_flushed()?;
+        self.probe.spilled.lock().unwrap_or_else(PoisonError::into_inner).extend(flushed);
         Ok(())
     }
 }

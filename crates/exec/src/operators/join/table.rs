@@ -8,7 +8,7 @@ use crate::hash_table::{GroupTable, KeyLayout, NO_GROUP};
 use crate::operators::collect::blocks_as_source;
 use crate::pipeline::{Flow, Position, Sink, SinkWorker, concrete};
 use crate::spill::input_order::{RowNumbers, in_input_order};
-use crate::spill::partitions::{Partition, PartitionWriter, partitions, row_hashes};
+use crate::spill::partitions::{LazyWriter, Partition, PartitionWriter, partitions, row_hashes};
 use crate::spill::{Purpose, Threshold};
 use chalet_base::{Result, ensure, err};
 use chalet_columns::{Block, BooleanBuffer, Column, Vector};
@@ -182,7 +182,7 @@ impl Sink for Build {
             max_rows: ctx.settings.max_rows_in_join,
             memory: Reservation::new(ctx.control.memory.clone()),
             numbers: RowNumbers::default(),
-            writer: None,
+            writer: LazyWriter::default(),
             threshold: Threshold::new(ctx.settings.external_join, ctx),
             spec: self.spec.clone(),
             control: ctx.control.clone(),
@@ -196,10 +196,7 @@ impl Sink for Build {
             let mut writers = Vec::new();
             for worker in &mut workers {
                 worker.spill()?;
-                if let Some(mut writer) = worker.writer.take() {
-                    writer.flush()?;
-                    writers.push(writer);
-                }
+                writers.extend(worker.writer.take_flushed()?);
             }
             let table = self.spec.index(self.spec.no_rows(), memory, &ctx.control)?;
             let _ = self.slot.set(JoinTable { spilled: Some(Mutex::new(writers)), ..table });
@@ -321,7 +318,7 @@ struct Worker {
     memory: Reservation,
     numbers: RowNumbers,
     /// Rows that were written to disk.
-    writer: Option<PartitionWriter>,
+    writer: LazyWriter,
     threshold: Threshold,
     spec: BuildSpec,
     control: Arc<QueryControl>,
@@ -330,10 +327,7 @@ struct Worker {
 impl Worker {
     /// Writes all rows to their partitions.
     fn spill(&mut self) -> Result<()> {
-        let writer = match &mut self.writer {
-            Some(writer) => writer,
-            none => none.insert(PartitionWriter::new(Purpose::Join, &self.threshold, &self.control)?),
-        };
+        let writer = self.writer.writer(Purpose::Join, &self.threshold, &self.control)?;
         for (position, block) in self.blocks.drain(..) {
             self.control.check_with_interrupt()?;
             let hashes = self.spec.hashes(&block)?;
