@@ -1,5 +1,7 @@
 //! The project's chores as one program, so that they need nothing but cargo: `cargo xtask help` lists them.
 
+mod exceptions;
+mod module_graph;
 mod oracle;
 mod project;
 mod rust_source;
@@ -12,6 +14,7 @@ const USAGE: &str = "\
 cargo xtask COMMAND
 
   tidy                 check the house rules that a program can check
+  circles ROOM         list which files of a room use one another in a circle
   touch [BASE]         list and count the code files changed since BASE (default: main)
   bless [FILE...]      fill the answers of .slt files from the real kernel
   oracle [ARGUMENT...] run tests/oracle/oracle.py in an environment that has the kernel
@@ -26,6 +29,7 @@ fn main() -> ExitCode {
     };
     let done = match command {
         "tidy" => tidy::run(),
+        "circles" => tidy::circles::print(rest.first().map_or("", String::as_str)),
         "touch" => touch::run(rest),
         "bless" => oracle::run("bless", rest),
         "oracle" => oracle::run_any(rest),

@@ -1,5 +1,6 @@
 //! `tidy`: the house rules that a program can check, each in its own module, in one list.
 
+pub mod circles;
 mod documents;
 mod edges;
 mod layout;
@@ -30,6 +31,8 @@ const CHECKS: &[(&str, Check)] = &[
     ("crates and files are laid out alike", layout::check),
     ("the map names every room and dependency", documents::check),
     ("files are small", sizes::check),
+    ("functions are small", sizes::check_functions),
+    ("circles of files are small", circles::check),
     ("nothing is a stub", stubs::check),
     ("no function name is matched outside its room", names::check),
     ("names use the terms of the field", terms::check),

@@ -1,14 +1,13 @@
 //! No room compares a function's name with a literal: properties of the record say what others need to know.
 
 use super::Finding;
+use crate::exceptions;
 use crate::project::Project;
 use crate::rust_source::{self, Placed};
 use std::collections::BTreeSet;
 
 const OWNERS: &[&str] = &["crates/functions/src/", "crates/aggregates/src/"];
 const READERS: &[&str] = &["crates/binder/src/", "crates/optimizer/src/", "crates/exec/src/"];
-
-const EXCEPTIONS: &str = "xtask/exceptions.toml";
 
 /// The fields of a record that hold a name the user may write.
 const NAME_FIELDS: &[&str] = &["name", "names", "aliases"];
@@ -20,7 +19,7 @@ pub fn check(project: &Project) -> Result<Vec<Finding>, String> {
         registered.extend(registered_names(&project.text(file).unwrap_or_default()));
     }
     let mut findings = Vec::new();
-    let excepted = exceptions(project)?;
+    let excepted = exceptions::by_file(project, "names")?;
     let mut unused = excepted.clone();
     for file in project.with_suffix(".rs").filter(|f| within(READERS, f)) {
         let tokens = rust_source::code_tokens(&project.text(file).unwrap_or_default());
@@ -36,23 +35,11 @@ pub fn check(project: &Project) -> Result<Vec<Finding>, String> {
             findings.push(Finding::new(format!("{file}:{line}"), message));
         }
     }
-    let stale =
-        |(file, name)| Finding::new(EXCEPTIONS, format!("{file} does not compare with \"{name}\" any more"));
+    let stale = |(file, name)| {
+        Finding::new(exceptions::FILE, format!("{file} does not compare with \"{name}\" any more"))
+    };
     findings.extend(unused.into_iter().map(stale));
     Ok(findings)
-}
-
-/// Files and names that are known to break the rule.
-fn exceptions(project: &Project) -> Result<BTreeSet<(String, String)>, String> {
-    let text = project.text(EXCEPTIONS).ok_or_else(|| format!("{EXCEPTIONS} is missing"))?;
-    let table: toml::Table = text.parse().map_err(|e| format!("{EXCEPTIONS}: {e}"))?;
-    let files = table.get("names").and_then(|n| n.as_table());
-    let mut found = BTreeSet::new();
-    for (file, names) in files.into_iter().flatten() {
-        let names = names.as_array().into_iter().flatten().filter_map(|n| n.as_str());
-        found.extend(names.map(|name| (file.clone(), name.to_owned())));
-    }
-    Ok(found)
 }
 
 /// The string literals that follow `name:`, `names:` or `aliases:`, up to the next field.
