@@ -326,6 +326,11 @@ impl GroupTable {
 trait Compared {
     type Key<'a>: Copy;
     fn equals(&self, group: usize, key: Self::Key<'_>) -> bool;
+    /// Fetches what [`equals`](Self::equals) looks at.
+    #[inline(always)]
+    fn prefetch(&self, group: usize) {
+        let _ = group;
+    }
 }
 
 /// Keys that a table holds.
@@ -340,6 +345,10 @@ impl Compared for Vec<u64> {
     #[inline(always)]
     fn equals(&self, group: usize, key: u64) -> bool {
         self[group] == key
+    }
+    #[inline(always)]
+    fn prefetch(&self, group: usize) {
+        fetch(&raw const self[group]);
     }
 }
 
@@ -362,6 +371,10 @@ impl Compared for Vec<u128> {
     #[inline(always)]
     fn equals(&self, group: usize, key: u128) -> bool {
         self[group] == key
+    }
+    #[inline(always)]
+    fn prefetch(&self, group: usize) {
+        fetch(&raw const self[group]);
     }
 }
 
@@ -510,14 +523,19 @@ const AHEAD: usize = 12;
 
 #[inline(always)]
 pub(super) fn prefetch(slots: &[Slot], hash: u64) {
-    let slot = &raw const slots[hash as usize & (slots.len() - 1)];
+    fetch(&raw const slots[hash as usize & (slots.len() - 1)]);
+}
+
+/// Fetches a value into the cache.
+#[inline(always)]
+fn fetch<T>(value: *const T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: fetching into the cache reads nothing as far as the program can tell, wherever the pointer points.
     unsafe {
-        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(slot.cast());
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(value.cast());
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = slot;
+    let _ = value;
 }
 
 fn insert<'k, S: Held>(
@@ -545,14 +563,48 @@ fn insert<'k, S: Held>(
     groups
 }
 
+/// Keys that are looked up together.
+const FOUND_AT_ONCE: usize = 256;
+
+/// Looks keys up in two steps, so that the processor waits for many of them at a time: which group could it be by its half of
+/// the hash, then whether it is.
 fn find<'k, S: Compared>(
     slots: &[Slot],
     store: &S,
     hashes: &[u64],
     key: impl Fn(usize) -> S::Key<'k>,
 ) -> Vec<u32> {
-    let keys = hashes.iter().enumerate();
-    keys.map(|(row, &hash)| probe(slots, store, hash, key(row)).unwrap_or(NO_GROUP)).collect()
+    let mask = slots.len() - 1;
+    let mut groups = Vec::with_capacity(hashes.len());
+    for start in (0..hashes.len()).step_by(FOUND_AT_ONCE) {
+        let end = hashes.len().min(start + FOUND_AT_ONCE);
+        for row in start..end {
+            if let Some(ahead) = hashes.get(row + AHEAD) {
+                prefetch(slots, *ahead);
+            }
+            let hash = hashes[row];
+            let mut at = hash as usize & mask;
+            let mut slot = slots[at];
+            // One branch for both ends, not `&&`: which of them it is cannot be guessed.
+            while (slot as u32 != 0) & ((slot ^ hash) & TAG != 0) {
+                at = (at + 1) & mask;
+                slot = slots[at];
+            }
+            let group = (slot as u32).wrapping_sub(1);
+            if group != NO_GROUP {
+                store.prefetch(group as usize);
+            }
+            groups.push(group);
+        }
+        for row in start..end {
+            let group = groups[row];
+            // Two keys may have half of the hash in common.
+            if group != NO_GROUP && !store.equals(group as usize, key(row)) {
+                groups[row] = probe(slots, store, hashes[row], key(row)).unwrap_or(NO_GROUP);
+            }
+        }
+    }
+    groups
 }
 
 fn insert_direct(direct: &mut [u32], store: &mut Vec<u64>, words: &[u64]) -> Vec<u32> {

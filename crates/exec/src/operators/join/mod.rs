@@ -1,10 +1,12 @@
 //! Join: the right side is built into a hash table, the left side streams past it.
 //!
-//! - [`table`]: the right side and its hash table; the sink that builds it
+//! - [`table`]: the right side and the index of its keys; the sink that builds it
+//! - [`index`]: from keys to rows
 //! - [`probe`]: the operator that finds partners of left rows
 //! - [`partitioned`]: the join of sides that are on disk
 //! - [`paste_join`]: PASTE JOIN, row by row
 
+mod index;
 mod partitioned;
 pub mod paste_join;
 pub mod probe;

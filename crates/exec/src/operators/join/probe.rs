@@ -78,6 +78,54 @@ impl Probe {
         matches!(self.kind, JoinKind::Right | JoinKind::Full) && self.strictness != JoinStrictness::Semi
     }
 
+    /// Has each left row one partner at most, or does the join not ask for others?
+    fn asks_for_one_partner(&self, table: &JoinTable) -> bool {
+        use JoinKind::{Full, Inner, Left, Right};
+        use JoinStrictness::{All, Anti, Any, Semi};
+        let one = match (self.strictness, self.kind) {
+            (All, Inner | Left | Right | Full) => table.index.is_unique(),
+            (Any | Semi | Anti, Left) => true,
+            _ => false,
+        };
+        one && self.residual.is_none() && self.asof.is_none()
+    }
+
+    /// Joins left rows, which are in these groups, with one partner each: whole columns at a time.
+    fn join_one_partner(&self, table: &JoinTable, block: &Block, groups: Vec<u32>) -> Option<Block> {
+        let partners = table.index.first_rows(groups);
+        if matches!(self.kind, JoinKind::Right | JoinKind::Full) {
+            partners.iter().filter(|&&right| right != NO_ROW).for_each(|&right| _ = table.use_row(right));
+        }
+        let keeps_left = matches!(self.kind, JoinKind::Left | JoinKind::Full)
+            && matches!(self.strictness, JoinStrictness::All | JoinStrictness::Any);
+        if keeps_left {
+            return Some(self.output(table, block.clone(), &partners));
+        }
+        let wants_partner = self.strictness != JoinStrictness::Anti;
+        let n_rows = partners.len();
+        let mut pairs = Pairs { left: vec![0; n_rows], right: vec![0; n_rows] };
+        let mut n_pairs = 0;
+        // Every row is written, and counted if it is wanted: no branch to guess.
+        for (row, &right) in partners.iter().enumerate() {
+            (pairs.left[n_pairs], pairs.right[n_pairs]) = (row as u32, right);
+            n_pairs += usize::from((right != NO_ROW) == wants_partner);
+        }
+        if n_pairs == 0 {
+            return None;
+        }
+        pairs.left.truncate(n_pairs);
+        pairs.right.truncate(n_pairs);
+        let left = if n_pairs == n_rows { block.clone() } else { block.gather(&pairs.left) };
+        Some(self.output(table, left, &pairs.right))
+    }
+
+    /// Left rows beside their partners.
+    fn output(&self, table: &JoinTable, left: Block, partners: &[u32]) -> Block {
+        let mut columns = left.into_columns();
+        columns.extend(gather_or_default(&table.rows, partners, &self.right_types));
+        Block::new(columns, partners.len())
+    }
+
     /// Hashes of the keys of left rows.
     pub(super) fn hashes(&self, block: &Block) -> Result<Vec<u64>> {
         key_hashes(&self.keys, self.asof.is_some(), &self.null_safe, block)
@@ -131,19 +179,23 @@ impl LeftBlock {
         let mut keys = probe.keys.evaluate(&block)?;
         let asof = if probe.asof.is_some() { keys.pop().map(Column::into_flat) } else { None };
         let (keys, valid) = usable_keys(keys, &probe.null_safe, n_rows);
-        let groups = table.find(&keys, &valid, n_rows);
+        let groups = table.index.find(&keys, &valid);
         Ok(LeftBlock { block, groups, asof, start: 0 })
     }
 
     /// What comes of the next rows: they are taken in runs whose pairs make about one block. None behind the last.
     pub fn next(&mut self, probe: &Probe, table: &JoinTable) -> Result<Option<Block>> {
         let LeftBlock { block, groups, asof, start } = self;
+        if *start == 0 && probe.asks_for_one_partner(table) {
+            *start = block.n_rows();
+            return Ok(probe.join_one_partner(table, block, std::mem::take(groups)));
+        }
         while *start < block.n_rows() {
             probe.control.check_with_interrupt()?;
             let mut end = *start;
             let mut n_pairs = 0;
             while end < block.n_rows() && (end == *start || n_pairs < probe.max_block_size) {
-                n_pairs += if asof.is_some() { 1 } else { table.rows_of(groups[end]).len().max(1) };
+                n_pairs += if asof.is_some() { 1 } else { table.index.rows_of(&groups[end]).len().max(1) };
                 end += 1;
             }
             let run = Run { probe, table, block, groups, asof: asof.as_ref() };
@@ -190,15 +242,21 @@ impl Run<'_> {
                         candidates.push(row, right);
                     }
                 }
-                None => self.table.rows_of(self.groups[row]).iter().for_each(|&r| candidates.push(row, r)),
+                None => {
+                    self.table.index.rows_of(&self.groups[row]).iter().for_each(|&r| candidates.push(row, r))
+                }
             }
         }
         let candidates = self.matching(candidates)?;
-        let pairs = self.choose(candidates, rows);
+        let pairs = match (self.probe.strictness, self.probe.kind) {
+            (JoinStrictness::All, JoinKind::Inner | JoinKind::Cross) => candidates,
+            _ => self.choose(candidates, rows),
+        };
         if pairs.left.is_empty() {
             return Ok(None);
         }
-        Ok(Some(self.output(&pairs)))
+        let left = self.block.gather(&pairs.left);
+        Ok(Some(self.probe.output(self.table, left, &pairs.right)))
     }
 
     /// The pairs that meet the residual condition.
@@ -281,7 +339,7 @@ impl Run<'_> {
             return None;
         }
         let values = self.table.asof.as_ref()?;
-        let rows = self.table.rows_of(self.groups[row]);
+        let rows = self.table.index.rows_of(&self.groups[row]);
         let order = |r: &u32| values.compare(*r as usize, asof, row);
         match self.probe.asof? {
             AsofOp::GreaterOrEqual => {
@@ -293,12 +351,6 @@ impl Run<'_> {
             AsofOp::LessOrEqual => rows.get(rows.partition_point(|r| order(r) == Ordering::Less)).copied(),
             AsofOp::Less => rows.get(rows.partition_point(|r| order(r) != Ordering::Greater)).copied(),
         }
-    }
-
-    fn output(&self, pairs: &Pairs) -> Block {
-        let mut columns = self.block.gather(&pairs.left).into_columns();
-        columns.extend(gather_or_default(&self.table.rows, &pairs.right, &self.probe.right_types));
-        Block::new(columns, pairs.left.len())
     }
 }
 

@@ -1,10 +1,10 @@
 //! The right side of a join: all its rows in one block, and from keys to rows. Built by any number of workers, indexed by
 //! one. Holds all rows of the right side; when memory runs short, they are partitioned to disk by the hash of their keys.
 
+use super::index::KeyIndex;
 use crate::ExecContext;
 use crate::control::QueryControl;
 use crate::expression::Program;
-use crate::hash_table::{GroupTable, KeyLayout, NO_GROUP};
 use crate::operators::collect::blocks_as_source;
 use crate::pipeline::{Flow, Position, Sink, SinkWorker, concrete};
 use crate::spill::input_order::{RowNumbers, in_input_order};
@@ -65,10 +65,8 @@ pub struct JoinTable {
     pub rows: Block,
     /// The rows on disk, until they are joined.
     spilled: Option<Mutex<Vec<PartitionWriter>>>,
-    table: GroupTable,
-    /// Rows of group `g`: `order[starts[g]..starts[g + 1]]`, in the right side's order (by ASOF value with one).
-    starts: Vec<u32>,
-    order: Vec<u32>,
+    /// Rows of equal keys are in the right side's order (by ASOF value with one).
+    pub(super) index: KeyIndex,
     pub asof: Option<Vector>,
     /// Right rows that were put out, for the kinds that ask.
     used: Vec<AtomicBool>,
@@ -103,29 +101,6 @@ impl JoinTable {
             Block::new(columns, rows.len())
         };
         rows.chunks(max_block_size.max(1)).map(block).collect()
-    }
-
-    /// The right rows that equal each left row in all keys: group numbers for [`rows_of`](Self::rows_of).
-    pub fn find(&self, keys: &[Column], valid: &BooleanBuffer, n_rows: usize) -> Vec<u32> {
-        if keys.is_empty() {
-            return vec![if self.rows.is_empty() { NO_GROUP } else { 0 }; n_rows];
-        }
-        let mut groups = self.table.find(keys, n_rows);
-        for (row, group) in groups.iter_mut().enumerate() {
-            if !valid.value(row) {
-                *group = NO_GROUP;
-            }
-        }
-        groups
-    }
-
-    /// The right rows of a group; none for [`NO_GROUP`].
-    pub fn rows_of(&self, group: u32) -> &[u32] {
-        if group == NO_GROUP {
-            return &[];
-        }
-        let group = group as usize;
-        &self.order[self.starts[group] as usize..self.starts[group + 1] as usize]
     }
 
     /// Marks a right row as put out; `true` the first time.
@@ -218,9 +193,6 @@ impl Sink for Build {
     }
 }
 
-/// Rows that are looked up between two questions whether to stop.
-const ROWS_AT_ONCE: usize = 1 << 18;
-
 impl BuildSpec {
     fn no_rows(&self) -> Block {
         let columns = self.types.iter().map(|ty| Column::Flat(Vector::defaults(ty, 0)));
@@ -249,36 +221,17 @@ impl BuildSpec {
             .zip(&spec.null_safe)
             .map(|(ty, null_safe)| if *null_safe { ty.clone() } else { ty.bare().clone() })
             .collect();
-        let mut table = GroupTable::new(Arc::new(KeyLayout::new(&types)));
-        let (groups, n_groups) = if keys.is_empty() {
-            (vec![0; n_rows], 1)
-        } else {
-            let (keys, valid) = usable_keys(keys, &spec.null_safe, n_rows);
-            let mut groups = Vec::with_capacity(n_rows);
-            for start in (0..n_rows).step_by(ROWS_AT_ONCE) {
-                control.check_with_interrupt()?;
-                let n = ROWS_AT_ONCE.min(n_rows - start);
-                let some: Vec<Column> = keys.iter().map(|key| key.slice(start, n)).collect();
-                groups.extend(table.groups(&some, n));
-            }
-            for (row, group) in groups.iter_mut().enumerate() {
-                let no_asof = asof.as_ref().is_some_and(|a| a.is_null(row));
-                if !valid.value(row) || no_asof {
-                    *group = NO_GROUP;
-                }
-            }
-            (groups, table.len())
-        };
-        let (starts, mut order) = by_group(&groups, n_groups);
-        if let Some(asof) = &asof {
-            for window in starts.windows(2) {
-                let rows = &mut order[window[0] as usize..window[1] as usize];
-                rows.sort_by(|&a, &b| asof.compare(a as usize, asof, b as usize));
-            }
+        let (keys, mut valid) = usable_keys(keys, &spec.null_safe, n_rows);
+        if let Some(validity) = asof.as_ref().and_then(|asof| asof.validity.as_ref()) {
+            valid = &valid & validity.inner();
         }
-        memory.grow(table.memory() + n_rows * 5)?;
+        let mut index = KeyIndex::new(&keys, &types, &valid, &|| control.check_with_interrupt())?;
+        if let Some(asof) = &asof {
+            index.sort_rows(|a, b| asof.compare(a as usize, asof, b as usize));
+        }
+        memory.grow(index.memory() + n_rows)?;
         let used = (0..n_rows).map(|_| AtomicBool::new(false)).collect();
-        Ok(JoinTable { rows, spilled: None, table, starts, order, asof, used, _memory: memory })
+        Ok(JoinTable { rows, spilled: None, index, asof, used, _memory: memory })
     }
 
     /// The table of the rows of a partition.
@@ -291,24 +244,6 @@ impl BuildSpec {
         memory.grow(rows.memory())?;
         self.index(rows, memory, control)
     }
-}
-
-/// Row numbers sorted by group, and where each group begins; rows without a group are left out.
-fn by_group(groups: &[u32], n_groups: usize) -> (Vec<u32>, Vec<u32>) {
-    let mut starts = vec![0u32; n_groups + 1];
-    for &group in groups.iter().filter(|&&g| g != NO_GROUP) {
-        starts[group as usize + 1] += 1;
-    }
-    for i in 0..n_groups {
-        starts[i + 1] += starts[i];
-    }
-    let mut next = starts.clone();
-    let mut order = vec![0; starts[n_groups] as usize];
-    for (row, &group) in groups.iter().enumerate().filter(|(_, g)| **g != NO_GROUP) {
-        order[next[group as usize] as usize] = row as u32;
-        next[group as usize] += 1;
-    }
-    (starts, order)
 }
 
 struct Worker {

@@ -1,0 +1,301 @@
+//! From the keys of right rows to the rows. Integers that lie close together index an array (a perfect hash); any other keys
+//! are in a hash table. Where no two rows have equal keys, finding the key is finding the row.
+
+use crate::hash_table::{GroupTable, KeyLayout, NO_GROUP};
+use crate::operators::join::NO_ROW;
+use chalet_base::Result;
+use chalet_columns::{BooleanBuffer, Column};
+use chalet_types::{DataType, Physical};
+use std::sync::Arc;
+
+/// The rows of a table by their keys.
+pub(super) struct KeyIndex {
+    keys: Keys,
+    rows: Rows,
+}
+
+enum Keys {
+    /// There are no key columns: all rows are equal.
+    None,
+    Dense(Dense),
+    Hashed(GroupTable),
+}
+
+enum Rows {
+    /// A group is a row.
+    Unique,
+    /// Rows of group `g`: `order[starts[g]..starts[g + 1]]`, in the order of the table.
+    Lists { starts: Vec<u32>, order: Vec<u32> },
+}
+
+/// Integers as distances from the least one.
+struct Dense {
+    layout: Arc<KeyLayout>,
+    /// Turns the bits of signed integers into bits that order as they do.
+    bias: u64,
+    least: u64,
+    /// By distance: the row, or [`NO_ROW`]. Empty where keys are not unique: then the distance is the group.
+    rows: Vec<u32>,
+}
+
+/// A range with more integers than this for each row is not worth an array.
+const INTEGERS_PER_ROW: usize = 8;
+
+/// A range up to here always is.
+const SMALL_RANGE: usize = 1 << 16;
+
+/// Rows that are looked up between two questions whether to stop.
+const ROWS_AT_ONCE: usize = 1 << 18;
+
+impl KeyIndex {
+    /// The index of rows with these keys. Rows that are not `valid` equal nothing and are left out. Asks `check` now and then
+    /// whether to go on.
+    pub fn new(
+        keys: &[Column],
+        types: &[DataType],
+        valid: &BooleanBuffer,
+        check: &dyn Fn() -> Result<()>,
+    ) -> Result<KeyIndex> {
+        let n_rows = valid.len();
+        if keys.is_empty() {
+            let rows = Rows::lists(&vec![0; n_rows], valid, 1);
+            return Ok(KeyIndex { keys: Keys::None, rows });
+        }
+        let layout = Arc::new(KeyLayout::new(types));
+        if let Some(index) = dense(keys, types, valid, &layout) {
+            return Ok(index);
+        }
+        let mut table = GroupTable::with_room(layout, n_rows);
+        let mut groups = Vec::with_capacity(n_rows);
+        for start in (0..n_rows).step_by(ROWS_AT_ONCE) {
+            check()?;
+            let n = ROWS_AT_ONCE.min(n_rows - start);
+            let some: Vec<Column> = keys.iter().map(|key| key.slice(start, n)).collect();
+            groups.extend(table.groups(&some, n));
+        }
+        // Groups are numbered in the order of the rows that they appear in.
+        let is_unique = table.len() == n_rows && valid.count_set_bits() == n_rows;
+        let rows = if is_unique { Rows::Unique } else { Rows::lists(&groups, valid, table.len()) };
+        Ok(KeyIndex { keys: Keys::Hashed(table), rows })
+    }
+
+    /// Has every key one row at most?
+    pub fn is_unique(&self) -> bool {
+        matches!(self.rows, Rows::Unique)
+    }
+
+    /// Bytes of memory held.
+    pub fn memory(&self) -> usize {
+        let keys = match &self.keys {
+            Keys::None => 0,
+            Keys::Dense(dense) => dense.rows.len() * 4,
+            Keys::Hashed(table) => table.memory(),
+        };
+        let rows = match &self.rows {
+            Rows::Unique => 0,
+            Rows::Lists { starts, order } => (starts.len() + order.len()) * 4,
+        };
+        keys + rows
+    }
+
+    /// Sorts the rows of every key.
+    pub fn sort_rows(&mut self, mut compare: impl FnMut(u32, u32) -> std::cmp::Ordering) {
+        if let Rows::Lists { starts, order } = &mut self.rows {
+            for window in starts.windows(2) {
+                let rows = &mut order[window[0] as usize..window[1] as usize];
+                rows.sort_by(|&a, &b| compare(a, b));
+            }
+        }
+    }
+
+    /// The group of rows that equal each of these keys, for [`rows_of`](Self::rows_of); [`NO_GROUP`] where there is none.
+    pub fn find(&self, keys: &[Column], valid: &BooleanBuffer) -> Vec<u32> {
+        let n_rows = valid.len();
+        let mut groups = match &self.keys {
+            Keys::None => match &self.rows {
+                Rows::Lists { order, .. } if order.is_empty() => vec![NO_GROUP; n_rows],
+                _ => vec![0; n_rows],
+            },
+            Keys::Dense(dense) => dense.find(keys, n_rows, &self.rows),
+            Keys::Hashed(table) => table.find(keys, n_rows),
+        };
+        if valid.count_set_bits() < n_rows {
+            for (row, group) in groups.iter_mut().enumerate() {
+                if !valid.value(row) {
+                    *group = NO_GROUP;
+                }
+            }
+        }
+        groups
+    }
+
+    /// The rows of a group; none for [`NO_GROUP`].
+    #[inline]
+    pub fn rows_of<'a>(&'a self, group: &'a u32) -> &'a [u32] {
+        if *group == NO_GROUP {
+            return &[];
+        }
+        match &self.rows {
+            Rows::Unique => std::slice::from_ref(group),
+            Rows::Lists { starts, order } => {
+                let group = *group as usize;
+                &order[starts[group] as usize..starts[group + 1] as usize]
+            }
+        }
+    }
+
+    /// The first row of each group, [`NO_ROW`] for [`NO_GROUP`].
+    pub fn first_rows(&self, groups: Vec<u32>) -> Vec<u32> {
+        const { assert!(NO_GROUP == NO_ROW) };
+        match &self.rows {
+            Rows::Unique => groups,
+            Rows::Lists { .. } => {
+                groups.iter().map(|group| self.rows_of(group).first().copied().unwrap_or(NO_ROW)).collect()
+            }
+        }
+    }
+}
+
+impl Rows {
+    fn lists(groups: &[u32], valid: &BooleanBuffer, n_groups: usize) -> Rows {
+        let mut starts = vec![0u32; n_groups + 1];
+        for row in valid.set_indices() {
+            starts[groups[row] as usize + 1] += 1;
+        }
+        for i in 0..n_groups {
+            starts[i + 1] += starts[i];
+        }
+        let mut next = starts.clone();
+        let mut order = vec![0; starts[n_groups] as usize];
+        for row in valid.set_indices() {
+            let group = groups[row] as usize;
+            order[next[group] as usize] = row as u32;
+            next[group] += 1;
+        }
+        Rows::Lists { starts, order }
+    }
+}
+
+/// The index of integers that lie close together; none of any other keys.
+fn dense(
+    keys: &[Column],
+    types: &[DataType],
+    valid: &BooleanBuffer,
+    layout: &Arc<KeyLayout>,
+) -> Option<KeyIndex> {
+    let [ty] = types else { return None };
+    if ty.is_nullable() {
+        return None;
+    }
+    let bias = match ty.physical() {
+        Physical::U8 | Physical::U16 | Physical::U32 | Physical::U64 => 0,
+        Physical::I8 => 1 << 7,
+        Physical::I16 => 1 << 15,
+        Physical::I32 => 1 << 31,
+        Physical::I64 => 1 << 63,
+        _ => return None,
+    };
+    let n_rows = valid.len();
+    let words = layout.words(keys, n_rows)?;
+    let (mut least, mut greatest) = (u64::MAX, 0);
+    for row in valid.set_indices() {
+        let word = words[row] ^ bias;
+        (least, greatest) = (least.min(word), greatest.max(word));
+    }
+    let len = match least <= greatest {
+        true => usize::try_from(greatest - least).ok()?.checked_add(1)?,
+        false => 0,
+    };
+    if len > SMALL_RANGE.max(n_rows.saturating_mul(INTEGERS_PER_ROW)) || len >= NO_GROUP as usize {
+        return None;
+    }
+    let distance = |row: usize| ((words[row] ^ bias) - least) as usize;
+    let mut rows = vec![NO_ROW; len];
+    let is_unique = valid.set_indices().all(|row| {
+        let known = std::mem::replace(&mut rows[distance(row)], row as u32);
+        known == NO_ROW
+    });
+    let dense = |rows| Keys::Dense(Dense { layout: layout.clone(), bias, least, rows });
+    if is_unique {
+        return Some(KeyIndex { keys: dense(rows), rows: Rows::Unique });
+    }
+    let groups: Vec<u32> =
+        (0..n_rows).map(|row| if valid.value(row) { distance(row) as u32 } else { NO_GROUP }).collect();
+    Some(KeyIndex { keys: dense(Vec::new()), rows: Rows::lists(&groups, valid, len) })
+}
+
+impl Dense {
+    fn find(&self, keys: &[Column], n_rows: usize, rows: &Rows) -> Vec<u32> {
+        let words = self.layout.words(keys, n_rows).unwrap_or_default();
+        let distance = |word: &u64| (word ^ self.bias).wrapping_sub(self.least) as usize;
+        match rows {
+            Rows::Unique => {
+                words.iter().map(|word| self.rows.get(distance(word)).copied().unwrap_or(NO_ROW)).collect()
+            }
+            Rows::Lists { starts, .. } => {
+                let group = |word: &u64| {
+                    let group = distance(word);
+                    match starts.get(group..group.saturating_add(2)) {
+                        Some(&[start, end]) if start < end => group as u32,
+                        _ => NO_GROUP,
+                    }
+                };
+                words.iter().map(group).collect()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chalet_columns::{Builder, Vector};
+    use chalet_types::Value;
+
+    fn column(ty: &DataType, values: &[i64]) -> Column {
+        let mut builder = Builder::new(ty);
+        values.iter().for_each(|&v| builder.push_value(&Value::Int(v)).unwrap());
+        Column::Flat(builder.finish())
+    }
+
+    fn found(index: &KeyIndex, keys: &Column) -> Vec<Vec<u32>> {
+        let groups = index.find(std::slice::from_ref(keys), &BooleanBuffer::new_set(keys.len()));
+        groups.iter().map(|group| index.rows_of(group).to_vec()).collect()
+    }
+
+    /// Signed integers on both sides of 0, with and without equal ones, near and far from each other.
+    #[test]
+    fn rows_are_found_by_their_keys() {
+        for ty in [DataType::Int32, DataType::Int64] {
+            for (keys, is_dense, is_unique) in [
+                (vec![-3, 5, 0, 4], true, true),
+                (vec![-3, 5, -3, 4, 5, 5], true, false),
+                (vec![-2_000_000_000, 7, 2_000_000_000], false, true),
+                (vec![-2_000_000_000, 7, 7], false, false),
+            ] {
+                let valid = BooleanBuffer::new_set(keys.len());
+                let types = [ty.clone()];
+                let index = KeyIndex::new(&[column(&ty, &keys)], &types, &valid, &|| Ok(())).unwrap();
+                assert_eq!(matches!(index.keys, Keys::Dense(_)), is_dense, "{keys:?}");
+                assert_eq!(index.is_unique(), is_unique, "{keys:?}");
+                let asked = [-2_000_000_000, -4, -3, 0, 4, 5, 6, 7, 2_000_000_000, 2_000_000_001];
+                let expected: Vec<Vec<u32>> = asked
+                    .iter()
+                    .map(|a| (0..keys.len() as u32).filter(|&row| keys[row as usize] == *a).collect())
+                    .collect();
+                assert_eq!(found(&index, &column(&ty, &asked)), expected, "{keys:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn rows_that_are_not_valid_are_left_out() {
+        let keys = [Column::Flat(Vector::from(vec![1u32, 2, 1, 3]))];
+        let valid = BooleanBuffer::from(vec![true, true, false, true]);
+        let index = KeyIndex::new(&keys, &[DataType::UInt32], &valid, &|| Ok(())).unwrap();
+        assert!(index.is_unique());
+        assert_eq!(found(&index, &keys[0]), [vec![0], vec![1], vec![0], vec![3]]);
+        assert_eq!(index.find(&keys, &valid)[2], NO_GROUP);
+        assert_eq!(index.first_rows(vec![NO_GROUP, 3]), [NO_ROW, 3]);
+    }
+}
