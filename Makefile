@@ -64,6 +64,7 @@ oracle: wheel-checked ## compare tests/sql with the real kernel, and programs of
 	tools/install-wheel "$${oracle%/bin/python}" dist/checked
 	"$$oracle" tools/readme_programs.py
 	"$$oracle" tools/docstring_examples.py
+	"$$oracle" tools/random_joins.py --joins 500
 	$(RUN) xtask -- oracle compare
 
 .PHONY: bench

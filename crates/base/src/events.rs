@@ -60,6 +60,12 @@ events! {
     ExternalProcessingFilesTotal: "Temporary files that operators wrote to because they ran short of memory",
     ExternalProcessingCompressedBytesTotal: "Bytes that operators wrote to temporary files",
     ExternalProcessingUncompressedBytesTotal: "Bytes that operators wrote to temporary files, before compression",
+    RuntimeFiltersCreated: "Filters that joins made of the keys of their right sides, for the scans of their left sides",
+    RuntimeFilterBlocksProcessed: "Blocks that such filters tested",
+    RuntimeFilterBlocksSkipped: "Blocks that they did not test, because most rows passed before",
+    RuntimeFilterRowsChecked: "Rows that such filters tested",
+    RuntimeFilterRowsPassed: "Of these, rows that may have a partner",
+    RuntimeFilterRowsSkipped: "Rows of the blocks that they did not test",
     QueryConditionCacheHits: "Files of which parts could be left out because an earlier query with the same condition found no row there",
     QueryConditionCacheMisses: "Files of which nothing was known under the condition of the query",
 }

@@ -12,6 +12,7 @@
 //! - [`pipeline`]: source, operators, sink; stages and their order
 //! - [`hash_table`]: from keys to group numbers
 //! - [`physical_planner`]: the one match from plan nodes to operators
+//! - [`runtime_filters`]: which scans the filters that joins make of their right sides go to
 //! - [`spill`]: going on on disk when memory runs short
 //! - [`operators`]: one file per operator
 //! - [`explain`]: pipelines as text, with what they did
@@ -31,6 +32,7 @@ pub mod pool;
 pub mod ranges;
 pub mod result;
 pub mod row_set;
+mod runtime_filters;
 pub mod speed;
 pub mod spill;
 

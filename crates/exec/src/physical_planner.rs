@@ -2,6 +2,7 @@
 
 use crate::expression::{Layout, Program, layout};
 use crate::operators::collect::RowRange;
+use crate::operators::join::runtime_filter::{FilterByKeys, KeyFilter, RuntimeFilter};
 use crate::operators::progress_scan::{OwnLimits, ProgressScan};
 use crate::operators::top_k_threshold::TopKThreshold;
 use crate::operators::{
@@ -11,6 +12,7 @@ use crate::operators::{
 use crate::pipeline::{Operator, Source, Stage, Stream};
 use crate::ranges::ranges;
 use crate::row_set::RowSet;
+use crate::runtime_filters::RuntimeFilters;
 use crate::spill::Threshold;
 use crate::{ExecContext, aggregate_from_statistics, condition};
 use chalet_base::{Result, bail};
@@ -103,7 +105,20 @@ impl PhysicalPlan {
 /// them. Sets of IN are built first, by running their sub-queries, because programs look into them. Fails where a node is
 /// not supported or a set cannot be built.
 pub fn plan_physical(plan: &Plan, ctx: &ExecContext) -> Result<(PhysicalPlan, Option<RowRange>)> {
-    PhysicalPlanner { ctx, top_k_threshold: RefCell::default() }.plan_result(plan)
+    let runtime_filters = RefCell::new(RuntimeFilters::new(ctx));
+    PhysicalPlanner { ctx, top_k_threshold: RefCell::default(), runtime_filters }.plan_result(plan)
+}
+
+/// The run-time filters of a scan whose joins have been built, put into its request.
+fn made_filters(filters: &[RuntimeFilter], request: &mut ScanRequest) -> Result<Vec<KeyFilter>> {
+    let mut made = Vec::new();
+    for filter in filters {
+        let Some((filter, range)) = filter.make()? else { continue };
+        request.ranges.extend(range);
+        request.dynamic_filters.push(filter.for_scan());
+        made.push(filter);
+    }
+    Ok(made)
 }
 
 /// Does a join without right rows have none at all?
@@ -119,6 +134,7 @@ pub(crate) struct PhysicalPlanner<'a> {
     pub ctx: &'a ExecContext,
     /// The threshold of a top-k sort, by its column, for the scan below it that is planned next.
     top_k_threshold: RefCell<Option<(ColumnId, Arc<TopKThreshold>)>>,
+    runtime_filters: RefCell<RuntimeFilters>,
 }
 
 impl PhysicalPlanner<'_> {
@@ -208,7 +224,7 @@ impl PhysicalPlanner<'_> {
             columns: node.columns.iter().map(|c| c.0).collect(),
             ranges: node.filter.as_ref().map(|expr| ranges(expr, &layout)).unwrap_or_default(),
             filter: filter.as_ref().map(|(expr, _)| self.scan_filter(expr, node, &layout)).transpose()?,
-            top_k_threshold: self.scan_threshold(node, &layout),
+            dynamic_filters: self.scan_threshold(node, &layout).into_iter().collect(),
             limit: node.limit,
             with_row_ids: node.row_id.is_some(),
             context: self.scan_context(node),
@@ -219,9 +235,17 @@ impl PhysicalPlanner<'_> {
         let done = done_by_scan.clone();
         let row_id_scan = node.row_id.as_ref().map(|_| Arc::new(OnceLock::new()));
         let opened = row_id_scan.clone();
+        let runtime_filters = self.runtime_filters.borrow_mut().take(node, &layout, self.ctx)?;
+        let has_runtime_filters = !runtime_filters.is_empty();
+        let by_keys = FilterByKeys { filters: Arc::default(), done_by_scan: Arc::default() };
+        let made = by_keys.clone();
         let open = move |ctx: &ExecContext| -> Result<Arc<dyn Scan>> {
+            let mut request = request.clone();
+            let filters = made_filters(&runtime_filters, &mut request)?;
             let inner = table.scan(&request)?;
             done.store(inner.applies_filter(), Relaxed);
+            made.done_by_scan.store(inner.applies_dynamic_filters(), Relaxed);
+            let _ = made.filters.set(filters);
             // A plan runs once.
             if let Some(opened) = &opened {
                 let _ = opened.set(inner.clone());
@@ -234,6 +258,7 @@ impl PhysicalPlanner<'_> {
             Some((_, condition)) => stream.then(filter::Filter { condition, done_by_scan }),
             None => stream,
         };
+        let stream = if has_runtime_filters { stream.then(by_keys) } else { stream };
         Ok(PhysicalPlan { row_id_scan, ..PhysicalPlan::from(stream) })
     }
 
@@ -425,13 +450,21 @@ impl PhysicalPlanner<'_> {
     }
 
     fn join(&self, node: &plan::Join) -> Result<PhysicalPlan> {
+        let slot = Arc::new(OnceLock::new());
+        self.runtime_filters.borrow_mut().add(node, &slot, self.ctx)?;
         let (left, right) = (self.plan(&node.left)?, self.plan(&node.right)?);
         let before_limits = [left.before_limits, right.before_limits].concat();
-        let joined = self.joined(node, left.stream, right.stream)?;
+        let joined = self.joined(node, left.stream, right.stream, slot)?;
         Ok(PhysicalPlan { before_limits, ..PhysicalPlan::from(joined) })
     }
 
-    fn joined(&self, node: &plan::Join, left: Stream, right: Stream) -> Result<Stream> {
+    fn joined(
+        &self,
+        node: &plan::Join,
+        left: Stream,
+        right: Stream,
+        slot: Arc<OnceLock<join::JoinTable>>,
+    ) -> Result<Stream> {
         let left_types: Vec<_> =
             node.fields[..node.left.fields().len()].iter().map(|f| f.ty.clone()).collect();
         let right_types: Vec<_> = node.fields[left_types.len()..].iter().map(|f| f.ty.clone()).collect();
@@ -442,7 +475,6 @@ impl PhysicalPlanner<'_> {
             left.dependencies.push(Arc::new(build));
             return Ok(left.into_sink(join::paste_join::PasteJoin { slot }));
         }
-        let slot = Arc::new(OnceLock::new());
         let null_safe: Vec<bool> = node.on.iter().map(|k| k.null_safe).collect();
         let right_keys: Vec<&Expr> =
             node.on.iter().map(|k| &k.right).chain(node.asof.iter().map(|a| &a.2)).collect();
@@ -452,7 +484,7 @@ impl PhysicalPlanner<'_> {
             keys: self.program(&right_keys, &node.right)?,
             key_types: node.on.iter().map(|k| k.right.ty().clone()).collect(),
             null_safe: null_safe.clone(),
-            has_asof: node.asof.is_some(),
+            asof_type: node.asof.as_ref().map(|asof| asof.2.ty().bare().clone()),
             types: node.right.fields().into_iter().map(|f| f.ty).collect(),
         };
         let mut both = node.left.fields();
@@ -482,7 +514,8 @@ impl PhysicalPlanner<'_> {
             Arc::new(join::Build { spec, keeps_unmatched: probe.keeps_unmatched(), slot: slot.clone() }),
         );
         let mut left = left;
-        left.dependencies.push(Arc::new(build));
+        // Before those of the joins below, whose right sides it may filter.
+        left.dependencies.insert(0, Arc::new(build));
         if needs_right_rows(node) {
             let is_empty = move || slot.get().is_some_and(|table| table.is_empty());
             left.empty_when.push(Arc::new(is_empty));

@@ -26,7 +26,7 @@ impl FileRows {
         }
         let request = ReadRequest {
             filter: None,
-            top_k_threshold: None,
+            dynamic_filters: Vec::new(),
             ranges: Arc::new([]),
             row_numbers: false,
             ..request

@@ -46,7 +46,7 @@ impl InputFormat for Parquet {
             Some(RowFilter { columns, unread, evaluate: filter.evaluate.clone() })
         };
         let filter = request.filter.as_ref().and_then(own_filter);
-        let top_k_threshold = request.top_k_threshold.as_ref().and_then(own_filter);
+        let dynamic_filters = request.dynamic_filters.iter().filter_map(own_filter).collect();
         let predicates = request.ranges.iter().filter_map(|range| {
             let column = by_name.read[by_name.as_it_is(range.column)?];
             let (low, high, among) = (range.low.clone(), range.high.clone(), range.among.clone());
@@ -68,7 +68,7 @@ impl InputFormat for Parquet {
             request,
             selections,
             filter,
-            top_k_threshold,
+            dynamic_filters,
             predicates,
             by_name: Arc::new(by_name),
             next_group: 0,
@@ -78,6 +78,10 @@ impl InputFormat for Parquet {
     }
 
     fn numbers_rows(&self) -> bool {
+        true
+    }
+
+    fn applies_dynamic_filters(&self) -> bool {
         true
     }
 }
@@ -102,8 +106,8 @@ pub(crate) struct Scan {
     pub selections: Arc<[Selection]>,
     /// Absent where the filter reads columns that the file has in another type: it must see them converted.
     pub filter: Option<RowFilter>,
-    /// First, as it is cheap and leaves few rows.
-    top_k_threshold: Option<RowFilter>,
+    /// First, as they are cheap and leave few rows.
+    dynamic_filters: Vec<RowFilter>,
     predicates: Vec<RangePredicate>,
     pub by_name: Arc<ByName>,
     next_group: usize,
@@ -155,7 +159,7 @@ impl FileScan for Scan {
             let kept: usize = rows.iter().map(|range| range.len()).sum();
             self.pruned.rows += (self.file.row_group_rows(group) - kept) as u64;
         }
-        let filters = self.top_k_threshold.iter().chain(&self.filter).cloned().collect();
+        let filters = self.dynamic_filters.iter().chain(&self.filter).cloned().collect();
         let reader = self.file.read_row_group(group, &self.selections, filters, rows)?;
         events::count(Event::ParquetReadRowGroups);
         let bytes = self.selections.iter().map(|s| self.file.compressed_bytes(group, s.column)).sum();
@@ -170,7 +174,7 @@ impl FileScan for Scan {
             bytes,
             omitted: Vec::new(),
             // What passes a bound, too, is not all that passes the filter.
-            found: self.known.clone().filter(|_| self.top_k_threshold.is_none()).map(|known| Found {
+            found: self.known.clone().filter(|_| self.dynamic_filters.is_empty()).map(|known| Found {
                 most: PassingRows::most(self.file.row_group_rows(group)),
                 known,
                 group,

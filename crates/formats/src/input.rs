@@ -185,9 +185,8 @@ pub struct ReadRequest {
     pub cast: Option<Cast>,
     /// Rows that do not pass may be left out; [`BlockReader::applies_filter`] says whether they are.
     pub filter: Option<RowFilter>,
-    /// The threshold of a top-k sort, as a dynamic filter: rows that do not pass are not needed. It may get stricter from block to
-    /// block. A hint: the reader may ignore it.
-    pub top_k_threshold: Option<RowFilter>,
+    /// Rows that do not pass them are not needed. They may get stricter from block to block. Hints: the reader may ignore them.
+    pub dynamic_filters: Vec<RowFilter>,
     /// Conditions that every needed row meets, for leaving out units and rows that cannot; all hold together.
     pub ranges: Arc<[ColumnRange]>,
     /// Blocks have one more column, the last: UInt64, the number of the row in the file. Only of formats that number rows.
@@ -207,7 +206,7 @@ impl ReadRequest {
             evaluate: None,
             cast: None,
             filter: None,
-            top_k_threshold: None,
+            dynamic_filters: Vec::new(),
             ranges: Arc::new([]),
             row_numbers: false,
             remember: None,
@@ -230,6 +229,11 @@ pub trait InputFormat: Send + Sync {
 
     /// Can it say the number of each row, and read rows by their numbers?
     fn numbers_rows(&self) -> bool {
+        false
+    }
+
+    /// Does it use the dynamic filters of a request?
+    fn applies_dynamic_filters(&self) -> bool {
         false
     }
 }

@@ -225,7 +225,7 @@ impl Table for FileTable {
             evaluate: self.context.evaluate.clone(),
             cast: self.context.cast.clone(),
             filter: request.filter.as_ref().and_then(|filter| own_filter(filter, &own)),
-            top_k_threshold: request.top_k_threshold.as_ref().and_then(|filter| own_filter(filter, &own)),
+            dynamic_filters: request.dynamic_filters.iter().filter_map(|f| own_filter(f, &own)).collect(),
             ranges: request.ranges.iter().filter_map(|range| own_range(range, &own)).collect(),
             row_numbers: request.with_row_ids,
             remember: remember(request),
@@ -415,6 +415,10 @@ impl Scan for FilesScan {
 
     fn applies_filter(&self) -> bool {
         self.shared.filter.is_some()
+    }
+
+    fn applies_dynamic_filters(&self) -> bool {
+        self.shared.format.input.is_some_and(|input| input.applies_dynamic_filters())
     }
 
     fn rows_by_id(&self) -> Option<Arc<dyn RowsById>> {

@@ -16,9 +16,9 @@ pub struct ScanRequest {
     pub ranges: Vec<ColumnRange>,
     /// The whole filter as code, for readers that decode the other columns only for rows that pass.
     pub filter: Option<ScanFilter>,
-    /// The threshold of a top-k sort above, as a dynamic filter: rows that do not pass are not needed. It may get stricter from
-    /// block to block. A hint: the scan may ignore it.
-    pub top_k_threshold: Option<ScanFilter>,
+    /// Of operators above, such as the threshold of a top-k sort: rows that do not pass are not needed. They may get stricter
+    /// from block to block. Hints: the scan may ignore them.
+    pub dynamic_filters: Vec<ScanFilter>,
     /// No more than this many rows (that pass the filter) are needed.
     pub limit: Option<u64>,
     /// Blocks have one more column, the last: UInt64, the row id. Only of tables that have row ids.
@@ -122,6 +122,11 @@ pub trait Scan: Send + Sync {
 
     /// Every block holds exactly the rows that pass the filter of the request: nobody need filter again.
     fn applies_filter(&self) -> bool {
+        false
+    }
+
+    /// Are the dynamic filters of the request used, as far as they can be?
+    fn applies_dynamic_filters(&self) -> bool {
         false
     }
 

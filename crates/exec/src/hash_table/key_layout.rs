@@ -47,6 +47,20 @@ pub(super) enum Values {
     WordText(Vec<u128>, Strings),
 }
 
+/// What turns the bits of integers of a type, as [`KeyLayout::words`] gives them, into bits that order as the integers do, by
+/// exclusive or; none for what are not integers of up to 8 bytes inside.
+pub fn integer_bias(ty: &DataType) -> Option<u64> {
+    match ty.physical() {
+        _ if ty.is_nullable() => None,
+        Physical::U8 | Physical::U16 | Physical::U32 | Physical::U64 => Some(0),
+        Physical::I8 => Some(1 << 7),
+        Physical::I16 => Some(1 << 15),
+        Physical::I32 => Some(1 << 31),
+        Physical::I64 => Some(1 << 63),
+        _ => None,
+    }
+}
+
 impl KeyLayout {
     /// The layout of keys of these types.
     pub fn new(types: &[DataType]) -> KeyLayout {

@@ -1,11 +1,11 @@
 //! From the keys of right rows to the rows. Integers that lie close together index an array (a perfect hash); any other keys
 //! are in a hash table. Where no two rows have equal keys, finding the key is finding the row.
 
-use crate::hash_table::{GroupTable, KeyLayout, NO_GROUP};
+use crate::hash_table::{GroupTable, KeyLayout, NO_GROUP, integer_bias};
 use crate::operators::join::NO_ROW;
 use chalet_base::Result;
 use chalet_columns::{BooleanBuffer, Column};
-use chalet_types::{DataType, Physical};
+use chalet_types::DataType;
 use std::sync::Arc;
 
 /// The rows of a table by their keys.
@@ -18,7 +18,7 @@ enum Keys {
     /// There are no key columns: all rows are equal.
     None,
     Dense(Dense),
-    Hashed(GroupTable),
+    Hashed(Box<GroupTable>),
 }
 
 enum Rows {
@@ -76,7 +76,7 @@ impl KeyIndex {
         // Groups are numbered in the order of the rows that they appear in.
         let is_unique = table.len() == n_rows && valid.count_set_bits() == n_rows;
         let rows = if is_unique { Rows::Unique } else { Rows::lists(&groups, valid, table.len()) };
-        Ok(KeyIndex { keys: Keys::Hashed(table), rows })
+        Ok(KeyIndex { keys: Keys::Hashed(Box::new(table)), rows })
     }
 
     /// Has every key one row at most?
@@ -98,12 +98,30 @@ impl KeyIndex {
         keys + rows
     }
 
-    /// Sorts the rows of every key.
-    pub fn sort_rows(&mut self, mut compare: impl FnMut(u32, u32) -> std::cmp::Ordering) {
+    /// Lets work on the rows of every key, for sorting them.
+    pub fn each_list(&mut self, mut work: impl FnMut(&mut [u32])) {
         if let Rows::Lists { starts, order } = &mut self.rows {
             for window in starts.windows(2) {
-                let rows = &mut order[window[0] as usize..window[1] as usize];
-                rows.sort_by(|&a, &b| compare(a, b));
+                work(&mut order[window[0] as usize..window[1] as usize]);
+            }
+        }
+    }
+
+    /// The rows of all keys, one key after the other.
+    pub fn order(&self, n_rows: usize) -> Vec<u32> {
+        match &self.rows {
+            Rows::Unique => (0..n_rows as u32).collect(),
+            Rows::Lists { order, .. } => order.clone(),
+        }
+    }
+
+    /// Where the rows of a group are in [`order`](Self::order).
+    pub fn places_of(&self, group: u32) -> std::ops::Range<usize> {
+        match &self.rows {
+            _ if group == NO_GROUP => 0..0,
+            Rows::Unique => group as usize..group as usize + 1,
+            Rows::Lists { starts, .. } => {
+                starts[group as usize] as usize..starts[group as usize + 1] as usize
             }
         }
     }
@@ -187,14 +205,7 @@ fn dense(
     if ty.is_nullable() {
         return None;
     }
-    let bias = match ty.physical() {
-        Physical::U8 | Physical::U16 | Physical::U32 | Physical::U64 => 0,
-        Physical::I8 => 1 << 7,
-        Physical::I16 => 1 << 15,
-        Physical::I32 => 1 << 31,
-        Physical::I64 => 1 << 63,
-        _ => return None,
-    };
+    let bias = integer_bias(ty)?;
     let n_rows = valid.len();
     let words = layout.words(keys, n_rows)?;
     let (mut least, mut greatest) = (u64::MAX, 0);

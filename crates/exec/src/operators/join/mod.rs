@@ -2,14 +2,18 @@
 //!
 //! - [`table`]: the right side and the index of its keys; the sink that builds it
 //! - [`index`]: from keys to rows
+//! - [`asof`]: the nearest row of ASOF joins
 //! - [`probe`]: the operator that finds partners of left rows
+//! - [`runtime_filter`]: what is known of the rows of the left side once the right one is built
 //! - [`partitioned`]: the join of sides that are on disk
 //! - [`paste_join`]: PASTE JOIN, row by row
 
+mod asof;
 mod index;
 mod partitioned;
 pub mod paste_join;
 pub mod probe;
+pub mod runtime_filter;
 pub mod table;
 
 pub use probe::Probe;

@@ -2,22 +2,21 @@
 //! found no partner come after all others. Where the right side is on disk, so is the left: see
 //! [`partitioned`](super::partitioned).
 
+use super::asof::LeftValues;
 use super::partitioned::PartitionedJoin;
 use super::table::{BuildSpec, JoinTable, built, key_hashes, usable_keys};
 use super::{NO_ROW, gather_or_default};
 use crate::expression::Program;
-use crate::hash_table::NO_GROUP;
 use crate::operators::collect::blocks_as_source;
 use crate::pipeline::{Emit, Flow, Operator, OperatorWorker};
 use crate::spill::partitions::{LazyWriter, PartitionWriter};
 use crate::spill::{Purpose, Threshold};
 use crate::{ExecContext, QueryControl};
 use chalet_base::Result;
-use chalet_columns::{Block, BooleanBuffer, Column, Vector};
+use chalet_columns::{Block, BooleanBuffer};
 use chalet_plan::{AsofOp, JoinKind, JoinStrictness};
 use chalet_storage::Scan;
 use chalet_types::DataType;
-use std::cmp::Ordering;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The operator that looks left rows up in the table of the right side.
@@ -167,7 +166,7 @@ impl OperatorWorker for Worker {
 pub(super) struct LeftBlock {
     block: Block,
     groups: Vec<u32>,
-    asof: Option<Vector>,
+    asof: Option<LeftValues>,
     /// The first row that is not joined yet.
     start: usize,
 }
@@ -177,7 +176,11 @@ impl LeftBlock {
     pub fn new(probe: &Probe, table: &JoinTable, block: Block) -> Result<LeftBlock> {
         let n_rows = block.n_rows();
         let mut keys = probe.keys.evaluate(&block)?;
-        let asof = if probe.asof.is_some() { keys.pop().map(Column::into_flat) } else { None };
+        let asof = if probe.asof.is_some() { keys.pop() } else { None };
+        let asof = asof.zip(table.asof.as_ref()).map(|(asof, right)| {
+            let (mut asof, valid) = usable_keys(vec![asof], &[false], n_rows);
+            right.left(asof.swap_remove(0), valid)
+        });
         let (keys, valid) = usable_keys(keys, &probe.null_safe, n_rows);
         let groups = table.index.find(&keys, &valid);
         Ok(LeftBlock { block, groups, asof, start: 0 })
@@ -229,20 +232,21 @@ struct Run<'a> {
     table: &'a JoinTable,
     block: &'a Block,
     groups: &'a [u32],
-    asof: Option<&'a Vector>,
+    asof: Option<&'a LeftValues>,
 }
 
 impl Run<'_> {
     fn join(&self, rows: std::ops::Range<usize>) -> Result<Option<Block>> {
         let mut candidates = Pairs::default();
         for row in rows.clone() {
-            match self.asof {
-                Some(asof) => {
-                    if let Some(right) = self.nearest(asof, row) {
+            match (self.asof, &self.table.asof, self.probe.asof) {
+                (Some(left), Some(right), Some(op)) => {
+                    let index = &self.table.index;
+                    if let Some(right) = right.nearest(index, self.groups[row], op, left, row) {
                         candidates.push(row, right);
                     }
                 }
-                None => {
+                _ => {
                     self.table.index.rows_of(&self.groups[row]).iter().for_each(|&r| candidates.push(row, r))
                 }
             }
@@ -331,26 +335,6 @@ impl Run<'_> {
             }
         }
         out
-    }
-
-    /// The right row nearest to a left row under the ASOF operator.
-    fn nearest(&self, asof: &Vector, row: usize) -> Option<u32> {
-        if self.groups[row] == NO_GROUP || asof.is_null(row) {
-            return None;
-        }
-        let values = self.table.asof.as_ref()?;
-        let rows = self.table.index.rows_of(&self.groups[row]);
-        let order = |r: &u32| values.compare(*r as usize, asof, row);
-        match self.probe.asof? {
-            AsofOp::GreaterOrEqual => {
-                rows.partition_point(|r| order(r) != Ordering::Greater).checked_sub(1).map(|i| rows[i])
-            }
-            AsofOp::Greater => {
-                rows.partition_point(|r| order(r) == Ordering::Less).checked_sub(1).map(|i| rows[i])
-            }
-            AsofOp::LessOrEqual => rows.get(rows.partition_point(|r| order(r) == Ordering::Less)).copied(),
-            AsofOp::Less => rows.get(rows.partition_point(|r| order(r) != Ordering::Greater)).copied(),
-        }
     }
 }
 

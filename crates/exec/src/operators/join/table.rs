@@ -1,6 +1,7 @@
 //! The right side of a join: all its rows in one block, and from keys to rows. Built by any number of workers, indexed by
 //! one. Holds all rows of the right side; when memory runs short, they are partitioned to disk by the hash of their keys.
 
+use super::asof::AsofValues;
 use super::index::KeyIndex;
 use crate::ExecContext;
 use crate::control::QueryControl;
@@ -27,7 +28,8 @@ pub struct BuildSpec {
     pub key_types: Vec<DataType>,
     /// Keys for which NULL equals NULL.
     pub null_safe: Vec<bool>,
-    pub has_asof: bool,
+    /// The type of the ASOF value if there is one.
+    pub asof_type: Option<DataType>,
     /// Types of the right side's columns.
     pub types: Vec<DataType>,
 }
@@ -35,7 +37,7 @@ pub struct BuildSpec {
 impl BuildSpec {
     /// Hashes of the keys of right rows, by which they are partitioned.
     pub(crate) fn hashes(&self, block: &Block) -> Result<Vec<u64>> {
-        key_hashes(&self.keys, self.has_asof, &self.null_safe, block)
+        key_hashes(&self.keys, self.asof_type.is_some(), &self.null_safe, block)
     }
 
     /// Rows without keys are all equal: partitioning would not part them.
@@ -67,7 +69,7 @@ pub struct JoinTable {
     spilled: Option<Mutex<Vec<PartitionWriter>>>,
     /// Rows of equal keys are in the right side's order (by ASOF value with one).
     pub(super) index: KeyIndex,
-    pub asof: Option<Vector>,
+    pub(super) asof: Option<AsofValues>,
     /// Right rows that were put out, for the kinds that ask.
     used: Vec<AtomicBool>,
     _memory: Reservation,
@@ -214,7 +216,7 @@ impl BuildSpec {
             "Too many rows on the right side of a JOIN"
         );
         let mut keys = spec.keys.evaluate(&rows)?;
-        let asof = if spec.has_asof { keys.pop().map(Column::into_flat) } else { None };
+        let asof = if spec.asof_type.is_some() { keys.pop() } else { None };
         let types: Vec<DataType> = spec
             .key_types
             .iter()
@@ -222,14 +224,14 @@ impl BuildSpec {
             .map(|(ty, null_safe)| if *null_safe { ty.clone() } else { ty.bare().clone() })
             .collect();
         let (keys, mut valid) = usable_keys(keys, &spec.null_safe, n_rows);
-        if let Some(validity) = asof.as_ref().and_then(|asof| asof.validity.as_ref()) {
-            valid = &valid & validity.inner();
-        }
+        let asof = asof.map(|asof| {
+            let (mut asof, is_there) = usable_keys(vec![asof], &[false], n_rows);
+            valid = &valid & &is_there;
+            asof.swap_remove(0)
+        });
         let mut index = KeyIndex::new(&keys, &types, &valid, &|| control.check_with_interrupt())?;
-        if let Some(asof) = &asof {
-            index.sort_rows(|a, b| asof.compare(a as usize, asof, b as usize));
-        }
-        memory.grow(index.memory() + n_rows)?;
+        let asof = asof.zip(spec.asof_type.as_ref()).map(|(asof, ty)| AsofValues::new(asof, ty, &mut index));
+        memory.grow(index.memory() + n_rows + asof.as_ref().map_or(0, AsofValues::memory))?;
         let used = (0..n_rows).map(|_| AtomicBool::new(false)).collect();
         Ok(JoinTable { rows, spilled: None, index, asof, used, _memory: memory })
     }

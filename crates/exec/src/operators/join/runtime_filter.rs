@@ -1,0 +1,259 @@
+//! Run-time filters: once the right side of a join is built, its keys are known, and rows of the left side whose keys are not
+//! among them need not be read. The scans of the left side get them as dynamic filters, and as ranges that skip whole units
+//! of files. A bitmap holds integers that lie close together, a blocked Bloom filter (Putze, Sanders and Singler, "Cache-,
+//! hash- and space-efficient Bloom filters") any other keys.
+
+use super::table::{JoinTable, usable_keys};
+use crate::expression::Program;
+use crate::hash_table::{KeyLayout, integer_bias};
+use crate::pipeline::{Emit, Flow, Operator, OperatorWorker};
+use chalet_base::Result;
+use chalet_base::events::{self, Event};
+use chalet_columns::{Block, BooleanBuffer, Column};
+use chalet_storage::ColumnRange;
+use chalet_storage::scan::ScanFilter;
+use chalet_types::{DataType, Value};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
+
+/// A filter that a join will have when its right side is built.
+pub struct RuntimeFilter {
+    pub slot: Arc<OnceLock<JoinTable>>,
+    /// The keys over the right side's columns, and which of them this is about.
+    pub keys: Program,
+    pub key: usize,
+    pub ty: DataType,
+    /// The key over the columns of the scan of the left side that it comes from.
+    pub scanned: Program,
+    /// Positions of these columns among those of the scan.
+    pub columns: Vec<usize>,
+    /// Where the key is a plain column of the scan.
+    pub is_plain: bool,
+    pub policy: Policy,
+}
+
+/// When a filter that lets most rows pass is not worth its time, as the kernel's settings say.
+#[derive(Clone, Copy, Debug)]
+pub struct Policy {
+    /// Of the rows of a block.
+    pub most_passing: f64,
+    /// So many blocks are not tested behind one of which more than that passed.
+    pub blocks_to_skip: u64,
+}
+
+/// The filter, made of the keys that there are.
+#[derive(Clone)]
+pub struct KeyFilter(Arc<Shared>);
+
+struct Shared {
+    members: Members,
+    layout: Arc<KeyLayout>,
+    scanned: Program,
+    columns: Vec<usize>,
+    policy: Policy,
+    /// Blocks that will not be tested.
+    skip: AtomicU64,
+}
+
+enum Members {
+    /// A bit for each integer from `least` on.
+    Bitmap { bias: u64, least: u64, bits: Vec<u64>, len: u64 },
+    /// A word of the filter for each key, in which a few bits are set.
+    Bloom(Vec<u64>),
+}
+
+/// A range with more integers than this for each key has no bitmap, unless it is small.
+const INTEGERS_PER_KEY: u64 = 64;
+
+const SMALL_RANGE: u64 = 1 << 20;
+
+/// Bits of a Bloom filter for each key: about one in a hundred other keys passes.
+const BITS_PER_KEY: usize = 16;
+
+impl RuntimeFilter {
+    /// The filter, and the range of the keys where the scan can skip by it; none where the right side is not in memory.
+    pub fn make(&self) -> Result<Option<(KeyFilter, Option<ColumnRange>)>> {
+        let Some(table) = self.slot.get().filter(|table| !table.is_spilled() && !table.is_empty()) else {
+            return Ok(None);
+        };
+        let n_rows = table.rows.n_rows();
+        let key = self.keys.evaluate(&table.rows)?.swap_remove(self.key);
+        let (keys, valid) = usable_keys(vec![key], &[false], n_rows);
+        let types = [self.ty.bare().clone()];
+        let layout = Arc::new(KeyLayout::new(&types));
+        let bitmap = bitmap(&keys, &types[0], &valid, &layout);
+        let range = match &bitmap {
+            Some((_, first, last)) if self.is_plain => {
+                let value =
+                    |row: usize| Some((keys[0].value(row), true)).filter(|(v, _)| is_bound(v, &types[0]));
+                Some(ColumnRange {
+                    low: value(*first),
+                    high: value(*last),
+                    ..ColumnRange::of(self.columns[0])
+                })
+            }
+            _ => None,
+        };
+        let members = match bitmap {
+            Some((members, _, _)) => members,
+            None => bloom(&layout.keys(&keys, n_rows).hashes, &valid),
+        };
+        events::count(Event::RuntimeFiltersCreated);
+        let filter = KeyFilter(Arc::new(Shared {
+            members,
+            layout,
+            scanned: self.scanned.clone(),
+            columns: self.columns.clone(),
+            policy: self.policy,
+            skip: AtomicU64::new(0),
+        }));
+        Ok(Some((filter, range)))
+    }
+}
+
+/// Do values of the type order in statistics of files as they do here?
+fn is_bound(value: &Value, ty: &DataType) -> bool {
+    matches!(value, Value::UInt(_) | Value::Int(_)) && (ty.is_integer() || ty.is_date_or_time())
+}
+
+/// The bitmap of integers that lie close together, and the rows of the least and the greatest.
+fn bitmap(
+    keys: &[Column],
+    ty: &DataType,
+    valid: &BooleanBuffer,
+    layout: &KeyLayout,
+) -> Option<(Members, usize, usize)> {
+    let bias = integer_bias(ty)?;
+    let words = layout.words(keys, valid.len())?;
+    let mut rows = valid.set_indices();
+    let first = rows.next()?;
+    let (mut least, mut greatest) = (first, first);
+    for row in rows {
+        if words[row] ^ bias < words[least] ^ bias {
+            least = row;
+        } else if words[row] ^ bias > words[greatest] ^ bias {
+            greatest = row;
+        }
+    }
+    let low = words[least] ^ bias;
+    let len = (words[greatest] ^ bias) - low;
+    if len >= SMALL_RANGE.max((valid.len() as u64).saturating_mul(INTEGERS_PER_KEY)) {
+        return None;
+    }
+    let mut bits = vec![0u64; len as usize / 64 + 1];
+    for row in valid.set_indices() {
+        let at = (words[row] ^ bias) - low;
+        bits[at as usize / 64] |= 1 << (at % 64);
+    }
+    Some((Members::Bitmap { bias, least: low, bits, len: len + 1 }, least, greatest))
+}
+
+fn bloom(hashes: &[u64], valid: &BooleanBuffer) -> Members {
+    let n_words = (hashes.len() * BITS_PER_KEY / 64).next_power_of_two();
+    let mut words = vec![0; n_words];
+    for row in valid.set_indices() {
+        words[word_of(hashes[row], n_words)] |= bits_of(hashes[row]);
+    }
+    Members::Bloom(words)
+}
+
+#[inline(always)]
+fn word_of(hash: u64, n_words: usize) -> usize {
+    (hash >> 32) as usize & (n_words - 1)
+}
+
+/// Four of 64 bits.
+#[inline(always)]
+fn bits_of(hash: u64) -> u64 {
+    1 << (hash & 63) | 1 << (hash >> 6 & 63) | 1 << (hash >> 12 & 63) | 1 << (hash >> 18 & 63)
+}
+
+impl KeyFilter {
+    /// The filter for a scan.
+    pub fn for_scan(&self) -> ScanFilter {
+        let (columns, filter) = (self.0.columns.clone(), self.clone());
+        ScanFilter {
+            columns,
+            unread: Vec::new(),
+            condition: None,
+            evaluate: Arc::new(move |block| filter.mask(block)),
+        }
+    }
+
+    /// Which rows of a block of the columns that the key is made of may have a partner.
+    fn mask(&self, block: &Block) -> Result<BooleanBuffer> {
+        let shared = &*self.0;
+        let n_rows = block.n_rows();
+        if shared.skip.fetch_update(Relaxed, Relaxed, |skip| skip.checked_sub(1)).is_ok() {
+            events::count(Event::RuntimeFilterBlocksSkipped);
+            events::add(Event::RuntimeFilterRowsSkipped, n_rows as u64);
+            return Ok(BooleanBuffer::new_set(n_rows));
+        }
+        // Where it fails, rows may be at fault that a filter above takes out.
+        let Ok(mut key) = shared.scanned.evaluate(block) else { return Ok(BooleanBuffer::new_set(n_rows)) };
+        let key = key.swap_remove(0);
+        let (keys, valid) = usable_keys(vec![key], &[false], n_rows);
+        let mask = match &shared.members {
+            Members::Bitmap { bias, least, bits, len } => {
+                let words = shared.layout.words(&keys, n_rows).unwrap_or_default();
+                BooleanBuffer::collect_bool(n_rows, |row| {
+                    let at = (words[row] ^ bias).wrapping_sub(*least);
+                    at < *len && bits[at as usize / 64] >> (at % 64) & 1 == 1
+                })
+            }
+            Members::Bloom(words) => {
+                let hashes = shared.layout.keys(&keys, n_rows).hashes;
+                BooleanBuffer::collect_bool(n_rows, |row| {
+                    let wanted = bits_of(hashes[row]);
+                    words[word_of(hashes[row], words.len())] & wanted == wanted
+                })
+            }
+        };
+        let mask = if valid.count_set_bits() < n_rows { &mask & &valid } else { mask };
+        let n_passing = mask.count_set_bits();
+        events::count(Event::RuntimeFilterBlocksProcessed);
+        events::add(Event::RuntimeFilterRowsChecked, n_rows as u64);
+        events::add(Event::RuntimeFilterRowsPassed, n_passing as u64);
+        if n_passing as f64 > n_rows as f64 * shared.policy.most_passing {
+            shared.skip.store(shared.policy.blocks_to_skip, Relaxed);
+        }
+        Ok(mask)
+    }
+}
+
+/// The operator that filters where the scan does not do it.
+#[derive(Clone)]
+pub struct FilterByKeys {
+    /// What the scan got when it was opened.
+    pub filters: Arc<OnceLock<Vec<KeyFilter>>>,
+    pub done_by_scan: Arc<AtomicBool>,
+}
+
+impl Operator for FilterByKeys {
+    fn name(&self) -> &'static str {
+        "RuntimeFilter"
+    }
+
+    fn worker(&self) -> Result<Box<dyn OperatorWorker>> {
+        let filters = self.filters.get().filter(|_| !self.done_by_scan.load(Relaxed));
+        Ok(Box::new(Worker(filters.cloned().unwrap_or_default())))
+    }
+}
+
+struct Worker(Vec<KeyFilter>);
+
+impl OperatorWorker for Worker {
+    fn push(&mut self, mut block: Block, emit: Emit) -> Result<Flow> {
+        for filter in &self.0 {
+            let columns: Vec<Column> = filter.0.columns.iter().map(|&c| block.column(c).clone()).collect();
+            let mask = filter.mask(&Block::new(columns, block.n_rows()))?;
+            if mask.count_set_bits() < block.n_rows() {
+                block = block.filter(&mask);
+            }
+            if block.is_empty() {
+                return Ok(Flow::Continue);
+            }
+        }
+        emit(block)
+    }
+}
