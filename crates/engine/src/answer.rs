@@ -1,6 +1,6 @@
-//! What statements answer: bytes of a format, or rows.
+//! What statements answer: bytes of a format, rows, or blocks as they come.
 
-use crate::functions::FORMATS;
+use crate::formats::FORMATS;
 use chalet_base::Result;
 use chalet_columns::Block;
 use chalet_formats::output::Memory;
@@ -90,3 +90,16 @@ impl Rows {
         Ok(memory.take())
     }
 }
+
+/// Names and types of the columns of a query.
+pub type Outline = Vec<(String, DataType)>;
+
+/// What a stream hands out.
+pub enum StreamPart {
+    /// First: the columns, without a row, and the format that the statement names.
+    Header(Rows, Option<String>),
+    Block(Block),
+}
+
+/// Takes what a stream hands out; one call at a time, in order. An error ends the query.
+pub type StreamConsumer = Box<dyn FnMut(StreamPart) -> Result<()> + Send>;

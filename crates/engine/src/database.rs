@@ -1,13 +1,10 @@
-//! What the sessions of one database share.
+//! What the sessions of one database share. How one is opened stands in `on_disk`, how a session of it is made in `session`.
 
 use crate::fork_guard::ForkGuard;
-use crate::on_disk;
-use crate::session::Session;
 use crate::sql_functions::SqlFunctions;
 use chalet_base::Result;
 use chalet_storage::Catalog;
 use chalet_storage::disk::Store;
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A database: tables and functions made by SQL. Cheap to clone; dropped with the last clone and session.
@@ -22,7 +19,12 @@ pub(crate) struct Shared {
     pub functions: SqlFunctions,
     pub warnings: Warnings,
     pub fork_guard: ForkGuard,
+    /// Loads what another process has changed; `None` in memory.
+    reload: Option<Reload>,
 }
+
+/// Reads the definitions on disk anew.
+pub(crate) type Reload = fn(&Database) -> Result<()>;
 
 /// What was found to be not as it should when the database was opened.
 #[derive(Default)]
@@ -43,30 +45,17 @@ impl Warnings {
 }
 
 impl Database {
-    /// A database of its own for `:memory:` or nothing; else the one that is kept in the folder `path`, which is made
-    /// when it is not there. One process can have it open like this; inside of a process all who open it share it.
-    pub fn open(path: &str) -> Result<Database> {
-        match path {
-            "" | ":memory:" => Ok(Database::default()),
-            path => on_disk::open_to_write(Path::new(path)),
-        }
-    }
-
-    /// A database for reading. Another process may be writing it: each statement sees what is there when it begins.
-    pub fn open_to_read(path: &str) -> Result<Database> {
-        match path {
-            "" | ":memory:" => Ok(Database::default()),
-            path => on_disk::open_to_read(Path::new(path)),
-        }
-    }
-
-    pub fn session(&self) -> Session {
-        Session::new(self.clone())
-    }
-
     /// What the user should know about what was found on disk; each is told once. `system.warnings` has all of them.
     pub fn take_warnings(&self) -> Vec<String> {
         std::mem::take(&mut *self.shared.warnings.untold.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Loads what another process has changed since the last time.
+    pub(crate) fn refresh(&self) -> Result<()> {
+        match (self.shared.catalog.store(), self.shared.reload) {
+            (Some(store), Some(reload)) if store.is_read_only() && store.has_changed() => reload(self),
+            _ => Ok(()),
+        }
     }
 
     /// What the kernel calls the engine of a database like this.
@@ -74,13 +63,15 @@ impl Database {
         if self.shared.catalog.store().is_some() { "Atomic" } else { "Memory" }
     }
 
-    pub(crate) fn on_disk(store: Store) -> Database {
+    /// A database without tables over a store.
+    pub(crate) fn on_disk(store: Store, reload: Reload) -> Database {
         let store = Some(Arc::new(store));
         let shared = Shared {
             catalog: Catalog::new(store.clone()),
             functions: SqlFunctions::new(store),
             warnings: Warnings::default(),
             fork_guard: ForkGuard::default(),
+            reload: Some(reload),
         };
         Database { shared: Arc::new(shared) }
     }

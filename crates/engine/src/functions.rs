@@ -1,13 +1,12 @@
-//! The functions and formats that every session knows: ours, registered once per process, and those of the host.
+//! The functions that every session knows: ours, registered once per process, and those of the host.
 
 use crate::host::{HostAggregate, HostScalar, HostedAggregate, HostedScalar};
 use crate::own_functions;
 use chalet_base::forks::PerProcess;
 use chalet_base::{Result, ensure};
-use chalet_formats::Registry as Formats;
 use chalet_function_api::Registry;
 use std::collections::BTreeSet;
-use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// What statements that begin now find. Statements keep the one that they began with.
 #[derive(Clone)]
@@ -21,13 +20,6 @@ static KNOWN: PerProcess<RwLock<Known>> = PerProcess::new(|parent| {
     let inherited = parent.and_then(|known| known.try_read().ok().map(|known| known.clone()));
     let new = || Known { registry: Arc::new(builtin()), of_host: BTreeSet::new() };
     RwLock::new(inherited.unwrap_or_else(new))
-});
-
-pub static FORMATS: LazyLock<Formats> = LazyLock::new(|| {
-    let mut formats = Formats::builtin();
-    formats.add(chalet_formats_arrow::FORMATS);
-    formats.add(chalet_formats_parquet::FORMATS);
-    formats
 });
 
 fn builtin() -> Registry {

@@ -1,45 +1,59 @@
-//! Sessions, settings and the life of a query: the one public API of the engine. Wiring only.
+//! Sessions, settings and the life of a query: the one public API of the engine. Wiring only. A module uses none below it:
 //!
-//! - [`database`]: what sessions share: the catalog, functions made by SQL
-//! - [`on_disk`]: databases that are kept in a folder
-//! - [`sql_functions`]: functions made by SQL
-//! - [`session`]: one session: its settings, current database, temporary tables; running statements
-//! - [`answer`]: what statements answer
-//! - [`settings`]: every setting of the kernel by name, and the typed settings of each room
-//! - [`scope`]: one statement's view of session and database, as the binder asks for it
+//! - [`stack`]: the way into the engine
+//! - [`formats`], [`settings`]: the registry of formats; every setting of the kernel by name, and the typed settings of each room
+//! - [`replacement_scan`], [`replacement_query`]: names that the host program resolves to tables, or to queries
+//! - [`run_options`], [`insert_data`], [`answer`], [`extremes`]: what statements are given and what they answer
+//! - [`host`], [`own_functions`], [`functions`]: functions of the host program, those of statements, formats and tables, and the
+//!   registry of all
+//! - [`sql_functions`], [`fork_guard`], [`database`]: what sessions share: the catalog, functions made by SQL
+//! - [`session_state`]: what a session holds, and how a statement changes it
+//! - [`query_context`]: what one statement runs with, as data
+//! - [`written_settings`], [`stored_columns`], [`column_definitions`], [`defaults`], [`reading`], [`made_table`], [`explain`],
+//!   [`plan_optimizer`]: what statements and registries of tables share
+//! - [`table_functions`], [`system`], [`tables`]: the tables that have names
+//! - [`environment`]: what the binder asks of a query context
 //! - [`statements`]: one file per kind of statement
-//! - [`replacement_scan`]: names that the host program resolves to tables
-//! - [`replacement_query`]: queries of the host program as tables
-//! - [`table_functions`]: `numbers`, `file`, `values` and the like
-//! - [`system`]: the tables of the `system` database
-//! - [`fork_guard`]: whether a database is usable in a forked child
-//! - [`functions`]: the registry of functions and formats
-//! - [`host`]: functions of the host program
-//! - [`own_functions`]: functions of statements, formats and tables, which the room of functions does not know
-//! - [`extremes`]: the least and the greatest values of a result
+//! - [`on_disk`]: databases that are kept in a folder
+//! - [`session`]: one session: its settings, current database, temporary tables; running statements
 
 pub mod answer;
+mod column_definitions;
 pub mod database;
+mod defaults;
+mod environment;
+mod explain;
 mod extremes;
 pub mod fork_guard;
+pub mod formats;
 pub mod functions;
 pub mod host;
+mod insert_data;
+mod made_table;
 mod on_disk;
 mod own_functions;
+mod plan_optimizer;
+mod query_context;
+mod reading;
 pub mod replacement_query;
 pub mod replacement_scan;
-mod scope;
+mod run_options;
 pub mod session;
+mod session_state;
 pub mod settings;
 mod sql_functions;
 mod stack;
 mod statements;
+mod stored_columns;
 mod system;
 mod table_functions;
+mod tables;
+mod written_settings;
 
-pub use answer::{Answer, Rows};
+pub use answer::{Answer, Outline, Rows, StreamConsumer, StreamPart};
 pub use chalet_exec::control::Progress;
 pub use chalet_syntax::{lexer, split};
 pub use database::Database;
-pub use session::{Outline, RunOptions, Session, Stream, StreamConsumer, StreamPart};
-pub use statements::insert::InsertData;
+pub use insert_data::{GivenRows, InsertData, MakeRows};
+pub use run_options::{Interrupt, RunOptions};
+pub use session::{Session, Stream};

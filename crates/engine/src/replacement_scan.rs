@@ -1,8 +1,6 @@
 //! Replacement scans: names in FROM that the host program resolves to tables over rows that it holds.
 
-use crate::scope::Scope;
-use chalet_base::{Result, err};
-use chalet_binder::TableArgument;
+use chalet_base::Result;
 use chalet_columns::{Block, Column};
 use chalet_storage::Inserter;
 pub use chalet_storage::replacement_scan::{HeldRows, Opened, ReplacementTable, RowStream, Source};
@@ -28,28 +26,9 @@ pub trait ReplacementScan: Send + Sync {
     fn borrowed(&self) -> Vec<Range<usize>>;
 }
 
-/// `python(name)`.
-pub(crate) fn table_function(
-    args: &[TableArgument],
-    replacement_scan: Option<&dyn ReplacementScan>,
-) -> Result<Arc<dyn Table>> {
-    let [arg] = args else {
-        return Err(err!(
-            NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
-            "Table function 'python' takes one argument: the name of a variable"
-        ));
-    };
-    let name = crate::table_functions::text(arg);
-    let name =
-        name.ok_or_else(|| err!(BAD_ARGUMENTS, "Table function 'python' takes the name of a variable"))?;
-    replacement_scan
-        .ok_or_else(|| err!(PY_OBJECT_NOT_FOUND, "No Python program runs this statement"))?
-        .named(&name)
-}
-
 /// The block with copies of whatever it borrows from the caller: it will outlive the statement.
-pub(crate) fn detached(block: Block, scope: &Scope) -> Block {
-    let Some(replacement_scan) = &scope.replacement_scan else { return block };
+pub(crate) fn detached(block: Block, replacement_scan: Option<&dyn ReplacementScan>) -> Block {
+    let Some(replacement_scan) = replacement_scan else { return block };
     let borrowed = replacement_scan.borrowed();
     if borrowed.is_empty() {
         return block;
@@ -67,12 +46,12 @@ pub(crate) fn detached(block: Block, scope: &Scope) -> Block {
 /// An inserter that copies what blocks borrow from the caller: the table will outlive the statement.
 pub(crate) struct DetachingInserter {
     pub inner: Box<dyn Inserter>,
-    pub scope: Arc<Scope>,
+    pub replacement_scan: Arc<dyn ReplacementScan>,
 }
 
 impl Inserter for DetachingInserter {
     fn write(&mut self, block: Block) -> Result<()> {
-        self.inner.write(detached(block, &self.scope))
+        self.inner.write(detached(block, Some(&*self.replacement_scan)))
     }
 
     fn finish(self: Box<Self>) -> Result<()> {

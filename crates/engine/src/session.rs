@@ -1,80 +1,29 @@
 //! One session: its settings, current database and temporary tables. Statements run one after the other.
 
-use crate::answer::{Answer, Rows};
+use crate::answer::{Answer, Outline, StreamConsumer};
 use crate::database::Database;
 use crate::fork_guard::ForkGuard;
-use crate::replacement_scan::ReplacementScan;
-use crate::scope::Scope;
-use crate::settings::Settings;
+use crate::insert_data::InsertData;
+use crate::query_context::QueryContext;
+use crate::run_options::RunOptions;
+use crate::session_state::SessionState;
 use crate::stack::entered;
-use crate::statements;
-use crate::statements::insert::InsertData;
+use crate::statements::output::Output;
 use crate::statements::readonly::gives_rows;
+use crate::{statements, written_settings};
 use chalet_base::{Result, bail, ensure};
 use chalet_binder::{Environment, bind_query};
-use chalet_columns::Block;
-use chalet_exec::control::OnProgress;
-use chalet_memory::Tracker;
-use chalet_storage::Entry;
 use chalet_syntax::ast::{self, StatementKind};
-use chalet_types::DataType;
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// Usable from any thread; statements of one session do not overlap.
 pub struct Session {
     database: Database,
-    state: Mutex<State>,
+    state: Mutex<SessionState>,
     /// Held while statements run.
     running: Mutex<()>,
-}
-
-/// What statements change.
-#[derive(Clone)]
-pub(crate) struct State {
-    pub settings: Settings,
-    pub database: String,
-    pub temporary: BTreeMap<String, Entry>,
-    /// Query parameters, by `SET param_name`.
-    pub params: BTreeMap<String, String>,
-    /// What all queries of the session use together.
-    pub memory: Arc<Tracker>,
-}
-
-impl State {
-    pub fn new() -> State {
-        State {
-            settings: Settings::default(),
-            database: "default".into(),
-            temporary: BTreeMap::new(),
-            params: BTreeMap::new(),
-            memory: Arc::new(Tracker::of_user()),
-        }
-    }
-}
-
-/// Asked between blocks whether the statement should stop; on the thread that runs it.
-pub type Interrupt = Box<dyn Fn() -> bool + Send + Sync>;
-
-/// How to run statements.
-#[derive(Default)]
-pub struct RunOptions {
-    /// The format of results that name none; without it rows are kept as columns.
-    pub format: Option<String>,
-    /// What rows that were kept are printed as when they are; CSV without it.
-    pub rows_format: Option<String>,
-    /// Rows are kept as columns also where a statement names a format.
-    pub keeps_rows: bool,
-    /// Values of `{name:Type}`, as text.
-    pub params: Vec<(String, String)>,
-    pub interrupt: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
-    /// Tables that the caller lends.
-    pub replacement_scan: Option<Arc<dyn ReplacementScan>>,
-    /// Settings of these statements only.
-    pub settings: Vec<(String, String)>,
-    pub on_progress: Option<OnProgress>,
 }
 
 /// A query about to run, whose rows are handed out as they come. It has the session as it was when it was made and holds
@@ -86,24 +35,17 @@ pub struct Stream {
     options: RunOptions,
 }
 
-/// Names and types of the columns of a query.
-pub type Outline = Vec<(String, DataType)>;
-
-/// What a stream hands out.
-pub enum StreamPart {
-    /// First: the columns, without a row, and the format that the statement names.
-    Header(Rows, Option<String>),
-    Block(Block),
-}
-
-/// Takes what a stream hands out; one call at a time, in order. An error ends the query.
-pub type StreamConsumer = Box<dyn FnMut(StreamPart) -> Result<()> + Send>;
-
 static NEXT_QUERY: AtomicU64 = AtomicU64::new(1);
 
+impl Database {
+    pub fn session(&self) -> Session {
+        Session::new(self.clone())
+    }
+}
+
 impl Session {
-    pub(crate) fn new(database: Database) -> Session {
-        Session { database, state: Mutex::new(State::new()), running: Mutex::new(()) }
+    fn new(database: Database) -> Session {
+        Session { database, state: Mutex::new(SessionState::new()), running: Mutex::new(()) }
     }
 
     /// Runs one or more statements. The first that fails ends the run; what those before it did stays done.
@@ -115,13 +57,29 @@ impl Session {
         let _running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let started = Instant::now();
         let parsed = chalet_syntax::parse_statements(sql)?;
-        let mut output = statements::Output::new(&options);
+        let mut output = Output::new(&options);
         for statement in parsed {
-            let scope = Arc::new(self.scope(&options)?);
-            let statement = named(statement, sql, &|name| scope.parameter(name))?;
-            statements::run(&statement, sql, &scope, self, &mut output)?;
+            let ctx = self.context(&options)?;
+            let statement = named(statement, sql, &|name| ctx.parameter(name))?;
+            self.run_one(&statement, sql, &ctx, &mut output)?;
         }
         Ok(output.into_answer(started.elapsed()))
+    }
+
+    /// What the statement changes of the session is changed also where it fails in the end.
+    fn run_one(
+        &self,
+        statement: &ast::Statement,
+        sql: &str,
+        ctx: &QueryContext,
+        output: &mut Output,
+    ) -> Result<()> {
+        let own = self.state().clone();
+        let result = statements::run(statement, sql, ctx, &own, output);
+        for change in output.changes.drain(..) {
+            self.state().apply(change);
+        }
+        result
     }
 
     /// What one query gives, without running it; `None` for a text that is anything but one query with the caller's own
@@ -133,14 +91,14 @@ impl Session {
     fn outline_of(&self, sql: &str, options: &RunOptions) -> Result<Option<Outline>> {
         let mut parsed = chalet_syntax::parse_statements(sql)?;
         let (Some(statement), true) = (parsed.pop(), parsed.is_empty()) else { return Ok(None) };
-        let scope = Arc::new(self.scope(options)?);
-        let statement = named(statement, sql, &|name| scope.parameter(name))?;
+        let ctx = self.context(options)?;
+        let statement = named(statement, sql, &|name| ctx.parameter(name))?;
         let StatementKind::Query(query) = &statement.kind else { return Ok(None) };
         if statement.output != ast::Output::default() {
             return Ok(None);
         }
-        let scope = statements::with_statement_settings(&statement, &scope)?;
-        let bound = bind_query(query, &*scope, &scope.ids)?;
+        let ctx = &*written_settings::of_statement(&statement, &ctx)?;
+        let bound = bind_query(query, ctx, &ctx.ids)?;
         Ok(Some(bound.fields.into_iter().map(|field| (field.name.to_string(), field.ty)).collect()))
     }
 
@@ -160,8 +118,8 @@ impl Session {
         entered(|| {
             let statement = self.single(sql, &RunOptions::default())?;
             let insert = insert_of(&statement, sql)?;
-            let scope = Arc::new(self.scope(&RunOptions::default())?);
-            statements::insert::check(insert, &scope)
+            let ctx = self.context(&RunOptions::default())?;
+            statements::insert::check(insert, &ctx)
         })
     }
 
@@ -175,10 +133,9 @@ impl Session {
         let statement = self.single(sql, &options)?;
         insert_of(&statement, sql)?;
         let session = self.fork();
-        let mut output = statements::Output::new(&options);
+        let mut output = Output::new(&options);
         output.data = Some(data);
-        let scope = Arc::new(session.scope(&options)?);
-        statements::run(&statement, sql, &scope, &session, &mut output)?;
+        session.run_one(&statement, sql, &session.context(&options)?, &mut output)?;
         Ok(output.into_answer(started.elapsed()))
     }
 
@@ -209,17 +166,17 @@ impl Session {
         Session { database: self.database.clone(), state: Mutex::new(state), running: Mutex::new(()) }
     }
 
-    fn scope(&self, options: &RunOptions) -> Result<Scope> {
+    fn context(&self, options: &RunOptions) -> Result<QueryContext> {
         let mut state = self.state().clone();
         for (name, value) in &options.settings {
             state.settings.set(name, value)?;
         }
-        crate::on_disk::refresh(&self.database)?;
+        self.database.refresh()?;
         let number = NEXT_QUERY.fetch_add(1, Relaxed);
-        Scope::new(self.database.clone(), state, options, number)
+        QueryContext::new(self.database.clone(), state, options, number)
     }
 
-    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SessionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -264,8 +221,9 @@ impl Stream {
     /// Runs the query on this thread.
     pub fn run(self, consumer: StreamConsumer) -> Result<()> {
         entered(|| {
-            let scope = Arc::new(self.session.scope(&self.options)?);
-            statements::stream(&self.statement, &self.sql, &scope, &self.session, consumer)
+            let ctx = self.session.context(&self.options)?;
+            let own = self.session.state().clone();
+            statements::stream(&self.statement, &self.sql, &ctx, &own, consumer)
         })
     }
 }

@@ -1,16 +1,17 @@
 //! Table functions, by name.
 
-use crate::functions::FORMATS;
+use crate::column_definitions::{columns, nested_parts};
+use crate::defaults::with_defaults;
+use crate::formats::FORMATS;
+use crate::query_context::QueryContext;
+use crate::reading::{caster, file_context, read_request};
 use crate::replacement_scan::ReplacementScan;
-use crate::scope::Scope;
-use crate::statements::create::{columns, nested_parts};
-use crate::statements::insert::with_defaults;
+use crate::written_settings::setting_text;
 use chalet_base::{Result, bail, ensure, err};
-use chalet_binder::{Environment, TableArgument};
+use chalet_binder::TableArgument;
 use chalet_columns::{Block, Builder, Column};
-use chalet_formats::{Format, Input, ReadRequest, Schema};
-use chalet_function_api::Context;
-use chalet_storage::file::{FileContext, FileTable};
+use chalet_formats::{Format, Input, Schema};
+use chalet_storage::file::FileTable;
 use chalet_storage::fixed::FixedTable;
 use chalet_storage::null::NullTable;
 use chalet_storage::numbers::Sequence;
@@ -39,7 +40,7 @@ pub(crate) const NAMES: &[&str] = &[
 pub(crate) fn make(
     name: &str,
     args: &[TableArgument],
-    scope: &Scope,
+    ctx: &QueryContext,
     replacement_scan: Option<&dyn ReplacementScan>,
 ) -> Result<Arc<dyn Table>> {
     match name {
@@ -61,14 +62,14 @@ pub(crate) fn make(
                 engine: "SystemZeros",
             }))
         }
-        "file" => file(args, scope),
-        "python" | "Python" => crate::replacement_scan::table_function(args, replacement_scan),
+        "file" => file(args, ctx),
+        "python" | "Python" => python(args, replacement_scan),
         "null" => {
             let structure = structure(args.first(), name)?;
             Ok(Arc::new(NullTable { schema: TableSchema::of(structure) }))
         }
-        "format" => format_function(args, scope),
-        _ if name.eq_ignore_ascii_case("values") => values(args, scope),
+        "format" => format_function(args, ctx),
+        _ if name.eq_ignore_ascii_case("values") => values(args, ctx),
         _ => {
             let near = chalet_base::suggest::nearest(name, NAMES.iter().copied(), 1);
             match near.first() {
@@ -188,7 +189,7 @@ fn structure(arg: Option<&TableArgument>, function: &str) -> Result<Schema> {
 }
 
 /// `file(path[, format[, structure[, compression]]])`.
-fn file(args: &[TableArgument], scope: &Scope) -> Result<Arc<dyn Table>> {
+fn file(args: &[TableArgument], ctx: &QueryContext) -> Result<Arc<dyn Table>> {
     let words: Vec<Option<String>> = args.iter().map(text).collect();
     ensure!(
         (1..=4).contains(&words.len()),
@@ -209,7 +210,7 @@ fn file(args: &[TableArgument], scope: &Scope) -> Result<Arc<dyn Table>> {
         })?,
     };
     let structure = word(2).map(|s| parse_structure(&s)).transpose()?;
-    let context = file_context(scope);
+    let context = file_context(ctx);
     Ok(Arc::new(FileTable::open(&path, format, structure, word(3), context)?))
 }
 
@@ -219,34 +220,29 @@ fn of_first_match(path: &str) -> Option<&'static Format> {
     FORMATS.of_path(&files.first()?.to_string_lossy())
 }
 
-pub(crate) fn file_context(scope: &Scope) -> FileContext {
-    let settings = &scope.state.settings;
-    FileContext {
-        settings: scope.formats.clone(),
-        time_zone: scope.context().time_zone.clone(),
-        evaluate: Some(crate::statements::insert::evaluator(scope)),
-        cast: Some(caster(scope)),
-        truncate_on_insert: settings.flag("engine_file_truncate_on_insert").unwrap_or(false),
-        create_multiple_files: settings.flag("engine_file_allow_create_multiple_files").unwrap_or(false),
-    }
-}
-
-/// CAST for readers.
-pub(crate) fn caster(scope: &Scope) -> chalet_formats::input::Cast {
-    caster_in(scope.context().clone())
-}
-
-pub(crate) fn caster_in(ctx: Arc<Context>) -> chalet_formats::input::Cast {
-    Arc::new(move |column, from, to| chalet_functions::conversion::cast_column(column, from, to, &ctx))
+/// `python(name)`.
+fn python(args: &[TableArgument], replacement_scan: Option<&dyn ReplacementScan>) -> Result<Arc<dyn Table>> {
+    let [arg] = args else {
+        return Err(err!(
+            NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+            "Table function 'python' takes one argument: the name of a variable"
+        ));
+    };
+    let name = text(arg);
+    let name =
+        name.ok_or_else(|| err!(BAD_ARGUMENTS, "Table function 'python' takes the name of a variable"))?;
+    replacement_scan
+        .ok_or_else(|| err!(PY_OBJECT_NOT_FOUND, "No Python program runs this statement"))?
+        .named(&name)
 }
 
 /// `format(name[, structure], data)`.
-fn format_function(args: &[TableArgument], scope: &Scope) -> Result<Arc<dyn Table>> {
+fn format_function(args: &[TableArgument], ctx: &QueryContext) -> Result<Arc<dyn Table>> {
     let words: Vec<Option<String>> = args.iter().map(text).collect();
     let (name, given, data) = match (&words[..], args) {
         ([Some(name), _], [_, TableArgument::Value(data, _)]) => (name, None, data),
         ([Some(name), Some(structure), _], [_, _, TableArgument::Value(data, _)]) => {
-            (name, Some(columns(&chalet_syntax::parse_structure(structure)?, scope)?), data)
+            (name, Some(columns(&chalet_syntax::parse_structure(structure)?, ctx)?), data)
         }
         _ => bail!(
             NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
@@ -257,32 +253,22 @@ fn format_function(args: &[TableArgument], scope: &Scope) -> Result<Arc<dyn Tabl
     let data = data.as_bytes().unwrap_or_default().to_vec();
     let schema = match given {
         Some(columns) => TableSchema::new(columns),
-        None => TableSchema::of(format.infer_schema(&mut Input::from(data.clone()), &scope.formats)?),
+        None => TableSchema::of(format.infer_schema(&mut Input::from(data.clone()), &ctx.formats)?),
     };
     let given: Vec<_> = schema.columns.iter().filter(|c| c.in_star()).cloned().collect();
     let structure = given.iter().map(|c| (c.name.to_string(), c.ty.clone())).collect();
-    let mut scan = format.open(Input::from(data), read_request(structure, scope))?;
+    let mut scan = format.open(Input::from(data), read_request(structure, ctx))?;
     let mut blocks = Vec::new();
     while let Some(mut unit) = scan.next_unit()? {
-        while let Some(block) = unit.next_block(scope.exec().settings.max_block_size)? {
-            blocks.extend(with_defaults(&*unit, block, &given, &schema, scope)?);
+        while let Some(block) = unit.next_block(ctx.exec.settings.max_block_size)? {
+            blocks.extend(with_defaults(&*unit, block, &given, &schema, ctx)?);
         }
     }
     Ok(Arc::new(FixedTable::new("Values", schema, blocks)))
 }
 
-pub(crate) fn read_request(structure: Schema, scope: &Scope) -> ReadRequest {
-    ReadRequest {
-        row_numbers: false,
-        time_zone: scope.context().time_zone.clone(),
-        evaluate: Some(crate::statements::insert::evaluator(scope)),
-        cast: Some(caster(scope)),
-        ..ReadRequest::all(structure).with_settings(scope.formats.clone())
-    }
-}
-
 /// `values('structure', row, ...)`, or rows whose types decide: columns `c1`, `c2`.
-fn values(args: &[TableArgument], scope: &Scope) -> Result<Arc<dyn Table>> {
+fn values(args: &[TableArgument], ctx: &QueryContext) -> Result<Arc<dyn Table>> {
     let declared = match args.first() {
         Some(TableArgument::Value(Value::Bytes(text), DataType::String)) if args.len() > 1 => {
             std::str::from_utf8(text).ok().and_then(|text| parse_structure(text).ok())
@@ -329,7 +315,7 @@ fn values(args: &[TableArgument], scope: &Scope) -> Result<Arc<dyn Table>> {
         "Values table function requires all rows amount of elements ({n}) to match the structure ({})",
         structure.len()
     );
-    let cast = caster(scope);
+    let cast = caster(ctx);
     let mut columns = Vec::with_capacity(n);
     for (i, (_, ty)) in structure.iter().enumerate() {
         let mut builder = Builder::new(ty);
@@ -366,7 +352,7 @@ fn converted(
             column.value(0).compare(value).is_eq(),
             ARGUMENT_OUT_OF_BOUND,
             "Cannot convert value '{}' from {from}: it cannot be represented as {to}",
-            crate::statements::setting_text(value, from)
+            setting_text(value, from)
         );
     }
     Ok(column.value(0))

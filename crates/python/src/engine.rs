@@ -4,10 +4,10 @@ use crate::background::Stop;
 use crate::functions::Calling;
 use crate::watch::Watch;
 use chalet_base::Result;
-use chalet_engine::functions;
 use chalet_engine::replacement_scan::ReplacementScan;
 use chalet_engine::settings::{Settings, server};
 use chalet_engine::{Answer, Database, InsertData, Outline, Progress, RunOptions, Session, Stream};
+use chalet_engine::{formats, functions};
 use chalet_memory::allocator;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -35,7 +35,7 @@ pub fn set_up(py: Python<'_>) {
     static DONE: PyOnceLock<()> = PyOnceLock::new();
     DONE.get_or_init(py, || {
         let _ = functions::registry();
-        LazyLock::force(&functions::FORMATS);
+        LazyLock::force(&formats::FORMATS);
     });
 }
 

@@ -1,8 +1,9 @@
 //! Definitions on disk to tables, views and functions.
 
 use crate::database::Database;
-use crate::scope::Scope;
-use crate::session::{RunOptions, State};
+use crate::query_context::QueryContext;
+use crate::run_options::RunOptions;
+use crate::session_state::SessionState;
 use crate::statements::create::{Found, open, stored};
 use chalet_base::{Result, bail};
 use chalet_storage::Entry;
@@ -32,12 +33,9 @@ pub(super) fn first(database: &Database) -> Result<()> {
     if is_new { catalog.keep() } else { Ok(()) }
 }
 
-/// Loads what another process has changed since the last time.
-pub(crate) fn refresh(database: &Database) -> Result<()> {
-    match database.shared.catalog.store() {
-        Some(store) if store.is_read_only() && store.has_changed() => load(database, store),
-        _ => Ok(()),
-    }
+/// Loads what another process has changed.
+pub(super) fn changes(database: &Database) -> Result<()> {
+    database.shared.catalog.store().map_or(Ok(()), |store| load(database, store))
 }
 
 /// Loads while another process may be writing.
@@ -68,14 +66,14 @@ fn databases(
     store: &Arc<Store>,
     warnings: &mut Vec<String>,
 ) -> Result<BTreeMap<String, Tables>> {
-    let scope = Arc::new(Scope::new(database.clone(), State::new(), &RunOptions::default(), 0)?);
+    let ctx = QueryContext::new(database.clone(), SessionState::new(), &RunOptions::default(), 0)?;
     let mut all = BTreeMap::from([("default".to_string(), Tables::default())]);
     for definition in definitions {
         let tables = all.entry(definition.database.clone()).or_default();
         match definition.kind {
             DefinitionKind::Database => tables.comment = definition.text,
             DefinitionKind::Table => {
-                let entry = entry(&definition, store, &scope, warnings)?;
+                let entry = entry(&definition, store, &ctx, warnings)?;
                 tables.tables.insert(definition.name, entry);
             }
             DefinitionKind::Function => {}
@@ -88,7 +86,7 @@ fn databases(
 fn entry(
     definition: &Definition,
     store: &Arc<Store>,
-    scope: &Arc<Scope>,
+    ctx: &QueryContext,
     warnings: &mut Vec<String>,
 ) -> Result<Entry> {
     let Definition { database, name, text, folder, .. } = definition;
@@ -101,13 +99,13 @@ fn entry(
         bail!(CORRUPTED_DATA, "The definition of {shown} on disk is of another table");
     };
     // The one that running statements read, with what it knows of its files.
-    let known = scope.database.shared.catalog.find(database, name);
+    let known = ctx.database.shared.catalog.find(database, name);
     if let Some(known) = known.filter(|known| is_same(known, rest, *folder)) {
         return Ok(known);
     }
     let folder = (*folder > 0).then(|| Arc::new(store.folder(*folder)));
     let made = stored(text, |create| {
-        open(Found { create, scope, name: shown.clone(), folder: folder.clone(), warnings })
+        open(Found { create, ctx, name: shown.clone(), folder: folder.clone(), warnings })
     });
     let (table, comment) = made.unwrap_or_else(|error| {
         let is_view = kind == "VIEW";

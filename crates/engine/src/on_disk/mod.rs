@@ -13,8 +13,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-pub(crate) use self::load::refresh;
-
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Access {
     Write,
@@ -26,13 +24,32 @@ type Open = BTreeMap<(PathBuf, Access), Weak<Shared>>;
 
 static OPEN: PerProcess<Mutex<Open>> = PerProcess::new(|_| Mutex::default());
 
+impl Database {
+    /// A database of its own for `:memory:` or nothing; else the one that is kept in the folder `path`, which is made
+    /// when it is not there. One process can have it open like this; inside of a process all who open it share it.
+    pub fn open(path: &str) -> Result<Database> {
+        match path {
+            "" | ":memory:" => Ok(Database::default()),
+            path => open_to_write(Path::new(path)),
+        }
+    }
+
+    /// A database for reading. Another process may be writing it: each statement sees what is there when it begins.
+    pub fn open_to_read(path: &str) -> Result<Database> {
+        match path {
+            "" | ":memory:" => Ok(Database::default()),
+            path => open_to_read(Path::new(path)),
+        }
+    }
+}
+
 /// Opens a folder for writing; makes it when it is not there.
-pub(crate) fn open_to_write(path: &Path) -> Result<Database> {
+fn open_to_write(path: &Path) -> Result<Database> {
     open(path, &[Access::Write], Store::open_to_write)
 }
 
 /// Opens a folder for reading. Where this process writes it, that database is shared.
-pub(crate) fn open_to_read(path: &Path) -> Result<Database> {
+fn open_to_read(path: &Path) -> Result<Database> {
     open(path, &[Access::Write, Access::Read], Store::open_to_read)
 }
 
@@ -45,7 +62,7 @@ fn open(path: &Path, accesses: &[Access], make: fn(&Path) -> Result<Store>) -> R
     let store = make(path)?;
     let root = store.root().to_path_buf();
     let access = if store.is_read_only() { Access::Read } else { Access::Write };
-    let database = Database::on_disk(store);
+    let database = Database::on_disk(store, load::changes);
     entered(|| load::first(&database))?;
     open.retain(|_, shared| shared.strong_count() > 0);
     open.insert((root, access), Arc::downgrade(&database.shared));

@@ -1,7 +1,7 @@
 //! `formatRow`, `formatRowNoNewline`: a row as text of a format.
 
-use super::OwnHost;
-use crate::functions::FORMATS;
+use super::session_view::OwnHost;
+use crate::formats::FORMATS;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Block, Column, StringBuilder, Vector};
 use chalet_formats::output::Memory;
@@ -51,7 +51,7 @@ fn bind(name: &'static str, args: &[Argument], ctx: &Context) -> Result<Bound> {
     };
     let format = FORMATS.get(format)?;
     let header: Schema = args[1..].iter().map(|arg| (arg.name.to_string(), arg.ty.clone())).collect();
-    let settings: Arc<FormatSettings> = OwnHost::of(ctx)?.state.settings.for_formats()?;
+    let settings: Arc<FormatSettings> = OwnHost::of(ctx)?.format_settings()?;
     let request = WriteRequest { settings, time_zone: ctx.time_zone.clone(), ..WriteRequest::new(header) };
     let writer = format.writer(request.clone(), Box::new(Memory::default()))?;
     ensure!(

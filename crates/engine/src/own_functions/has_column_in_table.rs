@@ -1,8 +1,7 @@
 //! `hasColumnInTable`: does a table have a column of that name?
 
-use super::OwnHost;
+use super::session_view::OwnHost;
 use chalet_base::{Result, bail, ensure};
-use chalet_binder::Environment;
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, Volatility};
@@ -35,10 +34,7 @@ fn bind(name: &'static str, args: &[Argument], ctx: &Context) -> Result<Bound> {
     }
     let (database, table, column) = (names[0], names[1], names[2]);
     ensure!(!database.is_empty(), UNKNOWN_DATABASE, "Empty database name");
-    let scope = OwnHost::of(ctx)?.scope()?;
-    let Some((table, _)) = scope.find(Some(database), table)? else {
-        return Err(scope.unknown_table(Some(database), table));
-    };
+    let table = OwnHost::of(ctx)?.table(database, table)?;
     let found = table.schema().columns.iter().any(|known| !known.is_virtual && *known.name == *column);
     Ok(Bound::with_state(DataType::UInt8, Found(found)))
 }

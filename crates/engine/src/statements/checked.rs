@@ -1,51 +1,30 @@
 //! Rows that a table does not take: those that violate a constraint, and Nested columns whose arrays differ in length.
 
 use super::sorted::{self, PartSize};
-use crate::scope::Scope;
+use crate::query_context::QueryContext;
+use crate::stored_columns::{bind_stored, nested_prefix};
 use chalet_base::{Result, bail, ensure};
-use chalet_binder::Environment;
-use chalet_binder::table_columns::bind_over;
 use chalet_columns::{Block, Column, Data, Vector};
 use chalet_exec::expression::{Program, layout};
-use chalet_plan::{Expr, Field};
+use chalet_plan::Field;
 use chalet_storage::{Constraint, Inserter, Table, TableSchema};
 use chalet_types::DataType;
 use std::sync::Arc;
 
 /// The table's inserter, behind the checks that its definition asks for.
-pub(crate) fn inserter(table: &dyn Table, name: &str, scope: &Arc<Scope>) -> Result<Box<dyn Inserter>> {
+pub(crate) fn inserter(table: &dyn Table, name: &str, ctx: &QueryContext) -> Result<Box<dyn Inserter>> {
     let schema = table.schema();
     let nested = nested_groups(&schema);
     let checks = schema.constraints.iter().filter(|c| !c.is_assumed);
-    let checks = checks.map(|c| Check::new(c, &schema, scope)).collect::<Result<Vec<_>>>()?;
+    let checks = checks.map(|c| Check::new(c, &schema, ctx)).collect::<Result<Vec<_>>>()?;
     let inner = match table.keys() {
-        Some(keys) => sorted::inserter(table.insert()?, keys, &schema, scope, PartSize::of_insert(scope))?,
+        Some(keys) => sorted::inserter(table.insert()?, keys, &schema, ctx, PartSize::of_insert(ctx))?,
         None => table.insert()?,
     };
     if nested.is_empty() && checks.is_empty() {
         return Ok(inner);
     }
     Ok(Box::new(Checked { inner, table: name.into(), nested, checks }))
-}
-
-/// Fails where the expression of a constraint cannot be computed from stored columns.
-pub(crate) fn validate(schema: &TableSchema, scope: &Arc<Scope>) -> Result<()> {
-    schema.constraints.iter().try_for_each(|c| bind_stored([&*c.expr], schema, scope).map(drop))
-}
-
-/// The stored columns as fields, and expressions over them.
-pub(super) fn bind_stored<'a>(
-    texts: impl IntoIterator<Item = &'a str>,
-    schema: &TableSchema,
-    scope: &Arc<Scope>,
-) -> Result<(Vec<Field>, Vec<Expr>)> {
-    let stored = schema.columns.iter().filter(|c| c.is_stored() && !c.is_virtual);
-    let fields: Vec<Field> = stored.map(|c| scope.ids.field(c.name.clone(), c.ty.clone())).collect();
-    let named: Vec<(String, Expr)> =
-        fields.iter().map(|f| (f.name.to_string(), Expr::Column(f.id, f.ty.clone()))).collect();
-    let bind = |text| bind_over(&chalet_syntax::parse_expression(text)?, &named, &**scope, &scope.ids);
-    let bound = texts.into_iter().map(bind).collect::<Result<Vec<_>>>()?;
-    Ok((fields, bound))
 }
 
 /// Arrays that belong together, by position among the stored columns: `n.a` and `n.b`.
@@ -61,11 +40,6 @@ fn nested_groups(schema: &TableSchema) -> Vec<Vec<(usize, Arc<str>)>> {
         }
     }
     groups.into_iter().map(|(_, members)| members).filter(|members| members.len() > 1).collect()
-}
-
-/// `n` of `n.a`.
-pub(crate) fn nested_prefix(column: &str) -> Option<&str> {
-    column.split_once('.').map(|(prefix, _)| prefix)
 }
 
 struct Checked {
@@ -122,10 +96,10 @@ struct Check {
 }
 
 impl Check {
-    fn new(constraint: &Constraint, schema: &TableSchema, scope: &Arc<Scope>) -> Result<Check> {
-        let (fields, mut bound) = bind_stored([&*constraint.expr], schema, scope)?;
+    fn new(constraint: &Constraint, schema: &TableSchema, ctx: &QueryContext) -> Result<Check> {
+        let (fields, mut bound) = bind_stored([&*constraint.expr], schema, ctx)?;
         let expr = bound.swap_remove(0);
-        let program = Program::new(&[&expr], &layout(&fields), scope.context())?;
+        let program = Program::new(&[&expr], &layout(&fields), &ctx.functions)?;
         let read = expr.columns();
         let reads = fields.into_iter().enumerate().filter(|(_, f)| read.contains(&f.id)).collect();
         Ok(Check { constraint: constraint.clone(), program, result: expr.ty().clone(), reads })

@@ -1,14 +1,14 @@
 //! DESCRIBE: columns of a table, a table function or a query.
 
-use super::{Output, print_rows};
-use crate::scope::Scope;
+use super::output::{Output, print_rows};
+use crate::query_context::QueryContext;
+use crate::tables;
 use chalet_base::{Result, bail, ensure};
 use chalet_binder::table_columns::bind_table_arguments;
 use chalet_binder::{Environment, bind_query, has_parameters};
 use chalet_storage::{ColumnSchema, TableSchema};
 use chalet_syntax::ast::{self, TableKind};
 use chalet_types::{DataType, Value};
-use std::sync::Arc;
 
 const HEADER: [&str; 7] =
     ["name", "type", "default_type", "default_expression", "comment", "codec_expression", "ttl_expression"];
@@ -16,32 +16,32 @@ const HEADER: [&str; 7] =
 pub(crate) fn run(
     describe: &ast::Describe,
     statement: &ast::Statement,
-    scope: &Arc<Scope>,
+    ctx: &QueryContext,
     output: &mut Output,
 ) -> Result<()> {
-    let schema = schema_of(&describe.target, scope)?;
+    let schema = schema_of(&describe.target, ctx)?;
     let header: Vec<(&str, DataType)> = HEADER.iter().map(|name| (*name, DataType::String)).collect();
-    let rows = schema.columns.iter().filter(|c| !c.is_virtual).map(|c| row(c, scope)).collect();
-    print_rows(&header, rows, statement, scope, output)
+    let rows = schema.columns.iter().filter(|c| !c.is_virtual).map(|c| row(c, ctx)).collect();
+    print_rows(&header, rows, statement, ctx, output)
 }
 
-fn row(column: &ColumnSchema, scope: &Scope) -> Vec<Value> {
+fn row(column: &ColumnSchema, ctx: &QueryContext) -> Vec<Value> {
     let (kind, expression) = match &column.default {
         Some((kind, text)) => (kind.name(), &**text),
         None => ("", ""),
     };
-    let pretty = scope.state.settings.flag("print_pretty_type_names") != Some(false);
+    let pretty = ctx.state.settings.flag("print_pretty_type_names") != Some(false);
     let ty = if pretty { column.ty.pretty() } else { column.ty.to_string() };
     [&*column.name, &ty, kind, expression, &column.comment, "", ""].map(Value::from).to_vec()
 }
 
-fn schema_of(target: &ast::TableExpr, scope: &Arc<Scope>) -> Result<TableSchema> {
+fn schema_of(target: &ast::TableExpr, ctx: &QueryContext) -> Result<TableSchema> {
     Ok(match &target.kind {
         TableKind::Name(name) => {
             let database = name.database.as_ref().map(|d| d.name.as_str());
-            let table = match scope.table(database, &name.name.name)? {
+            let table = match ctx.table(database, &name.name.name)? {
                 Some((table, _)) => table,
-                None => super::drop::existing(name, scope)?.0,
+                None => tables::existing(name, ctx)?.0,
             };
             ensure!(
                 !has_parameters(&*table),
@@ -51,18 +51,18 @@ fn schema_of(target: &ast::TableExpr, scope: &Arc<Scope>) -> Result<TableSchema>
             table.schema()
         }
         TableKind::Query(query) => {
-            let bound = bind_query(query, &**scope, &scope.ids)?;
+            let bound = bind_query(query, ctx, &ctx.ids)?;
             TableSchema::of(bound.fields.into_iter().map(|f| (f.name, f.ty)))
         }
         TableKind::Function(call)
             if call.name.eq_ignore_ascii_case("view")
                 && let [ast::Expr { kind: ast::ExprKind::Subquery(query), .. }] = &call.args[..] =>
         {
-            let bound = bind_query(query, &**scope, &scope.ids)?;
+            let bound = bind_query(query, ctx, &ctx.ids)?;
             TableSchema::of(bound.fields.into_iter().map(|f| (f.name, f.ty)))
         }
         TableKind::Function(call)
-            if scope.find(None, &call.name)?.is_some_and(|(table, _)| has_parameters(&*table)) =>
+            if tables::find(ctx, None, &call.name)?.is_some_and(|(table, _)| has_parameters(&*table)) =>
         {
             // As the query that reads it sees it.
             let kind = ast::ExprKind::Call(call.clone());
@@ -71,17 +71,17 @@ fn schema_of(target: &ast::TableExpr, scope: &Arc<Scope>) -> Result<TableSchema>
             let Some(ast::StatementKind::Query(query)) = parsed.first().map(|s| &s.kind) else {
                 bail!(LOGICAL_ERROR, "Cannot describe {written}")
             };
-            let bound = bind_query(query, &**scope, &scope.ids)?;
+            let bound = bind_query(query, ctx, &ctx.ids)?;
             TableSchema::of(bound.fields.into_iter().map(|f| (f.name, f.ty)))
         }
         TableKind::Function(call) => {
-            let args = bind_table_arguments(&call.args, &**scope, &scope.ids)?;
-            scope.table_function(&call.name, &args)?.schema()
+            let args = bind_table_arguments(&call.args, ctx, &ctx.ids)?;
+            ctx.table_function(&call.name, &args)?.schema()
         }
         TableKind::File(path) => {
             let path = Value::string(path);
             let args = [chalet_binder::TableArgument::Value(path, DataType::String)];
-            scope.table_function("file", &args)?.schema()
+            ctx.table_function("file", &args)?.schema()
         }
     })
 }

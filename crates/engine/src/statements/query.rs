@@ -1,11 +1,12 @@
 //! A query: bind, optimize, execute, write.
 
-use super::{Output, format_of, write_request};
+use super::output::{Output, format_of, write_request};
 use crate::answer::Rows;
+use crate::answer::{StreamConsumer, StreamPart};
 use crate::extremes::Extremes;
-use crate::functions::FORMATS;
-use crate::scope::Scope;
-use crate::session::{StreamConsumer, StreamPart};
+use crate::formats::FORMATS;
+use crate::query_context::QueryContext;
+use crate::replacement_scan::detached;
 use chalet_base::{Result, bail, err};
 use chalet_binder::{BoundQuery, Environment, bind_query};
 use chalet_columns::Block;
@@ -19,34 +20,34 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) fn run(
     query: &ast::Query,
     tail: &ast::Output,
-    scope: &Arc<Scope>,
+    ctx: &QueryContext,
     output: &mut Output,
 ) -> Result<()> {
-    let mut bound = bind_query(query, &**scope, &scope.ids)?;
-    bound.plan = limited(bound.plan, scope);
+    let mut bound = bind_query(query, ctx, &ctx.ids)?;
+    bound.plan = limited(bound.plan, ctx);
     let mut format = format_of(tail, output);
     if let Some(outfile) = &tail.outfile {
         let path = String::from_utf8_lossy(&outfile.path).into_owned();
         let by_suffix = FORMATS.of_path(&path).map(|f| f.name.to_string());
         format = tail.format.as_ref().map(|f| f.name.clone()).or(by_suffix).or(format);
         let sink = open_outfile(outfile, &path)?;
-        return write(bound, &format.unwrap_or_else(|| "TabSeparated".into()), sink, scope, output);
+        return write(bound, &format.unwrap_or_else(|| "TabSeparated".into()), sink, ctx, output);
     }
     match format {
         Some(format) => {
             let memory = Memory::default();
-            write(bound, &format, Box::new(memory.clone()), scope, output)?;
+            write(bound, &format, Box::new(memory.clone()), ctx, output)?;
             output.put_bytes(memory.take())?;
             output.format = format;
         }
-        None => output.put_rows(collect(bound, scope)?)?,
+        None => output.put_rows(collect(bound, ctx)?)?,
     }
     Ok(())
 }
 
 /// The settings `limit` and `offset`, on top of the query's own.
-fn limited(plan: Plan, scope: &Scope) -> Plan {
-    let settings = &scope.state.settings;
+fn limited(plan: Plan, ctx: &QueryContext) -> Plan {
+    let settings = &ctx.state.settings;
     let limit = settings.number("limit").filter(|&n| n > 0);
     let offset = settings.number("offset").unwrap_or(0);
     if limit.is_none() && offset == 0 {
@@ -67,13 +68,13 @@ fn write(
     bound: BoundQuery,
     format: &str,
     sink: Box<dyn Sink>,
-    scope: &Arc<Scope>,
+    ctx: &QueryContext,
     output: &mut Output,
 ) -> Result<()> {
     let schema = bound.fields.iter().map(|f| (f.name.to_string(), f.ty.clone())).collect();
-    let writer = FORMATS.get(format)?.writer(write_request(schema, scope), sink)?;
-    let plan = scope.optimize(bound.plan)?;
-    let state = Arc::new(Mutex::new((writer, extremes(scope), (0, 0))));
+    let writer = FORMATS.get(format)?.writer(write_request(schema, ctx), sink)?;
+    let plan = ctx.optimized(bound.plan)?;
+    let state = Arc::new(Mutex::new((writer, extremes(ctx), (0, 0))));
     let target = state.clone();
     let consumer = Box::new(move |block: Block| {
         let (writer, extremes, counted) = &mut *target.lock().unwrap_or_else(PoisonError::into_inner);
@@ -84,7 +85,7 @@ fn write(
         }
         writer.write(&block)
     });
-    let result = chalet_exec::execute(&plan, consumer, scope.exec())?;
+    let result = chalet_exec::execute(&plan, consumer, &ctx.exec)?;
     let (writer, extremes, counted) = &mut *state.lock().unwrap_or_else(PoisonError::into_inner);
     output.result_rows += counted.0;
     output.result_bytes += counted.1;
@@ -95,9 +96,9 @@ fn write(
         writer.extremes(&extremes)?;
     }
     writer.finish(&Statistics {
-        elapsed_seconds: scope.control.elapsed().as_secs_f64(),
-        rows_read: scope.control.read_rows.load(Relaxed),
-        bytes_read: scope.control.read_bytes.load(Relaxed),
+        elapsed_seconds: ctx.control.elapsed().as_secs_f64(),
+        rows_read: ctx.control.read_rows.load(Relaxed),
+        bytes_read: ctx.control.read_bytes.load(Relaxed),
         rows_before_limit: result.rows_before_limit,
         rows_before_aggregation: None,
     })
@@ -107,11 +108,11 @@ fn write(
 pub(crate) fn stream(
     query: &ast::Query,
     format: Option<String>,
-    scope: &Arc<Scope>,
+    ctx: &QueryContext,
     mut consumer: StreamConsumer,
 ) -> Result<()> {
-    let mut bound = bind_query(query, &**scope, &scope.ids)?;
-    bound.plan = limited(bound.plan, scope);
+    let mut bound = bind_query(query, ctx, &ctx.ids)?;
+    bound.plan = limited(bound.plan, ctx);
     let header = Rows {
         names: bound.fields.iter().map(|f| f.name.to_string()).collect(),
         types: bound.fields.iter().map(|f| f.ty.clone()).collect(),
@@ -119,37 +120,37 @@ pub(crate) fn stream(
         totals: None,
         extremes: None,
         rows_before_limit: None,
-        zone: scope.context().time_zone.clone(),
-        formats: scope.formats.clone(),
+        zone: ctx.functions.time_zone.clone(),
+        formats: ctx.formats.clone(),
     };
-    let plan = scope.optimize(bound.plan)?;
+    let plan = ctx.optimized(bound.plan)?;
     consumer(StreamPart::Header(header, format))?;
-    let kept_for = scope.clone();
+    let replacement_scan = ctx.replacement_scan.clone();
     let consumer = Box::new(move |block: Block| {
         if block.is_empty() {
             return Ok(());
         }
-        consumer(StreamPart::Block(crate::replacement_scan::detached(block, &kept_for)))
+        consumer(StreamPart::Block(detached(block, replacement_scan.as_deref())))
     });
-    chalet_exec::execute(&plan, consumer, scope.exec())?;
+    chalet_exec::execute(&plan, consumer, &ctx.exec)?;
     Ok(())
 }
 
-fn collect(bound: BoundQuery, scope: &Arc<Scope>) -> Result<Rows> {
+fn collect(bound: BoundQuery, ctx: &QueryContext) -> Result<Rows> {
     let names = bound.fields.iter().map(|f| f.name.to_string()).collect();
     let types = bound.fields.iter().map(|f| f.ty.clone()).collect();
-    let plan = scope.optimize(bound.plan)?;
+    let plan = ctx.optimized(bound.plan)?;
     let blocks = Arc::new(Mutex::new(Vec::new()));
     let target = blocks.clone();
     let consumer = Box::new(move |block: Block| {
         target.lock().unwrap_or_else(PoisonError::into_inner).push(block);
         Ok(())
     });
-    let result = chalet_exec::execute(&plan, consumer, scope.exec())?;
+    let result = chalet_exec::execute(&plan, consumer, &ctx.exec)?;
     let blocks = std::mem::take(&mut *blocks.lock().unwrap_or_else(PoisonError::into_inner));
     let blocks: Vec<Block> =
-        blocks.into_iter().map(|block| crate::replacement_scan::detached(block, scope)).collect();
-    let extremes = extremes(scope).and_then(|mut extremes| {
+        blocks.into_iter().map(|block| detached(block, ctx.replacement_scan.as_deref())).collect();
+    let extremes = extremes(ctx).and_then(|mut extremes| {
         blocks.iter().for_each(|block| extremes.add(block));
         extremes.finish()
     });
@@ -160,14 +161,14 @@ fn collect(bound: BoundQuery, scope: &Arc<Scope>) -> Result<Rows> {
         totals: result.totals,
         extremes,
         rows_before_limit: result.rows_before_limit,
-        zone: scope.context().time_zone.clone(),
-        formats: scope.formats.clone(),
+        zone: ctx.functions.time_zone.clone(),
+        formats: ctx.formats.clone(),
     })
 }
 
 /// What the setting `extremes` asks for.
-fn extremes(scope: &Scope) -> Option<Extremes> {
-    (scope.state.settings.flag("extremes") == Some(true)).then(Extremes::default)
+fn extremes(ctx: &QueryContext) -> Option<Extremes> {
+    (ctx.state.settings.flag("extremes") == Some(true)).then(Extremes::default)
 }
 
 fn open_outfile(outfile: &ast::Outfile, path: &str) -> Result<Box<dyn Sink>> {

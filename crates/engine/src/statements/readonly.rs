@@ -1,6 +1,6 @@
 //! The setting `readonly`: 1 forbids to change data and settings, 2 data only. What it forbids cannot be allowed again.
 
-use crate::scope::Scope;
+use crate::query_context::QueryContext;
 use chalet_base::{Result, ensure};
 use chalet_syntax::ast::{SetStatement, Statement, StatementKind};
 
@@ -11,8 +11,8 @@ pub(crate) fn gives_rows(kind: &StatementKind) -> bool {
 }
 
 /// Fails where the session may only read and the statement does more.
-pub(crate) fn check(statement: &Statement, scope: &Scope) -> Result<()> {
-    let level = scope.state.settings.number("readonly").unwrap_or(0);
+pub(crate) fn check(statement: &Statement, ctx: &QueryContext) -> Result<()> {
+    let level = ctx.state.settings.number("readonly").unwrap_or(0);
     if level == 0 {
         return Ok(());
     }

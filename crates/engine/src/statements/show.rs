@@ -1,100 +1,99 @@
 //! SHOW and EXISTS.
 
-use super::{Output, print_rows};
-use crate::scope::Scope;
+use super::output::{Output, print_rows};
+use crate::query_context::QueryContext;
 use crate::settings;
-use crate::system;
+use crate::system::names::{self, is_system};
+use crate::tables;
 use chalet_base::{Result, bail, ensure, err};
-use chalet_binder::Environment;
 use chalet_function_api::Context;
 use chalet_storage::catalog::quoted;
 use chalet_syntax::ast::{self, ObjectKind, ShowFilter, ShowKind};
 use chalet_types::{DataType, Value};
-use std::sync::Arc;
 
 pub(crate) fn run(
     show: &ast::Show,
     statement: &ast::Statement,
-    scope: &Arc<Scope>,
+    ctx: &QueryContext,
     output: &mut Output,
 ) -> Result<()> {
     let text = DataType::String;
     match &show.kind {
         ShowKind::Databases => {
-            let mut names = scope.database.shared.catalog.database_names();
-            names.extend(system::NAMES.iter().map(|n| n.to_string()));
+            let mut names = ctx.database.shared.catalog.database_names();
+            names.extend(names::NAMES.iter().map(|n| n.to_string()));
             names.sort();
-            list("name", names, show, statement, scope, output)
+            list("name", names, show, statement, ctx, output)
         }
         ShowKind::Tables { temporary, from, full } => {
             if *full {
                 bail!(NOT_IMPLEMENTED, "SHOW FULL TABLES is not supported");
             }
             let names = if *temporary {
-                scope.state.temporary.keys().cloned().collect()
+                ctx.state.temporary.keys().cloned().collect()
             } else {
-                let database = from.as_ref().map_or(scope.state.database.as_str(), |d| &d.name);
-                if system::is_system(database) {
-                    system::TABLES.iter().map(|t| t.to_string()).collect()
+                let database = from.as_ref().map_or(ctx.state.database.as_str(), |d| &d.name);
+                if is_system(database) {
+                    names::TABLES.iter().map(|t| t.to_string()).collect()
                 } else {
-                    let tables = scope.database.shared.catalog.tables(database)?;
+                    let tables = ctx.database.shared.catalog.tables(database)?;
                     tables.into_iter().map(|(name, _)| name).collect()
                 }
             };
-            list("name", names, show, statement, scope, output)
+            list("name", names, show, statement, ctx, output)
         }
         ShowKind::Create { kind, temporary, name } => {
-            let sql = create_sql(*kind, *temporary, name, scope)?;
-            print_rows(&[("statement", text)], vec![vec![Value::from(&*sql)]], statement, scope, output)
+            let sql = create_sql(*kind, *temporary, name, ctx)?;
+            print_rows(&[("statement", text)], vec![vec![Value::from(&*sql)]], statement, ctx, output)
         }
         ShowKind::Settings { changed } => {
             let header = [("name", text.clone()), ("type", text.clone()), ("value", text)];
-            let current = &scope.state.settings;
+            let current = &ctx.state.settings;
             let mut rows = Vec::new();
             for known in settings::all().iter().filter(|k| k.alias_for.is_empty()) {
-                if (*changed && !current.is_changed(known.name)) || !passes(known.name, show, scope)? {
+                if (*changed && !current.is_changed(known.name)) || !passes(known.name, show, ctx)? {
                     continue;
                 }
                 let value = current.get(known.name).unwrap_or_default();
                 rows.push([known.name, known.kind, &value].map(Value::from).to_vec());
             }
-            print_rows(&header, rows, statement, scope, output)
+            print_rows(&header, rows, statement, ctx, output)
         }
         ShowKind::Setting(name) => {
-            let value = scope.state.settings.get(&name.name);
+            let value = ctx.state.settings.get(&name.name);
             let value = value.ok_or_else(|| err!(UNKNOWN_SETTING, "Unknown setting '{}'", name.name))?;
-            print_rows(&[("value", text)], vec![vec![Value::from(value.as_str())]], statement, scope, output)
+            print_rows(&[("value", text)], vec![vec![Value::from(value.as_str())]], statement, ctx, output)
         }
         ShowKind::Functions => {
-            let registry = scope.registry();
+            let registry = &ctx.registry;
             let mut names: Vec<String> = registry.scalars.names().map(String::from).collect();
             names.extend(registry.aggregates.names().map(String::from));
-            names.extend(scope.database.shared.functions.all().keys().cloned());
+            names.extend(ctx.database.shared.functions.all().keys().cloned());
             names.sort();
-            list("name", names, show, statement, scope, output)
+            list("name", names, show, statement, ctx, output)
         }
-        ShowKind::Columns { table, .. } => columns(table, show, statement, scope, output),
-        ShowKind::Indexes { .. } => print_rows(&[("table", text)], Vec::new(), statement, scope, output),
-        ShowKind::Processlist => print_rows(&[("query_id", text)], Vec::new(), statement, scope, output),
+        ShowKind::Columns { table, .. } => columns(table, show, statement, ctx, output),
+        ShowKind::Indexes { .. } => print_rows(&[("table", text)], Vec::new(), statement, ctx, output),
+        ShowKind::Processlist => print_rows(&[("query_id", text)], Vec::new(), statement, ctx, output),
         ShowKind::Engines => {
             let names =
                 ["File", "Log", "Memory", "Null", "StripeLog", "TinyLog", "View"].map(String::from).to_vec();
-            list("name", names, show, statement, scope, output)
+            list("name", names, show, statement, ctx, output)
         }
         ShowKind::Dictionaries { .. } | ShowKind::Clusters | ShowKind::Merges => {
-            print_rows(&[("name", text)], Vec::new(), statement, scope, output)
+            print_rows(&[("name", text)], Vec::new(), statement, ctx, output)
         }
         ShowKind::Access(what) => bail!(NOT_IMPLEMENTED, "SHOW {what} is not supported"),
     }
 }
 
 /// Does a name pass LIKE?
-fn passes(name: &str, show: &ast::Show, scope: &Scope) -> Result<bool> {
+fn passes(name: &str, show: &ast::Show, ctx: &QueryContext) -> Result<bool> {
     match &show.filter {
         None => Ok(true),
         Some(ShowFilter::Like { not, case_insensitive, pattern }) => {
             let function = if *case_insensitive { "ilike" } else { "like" };
-            Ok(like(function, name, pattern, scope.context())? != *not)
+            Ok(like(function, name, pattern, &ctx.functions)? != *not)
         }
         Some(ShowFilter::Where(_)) => bail!(NOT_IMPLEMENTED, "SHOW ... WHERE is not supported"),
     }
@@ -123,29 +122,34 @@ fn list(
     names: Vec<String>,
     show: &ast::Show,
     statement: &ast::Statement,
-    scope: &Scope,
+    ctx: &QueryContext,
     output: &mut Output,
 ) -> Result<()> {
     let mut rows = Vec::new();
     for name in names {
-        if passes(&name, show, scope)? {
+        if passes(&name, show, ctx)? {
             rows.push(vec![Value::from(name.as_str())]);
         }
     }
     if let Some(limit) = &show.limit {
-        let literal = chalet_binder::table_columns::bind_constant(limit, scope, &scope.ids)?;
+        let literal = chalet_binder::table_columns::bind_constant(limit, ctx, &ctx.ids)?;
         rows.truncate(literal.value().as_u64().unwrap_or(u64::MAX) as usize);
     }
-    print_rows(&[(header, DataType::String)], rows, statement, scope, output)
+    print_rows(&[(header, DataType::String)], rows, statement, ctx, output)
 }
 
-fn create_sql(kind: ObjectKind, temporary: bool, name: &ast::ObjectName, scope: &Scope) -> Result<String> {
+fn create_sql(
+    kind: ObjectKind,
+    temporary: bool,
+    name: &ast::ObjectName,
+    ctx: &QueryContext,
+) -> Result<String> {
     let table = &name.name.name;
     if kind == ObjectKind::Database {
-        let Some(comment) = scope.database.shared.catalog.database_comment(table) else {
+        let Some(comment) = ctx.database.shared.catalog.database_comment(table) else {
             bail!(UNKNOWN_DATABASE, "Database {table} does not exist");
         };
-        let mut sql = format!("CREATE DATABASE {}\nENGINE = {}", quoted(table), scope.database.engine());
+        let mut sql = format!("CREATE DATABASE {}\nENGINE = {}", quoted(table), ctx.database.engine());
         if !comment.is_empty() {
             sql.push_str("\nCOMMENT ");
             chalet_syntax::print::write_string(&mut sql, comment.as_bytes());
@@ -153,13 +157,13 @@ fn create_sql(kind: ObjectKind, temporary: bool, name: &ast::ObjectName, scope: 
         return Ok(sql);
     }
     if name.database.is_none()
-        && let Some(entry) = scope.state.temporary.get(table)
+        && let Some(entry) = ctx.state.temporary.get(table)
     {
         return Ok(entry.create_sql(None, table));
     }
     ensure!(!temporary, UNKNOWN_TABLE, "Temporary table {table} doesn't exist");
-    let database = name.database.as_ref().map_or(scope.state.database.as_str(), |d| &d.name);
-    let entry = scope.database.shared.catalog.find(database, table);
+    let database = name.database.as_ref().map_or(ctx.state.database.as_str(), |d| &d.name);
+    let entry = ctx.database.shared.catalog.find(database, table);
     let entry = entry.ok_or_else(|| err!(CANNOT_GET_CREATE_TABLE_QUERY, "Table `{table}` doesn't exist"))?;
     Ok(entry.create_sql(Some(database), table))
 }
@@ -168,10 +172,10 @@ fn columns(
     table: &ast::ObjectName,
     show: &ast::Show,
     statement: &ast::Statement,
-    scope: &Arc<Scope>,
+    ctx: &QueryContext,
     output: &mut Output,
 ) -> Result<()> {
-    let (found, _) = super::drop::existing(table, scope)?;
+    let (found, _) = tables::existing(table, ctx)?;
     let text = DataType::String;
     let header = [
         ("field", text.clone()),
@@ -186,7 +190,7 @@ fn columns(
     let mut columns: Vec<_> = schema.columns.iter().filter(|c| !c.is_virtual).collect();
     columns.sort_by(|a, b| a.name.cmp(&b.name));
     for column in columns {
-        if !passes(&column.name, show, scope)? {
+        if !passes(&column.name, show, ctx)? {
             continue;
         }
         let default = column.default.as_ref().map_or(Value::Null, |(_, text)| Value::from(&**text));
@@ -201,24 +205,24 @@ fn columns(
             Value::from(""),
         ]);
     }
-    print_rows(&header, rows, statement, scope, output)
+    print_rows(&header, rows, statement, ctx, output)
 }
 
-pub(crate) fn exists(kind: ObjectKind, temporary: bool, name: &ast::ObjectName, scope: &Scope) -> bool {
+pub(crate) fn exists(kind: ObjectKind, temporary: bool, name: &ast::ObjectName, ctx: &QueryContext) -> bool {
     let table = &name.name.name;
-    let catalog = &scope.database.shared.catalog;
-    let in_temporary = name.database.is_none() && scope.state.temporary.contains_key(table);
-    let database = name.database.as_ref().map_or(scope.state.database.as_str(), |d| &d.name);
+    let catalog = &ctx.database.shared.catalog;
+    let in_temporary = name.database.is_none() && ctx.state.temporary.contains_key(table);
+    let database = name.database.as_ref().map_or(ctx.state.database.as_str(), |d| &d.name);
     match kind {
-        ObjectKind::Database => catalog.database_exists(table) || system::is_system(table),
-        ObjectKind::Function => scope.database.shared.functions.all().contains_key(table),
+        ObjectKind::Database => catalog.database_exists(table) || is_system(table),
+        ObjectKind::Function => ctx.database.shared.functions.all().contains_key(table),
         ObjectKind::Dictionary => false,
         ObjectKind::View => catalog.find(database, table).is_some_and(|e| e.table.view_query().is_some()),
         ObjectKind::Table if temporary => in_temporary,
         ObjectKind::Table => {
             in_temporary
                 || catalog.find(database, table).is_some()
-                || system::is_system(database) && system::TABLES.contains(&table.as_str())
+                || is_system(database) && names::TABLES.contains(&table.as_str())
         }
     }
 }

@@ -1,12 +1,12 @@
 //! The rows of an INSERT in the order of the table's keys, as a MergeTree keeps them: sorted in parts as large as the
 //! kernel's.
 
-use super::checked::bind_stored;
-use crate::scope::Scope;
+use crate::query_context::QueryContext;
+use crate::stored_columns::bind_stored;
 use chalet_base::Result;
-use chalet_binder::Environment;
 use chalet_columns::Block;
 use chalet_columns::keys::{Order, sort_keys};
+use chalet_exec::QueryControl;
 use chalet_exec::expression::{Program, layout};
 use chalet_exec::operators::sort_buffer::SortBuffer;
 use chalet_exec::pipeline::Position;
@@ -26,10 +26,10 @@ impl PartSize {
     pub const WHOLE: PartSize = PartSize { rows: 1 << 31, bytes: u64::MAX };
 
     /// That of an INSERT.
-    pub fn of_insert(scope: &Scope) -> PartSize {
+    pub fn of_insert(ctx: &QueryContext) -> PartSize {
         // 0 sets no bound.
         let least = |name, most: u64| {
-            let given = scope.state.settings.get(name).and_then(|text| text.parse::<u64>().ok());
+            let given = ctx.state.settings.get(name).and_then(|text| text.parse::<u64>().ok());
             given.filter(|&n| n > 0).map_or(most, |n| n.min(most))
         };
         PartSize {
@@ -44,17 +44,17 @@ pub(super) fn inserter(
     inner: Box<dyn Inserter>,
     keys: &TableKeys,
     schema: &TableSchema,
-    scope: &Arc<Scope>,
+    ctx: &QueryContext,
     size: PartSize,
 ) -> Result<Box<dyn Inserter>> {
     let (texts, descending): (Vec<&str>, Vec<bool>) = keys.all().unzip();
     if texts.is_empty() {
         return Ok(inner);
     }
-    let (fields, bound) = bind_stored(texts, schema, scope)?;
-    let keys = Program::new(&bound.iter().collect::<Vec<_>>(), &layout(&fields), scope.context())?;
+    let (fields, bound) = bind_stored(texts, schema, ctx)?;
+    let keys = Program::new(&bound.iter().collect::<Vec<_>>(), &layout(&fields), &ctx.functions)?;
     let orders = descending.into_iter().map(|descending| Order { descending, nulls_first: false }).collect();
-    let memory = Reservation::new(scope.control.memory.clone());
+    let memory = Reservation::new(ctx.control.memory.clone());
     Ok(Box::new(Sorted {
         inner,
         keys,
@@ -63,7 +63,7 @@ pub(super) fn inserter(
         bytes: 0,
         size,
         memory,
-        scope: scope.clone(),
+        control: ctx.control.clone(),
     }))
 }
 
@@ -76,13 +76,13 @@ struct Sorted {
     bytes: u64,
     size: PartSize,
     memory: Reservation,
-    scope: Arc<Scope>,
+    control: Arc<QueryControl>,
 }
 
 impl Sorted {
     fn cut_part(&mut self) -> Result<()> {
         self.bytes = 0;
-        let check = || self.scope.control.check_with_interrupt();
+        let check = || self.control.check_with_interrupt();
         if let Some(block) = std::mem::take(&mut self.part).sorted(usize::MAX, &check)? {
             self.inner.write(block)?;
         }

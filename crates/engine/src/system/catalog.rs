@@ -1,30 +1,31 @@
 //! `system.databases`, `system.tables`, `system.columns`.
 
-use super::made;
-use crate::scope::Scope;
+use super::names::{self, is_system};
+use crate::made_table::made;
+use crate::query_context::QueryContext;
 use chalet_base::Result;
 use chalet_storage::merge_tree::TableKeys;
 use chalet_storage::{Entry, Table};
 use chalet_types::{DataType, Value};
 use std::sync::Arc;
 
-pub(crate) fn databases(scope: &Scope) -> Result<Arc<dyn Table>> {
+pub(crate) fn databases(ctx: &QueryContext) -> Result<Arc<dyn Table>> {
     let header = [("name", DataType::String), ("engine", DataType::String), ("comment", DataType::String)];
-    let mut names = scope.database.shared.catalog.database_names();
-    names.extend(super::NAMES.iter().map(|n| n.to_string()));
+    let mut names = ctx.database.shared.catalog.database_names();
+    names.extend(names::NAMES.iter().map(|n| n.to_string()));
     names.sort();
-    let own = scope.database.engine();
-    let engine = |name: &str| if super::is_system(name) { "Memory" } else { own };
-    let comment = |name: &str| scope.database.shared.catalog.database_comment(name).unwrap_or_default();
+    let own = ctx.database.engine();
+    let engine = |name: &str| if is_system(name) { "Memory" } else { own };
+    let comment = |name: &str| ctx.database.shared.catalog.database_comment(name).unwrap_or_default();
     let rows = names.iter().map(|n| [n.as_str(), engine(n), &comment(n)].map(Value::from).to_vec());
     made("SystemDatabases", &header, rows)
 }
 
-/// Every table that the session sees: database (empty for temporary ones), name, entry.
-fn all_tables(scope: &Scope) -> Result<Vec<(String, String, Entry)>> {
-    let catalog = &scope.database.shared.catalog;
+/// Every table that the session sees: database (empty for temporary ones), name, entry. `others` are those of system.
+fn all_tables(ctx: &QueryContext, others: &[(&str, Arc<dyn Table>)]) -> Result<Vec<(String, String, Entry)>> {
+    let catalog = &ctx.database.shared.catalog;
     let mut all = Vec::new();
-    for (name, entry) in &scope.state.temporary {
+    for (name, entry) in &ctx.state.temporary {
         all.push((String::new(), name.clone(), entry.clone()));
     }
     for database in catalog.database_names() {
@@ -32,22 +33,14 @@ fn all_tables(scope: &Scope) -> Result<Vec<(String, String, Entry)>> {
             all.push((database.clone(), name, entry));
         }
     }
-    // Not by reading them: `system.tables` would describe itself without end.
-    let mut others: Vec<&str> = super::TABLES.to_vec();
-    others.retain(|name| !matches!(*name, "tables" | "columns"));
-    for name in others {
-        if let Some(table) = super::table(name, scope)? {
-            all.push((
-                "system".into(),
-                name.into(),
-                Entry { table, kind: "TABLE", definition: "".into(), comment: "".into() },
-            ));
-        }
+    for (name, table) in others {
+        let entry = Entry { table: table.clone(), kind: "TABLE", definition: "".into(), comment: "".into() };
+        all.push(("system".into(), (*name).into(), entry));
     }
     Ok(all)
 }
 
-pub(crate) fn tables(scope: &Scope) -> Result<Arc<dyn Table>> {
+pub(crate) fn tables(ctx: &QueryContext, others: &[(&str, Arc<dyn Table>)]) -> Result<Arc<dyn Table>> {
     let count = DataType::UInt64.nullable();
     let header = [
         ("database", DataType::String),
@@ -65,7 +58,7 @@ pub(crate) fn tables(scope: &Scope) -> Result<Arc<dyn Table>> {
         ("comment", DataType::String),
     ];
     let optional = |n: Option<u64>| n.map_or(Value::Null, Value::UInt);
-    let rows = all_tables(scope)?.into_iter().map(|(database, name, entry)| {
+    let rows = all_tables(ctx, others)?.into_iter().map(|(database, name, entry)| {
         let shown = Some(&*database).filter(|database| !database.is_empty());
         let one_line = entry.create_sql(shown, &name);
         let one_line = in_one_line(&one_line);
@@ -102,7 +95,7 @@ fn engine_full(entry: &Entry) -> String {
     in_one_line(&engine[..commented.flatten().unwrap_or(engine.len())])
 }
 
-pub(crate) fn columns(scope: &Scope) -> Result<Arc<dyn Table>> {
+pub(crate) fn columns(ctx: &QueryContext, others: &[(&str, Arc<dyn Table>)]) -> Result<Arc<dyn Table>> {
     let text = DataType::String;
     let header = [
         ("database", text.clone()),
@@ -115,7 +108,7 @@ pub(crate) fn columns(scope: &Scope) -> Result<Arc<dyn Table>> {
         ("comment", text),
     ];
     let mut rows = Vec::new();
-    for (database, table, entry) in all_tables(scope)? {
+    for (database, table, entry) in all_tables(ctx, others)? {
         for (i, column) in entry.table.schema().columns.iter().filter(|c| !c.is_virtual).enumerate() {
             let (kind, expression) = match &column.default {
                 Some((kind, text)) => (kind.name(), &**text),

@@ -1,16 +1,15 @@
 //! `system.functions` and `system.table_functions`: printed from the records of the functions.
 
-use super::made;
 use crate::functions::is_of_host;
-use crate::scope::Scope;
+use crate::made_table::made;
+use crate::query_context::QueryContext;
 use crate::table_functions;
 use chalet_base::Result;
-use chalet_binder::Environment;
 use chalet_storage::Table;
 use chalet_types::{DataType, Value};
 use std::sync::Arc;
 
-pub(crate) fn functions(scope: &Scope) -> Result<Arc<dyn Table>> {
+pub(crate) fn functions(ctx: &QueryContext) -> Result<Arc<dyn Table>> {
     let text = DataType::String;
     let header = [
         ("name", text.clone()),
@@ -35,7 +34,7 @@ pub(crate) fn functions(scope: &Scope) -> Result<Arc<dyn Table>> {
         cells
     };
     let mut rows = Vec::new();
-    let registry = scope.registry();
+    let registry = &ctx.registry;
     let origin_of = |name: &str| if is_of_host(name) { "ExecutableUserDefined" } else { "System" };
     for function in registry.scalars.all() {
         let r = function.record();
@@ -54,7 +53,7 @@ pub(crate) fn functions(scope: &Scope) -> Result<Arc<dyn Table>> {
         let aliases = r.aliases.iter();
         rows.extend(aliases.map(|a| row(a, true, r.case_insensitive, r.name, "", "System", doc)));
     }
-    let own = scope.database.shared.functions.all();
+    let own = ctx.database.shared.functions.all();
     rows.extend(
         own.iter().map(|(name, f)| row(name, false, false, "", &f.create_sql, "SQLUserDefined", [""; 3])),
     );

@@ -1,7 +1,7 @@
 //! `system.settings`, `system.server_settings` and `system.events`.
 
-use super::{made, made_as};
-use crate::scope::Scope;
+use crate::made_table::{made, made_as};
+use crate::query_context::QueryContext;
 use crate::settings::{self, server};
 use chalet_base::Result;
 use chalet_base::events::{self, Event};
@@ -9,7 +9,7 @@ use chalet_storage::{ColumnSchema, DefaultKind, Table, TableSchema};
 use chalet_types::{DataType, EnumValues, Value};
 use std::sync::Arc;
 
-pub(crate) fn settings(scope: &Scope) -> Result<Arc<dyn Table>> {
+pub(crate) fn settings(ctx: &QueryContext) -> Result<Arc<dyn Table>> {
     let text = DataType::String;
     let header = [
         ("name", text.clone()),
@@ -20,7 +20,7 @@ pub(crate) fn settings(scope: &Scope) -> Result<Arc<dyn Table>> {
         ("default", text.clone()),
         ("alias_for", text),
     ];
-    let current = &scope.state.settings;
+    let current = &ctx.state.settings;
     let is_fixed = current.get("readonly").is_some_and(|level| level == "1");
     let rows = settings::all().iter().map(|known| {
         let value = current.get(known.name).unwrap_or_default();
@@ -69,7 +69,7 @@ pub(crate) fn server_settings() -> Result<Arc<dyn Table>> {
 }
 
 /// Counters of the process; those that are 0 only where `system_events_show_zero_values` asks for them.
-pub(crate) fn events(scope: &Scope) -> Result<Arc<dyn Table>> {
+pub(crate) fn events(ctx: &QueryContext) -> Result<Arc<dyn Table>> {
     let alias = (DefaultKind::Alias, "event".into());
     let columns = vec![
         ColumnSchema::new("event", DataType::String),
@@ -77,7 +77,7 @@ pub(crate) fn events(scope: &Scope) -> Result<Arc<dyn Table>> {
         ColumnSchema::new("description", DataType::String),
         ColumnSchema { default: Some(alias), ..ColumnSchema::new("name", DataType::String) },
     ];
-    let shows_zero = scope.state.settings.flag("system_events_show_zero_values").unwrap_or(false);
+    let shows_zero = ctx.state.settings.flag("system_events_show_zero_values").unwrap_or(false);
     let counters =
         Event::ALL.iter().map(|(event, name, description)| (*name, events::total(*event), *description));
     let rows =

@@ -1,11 +1,11 @@
 //! ENGINE = MergeTree: its keys, checked as the kernel checks them, and its settings.
 
-use super::super::checked::bind_stored;
 use super::columns::schema_of;
-use super::engine::{Engine, Found, New, open_log};
-use crate::scope::Scope;
+use super::engine::{Engine, Found, New};
+use super::log;
+use crate::query_context::QueryContext;
+use crate::stored_columns::bind_stored;
 use chalet_base::{Result, bail, ensure};
-use chalet_binder::Environment;
 use chalet_binder::table_columns::bind_constant;
 use chalet_function_api::Volatility;
 use chalet_plan::Expr;
@@ -55,11 +55,11 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
     ] {
         ensure!(!is_given, NOT_IMPLEMENTED, "{what} of table engine {MERGE_TREE} is not supported yet");
     }
-    let schema = schema_of(new.create, new.scope)?;
+    let schema = schema_of(new.create, new.ctx)?;
     let primary = primary_key(definition, written)?;
     let keys = keys_of(primary.as_ref(), written)?;
-    let settings = Settings::of(&written.settings, new.scope)?;
-    check(&keys, settings.nullable_key, &schema, new.scope)?;
+    let settings = Settings::of(&written.settings, new.ctx)?;
+    check(&keys, settings.nullable_key, &schema, new.ctx)?;
     let shown = shown(&keys, primary.as_ref(), written, &settings, new.create.temporary);
     let rows: Arc<dyn Table> = match new.store {
         None => Arc::new(MemoryTable::named(MERGE_TREE, schema)),
@@ -71,7 +71,7 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
 pub(super) fn open(engine: &'static Engine, found: Found) -> Result<Arc<dyn Table>> {
     let written = &found.create.storage;
     let keys = keys_of(written.primary_key.clone().map(Primary::Clause).as_ref(), written)?;
-    let rows = open_log(engine, found)?;
+    let rows = log::open(engine, found)?;
     Ok(Arc::new(MergeTree { keys, rows }))
 }
 
@@ -149,16 +149,16 @@ fn keys_of(primary: Option<&Primary>, written: &ast::Storage) -> Result<TableKey
 }
 
 /// Fails for what is no key.
-fn check(keys: &TableKeys, nullable_key: bool, schema: &TableSchema, scope: &Arc<Scope>) -> Result<()> {
+fn check(keys: &TableKeys, nullable_key: bool, schema: &TableSchema, ctx: &QueryContext) -> Result<()> {
     for (i, key) in keys.sorting.iter().enumerate() {
         let twice = keys.sorting[..i].iter().any(|before| before.expr == key.expr);
         ensure!(!twice, BAD_ARGUMENTS, "The sorting key has {} twice", key.expr);
-        check_expression("Sorting", &key.expr, nullable_key, schema, scope)?;
+        check_expression("Sorting", &key.expr, nullable_key, schema, ctx)?;
     }
     if keys.partition.is_empty() {
         return Ok(());
     }
-    let bound = check_expression("Partition", &keys.partition, nullable_key, schema, scope)?;
+    let bound = check_expression("Partition", &keys.partition, nullable_key, schema, ctx)?;
     let is_float = |ty: &DataType| ty.bare().is_float();
     let has_float = match bound.ty() {
         DataType::Tuple(fields) => fields.iter().any(|field| is_float(&field.ty)),
@@ -173,10 +173,10 @@ fn check_expression(
     text: &str,
     nullable_key: bool,
     schema: &TableSchema,
-    scope: &Arc<Scope>,
+    ctx: &QueryContext,
 ) -> Result<Expr> {
-    let bound = bind_stored([text], schema, scope)?.1.swap_remove(0);
-    if let Some(part) = changing_part(text, scope)? {
+    let bound = bind_stored([text], schema, ctx)?.1.swap_remove(0);
+    if let Some(part) = changing_part(text, ctx)? {
         bail!(
             BAD_ARGUMENTS,
             "Expression must be deterministic but it contains non-deterministic part `{part}`: for {which} key"
@@ -194,12 +194,12 @@ fn check_expression(
 }
 
 /// A call that may give something else another time.
-fn changing_part(text: &str, scope: &Scope) -> Result<Option<String>> {
+fn changing_part(text: &str, ctx: &QueryContext) -> Result<Option<String>> {
     let written = chalet_syntax::parse_expression(text)?;
     let mut found = None;
     chalet_syntax::visit::walk(&written, &mut |e| {
         if let ExprKind::Call(call) = &e.kind
-            && let Some(function) = scope.registry().called(&call.name)
+            && let Some(function) = &ctx.registry.called(&call.name)
             && function.record().volatility != Volatility::Immutable
         {
             found = Some(e.to_string());
@@ -225,13 +225,13 @@ struct Settings {
 }
 
 impl Settings {
-    fn of(written: &[ast::Setting], scope: &Arc<Scope>) -> Result<Settings> {
+    fn of(written: &[ast::Setting], ctx: &QueryContext) -> Result<Settings> {
         let mut settings = Settings { shown: Vec::new(), nullable_key: false };
         let mut has_granularity = false;
         for setting in written {
             let name = setting.name.name.as_str();
             let ast::SettingValue::Expr(value) = &setting.value else { continue };
-            let literal = bind_constant(value, &**scope, &scope.ids)?.value();
+            let literal = bind_constant(value, ctx, &ctx.ids)?.value();
             let Some(number) = number(&literal) else {
                 bail!(
                     CANNOT_PARSE_INPUT_ASSERTION_FAILED,

@@ -1,11 +1,11 @@
 //! Definitions as they are kept on disk: read when the database is opened, and tried before they are written.
 
 use super::columns::stored_schema;
-use super::text_of;
-use super::view::stored_view;
-use crate::scope::Scope;
+use crate::column_definitions::comment_of;
+use crate::query_context::QueryContext;
 use crate::sql_functions::SqlFunction;
 use chalet_base::{Result, bail};
+use chalet_storage::view::View;
 use chalet_storage::{Entry, Table};
 use chalet_syntax::ast::{self, StatementKind};
 use std::sync::Arc;
@@ -18,18 +18,24 @@ pub(crate) fn stored(
     let parsed = chalet_syntax::parse_printed(text)?;
     let statement = parsed.first().filter(|_| parsed.len() == 1).map(|statement| &statement.kind);
     Ok(match statement {
-        Some(StatementKind::CreateTable(create)) => (open(create)?, text_of(create.comment.as_deref())),
+        Some(StatementKind::CreateTable(create)) => (open(create)?, comment_of(create.comment.as_deref())),
         Some(StatementKind::CreateView(create)) => {
-            (Arc::new(stored_view(create)?), text_of(create.comment.as_deref()))
+            (Arc::new(stored_view(create)?), comment_of(create.comment.as_deref()))
         }
         _ => bail!(CORRUPTED_DATA, "The definition on disk makes no table"),
     })
 }
 
+/// The view of a statement that was found on disk.
+fn stored_view(create: &ast::CreateView) -> Result<View> {
+    let schema = create.columns.as_ref().map(stored_schema).transpose()?.unwrap_or_default();
+    Ok(View { schema, query: create.query.to_string() })
+}
+
 /// Fails where a table or view could not be made from what would be kept of it: printed, a statement may be nested deeper
 /// than it was written.
-pub(super) fn check_table(entry: &Entry, database: &str, name: &str, scope: &Scope) -> Result<()> {
-    if scope.database.shared.catalog.store().is_none() {
+pub(super) fn check_table(entry: &Entry, database: &str, name: &str, ctx: &QueryContext) -> Result<()> {
+    if ctx.database.shared.catalog.store().is_none() {
         return Ok(());
     }
     let table = |create: &ast::CreateTable| {
@@ -43,8 +49,8 @@ pub(super) fn check_table(entry: &Entry, database: &str, name: &str, scope: &Sco
 }
 
 /// The same of a function.
-pub(super) fn check_function(function: &SqlFunction, name: &str, scope: &Scope) -> Result<()> {
-    if scope.database.shared.catalog.store().is_none() {
+pub(super) fn check_function(function: &SqlFunction, name: &str, ctx: &QueryContext) -> Result<()> {
+    if ctx.database.shared.catalog.store().is_none() {
         return Ok(());
     }
     let tried = SqlFunction::stored(name, &function.create_sql);

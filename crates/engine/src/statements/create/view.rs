@@ -1,9 +1,10 @@
 //! CREATE VIEW.
 
-use super::columns::{Checked, columns, columns_sql, stored_schema};
+use super::clauses::{comment_sql, writable};
+use super::columns::{Checked, columns_sql};
 use super::stored::check_table;
-use super::{comment_sql, text_of, writable};
-use crate::scope::Scope;
+use crate::column_definitions::{columns, comment_of};
+use crate::query_context::QueryContext;
 use chalet_base::{Result, ensure};
 use chalet_binder::bind_view;
 use chalet_storage::catalog::Entry;
@@ -12,20 +13,20 @@ use chalet_storage::{ColumnSchema, TableSchema};
 use chalet_syntax::ast;
 use std::sync::Arc;
 
-pub(crate) fn view(create: &ast::CreateView, scope: &Arc<Scope>) -> Result<()> {
+pub(crate) fn view(create: &ast::CreateView, ctx: &QueryContext) -> Result<()> {
     ensure!(!create.attach, NOT_IMPLEMENTED, "ATTACH VIEW is not supported");
     ensure!(!create.materialized, NOT_IMPLEMENTED, "CREATE MATERIALIZED VIEW is not supported");
     ensure!(!create.temporary, NOT_IMPLEMENTED, "CREATE TEMPORARY VIEW is not supported");
-    let database = create.name.database.as_ref().map_or(scope.state.database.as_str(), |d| &d.name);
+    let database = create.name.database.as_ref().map_or(ctx.state.database.as_str(), |d| &d.name);
     let name = &create.name.name.name;
-    writable(database, scope)?;
+    writable(database, ctx)?;
     let mut query = ast::Query::clone(&create.query);
-    qualify(&mut query, &scope.state.database, scope);
-    let bound = bind_view(&query, &**scope, &scope.ids)?;
+    qualify(&mut query, &ctx.state.database, ctx);
+    let bound = bind_view(&query, ctx, &ctx.ids)?;
     let schema = match (&create.columns, bound) {
         (_, None) => TableSchema::default(),
         (Some(definition), Some(bound)) if !definition.columns.is_empty() => {
-            let declared = columns(&definition.columns, scope)?;
+            let declared = columns(&definition.columns, ctx)?;
             ensure!(
                 declared.len() == bound.fields.len(),
                 THERE_IS_NO_COLUMN,
@@ -46,27 +47,21 @@ pub(crate) fn view(create: &ast::CreateView, scope: &Arc<Scope>) -> Result<()> {
         chalet_syntax::print::format_query(&query)
     );
     let view = Arc::new(View { schema, query: query.to_string() });
-    let comment = text_of(create.comment.as_deref());
+    let comment = comment_of(create.comment.as_deref());
     let entry = Entry { table: view, kind: "VIEW", definition: definition.into(), comment };
-    check_table(&entry, database, name, scope)?;
-    scope.database.shared.catalog.create_table(database, name, entry, create.if_not_exists, create.or_replace)
-}
-
-/// The view of a statement that was found on disk.
-pub(super) fn stored_view(create: &ast::CreateView) -> Result<View> {
-    let schema = create.columns.as_ref().map(stored_schema).transpose()?.unwrap_or_default();
-    Ok(View { schema, query: create.query.to_string() })
+    check_table(&entry, database, name, ctx)?;
+    ctx.database.shared.catalog.create_table(database, name, entry, create.if_not_exists, create.or_replace)
 }
 
 /// Writes the database before the names of tables, so that the view means the same wherever it is read.
-fn qualify(query: &mut ast::Query, database: &str, scope: &Scope) {
+fn qualify(query: &mut ast::Query, database: &str, ctx: &QueryContext) {
     let mut names: Vec<String> = Vec::new();
     collect_ctes(&query.body, &mut names);
     chalet_syntax::visit::for_each_table_mut(query, &mut |table| {
         if let ast::TableKind::Name(name) = &mut table.kind
             && name.database.is_none()
             && !names.contains(&name.name.name)
-            && !scope.state.temporary.contains_key(&name.name.name)
+            && !ctx.state.temporary.contains_key(&name.name.name)
         {
             name.database = Some(ast::Ident::new(database));
         }

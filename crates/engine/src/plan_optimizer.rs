@@ -1,0 +1,70 @@
+//! The optimizer under the settings of a statement.
+
+use crate::query_context::QueryContext;
+use crate::settings::Settings;
+use chalet_base::{Result, ensure};
+use chalet_plan::Plan;
+
+/// The plan as it should be run.
+pub(crate) fn optimized(plan: Plan, ctx: &QueryContext) -> Result<Plan> {
+    let settings = &ctx.state.settings;
+    let all_off = settings.flag("query_plan_enable_optimizations") == Some(false);
+    let most_fetched_rows = settings.number("query_plan_max_limit_for_lazy_materialization");
+    let with = chalet_optimizer::Rewriter {
+        ids: &ctx.ids,
+        context: &ctx.functions,
+        cast: &|expr, ty| chalet_binder::cast(ctx, expr, ty),
+        // 0: however many.
+        most_fetched_rows: most_fetched_rows.filter(|&n| n > 0).unwrap_or(u64::MAX),
+    };
+    let is_off = |rule: &str| all_off || is_rule_off(settings, rule);
+    let plan = chalet_optimizer::optimize(plan, &with, &is_off, &|| ctx.control.check(), None)?;
+    if let Some(most) = settings.number("max_columns_to_read").filter(|&n| n > 0) {
+        check_columns(&plan, most, 0)?;
+    }
+    Ok(plan)
+}
+
+/// `max_columns_to_read`. `fetched`: columns of the tables below that are read later.
+fn check_columns(plan: &Plan, most: u64, fetched: usize) -> Result<()> {
+    let fetched = fetched + if let Plan::Fetch(fetch) = plan { fetch.columns.len() } else { 0 };
+    if let Plan::Scan(scan) = plan {
+        let n = (scan.columns.len() + fetched) as u64;
+        ensure!(
+            n <= most,
+            TOO_MANY_COLUMNS,
+            "Limit for number of columns to read exceeded. Requested: {n}, maximum: {most}"
+        );
+    }
+    plan.inputs().into_iter().try_for_each(|input| check_columns(input, most, fetched))
+}
+
+/// The settings that switch rules off, by the kernel's names.
+fn is_rule_off(settings: &Settings, rule: &str) -> bool {
+    let switch = match rule {
+        "push_down_filter" => "query_plan_filter_push_down",
+        "cross_join_to_inner" => {
+            return settings.number("cross_to_inner_join_rewrite") == Some(0);
+        }
+        "fold_empty_inputs" => "query_plan_short_circuit_constant_false_join",
+        "remove_constant_keys" => "query_plan_remove_redundant_sorting",
+        "push_down_limit" => "query_plan_push_down_limit",
+        "merge_projections" => "query_plan_merge_expressions",
+        "prune_columns" => "query_plan_remove_unused_columns",
+        "late_materialization" => {
+            // The one for tables of the kernel's own engines, and the one for files.
+            let of_files = "query_plan_optimize_lazy_materialization_for_file";
+            return [of_files, "query_plan_optimize_lazy_materialization"]
+                .iter()
+                .any(|switch| settings.flag(switch) == Some(false));
+        }
+        "sum_of_shifted" => "optimize_arithmetic_operations_in_aggregate_functions",
+        "reduce_group_keys" => "optimize_group_by_function_keys",
+        // The groups of the first step would count against the limit.
+        "single_distinct_to_group_by" => {
+            return settings.number("max_rows_to_group_by").is_some_and(|most| most > 0);
+        }
+        _ => return false,
+    };
+    settings.flag(switch) == Some(false)
+}

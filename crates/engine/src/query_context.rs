@@ -1,0 +1,193 @@
+//! What one statement runs with, as data: its database, settings, limits, how it is interrupted. Registries of tables and
+//! functions take it; `environment` makes of it what the binder asks for.
+
+use crate::database::Database;
+use crate::own_functions::{OwnHost, SessionView};
+use crate::replacement_scan::ReplacementScan;
+use crate::run_options::RunOptions;
+use crate::session_state::SessionState;
+use crate::settings::Settings;
+use chalet_base::Result;
+use chalet_binder::{BinderSettings, Environment};
+use chalet_exec::control::OnProgress;
+use chalet_exec::{ExecContext, Overflow, QueryControl};
+use chalet_formats::FormatSettings;
+use chalet_function_api::{Context, Host, Interrupt, Registry};
+use chalet_plan::{IdSource, ScanLimits};
+use chalet_storage::{Entry, Held, ScanContext, Table};
+use std::sync::{Arc, Mutex};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Cheap to clone: what is large is shared.
+#[derive(Clone)]
+pub(crate) struct QueryContext {
+    pub database: Database,
+    pub state: SessionState,
+    pub ids: Arc<IdSource>,
+    pub control: Arc<QueryControl>,
+    pub formats: Arc<FormatSettings>,
+    /// Functions, as they were when the statement began.
+    pub registry: Arc<Registry>,
+    /// What functions see.
+    pub functions: Arc<Context>,
+    pub binder: BinderSettings,
+    pub exec: ExecContext,
+    /// Query parameters that came with the statement.
+    pub params: Vec<(String, String)>,
+    interrupt: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
+    pub replacement_scan: Option<Arc<dyn ReplacementScan>>,
+    on_progress: Option<OnProgress>,
+    /// What stays readable until the statement ends, whatever another process does.
+    pub held: Arc<Mutex<Vec<Held>>>,
+    /// Of a sub-query with settings of its own: how much may be read of its tables.
+    pub scan_limits: Option<Arc<ScanLimits>>,
+}
+
+impl QueryContext {
+    pub fn new(
+        database: Database,
+        state: SessionState,
+        options: &RunOptions,
+        number: u64,
+    ) -> Result<QueryContext> {
+        let settings = &state.settings;
+        let start = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let interrupt = options.interrupt.clone();
+        let asked = interrupt.clone();
+        let hook = asked.map(|f| Box::new(move || f()) as Box<dyn Fn() -> bool + Send + Sync>);
+        let user = state.memory.clone();
+        user.set_limit(settings.number("max_memory_usage_for_user").unwrap_or(0));
+        let control = QueryControl::new(settings.for_limits(), hook, Some(user));
+        let control = Arc::new(control.with_progress(options.on_progress.clone()));
+        let functions = Arc::new(Context {
+            time_zone: settings.time_zone()?,
+            start_ns: start.as_nanos() as i64,
+            database: state.database.clone(),
+            user: "default".into(),
+            query_id: format!(
+                "{:08x}-{:04x}-{number:012x}",
+                start.as_secs() as u32,
+                std::process::id() & 0xffff
+            ),
+            interrupt: Interrupt(Some(interrupt_of(control.clone()))),
+            settings: settings.for_functions(),
+            host: Host(Some(Arc::new(OwnHost(Box::new(OwnView {
+                database: database.clone(),
+                state: state.clone(),
+            }))))),
+        });
+        let exec_settings = settings.for_exec();
+        let all = settings.clone();
+        let scan = ScanContext {
+            max_block_size: exec_settings.max_block_size,
+            max_threads: exec_settings.max_threads,
+            setting: Arc::new(move |name| all.get(name)),
+            conditions_under: conditions_under(settings, functions.time_zone.name()),
+            progress: control.files.clone(),
+        };
+        let exec = ExecContext {
+            control: control.clone(),
+            functions: functions.clone(),
+            settings: exec_settings,
+            scan,
+        };
+        Ok(QueryContext {
+            formats: settings.for_formats()?,
+            binder: settings.for_binder(),
+            database,
+            ids: Arc::default(),
+            control,
+            functions,
+            exec,
+            params: options.params.clone(),
+            interrupt,
+            replacement_scan: options.replacement_scan.clone(),
+            on_progress: options.on_progress.clone(),
+            registry: crate::functions::registry(),
+            held: Arc::default(),
+            scan_limits: None,
+            state,
+        })
+    }
+
+    /// The same with other settings: SETTINGS of a statement.
+    pub fn with_settings(&self, settings: Settings) -> Result<QueryContext> {
+        let state = SessionState { settings, ..self.state.clone() };
+        let options = RunOptions {
+            params: self.params.clone(),
+            interrupt: self.interrupt.clone(),
+            replacement_scan: self.replacement_scan.clone(),
+            on_progress: self.on_progress.clone(),
+            ..RunOptions::default()
+        };
+        QueryContext::new(self.database.clone(), state, &options, 0)
+    }
+
+    /// The same with the settings of a sub-query, which is still part of this statement.
+    pub fn of_subquery(&self, settings: Settings) -> Result<QueryContext> {
+        let limits = settings.for_limits();
+        let mut ctx = self.with_settings(settings)?;
+        ctx.functions = Arc::new(Context {
+            start_ns: self.functions.start_ns,
+            query_id: self.functions.query_id.clone(),
+            interrupt: self.functions.interrupt.clone(),
+            ..Context::clone(&ctx.functions)
+        });
+        ctx.control = self.control.clone();
+        ctx.exec.control = self.control.clone();
+        ctx.exec.functions = ctx.functions.clone();
+        ctx.exec.scan.progress = self.control.files.clone();
+        ctx.held = self.held.clone();
+        ctx.scan_limits = Some(Arc::new(ScanLimits {
+            max_block_size: ctx.exec.settings.max_block_size,
+            max_rows_to_read: limits.max_rows_to_read,
+            max_bytes_to_read: limits.max_bytes_to_read,
+            breaks: limits.read_overflow == Overflow::Break,
+        }));
+        Ok(ctx)
+    }
+
+    /// A table as it was made, but for those of system: a temporary one where no database is named, else a kept one.
+    pub fn entry(&self, database: Option<&str>, name: &str) -> Option<Entry> {
+        let temporary = self.state.temporary.get(name).filter(|_| database.is_none());
+        let database = database.unwrap_or(&self.state.database);
+        temporary.cloned().or_else(|| self.database.shared.catalog.find(database, name))
+    }
+}
+
+/// What functions of the engine's own see: a session like the statement's.
+struct OwnView {
+    database: Database,
+    state: SessionState,
+}
+
+impl SessionView for OwnView {
+    fn format_settings(&self) -> Result<Arc<FormatSettings>> {
+        self.state.settings.for_formats()
+    }
+
+    fn table(&self, database: &str, name: &str) -> Result<Arc<dyn Table>> {
+        let ctx = QueryContext::new(self.database.clone(), self.state.clone(), &RunOptions::default(), 0)?;
+        match Environment::table(&ctx, Some(database), name)? {
+            Some((table, _)) => Ok(table),
+            None => Err(ctx.unknown_table(Some(database), name)),
+        }
+    }
+}
+
+/// See [`ScanContext::conditions_under`]. All changed settings: which of them a function looks at, it alone knows.
+fn conditions_under(settings: &Settings, time_zone: &str) -> Arc<str> {
+    let mut text = format!("|{time_zone}");
+    for (name, value) in settings.changed() {
+        text.push_str(&format!("|{name}={value:?}"));
+    }
+    text.into()
+}
+
+/// What functions ask that take long on purpose. Only the thread that runs the statement may ask the host.
+fn interrupt_of(control: Arc<QueryControl>) -> Arc<dyn Fn() -> Result<()> + Send + Sync> {
+    let host = std::thread::current().id();
+    Arc::new(move || {
+        if std::thread::current().id() == host { control.check_with_interrupt() } else { control.check() }
+    })
+}

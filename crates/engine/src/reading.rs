@@ -1,0 +1,74 @@
+//! What readers of formats and files get of the statement that reads: settings, casts, and a way to evaluate expressions.
+
+use crate::query_context::QueryContext;
+use crate::run_options::RunOptions;
+use chalet_binder::table_columns::bind_constant;
+use chalet_columns::Column;
+use chalet_formats::input::{Cast, Evaluate};
+use chalet_formats::{ReadRequest, Schema};
+use chalet_function_api::Context;
+use chalet_storage::file::FileContext;
+use chalet_types::Value;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// For tables that are files.
+pub(crate) fn file_context(ctx: &QueryContext) -> FileContext {
+    let settings = &ctx.state.settings;
+    FileContext {
+        settings: ctx.formats.clone(),
+        time_zone: ctx.functions.time_zone.clone(),
+        evaluate: Some(evaluator(ctx)),
+        cast: Some(caster(ctx)),
+        truncate_on_insert: settings.flag("engine_file_truncate_on_insert").unwrap_or(false),
+        create_multiple_files: settings.flag("engine_file_allow_create_multiple_files").unwrap_or(false),
+    }
+}
+
+/// CAST for readers.
+pub(crate) fn caster(ctx: &QueryContext) -> Cast {
+    caster_in(ctx.functions.clone())
+}
+
+pub(crate) fn caster_in(ctx: Arc<Context>) -> Cast {
+    Arc::new(move |column, from, to| chalet_functions::conversion::cast_column(column, from, to, &ctx))
+}
+
+/// For data in a format.
+pub(crate) fn read_request(structure: Schema, ctx: &QueryContext) -> ReadRequest {
+    ReadRequest {
+        row_numbers: false,
+        time_zone: ctx.functions.time_zone.clone(),
+        evaluate: Some(evaluator(ctx)),
+        cast: Some(caster(ctx)),
+        ..ReadRequest::all(structure).with_settings(ctx.formats.clone())
+    }
+}
+
+/// Expressions inside data (`VALUES (1 + 1)`), as constants of a type.
+fn evaluator(ctx: &QueryContext) -> Evaluate {
+    // Data are read by any thread, after the statement's own context may be gone: this one is of its own.
+    let made: Mutex<Option<Arc<QueryContext>>> = Mutex::new(None);
+    let (database, state) = (ctx.database.clone(), ctx.state.clone());
+    let params = ctx.params.clone();
+    Arc::new(move |text, ty| {
+        let mut made = made.lock().unwrap_or_else(PoisonError::into_inner);
+        let ctx = match &*made {
+            Some(ctx) => ctx.clone(),
+            None => {
+                let options = RunOptions { params: params.clone(), ..RunOptions::default() };
+                let ctx = Arc::new(QueryContext::new(database.clone(), state.clone(), &options, 0)?);
+                *made = Some(ctx.clone());
+                ctx
+            }
+        };
+        let written = chalet_syntax::parse_expression(text)?;
+        let literal = bind_constant(&written, &*ctx, &ctx.ids)?;
+        // The reader knows what NULL means for a column that has none.
+        if literal.value().is_null() {
+            return Ok(Value::Null);
+        }
+        let column = Column::of_value(&literal.value(), &literal.ty, 1)?;
+        let cast = caster(&ctx);
+        Ok(cast(&column, &literal.ty, ty)?.value(0))
+    })
+}

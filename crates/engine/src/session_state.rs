@@ -1,0 +1,51 @@
+//! What a session holds between statements, and how a statement changes it.
+
+use crate::settings::Settings;
+use chalet_memory::Tracker;
+use chalet_storage::Entry;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The settings, names and tables of one session.
+#[derive(Clone)]
+pub(crate) struct SessionState {
+    pub settings: Settings,
+    pub database: String,
+    pub temporary: BTreeMap<String, Entry>,
+    /// Query parameters, by `SET param_name`.
+    pub params: BTreeMap<String, String>,
+    /// What all queries of the session use together.
+    pub memory: Arc<Tracker>,
+}
+
+impl SessionState {
+    pub fn new() -> SessionState {
+        SessionState {
+            settings: Settings::default(),
+            database: "default".into(),
+            temporary: BTreeMap::new(),
+            params: BTreeMap::new(),
+            memory: Arc::new(Tracker::of_user()),
+        }
+    }
+}
+
+/// What a statement changes of its session. The session applies it when the statement has ended, in order.
+pub(crate) enum SessionChange {
+    /// SET: all settings and query parameters from now on.
+    Settings(Settings, BTreeMap<String, String>),
+    /// USE.
+    Database(String),
+    /// All temporary tables from now on.
+    Temporary(BTreeMap<String, Entry>),
+}
+
+impl SessionState {
+    pub fn apply(&mut self, change: SessionChange) {
+        match change {
+            SessionChange::Settings(settings, params) => (self.settings, self.params) = (settings, params),
+            SessionChange::Database(name) => self.database = name,
+            SessionChange::Temporary(tables) => self.temporary = tables,
+        }
+    }
+}

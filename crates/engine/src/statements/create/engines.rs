@@ -1,0 +1,171 @@
+//! ENGINE = ...: which engines there are, and the one that a statement means.
+
+use super::columns::{schema_of, stored_schema};
+use super::engine::{Engine, Found, New};
+use super::log::LOG;
+use super::{file, merge_tree};
+use crate::query_context::QueryContext;
+use chalet_base::{Result, bail, ensure, err};
+use chalet_storage::Table;
+use chalet_storage::memory::MemoryTable;
+use chalet_storage::merge_tree::MERGE_TREE;
+use chalet_storage::null::NullTable;
+use chalet_syntax::ast;
+use std::sync::Arc;
+
+/// Sorted by name.
+const ENGINES: &[Engine] = &[
+    Engine { name: "File", takes_arguments: true, create: file::create, open: file::open, ..LOG },
+    Engine { name: "Log", ..LOG },
+    Engine {
+        name: "Memory",
+        other_settings: &[
+            "compress",
+            "min_rows_to_keep",
+            "max_rows_to_keep",
+            "min_bytes_to_keep",
+            "max_bytes_to_keep",
+        ],
+        create: |new| {
+            Ok((Arc::new(MemoryTable::new(schema_of(new.create, new.ctx)?)), new.engine.name.into()))
+        },
+        open: |_, found| Ok(Arc::new(MemoryTable::new(stored_schema(&found.create.definition)?))),
+        ..LOG
+    },
+    Engine {
+        name: MERGE_TREE,
+        takes_keys: true,
+        settings: merge_tree::SETTINGS,
+        other_settings: merge_tree::OTHER_SETTINGS,
+        create: merge_tree::create,
+        open: merge_tree::open,
+        ..LOG
+    },
+    Engine {
+        name: "Null",
+        other_settings: &[],
+        create: |new| {
+            Ok((Arc::new(NullTable { schema: schema_of(new.create, new.ctx)? }), new.engine.name.into()))
+        },
+        open: |_, found| Ok(Arc::new(NullTable { schema: stored_schema(&found.create.definition)? })),
+        ..LOG
+    },
+    Engine { name: "StripeLog", ..LOG },
+    Engine { name: "TinyLog", ..LOG },
+];
+
+/// Engines of the kernel that are not here.
+const OTHERS: [&str; 15] = [
+    "Buffer",
+    "Dictionary",
+    "Distributed",
+    "EmbeddedRocksDB",
+    "FileLog",
+    "GenerateRandom",
+    "Iceberg",
+    "Join",
+    "Kafka",
+    "KeeperMap",
+    "Merge",
+    "MySQL",
+    "PostgreSQL",
+    "S3",
+    "Set",
+];
+
+/// The table of a statement, and the engine as SHOW CREATE prints it.
+pub(super) fn create(create: &ast::CreateTable, ctx: &QueryContext) -> Result<(Arc<dyn Table>, String)> {
+    let copied = storage_of_source(create, ctx)?;
+    let storage = copied.as_ref().unwrap_or(&create.storage);
+    let store = ctx.database.shared.catalog.store().filter(|_| !create.temporary);
+    let name = match &storage.engine {
+        Some(engine) => engine.name.clone(),
+        None => default_engine(create, ctx)?,
+    };
+    let Some(engine) = ENGINES.iter().find(|known| known.name == name) else {
+        let known = name.ends_with("MergeTree") || OTHERS.contains(&name.as_str());
+        ensure!(known, UNKNOWN_STORAGE, "Unknown table engine {name}");
+        let instead = if store.is_some() { "Log" } else { "Memory" };
+        bail!(NOT_IMPLEMENTED, "Table engine {name} is not supported yet. Use {instead}");
+    };
+    check_clauses(engine, create, storage)?;
+    (engine.create)(&New { engine, create, storage, ctx, store })
+}
+
+/// Of CREATE TABLE ... AS another table, when it says nothing of an engine itself.
+fn storage_of_source(create: &ast::CreateTable, ctx: &QueryContext) -> Result<Option<ast::Storage>> {
+    let Some(ast::CreateSource::Table { name, .. }) = &create.source else { return Ok(None) };
+    if create.storage != ast::Storage::default() || create.definition.primary_key.is_some() {
+        return Ok(None);
+    }
+    let database = name.database.as_ref().map(|d| d.name.as_str());
+    let Some(entry) = ctx.entry(database, &name.name.name) else { return Ok(None) };
+    let mut statements = chalet_syntax::parse_printed(&entry.create_sql(None, "t")).unwrap_or_default();
+    Ok(match statements.pop().map(|statement| statement.kind) {
+        Some(ast::StatementKind::CreateTable(source)) if source.storage.engine.is_some() => {
+            Some(source.storage)
+        }
+        _ => None,
+    })
+}
+
+/// Fails for what stands behind ENGINE and the engine does not know.
+fn check_clauses(engine: &Engine, create: &ast::CreateTable, storage: &ast::Storage) -> Result<()> {
+    let name = engine.name;
+    for setting in storage.settings.iter().map(|setting| setting.name.name.as_str()) {
+        if engine.settings.contains(&setting) {
+            continue;
+        }
+        let known = engine.other_settings.contains(&setting);
+        ensure!(known, UNKNOWN_SETTING, "Unknown setting '{setting}': for storage {name}");
+        bail!(NOT_IMPLEMENTED, "Setting {setting} of storage {name} is not supported");
+    }
+    let clauses = storage.partition_by.is_some()
+        || storage.primary_key.is_some()
+        || storage.order_by.is_some()
+        || storage.sample_by.is_some()
+        || !storage.ttl.is_empty()
+        || create.definition.primary_key.is_some()
+        || create.definition.columns.iter().any(|column| column.primary_key || column.ttl.is_some());
+    ensure!(
+        !clauses || engine.takes_keys,
+        BAD_ARGUMENTS,
+        "Engine {name} doesn't support PARTITION_BY, PRIMARY_KEY, ORDER_BY, SAMPLE_BY or TTL clauses. Currently only the \
+         following engines have support for the feature: [MergeTree]"
+    );
+    for (is_given, what) in [
+        (!create.definition.indexes.is_empty(), "skipping indices"),
+        (!create.definition.projections.is_empty(), "projections"),
+    ] {
+        ensure!(
+            !is_given || engine.takes_keys,
+            BAD_ARGUMENTS,
+            "Engine {name} doesn't support {what}. Currently only the following engines have support for the feature: [MergeTree]"
+        );
+    }
+    let arguments = storage.engine.as_ref().and_then(|written| written.args.as_ref()).map_or(0, Vec::len);
+    ensure!(
+        arguments == 0 || engine.takes_arguments,
+        NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+        "Engine {name} doesn't support any arguments ({arguments} given)"
+    );
+    Ok(())
+}
+
+/// What a table without ENGINE is.
+fn default_engine(create: &ast::CreateTable, ctx: &QueryContext) -> Result<String> {
+    let setting = if create.temporary { "default_temporary_table_engine" } else { "default_table_engine" };
+    let named = ctx.state.settings.get(setting).unwrap_or_default();
+    ensure!(named != "None", ENGINE_REQUIRED, "Table engine is not specified in CREATE query");
+    Ok(named)
+}
+
+/// The table of a statement that was found on disk.
+pub(crate) fn open(found: Found) -> Result<Arc<dyn Table>> {
+    let name = found.create.storage.engine.as_ref().map_or("", |engine| engine.name.as_str());
+    let engine = ENGINES.iter().find(|known| known.name == name);
+    let engine = engine.ok_or_else(|| {
+        err!(UNKNOWN_STORAGE, "Table {} on disk has the engine {name}, which is not known", found.name)
+    })?;
+    (engine.open)(engine, found)
+}

@@ -1,0 +1,55 @@
+//! CREATE TABLE.
+
+use super::super::insert::from_query;
+use super::super::output::Output;
+use super::clauses::{comment_sql, writable};
+use super::columns::columns_sql;
+use super::{engines, stored};
+use crate::column_definitions::comment_of;
+use crate::query_context::QueryContext;
+use crate::session_state::SessionChange;
+use chalet_base::{Result, ensure};
+use chalet_storage::Entry;
+use chalet_syntax::ast::{self, CreateSource};
+
+pub(crate) fn table(create: &ast::CreateTable, ctx: &QueryContext, output: &mut Output) -> Result<()> {
+    ensure!(!create.attach, NOT_IMPLEMENTED, "ATTACH TABLE is not supported");
+    let database = create.name.database.as_ref().map_or(ctx.state.database.as_str(), |d| &d.name);
+    let name = &create.name.name.name;
+    let catalog = &ctx.database.shared.catalog;
+    if !create.temporary {
+        writable(database, ctx)?;
+        if create.if_not_exists && catalog.find(database, name).is_some() {
+            return Ok(());
+        }
+    } else if create.if_not_exists && ctx.state.temporary.contains_key(name) {
+        return Ok(());
+    }
+    let (table, engine) = engines::create(create, ctx)?;
+    let kind = if create.temporary { "TEMPORARY TABLE" } else { "TABLE" };
+    let comment = comment_sql(create.comment.as_deref());
+    let definition = format!("\n(\n{}\n)\nENGINE = {engine}{comment}", columns_sql(&table.schema()));
+    let comment = comment_of(create.comment.as_deref());
+    let entry = Entry { table: table.clone(), kind, definition: definition.into(), comment };
+    if !create.temporary {
+        stored::check_table(&entry, database, name, ctx)?;
+    }
+    // Filled before it is seen: a failing query leaves no table behind.
+    if let Some(CreateSource::Query { empty: false, query }) = &create.source {
+        let (rows, bytes) = from_query(&*table, name, None, query, ctx)?;
+        output.rows_written += rows;
+        output.bytes_written += bytes;
+    }
+    if create.temporary {
+        let mut temporary = ctx.state.temporary.clone();
+        ensure!(
+            create.or_replace || !temporary.contains_key(name),
+            TABLE_ALREADY_EXISTS,
+            "Temporary table {name} already exists"
+        );
+        temporary.insert(name.clone(), entry);
+        output.changes.push(SessionChange::Temporary(temporary));
+        return Ok(());
+    }
+    catalog.create_table(database, name, entry, create.if_not_exists, create.or_replace)
+}

@@ -1,0 +1,32 @@
+//! The stored columns of a table as the expressions of its definition see them: constraints, keys.
+
+use crate::query_context::QueryContext;
+use chalet_base::Result;
+use chalet_binder::table_columns::bind_over;
+use chalet_plan::{Expr, Field};
+use chalet_storage::TableSchema;
+
+/// The stored columns as fields, and expressions over them.
+pub(crate) fn bind_stored<'a>(
+    texts: impl IntoIterator<Item = &'a str>,
+    schema: &TableSchema,
+    ctx: &QueryContext,
+) -> Result<(Vec<Field>, Vec<Expr>)> {
+    let stored = schema.columns.iter().filter(|c| c.is_stored() && !c.is_virtual);
+    let fields: Vec<Field> = stored.map(|c| ctx.ids.field(c.name.clone(), c.ty.clone())).collect();
+    let named: Vec<(String, Expr)> =
+        fields.iter().map(|f| (f.name.to_string(), Expr::Column(f.id, f.ty.clone()))).collect();
+    let bind = |text| bind_over(&chalet_syntax::parse_expression(text)?, &named, ctx, &ctx.ids);
+    let bound = texts.into_iter().map(bind).collect::<Result<Vec<_>>>()?;
+    Ok((fields, bound))
+}
+
+/// Fails where the expression of a constraint cannot be computed from stored columns.
+pub(crate) fn validate(schema: &TableSchema, ctx: &QueryContext) -> Result<()> {
+    schema.constraints.iter().try_for_each(|c| bind_stored([&*c.expr], schema, ctx).map(drop))
+}
+
+/// `n` of `n.a`.
+pub(crate) fn nested_prefix(column: &str) -> Option<&str> {
+    column.split_once('.').map(|(prefix, _)| prefix)
+}

@@ -1,0 +1,28 @@
+//! Which databases and tables of the system there are.
+
+/// Databases that are always there.
+pub(crate) const NAMES: &[&str] = &["system"];
+
+/// Sorted by name.
+pub(crate) const TABLES: &[&str] = &[
+    "columns",
+    "data_type_families",
+    "databases",
+    "events",
+    "formats",
+    "functions",
+    "numbers",
+    "numbers_mt",
+    "one",
+    "server_settings",
+    "settings",
+    "table_functions",
+    "tables",
+    "warnings",
+    "zeros",
+    "zeros_mt",
+];
+
+pub(crate) fn is_system(database: &str) -> bool {
+    NAMES.contains(&database)
+}

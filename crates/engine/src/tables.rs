@@ -1,0 +1,87 @@
+//! Tables by the names that statements give them: temporary ones, kept ones, those of system, those of the caller.
+
+use crate::query_context::QueryContext;
+use crate::replacement_scan::ReplacementScan;
+use crate::system::{self, names::is_system};
+use chalet_base::{Error, Result, codes, err};
+use chalet_storage::disk::BrokenTable;
+use chalet_storage::{Entry, Table};
+use chalet_syntax::ast;
+use std::sync::{Arc, PoisonError};
+
+/// A table and its full name.
+pub(crate) type Named = (Arc<dyn Table>, Arc<str>);
+
+/// A table by its written name, temporary tables first.
+pub(crate) fn find(ctx: &QueryContext, database: Option<&str>, name: &str) -> Result<Option<Named>> {
+    let is_temporary = database.is_none() && ctx.state.temporary.contains_key(name);
+    let shown = database.unwrap_or(&ctx.state.database);
+    if !is_temporary && is_system(shown) {
+        let found = system::table(name, ctx)?;
+        return Ok(found.map(|table| (table, format!("system.{name}").into())));
+    }
+    Ok(held_table(ctx, database, name)?.map(|table| {
+        let shown = if is_temporary { name.into() } else { format!("{shown}.{name}").into() };
+        (table, shown)
+    }))
+}
+
+/// A table that can be read until the statement ends.
+fn held_table(ctx: &QueryContext, database: Option<&str>, name: &str) -> Result<Option<Arc<dyn Table>>> {
+    let mut gone: Option<Arc<dyn Table>> = None;
+    loop {
+        let Some(Entry { table, .. }) = ctx.entry(database, name) else { return Ok(None) };
+        if let Some(broken) = table.as_any().downcast_ref::<BrokenTable>() {
+            return Err(broken.error.clone());
+        }
+        match table.hold() {
+            Ok(held) => ctx.held.lock().unwrap_or_else(PoisonError::into_inner).extend(held),
+            // Another process has dropped or replaced it since the statement began.
+            Err(error)
+                if error.code() == codes::FILE_DOESNT_EXIST
+                    && !gone.is_some_and(|gone| Arc::ptr_eq(&gone, &table)) =>
+            {
+                ctx.database.refresh()?;
+                gone = Some(table);
+                continue;
+            }
+            // Is told when rows are asked for.
+            Err(_) => {}
+        }
+        return Ok(Some(table));
+    }
+}
+
+/// A table of the session, or one that the caller lends.
+pub(crate) fn find_with(
+    ctx: &QueryContext,
+    replacement_scan: Option<&dyn ReplacementScan>,
+    database: Option<&str>,
+    name: &str,
+) -> Result<Option<Named>> {
+    let Some(replacement_scan) = replacement_scan.filter(|_| database.is_none()) else {
+        return find(ctx, database, name);
+    };
+    let named = |table: Arc<dyn Table>| (table, Arc::<str>::from(name));
+    if let Some(given) = replacement_scan.given(name)? {
+        return Ok(Some(named(given)));
+    }
+    match find(ctx, None, name)? {
+        Some(found) => Ok(Some(found)),
+        None => Ok(replacement_scan.found(name)?.map(named)),
+    }
+}
+
+/// The table of a name, or the kernel's error.
+pub(crate) fn existing(name: &ast::ObjectName, ctx: &QueryContext) -> Result<Named> {
+    let database = name.database.as_ref().map(|d| d.name.as_str());
+    find(ctx, database, &name.name.name)?.ok_or_else(|| missing(name, ctx))
+}
+
+pub(crate) fn missing(name: &ast::ObjectName, ctx: &QueryContext) -> Error {
+    let database = name.database.as_ref().map_or(ctx.state.database.as_str(), |d| &d.name);
+    if !ctx.database.shared.catalog.database_exists(database) {
+        return err!(UNKNOWN_DATABASE, "Database {database} does not exist");
+    }
+    err!(UNKNOWN_TABLE, "Table {database}.{} does not exist", name.name.name)
+}

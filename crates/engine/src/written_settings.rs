@@ -1,0 +1,94 @@
+//! Settings as statements write them: SETTINGS and SET.
+
+use crate::query_context::QueryContext;
+use crate::settings::Settings;
+use chalet_base::Result;
+use chalet_binder::table_columns::bind_constant;
+use chalet_columns::Column;
+use chalet_syntax::ast::{self, StatementKind};
+use chalet_types::{DataType, Value};
+use std::borrow::Cow;
+
+/// The context with SETTINGS of the statement on top of the session's.
+pub(crate) fn of_statement<'a>(
+    statement: &ast::Statement,
+    ctx: &'a QueryContext,
+) -> Result<Cow<'a, QueryContext>> {
+    let mut written: Vec<&ast::Setting> = Vec::new();
+    match &statement.kind {
+        StatementKind::Query(query) => query_settings(&query.body, &mut written),
+        StatementKind::Insert(insert) => {
+            written.extend(&insert.settings);
+            if let ast::InsertSource::Query(query) = &insert.source {
+                query_settings(&query.body, &mut written);
+            }
+        }
+        StatementKind::Explain(explain) => {
+            if let StatementKind::Query(query) = &explain.statement.kind {
+                query_settings(&query.body, &mut written);
+            }
+            written.extend(&explain.statement.output.settings);
+        }
+        _ => {}
+    }
+    written.extend(&statement.output.settings);
+    if written.is_empty() {
+        return Ok(Cow::Borrowed(ctx));
+    }
+    let mut settings = ctx.state.settings.clone();
+    for setting in written {
+        apply(setting, &mut settings, ctx)?;
+    }
+    Ok(Cow::Owned(ctx.with_settings(settings)?))
+}
+
+/// Of a UNION the settings of its last SELECT are the query's.
+fn query_settings<'a>(body: &'a ast::SetExpr, found: &mut Vec<&'a ast::Setting>) {
+    match body {
+        ast::SetExpr::Select(select) => found.extend(&select.settings),
+        ast::SetExpr::Query(query) => query_settings(&query.body, found),
+        ast::SetExpr::SetOp { inputs, .. } => {
+            if let Some(last) = inputs.last() {
+                query_settings(last, found);
+            }
+        }
+    }
+}
+
+/// One `name = value`.
+pub(crate) fn apply(setting: &ast::Setting, settings: &mut Settings, ctx: &QueryContext) -> Result<()> {
+    match &setting.value {
+        ast::SettingValue::Default => settings.reset(&setting.name.name),
+        ast::SettingValue::Expr(e) => {
+            let literal = bind_constant(e, ctx, &ctx.ids)?;
+            let value = literal.value();
+            settings.set_literal(&setting.name.name, &value, &setting_text(&value, &literal.ty))
+        }
+    }
+}
+
+/// The text that a literal of SETTINGS or SET stands for.
+pub(crate) fn setting_text(value: &Value, ty: &DataType) -> String {
+    match value {
+        Value::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Value::UInt(x) => x.to_string(),
+        Value::Int(x) => x.to_string(),
+        Value::Float(x) => x.to_string(),
+        other => {
+            let column = Column::of_value(other, ty, 1);
+            let text = column.map(|c| {
+                let mut out = Vec::new();
+                chalet_text::write_value(
+                    &mut out,
+                    &c.into_flat(),
+                    0,
+                    ty,
+                    chalet_text::Style::Plain,
+                    &chalet_text::TextSettings::default(),
+                );
+                String::from_utf8_lossy(&out).into_owned()
+            });
+            text.unwrap_or_default()
+        }
+    }
+}
