@@ -8,7 +8,7 @@ use arrow_array::{
     FixedSizeBinaryArray, ListArray, MapArray, NullArray, PrimitiveArray, StringArray, StructArray,
 };
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer, i256};
-use arrow_schema::{DataType as Arrow, Field, Fields};
+use arrow_schema::{DataType as Arrow, Field, Fields, TimeUnit};
 use chalet_base::{Result, bail, err};
 use chalet_columns::{Column, Data, List, Native, Strings, Struct, Vector};
 use chalet_types::DataType;
@@ -64,40 +64,9 @@ fn vector(from: &Vector, ty: &DataType, options: &ExportOptions) -> Result<Array
         Date if options.date_as_uint16 => shared::<u16, UInt16Type>(from)?,
         Date => converted::<u16, Date32Type>(from, i32::from)?,
         Date32 => shared::<i32, Date32Type>(from)?,
-        DateTime64(scale, _) => {
-            let unit = unit_of_scale(*scale);
-            let Arrow::Timestamp(_, zone) = field_of("", ty, options)?.data_type().clone() else {
-                bail!(LOGICAL_ERROR, "DateTime64 is not a timestamp");
-            };
-            let ticks = rescaled(from, scale_of_unit(unit) - *scale)?;
-            use arrow_schema::TimeUnit;
-            match unit {
-                TimeUnit::Second => {
-                    Arc::new(primitive::<TimestampSecondType>(ticks, nulls()).with_timezone_opt(zone))
-                }
-                TimeUnit::Millisecond => {
-                    Arc::new(primitive::<TimestampMillisecondType>(ticks, nulls()).with_timezone_opt(zone))
-                }
-                TimeUnit::Microsecond => {
-                    Arc::new(primitive::<TimestampMicrosecondType>(ticks, nulls()).with_timezone_opt(zone))
-                }
-                TimeUnit::Nanosecond => {
-                    Arc::new(primitive::<TimestampNanosecondType>(ticks, nulls()).with_timezone_opt(zone))
-                }
-            }
-        }
+        DateTime64(scale, _) => timestamps(from, ty, *scale, options)?,
         Time => shared::<i32, Time32SecondType>(from)?,
-        Time64(scale) => {
-            let unit = unit_of_scale(*scale);
-            let ticks = rescaled(from, scale_of_unit(unit) - *scale)?;
-            use arrow_schema::TimeUnit;
-            match unit {
-                TimeUnit::Second => Arc::new(narrow::<Time32SecondType>(&ticks, nulls())),
-                TimeUnit::Millisecond => Arc::new(narrow::<Time32MillisecondType>(&ticks, nulls())),
-                TimeUnit::Microsecond => Arc::new(primitive::<Time64MicrosecondType>(ticks, nulls())),
-                TimeUnit::Nanosecond => Arc::new(primitive::<Time64NanosecondType>(ticks, nulls())),
-            }
-        }
+        Time64(scale) => times(from, *scale)?,
         Interval(_) => match field_of("", ty, options)?.data_type() {
             Arrow::Duration(unit) => match scale_of_unit(*unit) {
                 0 => shared::<i64, DurationSecondType>(from)?,
@@ -131,6 +100,39 @@ fn vector(from: &Vector, ty: &DataType, options: &ExportOptions) -> Result<Array
             let types: Vec<&DataType> = types.iter().map(|field| &field.ty).collect();
             Arc::new(structure(from.structure()?, fields, &types, nulls(), options)?)
         }
+    })
+}
+
+/// DateTime64 as timestamps of the coarsest unit that holds its scale.
+fn timestamps(from: &Vector, ty: &DataType, scale: u8, options: &ExportOptions) -> Result<ArrayRef> {
+    let Arrow::Timestamp(_, zone) = field_of("", ty, options)?.data_type().clone() else {
+        bail!(LOGICAL_ERROR, "DateTime64 is not a timestamp");
+    };
+    let (unit, nulls) = (unit_of_scale(scale), from.validity.clone());
+    let ticks = rescaled(from, scale_of_unit(unit) - scale)?;
+    Ok(match unit {
+        TimeUnit::Second => Arc::new(primitive::<TimestampSecondType>(ticks, nulls).with_timezone_opt(zone)),
+        TimeUnit::Millisecond => {
+            Arc::new(primitive::<TimestampMillisecondType>(ticks, nulls).with_timezone_opt(zone))
+        }
+        TimeUnit::Microsecond => {
+            Arc::new(primitive::<TimestampMicrosecondType>(ticks, nulls).with_timezone_opt(zone))
+        }
+        TimeUnit::Nanosecond => {
+            Arc::new(primitive::<TimestampNanosecondType>(ticks, nulls).with_timezone_opt(zone))
+        }
+    })
+}
+
+/// Time64 in the coarsest unit that holds its scale.
+fn times(from: &Vector, scale: u8) -> Result<ArrayRef> {
+    let (unit, nulls) = (unit_of_scale(scale), from.validity.clone());
+    let ticks = rescaled(from, scale_of_unit(unit) - scale)?;
+    Ok(match unit {
+        TimeUnit::Second => Arc::new(narrow::<Time32SecondType>(&ticks, nulls)),
+        TimeUnit::Millisecond => Arc::new(narrow::<Time32MillisecondType>(&ticks, nulls)),
+        TimeUnit::Microsecond => Arc::new(primitive::<Time64MicrosecondType>(ticks, nulls)),
+        TimeUnit::Nanosecond => Arc::new(primitive::<Time64NanosecondType>(ticks, nulls)),
     })
 }
 

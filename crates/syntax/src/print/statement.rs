@@ -4,8 +4,8 @@ use super::Printer;
 use super::text::write_ident;
 use crate::ast::{
     Describe, Drop, DropAction, Explain, ExplainKind, Insert, InsertColumns, InsertSource, InsertTarget,
-    KillMode, ObjectKind, ObjectName, Optimize, Output, SetStatement, Show, ShowFilter, ShowKind, Statement,
-    StatementKind, TransactionCommand,
+    KillMode, ObjectKind, ObjectName, Optimize, Output, Partition, SetStatement, Show, ShowFilter, ShowKind,
+    Statement, StatementKind, TransactionCommand,
 };
 
 fn object_word(kind: ObjectKind) -> &'static str {
@@ -100,19 +100,7 @@ impl Printer {
                 self.closed(where_);
             }
             StatementKind::Optimize(optimize) => self.optimize(optimize),
-            StatementKind::Set(set) => match set {
-                SetStatement::Settings(settings) => {
-                    self.word("SET ");
-                    self.settings(settings);
-                }
-                SetStatement::Role(text) => {
-                    self.word("SET ");
-                    self.word(text);
-                }
-                SetStatement::TransactionSnapshot(number) => {
-                    self.word(&format!("SET TRANSACTION SNAPSHOT {number}"))
-                }
-            },
+            StatementKind::Set(set) => self.set(set),
             StatementKind::Use(name) => {
                 self.word("USE ");
                 self.ident(name);
@@ -126,21 +114,7 @@ impl Printer {
                 self.object_name(name);
             }
             StatementKind::Check { table, partition, part } => {
-                match table {
-                    Some(table) => {
-                        self.word("CHECK TABLE ");
-                        self.object_name(table);
-                    }
-                    None => self.word("CHECK ALL TABLES"),
-                }
-                if let Some(partition) = partition {
-                    self.word(" PARTITION ");
-                    self.partition(partition);
-                }
-                if let Some(part) = part {
-                    self.word(" PART ");
-                    self.string(part);
-                }
+                self.check(table.as_ref(), partition.as_ref(), part.as_ref());
             }
             StatementKind::System { command, target, rest } => {
                 self.word("SYSTEM ");
@@ -167,6 +141,40 @@ impl Printer {
                 TransactionCommand::Commit => "COMMIT",
                 TransactionCommand::Rollback => "ROLLBACK",
             }),
+        }
+    }
+
+    fn set(&mut self, set: &SetStatement) {
+        match set {
+            SetStatement::Settings(settings) => {
+                self.word("SET ");
+                self.settings(settings);
+            }
+            SetStatement::Role(text) => {
+                self.word("SET ");
+                self.word(text);
+            }
+            SetStatement::TransactionSnapshot(number) => {
+                self.word(&format!("SET TRANSACTION SNAPSHOT {number}"))
+            }
+        }
+    }
+
+    fn check(&mut self, table: Option<&ObjectName>, partition: Option<&Partition>, part: Option<&Vec<u8>>) {
+        match table {
+            Some(table) => {
+                self.word("CHECK TABLE ");
+                self.object_name(table);
+            }
+            None => self.word("CHECK ALL TABLES"),
+        }
+        if let Some(partition) = partition {
+            self.word(" PARTITION ");
+            self.partition(partition);
+        }
+        if let Some(part) = part {
+            self.word(" PART ");
+            self.string(part);
         }
     }
 
