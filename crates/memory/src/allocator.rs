@@ -143,7 +143,7 @@ pub(crate) fn thread_counters() -> (*const u64, *const u64) {
 }
 
 /// Reads a value of jemalloc's. `T` must be the type that its manual gives.
-fn read<T: Copy>(name: &CStr) -> Option<T> {
+pub(crate) fn read<T: Copy>(name: &CStr) -> Option<T> {
     let mut value = std::mem::MaybeUninit::<T>::uninit();
     let mut size = size_of::<T>();
     // SAFETY: address and size of the value are given, and it is used only where all of it was written.
@@ -154,7 +154,7 @@ fn read<T: Copy>(name: &CStr) -> Option<T> {
 }
 
 /// Writes a value of jemalloc's. `T` must be the type that its manual gives.
-fn write<T>(name: &CStr, mut value: T) -> Option<()> {
+pub(crate) fn write<T>(name: &CStr, mut value: T) -> Option<()> {
     let address = (&raw mut value).cast();
     // SAFETY: address and size of the value are given; nothing is read back.
     let status = unsafe { mallctl(name.as_ptr(), null_mut(), null_mut(), address, size_of::<T>()) };

@@ -6,6 +6,7 @@
 //! becomes `MEMORY_LIMIT_EXCEEDED` there. Small requests are checked together, whenever a thread calls [`thread::sync`].
 //!
 //! - [`allocator`]: jemalloc, with the check of large requests
+//! - [`extents`]: how its arenas take address space from the system
 //! - [`thread`]: which tracker the current thread is charged to, and for what it is at work
 //! - [`tracker`]: bytes, peak and limit of a query, and of what contains it
 //! - [`process`]: what the process may use: cgroup, RLIMIT_AS, RAM
@@ -17,6 +18,8 @@
 
 pub mod allocator;
 pub mod exceeded;
+#[cfg(target_os = "linux")]
+mod extents;
 pub mod guard;
 pub mod process;
 pub mod reservation;

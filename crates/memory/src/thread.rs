@@ -52,6 +52,9 @@ const PROCESS_CHECK_BYTES: i64 = 16 << 20;
 impl State {
     fn net(&self) -> i64 {
         if self.allocated.get().is_null() {
+            // Once a thread; without it all works, only slower.
+            #[cfg(target_os = "linux")]
+            let _ = crate::extents::hook_arena();
             let (allocated, freed) = allocator::thread_counters();
             self.allocated.set(allocated);
             self.freed.set(freed);

@@ -1,7 +1,8 @@
 //! The nearest row of ASOF joins: binary search among the rows of equal keys, which are sorted by their ASOF values.
 
+use super::NO_ROW;
 use super::index::KeyIndex;
-use crate::hash_table::{KeyLayout, integer_bias};
+use crate::hash_table::{KeyLayout, NO_GROUP, integer_bias};
 use chalet_columns::{BooleanBuffer, Column, Vector};
 use chalet_plan::AsofOp;
 use chalet_types::DataType;
@@ -69,6 +70,21 @@ impl AsofValues {
     /// The values of left rows, for [`nearest`](Self::nearest).
     pub fn left(&self, values: Column, valid: BooleanBuffer) -> LeftValues {
         LeftValues { values: Values::new(values, &self.ty), valid }
+    }
+
+    /// The row nearest to each left row under the ASOF operator, among the rows of its group; [`NO_ROW`] where there is none.
+    /// Left rows are taken group by group, so that what is searched stays in the cache.
+    pub fn nearest_rows(&self, index: &KeyIndex, groups: &[u32], op: AsofOp, left: &LeftValues) -> Vec<u32> {
+        let mut nearest = vec![NO_ROW; groups.len()];
+        let with_row = groups.iter().zip(0u32..).filter(|(group, _)| **group != NO_GROUP);
+        let mut by_group: Vec<u64> =
+            with_row.map(|(&group, row)| u64::from(group) << 32 | u64::from(row)).collect();
+        by_group.sort_unstable();
+        for pair in by_group {
+            let (group, row) = ((pair >> 32) as u32, pair as u32 as usize);
+            nearest[row] = self.nearest(index, group, op, left, row).unwrap_or(NO_ROW);
+        }
+        nearest
     }
 
     /// The row nearest to a left row under the ASOF operator, among the rows of its group.

@@ -80,25 +80,25 @@ impl Probe {
     /// Has each left row one partner at most, or does the join not ask for others?
     fn asks_for_one_partner(&self, table: &JoinTable) -> bool {
         use JoinKind::{Full, Inner, Left, Right};
-        use JoinStrictness::{All, Anti, Any, Semi};
+        use JoinStrictness::{All, Anti, Any, Asof, Semi};
         let one = match (self.strictness, self.kind) {
+            (Asof, Inner | Left) => true,
             (All, Inner | Left | Right | Full) => table.index.is_unique(),
             (Any | Semi | Anti, Left) => true,
             _ => false,
         };
-        one && self.residual.is_none() && self.asof.is_none()
+        one && self.residual.is_none()
     }
 
-    /// Joins left rows, which are in these groups, with one partner each: whole columns at a time.
-    fn join_one_partner(&self, table: &JoinTable, block: &Block, groups: Vec<u32>) -> Option<Block> {
-        let partners = table.index.first_rows(groups);
+    /// Joins left rows with one partner each, or [`NO_ROW`]: whole columns at a time.
+    fn join_one_partner(&self, table: &JoinTable, block: &Block, partners: &[u32]) -> Option<Block> {
         if matches!(self.kind, JoinKind::Right | JoinKind::Full) {
             partners.iter().filter(|&&right| right != NO_ROW).for_each(|&right| _ = table.use_row(right));
         }
         let keeps_left = matches!(self.kind, JoinKind::Left | JoinKind::Full)
-            && matches!(self.strictness, JoinStrictness::All | JoinStrictness::Any);
+            && matches!(self.strictness, JoinStrictness::All | JoinStrictness::Any | JoinStrictness::Asof);
         if keeps_left {
-            return Some(self.output(table, block.clone(), &partners));
+            return Some(self.output(table, block.clone(), partners));
         }
         let wants_partner = self.strictness != JoinStrictness::Anti;
         let n_rows = partners.len();
@@ -191,7 +191,11 @@ impl LeftBlock {
         let LeftBlock { block, groups, asof, start } = self;
         if *start == 0 && probe.asks_for_one_partner(table) {
             *start = block.n_rows();
-            return Ok(probe.join_one_partner(table, block, std::mem::take(groups)));
+            let partners = match (asof, &table.asof, probe.asof) {
+                (Some(left), Some(right), Some(op)) => right.nearest_rows(&table.index, groups, op, left),
+                _ => table.index.first_rows(std::mem::take(groups)),
+            };
+            return Ok(probe.join_one_partner(table, block, &partners));
         }
         while *start < block.n_rows() {
             probe.control.check_with_interrupt()?;
