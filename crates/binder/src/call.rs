@@ -12,7 +12,7 @@ use chalet_types::{DataType, Value};
 use std::sync::Arc;
 
 /// Binds a function over bound arguments, and computes it right away when it can be.
-pub(crate) fn make_call(env: &dyn Environment, name: &str, args: Vec<Expr>) -> Result<Expr> {
+pub fn make_call(env: &dyn Environment, name: &str, args: Vec<Expr>) -> Result<Expr> {
     let function = env.registry().scalars.get(name).cloned().ok_or_else(|| unknown_function(env, name))?;
     call_function(env, function, args)
 }

@@ -31,7 +31,7 @@ impl<'b> SelectBinder<'b> {
     }
 
     /// Binds the expression behind an alias once.
-    fn alias(&mut self, name: &str, e: &ast::Expr) -> Result<Expr> {
+    pub(crate) fn alias(&mut self, name: &str, e: &ast::Expr) -> Result<Expr> {
         if let Some(bound) = self.bound_aliases.get(name) {
             return Ok(bound.clone());
         }
@@ -130,14 +130,16 @@ impl<'b> SelectBinder<'b> {
         }
     }
 
-    /// Names of the queries around: their WITH expressions when they are constant, and their columns.
+    /// Names of the queries around: their aliases, as far as they are bound, and their columns. A sub-query in FROM sees
+    /// constants only.
     fn by_outer(&mut self, names: &[&str]) -> Result<Option<Expr>> {
         let mut query = &self.query;
         while let Some(select) = query.outer {
             if let Some(bound) = select.bound_aliases.get(names[0])
-                && bound.is_literal()
+                && (bound.is_literal() || query.in_expression)
             {
-                let bound = bound.clone();
+                let bound = if bound.is_literal() { bound.clone() } else { select.as_parameter(bound) };
+                self.outer_columns.extend(bound.columns());
                 return Ok(Some(self.elements(bound, &names[1..])?));
             }
             if let Some(found) = select.tables.find(names, true)? {
@@ -147,6 +149,7 @@ impl<'b> SelectBinder<'b> {
                     "A subquery in FROM that reads identifier `{}` of the query around is not supported",
                     names.join(".")
                 );
+                self.outer_columns.extend(found.expr.columns());
                 return Ok(Some(self.elements(found.expr, &names[found.used..])?));
             }
             query = &select.query;

@@ -36,11 +36,6 @@ impl SelectBinder<'_> {
                 ast::JoinStep::ArrayJoin { left, exprs } => self.array_join(plan, *left, exprs)?,
             };
         }
-        ensure!(
-            self.correlated.is_empty(),
-            NOT_IMPLEMENTED,
-            "Correlated subqueries in JOIN ON and ARRAY JOIN are not supported"
-        );
         Ok(plan)
     }
 

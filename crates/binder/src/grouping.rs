@@ -149,6 +149,7 @@ impl SelectBinder<'_> {
         let calls: Vec<_> = self.aggregates.iter().map(|a| a.call.clone()).collect();
         after.keys = keys.iter().filter(|(_, k)| !k.is_literal() || !sets.is_empty()).cloned().collect();
         after.allowed = keys.iter().map(|k| k.0.id).chain(calls.iter().map(|c| c.field.id)).collect();
+        after.allowed.extend(&self.outer_columns);
         after.allowed.extend(self.grouping.set_number.as_ref().map(|f| f.id));
         let totals = if select.with_totals {
             let having = totals_having.map(|h| self.after_aggregation(h, after, true)).transpose()?;

@@ -4,7 +4,7 @@ use crate::call::{cast, make_call};
 use crate::select::SelectBinder;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Block, Builder, Column};
-use chalet_plan::{Expr, InExpr, InSet, Literal, Plan, Project, SetSource};
+use chalet_plan::{Expr, InExpr, InSet, Literal, Plan, Project, SetSource, SubqueryKind};
 use chalet_syntax::ast::{self, CallStyle, ExprKind};
 use chalet_types::{DataType, Value, supertype};
 use std::sync::{Arc, OnceLock};
@@ -20,10 +20,8 @@ impl SelectBinder<'_> {
         let null_in = null_in || self.query.env.settings().transform_null_in;
         let left = self.expr(left)?;
         if let Some(query) = self.set_query(right)? {
+            self.bind_mentioned_aliases(&query);
             let bound = self.query.in_expression_of(self).query(&query)?;
-            if self.is_correlated(&bound) {
-                return self.in_correlated(left, bound, negated);
-            }
             return self.in_query(left, bound, negated, null_in);
         }
         let elements = self.set_elements(&left, right)?;
@@ -42,14 +40,6 @@ impl SelectBinder<'_> {
         }
         let Some(result) = result else { bail!(BAD_ARGUMENTS, "The right side of IN is empty") };
         if negated { make_call(env, "not", vec![result]) } else { Ok(result) }
-    }
-
-    /// IN a correlated sub-query: is there a row that equals the left side?
-    fn in_correlated(&mut self, left: Expr, right: crate::query::BoundQuery, negated: bool) -> Result<Expr> {
-        let needles = self.needles(left)?;
-        check_width(&needles, &right)?;
-        let found = self.correlated_exists(right, needles)?;
-        if negated { make_call(self.query.env, "not", vec![found]) } else { Ok(found) }
     }
 
     /// The query on the right side, or the table that stands for `SELECT * FROM table`.
@@ -283,6 +273,11 @@ impl SelectBinder<'_> {
             types.push(common);
         }
         let plan = Plan::Project(Project { input: Box::new(right.plan), exprs });
+        if !plan.free_columns().is_empty() {
+            let ty = found_type(&cast_needles, null_in);
+            let kind = SubqueryKind::In { negated, null_in };
+            return Ok(self.correlated(kind, plan, cast_needles, ty));
+        }
         let source = SetSource::Plan(Box::new(env.optimized(plan)?));
         let found = self.finish_in(cast_needles, types, source, negated, null_in)?;
         Ok(with_dictionary(found, coded))
@@ -296,12 +291,17 @@ impl SelectBinder<'_> {
         negated: bool,
         null_in: bool,
     ) -> Result<Expr> {
-        // Rows are compared in parts: a NULL part makes a tuple be in no set, it does not make the answer NULL.
-        let nullable = needles.len() == 1 && needles[0].ty().is_nullable() && !null_in;
-        let ty = if nullable { DataType::UInt8.nullable() } else { DataType::UInt8 };
+        let ty = found_type(&needles, null_in);
         let set = Arc::new(InSet { types, source, built: OnceLock::new() });
         Ok(Expr::In(Box::new(InExpr { needles, negated, null_in, set, ty })))
     }
+}
+
+/// The type of the answer. Rows are compared in parts: a NULL part makes a tuple be in no set, it does not make the answer
+/// NULL.
+fn found_type(needles: &[Expr], null_in: bool) -> DataType {
+    let nullable = needles.len() == 1 && needles[0].ty().is_nullable() && !null_in;
+    if nullable { DataType::UInt8.nullable() } else { DataType::UInt8 }
 }
 
 fn is_coded(left: &Expr) -> bool {

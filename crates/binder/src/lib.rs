@@ -13,7 +13,7 @@
 //! - [`window_call`]: calls OVER a window
 //! - [`in_operator`]: IN and its sets
 //! - [`subquery`]: scalar sub-queries and EXISTS
-//! - [`correlated`]: sub-queries that read columns of the query around
+//! - [`correlated`]: sub-queries in expressions that read columns of the query around
 //! - [`star`]: `*`, `COLUMNS` and what follows them
 //! - [`grouping`]: GROUP BY in all its forms, and what may stand beside it
 //! - [`order`]: ORDER BY, WITH FILL, LIMIT
@@ -43,7 +43,7 @@ mod subquery;
 pub mod table_columns;
 mod window_call;
 
-pub use call::cast;
+pub use call::{cast, make_call};
 pub use environment::{BinderSettings, Environment, MaybeOwned, TableArgument};
 pub use parameters::{bind_view, has_parameters};
 pub use query::{BoundQuery, bind_query};

@@ -15,6 +15,13 @@ pub struct BoundQuery {
     pub fields: Vec<Field>,
 }
 
+impl BoundQuery {
+    /// Does it read columns of a query around it?
+    pub(crate) fn is_correlated(&self) -> bool {
+        !self.plan.free_columns().is_empty()
+    }
+}
+
 /// Binds a statement's query.
 pub fn bind_query(query: &ast::Query, env: &dyn Environment, ids: &IdSource) -> Result<BoundQuery> {
     QueryBinder { env, ids, ctes: None, outer: None, in_expression: false, depth: 0 }.query(query)

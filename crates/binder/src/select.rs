@@ -1,19 +1,20 @@
 //! One SELECT: its clauses in the order of their evaluation.
 
 use crate::aggregate_call::KnownAggregate;
-use crate::correlated::Correlated;
 use crate::expression::collect_aliases;
 use crate::grouping::Grouping;
 use crate::order::RowCount;
 use crate::query::{BoundQuery, QueryBinder};
 use crate::scope::Tables;
 use crate::window_call::KnownWindow;
-use chalet_base::hash::HashMap;
+use chalet_base::hash::{HashMap, HashSet};
 use chalet_base::{Result, bail, ensure};
 use chalet_plan::{
-    ArrayJoin, Distinct, Expr, Field, Fill, Filter, Limit, LimitBy, Plan, Project, Sort, SortKey, Window,
+    ArrayJoin, ColumnId, Distinct, Expr, Field, Fill, Filter, Limit, LimitBy, Plan, Project, Sort, SortKey,
+    Window,
 };
 use chalet_syntax::ast::{self, ExprKind};
+use std::cell::RefCell;
 use std::rc::Rc;
 
 /// Which functions may stand in the expression that is being bound.
@@ -51,7 +52,10 @@ pub(crate) struct SelectBinder<'b> {
     pub windows: Vec<KnownWindow>,
     pub window_defs: Vec<ast::WindowDef>,
     pub array_joins: Vec<KnownArrayJoin>,
-    pub correlated: Vec<Correlated>,
+    /// Columns of the queries around that this one reads.
+    pub outer_columns: HashSet<ColumnId>,
+    /// Expressions that sub-queries read under the names of aliases, and the parameters that stand for them there.
+    pub subquery_params: RefCell<Vec<(ColumnId, Expr)>>,
     pub grouping: Grouping,
 }
 
@@ -78,7 +82,8 @@ impl<'b> SelectBinder<'b> {
             windows: Vec::new(),
             window_defs: Vec::new(),
             array_joins: Vec::new(),
-            correlated: Vec::new(),
+            outer_columns: HashSet::default(),
+            subquery_params: RefCell::default(),
             grouping: Grouping::default(),
         }
     }
@@ -142,7 +147,6 @@ impl<'b> SelectBinder<'b> {
         let (late, early): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.array_joins).into_iter().partition(|a| a.late && aggregated);
         plan = array_joins(plan, early);
-        plan = self.join_correlated(plan)?;
         if let Some(condition) = filter {
             plan = Plan::Filter(Filter { input: Box::new(plan), condition });
         }
@@ -564,7 +568,7 @@ impl<'b> SelectBinder<'b> {
 #[derive(Default)]
 pub(crate) struct After {
     pub keys: Vec<(Field, Expr)>,
-    pub allowed: chalet_base::hash::HashSet<chalet_plan::ColumnId>,
+    pub allowed: HashSet<ColumnId>,
 }
 
 fn array_joins(mut plan: Plan, joins: Vec<KnownArrayJoin>) -> Plan {

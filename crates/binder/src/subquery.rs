@@ -4,7 +4,7 @@ use crate::query::QueryBinder;
 use crate::select::SelectBinder;
 use chalet_base::{Result, bail};
 use chalet_columns::{Block, Vector};
-use chalet_plan::{Expr, Limit, Literal, Plan, RowParts};
+use chalet_plan::{Expr, Limit, Literal, Plan, RowParts, SubqueryKind};
 use chalet_syntax::ast;
 use chalet_types::{DataType, TupleField, Value};
 use std::sync::Arc;
@@ -36,8 +36,9 @@ impl<'b> QueryBinder<'b> {
 
 impl SelectBinder<'_> {
     pub(crate) fn scalar_subquery(&mut self, query: &ast::Query) -> Result<Expr> {
+        self.bind_mentioned_aliases(query);
         let bound = self.query.in_expression_of(self).query(query)?;
-        if self.is_correlated(&bound) {
+        if bound.is_correlated() {
             return self.correlated_scalar(bound);
         }
         let rows = self.query.env.run(limited(bound.plan, 2))?;
@@ -68,9 +69,10 @@ impl SelectBinder<'_> {
     }
 
     pub(crate) fn exists(&mut self, query: &ast::Query) -> Result<Expr> {
+        self.bind_mentioned_aliases(query);
         let bound = self.query.in_expression_of(self).query(query)?;
-        if self.is_correlated(&bound) {
-            return self.correlated_exists(bound, Vec::new());
+        if bound.is_correlated() {
+            return Ok(self.correlated(SubqueryKind::Exists, bound.plan, Vec::new(), DataType::UInt8));
         }
         let rows = self.query.env.run(limited(bound.plan, 1))?;
         let found = rows.iter().any(|b| !b.is_empty());

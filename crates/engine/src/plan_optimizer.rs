@@ -10,15 +10,17 @@ pub(crate) fn optimized(plan: Plan, ctx: &QueryContext) -> Result<Plan> {
     let settings = &ctx.state.settings;
     let all_off = settings.flag("query_plan_enable_optimizations") == Some(false);
     let most_fetched_rows = settings.number("query_plan_max_limit_for_lazy_materialization");
+    let is_off = |rule: &str| all_off || is_rule_off(settings, rule);
     let with = chalet_optimizer::Rewriter {
         ids: &ctx.ids,
         context: &ctx.functions,
         cast: &|expr, ty| chalet_binder::cast(ctx, expr, ty),
+        call: &|name, args| chalet_binder::make_call(ctx, name, args),
+        is_off: &is_off,
         // 0: however many.
         most_fetched_rows: most_fetched_rows.filter(|&n| n > 0).unwrap_or(u64::MAX),
     };
-    let is_off = |rule: &str| all_off || is_rule_off(settings, rule);
-    let plan = chalet_optimizer::optimize(plan, &with, &is_off, &|| ctx.control.check(), None)?;
+    let plan = chalet_optimizer::optimize(plan, &with, &|| ctx.control.check(), None)?;
     if let Some(most) = settings.number("max_columns_to_read").filter(|&n| n > 0) {
         check_columns(&plan, most, 0)?;
     }
@@ -42,6 +44,7 @@ fn check_columns(plan: &Plan, most: u64, fetched: usize) -> Result<()> {
 /// The settings that switch rules off, by the kernel's names.
 fn is_rule_off(settings: &Settings, rule: &str) -> bool {
     let switch = match rule {
+        "unnest_subqueries" => "correlated_subqueries_substitute_equivalent_expressions",
         "push_down_filter" => "query_plan_filter_push_down",
         "cross_join_to_inner" => {
             return settings.number("cross_to_inner_join_rewrite") == Some(0);

@@ -67,6 +67,7 @@ impl Writer<'_> {
                 self.parameters.truncate(before);
                 Some(())
             }
+            Expr::Subquery(_) => None,
             Expr::In(e) => {
                 // The rows of a sub-query may be others next time.
                 let SetSource::Block(block) = &e.set.source else { return None };

@@ -225,6 +225,8 @@ impl<'a> Compiler<'a> {
                 Step::In { expr: e.clone(), needles }
             }
             Expr::Lambda { .. } => bail!(LOGICAL_ERROR, "A lambda expression stands outside of a function"),
+            // Where an expression stands in no plan: the default of a column, for example.
+            Expr::Subquery(_) => bail!(NOT_IMPLEMENTED, "A correlated subquery is not supported here"),
         };
         Ok(self.push(step, Some(expr)))
     }

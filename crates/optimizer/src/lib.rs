@@ -1,6 +1,7 @@
 //! Rules that rewrite plans: plan in, plan out, same columns.
 //!
 //! - [`rules`]: the wrapper around every rule and the one ordered list
+//! - [`unnest_subqueries`]: correlated sub-queries become joins
 //! - [`fold_empty_inputs`]: what is known to have no rows is not computed
 //! - [`cross_join_to_inner`]: conditions that say that columns of two sides are equal become keys of their join
 //! - [`remove_constant_keys`]: what is the same in every row is not sorted by
@@ -25,6 +26,7 @@ mod remove_constant_keys;
 pub mod rules;
 mod single_distinct_to_group_by;
 mod sum_of_shifted;
+mod unnest_subqueries;
 mod unwrap_cast_in_comparison;
 
 pub use rules::{Observer, Rewriter, optimize};

@@ -65,7 +65,7 @@ fn is_immutable(expr: &Expr) -> bool {
         Expr::Call { function, .. } => {
             immutable &= function.function.record().volatility != Volatility::PerRow;
         }
-        Expr::In(_) | Expr::Lambda { .. } => immutable = false,
+        Expr::In(_) | Expr::Subquery(_) | Expr::Lambda { .. } => immutable = false,
         Expr::Column(..) | Expr::Literal(_) => {}
     });
     immutable

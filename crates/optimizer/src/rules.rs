@@ -3,12 +3,12 @@
 use crate::{
     cross_join_to_inner, fold_empty_inputs, late_materialization, merge_projections, min_max_through_cast,
     prune_columns, push_down_filter, push_down_limit, reduce_group_keys, remove_constant_keys,
-    single_distinct_to_group_by, sum_of_shifted, unwrap_cast_in_comparison,
+    single_distinct_to_group_by, sum_of_shifted, unnest_subqueries, unwrap_cast_in_comparison,
 };
-use chalet_base::{Result, ensure};
+use chalet_base::{Result, bail, ensure};
 use chalet_function_api::Context;
-use chalet_plan::{Expr, IdSource, Plan, validate::validate};
-use chalet_types::DataType;
+use chalet_plan::{Expr, IdSource, JoinKey, Plan, validate::validate};
+use chalet_types::{DataType, supertype};
 use std::time::{Duration, Instant};
 
 /// One rewrite.
@@ -26,11 +26,32 @@ pub struct Rewriter<'a> {
     pub context: &'a Context,
     /// Converts an expression to a type.
     pub cast: &'a dyn Fn(Expr, &DataType) -> Result<Expr>,
+    /// Calls a scalar function, by its name.
+    pub call: &'a dyn Fn(&str, Vec<Expr>) -> Result<Expr>,
+    /// Is a rule switched off, by its name?
+    pub is_off: &'a dyn Fn(&str) -> bool,
     /// Columns are fetched late for no more rows than these.
     pub most_fetched_rows: u64,
 }
 
 impl Rewriter<'_> {
+    /// The key of a join that two expressions are, in their common type. Fails where they have none.
+    pub(crate) fn key(&self, left: Expr, right: Expr, null_safe: bool) -> Result<JoinKey> {
+        let (a, b) = (left.ty().without_low_cardinality(), right.ty().without_low_cardinality());
+        let Some(common) = supertype::pair(a, b) else {
+            bail!(TYPE_MISMATCH, "Can't infer common type for joined columns: {a} at left, {b} at right");
+        };
+        Ok(JoinKey { left: (self.cast)(left, &common)?, right: (self.cast)(right, &common)?, null_safe })
+    }
+
+    /// One condition of several.
+    pub(crate) fn all_of(&self, conditions: Vec<Expr>) -> Result<Option<Expr>> {
+        if conditions.len() < 2 {
+            return Ok(conditions.into_iter().next());
+        }
+        (self.call)("and", conditions).map(Some)
+    }
+
     /// Conversions to dates and times may fail instead of staying in range: then none may be left out.
     pub(crate) fn overflow_throws(&self) -> bool {
         self.context.settings.date_time_overflow_behavior == "throw"
@@ -40,8 +61,13 @@ impl Rewriter<'_> {
 /// In order of application.
 pub const RULES: &[Rule] = &[
     Rule {
+        name: unnest_subqueries::NAME,
+        reason: "first: the others know joins, and look into no query in an expression",
+        apply: unnest_subqueries::apply,
+    },
+    Rule {
         name: "fold_empty_inputs",
-        reason: "first: what has no rows is not worth the others",
+        reason: "early: what has no rows is not worth the others",
         apply: fold_empty_inputs::apply,
     },
     Rule {
@@ -109,17 +135,19 @@ pub const RULES: &[Rule] = &[
 /// Sees each rule run: its name, the time that it took, the plan after it.
 pub type Observer<'a> = &'a mut dyn FnMut(&'static str, Duration, &Plan);
 
+/// The rule without which not every plan can be run: where it is switched off, it only does without its short cut.
+const REQUIRED: &str = unnest_subqueries::NAME;
+
 /// Applies all rules that are not switched off. `check` is asked before each: is the query cancelled?
 pub fn optimize(
     mut plan: Plan,
     with: &Rewriter,
-    is_off: &dyn Fn(&str) -> bool,
     check: &dyn Fn() -> Result<()>,
     observer: Option<Observer>,
 ) -> Result<Plan> {
     let mut observer = observer;
     for rule in RULES {
-        if is_off(rule.name) {
+        if (with.is_off)(rule.name) && rule.name != REQUIRED {
             continue;
         }
         check()?;

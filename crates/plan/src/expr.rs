@@ -23,6 +23,8 @@ pub enum Expr {
         body: Box<Expr>,
     },
     In(Box<InExpr>),
+    /// Only until the optimizer has made joins of it: nothing runs it.
+    Subquery(Box<SubqueryExpr>),
 }
 
 /// One value as a vector of one row.
@@ -49,6 +51,38 @@ pub struct InExpr {
     pub null_in: bool,
     pub set: Arc<InSet>,
     pub ty: DataType,
+}
+
+/// A query in an expression that reads columns of the query around it.
+#[derive(Clone, Debug)]
+pub struct SubqueryExpr {
+    pub kind: SubqueryKind,
+    /// A scalar one has one column, which has the expression's type. One of IN has a column for each needle, of the same
+    /// type but for NULLs. Of EXISTS nobody reads the columns.
+    pub plan: Arc<Plan>,
+    /// Columns that the plan reads and that none of its nodes makes.
+    pub params: Vec<(ColumnId, DataType)>,
+    /// What the parameters stand for in the query around, then the needles of IN.
+    pub args: Vec<Expr>,
+    pub ty: DataType,
+}
+
+impl SubqueryExpr {
+    /// The left side of IN, one expression per column; empty for the other kinds.
+    pub fn needles(&self) -> &[Expr] {
+        &self.args[self.params.len()..]
+    }
+}
+
+/// What a sub-query is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SubqueryKind {
+    /// The value in its first row; NULL (or the type's default) without one.
+    Scalar,
+    /// Whether it has a row.
+    Exists,
+    /// Whether it has a row that equals the needles; flags as in [`InExpr`].
+    In { negated: bool, null_in: bool },
 }
 
 /// The right side of IN. The executor turns it into a hash table before the pipelines that use it run.
@@ -93,6 +127,7 @@ impl Expr {
             Expr::Call { function, .. } => &function.result,
             Expr::Lambda { body, .. } => body.ty(),
             Expr::In(e) => &e.ty,
+            Expr::Subquery(e) => &e.ty,
         }
     }
 
@@ -149,7 +184,7 @@ fn negative_zero(value: &Vector) -> bool {
     }
 }
 
-/// Structural: the same function over equal arguments. Sets are equal when they are the same object.
+/// Structural: the same function over equal arguments. Sets and sub-queries are equal when they are the same object.
 impl PartialEq for Expr {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
@@ -170,6 +205,9 @@ impl PartialEq for Expr {
             }
             (Expr::In(a), Expr::In(b)) => {
                 Arc::ptr_eq(&a.set, &b.set) && a.negated == b.negated && a.needles == b.needles
+            }
+            (Expr::Subquery(a), Expr::Subquery(b)) => {
+                Arc::ptr_eq(&a.plan, &b.plan) && a.kind == b.kind && a.args == b.args
             }
             _ => false,
         }
@@ -198,6 +236,18 @@ impl fmt::Display for Expr {
                 write!(f, "{}(", if e.negated { "notIn" } else { "in" })?;
                 write_list(f, &e.needles)?;
                 f.write_str(", set)")
+            }
+            Expr::Subquery(e) => {
+                f.write_str(match e.kind {
+                    SubqueryKind::Scalar => "scalar(",
+                    SubqueryKind::Exists => "exists(",
+                    SubqueryKind::In { negated: false, .. } => "in(",
+                    SubqueryKind::In { negated: true, .. } => "notIn(",
+                })?;
+                write_list(f, e.needles())?;
+                f.write_str(if e.needles().is_empty() { "subquery over " } else { ", subquery over " })?;
+                write_list(f, &e.args[..e.params.len()])?;
+                f.write_str(")")
             }
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! - [`column`]: column identities and fields
 //! - [`expr`]: bound expressions
-//! - [`walk`]: visiting and rewriting expressions
+//! - [`walk`]: visiting and rewriting expressions, what plans read from outside
 //! - [`node`]: the plan tree
 //! - [`explain`]: the plan as text
 //! - [`validate`]: does every node find the columns that it reads?
@@ -15,7 +15,7 @@ pub mod validate;
 pub mod walk;
 
 pub use column::{ColumnId, Field, IdSource};
-pub use expr::{Expr, InExpr, InSet, Literal, SetSource};
+pub use expr::{Expr, InExpr, InSet, Literal, SetSource, SubqueryExpr, SubqueryKind};
 pub use node::{
     Aggregate, AggregateCall, ArrayJoin, AsofOp, Distinct, Fetch, Fill, FillColumn, Filter, FrameBound,
     FrameSpec, FrameUnit, GroupingKind, Join, JoinKey, JoinKind, JoinStrictness, Limit, LimitBy, Plan,

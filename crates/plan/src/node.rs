@@ -498,6 +498,37 @@ impl Plan {
         }
     }
 
+    /// The expressions of [`expressions`](Self::expressions), to be changed, in the same order.
+    pub fn expressions_mut(&mut self) -> Vec<&mut Expr> {
+        match self {
+            Plan::Scan(n) => n.filter.iter_mut().collect(),
+            Plan::Filter(n) => vec![&mut n.condition],
+            Plan::Project(n) => n.exprs.iter_mut().map(|e| &mut e.1).collect(),
+            Plan::Aggregate(n) => {
+                let args = n.calls.iter_mut().flat_map(|c| &mut c.args);
+                n.keys.iter_mut().map(|k| &mut k.1).chain(args).collect()
+            }
+            Plan::Sort(n) => n.keys.iter_mut().map(|k| &mut k.expr).collect(),
+            Plan::Fill(n) => n.interpolate.iter_mut().map(|i| &mut i.1).collect(),
+            Plan::Limit(n) => n.ties.iter_mut().flatten().map(|k| &mut k.expr).collect(),
+            Plan::LimitBy(n) => n.columns.iter_mut().collect(),
+            Plan::Join(n) => {
+                let keys = n.on.iter_mut().flat_map(|k| [&mut k.left, &mut k.right]);
+                let asof = n.asof.iter_mut().flat_map(|a| [&mut a.0, &mut a.2]);
+                keys.chain(asof).chain(&mut n.residual).collect()
+            }
+            Plan::ArrayJoin(n) => n.columns.iter_mut().map(|c| &mut c.1).collect(),
+            Plan::Window(n) => {
+                let calls = n.calls.iter_mut().flat_map(|c| &mut c.args);
+                let order = n.order_by.iter_mut().map(|k| &mut k.expr);
+                n.partition_by.iter_mut().chain(order).chain(calls).collect()
+            }
+            Plan::Values(_) | Plan::Distinct(_) | Plan::Union(_) | Plan::SetOp(_) | Plan::Fetch(_) => {
+                Vec::new()
+            }
+        }
+    }
+
     /// `Filter`, `Aggregate`: the name for EXPLAIN.
     pub fn name(&self) -> &'static str {
         match self {

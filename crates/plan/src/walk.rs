@@ -1,7 +1,7 @@
-//! Visiting and rewriting expressions.
+//! Visiting and rewriting expressions, and what plans read from outside.
 
-use crate::expr::InExpr;
-use crate::{ColumnId, Expr};
+use crate::expr::{InExpr, SubqueryExpr};
+use crate::{ColumnId, Expr, Plan};
 use chalet_base::Result;
 use chalet_base::hash::HashSet;
 use chalet_function_api::Volatility;
@@ -15,6 +15,8 @@ impl Expr {
             Expr::Call { args, .. } => args,
             Expr::Lambda { body, .. } => std::slice::from_ref(&**body),
             Expr::In(e) => &e.needles,
+            // The plan inside is another query: it reads nothing but what these give it.
+            Expr::Subquery(e) => &e.args,
         }
     }
 
@@ -46,6 +48,10 @@ impl Expr {
             Expr::In(e) => Expr::In(Box::new(InExpr {
                 needles: e.needles.iter().map(|n| n.replace(f)).collect::<Result<_>>()?,
                 ..InExpr::clone(e)
+            })),
+            Expr::Subquery(e) => Expr::Subquery(Box::new(SubqueryExpr {
+                args: e.args.iter().map(|arg| arg.replace(f)).collect::<Result<_>>()?,
+                ..SubqueryExpr::clone(e)
             })),
         })
     }
@@ -86,6 +92,19 @@ impl Expr {
         }
     }
 
+    /// Calls `f` with each column that the expression reads, as [`columns`](Self::columns) does.
+    fn collect_typed_columns(&self, f: &mut dyn FnMut(ColumnId, &DataType)) {
+        match self {
+            Expr::Column(id, ty) => f(*id, ty),
+            Expr::Lambda { params, body } => body.collect_typed_columns(&mut |id, ty| {
+                if params.iter().all(|(param, _)| *param != id) {
+                    f(id, ty);
+                }
+            }),
+            other => other.children().iter().for_each(|child| child.collect_typed_columns(f)),
+        }
+    }
+
     /// Equal input rows give equal results, whenever and however often it is evaluated.
     pub fn is_deterministic(&self) -> bool {
         !self.any(&|e| match e {
@@ -111,6 +130,40 @@ impl Expr {
                 args.into_iter().for_each(|arg| arg.conjuncts(out));
             }
             other => out.push(other),
+        }
+    }
+}
+
+impl Plan {
+    /// Columns that the plan reads and that none of its nodes makes: those of a query around it.
+    pub fn free_columns(&self) -> Vec<(ColumnId, DataType)> {
+        let mut free = Vec::new();
+        self.collect_free_columns(&mut free);
+        free
+    }
+
+    fn collect_free_columns(&self, free: &mut Vec<(ColumnId, DataType)>) {
+        let mut made: HashSet<ColumnId> = HashSet::default();
+        for input in self.inputs() {
+            input.collect_free_columns(free);
+            made.extend(input.fields().iter().map(|f| f.id));
+        }
+        match self {
+            Plan::Scan(scan) => made.extend(scan.columns.iter().map(|(_, f)| f.id)),
+            // HAVING reads what the aggregation puts out.
+            Plan::Aggregate(_) => made.extend(self.fields().iter().map(|f| f.id)),
+            _ => {}
+        }
+        let having = match self {
+            Plan::Aggregate(node) => node.totals.as_ref().and_then(|t| t.having.as_ref()),
+            _ => None,
+        };
+        for expr in self.expressions().into_iter().chain(having) {
+            expr.collect_typed_columns(&mut |id, ty| {
+                if !made.contains(&id) && free.iter().all(|(known, _)| *known != id) {
+                    free.push((id, ty.clone()));
+                }
+            });
         }
     }
 }
