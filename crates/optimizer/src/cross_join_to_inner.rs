@@ -11,7 +11,7 @@
 //! goes down to the one that has both of its sides.
 
 use crate::push_down_filter::substitute;
-use crate::rules::{Rewriter, bottom_up};
+use crate::rewriter::{Rewriter, bottom_up};
 use chalet_base::Result;
 use chalet_base::hash::HashSet;
 use chalet_plan::{ColumnId, Expr, Field, Filter, Join, JoinKey, JoinKind, JoinStrictness, Plan};

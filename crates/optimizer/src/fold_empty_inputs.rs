@@ -9,7 +9,7 @@
 //!
 //! Aggregations without keys, totals and WITH FILL make rows of nothing and stay.
 
-use crate::rules::{Rewriter, bottom_up};
+use crate::rewriter::{Rewriter, bottom_up};
 use chalet_base::Result;
 use chalet_columns::{Block, Column, Vector};
 use chalet_plan::{

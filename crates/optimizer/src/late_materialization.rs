@@ -13,7 +13,7 @@
 //! Only of tables that have row ids. Equal rows stay in the order of the table, so the rows are the same ones; what is
 //! different for each row (`rand()`) is still computed before the sort.
 
-use crate::rules::{Rewriter, top_down};
+use crate::rewriter::{Rewriter, top_down};
 use crate::{merge_projections, prune_columns};
 use chalet_base::Result;
 use chalet_base::hash::HashSet;

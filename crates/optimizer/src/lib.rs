@@ -1,5 +1,6 @@
 //! Rules that rewrite plans: plan in, plan out, same columns.
 //!
+//! - [`rewriter`]: how rules make expressions and visit nodes
 //! - [`rules`]: the wrapper around every rule and the one ordered list
 //! - [`unnest_subqueries`]: correlated sub-queries become joins
 //! - [`fold_empty_inputs`]: what is known to have no rows is not computed
@@ -23,10 +24,12 @@ mod push_down_filter;
 mod push_down_limit;
 mod reduce_group_keys;
 mod remove_constant_keys;
+mod rewriter;
 pub mod rules;
 mod single_distinct_to_group_by;
 mod sum_of_shifted;
 mod unnest_subqueries;
 mod unwrap_cast_in_comparison;
 
-pub use rules::{Observer, Rewriter, optimize};
+pub use rewriter::Rewriter;
+pub use rules::{Observer, optimize};

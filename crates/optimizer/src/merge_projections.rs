@@ -6,7 +6,7 @@
 //!     Scan
 //! ```
 
-use crate::rules::{Rewriter, bottom_up};
+use crate::rewriter::{Rewriter, bottom_up};
 use chalet_base::Result;
 use chalet_plan::{Plan, Project};
 

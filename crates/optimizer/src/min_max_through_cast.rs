@@ -8,7 +8,7 @@
 //!                                      Scan
 //! ```
 
-use crate::rules::{Rewriter, bottom_up};
+use crate::rewriter::{Rewriter, bottom_up};
 use chalet_base::Result;
 use chalet_function_api::aggregate::OfAllRows;
 use chalet_function_api::call::BoundFunction;

@@ -1,6 +1,6 @@
 //! Columns that nobody reads are not made: tables are asked for fewer, projections compute fewer.
 
-use crate::rules::Rewriter;
+use crate::rewriter::Rewriter;
 use chalet_base::Result;
 use chalet_base::hash::HashSet;
 use chalet_plan::{ColumnId, Expr, Field, Join, Plan, Project};
@@ -110,7 +110,7 @@ fn with_own(plan: &Plan, needed: &Needed) -> Needed {
 
 fn prune_inputs(mut plan: Plan, needed: &Needed) -> Plan {
     for input in plan.inputs_mut() {
-        let taken = std::mem::replace(input, crate::rules::placeholder());
+        let taken = std::mem::replace(input, crate::rewriter::placeholder());
         *input = prune(taken, needed);
     }
     plan

@@ -9,7 +9,7 @@
 //! A condition does not pass: another column's `rand()`, LIMIT, windows (unless it reads only their partition), the side
 //! of an outer join that may be filled with defaults.
 
-use crate::rules::Rewriter;
+use crate::rewriter::Rewriter;
 use chalet_base::Result;
 use chalet_base::hash::HashSet;
 use chalet_function_api::call::BoundFunction;
@@ -115,7 +115,7 @@ impl Pusher {
             Plan::Join(node) => self.join_node(*node, conditions),
             mut other => {
                 for input in other.inputs_mut() {
-                    let taken = std::mem::replace(input, crate::rules::placeholder());
+                    let taken = std::mem::replace(input, crate::rewriter::placeholder());
                     *input = self.push(taken, Vec::new())?;
                 }
                 Ok(self.above(other, conditions))

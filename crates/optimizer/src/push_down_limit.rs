@@ -7,7 +7,7 @@
 //!       Scan                   Scan
 //! ```
 
-use crate::rules::{Rewriter, top_down};
+use crate::rewriter::{Rewriter, top_down};
 use chalet_base::Result;
 use chalet_plan::Plan;
 

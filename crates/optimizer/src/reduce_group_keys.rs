@@ -7,7 +7,7 @@
 //!                                    Scan
 //! ```
 
-use crate::rules::{Rewriter, bottom_up};
+use crate::rewriter::{Rewriter, bottom_up};
 use chalet_base::Result;
 use chalet_base::hash::HashSet;
 use chalet_function_api::Volatility;

@@ -9,7 +9,7 @@
 //!
 //! So a sort by constants is none, and DISTINCT and LIMIT BY of constants are limits.
 
-use crate::rules::{Rewriter, bottom_up, placeholder};
+use crate::rewriter::{Rewriter, bottom_up, placeholder};
 use chalet_base::Result;
 use chalet_base::hash::HashSet;
 use chalet_plan::{ColumnId, Expr, GroupingKind, JoinKind, Limit, Plan, RowParts};

@@ -1,14 +1,13 @@
 //! The wrapper around every rule and the one ordered list.
 
+use crate::rewriter::Rewriter;
 use crate::{
     cross_join_to_inner, fold_empty_inputs, late_materialization, merge_projections, min_max_through_cast,
     prune_columns, push_down_filter, push_down_limit, reduce_group_keys, remove_constant_keys,
     single_distinct_to_group_by, sum_of_shifted, unnest_subqueries, unwrap_cast_in_comparison,
 };
-use chalet_base::{Result, bail, ensure};
-use chalet_function_api::Context;
-use chalet_plan::{Expr, IdSource, JoinKey, Plan, validate::validate};
-use chalet_types::{DataType, supertype};
+use chalet_base::{Result, ensure};
+use chalet_plan::{Plan, validate::validate};
 use std::time::{Duration, Instant};
 
 /// One rewrite.
@@ -17,45 +16,6 @@ pub struct Rule {
     /// Why it stands where it stands in the list.
     pub reason: &'static str,
     pub apply: fn(Plan, &Rewriter) -> Result<Plan>,
-}
-
-/// What rules make new things with.
-pub struct Rewriter<'a> {
-    pub ids: &'a IdSource,
-    /// For binding functions.
-    pub context: &'a Context,
-    /// Converts an expression to a type.
-    pub cast: &'a dyn Fn(Expr, &DataType) -> Result<Expr>,
-    /// Calls a scalar function, by its name.
-    pub call: &'a dyn Fn(&str, Vec<Expr>) -> Result<Expr>,
-    /// Is a rule switched off, by its name?
-    pub is_off: &'a dyn Fn(&str) -> bool,
-    /// Columns are fetched late for no more rows than these.
-    pub most_fetched_rows: u64,
-}
-
-impl Rewriter<'_> {
-    /// The key of a join that two expressions are, in their common type. Fails where they have none.
-    pub(crate) fn key(&self, left: Expr, right: Expr, null_safe: bool) -> Result<JoinKey> {
-        let (a, b) = (left.ty().without_low_cardinality(), right.ty().without_low_cardinality());
-        let Some(common) = supertype::pair(a, b) else {
-            bail!(TYPE_MISMATCH, "Can't infer common type for joined columns: {a} at left, {b} at right");
-        };
-        Ok(JoinKey { left: (self.cast)(left, &common)?, right: (self.cast)(right, &common)?, null_safe })
-    }
-
-    /// One condition of several.
-    pub(crate) fn all_of(&self, conditions: Vec<Expr>) -> Result<Option<Expr>> {
-        if conditions.len() < 2 {
-            return Ok(conditions.into_iter().next());
-        }
-        (self.call)("and", conditions).map(Some)
-    }
-
-    /// Conversions to dates and times may fail instead of staying in range: then none may be left out.
-    pub(crate) fn overflow_throws(&self) -> bool {
-        self.context.settings.date_time_overflow_behavior == "throw"
-    }
 }
 
 /// In order of application.
@@ -170,28 +130,4 @@ pub fn optimize(
         }
     }
     Ok(plan)
-}
-
-/// Applies a function to every node, inputs first.
-pub(crate) fn bottom_up(mut plan: Plan, f: &mut dyn FnMut(Plan) -> Result<Plan>) -> Result<Plan> {
-    for input in plan.inputs_mut() {
-        let taken = std::mem::replace(input, placeholder());
-        *input = bottom_up(taken, f)?;
-    }
-    f(plan)
-}
-
-/// Applies a function to every node, inputs last.
-pub(crate) fn top_down(plan: Plan, f: &mut dyn FnMut(Plan) -> Result<Plan>) -> Result<Plan> {
-    let mut plan = f(plan)?;
-    for input in plan.inputs_mut() {
-        let taken = std::mem::replace(input, placeholder());
-        *input = top_down(taken, f)?;
-    }
-    Ok(plan)
-}
-
-/// Stands in a node whose input is being rewritten.
-pub(crate) fn placeholder() -> Plan {
-    Plan::Values(chalet_plan::Values { fields: Vec::new(), block: chalet_columns::Block::default() })
 }

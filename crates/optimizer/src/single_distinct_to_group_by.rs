@@ -10,7 +10,7 @@
 //!     Scan
 //! ```
 
-use crate::rules::{Rewriter, bottom_up};
+use crate::rewriter::{Rewriter, bottom_up};
 use chalet_base::Result;
 use chalet_function_api::Aggregate as AggregateImpl;
 use chalet_plan::{Aggregate, AggregateCall, Expr, GroupingKind, Plan};

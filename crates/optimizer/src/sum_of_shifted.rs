@@ -7,7 +7,7 @@
 //!                                            Scan
 //! ```
 
-use crate::rules::{Rewriter, bottom_up};
+use crate::rewriter::{Rewriter, bottom_up};
 use chalet_base::Result;
 use chalet_function_api::Linear;
 use chalet_functions::arithmetic::shifted_sum;

@@ -5,7 +5,7 @@
 //! Filter toDate(n) >= '2013-07-01'   =>   Filter n >= 15887
 //! ```
 
-use crate::rules::{Rewriter, bottom_up};
+use crate::rewriter::{Rewriter, bottom_up};
 use chalet_base::Result;
 use chalet_function_api::{Argument, call::BoundFunction};
 use chalet_plan::{Expr, Plan};

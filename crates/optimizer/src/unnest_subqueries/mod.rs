@@ -21,7 +21,7 @@
 mod pull_conditions;
 mod push_domain;
 
-use crate::rules::{Rewriter, bottom_up, placeholder};
+use crate::rewriter::{Rewriter, bottom_up, placeholder};
 use chalet_base::hash::HashSet;
 use chalet_base::{Result, bail, ensure};
 use chalet_plan::{

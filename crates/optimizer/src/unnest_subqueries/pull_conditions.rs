@@ -10,7 +10,7 @@
 //! An equality passes an aggregation: what equals the outer column becomes a key. Other conditions do not, nor does any of
 //! them pass LIMIT, windows or UNION.
 
-use crate::rules::Rewriter;
+use crate::rewriter::Rewriter;
 use chalet_base::Result;
 use chalet_base::hash::HashSet;
 use chalet_plan::{

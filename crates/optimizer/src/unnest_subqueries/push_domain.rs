@@ -15,7 +15,7 @@
 //! The result is joined back on the domain's columns, where NULL equals NULL.
 
 use super::{joined, pull_conditions, restore};
-use crate::rules::{Rewriter, placeholder};
+use crate::rewriter::{Rewriter, placeholder};
 use chalet_base::{Result, bail};
 use chalet_plan::{
     Aggregate, ColumnId, Distinct, Expr, Field, Filter, Join, JoinKey, JoinKind, JoinStrictness, Limit,
