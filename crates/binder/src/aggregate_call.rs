@@ -1,6 +1,7 @@
 //! Calls of aggregate functions: they become columns of the Aggregate node; the call itself is a reference to one.
 
 use crate::call::argument;
+use crate::clauses::KnownAggregate;
 use crate::select::{Place, SelectBinder};
 use chalet_aggregates::resolve::{Resolved, exists, resolve, with_distinct, with_nulls_respected};
 use chalet_base::{Result, bail};
@@ -115,13 +116,4 @@ impl SelectBinder<'_> {
         let what = format!("Parameter of function {}", call.name);
         call.params.iter().flatten().map(|p| Ok(self.constant(p, &what)?.value())).collect()
     }
-}
-
-/// An aggregate that the SELECT computes, and how to recognise it when it is written again.
-#[derive(Debug)]
-pub(crate) struct KnownAggregate {
-    pub args: Vec<Expr>,
-    pub function: String,
-    pub parameters: Option<Vec<ast::Expr>>,
-    pub call: AggregateCall,
 }

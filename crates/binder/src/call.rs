@@ -3,10 +3,10 @@
 use crate::environment::Environment;
 use crate::select::SelectBinder;
 use chalet_base::{Result, bail, err, suggest};
-use chalet_columns::Column;
+use chalet_columns::{Block, Column};
 use chalet_function_api::call::{BoundFunction, Input};
 use chalet_function_api::{Argument, Nulls, ScalarFunction, Volatility};
-use chalet_plan::{Expr, Literal};
+use chalet_plan::{Expr, Literal, Plan, Project};
 use chalet_syntax::ast::{self, CallStyle, ExprKind};
 use chalet_types::{DataType, Value};
 use std::sync::Arc;
@@ -83,6 +83,13 @@ fn fold(env: &dyn Environment, function: &BoundFunction, args: &[Expr]) -> Optio
     let inputs: Vec<Input> = inputs.collect::<Option<_>>()?;
     let column: Column = function.execute(inputs, 1, env.context()).ok()?;
     Some(Expr::Literal(Literal { value: Arc::new(column.into_flat()), ty: function.result.clone() }))
+}
+
+/// `SELECT expr`.
+pub(crate) fn constant_plan(ids: &chalet_plan::IdSource, expr: Expr) -> Plan {
+    let one = Plan::Values(chalet_plan::Values { fields: Vec::new(), block: Block::new(Vec::new(), 1) });
+    let field = ids.field("constant", expr.ty().clone());
+    Plan::Project(Project { input: Box::new(one), exprs: vec![(field, expr)] })
 }
 
 impl SelectBinder<'_> {
@@ -282,7 +289,7 @@ impl SelectBinder<'_> {
             return Ok(Expr::Column(known.field.id, known.field.ty.clone()));
         }
         let field = self.query.ids.field("arrayJoin", element);
-        self.array_joins.push(crate::select::KnownArrayJoin { field: field.clone(), array, late });
+        self.array_joins.push(crate::clauses::KnownArrayJoin { field: field.clone(), array, late });
         Ok(Expr::Column(field.id, field.ty))
     }
 }

@@ -7,7 +7,6 @@ use chalet_base::{Result, bail, ensure, err, suggest};
 use chalet_plan::{Expr, Literal};
 use chalet_syntax::ast::{self, ExprKind};
 use chalet_types::{DataType, Value};
-use std::rc::Rc;
 use std::sync::Arc;
 
 /// Deeper expressions are refused before they exhaust the stack.
@@ -217,7 +216,7 @@ impl<'b> SelectBinder<'b> {
             // Not folded (a lambda is no literal), but it reads nothing either.
             call if call.columns().is_empty() => {
                 let ty = call.ty().clone();
-                let rows = self.query.env.run(crate::in_operator::constant_plan(self.query.ids, call))?;
+                let rows = self.query.env.run(crate::call::constant_plan(self.query.ids, call))?;
                 let row = rows.iter().find(|b| !b.is_empty());
                 let Some(row) = row else {
                     bail!(BAD_ARGUMENTS, "{what} must be a constant expression, got {e}")
@@ -227,28 +226,6 @@ impl<'b> SelectBinder<'b> {
             _ => bail!(BAD_ARGUMENTS, "{what} must be a constant expression, got {e}"),
         }
     }
-}
-
-/// Remembers every alias of an expression, sub-queries and lambdas not entered.
-pub(crate) fn collect_aliases(
-    e: &ast::Expr,
-    aliases: &mut chalet_base::hash::HashMap<String, Rc<ast::Expr>>,
-) -> Result<()> {
-    let mut failure = None;
-    chalet_syntax::visit::walk(e, &mut |e| {
-        if let Some(alias) = &e.alias {
-            let known = aliases.entry(alias.name.clone()).or_insert_with(|| Rc::new(e.clone()));
-            if known.kind != e.kind {
-                failure = Some(err!(
-                    MULTIPLE_EXPRESSIONS_FOR_ALIAS,
-                    "Multiple expressions {e} and {known} for alias {}",
-                    alias.name
-                ));
-            }
-        }
-        !matches!(e.kind, ExprKind::Lambda { .. })
-    });
-    failure.map_or(Ok(()), Err)
 }
 
 /// Literals have the smallest type that holds them.

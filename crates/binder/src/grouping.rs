@@ -4,23 +4,9 @@ use crate::call::make_call;
 use crate::select::{After, Place, SelectBinder};
 use chalet_base::hash::HashSet;
 use chalet_base::{Result, bail, ensure, err};
-use chalet_plan::{Aggregate, ColumnId, Expr, Field, GroupingKind, Plan, Totals};
+use chalet_plan::{Aggregate, ColumnId, Expr, GroupingKind, Plan, Totals};
 use chalet_syntax::ast::{self, ExprKind};
 use chalet_types::{DataType, Value};
-
-/// The keys of a SELECT.
-#[derive(Default)]
-pub(crate) struct Grouping {
-    /// There is a GROUP BY clause, of whatever form.
-    pub is_present: bool,
-    pub keys: Vec<(Field, Expr)>,
-    /// Which keys are in each grouping set; empty for a plain GROUP BY.
-    pub sets: Vec<Vec<usize>>,
-    /// The column with the number of the set, once somebody asks for it.
-    pub set_number: Option<Field>,
-    /// Keys become Nullable, NULL where the set lacks them.
-    pub use_nulls: bool,
-}
 
 impl SelectBinder<'_> {
     /// Binds the keys. `item` gives the written result column at a position.

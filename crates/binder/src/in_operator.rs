@@ -1,6 +1,6 @@
 //! IN: the right side becomes a set of constant rows or of the rows of a query.
 
-use crate::call::{cast, make_call};
+use crate::call::{cast, constant_plan, make_call};
 use crate::select::SelectBinder;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Block, Builder, Column};
@@ -323,13 +323,6 @@ fn set_type(needle: &DataType) -> DataType {
 
 fn is_array_literal(e: &ast::Expr) -> bool {
     matches!(&e.kind, ExprKind::Call(call) if call.style == CallStyle::Array || call.name == "array")
-}
-
-/// `SELECT expr`.
-pub(crate) fn constant_plan(ids: &chalet_plan::IdSource, expr: Expr) -> Plan {
-    let one = Plan::Values(chalet_plan::Values { fields: Vec::new(), block: Block::new(Vec::new(), 1) });
-    let field = ids.field("constant", expr.ty().clone());
-    Plan::Project(Project { input: Box::new(one), exprs: vec![(field, expr)] })
 }
 
 fn select_all(table: ast::TableKind, span: ast::Span) -> ast::Query {

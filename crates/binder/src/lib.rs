@@ -5,6 +5,8 @@
 //! - [`scope`]: the tables that a SELECT sees, and their columns
 //! - [`query`]: queries, UNION and the like, WITH
 //! - [`select`]: the clauses of one SELECT, in the order of their evaluation
+//! - [`clauses`]: what binding has found out about a SELECT
+//! - [`aliases`]: the aliases that its expressions give
 //! - [`from`]: FROM and ARRAY JOIN
 //! - [`join`]: JOIN and its conditions
 //! - [`expression`]: expressions and identifiers
@@ -23,7 +25,9 @@
 //! - [`table_columns`]: defaults and other expressions in table definitions
 
 mod aggregate_call;
+mod aliases;
 mod call;
+mod clauses;
 mod correlated;
 pub mod environment;
 mod expression;

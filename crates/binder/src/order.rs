@@ -1,30 +1,13 @@
 //! ORDER BY, WITH FILL, LIMIT and OFFSET.
 
 use crate::call::{call_function, cast};
+use crate::clauses::{BoundLimit, RowCount};
 use crate::select::SelectBinder;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::keys::Order;
 use chalet_plan::{Expr, FillColumn, RowParts, SortKey};
 use chalet_syntax::ast;
 use chalet_types::{DataType, IntervalUnit, Value};
-
-/// A LIMIT clause with its numbers known.
-pub(crate) struct BoundLimit {
-    pub limit: Option<u64>,
-    pub offset: u64,
-    pub from_end: bool,
-    pub parts: RowParts,
-}
-
-/// What LIMIT or OFFSET says.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum RowCount {
-    Rows(u64),
-    /// A negative number.
-    FromEnd(u64),
-    /// A part of all rows, between 0 and 1.
-    Part(f64),
-}
 
 impl SelectBinder<'_> {
     pub(crate) fn sort_key(&mut self, item: &ast::OrderItem) -> Result<SortKey> {

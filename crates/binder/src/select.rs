@@ -1,12 +1,9 @@
 //! One SELECT: its clauses in the order of their evaluation.
 
-use crate::aggregate_call::KnownAggregate;
-use crate::expression::collect_aliases;
-use crate::grouping::Grouping;
-use crate::order::RowCount;
+use crate::aliases::collect_aliases;
+use crate::clauses::{Grouping, KnownAggregate, KnownArrayJoin, KnownWindow, RowCount};
 use crate::query::{BoundQuery, QueryBinder};
 use crate::scope::Tables;
-use crate::window_call::KnownWindow;
 use chalet_base::hash::{HashMap, HashSet};
 use chalet_base::{Result, bail, ensure};
 use chalet_plan::{
@@ -24,14 +21,6 @@ pub(crate) enum Place {
     Before(&'static str),
     Aggregates,
     InsideAggregate,
-}
-
-/// A call of arrayJoin.
-pub(crate) struct KnownArrayJoin {
-    pub field: Field,
-    pub array: Expr,
-    /// Only needed after aggregation.
-    pub late: bool,
 }
 
 /// The state of binding one SELECT.
@@ -414,7 +403,7 @@ impl<'b> SelectBinder<'b> {
                 Some(node) => node.calls.push(call),
                 None => {
                     // Replaced below by what is under it.
-                    let input = Box::new(crate::in_operator::constant_plan(
+                    let input = Box::new(crate::call::constant_plan(
                         self.query.ids,
                         Expr::literal(&chalet_types::Value::UInt(0), chalet_types::DataType::UInt8)?,
                     ));

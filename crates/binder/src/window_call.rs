@@ -1,20 +1,13 @@
 //! Calls OVER a window: they become columns of a Window node; the call itself is a reference to one.
 
 use crate::call::argument;
+use crate::clauses::KnownWindow;
 use crate::select::{Place, SelectBinder};
 use chalet_base::{Result, bail, ensure};
 use chalet_function_api::Argument;
 use chalet_plan::{Expr, FrameBound, FrameSpec, FrameUnit, SortKey, WindowCall, WindowImpl};
 use chalet_syntax::ast;
 use chalet_types::{DataType, Value};
-
-/// A call and the window that it runs over.
-#[derive(Debug)]
-pub(crate) struct KnownWindow {
-    pub partition_by: Vec<Expr>,
-    pub order_by: Vec<SortKey>,
-    pub call: WindowCall,
-}
 
 impl SelectBinder<'_> {
     pub(crate) fn window_call(&mut self, call: &ast::Call, e: &ast::Expr) -> Result<Expr> {
