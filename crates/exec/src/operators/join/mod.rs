@@ -33,13 +33,23 @@ pub(crate) fn gather_or_default(block: &Block, rows: &[u32], types: &[DataType])
     if rows.iter().all(|&r| r == NO_ROW) {
         return types.iter().map(|ty| Column::constant(Vector::fillers(ty, 1), rows.len())).collect();
     }
-    let default = block.n_rows() as u32;
-    let rows: Vec<u32> = rows.iter().map(|&r| if r == NO_ROW { default } else { r }).collect();
+    // The rows that there are, one behind the other, and a default behind them: all of the block is not touched.
+    let found: Vec<u32> = rows.iter().copied().filter(|&row| row != NO_ROW).collect();
+    let default = found.len() as u32;
+    let mut next = 0;
+    let places = rows.iter().map(|&row| match row {
+        NO_ROW => default,
+        _ => {
+            next += 1;
+            next - 1
+        }
+    });
+    let places: Vec<u32> = places.collect();
     let columns = block.columns().iter().zip(types);
     columns
         .map(|(column, ty)| {
-            let flat = column.flat();
-            Column::Flat(Vector::concat(&[&flat, &Vector::fillers(ty, 1)]).gather(&rows))
+            let found = column.gather(&found).into_flat();
+            Column::Flat(Vector::concat(&[&found, &Vector::fillers(ty, 1)]).gather(&places))
         })
         .collect()
 }

@@ -241,6 +241,15 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn join(&self, rows: std::ops::Range<usize>) -> Result<Option<Block>> {
+        use JoinKind::{Cross, Inner, Left};
+        let probe = self.probe;
+        if probe.strictness == JoinStrictness::All
+            && matches!(probe.kind, Inner | Cross | Left)
+            && probe.residual.is_none()
+        {
+            let pairs = self.all_pairs(rows, probe.kind == Left);
+            return Ok((!pairs.left.is_empty()).then(|| self.output(&pairs)));
+        }
         let mut candidates = Pairs::default();
         for row in rows.clone() {
             match (self.asof, &self.table.asof, self.probe.asof) {
@@ -256,15 +265,27 @@ impl Run<'_> {
             }
         }
         let candidates = self.matching(candidates)?;
-        let pairs = match (self.probe.strictness, self.probe.kind) {
-            (JoinStrictness::All, JoinKind::Inner | JoinKind::Cross) => candidates,
-            _ => self.choose(candidates, rows),
-        };
-        if pairs.left.is_empty() {
-            return Ok(None);
-        }
+        let pairs = self.choose(candidates, rows);
+        Ok((!pairs.left.is_empty()).then(|| self.output(&pairs)))
+    }
+
+    fn output(&self, pairs: &Pairs) -> Block {
         let left = self.block.gather(&pairs.left);
-        Ok(Some(self.probe.output(self.table, left, &pairs.right)))
+        self.probe.output(self.table, left, &pairs.right)
+    }
+
+    /// Every left row with every one of its partners, and those without one beside none where they are kept.
+    fn all_pairs(&self, rows: std::ops::Range<usize>, keeps_left: bool) -> Pairs {
+        let mut pairs = Pairs::default();
+        for row in rows {
+            let partners = self.table.index.rows_of(&self.groups[row]);
+            if partners.is_empty() && keeps_left {
+                pairs.push(row, NO_ROW);
+            }
+            pairs.left.extend(std::iter::repeat_n(row as u32, partners.len()));
+            pairs.right.extend_from_slice(partners);
+        }
+        pairs
     }
 
     /// The pairs that meet the residual condition.
