@@ -3,6 +3,7 @@
 use crate::query_context::QueryContext;
 use crate::settings::Settings;
 use chalet_base::{Result, ensure};
+use chalet_optimizer::{JoinSides, Rewriter};
 use chalet_plan::Plan;
 
 /// The plan as it should be run.
@@ -11,7 +12,8 @@ pub(crate) fn optimized(plan: Plan, ctx: &QueryContext) -> Result<Plan> {
     let all_off = settings.flag("query_plan_enable_optimizations") == Some(false);
     let most_fetched_rows = settings.number("query_plan_max_limit_for_lazy_materialization");
     let is_off = |rule: &str| all_off || is_rule_off(settings, rule);
-    let with = chalet_optimizer::Rewriter {
+    let join_order_limit = settings.number("query_plan_optimize_join_order_limit");
+    let with = Rewriter {
         ids: &ctx.ids,
         context: &ctx.functions,
         cast: &|expr, ty| chalet_binder::cast(ctx, expr, ty),
@@ -19,6 +21,13 @@ pub(crate) fn optimized(plan: Plan, ctx: &QueryContext) -> Result<Plan> {
         is_off: &is_off,
         // 0: however many.
         most_fetched_rows: most_fetched_rows.filter(|&n| n > 0).unwrap_or(u64::MAX),
+        join_order_limit: join_order_limit.map_or(12, |limit| usize::try_from(limit).unwrap_or(usize::MAX)),
+        join_order_seed: settings.number("query_plan_optimize_join_order_randomize").filter(|&seed| seed > 0),
+        join_sides: match settings.get("query_plan_join_swap_table").as_deref() {
+            Some("0" | "false") => JoinSides::Written,
+            Some("1" | "true") => JoinSides::Swapped,
+            _ => JoinSides::BySize,
+        },
     };
     let plan = chalet_optimizer::optimize(plan, &with, &|| ctx.control.check(), None)?;
     if let Some(most) = settings.number("max_columns_to_read").filter(|&n| n > 0) {
@@ -48,6 +57,10 @@ fn is_rule_off(settings: &Settings, rule: &str) -> bool {
         "push_down_filter" => "query_plan_filter_push_down",
         "cross_join_to_inner" => {
             return settings.number("cross_to_inner_join_rewrite") == Some(0);
+        }
+        // One relation has one order.
+        "join_order" => {
+            return settings.number("query_plan_optimize_join_order_limit").is_some_and(|limit| limit < 2);
         }
         "fold_empty_inputs" => "query_plan_short_circuit_constant_false_join",
         "remove_constant_keys" => "query_plan_remove_redundant_sorting",

@@ -11,8 +11,8 @@ use chalet_formats::by_name::ByName;
 use chalet_formats::input::{Pruned, RowsByNumber};
 use chalet_formats::passing_rows::PassingRows;
 use chalet_formats::{
-    BlockReader, Buffer, FileIdentity, FileScan, FormatSettings, Input, InputFormat, ReadRequest, Schema,
-    Summary,
+    BlockReader, Buffer, ColumnStatistics, FileIdentity, FileScan, FormatSettings, Input, InputFormat,
+    ReadRequest, Schema, Summary, TableStatistics,
 };
 use std::sync::Arc;
 
@@ -195,6 +195,14 @@ impl FileScan for Scan {
             extremes.push(self.file.extremes(position)?);
         }
         Some(Summary { rows: self.file.n_rows(), extremes })
+    }
+
+    fn statistics(&self, columns: &[usize]) -> Option<TableStatistics> {
+        let of = |&column: &usize| match self.by_name.as_it_is(column) {
+            Some(read) => self.file.column_statistics(self.by_name.read[read]),
+            None => ColumnStatistics::default(),
+        };
+        Some(TableStatistics { rows: self.file.n_rows() as f64, columns: columns.iter().map(of).collect() })
     }
 
     fn rows_by_number(&self) -> Option<Arc<dyn RowsByNumber>> {

@@ -16,6 +16,7 @@
 //! - [`known`]: the rows of a row group that are known to pass a filter
 //! - [`by_number`]: rows of a file by their numbers
 //! - [`prune`]: what statistics, page index and bloom filters exclude
+//! - [`statistics`]: what is known of the rows, for estimates
 //! - [`input`], [`output`], [`format`]: the Parquet format of the registry
 
 mod by_number;
@@ -34,6 +35,7 @@ pub mod prune;
 pub mod row_group;
 pub mod schema;
 mod snappy;
+mod statistics;
 mod thrift;
 
 pub use file::ParquetFile;

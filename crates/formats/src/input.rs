@@ -1,6 +1,7 @@
 //! The contract of readers. A file is opened once; the opened file hands out units that any thread may read.
 
 use crate::passing_rows::PassingRows;
+use crate::statistics::TableStatistics;
 use crate::{FileIdentity, FormatSettings};
 use arrow_buffer::Buffer;
 use chalet_base::{Error, Result, err};
@@ -250,6 +251,12 @@ pub trait FileScan: Send {
     /// The rows of this very file by their numbers, when the format numbers rows.
     fn rows_by_number(&self) -> Option<Arc<dyn RowsByNumber>> {
         None
+    }
+
+    /// What is known of the rows without reading them, exact or not; `columns` are positions among the wanted ones.
+    fn statistics(&self, columns: &[usize]) -> Option<TableStatistics> {
+        let rows = self.summary(&[])?.rows;
+        Some(TableStatistics::of_rows(rows as f64, columns.len()))
     }
 
     /// What the file says of all its rows without their being read; `columns` are positions among the wanted ones.

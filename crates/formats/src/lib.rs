@@ -3,6 +3,7 @@
 //! - [`settings`]: `FormatSettings`, every format setting by its name
 //! - [`input`]: the contract of readers: schema inference, opening a file, units of it, blocks
 //! - [`identity`]: which state of which file it is, so that readers may remember
+//! - [`statistics`]: estimates of rows, values and NULLs
 //! - [`passing_rows`]: the rows of a file that pass a filter, as far as it is known
 //! - [`output`]: the contract of writers
 //! - [`segments`]: cutting text files into units that several threads read at once
@@ -52,6 +53,7 @@ pub mod row_writer;
 pub mod segments;
 pub mod settings;
 pub mod sql_insert;
+pub mod statistics;
 pub mod text;
 pub mod tskv;
 pub mod tsv;
@@ -66,3 +68,4 @@ pub use input::{BlockReader, FileScan, Input, InputFormat, ReadRequest, Schema, 
 pub use output::{BlockWriter, OutputFormat, Sink, Statistics, WriteRequest};
 pub use registry::{Format, Registry};
 pub use settings::FormatSettings;
+pub use statistics::{ColumnStatistics, TableStatistics};

@@ -20,7 +20,7 @@ pub mod window;
 
 pub use aggregate::{Aggregate, AggregateFunction, AggregateRecord, States};
 pub use context::{Context, Host, Interrupt};
-pub use record::{Constants, Dictionaries, Example, Lazy, Linear, Nulls, Record, Volatility};
+pub use record::{Comparison, Constants, Dictionaries, Example, Lazy, Linear, Nulls, Record, Volatility};
 pub use registry::Registry;
 pub use scalar::{Arg, Argument, Bound, Call, Lambda, NativeArg, ScalarFunction, StringArg};
 pub use states::{EachState, RowAggregate};

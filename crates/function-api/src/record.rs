@@ -24,6 +24,8 @@ pub struct Record {
     pub total: bool,
     /// Of two integers: is it their sum or difference?
     pub linear: Linear,
+    /// Of two values: which order of them is the one that makes it true?
+    pub comparison: Comparison,
 }
 
 /// A statement and its answer in TabSeparated.
@@ -49,6 +51,7 @@ impl Record {
         lazy: Lazy::No,
         total: false,
         linear: Linear::No,
+        comparison: Comparison::No,
     };
 }
 
@@ -58,6 +61,31 @@ pub enum Linear {
     No,
     Plus,
     Minus,
+}
+
+/// What the optimizer may use of a function of two values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    No,
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+impl Comparison {
+    /// The comparison of the second value with the first one.
+    pub fn mirrored(self) -> Comparison {
+        match self {
+            Comparison::Less => Comparison::Greater,
+            Comparison::LessOrEqual => Comparison::GreaterOrEqual,
+            Comparison::Greater => Comparison::Less,
+            Comparison::GreaterOrEqual => Comparison::LessOrEqual,
+            same => same,
+        }
+    }
 }
 
 /// Who deals with NULL arguments.

@@ -14,6 +14,7 @@ use crate::push_down_filter::substitute;
 use crate::rewriter::{Rewriter, bottom_up};
 use chalet_base::Result;
 use chalet_base::hash::HashSet;
+use chalet_function_api::Comparison;
 use chalet_plan::{ColumnId, Expr, Field, Filter, Join, JoinKey, JoinKind, JoinStrictness, Plan};
 use chalet_types::{DataType, supertype};
 
@@ -90,20 +91,25 @@ fn key(
     right: &HashSet<ColumnId>,
     with: &Rewriter,
 ) -> Result<Option<JoinKey>> {
-    let Expr::Call { args, .. } = condition else { return Ok(None) };
-    let [a, b] = &args[..] else { return Ok(None) };
-    if condition.function_name() != Some("equals") {
-        return Ok(None);
-    }
     let of = |expr: &Expr, side: &HashSet<ColumnId>| {
         let columns = expr.columns();
         !columns.is_empty() && columns.is_subset(side)
     };
-    let (a, b) = match () {
-        () if of(a, left) && of(b, right) => (a, b),
-        () if of(b, left) && of(a, right) => (b, a),
-        () => return Ok(None),
-    };
+    let Some((a, b)) = equality(condition, with)? else { return Ok(None) };
+    Ok(match () {
+        () if of(&a, left) && of(&b, right) => Some(JoinKey { left: a, right: b, null_safe: false }),
+        () if of(&b, left) && of(&a, right) => Some(JoinKey { left: b, right: a, null_safe: false }),
+        () => None,
+    })
+}
+
+/// The sides of an equality that can be keys, in their common type.
+pub(crate) fn equality(condition: &Expr, with: &Rewriter) -> Result<Option<(Expr, Expr)>> {
+    let Expr::Call { function, args } = condition else { return Ok(None) };
+    let [a, b] = &args[..] else { return Ok(None) };
+    if function.function.record().comparison != Comparison::Equal {
+        return Ok(None);
+    }
     // The keys are computed for every row of a side.
     if !a.is_total() || !b.is_total() {
         return Ok(None);
@@ -121,10 +127,10 @@ fn key(
         let target = if ty.is_nullable() { common.clone().nullable() } else { common.clone() };
         (with.cast)(expr.clone(), &target)
     };
-    Ok(Some(JoinKey { left: typed(a)?, right: typed(b)?, null_safe: false }))
+    Ok(Some((typed(a)?, typed(b)?)))
 }
 
 /// Are values of the type equal exactly when they are the same key?
-fn equal_as_keys(ty: &DataType) -> bool {
+pub(crate) fn equal_as_keys(ty: &DataType) -> bool {
     ty.is_integer() || ty.is_date_or_time() || matches!(ty, DataType::String | DataType::Uuid)
 }

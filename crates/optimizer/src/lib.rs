@@ -2,6 +2,7 @@
 //!
 //! - [`rewriter`]: how rules make expressions and visit nodes
 //! - [`rules`]: the wrapper around every rule and the one ordered list
+//! - [`calls`]: calls that rules put together
 //! - [`unnest_subqueries`]: correlated sub-queries become joins
 //! - [`fold_empty_inputs`]: what is known to have no rows is not computed
 //! - [`cross_join_to_inner`]: conditions that say that columns of two sides are equal become keys of their join
@@ -11,11 +12,15 @@
 //! - [`unwrap_cast_in_comparison`], [`min_max_through_cast`]: monotonic casts are left out of comparisons, or done last
 //! - [`push_down_filter`]: conditions move towards the tables
 //! - [`push_down_limit`]: limits become limits of sorts, scans and aggregates
+//! - [`join_order`]: inner joins in the cheapest order, by an [`estimate`] of rows
 //! - [`prune_columns`]: columns that nobody reads are not made
 //! - [`late_materialization`]: columns that a sort does not read are read only for the rows that a limit leaves
 
+mod calls;
 mod cross_join_to_inner;
+mod estimate;
 mod fold_empty_inputs;
+mod join_order;
 mod late_materialization;
 mod merge_projections;
 mod min_max_through_cast;
@@ -31,5 +36,5 @@ mod sum_of_shifted;
 mod unnest_subqueries;
 mod unwrap_cast_in_comparison;
 
-pub use rewriter::Rewriter;
+pub use rewriter::{JoinSides, Rewriter};
 pub use rules::{Observer, optimize};

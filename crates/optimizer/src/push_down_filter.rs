@@ -9,30 +9,28 @@
 //! A condition does not pass: another column's `rand()`, LIMIT, windows (unless it reads only their partition), the side
 //! of an outer join that may be filled with defaults.
 
+use crate::calls;
 use crate::rewriter::Rewriter;
 use chalet_base::Result;
 use chalet_base::hash::HashSet;
-use chalet_function_api::call::BoundFunction;
+use chalet_function_api::Context;
 use chalet_plan::{ColumnId, Expr, Field, Filter, Join, JoinKey, JoinKind, JoinStrictness, Plan};
-use std::sync::Arc;
 
-pub(crate) fn apply(plan: Plan, _: &Rewriter) -> Result<Plan> {
-    Pusher::default().push(plan, Vec::new())
+pub(crate) fn apply(plan: Plan, with: &Rewriter) -> Result<Plan> {
+    Pusher { ctx: with.context }.push(plan, Vec::new())
 }
 
-/// Carries the function `and` of the conditions that it took apart, to put them together again.
-#[derive(Default)]
-struct Pusher {
-    and: Option<Arc<BoundFunction>>,
+struct Pusher<'a> {
+    ctx: &'a Context,
 }
 
-impl Pusher {
+impl Pusher<'_> {
     /// The plan with the conditions applied as deep as they can be.
-    fn push(&mut self, plan: Plan, mut conditions: Vec<Expr>) -> Result<Plan> {
+    fn push(&self, plan: Plan, mut conditions: Vec<Expr>) -> Result<Plan> {
         match plan {
             Plan::Filter(node) => {
                 if node.condition.is_deterministic() {
-                    self.split(node.condition, &mut conditions);
+                    node.condition.conjuncts(&mut conditions);
                     return self.push(*node.input, conditions);
                 }
                 let input = self.push(*node.input, Vec::new())?;
@@ -41,12 +39,13 @@ impl Pusher {
             Plan::Scan(mut node) if node.limit.is_none() => {
                 // A scan that has a filter already keeps it before the others.
                 conditions.splice(0..0, node.filter.take());
-                match self.join(&conditions) {
-                    Some(joined) => {
-                        node.filter = Some(joined);
+                match calls::all_of(conditions.clone(), self.ctx) {
+                    Ok(filter) => {
+                        node.filter = filter;
                         Ok(Plan::Scan(node))
                     }
-                    None => Ok(self.above(Plan::Scan(node), conditions)),
+                    // A type that only a filter takes for a condition.
+                    Err(_) => Ok(self.above(Plan::Scan(node), conditions)),
                 }
             }
             Plan::Project(mut node) => {
@@ -123,7 +122,7 @@ impl Pusher {
         }
     }
 
-    fn join_node(&mut self, mut node: Join, conditions: Vec<Expr>) -> Result<Plan> {
+    fn join_node(&self, mut node: Join, conditions: Vec<Expr>) -> Result<Plan> {
         let (left, right) = (node.left.fields(), node.right.fields());
         let renamed: Vec<(Field, Expr)> = node
             .fields
@@ -136,8 +135,14 @@ impl Pusher {
             matches!(node.strictness, JoinStrictness::All | JoinStrictness::Asof | JoinStrictness::Any);
         let left_open = matches!(node.kind, JoinKind::Inner | JoinKind::Left | JoinKind::Cross)
             && (plain || matches!(node.strictness, JoinStrictness::Semi | JoinStrictness::Anti));
-        let right_open = matches!(node.kind, JoinKind::Inner | JoinKind::Right | JoinKind::Cross)
-            && node.strictness == JoinStrictness::All;
+        // Which partner ANY finds is free: the kernel's is one that passes, too.
+        let right_open = match node.strictness {
+            JoinStrictness::All => {
+                matches!(node.kind, JoinKind::Inner | JoinKind::Right | JoinKind::Cross)
+            }
+            JoinStrictness::Any => node.kind == JoinKind::Inner,
+            _ => false,
+        };
         let of = |fields: &[Field]| fields.iter().map(|f| f.id).collect::<HashSet<_>>();
         let (left_ids, right_ids) = (of(&left), of(&right));
         let (mut to_left, mut to_right, mut stay) = (Vec::new(), Vec::new(), Vec::new());
@@ -168,33 +173,12 @@ impl Pusher {
         Ok(self.above(Plan::Join(Box::new(node)), stay))
     }
 
-    fn split(&mut self, condition: Expr, out: &mut Vec<Expr>) {
-        if let Expr::Call { function, .. } = &condition
-            && function.function.record().lazy == chalet_function_api::Lazy::And
-        {
-            self.and = Some(function.clone());
-        }
-        condition.conjuncts(out);
-    }
-
     /// A filter over the plan, when there are conditions.
     fn above(&self, plan: Plan, conditions: Vec<Expr>) -> Plan {
         // In order: a condition may guard the ones after it.
         conditions
             .into_iter()
             .fold(plan, |input, condition| Plan::Filter(Filter { input: Box::new(input), condition }))
-    }
-
-    /// One condition of several; `None` when there is none, or none of them was taken apart from an AND.
-    fn join(&self, conditions: &[Expr]) -> Option<Expr> {
-        if let [one] = conditions {
-            return Some(one.clone());
-        }
-        let and = self.and.as_ref().filter(|_| !conditions.is_empty())?;
-        let arguments: Vec<_> =
-            conditions.iter().map(|c| chalet_function_api::Argument::of_type(c.ty().clone())).collect();
-        let bound = BoundFunction::bind(and.function.clone(), &arguments, &Default::default()).ok()?;
-        Some(Expr::call(bound, conditions.to_vec()))
     }
 }
 

@@ -5,6 +5,17 @@ use chalet_function_api::Context;
 use chalet_plan::{Expr, IdSource, JoinKey, Plan};
 use chalet_types::{DataType, supertype};
 
+/// Which side of a join is built (`query_plan_join_swap_table`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JoinSides {
+    /// The one that is estimated to be smaller.
+    BySize,
+    /// The right one.
+    Written,
+    /// The left one, where there are two.
+    Swapped,
+}
+
 /// What rules make new things with.
 pub struct Rewriter<'a> {
     pub ids: &'a IdSource,
@@ -18,6 +29,11 @@ pub struct Rewriter<'a> {
     pub is_off: &'a dyn Fn(&str) -> bool,
     /// Columns are fetched late for no more rows than these.
     pub most_fetched_rows: u64,
+    /// The best order is searched for among no more relations than these.
+    pub join_order_limit: usize,
+    pub join_sides: JoinSides,
+    /// In tests of orders: rows are not estimated but drawn at random from this seed.
+    pub join_order_seed: Option<u64>,
 }
 
 impl Rewriter<'_> {

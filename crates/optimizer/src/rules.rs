@@ -2,9 +2,10 @@
 
 use crate::rewriter::Rewriter;
 use crate::{
-    cross_join_to_inner, fold_empty_inputs, late_materialization, merge_projections, min_max_through_cast,
-    prune_columns, push_down_filter, push_down_limit, reduce_group_keys, remove_constant_keys,
-    single_distinct_to_group_by, sum_of_shifted, unnest_subqueries, unwrap_cast_in_comparison,
+    cross_join_to_inner, fold_empty_inputs, join_order, late_materialization, merge_projections,
+    min_max_through_cast, prune_columns, push_down_filter, push_down_limit, reduce_group_keys,
+    remove_constant_keys, single_distinct_to_group_by, sum_of_shifted, unnest_subqueries,
+    unwrap_cast_in_comparison,
 };
 use chalet_base::{Result, ensure};
 use chalet_plan::{Plan, validate::validate};
@@ -83,6 +84,16 @@ pub const RULES: &[Rule] = &[
     Rule {
         name: "prune_columns",
         reason: "the rules before may have made columns needless",
+        apply: prune_columns::apply,
+    },
+    Rule {
+        name: "join_order",
+        reason: "conditions stand at the tables and say how many rows are left; what is not needed weighs nothing",
+        apply: join_order::apply,
+    },
+    Rule {
+        name: "prune_columns",
+        reason: "once more: joins in another order pass other columns on",
         apply: prune_columns::apply,
     },
     Rule {

@@ -2,6 +2,7 @@
 
 use crate::condition_cache;
 use crate::file_rows::{self, FileRows};
+use crate::file_statistics;
 use crate::scan::ScanFilter;
 use crate::{
     ColumnRange, ColumnSchema, Inserter, Morsel, RowsById, Scan, ScanRequest, ScanWorker, Table, TableSchema,
@@ -14,7 +15,7 @@ use chalet_formats::input::{
 };
 use chalet_formats::{
     BlockWriter, Buffer, Compression, FileIdentity, Format, FormatSettings, Input, ReadRequest, Schema, Sink,
-    Statistics, Summary, WriteRequest,
+    Statistics, Summary, TableStatistics, WriteRequest,
 };
 use chalet_types::{DataType, TimeZone, Value};
 use std::any::Any;
@@ -83,6 +84,55 @@ impl FileTable {
             None => table.infer_structure()?,
         };
         Ok(table)
+    }
+
+    fn files_scan(&self, request: &ScanRequest) -> Result<FilesScan> {
+        if self.files.len() == 1 && !self.files[0].exists() {
+            bail!(FILE_DOESNT_EXIST, "File {} doesn't exist", self.files[0].display());
+        }
+        let schema = self.schema();
+        let n_own = self.structure.len();
+        let (wanted, mut places) = split(&schema, n_own, &request.columns);
+        if request.with_row_ids {
+            places.push(Place::Row);
+        }
+        // Where the requested columns are among those that the reader gives.
+        let own: Vec<Option<usize>> = request
+            .columns
+            .iter()
+            .scan(0, |next, &c| {
+                *next += usize::from(c < n_own);
+                Some((c < n_own).then(|| *next - 1))
+            })
+            .collect();
+        let read = ReadRequest {
+            structure: self.structure.clone().into(),
+            wanted,
+            settings: self.context.settings.clone(),
+            time_zone: self.context.time_zone.clone(),
+            evaluate: self.context.evaluate.clone(),
+            cast: self.context.cast.clone(),
+            filter: request.filter.as_ref().and_then(|filter| own_filter(filter, &own)),
+            dynamic_filters: request.dynamic_filters.iter().filter_map(|f| own_filter(f, &own)).collect(),
+            ranges: request.ranges.iter().filter_map(|range| own_range(range, &own)).collect(),
+            row_numbers: request.with_row_ids,
+            remember: remember(request),
+        };
+        Ok(FilesScan {
+            shared: Arc::new(Shared {
+                files: self.files.clone(),
+                format: self.format,
+                compression: self.compression.clone(),
+                request: read,
+                filter: request.filter.clone(),
+                places,
+                schema,
+                max_block_size: request.context.max_block_size.max(1),
+                progress: request.context.progress.clone(),
+                state: Mutex::default(),
+            }),
+            parallelism: request.context.max_threads.max(1),
+        })
     }
 
     fn infer_structure(&self) -> Result<Schema> {
@@ -165,7 +215,7 @@ fn cannot_open(path: &Path, error: &std::io::Error) -> Error {
 }
 
 /// Is a file read as it lies on disk?
-fn is_plain(file: &Path, compression: Option<&str>) -> bool {
+pub(crate) fn is_plain(file: &Path, compression: Option<&str>) -> bool {
     matches!(
         Compression::named(compression.unwrap_or("auto"), &file.to_string_lossy()),
         Ok(Compression::None)
@@ -173,7 +223,7 @@ fn is_plain(file: &Path, compression: Option<&str>) -> bool {
 }
 
 /// For progress: an error is told when the file is read.
-fn size_of_file(file: &Path) -> u64 {
+pub(crate) fn size_of_file(file: &Path) -> u64 {
     std::fs::metadata(file).map_or(0, |metadata| metadata.len())
 }
 
@@ -199,52 +249,18 @@ impl Table for FileTable {
     }
 
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn Scan>> {
-        if self.files.len() == 1 && !self.files[0].exists() {
-            bail!(FILE_DOESNT_EXIST, "File {} doesn't exist", self.files[0].display());
-        }
-        let schema = self.schema();
-        let n_own = self.structure.len();
-        let (wanted, mut places) = split(&schema, n_own, &request.columns);
-        if request.with_row_ids {
-            places.push(Place::Row);
-        }
-        // Where the requested columns are among those that the reader gives.
-        let own: Vec<Option<usize>> = request
-            .columns
-            .iter()
-            .scan(0, |next, &c| {
-                *next += usize::from(c < n_own);
-                Some((c < n_own).then(|| *next - 1))
-            })
-            .collect();
-        let read = ReadRequest {
-            structure: self.structure.clone().into(),
-            wanted,
-            settings: self.context.settings.clone(),
-            time_zone: self.context.time_zone.clone(),
-            evaluate: self.context.evaluate.clone(),
-            cast: self.context.cast.clone(),
-            filter: request.filter.as_ref().and_then(|filter| own_filter(filter, &own)),
-            dynamic_filters: request.dynamic_filters.iter().filter_map(|f| own_filter(f, &own)).collect(),
-            ranges: request.ranges.iter().filter_map(|range| own_range(range, &own)).collect(),
-            row_numbers: request.with_row_ids,
-            remember: remember(request),
-        };
-        Ok(Arc::new(FilesScan {
-            shared: Arc::new(Shared {
-                files: self.files.clone(),
-                format: self.format,
-                compression: self.compression.clone(),
-                request: read,
-                filter: request.filter.clone(),
-                places,
-                schema,
-                max_block_size: request.context.max_block_size.max(1),
-                progress: request.context.progress.clone(),
-                state: Mutex::default(),
-            }),
-            parallelism: request.context.max_threads.max(1),
-        }))
+        Ok(Arc::new(self.files_scan(request)?))
+    }
+
+    fn statistics(&self, columns: &[usize]) -> Option<TableStatistics> {
+        let own: Vec<usize> = columns.iter().copied().filter(|&c| c < self.structure.len()).collect();
+        let request = ScanRequest { columns: own.clone(), ..ScanRequest::default() };
+        let scan = self.files_scan(&request).ok()?;
+        let found = file_statistics::of_files(&scan.shared, self.compression.as_deref(), own.len());
+        // Columns that are made of the name of the file are not known.
+        let of = |column: &usize| own.iter().position(|c| c == column).map(|at| found.columns[at].clone());
+        let columns = columns.iter().map(|column| of(column).unwrap_or_default()).collect();
+        Some(TableStatistics { rows: found.rows, columns })
     }
 
     fn has_row_ids(&self) -> bool {
@@ -347,7 +363,7 @@ impl Shared {
         self.progress.total_bytes.fetch_add(plain.map(|file| size_of_file(file)).sum(), Relaxed);
     }
 
-    fn open(&self, path: &Path) -> Result<Box<dyn FileScan>> {
+    pub fn open(&self, path: &Path) -> Result<Box<dyn FileScan>> {
         let input = open_input(path, self.compression.as_deref())?;
         self.format.open(input, self.request.clone()).map_err(|e| e.context(in_file(path)))
     }

@@ -25,6 +25,7 @@ pub mod disk;
 pub mod file;
 pub mod file_engine;
 mod file_rows;
+mod file_statistics;
 pub mod fixed;
 pub mod insert;
 pub mod log;

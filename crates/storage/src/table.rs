@@ -4,6 +4,7 @@ use crate::disk::TableFolder;
 use crate::merge_tree::TableKeys;
 use crate::{Inserter, Scan, ScanRequest};
 use chalet_base::{Result, bail};
+use chalet_formats::TableStatistics;
 use chalet_types::DataType;
 use std::any::Any;
 use std::sync::Arc;
@@ -149,6 +150,12 @@ pub trait Table: Send + Sync {
     /// Rows, when known without reading.
     fn total_rows(&self) -> Option<u64> {
         None
+    }
+
+    /// What is known, or guessed at little cost, of the rows and of these columns (indexes into the schema).
+    fn statistics(&self, columns: &[usize]) -> Option<TableStatistics> {
+        let rows = self.total_rows()?;
+        Some(TableStatistics::of_rows(rows as f64, columns.len()))
     }
 
     /// Bytes held, when known without reading.

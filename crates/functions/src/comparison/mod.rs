@@ -3,7 +3,7 @@
 mod bytes;
 mod compare;
 mod distinct;
-mod equals;
+pub mod equals;
 mod greater;
 mod greater_or_equals;
 mod less;

@@ -2,7 +2,7 @@
 
 use super::compare::Compare;
 use super::order::Order;
-use chalet_function_api::{Constants, Example, Record};
+use chalet_function_api::{Comparison, Constants, Example, Record};
 
 const RECORD: Record = Record {
     name: "notEquals",
@@ -11,6 +11,7 @@ const RECORD: Record = Record {
     examples: &[Example { sql: "SELECT 1 != 2, 'a' <> 'a'", result: "1\t0" }],
     constants: Constants::Seen,
     total: true,
+    comparison: Comparison::NotEqual,
     ..Record::DEFAULT
 };
 

@@ -1,6 +1,6 @@
 //! Logic.
 
-mod and;
+pub mod and;
 mod not;
 mod xor;
 

@@ -1,0 +1,204 @@
+//! Rows of a set of relations, and the cost of a tree of joins.
+
+use super::graph::{Graph, Set};
+use crate::estimate::{Distinct, match_probability};
+use crate::rewriter::JoinSides;
+use chalet_base::hash::HashMap;
+
+/// Costs of a row, in rows probed.
+const BUILD_ROW: f64 = 3.0;
+const OUTPUT_ROW: f64 = 1.0;
+/// Of a column of a row that is built or put out.
+const COLUMN: f64 = 0.15;
+
+/// How relations are joined: the right side of each join is built, the left one streams past it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Tree {
+    Relation(usize),
+    Join(Box<Tree>, Box<Tree>),
+}
+
+impl Tree {
+    pub fn set(&self) -> Set {
+        match self {
+            Tree::Relation(number) => 1 << number,
+            Tree::Join(left, right) => left.set() | right.set(),
+        }
+    }
+}
+
+/// What connects two relations.
+struct Pair {
+    relations: (usize, usize),
+    /// Keys, by the number of their class, with the distinct values on both sides.
+    keys: Vec<(usize, Distinct, Distinct)>,
+    match_probability: f64,
+}
+
+pub(super) struct Costs<'a> {
+    graph: &'a Graph,
+    sides: JoinSides,
+    /// Those that leave the fewest rows first.
+    pairs: Vec<Pair>,
+    /// Of each relation, those that are connected with it by a key.
+    neighbours: Vec<Set>,
+    /// Number of classes; edges have numbers behind them.
+    n_keys: usize,
+    rows: HashMap<Set, f64>,
+}
+
+impl<'a> Costs<'a> {
+    pub fn new(graph: &'a Graph, sides: JoinSides) -> Costs<'a> {
+        let mut pairs: Vec<Pair> = Vec::new();
+        let mut connect = |number: usize, a: (usize, Distinct), b: (usize, Distinct)| {
+            let (a, b) = if a.0 < b.0 { (a, b) } else { (b, a) };
+            let key = (number, a.1, b.1);
+            match pairs.iter_mut().find(|pair| pair.relations == (a.0, b.0)) {
+                Some(pair) => pair.keys.push(key),
+                None => pairs.push(Pair { relations: (a.0, b.0), keys: vec![key], match_probability: 1.0 }),
+            }
+        };
+        for (number, class) in graph.classes.iter().enumerate() {
+            for (i, a) in class.iter().enumerate() {
+                for b in &class[i + 1..] {
+                    connect(number, (a.relation, a.distinct), (b.relation, b.distinct));
+                }
+            }
+        }
+        for (number, edge) in graph.edges.iter().enumerate() {
+            let (a, b) = (&edge.left, &edge.right);
+            connect(graph.classes.len() + number, (a.relation, a.distinct), (b.relation, b.distinct));
+        }
+        let mut neighbours = vec![0; graph.relations.len()];
+        for Pair { relations: (a, b), .. } in &pairs {
+            neighbours[*a] |= 1 << b;
+            neighbours[*b] |= 1 << a;
+        }
+        let n_keys = graph.classes.len() + graph.edges.len();
+        let mut costs = Costs { graph, sides, pairs, neighbours, n_keys, rows: HashMap::default() };
+        for at in 0..costs.pairs.len() {
+            let all: Vec<usize> = (0..costs.pairs[at].keys.len()).collect();
+            costs.pairs[at].match_probability = costs.probability(&costs.pairs[at], &all);
+        }
+        costs.pairs.sort_by(|a, b| a.match_probability.total_cmp(&b.match_probability));
+        costs
+    }
+
+    pub fn n_relations(&self) -> usize {
+        self.neighbours.len()
+    }
+
+    pub fn neighbours_of(&self, set: Set) -> Set {
+        bits(set).fold(0, |all, relation| all | self.neighbours[relation]) & !set
+    }
+
+    /// Is there a key between them?
+    pub fn are_connected(&self, a: Set, b: Set) -> bool {
+        self.neighbours_of(a) & b != 0
+    }
+
+    /// That rows of a pair are equal in some of its keys.
+    fn probability(&self, pair: &Pair, keys: &[usize]) -> f64 {
+        let base = |relation: usize| self.graph.relations[relation].estimate.base_rows;
+        let (a, b) = pair.relations;
+        let left = Distinct::together(keys.iter().map(|&key| pair.keys[key].1), base(a));
+        let right = Distinct::together(keys.iter().map(|&key| pair.keys[key].2), base(b));
+        match_probability(left, right)
+    }
+
+    /// Of all relations of the set joined, whatever the order.
+    pub fn rows(&mut self, set: Set) -> f64 {
+        if let Some(rows) = self.rows.get(&set) {
+            return *rows;
+        }
+        let mut rows: f64 =
+            bits(set).map(|relation| self.graph.relations[relation].estimate.rows.max(1.0)).product();
+        // Each key of n relations in the set is n - 1 conditions: those of the pairs that it connects first.
+        let n = self.neighbours.len();
+        let mut parts: Vec<u8> = (0..self.n_keys).flat_map(|_| 0..n as u8).collect();
+        for pair in &self.pairs {
+            let (a, b) = pair.relations;
+            if set >> a & 1 == 0 || set >> b & 1 == 0 {
+                continue;
+            }
+            let mut fresh = Vec::new();
+            for (at, (number, ..)) in pair.keys.iter().enumerate() {
+                let parts = &mut parts[number * n..(number + 1) * n];
+                let (from, to) = (parts[a], parts[b]);
+                if from != to {
+                    fresh.push(at);
+                    parts.iter_mut().filter(|part| **part == from).for_each(|part| *part = to);
+                }
+            }
+            if !fresh.is_empty() {
+                rows *= self.probability(pair, &fresh);
+            }
+        }
+        for condition in self.graph.conditions.iter().filter(|c| c.relations & !set == 0) {
+            rows *= condition.selectivity;
+        }
+        let rows = rows.max(1.0);
+        self.rows.insert(set, rows);
+        rows
+    }
+
+    fn width(&self, set: Set) -> f64 {
+        bits(set).map(|relation| self.graph.relations[relation].estimate.n_columns() as f64).sum()
+    }
+
+    /// Of one join, without what is below.
+    pub fn of_join(&mut self, probe: Set, build: Set) -> f64 {
+        let (left, right, out) = (self.rows(probe), self.rows(build), self.rows(probe | build));
+        let built = right * (BUILD_ROW + COLUMN * self.width(build));
+        let product = if self.are_connected(probe, build) { 0.0 } else { left * right };
+        left + built + out * (OUTPUT_ROW + COLUMN * self.width(probe | build)) + product
+    }
+
+    /// Which of two sides had better be built: true for the first.
+    pub fn builds_first(&mut self, first: Set, second: Set) -> bool {
+        match self.sides {
+            // The one that is written first streams.
+            JoinSides::Written => first.trailing_zeros() > second.trailing_zeros(),
+            _ => self.of_join(second, first) < self.of_join(first, second),
+        }
+    }
+
+    pub fn of_tree(&mut self, tree: &Tree) -> f64 {
+        match tree {
+            Tree::Relation(_) => 0.0,
+            Tree::Join(left, right) => {
+                self.of_tree(left) + self.of_tree(right) + self.of_join(left.set(), right.set())
+            }
+        }
+    }
+
+    /// Are there sides without a key between them, although one leads from the one to the other?
+    pub fn has_avoidable_product(&self, tree: &Tree) -> bool {
+        match tree {
+            Tree::Relation(_) => false,
+            Tree::Join(left, right) => {
+                let (a, b) = (left.set(), right.set());
+                !self.are_connected(a, b) && self.component(a) & b != 0
+                    || self.has_avoidable_product(left)
+                    || self.has_avoidable_product(right)
+            }
+        }
+    }
+
+    /// All relations that keys connect with these.
+    pub fn component(&self, set: Set) -> Set {
+        let mut all = set;
+        loop {
+            let more = self.neighbours_of(all);
+            if more == 0 {
+                return all;
+            }
+            all |= more;
+        }
+    }
+}
+
+/// The numbers of the relations of a set.
+pub(super) fn bits(set: Set) -> impl Iterator<Item = usize> {
+    (0..Set::BITS as usize).filter(move |bit| set >> bit & 1 == 1)
+}

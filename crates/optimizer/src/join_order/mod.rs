@@ -1,0 +1,100 @@
+//! Inner joins in the order that is estimated to be cheapest, the smaller side of each being built.
+//!
+//! ```text
+//! Join on l_orderkey = o_orderkey              Join on l_orderkey = o_orderkey
+//!   Join on p_partkey = l_partkey                Join on l_partkey = p_partkey
+//!     Join cross                          =>       Scan lineitem
+//!       Scan part where p_type = 'x'               Scan part where p_type = 'x'
+//!       Scan orders                              Scan orders
+//!     Scan lineitem
+//! ```
+//!
+//! A group of joins is a graph of relations (whatever is below: tables, aggregations, outer joins) and of what connects
+//! them. All orders of it, bushy ones too, are compared up to `query_plan_optimize_join_order_limit` relations; beyond that
+//! the pair that has the fewest rows is joined next. Sides without a condition between them are paired last.
+//!
+//! Rows come in another order then, so that what is small keeps the order in which it is written: nothing is gained there.
+//!
+//! - [`graph`]: relations, classes of equal keys, conditions
+//! - [`cost`]: rows of a set of relations, and the cost of a tree of joins
+//! - [`enumerate`]: the search for the cheapest tree
+//! - [`build`]: a tree as a plan
+
+mod build;
+mod cost;
+mod enumerate;
+mod graph;
+
+use crate::rewriter::{JoinSides, Rewriter, placeholder};
+use chalet_base::Result;
+use chalet_plan::Plan;
+use cost::{Costs, Tree};
+use graph::Graph;
+
+/// A side that is to be built in place of the other has fewer rows by this factor, and the other has this many rows.
+const SWAP_FACTOR: f64 = 2.0;
+const SWAP_ROWS: f64 = 100_000.0;
+/// Another order than the written one costs less by this factor, and by this much: about as many rows hashed.
+const GAIN_FACTOR: f64 = 0.85;
+const GAIN: f64 = 100_000.0;
+
+pub(crate) fn apply(plan: Plan, with: &Rewriter) -> Result<Plan> {
+    if graph::is_group(&plan) {
+        return reordered(plan, with);
+    }
+    let mut plan = plan;
+    for input in plan.inputs_mut() {
+        let taken = std::mem::replace(input, placeholder());
+        *input = apply(taken, with)?;
+    }
+    Ok(plan)
+}
+
+fn reordered(plan: Plan, with: &Rewriter) -> Result<Plan> {
+    let Some((mut graph, written, outputs)) = Graph::of(&plan, with)? else { return each_input(plan, with) };
+    for relation in &mut graph.relations {
+        let taken = std::mem::replace(&mut relation.plan, placeholder());
+        relation.plan = apply(taken, with)?;
+    }
+    let tree = {
+        if let Some(seed) = with.join_order_seed {
+            graph.draw_rows(seed);
+        }
+        let mut costs = Costs::new(&graph, with.join_sides);
+        choose(&mut costs, written, with)
+    };
+    build::plan(graph, &tree, outputs, with)
+}
+
+/// For a group that cannot be taken apart: only what is below it is looked at.
+fn each_input(mut plan: Plan, with: &Rewriter) -> Result<Plan> {
+    for input in plan.inputs_mut() {
+        let taken = std::mem::replace(input, placeholder());
+        *input = if graph::is_group(&taken) { each_input(taken, with)? } else { apply(taken, with)? };
+    }
+    Ok(plan)
+}
+
+/// The tree as it is written, or a better one.
+fn choose(costs: &mut Costs, written: Tree, with: &Rewriter) -> Tree {
+    if with.join_order_seed.is_some() {
+        return enumerate::best(costs, with.join_order_limit);
+    }
+    if let Tree::Join(left, right) = &written
+        && let (Tree::Relation(_), Tree::Relation(_)) = (&**left, &**right)
+    {
+        let (m, n) = (costs.rows(left.set()), costs.rows(right.set()));
+        let swaps = match with.join_sides {
+            JoinSides::Written => false,
+            JoinSides::Swapped => true,
+            JoinSides::BySize => n > SWAP_ROWS && n > SWAP_FACTOR * m,
+        };
+        return if swaps { Tree::Join(right.clone(), left.clone()) } else { written };
+    }
+    let best = enumerate::best(costs, with.join_order_limit);
+    if costs.has_avoidable_product(&written) {
+        return best;
+    }
+    let (before, after) = (costs.of_tree(&written), costs.of_tree(&best));
+    if after < GAIN_FACTOR * before && before - after > GAIN { best } else { written }
+}
