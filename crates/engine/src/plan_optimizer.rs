@@ -54,6 +54,7 @@ fn check_columns(plan: &Plan, most: u64, fetched: usize) -> Result<()> {
 fn is_rule_off(settings: &Settings, rule: &str) -> bool {
     let switch = match rule {
         "unnest_subqueries" => "correlated_subqueries_substitute_equivalent_expressions",
+        "factor_disjunctions" => "optimize_extract_common_expressions",
         "push_down_filter" => "query_plan_filter_push_down",
         "cross_join_to_inner" => {
             return settings.number("cross_to_inner_join_rewrite") == Some(0);

@@ -70,8 +70,8 @@ fn memory_runs_out() {
         "SELECT number, count() FROM numbers(5000000) GROUP BY number WITH TOTALS FORMAT Null",
         "SELECT groupArray(number) FROM numbers(5000000) FORMAT Null",
         "SELECT number FROM numbers(5000000) ORDER BY number % 1000003 FORMAT Null",
-        // A join without keys holds its right side.
-        "SELECT count() FROM numbers(10) AS a JOIN numbers(5000000) AS b ON a.number < b.number",
+        // A join without keys holds one of its sides.
+        "SELECT count() FROM numbers(5000000) AS a JOIN numbers(5000000) AS b ON a.number < b.number",
         "SELECT DISTINCT number FROM numbers(5000000) FORMAT Null",
         "SELECT number, row_number() OVER (ORDER BY number) FROM numbers(5000000) FORMAT Null",
         "SELECT count() OVER () FROM numbers(5000000) FORMAT Null",

@@ -5,6 +5,7 @@
 //! - [`calls`]: calls that rules put together
 //! - [`unnest_subqueries`]: correlated sub-queries become joins
 //! - [`fold_empty_inputs`]: what is known to have no rows is not computed
+//! - [`factor_disjunctions`]: what all alternatives of an OR say is a condition of its own
 //! - [`cross_join_to_inner`]: conditions that say that columns of two sides are equal become keys of their join
 //! - [`remove_constant_keys`]: what is the same in every row is not sorted by
 //! - [`merge_projections`]: a projection of plain columns over another is one
@@ -19,6 +20,7 @@
 mod calls;
 mod cross_join_to_inner;
 mod estimate;
+mod factor_disjunctions;
 mod fold_empty_inputs;
 mod join_order;
 mod late_materialization;

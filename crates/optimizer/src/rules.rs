@@ -2,9 +2,9 @@
 
 use crate::rewriter::Rewriter;
 use crate::{
-    cross_join_to_inner, fold_empty_inputs, join_order, late_materialization, merge_projections,
-    min_max_through_cast, prune_columns, push_down_filter, push_down_limit, reduce_group_keys,
-    remove_constant_keys, single_distinct_to_group_by, sum_of_shifted, unnest_subqueries,
+    cross_join_to_inner, factor_disjunctions, fold_empty_inputs, join_order, late_materialization,
+    merge_projections, min_max_through_cast, prune_columns, push_down_filter, push_down_limit,
+    reduce_group_keys, remove_constant_keys, single_distinct_to_group_by, sum_of_shifted, unnest_subqueries,
     unwrap_cast_in_comparison,
 };
 use chalet_base::{Result, ensure};
@@ -30,6 +30,11 @@ pub const RULES: &[Rule] = &[
         name: "fold_empty_inputs",
         reason: "early: what has no rows is not worth the others",
         apply: fold_empty_inputs::apply,
+    },
+    Rule {
+        name: "factor_disjunctions",
+        reason: "before cross_join_to_inner, which looks for equalities among conditions",
+        apply: factor_disjunctions::apply,
     },
     Rule {
         name: "cross_join_to_inner",

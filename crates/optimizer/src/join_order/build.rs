@@ -6,7 +6,7 @@ use crate::cross_join_to_inner::equality;
 use crate::rewriter::{Rewriter, placeholder};
 use chalet_base::hash::HashMap;
 use chalet_base::{Result, err};
-use chalet_plan::{ColumnId, Expr, Field, Filter, Join, JoinKey, JoinKind, JoinStrictness, Plan, Project};
+use chalet_plan::{ColumnId, Expr, Field, Join, JoinKey, JoinKind, JoinStrictness, Plan, Project};
 
 struct Builder<'a> {
     graph: Graph,
@@ -64,7 +64,11 @@ impl Builder<'_> {
                 Some((a, b)) if is_over(&b, &left_names) && is_over(&a, &right_names) => {
                     on.push(key(&b, &a, false, &left_names, &right_names)?);
                 }
-                _ => conditions.push(condition.expr.clone()),
+                _ => {
+                    let named = left_names.iter().chain(&right_names);
+                    let named = named.map(|(id, field)| (*id, field.clone())).collect();
+                    conditions.push(over(&condition.expr, &named)?);
+                }
             }
         }
         let mut names = Names::default();
@@ -80,22 +84,11 @@ impl Builder<'_> {
                 fields.push(renamed);
             }
         }
-        let kind = if on.is_empty() { JoinKind::Cross } else { JoinKind::Inner };
-        let join = Join {
-            left,
-            right,
-            kind,
-            strictness: JoinStrictness::All,
-            on,
-            asof: None,
-            residual: None,
-            fields,
-        };
-        let mut plan = Plan::Join(Box::new(join));
-        for condition in conditions {
-            plan = Plan::Filter(Filter { input: Box::new(plan), condition: over(&condition, &names)? });
-        }
-        Ok((plan, names))
+        let residual = self.with.all_of(conditions)?;
+        let kind = if on.is_empty() && residual.is_none() { JoinKind::Cross } else { JoinKind::Inner };
+        let join =
+            Join { left, right, kind, strictness: JoinStrictness::All, on, asof: None, residual, fields };
+        Ok((Plan::Join(Box::new(join)), names))
     }
 
     /// One key of each class that has members on both sides, and the edges between them.
