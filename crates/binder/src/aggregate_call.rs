@@ -36,6 +36,17 @@ impl SelectBinder<'_> {
         let resolved = self.resolve_aggregate(call);
         self.place = outer;
         let (resolved, args) = resolved?;
+        // An alias in the arguments may stand for one that was bound before.
+        let inner = args.iter().flat_map(Expr::columns);
+        let inner =
+            inner.filter_map(|id| self.aggregates.iter().find(|known| known.call.field.id == id)).next();
+        if let Some(inner) = inner {
+            bail!(
+                ILLEGAL_AGGREGATION,
+                "Aggregate function {} is found inside another aggregate function in query",
+                inner.call.name
+            );
+        }
         let name: std::sync::Arc<str> = self.result_name(&ast::Expr { alias: None, ..e.clone() }).into();
         let known = self.aggregates.iter().find(|known| {
             known.args == args && known.function == resolved.name && known.parameters == call.params

@@ -87,6 +87,8 @@ impl Part {
             (Held::States(into), Held::States(states)) => {
                 let places: Vec<u32> = (before..self.keys.len() as u32).collect();
                 for (into, states) in into.iter_mut().zip(states) {
+                    // A part that equal groups were merged in has no room beyond them.
+                    into.grow(self.keys.len());
                     into.merge(&mut **states, from, &places)?;
                 }
             }
