@@ -58,6 +58,8 @@ fn rows_without_a_partner_are_left_out() {
         "SELECT count() FROM l JOIN l AS k ON l.n = k.n JOIN r ON k.n = r.n",
         "SELECT count() FROM l LEFT SEMI JOIN r ON l.n = r.n",
         "SELECT count(), sum(r.n) FROM l RIGHT JOIN r ON l.n = r.n + 50",
+        "SELECT count(), sum(r.n) FROM l RIGHT SEMI JOIN r ON l.n = r.n",
+        "SELECT count(), sum(r.n) FROM l RIGHT ANTI JOIN r ON l.n = r.n",
     ] {
         let (checked, passed, _) = filtered(&session, sql);
         assert!(passed * 10 < checked, "{sql}: {passed} of {checked}");

@@ -95,10 +95,12 @@ impl RuntimeFilters {
 /// The scan whose columns a key of the left side is made of, and the key over them.
 fn scan_of(node: &Join, key: usize) -> Option<(&ScanNode, Expr)> {
     use JoinKind::{Inner, Left, Right};
-    use JoinStrictness::{All, Asof, Semi};
+    use JoinStrictness::{All, Anti, Asof, Semi};
     // Rows of the left side without a partner are not put out.
-    let drops_left =
-        matches!((node.kind, node.strictness), (Inner, All | Asof) | (Left, Semi) | (Right, All));
+    let drops_left = matches!(
+        (node.kind, node.strictness),
+        (Inner, All | Asof) | (Left, Semi) | (Right, All | Semi | Anti)
+    );
     let key = &node.on[key];
     if !drops_left || key.null_safe {
         return None;

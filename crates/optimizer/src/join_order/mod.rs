@@ -25,9 +25,10 @@ mod cost;
 mod enumerate;
 mod graph;
 
+use crate::estimate::estimate;
 use crate::rewriter::{JoinSides, Rewriter, placeholder};
 use chalet_base::Result;
-use chalet_plan::Plan;
+use chalet_plan::{Expr, Join, JoinKey, JoinKind, JoinStrictness, Plan, Project};
 use cost::{Costs, Tree};
 use graph::Graph;
 
@@ -47,7 +48,29 @@ pub(crate) fn apply(plan: Plan, with: &Rewriter) -> Result<Plan> {
         let taken = std::mem::replace(input, placeholder());
         *input = apply(taken, with)?;
     }
-    Ok(plan)
+    match plan {
+        Plan::Join(join) if with.join_sides == JoinSides::BySize => Ok(built_by_size(*join)),
+        other => Ok(other),
+    }
+}
+
+/// A semi or anti join of the left side builds that side where it is clearly the smaller one.
+fn built_by_size(join: Join) -> Plan {
+    let asks_for_partners = matches!(join.strictness, JoinStrictness::Semi | JoinStrictness::Anti);
+    if join.kind != JoinKind::Left || !asks_for_partners || join.on.is_empty() {
+        return Plan::Join(Box::new(join));
+    }
+    let (left, right) = (estimate(&join.left).rows, estimate(&join.right).rows);
+    if right <= SWAP_ROWS || right <= SWAP_FACTOR * left {
+        return Plan::Join(Box::new(join));
+    }
+    let outputs = join.fields.iter().map(|field| (field.clone(), Expr::Column(field.id, field.ty.clone())));
+    let outputs = outputs.collect();
+    let (left, right) = join.fields.split_at(join.left.fields().len());
+    let fields = [right, left].concat();
+    let on = join.on.into_iter().map(|key| JoinKey { left: key.right, right: key.left, ..key }).collect();
+    let swapped = Join { left: join.right, right: join.left, kind: JoinKind::Right, on, fields, ..join };
+    Plan::Project(Project { input: Box::new(Plan::Join(Box::new(swapped))), exprs: outputs })
 }
 
 fn reordered(plan: Plan, with: &Rewriter) -> Result<Plan> {
