@@ -23,8 +23,7 @@ pub struct RuntimeFilters {
 struct Waiting {
     scanned: Expr,
     slot: Arc<OnceLock<JoinTable>>,
-    keys: Program,
-    key: usize,
+    key: Program,
     ty: DataType,
 }
 
@@ -51,13 +50,12 @@ impl RuntimeFilters {
         }
         for key in 0..node.on.len() {
             let Some((scan, scanned)) = scan_of(node, key) else { continue };
-            let right: Vec<&Expr> = node.on.iter().map(|key| &key.right).collect();
+            let right = &node.on[key].right;
             let waiting = Waiting {
                 scanned,
                 slot: slot.clone(),
-                keys: Program::new(&right, &layout(&node.right.fields()), &ctx.functions)?,
-                key,
-                ty: node.on[key].right.ty().clone(),
+                key: Program::new(&[right], &layout(&node.right.fields()), &ctx.functions)?,
+                ty: right.ty().clone(),
             };
             self.waiting.entry(std::ptr::from_ref(scan)).or_default().push(waiting);
         }
@@ -79,7 +77,6 @@ impl RuntimeFilters {
             let own: Layout = ids.iter().enumerate().map(|(at, id)| (*id, at)).collect();
             Ok(RuntimeFilter {
                 slot: waiting.slot,
-                keys: waiting.keys,
                 key: waiting.key,
                 ty: waiting.ty,
                 is_plain: waiting.scanned.as_column().is_some(),

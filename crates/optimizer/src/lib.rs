@@ -2,7 +2,6 @@
 //!
 //! - [`rewriter`]: how rules make expressions and visit nodes
 //! - [`rules`]: the wrapper around every rule and the one ordered list
-//! - [`calls`]: calls that rules put together
 //! - [`unnest_subqueries`]: correlated sub-queries become joins
 //! - [`fold_empty_inputs`]: what is known to have no rows is not computed
 //! - [`factor_disjunctions`]: what all alternatives of an OR say is a condition of its own
@@ -17,7 +16,6 @@
 //! - [`prune_columns`]: columns that nobody reads are not made
 //! - [`late_materialization`]: columns that a sort does not read are read only for the rows that a limit leaves
 
-mod calls;
 mod cross_join_to_inner;
 mod estimate;
 mod factor_disjunctions;

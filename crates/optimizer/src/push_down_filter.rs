@@ -9,19 +9,17 @@
 //! A condition does not pass: another column's `rand()`, LIMIT, windows (unless it reads only their partition), the side
 //! of an outer join that may be filled with defaults.
 
-use crate::calls;
 use crate::rewriter::Rewriter;
 use chalet_base::Result;
 use chalet_base::hash::HashSet;
-use chalet_function_api::Context;
 use chalet_plan::{ColumnId, Expr, Field, Filter, Join, JoinKey, JoinKind, JoinStrictness, Plan};
 
 pub(crate) fn apply(plan: Plan, with: &Rewriter) -> Result<Plan> {
-    Pusher { ctx: with.context }.push(plan, Vec::new())
+    Pusher { with }.push(plan, Vec::new())
 }
 
 struct Pusher<'a> {
-    ctx: &'a Context,
+    with: &'a Rewriter<'a>,
 }
 
 impl Pusher<'_> {
@@ -39,7 +37,7 @@ impl Pusher<'_> {
             Plan::Scan(mut node) if node.limit.is_none() => {
                 // A scan that has a filter already keeps it before the others.
                 conditions.splice(0..0, node.filter.take());
-                match calls::all_of(conditions.clone(), self.ctx) {
+                match self.with.all_of(conditions.clone()) {
                     Ok(filter) => {
                         node.filter = filter;
                         Ok(Plan::Scan(node))

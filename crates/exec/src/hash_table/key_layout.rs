@@ -6,7 +6,8 @@ use chalet_base::hash::{combine, hash_bytes, hash_u64};
 use chalet_columns::rows::RowCodec;
 use chalet_columns::strings::INLINE;
 use chalet_columns::{
-    Block, Buf, Builder, Column, Data, Fixed, Native, NullBuffer, StringBuilder, Strings, Vector, each_native,
+    Block, BooleanBuffer, Buf, Builder, Column, Data, Fixed, Native, NullBuffer, StringBuilder, Strings,
+    Vector, each_native,
 };
 use chalet_types::{DataType, I256, Physical, U256, bf16};
 use std::borrow::Cow;
@@ -59,6 +60,22 @@ pub fn integer_bias(ty: &DataType) -> Option<u64> {
         Physical::I64 => Some(1 << 63),
         _ => None,
     }
+}
+
+/// The rows of the least and of the greatest of integers, given as words of this bias; none where no row is valid.
+pub fn extreme_rows(words: &[u64], valid: &BooleanBuffer, bias: u64) -> Option<(usize, usize)> {
+    let mut rows = valid.set_indices();
+    let first = rows.next()?;
+    Some(rows.fold((first, first), |(least, greatest), row| {
+        let word = words[row] ^ bias;
+        if word < words[least] ^ bias {
+            (row, greatest)
+        } else if word > words[greatest] ^ bias {
+            (least, row)
+        } else {
+            (least, greatest)
+        }
+    }))
 }
 
 impl KeyLayout {

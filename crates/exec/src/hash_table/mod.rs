@@ -16,6 +16,6 @@ pub mod store;
 pub mod table;
 mod word_set;
 
-pub use key_layout::{KeyLayout, integer_bias};
+pub use key_layout::{KeyLayout, extreme_rows, integer_bias};
 pub use store::Store;
 pub use table::{GroupTable, NO_GROUP};

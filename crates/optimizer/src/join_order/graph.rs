@@ -1,7 +1,6 @@
 //! A group of inner joins as a graph of relations and of what connects them.
 
 use super::cost::{Tree, bits};
-use crate::calls;
 use crate::cross_join_to_inner::{equal_as_keys, equality};
 use crate::estimate::{Distinct, Estimate, estimate};
 use crate::push_down_filter::substitute;
@@ -233,7 +232,7 @@ impl Graph {
                 match firsts.iter().find(|first| first.relation == member.relation) {
                     None => firsts.push(member),
                     Some(first) => {
-                        let equal = calls::equal(first.expr.clone(), member.expr, with.context)?;
+                        let equal = (with.call)("equals", vec![first.expr.clone(), member.expr])?;
                         self.condition(equal, 1 << member.relation);
                     }
                 }

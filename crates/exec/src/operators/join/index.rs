@@ -1,7 +1,7 @@
 //! From the keys of right rows to the rows. Integers that lie close together index an array (a perfect hash); any other keys
 //! are in a hash table. Where no two rows have equal keys, finding the key is finding the row.
 
-use crate::hash_table::{GroupTable, KeyLayout, NO_GROUP, integer_bias};
+use crate::hash_table::{GroupTable, KeyLayout, NO_GROUP, extreme_rows, integer_bias};
 use crate::operators::join::NO_ROW;
 use chalet_base::Result;
 use chalet_columns::{BooleanBuffer, Column};
@@ -202,20 +202,15 @@ fn dense(
     layout: &Arc<KeyLayout>,
 ) -> Option<KeyIndex> {
     let [ty] = types else { return None };
-    if ty.is_nullable() {
-        return None;
-    }
     let bias = integer_bias(ty)?;
     let n_rows = valid.len();
     let words = layout.words(keys, n_rows)?;
-    let (mut least, mut greatest) = (u64::MAX, 0);
-    for row in valid.set_indices() {
-        let word = words[row] ^ bias;
-        (least, greatest) = (least.min(word), greatest.max(word));
-    }
-    let len = match least <= greatest {
-        true => usize::try_from(greatest - least).ok()?.checked_add(1)?,
-        false => 0,
+    let (least, len) = match extreme_rows(&words, valid, bias) {
+        Some((least, greatest)) => {
+            let (least, greatest) = (words[least] ^ bias, words[greatest] ^ bias);
+            (least, usize::try_from(greatest - least).ok()?.checked_add(1)?)
+        }
+        None => (0, 0),
     };
     if len > SMALL_RANGE.max(n_rows.saturating_mul(INTEGERS_PER_ROW)) || len >= NO_GROUP as usize {
         return None;

@@ -5,7 +5,7 @@
 
 use super::table::{JoinTable, usable_keys};
 use crate::expression::Program;
-use crate::hash_table::{KeyLayout, integer_bias};
+use crate::hash_table::{KeyLayout, extreme_rows, integer_bias};
 use crate::pipeline::{Emit, Flow, Operator, OperatorWorker};
 use chalet_base::Result;
 use chalet_base::events::{self, Event};
@@ -19,9 +19,8 @@ use std::sync::{Arc, OnceLock};
 /// A filter that a join will have when its right side is built.
 pub struct RuntimeFilter {
     pub slot: Arc<OnceLock<JoinTable>>,
-    /// The keys over the right side's columns, and which of them this is about.
-    pub keys: Program,
-    pub key: usize,
+    /// The key over the right side's columns.
+    pub key: Program,
     pub ty: DataType,
     /// The key over the columns of the scan of the left side that it comes from.
     pub scanned: Program,
@@ -77,7 +76,7 @@ impl RuntimeFilter {
             return Ok(None);
         };
         let n_rows = table.rows.n_rows();
-        let key = self.keys.evaluate(&table.rows)?.swap_remove(self.key);
+        let key = self.key.evaluate(&table.rows)?.swap_remove(0);
         let (keys, valid) = usable_keys(vec![key], &[false], n_rows);
         let types = [self.ty.bare().clone()];
         let layout = Arc::new(KeyLayout::new(&types));
@@ -125,16 +124,7 @@ fn bitmap(
 ) -> Option<(Members, usize, usize)> {
     let bias = integer_bias(ty)?;
     let words = layout.words(keys, valid.len())?;
-    let mut rows = valid.set_indices();
-    let first = rows.next()?;
-    let (mut least, mut greatest) = (first, first);
-    for row in rows {
-        if words[row] ^ bias < words[least] ^ bias {
-            least = row;
-        } else if words[row] ^ bias > words[greatest] ^ bias {
-            greatest = row;
-        }
-    }
+    let (least, greatest) = extreme_rows(&words, valid, bias)?;
     let low = words[least] ^ bias;
     let len = (words[greatest] ^ bias) - low;
     if len >= SMALL_RANGE.max((valid.len() as u64).saturating_mul(INTEGERS_PER_KEY)) {
