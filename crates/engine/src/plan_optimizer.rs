@@ -24,8 +24,8 @@ pub(crate) fn optimized(plan: Plan, ctx: &QueryContext) -> Result<Plan> {
         join_order_limit: join_order_limit.map_or(12, |limit| usize::try_from(limit).unwrap_or(usize::MAX)),
         join_order_seed: settings.number("query_plan_optimize_join_order_randomize").filter(|&seed| seed > 0),
         join_sides: match settings.get("query_plan_join_swap_table").as_deref() {
-            Some("0" | "false") => JoinSides::Written,
-            Some("1" | "true") => JoinSides::Swapped,
+            Some("0") => JoinSides::Written,
+            Some("1") => JoinSides::Swapped,
             _ => JoinSides::BySize,
         },
     };

@@ -130,18 +130,25 @@ fn unknown(name: &str) -> chalet_base::Error {
     }
 }
 
+fn boolean(text: &str) -> Result<String> {
+    let is_true = match text.to_ascii_lowercase().as_str() {
+        "1" | "true" => true,
+        "0" | "false" => false,
+        _ => match text.parse::<f64>() {
+            Ok(x) => x != 0.0,
+            Err(_) => bail!(CANNOT_PARSE_BOOL, "Cannot parse boolean value: '{text}'"),
+        },
+    };
+    Ok(u8::from(is_true).to_string())
+}
+
 /// The value in the form that it is shown and read in.
 fn normalised(known: &Known, text: &str) -> Result<String> {
     let number = |text: &str| -> Result<String> { Ok(number::unsigned_with_suffix(text)?.to_string()) };
     Ok(match known.kind {
-        "Bool" => match text.to_ascii_lowercase().as_str() {
-            "1" | "true" => "1".into(),
-            "0" | "false" => "0".into(),
-            _ => match text.parse::<f64>() {
-                Ok(x) => String::from(if x != 0.0 { "1" } else { "0" }),
-                Err(_) => bail!(CANNOT_PARSE_BOOL, "Cannot parse boolean value: '{text}'"),
-            },
-        },
+        "Bool" => boolean(text)?,
+        "BoolAuto" if text == "auto" => text.into(),
+        "BoolAuto" => boolean(text)?,
         "UInt64" => number(text)?,
         "NonZeroUInt64" => match number(text)?.as_str() {
             "0" => bail!(BAD_ARGUMENTS, "A setting's value has to be greater than 0"),
