@@ -21,10 +21,23 @@ pub(crate) struct Shared {
     pub fork_guard: ForkGuard,
     /// Loads what another process has changed; `None` in memory.
     reload: Option<Reload>,
+    /// Told when the last session is gone, before the lock is given back.
+    close: Option<Close>,
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if let Some(close) = self.close {
+            close(self);
+        }
+    }
 }
 
 /// Reads the definitions on disk anew.
 pub(crate) type Reload = fn(&Database) -> Result<()>;
+
+/// Ends what is still at work for the database.
+pub(crate) type Close = fn(*const Shared);
 
 /// What was found to be not as it should when the database was opened.
 #[derive(Default)]
@@ -64,7 +77,7 @@ impl Database {
     }
 
     /// A database without tables over a store.
-    pub(crate) fn on_disk(store: Store, reload: Reload) -> Database {
+    pub(crate) fn on_disk(store: Store, reload: Reload, close: Close) -> Database {
         let store = Some(Arc::new(store));
         let shared = Shared {
             catalog: Catalog::new(store.clone()),
@@ -72,6 +85,7 @@ impl Database {
             warnings: Warnings::default(),
             fork_guard: ForkGuard::default(),
             reload: Some(reload),
+            close: Some(close),
         };
         Database { shared: Arc::new(shared) }
     }

@@ -13,6 +13,7 @@
 //!   [`plan_optimizer`]: what statements and registries of tables share
 //! - [`table_functions`], [`system`], [`tables`]: the tables that have names
 //! - [`environment`]: what the binder asks of a query context
+//! - [`merge_tree`]: keys, INSERTs and merges of tables of that family
 //! - [`statements`]: one file per kind of statement
 //! - [`on_disk`]: databases that are kept in a folder
 //! - [`session`]: one session: its settings, current database, temporary tables; running statements
@@ -30,6 +31,7 @@ pub mod functions;
 pub mod host;
 mod insert_data;
 mod made_table;
+mod merge_tree;
 mod on_disk;
 mod own_functions;
 mod plan_optimizer;

@@ -17,6 +17,7 @@
 //! - [`by_number`]: rows of a file by their numbers
 //! - [`prune`]: what statistics, page index and bloom filters exclude
 //! - [`statistics`]: what is known of the rows, for estimates
+//! - [`part_writer`]: files of parts of tables
 //! - [`input`], [`output`], [`format`]: the Parquet format of the registry
 
 mod by_number;
@@ -26,11 +27,12 @@ mod column;
 mod encoding;
 pub mod file;
 pub mod format;
-mod input;
+pub mod input;
 mod known;
 mod leaf;
 mod output;
 mod page;
+pub mod part_writer;
 pub mod prune;
 pub mod row_group;
 pub mod schema;

@@ -7,7 +7,7 @@
 //! - [`disk`]: databases kept in a folder
 //! - [`memory`]: the Memory engine; what other engines are in memory
 //! - [`log`]: the Log family on disk
-//! - [`merge_tree`]: tables whose INSERTs are sorted
+//! - [`merge_tree`]: tables of sorted parts that are merged
 //! - [`numbers`]: `numbers`, `zeros`, `generateSeries`
 //! - [`fixed`]: blocks that are given beforehand: `values`, `system.one`
 //! - [`file`]: files of any format, by path or glob

@@ -5,6 +5,7 @@
 mod load;
 
 use crate::database::{Database, Shared};
+use crate::merge_tree::background;
 use crate::stack::entered;
 use chalet_base::Result;
 use chalet_base::forks::PerProcess;
@@ -62,7 +63,7 @@ fn open(path: &Path, accesses: &[Access], make: fn(&Path) -> Result<Store>) -> R
     let store = make(path)?;
     let root = store.root().to_path_buf();
     let access = if store.is_read_only() { Access::Read } else { Access::Write };
-    let database = Database::on_disk(store, load::changes);
+    let database = Database::on_disk(store, load::changes, background::settle);
     entered(|| load::first(&database))?;
     open.retain(|_, shared| shared.strong_count() > 0);
     open.insert((root, access), Arc::downgrade(&database.shared));

@@ -1,12 +1,13 @@
 //! Rows that a table does not take: those that violate a constraint, and Nested columns whose arrays differ in length.
 
-use super::sorted::{self, PartSize};
+use crate::merge_tree;
 use crate::query_context::QueryContext;
 use crate::stored_columns::{bind_stored, nested_prefix};
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Block, Column, Data, Vector};
 use chalet_exec::expression::{Program, layout};
 use chalet_plan::Field;
+use chalet_storage::merge_tree::MergeTree;
 use chalet_storage::{Constraint, Inserter, Table, TableSchema};
 use chalet_types::DataType;
 use std::sync::Arc;
@@ -17,8 +18,8 @@ pub(crate) fn inserter(table: &dyn Table, name: &str, ctx: &QueryContext) -> Res
     let nested = nested_groups(&schema);
     let checks = schema.constraints.iter().filter(|c| !c.is_assumed);
     let checks = checks.map(|c| Check::new(c, &schema, ctx)).collect::<Result<Vec<_>>>()?;
-    let inner = match table.keys() {
-        Some(keys) => sorted::inserter(table.insert()?, keys, &schema, ctx, PartSize::of_insert(ctx))?,
+    let inner = match table.as_any().downcast_ref::<MergeTree>() {
+        Some(table) => merge_tree::insert::inserter(table, ctx)?,
         None => table.insert()?,
     };
     if nested.is_empty() && checks.is_empty() {

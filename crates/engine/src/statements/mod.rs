@@ -12,7 +12,6 @@ mod query;
 pub(crate) mod readonly;
 mod set;
 mod show;
-mod sorted;
 mod statement_events;
 
 use self::output::{Output, print_lines, print_rows};

@@ -1,13 +1,15 @@
-//! OPTIMIZE: the rows of a table that sorts them, which lie in parts, are sorted as one.
+//! OPTIMIZE: the parts of each partition become one.
 
-use super::sorted::{self, PartSize};
+use crate::merge_tree::merge::merge_parts;
 use crate::query_context::QueryContext;
 use crate::tables::existing;
 use chalet_base::{Result, bail, codes};
-use chalet_storage::{ScanRequest, Table};
+use chalet_storage::merge_tree::MergeTree;
+use chalet_storage::merge_tree::part::Part;
 use chalet_syntax::ast::Optimize;
+use std::sync::Arc;
 
-/// How often it begins anew where rows are inserted meanwhile.
+/// How often it begins anew where the table is altered meanwhile.
 const ATTEMPTS: usize = 3;
 
 pub(crate) fn run(optimize: &Optimize, ctx: &QueryContext) -> Result<()> {
@@ -21,35 +23,27 @@ pub(crate) fn run(optimize: &Optimize, ctx: &QueryContext) -> Result<()> {
     if let Some((_, words)) = unsupported.iter().find(|(is_given, _)| *is_given) {
         bail!(NOT_IMPLEMENTED, "OPTIMIZE ... {words} is not supported");
     }
-    let (table, _) = existing(&optimize.table, ctx)?;
-    for _ in 1..ATTEMPTS {
-        match merge(&*table, ctx) {
-            Err(error) if error.code() == codes::CANNOT_ASSIGN_OPTIMIZE => {}
+    for attempt in 1.. {
+        match merge(optimize, ctx) {
+            Err(error) if error.code() == codes::CANNOT_ASSIGN_OPTIMIZE && attempt < ATTEMPTS => {}
             done => return done,
         }
     }
-    merge(&*table, ctx)
+    Ok(())
 }
 
-fn merge(table: &dyn Table, ctx: &QueryContext) -> Result<()> {
-    let Some(keys) = table.keys() else {
+fn merge(optimize: &Optimize, ctx: &QueryContext) -> Result<()> {
+    let (table, _) = existing(&optimize.table, ctx)?;
+    let Some(table) = table.as_any().downcast_ref::<MergeTree>() else {
         bail!(NOT_IMPLEMENTED, "Method optimize is not supported by storage {}", table.engine())
     };
-    if keys.all().next().is_none() {
-        return Ok(());
-    }
-    let schema = table.schema();
-    // Before the rows are read: what comes later makes it fail.
-    let mut merged = sorted::inserter(table.rewrite()?, keys, &schema, ctx, PartSize::WHOLE)?;
-    let stored =
-        schema.columns.iter().enumerate().filter(|(_, column)| column.is_stored() && !column.is_virtual);
-    let columns = stored.map(|(at, _)| at).collect();
-    let scan =
-        table.scan(&ScanRequest { columns, context: ctx.exec.scan.clone(), ..ScanRequest::default() })?;
-    let mut worker = scan.worker()?;
-    while let Some(morsel) = worker.next()? {
-        ctx.control.check_with_interrupt()?;
-        merged.write(morsel.block)?;
-    }
-    merged.finish()
+    table.parts().check_writable()?;
+    let check = || ctx.control.check_with_interrupt();
+    let (_claim, state) = table.parts().claim_all(|_| true, &check)?;
+    let same = |a: &Arc<Part>, b: &Arc<Part>| a.info.partition.id == b.info.partition.id;
+    state
+        .parts
+        .chunk_by(same)
+        .filter(|parts| parts.len() > 1)
+        .try_for_each(|parts| merge_parts(table, parts, ctx, &check))
 }

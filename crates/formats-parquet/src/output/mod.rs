@@ -20,10 +20,8 @@ use std::sync::Arc;
 
 impl OutputFormat for crate::input::Parquet {
     fn writer(&self, request: WriteRequest, sink: Box<dyn Sink>) -> Result<Box<dyn BlockWriter>> {
-        let schema = schema::root(&request.header, &request.settings)?;
         let properties = properties(&request.settings);
-        let writer = SerializedFileWriter::new(sink, Arc::new(schema), properties).map_err(cannot_write)?;
-        Ok(Box::new(Writer { writer, request, pending: Vec::new(), rows: 0, bytes: 0 }))
+        Ok(Box::new(Writer::new(request, properties, sink)?))
     }
 }
 
@@ -69,7 +67,8 @@ fn properties(settings: &FormatSettings) -> WriterPropertiesPtr {
     Arc::new(builder.build())
 }
 
-struct Writer {
+/// Writes one file: gathers blocks into row groups.
+pub(crate) struct Writer {
     writer: SerializedFileWriter<Box<dyn Sink>>,
     request: WriteRequest,
     /// Blocks of the row group to come.
@@ -107,6 +106,17 @@ impl BlockWriter for Writer {
 }
 
 impl Writer {
+    /// A writer of these columns. Fails where a type cannot be stored.
+    pub(crate) fn new(
+        request: WriteRequest,
+        properties: WriterPropertiesPtr,
+        sink: Box<dyn Sink>,
+    ) -> Result<Writer> {
+        let schema = schema::root(&request.header, &request.settings)?;
+        let writer = SerializedFileWriter::new(sink, Arc::new(schema), properties).map_err(cannot_write)?;
+        Ok(Writer { writer, request, pending: Vec::new(), rows: 0, bytes: 0 })
+    }
+
     /// Writes what is pending as a row group.
     fn row_group(&mut self) -> Result<()> {
         if self.rows == 0 {

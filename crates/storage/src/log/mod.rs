@@ -29,7 +29,7 @@ mod encode;
 mod file;
 mod inserter;
 mod layout;
-mod positional;
+pub(crate) mod positional;
 mod scan;
 mod table;
 mod walk;

@@ -1,16 +1,13 @@
 //! ENGINE = MergeTree: its keys, checked as the kernel checks them, and its settings.
 
-use super::columns::schema_of;
+use super::columns::{schema_of, stored_schema};
 use super::engine::{Engine, Found, New};
-use super::log;
 use crate::query_context::QueryContext;
 use crate::stored_columns::bind_stored;
 use chalet_base::{Result, bail, ensure};
 use chalet_binder::table_columns::bind_constant;
 use chalet_function_api::Volatility;
 use chalet_plan::Expr;
-use chalet_storage::log::LogTable;
-use chalet_storage::memory::MemoryTable;
 use chalet_storage::merge_tree::{MERGE_TREE, MergeTree, SortingKey, TableKeys};
 use chalet_storage::{Table, TableSchema};
 use chalet_syntax::ast::{self, ExprKind};
@@ -61,18 +58,24 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
     let settings = Settings::of(&written.settings, new.ctx)?;
     check(&keys, settings.nullable_key, &schema, new.ctx)?;
     let shown = shown(&keys, primary.as_ref(), written, &settings, new.create.temporary);
-    let rows: Arc<dyn Table> = match new.store {
-        None => Arc::new(MemoryTable::named(MERGE_TREE, schema)),
-        Some(store) => Arc::new(LogTable::create(MERGE_TREE, schema, store.new_folder()?)?),
-    };
-    Ok((Arc::new(MergeTree { keys, rows }), shown))
+    let folder = new.store.map(|store| store.new_folder()).transpose()?;
+    Ok((Arc::new(MergeTree::create(keys, settings.granularity, schema, folder)?), shown))
 }
 
-pub(super) fn open(engine: &'static Engine, found: Found) -> Result<Arc<dyn Table>> {
+pub(super) fn open(_: &'static Engine, found: Found) -> Result<Arc<dyn Table>> {
     let written = &found.create.storage;
     let keys = keys_of(written.primary_key.clone().map(Primary::Clause).as_ref(), written)?;
-    let rows = log::open(engine, found)?;
-    Ok(Arc::new(MergeTree { keys, rows }))
+    let granularity = Settings::of(&written.settings, found.ctx)?.granularity;
+    let schema = stored_schema(&found.create.definition)?;
+    let Some(folder) = found.folder else { bail!(CORRUPTED_DATA, "Table {} has no folder", found.name) };
+    let (table, dropped) = MergeTree::open(keys, granularity, schema, folder)?;
+    if dropped > 0 {
+        found.warnings.push(format!(
+            "Table {}: a change was not finished when the database was last written. Its {dropped} bytes were dropped",
+            found.name
+        ));
+    }
+    Ok(Arc::new(table))
 }
 
 /// The primary key as it stands in a statement.
@@ -222,11 +225,17 @@ fn holds_null(ty: &DataType) -> bool {
 struct Settings {
     shown: Vec<String>,
     nullable_key: bool,
+    /// Rows of a granule.
+    granularity: usize,
 }
+
+/// Rows of a granule, unless a setting says otherwise.
+const DEFAULT_GRANULARITY: usize = 8192;
 
 impl Settings {
     fn of(written: &[ast::Setting], ctx: &QueryContext) -> Result<Settings> {
-        let mut settings = Settings { shown: Vec::new(), nullable_key: false };
+        let mut settings =
+            Settings { shown: Vec::new(), nullable_key: false, granularity: DEFAULT_GRANULARITY };
         let mut has_granularity = false;
         for setting in written {
             let name = setting.name.name.as_str();
@@ -239,12 +248,15 @@ impl Settings {
                 );
             };
             ensure!(name != GRANULARITY || number > 0, BAD_ARGUMENTS, "{name}: value 0 makes no sense");
-            has_granularity |= name == GRANULARITY;
+            if name == GRANULARITY {
+                has_granularity = true;
+                settings.granularity = usize::try_from(number).unwrap_or(usize::MAX);
+            }
             settings.nullable_key |= name == NULLABLE_KEY && number != 0;
             settings.shown.push(format!("{name} = {number}"));
         }
         if !has_granularity {
-            settings.shown.push(format!("{GRANULARITY} = 8192"));
+            settings.shown.push(format!("{GRANULARITY} = {DEFAULT_GRANULARITY}"));
         }
         Ok(settings)
     }

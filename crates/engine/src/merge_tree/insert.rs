@@ -1,0 +1,105 @@
+//! The rows of an INSERT, sorted and cut into parts as large as the kernel's.
+
+use super::background;
+use super::key_program::KeyProgram;
+use crate::query_context::QueryContext;
+use chalet_base::Result;
+use chalet_columns::Block;
+use chalet_exec::QueryControl;
+use chalet_exec::operators::sort_buffer::SortBuffer;
+use chalet_exec::pipeline::Position;
+use chalet_memory::Reservation;
+use chalet_storage::merge_tree::{MergeTree, PartsInserter};
+use chalet_storage::{Inserter, Table};
+use std::sync::Arc;
+
+/// The number of rows of a part, at most: they are numbered with 32 bits.
+const MOST_ROWS: u64 = 1 << 31;
+
+/// How much is sorted at once: a part is cut when it has so many rows, or so many bytes.
+struct PartSize {
+    rows: u64,
+    bytes: u64,
+}
+
+impl PartSize {
+    fn of(ctx: &QueryContext) -> PartSize {
+        // 0 sets no bound.
+        let least = |name, most: u64| {
+            let given = ctx.state.settings.get(name).and_then(|text| text.parse::<u64>().ok());
+            given.filter(|&n| n > 0).map_or(most, |n| n.min(most))
+        };
+        PartSize {
+            rows: least("min_insert_block_size_rows", MOST_ROWS),
+            bytes: least("min_insert_block_size_bytes", u64::MAX),
+        }
+    }
+}
+
+/// Begins an INSERT into a table.
+pub(crate) fn inserter(table: &MergeTree, ctx: &QueryContext) -> Result<Box<dyn Inserter>> {
+    let keys = KeyProgram::new(table.keys_of(), &table.schema(), ctx)?;
+    let token = ctx.state.settings.get("insert_deduplication_token").filter(|token| !token.is_empty());
+    Ok(Box::new(Sorted {
+        inner: table.insert_parts()?,
+        keys,
+        part: SortBuffer::default(),
+        bytes: 0,
+        size: PartSize::of(ctx),
+        memory: Reservation::new(ctx.control.memory.clone()),
+        control: ctx.control.clone(),
+        token: token.map(|token| chalet_base::hash::hash_bytes(token.as_bytes())),
+        table: table.handle(),
+        ctx: ctx.clone(),
+    }))
+}
+
+struct Sorted {
+    inner: PartsInserter,
+    keys: KeyProgram,
+    /// What is gathered for the next parts.
+    part: SortBuffer,
+    bytes: u64,
+    size: PartSize,
+    memory: Reservation,
+    control: Arc<QueryControl>,
+    token: Option<u64>,
+    table: MergeTree,
+    ctx: QueryContext,
+}
+
+impl Sorted {
+    fn cut_parts(&mut self) -> Result<()> {
+        self.bytes = 0;
+        let check = || self.control.check_with_interrupt();
+        if let Some(rows) = std::mem::take(&mut self.part).sorted(usize::MAX, &check)? {
+            for (partition, range) in self.keys.partitions(&rows)? {
+                let is_whole = range.len() == rows.n_rows();
+                let of_partition = if is_whole { rows.clone() } else { rows.slice(range.start, range.len()) };
+                self.inner.write_part(partition, of_partition)?;
+            }
+        }
+        self.memory.resize(0)
+    }
+}
+
+impl Inserter for Sorted {
+    fn write(&mut self, block: Block) -> Result<()> {
+        let keys = self.keys.all_keys(&block)?;
+        let position = Position { number: self.part.n_blocks() as u32, ..Position::default() };
+        self.bytes += block.memory() as u64;
+        self.memory.grow(block.memory() + keys.memory())?;
+        self.part.push(position, block, keys);
+        match self.part.n_rows() as u64 >= self.size.rows || self.bytes >= self.size.bytes {
+            true => self.cut_parts(),
+            false => Ok(()),
+        }
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        self.cut_parts()?;
+        self.inner.finish(self.token)?;
+        background::wake(&self.table, &self.ctx);
+        Ok(())
+    }
+}

@@ -1,0 +1,11 @@
+//! What tables of the MergeTree family need of the engine: the expressions of their keys, and work in the background.
+//!
+//! - [`key_program`]: keys as programs over the stored columns
+//! - [`insert`]: the rows of an INSERT, sorted and cut into parts
+//! - [`merge`]: parts put together as one
+//! - [`background`]: merges that nobody waits for
+
+pub(crate) mod background;
+pub(crate) mod insert;
+mod key_program;
+pub(crate) mod merge;

@@ -1,0 +1,171 @@
+//! Changes of a table as records of its journal: parts that go and parts that come, at once.
+
+use super::Partition;
+use super::columns::{ColumnsVersion, put_text};
+use super::part::{Part, PartData, PartInfo};
+use crate::disk::TableFolder;
+use chalet_base::{Result, bail, ensure, err};
+use chalet_columns::Block;
+use chalet_formats::binary::{Cursor, put_var_uint};
+use chalet_formats::native::{read_column, write_column};
+use std::sync::Arc;
+
+/// What becomes of a table, as a whole.
+#[derive(Clone, Default)]
+pub struct Change {
+    /// The columns that there are from now on.
+    pub columns: Option<Arc<ColumnsVersion>>,
+    /// By number.
+    pub removed: Vec<u64>,
+    pub added: Vec<Arc<Part>>,
+    /// Of INSERTs, for which this is asked to be done once.
+    pub tokens: Vec<u64>,
+}
+
+const COLUMNS: u64 = 1;
+const REMOVED: u64 = 2;
+const ADDED_FILE: u64 = 3;
+const ADDED_ROWS: u64 = 4;
+const TOKEN: u64 = 5;
+
+impl Change {
+    /// Appends the change as bytes.
+    pub fn encode(&self, out: &mut Vec<u8>) -> Result<()> {
+        if let Some(columns) = &self.columns {
+            put_var_uint(out, COLUMNS);
+            columns.encode(out);
+        }
+        for number in &self.removed {
+            put_var_uint(out, REMOVED);
+            put_var_uint(out, *number);
+        }
+        for part in &self.added {
+            put_var_uint(out, if part.resident().is_some() { ADDED_ROWS } else { ADDED_FILE });
+            encode_info(&part.info, out);
+            if let Some(block) = part.resident() {
+                encode_rows(block, &part.columns, out)?;
+            }
+        }
+        for token in &self.tokens {
+            put_var_uint(out, TOKEN);
+            put_var_uint(out, *token);
+        }
+        Ok(())
+    }
+
+    /// The change of some bytes. `versions` are those that there are so far.
+    pub fn decode(
+        bytes: &[u8],
+        versions: &[Arc<ColumnsVersion>],
+        folder: Option<&Arc<TableFolder>>,
+    ) -> Result<Change> {
+        let mut from = Cursor { rest: bytes };
+        let mut change = Change::default();
+        while !from.rest.is_empty() {
+            match from.var_uint()? {
+                COLUMNS => change.columns = Some(Arc::new(ColumnsVersion::decode(&mut from)?)),
+                REMOVED => change.removed.push(from.var_uint()?),
+                kind @ (ADDED_FILE | ADDED_ROWS) => {
+                    let info = decode_info(&mut from)?;
+                    let known = change.columns.iter().chain(versions).find(|v| v.number == info.columns);
+                    let Some(columns) = known.cloned() else {
+                        bail!(
+                            INCORRECT_DATA,
+                            "Part {} has columns of version {}, which is not known",
+                            info.name(),
+                            info.columns
+                        )
+                    };
+                    let data = match kind {
+                        ADDED_ROWS => PartData::Resident(decode_rows(&mut from, &columns, info.rows)?),
+                        _ => {
+                            let Some(folder) = folder else {
+                                bail!(LOGICAL_ERROR, "A table in memory has no files")
+                            };
+                            PartData::File(super::part_file::path_of(folder, info.number))
+                        }
+                    };
+                    change.added.push(Arc::new(Part::new(info, columns, data, folder.cloned())));
+                }
+                TOKEN => change.tokens.push(from.var_uint()?),
+                other => bail!(INCORRECT_DATA, "A change of an unknown kind: {other}"),
+            }
+        }
+        Ok(change)
+    }
+}
+
+fn encode_info(info: &PartInfo, out: &mut Vec<u8>) {
+    put_text(out, &info.partition.id);
+    put_text(out, &info.partition.shown);
+    let numbers = [
+        info.number,
+        info.min_block,
+        info.max_block,
+        info.level.into(),
+        info.mutation,
+        info.rows,
+        info.bytes,
+        info.raw_bytes,
+        info.columns.into(),
+        info.modified.into(),
+    ];
+    numbers.into_iter().for_each(|number| put_var_uint(out, number));
+}
+
+fn decode_info(from: &mut Cursor<'_>) -> Result<PartInfo> {
+    let (id, shown) = (from.text()?.into(), from.text()?.into());
+    let mut numbers = [0; 10];
+    for number in &mut numbers {
+        *number = from.var_uint()?;
+    }
+    let [number, min_block, max_block, level, mutation, rows, bytes, raw_bytes, columns, modified] = numbers;
+    let narrow =
+        |n: u64| u32::try_from(n).map_err(|_| err!(INCORRECT_DATA, "A number of a part is too large: {n}"));
+    Ok(PartInfo {
+        number,
+        partition: Partition { id, shown },
+        min_block,
+        max_block,
+        level: narrow(level)?,
+        mutation,
+        rows,
+        bytes,
+        raw_bytes,
+        columns: narrow(columns)?,
+        modified: narrow(modified)?,
+    })
+}
+
+fn encode_rows(block: &Block, columns: &ColumnsVersion, out: &mut Vec<u8>) -> Result<()> {
+    let mut raw = Vec::new();
+    for (column, version) in block.columns().iter().zip(columns.columns.iter()) {
+        write_column(&mut raw, &version.ty, column);
+    }
+    let compressed = lz4_flex::block::compress(&raw);
+    put_var_uint(out, raw.len() as u64);
+    put_var_uint(out, compressed.len() as u64);
+    out.extend(compressed);
+    Ok(())
+}
+
+fn decode_rows(from: &mut Cursor<'_>, columns: &ColumnsVersion, rows: u64) -> Result<Block> {
+    /// LZ4 does not compress better than this.
+    const MOST: u64 = 256;
+    let raw = from.var_uint()?;
+    let compressed = from.var_uint()?;
+    ensure!(raw / MOST <= compressed, INCORRECT_DATA, "{compressed} bytes are not {raw}");
+    let compressed = from.take(compressed as usize)?;
+    let raw = lz4_flex::block::decompress(compressed, raw as usize)
+        .map_err(|e| err!(CANNOT_DECOMPRESS, "Cannot decompress the rows of a part: {e}"))?;
+    let mut values = Cursor { rest: &raw };
+    let read = columns.columns.iter().map(|column| read_column(&mut values, &column.ty, rows as usize));
+    let read = read.collect::<Result<Vec<_>>>()?;
+    ensure!(
+        values.rest.is_empty(),
+        INCORRECT_DATA,
+        "Behind the rows of a part there are {} bytes",
+        values.rest.len()
+    );
+    Ok(Block::new(read, rows as usize))
+}

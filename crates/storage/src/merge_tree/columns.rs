@@ -1,0 +1,92 @@
+//! Versions of the columns of a table. A part has the columns of the version in which it was written; a column is known by
+//! its number, so that it may be renamed, or dropped and added anew, without parts being rewritten.
+
+use chalet_base::{Result, ensure, err};
+use chalet_columns::{Column, Vector};
+use chalet_formats::binary::{Cursor, put_var_uint};
+use chalet_formats::native::{read_column, write_column};
+use chalet_types::DataType;
+use std::sync::Arc;
+
+/// A stored column of a version.
+#[derive(Clone, Debug)]
+pub struct VersionColumn {
+    /// The same in all versions, and of no other column.
+    pub id: u32,
+    pub name: Arc<str>,
+    pub ty: DataType,
+    /// What rows have of it that are of parts without it: one value.
+    pub fill: Vector,
+}
+
+/// The stored columns of a table, in order.
+#[derive(Clone, Debug)]
+pub struct ColumnsVersion {
+    pub number: u32,
+    pub columns: Arc<[VersionColumn]>,
+}
+
+impl ColumnsVersion {
+    /// The first version of a table.
+    pub fn first<'a>(columns: impl IntoIterator<Item = (&'a str, &'a DataType)>) -> ColumnsVersion {
+        let columns = columns.into_iter().enumerate().map(|(id, (name, ty))| VersionColumn {
+            id: id as u32,
+            name: name.into(),
+            ty: ty.clone(),
+            fill: Vector::defaults(ty, 1),
+        });
+        ColumnsVersion { number: 0, columns: columns.collect() }
+    }
+
+    /// Are these its columns, by name and type?
+    pub fn has<'a>(&self, columns: impl IntoIterator<Item = (&'a str, &'a DataType)>) -> bool {
+        let mut own = self.columns.iter();
+        let all =
+            columns.into_iter().all(|(name, ty)| own.next().is_some_and(|c| *c.name == *name && c.ty == *ty));
+        all && own.next().is_none()
+    }
+
+    /// The position of a column by its number.
+    pub fn position(&self, id: u32) -> Option<usize> {
+        self.columns.iter().position(|column| column.id == id)
+    }
+
+    /// Appends the version as bytes.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        put_var_uint(out, self.number.into());
+        put_var_uint(out, self.columns.len() as u64);
+        for VersionColumn { id, name, ty, fill } in self.columns.iter() {
+            put_var_uint(out, (*id).into());
+            put_text(out, name);
+            put_text(out, &ty.to_string());
+            let mut value = Vec::new();
+            write_column(&mut value, ty, &Column::Flat(fill.clone()));
+            put_var_uint(out, value.len() as u64);
+            out.extend(value);
+        }
+    }
+
+    /// What [`encode`](Self::encode) has appended.
+    pub fn decode(from: &mut Cursor<'_>) -> Result<ColumnsVersion> {
+        let number = u32::try_from(from.var_uint()?)
+            .map_err(|_| err!(INCORRECT_DATA, "A version of columns has no number"))?;
+        let n = from.var_uint()?;
+        ensure!(n <= from.rest.len() as u64, INCORRECT_DATA, "A version of columns is cut short");
+        let columns = (0..n).map(|_| {
+            let id = from.var_uint()? as u32;
+            let name = from.text()?.into();
+            let ty: DataType = from.text()?.parse()?;
+            let n = from.var_uint()? as usize;
+            let mut value = Cursor { rest: from.take(n)? };
+            let fill = read_column(&mut value, &ty, 1)?.into_flat();
+            Ok(VersionColumn { id, name, ty, fill })
+        });
+        Ok(ColumnsVersion { number, columns: columns.collect::<Result<_>>()? })
+    }
+}
+
+/// Appends a text behind its length.
+pub(super) fn put_text(out: &mut Vec<u8>, text: &str) {
+    put_var_uint(out, text.len() as u64);
+    out.extend_from_slice(text.as_bytes());
+}

@@ -1,0 +1,41 @@
+//! One INSERT: parts of its rows, which the table has all at once when it is finished.
+
+use super::change::Change;
+use super::part::Part;
+use super::rewrite::Lineage;
+use super::{MergeTree, Partition};
+use chalet_base::Result;
+use chalet_columns::Block;
+use std::sync::Arc;
+
+/// Takes sorted rows, partition by partition. Dropped without `finish`, it leaves the table as it was.
+pub struct PartsInserter {
+    table: Arc<MergeTree>,
+    made: Vec<Arc<Part>>,
+}
+
+impl PartsInserter {
+    pub(super) fn new(table: Arc<MergeTree>) -> PartsInserter {
+        PartsInserter { table, made: Vec::new() }
+    }
+
+    /// Makes a part of rows of one partition, which are in the order of the sorting key.
+    pub fn write_part(&mut self, partition: Partition, rows: Block) -> Result<()> {
+        let mut part = self.table.rewrite_part(partition);
+        part.write(rows)?;
+        self.made.extend(part.finish(Lineage::default())?);
+        Ok(())
+    }
+
+    /// Makes the rows visible, all at once. An INSERT that has a token is done once.
+    pub fn finish(self, token: Option<u64>) -> Result<()> {
+        if self.made.is_empty() {
+            return Ok(());
+        }
+        self.table.parts().commit(Change {
+            added: self.made,
+            tokens: token.into_iter().collect(),
+            ..Change::default()
+        })
+    }
+}

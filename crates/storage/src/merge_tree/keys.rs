@@ -1,0 +1,42 @@
+//! By what the rows of a table are sorted, and what keeps them apart.
+
+use std::sync::Arc;
+
+/// By what the rows of a table are sorted, as SQL text.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TableKeys {
+    /// Empty where there is none.
+    pub partition: Arc<str>,
+    pub sorting: Vec<SortingKey>,
+    /// So many of the first sorting keys are the primary one.
+    pub n_primary: usize,
+}
+
+/// One expression of ORDER BY in the definition of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SortingKey {
+    pub expr: Arc<str>,
+    pub descending: bool,
+}
+
+impl TableKeys {
+    /// The sorting key as `system.tables` shows it.
+    pub fn sorting_key(&self) -> String {
+        listed(&self.sorting)
+    }
+
+    /// The primary key as SQL text: the first sorting keys, separated by commas.
+    pub fn primary_key(&self) -> String {
+        listed(&self.sorting[..self.n_primary])
+    }
+
+    /// What rows are sorted by: the partition first, since partitions are kept apart.
+    pub fn all(&self) -> impl Iterator<Item = (&str, bool)> {
+        let partition = (!self.partition.is_empty()).then_some((&*self.partition, false));
+        partition.into_iter().chain(self.sorting.iter().map(|key| (&*key.expr, key.descending)))
+    }
+}
+
+fn listed(keys: &[SortingKey]) -> String {
+    keys.iter().map(|key| &*key.expr).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,57 @@
+//! MergeTree: a table as a set of immutable, sorted parts, whose changes are records of a journal.
+//!
+//! ```text
+//! <folder>/journal         the parts that there are, and small parts themselves   see `journal`
+//! <folder>/<n>.parquet     the part of that number
+//! ```
+//!
+//! An INSERT sorts its rows and makes a part of each partition. A small part is kept in memory, and its rows are written to
+//! the journal; a larger one is a file of its own, which is on disk before the journal names it. A record of the journal is
+//! one atomic change: parts that go, parts that come, or another version of the columns. A merge puts one part in the place of
+//! several, a mutation others in the place of all.
+//!
+//! A file of rows is Parquet with pages of one granule, so that statistics, the page index and late materialization of the
+//! reader prune it; its columns have the types of the machine that ours are made of (`stored_type`). A statement reads a
+//! snapshot: the parts that there were when it began. A file goes with the last snapshot that has it.
+//!
+//! - [`keys`]: partition and sorting key
+//! - [`partition`]: names of partitions
+//! - [`columns`]: versions of the columns
+//! - [`part`]: one part
+//! - [`stored_type`]: columns as files have them
+//! - [`part_file`]: files of parts
+//! - [`change`]: changes as records
+//! - [`journal`]: the file of records
+//! - [`parts`]: the set of parts: snapshots, commits, claims
+//! - [`merges`]: which parts to merge
+//! - [`inserter`]: one INSERT
+//! - [`rewrite`]: parts that take the place of others
+//! - [`scan`]: parts to blocks
+//! - `row_ids`: rows of parts by row id
+//! - [`table`]: the table
+
+pub mod change;
+pub mod columns;
+mod inserter;
+mod journal;
+mod keys;
+mod merges;
+pub mod part;
+mod part_file;
+mod partition;
+pub mod parts;
+mod rewrite;
+mod row_ids;
+mod scan;
+mod stored_type;
+mod table;
+
+pub use inserter::PartsInserter;
+pub use keys::{SortingKey, TableKeys};
+pub use merges::MergeChoice;
+pub use partition::Partition;
+pub use rewrite::{Lineage, Rewrite};
+pub use table::{Definition, MergeTree};
+
+/// The name of the engine.
+pub const MERGE_TREE: &str = "MergeTree";

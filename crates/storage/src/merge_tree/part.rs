@@ -1,0 +1,132 @@
+//! A part: sorted rows of one partition, which never change.
+
+use super::Partition;
+use super::columns::ColumnsVersion;
+use super::part_file;
+use crate::disk::TableFolder;
+use chalet_base::Result;
+use chalet_columns::Block;
+use chalet_formats::Input;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// What is known of a part without its rows.
+#[derive(Clone, Debug)]
+pub struct PartInfo {
+    /// Of no other part of the table.
+    pub number: u64,
+    pub partition: Partition,
+    /// INSERTs are numbered; a merged part is of all from the first to the last.
+    pub min_block: u64,
+    pub max_block: u64,
+    /// How often its rows were merged.
+    pub level: u32,
+    /// The number of the last mutation that it has been through.
+    pub mutation: u64,
+    pub rows: u64,
+    /// Bytes on disk, or of the journal.
+    pub bytes: u64,
+    /// Bytes of the columns in memory.
+    pub raw_bytes: u64,
+    /// Which version of the columns it has.
+    pub columns: u32,
+    /// When it was made, in seconds since 1970.
+    pub modified: u32,
+}
+
+impl PartInfo {
+    /// `202401_1_5_1`: partition, blocks, level.
+    pub fn name(&self) -> String {
+        let PartInfo { partition, min_block, max_block, level, mutation, .. } = self;
+        let mutation = if *mutation > 0 { format!("_{mutation}") } else { String::new() };
+        format!("{}_{min_block}_{max_block}_{level}{mutation}", partition.id)
+    }
+}
+
+/// Where the rows of a part are.
+pub enum PartData {
+    /// In memory, and on disk in the journal; columns in the order of their version.
+    Resident(Block),
+    File(PathBuf),
+}
+
+/// A part of a table.
+pub struct Part {
+    pub info: PartInfo,
+    pub columns: Arc<ColumnsVersion>,
+    pub data: PartData,
+    /// Goes with its last reader.
+    is_obsolete: AtomicBool,
+    folder: Option<Arc<TableFolder>>,
+    /// Where another process may remove the file: open from the first snapshot on.
+    held: std::sync::OnceLock<std::fs::File>,
+}
+
+impl Part {
+    /// A part that nobody knows yet: it goes again unless it is [kept](Self::keep).
+    pub fn new(
+        info: PartInfo,
+        columns: Arc<ColumnsVersion>,
+        data: PartData,
+        folder: Option<Arc<TableFolder>>,
+    ) -> Part {
+        Part {
+            info,
+            columns,
+            data,
+            is_obsolete: AtomicBool::new(true),
+            folder,
+            held: std::sync::OnceLock::new(),
+        }
+    }
+
+    /// The journal names it.
+    pub fn keep(&self) {
+        self.is_obsolete.store(false, Relaxed);
+    }
+
+    /// The journal has forgotten it.
+    pub fn forget(&self) {
+        self.is_obsolete.store(true, Relaxed);
+    }
+
+    /// The rows, when they are in memory.
+    pub fn resident(&self) -> Option<&Block> {
+        match &self.data {
+            PartData::Resident(block) => Some(block),
+            PartData::File(_) => None,
+        }
+    }
+
+    /// Opens the file, so that it can be read after another process has removed it.
+    pub(super) fn hold(&self) -> Result<()> {
+        if let PartData::File(path) = &self.data
+            && self.held.get().is_none()
+        {
+            let file = std::fs::File::open(path).map_err(|e| crate::disk::durable::cannot_open(path, &e))?;
+            let _ = self.held.set(file);
+        }
+        Ok(())
+    }
+
+    /// The bytes of the file.
+    pub(super) fn open(&self) -> Result<Option<Input>> {
+        match &self.data {
+            PartData::Resident(_) => Ok(None),
+            PartData::File(path) => part_file::open(path, self.held.get()).map(Some),
+        }
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        if let (PartData::File(path), Some(folder)) = (&self.data, &self.folder)
+            && self.is_obsolete.load(Relaxed)
+            && folder.check_writable().is_ok()
+        {
+            // What stays is removed when the table is opened again.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Files of parts: Parquet, written once.
+
+use super::columns::ColumnsVersion;
+use super::stored_type::{stored_type, to_stored};
+use crate::disk::TableFolder;
+use crate::disk::durable::{cannot_open, cannot_write};
+use chalet_base::events::{self, Event};
+use chalet_base::{Result, bail, err};
+use chalet_columns::Block;
+use chalet_formats::{BlockWriter, Buffer, FileIdentity, Input, Sink, Statistics};
+use chalet_formats_parquet::part_writer::{PartOptions, part_writer};
+use chalet_types::DataType;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// The path of the part of this number.
+pub(super) fn path_of(folder: &TableFolder, number: u64) -> PathBuf {
+    folder.path().join(format!("{number}.parquet"))
+}
+
+/// The number of a part, by the name of its file.
+pub(super) fn number_of(name: &str) -> Option<u64> {
+    name.strip_suffix(".parquet")?.parse().ok()
+}
+
+/// Names and types of the columns in the file.
+pub(super) fn structure(columns: &ColumnsVersion) -> Result<Vec<(String, DataType)>> {
+    let columns = columns.columns.iter().map(|column| match stored_type(&column.ty) {
+        Some(ty) => Ok((column.name.to_string(), ty)),
+        None => bail!(
+            NOT_IMPLEMENTED,
+            "Column {} of type {} cannot be kept by a table of the MergeTree family",
+            column.name,
+            column.ty
+        ),
+    });
+    columns.collect()
+}
+
+/// A file that is being written; removed again unless it is finished.
+pub(super) struct PartWriter {
+    writer: Option<Box<dyn BlockWriter>>,
+    file: Arc<File>,
+    path: PathBuf,
+    bytes: Arc<AtomicU64>,
+    is_finished: bool,
+}
+
+impl PartWriter {
+    /// Creates the file of a part.
+    pub fn create(path: PathBuf, columns: &ColumnsVersion, granularity: usize) -> Result<PartWriter> {
+        let header = structure(columns)?;
+        let file = File::options().read(true).write(true).create_new(true).open(&path);
+        let file = Arc::new(file.map_err(|e| cannot_write(&path, &e))?);
+        let bytes = Arc::new(AtomicU64::new(0));
+        let counted = Counted { file: file.clone(), bytes: bytes.clone() };
+        let sink: Box<dyn Sink> = Box::new(io::BufWriter::with_capacity(1 << 18, counted));
+        let mut made = PartWriter { writer: None, file, path, bytes, is_finished: false };
+        made.writer = Some(part_writer(header, PartOptions { granularity }, sink)?);
+        Ok(made)
+    }
+
+    /// Appends rows.
+    pub fn write(&mut self, block: &Block) -> Result<()> {
+        let Some(writer) = &mut self.writer else { bail!(LOGICAL_ERROR, "The part is written already") };
+        let columns = block.columns().iter().map(to_stored).collect::<Result<Vec<_>>>()?;
+        writer.write(&Block::new(columns, block.n_rows()))
+    }
+
+    /// Puts the whole file on disk; returns its length.
+    pub fn finish(mut self) -> Result<u64> {
+        if let Some(mut writer) = self.writer.take() {
+            writer.finish(&Statistics::default())?;
+        }
+        self.file.sync_all().map_err(|e| err!(CANNOT_FSYNC, "Cannot fsync {}: {e}", self.path.display()))?;
+        self.is_finished = true;
+        Ok(self.bytes.load(Relaxed))
+    }
+}
+
+impl Drop for PartWriter {
+    fn drop(&mut self) {
+        if !self.is_finished {
+            self.writer = None;
+            // What stays is removed when the table is opened again.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// A file that counts what is written to it.
+struct Counted {
+    file: Arc<File>,
+    bytes: Arc<AtomicU64>,
+}
+
+impl Write for Counted {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let n = (&*self.file).write(bytes)?;
+        self.bytes.fetch_add(n as u64, Relaxed);
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        (&*self.file).flush()
+    }
+}
+
+/// Maps the file of a part, which may be open already.
+pub(super) fn open(path: &Path, held: Option<&File>) -> Result<Input> {
+    let opened;
+    let file = match held {
+        Some(file) => file,
+        None => {
+            opened = File::open(path).map_err(|e| cannot_open(path, &e))?;
+            &opened
+        }
+    };
+    events::count(Event::FileOpen);
+    let known = file.metadata().map_err(|e| cannot_open(path, &e))?;
+    // SAFETY: the map is private and read-only, and files of parts are never changed once they are written.
+    let map = unsafe { memmap2::Mmap::map(file) }.map_err(|e| match e.kind() {
+        io::ErrorKind::OutOfMemory => err!(MEMORY_LIMIT_EXCEEDED, "Cannot map file {}: {e}", path.display()),
+        _ => cannot_open(path, &e),
+    })?;
+    let map = Arc::new(map);
+    let bytes: &[u8] = &map;
+    let (start, len) = (std::ptr::NonNull::from(bytes).cast::<u8>(), bytes.len());
+    // SAFETY: the range is the map, which the `Arc` given as the owner keeps alive and unchanged.
+    let bytes = unsafe { Buffer::from_custom_allocation(start, len, map) };
+    Ok(match FileIdentity::of(path, &known) {
+        Some(identity) => Input::Known(bytes, identity.into()),
+        None => Input::Bytes(bytes),
+    })
+}

@@ -1,0 +1,95 @@
+//! Partitions: what their values are called in the names of parts.
+
+use chalet_types::{DataType, Value};
+use std::fmt::Write;
+use std::sync::Arc;
+use xxhash_rust::xxh3::xxh3_128;
+
+/// Rows of one value of the partition key.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Partition {
+    /// As names of parts begin, and as `PARTITION ID` has it.
+    pub id: Arc<str>,
+    /// The value as text.
+    pub shown: Arc<str>,
+}
+
+impl Partition {
+    /// The only one of a table without a partition key.
+    pub fn all() -> Partition {
+        Partition { id: "all".into(), shown: "tuple()".into() }
+    }
+
+    /// The partition of a value of the partition key; `shown` is the value as text.
+    pub fn of(value: &Value, ty: &DataType, shown: &str) -> Partition {
+        Partition { id: id(value, ty).into(), shown: shown.into() }
+    }
+}
+
+/// Integers and days are themselves, joined by hyphens where they are several; anything else is its hash.
+fn id(value: &Value, ty: &DataType) -> String {
+    let parts: Vec<(&Value, &DataType)> = match (value, ty) {
+        (Value::Tuple(values), DataType::Tuple(fields)) if !fields.is_empty() => {
+            values.iter().zip(fields.iter().map(|field| &field.ty)).collect()
+        }
+        (Value::Tuple(_), _) => return "all".into(),
+        _ => vec![(value, ty)],
+    };
+    let readable: Option<Vec<String>> = parts.iter().map(|(value, ty)| readable(value, ty)).collect();
+    readable.map(|parts| parts.join("-")).unwrap_or_else(|| {
+        let hash = xxh3_128(format!("{value:?}").as_bytes());
+        format!("{hash:032x}")
+    })
+}
+
+fn readable(value: &Value, ty: &DataType) -> Option<String> {
+    let mut out = String::new();
+    match (value, ty) {
+        (Value::UInt(days), DataType::Date) => {
+            let (year, month, day) = civil_of_days(*days as i64);
+            write!(out, "{year:04}{month:02}{day:02}").ok()?;
+        }
+        (Value::Int(days), DataType::Date32) => {
+            let (year, month, day) = civil_of_days(*days);
+            write!(out, "{year:04}{month:02}{day:02}").ok()?;
+        }
+        (Value::UInt(n), ty) if !ty.is_float() => write!(out, "{n}").ok()?,
+        (Value::Int(n), DataType::Int8 | DataType::Int16 | DataType::Int32 | DataType::Int64) => {
+            write!(out, "{n}").ok()?;
+        }
+        (Value::Int(n), DataType::Enum8(_) | DataType::Enum16(_)) => write!(out, "{n}").ok()?,
+        _ => return None,
+    }
+    Some(out)
+}
+
+/// Year, month and day of a number of days since 1970-01-01 (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms").
+fn civil_of_days(days: i64) -> (i64, i64, i64) {
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let day_of_era = shifted.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids() {
+        let of = |value, ty| Partition::of(&value, &ty, "").id.to_string();
+        assert_eq!(of(Value::UInt(202_401), DataType::UInt32), "202401");
+        assert_eq!(of(Value::UInt(19_723), DataType::Date), "20240101");
+        assert_eq!(of(Value::Int(-1), DataType::Int8), "-1");
+        let pair = DataType::Tuple(
+            [DataType::UInt8, DataType::UInt8].map(|ty| chalet_types::TupleField { name: None, ty }).into(),
+        );
+        assert_eq!(of(Value::Tuple(vec![Value::UInt(1), Value::UInt(2)]), pair), "1-2");
+        assert_eq!(of(Value::string("x"), DataType::String).len(), 32);
+    }
+}

@@ -1,0 +1,509 @@
+//! The parts of a table: snapshots for readers, changes one after the other, and who may replace which part.
+
+use super::change::Change;
+use super::columns::ColumnsVersion;
+use super::journal::{Follower, Journal};
+use super::part::{Part, PartInfo};
+use super::part_file::number_of;
+use crate::disk::TableFolder;
+use crate::insert::changed_meanwhile;
+use chalet_base::events::{Event, count};
+use chalet_base::hash::HashSet;
+use chalet_base::{Error, Result, bail, codes, err};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+
+/// A journal is written anew when it is longer than this, and than twice what it still says.
+const LEAST_TO_COMPACT: u64 = 1 << 20;
+/// Tokens of so many INSERTs are remembered.
+const MAX_TOKENS: usize = 10_000;
+/// How often a reader looks again at what another process has changed meanwhile.
+const ATTEMPTS: usize = 100;
+
+/// The parts at some moment.
+#[derive(Clone, Default)]
+pub struct State {
+    /// By partition and block.
+    pub parts: Vec<Arc<Part>>,
+    /// All versions of columns, ascending; the last is that of new parts.
+    pub versions: Vec<Arc<ColumnsVersion>>,
+    tokens: VecDeque<u64>,
+    /// The next INSERT's.
+    next_block: u64,
+}
+
+impl State {
+    /// Rows of all parts.
+    pub fn n_rows(&self) -> u64 {
+        self.parts.iter().map(|part| part.info.rows).sum()
+    }
+
+    /// Bytes of all parts.
+    pub fn n_bytes(&self) -> u64 {
+        self.parts.iter().map(|part| part.info.bytes).sum()
+    }
+
+    fn apply(&mut self, change: &Change) {
+        if let Some(columns) = &change.columns {
+            self.versions.push(columns.clone());
+        }
+        if !change.removed.is_empty() {
+            let removed: HashSet<u64> = change.removed.iter().copied().collect();
+            self.parts.retain(|part| !removed.contains(&part.info.number));
+        }
+        for part in &change.added {
+            self.next_block = self.next_block.max(part.info.max_block + 1);
+            let key = |part: &Part| (part.info.partition.id.clone(), part.info.min_block, part.info.number);
+            let place = self.parts.partition_point(|other| key(other) <= key(part));
+            self.parts.insert(place, part.clone());
+        }
+        self.tokens.extend(&change.tokens);
+        while self.tokens.len() > MAX_TOKENS {
+            self.tokens.pop_front();
+        }
+    }
+
+    /// All that the state says, as one change.
+    fn as_changes(&self) -> Vec<Change> {
+        let mut changes: Vec<Change> =
+            self.versions.iter().map(|v| Change { columns: Some(v.clone()), ..Change::default() }).collect();
+        changes.push(Change {
+            added: self.parts.clone(),
+            tokens: self.tokens.iter().copied().collect(),
+            ..Change::default()
+        });
+        changes
+    }
+
+    fn encode(&self) -> Result<Vec<u8>> {
+        let mut out = Vec::new();
+        self.as_changes().iter().try_for_each(|change| change.encode(&mut out))?;
+        Ok(out)
+    }
+}
+
+/// What is written.
+enum Keeper {
+    /// Nothing: the table is in memory.
+    Memory,
+    Disk(Mutex<Journal>),
+    /// Another process writes.
+    Follower(Mutex<(Follower, State)>),
+}
+
+/// The parts of one table, shared by its handles, scans and inserters.
+pub struct Parts {
+    folder: Option<Arc<TableFolder>>,
+    keeper: Keeper,
+    /// Errors: the journal is damaged.
+    state: RwLock<Result<Arc<State>>>,
+    queue: Mutex<Queue>,
+    turn: Condvar,
+    claims: Mutex<Claims>,
+    released: Condvar,
+    next_number: AtomicU64,
+    /// Of parts and of changes of columns.
+    next_mutation: AtomicU64,
+    /// Snapshots that statements hold where another process may remove files.
+    held: Mutex<Vec<std::sync::Weak<State>>>,
+}
+
+/// Changes that wait to be written. Who comes first writes them all at once (group commit).
+#[derive(Default)]
+struct Queue {
+    waiting: Vec<(u64, Change)>,
+    next_ticket: u64,
+    /// Tickets that are done, with what went wrong.
+    done: Vec<(u64, Result<()>)>,
+    is_led: bool,
+}
+
+/// Parts that somebody is about to replace.
+#[derive(Default)]
+struct Claims {
+    parts: HashSet<u64>,
+    /// So many want parts that are claimed: merges are to give up.
+    impatient: usize,
+}
+
+impl Parts {
+    /// The parts of a new table.
+    pub fn create(columns: ColumnsVersion, folder: Option<Arc<TableFolder>>) -> Result<Parts> {
+        let state = State { versions: vec![Arc::new(columns)], next_block: 1, ..State::default() };
+        let keeper = match &folder {
+            None => Keeper::Memory,
+            Some(folder) => Keeper::Disk(Mutex::new(Journal::create(folder.clone(), &state.encode()?)?)),
+        };
+        Ok(Parts::of(folder, keeper, Ok(state), 1))
+    }
+
+    /// The parts of a folder, and how many bytes were dropped of a change that was not finished. A damaged journal is no error
+    /// here, but whenever it is used: the table can still be dropped.
+    pub fn open(folder: Arc<TableFolder>) -> Result<(Parts, u64)> {
+        if folder.is_read_only() {
+            let keeper = Keeper::Follower(Mutex::default());
+            return Ok((Parts::of(Some(folder), keeper, Ok(State::default()), 0), 0));
+        }
+        let opened = Journal::open(folder.clone()).and_then(|(journal, found)| {
+            let mut state = State { next_block: 1, ..State::default() };
+            for record in &found.records {
+                let change = Change::decode(record, &state.versions, Some(&folder))?;
+                change.added.iter().for_each(|part| part.keep());
+                let removed: Vec<Arc<Part>> =
+                    state.parts.iter().filter(|p| change.removed.contains(&p.info.number)).cloned().collect();
+                state.apply(&change);
+                removed.iter().for_each(|part| part.keep());
+            }
+            let next = remove_leftovers(&folder, &state)?;
+            Ok((journal, state, next, found.dropped))
+        });
+        Ok(match opened {
+            Ok((journal, state, next, dropped)) => {
+                (Parts::of(Some(folder), Keeper::Disk(Mutex::new(journal)), Ok(state), next), dropped)
+            }
+            Err(error) => (Parts::of(Some(folder), Keeper::Memory, Err(error), 0), 0),
+        })
+    }
+
+    fn of(folder: Option<Arc<TableFolder>>, keeper: Keeper, state: Result<State>, next_number: u64) -> Parts {
+        let last = state.as_ref().map_or(0, |s| s.parts.iter().map(|p| p.info.mutation).max().unwrap_or(0));
+        Parts {
+            folder,
+            keeper,
+            state: RwLock::new(state.map(Arc::new)),
+            queue: Mutex::default(),
+            turn: Condvar::new(),
+            claims: Mutex::default(),
+            released: Condvar::new(),
+            next_number: AtomicU64::new(next_number.max(1)),
+            next_mutation: AtomicU64::new(last + 1),
+            held: Mutex::default(),
+        }
+    }
+
+    /// Makes a version of the columns that of new parts, if it is not.
+    pub fn settle_columns(&self, version: &Arc<ColumnsVersion>) -> Result<Arc<ColumnsVersion>> {
+        let state = self.snapshot()?;
+        let last = state.versions.last().map_or(0, |last| last.number);
+        if version.number == last || self.check_writable().is_err() {
+            return Ok(version.clone());
+        }
+        let again = Arc::new(ColumnsVersion { number: last + 1, columns: version.columns.clone() });
+        self.commit(Change { columns: Some(again.clone()), ..Change::default() })?;
+        Ok(again)
+    }
+
+    /// The folder, of a table on disk.
+    pub fn folder(&self) -> Option<&Arc<TableFolder>> {
+        self.folder.as_ref()
+    }
+
+    /// Fails where nothing may be written.
+    pub fn check_writable(&self) -> Result<()> {
+        self.folder.as_ref().map_or(Ok(()), |folder| folder.check_writable())
+    }
+
+    /// A number for a new part.
+    pub fn next_number(&self) -> u64 {
+        self.next_number.fetch_add(1, Relaxed)
+    }
+
+    /// A number for a new mutation.
+    pub fn next_mutation(&self) -> u64 {
+        self.next_mutation.fetch_add(1, Relaxed)
+    }
+
+    /// The parts as they are now. Fails when the journal is damaged or cannot be read.
+    pub fn snapshot(&self) -> Result<Arc<State>> {
+        match &self.keeper {
+            Keeper::Follower(follower) => self.follow(follower).or_else(|error| self.held_instead(error)),
+            _ => self.state.read().unwrap_or_else(PoisonError::into_inner).clone(),
+        }
+    }
+
+    /// Where another process may remove files: keeps what there is now readable until what this gives is dropped.
+    pub fn hold(&self) -> Result<Option<Arc<State>>> {
+        let Keeper::Follower(follower) = &self.keeper else { return Ok(None) };
+        let state = self.follow(follower)?;
+        let mut held = lock(&self.held);
+        held.retain(|other| other.strong_count() > 0);
+        held.push(Arc::downgrade(&state));
+        Ok(Some(state))
+    }
+
+    /// What a statement holds of a table that was removed meanwhile.
+    fn held_instead(&self, error: Error) -> Result<Arc<State>> {
+        if error.code() != codes::FILE_DOESNT_EXIST {
+            return Err(error);
+        }
+        lock(&self.held).iter().rev().find_map(std::sync::Weak::upgrade).ok_or(error)
+    }
+
+    /// Looks at what another process has written meanwhile.
+    fn follow(&self, follower: &Mutex<(Follower, State)>) -> Result<Arc<State>> {
+        let Some(folder) = &self.folder else { bail!(LOGICAL_ERROR, "A table in memory has one process") };
+        let mut known = lock(follower);
+        for attempt in 1.. {
+            let (follower, state) = &mut *known;
+            let news = follower.read(folder)?;
+            if news.is_anew {
+                // What is open stays open.
+                let before = std::mem::take(state);
+                let apply = |record: &Vec<u8>| {
+                    let mut change = Change::decode(record, &state.versions, Some(folder))?;
+                    for part in &mut change.added {
+                        if let Some(same) = before.parts.iter().find(|p| p.info.number == part.info.number) {
+                            *part = same.clone();
+                        }
+                    }
+                    state.apply(&change);
+                    Ok(())
+                };
+                news.records.iter().try_for_each(apply)?;
+            } else {
+                for record in &news.records {
+                    let change = Change::decode(record, &state.versions, Some(folder))?;
+                    state.apply(&change);
+                }
+            }
+            let mut now = state.clone();
+            for record in &news.tentative {
+                now.apply(&Change::decode(record, &now.versions, Some(folder))?);
+            }
+            match now.parts.iter().try_for_each(|part| part.hold()) {
+                Ok(()) => return Ok(Arc::new(now)),
+                // It was merged since the journal was read.
+                Err(error) if attempt < ATTEMPTS && error.code() == codes::FILE_DOESNT_EXIST => {}
+                Err(error) => return Err(error),
+            }
+        }
+        bail!(LOGICAL_ERROR, "A journal was never read")
+    }
+
+    /// Makes a change. When this returns it is on disk and seen by later snapshots, or nothing of it is.
+    ///
+    /// Added parts of INSERTs have `min_block` 0: they get the next number. Fails with CANNOT_ASSIGN_OPTIMIZE, and changes
+    /// nothing, where a part that is to go is not there.
+    pub fn commit(&self, change: Change) -> Result<()> {
+        self.check_writable()?;
+        let mut queue = lock(&self.queue);
+        let ticket = queue.next_ticket;
+        queue.next_ticket += 1;
+        queue.waiting.push((ticket, change));
+        loop {
+            if let Some(at) = queue.done.iter().position(|(done, _)| *done == ticket) {
+                return queue.done.swap_remove(at).1;
+            }
+            if queue.is_led {
+                queue = self.turn.wait(queue).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
+            queue.is_led = true;
+            let waiting = std::mem::take(&mut queue.waiting);
+            drop(queue);
+            let done = self.write(waiting);
+            queue = lock(&self.queue);
+            queue.is_led = false;
+            queue.done.extend(done);
+            self.turn.notify_all();
+        }
+    }
+
+    /// Writes changes, all with one write to the disk.
+    fn write(&self, waiting: Vec<(u64, Change)>) -> Vec<(u64, Result<()>)> {
+        let before = self.state.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let before = match before {
+            Ok(state) => state,
+            Err(error) => {
+                return waiting.into_iter().map(|(ticket, _)| (ticket, Err(error.clone()))).collect();
+            }
+        };
+        let mut state = State::clone(&before);
+        let (mut records, mut done, mut removed) = (Vec::new(), Vec::new(), Vec::new());
+        for (ticket, mut change) in waiting {
+            let prepared = prepare(&mut change, &mut state, &mut removed).and_then(|()| {
+                let mut record = Vec::new();
+                change.encode(&mut record)?;
+                Ok(record)
+            });
+            match prepared {
+                Ok(record) => {
+                    state.apply(&change);
+                    records.push((ticket, record, change));
+                }
+                Err(error) => done.push((ticket, Err(error))),
+            }
+        }
+        let kept = match &self.keeper {
+            Keeper::Disk(journal) => self.write_records(&mut lock(journal), &records, &state),
+            _ => Ok(()),
+        };
+        if kept.is_ok() {
+            for (_, _, change) in &records {
+                change.added.iter().for_each(|part| part.keep());
+            }
+            *self.state.write().unwrap_or_else(PoisonError::into_inner) = Ok(Arc::new(state));
+            removed.iter().for_each(|part| part.forget());
+        }
+        done.extend(records.into_iter().map(|(ticket, ..)| (ticket, kept.clone())));
+        done
+    }
+
+    fn write_records(
+        &self,
+        journal: &mut Journal,
+        records: &[(u64, Vec<u8>, Change)],
+        state: &State,
+    ) -> Result<()> {
+        let has_files = |change: &Change| change.added.iter().any(|part| part.resident().is_none());
+        if let Some(folder) = &self.folder
+            && records.iter().any(|(_, _, change)| has_files(change))
+        {
+            // The names of files, before the journal has them.
+            crate::disk::durable::sync_folder(folder.path())?;
+        }
+        let bytes: Vec<Vec<u8>> = records.iter().map(|(_, record, _)| record.clone()).collect();
+        journal.append(&bytes)?;
+        let resident = state.parts.iter().filter(|part| part.resident().is_some());
+        let live: u64 =
+            resident.map(|part| part.info.bytes + 64).sum::<u64>() + 64 * state.parts.len() as u64;
+        if journal.len() > LEAST_TO_COMPACT.max(2 * live) {
+            // The changes are acknowledged already, and another attempt follows.
+            count(Event::MergeTreeJournalRewrites);
+            let _ = state.encode().and_then(|content| journal.replace(&content));
+        }
+        Ok(())
+    }
+
+    /// Claims parts, so that nobody else replaces them; `None` where somebody does already.
+    pub fn claim(self: &Arc<Parts>, numbers: &[u64]) -> Option<Claim> {
+        let mut claims = lock(&self.claims);
+        if claims.impatient > 0 || numbers.iter().any(|number| claims.parts.contains(number)) {
+            return None;
+        }
+        claims.parts.extend(numbers);
+        Some(Claim { parts: self.clone(), numbers: numbers.to_vec() })
+    }
+
+    /// Claims all parts that `wanted` names, and waits for those that have them; they give up soon. Returns the snapshot in
+    /// which the parts are.
+    pub fn claim_all(
+        self: &Arc<Parts>,
+        wanted: impl Fn(&PartInfo) -> bool,
+        check: &dyn Fn() -> Result<()>,
+    ) -> Result<(Claim, Arc<State>)> {
+        let mut claims = lock(&self.claims);
+        claims.impatient += 1;
+        let claimed = loop {
+            let state = match self.snapshot().and_then(|state| check().map(|()| state)) {
+                Ok(state) => state,
+                Err(error) => break Err(error),
+            };
+            let numbers: Vec<u64> =
+                state.parts.iter().filter(|p| wanted(&p.info)).map(|p| p.info.number).collect();
+            if !numbers.iter().any(|number| claims.parts.contains(number)) {
+                claims.parts.extend(&numbers);
+                break Ok((Claim { parts: self.clone(), numbers }, state));
+            }
+            let wait = self.released.wait_timeout(claims, std::time::Duration::from_millis(50));
+            claims = wait.unwrap_or_else(PoisonError::into_inner).0;
+        };
+        claims.impatient -= 1;
+        claimed
+    }
+
+    /// Are others waiting for what merges have claimed?
+    pub fn is_waited_for(&self) -> bool {
+        lock(&self.claims).impatient > 0
+    }
+
+    /// Which of these parts somebody is about to replace.
+    pub fn claimed(&self) -> HashSet<u64> {
+        lock(&self.claims).parts.clone()
+    }
+}
+
+/// The right to replace some parts, until it is dropped.
+pub struct Claim {
+    parts: Arc<Parts>,
+    numbers: Vec<u64>,
+}
+
+impl Claim {
+    /// The parts, by number.
+    pub fn numbers(&self) -> &[u64] {
+        &self.numbers
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        let mut claims = lock(&self.parts.claims);
+        for number in &self.numbers {
+            claims.parts.remove(number);
+        }
+        self.parts.released.notify_all();
+    }
+}
+
+/// Numbers the parts of an INSERT, and finds those that go.
+fn prepare(change: &mut Change, state: &mut State, removed: &mut Vec<Arc<Part>>) -> Result<()> {
+    let tokens = std::mem::take(&mut change.tokens);
+    if !tokens.is_empty() && tokens.iter().all(|token| state.tokens.contains(token)) {
+        // The very INSERT was done before.
+        count(Event::DuplicatedInsertedBlocks);
+        change.added.clear();
+        return Ok(());
+    }
+    change.tokens = tokens;
+    let found: Vec<Arc<Part>> =
+        state.parts.iter().filter(|part| change.removed.contains(&part.info.number)).cloned().collect();
+    if found.len() != change.removed.len() {
+        return Err(changed_meanwhile());
+    }
+    removed.extend(found);
+    for part in &mut change.added {
+        if part.info.min_block == 0 {
+            let block = state.next_block;
+            state.next_block += 1;
+            let Some(part) = Arc::get_mut(part) else {
+                bail!(LOGICAL_ERROR, "A part is read before it is there")
+            };
+            (part.info.min_block, part.info.max_block) = (block, block);
+        }
+    }
+    Ok(())
+}
+
+/// Removes files that the journal does not name, and fails where one that it names is missing. Returns the next number.
+fn remove_leftovers(folder: &TableFolder, state: &State) -> Result<u64> {
+    let named: HashSet<u64> = state.parts.iter().map(|part| part.info.number).collect();
+    let mut last = named.iter().copied().max().unwrap_or(0);
+    let mut files: HashSet<u64> = HashSet::default();
+    let found = std::fs::read_dir(folder.path())
+        .map_err(|e| err!(CANNOT_OPEN_FILE, "Cannot read folder {}: {e}", folder.path().display()))?;
+    for entry in found.flatten() {
+        let Some(number) = entry.file_name().to_str().and_then(number_of) else { continue };
+        last = last.max(number);
+        match named.contains(&number) {
+            true => _ = files.insert(number),
+            false => _ = std::fs::remove_file(entry.path()),
+        }
+    }
+    for part in &state.parts {
+        if part.resident().is_none() && !files.contains(&part.info.number) {
+            bail!(
+                NO_FILE_IN_DATA_PART,
+                "Part {} is damaged: the file {} is missing",
+                part.info.name(),
+                super::part_file::path_of(folder, part.info.number).display()
+            );
+        }
+    }
+    Ok(last + 1)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

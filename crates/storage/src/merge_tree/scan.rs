@@ -1,0 +1,473 @@
+//! Parts to blocks. Each row group of a file, and each part in memory, is a task of its own; statistics and the page index of
+//! files leave out what cannot pass the filter.
+
+use super::columns::ColumnsVersion;
+use super::part::Part;
+use super::part_file::structure;
+use super::row_ids::{self, PartRows};
+use super::stored_type::{from_stored, is_same, keeps_order};
+use crate::condition_cache;
+use crate::scan::{ScanFilter, ScanProgress};
+use crate::{Morsel, RowsById, Scan, ScanRequest, ScanWorker, TableSchema};
+use chalet_base::events::{self, Event};
+use chalet_base::{Result, bail, err};
+use chalet_columns::{Block, Column, Vector};
+use chalet_formats::input::{
+    BlockReader, ColumnRange, FileScan, InputFormat, Pruned, Remember, RowFilter, RowsByNumber,
+};
+use chalet_formats::{FormatSettings, ReadRequest, Summary};
+use chalet_formats_parquet::input::Parquet;
+use chalet_types::{DataType, Value};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// A scan of some columns of parts.
+pub(super) struct PartsScan {
+    shared: Arc<Shared>,
+    parallelism: usize,
+}
+
+pub(super) struct Shared {
+    pub parts: Vec<Arc<Part>>,
+    pub schema: TableSchema,
+    /// Of the table as it is defined.
+    pub columns: Arc<ColumnsVersion>,
+    request: ScanRequest,
+    places: Vec<Place>,
+    /// Are rows numbered, for row ids or a column of their numbers?
+    numbers: bool,
+    state: Mutex<State>,
+    /// Of the files that were opened, when row ids are asked for.
+    pub rows: Vec<OnceLock<Arc<dyn RowsByNumber>>>,
+}
+
+/// Where a requested column comes from.
+#[derive(Clone)]
+pub(super) enum Place {
+    /// The stored column of this number, of this type.
+    Stored(u32, DataType),
+    Part,
+    PartitionId,
+    PartIndex,
+    /// The number of the row in its part.
+    Offset,
+    DataVersion,
+}
+
+#[derive(Default)]
+struct State {
+    next_part: usize,
+    open: Option<(usize, Box<dyn FileScan>)>,
+    next_task: u32,
+    pruned: Pruned,
+    /// Parts of which nothing was read.
+    pruned_parts: u64,
+}
+
+/// Where the columns of a table's definition come from.
+pub(super) fn places(
+    schema: &TableSchema,
+    version: &ColumnsVersion,
+    columns: &[usize],
+) -> Result<Vec<Place>> {
+    let place = |&index: &usize| {
+        let column = &schema.columns[index];
+        Ok(match &*column.name {
+            "_part" if column.is_virtual => Place::Part,
+            "_partition_id" if column.is_virtual => Place::PartitionId,
+            "_part_index" if column.is_virtual => Place::PartIndex,
+            "_part_offset" if column.is_virtual => Place::Offset,
+            "_part_data_version" if column.is_virtual => Place::DataVersion,
+            name => match version.columns.iter().find(|c| *c.name == *name) {
+                Some(found) => Place::Stored(found.id, found.ty.clone()),
+                None => bail!(LOGICAL_ERROR, "Column {name} is not stored"),
+            },
+        })
+    };
+    columns.iter().map(place).collect()
+}
+
+impl PartsScan {
+    pub fn new(
+        parts: Vec<Arc<Part>>,
+        schema: TableSchema,
+        columns: &Arc<ColumnsVersion>,
+        request: &ScanRequest,
+    ) -> Result<PartsScan> {
+        let places = places(&schema, columns, &request.columns)?;
+        let numbers = request.with_row_ids || places.iter().any(|place| matches!(place, Place::Offset));
+        let rows = parts.iter().map(|_| OnceLock::new()).collect();
+        let parallelism = request.context.max_threads.max(1);
+        let shared = Shared {
+            parts,
+            schema,
+            columns: columns.clone(),
+            request: request.clone(),
+            places,
+            numbers,
+            state: Mutex::default(),
+            rows,
+        };
+        Ok(PartsScan { shared: Arc::new(shared), parallelism })
+    }
+}
+
+impl Scan for PartsScan {
+    fn worker(&self) -> Result<Box<dyn ScanWorker>> {
+        Ok(Box::new(Worker { shared: self.shared.clone(), current: None, passed_by: 0 }))
+    }
+
+    fn parallelism(&self) -> usize {
+        self.parallelism
+    }
+
+    fn total_rows(&self) -> Option<u64> {
+        self.exact_rows()
+    }
+
+    fn exact_rows(&self) -> Option<u64> {
+        Some(self.shared.parts.iter().map(|part| part.info.rows).sum())
+    }
+
+    fn applies_filter(&self) -> bool {
+        self.shared.request.filter.is_some()
+    }
+
+    fn applies_dynamic_filters(&self) -> bool {
+        true
+    }
+
+    fn rows_by_id(&self) -> Option<Arc<dyn RowsById>> {
+        self.shared.request.with_row_ids.then(|| PartRows::of(self.shared.clone()))
+    }
+
+    fn summary(&self, columns: &[usize]) -> Option<Summary> {
+        let shared = &self.shared;
+        if shared.request.filter.is_some() {
+            return None;
+        }
+        let mut all = Summary::empty(columns.len());
+        for part in &shared.parts {
+            let scan = shared.open_part(part).ok()??;
+            let layout = Layout::of(part, &shared.places).ok()?;
+            let own = |&column: &usize| {
+                let Place::Stored(_, ty) = &shared.places[column] else { return None };
+                if !is_same(ty) || !keeps_order(ty) {
+                    return None;
+                }
+                layout.read[column]
+            };
+            let own: Vec<usize> = columns.iter().map(own).collect::<Option<_>>()?;
+            all.merge(scan.summary(&own)?);
+        }
+        Some(all)
+    }
+
+    fn describe(&self) -> Vec<(String, String)> {
+        let state = self.shared.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lines = vec![("Parts".into(), self.shared.parts.len().to_string())];
+        if !self.shared.request.ranges.is_empty() {
+            lines.push(("Parts skipped".into(), state.pruned_parts.to_string()));
+            lines.push(("Units read".into(), state.next_task.to_string()));
+            lines.push(("Units skipped".into(), state.pruned.units.to_string()));
+            lines.push(("Rows skipped".into(), state.pruned.rows.to_string()));
+        }
+        lines
+    }
+}
+
+/// Which of the requested columns a part has.
+pub(super) struct Layout {
+    /// For each requested column, where it is among those that are read of the part.
+    pub read: Vec<Option<usize>>,
+    /// Those, by their position in the part.
+    pub wanted: Arc<[usize]>,
+}
+
+impl Layout {
+    pub fn of(part: &Part, places: &[Place]) -> Result<Layout> {
+        let (mut read, mut wanted) = (Vec::with_capacity(places.len()), Vec::new());
+        for place in places {
+            let position = match place {
+                Place::Stored(id, _) => part.columns.position(*id),
+                _ => None,
+            };
+            read.push(position.map(|position| {
+                wanted.push(position);
+                wanted.len() - 1
+            }));
+        }
+        Ok(Layout { read, wanted: wanted.into() })
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The filter over the columns that are read of a part; none if it reads others, or such as must be converted first.
+    fn own_filter(&self, filter: &ScanFilter, layout: &Layout) -> Option<RowFilter> {
+        let own = |&column: &usize| {
+            let Place::Stored(_, ty) = &self.places[column] else { return None };
+            layout.read[column].filter(|_| is_same(ty))
+        };
+        let columns = filter.columns.iter().map(own).collect::<Option<_>>()?;
+        let unread = filter.unread.iter().filter_map(own).collect();
+        Some(RowFilter { columns, unread, evaluate: filter.evaluate.clone() })
+    }
+
+    fn own_range(&self, range: &ColumnRange, layout: &Layout) -> Option<ColumnRange> {
+        let Place::Stored(_, ty) = &self.places[range.column] else { return None };
+        let column = layout.read[range.column].filter(|_| keeps_order(ty))?;
+        Some(ColumnRange { column, ..range.clone() })
+    }
+
+    fn remember(&self) -> Option<Remember> {
+        let condition = self.request.filter.as_ref()?.condition.clone()?;
+        let switched_off =
+            (self.request.context.setting)("use_query_condition_cache").is_some_and(|text| text == "0");
+        (!switched_off).then(|| -> Remember {
+            Arc::new(move |identity, n_units| condition_cache::units(identity, &condition, n_units))
+        })
+    }
+
+    /// The file of a part, opened; none where the part is in memory.
+    pub fn open_part(&self, part: &Part) -> Result<Option<Box<dyn FileScan>>> {
+        let layout = Layout::of(part, &self.places)?;
+        let Some(input) = part.open()? else { return Ok(None) };
+        let filter = self.request.filter.as_ref().and_then(|filter| self.own_filter(filter, &layout));
+        let remember = filter.is_some().then(|| self.remember()).flatten();
+        let read = ReadRequest {
+            wanted: layout.wanted.clone(),
+            settings: settings(),
+            filter,
+            dynamic_filters: self
+                .request
+                .dynamic_filters
+                .iter()
+                .filter_map(|filter| self.own_filter(filter, &layout))
+                .collect(),
+            ranges: self.request.ranges.iter().filter_map(|range| self.own_range(range, &layout)).collect(),
+            row_numbers: self.numbers,
+            remember,
+            ..ReadRequest::all(structure(&part.columns)?)
+        };
+        Parquet.open(input, read).map(Some).map_err(|e| e.context(in_part(part)))
+    }
+
+    /// The next unit of any part.
+    fn next_unit(&self) -> Result<Option<Unit>> {
+        let mut state = self.lock();
+        loop {
+            if let Some((part, scan)) = &mut state.open {
+                let part = *part;
+                if let Some(reader) = scan.next_unit().map_err(|e| e.context(in_part(&self.parts[part])))? {
+                    state.next_task += 1;
+                    let layout = Layout::of(&self.parts[part], &self.places)?;
+                    let rows = Rows::File { reader, bytes: 0, passed_by: 0 };
+                    return Ok(Some(Unit { part, task: state.next_task - 1, number: 0, layout, rows }));
+                }
+                let pruned = scan.pruned();
+                state.open = None;
+                state.pruned.units += pruned.units;
+                state.pruned.remembered += pruned.remembered;
+                state.pruned.rows += pruned.rows;
+                if pruned.rows == self.parts[part].info.rows {
+                    state.pruned_parts += 1;
+                    events::count(Event::MergeTreePrunedParts);
+                }
+                self.progress().skipped_rows.fetch_add(pruned.rows, Relaxed);
+            }
+            let part = state.next_part;
+            let Some(next) = self.parts.get(part) else { return Ok(None) };
+            state.next_part += 1;
+            let Some(scan) = self.open_part(next)? else {
+                state.next_task += 1;
+                let layout = Layout::of(next, &self.places)?;
+                let rows = Rows::Resident { start: 0 };
+                return Ok(Some(Unit { part, task: state.next_task - 1, number: 0, layout, rows }));
+            };
+            if self.numbers {
+                let rows = scan
+                    .rows_by_number()
+                    .ok_or_else(|| err!(LOGICAL_ERROR, "A reader does not number rows"))?;
+                let _ = self.rows[part].set(rows);
+            }
+            state.open = Some((part, scan));
+        }
+    }
+
+    fn progress(&self) -> &ScanProgress {
+        &self.request.context.progress
+    }
+
+    /// Columns of rows that were read of a part; `numbers` are those of the rows, where they are needed.
+    pub fn complete(
+        &self,
+        part: usize,
+        layout: &Layout,
+        places: &[Place],
+        read: Vec<Column>,
+        numbers: Option<Column>,
+        n_rows: usize,
+    ) -> Result<Vec<Column>> {
+        let mut columns = Vec::with_capacity(places.len() + 1);
+        let (info, is_resident) = (&self.parts[part].info, self.parts[part].resident().is_some());
+        let constant =
+            |value: Value, ty: &DataType| Ok(Column::constant(Vector::of_value(&value, ty)?, n_rows));
+        for (place, read_at) in places.iter().zip(&layout.read) {
+            columns.push(match place {
+                Place::Stored(id, ty) => match read_at {
+                    // What is in memory has the types of the table already.
+                    Some(at) if is_resident => read[*at].clone(),
+                    Some(at) => from_stored(read[*at].clone(), ty)?,
+                    None => {
+                        let known =
+                            self.columns.position(*id).map(|at| self.columns.columns[at].fill.clone());
+                        Column::constant(known.unwrap_or_else(|| Vector::defaults(ty, 1)), n_rows)
+                    }
+                },
+                Place::Part => constant(Value::string(info.name()), &DataType::String)?,
+                Place::PartitionId => constant(Value::string(&*info.partition.id), &DataType::String)?,
+                Place::PartIndex => constant(Value::UInt(part as u64), &DataType::UInt64)?,
+                Place::DataVersion => {
+                    constant(Value::UInt(info.mutation.max(info.max_block)), &DataType::UInt64)?
+                }
+                Place::Offset => match &numbers {
+                    Some(numbers) => numbers.clone(),
+                    None => bail!(LOGICAL_ERROR, "Rows are not numbered"),
+                },
+            });
+        }
+        Ok(columns)
+    }
+
+    /// The requested columns of rows, and their row ids where those are asked for.
+    fn morsel(
+        &self,
+        unit: &(usize, &Layout),
+        read: Vec<Column>,
+        numbers: Option<Column>,
+        n_rows: usize,
+    ) -> Result<Block> {
+        let (part, layout) = *unit;
+        let row_ids = numbers.as_ref().filter(|_| self.request.with_row_ids);
+        let row_ids = row_ids.map(|numbers| row_ids::of_part(part, numbers)).transpose()?;
+        let mut columns = self.complete(part, layout, &self.places, read, numbers, n_rows)?;
+        columns.extend(row_ids);
+        Ok(Block::new(columns, n_rows))
+    }
+}
+
+/// How parts are read, whatever the settings of the query say of Parquet files.
+fn settings() -> Arc<FormatSettings> {
+    static SETTINGS: OnceLock<Arc<FormatSettings>> = OnceLock::new();
+    SETTINGS.get_or_init(Arc::default).clone()
+}
+
+fn in_part(part: &Part) -> String {
+    format!("(in part {})", part.info.name())
+}
+
+/// What one worker reads at once.
+struct Unit {
+    part: usize,
+    task: u32,
+    number: u32,
+    layout: Layout,
+    rows: Rows,
+}
+
+enum Rows {
+    Resident { start: usize },
+    File { reader: Box<dyn BlockReader>, bytes: u64, passed_by: u64 },
+}
+
+struct Worker {
+    shared: Arc<Shared>,
+    current: Option<Unit>,
+    passed_by: u64,
+}
+
+impl Worker {
+    /// The next rows of the unit, whether the filter was applied to them, and how many did not pass.
+    fn read(&mut self) -> Result<Option<(Block, bool)>> {
+        let shared = self.shared.clone();
+        let max_rows = shared.request.context.max_block_size.max(1);
+        let Some(unit) = &mut self.current else { return Ok(None) };
+        let part = &shared.parts[unit.part];
+        match &mut unit.rows {
+            Rows::Resident { start } => {
+                let Some(block) = part.resident() else { bail!(LOGICAL_ERROR, "The part is not in memory") };
+                let n = (block.n_rows() - *start).min(max_rows);
+                if n == 0 {
+                    return Ok(None);
+                }
+                let columns = unit.layout.wanted.iter().map(|&at| block.column(at).clone()).collect();
+                let whole = Block::new(columns, block.n_rows());
+                let rows = if n == whole.n_rows() { whole } else { whole.slice(*start, n) };
+                let first = *start as u64;
+                *start += n;
+                let numbers = shared
+                    .numbers
+                    .then(|| Column::from(Vector::from((first..first + n as u64).collect::<Vec<u64>>())));
+                let block = shared.morsel(&(unit.part, &unit.layout), rows.into_columns(), numbers, n)?;
+                Ok(Some((block, false)))
+            }
+            Rows::File { reader, bytes, passed_by } => {
+                let block = reader.next_block(max_rows).map_err(|e| e.context(in_part(part)))?;
+                let read = reader.bytes_read();
+                let new_bytes = read.saturating_sub(*bytes);
+                shared.progress().file_bytes.fetch_add(new_bytes, Relaxed);
+                events::add(Event::ReadBufferFromFileDescriptorReadBytes, new_bytes);
+                *bytes = read;
+                let left_out = reader.rows_passed_by();
+                self.passed_by += left_out.saturating_sub(*passed_by);
+                *passed_by = left_out;
+                let Some(block) = block else { return Ok(None) };
+                let n_rows = block.n_rows();
+                let is_filtered = reader.applies_filter();
+                let mut columns = block.into_columns();
+                let numbers = shared.numbers.then(|| columns.pop()).flatten();
+                let block = shared.morsel(&(unit.part, &unit.layout), columns, numbers, n_rows)?;
+                Ok(Some((block, is_filtered)))
+            }
+        }
+    }
+}
+
+impl ScanWorker for Worker {
+    fn next(&mut self) -> Result<Option<Morsel>> {
+        loop {
+            if self.current.is_none() {
+                self.current = self.shared.next_unit()?;
+                if self.current.is_none() {
+                    return Ok(None);
+                }
+            }
+            let Some((mut block, is_filtered)) = self.read()? else {
+                self.current = None;
+                continue;
+            };
+            if let Some(filter) = &self.shared.request.filter
+                && !is_filtered
+            {
+                let inputs = filter.columns.iter().map(|&c| block.column(c).clone()).collect();
+                let passing = (filter.evaluate)(&Block::new(inputs, block.n_rows()))?;
+                self.passed_by += (block.n_rows() - passing.count_set_bits()) as u64;
+                block = block.filter(&passing);
+            }
+            if block.is_empty() {
+                continue;
+            }
+            let Some(unit) = &mut self.current else { bail!(LOGICAL_ERROR, "A unit is gone") };
+            unit.number += 1;
+            return Ok(Some(Morsel { block, task: unit.task, number: unit.number - 1 }));
+        }
+    }
+
+    fn take_passed_by(&mut self) -> u64 {
+        std::mem::take(&mut self.passed_by)
+    }
+}

@@ -1,0 +1,234 @@
+//! A table of the MergeTree family.
+
+use super::change::Change;
+use super::columns::ColumnsVersion;
+use super::inserter::PartsInserter;
+use super::merges::{self, MergeChoice};
+use super::part::{Part, PartInfo};
+use super::parts::{Claim, Parts, State};
+use super::rewrite::Rewrite;
+use super::scan::PartsScan;
+use super::{MERGE_TREE, Partition, TableKeys};
+use crate::disk::TableFolder;
+use crate::{ColumnSchema, Held, Inserter, Scan, ScanRequest, Table, TableSchema};
+use chalet_base::{Result, bail};
+use chalet_types::DataType;
+use std::any::Any;
+use std::sync::Arc;
+
+/// What every table of the family has beside its own columns.
+pub(super) const VIRTUAL: [&str; 5] =
+    ["_part", "_partition_id", "_part_index", "_part_offset", "_part_data_version"];
+
+/// What a table is defined as.
+#[derive(Clone)]
+pub struct Definition {
+    pub keys: TableKeys,
+    /// Rows of a granule.
+    pub granularity: usize,
+    pub schema: TableSchema,
+    /// The stored columns.
+    pub columns: Arc<ColumnsVersion>,
+}
+
+/// A table of the MergeTree family, as one version of its definition has it.
+pub struct MergeTree {
+    definition: Definition,
+    parts: Arc<Parts>,
+}
+
+fn stored(schema: &TableSchema) -> impl Iterator<Item = (&str, &DataType)> {
+    schema.columns.iter().filter(|c| c.is_stored() && !c.is_virtual).map(|c| (&*c.name, &c.ty))
+}
+
+fn with_virtual(schema: TableSchema) -> TableSchema {
+    let mut columns = schema.columns.to_vec();
+    for name in VIRTUAL {
+        if schema.index_of(name).is_some() {
+            continue;
+        }
+        let ty = match name {
+            "_part" | "_partition_id" => DataType::String.low_cardinality(),
+            _ => DataType::UInt64,
+        };
+        columns.push(ColumnSchema::virtual_column(name, ty));
+    }
+    TableSchema { columns: columns.into(), ..schema }
+}
+
+impl MergeTree {
+    /// A new table, in a folder or in memory. Fails where a column cannot be kept.
+    pub fn create(
+        keys: TableKeys,
+        granularity: usize,
+        schema: TableSchema,
+        folder: Option<TableFolder>,
+    ) -> Result<MergeTree> {
+        let columns = ColumnsVersion::first(stored(&schema));
+        super::part_file::structure(&columns)?;
+        let parts = Parts::create(columns.clone(), folder.map(Arc::new))?;
+        let definition =
+            Definition { keys, granularity, schema: with_virtual(schema), columns: Arc::new(columns) };
+        Ok(MergeTree::of(definition, Arc::new(parts)))
+    }
+
+    /// A handle of the table with these parts.
+    pub fn of(definition: Definition, parts: Arc<Parts>) -> MergeTree {
+        MergeTree { definition, parts }
+    }
+
+    /// The table of a folder, and how many bytes of a change were dropped that was not finished.
+    pub fn open(
+        keys: TableKeys,
+        granularity: usize,
+        schema: TableSchema,
+        folder: Arc<TableFolder>,
+    ) -> Result<(MergeTree, u64)> {
+        let (parts, dropped) = Parts::open(folder)?;
+        let columns = match parts.snapshot() {
+            // The definition is what counts: a change of columns that is in the journal alone was not finished.
+            Ok(state) => match state.versions.iter().rev().find(|version| version.has(stored(&schema))) {
+                Some(version) => parts.settle_columns(version)?,
+                None => {
+                    bail!(CORRUPTED_DATA, "The journal of the table has other columns than its definition")
+                }
+            },
+            // Its error comes when it is used.
+            Err(_) => Arc::new(ColumnsVersion::first(stored(&schema))),
+        };
+        let definition = Definition { keys, granularity, schema: with_virtual(schema), columns };
+        Ok((MergeTree::of(definition, Arc::new(parts)), dropped))
+    }
+
+    /// What the table is defined as.
+    pub fn definition(&self) -> &Definition {
+        &self.definition
+    }
+
+    /// The keys.
+    pub fn keys_of(&self) -> &TableKeys {
+        &self.definition.keys
+    }
+
+    /// Another handle of the table.
+    pub fn handle(&self) -> MergeTree {
+        MergeTree::of(self.definition.clone(), self.parts.clone())
+    }
+
+    /// The parts.
+    pub fn parts(&self) -> &Arc<Parts> {
+        &self.parts
+    }
+
+    /// The stored columns.
+    pub fn columns(&self) -> &Arc<ColumnsVersion> {
+        &self.definition.columns
+    }
+
+    /// Begins an INSERT.
+    pub fn insert_parts(&self) -> Result<PartsInserter> {
+        self.parts.check_writable()?;
+        Ok(PartsInserter::new(Arc::new(self.handle())))
+    }
+
+    /// Begins a part.
+    pub fn rewrite_part(&self, partition: Partition) -> Rewrite {
+        Rewrite::new(
+            self.parts.clone(),
+            self.definition.columns.clone(),
+            self.definition.granularity,
+            partition,
+        )
+    }
+
+    /// A scan of some parts, as all others in the order of the parts.
+    pub fn scan_parts(&self, parts: Vec<Arc<Part>>, request: &ScanRequest) -> Result<Arc<dyn Scan>> {
+        Ok(Arc::new(PartsScan::new(
+            parts,
+            self.definition.schema.clone(),
+            &self.definition.columns,
+            request,
+        )?))
+    }
+
+    /// Which parts had best be merged now, claimed.
+    pub fn choose_merge(&self) -> Result<Option<(MergeChoice, Claim)>> {
+        let state = self.parts.snapshot()?;
+        if state.versions.last().is_none_or(|last| last.number != self.definition.columns.number) {
+            // This handle is of a table that was altered since.
+            return Ok(None);
+        }
+        let Some(choice) = merges::choose(&state, &self.parts.claimed()) else { return Ok(None) };
+        let numbers: Vec<u64> = choice.parts.iter().map(|part| part.info.number).collect();
+        Ok(self.parts.claim(&numbers).map(|claim| (choice, claim)))
+    }
+
+    /// Removes the parts that `wanted` names; returns how many.
+    pub fn drop_parts(
+        &self,
+        wanted: impl Fn(&PartInfo) -> bool,
+        check: &dyn Fn() -> Result<()>,
+    ) -> Result<usize> {
+        self.parts.check_writable()?;
+        let (claim, _) = self.parts.claim_all(wanted, check)?;
+        if claim.numbers().is_empty() {
+            return Ok(0);
+        }
+        self.parts.commit(Change { removed: claim.numbers().to_vec(), ..Change::default() })?;
+        Ok(claim.numbers().len())
+    }
+
+    fn known(&self) -> Option<Arc<State>> {
+        self.parts.snapshot().ok()
+    }
+}
+
+impl Table for MergeTree {
+    fn engine(&self) -> &str {
+        MERGE_TREE
+    }
+
+    fn schema(&self) -> TableSchema {
+        self.definition.schema.clone()
+    }
+
+    fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn Scan>> {
+        self.scan_parts(self.parts.snapshot()?.parts.clone(), request)
+    }
+
+    fn has_row_ids(&self) -> bool {
+        true
+    }
+
+    fn keys(&self) -> Option<&TableKeys> {
+        Some(&self.definition.keys)
+    }
+
+    fn insert(&self) -> Result<Box<dyn Inserter>> {
+        bail!(LOGICAL_ERROR, "The rows of a MergeTree are sorted before they are written")
+    }
+
+    fn truncate(&self) -> Result<()> {
+        self.drop_parts(|_| true, &|| Ok(())).map(drop)
+    }
+
+    fn total_rows(&self) -> Option<u64> {
+        self.known().map(|state| state.n_rows())
+    }
+
+    fn total_bytes(&self) -> Option<u64> {
+        self.known().map(|state| state.n_bytes())
+    }
+
+    fn folder(&self) -> Option<&Arc<TableFolder>> {
+        self.parts.folder()
+    }
+
+    fn hold(&self) -> Result<Option<Held>> {
+        Ok(self.parts.hold()?.map(|held| held as Held))
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
