@@ -6,7 +6,7 @@ use chalet_binder::table_columns::bind_constant;
 use chalet_columns::Column;
 use chalet_formats::input::{Cast, Evaluate};
 use chalet_formats::{ReadRequest, Schema};
-use chalet_function_api::Context;
+use chalet_function_api::{Context, Host, Interrupt};
 use chalet_storage::file::FileContext;
 use chalet_types::Value;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,6 +31,12 @@ pub(crate) fn caster(ctx: &QueryContext) -> Cast {
 
 pub(crate) fn caster_in(ctx: Arc<Context>) -> Cast {
     Arc::new(move |column, from, to| chalet_functions::conversion::cast_column(column, from, to, &ctx))
+}
+
+/// CAST for tables, which outlive the statement and hold no database.
+pub(crate) fn detached_caster(ctx: &QueryContext) -> Cast {
+    let functions = Context::clone(&ctx.functions);
+    caster_in(Arc::new(Context { host: Host(None), interrupt: Interrupt(None), ..functions }))
 }
 
 /// For data in a format.

@@ -17,7 +17,6 @@
 //! - [`by_number`]: rows of a file by their numbers
 //! - [`prune`]: what statistics, page index and bloom filters exclude
 //! - [`statistics`]: what is known of the rows, for estimates
-//! - [`part_writer`]: files of parts of tables
 //! - [`input`], [`output`], [`format`]: the Parquet format of the registry
 
 mod by_number;
@@ -27,12 +26,11 @@ mod column;
 mod encoding;
 pub mod file;
 pub mod format;
-pub mod input;
+mod input;
 mod known;
 mod leaf;
 mod output;
 mod page;
-pub mod part_writer;
 pub mod prune;
 pub mod row_group;
 pub mod schema;

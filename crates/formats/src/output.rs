@@ -62,6 +62,8 @@ pub struct WriteRequest {
     pub settings: Arc<FormatSettings>,
     /// The zone of date-times whose type names none.
     pub time_zone: TimeZone,
+    /// Rows of a page at most, for formats that prune page by page; `None` leaves it to the format.
+    pub page_rows: Option<usize>,
     /// The output goes to a terminal: colours and widths follow where they are left to the engine.
     pub terminal: bool,
 }
@@ -73,6 +75,7 @@ impl WriteRequest {
             header: header.into(),
             settings: Arc::default(),
             time_zone: TimeZone::utc(),
+            page_rows: None,
             terminal: false,
         }
     }

@@ -625,6 +625,7 @@ impl FileInserter {
             header: table.structure.clone().into(),
             settings: context.settings.clone(),
             time_zone: context.time_zone.clone(),
+            page_rows: None,
             terminal: false,
         };
         if let Some(parent) = target.parent().filter(|p| !p.as_os_str().is_empty()) {

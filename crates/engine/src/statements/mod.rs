@@ -1,5 +1,6 @@
 //! Statements, one file per kind. This one tells them apart.
 
+mod alter;
 mod checked;
 pub(crate) mod create;
 mod describe;
@@ -96,6 +97,13 @@ fn run_kind(
         StatementKind::Rename { kind, exchange, if_exists, pairs } => {
             drop::rename(*kind, *exchange, *if_exists, pairs, ctx)?;
         }
+        StatementKind::AlterTable(alter) => alter::run(alter, ctx)?,
+        StatementKind::Delete { table, partition, where_ } => {
+            alter::delete(table, partition.as_ref(), where_, ctx)?;
+        }
+        StatementKind::Update { table, assignments, partition, where_ } => {
+            alter::update(table, assignments, partition.as_ref(), where_, ctx)?;
+        }
         StatementKind::Optimize(optimize) => optimize::run(optimize, ctx)?,
         StatementKind::Insert(insert) => insert::run(insert, ctx, output)?,
         StatementKind::Set(set) => output.changes.push(set::run(set, ctx, own)?),
@@ -116,11 +124,8 @@ fn run_kind(
 fn kind_name(kind: &StatementKind) -> &'static str {
     match kind {
         StatementKind::CreateDictionary(_) => "CREATE DICTIONARY",
-        StatementKind::AlterTable(_) => "ALTER TABLE",
         StatementKind::Attach { .. } => "ATTACH",
         StatementKind::Undrop(_) => "UNDROP",
-        StatementKind::Delete { .. } => "DELETE",
-        StatementKind::Update { .. } => "UPDATE",
         StatementKind::Check { .. } => "CHECK TABLE",
         StatementKind::System { .. } => "SYSTEM",
         StatementKind::Kill { .. } => "KILL",

@@ -12,16 +12,20 @@ use crate::parquet_error;
 use chalet_base::{Result, err};
 use chalet_columns::Block;
 use chalet_formats::settings::ParquetCompression;
-use chalet_formats::{BlockWriter, FormatSettings, OutputFormat, Sink, Statistics, WriteRequest};
+use chalet_formats::{BlockWriter, OutputFormat, Sink, Statistics, WriteRequest};
 use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
-use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesPtr};
+use parquet::file::properties::{
+    DEFAULT_DATA_PAGE_ROW_COUNT_LIMIT, EnabledStatistics, WriterProperties, WriterPropertiesPtr,
+};
 use parquet::file::writer::SerializedFileWriter;
 use std::sync::Arc;
 
 impl OutputFormat for crate::input::Parquet {
     fn writer(&self, request: WriteRequest, sink: Box<dyn Sink>) -> Result<Box<dyn BlockWriter>> {
-        let properties = properties(&request.settings);
-        Ok(Box::new(Writer::new(request, properties, sink)?))
+        let schema = schema::root(&request.header, &request.settings)?;
+        let properties = properties(&request);
+        let writer = SerializedFileWriter::new(sink, Arc::new(schema), properties).map_err(cannot_write)?;
+        Ok(Box::new(Writer { writer, request, pending: Vec::new(), rows: 0, bytes: 0 }))
     }
 }
 
@@ -34,7 +38,8 @@ fn cannot_write(error: parquet::errors::ParquetError) -> chalet_base::Error {
     }
 }
 
-fn properties(settings: &FormatSettings) -> WriterPropertiesPtr {
+fn properties(request: &WriteRequest) -> WriterPropertiesPtr {
+    let settings = &request.settings;
     let compression = match settings.output_format_parquet_compression_method {
         ParquetCompression::None => Compression::UNCOMPRESSED,
         ParquetCompression::Snappy => Compression::SNAPPY,
@@ -48,7 +53,9 @@ fn properties(settings: &FormatSettings) -> WriterPropertiesPtr {
         false => EnabledStatistics::Chunk,
     };
     let dictionary = settings.output_format_parquet_max_dictionary_size as usize;
+    let page_rows = request.page_rows.unwrap_or(DEFAULT_DATA_PAGE_ROW_COUNT_LIMIT);
     let builder = WriterProperties::builder()
+        .set_data_page_row_count_limit(page_rows.max(1))
         .set_created_by(concat!("chalet version ", env!("CARGO_PKG_VERSION")).to_owned())
         .set_compression(compression)
         .set_dictionary_enabled(dictionary > 0)
@@ -67,8 +74,7 @@ fn properties(settings: &FormatSettings) -> WriterPropertiesPtr {
     Arc::new(builder.build())
 }
 
-/// Writes one file: gathers blocks into row groups.
-pub(crate) struct Writer {
+struct Writer {
     writer: SerializedFileWriter<Box<dyn Sink>>,
     request: WriteRequest,
     /// Blocks of the row group to come.
@@ -106,17 +112,6 @@ impl BlockWriter for Writer {
 }
 
 impl Writer {
-    /// A writer of these columns. Fails where a type cannot be stored.
-    pub(crate) fn new(
-        request: WriteRequest,
-        properties: WriterPropertiesPtr,
-        sink: Box<dyn Sink>,
-    ) -> Result<Writer> {
-        let schema = schema::root(&request.header, &request.settings)?;
-        let writer = SerializedFileWriter::new(sink, Arc::new(schema), properties).map_err(cannot_write)?;
-        Ok(Writer { writer, request, pending: Vec::new(), rows: 0, bytes: 0 })
-    }
-
     /// Writes what is pending as a row group.
     fn row_group(&mut self) -> Result<()> {
         if self.rows == 0 {

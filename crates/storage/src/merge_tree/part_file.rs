@@ -7,8 +7,10 @@ use crate::disk::durable::{cannot_open, cannot_write};
 use chalet_base::events::{self, Event};
 use chalet_base::{Result, bail, err};
 use chalet_columns::Block;
-use chalet_formats::{BlockWriter, Buffer, FileIdentity, Input, Sink, Statistics};
-use chalet_formats_parquet::part_writer::{PartOptions, part_writer};
+use chalet_formats::settings::ParquetCompression;
+use chalet_formats::{
+    BlockWriter, Buffer, FileIdentity, Format, FormatSettings, Input, Sink, Statistics, WriteRequest,
+};
 use chalet_types::DataType;
 use std::fs::File;
 use std::io::{self, Write};
@@ -40,6 +42,22 @@ pub(super) fn structure(columns: &ColumnsVersion) -> Result<Vec<(String, DataTyp
     columns.collect()
 }
 
+/// Granules of a row group: what a scan hands to a worker at once, and what shares a dictionary.
+const GRANULES_PER_GROUP: usize = 32;
+/// Bytes of a row group in memory, at most.
+const GROUP_BYTES: u64 = 256 << 20;
+
+/// How files of parts are laid out, whatever the settings of a statement say of Parquet.
+fn settings(granularity: usize) -> FormatSettings {
+    FormatSettings {
+        output_format_parquet_row_group_size: granularity.max(1).saturating_mul(GRANULES_PER_GROUP) as u64,
+        output_format_parquet_row_group_size_bytes: GROUP_BYTES,
+        output_format_parquet_compression_method: ParquetCompression::Lz4,
+        output_format_parquet_write_bloom_filter: false,
+        ..FormatSettings::default()
+    }
+}
+
 /// A file that is being written; removed again unless it is finished.
 pub(super) struct PartWriter {
     writer: Option<Box<dyn BlockWriter>>,
@@ -51,7 +69,12 @@ pub(super) struct PartWriter {
 
 impl PartWriter {
     /// Creates the file of a part.
-    pub fn create(path: PathBuf, columns: &ColumnsVersion, granularity: usize) -> Result<PartWriter> {
+    pub fn create(
+        path: PathBuf,
+        columns: &ColumnsVersion,
+        granularity: usize,
+        format: &Format,
+    ) -> Result<PartWriter> {
         let header = structure(columns)?;
         let file = File::options().read(true).write(true).create_new(true).open(&path);
         let file = Arc::new(file.map_err(|e| cannot_write(&path, &e))?);
@@ -59,7 +82,12 @@ impl PartWriter {
         let counted = Counted { file: file.clone(), bytes: bytes.clone() };
         let sink: Box<dyn Sink> = Box::new(io::BufWriter::with_capacity(1 << 18, counted));
         let mut made = PartWriter { writer: None, file, path, bytes, is_finished: false };
-        made.writer = Some(part_writer(header, PartOptions { granularity }, sink)?);
+        let request = WriteRequest {
+            settings: Arc::new(settings(granularity)),
+            page_rows: Some(granularity),
+            ..WriteRequest::new(header)
+        };
+        made.writer = Some(format.writer(request, sink)?);
         Ok(made)
     }
 

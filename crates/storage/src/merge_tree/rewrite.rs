@@ -1,10 +1,9 @@
 //! Making parts: rows of one partition in their order, gathered in memory and written to a file once they are many.
 
-use super::Partition;
-use super::columns::ColumnsVersion;
 use super::part::{Part, PartData, PartInfo};
 use super::part_file::{PartWriter, path_of};
 use super::parts::Parts;
+use super::{Definition, Partition};
 use chalet_base::Result;
 use chalet_columns::{Block, Column};
 use std::sync::Arc;
@@ -16,8 +15,7 @@ const RESIDENT_BYTES: usize = 1 << 18;
 /// A part in the making. Dropped without being finished it leaves nothing.
 pub struct Rewrite {
     parts: Arc<Parts>,
-    columns: Arc<ColumnsVersion>,
-    granularity: usize,
+    definition: Definition,
     partition: Partition,
     number: u64,
     gathered: Vec<Block>,
@@ -38,17 +36,11 @@ pub struct Lineage {
 }
 
 impl Rewrite {
-    pub(super) fn new(
-        parts: Arc<Parts>,
-        columns: Arc<ColumnsVersion>,
-        granularity: usize,
-        partition: Partition,
-    ) -> Rewrite {
+    pub(super) fn new(parts: Arc<Parts>, definition: Definition, partition: Partition) -> Rewrite {
         let number = parts.next_number();
         Rewrite {
             parts,
-            columns,
-            granularity,
+            definition,
             partition,
             number,
             gathered: Vec::new(),
@@ -74,7 +66,8 @@ impl Rewrite {
                 return Ok(());
             };
             let path = path_of(folder, self.number);
-            let writer = self.writer.insert(PartWriter::create(path, &self.columns, self.granularity)?);
+            let Definition { columns, granularity, format, .. } = &self.definition;
+            let writer = self.writer.insert(PartWriter::create(path, columns, *granularity, format)?);
             return std::mem::take(&mut self.gathered).iter().try_for_each(|block| writer.write(block));
         }
         self.writer.as_mut().map_or(Ok(()), |writer| writer.write(&block))
@@ -101,7 +94,7 @@ impl Rewrite {
             rows: self.rows,
             bytes: 0,
             raw_bytes: self.raw_bytes,
-            columns: self.columns.number,
+            columns: self.definition.columns.number,
             modified: now(),
         };
         let folder = self.parts.folder().cloned();
@@ -117,7 +110,7 @@ impl Rewrite {
                 PartData::Resident(block)
             }
         };
-        Ok(Some(Arc::new(Part::new(info, self.columns, data, folder))))
+        Ok(Some(Arc::new(Part::new(info, self.definition.columns, data, folder))))
     }
 }
 

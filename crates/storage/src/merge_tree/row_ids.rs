@@ -57,7 +57,7 @@ impl RowsById for PartRows {
 
     fn read(&self, row_ids: &[u64], columns: &[usize]) -> Result<Block> {
         let shared = &self.0;
-        let places = places(&shared.schema, &shared.columns, columns)?;
+        let places = places(&shared.definition.schema, &shared.definition.columns, columns)?;
         let mut blocks = Vec::new();
         let mut rest = row_ids;
         while let Some((part, n)) = of_one_part(rest) {

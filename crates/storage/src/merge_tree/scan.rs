@@ -1,6 +1,7 @@
 //! Parts to blocks. Each row group of a file, and each part in memory, is a task of its own; statistics and the page index of
 //! files leave out what cannot pass the filter.
 
+use super::Definition;
 use super::columns::ColumnsVersion;
 use super::part::Part;
 use super::part_file::structure;
@@ -13,10 +14,9 @@ use chalet_base::events::{self, Event};
 use chalet_base::{Result, bail, err};
 use chalet_columns::{Block, Column, Vector};
 use chalet_formats::input::{
-    BlockReader, ColumnRange, FileScan, InputFormat, Pruned, Remember, RowFilter, RowsByNumber,
+    BlockReader, Cast, ColumnRange, FileScan, Pruned, Remember, RowFilter, RowsByNumber,
 };
 use chalet_formats::{FormatSettings, ReadRequest, Summary};
-use chalet_formats_parquet::input::Parquet;
 use chalet_types::{DataType, Value};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -29,9 +29,7 @@ pub(super) struct PartsScan {
 
 pub(super) struct Shared {
     pub parts: Vec<Arc<Part>>,
-    pub schema: TableSchema,
-    /// Of the table as it is defined.
-    pub columns: Arc<ColumnsVersion>,
+    pub definition: Definition,
     request: ScanRequest,
     places: Vec<Place>,
     /// Are rows numbered, for row ids or a column of their numbers?
@@ -88,20 +86,14 @@ pub(super) fn places(
 }
 
 impl PartsScan {
-    pub fn new(
-        parts: Vec<Arc<Part>>,
-        schema: TableSchema,
-        columns: &Arc<ColumnsVersion>,
-        request: &ScanRequest,
-    ) -> Result<PartsScan> {
-        let places = places(&schema, columns, &request.columns)?;
+    pub fn new(parts: Vec<Arc<Part>>, definition: &Definition, request: &ScanRequest) -> Result<PartsScan> {
+        let places = places(&definition.schema, &definition.columns, &request.columns)?;
         let numbers = request.with_row_ids || places.iter().any(|place| matches!(place, Place::Offset));
         let rows = parts.iter().map(|_| OnceLock::new()).collect();
         let parallelism = request.context.max_threads.max(1);
         let shared = Shared {
             parts,
-            schema,
-            columns: columns.clone(),
+            definition: definition.clone(),
             request: request.clone(),
             places,
             numbers,
@@ -152,10 +144,7 @@ impl Scan for PartsScan {
             let layout = Layout::of(part, &shared.places).ok()?;
             let own = |&column: &usize| {
                 let Place::Stored(_, ty) = &shared.places[column] else { return None };
-                if !is_same(ty) || !keeps_order(ty) {
-                    return None;
-                }
-                layout.read[column]
+                layout.as_it_is(column, ty).filter(|_| is_same(ty) && keeps_order(ty))
             };
             let own: Vec<usize> = columns.iter().map(own).collect::<Option<_>>()?;
             all.merge(scan.summary(&own)?);
@@ -182,11 +171,13 @@ pub(super) struct Layout {
     pub read: Vec<Option<usize>>,
     /// Those, by their position in the part.
     pub wanted: Arc<[usize]>,
+    /// Their types in the part.
+    types: Vec<DataType>,
 }
 
 impl Layout {
     pub fn of(part: &Part, places: &[Place]) -> Result<Layout> {
-        let (mut read, mut wanted) = (Vec::with_capacity(places.len()), Vec::new());
+        let (mut read, mut wanted) = (Vec::with_capacity(places.len()), Vec::<usize>::new());
         for place in places {
             let position = match place {
                 Place::Stored(id, _) => part.columns.position(*id),
@@ -197,7 +188,28 @@ impl Layout {
                 wanted.len() - 1
             }));
         }
-        Ok(Layout { read, wanted: wanted.into() })
+        let types = wanted.iter().map(|&position| part.columns.columns[position].ty.clone()).collect();
+        Ok(Layout { read, wanted: wanted.into(), types })
+    }
+
+    /// Where a requested column is among those that are read, if the part has it in this very type.
+    fn as_it_is(&self, column: usize, ty: &DataType) -> Option<usize> {
+        self.read[column].filter(|&at| self.types[at] == *ty)
+    }
+
+    /// A column that was read of the part, in the type that it has in the table.
+    fn converted(
+        &self,
+        at: usize,
+        column: Column,
+        is_resident: bool,
+        ty: &DataType,
+        cast: &Cast,
+    ) -> Result<Column> {
+        let of_part = &self.types[at];
+        // What is in memory is as the table has it.
+        let column = if is_resident { column } else { from_stored(column, of_part)? };
+        if of_part == ty { Ok(column) } else { cast(&column, of_part, ty) }
     }
 }
 
@@ -210,7 +222,7 @@ impl Shared {
     fn own_filter(&self, filter: &ScanFilter, layout: &Layout) -> Option<RowFilter> {
         let own = |&column: &usize| {
             let Place::Stored(_, ty) = &self.places[column] else { return None };
-            layout.read[column].filter(|_| is_same(ty))
+            layout.as_it_is(column, ty).filter(|_| is_same(ty))
         };
         let columns = filter.columns.iter().map(own).collect::<Option<_>>()?;
         let unread = filter.unread.iter().filter_map(own).collect();
@@ -219,7 +231,7 @@ impl Shared {
 
     fn own_range(&self, range: &ColumnRange, layout: &Layout) -> Option<ColumnRange> {
         let Place::Stored(_, ty) = &self.places[range.column] else { return None };
-        let column = layout.read[range.column].filter(|_| keeps_order(ty))?;
+        let column = layout.as_it_is(range.column, ty).filter(|_| keeps_order(ty))?;
         Some(ColumnRange { column, ..range.clone() })
     }
 
@@ -253,7 +265,7 @@ impl Shared {
             remember,
             ..ReadRequest::all(structure(&part.columns)?)
         };
-        Parquet.open(input, read).map(Some).map_err(|e| e.context(in_part(part)))
+        self.definition.format.open(input, read).map(Some).map_err(|e| e.context(in_part(part)))
     }
 
     /// The next unit of any part.
@@ -312,19 +324,20 @@ impl Shared {
         numbers: Option<Column>,
         n_rows: usize,
     ) -> Result<Vec<Column>> {
-        let mut columns = Vec::with_capacity(places.len() + 1);
+        let mut made = Vec::with_capacity(places.len() + 1);
+        let columns = &self.definition.columns;
         let (info, is_resident) = (&self.parts[part].info, self.parts[part].resident().is_some());
         let constant =
             |value: Value, ty: &DataType| Ok(Column::constant(Vector::of_value(&value, ty)?, n_rows));
         for (place, read_at) in places.iter().zip(&layout.read) {
-            columns.push(match place {
+            made.push(match place {
                 Place::Stored(id, ty) => match read_at {
-                    // What is in memory has the types of the table already.
-                    Some(at) if is_resident => read[*at].clone(),
-                    Some(at) => from_stored(read[*at].clone(), ty)?,
+                    Some(at) => {
+                        let cast = &self.definition.cast;
+                        layout.converted(*at, read[*at].clone(), is_resident, ty, cast)?
+                    }
                     None => {
-                        let known =
-                            self.columns.position(*id).map(|at| self.columns.columns[at].fill.clone());
+                        let known = columns.position(*id).map(|at| columns.columns[at].fill.clone());
                         Column::constant(known.unwrap_or_else(|| Vector::defaults(ty, 1)), n_rows)
                     }
                 },
@@ -340,7 +353,7 @@ impl Shared {
                 },
             });
         }
-        Ok(columns)
+        Ok(made)
     }
 
     /// The requested columns of rows, and their row ids where those are asked for.

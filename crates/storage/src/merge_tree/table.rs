@@ -1,7 +1,7 @@
 //! A table of the MergeTree family.
 
 use super::change::Change;
-use super::columns::ColumnsVersion;
+use super::columns::{ColumnsVersion, VersionColumn};
 use super::inserter::PartsInserter;
 use super::merges::{self, MergeChoice};
 use super::part::{Part, PartInfo};
@@ -12,6 +12,8 @@ use super::{MERGE_TREE, Partition, TableKeys};
 use crate::disk::TableFolder;
 use crate::{ColumnSchema, Held, Inserter, Scan, ScanRequest, Table, TableSchema};
 use chalet_base::{Result, bail};
+use chalet_formats::Format;
+use chalet_formats::input::Cast;
 use chalet_types::DataType;
 use std::any::Any;
 use std::sync::Arc;
@@ -29,6 +31,10 @@ pub struct Definition {
     pub schema: TableSchema,
     /// The stored columns.
     pub columns: Arc<ColumnsVersion>,
+    /// The format of the files of parts: Parquet.
+    pub format: &'static Format,
+    /// Converts what parts have in the type of an earlier version.
+    pub cast: Cast,
 }
 
 /// A table of the MergeTree family, as one version of its definition has it.
@@ -63,12 +69,20 @@ impl MergeTree {
         granularity: usize,
         schema: TableSchema,
         folder: Option<TableFolder>,
+        format: &'static Format,
+        cast: Cast,
     ) -> Result<MergeTree> {
         let columns = ColumnsVersion::first(stored(&schema));
         super::part_file::structure(&columns)?;
         let parts = Parts::create(columns.clone(), folder.map(Arc::new))?;
-        let definition =
-            Definition { keys, granularity, schema: with_virtual(schema), columns: Arc::new(columns) };
+        let definition = Definition {
+            keys,
+            granularity,
+            schema: with_virtual(schema),
+            columns: Arc::new(columns),
+            format,
+            cast,
+        };
         Ok(MergeTree::of(definition, Arc::new(parts)))
     }
 
@@ -83,6 +97,8 @@ impl MergeTree {
         granularity: usize,
         schema: TableSchema,
         folder: Arc<TableFolder>,
+        format: &'static Format,
+        cast: Cast,
     ) -> Result<(MergeTree, u64)> {
         let (parts, dropped) = Parts::open(folder)?;
         let columns = match parts.snapshot() {
@@ -96,7 +112,8 @@ impl MergeTree {
             // Its error comes when it is used.
             Err(_) => Arc::new(ColumnsVersion::first(stored(&schema))),
         };
-        let definition = Definition { keys, granularity, schema: with_virtual(schema), columns };
+        let definition =
+            Definition { keys, granularity, schema: with_virtual(schema), columns, format, cast };
         Ok((MergeTree::of(definition, Arc::new(parts)), dropped))
     }
 
@@ -108,6 +125,28 @@ impl MergeTree {
     /// The keys.
     pub fn keys_of(&self) -> &TableKeys {
         &self.definition.keys
+    }
+
+    /// The same table with other columns, as a version that follows that of this handle; `columns` are those that are stored, in
+    /// the order of the schema.
+    pub fn with_columns(&self, schema: TableSchema, columns: Vec<VersionColumn>) -> Result<MergeTree> {
+        let state = self.parts.snapshot()?;
+        let number = state.versions.last().map_or(0, |last| last.number) + 1;
+        let columns = ColumnsVersion { number, columns: columns.into() };
+        super::part_file::structure(&columns)?;
+        let definition = Definition {
+            schema: with_virtual(schema),
+            columns: Arc::new(columns),
+            ..self.definition.clone()
+        };
+        Ok(MergeTree::of(definition, self.parts.clone()))
+    }
+
+    /// A number for a new column.
+    pub fn next_column_id(&self) -> Result<u32> {
+        let state = self.parts.snapshot()?;
+        let ids = state.versions.iter().flat_map(|version| version.columns.iter().map(|column| column.id));
+        Ok(ids.max().map_or(0, |id| id + 1))
     }
 
     /// Another handle of the table.
@@ -133,22 +172,12 @@ impl MergeTree {
 
     /// Begins a part.
     pub fn rewrite_part(&self, partition: Partition) -> Rewrite {
-        Rewrite::new(
-            self.parts.clone(),
-            self.definition.columns.clone(),
-            self.definition.granularity,
-            partition,
-        )
+        Rewrite::new(self.parts.clone(), self.definition.clone(), partition)
     }
 
     /// A scan of some parts, as all others in the order of the parts.
     pub fn scan_parts(&self, parts: Vec<Arc<Part>>, request: &ScanRequest) -> Result<Arc<dyn Scan>> {
-        Ok(Arc::new(PartsScan::new(
-            parts,
-            self.definition.schema.clone(),
-            &self.definition.columns,
-            request,
-        )?))
+        Ok(Arc::new(PartsScan::new(parts, &self.definition, request)?))
     }
 
     /// Which parts had best be merged now, claimed.

@@ -5,7 +5,7 @@ use crate::system::names::is_system;
 use chalet_base::{Result, ensure};
 
 /// The clause of a comment, as SHOW CREATE prints it.
-pub(super) fn comment_sql(comment: Option<&[u8]>) -> String {
+pub(crate) fn comment_sql(comment: Option<&[u8]>) -> String {
     let Some(comment) = comment else { return String::new() };
     let mut text = String::from("\nCOMMENT ");
     chalet_syntax::print::write_string(&mut text, comment);

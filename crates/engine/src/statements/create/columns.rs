@@ -78,7 +78,7 @@ impl Checked for TableSchema {
     }
 }
 
-pub(super) fn columns_sql(schema: &TableSchema) -> String {
+pub(crate) fn columns_sql(schema: &TableSchema) -> String {
     let lines: Vec<String> = schema
         .columns
         .iter()

@@ -2,7 +2,9 @@
 
 use super::columns::{schema_of, stored_schema};
 use super::engine::{Engine, Found, New};
+use crate::formats::FORMATS;
 use crate::query_context::QueryContext;
+use crate::reading::detached_caster;
 use crate::stored_columns::bind_stored;
 use chalet_base::{Result, bail, ensure};
 use chalet_binder::table_columns::bind_constant;
@@ -14,6 +16,8 @@ use chalet_syntax::ast::{self, ExprKind};
 use chalet_types::{DataType, Value};
 use std::sync::Arc;
 
+/// Of the files that keep rows.
+const PART_FORMAT: &str = "Parquet";
 const GRANULARITY: &str = "index_granularity";
 const NULLABLE_KEY: &str = "allow_nullable_key";
 
@@ -59,7 +63,17 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
     check(&keys, settings.nullable_key, &schema, new.ctx)?;
     let shown = shown(&keys, primary.as_ref(), written, &settings, new.create.temporary);
     let folder = new.store.map(|store| store.new_folder()).transpose()?;
-    Ok((Arc::new(MergeTree::create(keys, settings.granularity, schema, folder)?), shown))
+    Ok((
+        Arc::new(MergeTree::create(
+            keys,
+            settings.granularity,
+            schema,
+            folder,
+            FORMATS.get(PART_FORMAT)?,
+            detached_caster(new.ctx),
+        )?),
+        shown,
+    ))
 }
 
 pub(super) fn open(_: &'static Engine, found: Found) -> Result<Arc<dyn Table>> {
@@ -68,7 +82,14 @@ pub(super) fn open(_: &'static Engine, found: Found) -> Result<Arc<dyn Table>> {
     let granularity = Settings::of(&written.settings, found.ctx)?.granularity;
     let schema = stored_schema(&found.create.definition)?;
     let Some(folder) = found.folder else { bail!(CORRUPTED_DATA, "Table {} has no folder", found.name) };
-    let (table, dropped) = MergeTree::open(keys, granularity, schema, folder)?;
+    let (table, dropped) = MergeTree::open(
+        keys,
+        granularity,
+        schema,
+        folder,
+        FORMATS.get(PART_FORMAT)?,
+        detached_caster(found.ctx),
+    )?;
     if dropped > 0 {
         found.warnings.push(format!(
             "Table {}: a change was not finished when the database was last written. Its {dropped} bytes were dropped",

@@ -21,6 +21,8 @@ mod stored;
 mod table;
 mod view;
 
+pub(crate) use self::clauses::comment_sql;
+pub(crate) use self::columns::columns_sql;
 pub(crate) use self::database::database;
 pub(crate) use self::engine::Found;
 pub(crate) use self::engines::open;

@@ -1,0 +1,443 @@
+//! ALTER TABLE ... COLUMN, COMMENT and CONSTRAINT: another version of the columns. Parts are left as they are: what they lack is
+//! filled in, and what they have in another type is converted, when they are read or merged.
+
+use super::{Kept, merge_tree};
+use crate::column_definitions::columns;
+use crate::query_context::QueryContext;
+use crate::reading::caster;
+use crate::stored_columns::{bind_stored, validate};
+use chalet_base::suggest::nearest;
+use chalet_base::{Error, Result, bail, ensure, err};
+use chalet_binder::table_columns::bind_constant;
+use chalet_columns::{Column, Vector};
+use chalet_storage::merge_tree::MergeTree;
+use chalet_storage::merge_tree::change::Change;
+use chalet_storage::merge_tree::columns::VersionColumn;
+use chalet_storage::{ColumnSchema, Constraint, DefaultKind, ScanRequest, Table, TableSchema};
+use chalet_syntax::ast::{self, AlterCommand, ColumnPosition};
+use chalet_types::DataType;
+use std::sync::Arc;
+
+pub(super) fn is_of_columns(command: &AlterCommand) -> bool {
+    matches!(
+        command,
+        AlterCommand::AddColumn { .. }
+            | AlterCommand::DropColumn { .. }
+            | AlterCommand::ModifyColumn { .. }
+            | AlterCommand::RenameColumn { .. }
+            | AlterCommand::CommentColumn { .. }
+            | AlterCommand::ModifyComment(_)
+            | AlterCommand::AddConstraint { .. }
+            | AlterCommand::DropConstraint { .. }
+    )
+}
+
+/// A column with its number among those that are stored.
+#[derive(Clone)]
+struct Altered {
+    schema: ColumnSchema,
+    /// `None` for a column that is new.
+    id: Option<u32>,
+    fill: Option<Vector>,
+}
+
+/// What becomes of a table.
+struct Draft<'a> {
+    columns: Vec<Altered>,
+    constraints: Vec<Constraint>,
+    comment: String,
+    /// Columns whose values must be tried in another type.
+    converted: Vec<Arc<str>>,
+    /// Texts of the keys, which hold names of columns.
+    keys: Vec<String>,
+    ctx: &'a QueryContext,
+}
+
+pub(super) fn run(alter: &ast::AlterTable, ctx: &QueryContext) -> Result<()> {
+    let kept = Kept::find(&alter.name, ctx)?;
+    let table = merge_tree(&*kept.entry.table)?;
+    table.parts().check_writable()?;
+    let version = table.definition().columns.clone();
+    let own = table.schema();
+    let known = |name: &str| version.columns.iter().find(|column| *column.name == *name);
+    let mut draft = Draft {
+        columns: own
+            .columns
+            .iter()
+            .filter(|column| !column.is_virtual)
+            .map(|column| Altered {
+                schema: column.clone(),
+                id: known(&column.name).map(|c| c.id),
+                fill: known(&column.name).map(|c| c.fill.clone()),
+            })
+            .collect(),
+        constraints: own.constraints.to_vec(),
+        comment: kept.entry.comment.to_string(),
+        converted: Vec::new(),
+        keys: table.keys_of().all().map(|(text, _)| text.to_string()).collect(),
+        ctx,
+    };
+    alter.commands.iter().try_for_each(|command| draft.apply(command))?;
+    let schema = TableSchema {
+        constraints: draft.constraints.clone().into(),
+        ..TableSchema::new(draft.columns.iter().map(|column| column.schema.clone()).collect())
+    };
+    ensure!(
+        schema.columns.iter().any(ColumnSchema::is_stored),
+        BAD_ARGUMENTS,
+        "Cannot drop or clear all columns"
+    );
+    validate(&schema, ctx)?;
+    bind_stored(draft.keys.iter().map(String::as_str), &schema, ctx)?;
+    let altered = altered(table, &draft, &schema)?;
+    for name in &draft.converted {
+        try_conversion(&altered, name, ctx)?;
+    }
+    let columns = altered.definition().columns.clone();
+    let is_same =
+        version.columns.len() == columns.columns.len()
+            && version.columns.iter().zip(columns.columns.iter()).all(|(a, b)| {
+                a.id == b.id && a.name == b.name && a.ty == b.ty && same_value(&a.fill, &b.fill)
+            });
+    if is_same {
+        let handle = MergeTree::of(
+            chalet_storage::merge_tree::Definition { columns: version, ..altered.definition().clone() },
+            table.parts().clone(),
+        );
+        return kept.replace(Arc::new(handle), &schema, &draft.comment, ctx);
+    }
+    // The journal first: a version that no definition names is forgotten when the table is opened.
+    table.parts().commit(Change { columns: Some(columns), ..Change::default() })?;
+    kept.replace(Arc::new(altered), &schema, &draft.comment, ctx)
+}
+
+fn altered(table: &MergeTree, draft: &Draft, schema: &TableSchema) -> Result<MergeTree> {
+    let mut next_id = table.next_column_id()?;
+    let stored = draft.columns.iter().filter(|column| column.schema.is_stored());
+    let version = stored.map(|column| {
+        let id = column.id.unwrap_or_else(|| {
+            next_id += 1;
+            next_id - 1
+        });
+        let ty = column.schema.ty.clone();
+        let fill = column.fill.clone().unwrap_or_else(|| Vector::defaults(&ty, 1));
+        VersionColumn { id, name: column.schema.name.clone(), ty, fill }
+    });
+    table.with_columns(schema.clone(), version.collect())
+}
+
+fn same_value(a: &Vector, b: &Vector) -> bool {
+    a.value(0) == b.value(0)
+}
+
+/// Fails where a value cannot be converted to the column's new type.
+fn try_conversion(table: &MergeTree, name: &str, ctx: &QueryContext) -> Result<()> {
+    let Some(column) = table.schema().index_of(name) else { return Ok(()) };
+    let request =
+        ScanRequest { columns: vec![column], context: ctx.exec.scan.clone(), ..ScanRequest::default() };
+    let mut rows = table.scan(&request)?.worker()?;
+    while rows.next()?.is_some() {
+        ctx.control.check_with_interrupt()?;
+    }
+    Ok(())
+}
+
+impl Draft<'_> {
+    fn apply(&mut self, command: &AlterCommand) -> Result<()> {
+        match command {
+            AlterCommand::AddColumn { if_not_exists, column, position } => {
+                self.add(*if_not_exists, column, position.as_ref())
+            }
+            AlterCommand::DropColumn { if_exists, name } => self.drop(*if_exists, &name.name),
+            AlterCommand::ModifyColumn { if_exists, column, position, remove } => {
+                self.modify(*if_exists, column, position.as_ref(), remove.as_deref())
+            }
+            AlterCommand::RenameColumn { if_exists, from, to } => {
+                self.rename(*if_exists, &from.name, &to.name)
+            }
+            AlterCommand::CommentColumn { if_exists, name, comment } => {
+                let Some(at) = self.position(&name.name, *if_exists)? else { return Ok(()) };
+                self.columns[at].schema.comment = String::from_utf8_lossy(comment).into();
+                Ok(())
+            }
+            AlterCommand::ModifyComment(comment) => {
+                self.comment = String::from_utf8_lossy(comment).into_owned();
+                Ok(())
+            }
+            AlterCommand::AddConstraint { if_not_exists, constraint } => {
+                let name = &constraint.name.name;
+                if self.constraints.iter().any(|c| *c.name == **name) {
+                    ensure!(
+                        *if_not_exists,
+                        ILLEGAL_COLUMN,
+                        "Cannot add constraint {name}: constraint with this name already exists"
+                    );
+                    return Ok(());
+                }
+                self.constraints.push(Constraint {
+                    name: name.as_str().into(),
+                    expr: constraint.expr.to_string().into(),
+                    is_assumed: constraint.assume,
+                });
+                Ok(())
+            }
+            AlterCommand::DropConstraint { if_exists, name } => {
+                let before = self.constraints.len();
+                self.constraints.retain(|c| *c.name != *name.name);
+                ensure!(
+                    *if_exists || self.constraints.len() < before,
+                    BAD_ARGUMENTS,
+                    "Wrong constraint name. Cannot find constraint `{}` to drop",
+                    name.name
+                );
+                Ok(())
+            }
+            _ => bail!(LOGICAL_ERROR, "A command that is not of columns"),
+        }
+    }
+
+    /// Where a column is; `None` where there is none and that is allowed.
+    fn position(&self, name: &str, if_exists: bool) -> Result<Option<usize>> {
+        let found = self.columns.iter().position(|column| *column.schema.name == *name);
+        match found {
+            None if !if_exists => Err(self.missing(name)),
+            found => Ok(found),
+        }
+    }
+
+    fn missing(&self, name: &str) -> Error {
+        let names = self.columns.iter().map(|column| &*column.schema.name);
+        match nearest(name, names, 1).first() {
+            Some(near) => err!(
+                NOT_FOUND_COLUMN_IN_BLOCK,
+                "Wrong column name. Cannot find column `{name}`, maybe you meant: ['{near}']"
+            ),
+            None => err!(NOT_FOUND_COLUMN_IN_BLOCK, "Wrong column name. Cannot find column `{name}`"),
+        }
+    }
+
+    fn place(&self, position: Option<&ColumnPosition>) -> Result<usize> {
+        Ok(match position {
+            None => self.columns.len(),
+            Some(ColumnPosition::First) => 0,
+            Some(ColumnPosition::After(name)) => match self.position(&name.name, false)? {
+                Some(at) => at + 1,
+                None => self.columns.len(),
+            },
+        })
+    }
+
+    /// All columns with this one as it is written, checked; the one is returned.
+    fn declared(&self, column: &ast::ColumnDef, others: impl Iterator<Item = usize>) -> Result<ColumnSchema> {
+        ensure!(column.ttl.is_none(), NOT_IMPLEMENTED, "TTL of a column is not supported yet");
+        let mut defs = Vec::new();
+        for at in others {
+            defs.push(definition_of(&self.columns[at].schema)?);
+        }
+        defs.push(column.clone());
+        let mut made = columns(&defs, self.ctx)?;
+        made.pop().ok_or_else(|| err!(LOGICAL_ERROR, "A column is not declared"))
+    }
+
+    fn add(
+        &mut self,
+        if_not_exists: bool,
+        column: &ast::ColumnDef,
+        position: Option<&ColumnPosition>,
+    ) -> Result<()> {
+        let name = &column.name.name;
+        if self.columns.iter().any(|known| *known.schema.name == **name) {
+            ensure!(
+                if_not_exists,
+                DUPLICATE_COLUMN,
+                "Cannot add column {name}: column with this name already exists"
+            );
+            return Ok(());
+        }
+        let schema = self.declared(column, 0..self.columns.len())?;
+        let fill = self.fill(&schema)?;
+        let at = self.place(position)?;
+        self.columns.insert(at, Altered { schema, id: None, fill });
+        Ok(())
+    }
+
+    /// What rows have that are there already.
+    fn fill(&self, column: &ColumnSchema) -> Result<Option<Vector>> {
+        let Some((DefaultKind::Default | DefaultKind::Materialized, text)) = &column.default else {
+            return Ok(None);
+        };
+        let written = chalet_syntax::parse_expression(text)?;
+        let mut reads = false;
+        chalet_syntax::visit::walk(&written, &mut |e| {
+            reads |= matches!(&e.kind, ast::ExprKind::Identifier(_));
+            !reads
+        });
+        ensure!(
+            !reads,
+            NOT_IMPLEMENTED,
+            "ALTER TABLE of column {} with a default that uses other columns is not supported yet: {text}",
+            column.name
+        );
+        let literal = bind_constant(&written, self.ctx, &self.ctx.ids)?;
+        let value = Column::of_value(&literal.value(), &literal.ty, 1)?;
+        let cast = caster(self.ctx)(&value, &literal.ty, &column.ty)?;
+        Ok(Some(cast.into_flat()))
+    }
+
+    /// Fails where a key or another column needs the column.
+    fn check_free(&self, name: &str, what: &str) -> Result<()> {
+        let uses = |text: &str| -> Result<bool> {
+            let mut found = false;
+            chalet_syntax::visit::walk(&chalet_syntax::parse_expression(text)?, &mut |e| {
+                if let ast::ExprKind::Identifier(parts) = &e.kind {
+                    let whole = parts.iter().map(|part| part.name.as_str()).collect::<Vec<_>>().join(".");
+                    found |= whole == name || parts[0].name == name;
+                }
+                !found
+            });
+            Ok(found)
+        };
+        for key in &self.keys {
+            ensure!(
+                !uses(key)?,
+                ALTER_OF_COLUMN_IS_FORBIDDEN,
+                "Trying to ALTER {what} key {name} column: it is part of the key expression {key}"
+            );
+        }
+        for column in self.columns.iter().filter(|column| *column.schema.name != *name) {
+            if let Some((_, text)) = &column.schema.default
+                && !text.is_empty()
+                && uses(text)?
+            {
+                bail!(
+                    ILLEGAL_COLUMN,
+                    "Cannot {what} column {name}, because column {} depends on it",
+                    column.schema.name
+                );
+            }
+        }
+        for constraint in &self.constraints {
+            ensure!(
+                !uses(&constraint.expr)?,
+                ILLEGAL_COLUMN,
+                "Cannot {what} column {name}, because constraint {} depends on it",
+                constraint.name
+            );
+        }
+        Ok(())
+    }
+
+    fn drop(&mut self, if_exists: bool, name: &str) -> Result<()> {
+        let Some(at) = self.position(name, if_exists)? else { return Ok(()) };
+        self.check_free(name, "drop")?;
+        self.columns.remove(at);
+        Ok(())
+    }
+
+    fn rename(&mut self, if_exists: bool, from: &str, to: &str) -> Result<()> {
+        let Some(at) = self.position(from, if_exists)? else { return Ok(()) };
+        ensure!(
+            !self.columns.iter().any(|column| *column.schema.name == *to),
+            DUPLICATE_COLUMN,
+            "Cannot rename to {to}: column with this name already exists"
+        );
+        self.check_free(from, "rename")?;
+        self.columns[at].schema.name = to.into();
+        Ok(())
+    }
+
+    fn modify(
+        &mut self,
+        if_exists: bool,
+        column: &ast::ColumnDef,
+        position: Option<&ColumnPosition>,
+        remove: Option<&str>,
+    ) -> Result<()> {
+        let name = &column.name.name;
+        let Some(at) = self.position(name, if_exists)? else { return Ok(()) };
+        if let Some(property) = remove {
+            let schema = &mut self.columns[at].schema;
+            let is_kind = |kind| schema.default_kind() == Some(kind);
+            match property.to_ascii_uppercase().as_str() {
+                "DEFAULT" if is_kind(DefaultKind::Default) => schema.default = None,
+                "MATERIALIZED" if is_kind(DefaultKind::Materialized) => schema.default = None,
+                "ALIAS" if is_kind(DefaultKind::Alias) => schema.default = None,
+                "COMMENT" if !schema.comment.is_empty() => schema.comment = "".into(),
+                other => bail!(BAD_ARGUMENTS, "Column `{name}` doesn't have {other}, cannot remove it"),
+            }
+            self.columns[at].fill = self.fill(&self.columns[at].schema)?;
+            return Ok(());
+        }
+        let before = self.columns[at].clone();
+        let mut written = column.clone();
+        if written.ty.is_none() && written.default.is_none() {
+            written.ty = definition_of(&before.schema)?.ty;
+        } else if written.ty.is_none() {
+            written.ty = definition_of(&ColumnSchema { default: None, ..before.schema.clone() })?.ty;
+        }
+        let others = (0..self.columns.len()).filter(|&other| other != at);
+        let mut schema = self.declared(&written, others)?;
+        if column.default.is_none() {
+            schema.default.clone_from(&before.schema.default);
+        }
+        if column.comment.is_none() {
+            schema.comment.clone_from(&before.schema.comment);
+        }
+        let was_stored = before.schema.is_stored();
+        // Rows of parts without the column have its default, whichever it is now.
+        let fill = self.fill(&schema)?;
+        let altered = Altered { schema, id: before.id, fill };
+        if altered.schema.ty != before.schema.ty && was_stored {
+            self.check_type(name, &before.schema.ty, &altered.schema.ty)?;
+            self.converted.push(altered.schema.name.clone());
+        }
+        self.columns[at] = altered;
+        if position.is_some() {
+            let moved = self.columns.remove(at);
+            let to = self.place(position)?;
+            self.columns.insert(to, moved);
+        }
+        Ok(())
+    }
+
+    /// Fails where a key has the column, unless its rows keep their order.
+    fn check_type(&self, name: &str, from: &DataType, to: &DataType) -> Result<()> {
+        let keeps_order = match (from, to) {
+            (DataType::Enum8(a), DataType::Enum8(b)) | (DataType::Enum16(a), DataType::Enum16(b)) => {
+                a.entries().iter().all(|entry| b.entries().contains(entry))
+            }
+            (DataType::DateTime(_), DataType::DateTime(_)) => true,
+            _ => false,
+        };
+        if keeps_order { Ok(()) } else { self.check_key(name) }
+    }
+
+    fn check_key(&self, name: &str) -> Result<()> {
+        let keys = Draft {
+            columns: Vec::new(),
+            constraints: Vec::new(),
+            comment: String::new(),
+            converted: Vec::new(),
+            keys: self.keys.clone(),
+            ctx: self.ctx,
+        };
+        keys.check_free(name, "modify")
+    }
+}
+
+/// The column as a statement declares it.
+fn definition_of(column: &ColumnSchema) -> Result<ast::ColumnDef> {
+    let schema = TableSchema::new(vec![column.clone()]);
+    let text =
+        format!("CREATE TABLE t\n(\n{}\n)\nENGINE = Memory", crate::statements::create::columns_sql(&schema));
+    let parsed = chalet_syntax::parse_printed(&text)?;
+    match parsed.into_iter().next().map(|statement| statement.kind) {
+        Some(ast::StatementKind::CreateTable(create)) if create.definition.columns.len() == 1 => Ok(create
+            .definition
+            .columns
+            .into_iter()
+            .next()
+            .ok_or_else(|| err!(LOGICAL_ERROR, "A column is lost"))?),
+        _ => bail!(LOGICAL_ERROR, "A column cannot be printed: {text}"),
+    }
+}

@@ -1,0 +1,155 @@
+//! ALTER TABLE, DELETE and UPDATE: commands are done one after the other, each as a whole.
+//!
+//! - [`columns`]: columns that come, go and change
+//! - [`mutation`]: rows that change or go
+//! - [`partitions`]: partitions that go or come from elsewhere
+
+mod columns;
+mod mutation;
+mod partitions;
+
+use crate::query_context::QueryContext;
+use crate::statements::create::{columns_sql, comment_sql};
+use crate::tables::{self, existing};
+use chalet_base::{Result, bail, ensure};
+use chalet_storage::merge_tree::MergeTree;
+use chalet_storage::{Entry, Table, TableSchema};
+use chalet_syntax::ast::{self, AlterCommand};
+use std::sync::Arc;
+
+pub(crate) fn run(alter: &ast::AlterTable, ctx: &QueryContext) -> Result<()> {
+    ensure!(alter.cluster.is_none(), NOT_IMPLEMENTED, "ALTER TABLE ... ON CLUSTER is not supported");
+    ensure!(!alter.temporary, NOT_IMPLEMENTED, "ALTER TEMPORARY TABLE is not supported");
+    if alter.commands.iter().any(columns::is_of_columns) {
+        ensure!(
+            alter.commands.iter().all(columns::is_of_columns),
+            NOT_IMPLEMENTED,
+            "ALTER TABLE of columns together with other commands is not supported"
+        );
+        return columns::run(alter, ctx);
+    }
+    alter.commands.iter().try_for_each(|command| one(&alter.name, command, ctx))
+}
+
+/// DELETE FROM.
+pub(crate) fn delete(
+    table: &ast::ObjectName,
+    partition: Option<&ast::Partition>,
+    where_: &ast::Expr,
+    ctx: &QueryContext,
+) -> Result<()> {
+    mutation::delete(table, partition, where_, ctx)
+}
+
+/// UPDATE.
+pub(crate) fn update(
+    table: &ast::ObjectName,
+    assignments: &[(ast::Ident, ast::Expr)],
+    partition: Option<&ast::Partition>,
+    where_: &ast::Expr,
+    ctx: &QueryContext,
+) -> Result<()> {
+    mutation::update(table, assignments, partition, where_, ctx)
+}
+
+fn one(name: &ast::ObjectName, command: &AlterCommand, ctx: &QueryContext) -> Result<()> {
+    match command {
+        AlterCommand::Delete { partition, where_ } => mutation::delete(name, partition.as_ref(), where_, ctx),
+        AlterCommand::Update { assignments, partition, where_ } => {
+            mutation::update(name, assignments, partition.as_ref(), where_, ctx)
+        }
+        AlterCommand::DropPartition { detach: false, part, partition } => {
+            partitions::drop(name, *part, partition, ctx)
+        }
+        AlterCommand::AttachPartitionFrom { partition, table } => {
+            partitions::copy(name, partition, table, partitions::Copy::Attach, ctx)
+        }
+        AlterCommand::ReplacePartition { partition, table } => {
+            partitions::copy(name, partition, table, partitions::Copy::Replace, ctx)
+        }
+        AlterCommand::MovePartitionToTable { partition, table } => {
+            // Here the table of the statement is the source.
+            partitions::copy(table, partition, name, partitions::Copy::Move, ctx)
+        }
+        // Rows that were deleted are gone, and parts have no patches.
+        AlterCommand::ApplyDeletedMask { .. } | AlterCommand::ApplyPatches { .. } => {
+            merge_tree(&*existing(name, ctx)?.0).map(drop)
+        }
+        other => bail!(NOT_IMPLEMENTED, "ALTER TABLE ... {} is not supported", words(name, other)),
+    }
+}
+
+/// The words that a command which is not supported begins with.
+fn words(name: &ast::ObjectName, command: &AlterCommand) -> String {
+    let alter = ast::AlterTable {
+        temporary: false,
+        name: name.clone(),
+        cluster: None,
+        commands: vec![command.clone()],
+    };
+    let printed = ast::Statement {
+        kind: ast::StatementKind::AlterTable(Box::new(alter)),
+        output: ast::Output::default(),
+        span: ast::Span::default(),
+    };
+    let printed = printed.to_string();
+    let words = printed.split_whitespace().skip(3);
+    let words = words.map(|word| word.trim_matches(['(', ')']));
+    let upper = |word: &&str| !word.is_empty() && word.chars().all(|c| c.is_ascii_uppercase());
+    words.skip_while(|word| word.is_empty()).take_while(upper).collect::<Vec<_>>().join(" ")
+}
+
+/// The table as one of the family, or the kernel's error.
+fn merge_tree(table: &dyn Table) -> Result<&MergeTree> {
+    let Some(found) = table.as_any().downcast_ref::<MergeTree>() else {
+        bail!(NOT_IMPLEMENTED, "Alter of this kind is not supported by storage {}", table.engine())
+    };
+    Ok(found)
+}
+
+/// A table that is kept, with its place in the catalog.
+struct Kept {
+    database: String,
+    name: String,
+    entry: Entry,
+}
+
+impl Kept {
+    fn find(name: &ast::ObjectName, ctx: &QueryContext) -> Result<Kept> {
+        let database = name.database.as_ref().map_or(ctx.state.database.clone(), |d| d.name.clone());
+        let is_temporary = name.database.is_none() && ctx.state.temporary.contains_key(&name.name.name);
+        ensure!(!is_temporary, NOT_IMPLEMENTED, "ALTER of a temporary table is not supported");
+        match ctx.database.shared.catalog.find(&database, &name.name.name) {
+            Some(entry) => Ok(Kept { database, name: name.name.name.clone(), entry }),
+            None => Err(tables::missing(name, ctx)),
+        }
+    }
+
+    /// The engine with its clauses, as SHOW CREATE prints them, without the comment of the table.
+    fn engine(&self) -> Result<&str> {
+        let head = format!("\n(\n{}\n)\nENGINE = ", columns_sql(&self.entry.table.schema()));
+        let Some(engine) = self.entry.definition.strip_prefix(&head) else {
+            bail!(NOT_IMPLEMENTED, "ALTER of the table {} is not supported", self.name)
+        };
+        let comment = match self.entry.comment.is_empty() {
+            true => String::new(),
+            false => comment_sql(Some(self.entry.comment.as_bytes())),
+        };
+        Ok(engine.strip_suffix(&comment).unwrap_or(engine))
+    }
+
+    /// Puts a table with these columns and this comment in the place of the one that is there.
+    fn replace(
+        &self,
+        table: Arc<dyn Table>,
+        schema: &TableSchema,
+        comment: &str,
+        ctx: &QueryContext,
+    ) -> Result<()> {
+        let shown = if comment.is_empty() { String::new() } else { comment_sql(Some(comment.as_bytes())) };
+        let definition = format!("\n(\n{}\n)\nENGINE = {}{shown}", columns_sql(schema), self.engine()?);
+        let entry =
+            Entry { table, definition: definition.into(), comment: comment.into(), ..self.entry.clone() };
+        ctx.database.shared.catalog.create_table(&self.database, &self.name, entry, false, true)
+    }
+}

@@ -1,0 +1,257 @@
+//! DELETE and UPDATE: parts with rows that are concerned are written anew, and take the places of the old ones all at once.
+
+use super::merge_tree;
+use crate::query_context::QueryContext;
+use crate::tables::existing;
+use chalet_base::{Result, bail, ensure};
+use chalet_binder::{Environment, bind_query};
+use chalet_columns::Block;
+use chalet_storage::catalog::{in_backquotes, quoted};
+use chalet_storage::log::LogTable;
+use chalet_storage::memory::MemoryTable;
+use chalet_storage::merge_tree::change::Change;
+use chalet_storage::merge_tree::part::Part;
+use chalet_storage::merge_tree::{Lineage, MergeTree};
+use chalet_storage::{DefaultKind, Entry, Inserter, Scan, ScanRequest, Table, TableSchema};
+use chalet_syntax::ast;
+use std::any::Any;
+use std::sync::{Arc, Mutex, PoisonError};
+
+pub(super) fn delete(
+    name: &ast::ObjectName,
+    partition: Option<&ast::Partition>,
+    where_: &ast::Expr,
+    ctx: &QueryContext,
+) -> Result<()> {
+    let (table, _) = existing(name, ctx)?;
+    // Rows for which the condition is NULL stay.
+    let kept = format!("if({where_}, 0, 1)");
+    let columns = stored_names(&table.schema());
+    let rows = format!("SELECT {} FROM {{}} WHERE {kept}", columns.join(", "));
+    mutate(&*table, name, &rows, partition, where_, ctx)
+}
+
+pub(super) fn update(
+    name: &ast::ObjectName,
+    assignments: &[(ast::Ident, ast::Expr)],
+    partition: Option<&ast::Partition>,
+    where_: &ast::Expr,
+    ctx: &QueryContext,
+) -> Result<()> {
+    let (table, _) = existing(name, ctx)?;
+    let schema = table.schema();
+    check_assignments(&*table, &schema, assignments)?;
+    let assigned = |column: &str| assignments.iter().find(|(name, _)| name.name == column);
+    let new_value = |column: &chalet_storage::ColumnSchema| {
+        let name = in_backquotes(&column.name);
+        match assigned(&column.name) {
+            Some((_, value)) => {
+                let mut ty = String::new();
+                chalet_syntax::print::write_string(&mut ty, column.ty.to_string().as_bytes());
+                format!("if({where_}, CAST({value}, {ty}), {name}) AS {name}")
+            }
+            None => name,
+        }
+    };
+    let stored = || schema.columns.iter().filter(|c| c.is_stored() && !c.is_virtual);
+    // Aliases must not hide the columns that other assignments read: the values are computed first, and named then.
+    let inner: Vec<String> = stored()
+        .enumerate()
+        .map(|(at, column)| {
+            let value = new_value(column);
+            let value = value.rsplit_once(" AS ").map_or(value.as_str(), |(value, _)| value);
+            match assigned(&column.name) {
+                Some(_) => format!("{value} AS `__new_{at}`"),
+                None => format!("{} AS `__new_{at}`", in_backquotes(&column.name)),
+            }
+        })
+        .collect();
+    let named: Vec<String> = stored()
+        .enumerate()
+        .map(|(at, column)| format!("`__new_{at}` AS {}", in_backquotes(&column.name)))
+        .collect();
+    let rows = format!("SELECT {} FROM (SELECT {} FROM {{}})", named.join(", "), inner.join(", "));
+    // What is computed from columns that changed is computed anew.
+    let computed = |column: &chalet_storage::ColumnSchema| match &column.default {
+        Some((DefaultKind::Materialized, text)) => format!("{text} AS {}", in_backquotes(&column.name)),
+        _ => in_backquotes(&column.name),
+    };
+    let rows = match stored().any(|column| column.default_kind() == Some(DefaultKind::Materialized)) {
+        true => {
+            let columns: Vec<String> = stored()
+                .map(|column| match column.default_kind() {
+                    Some(DefaultKind::Materialized) if assigned(&column.name).is_none() => computed(column),
+                    _ => in_backquotes(&column.name),
+                })
+                .collect();
+            format!("SELECT {} FROM ({rows})", columns.join(", "))
+        }
+        false => rows,
+    };
+    mutate(&*table, name, &rows, partition, where_, ctx)
+}
+
+fn check_assignments(
+    table: &dyn Table,
+    schema: &TableSchema,
+    assignments: &[(ast::Ident, ast::Expr)],
+) -> Result<()> {
+    for (at, (ident, _)) in assignments.iter().enumerate() {
+        let name = &ident.name;
+        let Some(column) = schema.index_of(name).map(|at| &schema.columns[at]).filter(|c| !c.is_virtual)
+        else {
+            bail!(NO_SUCH_COLUMN_IN_TABLE, "There is no column {name} in table");
+        };
+        ensure!(
+            !matches!(column.default_kind(), Some(DefaultKind::Materialized | DefaultKind::Alias)),
+            CANNOT_UPDATE_COLUMN,
+            "Cannot UPDATE materialized column {name}"
+        );
+        ensure!(
+            assignments[..at].iter().all(|(other, _)| other.name != *name),
+            BAD_ARGUMENTS,
+            "Multiple assignments in the single statement to column {name}"
+        );
+        if let Some(keys) = table.keys() {
+            for (text, _) in keys.all() {
+                let mut is_used = false;
+                chalet_syntax::visit::walk(&chalet_syntax::parse_expression(text)?, &mut |e| {
+                    is_used |= matches!(&e.kind, ast::ExprKind::Identifier(parts) if parts[0].name == *name);
+                    !is_used
+                });
+                ensure!(!is_used, CANNOT_UPDATE_COLUMN, "Cannot UPDATE key column {name}");
+            }
+        }
+    }
+    Ok(())
+}
+
+fn stored_names(schema: &TableSchema) -> Vec<String> {
+    let stored = schema.columns.iter().filter(|c| c.is_stored() && !c.is_virtual);
+    stored.map(|c| in_backquotes(&c.name)).collect()
+}
+
+/// Puts what `rows` says of a table, which stands for `{}` in it, in the place of its rows.
+fn mutate(
+    table: &dyn Table,
+    name: &ast::ObjectName,
+    rows: &str,
+    partition: Option<&ast::Partition>,
+    where_: &ast::Expr,
+    ctx: &QueryContext,
+) -> Result<()> {
+    if table.as_any().is::<MemoryTable>() || table.as_any().is::<LogTable>() {
+        ensure!(partition.is_none(), NOT_IMPLEMENTED, "Table engine {} has no partitions", table.engine());
+        let out = table.rewrite()?;
+        let source = existing(name, ctx)?.0;
+        return run(source, name, rows, ctx, out, |out, block| out.write(block))?.finish();
+    }
+    let table = merge_tree(table)?;
+    table.parts().check_writable()?;
+    let partition = partition.map(|p| super::partitions::wanted(table, p, ctx)).transpose()?;
+    let check = || ctx.control.check_with_interrupt();
+    let is_wanted = |info: &chalet_storage::merge_tree::part::PartInfo| {
+        partition.as_ref().is_none_or(|partition| partition.has(info))
+    };
+    let (_claim, state) = table.parts().claim_all(is_wanted, &check)?;
+    let mutation = table.parts().next_mutation();
+    let concerned = format!("SELECT 1 FROM {{}} WHERE {where_} LIMIT 1");
+    let mut change = Change::default();
+    for part in state.parts.iter().filter(|part| is_wanted(&part.info)) {
+        check()?;
+        let of_part: Arc<dyn Table> = Arc::new(OnePart { table: table.handle(), part: part.clone() });
+        let n_concerned = run(of_part.clone(), name, &concerned, ctx, 0, |n, block| {
+            *n += block.n_rows();
+            Ok(())
+        })?;
+        if n_concerned == 0 {
+            continue;
+        }
+        let out = table.rewrite_part(part.info.partition.clone());
+        let out = run(of_part, name, rows, ctx, out, |out, block| out.write(block))?;
+        let info = &part.info;
+        let lineage =
+            Lineage { min_block: info.min_block, max_block: info.max_block, level: info.level, mutation };
+        change.removed.push(info.number);
+        change.added.extend(out.finish(lineage)?);
+    }
+    match change.removed.is_empty() {
+        true => Ok(()),
+        false => table.parts().commit(change),
+    }
+}
+
+/// The name of the rows that a mutation reads.
+const SOURCE: &str = "__rows_to_mutate";
+
+/// Runs a query over a table, which stands for `{}` in it, and hands its rows to `target` in their order.
+fn run<T: Send + 'static>(
+    source: Arc<dyn Table>,
+    name: &ast::ObjectName,
+    query: &str,
+    ctx: &QueryContext,
+    target: T,
+    write: impl Fn(&mut T, Block) -> Result<()> + Send + 'static,
+) -> Result<T> {
+    let text = query.replacen("{}", &format!("{SOURCE} AS {}", quoted(&name.name.name)), 1);
+    let mut settings = ctx.state.settings.clone();
+    settings.set("max_threads", "1")?;
+    let mut ctx = ctx.with_settings(settings)?;
+    let entry = Entry { table: source, kind: "TABLE", definition: "".into(), comment: "".into() };
+    ctx.state.temporary.insert(SOURCE.into(), entry);
+    let bound = bind_query(&parsed(&text)?, &ctx, &ctx.ids)?;
+    let plan = ctx.optimized(bound.plan)?;
+    let target = Arc::new(Mutex::new(target));
+    let shared = target.clone();
+    let consumer = Box::new(move |block: Block| {
+        write(&mut shared.lock().unwrap_or_else(PoisonError::into_inner), block)
+    });
+    chalet_exec::result::execute_unlimited(&plan, consumer, &ctx.exec)?;
+    let Some(target) = Arc::into_inner(target) else {
+        bail!(LOGICAL_ERROR, "The rows of a mutation are still being written")
+    };
+    Ok(target.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn parsed(text: &str) -> Result<ast::Query> {
+    match chalet_syntax::parse_printed(text)?.pop().map(|statement| statement.kind) {
+        Some(ast::StatementKind::Query(query)) => Ok(*query),
+        _ => bail!(LOGICAL_ERROR, "A mutation reads no rows: {text}"),
+    }
+}
+
+/// One part of a table as a table.
+struct OnePart {
+    table: MergeTree,
+    part: Arc<Part>,
+}
+
+impl Table for OnePart {
+    fn engine(&self) -> &str {
+        self.table.engine()
+    }
+
+    fn schema(&self) -> TableSchema {
+        self.table.schema()
+    }
+
+    fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn Scan>> {
+        self.table.scan_parts(vec![self.part.clone()], request)
+    }
+
+    fn has_row_ids(&self) -> bool {
+        true
+    }
+
+    fn insert(&self) -> Result<Box<dyn Inserter>> {
+        bail!(LOGICAL_ERROR, "A part is never written")
+    }
+
+    fn total_rows(&self) -> Option<u64> {
+        Some(self.part.info.rows)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

@@ -1,0 +1,177 @@
+//! ALTER TABLE ... PARTITION: parts that go, or come from another table.
+
+use super::merge_tree;
+use crate::merge_tree::merge::open_part;
+use crate::query_context::QueryContext;
+use crate::reading::caster;
+use crate::stored_columns::bind_stored;
+use crate::tables::existing;
+use chalet_base::{Result, bail, ensure, err};
+use chalet_binder::table_columns::bind_constant;
+use chalet_columns::Column;
+use chalet_storage::merge_tree::change::Change;
+use chalet_storage::merge_tree::part::{Part, PartInfo};
+use chalet_storage::merge_tree::{Lineage, MergeTree, Partition};
+use chalet_storage::{ColumnSchema, Table};
+use chalet_syntax::ast;
+use chalet_types::{DataType, Value};
+use std::sync::Arc;
+
+/// What a statement says after PARTITION or PART.
+pub(super) enum Wanted {
+    All,
+    Partition(String),
+    Part(String),
+}
+
+impl Wanted {
+    /// Is the part meant?
+    pub fn has(&self, info: &PartInfo) -> bool {
+        match self {
+            Wanted::All => true,
+            Wanted::Partition(id) => *info.partition.id == **id,
+            Wanted::Part(name) => info.name() == *name,
+        }
+    }
+}
+
+/// The parts that a statement means with a partition.
+pub(crate) fn wanted(table: &MergeTree, written: &ast::Partition, ctx: &QueryContext) -> Result<Wanted> {
+    let constant = |expr: &ast::Expr| bind_constant(expr, ctx, &ctx.ids);
+    Ok(match written {
+        ast::Partition::All => Wanted::All,
+        ast::Partition::Id(expr) => {
+            let value = constant(expr)?.value();
+            Wanted::Partition(value.as_str().unwrap_or_default().to_string())
+        }
+        ast::Partition::Value(expr) => {
+            let literal = constant(expr)?;
+            let text = &*table.keys_of().partition;
+            let (value, mut fields) = (literal.value(), 0);
+            let mut ty = DataType::Tuple([].into());
+            if !text.is_empty() {
+                let (_, bound) = bind_stored([text], &table.schema(), ctx)?;
+                ty = bound[0].ty().clone();
+                fields = if let DataType::Tuple(fields) = &ty { fields.len() } else { 1 };
+            }
+            let given = if let Value::Tuple(values) = &value { values.len() } else { 1 };
+            ensure!(
+                given == fields,
+                INVALID_PARTITION_VALUE,
+                "Wrong number of fields in the partition expression: {given}, must be: {fields}"
+            );
+            if fields == 0 {
+                return Ok(Wanted::Partition("all".into()));
+            }
+            let column = Column::of_value(&value, &literal.ty, 1)?;
+            let cast = caster(ctx)(&column, &literal.ty, &ty).map_err(|error| {
+                err!(TYPE_MISMATCH, "Cannot convert the partition {expr} to type {ty}: {}", error.message())
+            })?;
+            Wanted::Partition(Partition::of(&cast.value(0), &ty, "").id.to_string())
+        }
+    })
+}
+
+fn part_wanted(written: &ast::Partition, ctx: &QueryContext) -> Result<Wanted> {
+    let (ast::Partition::Value(expr) | ast::Partition::Id(expr)) = written else {
+        bail!(BAD_ARGUMENTS, "A part is named by a string")
+    };
+    let value = bind_constant(expr, ctx, &ctx.ids)?.value();
+    Ok(Wanted::Part(value.as_str().unwrap_or_default().to_string()))
+}
+
+/// DROP PARTITION and DROP PART.
+pub(super) fn drop(
+    name: &ast::ObjectName,
+    part: bool,
+    partition: &ast::Partition,
+    ctx: &QueryContext,
+) -> Result<()> {
+    let (table, _) = existing(name, ctx)?;
+    let table = merge_tree(&*table)?;
+    let wanted = if part { part_wanted(partition, ctx)? } else { wanted(table, partition, ctx)? };
+    let dropped = table.drop_parts(|info| wanted.has(info), &|| ctx.control.check_with_interrupt())?;
+    if let (Wanted::Part(name), 0) = (&wanted, dropped) {
+        bail!(NO_SUCH_DATA_PART, "No part {name} in committed state");
+    }
+    Ok(())
+}
+
+/// What becomes of the partition that is there, and of the one that is copied.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Copy {
+    Attach,
+    Replace,
+    Move,
+}
+
+/// ATTACH PARTITION FROM, REPLACE PARTITION FROM, MOVE PARTITION TO TABLE.
+pub(super) fn copy(
+    to: &ast::ObjectName,
+    partition: &ast::Partition,
+    from: &ast::ObjectName,
+    how: Copy,
+    ctx: &QueryContext,
+) -> Result<()> {
+    let (target, source) = (existing(to, ctx)?.0, existing(from, ctx)?.0);
+    let (target, source) = (merge_tree(&*target)?, merge_tree(&*source)?);
+    check_alike(target, source)?;
+    let wanted = wanted(source, partition, ctx)?;
+    let check = || ctx.control.check_with_interrupt();
+    let is_same = Arc::ptr_eq(target.parts(), source.parts());
+    ensure!(!is_same, BAD_ARGUMENTS, "A partition cannot be copied to the table that it is of");
+    let (source_claim, state) = source.parts().claim_all(|info| wanted.has(info), &check)?;
+    let mut change = Change::default();
+    for part in state.parts.iter().filter(|part| wanted.has(&part.info)) {
+        change.added.extend(copied(target, source, part, &check)?);
+    }
+    let _target_claim = match how {
+        Copy::Replace => {
+            let (claim, _) = target.parts().claim_all(|info| wanted.has(info), &check)?;
+            change.removed = claim.numbers().to_vec();
+            Some(claim)
+        }
+        Copy::Attach | Copy::Move => None,
+    };
+    if change.removed.is_empty() && change.added.is_empty() {
+        return Ok(());
+    }
+    target.parts().commit(change)?;
+    match how {
+        Copy::Move => {
+            let removed = source_claim.numbers().to_vec();
+            source.parts().commit(Change { removed, ..Change::default() })
+        }
+        Copy::Attach | Copy::Replace => Ok(()),
+    }
+}
+
+/// The rows of a part as one of another table.
+fn copied(
+    target: &MergeTree,
+    source: &MergeTree,
+    part: &Arc<Part>,
+    check: &dyn Fn() -> Result<()>,
+) -> Result<Option<Arc<Part>>> {
+    let mut out = target.rewrite_part(part.info.partition.clone());
+    let mut rows = open_part(source, part)?;
+    while let Some(morsel) = rows.next()? {
+        check()?;
+        out.write(morsel.block)?;
+    }
+    out.finish(Lineage::default())
+}
+
+fn check_alike(a: &MergeTree, b: &MergeTree) -> Result<()> {
+    let stored = |table: &MergeTree| -> Vec<(Arc<str>, DataType)> {
+        let schema = table.schema();
+        let stored = schema.columns.iter().filter(|c: &&ColumnSchema| c.is_stored() && !c.is_virtual);
+        stored.map(|c| (c.name.clone(), c.ty.clone())).collect()
+    };
+    ensure!(stored(a) == stored(b), INCOMPATIBLE_COLUMNS, "Tables have different structure");
+    let (a, b) = (a.keys_of(), b.keys_of());
+    ensure!(a.partition == b.partition, BAD_ARGUMENTS, "Tables have different partition key");
+    ensure!(a.sorting == b.sorting, BAD_ARGUMENTS, "Tables have different ordering");
+    ensure!(a.n_primary == b.n_primary, BAD_ARGUMENTS, "Tables have different primary key");
+    Ok(())
+}
