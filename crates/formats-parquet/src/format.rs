@@ -2,7 +2,7 @@
 
 use crate::input::Parquet;
 use chalet_formats::Format;
-use chalet_formats::registry::Capabilities;
+use chalet_formats::format::Capabilities;
 
 pub static FORMATS: &[Format] = &[Format {
     name: "Parquet",

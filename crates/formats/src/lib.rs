@@ -8,6 +8,7 @@
 //! - [`output`]: the contract of writers
 //! - [`segments`]: cutting text files into units that several threads read at once
 //! - [`compression`]: compressed bytes, by file suffix or by name
+//! - [`format`]: a format as the rest sees it: its names, capabilities and both contracts
 //! - [`registry`]: formats by name and by file suffix
 //! - [`convert`]: columns of a file in the types of the table
 //! - [`by_name`]: columns of a file found by their names
@@ -27,6 +28,7 @@ pub mod compression;
 pub mod convert;
 pub mod csv;
 mod fast;
+pub mod format;
 pub mod header;
 pub mod identity;
 pub mod infer;
@@ -63,9 +65,10 @@ pub mod xml;
 
 pub use arrow_buffer::Buffer;
 pub use compression::Compression;
+pub use format::{Capabilities, Format};
 pub use identity::FileIdentity;
 pub use input::{BlockReader, FileScan, Input, InputFormat, ReadRequest, Schema, Summary};
 pub use output::{BlockWriter, OutputFormat, Sink, Statistics, WriteRequest};
-pub use registry::{Format, Registry};
+pub use registry::Registry;
 pub use settings::FormatSettings;
 pub use statistics::{ColumnStatistics, TableStatistics};

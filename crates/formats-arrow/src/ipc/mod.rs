@@ -11,7 +11,7 @@ mod messages;
 mod output;
 
 use chalet_formats::Format;
-use chalet_formats::registry::Capabilities;
+use chalet_formats::format::Capabilities;
 
 const CAPABILITIES: Capabilities =
     Capabilities { schema_inference: true, no_append: true, subset_of_columns: true, ..Capabilities::NONE };

@@ -4,12 +4,12 @@ mod reader;
 mod writer;
 
 use crate::FormatSettings;
+use crate::format::{Capabilities, Format};
 use crate::header::Header;
 use crate::infer;
 use crate::input::{FileScan, Input, InputFormat, ReadRequest, Schema};
 use crate::output::{BlockWriter, OutputFormat, Sink, WriteRequest};
 use crate::positional::{self, FoundHeader, PositionalFormat};
-use crate::registry::{Capabilities, Format};
 use crate::row_writer::RowWriter;
 use chalet_base::Result;
 use chalet_text::read::cursor::Cursor;

@@ -6,10 +6,10 @@ mod document;
 mod reader;
 
 use crate::FormatSettings;
+use crate::format::{Capabilities, Format};
 use crate::infer;
 use crate::input::{FileScan, Input, InputFormat, ReadRequest, Schema, Whole};
 use crate::output::{BlockWriter, OutputFormat, Sink, WriteRequest};
-use crate::registry::{Capabilities, Format};
 use crate::row_writer::RowWriter;
 use chalet_base::{Result, ensure};
 use chalet_text::read::cursor::Cursor;

@@ -1,10 +1,10 @@
 //! JSONAsString: each JSON object of the input as the text it stands in.
 
 use crate::FormatSettings;
+use crate::format::{Capabilities, Format};
 use crate::input::{BlockReader, FileScan, Input, InputFormat, ReadRequest, Schema};
 use crate::json_rows::{find_row_end, skip_row};
 use crate::line_as_string::check_single_string;
-use crate::registry::{Capabilities, Format};
 use crate::row_reader::{Failures, Filling, RowParser, RowReader};
 use crate::segments::{Rows, SegmentScan, Unit};
 use chalet_base::{Result, ensure};

@@ -6,12 +6,12 @@ mod writer;
 pub use reader::{JsonArraySyntax, read_text_value};
 
 use crate::FormatSettings;
+use crate::format::{Capabilities, Format};
 use crate::header::Header;
 use crate::infer::{self, Dialect};
 use crate::input::{FileScan, Input, InputFormat, ReadRequest, Schema};
 use crate::output::{BlockWriter, OutputFormat, Sink, WriteRequest};
 use crate::positional::{self, PositionalFormat};
-use crate::registry::{Capabilities, Format};
 use crate::row_writer::RowWriter;
 use chalet_base::Result;
 use chalet_text::read::cursor::Cursor;

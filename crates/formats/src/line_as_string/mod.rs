@@ -6,10 +6,10 @@ mod writer;
 pub use reader::check_single_string;
 
 use crate::FormatSettings;
+use crate::format::{Capabilities, Format};
 use crate::header::Header;
 use crate::input::{FileScan, Input, InputFormat, ReadRequest, Schema};
 use crate::output::{BlockWriter, OutputFormat, Sink, WriteRequest};
-use crate::registry::{Capabilities, Format};
 use crate::row_writer::RowWriter;
 use crate::segments::SegmentScan;
 use chalet_base::Result;

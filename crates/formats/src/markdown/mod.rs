@@ -1,7 +1,7 @@
 //! Markdown: a result as a table of that markup language.
 
+use crate::format::{Capabilities, Format};
 use crate::output::{BlockWriter, OutputFormat, Sink, WriteRequest};
-use crate::registry::{Capabilities, Format};
 use crate::row_writer::{RowLayout, RowWriter};
 use crate::text::Cells;
 use chalet_base::Result;

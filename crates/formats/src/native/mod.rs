@@ -3,9 +3,9 @@
 mod reader;
 mod writer;
 
+use crate::format::{Capabilities, Format};
 use crate::input::{FileScan, Input, InputFormat, ReadRequest, Schema, Whole};
 use crate::output::{BlockWriter, OutputFormat, Sink, WriteRequest};
-use crate::registry::{Capabilities, Format};
 use crate::{FormatSettings, binary::Cursor};
 use chalet_base::Result;
 

@@ -1,7 +1,7 @@
 //! Null: the result is computed and not shown.
 
+use crate::format::{Capabilities, Format};
 use crate::output::{BlockWriter, OutputFormat, Sink, Statistics, WriteRequest, cannot_write};
-use crate::registry::{Capabilities, Format};
 use chalet_base::Result;
 use chalet_columns::Block;
 

@@ -7,8 +7,8 @@ mod value;
 mod width;
 mod writer;
 
+use crate::format::{Capabilities, Format};
 use crate::output::{BlockWriter, OutputFormat, Sink, WriteRequest};
-use crate::registry::{Capabilities, Format};
 use chalet_base::Result;
 use grid::Shape;
 

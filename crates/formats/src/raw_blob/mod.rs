@@ -4,9 +4,9 @@ mod reader;
 mod writer;
 
 use crate::FormatSettings;
+use crate::format::{Capabilities, Format};
 use crate::input::{FileScan, Input, InputFormat, ReadRequest, Schema, Whole};
 use crate::output::{BlockWriter, OutputFormat, Sink, WriteRequest};
-use crate::registry::{Capabilities, Format};
 use chalet_base::Result;
 use chalet_types::DataType;
 

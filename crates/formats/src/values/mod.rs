@@ -4,10 +4,10 @@ mod reader;
 mod writer;
 
 use crate::FormatSettings;
+use crate::format::{Capabilities, Format};
 use crate::infer::{self, Dialect, Guess};
 use crate::input::{FileScan, Input, InputFormat, ReadRequest, Schema, Whole};
 use crate::output::{BlockWriter, OutputFormat, Sink, WriteRequest};
-use crate::registry::{Capabilities, Format};
 use crate::row_writer::RowWriter;
 use crate::segments::{Rows, Unit};
 use chalet_base::{Result, ensure, err};

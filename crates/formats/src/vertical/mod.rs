@@ -1,8 +1,8 @@
 //! Vertical: one value a line, behind its column's name.
 
+use crate::format::{Capabilities, Format};
 use crate::output::{BlockWriter, OutputFormat, Sink, Statistics, WriteRequest};
 use crate::pretty::{BOLD, Colours, ValueTexts, put_tip, shown_name, width};
-use crate::registry::{Capabilities, Format};
 use crate::row_writer::{RowLayout, RowWriter};
 use chalet_base::Result;
 use chalet_columns::Block;

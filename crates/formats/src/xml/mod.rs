@@ -1,7 +1,7 @@
 //! XML: a result with its metadata as an XML document.
 
+use crate::format::{Capabilities, Format};
 use crate::output::{BlockWriter, OutputFormat, Sink, Statistics, WriteRequest};
-use crate::registry::{Capabilities, Format};
 use crate::row_writer::{RowLayout, RowWriter};
 use crate::text::Cells;
 use chalet_base::Result;

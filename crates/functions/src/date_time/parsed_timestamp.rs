@@ -50,6 +50,16 @@ fn shown(text: &[u8]) -> String {
     String::from_utf8_lossy(text).into_owned()
 }
 
+/// The value of a field, unless it is out of its range.
+fn within(what: &str, value: i32, least: i32, most: i32) -> Result<i32> {
+    ensure!(
+        (least..=most).contains(&value),
+        CANNOT_PARSE_DATETIME,
+        "Value {value} for {what} must be in the range [{least}, {most}]"
+    );
+    Ok(value)
+}
+
 impl<'a> Text<'a> {
     pub fn new(text: &'a [u8], joda: bool, years: (i32, i32)) -> Text<'a> {
         Text { rest: text, joda, years }
@@ -177,79 +187,98 @@ impl<'a> Text<'a> {
     }
 
     fn field(&mut self, field: Field, width: usize, parsed: &mut Parsed) -> Result<()> {
-        let within = |what: &str, value: i32, least: i32, most: i32| {
-            ensure!(
-                (least..=most).contains(&value),
-                CANNOT_PARSE_DATETIME,
-                "Value {value} for {what} must be in the range [{least}, {most}]"
-            );
-            Ok(value)
-        };
-        let two_digits = |value: i32| if value >= 70 { 1900 + value } else { 2000 + value };
         match field {
-            Field::Era => {
-                let era = self.rest.get(..2).unwrap_or_default();
-                parsed.before_christ = era.eq_ignore_ascii_case(b"BC");
-                ensure!(
-                    parsed.before_christ || era.eq_ignore_ascii_case(b"AD"),
-                    CANNOT_PARSE_DATETIME,
-                    "Unknown era {}",
-                    shown(era)
-                );
-                ensure!(!parsed.before_christ, CANNOT_PARSE_DATETIME, "Era BC exceeds the range of DateTime");
-                self.rest = &self.rest[2..];
-            }
-            Field::Century => {
-                let century = self.number(field, width)?;
-                parsed.year = Some(within("century", century, 19, 21)? * 100);
-            }
-            Field::Year | Field::YearOfEra | Field::WeekYear => {
-                let year = self.number(field, width)?;
-                parsed.year = Some(within("year", year, self.years.0, self.years.1)?);
-            }
-            Field::YearInCentury | Field::WeekYearInCentury => {
-                let year = two_digits(self.number(field, width)?);
-                parsed.year = Some(within("year", year, self.years.0, self.years.1)?);
-            }
+            Field::Era
+            | Field::Century
+            | Field::Year
+            | Field::YearOfEra
+            | Field::WeekYear
+            | Field::YearInCentury
+            | Field::WeekYearInCentury => self.year(field, width, parsed),
             Field::Quarter => bail!(NOT_IMPLEMENTED, "format is not supported for quarter"),
-            Field::Month => {
-                let month = self.number(field, width)?;
-                parsed.month = within("month of year", month, 1, 12)?;
-                parsed.name_day(DayBy::MonthAndDay);
+            Field::Month
+            | Field::MonthName
+            | Field::MonthShort
+            | Field::Day
+            | Field::Week
+            | Field::Weekday
+            | Field::WeekdayFromSunday
+            | Field::WeekdayName
+            | Field::WeekdayShort
+            | Field::DayOfYear => self.day(field, width, parsed),
+            Field::HalfDay
+            | Field::Hour
+            | Field::ClockHour
+            | Field::HourOfHalf
+            | Field::ClockHourOfHalf
+            | Field::Minute
+            | Field::Second
+            | Field::Fraction => self.time_of_day(field, width, parsed),
+            Field::Offset | Field::ZoneName => self.zone(field, parsed),
+        }
+    }
+
+    /// The year, its century or its era.
+    fn year(&mut self, field: Field, width: usize, parsed: &mut Parsed) -> Result<()> {
+        if field == Field::Era {
+            let era = self.rest.get(..2).unwrap_or_default();
+            parsed.before_christ = era.eq_ignore_ascii_case(b"BC");
+            ensure!(
+                parsed.before_christ || era.eq_ignore_ascii_case(b"AD"),
+                CANNOT_PARSE_DATETIME,
+                "Unknown era {}",
+                shown(era)
+            );
+            ensure!(!parsed.before_christ, CANNOT_PARSE_DATETIME, "Era BC exceeds the range of DateTime");
+            self.rest = &self.rest[2..];
+            return Ok(());
+        }
+        let number = self.number(field, width)?;
+        let year = match field {
+            Field::Century => {
+                parsed.year = Some(within("century", number, 19, 21)? * 100);
+                return Ok(());
             }
-            Field::MonthName | Field::MonthShort => {
-                parsed.month = self.name(&MONTHS, "month")?;
-                parsed.name_day(DayBy::MonthAndDay);
-            }
-            Field::Day => {
-                let day = self.number(field, width)?;
-                parsed.day = within("day of month", day, 1, 31)?;
-                parsed.name_day(DayBy::MonthAndDay);
-            }
-            Field::Week => {
-                let week = self.number(field, width)?;
-                parsed.week = within("week of year", week, 1, 53)?;
-                parsed.name_day(DayBy::Week);
-            }
-            Field::Weekday => {
-                let weekday = self.number(field, width)?;
-                parsed.weekday = within("day of week", weekday, 1, 7)?;
-                parsed.name_day(DayBy::Week);
-            }
-            Field::WeekdayFromSunday => {
-                let weekday = self.number(field, width)?;
-                parsed.weekday = within("day of week", if weekday == 0 { 7 } else { weekday }, 1, 7)?;
-                parsed.name_day(DayBy::Week);
-            }
+            Field::YearInCentury | Field::WeekYearInCentury if number >= 70 => 1900 + number,
+            Field::YearInCentury | Field::WeekYearInCentury => 2000 + number,
+            _ => number,
+        };
+        parsed.year = Some(within("year", year, self.years.0, self.years.1)?);
+        Ok(())
+    }
+
+    /// What names a day of the year: month and day, week and day of the week, or day of the year.
+    fn day(&mut self, field: Field, width: usize, parsed: &mut Parsed) -> Result<()> {
+        match field {
+            Field::MonthName | Field::MonthShort => parsed.month = self.name(&MONTHS, "month")?,
             Field::WeekdayName | Field::WeekdayShort => {
                 parsed.weekday = self.name(&WEEKDAYS, "day of the week")?;
-                parsed.name_day(DayBy::Week);
             }
-            Field::DayOfYear => {
-                let day = self.number(field, width)?;
-                parsed.day_of_year = within("day of year", day, 1, 366)?;
-                parsed.name_day(DayBy::DayOfYear);
+            _ => {
+                let number = self.number(field, width)?;
+                match field {
+                    Field::Month => parsed.month = within("month of year", number, 1, 12)?,
+                    Field::Day => parsed.day = within("day of month", number, 1, 31)?,
+                    Field::Week => parsed.week = within("week of year", number, 1, 53)?,
+                    Field::Weekday => parsed.weekday = within("day of week", number, 1, 7)?,
+                    Field::WeekdayFromSunday => {
+                        let weekday = if number == 0 { 7 } else { number };
+                        parsed.weekday = within("day of week", weekday, 1, 7)?;
+                    }
+                    _ => parsed.day_of_year = within("day of year", number, 1, 366)?,
+                }
             }
+        }
+        parsed.name_day(match field {
+            Field::Month | Field::MonthName | Field::MonthShort | Field::Day => DayBy::MonthAndDay,
+            Field::DayOfYear => DayBy::DayOfYear,
+            _ => DayBy::Week,
+        });
+        Ok(())
+    }
+
+    fn time_of_day(&mut self, field: Field, width: usize, parsed: &mut Parsed) -> Result<()> {
+        match field {
             Field::HalfDay => {
                 let half = self.rest.get(..2).unwrap_or_default();
                 parsed.afternoon = half.eq_ignore_ascii_case(b"PM");
@@ -261,55 +290,48 @@ impl<'a> Text<'a> {
                 );
                 self.rest = &self.rest[2..];
             }
-            Field::Hour | Field::ClockHour | Field::HourOfHalf | Field::ClockHourOfHalf => {
+            Field::Minute => parsed.minute = within("minute", self.number(field, width)?, 0, 59)?,
+            Field::Second => parsed.second = within("second", self.number(field, width)?, 0, 59)?,
+            Field::Fraction => {
+                let n = self.rest.iter().take(width.min(6)).take_while(|b| b.is_ascii_digit()).count();
+                ensure!(n > 0, CANNOT_PARSE_DATETIME, "Unable to parse a fraction from {}", shown(self.rest));
+                parsed.micros = i64::from(self.exact(n)?) * 10i64.pow(6 - n as u32);
+            }
+            _ => {
                 let (least, most) = match field {
                     Field::Hour => (0, 23),
                     Field::ClockHour => (1, 24),
                     Field::HourOfHalf => (0, 11),
                     _ => (1, 12),
                 };
-                let hour = self.number(field, width)?;
+                let hour = within("hour", self.number(field, width)?, least, most)?;
                 // The last hour of a clock that begins with 1 is the first.
-                parsed.hour = if least == 1 {
-                    within("hour", hour, 1, most)? % most
-                } else {
-                    within("hour", hour, 0, most)?
-                };
+                parsed.hour = if least == 1 { hour % most } else { hour };
                 parsed.is_half = most < 20;
             }
-            Field::Minute => {
-                let minute = self.number(field, width)?;
-                parsed.minute = within("minute", minute, 0, 59)?;
-            }
-            Field::Second => {
-                let second = self.number(field, width)?;
-                parsed.second = within("second", second, 0, 59)?;
-            }
-            Field::Fraction => {
-                let n = self.rest.iter().take(width.min(6)).take_while(|b| b.is_ascii_digit()).count();
-                ensure!(n > 0, CANNOT_PARSE_DATETIME, "Unable to parse a fraction from {}", shown(self.rest));
-                parsed.micros = i64::from(self.exact(n)?) * 10i64.pow(6 - n as u32);
-            }
-            Field::Offset => {
-                let sign = match self.rest.first() {
-                    Some(b'+') => 1,
-                    Some(b'-') => -1,
-                    _ => bail!(CANNOT_PARSE_DATETIME, "Unable to parse an offset from {}", shown(self.rest)),
-                };
-                self.rest = &self.rest[1..];
-                let (hours, minutes) = (self.exact(2)?, self.exact(2)?);
-                parsed.offset = Some(sign * (i64::from(hours) * 3600 + i64::from(minutes) * 60));
-            }
-            Field::ZoneName => {
-                let of_name = |b: &&u8| b.is_ascii_alphanumeric() || b"/_+-".contains(b);
-                let n = self.rest.iter().take_while(of_name).count();
-                let name = shown(&self.rest[..n]);
-                let zone = TimeZone::named(&name);
-                parsed.zone =
-                    Some(zone.map_err(|_| err!(CANNOT_PARSE_DATETIME, "Unknown time zone {name}"))?);
-                self.rest = &self.rest[n..];
-            }
         }
+        Ok(())
+    }
+
+    /// The distance from UTC or the name of a time zone.
+    fn zone(&mut self, field: Field, parsed: &mut Parsed) -> Result<()> {
+        if field == Field::Offset {
+            let sign = match self.rest.first() {
+                Some(b'+') => 1,
+                Some(b'-') => -1,
+                _ => bail!(CANNOT_PARSE_DATETIME, "Unable to parse an offset from {}", shown(self.rest)),
+            };
+            self.rest = &self.rest[1..];
+            let (hours, minutes) = (self.exact(2)?, self.exact(2)?);
+            parsed.offset = Some(sign * (i64::from(hours) * 3600 + i64::from(minutes) * 60));
+            return Ok(());
+        }
+        let of_name = |b: &&u8| b.is_ascii_alphanumeric() || b"/_+-".contains(b);
+        let n = self.rest.iter().take_while(of_name).count();
+        let name = shown(&self.rest[..n]);
+        let zone = TimeZone::named(&name);
+        parsed.zone = Some(zone.map_err(|_| err!(CANNOT_PARSE_DATETIME, "Unknown time zone {name}"))?);
+        self.rest = &self.rest[n..];
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ use chalet_columns::builder::Values;
 use chalet_columns::{Builder, Native};
 use chalet_function_api::Context;
 use chalet_text::{Reader, Syntax, TextSettings};
-use chalet_types::{AsI256, DataType, I256, U256};
+use chalet_types::{AsI256, DataType, EnumValues, I256, TupleField, U256};
 
 /// Appends JSON values to columns of one type.
 pub struct Typed {
@@ -92,30 +92,7 @@ impl Typed {
             Int128 => self.integer::<i128>(element, out)?,
             Int256 => self.integer::<I256>(element, out)?,
             BFloat16 | Float32 | Float64 => self.float(element, out)?,
-            String => {
-                let mut text = Vec::new();
-                let Values::Str(strings) = &mut out.values else { return Err(mismatch(&self.ty)) };
-                match element.node() {
-                    Node::Null => return Ok(false),
-                    _ => strings.push(text_of(element, &mut text)),
-                }
-                true
-            }
-            FixedString(n) => {
-                let mut text = Vec::new();
-                let Values::Fixed { bytes, width } = &mut out.values else { return Err(mismatch(&self.ty)) };
-                if matches!(element.node(), Node::Null) {
-                    return Ok(false);
-                }
-                let text = text_of(element, &mut text);
-                if text.len() > *n as usize {
-                    return Ok(false);
-                }
-                let end = bytes.len() + *width;
-                bytes.extend_from_slice(text);
-                bytes.resize(end, 0);
-                true
-            }
+            String | FixedString(_) => self.string(element, out)?,
             Decimal { .. } => match element.node() {
                 Node::Str(_) | Node::Int(_) | Node::UInt(_) | Node::Float(_) | Node::Big(_) => {
                     let mut text = Vec::new();
@@ -124,31 +101,7 @@ impl Typed {
                 }
                 _ => false,
             },
-            Enum8(names) | Enum16(names) => {
-                let number = match element.node() {
-                    Node::Str(span) => {
-                        let name = element.text(span);
-                        let number = names.number_of(name).ok_or_else(|| {
-                            err!(
-                                UNKNOWN_ELEMENT_OF_ENUM,
-                                "Unknown element '{}' for enum",
-                                std::string::String::from_utf8_lossy(name)
-                            )
-                        })?;
-                        Some(number)
-                    }
-                    Node::Int(x) => i16::try_from(x).ok(),
-                    Node::UInt(x) => i16::try_from(x).ok(),
-                    _ => None,
-                };
-                let Some(number) = number.filter(|number| names.name_of(*number).is_some()) else {
-                    return Ok(false);
-                };
-                match self.ty.bare() {
-                    Enum8(_) => append(out, number as i8)?,
-                    _ => append(out, number)?,
-                }
-            }
+            Enum8(names) | Enum16(names) => self.enumeration(names, element, out)?,
             DateTime(_) => match element.node() {
                 Node::Str(span) => self.read(element.text(span), out),
                 Node::UInt(x) => append(out, x as u32)?,
@@ -165,36 +118,7 @@ impl Typed {
                 _ => false,
             },
             Array(_) | Map(..) => self.list(element, out)?,
-            Tuple(fields) => {
-                let Values::Struct { fields: columns, len } = &mut out.values else {
-                    return Err(mismatch(&self.ty));
-                };
-                let named = fields.iter().all(|field| field.name.is_some());
-                match element.node() {
-                    Node::Array { .. } => {
-                        let mut items = element.elements();
-                        for (inner, column) in self.inner.iter().zip(columns) {
-                            inner.push_or_default(items.next(), column)?;
-                        }
-                    }
-                    Node::Object { .. } if named => {
-                        for ((field, inner), column) in fields.iter().zip(&self.inner).zip(columns) {
-                            let name = field.name.as_deref().unwrap_or_default().as_bytes();
-                            let found = element.members().find(|(key, _)| *key == name);
-                            inner.push_or_default(found.map(|(_, value)| value), column)?;
-                        }
-                    }
-                    Node::Object { .. } => {
-                        let mut members = element.members();
-                        for (inner, column) in self.inner.iter().zip(columns) {
-                            inner.push_or_default(members.next().map(|(_, value)| value), column)?;
-                        }
-                    }
-                    _ => return Ok(false),
-                }
-                *len += 1;
-                true
-            }
+            Tuple(fields) => self.tuple(fields, element, out)?,
             Nothing | Nullable(_) | LowCardinality(_) | Interval(_) => false,
         })
     }
@@ -203,6 +127,82 @@ impl Typed {
     fn read(&self, text: &[u8], out: &mut Builder) -> bool {
         // The reader is of the type without Nullable: the caller marks the value as valid.
         self.reader.try_whole(text, out)
+    }
+
+    /// Any value but NULL as a string; as a FixedString only if it is short enough.
+    fn string(&self, element: Element, out: &mut Builder) -> Result<bool> {
+        if matches!(element.node(), Node::Null) {
+            return Ok(false);
+        }
+        let mut buffer = Vec::new();
+        let text = text_of(element, &mut buffer);
+        match &mut out.values {
+            Values::Str(strings) => strings.push(text),
+            Values::Fixed { width, .. } if text.len() > *width => return Ok(false),
+            Values::Fixed { bytes, width } => {
+                let end = bytes.len() + *width;
+                bytes.extend_from_slice(text);
+                bytes.resize(end, 0);
+            }
+            _ => return Err(mismatch(&self.ty)),
+        }
+        Ok(true)
+    }
+
+    /// The name of an element of an Enum, or its number. A name that is none of it is an error.
+    fn enumeration(&self, names: &EnumValues, element: Element, out: &mut Builder) -> Result<bool> {
+        let number = match element.node() {
+            Node::Str(span) => {
+                let name = element.text(span);
+                let number = names.number_of(name).ok_or_else(|| {
+                    let name = String::from_utf8_lossy(name);
+                    err!(UNKNOWN_ELEMENT_OF_ENUM, "Unknown element '{name}' for enum")
+                })?;
+                Some(number)
+            }
+            Node::Int(x) => i16::try_from(x).ok(),
+            Node::UInt(x) => i16::try_from(x).ok(),
+            _ => None,
+        };
+        let Some(number) = number.filter(|number| names.name_of(*number).is_some()) else {
+            return Ok(false);
+        };
+        match self.ty.bare() {
+            DataType::Enum8(_) => append(out, number as i8),
+            _ => append(out, number),
+        }
+    }
+
+    /// An array by position, an object by names if all fields have one, and else by position too.
+    fn tuple(&self, fields: &[TupleField], element: Element, out: &mut Builder) -> Result<bool> {
+        let Values::Struct { fields: columns, len } = &mut out.values else {
+            return Err(mismatch(&self.ty));
+        };
+        let named = fields.iter().all(|field| field.name.is_some());
+        match element.node() {
+            Node::Array { .. } => {
+                let mut items = element.elements();
+                for (inner, column) in self.inner.iter().zip(columns) {
+                    inner.push_or_default(items.next(), column)?;
+                }
+            }
+            Node::Object { .. } if named => {
+                for ((field, inner), column) in fields.iter().zip(&self.inner).zip(columns) {
+                    let name = field.name.as_deref().unwrap_or_default().as_bytes();
+                    let found = element.members().find(|(key, _)| *key == name);
+                    inner.push_or_default(found.map(|(_, value)| value), column)?;
+                }
+            }
+            Node::Object { .. } => {
+                let mut members = element.members();
+                for (inner, column) in self.inner.iter().zip(columns) {
+                    inner.push_or_default(members.next().map(|(_, value)| value), column)?;
+                }
+            }
+            _ => return Ok(false),
+        }
+        *len += 1;
+        Ok(true)
     }
 
     fn list(&self, element: Element, out: &mut Builder) -> Result<bool> {

@@ -64,6 +64,7 @@ impl Printer {
         }
     }
 
+    /// Prints a command: those of columns here, and each group of the others in a function that this one leads to.
     fn alter_command(&mut self, command: &AlterCommand) {
         use AlterCommand::*;
         match command {
@@ -110,6 +111,14 @@ impl Printer {
             MaterializeColumn { name, partition } => {
                 self.on_name("MATERIALIZE COLUMN", false, name, partition)
             }
+            other => self.alter_table_property(other),
+        }
+    }
+
+    /// Comment, keys, TTL, settings and query of the table.
+    fn alter_table_property(&mut self, command: &AlterCommand) {
+        use AlterCommand::*;
+        match command {
             ModifyComment(comment) => {
                 self.word("MODIFY COMMENT ");
                 self.string(comment);
@@ -144,6 +153,14 @@ impl Printer {
                 self.word("MODIFY QUERY ");
                 self.query(query);
             }
+            other => self.alter_index(other),
+        }
+    }
+
+    /// Indexes, projections, constraints and statistics.
+    fn alter_index(&mut self, command: &AlterCommand) {
+        use AlterCommand::*;
+        match command {
             AddIndex { if_not_exists, index, position } => {
                 self.word("ADD INDEX ");
                 self.exists(*if_not_exists, "IF NOT EXISTS ");
@@ -194,6 +211,14 @@ impl Printer {
                     self.exprs(types);
                 }
             }
+            other => self.mutate_rows(other),
+        }
+    }
+
+    /// DELETE and UPDATE.
+    fn mutate_rows(&mut self, command: &AlterCommand) {
+        use AlterCommand::*;
+        match command {
             Delete { partition, where_ } => {
                 self.word("DELETE");
                 self.in_partition(partition);
@@ -211,6 +236,7 @@ impl Printer {
         }
     }
 
+    /// Partitions and parts.
     fn alter_partition(&mut self, command: &AlterCommand) {
         use AlterCommand::*;
         match command {

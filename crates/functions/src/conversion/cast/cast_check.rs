@@ -1,7 +1,7 @@
 //! Pairs of types that have no conversion, and the error that the kernel gives for each.
 
 use chalet_base::{Result, bail};
-use chalet_types::DataType;
+use chalet_types::{DataType, TupleField};
 
 /// Fails unless values of one type can be converted to the other. Values may still fail.
 pub fn check(from: &DataType, to: &DataType) -> Result<()> {
@@ -66,7 +66,7 @@ pub fn check(from: &DataType, to: &DataType) -> Result<()> {
             _ => mismatch(from, to, "Map"),
         },
         (Tuple(x), Tuple(y)) => {
-            if super::containers::by_name(x, y) {
+            if by_name(x, y) {
                 return y.iter().try_for_each(|field| match x.iter().find(|f| f.name == field.name) {
                     Some(found) => check(&found.ty, &field.ty),
                     None => Ok(()),
@@ -176,4 +176,10 @@ fn mismatch(from: &DataType, to: &DataType, family: &str) -> Result<()> {
         }
     };
     bail!(TYPE_MISMATCH, "{what}. Left type: {from}, right type: {to}")
+}
+
+/// Are the elements of two tuples matched by name? So when both have names and share one.
+pub fn by_name(from: &[TupleField], to: &[TupleField]) -> bool {
+    let named = |fields: &[TupleField]| !fields.is_empty() && fields.iter().all(|f| f.name.is_some());
+    named(from) && named(to) && to.iter().any(|field| from.iter().any(|f| f.name == field.name))
 }

@@ -1,17 +1,12 @@
 //! Arrays, tuples and maps: element by element.
 
-use super::Rules;
+use super::cast_check::by_name;
+use super::rules::Rules;
 use chalet_base::{Result, bail};
 use chalet_columns::Data;
 use chalet_columns::{List, Struct, Vector};
-use chalet_types::{DataType, TupleField};
+use chalet_types::DataType;
 use std::sync::Arc;
-
-/// Are the elements of two tuples matched by name? So when both have names and share one.
-pub fn by_name(from: &[TupleField], to: &[TupleField]) -> bool {
-    let named = |fields: &[TupleField]| !fields.is_empty() && fields.iter().all(|f| f.name.is_some());
-    named(from) && named(to) && to.iter().any(|field| from.iter().any(|f| f.name == field.name))
-}
 
 pub fn convert(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -> Result<Vector> {
     use DataType::*;

@@ -176,3 +176,13 @@ pub fn to_number(vector: &Vector, from: &DataType, to: &DataType) -> Result<Vect
         narrow_to!(U8 => u8, U16 => u16, U32 => u32, U64 => u64, U128 => u128, I8 => i8, I16 => i16, I32 => i32, I64 => i64),
     )
 }
+
+/// The decimal with the same digits as the ticks of a type.
+pub fn as_decimal(ty: &DataType) -> DataType {
+    match ty {
+        DataType::DateTime64(scale, _) | DataType::Time64(scale) => {
+            DataType::Decimal { precision: 18, scale: *scale }
+        }
+        other => other.clone(),
+    }
+}

@@ -1,14 +1,18 @@
 //! Conversion of columns between all types: what CAST and the `toType` functions run.
 //!
 //! - [`cast_check`]: which pairs of types have no conversion, and the error of each
+//! - [`rules`]: what happens to values that do not fit
+//! - [`accurate`]: numbers that must fit
 //! - [`numbers`], [`decimals`], [`timestamps`], [`text`], [`enums`], [`addresses`], [`containers`]: the kernels
 
+mod accurate;
 mod addresses;
 mod cast_check;
 mod containers;
 mod decimals;
 mod enums;
 mod numbers;
+mod rules;
 mod text;
 mod timestamps;
 
@@ -16,49 +20,11 @@ use chalet_base::{Result, bail};
 use chalet_columns::{Builder, Column, NullBuffer, Vector};
 use chalet_function_api::Context;
 use chalet_function_api::call::scatter;
-use chalet_text::{DateTimeInput, TextSettings};
-use chalet_types::calendar::LocalTime;
-use chalet_types::{DataType, TimeZone};
+use chalet_types::DataType;
 
 pub use cast_check::check;
+pub use rules::{Mode, Rules};
 pub(crate) use text::text_of;
-
-/// What happens to values that the target type cannot hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// Integers wrap, fractions are cut, dates are held in their range.
-    Cast,
-    /// They are errors.
-    Accurate,
-    /// They become NULL, as everything that would be an error.
-    OrNull,
-}
-
-/// How to convert.
-pub struct Rules {
-    pub mode: Mode,
-    pub text: TextSettings,
-}
-
-impl Rules {
-    pub fn new(mode: Mode, ctx: &Context) -> Rules {
-        let input = DateTimeInput::named(&ctx.settings.cast_string_to_date_time_mode);
-        let text = TextSettings {
-            time_zone: ctx.time_zone.clone(),
-            date_time_input_format: input.unwrap_or_default(),
-            ..crate::text::output_settings(ctx)
-        };
-        Rules { mode, text }
-    }
-
-    fn local_time(&self, zone: Option<&TimeZone>) -> LocalTime {
-        LocalTime::new(zone.unwrap_or(&self.text.time_zone))
-    }
-
-    fn with_mode(&self, mode: Mode) -> Rules {
-        Rules { mode, text: self.text.clone() }
-    }
-}
 
 /// Converts a column as `CAST(x, 'to')` does; dictionaries stay dictionaries and constants constant.
 pub fn cast_column(column: &Column, from: &DataType, to: &DataType, ctx: &Context) -> Result<Column> {
@@ -144,7 +110,7 @@ fn bare(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -> Resul
     }
     let number = from.is_integer() || from.is_float();
     if rules.mode != Mode::Cast && number && number_like(to) {
-        return numbers::accurate(vector, from, to, rules);
+        return accurate::convert(vector, from, to, rules);
     }
     if rules.mode == Mode::OrNull && !gives_null(from, to) {
         return bare(vector, from, to, &rules.with_mode(Mode::Accurate));
@@ -166,9 +132,11 @@ fn bare(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -> Resul
         (Decimal { .. }, DateTime64(..) | Time64(_)) => timestamps::of_decimal(vector, from, to),
         (_, Bool) => numbers::to_bool(vector),
         (Decimal { .. }, _) => decimals::to_number(vector, from, to),
-        (DateTime64(..) | Time64(_), Decimal { .. }) => decimals::rescale(vector, &as_decimal(from), to),
+        (DateTime64(..) | Time64(_), Decimal { .. }) => {
+            decimals::rescale(vector, &decimals::as_decimal(from), to)
+        }
         (DateTime64(..) | Time64(_), _) if to.is_integer() || to.is_float() => {
-            decimals::to_number(vector, &as_decimal(from), to)
+            decimals::to_number(vector, &decimals::as_decimal(from), to)
         }
         (_, Decimal { .. }) => decimals::of_number(vector, to),
         (_, Date | Date32 | DateTime(_) | DateTime64(..) | Time | Time64(_)) => {
@@ -213,15 +181,5 @@ fn gives_null(from: &DataType, to: &DataType) -> bool {
         (_, Decimal { .. }) => true,
         (IPv6, IPv4) => true,
         _ => false,
-    }
-}
-
-/// The decimal with the same digits as the ticks of a type.
-fn as_decimal(ty: &DataType) -> DataType {
-    match ty {
-        DataType::DateTime64(scale, _) | DataType::Time64(scale) => {
-            DataType::Decimal { precision: 18, scale: *scale }
-        }
-        other => other.clone(),
     }
 }

@@ -1,10 +1,9 @@
 //! Between integers and floats, and what is held as one of them.
 
-use super::{Mode, Rules};
 use crate::number::Number;
-use chalet_base::{Result, bail, err};
-use chalet_columns::{Data, Native, NullBuffer, Vector, each_native};
-use chalet_types::{AsI256, DataType, I256, Physical, U256, Value, bf16};
+use chalet_base::{Result, bail};
+use chalet_columns::{Data, Native, Vector, each_native};
+use chalet_types::{AsI256, DataType, I256, Physical, U256, bf16};
 
 /// All values as `T`, converted as in C.
 pub fn filled<T: Number>(vector: &Vector) -> Result<Vec<T>> {
@@ -100,7 +99,7 @@ fn float_to_integer(vector: &Vector, physical: Physical) -> Result<Vector> {
         floats.iter().map(|x| f(*x)).collect()
     }
     let wide = |x: f64| match &vector.data {
-        Data::F64(_) => cut(x),
+        Data::F64(_) => x.as_i256(),
         Data::F32(_) => wide_of_f32(x),
         _ => I256::from(to_u64(x)),
     };
@@ -118,84 +117,4 @@ fn float_to_integer(vector: &Vector, physical: Physical) -> Result<Vector> {
         Physical::I256 => each(&floats, wide).into(),
         _ => each(&floats, |x| wide(x).as_u256()).into(),
     })
-}
-
-/// Truncation of a finite float to 256 bits.
-fn cut(x: f64) -> I256 {
-    x.as_i256()
-}
-
-/// Fails or gives NULL where a value does not fit exactly.
-pub fn accurate(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -> Result<Vector> {
-    let narrow = matches!(vector.data, Data::F32(_) | Data::BF16(_));
-    let fits: Vec<bool> = (0..vector.len()).map(|row| exact(&vector.value(row), to, narrow)).collect();
-    let cast = rules.with_mode(Mode::Cast);
-    if fits.iter().all(|fit| *fit) {
-        return super::bare(vector, from, to, &cast);
-    }
-    if rules.mode == Mode::Accurate {
-        return Err(err!(
-            CANNOT_CONVERT_TYPE,
-            "Value in column {from} cannot be safely converted into type {to}"
-        ));
-    }
-    // The others are replaced by a value that cannot fail.
-    let rows: Vec<u32> = (0..vector.len() as u32).filter(|row| fits[*row as usize]).collect();
-    let some = super::bare(&vector.gather(&rows), from, to, &cast)?;
-    let validity = NullBuffer::from(fits);
-    Ok(chalet_function_api::call::scatter(&some, validity.inner(), to).with_nulls(Some(&validity)))
-}
-
-/// Is the value one of the target's representation?
-fn exact(value: &Value, to: &DataType, narrow: bool) -> bool {
-    let physical = to.physical();
-    // Dates and times of day count by what they can show.
-    let bounds = match to {
-        DataType::Bool => return true,
-        DataType::Date | DataType::DateTime(_) => Some((0, i64::from(u32::MAX))),
-        DataType::Date32 => Some((-719_528, 253_402_300_799)),
-        DataType::Time => Some((-3_599_999, 3_599_999)),
-        _ => None,
-    };
-    let in_bounds = |x: I256| match bounds {
-        Some((first, last)) => x >= I256::from(first) && x <= I256::from(last),
-        None => in_range(x, physical),
-    };
-    match (value, physical) {
-        (Value::Float(_), Physical::F64) => true,
-        (Value::Float(x), Physical::F32) => x.is_nan() || f64::from(*x as f32) == *x,
-        (Value::Float(x), Physical::BF16) => {
-            let upper = f32::from_bits((*x as f32).to_bits() & 0xffff_0000);
-            x.is_nan() || f64::from(upper) == *x
-        }
-        (Value::Float(x), _) => {
-            let most = if narrow { 9.2e18 } else { 1e30 };
-            x.is_finite() && x.trunc() == *x && x.abs() < most && in_bounds(cut(*x))
-        }
-        (Value::UInt256(_), Physical::U256) => true,
-        (Value::UInt256(x), _) if *x > I256::MAX.as_u256() => false,
-        (_, Physical::F64) => value.as_i256().is_some_and(|x| cut(x.as_f64()) == x),
-        (_, Physical::F32 | Physical::BF16) => value.as_i256().is_some_and(|x| {
-            let float = x.as_f32();
-            let float = if physical == Physical::BF16 {
-                f32::from_bits(float.to_bits() & 0xffff_0000)
-            } else {
-                float
-            };
-            cut(float.into()) == x
-        }),
-        _ => value.as_i256().is_some_and(in_bounds),
-    }
-}
-
-fn in_range(x: I256, physical: Physical) -> bool {
-    let bits = 8 * physical.width().unwrap_or(32) as u32;
-    let unsigned =
-        matches!(physical, Physical::U8 | Physical::U16 | Physical::U32 | Physical::U64 | Physical::U128);
-    match physical {
-        Physical::I256 => true,
-        Physical::U256 => x >= 0,
-        _ if unsigned => x >= 0 && x < (I256::ONE << bits),
-        _ => x >= -(I256::ONE << (bits - 1)) && x < (I256::ONE << (bits - 1)),
-    }
 }

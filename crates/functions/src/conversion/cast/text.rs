@@ -1,6 +1,6 @@
 //! To and from String and FixedString.
 
-use super::{Mode, Rules};
+use super::rules::{Mode, Rules};
 use chalet_base::{Result, bail, err};
 use chalet_columns::{Builder, Data, Fixed, Native, StringBuilder, Strings, Vector};
 use chalet_text::read::number;

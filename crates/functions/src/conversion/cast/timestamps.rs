@@ -1,7 +1,8 @@
 //! To dates, timestamps and times of day, from each other and from numbers.
 
+use super::decimals;
 use super::numbers::filled;
-use super::{Rules, decimals};
+use super::rules::Rules;
 use chalet_base::{Result, bail, err};
 use chalet_columns::{Data, Vector};
 use chalet_types::calendar::{LocalTime, SECONDS_PER_DAY, split_day};
@@ -64,7 +65,7 @@ pub fn convert(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -
             let factor = per_second(*scale);
             Ok(vector.values::<i32>()?.iter().map(|s| i64::from(*s) * factor).collect::<Vec<_>>().into())
         }
-        (Time64(_), DateTime64(..) | Time64(_)) => decimals::rescale(vector, &super::as_decimal(from), to),
+        (Time64(_), DateTime64(..) | Time64(_)) => decimals::rescale(vector, &decimals::as_decimal(from), to),
         (Interval(_), Date | Date32 | DateTime(_) | Time) => super::numbers::convert(vector, to),
         _ => of_number(vector, to, rules),
     }

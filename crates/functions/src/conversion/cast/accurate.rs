@@ -1,0 +1,86 @@
+//! Numbers that must fit: what a type cannot hold exactly is an error, or NULL.
+
+use super::rules::{Mode, Rules};
+use chalet_base::{Result, err};
+use chalet_columns::{Data, NullBuffer, Vector};
+use chalet_types::{AsI256, DataType, I256, Physical, Value};
+
+/// Fails or gives NULL where a value does not fit exactly.
+pub fn convert(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -> Result<Vector> {
+    let narrow = matches!(vector.data, Data::F32(_) | Data::BF16(_));
+    let fits: Vec<bool> = (0..vector.len()).map(|row| exact(&vector.value(row), to, narrow)).collect();
+    let cast = rules.with_mode(Mode::Cast);
+    if fits.iter().all(|fit| *fit) {
+        return super::bare(vector, from, to, &cast);
+    }
+    if rules.mode == Mode::Accurate {
+        return Err(err!(
+            CANNOT_CONVERT_TYPE,
+            "Value in column {from} cannot be safely converted into type {to}"
+        ));
+    }
+    // The others are replaced by a value that cannot fail.
+    let rows: Vec<u32> = (0..vector.len() as u32).filter(|row| fits[*row as usize]).collect();
+    let some = super::bare(&vector.gather(&rows), from, to, &cast)?;
+    let validity = NullBuffer::from(fits);
+    Ok(chalet_function_api::call::scatter(&some, validity.inner(), to).with_nulls(Some(&validity)))
+}
+
+/// Truncation of a finite float to 256 bits.
+fn cut(x: f64) -> I256 {
+    x.as_i256()
+}
+
+/// Is the value one of the target's representation?
+fn exact(value: &Value, to: &DataType, narrow: bool) -> bool {
+    let physical = to.physical();
+    // Dates and times of day count by what they can show.
+    let bounds = match to {
+        DataType::Bool => return true,
+        DataType::Date | DataType::DateTime(_) => Some((0, i64::from(u32::MAX))),
+        DataType::Date32 => Some((-719_528, 253_402_300_799)),
+        DataType::Time => Some((-3_599_999, 3_599_999)),
+        _ => None,
+    };
+    let in_bounds = |x: I256| match bounds {
+        Some((first, last)) => x >= I256::from(first) && x <= I256::from(last),
+        None => in_range(x, physical),
+    };
+    match (value, physical) {
+        (Value::Float(_), Physical::F64) => true,
+        (Value::Float(x), Physical::F32) => x.is_nan() || f64::from(*x as f32) == *x,
+        (Value::Float(x), Physical::BF16) => {
+            let upper = f32::from_bits((*x as f32).to_bits() & 0xffff_0000);
+            x.is_nan() || f64::from(upper) == *x
+        }
+        (Value::Float(x), _) => {
+            let most = if narrow { 9.2e18 } else { 1e30 };
+            x.is_finite() && x.trunc() == *x && x.abs() < most && in_bounds(cut(*x))
+        }
+        (Value::UInt256(_), Physical::U256) => true,
+        (Value::UInt256(x), _) if *x > I256::MAX.as_u256() => false,
+        (_, Physical::F64) => value.as_i256().is_some_and(|x| cut(x.as_f64()) == x),
+        (_, Physical::F32 | Physical::BF16) => value.as_i256().is_some_and(|x| {
+            let float = x.as_f32();
+            let float = if physical == Physical::BF16 {
+                f32::from_bits(float.to_bits() & 0xffff_0000)
+            } else {
+                float
+            };
+            cut(float.into()) == x
+        }),
+        _ => value.as_i256().is_some_and(in_bounds),
+    }
+}
+
+fn in_range(x: I256, physical: Physical) -> bool {
+    let bits = 8 * physical.width().unwrap_or(32) as u32;
+    let unsigned =
+        matches!(physical, Physical::U8 | Physical::U16 | Physical::U32 | Physical::U64 | Physical::U128);
+    match physical {
+        Physical::I256 => true,
+        Physical::U256 => x >= 0,
+        _ if unsigned => x >= 0 && x < (I256::ONE << bits),
+        _ => x >= -(I256::ONE << (bits - 1)) && x < (I256::ONE << (bits - 1)),
+    }
+}

@@ -1,0 +1,43 @@
+//! How to convert: what happens to values that do not fit, and how text is read and written.
+
+use chalet_function_api::Context;
+use chalet_text::{DateTimeInput, TextSettings};
+use chalet_types::TimeZone;
+use chalet_types::calendar::LocalTime;
+
+/// What happens to values that the target type cannot hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Integers wrap, fractions are cut, dates are held in their range.
+    Cast,
+    /// They are errors.
+    Accurate,
+    /// They become NULL, as everything that would be an error.
+    OrNull,
+}
+
+/// How to convert.
+pub struct Rules {
+    pub mode: Mode,
+    pub text: TextSettings,
+}
+
+impl Rules {
+    pub fn new(mode: Mode, ctx: &Context) -> Rules {
+        let input = DateTimeInput::named(&ctx.settings.cast_string_to_date_time_mode);
+        let text = TextSettings {
+            time_zone: ctx.time_zone.clone(),
+            date_time_input_format: input.unwrap_or_default(),
+            ..crate::text::output_settings(ctx)
+        };
+        Rules { mode, text }
+    }
+
+    pub fn local_time(&self, zone: Option<&TimeZone>) -> LocalTime {
+        LocalTime::new(zone.unwrap_or(&self.text.time_zone))
+    }
+
+    pub fn with_mode(&self, mode: Mode) -> Rules {
+        Rules { mode, text: self.text.clone() }
+    }
+}
