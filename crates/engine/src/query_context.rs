@@ -77,11 +77,10 @@ impl QueryContext {
             }))))),
         });
         let exec_settings = settings.for_exec();
-        let all = settings.clone();
         let scan = ScanContext {
             max_block_size: exec_settings.max_block_size,
             max_threads: exec_settings.max_threads,
-            setting: Arc::new(move |name| all.get(name)),
+            use_query_condition_cache: settings.flag("use_query_condition_cache").unwrap_or(true),
             conditions_under: conditions_under(settings, functions.time_zone.name()),
             progress: control.files.clone(),
         };

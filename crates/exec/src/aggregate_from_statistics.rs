@@ -53,9 +53,8 @@ pub(crate) fn answer(node: &Aggregate, ctx: &ExecContext) -> Option<Block> {
         asked.push((call, what, place));
     }
     let counts = asked.iter().any(|(_, what, _)| *what == OfAllRows::Count);
-    let is_off = |name: &str| (ctx.scan.setting)(name).is_some_and(|text| text == "0");
-    if counts && is_off("optimize_count_from_files")
-        || !columns.is_empty() && is_off("optimize_use_implicit_projections")
+    if counts && !ctx.settings.optimize_count_from_files
+        || !columns.is_empty() && !ctx.settings.optimize_use_implicit_projections
     {
         return None;
     }

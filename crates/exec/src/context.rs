@@ -22,6 +22,28 @@ pub struct ExecSettings {
     pub max_rows_in_set: u64,
     pub max_rows_to_sort: u64,
     pub max_rows_in_distinct: u64,
+    /// `count()` of whole files may come from their statistics.
+    pub optimize_count_from_files: bool,
+    /// `min` and `max` of columns of whole files may.
+    pub optimize_use_implicit_projections: bool,
+    /// Scans skip rows by the top-k threshold of a sort above them; where its first key is a string, the second too.
+    pub use_top_k_dynamic_filtering: bool,
+    pub use_top_k_dynamic_filtering_for_variable_length_types: bool,
+    /// None: joins make no run-time filters.
+    pub join_runtime_filters: Option<RuntimeFilterPolicy>,
+}
+
+/// When a run-time filter that lets most rows pass is not worth its time.
+#[derive(Clone, Copy, Debug)]
+pub struct RuntimeFilterPolicy {
+    /// The share of the rows of a block.
+    pub most_passing: f64,
+    /// So many blocks are not tested behind one of which more than that passed.
+    pub blocks_to_skip: u64,
+}
+
+impl RuntimeFilterPolicy {
+    pub const DEFAULT: RuntimeFilterPolicy = RuntimeFilterPolicy { most_passing: 0.7, blocks_to_skip: 30 };
 }
 
 impl Default for ExecSettings {
@@ -38,6 +60,11 @@ impl Default for ExecSettings {
             max_rows_in_set: 0,
             max_rows_to_sort: 0,
             max_rows_in_distinct: 0,
+            optimize_count_from_files: true,
+            optimize_use_implicit_projections: true,
+            use_top_k_dynamic_filtering: true,
+            use_top_k_dynamic_filtering_for_variable_length_types: false,
+            join_runtime_filters: Some(RuntimeFilterPolicy::DEFAULT),
         }
     }
 }

@@ -36,7 +36,7 @@ mod runtime_filters;
 pub mod speed;
 pub mod spill;
 
-pub use context::{ExecContext, ExecSettings};
+pub use context::{ExecContext, ExecSettings, RuntimeFilterPolicy};
 pub use control::{Limits, Overflow, QueryControl};
 pub use result::{Output, execute};
 pub use speed::SpeedLimits;

@@ -294,10 +294,10 @@ impl PhysicalPlanner<'_> {
     /// Publishes the threshold of a top-k sort to the scan that its first key comes from unchanged.
     fn top_k_threshold(&self, node: &plan::Sort) -> Option<Arc<TopKThreshold>> {
         let key = node.keys.first()?;
-        let is_on = |name: &str| (self.ctx.scan.setting)(name).is_some_and(|text| text == "1");
+        let settings = &self.ctx.settings;
         let wide = key.expr.ty().bare().is_string();
-        if !is_on("use_top_k_dynamic_filtering")
-            || wide && !is_on("use_top_k_dynamic_filtering_for_variable_length_types")
+        if !settings.use_top_k_dynamic_filtering
+            || wide && !settings.use_top_k_dynamic_filtering_for_variable_length_types
         {
             return None;
         }

@@ -1,10 +1,10 @@
 //! Which scan a run-time filter of a join goes to: the keys of the left side are followed down to the columns of a table,
 //! through nodes that leave rows out or put others beside them, as far as dropping rows below is the same as dropping them above.
 
-use crate::ExecContext;
 use crate::expression::{Layout, Program, layout};
 use crate::operators::join::JoinTable;
-use crate::operators::join::runtime_filter::{Policy, RuntimeFilter};
+use crate::operators::join::runtime_filter::RuntimeFilter;
+use crate::{ExecContext, RuntimeFilterPolicy};
 use chalet_base::Result;
 use chalet_base::hash::HashMap;
 use chalet_plan::{ColumnId, Expr, GroupingKind, Join, JoinKind, JoinStrictness, Plan, ScanNode};
@@ -14,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 /// Filters of joins that are being planned, for scans that are not yet.
 pub struct RuntimeFilters {
     /// None: they are switched off.
-    policy: Option<Policy>,
+    policy: Option<RuntimeFilterPolicy>,
     /// By the address of the scan's node: copies of a plan share the ids of their columns.
     waiting: HashMap<*const ScanNode, Vec<Waiting>>,
 }
@@ -30,17 +30,7 @@ struct Waiting {
 impl RuntimeFilters {
     /// No filters yet, as the settings want them.
     pub fn new(ctx: &ExecContext) -> RuntimeFilters {
-        let setting = |name: &str| (ctx.scan.setting)(name);
-        let is_on = setting("enable_join_runtime_filters").is_none_or(|text| text == "1");
-        let policy = Policy {
-            most_passing: setting("join_runtime_filter_pass_ratio_threshold_for_disabling")
-                .and_then(|text| text.parse().ok())
-                .unwrap_or(0.7),
-            blocks_to_skip: setting("join_runtime_filter_blocks_to_skip_before_reenabling")
-                .and_then(|text| text.parse().ok())
-                .unwrap_or(30),
-        };
-        RuntimeFilters { policy: is_on.then_some(policy), waiting: HashMap::default() }
+        RuntimeFilters { policy: ctx.settings.join_runtime_filters, waiting: HashMap::default() }
     }
 
     /// Notes the filters that a join will have when its right side is in the slot.

@@ -302,8 +302,7 @@ fn own_filter(filter: &ScanFilter, own: &[Option<usize>]) -> Option<RowFilter> {
 /// What the query condition cache knows of files under the filter, where the filter is one that may be remembered.
 fn remember(request: &ScanRequest) -> Option<Remember> {
     let condition = request.filter.as_ref()?.condition.clone()?;
-    let switched_off = (request.context.setting)("use_query_condition_cache").is_some_and(|text| text == "0");
-    (!switched_off).then(|| -> Remember {
+    request.context.use_query_condition_cache.then(|| -> Remember {
         Arc::new(move |identity, n_units| condition_cache::units(identity, &condition, n_units))
     })
 }

@@ -47,8 +47,7 @@ pub struct ScanContext {
     pub max_block_size: usize,
     /// Workers that will read, at most.
     pub max_threads: usize,
-    /// Every setting of the query by the kernel's name, as text.
-    pub setting: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>,
+    pub use_query_condition_cache: bool,
     /// Whatever of the session may change what a condition answers: changed settings and the time zone.
     pub conditions_under: Arc<str>,
     pub progress: Arc<ScanProgress>,
@@ -59,7 +58,7 @@ impl Default for ScanContext {
         ScanContext {
             max_block_size: 65_409,
             max_threads: 1,
-            setting: Arc::new(|_| None),
+            use_query_condition_cache: true,
             conditions_under: "".into(),
             progress: Arc::default(),
         }

@@ -3,7 +3,7 @@
 use super::Settings;
 use chalet_base::Result;
 use chalet_binder::BinderSettings;
-use chalet_exec::{ExecSettings, Limits, Overflow, SpeedLimits, SpillLimits};
+use chalet_exec::{ExecSettings, Limits, Overflow, RuntimeFilterPolicy, SpeedLimits, SpillLimits};
 use chalet_formats::FormatSettings;
 use chalet_function_api::context::{FunctionSettings, SettingLookup};
 use chalet_types::{DataType, TimeZone, Value};
@@ -85,6 +85,18 @@ impl Settings {
         for (name, field) in limits {
             *field = self.number(name).unwrap_or(*field);
         }
+        let flags: [(&str, &mut bool); 4] = [
+            ("optimize_count_from_files", &mut s.optimize_count_from_files),
+            ("optimize_use_implicit_projections", &mut s.optimize_use_implicit_projections),
+            ("use_top_k_dynamic_filtering", &mut s.use_top_k_dynamic_filtering),
+            (
+                "use_top_k_dynamic_filtering_for_variable_length_types",
+                &mut s.use_top_k_dynamic_filtering_for_variable_length_types,
+            ),
+        ];
+        for (name, field) in flags {
+            *field = self.flag(name).unwrap_or(*field);
+        }
         let external: [(&str, &mut SpillLimits); 4] = [
             ("group_by", &mut s.external_group_by),
             ("sort", &mut s.external_sort),
@@ -97,7 +109,18 @@ impl Settings {
             *limits =
                 SpillLimits { bytes: bytes.unwrap_or(limits.bytes), ratio: ratio.unwrap_or(limits.ratio) };
         }
+        s.join_runtime_filters = self.for_runtime_filters();
         s
+    }
+
+    fn for_runtime_filters(&self) -> Option<RuntimeFilterPolicy> {
+        let default = RuntimeFilterPolicy::DEFAULT;
+        let most_passing = self.ratio("join_runtime_filter_pass_ratio_threshold_for_disabling");
+        let blocks = self.number("join_runtime_filter_blocks_to_skip_before_reenabling");
+        self.flag("enable_join_runtime_filters").unwrap_or(true).then(|| RuntimeFilterPolicy {
+            most_passing: most_passing.unwrap_or(default.most_passing),
+            blocks_to_skip: blocks.unwrap_or(default.blocks_to_skip),
+        })
     }
 
     pub fn for_limits(&self) -> Limits {

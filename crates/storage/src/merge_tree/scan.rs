@@ -237,9 +237,7 @@ impl Shared {
 
     fn remember(&self) -> Option<Remember> {
         let condition = self.request.filter.as_ref()?.condition.clone()?;
-        let switched_off =
-            (self.request.context.setting)("use_query_condition_cache").is_some_and(|text| text == "0");
-        (!switched_off).then(|| -> Remember {
+        self.request.context.use_query_condition_cache.then(|| -> Remember {
             Arc::new(move |identity, n_units| condition_cache::units(identity, &condition, n_units))
         })
     }

@@ -4,6 +4,7 @@
 //! hash- and space-efficient Bloom filters") any other keys.
 
 use super::table::{JoinTable, usable_keys};
+use crate::RuntimeFilterPolicy;
 use crate::expression::Program;
 use crate::hash_table::{KeyLayout, extreme_rows, integer_bias};
 use crate::pipeline::{Emit, Flow, Operator, OperatorWorker};
@@ -28,16 +29,7 @@ pub struct RuntimeFilter {
     pub columns: Vec<usize>,
     /// Where the key is a plain column of the scan.
     pub is_plain: bool,
-    pub policy: Policy,
-}
-
-/// When a filter that lets most rows pass is not worth its time, as the kernel's settings say.
-#[derive(Clone, Copy, Debug)]
-pub struct Policy {
-    /// Of the rows of a block.
-    pub most_passing: f64,
-    /// So many blocks are not tested behind one of which more than that passed.
-    pub blocks_to_skip: u64,
+    pub policy: RuntimeFilterPolicy,
 }
 
 /// The filter, made of the keys that there are.
@@ -49,7 +41,7 @@ struct Shared {
     layout: Arc<KeyLayout>,
     scanned: Program,
     columns: Vec<usize>,
-    policy: Policy,
+    policy: RuntimeFilterPolicy,
     /// Blocks that will not be tested.
     skip: AtomicU64,
 }
