@@ -21,6 +21,7 @@ pub(crate) fn file_context(ctx: &QueryContext) -> FileContext {
         cast: Some(caster(ctx)),
         truncate_on_insert: settings.flag("engine_file_truncate_on_insert").unwrap_or(false),
         create_multiple_files: settings.flag("engine_file_allow_create_multiple_files").unwrap_or(false),
+        threads: ctx.exec.settings.max_threads,
     }
 }
 

@@ -8,6 +8,7 @@ use arrow_buffer::Buffer;
 use bytes::Bytes;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_formats::FileIdentity;
+use chalet_formats::input::Verify;
 use chalet_memory::guard::guarded_reading;
 use chalet_types::DataType;
 use parquet::file::metadata::{ColumnChunkMetaData, PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
@@ -19,6 +20,8 @@ pub struct ParquetFile {
     bytes: Buffer,
     footer: Arc<Footer>,
     verify_checksums: bool,
+    /// Of the bytes of the file as such.
+    verify: Option<Verify>,
 }
 
 /// What a footer says; the same for every opening of a file that has not changed.
@@ -71,13 +74,36 @@ impl Footer {
 impl ParquetFile {
     pub fn open(bytes: Buffer) -> Result<Arc<ParquetFile>> {
         let footer = Footer::parse(&bytes)?.into();
-        Ok(Arc::new(ParquetFile { bytes, footer, verify_checksums: true }))
+        Ok(Arc::new(ParquetFile { bytes, footer, verify_checksums: true, verify: None }))
+    }
+
+    /// Opens a file whose bytes have checksums.
+    pub fn open_verified(
+        bytes: Buffer,
+        identity: Option<Arc<FileIdentity>>,
+        verify: Verify,
+    ) -> Result<Arc<ParquetFile>> {
+        let parse = || {
+            verify(bytes.len().saturating_sub(TAIL)..bytes.len())?;
+            verify(footer_range(&bytes)?)?;
+            Footer::parse(&bytes)
+        };
+        let footer = match identity {
+            Some(identity) => cache::footer(identity, parse)?,
+            None => parse()?.into(),
+        };
+        Ok(Arc::new(ParquetFile { bytes, footer, verify_checksums: true, verify: Some(verify) }))
+    }
+
+    /// Fails where the bytes of a range are known to be damaged.
+    pub(crate) fn verify(&self, range: Range<usize>) -> Result<()> {
+        self.verify.as_ref().map_or(Ok(()), |verify| verify(range))
     }
 
     /// Opens a file whose footer may be known from before (`use_parquet_metadata_cache`).
     pub fn open_known(bytes: Buffer, identity: Arc<FileIdentity>) -> Result<Arc<ParquetFile>> {
         let footer = cache::footer(identity, || Footer::parse(&bytes))?;
-        Ok(Arc::new(ParquetFile { bytes, footer, verify_checksums: true }))
+        Ok(Arc::new(ParquetFile { bytes, footer, verify_checksums: true, verify: None }))
     }
 
     /// Maps a file of the disk into memory and opens it.
@@ -104,6 +130,7 @@ impl ParquetFile {
             bytes: self.bytes.clone(),
             footer: self.footer.clone(),
             verify_checksums: verify,
+            verify: self.verify.clone(),
         })
     }
 
@@ -200,6 +227,7 @@ impl ParquetFile {
                 chunk.compressed_size()
             );
         };
+        self.verify(range.clone())?;
         Ok(self.bytes.slice_with_length(range.start, range.len()))
     }
 
@@ -221,7 +249,9 @@ impl ParquetFile {
             chunks().find(|chunk| chunk.offset_index_offset().is_some())?;
             let place = |at: Option<i64>, len: Option<i32>| {
                 let at = usize::try_from(at?).ok()?;
-                self.bytes.get(at..at.checked_add(usize::try_from(len?).ok()?)?)
+                let range = at..at.checked_add(usize::try_from(len?).ok()?)?;
+                self.verify(range.clone()).ok()?;
+                self.bytes.get(range)
             };
             for chunk in chunks() {
                 if let Some(index) = place(chunk.column_index_offset(), chunk.column_index_length()) {

@@ -35,8 +35,12 @@ impl InputFormat for Parquet {
     fn open(&self, input: Input, request: ReadRequest) -> Result<Box<dyn FileScan>> {
         let settings = &request.settings;
         let identity = input.identity();
-        let file = open(input.into_bytes()?, identity.clone(), settings)?
-            .with_verify_checksums(settings.input_format_parquet_verify_checksums);
+        let bytes = input.into_bytes()?;
+        let file = match request.verify.clone() {
+            Some(verify) => ParquetFile::open_verified(bytes, identity.clone(), verify)?,
+            None => open(bytes, identity.clone(), settings)?,
+        };
+        let file = file.with_verify_checksums(settings.input_format_parquet_verify_checksums);
         let by_name = by_name(&file, &request)?;
         let own_filter = |filter: &chalet_formats::input::RowFilter| {
             let columns = filter.columns.iter().map(|&c| by_name.as_it_is(c)).collect::<Option<_>>()?;

@@ -65,7 +65,9 @@ impl ParquetFile {
         }
         let chunk = self.chunk(group, leaf.index);
         let at = chunk.dictionary_page_offset().filter(|&at| at > 0 && at < chunk.data_page_offset())?;
-        let bytes = &self.bytes()[self.range(at, chunk.data_page_offset() - at)?];
+        let range = self.range(at, chunk.data_page_offset() - at)?;
+        self.verify(range.clone()).ok()?;
+        let bytes = &self.bytes()[range];
         let (header, _) = page_header(bytes).ok()?;
         (header.kind == PageKind::Dictionary && header.n_values > 0).then_some(header.n_values)
     }

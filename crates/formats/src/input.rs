@@ -170,6 +170,9 @@ pub struct RowFilter {
 /// Of a file with so many units: the rows that are known to pass the filter of the request. Readers add to them.
 pub type Remember = Arc<dyn Fn(&Arc<FileIdentity>, usize) -> Arc<PassingRows> + Send + Sync>;
 
+/// Fails where the bytes of a range of the file are not those that were written. Readers call it before they use bytes.
+pub type Verify = Arc<dyn Fn(Range<usize>) -> Result<()> + Send + Sync>;
+
 /// What to read from a file.
 #[derive(Clone)]
 pub struct ReadRequest {
@@ -194,6 +197,8 @@ pub struct ReadRequest {
     pub row_numbers: bool,
     /// Given where the filter is one that may be remembered.
     pub remember: Option<Remember>,
+    /// Given where the bytes of the file have checksums.
+    pub verify: Option<Verify>,
 }
 
 impl ReadRequest {
@@ -211,6 +216,7 @@ impl ReadRequest {
             ranges: Arc::new([]),
             row_numbers: false,
             remember: None,
+            verify: None,
         }
     }
 

@@ -64,6 +64,8 @@ pub struct WriteRequest {
     pub time_zone: TimeZone,
     /// Rows of a page at most, for formats that prune page by page; `None` leaves it to the format.
     pub page_rows: Option<usize>,
+    /// Threads that may encode at once, for formats that can.
+    pub threads: usize,
     /// The output goes to a terminal: colours and widths follow where they are left to the engine.
     pub terminal: bool,
 }
@@ -76,6 +78,7 @@ impl WriteRequest {
             settings: Arc::default(),
             time_zone: TimeZone::utc(),
             page_rows: None,
+            threads: 1,
             terminal: false,
         }
     }

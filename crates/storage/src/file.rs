@@ -34,6 +34,8 @@ pub struct FileContext {
     pub truncate_on_insert: bool,
     /// `engine_file_allow_create_multiple_files`.
     pub create_multiple_files: bool,
+    /// Threads that may write.
+    pub threads: usize,
 }
 
 /// Columns that every file has beside its own.
@@ -117,6 +119,7 @@ impl FileTable {
             ranges: request.ranges.iter().filter_map(|range| own_range(range, &own)).collect(),
             row_numbers: request.with_row_ids,
             remember: remember(request),
+            verify: None,
         };
         Ok(FilesScan {
             shared: Arc::new(Shared {
@@ -625,6 +628,11 @@ impl FileInserter {
             settings: context.settings.clone(),
             time_zone: context.time_zone.clone(),
             page_rows: None,
+            threads: if context.settings.output_format_parquet_parallel_encoding {
+                context.threads
+            } else {
+                1
+            },
             terminal: false,
         };
         if let Some(parent) = target.parent().filter(|p| !p.as_os_str().is_empty()) {

@@ -41,7 +41,8 @@ pub(crate) fn of_files(shared: &Shared, compression: Option<&str>, n_columns: us
     found
 }
 
-fn merged(a: TableStatistics, b: TableStatistics) -> TableStatistics {
+/// Of the rows of both.
+pub(crate) fn merged(a: TableStatistics, b: TableStatistics) -> TableStatistics {
     let rows = a.rows + b.rows;
     let columns = a.columns.into_iter().zip(b.columns).map(|(x, y)| {
         let bounds = x.bounds.zip(y.bounds).map(|((min, max), (other_min, other_max))| {

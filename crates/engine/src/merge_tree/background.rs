@@ -98,7 +98,9 @@ fn work(job: &Job) -> Result<()> {
         let table = MergeTree::of(job.definition.clone(), parts);
         let Some((choice, _claim)) = table.choose_merge()? else { return Ok(()) };
         // Keys need functions, and no tables.
-        let ctx = QueryContext::new(Database::default(), SessionState::new(), &RunOptions::default(), 0)?;
+        let mut state = SessionState::new();
+        state.settings.set("max_threads", "1")?;
+        let ctx = QueryContext::new(Database::default(), state, &RunOptions::default(), 0)?;
         let _charged = chalet_memory::thread::enter(&ctx.control.memory);
         let check = || match table.parts().is_waited_for() || job.database.strong_count() == 0 {
             true => bail!(ABORTED, "Cancelled merging parts"),

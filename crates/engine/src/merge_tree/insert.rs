@@ -76,7 +76,7 @@ impl Sorted {
             for (partition, range) in self.keys.partitions(&rows)? {
                 let is_whole = range.len() == rows.n_rows();
                 let of_partition = if is_whole { rows.clone() } else { rows.slice(range.start, range.len()) };
-                self.inner.write_part(partition, of_partition)?;
+                self.inner.write_part(partition, of_partition, self.ctx.exec.settings.max_threads)?;
             }
         }
         self.memory.resize(0)

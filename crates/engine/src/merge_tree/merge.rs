@@ -34,7 +34,8 @@ pub(crate) fn merge_parts(
         "Cannot merge parts: the table was altered meanwhile"
     );
     let keys = KeyProgram::new(table.keys_of(), &table.schema(), ctx)?;
-    let mut out = table.rewrite_part(first.info.partition.clone());
+    let threads = ctx.exec.settings.max_threads;
+    let mut out = table.rewrite_part(first.info.partition.clone()).with_threads(threads);
     let mut merge = SortedStreams::open(table, parts, &keys)?;
     while let Some(block) = merge.next(&keys)? {
         check()?;

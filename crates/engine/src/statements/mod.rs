@@ -1,6 +1,7 @@
 //! Statements, one file per kind. This one tells them apart.
 
 mod alter;
+mod check;
 mod checked;
 pub(crate) mod create;
 mod describe;
@@ -114,6 +115,9 @@ fn run_kind(
             let found = show::exists(*kind, *temporary, name, ctx);
             let row = vec![Value::from(found)];
             print_rows(&[("result", DataType::UInt8)], vec![row], statement, ctx, output)?;
+        }
+        StatementKind::Check { table: Some(name), partition, part } => {
+            check::run(name, partition.as_ref(), part.as_deref(), statement, ctx, output)?;
         }
         other => bail!(NOT_IMPLEMENTED, "{} is not supported", kind_name(other)),
     }

@@ -22,7 +22,10 @@ pub(crate) fn databases(ctx: &QueryContext) -> Result<Arc<dyn Table>> {
 }
 
 /// Every table that the session sees: database (empty for temporary ones), name, entry. `others` are those of system.
-fn all_tables(ctx: &QueryContext, others: &[(&str, Arc<dyn Table>)]) -> Result<Vec<(String, String, Entry)>> {
+pub(super) fn all_tables(
+    ctx: &QueryContext,
+    others: &[(&str, Arc<dyn Table>)],
+) -> Result<Vec<(String, String, Entry)>> {
     let catalog = &ctx.database.shared.catalog;
     let mut all = Vec::new();
     for (name, entry) in &ctx.state.temporary {

@@ -3,6 +3,7 @@
 mod catalog;
 mod functions;
 pub(crate) mod names;
+mod parts;
 mod settings;
 
 use crate::formats::FORMATS;
@@ -26,6 +27,7 @@ pub(crate) fn table(name: &str, ctx: &QueryContext) -> Result<Option<Arc<dyn Tab
         "table_functions" => functions::table_functions()?,
         "settings" => settings::settings(ctx)?,
         "server_settings" => settings::server_settings()?,
+        "parts" => parts::parts(ctx)?,
         "tables" => catalog::tables(ctx, &others(ctx)?)?,
         "columns" => catalog::columns(ctx, &others(ctx)?)?,
         "databases" => catalog::databases(ctx)?,

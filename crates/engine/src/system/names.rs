@@ -14,6 +14,7 @@ pub(crate) const TABLES: &[&str] = &[
     "numbers",
     "numbers_mt",
     "one",
+    "parts",
     "server_settings",
     "settings",
     "table_functions",

@@ -9,16 +9,22 @@ mod shred;
 mod values;
 
 use crate::parquet_error;
-use chalet_base::{Result, err};
+use bytes::Bytes;
+use chalet_base::{Result, ensure, err};
 use chalet_columns::Block;
 use chalet_formats::settings::ParquetCompression;
 use chalet_formats::{BlockWriter, OutputFormat, Sink, Statistics, WriteRequest};
+use chalet_memory::guard::guarded;
+use chalet_memory::thread;
 use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
+use parquet::column::writer::{ColumnCloseResult, get_column_writer};
 use parquet::file::properties::{
     DEFAULT_DATA_PAGE_ROW_COUNT_LIMIT, EnabledStatistics, WriterProperties, WriterPropertiesPtr,
 };
-use parquet::file::writer::SerializedFileWriter;
-use std::sync::Arc;
+use parquet::file::writer::{SerializedFileWriter, SerializedPageWriter, TrackedWrite};
+use parquet::schema::types::SchemaDescriptor;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 
 impl OutputFormat for crate::input::Parquet {
     fn writer(&self, request: WriteRequest, sink: Box<dyn Sink>) -> Result<Box<dyn BlockWriter>> {
@@ -119,20 +125,103 @@ impl Writer {
         }
         let blocks = std::mem::take(&mut self.pending);
         (self.rows, self.bytes) = (0, 0);
+        let leaves: Vec<(usize, usize)> = self
+            .request
+            .header
+            .iter()
+            .enumerate()
+            .flat_map(|(position, (_, ty))| (0..shred::count_leaves(ty)).map(move |leaf| (position, leaf)))
+            .collect();
+        let encoder = ColumnEncoder {
+            schema: self.writer.schema_descr().clone(),
+            properties: self.writer.properties().clone(),
+            request: &self.request,
+            blocks: &blocks,
+            leaves: &leaves,
+        };
+        let encoded = encoder.encode_all(self.request.threads)?;
         let mut group = self.writer.next_row_group().map_err(cannot_write)?;
-        for (position, (_, ty)) in self.request.header.iter().enumerate() {
-            for leaf in 0..shred::count_leaves(ty) {
-                let Some(mut column) = group.next_column().map_err(cannot_write)? else {
-                    return Err(err!(LOGICAL_ERROR, "Parquet schema has fewer leaves than its columns"));
-                };
-                for block in &blocks {
-                    let entries = shred::leaf(block.column(position), ty, leaf)?;
-                    values::write(&mut column, &entries, &self.request.settings)?;
-                }
-                column.close().map_err(cannot_write)?;
-            }
+        for (bytes, closed) in encoded {
+            group.append_column(&Bytes::from(bytes), closed).map_err(cannot_write)?;
         }
         group.close().map_err(cannot_write)?;
         Ok(())
+    }
+}
+
+/// Encodes the columns of one row group, each for itself.
+struct ColumnEncoder<'a> {
+    schema: SchemaDescriptor,
+    properties: WriterPropertiesPtr,
+    request: &'a WriteRequest,
+    blocks: &'a [Block],
+    /// Which columns there are: position in the header, and leaf of the column.
+    leaves: &'a [(usize, usize)],
+}
+
+/// The bytes of a column chunk, and what the footer says of it.
+type Encoded = (Vec<u8>, ColumnCloseResult);
+
+impl ColumnEncoder<'_> {
+    fn encode_all(&self, threads: usize) -> Result<Vec<Encoded>> {
+        let n = self.leaves.len();
+        let threads = threads.clamp(1, n.max(1));
+        if threads == 1 {
+            return (0..n).map(|leaf| self.encode(leaf)).collect();
+        }
+        let next = AtomicUsize::new(0);
+        let made: Mutex<Vec<Option<Result<Encoded>>>> = Mutex::new((0..n).map(|_| None).collect());
+        let tracker = thread::current();
+        let work = || {
+            let _charged = tracker.as_ref().map(thread::enter);
+            loop {
+                let leaf = next.fetch_add(1, Relaxed);
+                if leaf >= n {
+                    return;
+                }
+                let encoded = guarded(|| self.encode(leaf));
+                let failed = encoded.is_err();
+                made.lock().unwrap_or_else(PoisonError::into_inner)[leaf] = Some(encoded);
+                if failed {
+                    // The others need not go on.
+                    next.store(n, Relaxed);
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..threads {
+                // Without another thread this one does all the work.
+                let _ = std::thread::Builder::new().spawn_scoped(scope, work);
+            }
+            work();
+        });
+        let made = made.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut all = Vec::with_capacity(n);
+        for encoded in made.into_iter().flatten() {
+            all.push(encoded?);
+        }
+        ensure!(all.len() == n, LOGICAL_ERROR, "A row group lacks columns");
+        Ok(all)
+    }
+
+    fn encode(&self, leaf: usize) -> Result<Encoded> {
+        let (position, part) = self.leaves[leaf];
+        let ty = &self.request.header[position].1;
+        ensure!(
+            leaf < self.schema.num_columns(),
+            LOGICAL_ERROR,
+            "Parquet schema has fewer leaves than its columns"
+        );
+        let mut out = TrackedWrite::new(Vec::new());
+        let closed = {
+            let pages = Box::new(SerializedPageWriter::new(&mut out));
+            let mut column = get_column_writer(self.schema.column(leaf), self.properties.clone(), pages);
+            for block in self.blocks {
+                let entries = shred::leaf(block.column(position), ty, part)?;
+                values::write(&mut column, &entries, &self.request.settings)?;
+            }
+            column.close().map_err(cannot_write)?
+        };
+        Ok((out.into_inner().map_err(cannot_write)?, closed))
     }
 }

@@ -9,15 +9,11 @@ use chalet_columns::{Data, Native, Vector};
 use chalet_formats::FormatSettings;
 use chalet_types::{DataType, I256, U256, decimal};
 use parquet::basic::Type as Stored;
+use parquet::column::writer::ColumnWriter;
 use parquet::data_type as stored;
-use parquet::file::writer::SerializedColumnWriter;
 
 /// Appends the entries of one block.
-pub fn write(
-    column: &mut SerializedColumnWriter,
-    entries: &Entries,
-    settings: &FormatSettings,
-) -> Result<()> {
+pub fn write(column: &mut ColumnWriter<'_>, entries: &Entries, settings: &FormatSettings) -> Result<()> {
     use DataType::*;
     let Entries { vector, ty, rows, .. } = entries;
     let Some(storage) = storage(ty, settings) else {
@@ -70,11 +66,13 @@ pub fn write(
 }
 
 fn batch<T: stored::DataType>(
-    column: &mut SerializedColumnWriter,
+    column: &mut ColumnWriter<'_>,
     values: &[T::T],
     entries: &Entries,
 ) -> Result<()> {
-    let writer = column.typed::<T>();
+    let Some(writer) = T::get_column_writer_mut(column) else {
+        bail!(LOGICAL_ERROR, "A Parquet column has another type than its values")
+    };
     writer
         .write_batch(values, entries.definition.as_deref(), entries.repetition.as_deref())
         .map(|_| ())

@@ -1,6 +1,7 @@
 //! Changes of a table as records of its journal: parts that go and parts that come, at once.
 
 use super::Partition;
+use super::checksums::Checksums;
 use super::columns::{ColumnsVersion, put_text};
 use super::part::{Part, PartData, PartInfo};
 use crate::disk::TableFolder;
@@ -42,8 +43,9 @@ impl Change {
         for part in &self.added {
             put_var_uint(out, if part.resident().is_some() { ADDED_ROWS } else { ADDED_FILE });
             encode_info(&part.info, out);
-            if let Some(block) = part.resident() {
-                encode_rows(block, &part.columns, out)?;
+            match &part.data {
+                PartData::Resident(block) => encode_rows(block, &part.columns, out)?,
+                PartData::File(_, checksums) => checksums.encode(out),
             }
         }
         for token in &self.tokens {
@@ -82,7 +84,8 @@ impl Change {
                             let Some(folder) = folder else {
                                 bail!(LOGICAL_ERROR, "A table in memory has no files")
                             };
-                            PartData::File(super::part_file::path_of(folder, info.number))
+                            let checksums = Arc::new(Checksums::decode(&mut from)?);
+                            PartData::File(super::part_file::path_of(folder, info.number), checksums)
                         }
                     };
                     change.added.push(Arc::new(Part::new(info, columns, data, folder.cloned())));

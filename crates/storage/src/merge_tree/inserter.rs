@@ -20,8 +20,8 @@ impl PartsInserter {
     }
 
     /// Makes a part of rows of one partition, which are in the order of the sorting key.
-    pub fn write_part(&mut self, partition: Partition, rows: Block) -> Result<()> {
-        let mut part = self.table.rewrite_part(partition);
+    pub fn write_part(&mut self, partition: Partition, rows: Block, threads: usize) -> Result<()> {
+        let mut part = self.table.rewrite_part(partition).with_threads(threads);
         part.write(rows)?;
         self.made.extend(part.finish(Lineage::default())?);
         Ok(())

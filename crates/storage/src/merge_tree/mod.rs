@@ -18,6 +18,7 @@
 //! - [`partition`]: names of partitions
 //! - [`columns`]: versions of the columns
 //! - [`part`]: one part
+//! - [`checksums`]: those of files
 //! - [`stored_type`]: columns as files have them
 //! - [`part_file`]: files of parts
 //! - [`change`]: changes as records
@@ -31,6 +32,7 @@
 //! - [`table`]: the table
 
 pub mod change;
+mod checksums;
 pub mod columns;
 mod inserter;
 mod journal;

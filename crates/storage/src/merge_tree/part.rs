@@ -1,12 +1,14 @@
 //! A part: sorted rows of one partition, which never change.
 
 use super::Partition;
+use super::checksums::Checksums;
 use super::columns::ColumnsVersion;
 use super::part_file;
 use crate::disk::TableFolder;
 use chalet_base::Result;
 use chalet_columns::Block;
-use chalet_formats::Input;
+use chalet_formats::input::Verify;
+use chalet_formats::{Buffer, Input};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -48,7 +50,7 @@ impl PartInfo {
 pub enum PartData {
     /// In memory, and on disk in the journal; columns in the order of their version.
     Resident(Block),
-    File(PathBuf),
+    File(PathBuf, Arc<Checksums>),
 }
 
 /// A part of a table.
@@ -95,13 +97,13 @@ impl Part {
     pub fn resident(&self) -> Option<&Block> {
         match &self.data {
             PartData::Resident(block) => Some(block),
-            PartData::File(_) => None,
+            PartData::File(..) => None,
         }
     }
 
     /// Opens the file, so that it can be read after another process has removed it.
     pub(super) fn hold(&self) -> Result<()> {
-        if let PartData::File(path) = &self.data
+        if let PartData::File(path, _) = &self.data
             && self.held.get().is_none()
         {
             let file = std::fs::File::open(path).map_err(|e| crate::disk::durable::cannot_open(path, &e))?;
@@ -114,14 +116,34 @@ impl Part {
     pub(super) fn open(&self) -> Result<Option<Input>> {
         match &self.data {
             PartData::Resident(_) => Ok(None),
-            PartData::File(path) => part_file::open(path, self.held.get()).map(Some),
+            PartData::File(path, _) => part_file::open(path, self.held.get()).map(Some),
+        }
+    }
+}
+
+impl Part {
+    /// Compares what is read of a file with its checksums; `bytes` is the whole file.
+    pub(super) fn verifier(&self, bytes: Buffer) -> Option<Verify> {
+        let PartData::File(_, checksums) = &self.data else { return None };
+        let checksums = checksums.clone();
+        Some(Arc::new(move |range| checksums.verify(&bytes, range)))
+    }
+
+    /// Fails where a byte of the file is not what was written.
+    pub fn check(&self) -> Result<()> {
+        match (&self.data, self.open()?) {
+            (PartData::File(_, checksums), Some(input)) => {
+                let bytes = input.into_bytes()?;
+                checksums.verify_all(&bytes).map_err(|e| e.context(format!("(in part {})", self.info.name())))
+            }
+            _ => Ok(()),
         }
     }
 }
 
 impl Drop for Part {
     fn drop(&mut self) {
-        if let (PartData::File(path), Some(folder)) = (&self.data, &self.folder)
+        if let (PartData::File(path, _), Some(folder)) = (&self.data, &self.folder)
             && self.is_obsolete.load(Relaxed)
             && folder.check_writable().is_ok()
         {

@@ -1,5 +1,6 @@
 //! Files of parts: Parquet, written once.
 
+use super::checksums::{Checksummer, Checksums};
 use super::columns::ColumnsVersion;
 use super::stored_type::{stored_type, to_stored};
 use crate::disk::TableFolder;
@@ -15,8 +16,7 @@ use chalet_types::DataType;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The path of the part of this number.
 pub(super) fn path_of(folder: &TableFolder, number: u64) -> PathBuf {
@@ -63,7 +63,7 @@ pub(super) struct PartWriter {
     writer: Option<Box<dyn BlockWriter>>,
     file: Arc<File>,
     path: PathBuf,
-    bytes: Arc<AtomicU64>,
+    checksums: Arc<Mutex<Checksummer>>,
     is_finished: bool,
 }
 
@@ -74,17 +74,19 @@ impl PartWriter {
         columns: &ColumnsVersion,
         granularity: usize,
         format: &Format,
+        threads: usize,
     ) -> Result<PartWriter> {
         let header = structure(columns)?;
         let file = File::options().read(true).write(true).create_new(true).open(&path);
         let file = Arc::new(file.map_err(|e| cannot_write(&path, &e))?);
-        let bytes = Arc::new(AtomicU64::new(0));
-        let counted = Counted { file: file.clone(), bytes: bytes.clone() };
+        let checksums: Arc<Mutex<Checksummer>> = Arc::default();
+        let counted = Summed { file: file.clone(), checksums: checksums.clone() };
         let sink: Box<dyn Sink> = Box::new(io::BufWriter::with_capacity(1 << 18, counted));
-        let mut made = PartWriter { writer: None, file, path, bytes, is_finished: false };
+        let mut made = PartWriter { writer: None, file, path, checksums, is_finished: false };
         let request = WriteRequest {
             settings: Arc::new(settings(granularity)),
             page_rows: Some(granularity),
+            threads,
             ..WriteRequest::new(header)
         };
         made.writer = Some(format.writer(request, sink)?);
@@ -98,14 +100,14 @@ impl PartWriter {
         writer.write(&Block::new(columns, block.n_rows()))
     }
 
-    /// Puts the whole file on disk; returns its length.
-    pub fn finish(mut self) -> Result<u64> {
+    /// Puts the whole file on disk.
+    pub fn finish(mut self) -> Result<Checksums> {
         if let Some(mut writer) = self.writer.take() {
             writer.finish(&Statistics::default())?;
         }
         self.file.sync_all().map_err(|e| err!(CANNOT_FSYNC, "Cannot fsync {}: {e}", self.path.display()))?;
         self.is_finished = true;
-        Ok(self.bytes.load(Relaxed))
+        Ok(std::mem::take(&mut *self.checksums.lock().unwrap_or_else(PoisonError::into_inner)).finish())
     }
 }
 
@@ -119,16 +121,16 @@ impl Drop for PartWriter {
     }
 }
 
-/// A file that counts what is written to it.
-struct Counted {
+/// A file with checksums of what is written to it.
+struct Summed {
     file: Arc<File>,
-    bytes: Arc<AtomicU64>,
+    checksums: Arc<Mutex<Checksummer>>,
 }
 
-impl Write for Counted {
+impl Write for Summed {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let n = (&*self.file).write(bytes)?;
-        self.bytes.fetch_add(n as u64, Relaxed);
+        self.checksums.lock().unwrap_or_else(PoisonError::into_inner).update(&bytes[..n]);
         Ok(n)
     }
 

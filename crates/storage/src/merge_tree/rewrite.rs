@@ -17,6 +17,8 @@ pub struct Rewrite {
     parts: Arc<Parts>,
     definition: Definition,
     partition: Partition,
+    /// That may encode at once.
+    threads: usize,
     number: u64,
     gathered: Vec<Block>,
     gathered_bytes: usize,
@@ -42,6 +44,7 @@ impl Rewrite {
             parts,
             definition,
             partition,
+            threads: 1,
             number,
             gathered: Vec::new(),
             gathered_bytes: 0,
@@ -49,6 +52,11 @@ impl Rewrite {
             rows: 0,
             raw_bytes: 0,
         }
+    }
+
+    /// The same with so many threads that encode at once.
+    pub fn with_threads(self, threads: usize) -> Rewrite {
+        Rewrite { threads, ..self }
     }
 
     /// Appends rows, which come in the order of the sorting key; the columns are those that are stored.
@@ -67,7 +75,8 @@ impl Rewrite {
             };
             let path = path_of(folder, self.number);
             let Definition { columns, granularity, format, .. } = &self.definition;
-            let writer = self.writer.insert(PartWriter::create(path, columns, *granularity, format)?);
+            let writer =
+                self.writer.insert(PartWriter::create(path, columns, *granularity, format, self.threads)?);
             return std::mem::take(&mut self.gathered).iter().try_for_each(|block| writer.write(block));
         }
         self.writer.as_mut().map_or(Ok(()), |writer| writer.write(&block))
@@ -100,8 +109,9 @@ impl Rewrite {
         let folder = self.parts.folder().cloned();
         let data = match (self.writer, &folder) {
             (Some(writer), Some(folder)) => {
-                info.bytes = writer.finish()?;
-                PartData::File(path_of(folder, self.number))
+                let checksums = writer.finish()?;
+                info.bytes = checksums.len();
+                PartData::File(path_of(folder, self.number), Arc::new(checksums))
             }
             _ => {
                 let block = compact(Block::concat(&self.gathered));

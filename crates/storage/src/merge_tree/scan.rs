@@ -8,6 +8,7 @@ use super::part_file::structure;
 use super::row_ids::{self, PartRows};
 use super::stored_type::{from_stored, is_same, keeps_order};
 use crate::condition_cache;
+use crate::file_statistics::merged;
 use crate::scan::{ScanFilter, ScanProgress};
 use crate::{Morsel, RowsById, Scan, ScanRequest, ScanWorker, TableSchema};
 use chalet_base::events::{self, Event};
@@ -16,7 +17,7 @@ use chalet_columns::{Block, Column, Vector};
 use chalet_formats::input::{
     BlockReader, Cast, ColumnRange, FileScan, Pruned, Remember, RowFilter, RowsByNumber,
 };
-use chalet_formats::{FormatSettings, ReadRequest, Summary};
+use chalet_formats::{ColumnStatistics, FormatSettings, Input, ReadRequest, Summary, TableStatistics};
 use chalet_types::{DataType, Value};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -101,6 +102,33 @@ impl PartsScan {
             rows,
         };
         Ok(PartsScan { shared: Arc::new(shared), parallelism })
+    }
+}
+
+/// Parts whose statistics are looked at; the others are taken to be like them.
+const MAX_PARTS: usize = 16;
+
+impl PartsScan {
+    /// What is known of all rows, or guessed at little cost, for the requested columns.
+    pub fn statistics(&self) -> Option<TableStatistics> {
+        let shared = &self.shared;
+        let n_columns = shared.places.len();
+        let all_rows: u64 = shared.parts.iter().map(|part| part.info.rows).sum();
+        let mut largest: Vec<&Arc<Part>> = shared.parts.iter().collect();
+        largest.sort_by_key(|part| std::cmp::Reverse(part.info.rows));
+        let mut found: Option<TableStatistics> = None;
+        for part in largest.into_iter().take(MAX_PARTS) {
+            let known = shared.part_statistics(part);
+            let known = known.unwrap_or_else(|| TableStatistics::of_rows(part.info.rows as f64, n_columns));
+            found = Some(match found {
+                None => known,
+                Some(before) => merged(before, known),
+            });
+        }
+        let mut found = found.unwrap_or_default();
+        found.columns.resize(n_columns, ColumnStatistics::default());
+        found.rows = all_rows as f64;
+        Some(found)
     }
 }
 
@@ -214,6 +242,25 @@ impl Layout {
 }
 
 impl Shared {
+    fn part_statistics(&self, part: &Part) -> Option<TableStatistics> {
+        let scan = self.open_part(part).ok()??;
+        let layout = Layout::of(part, &self.places).ok()?;
+        let own: Vec<Option<usize>> = self
+            .places
+            .iter()
+            .enumerate()
+            .map(|(column, place)| match place {
+                Place::Stored(_, ty) => layout.as_it_is(column, ty).filter(|_| keeps_order(ty)),
+                _ => None,
+            })
+            .collect();
+        let asked: Vec<usize> = own.iter().flatten().copied().collect();
+        let known = scan.statistics(&asked)?;
+        let mut of_asked = known.columns.into_iter();
+        let columns = own.iter().map(|column| column.and_then(|_| of_asked.next()).unwrap_or_default());
+        Some(TableStatistics { rows: known.rows, columns: columns.collect() })
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -246,6 +293,10 @@ impl Shared {
     pub fn open_part(&self, part: &Part) -> Result<Option<Box<dyn FileScan>>> {
         let layout = Layout::of(part, &self.places)?;
         let Some(input) = part.open()? else { return Ok(None) };
+        let verify = match &input {
+            Input::Bytes(bytes) | Input::Known(bytes, _) => part.verifier(bytes.clone()),
+            Input::Stream(_) => None,
+        };
         let filter = self.request.filter.as_ref().and_then(|filter| self.own_filter(filter, &layout));
         let remember = filter.is_some().then(|| self.remember()).flatten();
         let read = ReadRequest {
@@ -261,6 +312,7 @@ impl Shared {
             ranges: self.request.ranges.iter().filter_map(|range| self.own_range(range, &layout)).collect(),
             row_numbers: self.numbers,
             remember,
+            verify,
             ..ReadRequest::all(structure(&part.columns)?)
         };
         self.definition.format.open(input, read).map(Some).map_err(|e| e.context(in_part(part)))

@@ -12,8 +12,8 @@ use super::{MERGE_TREE, Partition, TableKeys};
 use crate::disk::TableFolder;
 use crate::{ColumnSchema, Held, Inserter, Scan, ScanRequest, Table, TableSchema};
 use chalet_base::{Result, bail};
-use chalet_formats::Format;
 use chalet_formats::input::Cast;
+use chalet_formats::{Format, TableStatistics};
 use chalet_types::DataType;
 use std::any::Any;
 use std::sync::Arc;
@@ -243,6 +243,13 @@ impl Table for MergeTree {
 
     fn total_rows(&self) -> Option<u64> {
         self.known().map(|state| state.n_rows())
+    }
+
+    fn statistics(&self, columns: &[usize]) -> Option<TableStatistics> {
+        let request = ScanRequest { columns: columns.to_vec(), ..ScanRequest::default() };
+        PartsScan::new(self.parts.snapshot().ok()?.parts.clone(), &self.definition, &request)
+            .ok()?
+            .statistics()
     }
 
     fn total_bytes(&self) -> Option<u64> {

@@ -8,6 +8,8 @@ mod columns;
 mod mutation;
 mod partitions;
 
+pub(crate) use partitions::{Wanted, wanted};
+
 use crate::query_context::QueryContext;
 use crate::statements::create::{columns_sql, comment_sql};
 use crate::tables::{self, existing};

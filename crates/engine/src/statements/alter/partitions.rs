@@ -18,7 +18,7 @@ use chalet_types::{DataType, Value};
 use std::sync::Arc;
 
 /// What a statement says after PARTITION or PART.
-pub(super) enum Wanted {
+pub(crate) enum Wanted {
     All,
     Partition(String),
     Part(String),
