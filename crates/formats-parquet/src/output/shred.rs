@@ -18,6 +18,20 @@ pub struct Entries<'a> {
     pub repetition: Option<Vec<i16>>,
 }
 
+impl Entries<'_> {
+    /// The number of values.
+    pub fn len(&self) -> usize {
+        self.rows.as_ref().map_or(self.vector.len(), Vec::len)
+    }
+
+    /// At most so many rows of the vector that have a value, evenly apart.
+    pub fn sample(&self, n: usize) -> Vec<u32> {
+        let step = (self.len() / n.max(1)).max(1);
+        let row = |at: usize| self.rows.as_ref().map_or(at as u32, |rows| rows[at]);
+        (0..self.len()).step_by(step).take(n).map(row).collect()
+    }
+}
+
 pub fn count_leaves(ty: &DataType) -> usize {
     match ty.bare() {
         DataType::Array(element) => count_leaves(element),
