@@ -2,10 +2,12 @@
 //!
 //! Integers are written big-endian with the sign bit flipped, floats with the usual bit trick (NaN above the
 //! numbers), strings with 0 escaped and a terminator, lists element by element with a continuation byte.
-//! A descending column is written with all bits inverted. One leading byte places NULL.
+//! A descending column is written with all bits inverted. One leading byte places NULL, where a column can have any; NaN is
+//! the least or the greatest of all bit patterns, which no number has.
 
-use crate::{Column, Data, Native, Vector, each_native};
+use crate::{Buf, Column, Data, Native, Vector, each_native};
 use chalet_types::{I256, U256, bf16};
+use std::borrow::Cow;
 
 /// Direction of one sort column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -24,6 +26,9 @@ impl Order {
 trait KeyBytes: Native {
     fn put(self, out: &mut Vec<u8>);
 
+    /// The same under an order, in the first bytes of `out`.
+    fn put_at(self, order: Order, out: &mut [u8]);
+
     /// Bytes that are equal when the bits are; they need not sort.
     fn put_bits(self, out: &mut Vec<u8>) {
         self.put(out);
@@ -37,6 +42,12 @@ macro_rules! unsigned_keys {
             fn put(self, out: &mut Vec<u8>) {
                 out.extend_from_slice(&self.to_be_bytes());
             }
+
+            #[inline(always)]
+            fn put_at(self, order: Order, out: &mut [u8]) {
+                let bits = if order.descending { !self } else { self };
+                out[..size_of::<$ty>()].copy_from_slice(&bits.to_be_bytes());
+            }
         }
     )*};
 }
@@ -47,6 +58,11 @@ macro_rules! signed_keys {
             #[inline(always)]
             fn put(self, out: &mut Vec<u8>) {
                 out.extend_from_slice(&((self as $unsigned) ^ (1 << (<$unsigned>::BITS - 1))).to_be_bytes());
+            }
+
+            #[inline(always)]
+            fn put_at(self, order: Order, out: &mut [u8]) {
+                ((self as $unsigned) ^ (1 << (<$unsigned>::BITS - 1))).put_at(order, out);
             }
         }
     )*};
@@ -64,6 +80,22 @@ macro_rules! float_keys {
             }
 
             #[inline(always)]
+            fn put_at(self, order: Order, out: &mut [u8]) {
+                let x = if f64::from(self) == 0.0 { <$ty>::default() } else { self };
+                let top = !(!0 >> 1);
+                let bits = x.to_bits();
+                let ascending = if bits & top == 0 { bits | top } else { !bits };
+                let bits = match (self.is_nan(), order.nulls_first) {
+                    // On the side of NULL, whatever the direction.
+                    (true, true) => 0,
+                    (true, false) => !0,
+                    _ if order.descending => !ascending,
+                    _ => ascending,
+                };
+                out[..size_of::<$ty>()].copy_from_slice(&bits.to_be_bytes());
+            }
+
+            #[inline(always)]
             fn put_bits(self, out: &mut Vec<u8>) {
                 out.extend_from_slice(&self.to_bits().to_be_bytes());
             }
@@ -78,6 +110,10 @@ float_keys!(bf16, f32, f64);
 impl KeyBytes for I256 {
     fn put(self, out: &mut Vec<u8>) {
         (self.as_u256() ^ (U256::ONE << 255u32)).put(out);
+    }
+
+    fn put_at(self, order: Order, out: &mut [u8]) {
+        (self.as_u256() ^ (U256::ONE << 255u32)).put_at(order, out);
     }
 }
 
@@ -113,10 +149,77 @@ impl RowKeys {
 
 /// Keys that sort as the rows do under the given orders, and are equal when the rows are.
 pub fn sort_keys(columns: &[(&Column, Order)], n_rows: usize) -> RowKeys {
+    if let Some(keys) = fixed_keys(columns, n_rows) {
+        return keys;
+    }
     row_keys(columns, n_rows, |(column, order), row, bytes| {
         let (vector, row) = column.locate(row);
         put_row(vector, row, *order, bytes);
     })
+}
+
+/// The same where all keys have one length, column by column. Whether they do goes by the types of the columns alone: keys of
+/// different blocks must compare.
+fn fixed_keys(columns: &[(&Column, Order)], n_rows: usize) -> Option<RowKeys> {
+    let flat: Vec<(Cow<'_, Vector>, Order)> =
+        columns.iter().map(|(column, order)| (column.flat(), *order)).collect();
+    let mut widths = Vec::with_capacity(flat.len());
+    for (vector, _) in &flat {
+        widths.push(fixed_width(&vector.data)? + usize::from(vector.validity.is_some()));
+    }
+    let width: usize = widths.iter().sum();
+    let mut bytes = vec![0; n_rows * width];
+    let mut start = 0;
+    for ((vector, order), own) in flat.iter().zip(widths) {
+        put_column(vector, *order, &mut bytes, start, width);
+        start += own;
+    }
+    Some(RowKeys { bytes, offsets: (0..=n_rows).map(|row| row * width).collect() })
+}
+
+/// Bytes of a value, where all values have as many.
+fn fixed_width(data: &Data) -> Option<usize> {
+    fn of<T: Native>(_: &Buf<T>) -> usize {
+        size_of::<T>()
+    }
+    each_native!(data, values => Some(of(values)),
+        Data::Fixed(fixed) => Some(fixed.width),
+        _ => None)
+}
+
+/// Writes the values of a column, each at `start` of the `width` bytes of its row.
+fn put_column(vector: &Vector, order: Order, bytes: &mut [u8], start: usize, width: usize) {
+    let is_nullable = vector.validity.is_some();
+    let at = start + usize::from(is_nullable);
+    each_native!(&vector.data, values => {
+        for (value, row) in values.iter().zip(bytes.chunks_exact_mut(width.max(1))) {
+            value.put_at(order, &mut row[at..]);
+        }
+    },
+        Data::Fixed(fixed) => {
+            for (index, row) in bytes.chunks_exact_mut(width.max(1)).enumerate().take(fixed.len()) {
+                let value = &mut row[at..at + fixed.width];
+                value.copy_from_slice(fixed.get(index));
+                if order.descending {
+                    value.iter_mut().for_each(|byte| *byte = !*byte);
+                }
+            }
+        }
+        _ => {});
+    if !is_nullable {
+        return;
+    }
+    let (null, other) = if order.nulls_first { (0, 2) } else { (2, 0) };
+    let len = fixed_width(&vector.data).unwrap_or(0);
+    for (index, row) in bytes.chunks_exact_mut(width).enumerate() {
+        if vector.is_null(index) {
+            // Whatever the value is, it does not count.
+            row[at..at + len].fill(0);
+            row[start] = null;
+        } else {
+            row[start] = other;
+        }
+    }
 }
 
 /// Keys that are equal when the rows are, bit by bit: 0 and -0 differ, as in the kernel.
@@ -162,28 +265,25 @@ fn put_bits(vector: &Vector, row: usize, out: &mut Vec<u8>) {
 }
 
 fn put_row(vector: &Vector, row: usize, order: Order, out: &mut Vec<u8>) {
-    let null = vector.is_null(row) || matches!(vector.data, Data::Nothing(_));
-    let nan = !null
-        && match &vector.data {
-            Data::F64(v) => v[row].is_nan(),
-            Data::F32(v) => v[row].is_nan(),
-            Data::BF16(v) => v[row].is_nan(),
-            _ => false,
-        };
-    // NULL stands outside NaN, NaN outside the numbers, both on the side that `nulls_first` says.
-    let rank: u8 = match (null, nan) {
-        (true, _) => 2,
-        (_, true) => 1,
-        _ => 0,
-    };
-    out.push(if order.nulls_first { 2 - rank } else { rank });
-    if null {
+    let is_null = vector.is_null(row) || matches!(vector.data, Data::Nothing(_));
+    if vector.validity.is_some() || is_null {
+        out.push(if is_null == order.nulls_first { 0 } else { 2 });
+    }
+    if is_null {
         return;
     }
     let start = out.len();
-    put_value(&vector.data, row, out);
-    if order.descending {
-        out[start..].iter_mut().for_each(|byte| *byte = !*byte);
+    match fixed_width(&vector.data) {
+        Some(width) if !matches!(vector.data, Data::Fixed(_)) => {
+            out.resize(start + width, 0);
+            each_native!(&vector.data, values => values[row].put_at(order, &mut out[start..]), _ => {});
+        }
+        _ => {
+            put_value(&vector.data, row, out);
+            if order.descending {
+                out[start..].iter_mut().for_each(|byte| *byte = !*byte);
+            }
+        }
     }
 }
 

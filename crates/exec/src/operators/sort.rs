@@ -170,7 +170,11 @@ impl SinkWorker for Worker {
 
     fn end(&mut self) -> Result<()> {
         // The workers do this side by side.
-        if self.runs.is_some() { self.spill() } else { Ok(()) }
+        if self.runs.is_some() {
+            return self.spill();
+        }
+        let control = &self.control;
+        self.rows.sort(self.limit.unwrap_or(usize::MAX), &|| control.check())
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {

@@ -18,15 +18,27 @@ pub struct SortBuffer {
     n_rows: usize,
     /// Blocks that were pushed before those that are there.
     n_spilled_blocks: u32,
+    /// Rows of the first blocks that are sorted already, in runs.
+    sorted: Vec<Vec<RowRef>>,
+    /// So many blocks are in these runs.
+    n_sorted_blocks: usize,
+    /// Bytes of the longest key.
+    max_key: usize,
 }
 
 /// A row among the blocks, led by the first bytes of its key.
 #[derive(Clone, Copy)]
 pub struct RowRef {
-    prefix: u64,
+    prefix: Prefix,
     pub block: u32,
     pub row: u32,
 }
+
+/// The first bytes of a key, big-endian: compares as they do. Most keys are no longer, so that rows are compared without
+/// being looked up.
+type Prefix = [u64; 2];
+/// Bytes of a [`Prefix`].
+const PREFIX: usize = 16;
 
 impl SortBuffer {
     /// An empty buffer in place of this one.
@@ -37,13 +49,32 @@ impl SortBuffer {
     /// Adds a block and the keys of its rows.
     pub fn push(&mut self, position: Position, block: Block, keys: RowKeys) {
         self.n_rows += block.n_rows();
+        let longest = keys.offsets.windows(2).map(|pair| pair[1] - pair[0]).max();
+        self.max_key = self.max_key.max(longest.unwrap_or(0));
         self.blocks.push((position, block, keys));
     }
 
-    /// Takes all rows of another buffer over.
+    /// Takes all rows of another buffer over. What is sorted of both stays so.
     pub fn append(&mut self, other: SortBuffer) {
         self.n_rows += other.n_rows;
+        self.max_key = self.max_key.max(other.max_key);
+        if self.n_sorted_blocks == self.blocks.len() {
+            let first = self.blocks.len() as u32;
+            self.n_sorted_blocks += other.n_sorted_blocks;
+            self.sorted.extend(other.sorted.into_iter().map(|mut run| {
+                run.iter_mut().for_each(|r| r.block += first);
+                run
+            }));
+        }
         self.blocks.extend(other.blocks);
+    }
+
+    /// Sorts the rows that are there, so that less is left to be done when they are asked for.
+    pub fn sort(&mut self, limit: usize, check: &dyn Fn() -> Result<()>) -> Result<()> {
+        let run = self.order(limit, check)?;
+        self.sorted = vec![run];
+        self.n_sorted_blocks = self.blocks.len();
+        Ok(())
     }
 
     /// The number of rows of all blocks.
@@ -69,6 +100,10 @@ impl SortBuffer {
 
     /// References to the first `limit` rows in order. `check` is called now and then and may end the work.
     pub fn order(&mut self, limit: usize, check: &dyn Fn() -> Result<()>) -> Result<Vec<RowRef>> {
+        if self.n_sorted_blocks == self.blocks.len() && !self.sorted.is_empty() {
+            return self.merge_sorted(limit, check);
+        }
+        (self.sorted, self.n_sorted_blocks) = (Vec::new(), 0);
         self.blocks.sort_by_key(|(position, ..)| *position);
         let mut refs: Vec<RowRef> = Vec::with_capacity(self.n_rows);
         for (index, (_, block, keys)) in self.blocks.iter().enumerate() {
@@ -78,11 +113,15 @@ impl SortBuffer {
                 row: row as u32,
             }));
         }
-        let key = |r: &RowRef| self.blocks[r.block as usize].2.get(r.row as usize);
+        let rest = |r: &RowRef| rest_of(self.blocks[r.block as usize].2.get(r.row as usize));
         // Position breaks ties, so that the order is the same however the rows came.
         let compare = |a: &RowRef, b: &RowRef| {
-            let by_key = a.prefix.cmp(&b.prefix).then_with(|| key(a).cmp(key(b)));
-            by_key.then_with(|| (a.block, a.row).cmp(&(b.block, b.row)))
+            let by_prefix = a.prefix.cmp(&b.prefix);
+            let tie = || (a.block, a.row).cmp(&(b.block, b.row));
+            match self.has_long_keys() {
+                true => by_prefix.then_with(|| rest(a).cmp(rest(b))).then_with(tie),
+                false => by_prefix.then_with(tie),
+            }
         };
         if limit < refs.len() {
             if limit > 0 {
@@ -91,6 +130,46 @@ impl SortBuffer {
             refs.truncate(limit);
         }
         sort_in_steps(&mut refs, &compare, check)?;
+        Ok(refs)
+    }
+
+    /// Is there a key that its prefix does not hold?
+    fn has_long_keys(&self) -> bool {
+        self.max_key > PREFIX
+    }
+
+    /// Merges the sorted runs, in pairs.
+    fn merge_sorted(&mut self, limit: usize, check: &dyn Fn() -> Result<()>) -> Result<Vec<RowRef>> {
+        let mut runs = std::mem::take(&mut self.sorted);
+        self.n_sorted_blocks = 0;
+        // Blocks of different runs are not in the order of their positions.
+        let mut by_position: Vec<u32> = (0..self.blocks.len() as u32).collect();
+        by_position.sort_by_key(|&block| self.blocks[block as usize].0);
+        let mut ranks = vec![0u32; self.blocks.len()];
+        by_position.iter().zip(0..).for_each(|(&block, rank)| ranks[block as usize] = rank);
+        let rest = |r: &RowRef| rest_of(self.blocks[r.block as usize].2.get(r.row as usize));
+        let compare = |a: &RowRef, b: &RowRef| {
+            let place = |r: &RowRef| (ranks[r.block as usize], r.row);
+            let by_key = match self.has_long_keys() {
+                true => a.prefix.cmp(&b.prefix).then_with(|| rest(a).cmp(rest(b))),
+                false => a.prefix.cmp(&b.prefix),
+            };
+            by_key.then_with(|| place(a).cmp(&place(b)))
+        };
+        while runs.len() > 1 {
+            let mut merged = Vec::with_capacity(runs.len().div_ceil(2));
+            for pair in runs.chunks(2) {
+                let mut out = Vec::with_capacity(pair.iter().map(Vec::len).sum());
+                match pair {
+                    [left, right] => merge_pair(left, right, &mut out, &compare, check)?,
+                    rest => out.extend(rest.iter().flatten()),
+                }
+                merged.push(out);
+            }
+            runs = merged;
+        }
+        let mut refs = runs.pop().unwrap_or_default();
+        refs.truncate(limit);
         Ok(refs)
     }
 
@@ -148,6 +227,7 @@ impl SortBuffer {
         }
         self.n_spilled_blocks += self.blocks.len() as u32;
         self.blocks.clear();
+        (self.sorted, self.n_sorted_blocks) = (Vec::new(), 0);
         self.n_rows = 0;
         Ok(())
     }
@@ -211,7 +291,7 @@ const STEP: usize = 1 << 16;
 /// stopped.
 fn sort_in_steps(
     refs: &mut Vec<RowRef>,
-    compare: &dyn Fn(&RowRef, &RowRef) -> Ordering,
+    compare: &impl Fn(&RowRef, &RowRef) -> Ordering,
     check: &dyn Fn() -> Result<()>,
 ) -> Result<()> {
     for run in refs.chunks_mut(STEP) {
@@ -224,21 +304,8 @@ fn sort_in_steps(
         merged.clear();
         merged.reserve(refs.len());
         for pair in refs.chunks(2 * width) {
-            let (mut left, mut right) = pair.split_at(width.min(pair.len()));
-            while let (Some(a), Some(b)) = (left.first(), right.first()) {
-                if compare(a, b).is_le() {
-                    merged.push(*a);
-                    left = &left[1..];
-                } else {
-                    merged.push(*b);
-                    right = &right[1..];
-                }
-                if merged.len().is_multiple_of(STEP) {
-                    check()?;
-                }
-            }
-            merged.extend_from_slice(left);
-            merged.extend_from_slice(right);
+            let (left, right) = pair.split_at(width.min(pair.len()));
+            merge_pair(left, right, &mut merged, compare, check)?;
         }
         std::mem::swap(refs, &mut merged);
         width *= 2;
@@ -246,10 +313,44 @@ fn sort_in_steps(
     Ok(())
 }
 
-/// The first 8 bytes, big-endian: compares as the bytes do.
-fn prefix_of(key: &[u8]) -> u64 {
-    let mut bytes = [0; 8];
-    let n = key.len().min(8);
+/// Appends the rows of two sorted runs in order.
+fn merge_pair(
+    mut left: &[RowRef],
+    mut right: &[RowRef],
+    out: &mut Vec<RowRef>,
+    compare: &impl Fn(&RowRef, &RowRef) -> Ordering,
+    check: &dyn Fn() -> Result<()>,
+) -> Result<()> {
+    // Runs of neighbours that are in order already cost nothing.
+    if let (Some(last), Some(first)) = (left.last(), right.first())
+        && compare(last, first).is_le()
+    {
+        out.extend_from_slice(left);
+        left = &[];
+    }
+    while let (Some(a), Some(b)) = (left.first(), right.first()) {
+        let is_left = compare(a, b).is_le();
+        out.push(if is_left { *a } else { *b });
+        left = &left[usize::from(is_left)..];
+        right = &right[usize::from(!is_left)..];
+        if out.len().is_multiple_of(STEP) {
+            check()?;
+        }
+    }
+    out.extend_from_slice(left);
+    out.extend_from_slice(right);
+    Ok(())
+}
+
+fn prefix_of(key: &[u8]) -> Prefix {
+    let mut bytes = [0; PREFIX];
+    let n = key.len().min(PREFIX);
     bytes[..n].copy_from_slice(&key[..n]);
-    u64::from_be_bytes(bytes)
+    let whole = u128::from_be_bytes(bytes);
+    [(whole >> 64) as u64, whole as u64]
+}
+
+/// What the prefix does not hold.
+fn rest_of(key: &[u8]) -> &[u8] {
+    key.get(PREFIX..).unwrap_or_default()
 }
