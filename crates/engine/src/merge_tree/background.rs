@@ -45,9 +45,6 @@ fn lock() -> MutexGuard<'static, Queue> {
 
 /// Has a table merged, if it has parts that should be.
 pub(crate) fn wake(table: &MergeTree, ctx: &QueryContext) {
-    if !ctx.state.settings.flag("enable_background_merges").unwrap_or(true) {
-        return;
-    }
     if !matches!(table.choose_merge(), Ok(Some(_))) {
         return;
     }
@@ -102,7 +99,7 @@ fn work(job: &Job) -> Result<()> {
         state.settings.set("max_threads", "1")?;
         let ctx = QueryContext::new(Database::default(), state, &RunOptions::default(), 0)?;
         let _charged = chalet_memory::thread::enter(&ctx.control.memory);
-        let check = || match table.parts().is_waited_for() || job.database.strong_count() == 0 {
+        let check = || match table.parts().should_give_up() || job.database.strong_count() == 0 {
             true => bail!(ABORTED, "Cancelled merging parts"),
             false => Ok(()),
         };

@@ -4,7 +4,9 @@ use super::background;
 use super::key_program::KeyProgram;
 use crate::query_context::QueryContext;
 use chalet_base::Result;
-use chalet_columns::Block;
+use chalet_base::hash::{combine, hash_bytes};
+use chalet_columns::keys::group_keys;
+use chalet_columns::{Block, Column};
 use chalet_exec::QueryControl;
 use chalet_exec::operators::sort_buffer::SortBuffer;
 use chalet_exec::pipeline::Position;
@@ -48,7 +50,9 @@ pub(crate) fn inserter(table: &MergeTree, ctx: &QueryContext) -> Result<Box<dyn 
         size: PartSize::of(ctx),
         memory: Reservation::new(ctx.control.memory.clone()),
         control: ctx.control.clone(),
-        token: token.map(|token| chalet_base::hash::hash_bytes(token.as_bytes())),
+        is_once: table.definition().dedup_window > 0,
+        token: token.map(|token| hash_bytes(token.as_bytes())),
+        rows_hash: 0,
         table: table.handle(),
         ctx: ctx.clone(),
     }))
@@ -63,7 +67,11 @@ struct Sorted {
     size: PartSize,
     memory: Reservation,
     control: Arc<QueryControl>,
+    /// Is the same INSERT not to be done again?
+    is_once: bool,
     token: Option<u64>,
+    /// Of all rows so far, for what has no token.
+    rows_hash: u64,
     table: MergeTree,
     ctx: QueryContext,
 }
@@ -73,6 +81,11 @@ impl Sorted {
         self.bytes = 0;
         let check = || self.control.check_with_interrupt();
         if let Some(rows) = std::mem::take(&mut self.part).sorted(usize::MAX, &check)? {
+            if self.is_once && self.token.is_none() {
+                let columns: Vec<&Column> = rows.columns().iter().collect();
+                self.rows_hash =
+                    combine(self.rows_hash, hash_bytes(&group_keys(&columns, rows.n_rows()).bytes));
+            }
             for (partition, range) in self.keys.partitions(&rows)? {
                 let is_whole = range.len() == rows.n_rows();
                 let of_partition = if is_whole { rows.clone() } else { rows.slice(range.start, range.len()) };
@@ -98,7 +111,8 @@ impl Inserter for Sorted {
 
     fn finish(mut self: Box<Self>) -> Result<()> {
         self.cut_parts()?;
-        self.inner.finish(self.token)?;
+        let token = self.is_once.then(|| self.token.unwrap_or(self.rows_hash));
+        self.inner.finish(token)?;
         background::wake(&self.table, &self.ctx);
         Ok(())
     }

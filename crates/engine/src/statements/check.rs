@@ -40,7 +40,7 @@ pub(crate) fn run(
     if let Wanted::Part(name) = &wanted {
         ensure!(!rows.is_empty(), NO_SUCH_DATA_PART, "No part {name} in table");
     }
-    if ctx.state.settings.flag("check_query_single_value_result").unwrap_or(true) {
+    if ctx.state.settings.flag("check_query_single_value_result").unwrap_or(false) {
         let passed = rows.iter().all(|(_, message)| message.is_empty());
         return print_rows(
             &[("result", DataType::UInt8)],
@@ -51,7 +51,7 @@ pub(crate) fn run(
         );
     }
     let header =
-        [("part_path", DataType::String), ("is_passed", DataType::Bool), ("message", DataType::String)];
+        [("part_path", DataType::String), ("is_passed", DataType::UInt8), ("message", DataType::String)];
     let rows = rows.iter().map(|(part, message)| {
         vec![Value::from(part.as_str()), Value::from(message.is_empty()), Value::from(message.as_str())]
     });

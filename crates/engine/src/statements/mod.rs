@@ -15,6 +15,7 @@ pub(crate) mod readonly;
 mod set;
 mod show;
 mod statement_events;
+mod system;
 
 use self::output::{Output, print_lines, print_rows};
 use self::statement_events::StatementEvents;
@@ -119,6 +120,7 @@ fn run_kind(
         StatementKind::Check { table: Some(name), partition, part } => {
             check::run(name, partition.as_ref(), part.as_deref(), statement, ctx, output)?;
         }
+        StatementKind::System { command, target, .. } => system::run(command, target.as_ref(), ctx)?,
         other => bail!(NOT_IMPLEMENTED, "{} is not supported", kind_name(other)),
     }
     Ok(())
@@ -130,8 +132,7 @@ fn kind_name(kind: &StatementKind) -> &'static str {
         StatementKind::CreateDictionary(_) => "CREATE DICTIONARY",
         StatementKind::Attach { .. } => "ATTACH",
         StatementKind::Undrop(_) => "UNDROP",
-        StatementKind::Check { .. } => "CHECK TABLE",
-        StatementKind::System { .. } => "SYSTEM",
+        StatementKind::Check { .. } => "CHECK ALL TABLES",
         StatementKind::Kill { .. } => "KILL",
         StatementKind::Transaction(_) => "A transaction",
         _ => "This statement",

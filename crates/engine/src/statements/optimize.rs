@@ -41,9 +41,7 @@ fn merge(optimize: &Optimize, ctx: &QueryContext) -> Result<()> {
     let check = || ctx.control.check_with_interrupt();
     let (_claim, state) = table.parts().claim_all(|_| true, &check)?;
     let same = |a: &Arc<Part>, b: &Arc<Part>| a.info.partition.id == b.info.partition.id;
-    state
-        .parts
-        .chunk_by(same)
-        .filter(|parts| parts.len() > 1)
-        .try_for_each(|parts| merge_parts(table, parts, ctx, &check))
+    // FINAL merges also a part that was never merged.
+    let is_due = |parts: &&[Arc<Part>]| parts.len() > 1 || optimize.final_ && parts[0].info.level == 0;
+    state.parts.chunk_by(same).filter(is_due).try_for_each(|parts| merge_parts(table, parts, ctx, &check))
 }

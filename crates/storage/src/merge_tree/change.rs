@@ -21,6 +21,8 @@ pub struct Change {
     pub added: Vec<Arc<Part>>,
     /// Of INSERTs, for which this is asked to be done once.
     pub tokens: Vec<u64>,
+    /// Among how many of the last tokens these are looked for.
+    pub token_window: usize,
 }
 
 const COLUMNS: u64 = 1;

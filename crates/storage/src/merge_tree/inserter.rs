@@ -32,9 +32,11 @@ impl PartsInserter {
         if self.made.is_empty() {
             return Ok(());
         }
+        let token_window = self.table.definition().dedup_window;
         self.table.parts().commit(Change {
             added: self.made,
             tokens: token.into_iter().collect(),
+            token_window,
             ..Change::default()
         })
     }

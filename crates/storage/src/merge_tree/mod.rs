@@ -53,7 +53,7 @@ pub use keys::{SortingKey, TableKeys};
 pub use merges::MergeChoice;
 pub use partition::Partition;
 pub use rewrite::{Lineage, Rewrite};
-pub use table::{Definition, MergeTree};
+pub use table::{Definition, MergeTree, TableSettings};
 
 /// The name of the engine.
 pub const MERGE_TREE: &str = "MergeTree";

@@ -11,7 +11,7 @@ use chalet_base::events::{Event, count};
 use chalet_base::hash::HashSet;
 use chalet_base::{Error, Result, bail, codes, err};
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 
 /// A journal is written anew when it is longer than this, and than twice what it still says.
@@ -102,6 +102,8 @@ pub struct Parts {
     turn: Condvar,
     claims: Mutex<Claims>,
     released: Condvar,
+    /// SYSTEM STOP MERGES.
+    are_merges_stopped: AtomicBool,
     next_number: AtomicU64,
     /// Of parts and of changes of columns.
     next_mutation: AtomicU64,
@@ -176,6 +178,7 @@ impl Parts {
             turn: Condvar::new(),
             claims: Mutex::default(),
             released: Condvar::new(),
+            are_merges_stopped: AtomicBool::new(false),
             next_number: AtomicU64::new(next_number.max(1)),
             next_mutation: AtomicU64::new(last + 1),
             held: Mutex::default(),
@@ -413,9 +416,14 @@ impl Parts {
         claimed
     }
 
-    /// Are others waiting for what merges have claimed?
-    pub fn is_waited_for(&self) -> bool {
-        lock(&self.claims).impatient > 0
+    /// Should a merge give up what it has claimed, because others wait for it or merges were stopped?
+    pub fn should_give_up(&self) -> bool {
+        self.are_merges_stopped.load(Relaxed) || lock(&self.claims).impatient > 0
+    }
+
+    /// Whether parts are merged in the background.
+    pub fn set_merges_stopped(&self, are_stopped: bool) {
+        self.are_merges_stopped.store(are_stopped, Relaxed);
     }
 
     /// Which of these parts somebody is about to replace.
@@ -450,7 +458,9 @@ impl Drop for Claim {
 /// Numbers the parts of an INSERT, and finds those that go.
 fn prepare(change: &mut Change, state: &mut State, removed: &mut Vec<Arc<Part>>) -> Result<()> {
     let tokens = std::mem::take(&mut change.tokens);
-    if !tokens.is_empty() && tokens.iter().all(|token| state.tokens.contains(token)) {
+    let is_known =
+        |token: &u64| state.tokens.iter().rev().take(change.token_window).any(|known| known == token);
+    if !tokens.is_empty() && tokens.iter().all(is_known) {
         // The very INSERT was done before.
         count(Event::DuplicatedInsertedBlocks);
         change.added.clear();

@@ -31,10 +31,21 @@ pub struct Definition {
     pub schema: TableSchema,
     /// The stored columns.
     pub columns: Arc<ColumnsVersion>,
+    /// An INSERT that is one of so many last ones again is not done again.
+    pub dedup_window: usize,
     /// The format of the files of parts: Parquet.
     pub format: &'static Format,
     /// Converts what parts have in the type of an earlier version.
     pub cast: Cast,
+}
+
+/// The settings of a table.
+#[derive(Clone, Copy, Debug)]
+pub struct TableSettings {
+    /// `index_granularity`: rows of a granule.
+    pub granularity: usize,
+    /// `non_replicated_deduplication_window`.
+    pub dedup_window: usize,
 }
 
 /// A table of the MergeTree family, as one version of its definition has it.
@@ -66,7 +77,7 @@ impl MergeTree {
     /// A new table, in a folder or in memory. Fails where a column cannot be kept.
     pub fn create(
         keys: TableKeys,
-        granularity: usize,
+        layout: TableSettings,
         schema: TableSchema,
         folder: Option<TableFolder>,
         format: &'static Format,
@@ -77,7 +88,8 @@ impl MergeTree {
         let parts = Parts::create(columns.clone(), folder.map(Arc::new))?;
         let definition = Definition {
             keys,
-            granularity,
+            granularity: layout.granularity,
+            dedup_window: layout.dedup_window,
             schema: with_virtual(schema),
             columns: Arc::new(columns),
             format,
@@ -94,7 +106,7 @@ impl MergeTree {
     /// The table of a folder, and how many bytes of a change were dropped that was not finished.
     pub fn open(
         keys: TableKeys,
-        granularity: usize,
+        layout: TableSettings,
         schema: TableSchema,
         folder: Arc<TableFolder>,
         format: &'static Format,
@@ -112,8 +124,15 @@ impl MergeTree {
             // Its error comes when it is used.
             Err(_) => Arc::new(ColumnsVersion::first(stored(&schema))),
         };
-        let definition =
-            Definition { keys, granularity, schema: with_virtual(schema), columns, format, cast };
+        let definition = Definition {
+            keys,
+            granularity: layout.granularity,
+            dedup_window: layout.dedup_window,
+            schema: with_virtual(schema),
+            columns,
+            format,
+            cast,
+        };
         Ok((MergeTree::of(definition, Arc::new(parts)), dropped))
     }
 
@@ -180,11 +199,14 @@ impl MergeTree {
         Ok(Arc::new(PartsScan::new(parts, &self.definition, request)?))
     }
 
-    /// Which parts had best be merged now, claimed.
+    /// Which parts had best be merged in the background now, claimed.
     pub fn choose_merge(&self) -> Result<Option<(MergeChoice, Claim)>> {
         let state = self.parts.snapshot()?;
         if state.versions.last().is_none_or(|last| last.number != self.definition.columns.number) {
             // This handle is of a table that was altered since.
+            return Ok(None);
+        }
+        if self.parts.should_give_up() {
             return Ok(None);
         }
         let Some(choice) = merges::choose(&state, &self.parts.claimed()) else { return Ok(None) };

@@ -10,7 +10,7 @@ use chalet_base::{Result, bail, ensure};
 use chalet_binder::table_columns::bind_constant;
 use chalet_function_api::Volatility;
 use chalet_plan::Expr;
-use chalet_storage::merge_tree::{MERGE_TREE, MergeTree, SortingKey, TableKeys};
+use chalet_storage::merge_tree::{MERGE_TREE, MergeTree, SortingKey, TableKeys, TableSettings};
 use chalet_storage::{Table, TableSchema};
 use chalet_syntax::ast::{self, ExprKind};
 use chalet_types::{DataType, Value};
@@ -19,6 +19,7 @@ use std::sync::Arc;
 /// Of the files that keep rows.
 const PART_FORMAT: &str = "Parquet";
 const GRANULARITY: &str = "index_granularity";
+const DEDUP_WINDOW: &str = "non_replicated_deduplication_window";
 const NULLABLE_KEY: &str = "allow_nullable_key";
 
 /// Settings that are taken and shown. But for [`NULLABLE_KEY`] they are about how the kernel lays rows out.
@@ -30,6 +31,7 @@ pub(super) const SETTINGS: &[&str] = &[
     "merge_max_block_size",
     "min_bytes_for_wide_part",
     "min_rows_for_wide_part",
+    DEDUP_WINDOW,
     "parts_to_delay_insert",
     "parts_to_throw_insert",
 ];
@@ -40,7 +42,6 @@ pub(super) const OTHER_SETTINGS: &[&str] = &[
     "disk",
     "enable_block_number_column",
     "enable_block_offset_column",
-    "non_replicated_deduplication_window",
     "storage_policy",
     "ttl_only_drop_parts",
 ];
@@ -66,7 +67,7 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
     Ok((
         Arc::new(MergeTree::create(
             keys,
-            settings.granularity,
+            settings.of_table,
             schema,
             folder,
             FORMATS.get(PART_FORMAT)?,
@@ -79,12 +80,12 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
 pub(super) fn open(_: &'static Engine, found: Found) -> Result<Arc<dyn Table>> {
     let written = &found.create.storage;
     let keys = keys_of(written.primary_key.clone().map(Primary::Clause).as_ref(), written)?;
-    let granularity = Settings::of(&written.settings, found.ctx)?.granularity;
+    let settings = Settings::of(&written.settings, found.ctx)?.of_table;
     let schema = stored_schema(&found.create.definition)?;
     let Some(folder) = found.folder else { bail!(CORRUPTED_DATA, "Table {} has no folder", found.name) };
     let (table, dropped) = MergeTree::open(
         keys,
-        granularity,
+        settings,
         schema,
         folder,
         FORMATS.get(PART_FORMAT)?,
@@ -246,8 +247,7 @@ fn holds_null(ty: &DataType) -> bool {
 struct Settings {
     shown: Vec<String>,
     nullable_key: bool,
-    /// Rows of a granule.
-    granularity: usize,
+    of_table: TableSettings,
 }
 
 /// Rows of a granule, unless a setting says otherwise.
@@ -255,8 +255,8 @@ const DEFAULT_GRANULARITY: usize = 8192;
 
 impl Settings {
     fn of(written: &[ast::Setting], ctx: &QueryContext) -> Result<Settings> {
-        let mut settings =
-            Settings { shown: Vec::new(), nullable_key: false, granularity: DEFAULT_GRANULARITY };
+        let of_table = TableSettings { granularity: DEFAULT_GRANULARITY, dedup_window: 0 };
+        let mut settings = Settings { shown: Vec::new(), nullable_key: false, of_table };
         let mut has_granularity = false;
         for setting in written {
             let name = setting.name.name.as_str();
@@ -271,7 +271,10 @@ impl Settings {
             ensure!(name != GRANULARITY || number > 0, BAD_ARGUMENTS, "{name}: value 0 makes no sense");
             if name == GRANULARITY {
                 has_granularity = true;
-                settings.granularity = usize::try_from(number).unwrap_or(usize::MAX);
+                settings.of_table.granularity = usize::try_from(number).unwrap_or(usize::MAX);
+            }
+            if name == DEDUP_WINDOW {
+                settings.of_table.dedup_window = usize::try_from(number).unwrap_or(usize::MAX);
             }
             settings.nullable_key |= name == NULLABLE_KEY && number != 0;
             settings.shown.push(format!("{name} = {number}"));
