@@ -18,7 +18,7 @@ impl SelectBinder<'_> {
     /// The key over an expression that is bound already: what a position stands for.
     pub(crate) fn sort_key_over(&self, expr: Expr, item: &ast::OrderItem) -> Result<SortKey> {
         let nulls_first = item.nulls_first.unwrap_or(false);
-        let order = Order { descending: item.descending, nulls_first };
+        let order = Order::new(item.descending, nulls_first);
         let Some(locale) = &item.collate else { return Ok(SortKey { expr, order }) };
         let locale = Expr::literal(&Value::from(locale.as_str()), DataType::String)?;
         let function = chalet_functions::collation::key_function();

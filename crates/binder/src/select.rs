@@ -307,10 +307,7 @@ impl<'b> SelectBinder<'b> {
     fn order_by(&mut self, select: &ast::Select, projection: &[(String, Expr)]) -> Result<Vec<SortKey>> {
         if select.order_by_all {
             let Some(item) = select.order_by.first() else { return Ok(Vec::new()) };
-            let order = chalet_columns::keys::Order {
-                descending: item.descending,
-                nulls_first: item.nulls_first.unwrap_or(false),
-            };
+            let order = chalet_columns::keys::Order::new(item.descending, item.nulls_first.unwrap_or(false));
             let keys = projection.iter().map(|(_, e)| SortKey { expr: e.clone(), order });
             return Ok(keys.collect());
         }

@@ -6,7 +6,7 @@
 //! the least or the greatest of all bit patterns, which no number has.
 
 use crate::{Buf, Column, Data, Native, Vector, each_native};
-use chalet_types::{I256, U256, bf16};
+use chalet_types::{DataType, I256, Physical, U256, bf16};
 use std::borrow::Cow;
 
 /// Direction of one sort column.
@@ -15,11 +15,23 @@ pub struct Order {
     pub descending: bool,
     /// NULL (and NaN) before the values.
     pub nulls_first: bool,
+    /// Can there be a NULL? If so, whether there is one in a column or not, its keys have a byte for it.
+    pub nullable: bool,
 }
 
 impl Order {
     /// Ascending, NULL and NaN last: ORDER BY without a word.
-    pub const ASCENDING: Order = Order { descending: false, nulls_first: false };
+    pub const ASCENDING: Order = Order::new(false, false);
+
+    /// A direction of any type.
+    pub const fn new(descending: bool, nulls_first: bool) -> Order {
+        Order { descending, nulls_first, nullable: true }
+    }
+
+    /// The same of a column of this type, whose keys are shorter where it has no NULL.
+    pub fn of(self, ty: &DataType) -> Order {
+        Order { nullable: ty.is_nullable() || matches!(ty.physical(), Physical::Nothing), ..self }
+    }
 }
 
 /// Fixed-width values as bytes that sort.
@@ -164,8 +176,8 @@ fn fixed_keys(columns: &[(&Column, Order)], n_rows: usize) -> Option<RowKeys> {
     let flat: Vec<(Cow<'_, Vector>, Order)> =
         columns.iter().map(|(column, order)| (column.flat(), *order)).collect();
     let mut widths = Vec::with_capacity(flat.len());
-    for (vector, _) in &flat {
-        widths.push(fixed_width(&vector.data)? + usize::from(vector.validity.is_some()));
+    for (vector, order) in &flat {
+        widths.push(fixed_width(&vector.data)? + usize::from(order.nullable));
     }
     let width: usize = widths.iter().sum();
     let mut bytes = vec![0; n_rows * width];
@@ -189,7 +201,7 @@ fn fixed_width(data: &Data) -> Option<usize> {
 
 /// Writes the values of a column, each at `start` of the `width` bytes of its row.
 fn put_column(vector: &Vector, order: Order, bytes: &mut [u8], start: usize, width: usize) {
-    let is_nullable = vector.validity.is_some();
+    let is_nullable = order.nullable;
     let at = start + usize::from(is_nullable);
     each_native!(&vector.data, values => {
         for (value, row) in values.iter().zip(bytes.chunks_exact_mut(width.max(1))) {
@@ -266,7 +278,7 @@ fn put_bits(vector: &Vector, row: usize, out: &mut Vec<u8>) {
 
 fn put_row(vector: &Vector, row: usize, order: Order, out: &mut Vec<u8>) {
     let is_null = vector.is_null(row) || matches!(vector.data, Data::Nothing(_));
-    if vector.validity.is_some() || is_null {
+    if order.nullable || is_null {
         out.push(if is_null == order.nulls_first { 0 } else { 2 });
     }
     if is_null {
@@ -330,7 +342,7 @@ mod tests {
     fn check(ty: &str, ascending: &[Value]) {
         let column = column(ty, ascending);
         for descending in [false, true] {
-            let order = Order { descending, nulls_first: descending };
+            let order = Order::new(descending, descending);
             let keys = sort_keys(&[(&column, order)], ascending.len());
             for row in 1..ascending.len() {
                 let expected = if descending {

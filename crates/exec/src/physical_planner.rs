@@ -395,7 +395,7 @@ impl PhysicalPlanner<'_> {
 
     fn sort(&self, node: &plan::Sort) -> Result<PhysicalPlan> {
         let keys = self.program(&node.keys.iter().map(|k| &k.expr).collect::<Vec<_>>(), &node.input)?;
-        let orders = node.keys.iter().map(|k| k.order).collect();
+        let orders = node.keys.iter().map(|k| k.order.of(k.expr.ty())).collect();
         let limit = if node.with_ties { None } else { node.limit };
         let rows_in = Arc::new(AtomicU64::new(0));
         let top_k_threshold = limit.and_then(|_| self.top_k_threshold(node));

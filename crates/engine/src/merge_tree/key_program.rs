@@ -27,8 +27,9 @@ impl KeyProgram {
             Ok((program, bound))
         };
         let texts: Vec<&str> = keys.sorting.iter().map(|key| &*key.expr).collect();
-        let (sorting, _) = program(&texts)?;
-        let orders = keys.sorting.iter().map(|key| Order { descending: key.descending, nulls_first: false });
+        let (sorting, bound) = program(&texts)?;
+        let of_key = keys.sorting.iter().zip(&bound);
+        let orders = of_key.map(|(key, expr)| Order::new(key.descending, false).of(expr.ty()));
         let partition = match &*keys.partition {
             "" => None,
             text => {
@@ -52,8 +53,7 @@ impl KeyProgram {
     pub fn all_keys(&self, block: &Block) -> Result<RowKeys> {
         let Some((partition, _)) = &self.partition else { return self.sorting_keys(block) };
         let (first, rest) = (partition.evaluate(block)?, self.sorting.evaluate(block)?);
-        let ascending = Order { descending: false, nulls_first: false };
-        let orders = std::iter::once(ascending).chain(self.orders.iter().copied());
+        let orders = std::iter::once(Order::ASCENDING).chain(self.orders.iter().copied());
         let ordered: Vec<_> = first.iter().chain(&rest).zip(orders).collect();
         Ok(sort_keys(&ordered, block.n_rows()))
     }
@@ -64,7 +64,7 @@ impl KeyProgram {
             return Ok(vec![(Partition::all(), 0..block.n_rows())]);
         };
         let values = program.evaluate(block)?.swap_remove(0);
-        let keys = sort_keys(&[(&values, Order { descending: false, nulls_first: false })], block.n_rows());
+        let keys = sort_keys(&[(&values, Order::ASCENDING)], block.n_rows());
         let mut found: Vec<(Partition, Range<usize>)> = Vec::new();
         let mut start = 0;
         while start < block.n_rows() {

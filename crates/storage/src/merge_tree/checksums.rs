@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn every_byte_counts() {
-        let file: Vec<u8> = (0..300_000u32).map(|i| (i * 31 >> 3) as u8).collect();
+        let file: Vec<u8> = (0..300_000u32).map(|i| ((i * 31) >> 3) as u8).collect();
         let mut written = Checksummer::default();
         file.chunks(777).for_each(|chunk| written.update(chunk));
         let mut bytes = Vec::new();

@@ -56,9 +56,10 @@ impl Window {
     /// The sort that brings partitions together.
     fn sort(&self) -> Sort {
         let ascending = std::iter::repeat_n(Order::ASCENDING, self.n_partition);
+        let ordered = self.orders.iter().zip(&self.order_types).map(|(order, ty)| order.of(ty));
         Sort {
             keys: Keys::Columns(self.inputs[..self.n_partition + self.orders.len()].to_vec()),
-            orders: ascending.chain(self.orders.iter().copied()).collect(),
+            orders: ascending.chain(ordered).collect(),
             limit: None,
             top_k_threshold: None,
             rows_in: Arc::default(),
