@@ -94,11 +94,10 @@ wheel-checked: .venv/ready ## build a wheel with the checks of the tests, into d
 	.venv/bin/maturin build --quiet --profile checked --out dist/checked
 
 .PHONY: valgrind
-valgrind: .venv-test/ready wheel ## does anybody free what another allocator made? Needs valgrind; takes some minutes
-	@command -v valgrind >/dev/null || { echo "valgrind is not installed" >&2; exit 1; }
-	tools/install-wheel .venv-test
-	PYTHONMALLOC=malloc valgrind --quiet --error-exitcode=9 --show-mismatched-frees=yes --undef-value-errors=no \
-		.venv-test/bin/python tools/boundary.py 1
+valgrind: .venv-test/ready wheel-checked ## does the way to Python free what another allocator made, or leak? Needs valgrind; takes some minutes
+	@$(NEED) valgrind
+	tools/install-wheel .venv-test dist/checked
+	.venv-test/bin/python tools/boundary_check.py
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZ_SECONDS
