@@ -103,6 +103,12 @@ pub struct BinderSettings {
     pub asterisk_include_alias_columns: bool,
     pub max_recursive_cte_evaluation_depth: u64,
     pub max_subquery_depth: u64,
+    /// `final`: all tables that know FINAL are read with it.
+    pub final_: bool,
+    /// `do_not_merge_across_partitions_select_final`.
+    pub final_within_partitions: bool,
+    /// `apply_prewhere_after_final`.
+    pub prewhere_after_final: bool,
 }
 
 impl Default for BinderSettings {
@@ -129,6 +135,9 @@ impl Default for BinderSettings {
             asterisk_include_alias_columns: false,
             max_recursive_cte_evaluation_depth: 1000,
             max_subquery_depth: 100,
+            final_: false,
+            final_within_partitions: false,
+            prewhere_after_final: false,
         }
     }
 }

@@ -2,12 +2,15 @@
 
 use crate::environment::TableArgument;
 use crate::query::{BoundQuery, Cte, QueryBinder};
+use crate::row_rule::{MergePurpose, MergedColumn, row_rule};
 use crate::scope::{ScopeColumn, TableScope};
 use crate::select::SelectBinder;
 use chalet_base::{Result, bail, ensure};
+use chalet_columns::keys::Order;
 use chalet_columns::{Block, Column, Vector};
-use chalet_plan::{ArrayJoin, Expr, Field, Filter, Plan, ScanNode, Values};
-use chalet_storage::{DefaultKind, Table};
+use chalet_plan::{ArrayJoin, Expr, Field, Filter, MergeRows, Plan, ScanNode, SortKey, Values};
+use chalet_storage::merge_tree::TableKeys;
+use chalet_storage::{DefaultKind, Table, TableSchema};
 use chalet_syntax::ast::{self, ExprKind};
 use chalet_types::DataType;
 use std::rc::Rc;
@@ -80,6 +83,11 @@ impl SelectBinder<'_> {
                 self.scan(found, "file".into(), table)?
             }
             ast::TableKind::Query(query) => {
+                ensure!(
+                    !table.final_,
+                    UNSUPPORTED_METHOD,
+                    "Table expression modifiers FINAL are not supported for subquery {query}"
+                );
                 let bound = self.query.deeper_in(self).query(query)?;
                 self.derived(bound)
             }
@@ -120,6 +128,11 @@ impl SelectBinder<'_> {
         if database.is_none()
             && let Some(cte) = self.query.find_cte(&table_name)
         {
+            ensure!(
+                !table.final_,
+                UNSUPPORTED_METHOD,
+                "Table expression modifiers FINAL are not supported for subquery {table_name}"
+            );
             let bound = self.query.cte(&cte)?;
             let (plan, mut scope) = self.derived(bound);
             scope.name = Some(table_name);
@@ -218,7 +231,13 @@ impl SelectBinder<'_> {
         name: Arc<str>,
         written: &ast::TableExpr,
     ) -> Result<(Plan, TableScope)> {
-        ensure!(!written.final_, ILLEGAL_FINAL, "Storage {} doesn't support FINAL", table.engine());
+        let keys = table.keys().filter(|keys| !keys.merging.is_none()).cloned();
+        ensure!(
+            !written.final_ || keys.is_some(),
+            ILLEGAL_FINAL,
+            "Storage {} doesn't support FINAL",
+            table.engine()
+        );
         ensure!(
             written.sample.is_none(),
             SAMPLING_NOT_SUPPORTED,
@@ -285,9 +304,49 @@ impl SelectBinder<'_> {
             row_id: None,
             limits: self.query.env.scan_limits(),
         });
+        let plan = match keys.filter(|_| written.final_ || settings.final_) {
+            Some(keys) => self.merged(plan, &keys, &schema, &scope)?,
+            None => plan,
+        };
         Ok(match condition {
             Some(condition) => (Plan::Filter(Filter { input: Box::new(plan), condition }), scope),
             None => (plan, scope),
+        })
+    }
+
+    /// FINAL: the rows of a scan as a merge of all parts would leave them.
+    fn merged(&self, scan: Plan, keys: &TableKeys, schema: &TableSchema, scope: &TableScope) -> Result<Plan> {
+        let mut binder = SelectBinder::without_tables(&self.query);
+        binder.tables.list.push(scope.clone());
+        let mut key = |text: &str, descending| -> Result<SortKey> {
+            let expr = binder.expr(&chalet_syntax::parse_expression(text)?)?;
+            let order = Order::new(descending, false).of(expr.ty());
+            Ok(SortKey { expr, order })
+        };
+        let mut sorted = Vec::new();
+        for sorting in &keys.sorting {
+            sorted.push(key(&sorting.expr, sorting.descending)?);
+        }
+        // Rows of equal keys come as a scan has them: partition by partition, and in each in the order of the INSERTs.
+        let partition = (!keys.partition.is_empty()).then(|| key(&keys.partition, false)).transpose()?;
+        if let (true, Some(partition)) = (self.query.env.settings().final_within_partitions, &partition) {
+            sorted.insert(0, partition.clone());
+        }
+        let key_columns = sorted.iter().chain(&partition).flat_map(|key| key.expr.columns()).collect();
+        let Plan::Scan(node) = &scan else { bail!(LOGICAL_ERROR, "FINAL of something else than a table") };
+        let columns: Vec<MergedColumn> = node
+            .columns
+            .iter()
+            .filter(|(index, _)| !schema.columns[*index].is_virtual)
+            .map(|(index, field)| MergedColumn {
+                field: field.clone(),
+                simple_aggregate: schema.columns[*index].simple_aggregate.clone(),
+            })
+            .collect();
+        let rule = row_rule(&keys.merging, &columns, &key_columns, MergePurpose::Final, self.query.env)?;
+        Ok(match rule {
+            Some(rule) => Plan::MergeRows(MergeRows { input: Box::new(scan), keys: sorted, rule }),
+            None => scan,
         })
     }
 

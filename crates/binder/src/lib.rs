@@ -21,6 +21,7 @@
 //! - [`order`]: ORDER BY, WITH FILL, LIMIT
 //! - [`names`]: the names of result columns
 //! - [`parameter_value`]: texts of query parameters as values
+//! - [`row_rule`]: what engines of the MergeTree family do to rows of equal keys
 //! - [`parameters`]: views with parameters
 //! - [`table_columns`]: defaults and other expressions in table definitions
 
@@ -40,6 +41,7 @@ mod order;
 mod parameter_value;
 mod parameters;
 pub mod query;
+pub mod row_rule;
 mod scope;
 mod select;
 mod star;

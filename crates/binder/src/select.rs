@@ -110,7 +110,7 @@ impl<'b> SelectBinder<'b> {
         self.window_defs = select.windows.clone();
         let items = self.items(&select.projection)?;
 
-        let filter = self.filter_of(select)?;
+        let filter = self.filter_of(select, &mut plan)?;
         self.group_by(select, &|i| match items.get(i) {
             Some(Item::Written(e)) => Some(e.clone()),
             _ => None,
@@ -278,12 +278,21 @@ impl<'b> SelectBinder<'b> {
         Ok(items)
     }
 
-    fn filter_of(&mut self, select: &ast::Select) -> Result<Option<Expr>> {
+    /// The condition on the rows of `plan`. As in the kernel, PREWHERE comes before the merging of FINAL.
+    fn filter_of(&mut self, select: &ast::Select, plan: &mut Plan) -> Result<Option<Expr>> {
         let mut filter = None;
         for (clause, e) in [("PREWHERE", &select.prewhere), ("WHERE", &select.where_)] {
             let Some(e) = e else { continue };
             self.place = Place::Before(clause);
             let condition = self.condition(e)?;
+            if clause == "PREWHERE"
+                && !self.query.env.settings().prewhere_after_final
+                && let Plan::MergeRows(node) = plan
+            {
+                let below = Plan::clone(&node.input);
+                *node.input = Plan::Filter(Filter { input: Box::new(below), condition });
+                continue;
+            }
             filter = Some(match filter {
                 None => condition,
                 Some(before) => crate::call::make_call(self.query.env, "and", vec![before, condition])?,

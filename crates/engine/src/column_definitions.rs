@@ -2,11 +2,13 @@
 
 use crate::query_context::QueryContext;
 use chalet_base::{Result, bail, ensure};
+use chalet_binder::row_rule::check_simple_aggregate;
 use chalet_binder::table_columns::{bind_default, bind_over};
 use chalet_formats::Schema;
 use chalet_plan::{Expr, IdSource};
 use chalet_storage::{ColumnSchema, DefaultKind};
 use chalet_syntax::ast;
+use chalet_types::simple_aggregate::simple_aggregate;
 use chalet_types::{DataType, TupleField};
 use std::sync::Arc;
 
@@ -30,20 +32,32 @@ pub(crate) fn columns(defs: &[ast::ColumnDef], ctx: &QueryContext) -> Result<Vec
             columns.push(column);
             continue;
         };
-        let parsed: DataType = ty.text.parse()?;
+        let (simple_aggregate, parsed) = declared_type(&ty.text)?;
+        if let Some(function) = &simple_aggregate {
+            check_simple_aggregate(function, &parsed, ctx)?;
+        }
         let parsed = if def.nullable == Some(true) { parsed.nullable() } else { parsed };
         if let Some(parts) = nested_parts(name, &ty.text, &parsed) {
             columns.extend(parts.into_iter().map(|(name, ty)| ColumnSchema::new(name, ty)));
             continue;
         }
         check_suspicious(&parsed, ctx)?;
-        columns.push(ColumnSchema { default, comment, ..ColumnSchema::new(name.as_str(), parsed) });
+        let column = ColumnSchema::new(name.as_str(), parsed);
+        columns.push(ColumnSchema { default, comment, simple_aggregate, ..column });
     }
     for index in untyped {
         columns[index].ty = type_of_default(&columns, index, ctx)?;
     }
     check_defaults(&columns, ctx)?;
     Ok(columns)
+}
+
+/// The type of a column, and the function of one that is declared as `SimpleAggregateFunction`.
+pub(crate) fn declared_type(text: &str) -> Result<(Option<Arc<str>>, DataType)> {
+    Ok(match simple_aggregate(text) {
+        Some((function, ty)) => (Some(function.into()), ty.parse()?),
+        None => (None, text.parse()?),
+    })
 }
 
 /// The columns that a Nested stands for: its elements, as arrays.

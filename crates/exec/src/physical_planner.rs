@@ -6,8 +6,8 @@ use crate::operators::join::runtime_filter::{FilterByKeys, KeyFilter, RuntimeFil
 use crate::operators::progress_scan::{OwnLimits, ProgressScan};
 use crate::operators::top_k_threshold::TopKThreshold;
 use crate::operators::{
-    aggregate, array_join, distinct, fetch, fill, filter, join, limit, limit_by, project, set_op, sort,
-    window,
+    aggregate, array_join, distinct, fetch, fill, filter, join, limit, limit_by, merge_rows, project, set_op,
+    sort, window,
 };
 use crate::pipeline::{Operator, Source, Stage, Stream};
 use crate::ranges::ranges;
@@ -195,6 +195,7 @@ impl PhysicalPlanner<'_> {
             Plan::Window(node) => self.window(node),
             Plan::Fill(node) => self.fill(node),
             Plan::Fetch(node) => self.fetch(node),
+            Plan::MergeRows(node) => self.merge_rows(node),
         }
     }
 
@@ -408,6 +409,20 @@ impl PhysicalPlanner<'_> {
         };
         let input = self.plan(&node.input)?.map(|stream| stream.into_sink(sink));
         Ok(PhysicalPlan { sorted: Some(rows_in), ..input })
+    }
+
+    fn merge_rows(&self, node: &plan::MergeRows) -> Result<PhysicalPlan> {
+        let keys = self.program(&node.keys.iter().map(|k| &k.expr).collect::<Vec<_>>(), &node.input)?;
+        let sort = sort::Sort {
+            keys: sort::Keys::Program(keys.clone()),
+            orders: node.keys.iter().map(|k| k.order).collect(),
+            limit: None,
+            top_k_threshold: None,
+            rows_in: Arc::default(),
+        };
+        let layout = layout(&node.input.fields());
+        let sink = merge_rows::MergeRows { sort, keys, rule: node.rule.clone(), layout };
+        Ok(self.plan(&node.input)?.into_rows(|stream| stream.into_sink(sink)))
     }
 
     /// The plan of a whole query: a limit on top of it is for who takes its rows, so that they need not be collected.

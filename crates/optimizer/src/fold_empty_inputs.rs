@@ -76,6 +76,7 @@ fn is_emptied(node: &Plan) -> bool {
         Plan::Scan(_) | Plan::Values(_) | Plan::Limit(_) | Plan::Fill(_) | Plan::Fetch(_) => false,
         Plan::Project(_)
         | Plan::Sort(_)
+        | Plan::MergeRows(_)
         | Plan::LimitBy(_)
         | Plan::Distinct(_)
         | Plan::ArrayJoin(_)

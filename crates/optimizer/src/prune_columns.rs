@@ -3,7 +3,7 @@
 use crate::rewriter::Rewriter;
 use chalet_base::Result;
 use chalet_base::hash::HashSet;
-use chalet_plan::{ColumnId, Expr, Field, Join, Plan, Project};
+use chalet_plan::{ColumnId, Expr, Field, Join, Plan, Project, RowRule};
 
 type Needed = HashSet<ColumnId>;
 
@@ -66,6 +66,15 @@ fn prune(plan: Plan, needed: &Needed) -> Plan {
             let plan = Plan::Window(node);
             let below = with_own(&plan, needed);
             prune_inputs(plan, &below)
+        }
+        Plan::MergeRows(mut node) => {
+            let mut below = needed.clone();
+            below.extend(node.rule.columns());
+            if let RowRule::Folding { folds, .. } = &mut node.rule {
+                folds.retain(|fold| fold.columns.iter().all(|(id, _)| below.contains(id)));
+            }
+            let below = with_own(&Plan::MergeRows(node.clone()), &below);
+            prune_inputs(Plan::MergeRows(node), &below)
         }
         Plan::Union(node) => prune_union(node, needed),
         // Rows are compared as a whole: every column counts.

@@ -12,7 +12,7 @@
 use crate::rewriter::Rewriter;
 use chalet_base::Result;
 use chalet_base::hash::HashSet;
-use chalet_plan::{ColumnId, Expr, Field, Filter, Join, JoinKey, JoinKind, JoinStrictness, Plan};
+use chalet_plan::{ColumnId, Expr, Field, Filter, Join, JoinKey, JoinKind, JoinStrictness, MergeRows, Plan};
 
 pub(crate) fn apply(plan: Plan, with: &Rewriter) -> Result<Plan> {
     Pusher { with }.push(plan, Vec::new())
@@ -72,6 +72,7 @@ impl Pusher<'_> {
                 node.input = Box::new(self.push(*node.input, conditions)?);
                 Ok(Plan::Sort(node))
             }
+            Plan::MergeRows(node) => self.merge_rows(node, conditions),
             Plan::Distinct(mut node) if node.limit.is_none() => {
                 let on: HashSet<ColumnId> = node.on.iter().copied().collect();
                 let (through, stay) =
@@ -118,6 +119,16 @@ impl Pusher<'_> {
                 Ok(self.above(other, conditions))
             }
         }
+    }
+
+    /// Rows of other keys have no say in what becomes of those that pass.
+    fn merge_rows(&self, mut node: MergeRows, conditions: Vec<Expr>) -> Result<Plan> {
+        let keys: HashSet<ColumnId> = node.keys.iter().filter_map(|key| key.expr.as_column()).collect();
+        let (through, stay) = conditions.into_iter().partition(|c| {
+            !c.columns().is_empty() && c.is_total() && c.columns().iter().all(|id| keys.contains(id))
+        });
+        node.input = Box::new(self.push(*node.input, through)?);
+        Ok(self.above(Plan::MergeRows(node), stay))
     }
 
     fn join_node(&self, mut node: Join, conditions: Vec<Expr>) -> Result<Plan> {

@@ -75,6 +75,9 @@ pub fn describe(plan: &Plan) -> String {
             format!("{:?} {:?} on [{keys}]{residual}", n.strictness, n.kind)
         }
         Plan::ArrayJoin(n) => list(&n.columns, |(field, expr)| format!("{} := {expr}", named(field))),
+        Plan::MergeRows(n) => {
+            format!("{} by [{}]", n.rule.name(), list(&n.keys, |k| k.expr.to_string()))
+        }
         Plan::Fetch(n) => format!("[{}] by #{}", list(&n.columns, |c| named(&c.1)), n.row_id.0),
         Plan::Window(n) => {
             let keys = list(&n.partition_by, |e| e.to_string());

@@ -4,18 +4,21 @@
 //! - [`expr`]: bound expressions
 //! - [`walk`]: visiting and rewriting expressions, what plans read from outside
 //! - [`node`]: the plan tree
+//! - [`merge_rows`]: the node of FINAL and its rules
 //! - [`explain`]: the plan as text
 //! - [`validate`]: does every node find the columns that it reads?
 
 pub mod column;
 pub mod explain;
 pub mod expr;
+pub mod merge_rows;
 pub mod node;
 pub mod validate;
 pub mod walk;
 
 pub use column::{ColumnId, Field, IdSource};
 pub use expr::{Expr, InExpr, InSet, Literal, SetSource, SubqueryExpr, SubqueryKind};
+pub use merge_rows::{Fold, MergeRows, RowRule};
 pub use node::{
     Aggregate, AggregateCall, ArrayJoin, AsofOp, Distinct, Fetch, Fill, FillColumn, Filter, FrameBound,
     FrameSpec, FrameUnit, GroupingKind, Join, JoinKey, JoinKind, JoinStrictness, Limit, LimitBy, Plan,

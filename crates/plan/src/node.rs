@@ -1,5 +1,6 @@
 //! The plan tree: what to compute, not how.
 
+use crate::merge_rows::MergeRows;
 use crate::{ColumnId, Expr, Field};
 use chalet_columns::Block;
 use chalet_columns::keys::Order;
@@ -27,6 +28,7 @@ pub enum Plan {
     ArrayJoin(ArrayJoin),
     Window(Window),
     Fetch(Fetch),
+    MergeRows(MergeRows),
 }
 
 /// Reads a table.
@@ -402,6 +404,7 @@ impl Plan {
                 keys.chain(n.calls.iter().map(|c| c.field.clone())).chain(n.set_number.clone()).collect()
             }
             Plan::Sort(n) => n.input.fields(),
+            Plan::MergeRows(n) => n.input.fields(),
             Plan::Fill(n) => n.input.fields(),
             Plan::Limit(n) => n.input.fields(),
             Plan::LimitBy(n) => n.input.fields(),
@@ -435,6 +438,7 @@ impl Plan {
             Plan::Project(n) => vec![&n.input],
             Plan::Aggregate(n) => vec![&n.input],
             Plan::Sort(n) => vec![&n.input],
+            Plan::MergeRows(n) => vec![&n.input],
             Plan::Fill(n) => vec![&n.input],
             Plan::Limit(n) => vec![&n.input],
             Plan::LimitBy(n) => vec![&n.input],
@@ -456,6 +460,7 @@ impl Plan {
             Plan::Project(n) => vec![&mut n.input],
             Plan::Aggregate(n) => vec![&mut n.input],
             Plan::Sort(n) => vec![&mut n.input],
+            Plan::MergeRows(n) => vec![&mut n.input],
             Plan::Fill(n) => vec![&mut n.input],
             Plan::Limit(n) => vec![&mut n.input],
             Plan::LimitBy(n) => vec![&mut n.input],
@@ -479,6 +484,7 @@ impl Plan {
                 n.keys.iter().map(|k| &k.1).chain(n.calls.iter().flat_map(|c| &c.args)).collect()
             }
             Plan::Sort(n) => n.keys.iter().map(|k| &k.expr).collect(),
+            Plan::MergeRows(n) => n.keys.iter().map(|k| &k.expr).collect(),
             Plan::Fill(n) => n.interpolate.iter().map(|i| &i.1).collect(),
             Plan::Limit(n) => n.ties.iter().flatten().map(|k| &k.expr).collect(),
             Plan::LimitBy(n) => n.columns.iter().collect(),
@@ -509,6 +515,7 @@ impl Plan {
                 n.keys.iter_mut().map(|k| &mut k.1).chain(args).collect()
             }
             Plan::Sort(n) => n.keys.iter_mut().map(|k| &mut k.expr).collect(),
+            Plan::MergeRows(n) => n.keys.iter_mut().map(|k| &mut k.expr).collect(),
             Plan::Fill(n) => n.interpolate.iter_mut().map(|i| &mut i.1).collect(),
             Plan::Limit(n) => n.ties.iter_mut().flatten().map(|k| &mut k.expr).collect(),
             Plan::LimitBy(n) => n.columns.iter_mut().collect(),
@@ -551,6 +558,7 @@ impl Plan {
             Plan::ArrayJoin(_) => "ArrayJoin",
             Plan::Window(_) => "Window",
             Plan::Fetch(_) => "Fetch",
+            Plan::MergeRows(_) => "MergeRows",
         }
     }
 }

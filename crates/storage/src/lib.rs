@@ -16,6 +16,7 @@
 //! - [`file_engine`]: the File engine
 //! - [`paths`]: globs, `{a,b}` and `{1..9}` as lists of files
 //! - [`replacement_scan`]: tables over rows that the host program holds
+//! - [`row_merging`]: what engines of the MergeTree family do to rows of equal keys
 //! - [`null`]: the Null engine and the `null` function
 //! - [`view`]: views, as text that the binder reads
 
@@ -35,11 +36,13 @@ pub mod null;
 pub mod numbers;
 pub mod paths;
 pub mod replacement_scan;
+pub mod row_merging;
 pub mod scan;
 pub mod table;
 pub mod view;
 
 pub use catalog::{Catalog, Database, Entry};
 pub use insert::Inserter;
+pub use row_merging::RowMerging;
 pub use scan::{ColumnRange, Morsel, RowsById, Scan, ScanContext, ScanRequest, ScanWorker, Summary};
 pub use table::{ColumnSchema, Constraint, DefaultKind, Held, Table, TableSchema};

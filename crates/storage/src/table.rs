@@ -43,17 +43,34 @@ pub struct ColumnSchema {
     pub comment: Arc<str>,
     /// `_path`, `_file`: found by name, not by `*`.
     pub is_virtual: bool,
+    /// `max` of `SimpleAggregateFunction(max, T)`, as SQL text: how merges combine values of the column.
+    pub simple_aggregate: Option<Arc<str>>,
 }
 
 impl ColumnSchema {
     /// A column without a default and a comment.
     pub fn new(name: impl Into<Arc<str>>, ty: DataType) -> Self {
-        ColumnSchema { name: name.into(), ty, default: None, comment: "".into(), is_virtual: false }
+        ColumnSchema {
+            name: name.into(),
+            ty,
+            default: None,
+            comment: "".into(),
+            is_virtual: false,
+            simple_aggregate: None,
+        }
     }
 
     /// A column that `SELECT *` leaves out and INSERT does not take.
     pub fn virtual_column(name: impl Into<Arc<str>>, ty: DataType) -> Self {
         ColumnSchema { is_virtual: true, ..ColumnSchema::new(name, ty) }
+    }
+
+    /// The type as it was declared.
+    pub fn declared_type(&self) -> String {
+        match &self.simple_aggregate {
+            None => self.ty.to_string(),
+            Some(function) => format!("SimpleAggregateFunction({function}, {})", self.ty),
+        }
     }
 
     /// Which kind of default the column has, if any.

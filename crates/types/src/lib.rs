@@ -9,6 +9,7 @@
 //! - [`calendar`]: civil dates, local time and timestamps
 //! - [`decimal`]: precision and scale arithmetic
 //! - [`supertype`]: the least type that holds values of several types
+//! - [`simple_aggregate`]: the text form of columns with an aggregate
 //! - [`promotion`]: result types of arithmetic
 
 pub mod calendar;
@@ -17,6 +18,7 @@ pub mod decimal;
 pub mod families;
 pub mod physical;
 pub mod promotion;
+pub mod simple_aggregate;
 pub mod supertype;
 pub mod text;
 pub mod time_zone;

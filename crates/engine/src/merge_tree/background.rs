@@ -3,7 +3,7 @@
 //!
 //! It holds no table and no database: one that is closed is not merged on, and its lock is free at once.
 
-use super::merge::merge_parts;
+use super::merge::{MergeOptions, merge_parts};
 use crate::database::{Database, Shared};
 use crate::query_context::QueryContext;
 use crate::run_options::RunOptions;
@@ -103,7 +103,7 @@ fn work(job: &Job) -> Result<()> {
             true => bail!(ABORTED, "Cancelled merging parts"),
             false => Ok(()),
         };
-        match merge_parts(&table, &choice.parts, &ctx, &check) {
+        match merge_parts(&table, &choice.parts, &MergeOptions::PLAIN, &ctx, &check) {
             Err(error) if error.code() == codes::ABORTED => return Ok(()),
             done => done?,
         }

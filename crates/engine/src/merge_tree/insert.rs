@@ -2,9 +2,11 @@
 
 use super::background;
 use super::key_program::KeyProgram;
+use super::row_rules::TableRule;
 use crate::query_context::QueryContext;
 use chalet_base::Result;
 use chalet_base::hash::{combine, hash_bytes};
+use chalet_binder::row_rule::MergePurpose;
 use chalet_columns::keys::group_keys;
 use chalet_columns::{Block, Column};
 use chalet_exec::QueryControl;
@@ -41,9 +43,12 @@ impl PartSize {
 /// Begins an INSERT into a table.
 pub(crate) fn inserter(table: &MergeTree, ctx: &QueryContext) -> Result<Box<dyn Inserter>> {
     let keys = KeyProgram::new(table.keys_of(), &table.schema(), ctx)?;
+    let merges = ctx.state.settings.flag("optimize_on_insert").unwrap_or(true);
+    let rule = if merges { TableRule::of(table, MergePurpose::Store, ctx)? } else { None };
     let token = ctx.state.settings.get("insert_deduplication_token").filter(|token| !token.is_empty());
     Ok(Box::new(Sorted {
         inner: table.insert_parts()?,
+        rule,
         keys,
         part: SortBuffer::default(),
         bytes: 0,
@@ -61,6 +66,8 @@ pub(crate) fn inserter(table: &MergeTree, ctx: &QueryContext) -> Result<Box<dyn 
 struct Sorted {
     inner: PartsInserter,
     keys: KeyProgram,
+    /// What becomes of rows whose keys are equal, where an INSERT merges them.
+    rule: Option<TableRule>,
     /// What is gathered for the next parts.
     part: SortBuffer,
     bytes: u64,
@@ -89,7 +96,14 @@ impl Sorted {
             for (partition, range) in self.keys.partitions(&rows)? {
                 let is_whole = range.len() == rows.n_rows();
                 let of_partition = if is_whole { rows.clone() } else { rows.slice(range.start, range.len()) };
-                self.inner.write_part(partition, of_partition, self.ctx.exec.settings.max_threads)?;
+                let of_partition = match &self.rule {
+                    Some(rule) => rule.merged(of_partition, &self.keys, &self.control.memory)?,
+                    None => vec![of_partition],
+                };
+                if !of_partition.is_empty() {
+                    let rows = Block::concat(&of_partition);
+                    self.inner.write_part(partition, rows, self.ctx.exec.settings.max_threads)?;
+                }
             }
         }
         self.memory.resize(0)

@@ -3,8 +3,8 @@
 use crate::query_context::QueryContext;
 use crate::stored_columns::bind_stored;
 use chalet_base::Result;
-use chalet_columns::Block;
 use chalet_columns::keys::{Order, RowKeys, sort_keys};
+use chalet_columns::{Block, Column};
 use chalet_exec::expression::{Program, layout};
 use chalet_storage::TableSchema;
 use chalet_storage::merge_tree::{Partition, TableKeys};
@@ -40,6 +40,11 @@ impl KeyProgram {
             }
         };
         Ok(KeyProgram { sorting, orders: orders.collect(), partition })
+    }
+
+    /// The sorting keys of rows.
+    pub fn sorting_columns(&self, block: &Block) -> Result<Vec<Column>> {
+        self.sorting.evaluate(block)
     }
 
     /// Keys of rows that compare as the rows are sorted.

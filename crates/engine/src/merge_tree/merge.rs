@@ -1,9 +1,12 @@
 //! Parts put together as one: a merge of sorted streams, which holds a block of each.
 
+use super::distinct::DistinctRows;
 use super::key_program::KeyProgram;
+use super::row_rules::TableRule;
 use crate::query_context::QueryContext;
 use chalet_base::events::{self, Event};
 use chalet_base::{Result, bail, ensure};
+use chalet_binder::row_rule::MergePurpose;
 use chalet_columns::Block;
 use chalet_columns::interleave::BlockRow;
 use chalet_columns::keys::RowKeys;
@@ -18,11 +21,24 @@ const BLOCK_ROWS: usize = 8192 * 4;
 /// And bytes, about.
 const BLOCK_BYTES: usize = 16 << 20;
 
+/// What a merge does beside putting rows together.
+pub(crate) struct MergeOptions {
+    pub purpose: MergePurpose,
+    /// Of rows that are equal in these stored columns, by position, the first stays.
+    pub distinct: Option<Vec<usize>>,
+}
+
+impl MergeOptions {
+    /// Those of a merge in the background.
+    pub const PLAIN: MergeOptions = MergeOptions { purpose: MergePurpose::Store, distinct: None };
+}
+
 /// Merges parts of one partition, in their order. `check` is called between blocks and may end the work. The parts are
 /// claimed by the caller.
 pub(crate) fn merge_parts(
     table: &MergeTree,
     parts: &[Arc<Part>],
+    options: &MergeOptions,
     ctx: &QueryContext,
     check: &dyn Fn() -> Result<()>,
 ) -> Result<()> {
@@ -37,11 +53,26 @@ pub(crate) fn merge_parts(
     let threads = ctx.exec.settings.max_threads;
     let mut out = table.rewrite_part(first.info.partition.clone()).with_threads(threads);
     let mut merge = SortedStreams::open(table, parts, &keys)?;
+    let rule = TableRule::of(table, options.purpose, ctx)?;
+    let mut merger = rule.map(|rule| rule.merger(&ctx.control.memory)).transpose()?;
+    let mut distinct = options.distinct.as_ref().map(|columns| DistinctRows::new(columns, ctx));
+    let mut write = |block: Option<Block>| match (block, &mut distinct) {
+        (None, _) => Ok(()),
+        (Some(block), None) => out.write(block),
+        (Some(block), Some(distinct)) => out.write(distinct.of(block)?),
+    };
     while let Some(block) = merge.next(&keys)? {
         check()?;
         events::add(Event::MergedRows, block.n_rows() as u64);
-        out.write(block)?;
+        write(match &mut merger {
+            None => Some(block),
+            Some(merger) => {
+                let columns = keys.sorting_columns(&block)?;
+                merger.push(block, &columns)?
+            }
+        })?;
     }
+    write(merger.map(|mut merger| merger.finish()).transpose()?.flatten())?;
     let most = |of: fn(&Part) -> u64| parts.iter().map(|part| of(part)).max().unwrap_or(0);
     let made = out.finish(Lineage {
         min_block: first.info.min_block,

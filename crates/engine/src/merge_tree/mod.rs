@@ -2,10 +2,14 @@
 //!
 //! - [`key_program`]: keys as programs over the stored columns
 //! - [`insert`]: the rows of an INSERT, sorted and cut into parts
+//! - [`distinct`]: the rows that DEDUPLICATE leaves
+//! - [`row_rules`]: what becomes of rows of equal keys
 //! - [`merge`]: parts put together as one
 //! - [`background`]: merges that nobody waits for
 
 pub(crate) mod background;
+mod distinct;
 pub(crate) mod insert;
 mod key_program;
 pub(crate) mod merge;
+mod row_rules;

@@ -28,7 +28,7 @@ impl Settings {
 
     pub fn for_binder(&self) -> BinderSettings {
         let mut s = BinderSettings::default();
-        let flags: [(&str, &mut bool); 13] = [
+        let flags: [(&str, &mut bool); 16] = [
             ("prefer_column_name_to_alias", &mut s.prefer_column_name_to_alias),
             ("transform_null_in", &mut s.transform_null_in),
             ("join_use_nulls", &mut s.join_use_nulls),
@@ -41,6 +41,9 @@ impl Settings {
             ("enable_unaligned_array_join", &mut s.enable_unaligned_array_join),
             ("any_join_distinct_right_table_keys", &mut s.any_join_distinct_right_table_keys),
             ("asterisk_include_materialized_columns", &mut s.asterisk_include_materialized_columns),
+            ("final", &mut s.final_),
+            ("do_not_merge_across_partitions_select_final", &mut s.final_within_partitions),
+            ("apply_prewhere_after_final", &mut s.prewhere_after_final),
             ("asterisk_include_alias_columns", &mut s.asterisk_include_alias_columns),
         ];
         for (name, field) in flags {

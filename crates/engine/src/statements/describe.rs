@@ -31,7 +31,10 @@ fn row(column: &ColumnSchema, ctx: &QueryContext) -> Vec<Value> {
         None => ("", ""),
     };
     let pretty = ctx.state.settings.flag("print_pretty_type_names") != Some(false);
-    let ty = if pretty { column.ty.pretty() } else { column.ty.to_string() };
+    let ty = match pretty && column.simple_aggregate.is_none() {
+        true => column.ty.pretty(),
+        false => column.declared_type(),
+    };
     [&*column.name, &ty, kind, expression, &column.comment, "", ""].map(Value::from).to_vec()
 }
 

@@ -1,25 +1,24 @@
 //! OPTIMIZE: the parts of each partition become one.
 
-use crate::merge_tree::merge::merge_parts;
+use super::alter::partitions::wanted;
+use crate::merge_tree::merge::{MergeOptions, merge_parts};
 use crate::query_context::QueryContext;
+use crate::stored_columns::bind_stored;
 use crate::tables::existing;
-use chalet_base::{Result, bail, codes};
+use chalet_base::{Result, bail, codes, ensure};
+use chalet_binder::row_rule::MergePurpose;
+use chalet_plan::Expr;
 use chalet_storage::merge_tree::MergeTree;
 use chalet_storage::merge_tree::part::Part;
-use chalet_syntax::ast::Optimize;
+use chalet_storage::{RowMerging, Table};
+use chalet_syntax::ast::{self, ExprKind, Optimize, Transformer};
 use std::sync::Arc;
 
 /// How often it begins anew where the table is altered meanwhile.
 const ATTEMPTS: usize = 3;
 
 pub(crate) fn run(optimize: &Optimize, ctx: &QueryContext) -> Result<()> {
-    let unsupported = [
-        (optimize.cluster.is_some(), "ON CLUSTER"),
-        (optimize.dry_run, "DRY RUN"),
-        (optimize.partition.is_some(), "PARTITION"),
-        (optimize.deduplicate.is_some(), "DEDUPLICATE"),
-        (optimize.cleanup, "CLEANUP"),
-    ];
+    let unsupported = [(optimize.cluster.is_some(), "ON CLUSTER"), (optimize.dry_run, "DRY RUN")];
     if let Some((_, words)) = unsupported.iter().find(|(is_given, _)| *is_given) {
         bail!(NOT_IMPLEMENTED, "OPTIMIZE ... {words} is not supported");
     }
@@ -33,15 +32,112 @@ pub(crate) fn run(optimize: &Optimize, ctx: &QueryContext) -> Result<()> {
 }
 
 fn merge(optimize: &Optimize, ctx: &QueryContext) -> Result<()> {
-    let (table, _) = existing(&optimize.table, ctx)?;
+    let (table, name) = existing(&optimize.table, ctx)?;
     let Some(table) = table.as_any().downcast_ref::<MergeTree>() else {
         bail!(NOT_IMPLEMENTED, "Method optimize is not supported by storage {}", table.engine())
     };
     table.parts().check_writable()?;
+    let purpose = purpose(optimize, table)?;
+    let distinct = optimize.deduplicate.as_deref();
+    let distinct = distinct.map(|listed| distinct_columns(listed, table, &name, ctx)).transpose()?;
+    // FINAL merges also a part that was never merged, and one whose rows are to be dropped.
+    let drops = optimize.final_ && (distinct.is_some() || purpose != MergePurpose::Store);
+    let is_due =
+        |parts: &[Arc<Part>]| parts.len() > 1 || drops || optimize.final_ && parts[0].info.level == 0;
+    let options = MergeOptions { purpose, distinct };
+    let partition = match &optimize.partition {
+        Some(ast::Partition::All) => {
+            bail!(SUPPORT_IS_DISABLED, "Only Support DROP/DETACH/ATTACH PARTITION ALL currently")
+        }
+        Some(written) => Some(wanted(table, written, ctx)?),
+        None => None,
+    };
     let check = || ctx.control.check_with_interrupt();
-    let (_claim, state) = table.parts().claim_all(|_| true, &check)?;
+    let is_wanted = |part: &Part| partition.as_ref().is_none_or(|wanted| wanted.has(&part.info));
+    let (_claim, state) =
+        table.parts().claim_all(|info| partition.as_ref().is_none_or(|wanted| wanted.has(info)), &check)?;
     let same = |a: &Arc<Part>, b: &Arc<Part>| a.info.partition.id == b.info.partition.id;
-    // FINAL merges also a part that was never merged.
-    let is_due = |parts: &&[Arc<Part>]| parts.len() > 1 || optimize.final_ && parts[0].info.level == 0;
-    state.parts.chunk_by(same).filter(is_due).try_for_each(|parts| merge_parts(table, parts, ctx, &check))
+    state
+        .parts
+        .chunk_by(same)
+        .filter(|parts| is_due(parts) && is_wanted(&parts[0]))
+        .try_for_each(|parts| merge_parts(table, parts, &options, ctx, &check))
+}
+
+/// What CLEANUP asks for, where it may.
+fn purpose(optimize: &Optimize, table: &MergeTree) -> Result<MergePurpose> {
+    if !optimize.cleanup {
+        return Ok(MergePurpose::Store);
+    }
+    let RowMerging::Replacing { allows_cleanup, .. } = &table.keys_of().merging else {
+        bail!(
+            CANNOT_ASSIGN_OPTIMIZE,
+            "Cannot OPTIMIZE with CLEANUP table: only ReplacingMergeTree can be CLEANUP."
+        )
+    };
+    ensure!(
+        *allows_cleanup || !optimize.final_,
+        SUPPORT_IS_DISABLED,
+        "Experimental merges with CLEANUP are not allowed"
+    );
+    Ok(if *allows_cleanup { MergePurpose::StoreWithoutDeleted } else { MergePurpose::Store })
+}
+
+/// The columns of DEDUPLICATE BY, as positions among the stored ones; all where none is listed.
+fn distinct_columns(
+    listed: &[ast::Expr],
+    table: &MergeTree,
+    name: &str,
+    ctx: &QueryContext,
+) -> Result<Vec<usize>> {
+    let schema = table.schema();
+    let stored: Vec<&str> =
+        schema.columns.iter().filter(|c| c.is_stored() && !c.is_virtual).map(|c| &*c.name).collect();
+    let mut found: Vec<usize> = Vec::new();
+    for written in listed {
+        match &written.kind {
+            ExprKind::Star(transformers) => {
+                let mut left: Vec<usize> = (0..stored.len()).collect();
+                for transformer in transformers {
+                    let Transformer::Except { columns, .. } = transformer else {
+                        bail!(NOT_IMPLEMENTED, "DEDUPLICATE BY {written} is not supported")
+                    };
+                    left.retain(|&at| columns.iter().all(|column| column.name != stored[at]));
+                }
+                found.extend(left);
+            }
+            ExprKind::Identifier(parts) => {
+                let column = parts.iter().map(|part| part.name.as_str()).collect::<Vec<_>>().join(".");
+                let Some(at) = stored.iter().position(|known| *known == column) else {
+                    bail!(
+                        NO_SUCH_COLUMN_IN_TABLE,
+                        "There is no column with name `{column}` in table {name}. There are columns: {}",
+                        stored.join(", ")
+                    )
+                };
+                ensure!(
+                    !found.contains(&at),
+                    COLUMN_QUERIED_MORE_THAN_ONCE,
+                    "Column {column} queried more than once"
+                );
+                found.push(at);
+            }
+            _ => bail!(NOT_IMPLEMENTED, "DEDUPLICATE BY {written} is not supported"),
+        }
+    }
+    if listed.is_empty() {
+        found = (0..stored.len()).collect();
+    }
+    let (fields, bound) = bind_stored(table.keys_of().all().map(|(text, _)| text), &schema, ctx)?;
+    let read: Vec<_> = bound.iter().map(Expr::columns).collect();
+    for (at, field) in fields.iter().enumerate() {
+        ensure!(
+            found.contains(&at) || !read.iter().any(|ids| ids.contains(&field.id)),
+            THERE_IS_NO_COLUMN,
+            "DEDUPLICATE BY expression must include all columns used in table's ORDER BY, PRIMARY KEY, or PARTITION BY but \
+             '{}' is missing",
+            field.name
+        );
+    }
+    Ok(found)
 }

@@ -117,7 +117,7 @@ pub(crate) fn columns(ctx: &QueryContext, others: &[(&str, Arc<dyn Table>)]) -> 
                 Some((kind, text)) => (kind.name(), &**text),
                 None => ("", ""),
             };
-            let ty = column.ty.to_string();
+            let ty = column.declared_type();
             rows.push(vec![
                 Value::from(database.as_str()),
                 Value::from(table.as_str()),

@@ -11,6 +11,7 @@ pub mod join;
 pub mod limit;
 pub mod limit_by;
 pub mod materialize;
+pub mod merge_rows;
 pub mod progress_scan;
 pub mod project;
 pub(crate) mod serial_scan;

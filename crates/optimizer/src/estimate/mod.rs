@@ -183,7 +183,7 @@ pub(crate) fn estimate(plan: &Plan) -> Estimate {
             let rows = input.rows * ELEMENTS;
             input.with_rows(rows)
         }
-        Plan::Sort(_) | Plan::Fill(_) | Plan::Window(_) | Plan::Fetch(_) => {
+        Plan::Sort(_) | Plan::Fill(_) | Plan::Window(_) | Plan::Fetch(_) | Plan::MergeRows(_) => {
             plan.inputs().first().map(|input| estimate(input)).unwrap_or_default()
         }
     }

@@ -1,5 +1,6 @@
 //! By what the rows of a table are sorted, and what keeps them apart.
 
+use crate::RowMerging;
 use std::sync::Arc;
 
 /// By what the rows of a table are sorted, as SQL text.
@@ -10,6 +11,8 @@ pub struct TableKeys {
     pub sorting: Vec<SortingKey>,
     /// So many of the first sorting keys are the primary one.
     pub n_primary: usize,
+    /// What becomes of rows whose sorting keys are equal.
+    pub merging: RowMerging,
 }
 
 /// One expression of ORDER BY in the definition of a table.

@@ -8,7 +8,7 @@ use super::part::{Part, PartInfo};
 use super::parts::{Claim, Parts, State};
 use super::rewrite::Rewrite;
 use super::scan::PartsScan;
-use super::{MERGE_TREE, Partition, TableKeys};
+use super::{Partition, TableKeys};
 use crate::disk::TableFolder;
 use crate::{ColumnSchema, Held, Inserter, Scan, ScanRequest, Table, TableSchema};
 use chalet_base::{Result, bail};
@@ -236,7 +236,7 @@ impl MergeTree {
 
 impl Table for MergeTree {
     fn engine(&self) -> &str {
-        MERGE_TREE
+        self.definition.keys.merging.engine()
     }
 
     fn schema(&self) -> TableSchema {

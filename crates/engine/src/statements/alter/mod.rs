@@ -6,7 +6,7 @@
 
 mod columns;
 mod mutation;
-mod partitions;
+pub(super) mod partitions;
 
 pub(crate) use partitions::{Wanted, wanted};
 

@@ -1,6 +1,6 @@
 //! The columns of CREATE TABLE and VIEW: as they are declared, taken from elsewhere, and as SHOW CREATE prints them.
 
-use crate::column_definitions::{columns, default_and_comment};
+use crate::column_definitions::{columns, declared_type, default_and_comment};
 use crate::query_context::QueryContext;
 use crate::stored_columns::validate;
 use crate::tables;
@@ -59,7 +59,9 @@ pub(super) fn stored_schema(definition: &ast::TableDefinition) -> Result<TableSc
         let name = &def.name.name;
         let Some(ty) = &def.ty else { bail!(INCORRECT_QUERY, "The stored column {name} has no type") };
         let (default, comment) = default_and_comment(def)?;
-        columns.push(ColumnSchema { default, comment, ..ColumnSchema::new(name.as_str(), ty.text.parse()?) });
+        let (simple_aggregate, ty) = declared_type(&ty.text)?;
+        let column = ColumnSchema::new(name.as_str(), ty);
+        columns.push(ColumnSchema { default, comment, simple_aggregate, ..column });
     }
     Ok(TableSchema { constraints: constraints(definition), ..TableSchema::new(columns) })
 }
@@ -94,7 +96,10 @@ pub(crate) fn columns_sql(schema: &TableSchema) -> String {
                 comment.push_str(" COMMENT ");
                 chalet_syntax::print::write_string(&mut comment, c.comment.as_bytes());
             }
-            let ty = c.ty.pretty().replace('\n', "\n    ");
+            let ty = match &c.simple_aggregate {
+                None => c.ty.pretty().replace('\n', "\n    "),
+                Some(_) => c.declared_type(),
+            };
             format!("    `{name}` {ty}{default}{comment}")
         })
         .collect();

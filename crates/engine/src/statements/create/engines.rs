@@ -2,8 +2,9 @@
 
 use super::columns::{schema_of, stored_schema};
 use super::engine::{Engine, Found, New};
+use super::file;
 use super::log::LOG;
-use super::{file, merge_tree};
+use super::merge_tree::FAMILY;
 use crate::query_context::QueryContext;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_storage::Table;
@@ -15,7 +16,11 @@ use std::sync::Arc;
 
 /// Sorted by name.
 const ENGINES: &[Engine] = &[
+    Engine { name: "AggregatingMergeTree", ..FAMILY },
+    Engine { name: "CoalescingMergeTree", ..FAMILY },
+    Engine { name: "CollapsingMergeTree", ..FAMILY },
     Engine { name: "File", takes_arguments: true, create: file::create, open: file::open, ..LOG },
+    Engine { name: "GraphiteMergeTree", ..FAMILY },
     Engine { name: "Log", ..LOG },
     Engine {
         name: "Memory",
@@ -32,15 +37,7 @@ const ENGINES: &[Engine] = &[
         open: |_, found| Ok(Arc::new(MemoryTable::new(stored_schema(&found.create.definition)?))),
         ..LOG
     },
-    Engine {
-        name: MERGE_TREE,
-        takes_keys: true,
-        settings: merge_tree::SETTINGS,
-        other_settings: merge_tree::OTHER_SETTINGS,
-        create: merge_tree::create,
-        open: merge_tree::open,
-        ..LOG
-    },
+    Engine { name: MERGE_TREE, ..FAMILY },
     Engine {
         name: "Null",
         other_settings: &[],
@@ -50,8 +47,11 @@ const ENGINES: &[Engine] = &[
         open: |_, found| Ok(Arc::new(NullTable { schema: stored_schema(&found.create.definition)? })),
         ..LOG
     },
+    Engine { name: "ReplacingMergeTree", ..FAMILY },
     Engine { name: "StripeLog", ..LOG },
+    Engine { name: "SummingMergeTree", ..FAMILY },
     Engine { name: "TinyLog", ..LOG },
+    Engine { name: "VersionedCollapsingMergeTree", ..FAMILY },
 ];
 
 /// Engines of the kernel that are not here.

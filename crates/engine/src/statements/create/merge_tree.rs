@@ -2,6 +2,7 @@
 
 use super::columns::{schema_of, stored_schema};
 use super::engine::{Engine, Found, New};
+use super::row_merging;
 use crate::formats::FORMATS;
 use crate::query_context::QueryContext;
 use crate::reading::detached_caster;
@@ -14,6 +15,7 @@ use chalet_storage::merge_tree::{MERGE_TREE, MergeTree, SortingKey, TableKeys, T
 use chalet_storage::{Table, TableSchema};
 use chalet_syntax::ast::{self, ExprKind};
 use chalet_types::{DataType, Value};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Of the files that keep rows.
@@ -21,9 +23,22 @@ const PART_FORMAT: &str = "Parquet";
 const GRANULARITY: &str = "index_granularity";
 const DEDUP_WINDOW: &str = "non_replicated_deduplication_window";
 const NULLABLE_KEY: &str = "allow_nullable_key";
+const CLEANUP: &str = "allow_experimental_replacing_merge_with_cleanup";
+
+/// An engine of the family, without its name.
+pub(super) const FAMILY: Engine = Engine {
+    takes_keys: true,
+    takes_arguments: true,
+    settings: SETTINGS,
+    other_settings: OTHER_SETTINGS,
+    create,
+    open,
+    ..super::log::LOG
+};
 
 /// Settings that are taken and shown. But for [`NULLABLE_KEY`] they are about how the kernel lays rows out.
 pub(super) const SETTINGS: &[&str] = &[
+    CLEANUP,
     NULLABLE_KEY,
     "allow_experimental_reverse_key",
     GRANULARITY,
@@ -58,11 +73,15 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
         ensure!(!is_given, NOT_IMPLEMENTED, "{what} of table engine {MERGE_TREE} is not supported yet");
     }
     let schema = schema_of(new.create, new.ctx)?;
+    let merging = row_merging::checked(new.engine.name, row_merging::arguments(written), &schema)?;
     let primary = primary_key(definition, written)?;
-    let keys = keys_of(primary.as_ref(), written)?;
+    let mut keys = keys_of(primary.as_ref(), written)?;
     let settings = Settings::of(&written.settings, new.ctx)?;
     check(&keys, settings.nullable_key, &schema, new.ctx)?;
-    let shown = shown(&keys, primary.as_ref(), written, &settings, new.create.temporary);
+    let engine = row_merging::shown(new.engine.name, row_merging::arguments(written));
+    let shown = shown(engine, &keys, primary.as_ref(), written, &settings, new.create.temporary);
+    row_merging::set(&mut keys, merging, settings.cleanup);
+    row_merging::check_columns(&keys, &schema, new.ctx)?;
     let folder = new.store.map(|store| store.new_folder()).transpose()?;
     Ok((
         Arc::new(MergeTree::create(
@@ -77,15 +96,17 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
     ))
 }
 
-pub(super) fn open(_: &'static Engine, found: Found) -> Result<Arc<dyn Table>> {
+pub(super) fn open(engine: &'static Engine, found: Found) -> Result<Arc<dyn Table>> {
     let written = &found.create.storage;
-    let keys = keys_of(written.primary_key.clone().map(Primary::Clause).as_ref(), written)?;
-    let settings = Settings::of(&written.settings, found.ctx)?.of_table;
+    let mut keys = keys_of(written.primary_key.clone().map(Primary::Clause).as_ref(), written)?;
+    let settings = Settings::of(&written.settings, found.ctx)?;
+    let merging = row_merging::of(engine.name, row_merging::arguments(written))?;
+    row_merging::set(&mut keys, merging, settings.cleanup);
     let schema = stored_schema(&found.create.definition)?;
     let Some(folder) = found.folder else { bail!(CORRUPTED_DATA, "Table {} has no folder", found.name) };
     let (table, dropped) = MergeTree::open(
         keys,
-        settings,
+        settings.of_table,
         schema,
         folder,
         FORMATS.get(PART_FORMAT)?,
@@ -170,7 +191,7 @@ fn keys_of(primary: Option<&Primary>, written: &ast::Storage) -> Result<TableKey
         );
     }
     let partition = written.partition_by.as_ref().map_or(String::new(), ToString::to_string);
-    Ok(TableKeys { partition: partition.into(), sorting, n_primary })
+    Ok(TableKeys { partition: partition.into(), sorting, n_primary, ..TableKeys::default() })
 }
 
 /// Fails for what is no key.
@@ -248,6 +269,8 @@ struct Settings {
     shown: Vec<String>,
     nullable_key: bool,
     of_table: TableSettings,
+    /// May OPTIMIZE drop rows that say that they are deleted?
+    cleanup: bool,
 }
 
 /// Rows of a granule, unless a setting says otherwise.
@@ -256,7 +279,7 @@ const DEFAULT_GRANULARITY: usize = 8192;
 impl Settings {
     fn of(written: &[ast::Setting], ctx: &QueryContext) -> Result<Settings> {
         let of_table = TableSettings { granularity: DEFAULT_GRANULARITY, dedup_window: 0 };
-        let mut settings = Settings { shown: Vec::new(), nullable_key: false, of_table };
+        let mut settings = Settings { shown: Vec::new(), nullable_key: false, of_table, cleanup: false };
         let mut has_granularity = false;
         for setting in written {
             let name = setting.name.name.as_str();
@@ -276,6 +299,7 @@ impl Settings {
             if name == DEDUP_WINDOW {
                 settings.of_table.dedup_window = usize::try_from(number).unwrap_or(usize::MAX);
             }
+            settings.cleanup |= name == CLEANUP && number != 0;
             settings.nullable_key |= name == NULLABLE_KEY && number != 0;
             settings.shown.push(format!("{name} = {number}"));
         }
@@ -295,13 +319,14 @@ fn number(literal: &Value) -> Option<u64> {
 
 /// The engine and its clauses as SHOW CREATE prints them.
 fn shown(
+    engine: String,
     keys: &TableKeys,
     primary: Option<&Primary>,
     written: &ast::Storage,
     settings: &Settings,
     temporary: bool,
 ) -> String {
-    let mut out = String::from(MERGE_TREE);
+    let mut out = engine;
     if !keys.partition.is_empty() {
         out += &format!("\nPARTITION BY {}", keys.partition);
     }
@@ -329,4 +354,16 @@ fn sorting_key(keys: &[SortingKey]) -> String {
         _ if keys.iter().any(|key| key.descending) => format!("tuple({})", items.join(", ")),
         _ => format!("({})", items.join(", ")),
     }
+}
+
+/// The stored columns that expressions read.
+pub(super) fn reads<'a>(
+    texts: impl IntoIterator<Item = &'a str>,
+    schema: &TableSchema,
+    ctx: &QueryContext,
+) -> Result<HashSet<Arc<str>>> {
+    let (fields, bound) = bind_stored(texts, schema, ctx)?;
+    let read: Vec<_> = bound.iter().map(Expr::columns).collect();
+    let is_read = |field: &&chalet_plan::Field| read.iter().any(|ids| ids.contains(&field.id));
+    Ok(fields.iter().filter(is_read).map(|field| field.name.clone()).collect())
 }

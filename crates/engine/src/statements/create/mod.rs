@@ -17,6 +17,7 @@ mod file;
 mod function;
 mod log;
 mod merge_tree;
+mod row_merging;
 mod stored;
 mod table;
 mod view;
