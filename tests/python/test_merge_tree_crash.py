@@ -118,6 +118,6 @@ def test_killed_while_it_works(tmp_path):
             batch: (rows, value, value, rows * (rows - 1) // 2) for batch, (rows, value) in expected.items()
         }
         assert found == wanted
-        assert connection.query("CHECK TABLE t").fetchall() == [(1,)]
+        assert {passed for _, passed, _ in connection.query("CHECK TABLE t").fetchall()} <= {1}
         check_files(path, connection)
         connection.close()

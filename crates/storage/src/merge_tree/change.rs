@@ -14,8 +14,8 @@ use std::sync::Arc;
 /// What becomes of a table, as a whole.
 #[derive(Clone, Default)]
 pub struct Change {
-    /// The columns that there are from now on.
-    pub columns: Option<Arc<ColumnsVersion>>,
+    /// Versions of the columns that are new; the last is that of parts from now on.
+    pub columns: Vec<Arc<ColumnsVersion>>,
     /// By number.
     pub removed: Vec<u64>,
     pub added: Vec<Arc<Part>>,
@@ -34,7 +34,7 @@ const TOKEN: u64 = 5;
 impl Change {
     /// Appends the change as bytes.
     pub fn encode(&self, out: &mut Vec<u8>) -> Result<()> {
-        if let Some(columns) = &self.columns {
+        for columns in &self.columns {
             put_var_uint(out, COLUMNS);
             columns.encode(out);
         }
@@ -67,7 +67,7 @@ impl Change {
         let mut change = Change::default();
         while !from.rest.is_empty() {
             match from.var_uint()? {
-                COLUMNS => change.columns = Some(Arc::new(ColumnsVersion::decode(&mut from)?)),
+                COLUMNS => change.columns.push(Arc::new(ColumnsVersion::decode(&mut from)?)),
                 REMOVED => change.removed.push(from.var_uint()?),
                 kind @ (ADDED_FILE | ADDED_ROWS) => {
                     let info = decode_info(&mut from)?;

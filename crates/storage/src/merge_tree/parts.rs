@@ -18,6 +18,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 const LEAST_TO_COMPACT: u64 = 1 << 20;
 /// Tokens of so many INSERTs are remembered.
 const MAX_TOKENS: usize = 10_000;
+/// So many versions of columns are kept in any case.
+const RECENT_VERSIONS: usize = 8;
 /// How often a reader looks again at what another process has changed meanwhile.
 const ATTEMPTS: usize = 100;
 
@@ -45,9 +47,7 @@ impl State {
     }
 
     fn apply(&mut self, change: &Change) {
-        if let Some(columns) = &change.columns {
-            self.versions.push(columns.clone());
-        }
+        self.versions.extend_from_slice(&change.columns);
         if !change.removed.is_empty() {
             let removed: HashSet<u64> = change.removed.iter().copied().collect();
             self.parts.retain(|part| !removed.contains(&part.info.number));
@@ -64,21 +64,24 @@ impl State {
         }
     }
 
-    /// All that the state says, as one change.
-    fn as_changes(&self) -> Vec<Change> {
-        let mut changes: Vec<Change> =
-            self.versions.iter().map(|v| Change { columns: Some(v.clone()), ..Change::default() }).collect();
-        changes.push(Change {
+    /// All that the state says, as one change. Old versions of the columns that no part has are left out, but for some: the
+    /// definition of the table may be about to follow.
+    fn as_change(&self) -> Change {
+        let used: HashSet<u32> = self.parts.iter().map(|part| part.info.columns).collect();
+        let recent = self.versions.len().saturating_sub(RECENT_VERSIONS);
+        let kept = self.versions.iter().enumerate();
+        let kept = kept.filter(|(at, version)| *at >= recent || used.contains(&version.number));
+        Change {
+            columns: kept.map(|(_, version)| version.clone()).collect(),
             added: self.parts.clone(),
             tokens: self.tokens.iter().copied().collect(),
             ..Change::default()
-        });
-        changes
+        }
     }
 
     fn encode(&self) -> Result<Vec<u8>> {
         let mut out = Vec::new();
-        self.as_changes().iter().try_for_each(|change| change.encode(&mut out))?;
+        self.as_change().encode(&mut out)?;
         Ok(out)
     }
 }
@@ -193,7 +196,7 @@ impl Parts {
             return Ok(version.clone());
         }
         let again = Arc::new(ColumnsVersion { number: last + 1, columns: version.columns.clone() });
-        self.commit(Change { columns: Some(again.clone()), ..Change::default() })?;
+        self.commit(Change { columns: vec![again.clone()], ..Change::default() })?;
         Ok(again)
     }
 

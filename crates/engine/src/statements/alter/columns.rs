@@ -107,7 +107,7 @@ pub(super) fn run(alter: &ast::AlterTable, ctx: &QueryContext) -> Result<()> {
         return kept.replace(Arc::new(handle), &schema, &draft.comment, ctx);
     }
     // The journal first: a version that no definition names is forgotten when the table is opened.
-    table.parts().commit(Change { columns: Some(columns), ..Change::default() })?;
+    table.parts().commit(Change { columns: vec![columns], ..Change::default() })?;
     kept.replace(Arc::new(altered), &schema, &draft.comment, ctx)
 }
 
