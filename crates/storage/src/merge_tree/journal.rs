@@ -6,7 +6,8 @@
 //! record  = length checksum bytes                        8 bytes each, then as many as `length` says
 //! ```
 //!
-//! All numbers are little-endian, with 8 bytes; checksums are XXH3 with 64 bits, of what precedes in the header, and of the
+//! Behind the last record there may be zeros: room for the next ones, so that a write does not make the file longer, which the
+//! disk would have to note too. All numbers are little-endian, with 8 bytes; checksums are XXH3 with 64 bits, of what precedes in the header, and of the
 //! bytes of a record with `id` and the place of the record mixed in. A record is acknowledged when it is on disk; only then,
 //! and without waiting for the disk, `committed` becomes the length of the file. So what is behind it is whole, or the
 //! beginning of a record that nobody was told of; what is amiss before it is damage. A journal that has become long for what it
@@ -26,6 +27,8 @@ const MAGIC: &[u8; 8] = b"chaletJ1";
 const HEADER: u64 = 64;
 const HEAD: usize = 16;
 const NAME: &str = "journal";
+/// Bytes of room that are made at once.
+const ROOM: u64 = 1 << 16;
 
 /// How often a header is read that another process is just writing.
 const ATTEMPTS: usize = 10;
@@ -37,6 +40,8 @@ pub(super) struct Journal {
     file: File,
     id: u64,
     end: u64,
+    /// How far the file has room.
+    allocated: u64,
 }
 
 /// What was found in a journal.
@@ -70,7 +75,7 @@ impl Journal {
             let _ = std::fs::remove_file(&next);
         })?;
         take_next(&path).inspect_err(|_| folder.lose())?;
-        Ok(Journal { folder, path, file, id, end })
+        Ok(Journal { folder, path, file, id, end, allocated: end })
     }
 
     /// Opens the journal of a folder to go on with it, and reads what is in it.
@@ -95,13 +100,15 @@ impl Journal {
                 path.display()
             ),
             None => ensure!(
-                end == len,
+                bytes[end as usize..].iter().all(|&byte| byte == 0),
                 CHECKSUM_DOESNT_MATCH,
                 "The file {} is damaged: its header cannot be read",
                 path.display()
             ),
         }
-        if end < len || head.is_none() {
+        let rest = &bytes[end as usize..];
+        let dropped = rest.iter().rposition(|&byte| byte != 0).map_or(0, |last| last as u64 + 1);
+        if dropped > 0 || head.is_none() {
             let settle = || {
                 file.set_len(end)?;
                 file.sync_all()?;
@@ -111,7 +118,8 @@ impl Journal {
             settle().map_err(|e| cannot_write(&path, &e))?;
         }
         let records = records.into_iter().map(|range| bytes[range].to_vec()).collect();
-        Ok((Journal { folder, path, file, id, end }, Found { records, dropped: len - end }))
+        let allocated = if dropped > 0 || head.is_none() { end } else { len };
+        Ok((Journal { folder, path, file, id, end, allocated }, Found { records, dropped }))
     }
 
     /// Bytes so far.
@@ -127,9 +135,11 @@ impl Journal {
             let at = self.end + bytes.len() as u64;
             bytes.extend(record(one, self.id, at));
         }
+        self.make_room(bytes.len() as u64)?;
         if let Err(error) = write_all_at(&self.file, &bytes, self.end) {
-            if self.file.set_len(self.end).is_err() {
-                self.folder.lose();
+            match self.file.set_len(self.end) {
+                Ok(()) => self.allocated = self.end,
+                Err(_) => self.folder.lose(),
             }
             return Err(cannot_write(&self.path, &error));
         }
@@ -142,6 +152,22 @@ impl Journal {
         self.end += bytes.len() as u64;
         // The records are there without it: whoever opens the file finds them.
         let _ = write_all_at(&self.file, &header(self.id, self.end), 0);
+        Ok(())
+    }
+
+    /// Makes the file long enough for so many bytes more.
+    fn make_room(&mut self, len: u64) -> Result<()> {
+        if self.end + len <= self.allocated {
+            return Ok(());
+        }
+        let allocated = self.end + len + ROOM;
+        let zeros = vec![0; (allocated - self.allocated) as usize];
+        let grow = write_all_at(&self.file, &zeros, self.allocated).and_then(|()| self.file.sync_all());
+        // Where there is no room for more, there may be enough for the record.
+        match grow {
+            Ok(()) => self.allocated = allocated,
+            Err(_) => self.file.set_len(self.allocated).map_err(|e| cannot_write(&self.path, &e))?,
+        }
         Ok(())
     }
 
