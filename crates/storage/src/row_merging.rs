@@ -43,6 +43,17 @@ impl RowMerging {
         }
     }
 
+    /// The columns that the rule names.
+    pub fn columns(&self) -> Vec<&Arc<str>> {
+        match self {
+            RowMerging::None | RowMerging::Aggregating => Vec::new(),
+            RowMerging::Replacing { version, is_deleted, .. } => version.iter().chain(is_deleted).collect(),
+            RowMerging::Summing { columns } | RowMerging::Coalescing { columns } => columns.iter().collect(),
+            RowMerging::Collapsing { sign } => vec![sign],
+            RowMerging::VersionedCollapsing { sign, version } => vec![sign, version],
+        }
+    }
+
     /// Does the engine keep all rows?
     pub fn is_none(&self) -> bool {
         *self == RowMerging::None

@@ -10,6 +10,7 @@ use chalet_base::suggest::nearest;
 use chalet_base::{Error, Result, bail, ensure, err};
 use chalet_binder::table_columns::bind_constant;
 use chalet_columns::{Column, Vector};
+use chalet_storage::catalog::in_backquotes;
 use chalet_storage::merge_tree::MergeTree;
 use chalet_storage::merge_tree::change::Change;
 use chalet_storage::merge_tree::columns::VersionColumn;
@@ -74,7 +75,7 @@ pub(super) fn run(alter: &ast::AlterTable, ctx: &QueryContext) -> Result<()> {
         constraints: own.constraints.to_vec(),
         comment: kept.entry.comment.to_string(),
         converted: Vec::new(),
-        keys: table.keys_of().all().map(|(text, _)| text.to_string()).collect(),
+        keys: key_texts(table),
         ctx,
     };
     alter.commands.iter().try_for_each(|command| draft.apply(command))?;
@@ -124,6 +125,13 @@ fn altered(table: &MergeTree, draft: &Draft, schema: &TableSchema) -> Result<Mer
         VersionColumn { id, name: column.schema.name.clone(), ty, fill }
     });
     table.with_columns(schema.clone(), version.collect())
+}
+
+/// Expressions whose columns stay: those of the keys, and what the rule for rows of equal keys names.
+fn key_texts(table: &MergeTree) -> Vec<String> {
+    let keys = table.keys_of();
+    let named = keys.merging.columns().into_iter().map(|name| in_backquotes(name));
+    keys.all().map(|(text, _)| text.to_string()).chain(named).collect()
 }
 
 fn same_value(a: &Vector, b: &Vector) -> bool {
