@@ -86,19 +86,13 @@ impl State {
     }
 }
 
-/// What is written.
-enum Keeper {
-    /// Nothing: the table is in memory.
-    Memory,
-    Disk(Mutex<Journal>),
-    /// Another process writes.
-    Follower(Mutex<(Follower, State)>),
-}
-
 /// The parts of one table, shared by its handles, scans and inserters.
 pub struct Parts {
     folder: Option<Arc<TableFolder>>,
-    keeper: Keeper,
+    /// What this process writes; `None` in memory, and where another one does.
+    journal: Option<Mutex<Journal>>,
+    /// What another process has written, where this one may only read: so it is in a forked child too.
+    follower: Mutex<(Follower, State)>,
     /// Errors: the journal is damaged.
     state: RwLock<Result<Arc<State>>>,
     queue: Mutex<Queue>,
@@ -136,19 +130,18 @@ impl Parts {
     /// The parts of a new table.
     pub fn create(columns: ColumnsVersion, folder: Option<Arc<TableFolder>>) -> Result<Parts> {
         let state = State { versions: vec![Arc::new(columns)], next_block: 1, ..State::default() };
-        let keeper = match &folder {
-            None => Keeper::Memory,
-            Some(folder) => Keeper::Disk(Mutex::new(Journal::create(folder.clone(), &state.encode()?)?)),
+        let journal = match &folder {
+            None => None,
+            Some(folder) => Some(Journal::create(folder.clone(), &state.encode()?)?),
         };
-        Ok(Parts::of(folder, keeper, Ok(state), 1))
+        Ok(Parts::of(folder, journal, Ok(state), 1))
     }
 
     /// The parts of a folder, and how many bytes were dropped of a change that was not finished. A damaged journal is no error
     /// here, but whenever it is used: the table can still be dropped.
     pub fn open(folder: Arc<TableFolder>) -> Result<(Parts, u64)> {
         if folder.is_read_only() {
-            let keeper = Keeper::Follower(Mutex::default());
-            return Ok((Parts::of(Some(folder), keeper, Ok(State::default()), 0), 0));
+            return Ok((Parts::of(Some(folder), None, Ok(State::default()), 0), 0));
         }
         let opened = Journal::open(folder.clone()).and_then(|(journal, found)| {
             let mut state = State { next_block: 1, ..State::default() };
@@ -165,17 +158,23 @@ impl Parts {
         });
         Ok(match opened {
             Ok((journal, state, next, dropped)) => {
-                (Parts::of(Some(folder), Keeper::Disk(Mutex::new(journal)), Ok(state), next), dropped)
+                (Parts::of(Some(folder), Some(journal), Ok(state), next), dropped)
             }
-            Err(error) => (Parts::of(Some(folder), Keeper::Memory, Err(error), 0), 0),
+            Err(error) => (Parts::of(Some(folder), None, Err(error), 0), 0),
         })
     }
 
-    fn of(folder: Option<Arc<TableFolder>>, keeper: Keeper, state: Result<State>, next_number: u64) -> Parts {
+    fn of(
+        folder: Option<Arc<TableFolder>>,
+        journal: Option<Journal>,
+        state: Result<State>,
+        next_number: u64,
+    ) -> Parts {
         let last = state.as_ref().map_or(0, |s| s.parts.iter().map(|p| p.info.mutation).max().unwrap_or(0));
         Parts {
             folder,
-            keeper,
+            journal: journal.map(Mutex::new),
+            follower: Mutex::default(),
             state: RwLock::new(state.map(Arc::new)),
             queue: Mutex::default(),
             turn: Condvar::new(),
@@ -220,18 +219,25 @@ impl Parts {
         self.next_mutation.fetch_add(1, Relaxed)
     }
 
+    /// Does another process write the table? So it is in a forked child.
+    fn is_followed(&self) -> bool {
+        self.folder.as_ref().is_some_and(|folder| folder.is_read_only())
+    }
+
     /// The parts as they are now. Fails when the journal is damaged or cannot be read.
     pub fn snapshot(&self) -> Result<Arc<State>> {
-        match &self.keeper {
-            Keeper::Follower(follower) => self.follow(follower).or_else(|error| self.held_instead(error)),
-            _ => self.state.read().unwrap_or_else(PoisonError::into_inner).clone(),
+        match self.is_followed() {
+            true => self.follow().or_else(|error| self.held_instead(error)),
+            false => self.state.read().unwrap_or_else(PoisonError::into_inner).clone(),
         }
     }
 
     /// Where another process may remove files: keeps what there is now readable until what this gives is dropped.
     pub fn hold(&self) -> Result<Option<Arc<State>>> {
-        let Keeper::Follower(follower) = &self.keeper else { return Ok(None) };
-        let state = self.follow(follower)?;
+        if !self.is_followed() {
+            return Ok(None);
+        }
+        let state = self.follow()?;
         let mut held = lock(&self.held);
         held.retain(|other| other.strong_count() > 0);
         held.push(Arc::downgrade(&state));
@@ -247,9 +253,9 @@ impl Parts {
     }
 
     /// Looks at what another process has written meanwhile.
-    fn follow(&self, follower: &Mutex<(Follower, State)>) -> Result<Arc<State>> {
+    fn follow(&self) -> Result<Arc<State>> {
         let Some(folder) = &self.folder else { bail!(LOGICAL_ERROR, "A table in memory has one process") };
-        let mut known = lock(follower);
+        let mut known = lock(&self.follower);
         for attempt in 1.. {
             let (follower, state) = &mut *known;
             let news = follower.read(folder)?;
@@ -341,9 +347,9 @@ impl Parts {
                 Err(error) => done.push((ticket, Err(error))),
             }
         }
-        let kept = match &self.keeper {
-            Keeper::Disk(journal) => self.write_records(&mut lock(journal), &records, &state),
-            _ => Ok(()),
+        let kept = match &self.journal {
+            Some(journal) => self.write_records(&mut lock(journal), &records, &state),
+            None => Ok(()),
         };
         if kept.is_ok() {
             for (_, _, change) in &records {
