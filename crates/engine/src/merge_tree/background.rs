@@ -61,9 +61,10 @@ pub(crate) fn wake(table: &MergeTree, ctx: &QueryContext) {
     }
 }
 
-/// Called when the last session of a database is gone: waits for a merge of its tables to give up.
+/// Called when the last session of a database is gone: its tables are not merged any more when this returns.
 pub(crate) fn settle(database: *const Shared) {
     let mut queue = lock();
+    queue.jobs.retain(|job| !std::ptr::eq(job.database.as_ptr(), database));
     while queue.current.as_ref().is_some_and(|current| std::ptr::eq(current.as_ptr(), database)) {
         queue = WORKER.idle.wait(queue).unwrap_or_else(PoisonError::into_inner);
     }

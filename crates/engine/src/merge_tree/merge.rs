@@ -20,6 +20,10 @@ use std::sync::Arc;
 const BLOCK_ROWS: usize = 8192 * 4;
 /// And bytes, about.
 const BLOCK_BYTES: usize = 16 << 20;
+/// Rows that are read of all parts together, about.
+const READ_ROWS: usize = BLOCK_ROWS * 4;
+/// Rows that are read of one at least.
+const LEAST_ROWS: usize = 256;
 
 /// What a merge does beside putting rows together.
 pub(crate) struct MergeOptions {
@@ -84,12 +88,13 @@ pub(crate) fn merge_parts(
     table.parts().commit(Change { removed, added: made.into_iter().collect(), ..Change::default() })
 }
 
-/// The stored columns of a part, block by block, in its order.
-pub(crate) fn open_part(table: &MergeTree, part: &Arc<Part>) -> Result<Box<dyn ScanWorker>> {
+/// The stored columns of a part, block by block, in its order; `of` parts are read at once.
+pub(crate) fn open_part(table: &MergeTree, part: &Arc<Part>, of: usize) -> Result<Box<dyn ScanWorker>> {
     let schema = table.schema();
     let stored = schema.columns.iter().enumerate().filter(|(_, c)| c.is_stored() && !c.is_virtual);
     let columns = stored.map(|(at, _)| at).collect();
-    let context = ScanContext { max_block_size: BLOCK_ROWS, ..ScanContext::default() };
+    let max_block_size = (READ_ROWS / of.max(1)).clamp(LEAST_ROWS, BLOCK_ROWS);
+    let context = ScanContext { max_block_size, ..ScanContext::default() };
     table
         .scan_parts(vec![part.clone()], &ScanRequest { columns, context, ..ScanRequest::default() })?
         .worker()
@@ -116,7 +121,7 @@ impl SortedStreams {
     fn open(table: &MergeTree, parts: &[Arc<Part>], keys: &KeyProgram) -> Result<SortedStreams> {
         let mut merge = SortedStreams { streams: Vec::new(), blocks: Vec::new(), rows: Vec::new() };
         for part in parts {
-            let mut rows = open_part(table, part)?;
+            let mut rows = open_part(table, part, parts.len())?;
             if let Some(morsel) = rows.next()? {
                 let keys = keys.sorting_keys(&morsel.block)?;
                 let block = merge.blocks.len() as u32;

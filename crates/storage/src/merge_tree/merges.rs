@@ -18,6 +18,8 @@ const LEAST_PARTS: usize = 6;
 const LEAST_SMALL_PARTS: usize = 32;
 /// And at most.
 const MOST_PARTS: usize = 128;
+/// Of these so many that are files: a merge holds a granule of each column of each.
+const MOST_FILES: usize = 16;
 /// Parts in memory of fewer bytes are small.
 const SMALL_BYTES: u64 = 1 << 14;
 /// A part that is this many times as large as those behind it together is left as it is.
@@ -46,11 +48,15 @@ fn best_run(parts: &[Arc<Part>]) -> Option<&[Arc<Part>]> {
     let mut best: Option<&[Arc<Part>]> = None;
     let mut end = parts.len();
     while end > 0 {
-        let (mut start, mut bytes, mut largest) = (end, 0u64, 0);
+        let (mut start, mut bytes, mut largest, mut files) = (end, 0u64, 0, 0);
         while start > 0 && end - start < MOST_PARTS {
             let size = parts[start - 1].info.raw_bytes;
             let others = bytes.max(1);
             if start < end && size > others.saturating_mul(MOST_RATIO) || bytes + size > MOST_BYTES {
+                break;
+            }
+            files += usize::from(parts[start - 1].resident().is_none());
+            if files > MOST_FILES {
                 break;
             }
             bytes += size;

@@ -154,7 +154,7 @@ fn copied(
     check: &dyn Fn() -> Result<()>,
 ) -> Result<Option<Arc<Part>>> {
     let mut out = target.rewrite_part(part.info.partition.clone());
-    let mut rows = open_part(source, part)?;
+    let mut rows = open_part(source, part, 1)?;
     while let Some(morsel) = rows.next()? {
         check()?;
         out.write(morsel.block)?;
