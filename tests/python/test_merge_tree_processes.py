@@ -37,7 +37,8 @@ def test_readers_see_whole_inserts_while_parts_are_merged(tmp_path):
         rows += 7000
         connection.query("OPTIMIZE TABLE t FINAL")
     for reader in readers:
-        assert reader.wait() == 0
+        reader.communicate()
+        assert reader.returncode == 0
     assert connection.query("SELECT count() FROM t").fetchall() == [(rows,)]
     connection.close()
 

@@ -274,9 +274,14 @@ def test_what_is_refused(engine, connection, things):
     with pytest.raises(sa.exc.CompileError, match="begin_nested"):
         connection.begin_nested()
     assert connection.scalar(sa.select(sa.func.count()).select_from(things)) == 5
-    for statement in (things.update().values(name="x"), things.delete().where(things.c.id == 1)):
-        with pytest.raises(sa.exc.NotSupportedError, match="NOT_IMPLEMENTED"):
-            connection.execute(statement)
+
+
+def test_update_and_delete(engine, connection, things):
+    count = sa.select(sa.func.count()).select_from(things)
+    connection.execute(things.update().where(things.c.id > 2).values(name="x"))
+    assert connection.scalar(count.where(things.c.name == "x")) == 3
+    connection.execute(things.delete().where(things.c.id == 1))
+    assert connection.scalar(count) == 4
 
 
 def test_isolation_levels():
