@@ -104,3 +104,32 @@ def test_many_threads_keep_sums(tmp_path):
     assert errors == []
     assert connection.query("SELECT sum(v) FROM t").fetchall() == [(4000 * 3999 // 2,)]
     connection.close()
+
+
+def test_definitions_change_one_after_the_other(tmp_path):
+    path = str(tmp_path / "db")
+    connection = chalet.connect(path)
+    connection.query("CREATE TABLE t (k UInt64) ENGINE = MergeTree ORDER BY k")
+    errors = []
+
+    def work(number):
+        session = chalet.connect(path)
+        try:
+            for step in range(6):
+                session.query(f"ALTER TABLE t ADD COLUMN c{number}_{step} UInt32 DEFAULT {number * 10 + step}")
+                session.query(f"INSERT INTO t (k) VALUES ({number})")
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    connection.close()
+    with chalet.connect(path) as reopened:
+        names = [f"c{number}_{step}" for number in range(4) for step in range(6)]
+        wanted = tuple(number * 10 + step for number in range(4) for step in range(6))
+        assert reopened.query(f"SELECT DISTINCT {', '.join(names)} FROM t").fetchall() == [wanted]
+        assert reopened.query("SELECT count() FROM t").fetchall() == [(24,)]

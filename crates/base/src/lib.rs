@@ -1,6 +1,7 @@
 //! The ground floor: errors with ClickHouse codes, hashing, small helpers. Nothing of databases.
 //!
 //! - [`error`]: the error type and the `err!`, `bail!`, `ensure!` macros
+//! - [`bisect`]: bisection over ranges of indexes
 //! - [`codes`]: every ClickHouse error code by name
 //! - [`cores`]: how many cores there are
 //! - [`events`]: counters of what the process did
@@ -9,6 +10,7 @@
 //! - [`suggest`]: the nearest names to a mistyped one
 //! - [`simd_dispatch`](mod@wide): loops for processors with wider registers
 
+pub mod bisect;
 pub mod codes;
 pub mod cores;
 pub mod error;

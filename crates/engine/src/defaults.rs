@@ -23,8 +23,7 @@ pub(crate) fn with_defaults(
     ctx: &QueryContext,
 ) -> Result<Vec<Block>> {
     let omitted = unit.omitted();
-    let stored: Vec<&ColumnSchema> =
-        schema.columns.iter().filter(|c| c.is_stored() && !c.is_virtual).collect();
+    let stored: Vec<&ColumnSchema> = schema.stored().collect();
     let any_omitted = omitted.iter().any(Option::is_some) && given.iter().any(|c| c.default.is_some());
     let same = stored.len() == given.len() && stored.iter().zip(given).all(|(a, b)| a.name == b.name);
     if same && !any_omitted {
@@ -97,7 +96,7 @@ pub(crate) fn complete(
         waiting = later;
     }
     let mut exprs: Vec<(Field, Expr)> = Vec::new();
-    for column in schema.columns.iter().filter(|c| c.is_stored() && !c.is_virtual) {
+    for column in schema.stored() {
         let Some(expr) = known.get(&column.name).cloned() else {
             bail!(LOGICAL_ERROR, "Column {} has no value", column.name)
         };

@@ -12,8 +12,7 @@ pub(crate) fn bind_stored<'a>(
     schema: &TableSchema,
     ctx: &QueryContext,
 ) -> Result<(Vec<Field>, Vec<Expr>)> {
-    let stored = schema.columns.iter().filter(|c| c.is_stored() && !c.is_virtual);
-    let fields: Vec<Field> = stored.map(|c| ctx.ids.field(c.name.clone(), c.ty.clone())).collect();
+    let fields: Vec<Field> = schema.stored().map(|c| ctx.ids.field(c.name.clone(), c.ty.clone())).collect();
     let named: Vec<(String, Expr)> =
         fields.iter().map(|f| (f.name.to_string(), Expr::Column(f.id, f.ty.clone()))).collect();
     let bind = |text| bind_over(&chalet_syntax::parse_expression(text)?, &named, ctx, &ctx.ids);

@@ -73,26 +73,27 @@ impl Footer {
 
 impl ParquetFile {
     pub fn open(bytes: Buffer) -> Result<Arc<ParquetFile>> {
-        let footer = Footer::parse(&bytes)?.into();
-        Ok(Arc::new(ParquetFile { bytes, footer, verify_checksums: true, verify: None }))
+        ParquetFile::open_with(bytes, None, None)
     }
 
-    /// Opens a file whose bytes have checksums.
-    pub fn open_verified(
+    /// Opens a file whose footer may be known from before, and whose bytes may have checksums.
+    pub fn open_with(
         bytes: Buffer,
         identity: Option<Arc<FileIdentity>>,
-        verify: Verify,
+        verify: Option<Verify>,
     ) -> Result<Arc<ParquetFile>> {
         let parse = || {
-            verify(bytes.len().saturating_sub(TAIL)..bytes.len())?;
-            verify(footer_range(&bytes)?)?;
+            if let Some(verify) = &verify {
+                verify(bytes.len().saturating_sub(TAIL)..bytes.len())?;
+                verify(footer_range(&bytes)?)?;
+            }
             Footer::parse(&bytes)
         };
         let footer = match identity {
             Some(identity) => cache::footer(identity, parse)?,
             None => parse()?.into(),
         };
-        Ok(Arc::new(ParquetFile { bytes, footer, verify_checksums: true, verify: Some(verify) }))
+        Ok(Arc::new(ParquetFile { bytes, footer, verify_checksums: true, verify }))
     }
 
     /// Fails where the bytes of a range are known to be damaged.
@@ -102,8 +103,7 @@ impl ParquetFile {
 
     /// Opens a file whose footer may be known from before (`use_parquet_metadata_cache`).
     pub fn open_known(bytes: Buffer, identity: Arc<FileIdentity>) -> Result<Arc<ParquetFile>> {
-        let footer = cache::footer(identity, || Footer::parse(&bytes))?;
-        Ok(Arc::new(ParquetFile { bytes, footer, verify_checksums: true, verify: None }))
+        ParquetFile::open_with(bytes, Some(identity), None)
     }
 
     /// Maps a file of the disk into memory and opens it.

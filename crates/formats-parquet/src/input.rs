@@ -37,7 +37,7 @@ impl InputFormat for Parquet {
         let identity = input.identity();
         let bytes = input.into_bytes()?;
         let file = match request.verify.clone() {
-            Some(verify) => ParquetFile::open_verified(bytes, identity.clone(), verify)?,
+            Some(verify) => ParquetFile::open_with(bytes, identity.clone(), Some(verify))?,
             None => open(bytes, identity.clone(), settings)?,
         };
         let file = file.with_verify_checksums(settings.input_format_parquet_verify_checksums);

@@ -4,10 +4,12 @@
 //! What is remembered is exact: readers note a unit when they have applied the filter to all its rows, the condition's
 //! text holds everything that the filter depends on, and a changed file has another identity.
 
+use crate::ScanRequest;
 use chalet_base::events::{self, Event};
 use chalet_base::forks::PerProcess;
 use chalet_base::hash::HashMap;
 use chalet_formats::FileIdentity;
+use chalet_formats::input::Remember;
 use chalet_formats::passing_rows::PassingRows;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -39,11 +41,20 @@ struct Cache {
 static CACHE: PerProcess<Cache> = PerProcess::new(|_| Cache::default());
 
 /// What is known of a file of `n_units` under a condition, for reading and for noting more.
-pub(crate) fn units(identity: &Arc<FileIdentity>, condition: &Arc<str>, n_units: usize) -> Arc<PassingRows> {
+fn units(identity: &Arc<FileIdentity>, condition: &Arc<str>, n_units: usize) -> Arc<PassingRows> {
     let units = CACHE.units((identity.clone(), condition.clone()), n_units);
     let hit = !units.is_empty();
     events::count(if hit { Event::QueryConditionCacheHits } else { Event::QueryConditionCacheMisses });
     units
+}
+
+/// What is known of files under the filter of a request, where it is one that may be remembered.
+pub(crate) fn remember(request: &ScanRequest) -> Option<Remember> {
+    let condition = request.filter.as_ref()?.condition.clone()?;
+    request
+        .context
+        .use_query_condition_cache
+        .then(|| -> Remember { Arc::new(move |identity, n_units| units(identity, &condition, n_units)) })
 }
 
 fn weight(key: &Key) -> usize {

@@ -1,21 +1,21 @@
 //! Files of any format as one table: several files, each in units that workers read at once.
 
 use crate::condition_cache;
-use crate::file_rows::{self, FileRows};
+use crate::file_rows::FileRows;
 use crate::file_statistics;
+use crate::mapped::{cannot_open, mapped};
+use crate::row_ids;
 use crate::scan::ScanFilter;
 use crate::{
     ColumnRange, ColumnSchema, Inserter, Morsel, RowsById, Scan, ScanRequest, ScanWorker, Table, TableSchema,
 };
 use chalet_base::events::{self, Event};
-use chalet_base::{Error, Result, bail, ensure, err};
+use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::{Block, Column, Vector};
-use chalet_formats::input::{
-    BlockReader, Cast, Evaluate, FileScan, Pruned, Remember, RowFilter, RowsByNumber,
-};
+use chalet_formats::input::{BlockReader, Cast, Evaluate, FileScan, Pruned, RowFilter, RowsByNumber};
 use chalet_formats::{
-    BlockWriter, Buffer, Compression, FileIdentity, Format, FormatSettings, Input, ReadRequest, Schema, Sink,
-    Statistics, Summary, TableStatistics, WriteRequest,
+    BlockWriter, Compression, Format, FormatSettings, Input, ReadRequest, Schema, Sink, Statistics, Summary,
+    TableStatistics, WriteRequest,
 };
 use chalet_types::{DataType, TimeZone, Value};
 use std::any::Any;
@@ -118,7 +118,7 @@ impl FileTable {
             dynamic_filters: request.dynamic_filters.iter().filter_map(|f| own_filter(f, &own)).collect(),
             ranges: request.ranges.iter().filter_map(|range| own_range(range, &own)).collect(),
             row_numbers: request.with_row_ids,
-            remember: remember(request),
+            remember: condition_cache::remember(request),
             verify: None,
         };
         Ok(FilesScan {
@@ -187,34 +187,7 @@ fn open_input(path: &Path, compression: Option<&str>) -> Result<Input> {
     if compression != Compression::None || !meta.is_file() {
         return Ok(Input::stream(compression.reader(Box::new(file))?));
     }
-    if meta.len() == 0 {
-        return Ok(Input::from(Vec::new()));
-    }
-    // SAFETY: the map is private and read-only. A file that another process shortens meanwhile would end this one with
-    // SIGBUS, which is the known price of mapping; the kernel's own readers pay it too.
-    let map = unsafe { memmap2::Mmap::map(&file) }.map_err(|e| cannot_open(path, &e))?;
-    let map = Arc::new(map);
-    let bytes: &[u8] = &map;
-    let start = std::ptr::NonNull::from(bytes).cast::<u8>();
-    let len = bytes.len();
-    // SAFETY: the range is the map, which the `Arc` given as the owner keeps alive and unchanged.
-    let bytes = unsafe { Buffer::from_custom_allocation(start, len, map) };
-    Ok(match FileIdentity::of(path, &meta) {
-        Some(identity) => Input::Known(bytes, identity.into()),
-        None => Input::Bytes(bytes),
-    })
-}
-
-#[cold]
-fn cannot_open(path: &Path, error: &std::io::Error) -> Error {
-    match error.kind() {
-        std::io::ErrorKind::NotFound => err!(FILE_DOESNT_EXIST, "File {} doesn't exist", path.display()),
-        // There is no address space for the file.
-        std::io::ErrorKind::OutOfMemory => {
-            err!(MEMORY_LIMIT_EXCEEDED, "Cannot map file {}: {error}", path.display())
-        }
-        _ => err!(CANNOT_OPEN_FILE, "Cannot open file {}: {error}", path.display()),
-    }
+    mapped(path, &file)
 }
 
 /// Is a file read as it lies on disk?
@@ -269,7 +242,7 @@ impl Table for FileTable {
     fn has_row_ids(&self) -> bool {
         // What is decompressed as a stream would have to be kept.
         self.format.input.is_some_and(|input| input.numbers_rows())
-            && self.files.len() <= file_rows::MAX_FILES
+            && self.files.len() <= row_ids::MAX_SOURCES
             && self.files.iter().all(|file| is_plain(file, self.compression.as_deref()))
     }
 
@@ -300,14 +273,6 @@ fn own_filter(filter: &ScanFilter, own: &[Option<usize>]) -> Option<RowFilter> {
     let columns = filter.columns.iter().map(|&c| own[c]).collect::<Option<_>>()?;
     let unread = filter.unread.iter().filter_map(|&c| own[c]).collect();
     Some(RowFilter { columns, unread, evaluate: filter.evaluate.clone() })
-}
-
-/// What the query condition cache knows of files under the filter, where the filter is one that may be remembered.
-fn remember(request: &ScanRequest) -> Option<Remember> {
-    let condition = request.filter.as_ref()?.condition.clone()?;
-    request.context.use_query_condition_cache.then(|| -> Remember {
-        Arc::new(move |identity, n_units| condition_cache::units(identity, &condition, n_units))
-    })
 }
 
 fn own_range(range: &ColumnRange, own: &[Option<usize>]) -> Option<ColumnRange> {
@@ -530,10 +495,9 @@ impl ScanWorker for Worker {
             if let Some(filter) = &self.shared.filter
                 && !unit.reader.applies_filter()
             {
-                let inputs = filter.columns.iter().map(|&c| block.column(c).clone()).collect();
-                let passing = (filter.evaluate)(&Block::new(inputs, block.n_rows()))?;
-                self.passed_by += (block.n_rows() - passing.count_set_bits()) as u64;
-                block = block.filter(&passing);
+                let n_rows = block.n_rows();
+                block = filter.apply(block)?;
+                self.passed_by += (n_rows - block.n_rows()) as u64;
                 if block.is_empty() {
                     continue;
                 }
@@ -558,7 +522,7 @@ pub(crate) fn complete(block: Block, places: &[Place], path: &Path, file: usize)
     for place in places {
         columns.push(match place {
             Place::Own => next()?,
-            Place::Row => file_rows::row_ids(file, &next()?)?,
+            Place::Row => row_ids::row_ids(file, &next()?)?,
             Place::Virtual(name, ty) => {
                 Column::constant(Vector::of_value(&about(path, name, ty), ty)?, n_rows)
             }

@@ -12,7 +12,9 @@
 //! - [`fixed`]: blocks that are given beforehand: `values`, `system.one`
 //! - [`file`]: files of any format, by path or glob
 //! - [`condition_cache`]: which parts of files hold no row that passes a filter
-//! - [`file_rows`]: rows of files by where they are
+//! - [`mapped`]: files as memory
+//! - [`row_ids`]: row ids of scans of several sources
+//! - [`file_rows`]: rows of files by row id
 //! - [`file_engine`]: the File engine
 //! - [`paths`]: globs, `{a,b}` and `{1..9}` as lists of files
 //! - [`replacement_scan`]: tables over rows that the host program holds
@@ -30,12 +32,14 @@ mod file_statistics;
 pub mod fixed;
 pub mod insert;
 pub mod log;
+mod mapped;
 pub mod memory;
 pub mod merge_tree;
 pub mod null;
 pub mod numbers;
 pub mod paths;
 pub mod replacement_scan;
+mod row_ids;
 pub mod row_merging;
 pub mod scan;
 pub mod table;

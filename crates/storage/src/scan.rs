@@ -40,6 +40,15 @@ pub struct ScanFilter {
     pub evaluate: Arc<dyn Fn(&Block) -> Result<chalet_columns::BooleanBuffer> + Send + Sync>,
 }
 
+impl ScanFilter {
+    /// The rows of a block of the requested columns that pass.
+    pub fn apply(&self, block: Block) -> Result<Block> {
+        let inputs = self.columns.iter().map(|&column| block.column(column).clone()).collect();
+        let passing = (self.evaluate)(&Block::new(inputs, block.n_rows()))?;
+        Ok(block.filter(&passing))
+    }
+}
+
 /// Settings of the query that readers obey.
 #[derive(Clone)]
 pub struct ScanContext {

@@ -118,6 +118,11 @@ impl TableSchema {
         TableSchema::new(columns.into_iter().map(|(name, ty)| ColumnSchema::new(name, ty)).collect())
     }
 
+    /// The columns that INSERT gives the table and scans find there, in order.
+    pub fn stored(&self) -> impl Iterator<Item = &ColumnSchema> + Clone {
+        self.columns.iter().filter(|column| column.is_stored() && !column.is_virtual)
+    }
+
     /// The position of the column of this name.
     pub fn index_of(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|c| &*c.name == name)

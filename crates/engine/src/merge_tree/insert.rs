@@ -9,13 +9,11 @@ use chalet_base::hash::{combine, hash_bytes};
 use chalet_binder::row_rule::MergePurpose;
 use chalet_columns::keys::group_keys;
 use chalet_columns::{Block, Column};
-use chalet_exec::QueryControl;
 use chalet_exec::operators::sort_buffer::SortBuffer;
 use chalet_exec::pipeline::Position;
 use chalet_memory::Reservation;
 use chalet_storage::merge_tree::{MergeTree, PartsInserter};
 use chalet_storage::{Inserter, Table};
-use std::sync::Arc;
 
 /// The number of rows of a part, at most: they are numbered with 32 bits.
 const MOST_ROWS: u64 = 1 << 31;
@@ -42,7 +40,7 @@ impl PartSize {
 
 /// Begins an INSERT into a table.
 pub(crate) fn inserter(table: &MergeTree, ctx: &QueryContext) -> Result<Box<dyn Inserter>> {
-    let keys = KeyProgram::new(table.keys_of(), &table.schema(), ctx)?;
+    let keys = KeyProgram::new(&table.definition().keys, &table.schema(), ctx)?;
     let merges = ctx.state.settings.flag("optimize_on_insert").unwrap_or(true);
     let rule = if merges { TableRule::of(table, MergePurpose::Store, ctx)? } else { None };
     let token = ctx.state.settings.get("insert_deduplication_token").filter(|token| !token.is_empty());
@@ -54,11 +52,10 @@ pub(crate) fn inserter(table: &MergeTree, ctx: &QueryContext) -> Result<Box<dyn 
         bytes: 0,
         size: PartSize::of(ctx),
         memory: Reservation::new(ctx.control.memory.clone()),
-        control: ctx.control.clone(),
         is_once: table.definition().dedup_window > 0,
         token: token.map(|token| hash_bytes(token.as_bytes())),
         rows_hash: 0,
-        table: table.handle(),
+        table: table.clone(),
         ctx: ctx.clone(),
     }))
 }
@@ -73,7 +70,6 @@ struct Sorted {
     bytes: u64,
     size: PartSize,
     memory: Reservation,
-    control: Arc<QueryControl>,
     /// Is the same INSERT not to be done again?
     is_once: bool,
     token: Option<u64>,
@@ -86,7 +82,8 @@ struct Sorted {
 impl Sorted {
     fn cut_parts(&mut self) -> Result<()> {
         self.bytes = 0;
-        let check = || self.control.check_with_interrupt();
+        let control = &self.ctx.control;
+        let check = || control.check_with_interrupt();
         if let Some(rows) = std::mem::take(&mut self.part).sorted(usize::MAX, &check)? {
             if self.is_once && self.token.is_none() {
                 let columns: Vec<&Column> = rows.columns().iter().collect();
@@ -97,7 +94,7 @@ impl Sorted {
                 let is_whole = range.len() == rows.n_rows();
                 let of_partition = if is_whole { rows.clone() } else { rows.slice(range.start, range.len()) };
                 let of_partition = match &self.rule {
-                    Some(rule) => rule.merged(of_partition, &self.keys, &self.control.memory)?,
+                    Some(rule) => rule.merged(of_partition, &self.keys, &self.ctx.control.memory)?,
                     None => vec![of_partition],
                 };
                 if !of_partition.is_empty() {

@@ -3,6 +3,7 @@
 use crate::query_context::QueryContext;
 use crate::stored_columns::bind_stored;
 use chalet_base::Result;
+use chalet_base::bisect::partition_point;
 use chalet_columns::keys::{Order, RowKeys, sort_keys};
 use chalet_columns::{Block, Column};
 use chalet_exec::expression::{Program, layout};
@@ -73,9 +74,8 @@ impl KeyProgram {
         let mut found: Vec<(Partition, Range<usize>)> = Vec::new();
         let mut start = 0;
         while start < block.n_rows() {
-            let rest = start..block.n_rows();
-            // Most blocks are of few partitions: the end is looked for by bisection.
-            let end = start + partition_point(rest, |row| keys.get(row) <= keys.get(start));
+            // Most blocks are of few partitions.
+            let end = partition_point(start..block.n_rows(), |row| keys.get(row) <= keys.get(start));
             let (vector, row) = values.locate(start);
             let (value, shown) = (vector.value(row), shown(vector, row, ty));
             found.push((Partition::of(&value, ty, &shown), start..end));
@@ -83,15 +83,6 @@ impl KeyProgram {
         }
         Ok(found)
     }
-}
-
-fn partition_point(range: Range<usize>, is_before: impl Fn(usize) -> bool) -> usize {
-    let (mut low, mut high) = (range.start, range.end);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if is_before(middle) { low = middle + 1 } else { high = middle }
-    }
-    low - range.start
 }
 
 /// A value as `system.parts` shows it.

@@ -4,6 +4,7 @@ use super::distinct::DistinctRows;
 use super::key_program::KeyProgram;
 use super::row_rules::TableRule;
 use crate::query_context::QueryContext;
+use chalet_base::bisect::partition_point;
 use chalet_base::events::{self, Event};
 use chalet_base::{Result, bail, ensure};
 use chalet_binder::row_rule::MergePurpose;
@@ -47,13 +48,13 @@ pub(crate) fn merge_parts(
     check: &dyn Fn() -> Result<()>,
 ) -> Result<()> {
     let (Some(first), Some(last)) = (parts.first(), parts.last()) else { return Ok(()) };
-    events::count(Event::Merge);
     ensure!(
-        parts.iter().all(|part| part.info.columns <= table.columns().number),
+        parts.iter().all(|part| part.info.columns <= table.definition().columns.number),
         CANNOT_ASSIGN_OPTIMIZE,
         "Cannot merge parts: the table was altered meanwhile"
     );
-    let keys = KeyProgram::new(table.keys_of(), &table.schema(), ctx)?;
+    events::count(Event::Merge);
+    let keys = KeyProgram::new(&table.definition().keys, &table.schema(), ctx)?;
     let threads = ctx.exec.settings.max_threads;
     let mut out = table.rewrite_part(first.info.partition.clone()).with_threads(threads);
     let mut merge = SortedStreams::open(table, parts, &keys)?;
@@ -192,12 +193,7 @@ impl SortedStreams {
             low += step;
             step *= 2;
         }
-        let mut high = (low + step).min(n_rows);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if precedes(middle) { low = middle + 1 } else { high = middle }
-        }
-        (least, low)
+        (least, partition_point(low..(low + step).min(n_rows), precedes))
     }
 
     /// Lets go of blocks of which all rows are out.

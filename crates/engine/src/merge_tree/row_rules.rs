@@ -23,14 +23,14 @@ pub(crate) struct TableRule {
 impl TableRule {
     /// `None` where all rows stay.
     pub fn of(table: &MergeTree, purpose: MergePurpose, ctx: &QueryContext) -> Result<Option<TableRule>> {
-        let keys = table.keys_of();
+        let keys = &table.definition().keys;
         if keys.merging.is_none() {
             return Ok(None);
         }
         let schema = table.schema();
         let (fields, bound) = bind_stored(keys.all().map(|(text, _)| text), &schema, ctx)?;
-        let stored = schema.columns.iter().filter(|c| c.is_stored() && !c.is_virtual);
-        let columns: Vec<MergedColumn> = stored
+        let columns: Vec<MergedColumn> = schema
+            .stored()
             .zip(&fields)
             .map(|(column, field)| MergedColumn {
                 field: field.clone(),

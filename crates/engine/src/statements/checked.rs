@@ -30,9 +30,8 @@ pub(crate) fn inserter(table: &dyn Table, name: &str, ctx: &QueryContext) -> Res
 
 /// Arrays that belong together, by position among the stored columns: `n.a` and `n.b`.
 fn nested_groups(schema: &TableSchema) -> Vec<Vec<(usize, Arc<str>)>> {
-    let stored = schema.columns.iter().filter(|c| c.is_stored() && !c.is_virtual);
     let mut groups: Vec<(String, Vec<(usize, Arc<str>)>)> = Vec::new();
-    for (index, column) in stored.enumerate() {
+    for (index, column) in schema.stored().enumerate() {
         let (Some(prefix), DataType::Array(_)) = (nested_prefix(&column.name), &column.ty) else { continue };
         let member = (index, column.name.clone());
         match groups.iter_mut().find(|(known, _)| known == prefix) {

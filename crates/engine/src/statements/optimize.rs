@@ -1,6 +1,6 @@
 //! OPTIMIZE: the parts of each partition become one.
 
-use super::alter::partitions::wanted;
+use super::alter::wanted;
 use crate::merge_tree::merge::{MergeOptions, merge_parts};
 use crate::query_context::QueryContext;
 use crate::stored_columns::bind_stored;
@@ -53,14 +53,12 @@ fn merge(optimize: &Optimize, ctx: &QueryContext) -> Result<()> {
         None => None,
     };
     let check = || ctx.control.check_with_interrupt();
-    let is_wanted = |part: &Part| partition.as_ref().is_none_or(|wanted| wanted.has(&part.info));
-    let (_claim, state) =
+    let (_claim, parts) =
         table.parts().claim_all(|info| partition.as_ref().is_none_or(|wanted| wanted.has(info)), &check)?;
     let same = |a: &Arc<Part>, b: &Arc<Part>| a.info.partition.id == b.info.partition.id;
-    state
-        .parts
+    parts
         .chunk_by(same)
-        .filter(|parts| is_due(parts) && is_wanted(&parts[0]))
+        .filter(|parts| is_due(parts))
         .try_for_each(|parts| merge_parts(table, parts, &options, ctx, &check))
 }
 
@@ -69,7 +67,7 @@ fn purpose(optimize: &Optimize, table: &MergeTree) -> Result<MergePurpose> {
     if !optimize.cleanup {
         return Ok(MergePurpose::Store);
     }
-    let RowMerging::Replacing { allows_cleanup, .. } = &table.keys_of().merging else {
+    let RowMerging::Replacing { allows_cleanup, .. } = &table.definition().keys.merging else {
         bail!(
             CANNOT_ASSIGN_OPTIMIZE,
             "Cannot OPTIMIZE with CLEANUP table: only ReplacingMergeTree can be CLEANUP."
@@ -91,8 +89,7 @@ fn distinct_columns(
     ctx: &QueryContext,
 ) -> Result<Vec<usize>> {
     let schema = table.schema();
-    let stored: Vec<&str> =
-        schema.columns.iter().filter(|c| c.is_stored() && !c.is_virtual).map(|c| &*c.name).collect();
+    let stored: Vec<&str> = schema.stored().map(|c| &*c.name).collect();
     let mut found: Vec<usize> = Vec::new();
     for written in listed {
         match &written.kind {
@@ -128,7 +125,7 @@ fn distinct_columns(
     if listed.is_empty() {
         found = (0..stored.len()).collect();
     }
-    let (fields, bound) = bind_stored(table.keys_of().all().map(|(text, _)| text), &schema, ctx)?;
+    let (fields, bound) = bind_stored(table.definition().keys.all().map(|(text, _)| text), &schema, ctx)?;
     let read: Vec<_> = bound.iter().map(Expr::columns).collect();
     for (at, field) in fields.iter().enumerate() {
         ensure!(

@@ -145,10 +145,14 @@ impl Writer {
             blocks: &blocks,
             leaves: &leaves,
         };
-        let encoded = encoder.encode_all(self.request.threads)?;
+        let threads = self.request.threads.min(leaves.len());
         let mut group = self.writer.next_row_group().map_err(cannot_write)?;
-        for (bytes, closed) in encoded {
-            group.append_column(&Bytes::from(bytes), closed).map_err(cannot_write)?;
+        let mut append =
+            |(bytes, closed)| group.append_column(&Bytes::from(bytes), closed).map_err(cannot_write);
+        match threads {
+            // One column after the other, of which only one is held at a time.
+            0 | 1 => (0..leaves.len()).try_for_each(|leaf| append(encoder.encode(leaf)?))?,
+            _ => encoder.encode_all(threads)?.into_iter().try_for_each(append)?,
         }
         group.close().map_err(cannot_write)?;
         Ok(())
@@ -170,12 +174,9 @@ struct ColumnEncoder<'a> {
 type Encoded = (Vec<u8>, ColumnCloseResult);
 
 impl ColumnEncoder<'_> {
+    /// All columns, by so many threads.
     fn encode_all(&self, threads: usize) -> Result<Vec<Encoded>> {
         let n = self.leaves.len();
-        let threads = threads.clamp(1, n.max(1));
-        if threads == 1 {
-            return (0..n).map(|leaf| self.encode(leaf)).collect();
-        }
         let next = AtomicUsize::new(0);
         let made: Mutex<Vec<Option<Result<Encoded>>>> = Mutex::new((0..n).map(|_| None).collect());
         let tracker = thread::current();

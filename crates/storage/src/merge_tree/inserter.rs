@@ -10,12 +10,12 @@ use std::sync::Arc;
 
 /// Takes sorted rows, partition by partition. Dropped without `finish`, it leaves the table as it was.
 pub struct PartsInserter {
-    table: Arc<MergeTree>,
+    table: MergeTree,
     made: Vec<Arc<Part>>,
 }
 
 impl PartsInserter {
-    pub(super) fn new(table: Arc<MergeTree>) -> PartsInserter {
+    pub(super) fn new(table: MergeTree) -> PartsInserter {
         PartsInserter { table, made: Vec::new() }
     }
 

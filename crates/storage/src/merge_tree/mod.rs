@@ -28,7 +28,7 @@
 //! - [`inserter`]: one INSERT
 //! - [`rewrite`]: parts that take the place of others
 //! - [`scan`]: parts to blocks
-//! - `row_ids`: rows of parts by row id
+//! - [`part_rows`]: rows of parts by row id
 //! - [`table`]: the table
 
 pub mod change;
@@ -40,10 +40,10 @@ mod keys;
 mod merges;
 pub mod part;
 mod part_file;
+mod part_rows;
 mod partition;
 pub mod parts;
 mod rewrite;
-mod row_ids;
 mod scan;
 mod stored_type;
 mod table;

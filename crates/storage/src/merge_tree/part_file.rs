@@ -4,14 +4,13 @@ use super::checksums::{Checksummer, Checksums};
 use super::columns::ColumnsVersion;
 use super::stored_type::{stored_type, to_stored};
 use crate::disk::TableFolder;
-use crate::disk::durable::{cannot_open, cannot_write};
+use crate::disk::durable::cannot_write;
+use crate::mapped::{cannot_open, mapped};
 use chalet_base::events::{self, Event};
 use chalet_base::{Result, bail, err};
 use chalet_columns::Block;
 use chalet_formats::settings::ParquetCompression;
-use chalet_formats::{
-    BlockWriter, Buffer, FileIdentity, Format, FormatSettings, Input, Sink, Statistics, WriteRequest,
-};
+use chalet_formats::{BlockWriter, Format, FormatSettings, Input, Sink, Statistics, WriteRequest};
 use chalet_types::DataType;
 use std::fs::File;
 use std::io::{self, Write};
@@ -141,28 +140,9 @@ impl Write for Summed {
 
 /// Maps the file of a part, which may be open already.
 pub(super) fn open(path: &Path, held: Option<&File>) -> Result<Input> {
-    let opened;
-    let file = match held {
-        Some(file) => file,
-        None => {
-            opened = File::open(path).map_err(|e| cannot_open(path, &e))?;
-            &opened
-        }
-    };
     events::count(Event::FileOpen);
-    let known = file.metadata().map_err(|e| cannot_open(path, &e))?;
-    // SAFETY: the map is private and read-only, and files of parts are never changed once they are written.
-    let map = unsafe { memmap2::Mmap::map(file) }.map_err(|e| match e.kind() {
-        io::ErrorKind::OutOfMemory => err!(MEMORY_LIMIT_EXCEEDED, "Cannot map file {}: {e}", path.display()),
-        _ => cannot_open(path, &e),
-    })?;
-    let map = Arc::new(map);
-    let bytes: &[u8] = &map;
-    let (start, len) = (std::ptr::NonNull::from(bytes).cast::<u8>(), bytes.len());
-    // SAFETY: the range is the map, which the `Arc` given as the owner keeps alive and unchanged.
-    let bytes = unsafe { Buffer::from_custom_allocation(start, len, map) };
-    Ok(match FileIdentity::of(path, &known) {
-        Some(identity) => Input::Known(bytes, identity.into()),
-        None => Input::Bytes(bytes),
-    })
+    match held {
+        Some(file) => mapped(path, file),
+        None => mapped(path, &File::open(path).map_err(|e| cannot_open(path, &e))?),
+    }
 }

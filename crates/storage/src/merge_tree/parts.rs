@@ -98,6 +98,8 @@ pub struct Parts {
     queue: Mutex<Queue>,
     turn: Condvar,
     claims: Mutex<Claims>,
+    /// Held while the definition is changed.
+    altering: Mutex<()>,
     released: Condvar,
     /// SYSTEM STOP MERGES.
     are_merges_stopped: AtomicBool,
@@ -148,10 +150,7 @@ impl Parts {
             for record in &found.records {
                 let change = Change::decode(record, &state.versions, Some(&folder))?;
                 change.added.iter().for_each(|part| part.keep());
-                let removed: Vec<Arc<Part>> =
-                    state.parts.iter().filter(|p| change.removed.contains(&p.info.number)).cloned().collect();
                 state.apply(&change);
-                removed.iter().for_each(|part| part.keep());
             }
             let next = remove_leftovers(&folder, &state)?;
             Ok((journal, state, next, found.dropped))
@@ -179,6 +178,7 @@ impl Parts {
             queue: Mutex::default(),
             turn: Condvar::new(),
             claims: Mutex::default(),
+            altering: Mutex::default(),
             released: Condvar::new(),
             are_merges_stopped: AtomicBool::new(false),
             next_number: AtomicU64::new(next_number.max(1)),
@@ -398,13 +398,12 @@ impl Parts {
         Some(Claim { parts: self.clone(), numbers: numbers.to_vec() })
     }
 
-    /// Claims all parts that `wanted` names, and waits for those that have them; they give up soon. Returns the snapshot in
-    /// which the parts are.
+    /// Claims all parts that `wanted` names, and waits for those that have them; they give up soon.
     pub fn claim_all(
         self: &Arc<Parts>,
         wanted: impl Fn(&PartInfo) -> bool,
         check: &dyn Fn() -> Result<()>,
-    ) -> Result<(Claim, Arc<State>)> {
+    ) -> Result<(Claim, Vec<Arc<Part>>)> {
         let mut claims = lock(&self.claims);
         claims.impatient += 1;
         let claimed = loop {
@@ -412,11 +411,11 @@ impl Parts {
                 Ok(state) => state,
                 Err(error) => break Err(error),
             };
-            let numbers: Vec<u64> =
-                state.parts.iter().filter(|p| wanted(&p.info)).map(|p| p.info.number).collect();
+            let parts: Vec<Arc<Part>> = state.parts.iter().filter(|p| wanted(&p.info)).cloned().collect();
+            let numbers: Vec<u64> = parts.iter().map(|part| part.info.number).collect();
             if !numbers.iter().any(|number| claims.parts.contains(number)) {
                 claims.parts.extend(&numbers);
-                break Ok((Claim { parts: self.clone(), numbers }, state));
+                break Ok((Claim { parts: self.clone(), numbers }, parts));
             }
             let wait = self.released.wait_timeout(claims, std::time::Duration::from_millis(50));
             claims = wait.unwrap_or_else(PoisonError::into_inner).0;
@@ -433,6 +432,11 @@ impl Parts {
     /// Whether parts are merged in the background.
     pub fn set_merges_stopped(&self, are_stopped: bool) {
         self.are_merges_stopped.store(are_stopped, Relaxed);
+    }
+
+    /// Definitions are changed one after the other: nobody else does so until this is dropped.
+    pub fn altering(&self) -> MutexGuard<'_, ()> {
+        lock(&self.altering)
     }
 
     /// Which of these parts somebody is about to replace.

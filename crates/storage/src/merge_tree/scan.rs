@@ -5,18 +5,17 @@ use super::Definition;
 use super::columns::ColumnsVersion;
 use super::part::Part;
 use super::part_file::structure;
-use super::row_ids::{self, PartRows};
+use super::part_rows::PartRows;
 use super::stored_type::{from_stored, is_same, keeps_order};
 use crate::condition_cache;
 use crate::file_statistics::merged;
+use crate::row_ids;
 use crate::scan::{ScanFilter, ScanProgress};
 use crate::{Morsel, RowsById, Scan, ScanRequest, ScanWorker, TableSchema};
 use chalet_base::events::{self, Event};
 use chalet_base::{Result, bail, err};
 use chalet_columns::{Block, Column, Vector};
-use chalet_formats::input::{
-    BlockReader, Cast, ColumnRange, FileScan, Pruned, Remember, RowFilter, RowsByNumber,
-};
+use chalet_formats::input::{BlockReader, Cast, ColumnRange, FileScan, Pruned, RowFilter, RowsByNumber};
 use chalet_formats::{ColumnStatistics, FormatSettings, Input, ReadRequest, Summary, TableStatistics};
 use chalet_types::{DataType, Value};
 use std::sync::atomic::Ordering::Relaxed;
@@ -169,7 +168,7 @@ impl Scan for PartsScan {
         let mut all = Summary::empty(columns.len());
         for part in &shared.parts {
             let scan = shared.open_part(part).ok()??;
-            let layout = Layout::of(part, &shared.places).ok()?;
+            let layout = Layout::of(part, &shared.places);
             let own = |&column: &usize| {
                 let Place::Stored(_, ty) = &shared.places[column] else { return None };
                 layout.as_it_is(column, ty).filter(|_| is_same(ty) && keeps_order(ty))
@@ -204,7 +203,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    pub fn of(part: &Part, places: &[Place]) -> Result<Layout> {
+    pub fn of(part: &Part, places: &[Place]) -> Layout {
         let (mut read, mut wanted) = (Vec::with_capacity(places.len()), Vec::<usize>::new());
         for place in places {
             let position = match place {
@@ -217,7 +216,7 @@ impl Layout {
             }));
         }
         let types = wanted.iter().map(|&position| part.columns.columns[position].ty.clone()).collect();
-        Ok(Layout { read, wanted: wanted.into(), types })
+        Layout { read, wanted: wanted.into(), types }
     }
 
     /// Where a requested column is among those that are read, if the part has it in this very type.
@@ -244,7 +243,7 @@ impl Layout {
 impl Shared {
     fn part_statistics(&self, part: &Part) -> Option<TableStatistics> {
         let scan = self.open_part(part).ok()??;
-        let layout = Layout::of(part, &self.places).ok()?;
+        let layout = Layout::of(part, &self.places);
         let own: Vec<Option<usize>> = self
             .places
             .iter()
@@ -282,23 +281,16 @@ impl Shared {
         Some(ColumnRange { column, ..range.clone() })
     }
 
-    fn remember(&self) -> Option<Remember> {
-        let condition = self.request.filter.as_ref()?.condition.clone()?;
-        self.request.context.use_query_condition_cache.then(|| -> Remember {
-            Arc::new(move |identity, n_units| condition_cache::units(identity, &condition, n_units))
-        })
-    }
-
     /// The file of a part, opened; none where the part is in memory.
     pub fn open_part(&self, part: &Part) -> Result<Option<Box<dyn FileScan>>> {
-        let layout = Layout::of(part, &self.places)?;
+        let layout = Layout::of(part, &self.places);
         let Some(input) = part.open()? else { return Ok(None) };
         let verify = match &input {
             Input::Bytes(bytes) | Input::Known(bytes, _) => part.verifier(bytes.clone()),
             Input::Stream(_) => None,
         };
         let filter = self.request.filter.as_ref().and_then(|filter| self.own_filter(filter, &layout));
-        let remember = filter.is_some().then(|| self.remember()).flatten();
+        let remember = filter.is_some().then(|| condition_cache::remember(&self.request)).flatten();
         let read = ReadRequest {
             wanted: layout.wanted.clone(),
             settings: settings(),
@@ -326,7 +318,7 @@ impl Shared {
                 let part = *part;
                 if let Some(reader) = scan.next_unit().map_err(|e| e.context(in_part(&self.parts[part])))? {
                     state.next_task += 1;
-                    let layout = Layout::of(&self.parts[part], &self.places)?;
+                    let layout = Layout::of(&self.parts[part], &self.places);
                     let rows = Rows::File { reader, bytes: 0, passed_by: 0 };
                     return Ok(Some(Unit { part, task: state.next_task - 1, number: 0, layout, rows }));
                 }
@@ -346,7 +338,7 @@ impl Shared {
             state.next_part += 1;
             let Some(scan) = self.open_part(next)? else {
                 state.next_task += 1;
-                let layout = Layout::of(next, &self.places)?;
+                let layout = Layout::of(next, &self.places);
                 let rows = Rows::Resident { start: 0 };
                 return Ok(Some(Unit { part, task: state.next_task - 1, number: 0, layout, rows }));
             };
@@ -416,7 +408,7 @@ impl Shared {
     ) -> Result<Block> {
         let (part, layout) = *unit;
         let row_ids = numbers.as_ref().filter(|_| self.request.with_row_ids);
-        let row_ids = row_ids.map(|numbers| row_ids::of_part(part, numbers)).transpose()?;
+        let row_ids = row_ids.map(|numbers| row_ids::row_ids(part, numbers)).transpose()?;
         let mut columns = self.complete(part, layout, &self.places, read, numbers, n_rows)?;
         columns.extend(row_ids);
         Ok(Block::new(columns, n_rows))
@@ -516,10 +508,9 @@ impl ScanWorker for Worker {
             if let Some(filter) = &self.shared.request.filter
                 && !is_filtered
             {
-                let inputs = filter.columns.iter().map(|&c| block.column(c).clone()).collect();
-                let passing = (filter.evaluate)(&Block::new(inputs, block.n_rows()))?;
-                self.passed_by += (block.n_rows() - passing.count_set_bits()) as u64;
-                block = block.filter(&passing);
+                let n_rows = block.n_rows();
+                block = filter.apply(block)?;
+                self.passed_by += (n_rows - block.n_rows()) as u64;
             }
             if block.is_empty() {
                 continue;

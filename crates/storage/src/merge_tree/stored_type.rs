@@ -43,18 +43,11 @@ pub(super) fn stored_type(ty: &DataType) -> Option<DataType> {
 
 /// Do values of the type compare as those of its stored type? Bytes of wide numbers do not.
 pub(super) fn keeps_order(ty: &DataType) -> bool {
-    !matches!(ty.bare().physical(), chalet_types::Physical::Fixed(_)) && {
-        let wide = matches!(
-            ty.bare(),
-            DataType::UInt128
-                | DataType::Int128
-                | DataType::UInt256
-                | DataType::Int256
-                | DataType::Decimal { precision: 19.., .. }
-                | DataType::BFloat16
-        );
-        !wide
-    } || matches!(ty.bare(), DataType::FixedString(_))
+    use DataType::*;
+    !matches!(
+        ty.bare(),
+        UInt128 | Int128 | UInt256 | Int256 | Decimal { precision: 19.., .. } | BFloat16 | Uuid | IPv6
+    )
 }
 
 /// A column as files have it.

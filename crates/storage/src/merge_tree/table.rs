@@ -48,14 +48,15 @@ pub struct TableSettings {
     pub dedup_window: usize,
 }
 
-/// A table of the MergeTree family, as one version of its definition has it.
+/// A table of the MergeTree family, as one version of its definition has it. Cheap to clone: a handle.
+#[derive(Clone)]
 pub struct MergeTree {
     definition: Definition,
     parts: Arc<Parts>,
 }
 
 fn stored(schema: &TableSchema) -> impl Iterator<Item = (&str, &DataType)> {
-    schema.columns.iter().filter(|c| c.is_stored() && !c.is_virtual).map(|c| (&*c.name, &c.ty))
+    schema.stored().map(|c| (&*c.name, &c.ty))
 }
 
 fn with_virtual(schema: TableSchema) -> TableSchema {
@@ -141,11 +142,6 @@ impl MergeTree {
         &self.definition
     }
 
-    /// The keys.
-    pub fn keys_of(&self) -> &TableKeys {
-        &self.definition.keys
-    }
-
     /// The same table with other columns, as a version that follows that of this handle; `columns` are those that are stored, in
     /// the order of the schema.
     pub fn with_columns(&self, schema: TableSchema, columns: Vec<VersionColumn>) -> Result<MergeTree> {
@@ -168,25 +164,15 @@ impl MergeTree {
         Ok(ids.max().map_or(0, |id| id + 1))
     }
 
-    /// Another handle of the table.
-    pub fn handle(&self) -> MergeTree {
-        MergeTree::of(self.definition.clone(), self.parts.clone())
-    }
-
     /// The parts.
     pub fn parts(&self) -> &Arc<Parts> {
         &self.parts
     }
 
-    /// The stored columns.
-    pub fn columns(&self) -> &Arc<ColumnsVersion> {
-        &self.definition.columns
-    }
-
     /// Begins an INSERT.
     pub fn insert_parts(&self) -> Result<PartsInserter> {
         self.parts.check_writable()?;
-        Ok(PartsInserter::new(Arc::new(self.handle())))
+        Ok(PartsInserter::new(self.clone()))
     }
 
     /// Begins a part.

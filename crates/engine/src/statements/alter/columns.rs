@@ -1,7 +1,7 @@
 //! ALTER TABLE ... COLUMN, COMMENT and CONSTRAINT: another version of the columns. Parts are left as they are: what they lack is
 //! filled in, and what they have in another type is converted, when they are read or merged.
 
-use super::{Kept, merge_tree};
+use super::{Kept, merge_tree, uses};
 use crate::column_definitions::columns;
 use crate::query_context::QueryContext;
 use crate::reading::caster;
@@ -55,9 +55,13 @@ struct Draft<'a> {
 }
 
 pub(super) fn run(alter: &ast::AlterTable, ctx: &QueryContext) -> Result<()> {
+    let found = Kept::find(&alter.name, ctx)?;
+    let parts = merge_tree(&*found.entry.table)?.parts();
+    parts.check_writable()?;
+    let _altering = parts.altering();
+    // As whoever came before has left it.
     let kept = Kept::find(&alter.name, ctx)?;
     let table = merge_tree(&*kept.entry.table)?;
-    table.parts().check_writable()?;
     let version = table.definition().columns.clone();
     let own = table.schema();
     let known = |name: &str| version.columns.iter().find(|column| *column.name == *name);
@@ -129,7 +133,7 @@ fn altered(table: &MergeTree, draft: &Draft, schema: &TableSchema) -> Result<Mer
 
 /// Expressions whose columns stay: those of the keys, and what the rule for rows of equal keys names.
 fn key_texts(table: &MergeTree) -> Vec<String> {
-    let keys = table.keys_of();
+    let keys = &table.definition().keys;
     let named = keys.merging.columns().into_iter().map(|name| in_backquotes(name));
     keys.all().map(|(text, _)| text.to_string()).chain(named).collect()
 }
@@ -294,20 +298,9 @@ impl Draft<'_> {
 
     /// Fails where a key or another column needs the column.
     fn check_free(&self, name: &str, what: &str) -> Result<()> {
-        let uses = |text: &str| -> Result<bool> {
-            let mut found = false;
-            chalet_syntax::visit::walk(&chalet_syntax::parse_expression(text)?, &mut |e| {
-                if let ast::ExprKind::Identifier(parts) = &e.kind {
-                    let whole = parts.iter().map(|part| part.name.as_str()).collect::<Vec<_>>().join(".");
-                    found |= whole == name || parts[0].name == name;
-                }
-                !found
-            });
-            Ok(found)
-        };
         for key in &self.keys {
             ensure!(
-                !uses(key)?,
+                !uses(key, name)?,
                 ALTER_OF_COLUMN_IS_FORBIDDEN,
                 "Trying to ALTER {what} key {name} column: it is part of the key expression {key}"
             );
@@ -315,7 +308,7 @@ impl Draft<'_> {
         for column in self.columns.iter().filter(|column| *column.schema.name != *name) {
             if let Some((_, text)) = &column.schema.default
                 && !text.is_empty()
-                && uses(text)?
+                && uses(text, name)?
             {
                 bail!(
                     ILLEGAL_COLUMN,
@@ -326,7 +319,7 @@ impl Draft<'_> {
         }
         for constraint in &self.constraints {
             ensure!(
-                !uses(&constraint.expr)?,
+                !uses(&constraint.expr, name)?,
                 ILLEGAL_COLUMN,
                 "Cannot {what} column {name}, because constraint {} depends on it",
                 constraint.name

@@ -6,8 +6,9 @@
 
 mod columns;
 mod mutation;
-pub(super) mod partitions;
+mod partitions;
 
+pub(crate) use mutation::{delete, update};
 pub(crate) use partitions::{Wanted, wanted};
 
 use crate::query_context::QueryContext;
@@ -31,27 +32,6 @@ pub(crate) fn run(alter: &ast::AlterTable, ctx: &QueryContext) -> Result<()> {
         return columns::run(alter, ctx);
     }
     alter.commands.iter().try_for_each(|command| one(&alter.name, command, ctx))
-}
-
-/// DELETE FROM.
-pub(crate) fn delete(
-    table: &ast::ObjectName,
-    partition: Option<&ast::Partition>,
-    where_: &ast::Expr,
-    ctx: &QueryContext,
-) -> Result<()> {
-    mutation::delete(table, partition, where_, ctx)
-}
-
-/// UPDATE.
-pub(crate) fn update(
-    table: &ast::ObjectName,
-    assignments: &[(ast::Ident, ast::Expr)],
-    partition: Option<&ast::Partition>,
-    where_: &ast::Expr,
-    ctx: &QueryContext,
-) -> Result<()> {
-    mutation::update(table, assignments, partition, where_, ctx)
 }
 
 fn one(name: &ast::ObjectName, command: &AlterCommand, ctx: &QueryContext) -> Result<()> {
@@ -106,6 +86,19 @@ fn merge_tree(table: &dyn Table) -> Result<&MergeTree> {
     let Some(found) = table.as_any().downcast_ref::<MergeTree>() else {
         bail!(NOT_IMPLEMENTED, "Alter of this kind is not supported by storage {}", table.engine())
     };
+    Ok(found)
+}
+
+/// Does an expression read a column?
+fn uses(text: &str, column: &str) -> Result<bool> {
+    let mut found = false;
+    chalet_syntax::visit::walk(&chalet_syntax::parse_expression(text)?, &mut |e| {
+        if let ast::ExprKind::Identifier(parts) = &e.kind {
+            let whole = parts.iter().map(|part| part.name.as_str()).collect::<Vec<_>>().join(".");
+            found |= whole == column || parts[0].name == column;
+        }
+        !found
+    });
     Ok(found)
 }
 

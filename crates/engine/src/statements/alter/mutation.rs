@@ -1,6 +1,6 @@
 //! DELETE and UPDATE: parts with rows that are concerned are written anew, and take the places of the old ones all at once.
 
-use super::merge_tree;
+use super::{merge_tree, uses};
 use crate::query_context::QueryContext;
 use crate::tables::existing;
 use chalet_base::{Result, bail, ensure};
@@ -12,26 +12,27 @@ use chalet_storage::memory::MemoryTable;
 use chalet_storage::merge_tree::change::Change;
 use chalet_storage::merge_tree::part::Part;
 use chalet_storage::merge_tree::{Lineage, MergeTree};
-use chalet_storage::{DefaultKind, Entry, Inserter, Scan, ScanRequest, Table, TableSchema};
+use chalet_storage::{ColumnSchema, DefaultKind, Entry, Inserter, Scan, ScanRequest, Table, TableSchema};
 use chalet_syntax::ast;
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 
-pub(super) fn delete(
+/// DELETE FROM, and the command of ALTER TABLE.
+pub(crate) fn delete(
     name: &ast::ObjectName,
     partition: Option<&ast::Partition>,
     where_: &ast::Expr,
     ctx: &QueryContext,
 ) -> Result<()> {
     let (table, _) = existing(name, ctx)?;
+    let columns = stored_names(&table.schema()).join(", ");
     // Rows for which the condition is NULL stay.
-    let kept = format!("if({where_}, 0, 1)");
-    let columns = stored_names(&table.schema());
-    let rows = format!("SELECT {} FROM {{}} WHERE {kept}", columns.join(", "));
+    let rows = |source: &str| format!("SELECT {columns} FROM {source} WHERE if({where_}, 0, 1)");
     mutate(&*table, name, &rows, partition, where_, ctx)
 }
 
-pub(super) fn update(
+/// UPDATE, and the command of ALTER TABLE.
+pub(crate) fn update(
     name: &ast::ObjectName,
     assignments: &[(ast::Ident, ast::Expr)],
     partition: Option<&ast::Partition>,
@@ -41,52 +42,31 @@ pub(super) fn update(
     let (table, _) = existing(name, ctx)?;
     let schema = table.schema();
     check_assignments(&*table, &schema, assignments)?;
-    let assigned = |column: &str| assignments.iter().find(|(name, _)| name.name == column);
-    let new_value = |column: &chalet_storage::ColumnSchema| {
+    let new_value = |column: &ColumnSchema| {
         let name = in_backquotes(&column.name);
-        match assigned(&column.name) {
-            Some((_, value)) => {
-                let mut ty = String::new();
-                chalet_syntax::print::write_string(&mut ty, column.ty.to_string().as_bytes());
-                format!("if({where_}, CAST({value}, {ty}), {name}) AS {name}")
-            }
-            None => name,
-        }
+        let Some((_, value)) = assignments.iter().find(|(assigned, _)| assigned.name == *column.name) else {
+            return name;
+        };
+        let mut ty = String::new();
+        chalet_syntax::print::write_string(&mut ty, column.ty.to_string().as_bytes());
+        format!("if({where_}, CAST({value}, {ty}), {name})")
     };
-    let stored = || schema.columns.iter().filter(|c| c.is_stored() && !c.is_virtual);
-    // Aliases must not hide the columns that other assignments read: the values are computed first, and named then.
-    let inner: Vec<String> = stored()
-        .enumerate()
-        .map(|(at, column)| {
-            let value = new_value(column);
-            let value = value.rsplit_once(" AS ").map_or(value.as_str(), |(value, _)| value);
-            match assigned(&column.name) {
-                Some(_) => format!("{value} AS `__new_{at}`"),
-                None => format!("{} AS `__new_{at}`", in_backquotes(&column.name)),
-            }
-        })
-        .collect();
-    let named: Vec<String> = stored()
-        .enumerate()
-        .map(|(at, column)| format!("`__new_{at}` AS {}", in_backquotes(&column.name)))
-        .collect();
-    let rows = format!("SELECT {} FROM (SELECT {} FROM {{}})", named.join(", "), inner.join(", "));
+    // Names must not hide the columns that other assignments read: the values come first, and get their names then.
+    let numbered = |at: usize| format!("`__new_{at}`");
+    let values =
+        schema.stored().enumerate().map(|(at, column)| format!("{} AS {}", new_value(column), numbered(at)));
+    let names = stored_names(&schema);
+    let named = names.iter().enumerate().map(|(at, name)| format!("{} AS {name}", numbered(at)));
     // What is computed from columns that changed is computed anew.
-    let computed = |column: &chalet_storage::ColumnSchema| match &column.default {
-        Some((DefaultKind::Materialized, text)) => format!("{text} AS {}", in_backquotes(&column.name)),
-        _ => in_backquotes(&column.name),
-    };
-    let rows = match stored().any(|column| column.default_kind() == Some(DefaultKind::Materialized)) {
-        true => {
-            let columns: Vec<String> = stored()
-                .map(|column| match column.default_kind() {
-                    Some(DefaultKind::Materialized) if assigned(&column.name).is_none() => computed(column),
-                    _ => in_backquotes(&column.name),
-                })
-                .collect();
-            format!("SELECT {} FROM ({rows})", columns.join(", "))
-        }
-        false => rows,
+    let computed = schema.stored().zip(&names).map(|(column, name)| match &column.default {
+        Some((DefaultKind::Materialized, text)) => format!("{text} AS {name}"),
+        _ => name.clone(),
+    });
+    let listed = |columns: &mut dyn Iterator<Item = String>| columns.collect::<Vec<_>>().join(", ");
+    let (values, named, computed) =
+        (listed(&mut { values }), listed(&mut { named }), listed(&mut { computed }));
+    let rows = |source: &str| {
+        format!("SELECT {computed} FROM (SELECT {named} FROM (SELECT {values} FROM {source}))")
     };
     mutate(&*table, name, &rows, partition, where_, ctx)
 }
@@ -114,12 +94,7 @@ fn check_assignments(
         );
         if let Some(keys) = table.keys() {
             for (text, _) in keys.all() {
-                let mut is_used = false;
-                chalet_syntax::visit::walk(&chalet_syntax::parse_expression(text)?, &mut |e| {
-                    is_used |= matches!(&e.kind, ast::ExprKind::Identifier(parts) if parts[0].name == *name);
-                    !is_used
-                });
-                ensure!(!is_used, CANNOT_UPDATE_COLUMN, "Cannot UPDATE key column {name}");
+                ensure!(!uses(text, name)?, CANNOT_UPDATE_COLUMN, "Cannot UPDATE key column {name}");
             }
         }
     }
@@ -127,15 +102,14 @@ fn check_assignments(
 }
 
 fn stored_names(schema: &TableSchema) -> Vec<String> {
-    let stored = schema.columns.iter().filter(|c| c.is_stored() && !c.is_virtual);
-    stored.map(|c| in_backquotes(&c.name)).collect()
+    schema.stored().map(|c| in_backquotes(&c.name)).collect()
 }
 
-/// Puts what `rows` says of a table, which stands for `{}` in it, in the place of its rows.
+/// Puts what `rows` says of a source, a query, in the place of the rows of a table.
 fn mutate(
     table: &dyn Table,
     name: &ast::ObjectName,
-    rows: &str,
+    rows: &dyn Fn(&str) -> String,
     partition: Option<&ast::Partition>,
     where_: &ast::Expr,
     ctx: &QueryContext,
@@ -150,16 +124,14 @@ fn mutate(
     table.parts().check_writable()?;
     let partition = partition.map(|p| super::partitions::wanted(table, p, ctx)).transpose()?;
     let check = || ctx.control.check_with_interrupt();
-    let is_wanted = |info: &chalet_storage::merge_tree::part::PartInfo| {
-        partition.as_ref().is_none_or(|partition| partition.has(info))
-    };
-    let (_claim, state) = table.parts().claim_all(is_wanted, &check)?;
+    let (_claim, parts) =
+        table.parts().claim_all(|info| partition.as_ref().is_none_or(|p| p.has(info)), &check)?;
     let mutation = table.parts().next_mutation();
-    let concerned = format!("SELECT 1 FROM {{}} WHERE {where_} LIMIT 1");
+    let concerned = |source: &str| format!("SELECT 1 FROM {source} WHERE {where_} LIMIT 1");
     let mut change = Change::default();
-    for part in state.parts.iter().filter(|part| is_wanted(&part.info)) {
+    for part in &parts {
         check()?;
-        let of_part: Arc<dyn Table> = Arc::new(OnePart { table: table.handle(), part: part.clone() });
+        let of_part: Arc<dyn Table> = Arc::new(OnePart { table: table.clone(), part: part.clone() });
         let n_concerned = run(of_part.clone(), name, &concerned, ctx, 0, |n, block| {
             *n += block.n_rows();
             Ok(())
@@ -184,16 +156,16 @@ fn mutate(
 /// The name of the rows that a mutation reads.
 const SOURCE: &str = "__rows_to_mutate";
 
-/// Runs a query over a table, which stands for `{}` in it, and hands its rows to `target` in their order.
+/// Runs a query over a table, and hands its rows to `target` in their order.
 fn run<T: Send + 'static>(
     source: Arc<dyn Table>,
     name: &ast::ObjectName,
-    query: &str,
+    query: &dyn Fn(&str) -> String,
     ctx: &QueryContext,
     target: T,
     write: impl Fn(&mut T, Block) -> Result<()> + Send + 'static,
 ) -> Result<T> {
-    let text = query.replacen("{}", &format!("{SOURCE} AS {}", quoted(&name.name.name)), 1);
+    let text = query(&format!("{SOURCE} AS {}", quoted(&name.name.name)));
     let mut settings = ctx.state.settings.clone();
     settings.set("max_threads", "1")?;
     let mut ctx = ctx.with_settings(settings)?;

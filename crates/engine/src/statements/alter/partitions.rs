@@ -9,10 +9,10 @@ use crate::tables::existing;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_binder::table_columns::bind_constant;
 use chalet_columns::Column;
+use chalet_storage::Table;
 use chalet_storage::merge_tree::change::Change;
 use chalet_storage::merge_tree::part::{Part, PartInfo};
 use chalet_storage::merge_tree::{Lineage, MergeTree, Partition};
-use chalet_storage::{ColumnSchema, Table};
 use chalet_syntax::ast;
 use chalet_types::{DataType, Value};
 use std::sync::Arc;
@@ -46,7 +46,7 @@ pub(crate) fn wanted(table: &MergeTree, written: &ast::Partition, ctx: &QueryCon
         }
         ast::Partition::Value(expr) => {
             let literal = constant(expr)?;
-            let text = &*table.keys_of().partition;
+            let text = &*table.definition().keys.partition;
             let (value, mut fields) = (literal.value(), 0);
             let mut ty = DataType::Tuple([].into());
             if !text.is_empty() {
@@ -120,9 +120,9 @@ pub(super) fn copy(
     let check = || ctx.control.check_with_interrupt();
     let is_same = Arc::ptr_eq(target.parts(), source.parts());
     ensure!(!is_same, BAD_ARGUMENTS, "A partition cannot be copied to the table that it is of");
-    let (source_claim, state) = source.parts().claim_all(|info| wanted.has(info), &check)?;
+    let (source_claim, parts) = source.parts().claim_all(|info| wanted.has(info), &check)?;
     let mut change = Change::default();
-    for part in state.parts.iter().filter(|part| wanted.has(&part.info)) {
+    for part in &parts {
         change.added.extend(copied(target, source, part, &check)?);
     }
     let _target_claim = match how {
@@ -165,11 +165,10 @@ fn copied(
 fn check_alike(a: &MergeTree, b: &MergeTree) -> Result<()> {
     let stored = |table: &MergeTree| -> Vec<(Arc<str>, DataType)> {
         let schema = table.schema();
-        let stored = schema.columns.iter().filter(|c: &&ColumnSchema| c.is_stored() && !c.is_virtual);
-        stored.map(|c| (c.name.clone(), c.ty.clone())).collect()
+        schema.stored().map(|c| (c.name.clone(), c.ty.clone())).collect()
     };
     ensure!(stored(a) == stored(b), INCOMPATIBLE_COLUMNS, "Tables have different structure");
-    let (a, b) = (a.keys_of(), b.keys_of());
+    let (a, b) = (&a.definition().keys, &b.definition().keys);
     ensure!(a.partition == b.partition, BAD_ARGUMENTS, "Tables have different partition key");
     ensure!(a.sorting == b.sorting, BAD_ARGUMENTS, "Tables have different ordering");
     ensure!(a.n_primary == b.n_primary, BAD_ARGUMENTS, "Tables have different primary key");

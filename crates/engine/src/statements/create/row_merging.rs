@@ -108,7 +108,7 @@ fn column_list(args: &[Expr]) -> Result<Arc<[Arc<str>]>> {
 pub(super) fn checked(engine: &str, args: &[Expr], schema: &TableSchema) -> Result<RowMerging> {
     let merging = of(engine, args)?;
     let column = |name: &Arc<str>, what: &str| -> Result<&ColumnSchema> {
-        let found = schema.columns.iter().find(|c| c.name == *name && c.is_stored() && !c.is_virtual);
+        let found = schema.stored().find(|c| c.name == *name);
         match found {
             Some(column) => Ok(column),
             None => {
@@ -227,7 +227,7 @@ pub(super) fn check_columns(keys: &TableKeys, schema: &TableSchema, ctx: &QueryC
             }
         }
         RowMerging::Aggregating if aggregates.clone().next().is_some() => {
-            let stored = schema.columns.iter().filter(|c| c.is_stored() && !c.is_virtual);
+            let stored = schema.stored();
             let others = stored.filter(|c| {
                 c.simple_aggregate.is_none() && !sorting.contains(&c.name) && !partition.contains(&c.name)
             });

@@ -1,5 +1,6 @@
 //! Which rows each row's frame has.
 
+use chalet_base::bisect::partition_point;
 use chalet_base::{Result, bail, err};
 use chalet_columns::Vector;
 use chalet_columns::keys::Order;
@@ -97,26 +98,12 @@ impl Frames<'_> {
             let by_value = values.value(other).compare(&limit);
             if order.descending { by_value.reverse() } else { by_value }
         };
-        Ok(partition_point(self.n_rows, |other| match side(other) {
+        Ok(partition_point(0..self.n_rows, |other| match side(other) {
             Ordering::Less => true,
             Ordering::Equal => !is_start,
             Ordering::Greater => false,
         }))
     }
-}
-
-/// How many of the first rows pass; those that pass come first.
-fn partition_point(n: usize, passes: impl Fn(usize) -> bool) -> usize {
-    let (mut low, mut high) = (0, n);
-    while low < high {
-        let middle = (low + high) / 2;
-        if passes(middle) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    low
 }
 
 fn distance(value: &Value) -> Result<usize> {
