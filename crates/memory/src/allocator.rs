@@ -204,19 +204,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_allocator_counts() {
-        let before = statistics();
-        let kept = std::hint::black_box(vec![1u8; 64 << 20]);
-        let now = statistics();
-        assert!(now.active >= before.active + (64 << 20), "{before:?} {now:?}");
-        assert!(now.mapped >= now.active && now.resident >= now.active, "{now:?}");
+    fn threads_are_counted() {
         let (allocated, freed) = thread_counters();
         assert!(!allocated.is_null() && !freed.is_null());
-        drop(kept);
-        drop(std::hint::black_box((0..32).map(|_| vec![1u8; 1 << 20]).collect::<Vec<_>>()));
-        assert!(unused_pages() > 0);
-        release();
-        assert!(statistics().resident + (32 << 20) < now.resident);
     }
 
     /// Allocations of a few KiB share slabs: what describes those is never freed.
