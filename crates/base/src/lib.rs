@@ -2,6 +2,7 @@
 //!
 //! - [`error`]: the error type and the `err!`, `bail!`, `ensure!` macros
 //! - [`bisect`]: bisection over ranges of indexes
+//! - [`city_hash`]: CityHash 1.0.2
 //! - [`codes`]: every ClickHouse error code by name
 //! - [`cores`]: how many cores there are
 //! - [`events`]: counters of what the process did
@@ -11,6 +12,7 @@
 //! - [`simd_dispatch`](mod@wide): loops for processors with wider registers
 
 pub mod bisect;
+pub mod city_hash;
 pub mod codes;
 pub mod cores;
 pub mod error;

@@ -8,6 +8,76 @@ use chalet_types::DataType;
 /// A longer string, or a list of more elements, is taken for damage.
 const MAX_LENGTH: u64 = 1 << 30;
 
+/// Where values are read from: bytes at hand, or a stream that has them as they arrive.
+pub trait Source {
+    /// The next `n` bytes. A stream allocates for what has arrived, not for what is claimed to follow.
+    fn take(&mut self, n: usize) -> Result<&[u8]>;
+
+    /// No more bytes than this follow, as far as is known: a count of more values is damage.
+    fn at_most(&self) -> usize;
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let mut array = [0; N];
+        array.copy_from_slice(self.take(N)?);
+        Ok(array)
+    }
+
+    fn u64(&mut self) -> Result<u64> {
+        Ok(u64::from_le_bytes(self.array()?))
+    }
+
+    /// Seven bits a byte, lowest first.
+    fn var_uint(&mut self) -> Result<u64> {
+        let mut value = 0u64;
+        for shift in (0..64).step_by(7) {
+            let [byte] = self.array()?;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                break;
+            }
+        }
+        Ok(value)
+    }
+
+    fn string(&mut self) -> Result<&[u8]> {
+        let n = self.var_uint()?;
+        ensure!(n <= MAX_LENGTH, TOO_LARGE_STRING_SIZE, "Too large string size: {n}");
+        self.take(n as usize)
+    }
+
+    /// A string that must be UTF-8: a name, a type.
+    fn text(&mut self) -> Result<&str> {
+        let bytes = self.string()?;
+        std::str::from_utf8(bytes).map_err(|_| err!(INCORRECT_DATA, "Name in the data is not valid UTF-8"))
+    }
+}
+
+impl Source for Cursor<'_> {
+    #[inline]
+    fn take(&mut self, n: usize) -> Result<&[u8]> {
+        Cursor::take(self, n)
+    }
+
+    fn at_most(&self) -> usize {
+        self.rest.len()
+    }
+
+    #[inline]
+    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        Cursor::array(self)
+    }
+
+    #[inline]
+    fn var_uint(&mut self) -> Result<u64> {
+        Cursor::var_uint(self)
+    }
+
+    #[inline]
+    fn string(&mut self) -> Result<&[u8]> {
+        Cursor::string(self)
+    }
+}
+
 /// Bytes yet to be read.
 #[derive(Clone)]
 pub struct Cursor<'a> {

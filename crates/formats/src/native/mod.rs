@@ -1,5 +1,6 @@
 //! Native: columns as the kernel holds them, block by block. What servers and clients speak, and what is stored.
 
+mod layout;
 mod reader;
 mod writer;
 
@@ -9,7 +10,8 @@ use crate::output::{BlockWriter, OutputFormat, Sink, WriteRequest};
 use crate::{FormatSettings, binary::Cursor};
 use chalet_base::Result;
 
-pub use reader::{read_block, read_column};
+pub use layout::BlockLayout;
+pub use reader::{read_block, read_block_of, read_column};
 pub use writer::{write_block, write_column};
 
 struct Native;

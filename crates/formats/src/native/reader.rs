@@ -1,18 +1,30 @@
 //! Reading Native blocks: column by column, numbers in one copy.
 
-use crate::binary::{Cursor, swapped_uuids};
+use super::layout::{BlockLayout, Kind, Serialization};
+use crate::binary::{Cursor, Source, swapped_uuids};
 use crate::input::{BlockReader, ReadRequest, Schema};
 use arrow_buffer::{Buffer, NullBuffer};
-use chalet_base::{Result, bail, ensure, err};
+use chalet_base::{Error, Result, bail, ensure, err};
 use chalet_columns::{Block, Buf, Column, Data, Fixed, List, Native, StringBuilder, Struct, Vector};
 use chalet_types::{DataType, Physical};
 use std::sync::Arc;
+
+/// Rows that builders have room for before the first value has arrived.
+const MAX_CAPACITY: usize = 1 << 16;
+/// Rows of a sparse column, whose defaults take no bytes.
+const MAX_SPARSE_ROWS: usize = 1 << 24;
+const MAX_SPARSE_BYTES: usize = 1 << 30;
 
 /// Names, types and columns of the next block; `None` at the end of the data.
 pub fn read_block(from: &mut Cursor<'_>) -> Result<Option<(Schema, Block)>> {
     if from.rest.is_empty() {
         return Ok(None);
     }
+    read_block_of(from, BlockLayout::FILE).map(Some)
+}
+
+/// Names, types and columns of a block, as they arrive.
+pub fn read_block_of(from: &mut impl Source, layout: BlockLayout) -> Result<(Schema, Block)> {
     let n_columns = from.var_uint()?;
     let n_rows = from.var_uint()?;
     let n_rows = usize::try_from(n_rows).unwrap_or(usize::MAX);
@@ -20,30 +32,50 @@ pub fn read_block(from: &mut Cursor<'_>) -> Result<Option<(Schema, Block)>> {
     let mut columns = Vec::new();
     for _ in 0..n_columns {
         let name = from.text()?.to_string();
-        let ty: DataType = from.text()?.parse()?;
-        let available = from.rest.len();
+        let ty: DataType = from.text()?.parse().map_err(|e: Error| e.context(format!("column {name}")))?;
+        let serialization = match layout.has_serialization_kinds && from.array::<1>()? != [0] {
+            true => Serialization::read(from, &ty)?,
+            false => Serialization::PLAIN,
+        };
+        let available = from.at_most();
         ensure!(
             n_rows <= available,
             CANNOT_READ_ALL_DATA,
             "Cannot read all data in NativeReader. Rows read: {available}. Rows expected: {n_rows}"
         );
-        let column =
-            if n_rows == 0 { Vector::defaults(&ty, 0).into() } else { read_column(from, &ty, n_rows)? };
+        let column = match n_rows {
+            0 => Vector::defaults(&ty, 0).into(),
+            _ => serialised_column(from, &ty, &serialization, n_rows)?,
+        };
         schema.push((name, ty));
         columns.push(column);
     }
     let n_rows = if columns.is_empty() { 0 } else { n_rows };
-    Ok(Some((schema, Block::new(columns, n_rows))))
+    Ok((schema, Block::new(columns, n_rows)))
 }
 
 /// The values of a column of at least one row.
-pub fn read_column(from: &mut Cursor<'_>, ty: &DataType, n_rows: usize) -> Result<Column> {
+pub fn read_column(from: &mut impl Source, ty: &DataType, n_rows: usize) -> Result<Column> {
     prefix(from, ty)?;
     column(from, ty, n_rows)
 }
 
+fn serialised_column(
+    from: &mut impl Source,
+    ty: &DataType,
+    serialization: &Serialization,
+    n_rows: usize,
+) -> Result<Column> {
+    prefix(from, ty)?;
+    if serialization.is_plain() {
+        column(from, ty, n_rows)
+    } else {
+        Ok(serialised(from, ty, serialization, n_rows)?.into())
+    }
+}
+
 /// What stands before the data of a column: the version of each dictionary in it.
-fn prefix(from: &mut Cursor<'_>, ty: &DataType) -> Result<()> {
+fn prefix(from: &mut impl Source, ty: &DataType) -> Result<()> {
     match ty {
         DataType::LowCardinality(_) => {
             let version = from.u64()?;
@@ -64,7 +96,7 @@ fn prefix(from: &mut Cursor<'_>, ty: &DataType) -> Result<()> {
     }
 }
 
-fn column(from: &mut Cursor<'_>, ty: &DataType, n: usize) -> Result<Column> {
+fn column(from: &mut impl Source, ty: &DataType, n: usize) -> Result<Column> {
     match ty {
         DataType::LowCardinality(inner) => {
             let (codes, values) = dictionary(from, inner, n)?;
@@ -74,10 +106,63 @@ fn column(from: &mut Cursor<'_>, ty: &DataType, n: usize) -> Result<Column> {
     }
 }
 
+/// A column of which the sender says how it is serialised.
+fn serialised(
+    from: &mut impl Source,
+    ty: &DataType,
+    serialization: &Serialization,
+    n: usize,
+) -> Result<Vector> {
+    match (serialization.kind, ty) {
+        (Kind::Sparse, _) => sparse(from, ty, n),
+        (Kind::Default, DataType::Tuple(types)) if !serialization.elements.is_empty() => {
+            let elements = types.iter().zip(&serialization.elements);
+            let fields = elements.map(|(f, s)| serialised(from, &f.ty, s, n)).collect::<Result<_>>()?;
+            Ok(Data::Struct(Struct { fields, len: n }).into())
+        }
+        (Kind::Default, _) => vector(from, ty, n),
+    }
+}
+
+/// Rows that are not the default, each behind the number of defaults before it; then the defaults behind the last.
+fn sparse(from: &mut impl Source, ty: &DataType, n: usize) -> Result<Vector> {
+    const END: u64 = 1 << 62;
+    // Rows without bytes: a few bytes could ask for any amount of memory.
+    ensure!(
+        n <= MAX_SPARSE_ROWS,
+        TOO_LARGE_ARRAY_SIZE,
+        "Too many rows in a sparse column (maximum: {MAX_SPARSE_ROWS}): {n}"
+    );
+    let width = if let Physical::Fixed(width) = ty.physical() { width as usize } else { 1 };
+    ensure!(
+        n.saturating_mul(width) <= MAX_SPARSE_BYTES,
+        TOO_LARGE_ARRAY_SIZE,
+        "Too many bytes in a sparse column (maximum: {MAX_SPARSE_BYTES}): {n} rows of {ty}"
+    );
+    let damaged = || err!(INCORRECT_DATA, "Offsets of a sparse column do not add up to {n} rows");
+    let mut rows = vec![0u32; n];
+    let mut next = 0usize;
+    let mut n_values = 0u32;
+    loop {
+        let group = from.var_uint()?;
+        let defaults = usize::try_from(group & !END).unwrap_or(usize::MAX);
+        next = next.checked_add(defaults).filter(|next| *next <= n).ok_or_else(damaged)?;
+        if group & END != 0 {
+            break;
+        }
+        n_values += 1;
+        *rows.get_mut(next).ok_or_else(damaged)? = n_values;
+        next += 1;
+    }
+    ensure!(next == n, INCORRECT_DATA, "Offsets of a sparse column do not add up to {n} rows");
+    let values = vector(from, ty, n_values as usize)?;
+    Ok(Vector::concat(&[&Vector::defaults(ty, 1), &values]).gather(&rows))
+}
+
 const GLOBAL_DICTIONARY: u64 = 1 << 8;
 const ADDITIONAL_KEYS: u64 = 1 << 9;
 
-fn dictionary(from: &mut Cursor<'_>, inner: &DataType, n: usize) -> Result<(Vec<u32>, Vector)> {
+fn dictionary(from: &mut impl Source, inner: &DataType, n: usize) -> Result<(Vec<u32>, Vector)> {
     let kind = from.u64()?;
     ensure!(
         kind & GLOBAL_DICTIONARY == 0 && kind & ADDITIONAL_KEYS != 0,
@@ -85,7 +170,7 @@ fn dictionary(from: &mut Cursor<'_>, inner: &DataType, n: usize) -> Result<(Vec<
         "Unsupported kind of dictionary in LowCardinality column: {kind}"
     );
     let n_keys = from.u64()?;
-    let Some(n_keys) = usize::try_from(n_keys).ok().filter(|n| *n <= from.rest.len()) else {
+    let Some(n_keys) = usize::try_from(n_keys).ok().filter(|n| *n <= from.at_most()) else {
         bail!(CANNOT_READ_ALL_DATA, "Cannot read all data: dictionary of {n_keys} keys is cut short");
     };
     let mut values = vector(from, inner.without_nullable(), n_keys)?;
@@ -109,15 +194,12 @@ fn dictionary(from: &mut Cursor<'_>, inner: &DataType, n: usize) -> Result<(Vec<
     Ok((codes, values))
 }
 
-fn words<'a, const N: usize>(
-    from: &mut Cursor<'a>,
-    n: usize,
-) -> Result<impl Iterator<Item = [u8; N]> + use<'a, N>> {
+fn words<const N: usize>(from: &mut impl Source, n: usize) -> Result<impl Iterator<Item = [u8; N]>> {
     let bytes = from.take(n.saturating_mul(N))?;
     Ok(bytes.as_chunks::<N>().0.iter().copied())
 }
 
-fn vector(from: &mut Cursor<'_>, ty: &DataType, n: usize) -> Result<Vector> {
+fn vector(from: &mut impl Source, ty: &DataType, n: usize) -> Result<Vector> {
     match ty {
         DataType::Nullable(inner) => {
             let nulls = from.take(n)?;
@@ -136,8 +218,8 @@ fn vector(from: &mut Cursor<'_>, ty: &DataType, n: usize) -> Result<Vector> {
     }
 }
 
-fn data(from: &mut Cursor<'_>, ty: &DataType, n: usize) -> Result<Data> {
-    fn numbers<T: Native>(from: &mut Cursor<'_>, n: usize) -> Result<Data> {
+fn data(from: &mut impl Source, ty: &DataType, n: usize) -> Result<Data> {
+    fn numbers<T: Native>(from: &mut impl Source, n: usize) -> Result<Data> {
         let bytes = from.take(n.saturating_mul(size_of::<T>()))?;
         Ok(T::wrap(Buf::from_arrow(Buffer::from(bytes))))
     }
@@ -162,7 +244,7 @@ fn data(from: &mut Cursor<'_>, ty: &DataType, n: usize) -> Result<Data> {
         Physical::F32 => numbers::<f32>(from, n)?,
         Physical::F64 => numbers::<f64>(from, n)?,
         Physical::Str => {
-            let mut strings = StringBuilder::with_capacity(n.min(from.rest.len()));
+            let mut strings = StringBuilder::with_capacity(n.min(from.at_most()).min(MAX_CAPACITY));
             for row in 0..n {
                 let string = from.string().map_err(|e| in_row(e, row, n))?;
                 strings.push(string);
@@ -184,10 +266,10 @@ fn data(from: &mut Cursor<'_>, ty: &DataType, n: usize) -> Result<Data> {
             let total = ends.last().map_or(0, |end| *end as usize);
             let element = ty.element().unwrap_or(DataType::Nothing);
             ensure!(
-                total <= from.rest.len(),
+                total <= from.at_most(),
                 CANNOT_READ_ALL_DATA,
                 "Cannot read all array values: read just {} of {total}",
-                from.rest.len()
+                from.at_most()
             );
             let offsets = std::iter::once(0).chain(ends.iter().map(|end| *end as i64)).collect();
             Data::List(List { offsets, values: Arc::new(vector(from, &element, total)?) })

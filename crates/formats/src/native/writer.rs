@@ -1,5 +1,6 @@
 //! Writing Native blocks.
 
+use super::layout::BlockLayout;
 use crate::binary::{put_string, put_value, put_var_uint, swapped_uuids};
 use crate::output::{BlockWriter, Out, Sink, Statistics, WriteRequest};
 use chalet_base::Result;
@@ -8,16 +9,17 @@ use chalet_columns::{Block, Column, Data, Vector, each_native};
 use chalet_types::DataType;
 
 /// Appends one block. A block without rows is written too: a header, to those who want one.
-///
-/// `zones`: name the zone of a DateTime. The oldest revision of the protocol, which files use, cannot.
-pub fn write_block(out: &mut Vec<u8>, header: &[(String, DataType)], block: &Block, zones: bool) {
+pub fn write_block(out: &mut Vec<u8>, header: &[(String, DataType)], block: &Block, layout: BlockLayout) {
     put_var_uint(out, header.len() as u64);
     put_var_uint(out, block.n_rows() as u64);
     for ((name, ty), column) in header.iter().zip(block.columns()) {
         put_string(out, name.as_bytes());
         match ty {
-            DataType::DateTime(_) if !zones => put_string(out, b"DateTime"),
+            DataType::DateTime(_) if !layout.has_zones => put_string(out, b"DateTime"),
             _ => put_string(out, ty.to_string().as_bytes()),
+        }
+        if layout.has_serialization_kinds {
+            out.push(0);
         }
         if block.n_rows() > 0 {
             write_column(out, ty, column);
@@ -141,7 +143,7 @@ impl NativeWriter {
 impl BlockWriter for NativeWriter {
     fn write(&mut self, block: &Block) -> Result<()> {
         if !block.is_empty() {
-            write_block(&mut self.out.text, &self.request.header, block, false);
+            write_block(&mut self.out.text, &self.request.header, block, BlockLayout::FILE);
         }
         self.out.settle()
     }

@@ -1,0 +1,300 @@
+//! A socket as a stream of bytes: buffered, within time limits, stoppable, and cut into chunks where both ends agreed.
+
+use chalet_base::{Error, Result, bail, ensure, err};
+use chalet_formats::binary::Source;
+use std::io::{self, ErrorKind};
+use std::net::{Shutdown, TcpStream};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What bytes pass through: a socket, or bytes of a test.
+pub trait Socket: Send {
+    /// Reads what there is; 0 at the end. Waits no longer than a moment: then it fails with `WouldBlock` or `TimedOut`.
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize>;
+
+    /// Writes what there is room for, waiting as `read` does.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize>;
+
+    /// Is there something to read, be it the end, without waiting?
+    fn has_input(&mut self) -> bool;
+
+    /// Ends the conversation; the other end sees it.
+    fn close(&mut self);
+}
+
+/// How long a socket waits before it looks whether it should go on.
+pub const MOMENT: Duration = Duration::from_millis(50);
+
+impl Socket for TcpStream {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        io::Read::read(self, to)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        io::Write::write(self, bytes)
+    }
+
+    fn has_input(&mut self) -> bool {
+        if self.set_nonblocking(true).is_err() {
+            return true;
+        }
+        let peeked = self.peek(&mut [0]);
+        let is_blocking = self.set_nonblocking(false).is_ok();
+        !is_blocking || !matches!(peeked, Err(e) if e.kind() == ErrorKind::WouldBlock)
+    }
+
+    fn close(&mut self) {
+        // It may be closed already.
+        let _ = self.shutdown(Shutdown::Both);
+    }
+}
+
+/// Asked while a socket waits: fails when the query is to stop.
+pub type Watch = Arc<dyn Fn() -> Result<()> + Send + Sync>;
+
+/// How long to wait for the other end.
+#[derive(Clone, Copy, Debug)]
+pub struct Timeouts {
+    pub receive: Duration,
+    pub send: Duration,
+}
+
+/// Both directions of a conversation. What was written goes out with `flush`.
+pub struct Channel {
+    socket: Box<dyn Socket>,
+    /// `host:port`, for errors.
+    peer: Arc<str>,
+    timeouts: Timeouts,
+    watch: Option<Watch>,
+    /// Bytes that have arrived, up to `end`; those before `at` were taken. Room behind `end` is used again.
+    window: Vec<u8>,
+    at: usize,
+    end: usize,
+    /// Of the chunks that are read; none where there are no chunks.
+    chunks: Option<Chunks>,
+    /// A packet that is being written.
+    pub out: Vec<u8>,
+    writes_chunks: bool,
+}
+
+/// Bytes that one read asks for at least, and memory that is set aside before they have come at most.
+const READ: usize = 64 << 10;
+const READ_AHEAD: usize = 1 << 20;
+/// Memory of this size is kept from one packet to the next.
+const KEPT: usize = 4 << 20;
+
+impl Channel {
+    pub fn new(socket: Box<dyn Socket>, peer: impl Into<Arc<str>>, timeouts: Timeouts) -> Channel {
+        Channel {
+            socket,
+            peer: peer.into(),
+            timeouts,
+            watch: None,
+            window: Vec::new(),
+            at: 0,
+            end: 0,
+            chunks: None,
+            out: Vec::new(),
+            writes_chunks: false,
+        }
+    }
+
+    /// `host:port` of the other end.
+    pub fn peer(&self) -> &Arc<str> {
+        &self.peer
+    }
+
+    /// From now on this is asked while the socket waits.
+    pub fn set_watch(&mut self, watch: Option<Watch>) {
+        self.watch = watch;
+    }
+
+    /// From here on what is read, or written, is cut into chunks.
+    pub fn set_chunks(&mut self, reads: bool, writes: bool) {
+        self.writes_chunks = writes;
+        if !reads {
+            return;
+        }
+        // What has arrived already is of chunks, too.
+        let mut chunks = Chunks::default();
+        self.end = self.at + chunks.unwrap(&mut self.window[self.at..self.end]);
+        self.chunks = Some(chunks);
+    }
+
+    /// Has something arrived, or the other end gone, while nobody was reading?
+    pub fn has_input(&mut self) -> bool {
+        self.at < self.end || self.socket.has_input()
+    }
+
+    pub fn close(&mut self) {
+        self.socket.close();
+    }
+
+    /// Writes what is in `out`, as one packet.
+    pub fn flush(&mut self) -> Result<()> {
+        let packet = std::mem::take(&mut self.out);
+        if self.writes_chunks {
+            for chunk in packet.chunks(u32::MAX as usize) {
+                self.send(&(chunk.len() as u32).to_le_bytes())?;
+                self.send(chunk)?;
+            }
+            self.send(&[0; 4])?;
+        } else {
+            self.send(&packet)?;
+        }
+        if packet.capacity() <= KEPT {
+            self.out = packet;
+            self.out.clear();
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, mut bytes: &[u8]) -> Result<()> {
+        let mut since = Instant::now();
+        while !bytes.is_empty() {
+            match self.socket.write(bytes) {
+                Ok(0) => bail!(NETWORK_ERROR, "Connection was closed while writing ({})", self.peer),
+                Ok(n) => {
+                    bytes = &bytes[n..];
+                    since = Instant::now();
+                }
+                Err(e) => self.waited(&e, since, self.timeouts.send, "writing")?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until there are `n` bytes behind `at`.
+    #[cold]
+    fn fill(&mut self, n: usize) -> Result<()> {
+        self.window.copy_within(self.at..self.end, 0);
+        self.end -= self.at;
+        self.at = 0;
+        if self.window.len() > KEPT && n.max(self.end) < READ {
+            self.window.truncate(READ);
+            self.window.shrink_to_fit();
+        }
+        let mut since = Instant::now();
+        while self.end < n {
+            let room = (n - self.end).clamp(READ, READ_AHEAD);
+            if self.window.len() - self.end < room {
+                // Twice what has arrived, at most.
+                let mut window = vec![0; self.end + room.max(self.end)];
+                window[..self.end].copy_from_slice(&self.window[..self.end]);
+                self.window = window;
+            }
+            match self.socket.read(&mut self.window[self.end..]) {
+                Ok(0) => {
+                    bail!(
+                        ATTEMPT_TO_READ_AFTER_EOF,
+                        "Attempt to read after eof: the server has closed the connection ({})",
+                        self.peer
+                    )
+                }
+                Ok(read) => {
+                    since = Instant::now();
+                    let arrived = &mut self.window[self.end..self.end + read];
+                    self.end += self.chunks.as_mut().map_or(read, |chunks| chunks.unwrap(arrived));
+                }
+                Err(e) => self.waited(&e, since, self.timeouts.receive, "reading")?,
+            }
+        }
+        Ok(())
+    }
+
+    /// A moment has passed without a byte, or the socket has failed.
+    fn waited(&self, error: &io::Error, since: Instant, limit: Duration, what: &str) -> Result<()> {
+        match error.kind() {
+            ErrorKind::Interrupted => {}
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => ensure!(
+                since.elapsed() < limit,
+                SOCKET_TIMEOUT,
+                "Timeout exceeded while {what} from socket ({}, {} ms)",
+                self.peer,
+                limit.as_millis()
+            ),
+            _ => return Err(broken(error, what, &self.peer)),
+        }
+        self.watch.as_ref().map_or(Ok(()), |watch| watch())
+    }
+}
+
+#[cold]
+fn broken(error: &io::Error, what: &str, peer: &str) -> Error {
+    match error.kind() {
+        ErrorKind::ConnectionReset => err!(NETWORK_ERROR, "Connection reset by peer, while {what} ({peer})"),
+        ErrorKind::BrokenPipe => err!(NETWORK_ERROR, "Broken pipe, while {what} ({peer})"),
+        _ => err!(NETWORK_ERROR, "{error}, while {what} ({peer})"),
+    }
+}
+
+impl Source for Channel {
+    #[inline]
+    fn take(&mut self, n: usize) -> Result<&[u8]> {
+        if self.end - self.at < n {
+            self.fill(n)?;
+        }
+        let at = self.at;
+        self.at += n;
+        Ok(&self.window[at..at + n])
+    }
+
+    fn at_most(&self) -> usize {
+        usize::MAX
+    }
+}
+
+/// Takes the lengths out of what arrives: each chunk has four bytes before it, and a chunk of no bytes ends a packet.
+#[derive(Default)]
+struct Chunks {
+    /// Bytes of the chunk that are still to come.
+    left: u32,
+    length: [u8; 4],
+    /// Bytes of `length` that have come.
+    known: usize,
+}
+
+impl Chunks {
+    /// Moves what is in chunks to the front; gives how many bytes that is.
+    fn unwrap(&mut self, arrived: &mut [u8]) -> usize {
+        let (mut at, mut end) = (0, 0);
+        while at < arrived.len() {
+            if self.left > 0 {
+                let n = (arrived.len() - at).min(self.left as usize);
+                arrived.copy_within(at..at + n, end);
+                self.left -= n as u32;
+                at += n;
+                end += n;
+                continue;
+            }
+            self.length[self.known] = arrived[at];
+            self.known += 1;
+            at += 1;
+            if self.known == 4 {
+                self.known = 0;
+                self.left = u32::from_le_bytes(self.length);
+            }
+        }
+        end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_may_arrive_in_any_pieces() {
+        let bytes = [3, 0, 0, 0, b'a', b'b', b'c', 0, 0, 0, 0, 1, 0, 0, 0, b'd', 0, 0, 0, 0];
+        for piece in 1..=bytes.len() {
+            let mut chunks = Chunks::default();
+            let mut to = Vec::new();
+            for arrived in bytes.chunks(piece) {
+                let mut arrived = arrived.to_vec();
+                let n = chunks.unwrap(&mut arrived);
+                to.extend_from_slice(&arrived[..n]);
+            }
+            assert_eq!(to, b"abcd", "{piece}");
+        }
+    }
+}

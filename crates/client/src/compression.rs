@@ -1,0 +1,177 @@
+//! Compressed blocks: frames of LZ4 or ZSTD, each with a checksum, that follow one another without an end mark.
+
+use chalet_base::city_hash::city_hash128;
+use chalet_base::{Result, bail, ensure, err};
+use chalet_formats::binary::Source;
+use std::io::Read;
+
+/// What blocks are compressed with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Method {
+    None,
+    #[default]
+    Lz4,
+    Zstd,
+}
+
+const NONE: u8 = 0x02;
+const LZ4: u8 = 0x82;
+const ZSTD: u8 = 0x90;
+
+/// Method, compressed size (with these bytes), size.
+const HEADER: usize = 9;
+const CHECKSUM: usize = 16;
+/// Bytes of a frame, compressed or not.
+const MAX_FRAME: usize = 1 << 30;
+/// Bytes of a block that are put in one frame.
+const FRAME: usize = 1 << 20;
+/// A byte of LZ4 stands for no more than 255 bytes.
+const LZ4_RATIO: usize = 255;
+
+/// Appends bytes as frames.
+pub fn write_frames(out: &mut Vec<u8>, method: Method, bytes: &[u8]) -> Result<()> {
+    bytes.chunks(FRAME).try_for_each(|chunk| write_frame(out, method, chunk))
+}
+
+fn write_frame(out: &mut Vec<u8>, method: Method, bytes: &[u8]) -> Result<()> {
+    let (tag, packed) = match method {
+        Method::None => (NONE, None),
+        Method::Lz4 => (LZ4, Some(lz4_flex::block::compress(bytes))),
+        Method::Zstd => {
+            let packed = zstd::bulk::compress(bytes, 1);
+            (ZSTD, Some(packed.map_err(|e| err!(CANNOT_COMPRESS, "Cannot compress block with ZSTD: {e}"))?))
+        }
+    };
+    let packed = packed.as_deref().unwrap_or(bytes);
+    let start = out.len();
+    out.extend([0; CHECKSUM]);
+    out.push(tag);
+    out.extend((packed.len() as u32 + HEADER as u32).to_le_bytes());
+    out.extend((bytes.len() as u32).to_le_bytes());
+    out.extend_from_slice(packed);
+    let (low, high) = city_hash128(&out[start + CHECKSUM..]);
+    out[start..start + 8].copy_from_slice(&low.to_le_bytes());
+    out[start + 8..start + CHECKSUM].copy_from_slice(&high.to_le_bytes());
+    Ok(())
+}
+
+/// The bytes inside of frames, as the frames arrive.
+pub struct Frames<'a, S> {
+    from: &'a mut S,
+    unpacked: &'a mut Unpacked,
+}
+
+/// Room for frames, used again for the next block.
+#[derive(Default)]
+pub struct Unpacked {
+    frame: Vec<u8>,
+    bytes: Vec<u8>,
+    /// Bytes that were taken.
+    at: usize,
+}
+
+/// Room of this many bytes is kept for the next block.
+const KEPT: usize = 4 << 20;
+
+impl<'a, S: Source> Frames<'a, S> {
+    pub fn new(from: &'a mut S, unpacked: &'a mut Unpacked) -> Frames<'a, S> {
+        unpacked.bytes.clear();
+        unpacked.at = 0;
+        Frames { from, unpacked }
+    }
+
+    /// Fails where bytes of the last frame are left over.
+    pub fn finish(self) -> Result<()> {
+        let left = self.unpacked.bytes.len() - self.unpacked.at;
+        if self.unpacked.bytes.capacity() > KEPT {
+            *self.unpacked = Unpacked::default();
+        }
+        ensure!(left == 0, INCORRECT_DATA, "{left} bytes are left behind a compressed block");
+        Ok(())
+    }
+
+    fn read_frame(&mut self) -> Result<()> {
+        let head: [u8; CHECKSUM + HEADER] = self.from.array()?;
+        let (checksum, header) = head.split_at(CHECKSUM);
+        let size = |at: usize| {
+            u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]) as usize
+        };
+        let (packed_size, size) = (size(1), size(5));
+        ensure!(
+            (HEADER..=MAX_FRAME).contains(&packed_size),
+            TOO_LARGE_SIZE_COMPRESSED,
+            "Too large size_compressed: {packed_size}. Most likely corrupted data"
+        );
+        ensure!(
+            size <= MAX_FRAME,
+            TOO_LARGE_SIZE_COMPRESSED,
+            "Too large size_decompressed: {size}. Most likely corrupted data"
+        );
+        let body = self.from.take(packed_size - HEADER)?;
+        let Unpacked { frame, bytes, .. } = &mut *self.unpacked;
+        frame.clear();
+        frame.extend_from_slice(header);
+        frame.extend_from_slice(body);
+        let (low, high) = city_hash128(frame);
+        let expected = u128::from_le_bytes(checksum.try_into().unwrap_or_default());
+        let actual = u128::from(high) << 64 | u128::from(low);
+        ensure!(
+            actual == expected,
+            CHECKSUM_DOESNT_MATCH,
+            "Checksum doesn't match: corrupted data. Reference: {expected:032x}. Actual: {actual:032x}. Size of \
+             compressed block: {packed_size}"
+        );
+        unpack(frame[0], &frame[HEADER..], size, bytes)
+    }
+}
+
+/// Appends what is packed, which is to be of this size.
+fn unpack(method: u8, packed: &[u8], size: usize, to: &mut Vec<u8>) -> Result<()> {
+    let start = to.len();
+    match method {
+        NONE => to.extend_from_slice(packed),
+        LZ4 => {
+            // Before memory is asked for: a short frame may claim any size.
+            ensure!(
+                size <= packed.len().saturating_mul(LZ4_RATIO),
+                CANNOT_DECOMPRESS,
+                "Cannot decompress: {} bytes of LZ4 cannot stand for {size}",
+                packed.len()
+            );
+            to.resize(start + size, 0);
+            let n = lz4_flex::block::decompress_into(packed, &mut to[start..]);
+            let n = n.map_err(|e| err!(CANNOT_DECOMPRESS, "Cannot decompress LZ4: {e}"))?;
+            to.truncate(start + n);
+        }
+        ZSTD => {
+            let decoder = zstd::Decoder::with_buffer(packed);
+            let mut decoder = decoder.map_err(|e| err!(CANNOT_DECOMPRESS, "Cannot decompress ZSTD: {e}"))?;
+            let read = (&mut decoder).take(size as u64 + 1).read_to_end(to);
+            read.map_err(|e| err!(CANNOT_DECOMPRESS, "Cannot decompress ZSTD: {e}"))?;
+        }
+        other => bail!(UNKNOWN_COMPRESSION_METHOD, "Unknown codec family code: {other}"),
+    }
+    let actual = to.len() - start;
+    ensure!(actual == size, CANNOT_DECOMPRESS, "Cannot decompress: {actual} bytes instead of {size}");
+    Ok(())
+}
+
+impl<S: Source> Source for Frames<'_, S> {
+    #[inline]
+    fn take(&mut self, n: usize) -> Result<&[u8]> {
+        while self.unpacked.bytes.len() - self.unpacked.at < n {
+            if self.unpacked.at > 0 {
+                self.unpacked.bytes.drain(..self.unpacked.at);
+                self.unpacked.at = 0;
+            }
+            self.read_frame()?;
+        }
+        let at = self.unpacked.at;
+        self.unpacked.at += n;
+        Ok(&self.unpacked.bytes[at..at + n])
+    }
+
+    fn at_most(&self) -> usize {
+        self.from.at_most()
+    }
+}

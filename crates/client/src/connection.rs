@@ -1,0 +1,373 @@
+//! One connection to a server: one query at a time.
+
+use crate::channel::{Channel, Socket, Watch};
+use crate::compression::Unpacked;
+use crate::connect::connect;
+use crate::handshake::{Addendum, ChunkMode, ClientHello, ServerHello};
+use crate::options::Options;
+use crate::packet::{Dialect, Packet, Rows, client};
+use crate::query::{ClientInfo, Query};
+use crate::revision;
+use crate::settings::{CUSTOM, IMPORTANT, Setting, quoted};
+use chalet_base::{Error, Result, bail, ensure};
+use chalet_columns::Block;
+use chalet_formats::Schema;
+use chalet_formats::binary::put_var_uint;
+use std::sync::Arc;
+
+const CLIENT_NAME: &str = "chalet";
+/// As servers see it: that of the release whose protocol this is.
+const VERSION: (u64, u64, u64) = (25, 6, 1);
+
+/// A query to run.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    pub text: String,
+    /// Empty: the server makes one up.
+    pub id: String,
+    pub settings: Vec<(String, String)>,
+    /// Values of `{name:Type}`, in the form of TabSeparated.
+    pub parameters: Vec<(String, String)>,
+}
+
+impl Request {
+    /// A text without settings.
+    pub fn new(text: impl Into<String>) -> Request {
+        Request { text: text.into(), ..Request::default() }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Idle,
+    /// A query runs: its packets are to be received.
+    Busy,
+    /// What is on the wire is unknown.
+    Broken,
+}
+
+/// An open connection.
+pub struct Connection {
+    channel: Channel,
+    unpacked: Unpacked,
+    dialect: Dialect,
+    options: Options,
+    server: ServerHello,
+    state: State,
+    /// Settings that were set by statements: old servers keep them until the connection ends.
+    kept_settings: Vec<(String, String)>,
+}
+
+impl Connection {
+    /// Connects and greets. `watch` is asked while the server is waited for.
+    pub fn open(options: &Options, watch: Option<Watch>) -> Result<Connection> {
+        let has_control = |text: &str| text.bytes().any(|byte| byte.is_ascii_control());
+        ensure!(
+            ![&options.database, &options.user, &options.password].into_iter().any(|text| has_control(text)),
+            BAD_ARGUMENTS,
+            "Parameters 'default_database', 'user' and 'password' must not contain ASCII control characters"
+        );
+        let socket = connect(options, watch.as_ref())?;
+        Connection::over(Box::new(socket), options, watch)
+    }
+
+    /// Greets over a socket that is connected.
+    pub fn over(socket: Box<dyn Socket>, options: &Options, watch: Option<Watch>) -> Result<Connection> {
+        let mut channel = Channel::new(socket, options.peer(), options.timeouts());
+        channel.set_watch(watch);
+        put_var_uint(&mut channel.out, client::HELLO);
+        let hello = ClientHello {
+            client_name: CLIENT_NAME.into(),
+            version: (VERSION.0, VERSION.1),
+            revision: options.revision,
+            database: options.database.clone(),
+            user: options.user.clone(),
+            password: options.password.clone(),
+        };
+        hello.write(&mut channel.out);
+        channel.flush()?;
+        let mut unpacked = Unpacked::default();
+        let mut dialect = Dialect { revision: options.revision, compression: options.compression };
+        let peer = channel.peer().clone();
+        let server = match dialect.read(&mut channel, &mut unpacked, &peer, options.revision)? {
+            Packet::Hello(server) => *server,
+            Packet::Exception(error) => return Err(error),
+            other => return Err(unexpected(&other, "Hello or Exception", &peer)),
+        };
+        dialect.revision = options.revision.min(server.revision);
+        if dialect.revision >= revision::ADDENDUM {
+            let writes = ChunkMode::EITHER.agreed(server.chunks.1, "sending")?;
+            let reads = ChunkMode::EITHER.agreed(server.chunks.0, "receiving")?;
+            let mode = |is_chunked| ChunkMode { is_chunked, is_optional: false };
+            let addendum =
+                Addendum { quota_key: options.quota_key.clone(), chunks: (mode(writes), mode(reads)) };
+            addendum.write(&mut channel.out, dialect.revision);
+            channel.flush()?;
+            if dialect.revision >= revision::CHUNKS {
+                channel.set_chunks(reads, writes);
+            }
+        }
+        Ok(Connection {
+            channel,
+            unpacked,
+            dialect,
+            options: options.clone(),
+            server,
+            state: State::Idle,
+            kept_settings: Vec::new(),
+        })
+    }
+
+    /// What the server said of itself.
+    pub fn server(&self) -> &ServerHello {
+        &self.server
+    }
+
+    /// `host:port`.
+    pub fn peer(&self) -> &Arc<str> {
+        self.channel.peer()
+    }
+
+    /// From now on this is asked while the server is waited for.
+    pub fn set_watch(&mut self, watch: Option<Watch>) {
+        self.channel.set_watch(watch);
+    }
+
+    /// Can another query be sent, and is the server still there, as far as is known without asking it?
+    pub fn is_idle(&mut self) -> bool {
+        self.state == State::Idle && !self.channel.has_input()
+    }
+
+    /// Asks the server whether it is there.
+    pub fn ping(&mut self) -> Result<()> {
+        self.idle()?;
+        self.state = State::Broken;
+        put_var_uint(&mut self.channel.out, client::PING);
+        self.channel.flush()?;
+        loop {
+            match self.read()? {
+                Packet::Pong => break,
+                // Of the query before.
+                Packet::Progress(_) => {}
+                other => return Err(unexpected(&other, "Pong", self.channel.peer())),
+            }
+        }
+        self.state = State::Idle;
+        Ok(())
+    }
+
+    /// Sends a query. Its packets are then to be received, until the end or an error.
+    pub fn send(&mut self, request: &Request) -> Result<()> {
+        self.idle()?;
+        ensure!(
+            request.parameters.is_empty() || self.dialect.revision >= revision::PARAMETERS,
+            NOT_IMPLEMENTED,
+            "The server {} is too old for query parameters (revision {} of the protocol)",
+            self.channel.peer(),
+            self.dialect.revision
+        );
+        self.set_by_statement(&request.settings)?;
+        self.send_query(request)
+    }
+
+    /// Old servers want settings in a binary form that depends on their types: a statement is the same to them.
+    fn set_by_statement(&mut self, settings: &[(String, String)]) -> Result<()> {
+        if self.dialect.revision >= revision::SETTINGS_AS_TEXT {
+            return Ok(());
+        }
+        let lost = self.kept_settings.iter().find(|(kept, _)| !settings.iter().any(|(name, _)| name == kept));
+        if let Some((name, _)) = lost {
+            bail!(LOGICAL_ERROR, "Setting {name} of an earlier query is still in force");
+        }
+        let new: Vec<_> =
+            settings.iter().filter(|setting| !self.kept_settings.contains(setting)).cloned().collect();
+        if new.is_empty() {
+            return Ok(());
+        }
+        let assignments: Vec<String> =
+            new.iter().map(|(name, value)| format!("{name} = {}", quoted(value))).collect();
+        self.send_query(&Request::new(format!("SET {}", assignments.join(", "))))?;
+        self.receive_end()?;
+        for (name, value) in new {
+            self.kept_settings.retain(|(kept, _)| *kept != name);
+            self.kept_settings.push((name, value));
+        }
+        Ok(())
+    }
+
+    /// Would a query with these settings run as on a new connection?
+    pub fn fits(&self, settings: &[(String, String)]) -> bool {
+        self.kept_settings.iter().all(|(kept, _)| settings.iter().any(|(name, _)| name == kept))
+    }
+
+    fn send_query(&mut self, request: &Request) -> Result<()> {
+        let settings = request.settings.iter().map(|(name, value)| Setting {
+            name: name.clone(),
+            value: value.clone(),
+            flags: IMPORTANT,
+        });
+        let parameters = request.parameters.iter().map(|(name, value)| Setting {
+            name: name.clone(),
+            value: quoted(value),
+            flags: CUSTOM,
+        });
+        let query = Query {
+            id: request.id.clone(),
+            client: ClientInfo {
+                client_name: CLIENT_NAME.into(),
+                version: VERSION,
+                revision: self.options.revision,
+                quota_key: self.options.quota_key.clone(),
+                ..ClientInfo::default()
+            },
+            settings: settings.collect(),
+            is_compressed: self.dialect.compression.is_some(),
+            text: request.text.clone(),
+            parameters: parameters.collect(),
+        };
+        self.state = State::Broken;
+        put_var_uint(&mut self.channel.out, client::QUERY);
+        query.write(&mut self.channel.out, self.dialect.revision);
+        self.channel.flush()?;
+        // No tables of the client come with it.
+        self.put_rows(&no_rows())?;
+        self.state = State::Busy;
+        Ok(())
+    }
+
+    fn put_rows(&mut self, rows: &Rows) -> Result<()> {
+        put_var_uint(&mut self.channel.out, client::DATA);
+        self.dialect.write_rows(&mut self.channel.out, rows)?;
+        self.channel.flush()
+    }
+
+    /// The next packet of the query. An exception of the server is an error; after it, and after the end of the stream, the
+    /// connection can be used again.
+    pub fn receive(&mut self) -> Result<Packet> {
+        ensure!(
+            self.state == State::Busy,
+            LOGICAL_ERROR,
+            "No query runs on the connection to {}",
+            self.channel.peer()
+        );
+        self.state = State::Broken;
+        let packet = self.read()?;
+        self.state = match packet {
+            Packet::EndOfStream | Packet::Exception(_) => State::Idle,
+            _ => State::Busy,
+        };
+        match packet {
+            Packet::Exception(error) => Err(error),
+            Packet::Hello(_) | Packet::Pong => {
+                self.state = State::Broken;
+                Err(unexpected(&packet, "Data, Progress, EndOfStream or Exception", self.channel.peer()))
+            }
+            packet => Ok(packet),
+        }
+    }
+
+    /// Receives the rest of a query whose rows nobody wants.
+    pub fn receive_end(&mut self) -> Result<()> {
+        while !matches!(self.receive()?, Packet::EndOfStream) {}
+        Ok(())
+    }
+
+    /// Sends an INSERT without data; gives the columns that the server wants.
+    pub fn begin_insert(&mut self, request: &Request) -> Result<Schema> {
+        self.send(request)?;
+        loop {
+            match self.receive()? {
+                Packet::Data(rows) => return Ok(rows.schema),
+                Packet::EndOfStream => {
+                    bail!(
+                        UNEXPECTED_PACKET_FROM_SERVER,
+                        "The server {} wants no rows for the statement: {}",
+                        self.channel.peer(),
+                        request.text
+                    )
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Sends rows of an INSERT.
+    pub fn send_rows(&mut self, rows: &Rows) -> Result<()> {
+        ensure!(
+            self.state == State::Busy,
+            LOGICAL_ERROR,
+            "No INSERT runs on the connection to {}",
+            self.channel.peer()
+        );
+        while self.channel.has_input() {
+            if let Packet::EndOfStream = self.receive()? {
+                bail!(
+                    UNEXPECTED_PACKET_FROM_SERVER,
+                    "The server {} ended an INSERT before its rows",
+                    self.channel.peer()
+                );
+            }
+        }
+        if let Err(error) = self.put_rows(rows) {
+            // The server may have said why it went.
+            while let Ok(packet) = self.read() {
+                if let Packet::Exception(reason) = packet {
+                    return Err(reason);
+                }
+            }
+            self.state = State::Broken;
+            return Err(error);
+        }
+        Ok(())
+    }
+
+    /// Ends an INSERT: its rows are written when this returns.
+    pub fn finish_insert(&mut self) -> Result<()> {
+        self.send_rows(&no_rows())?;
+        self.receive_end()
+    }
+
+    /// Tells the server to stop the query, and closes the connection.
+    pub fn cancel(&mut self) {
+        if self.state == State::Busy {
+            self.channel.set_watch(None);
+            put_var_uint(&mut self.channel.out, client::CANCEL);
+            // The server also sees the end of the connection.
+            let _ = self.channel.flush();
+        }
+        self.state = State::Broken;
+        self.channel.close();
+    }
+
+    fn read(&mut self) -> Result<Packet> {
+        let peer = self.channel.peer().clone();
+        self.dialect.read(&mut self.channel, &mut self.unpacked, &peer, self.options.revision)
+    }
+
+    fn idle(&self) -> Result<()> {
+        let peer = self.channel.peer();
+        match self.state {
+            State::Idle => Ok(()),
+            State::Busy => bail!(LOGICAL_ERROR, "Another query runs on the connection to {peer}"),
+            State::Broken => bail!(NETWORK_ERROR, "The connection to {peer} is closed"),
+        }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.cancel();
+    }
+}
+
+fn no_rows() -> Rows {
+    Rows { schema: Schema::new(), block: Block::new(Vec::new(), 0) }
+}
+
+fn unexpected(packet: &Packet, expected: &str, peer: &str) -> Error {
+    chalet_base::err!(
+        UNEXPECTED_PACKET_FROM_SERVER,
+        "Unexpected packet from server {peer} (expected {expected}, got {})",
+        packet.name()
+    )
+}

@@ -1,0 +1,60 @@
+//! Where a server is and how to speak to it.
+
+use crate::channel::Timeouts;
+use crate::compression::Method;
+use std::time::Duration;
+
+/// Who connects to what.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub host: String,
+    pub port: u16,
+    pub user: String,
+    pub password: String,
+    pub database: String,
+    pub quota_key: String,
+    pub connect_timeout: Duration,
+    /// Until the next bytes come, or go.
+    pub receive_timeout: Duration,
+    pub send_timeout: Duration,
+    pub compression: Option<Method>,
+    /// The revision that is offered.
+    pub revision: u64,
+}
+
+/// The port of servers without TLS.
+pub const PORT: u16 = 9000;
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            host: "localhost".into(),
+            port: PORT,
+            user: "default".into(),
+            password: String::new(),
+            database: String::new(),
+            quota_key: String::new(),
+            connect_timeout: Duration::from_secs(10),
+            receive_timeout: Duration::from_secs(300),
+            send_timeout: Duration::from_secs(300),
+            compression: Some(Method::default()),
+            revision: crate::revision::NEWEST,
+        }
+    }
+}
+
+impl Options {
+    /// `host:port`, for errors.
+    pub fn peer(&self) -> String {
+        let brackets = self.host.contains(':');
+        if brackets {
+            format!("[{}]:{}", self.host, self.port)
+        } else {
+            format!("{}:{}", self.host, self.port)
+        }
+    }
+
+    pub(crate) fn timeouts(&self) -> Timeouts {
+        Timeouts { receive: self.receive_timeout, send: self.send_timeout }
+    }
+}
