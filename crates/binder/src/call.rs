@@ -205,6 +205,12 @@ impl SelectBinder<'_> {
                     arguments.push(Argument { is_lambda: true, ..Argument::of_type(DataType::Nothing) });
                 }
                 _ => {
+                    let table = function.record().takes_table_name && exprs.is_empty();
+                    if let Some(expr) = table.then(|| self.table_name(arg)).flatten() {
+                        arguments.push(argument(&expr, ""));
+                        exprs.push(Some(expr));
+                        continue;
+                    }
                     for (name, expr) in self.expand_argument(arg)? {
                         arguments.push(argument(&expr, &name));
                         exprs.push(Some(expr));
@@ -239,6 +245,19 @@ impl SelectBinder<'_> {
             return finish_call(env, function, &arguments, args);
         }
         finish_call(env, function, &arguments, args)
+    }
+
+    /// The text of a name that stands for a table; none of an alias, whose value is the name.
+    fn table_name(&self, arg: &ast::Expr) -> Option<Expr> {
+        let ExprKind::Identifier(parts) = &arg.kind else { return None };
+        let is_known = |name: &str| {
+            self.aliases.contains_key(name) || self.lambda_params.iter().any(|(known, _)| known == name)
+        };
+        if parts.len() > 2 || is_known(&parts[0].name) {
+            return None;
+        }
+        let name = parts.iter().map(|part| part.name.as_str()).collect::<Vec<_>>().join(".");
+        Expr::literal(&Value::string(name), DataType::String).ok()
     }
 
     /// The lambda that an argument is, also by its alias.

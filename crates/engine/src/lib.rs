@@ -4,6 +4,8 @@
 //! - [`formats`], [`settings`]: the registry of formats; every setting of the kernel by name, and the typed settings of each room
 //! - [`replacement_scan`], [`replacement_query`]: names that the host program resolves to tables, or to queries
 //! - [`run_options`], [`insert_data`], [`answer`], [`extremes`]: what statements are given and what they answer
+//! - [`dictionaries`]: rows of a source under keys: what they are made of, how they are looked up; in its upper files, above the
+//!   query context, how they are declared and loaded
 //! - [`host`], [`own_functions`], [`functions`]: functions of the host program, those of statements, formats and tables, and the
 //!   registry of all
 //! - [`sql_functions`], [`fork_guard`], [`database`]: what sessions share: the catalog, functions made by SQL
@@ -22,6 +24,7 @@ pub mod answer;
 mod column_definitions;
 pub mod database;
 mod defaults;
+mod dictionaries;
 mod environment;
 mod explain;
 mod extremes;

@@ -2,13 +2,14 @@
 
 use crate::column_definitions::{columns, nested_parts};
 use crate::defaults::with_defaults;
+use crate::dictionaries::attached::Attached;
 use crate::formats::FORMATS;
 use crate::query_context::QueryContext;
 use crate::reading::{caster, file_context, read_request};
 use crate::replacement_scan::ReplacementScan;
 use crate::written_settings::setting_text;
 use chalet_base::{Result, bail, ensure, err};
-use chalet_binder::TableArgument;
+use chalet_binder::{Environment, TableArgument};
 use chalet_columns::{Block, Builder, Column};
 use chalet_formats::{Format, Input, Schema};
 use chalet_storage::file::FileTable;
@@ -21,6 +22,7 @@ use std::sync::Arc;
 
 /// Names, for `system.table_functions` and suggestions.
 pub(crate) const NAMES: &[&str] = &[
+    "dictionary",
     "file",
     "format",
     "generate_series",
@@ -62,6 +64,7 @@ pub(crate) fn make(
                 engine: "SystemZeros",
             }))
         }
+        "dictionary" => dictionary(args, ctx),
         "file" => file(args, ctx),
         "python" | "Python" => python(args, replacement_scan),
         "null" => {
@@ -186,6 +189,22 @@ fn structure(arg: Option<&TableArgument>, function: &str) -> Result<Schema> {
         )
     })?;
     parse_structure(&text)
+}
+
+/// `dictionary(name)`.
+fn dictionary(args: &[TableArgument], ctx: &QueryContext) -> Result<Arc<dyn Table>> {
+    let [Some(written)] = &args.iter().map(text).collect::<Vec<_>>()[..] else {
+        bail!(
+            NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+            "Table function 'dictionary' requires 1 argument: dictionary_name"
+        );
+    };
+    let (database, name) =
+        written.split_once('.').map_or((None, written.as_str()), |(database, name)| (Some(database), name));
+    match Environment::table(ctx, database, name)? {
+        Some((table, _)) if table.as_any().is::<Attached>() => Ok(table),
+        _ => bail!(BAD_ARGUMENTS, "Dictionary (`{written}`) not found"),
+    }
 }
 
 /// `file(path[, format[, structure[, compression]]])`.

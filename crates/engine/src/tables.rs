@@ -1,5 +1,7 @@
 //! Tables by the names that statements give them: temporary ones, kept ones, those of system, those of the caller.
 
+use crate::dictionaries::source::attached;
+use crate::dictionaries::table::{Dictionary, OverDictionary};
 use crate::query_context::QueryContext;
 use crate::replacement_scan::ReplacementScan;
 use crate::system::{self, names::is_system};
@@ -48,8 +50,22 @@ fn held_table(ctx: &QueryContext, database: Option<&str>, name: &str) -> Result<
             // Is told when rows are asked for.
             Err(_) => {}
         }
+        if let Some(dictionary) = table.as_any().downcast_ref::<Dictionary>() {
+            return Ok(Some(Arc::new(attached(dictionary, ctx))));
+        }
+        if let Some(over) = table.as_any().downcast_ref::<OverDictionary>() {
+            return over_dictionary(over, ctx).map(Some);
+        }
         return Ok(Some(table));
     }
+}
+
+/// The dictionary that a table is over, with the table's columns.
+fn over_dictionary(over: &OverDictionary, ctx: &QueryContext) -> Result<Arc<dyn Table>> {
+    let found = ctx.database.shared.catalog.find(&over.database, &over.name);
+    let found = found.as_ref().and_then(|entry| entry.table.as_any().downcast_ref::<Dictionary>());
+    let missing = || err!(BAD_ARGUMENTS, "Dictionary (`{}`) not found", over.name);
+    Ok(Arc::new(attached(found.ok_or_else(missing)?, ctx).with_columns(over.schema())))
 }
 
 /// A table of the session, or one that the caller lends.

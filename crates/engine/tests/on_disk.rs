@@ -669,3 +669,26 @@ fn the_first_version_stays_readable() {
     drop(writer);
     assert_eq!(run(&copy.open(), "SELECT max(n), count() FROM d.t"), "500\t103\n");
 }
+
+#[test]
+fn dictionaries_survive() {
+    let place = Place::new();
+    let db = place.open();
+    for sql in [
+        "CREATE TABLE rows (id UInt64, name String) ENGINE = Log",
+        "INSERT INTO rows VALUES (1, 'one')",
+        "CREATE DICTIONARY names (id UInt64, name String DEFAULT '?' EXPRESSION upper(name)) PRIMARY KEY id \
+         SOURCE(CLICKHOUSE(TABLE 'rows' PASSWORD 'secret')) LAYOUT(FLAT()) LIFETIME(0) COMMENT 'it''s'",
+        "CREATE TABLE over (name String) ENGINE = Dictionary(names)",
+    ] {
+        run(&db, sql);
+    }
+    let definition = run(&db, "SHOW CREATE DICTIONARY names");
+    drop(db);
+    let db = place.open();
+    assert_eq!(run(&db, "SELECT status FROM system.dictionaries"), "NOT_LOADED\n");
+    assert_eq!(run(&db, "SELECT dictGet('names', 'name', number) FROM numbers(2)"), "?\nONE\n");
+    assert_eq!(run(&db, "SELECT * FROM over"), "ONE\n");
+    assert_eq!(run(&db, "SHOW CREATE DICTIONARY names"), definition);
+    assert_eq!(fails(&db, "DROP TABLE rows").code(), codes::HAVE_DEPENDENT_OBJECTS);
+}

@@ -20,6 +20,8 @@ pub struct Record {
     pub dictionaries: Dictionaries,
     pub volatility: Volatility,
     pub lazy: Lazy,
+    /// The first argument names a table or a dictionary, and may be written without quotes: `dictGet(db.dictionary, ...)`.
+    pub takes_table_name: bool,
     /// Cheap and never fails, whatever the values: safe to run on rows whose result nobody needs.
     pub total: bool,
     /// Of two integers: is it their sum or difference?
@@ -49,6 +51,7 @@ impl Record {
         dictionaries: Dictionaries::PerValue,
         volatility: Volatility::Immutable,
         lazy: Lazy::No,
+        takes_table_name: false,
         total: false,
         linear: Linear::No,
         comparison: Comparison::No,

@@ -95,7 +95,8 @@ fn entry(
         let head = format!("CREATE {kind} {}.{}", in_backquotes(database), in_backquotes(name));
         Some((kind, text.strip_prefix(&head)?))
     };
-    let Some((kind, rest)) = behind("TABLE").or_else(|| behind("VIEW")) else {
+    let Some((kind, rest)) = behind("TABLE").or_else(|| behind("VIEW")).or_else(|| behind("DICTIONARY"))
+    else {
         bail!(CORRUPTED_DATA, "The definition of {shown} on disk is of another table");
     };
     // The one that running statements read, with what it knows of its files.
@@ -104,12 +105,16 @@ fn entry(
         return Ok(known);
     }
     let folder = (*folder > 0).then(|| Arc::new(store.folder(*folder)));
-    let made = stored(text, |create| {
+    let made = stored(text, ctx, |create| {
         open(Found { create, ctx, name: shown.clone(), folder: folder.clone(), warnings })
     });
     let (table, comment) = made.unwrap_or_else(|error| {
         let is_view = kind == "VIEW";
-        let (what, engine) = if is_view { ("View", "View") } else { ("Table", engine_of(rest)) };
+        let (what, engine) = match kind {
+            "VIEW" => ("View", "View"),
+            "DICTIONARY" => ("Dictionary", "Dictionary"),
+            _ => ("Table", engine_of(rest)),
+        };
         warnings.push(format!("{what} {shown} cannot be used: {}", error.message()));
         let error = error.context(format!("definition of {shown}"));
         let broken = BrokenTable { engine: engine.into(), is_view, error, folder };

@@ -1,5 +1,6 @@
 //! Functions of statements, formats and tables: the room of functions knows neither parser nor formats nor catalog.
 
+mod dictionary;
 mod format_query;
 mod format_row;
 mod has_column_in_table;
@@ -11,6 +12,7 @@ pub(crate) use self::session_view::{OwnHost, SessionView};
 use chalet_function_api::Registry;
 
 pub(crate) fn register(registry: &mut Registry) {
+    dictionary::register(registry);
     format_query::register(registry);
     registry.add_scalar(&format_row::FORMAT_ROW);
     registry.add_scalar(&format_row::FORMAT_ROW_NO_NEWLINE);

@@ -1,5 +1,6 @@
 //! DROP, TRUNCATE, RENAME, EXCHANGE.
 
+use super::dependents;
 use super::output::Output;
 use crate::query_context::QueryContext;
 use crate::session_state::SessionChange;
@@ -21,7 +22,7 @@ pub(crate) fn drop(drop: &ast::Drop, ctx: &QueryContext, output: &mut Output) ->
             let functions = &ctx.database.shared.functions;
             drop.names.iter().try_for_each(|name| functions.drop(&name.name.name, drop.if_exists))
         }
-        (DropAction::Drop, ObjectKind::Table | ObjectKind::View) => {
+        (DropAction::Drop, ObjectKind::Table | ObjectKind::View | ObjectKind::Dictionary) => {
             let mut temporary = ctx.state.temporary.clone();
             let result = drop.names.iter().try_for_each(|name| drop_table(drop, name, ctx, &mut temporary));
             // Those before a name that fails stay dropped.
@@ -45,7 +46,6 @@ pub(crate) fn drop(drop: &ast::Drop, ctx: &QueryContext, output: &mut Output) ->
             }
         }),
         (DropAction::Detach, _) => bail!(NOT_IMPLEMENTED, "DETACH is not supported"),
-        (_, ObjectKind::Dictionary) => bail!(NOT_IMPLEMENTED, "Dictionaries are not supported"),
     }
 }
 
@@ -72,6 +72,18 @@ fn drop_table(
             INCORRECT_QUERY,
             "Table {database}.{table_name} is not a View"
         );
+        let is_dictionary = entry.kind == "DICTIONARY";
+        ensure!(
+            drop.kind != ObjectKind::Dictionary || is_dictionary,
+            INCORRECT_QUERY,
+            "Table {database}.{table_name} is not a Dictionary"
+        );
+        ensure!(
+            drop.kind != ObjectKind::Table || !is_dictionary,
+            CANNOT_DETACH_DICTIONARY_AS_TABLE,
+            "Cannot drop/detach dictionary {database}.{table_name} as table, use DROP DICTIONARY or DETACH DICTIONARY query instead"
+        );
+        dependents::check(database, table_name, ctx)?;
         if drop.if_empty {
             ensure!(
                 entry.table.total_rows() == Some(0),
@@ -86,7 +98,7 @@ fn drop_table(
 
 fn truncate_all(database: &str, ctx: &QueryContext) -> Result<()> {
     for (_, entry) in ctx.database.shared.catalog.tables(database)? {
-        if entry.table.view_query().is_none() {
+        if entry.table.view_query().is_none() && entry.kind != "DICTIONARY" {
             entry.table.truncate()?;
         }
     }
@@ -115,5 +127,8 @@ pub(crate) fn rename(
         .map(|(from, to)| (full(from), full(to)))
         .filter(|((database, name), _)| !if_exists || catalog.find(database, name).is_some())
         .collect();
+    for ((database, name), _) in pairs.iter().filter(|_| !exchange) {
+        dependents::check(database, name, ctx)?;
+    }
     catalog.rename_tables(&pairs, exchange)
 }

@@ -4,6 +4,7 @@ mod alter;
 mod check;
 mod checked;
 pub(crate) mod create;
+mod dependents;
 mod describe;
 mod drop;
 pub(crate) mod insert;
@@ -94,6 +95,7 @@ fn run_kind(
         StatementKind::CreateTable(create) => create::table(create, ctx, output)?,
         StatementKind::CreateView(create) => create::view(create, ctx)?,
         StatementKind::CreateDatabase(create) => create::database(create, ctx)?,
+        StatementKind::CreateDictionary(create) => create::dictionary(create, ctx)?,
         StatementKind::CreateFunction(create) => create::function(create, ctx)?,
         StatementKind::Drop(drop) => drop::drop(drop, ctx, output)?,
         StatementKind::Rename { kind, exchange, if_exists, pairs } => {
@@ -120,7 +122,9 @@ fn run_kind(
         StatementKind::Check { table: Some(name), partition, part } => {
             check::run(name, partition.as_ref(), part.as_deref(), statement, ctx, output)?;
         }
-        StatementKind::System { command, target, .. } => system::run(command, target.as_ref(), ctx)?,
+        StatementKind::System { command, target, rest } => {
+            system::run(command, target.as_ref(), rest, ctx)?;
+        }
         other => bail!(NOT_IMPLEMENTED, "{} is not supported", kind_name(other)),
     }
     Ok(())
@@ -129,7 +133,6 @@ fn run_kind(
 /// The words that a statement which is not supported begins with.
 fn kind_name(kind: &StatementKind) -> &'static str {
     match kind {
-        StatementKind::CreateDictionary(_) => "CREATE DICTIONARY",
         StatementKind::Attach { .. } => "ATTACH",
         StatementKind::Undrop(_) => "UNDROP",
         StatementKind::Check { .. } => "CHECK ALL TABLES",

@@ -80,7 +80,14 @@ pub(crate) fn run(
                 ["File", "Log", "Memory", "Null", "StripeLog", "TinyLog", "View"].map(String::from).to_vec();
             list("name", names, show, statement, ctx, output)
         }
-        ShowKind::Dictionaries { .. } | ShowKind::Clusters | ShowKind::Merges => {
+        ShowKind::Dictionaries { from } => {
+            let database = from.as_ref().map_or(ctx.state.database.as_str(), |d| &d.name);
+            let tables = ctx.database.shared.catalog.tables(database)?;
+            let names =
+                tables.into_iter().filter(|(_, entry)| entry.kind == "DICTIONARY").map(|(name, _)| name);
+            list("name", names.collect(), show, statement, ctx, output)
+        }
+        ShowKind::Clusters | ShowKind::Merges => {
             print_rows(&[("name", text)], Vec::new(), statement, ctx, output)
         }
         ShowKind::Access(what) => bail!(NOT_IMPLEMENTED, "SHOW {what} is not supported"),
@@ -165,6 +172,11 @@ fn create_sql(
     let database = name.database.as_ref().map_or(ctx.state.database.as_str(), |d| &d.name);
     let entry = ctx.database.shared.catalog.find(database, table);
     let entry = entry.ok_or_else(|| err!(CANNOT_GET_CREATE_TABLE_QUERY, "Table `{table}` doesn't exist"))?;
+    ensure!(
+        kind != ObjectKind::Dictionary || entry.kind == "DICTIONARY",
+        BAD_ARGUMENTS,
+        "`{database}`.`{table}` is not a DICTIONARY"
+    );
     Ok(entry.create_sql(Some(database), table))
 }
 
@@ -216,7 +228,7 @@ pub(crate) fn exists(kind: ObjectKind, temporary: bool, name: &ast::ObjectName, 
     match kind {
         ObjectKind::Database => catalog.database_exists(table) || is_system(table),
         ObjectKind::Function => ctx.database.shared.functions.all().contains_key(table),
-        ObjectKind::Dictionary => false,
+        ObjectKind::Dictionary => catalog.find(database, table).is_some_and(|e| e.kind == "DICTIONARY"),
         ObjectKind::View => catalog.find(database, table).is_some_and(|e| e.table.view_query().is_some()),
         ObjectKind::Table if temporary => in_temporary,
         ObjectKind::Table => {

@@ -1,6 +1,7 @@
 //! The tables of the `system` database: made when they are read.
 
 mod catalog;
+mod dictionaries;
 mod functions;
 pub(crate) mod names;
 mod parts;
@@ -30,6 +31,7 @@ pub(crate) fn table(name: &str, ctx: &QueryContext) -> Result<Option<Arc<dyn Tab
         "parts" => parts::parts(ctx)?,
         "tables" => catalog::tables(ctx, &others(ctx)?)?,
         "columns" => catalog::columns(ctx, &others(ctx)?)?,
+        "dictionaries" => dictionaries::dictionaries(ctx)?,
         "databases" => catalog::databases(ctx)?,
         "formats" => formats()?,
         "data_type_families" => data_type_families()?,

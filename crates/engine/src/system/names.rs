@@ -8,6 +8,7 @@ pub(crate) const TABLES: &[&str] = &[
     "columns",
     "data_type_families",
     "databases",
+    "dictionaries",
     "events",
     "formats",
     "functions",

@@ -426,20 +426,16 @@ impl Printer {
         if !dictionary.primary_key.is_empty() {
             self.line();
             self.word("PRIMARY KEY ");
-            self.comma_list(&dictionary.primary_key, |p, name| p.ident(name));
+            self.comma_list(&dictionary.primary_key, |p, name| {
+                super::text::write_word(&mut p.out, &name.name)
+            });
         }
-        for (word, function) in [("SOURCE(", &dictionary.source), ("LAYOUT(", &dictionary.layout)] {
-            if let Some(function) = function {
-                self.line();
-                self.word(word);
-                self.key_value_function(function);
-                self.word(")");
-            }
-        }
+        self.dictionary_part("SOURCE(", &dictionary.source);
         if let Some(lifetime) = &dictionary.lifetime {
             self.line();
             self.word(&format!("LIFETIME(MIN {} MAX {})", lifetime.min, lifetime.max));
         }
+        self.dictionary_part("LAYOUT(", &dictionary.layout);
         if let Some((min, max)) = &dictionary.range {
             self.line();
             self.word("RANGE(MIN ");
@@ -455,6 +451,15 @@ impl Printer {
             self.word(")");
         }
         self.comment(&dictionary.comment);
+    }
+
+    fn dictionary_part(&mut self, word: &str, function: &Option<KeyValueFunction>) {
+        if let Some(function) = function {
+            self.line();
+            self.word(word);
+            self.key_value_function(function);
+            self.word(")");
+        }
     }
 
     /// Each on a line of its own.

@@ -5,6 +5,7 @@ use super::engine::{Engine, Found, New};
 use super::file;
 use super::log::LOG;
 use super::merge_tree::FAMILY;
+use super::over_dictionary;
 use crate::query_context::QueryContext;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_storage::Table;
@@ -19,6 +20,14 @@ const ENGINES: &[Engine] = &[
     Engine { name: "AggregatingMergeTree", ..FAMILY },
     Engine { name: "CoalescingMergeTree", ..FAMILY },
     Engine { name: "CollapsingMergeTree", ..FAMILY },
+    Engine {
+        name: "Dictionary",
+        takes_arguments: true,
+        other_settings: &[],
+        create: over_dictionary::create,
+        open: over_dictionary::open,
+        ..LOG
+    },
     Engine { name: "File", takes_arguments: true, create: file::create, open: file::open, ..LOG },
     Engine { name: "GraphiteMergeTree", ..FAMILY },
     Engine { name: "Log", ..LOG },
@@ -55,9 +64,8 @@ const ENGINES: &[Engine] = &[
 ];
 
 /// Engines of the kernel that are not here.
-const OTHERS: [&str; 15] = [
+const OTHERS: [&str; 14] = [
     "Buffer",
-    "Dictionary",
     "Distributed",
     "EmbeddedRocksDB",
     "FileLog",

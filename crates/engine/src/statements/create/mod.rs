@@ -1,22 +1,24 @@
-//! CREATE TABLE, VIEW, DATABASE, FUNCTION.
+//! CREATE TABLE, VIEW, DATABASE, DICTIONARY, FUNCTION.
 //!
-//! - [`table`], [`view`], [`database`], [`function`]: the statements
+//! - [`table`], [`view`], [`database`], [`dictionary`], [`function`]: the statements
 //! - [`clauses`]: what they share
 //! - [`columns`]: the columns of tables and views
 //! - [`engine`]: what an engine of tables is
-//! - [`log`], [`file`], [`merge_tree`]: engines
+//! - [`log`], [`file`], [`merge_tree`], [`over_dictionary`]: engines
 //! - [`engines`]: which engines there are
 //! - [`stored`]: definitions as they are kept on disk
 
 mod clauses;
 mod columns;
 mod database;
+mod dictionary;
 mod engine;
 mod engines;
 mod file;
 mod function;
 mod log;
 mod merge_tree;
+mod over_dictionary;
 mod row_merging;
 mod stored;
 mod table;
@@ -25,6 +27,7 @@ mod view;
 pub(crate) use self::clauses::comment_sql;
 pub(crate) use self::columns::columns_sql;
 pub(crate) use self::database::database;
+pub(crate) use self::dictionary::dictionary;
 pub(crate) use self::engine::Found;
 pub(crate) use self::engines::open;
 pub(crate) use self::function::function;

@@ -2,6 +2,8 @@
 
 use super::columns::stored_schema;
 use crate::column_definitions::comment_of;
+use crate::dictionaries::declared::definition;
+use crate::dictionaries::table::Dictionary;
 use crate::query_context::QueryContext;
 use crate::sql_functions::SqlFunction;
 use chalet_base::{Result, bail};
@@ -10,9 +12,10 @@ use chalet_storage::{Entry, Table};
 use chalet_syntax::ast::{self, StatementKind};
 use std::sync::Arc;
 
-/// The table or view of a statement that was kept, and its comment; `open` makes tables.
+/// The table, view or dictionary of a statement that was kept, and its comment; `open` makes tables.
 pub(crate) fn stored(
     text: &str,
+    ctx: &QueryContext,
     open: impl FnOnce(&ast::CreateTable) -> Result<Arc<dyn Table>>,
 ) -> Result<(Arc<dyn Table>, Arc<str>)> {
     let parsed = chalet_syntax::parse_printed(text)?;
@@ -21,6 +24,11 @@ pub(crate) fn stored(
         Some(StatementKind::CreateTable(create)) => (open(create)?, comment_of(create.comment.as_deref())),
         Some(StatementKind::CreateView(create)) => {
             (Arc::new(stored_view(create)?), comment_of(create.comment.as_deref()))
+        }
+        Some(StatementKind::CreateDictionary(create)) => {
+            let database = create.name.database.as_ref().map_or("default", |database| &database.name);
+            let dictionary = Dictionary::new(definition(create, database, ctx)?);
+            (Arc::new(dictionary), comment_of(create.comment.as_deref()))
         }
         _ => bail!(CORRUPTED_DATA, "The definition on disk makes no table"),
     })
@@ -42,7 +50,7 @@ pub(super) fn check_table(entry: &Entry, database: &str, name: &str, ctx: &Query
         stored_schema(&create.definition)?;
         Ok(entry.table.clone())
     };
-    let tried = stored(&entry.create_sql(Some(database), name), table);
+    let tried = stored(&entry.create_sql(Some(database), name), ctx, table);
     tried
         .map(drop)
         .map_err(|e| e.context(format!("definition of {database}.{name} as it would be kept on disk")))

@@ -1,0 +1,21 @@
+//! Dictionaries: rows of a source under keys, which functions look up.
+//!
+//! - [`layout`]: the layouts, and what keys they have
+//! - [`definition`]: what a dictionary is made of
+//! - [`index`]: keys to rows
+//! - [`loaded`]: the rows of a source, ready to be looked up
+//! - [`hierarchy`]: keys that have parents
+//! - [`table`]: a dictionary as a table, loaded when it is first used and again after its lifetime
+//! - [`declared`]: definitions from statements
+//! - [`source`]: reading a source
+//! - [`attached`]: a dictionary as a statement sees it, with the means to load it
+
+pub(crate) mod attached;
+pub(crate) mod declared;
+pub(crate) mod definition;
+pub(crate) mod hierarchy;
+pub(crate) mod index;
+pub(crate) mod layout;
+pub(crate) mod loaded;
+pub(crate) mod source;
+pub(crate) mod table;
