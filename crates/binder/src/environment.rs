@@ -67,6 +67,9 @@ impl<T: ?Sized> std::ops::Deref for MaybeOwned<'_, T> {
     }
 }
 
+/// The name of the argument `REGEXP('pattern')`.
+pub const REGEXP: &str = "REGEXP";
+
 /// An argument of a table function.
 #[derive(Clone, Debug)]
 pub enum TableArgument {

@@ -1,6 +1,6 @@
 //! FROM: tables, views, table functions, sub-queries, common table expressions, ARRAY JOIN.
 
-use crate::environment::TableArgument;
+use crate::environment::{REGEXP, TableArgument};
 use crate::query::{BoundQuery, Cte, QueryBinder};
 use crate::row_rule::{MergePurpose, MergedColumn, row_rule};
 use crate::scope::{ScopeColumn, TableScope};
@@ -166,7 +166,11 @@ impl SelectBinder<'_> {
             depth: self.query.depth + 1,
         };
         let bound = binder.query(&query)?;
-        Ok(self.derived(self.query.as_declared(bound, &*found)?))
+        let (plan, mut scope) = self.derived(self.query.as_declared(bound, &*found)?);
+        for (column, declared) in scope.columns.iter_mut().zip(found.schema().columns.iter()) {
+            column.in_star &= !declared.is_virtual;
+        }
+        Ok((plan, scope))
     }
 
     fn function(&mut self, call: &ast::Call, table: &ast::TableExpr) -> Result<(Plan, TableScope)> {
@@ -220,6 +224,14 @@ impl SelectBinder<'_> {
         {
             let literal = SelectBinder::without_tables(&self.query).constant(value, "Argument")?;
             return Ok(TableArgument::Named(name.name.clone(), literal.value(), literal.ty));
+        }
+        // A pattern where else a name stands.
+        if let ExprKind::Call(call) = &arg.kind
+            && call.name.eq_ignore_ascii_case(REGEXP)
+            && let [pattern] = &call.args[..]
+        {
+            let literal = SelectBinder::without_tables(&self.query).constant(pattern, "Argument")?;
+            return Ok(TableArgument::Named(REGEXP.into(), literal.value(), literal.ty));
         }
         let literal = self.constant(arg, "Argument of a table function")?;
         Ok(TableArgument::Value(literal.value(), literal.ty))

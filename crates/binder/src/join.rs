@@ -68,6 +68,8 @@ impl SelectBinder<'_> {
             INVALID_JOIN_ON_EXPRESSION,
             "JOIN without ON or USING is not supported"
         );
+        let env_nulls = self.query.env.settings().join_use_nulls;
+        check_join_engine(&right, kind, strictness, &conditions, env_nulls)?;
         self.finish_join(left, right, kind, strictness, conditions, merged)
     }
 
@@ -264,6 +266,65 @@ impl SelectBinder<'_> {
             _ => cast(env, left, &common),
         }
     }
+}
+
+/// Fails where a table of the engine Join is joined as it cannot be: it has its rows under its keys, for one kind of join.
+fn check_join_engine(
+    right: &Plan,
+    kind: JoinKind,
+    strictness: JoinStrictness,
+    conditions: &Conditions,
+    use_nulls: bool,
+) -> Result<()> {
+    let Plan::Scan(scan) = right else { return Ok(()) };
+    let Some((engine, keys)) = scan.table.join_engine() else { return Ok(()) };
+    let word = match kind {
+        JoinKind::Inner => "INNER",
+        JoinKind::Left => "LEFT",
+        JoinKind::Right => "RIGHT",
+        JoinKind::Full => "FULL",
+        JoinKind::Cross | JoinKind::Paste => return Ok(()),
+    };
+    let strict = match strictness {
+        JoinStrictness::All => "ALL",
+        JoinStrictness::Any => "ANY",
+        JoinStrictness::Semi => "SEMI",
+        JoinStrictness::Anti => "ANTI",
+        JoinStrictness::Asof => "ASOF",
+    };
+    ensure!(
+        engine.kind == word && engine.strictness == strict,
+        INCOMPATIBLE_TYPE_OF_JOIN,
+        "Table '{}' has incompatible type of JOIN",
+        scan.name
+    );
+    ensure!(
+        engine.use_nulls == use_nulls || !matches!(kind, JoinKind::Left | JoinKind::Full),
+        INCOMPATIBLE_TYPE_OF_JOIN,
+        "Table {} needs the same join_use_nulls setting as present in LEFT or FULL JOIN",
+        scan.name
+    );
+    ensure!(
+        conditions.keys.len() == keys.len(),
+        INCOMPATIBLE_TYPE_OF_JOIN,
+        "Number of keys in JOIN ON section ({}) doesn't match number of keys in Join engine ({})",
+        conditions.keys.len(),
+        keys.len()
+    );
+    let schema = scan.table.schema();
+    let names: Vec<&str> = schema.stored().map(|column| &*column.name).collect();
+    let is_key = |expr: &Expr| {
+        let Expr::Column(id, _) = expr else { return false };
+        let field = scan.columns.iter().map(|(_, field)| field).find(|field| field.id == *id);
+        field.is_some_and(|field| keys.iter().any(|key| names[*key] == &*field.name))
+    };
+    ensure!(
+        conditions.residual.is_empty() && conditions.keys.iter().all(|key| is_key(&key.right)),
+        INCOMPATIBLE_TYPE_OF_JOIN,
+        "JOIN with 'Join' table engine should be performed by storage keys [{}], but another column was found",
+        keys.iter().map(|key| names[*key]).collect::<Vec<_>>().join(", ")
+    );
+    Ok(())
 }
 
 enum Comparison {

@@ -12,7 +12,8 @@
 //! - [`session_state`]: what a session holds, and how a statement changes it
 //! - [`query_context`]: what one statement runs with, as data
 //! - [`written_settings`], [`stored_columns`], [`column_definitions`], [`defaults`], [`reading`], [`made_table`], [`explain`],
-//!   [`plan_optimizer`]: what statements and registries of tables share
+//!   [`plan_optimizer`], [`patterns`]: what statements and registries of tables share
+//! - [`merged`]: tables whose names match, as one
 //! - [`table_functions`], [`system`], [`tables`]: the tables that have names
 //! - [`environment`]: what the binder asks of a query context
 //! - [`merge_tree`]: keys, INSERTs and merges of tables of that family
@@ -35,8 +36,10 @@ pub mod host;
 mod insert_data;
 mod made_table;
 mod merge_tree;
+mod merged;
 mod on_disk;
 mod own_functions;
+mod patterns;
 mod plan_optimizer;
 mod query_context;
 mod reading;

@@ -4,6 +4,7 @@ use crate::column_definitions::{columns, nested_parts};
 use crate::defaults::with_defaults;
 use crate::dictionaries::attached::Attached;
 use crate::formats::FORMATS;
+use crate::merged;
 use crate::query_context::QueryContext;
 use crate::reading::{caster, file_context, read_request};
 use crate::replacement_scan::ReplacementScan;
@@ -27,6 +28,7 @@ pub(crate) const NAMES: &[&str] = &[
     "format",
     "generate_series",
     "generateSeries",
+    "merge",
     "null",
     "numbers",
     "numbers_mt",
@@ -66,6 +68,7 @@ pub(crate) fn make(
         }
         "dictionary" => dictionary(args, ctx),
         "file" => file(args, ctx),
+        "merge" => merged::function(args, ctx),
         "python" | "Python" => python(args, replacement_scan),
         "null" => {
             let structure = structure(args.first(), name)?;

@@ -2,6 +2,7 @@
 
 use crate::dictionaries::source::attached;
 use crate::dictionaries::table::{Dictionary, OverDictionary};
+use crate::merged::{self, MergeEngine};
 use crate::query_context::QueryContext;
 use crate::replacement_scan::ReplacementScan;
 use crate::system::{self, names::is_system};
@@ -55,6 +56,9 @@ fn held_table(ctx: &QueryContext, database: Option<&str>, name: &str) -> Result<
         }
         if let Some(over) = table.as_any().downcast_ref::<OverDictionary>() {
             return over_dictionary(over, ctx).map(Some);
+        }
+        if let Some(engine) = table.as_any().downcast_ref::<MergeEngine>() {
+            return merged::read(&table, engine, ctx).map(Some);
         }
         return Ok(Some(table));
     }

@@ -6,6 +6,7 @@
 //! - [`catalog`]: databases and their tables
 //! - [`disk`]: databases kept in a folder
 //! - [`memory`]: the Memory engine; what other engines are in memory
+//! - [`keyed`]: the engines Join and Set
 //! - [`log`]: the Log family on disk
 //! - [`merge_tree`]: tables of sorted parts that are merged
 //! - [`numbers`]: `numbers`, `zeros`, `generateSeries`
@@ -31,6 +32,7 @@ mod file_rows;
 mod file_statistics;
 pub mod fixed;
 pub mod insert;
+pub mod keyed;
 pub mod log;
 mod mapped;
 pub mod memory;

@@ -1,6 +1,7 @@
 //! The trait of tables: a schema, a scan, an insert.
 
 use crate::disk::TableFolder;
+use crate::keyed::JoinEngine;
 use crate::merge_tree::TableKeys;
 use crate::{Inserter, Scan, ScanRequest};
 use chalet_base::{Result, bail};
@@ -150,6 +151,11 @@ pub trait Table: Send + Sync {
 
     /// By what the rows of an INSERT are to be sorted before they are written.
     fn keys(&self) -> Option<&TableKeys> {
+        None
+    }
+
+    /// What it can be joined as, and the positions of its key among the stored columns, of a table of the engine Join.
+    fn join_engine(&self) -> Option<(&JoinEngine, &[usize])> {
         None
     }
 

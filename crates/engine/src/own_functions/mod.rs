@@ -4,6 +4,7 @@ mod dictionary;
 mod format_query;
 mod format_row;
 mod has_column_in_table;
+mod join_get;
 mod normalize_query;
 mod session_view;
 
@@ -17,5 +18,6 @@ pub(crate) fn register(registry: &mut Registry) {
     registry.add_scalar(&format_row::FORMAT_ROW);
     registry.add_scalar(&format_row::FORMAT_ROW_NO_NEWLINE);
     registry.add_scalar(&has_column_in_table::FUNCTION);
+    join_get::register(registry);
     normalize_query::register(registry);
 }

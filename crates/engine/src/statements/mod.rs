@@ -103,6 +103,7 @@ fn run_kind(
         }
         StatementKind::AlterTable(alter) => alter::run(alter, ctx)?,
         StatementKind::Delete { table, partition, where_ } => {
+            alter::check_deletes(table, ctx)?;
             alter::delete(table, partition.as_ref(), where_, ctx)?;
         }
         StatementKind::Update { table, assignments, partition, where_ } => {

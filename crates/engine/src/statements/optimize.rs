@@ -33,6 +33,9 @@ pub(crate) fn run(optimize: &Optimize, ctx: &QueryContext) -> Result<()> {
 
 fn merge(optimize: &Optimize, ctx: &QueryContext) -> Result<()> {
     let (table, name) = existing(&optimize.table, ctx)?;
+    if table.join_engine().is_some() {
+        return Ok(());
+    }
     let Some(table) = table.as_any().downcast_ref::<MergeTree>() else {
         bail!(NOT_IMPLEMENTED, "Method optimize is not supported by storage {}", table.engine())
     };

@@ -1,12 +1,12 @@
 //! SHOW and EXISTS.
 
 use super::output::{Output, print_rows};
+use crate::patterns::passes_pattern;
 use crate::query_context::QueryContext;
 use crate::settings;
 use crate::system::names::{self, is_system};
 use crate::tables;
 use chalet_base::{Result, bail, ensure, err};
-use chalet_function_api::Context;
 use chalet_storage::catalog::quoted;
 use chalet_syntax::ast::{self, ObjectKind, ShowFilter, ShowKind};
 use chalet_types::{DataType, Value};
@@ -100,28 +100,10 @@ fn passes(name: &str, show: &ast::Show, ctx: &QueryContext) -> Result<bool> {
         None => Ok(true),
         Some(ShowFilter::Like { not, case_insensitive, pattern }) => {
             let function = if *case_insensitive { "ilike" } else { "like" };
-            Ok(like(function, name, pattern, &ctx.functions)? != *not)
+            Ok(passes_pattern(function, name, pattern, &ctx.functions)? != *not)
         }
         Some(ShowFilter::Where(_)) => bail!(NOT_IMPLEMENTED, "SHOW ... WHERE is not supported"),
     }
-}
-
-/// LIKE as the function of that name sees it.
-fn like(function: &str, name: &str, pattern: &[u8], ctx: &Context) -> Result<bool> {
-    use chalet_columns::Column;
-    use chalet_function_api::Argument;
-    use chalet_function_api::call::{BoundFunction, Input};
-    let registry = crate::functions::registry();
-    let found = registry.scalars.get(function);
-    let found =
-        found.ok_or_else(|| err!(UNKNOWN_FUNCTION, "Function with name `{function}` does not exist"))?;
-    let values = [Value::from(name), Value::string(pattern)];
-    let mut arguments = values.each_ref().map(|_| Argument::of_type(DataType::String));
-    arguments[1].constant = Some(values[1].clone());
-    let bound = BoundFunction::bind(found.clone(), &arguments, ctx)?;
-    let inputs = values.iter().map(|v| Ok(Input::Column(Column::of_value(v, &DataType::String, 1)?)));
-    let result = bound.execute(inputs.collect::<Result<_>>()?, 1, ctx)?;
-    Ok(result.value(0).as_u64() == Some(1))
 }
 
 fn list(

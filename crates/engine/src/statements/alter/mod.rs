@@ -8,7 +8,7 @@ mod columns;
 mod mutation;
 mod partitions;
 
-pub(crate) use mutation::{delete, update};
+pub(crate) use mutation::{check_deletes, delete, update};
 pub(crate) use partitions::{Wanted, wanted};
 
 use crate::query_context::QueryContext;

@@ -7,6 +7,7 @@ use chalet_base::{Result, bail, ensure};
 use chalet_binder::{Environment, bind_query};
 use chalet_columns::Block;
 use chalet_storage::catalog::{in_backquotes, quoted};
+use chalet_storage::keyed::KeyedTable;
 use chalet_storage::log::LogTable;
 use chalet_storage::memory::MemoryTable;
 use chalet_storage::merge_tree::change::Change;
@@ -16,6 +17,14 @@ use chalet_storage::{ColumnSchema, DefaultKind, Entry, Inserter, Scan, ScanReque
 use chalet_syntax::ast;
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// Fails for tables of which DELETE FROM removes no rows, though ALTER TABLE does.
+pub(crate) fn check_deletes(name: &ast::ObjectName, ctx: &QueryContext) -> Result<()> {
+    let (table, shown) = existing(name, ctx)?;
+    let is_keyed = table.as_any().is::<KeyedTable>();
+    ensure!(!is_keyed, BAD_ARGUMENTS, "DELETE query is not supported for table {shown}");
+    Ok(())
+}
 
 /// DELETE FROM, and the command of ALTER TABLE.
 pub(crate) fn delete(
@@ -40,6 +49,12 @@ pub(crate) fn update(
     ctx: &QueryContext,
 ) -> Result<()> {
     let (table, _) = existing(name, ctx)?;
+    ensure!(
+        !table.as_any().is::<KeyedTable>(),
+        NOT_IMPLEMENTED,
+        "Table engine {} supports only DELETE mutations",
+        table.engine()
+    );
     let schema = table.schema();
     check_assignments(&*table, &schema, assignments)?;
     let new_value = |column: &ColumnSchema| {
@@ -114,7 +129,10 @@ fn mutate(
     where_: &ast::Expr,
     ctx: &QueryContext,
 ) -> Result<()> {
-    if table.as_any().is::<MemoryTable>() || table.as_any().is::<LogTable>() {
+    let is_kept_whole = table.as_any().is::<MemoryTable>()
+        || table.as_any().is::<LogTable>()
+        || table.as_any().is::<KeyedTable>();
+    if is_kept_whole {
         ensure!(partition.is_none(), NOT_IMPLEMENTED, "Table engine {} has no partitions", table.engine());
         let out = table.rewrite()?;
         let source = existing(name, ctx)?.0;

@@ -3,8 +3,10 @@
 use super::columns::{schema_of, stored_schema};
 use super::engine::{Engine, Found, New};
 use super::file;
+use super::keyed;
 use super::log::LOG;
 use super::merge_tree::FAMILY;
+use super::merged;
 use super::over_dictionary;
 use crate::query_context::QueryContext;
 use chalet_base::{Result, bail, ensure, err};
@@ -30,6 +32,15 @@ const ENGINES: &[Engine] = &[
     },
     Engine { name: "File", takes_arguments: true, create: file::create, open: file::open, ..LOG },
     Engine { name: "GraphiteMergeTree", ..FAMILY },
+    Engine {
+        name: "Join",
+        takes_arguments: true,
+        settings: keyed::JOIN_SETTINGS,
+        other_settings: &[],
+        create: keyed::create,
+        open: keyed::open,
+        ..LOG
+    },
     Engine { name: "Log", ..LOG },
     Engine {
         name: "Memory",
@@ -46,6 +57,14 @@ const ENGINES: &[Engine] = &[
         open: |_, found| Ok(Arc::new(MemoryTable::new(stored_schema(&found.create.definition)?))),
         ..LOG
     },
+    Engine {
+        name: "Merge",
+        takes_arguments: true,
+        other_settings: &[],
+        create: merged::create,
+        open: merged::open,
+        ..LOG
+    },
     Engine { name: MERGE_TREE, ..FAMILY },
     Engine {
         name: "Null",
@@ -57,6 +76,14 @@ const ENGINES: &[Engine] = &[
         ..LOG
     },
     Engine { name: "ReplacingMergeTree", ..FAMILY },
+    Engine {
+        name: "Set",
+        settings: keyed::SETTINGS,
+        other_settings: &[],
+        create: keyed::create,
+        open: keyed::open,
+        ..LOG
+    },
     Engine { name: "StripeLog", ..LOG },
     Engine { name: "SummingMergeTree", ..FAMILY },
     Engine { name: "TinyLog", ..LOG },
@@ -64,21 +91,18 @@ const ENGINES: &[Engine] = &[
 ];
 
 /// Engines of the kernel that are not here.
-const OTHERS: [&str; 14] = [
+const OTHERS: [&str; 11] = [
     "Buffer",
     "Distributed",
     "EmbeddedRocksDB",
     "FileLog",
     "GenerateRandom",
     "Iceberg",
-    "Join",
     "Kafka",
     "KeeperMap",
-    "Merge",
     "MySQL",
     "PostgreSQL",
     "S3",
-    "Set",
 ];
 
 /// The table of a statement, and the engine as SHOW CREATE prints it.
@@ -125,6 +149,7 @@ fn check_clauses(engine: &Engine, create: &ast::CreateTable, storage: &ast::Stor
             continue;
         }
         let known = engine.other_settings.contains(&setting);
+        ensure!(known || engine.name != "Join", BAD_ARGUMENTS, "Unknown setting {setting} for storage Join");
         ensure!(known, UNKNOWN_SETTING, "Unknown setting '{setting}': for storage {name}");
         bail!(NOT_IMPLEMENTED, "Setting {setting} of storage {name} is not supported");
     }

@@ -4,7 +4,7 @@
 //! - [`clauses`]: what they share
 //! - [`columns`]: the columns of tables and views
 //! - [`engine`]: what an engine of tables is
-//! - [`log`], [`file`], [`merge_tree`], [`over_dictionary`]: engines
+//! - [`log`], [`file`], [`keyed`], [`merged`], [`merge_tree`], [`over_dictionary`]: engines
 //! - [`engines`]: which engines there are
 //! - [`stored`]: definitions as they are kept on disk
 
@@ -16,8 +16,10 @@ mod engine;
 mod engines;
 mod file;
 mod function;
+mod keyed;
 mod log;
 mod merge_tree;
+mod merged;
 mod over_dictionary;
 mod row_merging;
 mod stored;

@@ -1,0 +1,234 @@
+//! The engine Merge and the table function `merge`: all tables whose names match, one behind the other, as a query.
+
+use crate::patterns::passes_pattern;
+use crate::query_context::QueryContext;
+use chalet_base::{Result, bail, ensure, err};
+use chalet_binder::{REGEXP, TableArgument};
+use chalet_storage::catalog::quoted;
+use chalet_storage::{ColumnSchema, Entry, Scan, ScanRequest, Table, TableSchema};
+use chalet_types::{DataType, Value, supertype};
+use std::any::Any;
+use std::sync::Arc;
+
+/// Which tables are meant.
+#[derive(Clone)]
+pub(crate) struct Matching {
+    /// A name, or a pattern for names.
+    database: String,
+    is_pattern: bool,
+    tables: String,
+}
+
+/// ENGINE = Merge. Its tables are looked up when it is read.
+pub(crate) struct MergeEngine {
+    pub schema: TableSchema,
+    pub matching: Matching,
+}
+
+/// The tables that a statement found, as a query over them.
+struct Merged {
+    /// With the names of database and table behind the columns.
+    schema: TableSchema,
+    query: String,
+}
+
+impl Matching {
+    /// Of the arguments of the engine or the function. The database may be left out of those of the function.
+    pub fn new(args: &[TableArgument], ctx: &QueryContext) -> Result<Matching> {
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let (database, tables) = match args {
+            [tables] => (None, tables),
+            [database, tables] => (Some(database), tables),
+            _ => bail!(
+                NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+                "Merge requires exactly 2 parameters - name of source database and regexp for table names"
+            ),
+        };
+        let (database, is_pattern) = match database {
+            None => (Some(ctx.state.database.clone()), false),
+            Some(TableArgument::Named(name, pattern, _)) if name == REGEXP => (text(pattern), true),
+            Some(TableArgument::Value(name, _)) => (text(name), false),
+            Some(TableArgument::Word(name)) => (Some(name.clone()), false),
+            Some(TableArgument::Named(..)) => (None, false),
+        };
+        let tables = match tables {
+            TableArgument::Value(pattern, _) => text(pattern),
+            _ => None,
+        };
+        let (Some(database), Some(tables)) = (database, tables) else {
+            bail!(BAD_ARGUMENTS, "Merge takes the name of a database or REGEXP and a regexp for table names");
+        };
+        let database = if database.is_empty() { ctx.state.database.clone() } else { database };
+        Ok(Matching { database, is_pattern, tables })
+    }
+
+    /// The arguments as SHOW CREATE prints them.
+    pub fn shown(&self) -> String {
+        let text = |text: &str| {
+            let mut out = String::new();
+            chalet_syntax::print::write_string(&mut out, text.as_bytes());
+            out
+        };
+        let database = text(&self.database);
+        let database = if self.is_pattern { format!("{REGEXP}({database})") } else { database };
+        format!("{database}, {}", text(&self.tables))
+    }
+
+    /// The tables that there are now, with their databases, but not `own`.
+    fn find(&self, own: Option<&Arc<dyn Table>>, ctx: &QueryContext) -> Result<Vec<(String, String, Entry)>> {
+        let catalog = &ctx.database.shared.catalog;
+        let matches =
+            |name: &str, pattern: &str| passes_pattern("match", name, pattern.as_bytes(), &ctx.functions);
+        let mut databases = Vec::new();
+        if self.is_pattern {
+            for name in catalog.database_names() {
+                if matches(&name, &self.database)? {
+                    databases.push(name);
+                }
+            }
+        } else {
+            databases.push(self.database.clone());
+        }
+        let mut found = Vec::new();
+        for database in databases {
+            for (name, entry) in catalog.tables(&database)? {
+                let is_own = own.is_some_and(|own| Arc::ptr_eq(own, &entry.table));
+                if !is_own && matches(&name, &self.tables)? {
+                    found.push((database.clone(), name, entry));
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The columns of all tables: those of one name in their common type.
+    pub fn schema(&self, ctx: &QueryContext) -> Result<TableSchema> {
+        let mut columns: Vec<ColumnSchema> = Vec::new();
+        for (_, _, entry) in self.find(None, ctx)? {
+            for column in entry.table.schema().columns.iter().filter(|column| !column.is_virtual) {
+                match columns.iter_mut().find(|known| known.name == column.name) {
+                    None => columns.push(ColumnSchema::new(column.name.clone(), column.ty.clone())),
+                    Some(known) if known.ty == column.ty => {}
+                    Some(known) => {
+                        known.ty = supertype::pair(&known.ty, &column.ty).ok_or_else(|| {
+                            err!(
+                                NO_COMMON_TYPE,
+                                "There is no supertype for types {}, {} of column {}",
+                                known.ty,
+                                column.ty,
+                                column.name
+                            )
+                        })?;
+                    }
+                }
+            }
+        }
+        ensure!(
+            !columns.is_empty(),
+            CANNOT_EXTRACT_TABLE_STRUCTURE,
+            "There are no tables satisfied provided regexp, you must specify table structure manually"
+        );
+        Ok(TableSchema::new(columns))
+    }
+}
+
+/// The table function.
+pub(crate) fn function(args: &[TableArgument], ctx: &QueryContext) -> Result<Arc<dyn Table>> {
+    let matching = Matching::new(args, ctx)?;
+    let schema = matching.schema(ctx)?;
+    merged(&matching, schema, None, ctx)
+}
+
+/// The rows of a table of the engine Merge.
+pub(crate) fn read(own: &Arc<dyn Table>, engine: &MergeEngine, ctx: &QueryContext) -> Result<Arc<dyn Table>> {
+    merged(&engine.matching, engine.schema.clone(), Some(own), ctx)
+}
+
+fn merged(
+    matching: &Matching,
+    schema: TableSchema,
+    own: Option<&Arc<dyn Table>>,
+    ctx: &QueryContext,
+) -> Result<Arc<dyn Table>> {
+    let mut columns = schema.columns.to_vec();
+    let name = DataType::String.low_cardinality();
+    for known in ["_database", "_table"] {
+        if !columns.iter().any(|column| &*column.name == known) {
+            columns.push(ColumnSchema::virtual_column(known, name.clone()));
+        }
+    }
+    let mut selects = Vec::new();
+    for (database, table, entry) in matching.find(own, ctx)? {
+        let of_table = entry.table.schema();
+        let exprs = columns.iter().map(|column| match of_table.index_of(&column.name) {
+            Some(at) if !column.is_virtual && of_table.columns[at].ty == column.ty => quoted(&column.name),
+            Some(_) if !column.is_virtual => cast(&quoted(&column.name), column),
+            _ if column.is_virtual => {
+                cast(&text(if &*column.name == "_table" { &table } else { &database }), column)
+            }
+            _ => missing(column),
+        });
+        let exprs = exprs.collect::<Vec<_>>().join(", ");
+        selects.push(format!("SELECT {exprs} FROM {}.{}", quoted(&database), quoted(&table)));
+    }
+    if selects.is_empty() {
+        let exprs = columns.iter().map(missing).collect::<Vec<_>>().join(", ");
+        selects.push(format!("SELECT {exprs} WHERE 0"));
+    }
+    Ok(Arc::new(Merged { schema: TableSchema::new(columns), query: selects.join(" UNION ALL ") }))
+}
+
+fn text(written: &str) -> String {
+    let mut out = String::new();
+    chalet_syntax::print::write_string(&mut out, written.as_bytes());
+    out
+}
+
+fn cast(value: &str, column: &ColumnSchema) -> String {
+    format!("CAST({value}, {}) AS {}", text(&column.ty.to_string()), quoted(&column.name))
+}
+
+/// The value of a column that a table has not.
+fn missing(column: &ColumnSchema) -> String {
+    cast(&format!("defaultValueOfTypeName({})", text(&column.ty.to_string())), column)
+}
+
+impl Table for Merged {
+    fn engine(&self) -> &str {
+        "Merge"
+    }
+
+    fn schema(&self) -> TableSchema {
+        self.schema.clone()
+    }
+
+    fn scan(&self, _: &ScanRequest) -> Result<Arc<dyn Scan>> {
+        bail!(LOGICAL_ERROR, "Merged tables are read through a query")
+    }
+
+    fn view_query(&self) -> Option<&str> {
+        Some(&self.query)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Table for MergeEngine {
+    fn engine(&self) -> &str {
+        "Merge"
+    }
+
+    fn schema(&self) -> TableSchema {
+        self.schema.clone()
+    }
+
+    fn scan(&self, _: &ScanRequest) -> Result<Arc<dyn Scan>> {
+        bail!(LOGICAL_ERROR, "Merged tables are read through a query")
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
