@@ -10,10 +10,12 @@
 //! - [`query`]: the packet of a query
 //! - [`exception`]: errors of a server
 //! - [`packet`]: what servers send
+//! - [`addresses`]: lists of servers
 //! - [`options`]: where a server is
 //! - [`connect`]: opening a socket
 //! - [`connection`]: queries and inserts over one connection
 
+pub mod addresses;
 pub mod bounded;
 pub mod channel;
 pub mod compression;

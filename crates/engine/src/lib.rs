@@ -14,6 +14,7 @@
 //! - [`written_settings`], [`stored_columns`], [`column_definitions`], [`defaults`], [`reading`], [`made_table`], [`explain`],
 //!   [`plan_optimizer`], [`patterns`]: what statements and registries of tables share
 //! - [`merged`]: tables whose names match, as one
+//! - [`remote`]: tables of ClickHouse servers
 //! - [`table_functions`], [`system`], [`tables`]: the tables that have names
 //! - [`environment`]: what the binder asks of a query context
 //! - [`merge_tree`]: keys, INSERTs and merges of tables of that family
@@ -43,6 +44,7 @@ mod patterns;
 mod plan_optimizer;
 mod query_context;
 mod reading;
+mod remote;
 pub mod replacement_query;
 pub mod replacement_scan;
 mod run_options;

@@ -34,6 +34,7 @@ pub(crate) const NAMES: &[&str] = &[
     "numbers_mt",
     "primes",
     "python",
+    "remote",
     "values",
     "view",
     "zeros",
@@ -75,6 +76,20 @@ pub(crate) fn make(
             Ok(Arc::new(NullTable { schema: TableSchema::of(structure) }))
         }
         "format" => format_function(args, ctx),
+        "remote" => crate::remote::table(args, ctx),
+        "remoteSecure" => {
+            bail!(
+                NOT_IMPLEMENTED,
+                "Table function 'remoteSecure' is not supported: there are no connections with TLS"
+            )
+        }
+        "cluster" | "clusterAllReplicas" => {
+            let cluster = args.first().and_then(text).unwrap_or_default();
+            bail!(
+                CLUSTER_DOESNT_EXIST,
+                "Requested cluster '{cluster}' not found: table function '{name}' knows no clusters"
+            )
+        }
         _ if name.eq_ignore_ascii_case("values") => values(args, ctx),
         _ => {
             let near = chalet_base::suggest::nearest(name, NAMES.iter().copied(), 1);

@@ -82,6 +82,13 @@ impl Parser<'_> {
         Ok(call)
     }
 
+    /// A table function that is written to: parentheses behind its arguments list columns.
+    pub(crate) fn insert_function(&mut self, name: String) -> Parse<Call> {
+        let mut call = Call::new(name, Vec::new(), CallStyle::Function);
+        self.nested(|p| p.arguments(&mut call))?;
+        Ok(call)
+    }
+
     /// `( [DISTINCT] args [SETTINGS ...] )`.
     fn arguments(&mut self, call: &mut Call) -> Parse<()> {
         self.expect(TokenKind::LParen)?;

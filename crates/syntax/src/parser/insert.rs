@@ -16,7 +16,7 @@ impl Parser<'_> {
         {
             self.advance();
             let name = self.ident()?;
-            InsertTarget::Function(Box::new(self.call_body(name.name)?))
+            InsertTarget::Function(Box::new(self.insert_function(name.name)?))
         } else {
             InsertTarget::Table(self.object_name()?)
         };

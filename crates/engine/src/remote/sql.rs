@@ -1,0 +1,138 @@
+//! What is sent of a scan: its columns, what its filter says of single columns, and its limit, as SQL that means the same to every
+//! server. Values are written so that no server rounds them; what cannot be is left out, and filtered here.
+
+use chalet_storage::scan::{ColumnRange, Interval};
+use chalet_storage::{ScanRequest, TableSchema};
+use chalet_syntax::print::{write_quoted, write_string};
+use chalet_types::{DataType, Value};
+
+/// A name in back quotes.
+pub(super) fn quoted_name(name: &str) -> String {
+    let mut quoted = String::new();
+    write_quoted(&mut quoted, name);
+    quoted
+}
+
+/// The query of a scan.
+pub(super) fn select(table: &str, schema: &TableSchema, request: &ScanRequest) -> String {
+    let names: Vec<String> = request.columns.iter().map(|&c| quoted_name(&schema.columns[c].name)).collect();
+    let columns = if names.is_empty() { "1".to_string() } else { names.join(", ") };
+    let mut sql = format!("SELECT {columns} FROM {table}");
+    let conditions: Vec<String> = request
+        .ranges
+        .iter()
+        .flat_map(|range| {
+            let ty = &schema.columns[request.columns[range.column]].ty;
+            conditions(range, &names[range.column], ty)
+        })
+        .collect();
+    if !conditions.is_empty() {
+        sql.push_str(&format!(" WHERE {}", conditions.join(" AND ")));
+    }
+    // A limit counts rows that pass the whole filter, which the server need not know.
+    if let (Some(limit), None) = (request.limit, &request.filter) {
+        sql.push_str(&format!(" LIMIT {limit}"));
+    }
+    sql
+}
+
+/// Conditions that all hold; those that cannot be written are left out.
+fn conditions(range: &ColumnRange, column: &str, ty: &DataType) -> Vec<String> {
+    let mut all = Vec::new();
+    let among: Option<Vec<String>> = range.among.iter().map(|value| literal(value, ty)).collect();
+    all.extend(
+        among.filter(|among| !among.is_empty()).map(|among| format!("{column} IN ({})", among.join(", "))),
+    );
+    all.extend(bound(&range.low, ">", column, ty));
+    all.extend(bound(&range.high, "<", column, ty));
+    let any: Option<Vec<String>> = range.any_of.iter().map(|interval| within(interval, column, ty)).collect();
+    all.extend(any.filter(|any| !any.is_empty()).map(|any| format!("({})", any.join(" OR "))));
+    all
+}
+
+fn bound(bound: &Option<(Value, bool)>, operator: &str, column: &str, ty: &DataType) -> Option<String> {
+    let (value, is_included) = bound.as_ref()?;
+    Some(format!("{column} {operator}{} {}", if *is_included { "=" } else { "" }, literal(value, ty)?))
+}
+
+/// A condition that holds in the interval and maybe outside; none where nothing of it can be written.
+fn within(interval: &Interval, column: &str, ty: &DataType) -> Option<String> {
+    let bounds = [bound(&interval.low, ">", column, ty), bound(&interval.high, "<", column, ty)];
+    let bounds: Vec<String> = bounds.into_iter().flatten().collect();
+    (!bounds.is_empty()).then(|| format!("({})", bounds.join(" AND ")))
+}
+
+/// A value as SQL that has it exactly.
+fn literal(value: &Value, ty: &DataType) -> Option<String> {
+    match (ty.bare(), value) {
+        (DataType::String, Value::Bytes(bytes)) => {
+            let mut text = String::new();
+            write_string(&mut text, bytes);
+            Some(text)
+        }
+        (DataType::Date, value) => Some(format!("toDate({})", value.as_u64()?)),
+        (DataType::DateTime(_), value) => Some(format!("toDateTime({})", value.as_u64()?)),
+        (DataType::Float32 | DataType::Float64, Value::Float(x)) if x.fract() == 0.0 && x.abs() < 1e15 => {
+            Some(format!("{}", *x as i64))
+        }
+        (DataType::Float32 | DataType::Float64, Value::Float(x)) if x.is_finite() => {
+            // Old servers read the digits of a float inexactly.
+            let bytes: String = x.to_le_bytes().iter().map(|byte| format!("{byte:02X}")).collect();
+            Some(format!("reinterpretAsFloat64(unhex('{bytes}'))"))
+        }
+        (ty, Value::UInt(n)) if ty.is_integer() => Some(n.to_string()),
+        (ty, Value::Int(n)) if ty.is_integer() => Some(n.to_string()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schema() -> TableSchema {
+        TableSchema::of([
+            ("a`b", DataType::UInt64),
+            ("s", "Nullable(String)".parse().unwrap()),
+            ("d", DataType::Date),
+            ("x", DataType::Float64),
+            ("u", DataType::Uuid),
+        ])
+    }
+
+    fn sent(columns: &[usize], ranges: Vec<ColumnRange>, limit: Option<u64>) -> String {
+        let request = ScanRequest { columns: columns.to_vec(), ranges, limit, ..ScanRequest::default() };
+        select("`db`.`t`", &schema(), &request)
+    }
+
+    #[test]
+    fn columns_and_limit() {
+        assert_eq!(sent(&[], vec![], None), "SELECT 1 FROM `db`.`t`");
+        assert_eq!(sent(&[1, 0], vec![], Some(3)), "SELECT `s`, `a\\`b` FROM `db`.`t` LIMIT 3");
+    }
+
+    #[test]
+    fn ranges() {
+        let low = ColumnRange { low: Some((Value::UInt(5), false)), ..ColumnRange::of(0) };
+        let among =
+            ColumnRange { among: vec![Value::string("it's"), Value::string([0xff])], ..ColumnRange::of(1) };
+        assert_eq!(
+            sent(&[0, 1], vec![low, among], None),
+            "SELECT `a\\`b`, `s` FROM `db`.`t` WHERE `a\\`b` > 5 AND `s` IN ('it\\'s', '\\xFF')"
+        );
+        let day = ColumnRange { high: Some((Value::UInt(17000), true)), ..ColumnRange::of(0) };
+        let uuid = ColumnRange { low: Some((Value::string([7; 16]), true)), ..ColumnRange::of(1) };
+        assert_eq!(
+            sent(&[2, 4], vec![day, uuid], None),
+            "SELECT `d`, `u` FROM `db`.`t` WHERE `d` <= toDate(17000)"
+        );
+        let any_of = vec![
+            Interval { low: None, high: Some((Value::Float(-1.0), false)) },
+            Interval { low: Some((Value::Float(0.1), true)), high: None },
+        ];
+        assert_eq!(
+            sent(&[3], vec![ColumnRange { any_of, ..ColumnRange::of(0) }], None),
+            "SELECT `x` FROM `db`.`t` WHERE ((`x` < -1) OR (`x` >= reinterpretAsFloat64(unhex('9A9999999999B93F'))))"
+        );
+    }
+}

@@ -1,0 +1,58 @@
+//! The columns of a table of servers, as one of them describes it.
+
+use super::Reach;
+use chalet_base::{Error, Result, bail, codes, err};
+use chalet_client::Rows;
+use chalet_storage::{ColumnSchema, DefaultKind, TableSchema};
+use chalet_types::DataType;
+
+/// Of the first shard that answers.
+pub(super) fn of(reach: &Reach, name: &str, (database, table): (&str, &str)) -> Result<TableSchema> {
+    let mut log = String::new();
+    for shard in &reach.shards {
+        match shard.query(&format!("DESC TABLE {name}"), reach.watch.as_ref()) {
+            Ok(rows) => return schema(&rows),
+            Err(error) if super::shard::is_unreachable(&error) => log.push_str(&format!("{error}\n\n")),
+            Err(error) if is_missing(&error) => {
+                let line = format!("There is no table `{database}`.`{table}` on server: {}", shard.name());
+                let error =
+                    err!(ALL_CONNECTION_TRIES_FAILED, "All connection tries failed. Log: \n\n{line}\n\n");
+                log.push_str(&format!("{error}\n\n"));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    bail!(NO_REMOTE_SHARD_AVAILABLE, "All attempts to get table structure failed. Log: \n\n{log}")
+}
+
+fn is_missing(error: &Error) -> bool {
+    [codes::UNKNOWN_TABLE, codes::UNKNOWN_DATABASE].contains(&error.code())
+}
+
+fn schema(described: &Rows) -> Result<TableSchema> {
+    let cell = |column: &str, row: usize| -> Option<String> {
+        let column = described.schema.iter().position(|c| c.0 == column)?;
+        let value = described.block.column(column).value(row);
+        Some(String::from_utf8_lossy(value.as_bytes()?).into_owned())
+    };
+    let mut columns = Vec::with_capacity(described.block.n_rows());
+    for row in 0..described.block.n_rows() {
+        let (Some(name), Some(ty)) = (cell("name", row), cell("type", row)) else {
+            bail!(INCORRECT_DATA, "The server describes the table without names and types of columns");
+        };
+        let ty: DataType =
+            ty.parse().map_err(|e: Error| e.context(format!("column {name} of the remote table")))?;
+        columns.push(match cell("default_type", row).as_deref() {
+            // The server computes them.
+            Some("MATERIALIZED" | "ALIAS") => ColumnSchema::virtual_column(name, ty),
+            Some("EPHEMERAL") => continue,
+            Some("DEFAULT") => {
+                let default = cell("default_expression", row);
+                let default = default.map(|text| (DefaultKind::Default, text.into()));
+                ColumnSchema { default, ..ColumnSchema::new(name, ty) }
+            }
+            _ => ColumnSchema::new(name, ty),
+        });
+    }
+    Ok(TableSchema::new(columns))
+}
