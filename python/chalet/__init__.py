@@ -115,6 +115,9 @@ def connect(connection_string: str | PathLike[str] = ":memory:") -> Connection:
     `:memory:?mode=ro&progress=auto&max_threads=2`. Anything else is the path of a folder in which the database is kept, and
     which is made when it is not there. One process can write it at a time; others read it with `?mode=ro`.
 
+    `clickhouse://user:password@host:9000/database` is a ClickHouse server, which runs all statements; rows, formats and errors
+    are the same. Objects of the caller are no tables there.
+
     >>> with chalet.connect() as db:
     ...     _ = db.execute("CREATE TABLE t (x UInt64) ENGINE = Memory")
     ...     _ = db.executemany("INSERT INTO t VALUES (?)", [(1,), (2,)])

@@ -21,7 +21,7 @@ _ENDS_WITH_FORMAT = re.compile(r"\b(?:FORMAT\s+\w+|VALUES)\s*\Z", re.IGNORECASE)
 def parse(text: str) -> tuple[str, list[tuple[str, str]], Callable[[dict[str, int]], None] | None]:
     """`[file:]PATH[?option=value&...]` as path, settings and what shows progress.
 
-    A path may be a URL, `file:///PATH`, of this machine. An option is `mode` (`ro` or `rw`), `progress`, `progress-table`, one
+    A path may be a URL, `file:///PATH`, of this machine, or `clickhouse://user:password@host:port/database`. An option is `mode` (`ro` or `rw`), `progress`, `progress-table`, one
     of chDB's own or a setting of ClickHouse; whether it is one is found out when it is set. A wrong value is a ValueError.
     """
     place, _, options = text.partition("?")
@@ -50,6 +50,8 @@ def parse(text: str) -> tuple[str, list[tuple[str, str]], Callable[[dict[str, in
 
 
 def _path(place: str) -> str:
+    if place.startswith("clickhouse://"):
+        return place
     path = place.removeprefix("file:")
     if path != place and path.startswith("//"):
         # Of a URL: `file:///a/b` and `file:/a/b` are one path, `file:a` is a relative one.

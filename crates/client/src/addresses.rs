@@ -114,7 +114,8 @@ fn has_at_top(text: &str, separator: char) -> bool {
 
 /// `01..12`, with as many digits as the first number is written with where it begins with 0.
 fn range(text: &str) -> Result<Option<Vec<String>>> {
-    let Some((low, high)) = text.split_once("..") else { return Ok(None) };
+    // Braces inside have ranges of their own.
+    let Some((low, high)) = text.split_once("..").filter(|_| !text.contains('{')) else { return Ok(None) };
     let (Ok(first), Ok(last)) = (low.parse::<u64>(), high.parse::<u64>()) else {
         bail!(
             BAD_ARGUMENTS,

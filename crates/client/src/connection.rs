@@ -9,7 +9,7 @@ use crate::packet::{Dialect, Packet, Rows, client};
 use crate::query::{ClientInfo, Query};
 use crate::revision;
 use crate::settings::{CUSTOM, IMPORTANT, Setting, quoted};
-use chalet_base::{Error, Result, bail, ensure};
+use chalet_base::{Error, Result, bail, ensure, forks};
 use chalet_columns::Block;
 use chalet_formats::Schema;
 use chalet_formats::binary::put_var_uint;
@@ -54,6 +54,8 @@ pub struct Connection {
     options: Options,
     server: ServerHello,
     state: State,
+    /// Of forks, when it was opened: the conversation is the parent's.
+    generation: u32,
     /// Settings that were set by statements: old servers keep them until the connection ends.
     kept_settings: Vec<(String, String)>,
 }
@@ -114,6 +116,7 @@ impl Connection {
             options: options.clone(),
             server,
             state: State::Idle,
+            generation: forks::generation(),
             kept_settings: Vec::new(),
         })
     }
@@ -135,7 +138,7 @@ impl Connection {
 
     /// Can another query be sent, and is the server still there, as far as is known without asking it?
     pub fn is_idle(&mut self) -> bool {
-        self.state == State::Idle && !self.channel.has_input()
+        self.state == State::Idle && self.generation == forks::generation() && !self.channel.has_input()
     }
 
     /// Asks the server whether it is there.
@@ -185,7 +188,7 @@ impl Connection {
             return Ok(());
         }
         let assignments: Vec<String> =
-            new.iter().map(|(name, value)| format!("{name} = {}", quoted(value))).collect();
+            new.iter().map(|(name, value)| format!("{name} = {}", literal(value))).collect();
         self.send_query(&Request::new(format!("SET {}", assignments.join(", "))))?;
         self.receive_end()?;
         for (name, value) in new {
@@ -356,8 +359,15 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.cancel();
+        if self.generation == forks::generation() {
+            self.cancel();
+        }
     }
+}
+
+/// The value of a setting in SET: old servers want numbers as such.
+fn literal(value: &str) -> String {
+    if value.parse::<f64>().is_ok_and(f64::is_finite) { value.to_owned() } else { quoted(value) }
 }
 
 fn no_rows() -> Rows {

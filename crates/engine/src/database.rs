@@ -1,6 +1,7 @@
 //! What the sessions of one database share. How one is opened stands in `on_disk`, how a session of it is made in `session`.
 
 use crate::fork_guard::ForkGuard;
+use crate::server::Server;
 use crate::sql_functions::SqlFunctions;
 use chalet_base::Result;
 use chalet_storage::Catalog;
@@ -19,6 +20,8 @@ pub(crate) struct Shared {
     pub functions: SqlFunctions,
     pub warnings: Warnings,
     pub fork_guard: ForkGuard,
+    /// Where statements are run, if not here.
+    pub server: Option<Server>,
     /// Loads what another process has changed; `None` in memory.
     reload: Option<Reload>,
     /// Told when the last session is gone, before the lock is given back.
@@ -76,6 +79,13 @@ impl Database {
         if self.shared.catalog.store().is_some() { "Atomic" } else { "Memory" }
     }
 
+    /// A server's, with nothing of its own.
+    pub(crate) fn of_server(server: Server) -> Database {
+        let mut shared = Shared::default();
+        shared.server = Some(server);
+        Database { shared: Arc::new(shared) }
+    }
+
     /// A database without tables over a store.
     pub(crate) fn on_disk(store: Store, reload: Reload, close: Close) -> Database {
         let store = Some(Arc::new(store));
@@ -84,6 +94,7 @@ impl Database {
             functions: SqlFunctions::new(store),
             warnings: Warnings::default(),
             fork_guard: ForkGuard::default(),
+            server: None,
             reload: Some(reload),
             close: Some(close),
         };

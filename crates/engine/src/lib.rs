@@ -9,6 +9,7 @@
 //! - [`host`], [`own_functions`], [`functions`]: functions of the host program, those of statements, formats and tables, and the
 //!   registry of all
 //! - [`sql_functions`], [`fork_guard`], [`database`]: what sessions share: the catalog, functions made by SQL
+//! - [`server`]: a ClickHouse server that runs the statements, in place of this engine
 //! - [`session_state`]: what a session holds, and how a statement changes it
 //! - [`query_context`]: what one statement runs with, as data
 //! - [`written_settings`], [`stored_columns`], [`column_definitions`], [`defaults`], [`reading`], [`made_table`], [`explain`],
@@ -48,6 +49,7 @@ mod remote;
 pub mod replacement_query;
 pub mod replacement_scan;
 mod run_options;
+mod server;
 pub mod session;
 mod session_state;
 pub mod settings;

@@ -8,6 +8,7 @@ use crate::query_context::QueryContext;
 use crate::run_options::RunOptions;
 use crate::session_state::SessionState;
 use crate::stack::entered;
+use crate::statements::on_server;
 use crate::statements::output::Output;
 use crate::statements::readonly::gives_rows;
 use crate::{statements, written_settings};
@@ -30,7 +31,8 @@ pub struct Session {
 /// up no other statement.
 pub struct Stream {
     session: Session,
-    statement: ast::Statement,
+    /// None where a server runs it.
+    statement: Option<ast::Statement>,
     sql: String,
     options: RunOptions,
 }
@@ -56,8 +58,14 @@ impl Session {
     fn run_statements(&self, sql: &str, options: RunOptions) -> Result<Answer> {
         let _running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let started = Instant::now();
-        let parsed = chalet_syntax::parse_statements(sql)?;
         let mut output = Output::new(&options);
+        if let Some(server) = &self.database.shared.server {
+            for piece in on_server::pieces(sql) {
+                on_server::run(sql, &piece, server, &self.context(&options)?, &mut output)?;
+            }
+            return Ok(output.into_answer(started.elapsed()));
+        }
+        let parsed = chalet_syntax::parse_statements(sql)?;
         for statement in parsed {
             let ctx = self.context(&options)?;
             let statement = named(statement, sql, &|name| ctx.parameter(name))?;
@@ -89,6 +97,11 @@ impl Session {
     }
 
     fn outline_of(&self, sql: &str, options: &RunOptions) -> Result<Option<Outline>> {
+        ensure!(
+            self.database.shared.server.is_none(),
+            NOT_IMPLEMENTED,
+            "Relations over a server are not supported: query() and cursor() run statements there"
+        );
         let mut parsed = chalet_syntax::parse_statements(sql)?;
         let (Some(statement), true) = (parsed.pop(), parsed.is_empty()) else { return Ok(None) };
         let ctx = self.context(options)?;
@@ -104,17 +117,24 @@ impl Session {
 
     /// Prepares one query; its syntax is checked here, the rest when it runs.
     pub fn stream(&self, sql: &str, options: RunOptions) -> Result<Stream> {
+        if self.database.shared.server.is_some() {
+            return Ok(Stream { session: self.fork(), statement: None, sql: sql.to_owned(), options });
+        }
         let statement = entered(|| self.single(sql, &options))?;
         ensure!(
             gives_rows(&statement.kind) && statement.output.outfile.is_none(),
             BAD_ARGUMENTS,
             "Streaming query is not supported for query: {sql}"
         );
-        Ok(Stream { session: self.fork(), statement, sql: sql.to_owned(), options })
+        Ok(Stream { session: self.fork(), statement: Some(statement), sql: sql.to_owned(), options })
     }
 
     /// Fails where [`insert`](Self::insert) would before it looks at data: not an INSERT, no such table.
     pub fn check_insert(&self, sql: &str) -> Result<()> {
+        if self.database.shared.server.is_some() {
+            // It says so itself.
+            return Ok(());
+        }
         entered(|| {
             let statement = self.single(sql, &RunOptions::default())?;
             let insert = insert_of(&statement, sql)?;
@@ -130,6 +150,16 @@ impl Session {
 
     fn insert_data(&self, sql: &str, options: RunOptions, data: InsertData) -> Result<Answer> {
         let started = Instant::now();
+        if let Some(server) = &self.database.shared.server {
+            let mut output = Output::new(&options);
+            output.data = Some(data);
+            let pieces = on_server::pieces(sql);
+            let [piece] = &pieces[..] else {
+                bail!(BAD_ARGUMENTS, "An INSERT query was expected, not: {sql}")
+            };
+            on_server::run(sql, piece, server, &self.context(&options)?, &mut output)?;
+            return Ok(output.into_answer(started.elapsed()));
+        }
         let statement = self.single(sql, &options)?;
         insert_of(&statement, sql)?;
         let session = self.fork();
@@ -222,8 +252,14 @@ impl Stream {
     pub fn run(self, consumer: StreamConsumer) -> Result<()> {
         entered(|| {
             let ctx = self.session.context(&self.options)?;
+            if let Some(server) = &self.session.database.shared.server {
+                return statements::on_server::stream(&self.sql, server, &ctx, consumer);
+            }
             let own = self.session.state().clone();
-            statements::stream(&self.statement, &self.sql, &ctx, &own, consumer)
+            let Some(statement) = &self.statement else {
+                bail!(LOGICAL_ERROR, "A stream without a statement")
+            };
+            statements::stream(statement, &self.sql, &ctx, &own, consumer)
         })
     }
 }

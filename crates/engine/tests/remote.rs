@@ -326,3 +326,103 @@ fn the_end_of_a_server(session: &Session, mut server: Server) {
     let (number, _) = code(session, &format!("SELECT 1 FROM {}", server.table("shard")));
     assert_eq!(number, 519);
 }
+
+#[test]
+fn sessions_of_a_server() {
+    if !is_installed() {
+        return;
+    }
+    let server = Server::start("session");
+    create(&server, "CREATE DATABASE other");
+    let url = format!("clickhouse://alice:secret@127.0.0.1:{}/other", server.port);
+    let session = Database::open(&url).unwrap().session();
+    assert_eq!(text(&session, "SELECT currentDatabase(), 1 FORMAT CSV"), "\"other\",1");
+    assert_eq!(text(&session, "SELECT 1; SELECT 2 AS two FORMAT TSVWithNames"), "1\ntwo\n2");
+    run(&session, "CREATE TABLE t (n UInt64, s String, d DateTime) ENGINE = MergeTree ORDER BY n").unwrap();
+    let answer =
+        run(&session, "INSERT INTO t VALUES (1, 'a;b', '2018-07-01 12:00:00'), (2, 'c', 0)").unwrap();
+    assert_eq!(answer.rows_written, 2);
+    run(&session, "INSERT INTO t FORMAT CSV\n3,\"x;y\",\"2018-01-01 12:00:00\"\n").unwrap();
+    // As the server reads and shows them: in its own zone.
+    let rows = "1\ta;b\t2018-07-01 12:00:00\t1530439200\n3\tx;y\t2018-01-01 12:00:00\t1514804400";
+    assert_eq!(text(&session, "SELECT n, s, d, toUInt32(d) FROM t WHERE n != 2 ORDER BY n"), rows);
+    let json = text(
+        &session,
+        "SELECT n % 2 AS k, count() AS c FROM t GROUP BY k WITH TOTALS ORDER BY k LIMIT 1 FORMAT JSON",
+    );
+    assert!(json.contains("\"totals\"") && json.contains("\"rows_before_limit_at_least\": 2"), "{json}");
+    let (number, message) = code(&session, "SELECT nothing FROM t");
+    assert_eq!(number, 47);
+    assert!(message.contains(&format!("Received from 127.0.0.1:{}", server.port)), "{message}");
+    kept_statements(&session);
+    streams_and_data(&session);
+    stops(&session);
+    let (number, _) = match Database::open(&url.replace("secret", "wrong")) {
+        Ok(_) => panic!("a wrong password is accepted"),
+        Err(error) => (error.code().number, error),
+    };
+    assert_eq!(number, 193);
+    let (port, mut process) = (server.port, server);
+    process.process.kill().unwrap();
+    process.process.wait().unwrap();
+    let (number, message) = code(&session, "SELECT 1");
+    assert_eq!(
+        (number, message),
+        (210, format!("Code: 210. DB::Exception: Connection refused (127.0.0.1:{port}). (NETWORK_ERROR)"))
+    );
+}
+
+fn kept_statements(session: &Session) {
+    run(session, "SET max_block_size = 7; USE default").unwrap();
+    let state = "SELECT currentDatabase(), max(blockSize()) FROM system.numbers WHERE number < 100 LIMIT 1";
+    let state = state.replace(
+        "FROM system.numbers WHERE number < 100 LIMIT 1",
+        "FROM (SELECT number FROM system.numbers LIMIT 100)",
+    );
+    assert_eq!(text(session, &state), "default\t7");
+    // On a new connection, too: this one is lost with the statement that is stopped.
+    stops(session);
+    assert_eq!(text(session, &state), "default\t7");
+    run(session, "USE other").unwrap();
+}
+
+fn streams_and_data(session: &Session) {
+    let stream =
+        session.stream("SELECT number FROM system.numbers LIMIT 100", RunOptions::default()).unwrap();
+    let seen = Arc::new(std::sync::Mutex::new((Vec::new(), 0)));
+    let told = seen.clone();
+    stream
+        .run(Box::new(move |part| {
+            let mut told = told.lock().unwrap();
+            match part {
+                chalet_engine::StreamPart::Header(rows, _) => told.0 = rows.names,
+                chalet_engine::StreamPart::Block(block) => told.1 += block.n_rows(),
+            }
+            Ok(())
+        }))
+        .unwrap();
+    assert_eq!(*seen.lock().unwrap(), (vec!["number".to_string()], 100));
+    let bytes = b"{\"n\": 10, \"s\": \"ten\", \"d\": \"2018-01-01 00:00:00\"}\n".to_vec();
+    let data = chalet_engine::InsertData::Bytes(Box::new(std::io::Cursor::new(bytes)));
+    session.insert("INSERT INTO t FORMAT JSONEachRow", RunOptions::default(), data).unwrap();
+    let data = chalet_engine::InsertData::Bytes(Box::new(&b"{\"n\": 11}\n"[..]));
+    let error = session
+        .insert("INSERT INTO t FORMAT JSONEachRow", RunOptions::default(), data)
+        .map(drop)
+        .unwrap_err();
+    assert_eq!(error.code().number, 48, "{error}");
+    let data = chalet_engine::InsertData::Bytes(Box::new(&b"nonsense"[..]));
+    assert!(session.insert("INSERT INTO t FORMAT JSONEachRow", RunOptions::default(), data).is_err());
+    assert_eq!(text(session, "SELECT count(), max(s) FROM t WHERE n >= 10"), "1\tten");
+}
+
+fn stops(session: &Session) {
+    let started = Instant::now();
+    let options = RunOptions {
+        interrupt: Some(Arc::new(move || started.elapsed() > Duration::from_millis(200))),
+        ..RunOptions::default()
+    };
+    let error = session.run("SELECT sleep(3)", options).map(drop).unwrap_err();
+    assert_eq!(error.code().number, 394, "{error}");
+    assert!(started.elapsed() < Duration::from_millis(700), "{:?}", started.elapsed());
+}

@@ -6,9 +6,11 @@ mod load;
 
 use crate::database::{Database, Shared};
 use crate::merge_tree::background;
+use crate::server::Server;
 use crate::stack::entered;
 use chalet_base::Result;
 use chalet_base::forks::PerProcess;
+use chalet_client::options::SCHEME;
 use chalet_storage::disk::Store;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -27,10 +29,11 @@ static OPEN: PerProcess<Mutex<Open>> = PerProcess::new(|_| Mutex::default());
 
 impl Database {
     /// A database of its own for `:memory:` or nothing; else the one that is kept in the folder `path`, which is made
-    /// when it is not there. One process can have it open like this; inside of a process all who open it share it.
+    /// when it is not there; or the one of a server, by its URL. One process can have it open like this; inside of a process all who open it share it.
     pub fn open(path: &str) -> Result<Database> {
         match path {
             "" | ":memory:" => Ok(Database::default()),
+            path if path.starts_with(SCHEME) => Server::open(path).map(Database::of_server),
             path => open_to_write(Path::new(path)),
         }
     }
@@ -39,6 +42,7 @@ impl Database {
     pub fn open_to_read(path: &str) -> Result<Database> {
         match path {
             "" | ":memory:" => Ok(Database::default()),
+            path if path.starts_with(SCHEME) => Server::open(path).map(Database::of_server),
             path => open_to_read(Path::new(path)),
         }
     }

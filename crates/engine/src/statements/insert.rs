@@ -188,7 +188,11 @@ fn given_columns(table: &dyn Table, listed: Option<Vec<String>>) -> Vec<ColumnSc
 }
 
 /// Columns of texts as the types of their columns: a text that is no value is an error, not NULL.
-fn read_texts(given: GivenRows, wanted: &[(String, DataType)], ctx: &QueryContext) -> Result<GivenRows> {
+pub(super) fn read_texts(
+    given: GivenRows,
+    wanted: &[(String, DataType)],
+    ctx: &QueryContext,
+) -> Result<GivenRows> {
     let (mut types, block) = given;
     let n_rows = block.n_rows();
     let cast = caster(ctx);

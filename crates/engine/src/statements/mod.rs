@@ -9,6 +9,7 @@ mod describe;
 mod drop;
 pub(crate) mod insert;
 mod limits;
+pub(crate) mod on_server;
 mod optimize;
 pub(crate) mod output;
 mod query;

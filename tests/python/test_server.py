@@ -1,0 +1,145 @@
+"""`chalet.connect("clickhouse://...")` and `remote()` against a real server (18.16), which the tests install and start."""
+
+import datetime
+import os
+import pathlib
+import socket
+import subprocess
+import threading
+import time
+
+import pytest
+
+import chalet
+
+SCRIPT = pathlib.Path(__file__).parents[2] / "tools" / "clickhouse-server"
+
+
+@pytest.fixture(scope="module")
+def port(tmp_path_factory):
+    if subprocess.run([SCRIPT, "install"]).returncode != 0:
+        assert not os.environ.get("CHALET_NEED_CLICKHOUSE"), "no ClickHouse server could be installed"
+        pytest.skip("NOT TESTED: no ClickHouse server could be installed")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        number = free.getsockname()[1]
+    server = subprocess.Popen([SCRIPT, "run", tmp_path_factory.mktemp("server"), str(number)])
+    started = time.monotonic()
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", number)).close()
+            break
+        except OSError:
+            assert time.monotonic() - started < 60 and server.poll() is None
+            time.sleep(0.05)
+    yield number
+    server.kill()
+    server.wait()
+
+
+@pytest.fixture
+def server(port):
+    with chalet.connect(f"clickhouse://alice:secret@127.0.0.1:{port}/default") as connection:
+        yield connection
+
+
+@pytest.fixture
+def table(server):
+    server.query("DROP TABLE IF EXISTS t")
+    server.query("CREATE TABLE t (n UInt64, s String, d Date, x Nullable(Float64)) ENGINE = MergeTree ORDER BY n")
+    server.query("INSERT INTO t VALUES (1, 'one', '2018-12-21', 0.5), (2, 'two', '2018-12-22', NULL)")
+    return "t"
+
+
+ROWS = ((1, "one", datetime.date(2018, 12, 21), 0.5), (2, "two", datetime.date(2018, 12, 22), None))
+
+
+def test_rows_and_formats(server, table):
+    assert server.query("SELECT * FROM t ORDER BY n", "CSV").data() == '1,"one","2018-12-21",0.5\n2,"two","2018-12-22",\\N\n'
+    assert server.query("SELECT n FROM t ORDER BY n FORMAT TSVWithNames").data() == "n\n1\n2\n"
+    cursor = server.cursor().execute("SELECT * FROM t ORDER BY n")
+    assert [column[0] for column in cursor.description] == ["n", "s", "d", "x"]
+    assert cursor.fetchall() == ROWS
+    assert server.execute("SELECT count() FROM t").fetchone() == (2,)
+    with pytest.raises(chalet.NotSupportedError, match="Relations over a server"):
+        server.sql("SELECT 1")
+    assert [chunk.data() for chunk in server.send_query("SELECT s FROM t ORDER BY n", "TSV")] == ["one\ntwo\n"]
+
+
+def test_frames_and_arrow(server, table):
+    pytest.importorskip("pandas")
+    frame = server.query("SELECT n, s FROM t ORDER BY n").df()
+    assert frame["n"].tolist() == [1, 2] and frame["s"].tolist() == ["one", "two"]
+    arrow = pytest.importorskip("pyarrow")
+    read = arrow.table(server.query("SELECT n, x FROM t ORDER BY n"))
+    assert read.to_pydict() == {"n": [1, 2], "x": [0.5, None]}
+
+
+def test_inserts(server, table):
+    server.executemany("INSERT INTO t VALUES", [(3, "three", datetime.date(2020, 1, 1), 1.5), (4, "it's", datetime.date(2020, 1, 2), None)])
+    with server.send_insert("INSERT INTO t", "CSV") as inserter:
+        inserter.append('5,"five","2020-01-03",\\N\n')
+        inserter.append(b'6,"six","2020-01-04",2\n')
+        assert inserter.finish().rows_written == 2
+    rows = server.execute("SELECT n, s, x FROM t WHERE n > 2 ORDER BY n").fetchall()
+    assert rows == ((3, "three", 1.5), (4, "it's", None), (5, "five", None), (6, "six", 2.0))
+
+
+def test_errors_have_code_and_host(server, port):
+    with pytest.raises(chalet.ChdbError) as raised:
+        server.query("SELECT nothing FROM system.one")
+    assert raised.value.code == 47
+    assert f"Received from 127.0.0.1:{port}" in str(raised.value)
+    with pytest.raises(chalet.ChdbError) as raised:
+        chalet.connect(f"clickhouse://alice:wrong@127.0.0.1:{port}")
+    assert raised.value.code == 193
+    with pytest.raises(chalet.ChdbError) as raised:
+        chalet.connect("clickhouse://127.0.0.1:1")
+    assert raised.value.code == 210
+    # The server is too old for them.
+    with pytest.raises(chalet.ChdbError, match="too old for query parameters"):
+        server.query("SELECT {x:UInt8}", params={"x": 1})
+    assert server.query("SELECT 1", "TSV").data() == "1\n"
+
+
+def test_settings_and_session(server):
+    assert server.query("SELECT max(blockSize()) FROM (SELECT number FROM system.numbers LIMIT 100)", "TSV", settings={"max_block_size": 9}).data() == "9\n"
+    server.query("SET max_block_size = 5")
+    assert server.query("SELECT max(blockSize()) FROM (SELECT number FROM system.numbers LIMIT 100)", "TSV").data() == "5\n"
+
+
+def test_a_query_is_stopped_and_the_next_one_runs(server):
+    started = time.monotonic()
+    with pytest.raises(chalet.ChdbError):
+        server.query("SELECT sleep(3)", timeout=0.3)
+    threading.Timer(0.2, server.interrupt).start()
+    with pytest.raises(chalet.ChdbError):
+        server.query("SELECT sleep(3)")
+    assert time.monotonic() - started < 2
+    assert server.query("SELECT 1", "TSV").data() == "1\n"
+
+
+def test_the_interpreter_runs_on_while_the_server_thinks(server):
+    ticks = []
+    done = threading.Event()
+
+    def tick():
+        while not done.is_set():
+            ticks.append(time.monotonic())
+            time.sleep(0.01)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    server.query("SELECT sleep(0.5)")
+    done.set()
+    thread.join()
+    assert len(ticks) > 20
+
+
+def test_remote_joins_local_objects(port, server, table):
+    names = [{"k": 1, "word": "eins"}, {"k": 2, "word": "zwei"}]  # noqa: F841
+    with chalet.connect() as db:
+        rows = db.execute(
+            f"SELECT r.s, l.word FROM names AS l JOIN remote('127.0.0.1:{port}', default.t, 'alice', 'secret') AS r ON toUInt64(l.k) = r.n ORDER BY r.n"
+        ).fetchall()
+    assert rows == (("one", "eins"), ("two", "zwei"))
