@@ -126,6 +126,12 @@ impl Channel {
         self.at < self.end || self.socket.has_input()
     }
 
+    /// Waits for nothing any longer, neither the other end nor a watch.
+    pub fn hurry(&mut self) {
+        self.watch = None;
+        self.timeouts = Timeouts { receive: MOMENT, send: MOMENT };
+    }
+
     pub fn close(&mut self) {
         self.socket.close();
     }

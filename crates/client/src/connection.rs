@@ -9,7 +9,7 @@ use crate::packet::{Dialect, Packet, Rows, client};
 use crate::query::{ClientInfo, Query};
 use crate::revision;
 use crate::settings::{CUSTOM, IMPORTANT, Setting, quoted};
-use chalet_base::{Error, Result, bail, ensure, forks};
+use chalet_base::{Error, Result, bail, codes, ensure, forks};
 use chalet_columns::Block;
 use chalet_formats::Schema;
 use chalet_formats::binary::put_var_uint;
@@ -311,17 +311,17 @@ impl Connection {
                 );
             }
         }
-        if let Err(error) = self.put_rows(rows) {
-            // The server may have said why it went.
-            while let Ok(packet) = self.read() {
-                if let Packet::Exception(reason) = packet {
-                    return Err(reason);
-                }
+        let Err(error) = self.put_rows(rows) else { return Ok(()) };
+        self.state = State::Broken;
+        // The server may have said why it went.
+        while error.code() == codes::NETWORK_ERROR
+            && let Ok(packet) = self.read()
+        {
+            if let Packet::Exception(reason) = packet {
+                return Err(reason);
             }
-            self.state = State::Broken;
-            return Err(error);
         }
-        Ok(())
+        Err(error)
     }
 
     /// Ends an INSERT: its rows are written when this returns.
@@ -333,7 +333,7 @@ impl Connection {
     /// Tells the server to stop the query, and closes the connection.
     pub fn cancel(&mut self) {
         if self.state == State::Busy {
-            self.channel.set_watch(None);
+            self.channel.hurry();
             put_var_uint(&mut self.channel.out, client::CANCEL);
             // The server also sees the end of the connection.
             let _ = self.channel.flush();

@@ -1,6 +1,6 @@
 //! Over sockets: a server that says nothing, refuses, goes away, or has to be told to stop.
 
-use crate::made::{rows, select};
+use crate::made::{insert_and_failure, rows, select};
 use chalet_base::err;
 use chalet_client::{Connection, Method, Options, Packet, Request, revision};
 use std::io::{Read, Write};
@@ -84,6 +84,26 @@ fn a_server_that_goes_away_is_an_error() {
         connection.send(&Request::new("SELECT 1")).and_then(|()| connection.receive_end()).unwrap_err();
     assert!([32, 33, 210].contains(&error.code().number), "{error}");
     assert!(connection.send(&Request::new("SELECT 1")).is_err());
+}
+
+#[test]
+fn a_server_that_takes_no_rows_is_given_up() {
+    let (done, until) = std::sync::mpsc::channel::<()>();
+    let (options, server) = serve(move |mut client| {
+        client.write_all(&insert_and_failure(revision::OLDEST, None)[..300]).unwrap();
+        // It reads nothing.
+        let _ = until.recv();
+    });
+    let options = Options { send_timeout: Duration::from_millis(300), compression: None, ..options };
+    let mut connection = Connection::open(&options, None).unwrap();
+    let started = Instant::now();
+    let sent = connection.send(&Request::new("x".repeat(64 << 20)));
+    let error = sent.unwrap_err();
+    assert_eq!(error.code().number, 209, "{error}");
+    drop(connection);
+    assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
+    drop(done);
+    server.join().unwrap();
 }
 
 #[test]
