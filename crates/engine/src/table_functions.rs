@@ -17,6 +17,7 @@ use chalet_storage::file::FileTable;
 use chalet_storage::fixed::FixedTable;
 use chalet_storage::null::NullTable;
 use chalet_storage::numbers::Sequence;
+use chalet_storage::primes::Primes;
 use chalet_storage::{Table, TableSchema};
 use chalet_types::{DataType, Value};
 use std::sync::Arc;
@@ -70,6 +71,7 @@ pub(crate) fn make(
         "dictionary" => dictionary(args, ctx),
         "file" => file(args, ctx),
         "merge" => merged::function(args, ctx),
+        "primes" => primes(args),
         "python" | "Python" => python(args, replacement_scan),
         "null" => {
             let structure = structure(args.first(), name)?;
@@ -151,6 +153,23 @@ fn numbers(name: &str, args: &[TableArgument]) -> Result<Arc<dyn Table>> {
         ),
     };
     Ok(Arc::new(Sequence { column: "number", first, step, count, zeros: false, engine: "SystemNumbers" }))
+}
+
+/// `primes([[offset,] count[, step]])`.
+fn primes(args: &[TableArgument]) -> Result<Arc<dyn Table>> {
+    let args = args.iter().map(|arg| unsigned(arg, "primes")).collect::<Result<Vec<_>>>()?;
+    let (first, count, step) = match args[..] {
+        [] => (0, None, 1),
+        [count] => (0, Some(count), 1),
+        [first, count] => (first, Some(count), 1),
+        [first, count, step] => (first, Some(count), step),
+        _ => bail!(
+            NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+            "Table function 'primes' cannot have more than three params"
+        ),
+    };
+    ensure!(step > 0, BAD_ARGUMENTS, "Table function primes requires step to be a positive number");
+    Ok(Arc::new(Primes { first, count, step }))
 }
 
 fn series(name: &str, args: &[TableArgument]) -> Result<Arc<dyn Table>> {

@@ -10,6 +10,7 @@
 //! - [`log`]: the Log family on disk
 //! - [`merge_tree`]: tables of sorted parts that are merged
 //! - [`numbers`]: `numbers`, `zeros`, `generateSeries`
+//! - [`primes`]: prime numbers
 //! - [`fixed`]: blocks that are given beforehand: `values`, `system.one`
 //! - [`file`]: files of any format, by path or glob
 //! - [`condition_cache`]: which parts of files hold no row that passes a filter
@@ -40,6 +41,7 @@ pub mod merge_tree;
 pub mod null;
 pub mod numbers;
 pub mod paths;
+pub mod primes;
 pub mod replacement_scan;
 mod row_ids;
 pub mod row_merging;

@@ -14,6 +14,7 @@ use chalet_base::Result;
 use chalet_storage::Table;
 use chalet_storage::fixed::FixedTable;
 use chalet_storage::numbers::Sequence;
+use chalet_storage::primes::Primes;
 use chalet_types::{DataType, Value, families};
 use std::sync::Arc;
 
@@ -23,6 +24,7 @@ pub(crate) fn table(name: &str, ctx: &QueryContext) -> Result<Option<Arc<dyn Tab
     Ok(Some(match name {
         "one" => Arc::new(FixedTable::one()),
         "numbers" | "numbers_mt" => Arc::new(sequence("number", false, "SystemNumbers")),
+        "primes" => Arc::new(Primes { first: 0, count: None, step: 1 }),
         "zeros" | "zeros_mt" => Arc::new(sequence("zero", true, "SystemZeros")),
         "functions" => functions::functions(ctx)?,
         "table_functions" => functions::table_functions()?,

@@ -16,6 +16,7 @@ pub(crate) const TABLES: &[&str] = &[
     "numbers_mt",
     "one",
     "parts",
+    "primes",
     "server_settings",
     "settings",
     "table_functions",

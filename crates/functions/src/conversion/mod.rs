@@ -46,7 +46,6 @@ pub fn register(registry: &mut Registry) {
     uuid_bytes::register(registry);
     registry.add_scalar(&to_interval::FUNCTION);
     registry.add_scalar(unix_timestamp::ToUnixTimestamp);
-    registry.add_scalar(unix_timestamp::FromUnixTimestamp);
     unix_timestamp::Packed::all().into_iter().for_each(|function| registry.add_scalar(function));
     registry.add_scalar(
         unix64!("toUnixTimestamp64Second", 0, false, "Whole seconds since 1970 of a DateTime64.",

@@ -1,4 +1,4 @@
-//! `toUnixTimestamp`, `fromUnixTimestamp`: between timestamps and unix seconds.
+//! `toUnixTimestamp`, `toUnixTimestamp64Milli` and their kin: between timestamps and unix seconds.
 
 use super::cast::{Mode, Rules, check, convert};
 use chalet_base::{Result, bail, ensure};
@@ -48,46 +48,6 @@ impl ScalarFunction for ToUnixTimestamp {
             _ => convert(vector, from, &DataType::UInt32, &rules)?,
         };
         Ok(seconds.into())
-    }
-}
-
-const FROM: Record = Record {
-    name: "fromUnixTimestamp",
-    any_case_aliases: &["FROM_UNIXTIME"],
-    summary: "The moment that lies so many seconds after 1970-01-01 00:00:00 UTC.",
-    syntax: "fromUnixTimestamp(n)",
-    examples: &[Example { sql: "SELECT fromUnixTimestamp(1577836800)", result: "2020-01-01 00:00:00" }],
-    ..Record::DEFAULT
-};
-
-pub struct FromUnixTimestamp;
-
-impl ScalarFunction for FromUnixTimestamp {
-    fn record(&self) -> &'static Record {
-        &FROM
-    }
-
-    fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
-        check_arity(FROM.name, args.len(), 1..=3)?;
-        if args.len() > 1 {
-            bail!(
-                NOT_IMPLEMENTED,
-                "Function fromUnixTimestamp with a format is not supported; use formatDateTime"
-            );
-        }
-        let ty = &args[0].ty;
-        ensure!(
-            ty.is_integer()
-                || matches!(ty, DataType::Date | DataType::DateTime(_) | DataType::DateTime64(..)),
-            ILLEGAL_TYPE_OF_ARGUMENT,
-            "Illegal type {ty} of first argument of function fromUnixTimestamp when arguments size is 1. Should be integer"
-        );
-        Ok(DataType::DateTime(None).into())
-    }
-
-    fn execute(&self, call: &Call) -> Result<Column> {
-        let rules = Rules::new(Mode::Cast, call.ctx);
-        Ok(convert(call.vector(0), call.args[0].ty, call.result, &rules)?.into())
     }
 }
 

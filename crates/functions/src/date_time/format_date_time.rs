@@ -10,7 +10,8 @@ use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, Regis
 use chalet_types::calendar::{LocalTime, SECONDS_PER_DAY};
 use chalet_types::{DataType, TimeZone};
 
-struct State {
+/// A pattern and the zone that local times are in.
+pub(super) struct State {
     pattern: Pattern,
     zone: TimeZone,
 }
@@ -32,6 +33,11 @@ pub fn pattern_text<'a>(name: &str, args: &'a [Argument], index: usize) -> Resul
 fn bind(name: &'static str, args: &[Argument], ctx: &Context, is_joda: bool) -> Result<Bound> {
     check_arity(name, args.len(), 2..=3)?;
     check_timestamp(name, &args[0].ty, Takes::Dates)?;
+    Ok(Bound::with_state(DataType::String, state(name, args, ctx, is_joda)?))
+}
+
+/// The pattern and the zone of a call whose second argument is a pattern.
+pub(super) fn state(name: &'static str, args: &[Argument], ctx: &Context, is_joda: bool) -> Result<State> {
     let text = pattern_text(name, args, 1)?;
     let pattern = if is_joda {
         let pattern = joda(text)?;
@@ -53,14 +59,18 @@ fn bind(name: &'static str, args: &[Argument], ctx: &Context, is_joda: bool) -> 
     if matches!(args[0].ty, DataType::Date | DataType::Date32) {
         check_for_date(&pattern, &args[0].ty)?;
     }
-    Ok(Bound::with_state(DataType::String, State { pattern, zone: zone_of(name, args, 2, ctx)? }))
+    Ok(State { pattern, zone: zone_of(name, args, 2, ctx)? })
 }
 
 fn execute(call: &Call) -> Result<Column> {
-    let State { pattern, zone } = call.state::<State>()?;
-    let (vector, ty) = (call.vector(0), call.args[0].ty);
+    Ok(shown(call.state()?, call.vector(0), call.args[0].ty)?.into())
+}
+
+/// Timestamps of a type as text.
+pub(super) fn shown(state: &State, vector: &Vector, ty: &DataType) -> Result<Vector> {
+    let State { pattern, zone } = state;
     let clock = LocalTime::new(zone);
-    let mut out = StringBuilder::with_capacity(call.n_rows);
+    let mut out = StringBuilder::with_capacity(vector.len());
     let mut show = |local: i64, offset: i64, fraction: (u64, u8)| {
         let shown = Shown { local, fraction, offset, zone: zone.name() };
         out.push_with(|out| write(pattern, &shown, out));
@@ -86,7 +96,7 @@ fn execute(call: &Call) -> Result<Column> {
             })
         }
     }
-    Ok(Vector::from(out.finish()).into())
+    Ok(out.finish().into())
 }
 
 static FUNCTIONS: &[Plain] = &[

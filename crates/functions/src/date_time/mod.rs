@@ -6,6 +6,7 @@ mod date_diff;
 mod day_numbers;
 mod format_date_time;
 mod format_pattern;
+mod from_unix_timestamp;
 mod interval_start;
 mod interval_tuples;
 mod make;
@@ -32,6 +33,7 @@ pub fn register(registry: &mut Registry) {
     date_diff::register(registry);
     day_numbers::register(registry);
     format_date_time::register(registry);
+    from_unix_timestamp::register(registry);
     interval_start::register(registry);
     interval_tuples::register(registry);
     make::register(registry);

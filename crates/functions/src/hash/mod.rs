@@ -3,6 +3,7 @@
 mod any_hash;
 mod city;
 mod digest;
+mod iceberg;
 mod int_hash;
 mod java;
 mod metro;
@@ -17,6 +18,7 @@ use chalet_function_api::Registry;
 pub fn register(registry: &mut Registry) {
     registry.add_scalar(city::FUNCTION);
     digest::register(registry);
+    iceberg::register(registry);
     registry.add_scalar(int_hash::HASH32_FUNCTION);
     registry.add_scalar(int_hash::HASH64_FUNCTION);
     registry.add_scalar(java::HIVE_FUNCTION);

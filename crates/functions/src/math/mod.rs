@@ -1,5 +1,6 @@
 //! Mathematics.
 
+mod colors;
 mod constants;
 mod distance;
 mod exponential;
@@ -14,6 +15,7 @@ mod width_bucket;
 use chalet_function_api::Registry;
 
 pub fn register(registry: &mut Registry) {
+    colors::register(registry);
     registry.add_scalar(constants::E_FUNCTION);
     registry.add_scalar(constants::PI_FUNCTION);
     distance::register(registry);
