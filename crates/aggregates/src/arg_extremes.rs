@@ -1,6 +1,7 @@
 //! `argMin`, `argMax`, `argAndMin`, `argAndMax`: a value from the row where another one is smallest or largest.
 
 use crate::check::{no_parameters, two_arguments};
+use crate::extremes::running_rows;
 use crate::slots::{Keep, Slots, slots_of};
 use chalet_base::Result;
 use chalet_columns::{Data, Struct, Vector};
@@ -156,6 +157,26 @@ impl States for Pairs {
         }
         let fields = vec![args, self.vals.finish(n, &self.bound.val)?];
         Ok(Data::Struct(Struct { fields, len: n }).into())
+    }
+
+    fn running(&mut self, args: &[Vector], from: usize, ends: &[usize]) -> Result<Vector> {
+        let held = self.finish(1)?;
+        let rows = if self.bound.both {
+            Data::Struct(Struct { fields: args.to_vec(), len: args[0].len() }).into()
+        } else {
+            args[0].clone()
+        };
+        let mut last = None;
+        let (keep, vals) = (self.bound.keep, &mut self.vals);
+        let results = running_rows(&held, &rows, from, ends, |rows| {
+            let kept = vals.fold_rows(keep, 0, &args[1], rows)?;
+            last = kept.or(last);
+            Ok(kept)
+        });
+        if let Some(row) = last {
+            self.args.set(0, &args[0], row)?;
+        }
+        results
     }
 
     fn memory(&self) -> usize {

@@ -280,6 +280,25 @@ impl<T: Summand<S>, S: Total + Quotient> States for Averages<T, S> {
         })
     }
 
+    fn running(&mut self, args: &[Vector], mut from: usize, ends: &[usize]) -> Result<Vector> {
+        let values = args[0].values::<T>()?;
+        let (total, n) = &mut self.pairs[0];
+        let pairs: Vec<(S, u64)> = ends
+            .iter()
+            .map(|&end| {
+                *n = n.wrapping_add((end - from) as u64);
+                *total = total.plus(sum_of(&values[from..end]));
+                from = end;
+                (*total, *n)
+            })
+            .collect();
+        // Each pair is the state of a group, for as long as it takes to finish them.
+        let held = std::mem::replace(&mut self.pairs, pairs);
+        let results = self.finish(ends.len());
+        self.pairs = held;
+        results
+    }
+
     fn memory(&self) -> usize {
         self.pairs.capacity() * size_of::<(S, u64)>()
     }

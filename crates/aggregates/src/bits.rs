@@ -192,6 +192,17 @@ impl<T: Bits> States for Words<T> {
         Ok(self.words[..n].to_vec().into())
     }
 
+    fn running(&mut self, args: &[Vector], mut from: usize, ends: &[usize]) -> Result<Vector> {
+        let (values, op) = (args[0].values::<T>()?, self.op);
+        let word = &mut self.words[0];
+        let words = ends.iter().map(|&end| {
+            *word = values[from..end].iter().fold(*word, |a, &b| Self::join(op, a, b));
+            from = end;
+            *word
+        });
+        Ok(words.collect::<Vec<T>>().into())
+    }
+
     fn memory(&self) -> usize {
         self.words.capacity() * size_of::<T>()
     }

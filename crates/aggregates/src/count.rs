@@ -112,6 +112,13 @@ impl States for Counts {
         Ok(self.0[..n].to_vec().into())
     }
 
+    fn running(&mut self, _: &[Vector], from: usize, ends: &[usize]) -> Result<Vector> {
+        let before = self.0[0];
+        let counts: Vec<u64> = ends.iter().map(|end| before + (end - from) as u64).collect();
+        self.0[0] = counts.last().copied().unwrap_or(before);
+        Ok(counts.into())
+    }
+
     fn memory(&self) -> usize {
         self.0.capacity() * 8
     }

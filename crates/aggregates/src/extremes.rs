@@ -190,6 +190,12 @@ impl States for Kept {
         self.slots.finish(n, &self.ty)
     }
 
+    fn running(&mut self, args: &[Vector], from: usize, ends: &[usize]) -> Result<Vector> {
+        let held = self.slots.finish(1, &self.ty)?;
+        let (keep, slots) = (self.keep, &mut self.slots);
+        running_rows(&held, &args[0], from, ends, |rows| slots.fold_rows(keep, 0, &args[0], rows))
+    }
+
     fn memory(&self) -> usize {
         self.slots.memory()
     }
@@ -197,4 +203,25 @@ impl States for Kept {
     fn as_any(&mut self) -> &mut dyn Any {
         self
     }
+}
+
+/// The value that a growing group keeps at each end, when every value kept is that of some row: `fold` adds rows and
+/// says which one is kept now, if it is one of these. Before the first row that is kept there is `held`.
+pub(crate) fn running_rows(
+    held: &Vector,
+    values: &Vector,
+    from: usize,
+    ends: &[usize],
+    mut fold: impl FnMut(Range<usize>) -> Result<Option<usize>>,
+) -> Result<Vector> {
+    let (mut start, mut kept) = (from, 0);
+    let mut rows = Vec::with_capacity(ends.len());
+    for &end in ends {
+        if let Some(row) = fold(start..end)? {
+            kept = (row - from + 1) as u32;
+        }
+        start = end;
+        rows.push(kept);
+    }
+    Ok(Vector::concat(&[held, &values.slice(from, start - from)]).gather(&rows))
 }

@@ -137,6 +137,30 @@ impl States for SkippingStates {
         })
     }
 
+    fn running(&mut self, args: &[Vector], from: usize, ends: &[usize]) -> Result<Vector> {
+        let rows = from..ends.last().copied().unwrap_or(from);
+        let (results, grown): (Vector, Vec<bool>) = match valid_rows(args, rows) {
+            None => (self.inner.running(args, from, ends)?, ends.iter().map(|&end| end > from).collect()),
+            Some(valid) => {
+                // Where the ends lie among the valid rows.
+                let mut at = 0;
+                let count_below = |&end: &usize| {
+                    at += valid[at..].iter().take_while(|&&row| (row as usize) < end).count();
+                    at
+                };
+                let ends: Vec<usize> = ends.iter().map(count_below).collect();
+                let results = self.inner.running(&gather(args, &valid), 0, &ends)?;
+                (results, ends.iter().map(|&end| end > 0).collect())
+            }
+        };
+        let Some(seen) = &self.seen else { return Ok(results) };
+        let before = seen[0];
+        if grown.last() == Some(&true) {
+            self.see(&[0]);
+        }
+        Ok(results.with_nulls(Some(&grown.iter().map(|grown| before || *grown).collect::<NullBuffer>())))
+    }
+
     fn memory(&self) -> usize {
         self.inner.memory() + self.seen.as_ref().map_or(0, Vec::capacity)
     }

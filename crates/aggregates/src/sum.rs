@@ -216,6 +216,17 @@ impl<T: Summand<S>, S: Total> States for Sums<T, S> {
         Ok(S::wrap(Buf::from_vec(self.totals[..n].to_vec())).into())
     }
 
+    fn running(&mut self, args: &[Vector], mut from: usize, ends: &[usize]) -> Result<Vector> {
+        let values = args[0].values::<T>()?;
+        let total = &mut self.totals[0];
+        let totals = ends.iter().map(|&end| {
+            *total = total.plus(sum_of(&values[from..end]));
+            from = end;
+            *total
+        });
+        Ok(S::wrap(Buf::from_vec(totals.collect())).into())
+    }
+
     fn memory(&self) -> usize {
         self.totals.capacity() * size_of::<S>()
     }

@@ -4,6 +4,7 @@
 //! - [`strings`]: byte strings as 16-byte views
 //! - [`vector`]: `Vector`, a flat run of values with validity; `Data`, its representations
 //! - [`column`]: `Column`, a vector as it is, constant, or dictionary-coded
+//! - [`dictionary`]: finding the distinct values of a vector
 //! - [`bits`]: bytes that say yes or no, as bits
 //! - [`block`]: `Block`, columns of equal length
 //! - [`builder`]: appending values of any type
@@ -22,6 +23,7 @@ pub mod buf;
 pub mod builder;
 pub mod column;
 pub mod compare;
+pub mod dictionary;
 pub mod interleave;
 pub mod keys;
 pub mod raw;

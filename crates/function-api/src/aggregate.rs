@@ -144,6 +144,20 @@ pub trait States: Send {
     /// Rows may be added afterwards and results taken again, as windows do.
     fn finish(&mut self, n: usize) -> Result<Vector>;
 
+    /// The results of group 0 as it grows: rows `from..ends[0]` are added to it before the first one, those up to `ends[1]`
+    /// before the second, and so on. Ends ascend; there is at least one.
+    fn running(&mut self, args: &[Vector], from: usize, ends: &[usize]) -> Result<Vector> {
+        let starts = std::iter::once(&from).chain(ends);
+        let results: Result<Vec<Vector>> = starts
+            .zip(ends)
+            .map(|(&start, &end)| {
+                self.add(0, args, start..end)?;
+                self.finish(1)
+            })
+            .collect();
+        Ok(Vector::concat(&results?.iter().collect::<Vec<_>>()))
+    }
+
     /// Bytes of memory held.
     fn memory(&self) -> usize;
 

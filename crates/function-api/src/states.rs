@@ -119,6 +119,19 @@ impl<A: RowAggregate> States for StateVec<A> {
         Ok(out.finish())
     }
 
+    fn running(&mut self, args: &[Vector], from: usize, ends: &[usize]) -> Result<Vector> {
+        let input = self.aggregate.input(args)?;
+        let state = &mut self.states[0];
+        let mut out = Builder::new(&self.aggregate.result_type());
+        let mut start = from;
+        for &end in ends {
+            (start..end).try_for_each(|row| self.aggregate.add(state, &input, row))?;
+            start = end;
+            self.aggregate.finish(state, &mut out)?;
+        }
+        Ok(out.finish())
+    }
+
     fn memory(&self) -> usize {
         let heap: usize = self.states.iter().map(|s| self.aggregate.heap_memory(s)).sum();
         self.states.capacity() * size_of::<A::State>() + heap

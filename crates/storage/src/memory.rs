@@ -4,7 +4,8 @@ use crate::fixed::BlockScan;
 use crate::insert::changed_meanwhile;
 use crate::{Inserter, Scan, ScanRequest, Table, TableSchema};
 use chalet_base::Result;
-use chalet_columns::Block;
+use chalet_columns::{Block, Column};
+use chalet_types::DataType;
 use std::any::Any;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -24,6 +25,12 @@ impl MemoryTable {
     /// What another engine is in a database that is not on disk.
     pub fn named(engine: &'static str, schema: TableSchema) -> Self {
         MemoryTable { engine, schema, blocks: Arc::new(RwLock::new(Arc::new([]))) }
+    }
+
+    fn inserter(&self, over: Option<Arc<[Block]>>) -> MemoryInserter {
+        let stored = self.schema.columns.iter().filter(|column| column.is_stored());
+        let coded = stored.map(|column| matches!(column.ty, DataType::LowCardinality(_))).collect();
+        MemoryInserter { target: self.blocks.clone(), coded, over, pending: Vec::new() }
     }
 
     fn snapshot(&self) -> Arc<[Block]> {
@@ -50,12 +57,11 @@ impl Table for MemoryTable {
     }
 
     fn insert(&self) -> Result<Box<dyn Inserter>> {
-        Ok(Box::new(MemoryInserter { target: self.blocks.clone(), over: None, pending: Vec::new() }))
+        Ok(Box::new(self.inserter(None)))
     }
 
     fn rewrite(&self) -> Result<Box<dyn Inserter>> {
-        let over = Some(self.snapshot());
-        Ok(Box::new(MemoryInserter { target: self.blocks.clone(), over, pending: Vec::new() }))
+        Ok(Box::new(self.inserter(Some(self.snapshot()))))
     }
 
     fn truncate(&self) -> Result<()> {
@@ -78,6 +84,8 @@ impl Table for MemoryTable {
 
 struct MemoryInserter {
     target: Arc<RwLock<Arc<[Block]>>>,
+    /// Which columns are LowCardinality.
+    coded: Vec<bool>,
     /// What the rows take the place of.
     over: Option<Arc<[Block]>>,
     pending: Vec<Block>,
@@ -88,8 +96,12 @@ impl Inserter for MemoryInserter {
         if !block.is_empty() {
             let n_rows = block.n_rows();
             // Constants and dictionaries stay as they are; what they point into is kept no longer than needed.
-            let columns = block.into_columns().into_iter().map(|c| match c {
-                chalet_columns::Column::Flat(v) => chalet_columns::Column::Flat(v.compact()),
+            let columns = block.into_columns().into_iter().enumerate().map(|(at, column)| match column {
+                Column::Flat(vector) if self.coded.get(at) == Some(&true) => match vector.into_dictionary() {
+                    Column::Flat(vector) => Column::Flat(vector.compact()),
+                    coded => coded,
+                },
+                Column::Flat(vector) => Column::Flat(vector.compact()),
                 other => other,
             });
             self.pending.push(Block::new(columns.collect(), n_rows));
