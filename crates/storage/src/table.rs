@@ -100,18 +100,37 @@ pub struct Constraint {
     pub is_assumed: bool,
 }
 
+/// `INDEX name expr TYPE kind GRANULARITY n`, as SQL text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SkipIndex {
+    pub name: Arc<str>,
+    pub expr: Arc<str>,
+    /// `minmax`, `bloom_filter(0.01)`.
+    pub kind: Arc<str>,
+    pub granularity: u64,
+}
+
+impl SkipIndex {
+    /// The kind without its arguments: `minmax`, `bloom_filter`.
+    pub fn kind_name(&self) -> String {
+        self.kind.split('(').next().unwrap_or_default().trim().to_ascii_lowercase()
+    }
+}
+
 /// Columns in order, and what their rows must meet; cheap to clone.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TableSchema {
     pub columns: Arc<[ColumnSchema]>,
     /// The constraints that inserted rows must meet.
     pub constraints: Arc<[Constraint]>,
+    /// Those of a MergeTree.
+    pub indexes: Arc<[SkipIndex]>,
 }
 
 impl TableSchema {
     /// A schema of these columns, without constraints.
     pub fn new(columns: Vec<ColumnSchema>) -> Self {
-        TableSchema { columns: columns.into(), constraints: Arc::default() }
+        TableSchema { columns: columns.into(), ..TableSchema::default() }
     }
 
     /// A schema of plain columns, by name and type.

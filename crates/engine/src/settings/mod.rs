@@ -3,6 +3,7 @@
 
 mod effective;
 mod known;
+pub mod merge_tree;
 mod number;
 pub mod server;
 

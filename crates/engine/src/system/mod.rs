@@ -3,6 +3,7 @@
 mod catalog;
 mod dictionaries;
 mod functions;
+mod indexes;
 pub(crate) mod names;
 mod parts;
 mod settings;
@@ -30,6 +31,8 @@ pub(crate) fn table(name: &str, ctx: &QueryContext) -> Result<Option<Arc<dyn Tab
         "table_functions" => functions::table_functions()?,
         "settings" => settings::settings(ctx)?,
         "server_settings" => settings::server_settings()?,
+        "merge_tree_settings" => settings::merge_tree_settings()?,
+        "data_skipping_indices" => indexes::data_skipping_indices(ctx)?,
         "parts" => parts::parts(ctx)?,
         "tables" => catalog::tables(ctx, &others(ctx)?)?,
         "columns" => catalog::columns(ctx, &others(ctx)?)?,

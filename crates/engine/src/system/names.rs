@@ -6,12 +6,14 @@ pub(crate) const NAMES: &[&str] = &["system"];
 /// Sorted by name.
 pub(crate) const TABLES: &[&str] = &[
     "columns",
+    "data_skipping_indices",
     "data_type_families",
     "databases",
     "dictionaries",
     "events",
     "formats",
     "functions",
+    "merge_tree_settings",
     "numbers",
     "numbers_mt",
     "one",

@@ -37,6 +37,44 @@ pub(crate) fn settings(ctx: &QueryContext) -> Result<Arc<dyn Table>> {
     made("SystemSettings", &header, rows)
 }
 
+/// Settings of tables of the MergeTree family; CREATE and ALTER say what a table has, and nothing else changes them.
+pub(crate) fn merge_tree_settings() -> Result<Arc<dyn Table>> {
+    let text = DataType::String;
+    let tiers =
+        [("Production", 0), ("Obsolete", 4), ("Experimental", 8), ("Beta", 12), ("PrivatePreview", 16)];
+    let values = EnumValues::new(tiers.into_iter().map(|(name, x)| (name.into(), x)).collect())?;
+    let header = [
+        ("name", text.clone()),
+        ("value", text.clone()),
+        ("default", text.clone()),
+        ("changed", DataType::UInt8),
+        ("min", text.clone().nullable()),
+        ("max", text.clone().nullable()),
+        ("disallowed_values", DataType::Array(Arc::new(text.clone()))),
+        ("readonly", DataType::UInt8),
+        ("type", text),
+        ("is_obsolete", DataType::UInt8),
+        ("tier", DataType::Enum8(Arc::new(values))),
+    ];
+    let rows = settings::merge_tree::all().iter().map(|setting| {
+        let tier = tiers.iter().find(|(name, _)| *name == setting.tier).map_or(0, |(_, x)| *x);
+        vec![
+            Value::from(setting.known.name),
+            Value::from(setting.known.default),
+            Value::from(setting.known.default),
+            Value::from(false),
+            Value::Null,
+            Value::Null,
+            Value::Array([].into()),
+            Value::from(setting.is_readonly),
+            Value::from(setting.known.kind),
+            Value::from(setting.tier == "Obsolete"),
+            Value::Int(tier.into()),
+        ]
+    });
+    made("SystemMergeTreeSettings", &header, rows)
+}
+
 /// Settings of the process.
 pub(crate) fn server_settings() -> Result<Arc<dyn Table>> {
     let text = DataType::String;

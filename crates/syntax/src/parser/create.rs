@@ -74,10 +74,11 @@ impl Parser<'_> {
             let function = CreateFunction { or_replace: head.or_replace, if_not_exists, name, cluster, body };
             return Ok(StatementKind::CreateFunction(Box::new(function)));
         }
-        for word in ["INDEX", "UNIQUE INDEX"] {
-            if self.at_keyword(word) {
-                return Err(Fail::Error(err!(NOT_IMPLEMENTED, "CREATE {word} is not implemented")));
-            }
+        if self.accept_keyword("INDEX") {
+            return self.create_index();
+        }
+        if self.at_keyword("UNIQUE INDEX") {
+            return Err(Fail::Error(err!(NOT_IMPLEMENTED, "CREATE UNIQUE INDEX is not supported")));
         }
         Err(Fail::Syntax)
     }

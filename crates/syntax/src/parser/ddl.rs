@@ -51,6 +51,9 @@ impl Parser<'_> {
                 sync: false,
             })));
         }
+        if action == DropAction::Drop && self.accept_keyword("INDEX") {
+            return self.drop_index();
+        }
         let temporary = self.accept_keyword("TEMPORARY");
         let access = [
             "USER",
@@ -63,7 +66,6 @@ impl Parser<'_> {
             "NAMED COLLECTION",
             "WORKLOAD",
             "RESOURCE",
-            "INDEX",
         ];
         if let Some(word) = access.into_iter().find(|word| self.at_keyword(word)) {
             return Err(Fail::Error(err!(NOT_IMPLEMENTED, "DROP {word} is not implemented")));

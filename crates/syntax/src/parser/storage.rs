@@ -2,10 +2,12 @@
 
 use super::{Fail, Parse, Parser};
 use crate::ast::{
-    ColumnDef, ColumnDefault, ConstraintDef, DefaultKind, Engine, Expr, ExprKind, GroupBy, IndexDef,
-    OrderItem, ProjectionDef, Select, Storage, TableDefinition, TtlAction, TtlItem,
+    AlterCommand, AlterTable, ColumnDef, ColumnDefault, ConstraintDef, DefaultKind, Engine, Expr, ExprKind,
+    GroupBy, IndexDef, OrderItem, ProjectionDef, Select, StatementKind, Storage, TableDefinition, TtlAction,
+    TtlItem,
 };
 use crate::lexer::TokenKind;
+use chalet_base::err;
 
 /// Words after a column's name that do not begin its type.
 const AFTER_NAME: [&str; 17] = [
@@ -162,6 +164,35 @@ impl Parser<'_> {
         let ty = Some(self.name_or_call()?);
         let granularity = if self.accept_keyword("GRANULARITY") { Some(self.unsigned()?) } else { None };
         Ok(IndexDef { name, expr, ty, granularity })
+    }
+
+    /// `CREATE INDEX [IF NOT EXISTS] name ON table (exprs) TYPE type [GRANULARITY n]`: another way to write an ALTER.
+    pub(crate) fn create_index(&mut self) -> Parse<StatementKind> {
+        let if_not_exists = self.if_not_exists();
+        let index_name = self.ident()?;
+        self.expect_keyword("ON")?;
+        let name = self.object_name()?;
+        let cluster = self.on_cluster()?;
+        let expr = self.bare_expr()?;
+        if !self.accept_keyword("TYPE") {
+            return Err(Fail::Error(err!(INCORRECT_QUERY, "CREATE INDEX without TYPE is forbidden")));
+        }
+        let ty = Some(self.name_or_call()?);
+        let granularity = if self.accept_keyword("GRANULARITY") { Some(self.unsigned()?) } else { None };
+        let index = IndexDef { name: index_name, expr, ty, granularity };
+        let commands = vec![AlterCommand::AddIndex { if_not_exists, index, position: None }];
+        Ok(StatementKind::AlterTable(Box::new(AlterTable { temporary: false, name, cluster, commands })))
+    }
+
+    /// `DROP INDEX [IF EXISTS] name ON table`.
+    pub(crate) fn drop_index(&mut self) -> Parse<StatementKind> {
+        let if_exists = self.if_exists();
+        let index_name = self.ident()?;
+        self.expect_keyword("ON")?;
+        let name = self.object_name()?;
+        let cluster = self.on_cluster()?;
+        let commands = vec![AlterCommand::DropIndex { if_exists, name: index_name }];
+        Ok(StatementKind::AlterTable(Box::new(AlterTable { temporary: false, name, cluster, commands })))
     }
 
     pub(crate) fn constraint_def(&mut self) -> Parse<ConstraintDef> {

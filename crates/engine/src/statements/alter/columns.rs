@@ -1,10 +1,11 @@
 //! ALTER TABLE ... COLUMN, COMMENT and CONSTRAINT: another version of the columns. Parts are left as they are: what they lack is
 //! filled in, and what they have in another type is converted, when they are read or merged.
 
-use super::{Kept, merge_tree, uses};
+use super::{Kept, indexes, merge_tree, uses};
 use crate::column_definitions::columns;
 use crate::query_context::QueryContext;
 use crate::reading::caster;
+use crate::statements::create::skip_index;
 use crate::stored_columns::{bind_stored, validate};
 use chalet_base::suggest::nearest;
 use chalet_base::{Error, Result, bail, ensure, err};
@@ -14,7 +15,7 @@ use chalet_storage::catalog::in_backquotes;
 use chalet_storage::merge_tree::MergeTree;
 use chalet_storage::merge_tree::change::Change;
 use chalet_storage::merge_tree::columns::VersionColumn;
-use chalet_storage::{ColumnSchema, Constraint, DefaultKind, ScanRequest, Table, TableSchema};
+use chalet_storage::{ColumnSchema, Constraint, DefaultKind, ScanRequest, SkipIndex, Table, TableSchema};
 use chalet_syntax::ast::{self, AlterCommand, ColumnPosition};
 use chalet_types::DataType;
 use std::sync::Arc;
@@ -30,6 +31,8 @@ pub(super) fn is_of_columns(command: &AlterCommand) -> bool {
             | AlterCommand::ModifyComment(_)
             | AlterCommand::AddConstraint { .. }
             | AlterCommand::DropConstraint { .. }
+            | AlterCommand::AddIndex { .. }
+            | AlterCommand::DropIndex { .. }
     )
 }
 
@@ -46,6 +49,7 @@ struct Altered {
 struct Draft<'a> {
     columns: Vec<Altered>,
     constraints: Vec<Constraint>,
+    indexes: Vec<SkipIndex>,
     comment: String,
     /// Columns whose values must be tried in another type.
     converted: Vec<Arc<str>>,
@@ -77,6 +81,7 @@ pub(super) fn run(alter: &ast::AlterTable, ctx: &QueryContext) -> Result<()> {
             })
             .collect(),
         constraints: own.constraints.to_vec(),
+        indexes: own.indexes.to_vec(),
         comment: kept.entry.comment.to_string(),
         converted: Vec::new(),
         keys: key_texts(table),
@@ -85,6 +90,7 @@ pub(super) fn run(alter: &ast::AlterTable, ctx: &QueryContext) -> Result<()> {
     alter.commands.iter().try_for_each(|command| draft.apply(command))?;
     let schema = TableSchema {
         constraints: draft.constraints.clone().into(),
+        indexes: draft.indexes.clone().into(),
         ..TableSchema::new(draft.columns.iter().map(|column| column.schema.clone()).collect())
     };
     ensure!(
@@ -93,6 +99,7 @@ pub(super) fn run(alter: &ast::AlterTable, ctx: &QueryContext) -> Result<()> {
         "Cannot drop or clear all columns"
     );
     validate(&schema, ctx)?;
+    skip_index::check(&schema, ctx)?;
     bind_stored(draft.keys.iter().map(String::as_str), &schema, ctx)?;
     let altered = altered(table, &draft, &schema)?;
     for name in &draft.converted {
@@ -203,6 +210,12 @@ impl Draft<'_> {
                     name.name
                 );
                 Ok(())
+            }
+            AlterCommand::AddIndex { if_not_exists, index, position } => {
+                indexes::add(&mut self.indexes, index, position.as_ref(), *if_not_exists)
+            }
+            AlterCommand::DropIndex { if_exists, name } => {
+                indexes::drop(&mut self.indexes, &name.name, *if_exists)
             }
             _ => bail!(LOGICAL_ERROR, "A command that is not of columns"),
         }
@@ -343,6 +356,7 @@ impl Draft<'_> {
             "Cannot rename to {to}: column with this name already exists"
         );
         self.check_free(from, "rename")?;
+        indexes::rename(&mut self.indexes, from, to)?;
         self.columns[at].schema.name = to.into();
         Ok(())
     }
@@ -417,6 +431,7 @@ impl Draft<'_> {
         let keys = Draft {
             columns: Vec::new(),
             constraints: Vec::new(),
+            indexes: Vec::new(),
             comment: String::new(),
             converted: Vec::new(),
             keys: self.keys.clone(),

@@ -1,12 +1,15 @@
 //! ALTER TABLE, DELETE and UPDATE: commands are done one after the other, each as a whole.
 //!
 //! - [`columns`]: columns that come, go and change
+//! - [`indexes`], [`settings`]: INDEX and SETTING
 //! - [`mutation`]: rows that change or go
 //! - [`partitions`]: partitions that go or come from elsewhere
 
 mod columns;
+mod indexes;
 mod mutation;
 mod partitions;
+mod settings;
 
 pub(crate) use mutation::{check_deletes, delete, update};
 pub(crate) use partitions::{Wanted, wanted};
@@ -56,6 +59,12 @@ fn one(name: &ast::ObjectName, command: &AlterCommand, ctx: &QueryContext) -> Re
         // Rows that were deleted are gone, and parts have no patches.
         AlterCommand::ApplyDeletedMask { .. } | AlterCommand::ApplyPatches { .. } => {
             merge_tree(&*existing(name, ctx)?.0).map(drop)
+        }
+        AlterCommand::ModifySettings(written) => settings::modify(name, written, ctx),
+        AlterCommand::ResetSettings(names) => settings::reset(name, names, ctx),
+        // Parts have no files for indexes.
+        AlterCommand::ClearIndex { .. } | AlterCommand::MaterializeIndex { .. } => {
+            merge_tree(&*existing(name, ctx)?.0)?.parts().check_writable()
         }
         other => bail!(NOT_IMPLEMENTED, "ALTER TABLE ... {} is not supported", words(name, other)),
     }
@@ -141,8 +150,20 @@ impl Kept {
         comment: &str,
         ctx: &QueryContext,
     ) -> Result<()> {
+        self.replace_engine(table, schema, self.engine()?, comment, ctx)
+    }
+
+    /// The same with an engine that has other clauses.
+    fn replace_engine(
+        &self,
+        table: Arc<dyn Table>,
+        schema: &TableSchema,
+        engine: &str,
+        comment: &str,
+        ctx: &QueryContext,
+    ) -> Result<()> {
         let shown = if comment.is_empty() { String::new() } else { comment_sql(Some(comment.as_bytes())) };
-        let definition = format!("\n(\n{}\n)\nENGINE = {}{shown}", columns_sql(schema), self.engine()?);
+        let definition = format!("\n(\n{}\n)\nENGINE = {}{shown}", columns_sql(schema), engine);
         let entry =
             Entry { table, definition: definition.into(), comment: comment.into(), ..self.entry.clone() };
         ctx.database.shared.catalog.create_table(&self.database, &self.name, entry, false, true)

@@ -1,5 +1,6 @@
 //! The columns of CREATE TABLE and VIEW: as they are declared, taken from elsewhere, and as SHOW CREATE prints them.
 
+use super::skip_index;
 use crate::column_definitions::{columns, declared_type, default_and_comment};
 use crate::query_context::QueryContext;
 use crate::stored_columns::validate;
@@ -8,7 +9,7 @@ use chalet_base::{Result, bail, ensure};
 use chalet_binder::table_columns::bind_table_arguments;
 use chalet_binder::{Environment, bind_query};
 use chalet_storage::catalog::quoted;
-use chalet_storage::{ColumnSchema, Constraint, TableSchema};
+use chalet_storage::{ColumnSchema, Constraint, SkipIndex, TableSchema};
 use chalet_syntax::ast::{self, CreateSource};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -17,7 +18,8 @@ pub(super) fn schema_of(create: &ast::CreateTable, ctx: &QueryContext) -> Result
     let definition = &create.definition;
     if !definition.columns.is_empty() {
         let schema = TableSchema::new_checked(columns(&definition.columns, ctx)?)?;
-        let schema = TableSchema { constraints: constraints(definition), ..schema };
+        let schema =
+            TableSchema { constraints: constraints(definition), indexes: indexes(definition)?, ..schema };
         validate(&schema, ctx)?;
         return Ok(schema);
     }
@@ -30,7 +32,9 @@ pub(super) fn schema_of(create: &ast::CreateTable, ctx: &QueryContext) -> Result
         }
         Some(CreateSource::Table { name, clone }) => {
             ensure!(!clone, NOT_IMPLEMENTED, "CREATE TABLE ... CLONE AS is not supported");
-            Ok(tables::existing(name, ctx)?.0.schema())
+            let schema = tables::existing(name, ctx)?.0.schema();
+            // An engine that has indexes takes them itself.
+            Ok(TableSchema { indexes: Arc::default(), ..schema })
         }
         Some(CreateSource::Function(call)) => {
             let args = bind_table_arguments(&call.args, ctx, &ctx.ids)?;
@@ -52,6 +56,10 @@ fn constraints(definition: &ast::TableDefinition) -> Arc<[Constraint]> {
     constraints.collect()
 }
 
+fn indexes(definition: &ast::TableDefinition) -> Result<Arc<[SkipIndex]>> {
+    definition.indexes.iter().map(skip_index::declared).collect()
+}
+
 /// The columns of a statement that [`columns_sql`] wrote: they were checked when the table was made.
 pub(super) fn stored_schema(definition: &ast::TableDefinition) -> Result<TableSchema> {
     let mut columns = Vec::with_capacity(definition.columns.len());
@@ -63,7 +71,11 @@ pub(super) fn stored_schema(definition: &ast::TableDefinition) -> Result<TableSc
         let column = ColumnSchema::new(name.as_str(), ty);
         columns.push(ColumnSchema { default, comment, simple_aggregate, ..column });
     }
-    Ok(TableSchema { constraints: constraints(definition), ..TableSchema::new(columns) })
+    Ok(TableSchema {
+        constraints: constraints(definition),
+        indexes: indexes(definition)?,
+        ..TableSchema::new(columns)
+    })
 }
 
 pub(super) trait Checked: Sized {
@@ -107,5 +119,9 @@ pub(crate) fn columns_sql(schema: &TableSchema) -> String {
         let word = if c.is_assumed { "ASSUME" } else { "CHECK" };
         format!("    CONSTRAINT {} {word} {}", quoted(&c.name), c.expr)
     });
-    lines.into_iter().chain(constraints).collect::<Vec<_>>().join(",\n")
+    let indexes = schema.indexes.iter().map(|index| {
+        let SkipIndex { name, expr, kind, granularity } = index;
+        format!("    INDEX {} {expr} TYPE {kind} GRANULARITY {granularity}", quoted(name))
+    });
+    lines.into_iter().chain(indexes).chain(constraints).collect::<Vec<_>>().join(",\n")
 }

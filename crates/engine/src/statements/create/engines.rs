@@ -6,6 +6,7 @@ use super::file;
 use super::keyed;
 use super::log::LOG;
 use super::merge_tree::FAMILY;
+use super::merge_tree_settings;
 use super::merged;
 use super::over_dictionary;
 use crate::query_context::QueryContext;
@@ -146,6 +147,10 @@ fn check_clauses(engine: &Engine, create: &ast::CreateTable, storage: &ast::Stor
     let name = engine.name;
     for setting in storage.settings.iter().map(|setting| setting.name.name.as_str()) {
         if engine.settings.contains(&setting) {
+            continue;
+        }
+        if engine.takes_keys {
+            merge_tree_settings::check_name(setting, name)?;
             continue;
         }
         let known = engine.other_settings.contains(&setting);

@@ -2,84 +2,67 @@
 
 use super::columns::{schema_of, stored_schema};
 use super::engine::{Engine, Found, New};
-use super::row_merging;
+use super::merge_tree_settings::MergeTreeSettings;
+use super::{old_syntax, row_merging, skip_index};
 use crate::formats::FORMATS;
 use crate::query_context::QueryContext;
 use crate::reading::detached_caster;
 use crate::stored_columns::bind_stored;
+use crate::tables;
 use chalet_base::{Result, bail, ensure};
-use chalet_binder::table_columns::bind_constant;
 use chalet_function_api::Volatility;
 use chalet_plan::Expr;
-use chalet_storage::merge_tree::{MERGE_TREE, MergeTree, SortingKey, TableKeys, TableSettings};
+use chalet_storage::merge_tree::{MERGE_TREE, MergeTree, SortingKey, TableKeys};
 use chalet_storage::{Table, TableSchema};
-use chalet_syntax::ast::{self, ExprKind};
-use chalet_types::{DataType, Value};
+use chalet_syntax::ast::{self, CreateSource, ExprKind};
+use chalet_types::DataType;
 use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Of the files that keep rows.
 const PART_FORMAT: &str = "Parquet";
-const GRANULARITY: &str = "index_granularity";
-const DEDUP_WINDOW: &str = "non_replicated_deduplication_window";
 const NULLABLE_KEY: &str = "allow_nullable_key";
-const CLEANUP: &str = "allow_experimental_replacing_merge_with_cleanup";
 
 /// An engine of the family, without its name.
-pub(super) const FAMILY: Engine = Engine {
-    takes_keys: true,
-    takes_arguments: true,
-    settings: SETTINGS,
-    other_settings: OTHER_SETTINGS,
-    create,
-    open,
-    ..super::log::LOG
-};
-
-/// Settings that are taken and shown. But for [`NULLABLE_KEY`] they are about how the kernel lays rows out.
-pub(super) const SETTINGS: &[&str] = &[
-    CLEANUP,
-    NULLABLE_KEY,
-    "allow_experimental_reverse_key",
-    GRANULARITY,
-    "index_granularity_bytes",
-    "merge_max_block_size",
-    "min_bytes_for_wide_part",
-    "min_rows_for_wide_part",
-    DEDUP_WINDOW,
-    "parts_to_delay_insert",
-    "parts_to_throw_insert",
-];
-
-/// Settings that change where rows are, or which.
-pub(super) const OTHER_SETTINGS: &[&str] = &[
-    "deduplicate_merge_projection_mode",
-    "disk",
-    "enable_block_number_column",
-    "enable_block_offset_column",
-    "storage_policy",
-    "ttl_only_drop_parts",
-];
+pub(super) const FAMILY: Engine =
+    Engine { takes_keys: true, takes_arguments: true, create, open, ..super::log::LOG };
 
 pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
     let definition = &new.create.definition;
-    let written = new.storage;
+    let old = old_syntax::with_clauses(new.storage)?;
+    let written = old.as_ref().unwrap_or(new.storage);
     for (is_given, what) in [
-        (!definition.indexes.is_empty(), "Indexes"),
         (!definition.projections.is_empty(), "Projections"),
         (!written.ttl.is_empty() || definition.columns.iter().any(|c| c.ttl.is_some()), "TTL"),
         (written.sample_by.is_some(), "SAMPLE BY"),
     ] {
         ensure!(!is_given, NOT_IMPLEMENTED, "{what} of table engine {MERGE_TREE} is not supported yet");
     }
-    let schema = schema_of(new.create, new.ctx)?;
+    let is_old_allowed = new.ctx.state.settings.flag("allow_deprecated_syntax_for_merge_tree");
+    ensure!(
+        old.is_none() || is_old_allowed == Some(true),
+        BAD_ARGUMENTS,
+        "This syntax for *MergeTree engine is deprecated. Use extended storage definition syntax with ORDER BY/PRIMARY KEY \
+         clause. See also `allow_deprecated_syntax_for_merge_tree` setting"
+    );
+    let mut schema = schema_of(new.create, new.ctx)?;
+    if let (true, Some(CreateSource::Table { name, .. })) =
+        (definition.columns.is_empty(), &new.create.source)
+    {
+        schema.indexes = tables::existing(name, new.ctx)?.0.schema().indexes;
+    }
+    skip_index::check(&schema, new.ctx)?;
     let merging = row_merging::checked(new.engine.name, row_merging::arguments(written), &schema)?;
     let primary = primary_key(definition, written)?;
     let mut keys = keys_of(primary.as_ref(), written)?;
-    let settings = Settings::of(&written.settings, new.ctx)?;
-    check(&keys, settings.nullable_key, &schema, new.ctx)?;
-    let engine = row_merging::shown(new.engine.name, row_merging::arguments(written));
-    let shown = shown(engine, &keys, primary.as_ref(), written, &settings, new.create.temporary);
+    let settings = MergeTreeSettings::of(&written.settings, new.ctx)?;
+    check(&keys, &settings, &schema, new.ctx)?;
+    let engine = row_merging::shown(new.engine.name, row_merging::arguments(new.storage));
+    let shown = match old {
+        // As it was written: the arguments say it all.
+        Some(_) => engine,
+        None => shown(engine, &keys, primary.as_ref(), written, &settings, new.create.temporary),
+    };
     row_merging::set(&mut keys, merging, settings.cleanup);
     row_merging::check_columns(&keys, &schema, new.ctx)?;
     let folder = new.store.map(|store| store.new_folder()).transpose()?;
@@ -97,9 +80,10 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
 }
 
 pub(super) fn open(engine: &'static Engine, found: Found) -> Result<Arc<dyn Table>> {
-    let written = &found.create.storage;
+    let old = old_syntax::with_clauses(&found.create.storage)?;
+    let written = old.as_ref().unwrap_or(&found.create.storage);
     let mut keys = keys_of(written.primary_key.clone().map(Primary::Clause).as_ref(), written)?;
-    let settings = Settings::of(&written.settings, found.ctx)?;
+    let settings = MergeTreeSettings::of(&written.settings, found.ctx)?;
     let merging = row_merging::of(engine.name, row_merging::arguments(written))?;
     row_merging::set(&mut keys, merging, settings.cleanup);
     let schema = stored_schema(&found.create.definition)?;
@@ -195,7 +179,13 @@ fn keys_of(primary: Option<&Primary>, written: &ast::Storage) -> Result<TableKey
 }
 
 /// Fails for what is no key.
-fn check(keys: &TableKeys, nullable_key: bool, schema: &TableSchema, ctx: &QueryContext) -> Result<()> {
+fn check(
+    keys: &TableKeys,
+    settings: &MergeTreeSettings,
+    schema: &TableSchema,
+    ctx: &QueryContext,
+) -> Result<()> {
+    let nullable_key = settings.nullable_key;
     for (i, key) in keys.sorting.iter().enumerate() {
         let twice = keys.sorting[..i].iter().any(|before| before.expr == key.expr);
         ensure!(!twice, BAD_ARGUMENTS, "The sorting key has {} twice", key.expr);
@@ -210,7 +200,12 @@ fn check(keys: &TableKeys, nullable_key: bool, schema: &TableSchema, ctx: &Query
         DataType::Tuple(fields) => fields.iter().any(|field| is_float(&field.ty)),
         ty => is_float(ty),
     };
-    ensure!(!has_float, BAD_ARGUMENTS, "Floating point partition key is not supported: {}", keys.partition);
+    ensure!(
+        !has_float || settings.float_partition_key,
+        BAD_ARGUMENTS,
+        "Floating point partition key is not supported: {}",
+        keys.partition
+    );
     Ok(())
 }
 
@@ -240,7 +235,7 @@ fn check_expression(
 }
 
 /// A call that may give something else another time.
-fn changing_part(text: &str, ctx: &QueryContext) -> Result<Option<String>> {
+pub(super) fn changing_part(text: &str, ctx: &QueryContext) -> Result<Option<String>> {
     let written = chalet_syntax::parse_expression(text)?;
     let mut found = None;
     chalet_syntax::visit::walk(&written, &mut |e| {
@@ -264,66 +259,13 @@ fn holds_null(ty: &DataType) -> bool {
         }
 }
 
-/// The settings as they are shown, and what they say.
-struct Settings {
-    shown: Vec<String>,
-    nullable_key: bool,
-    of_table: TableSettings,
-    /// May OPTIMIZE drop rows that say that they are deleted?
-    cleanup: bool,
-}
-
-/// Rows of a granule, unless a setting says otherwise.
-const DEFAULT_GRANULARITY: usize = 8192;
-
-impl Settings {
-    fn of(written: &[ast::Setting], ctx: &QueryContext) -> Result<Settings> {
-        let of_table = TableSettings { granularity: DEFAULT_GRANULARITY, dedup_window: 0 };
-        let mut settings = Settings { shown: Vec::new(), nullable_key: false, of_table, cleanup: false };
-        let mut has_granularity = false;
-        for setting in written {
-            let name = setting.name.name.as_str();
-            let ast::SettingValue::Expr(value) = &setting.value else { continue };
-            let literal = bind_constant(value, ctx, &ctx.ids)?.value();
-            let Some(number) = number(&literal) else {
-                bail!(
-                    CANNOT_PARSE_INPUT_ASSERTION_FAILED,
-                    "Setting {name} of table engine {MERGE_TREE} is a number, not {value}"
-                );
-            };
-            ensure!(name != GRANULARITY || number > 0, BAD_ARGUMENTS, "{name}: value 0 makes no sense");
-            if name == GRANULARITY {
-                has_granularity = true;
-                settings.of_table.granularity = usize::try_from(number).unwrap_or(usize::MAX);
-            }
-            if name == DEDUP_WINDOW {
-                settings.of_table.dedup_window = usize::try_from(number).unwrap_or(usize::MAX);
-            }
-            settings.cleanup |= name == CLEANUP && number != 0;
-            settings.nullable_key |= name == NULLABLE_KEY && number != 0;
-            settings.shown.push(format!("{name} = {number}"));
-        }
-        if !has_granularity {
-            settings.shown.push(format!("{GRANULARITY} = {DEFAULT_GRANULARITY}"));
-        }
-        Ok(settings)
-    }
-}
-
-fn number(literal: &Value) -> Option<u64> {
-    match literal {
-        Value::Bytes(bytes) => std::str::from_utf8(bytes).ok()?.parse().ok(),
-        other => other.as_u64(),
-    }
-}
-
 /// The engine and its clauses as SHOW CREATE prints them.
 fn shown(
     engine: String,
     keys: &TableKeys,
     primary: Option<&Primary>,
     written: &ast::Storage,
-    settings: &Settings,
+    settings: &MergeTreeSettings,
     temporary: bool,
 ) -> String {
     let mut out = engine;
@@ -340,7 +282,7 @@ fn shown(
     out += &format!("\nORDER BY {sorting}");
     // Temporary tables are shown without those that nobody gave.
     if !temporary || !written.settings.is_empty() {
-        out += &format!("\nSETTINGS {}", settings.shown.join(", "));
+        out += &settings.shown();
     }
     out
 }

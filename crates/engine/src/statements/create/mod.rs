@@ -5,6 +5,7 @@
 //! - [`columns`]: the columns of tables and views
 //! - [`engine`]: what an engine of tables is
 //! - [`log`], [`file`], [`keyed`], [`merged`], [`merge_tree`], [`over_dictionary`]: engines
+//! - [`merge_tree_settings`], [`old_syntax`], [`row_merging`], [`skip_index`]: what belongs to ENGINE = MergeTree
 //! - [`engines`]: which engines there are
 //! - [`stored`]: definitions as they are kept on disk
 
@@ -19,9 +20,12 @@ mod function;
 mod keyed;
 mod log;
 mod merge_tree;
+mod merge_tree_settings;
 mod merged;
+mod old_syntax;
 mod over_dictionary;
 mod row_merging;
+pub(crate) mod skip_index;
 mod stored;
 mod table;
 mod view;
@@ -33,6 +37,7 @@ pub(crate) use self::dictionary::dictionary;
 pub(crate) use self::engine::Found;
 pub(crate) use self::engines::open;
 pub(crate) use self::function::function;
+pub(crate) use self::merge_tree_settings::{MergeTreeSettings, value_of};
 pub(crate) use self::stored::stored;
 pub(crate) use self::table::table;
 pub(crate) use self::view::view;

@@ -1,0 +1,98 @@
+//! ALTER TABLE ... MODIFY SETTING and RESET SETTING.
+
+use super::{Kept, merge_tree};
+use crate::query_context::QueryContext;
+use crate::settings::merge_tree as known;
+use crate::statements::create::{MergeTreeSettings, value_of};
+use chalet_base::{Result, bail, err};
+use chalet_storage::merge_tree::{Definition, MergeTree};
+use chalet_storage::{RowMerging, Table};
+use chalet_syntax::ast::{self, SettingValue};
+use std::sync::Arc;
+
+/// What the engine begins its settings with, as SHOW CREATE prints it.
+const CLAUSE: &str = "\nSETTINGS ";
+
+pub(super) fn modify(name: &ast::ObjectName, written: &[ast::Setting], ctx: &QueryContext) -> Result<()> {
+    change(name, ctx, &mut |settings| {
+        for setting in written {
+            let name = &setting.name.name;
+            let at = settings.iter().position(|before| before.name.name == *name);
+            let Some(known) = known::find(name) else { bail!(UNKNOWN_SETTING, "Unknown setting '{name}'") };
+            if known.is_readonly {
+                let before = match at {
+                    Some(at) => value_of(&settings[at], ctx)?,
+                    None => Some(known.known.default.to_string()),
+                };
+                if value_of(setting, ctx)? != before {
+                    return Err(readonly(name));
+                }
+                continue;
+            }
+            match (at, &setting.value) {
+                (Some(at), SettingValue::Default) => _ = settings.remove(at),
+                (None, SettingValue::Default) => {}
+                (Some(at), SettingValue::Expr(_)) => settings[at] = setting.clone(),
+                (None, SettingValue::Expr(_)) => settings.push(setting.clone()),
+            }
+        }
+        Ok(())
+    })
+}
+
+pub(super) fn reset(name: &ast::ObjectName, names: &[ast::Ident], ctx: &QueryContext) -> Result<()> {
+    change(name, ctx, &mut |settings| {
+        for ast::Ident { name, .. } in names {
+            let Some(known) = known::find(name) else {
+                bail!(
+                    BAD_ARGUMENTS,
+                    "Cannot reset setting '{name}' because it doesn't exist for MergeTree engines family"
+                )
+            };
+            let at = settings.iter().position(|before| before.name.name == *name);
+            match at {
+                Some(_) if known.is_readonly => return Err(readonly(name)),
+                Some(at) => _ = settings.remove(at),
+                None => {}
+            }
+        }
+        Ok(())
+    })
+}
+
+fn readonly(name: &str) -> chalet_base::Error {
+    err!(READONLY_SETTING, "Setting '{name}' is readonly for storage 'MergeTree'")
+}
+
+fn change(
+    name: &ast::ObjectName,
+    ctx: &QueryContext,
+    command: &mut dyn FnMut(&mut Vec<ast::Setting>) -> Result<()>,
+) -> Result<()> {
+    let found = Kept::find(name, ctx)?;
+    let parts = merge_tree(&*found.entry.table)?.parts();
+    parts.check_writable()?;
+    let _altering = parts.altering();
+    // As whoever came before has left it.
+    let kept = Kept::find(name, ctx)?;
+    let table = merge_tree(&*kept.entry.table)?;
+    let engine = kept.engine()?;
+    let Some((clauses, _)) = engine.rsplit_once(CLAUSE) else {
+        bail!(NOT_IMPLEMENTED, "ALTER of the settings of table {} is not supported", kept.name)
+    };
+    let parsed = chalet_syntax::parse_printed(&kept.entry.create_sql(None, "t"))?;
+    let Some(ast::StatementKind::CreateTable(create)) = parsed.into_iter().next().map(|s| s.kind) else {
+        bail!(LOGICAL_ERROR, "The definition of table {} makes no table", kept.name)
+    };
+    let mut written = create.storage.settings;
+    command(&mut written)?;
+    let settings = MergeTreeSettings::of(&written, ctx)?;
+    let engine = format!("{clauses}{}", settings.shown());
+    let mut definition: Definition = table.definition().clone();
+    definition.dedup_window = settings.of_table.dedup_window;
+    if let RowMerging::Replacing { allows_cleanup, .. } = &mut definition.keys.merging {
+        *allows_cleanup = settings.cleanup;
+    }
+    let altered = MergeTree::of(definition, table.parts().clone());
+    kept.replace_engine(Arc::new(altered), &table.schema(), &engine, &kept.entry.comment, ctx)
+}

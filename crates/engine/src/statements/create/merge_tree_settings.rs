@@ -1,0 +1,107 @@
+//! SETTINGS of a table of the MergeTree family: all that the kernel knows are taken and shown as they were written. Those that
+//! are about how the kernel lays rows out and when it merges have no effect.
+
+use crate::query_context::QueryContext;
+use crate::settings::{self, merge_tree};
+use crate::written_settings::setting_text;
+use chalet_base::{Result, bail, ensure};
+use chalet_binder::table_columns::bind_constant;
+use chalet_storage::merge_tree::TableSettings;
+use chalet_syntax::ast::{self, ExprKind};
+
+const GRANULARITY: &str = "index_granularity";
+const GRANULARITY_BYTES: &str = "index_granularity_bytes";
+const LEAST_GRANULARITY_BYTES: &str = "min_index_granularity_bytes";
+/// Rows of a granule, unless a setting says otherwise.
+const DEFAULT_GRANULARITY: usize = 8192;
+/// Bytes of a granule, at least, unless a setting says otherwise.
+const DEFAULT_LEAST_BYTES: u64 = 1024;
+/// The one disk, and the one policy of where parts are.
+const ONLY: &str = "default";
+
+/// The settings as they are shown, and what they say.
+pub(crate) struct MergeTreeSettings {
+    shown: Vec<String>,
+    pub nullable_key: bool,
+    pub float_partition_key: bool,
+    pub of_table: TableSettings,
+    /// May OPTIMIZE drop rows that say that they are deleted?
+    pub cleanup: bool,
+}
+
+/// Fails for a name that neither tables of the family nor sessions have. A setting of the session may stand there too.
+pub(super) fn check_name(name: &str, engine: &str) -> Result<()> {
+    let is_known = merge_tree::find(name).is_some() || settings::find(name).is_some();
+    ensure!(is_known, UNKNOWN_SETTING, "Unknown setting '{name}': for storage {engine}");
+    Ok(())
+}
+
+/// The value of one setting, in the form that it is compared and read in; `None` for one of the session.
+pub(crate) fn value_of(setting: &ast::Setting, ctx: &QueryContext) -> Result<Option<String>> {
+    let Some(known) = merge_tree::find(&setting.name.name) else { return Ok(None) };
+    let ast::SettingValue::Expr(value) = &setting.value else {
+        return Ok(Some(known.known.default.to_string()));
+    };
+    if let ExprKind::Call(call) = &value.kind {
+        ensure!(call.name != "disk", NOT_IMPLEMENTED, "Disks that a table defines are not supported");
+    }
+    let literal = bind_constant(value, ctx, &ctx.ids)?;
+    let text = setting_text(&literal.value(), &literal.ty);
+    known.value(&literal.value(), &text).map(Some)
+}
+
+impl MergeTreeSettings {
+    pub fn of(written: &[ast::Setting], ctx: &QueryContext) -> Result<MergeTreeSettings> {
+        let mut settings = MergeTreeSettings {
+            shown: Vec::new(),
+            nullable_key: false,
+            float_partition_key: false,
+            of_table: TableSettings { granularity: DEFAULT_GRANULARITY, dedup_window: 0 },
+            cleanup: false,
+        };
+        let (mut bytes, mut least_bytes) = (None, DEFAULT_LEAST_BYTES);
+        let mut has_granularity = false;
+        for setting in written {
+            let name = setting.name.name.as_str();
+            let ast::SettingValue::Expr(as_written) = &setting.value else { continue };
+            let Some(value) = value_of(setting, ctx)? else { continue };
+            let number = || value.parse::<u64>().unwrap_or(0);
+            let rows = || usize::try_from(number()).unwrap_or(usize::MAX);
+            match name {
+                GRANULARITY => {
+                    ensure!(number() > 0, BAD_ARGUMENTS, "{name}: value 0 makes no sense");
+                    settings.of_table.granularity = rows();
+                    has_granularity = true;
+                }
+                GRANULARITY_BYTES => bytes = Some(number()),
+                LEAST_GRANULARITY_BYTES => least_bytes = number(),
+                "non_replicated_deduplication_window" => settings.of_table.dedup_window = rows(),
+                "allow_experimental_replacing_merge_with_cleanup" => settings.cleanup = number() != 0,
+                "allow_nullable_key" => settings.nullable_key = number() != 0,
+                "allow_floating_point_partition_key" => settings.float_partition_key = number() != 0,
+                "storage_policy" if value != ONLY => {
+                    bail!(UNKNOWN_POLICY, "Unknown storage policy `{value}`")
+                }
+                "disk" if value != ONLY => bail!(UNKNOWN_DISK, "Unknown disk {value}"),
+                _ => {}
+            }
+            settings.shown.push(format!("{name} = {as_written}"));
+        }
+        if let Some(bytes) = bytes.filter(|&bytes| bytes > 0) {
+            ensure!(
+                bytes >= least_bytes,
+                BAD_ARGUMENTS,
+                "{GRANULARITY_BYTES}: {bytes} is lower than specified {LEAST_GRANULARITY_BYTES}: {least_bytes}"
+            );
+        }
+        if !has_granularity {
+            settings.shown.push(format!("{GRANULARITY} = {DEFAULT_GRANULARITY}"));
+        }
+        Ok(settings)
+    }
+
+    /// As SHOW CREATE prints them.
+    pub fn shown(&self) -> String {
+        format!("\nSETTINGS {}", self.shown.join(", "))
+    }
+}
