@@ -157,14 +157,8 @@ impl SelectBinder<'_> {
         let Some(text) = found.view_query() else { return self.scan(found, name, written) };
         let query = parse_query(text)?;
         let own = self.query.env.inside(&*found);
-        let binder = QueryBinder {
-            env: own.as_deref().unwrap_or(self.query.env),
-            ids: self.query.ids,
-            ctes: None,
-            outer: None,
-            in_expression: false,
-            depth: self.query.depth + 1,
-        };
+        let env = own.as_deref().unwrap_or(self.query.env);
+        let binder = QueryBinder::new(env, self.query.ids, self.query.depth + 1);
         let bound = binder.query(&query)?;
         let (plan, mut scope) = self.derived(self.query.as_declared(bound, &*found)?);
         for (column, declared) in scope.columns.iter_mut().zip(found.schema().columns.iter()) {

@@ -20,9 +20,10 @@ impl SelectBinder<'_> {
         let null_in = null_in || self.query.env.settings().transform_null_in;
         let left = self.expr(left)?;
         if let Some(query) = self.set_query(right)? {
+            let key = self.shared_key("set", &query);
             self.bind_mentioned_aliases(&query);
             let bound = self.query.in_expression_of(self).query(&query)?;
-            return self.in_query(left, bound, negated, null_in);
+            return self.in_query(left, bound, key, negated, null_in);
         }
         let elements = self.set_elements(&left, right)?;
         if let Some(literals) = elements.iter().map(|e| e.as_literal().cloned()).collect::<Option<Vec<_>>>() {
@@ -238,6 +239,7 @@ impl SelectBinder<'_> {
         &mut self,
         left: Expr,
         right: crate::query::BoundQuery,
+        key: Option<String>,
         negated: bool,
         null_in: bool,
     ) -> Result<Expr> {
@@ -278,8 +280,20 @@ impl SelectBinder<'_> {
             let kind = SubqueryKind::In { negated, null_in };
             return Ok(self.correlated(kind, plan, cast_needles, ty));
         }
-        let source = SetSource::Plan(Box::new(env.optimized(plan)?));
-        let found = self.finish_in(cast_needles, types, source, negated, null_in)?;
+        let known = key.as_ref().and_then(|key| self.query.shared.set(key, &types));
+        let set = match known {
+            Some(set) => set,
+            None => {
+                let source = SetSource::Plan(Box::new(env.optimized(plan)?));
+                let set = Arc::new(InSet { types, source, built: OnceLock::new() });
+                if let Some(key) = key {
+                    self.query.shared.add_set(key, set.clone());
+                }
+                set
+            }
+        };
+        let ty = found_type(&cast_needles, null_in);
+        let found = Expr::In(Box::new(InExpr { needles: cast_needles, negated, null_in, set, ty }));
         Ok(with_dictionary(found, coded))
     }
 

@@ -15,6 +15,7 @@
 //! - [`window_call`]: calls OVER a window
 //! - [`in_operator`]: IN and its sets
 //! - [`subquery`]: scalar sub-queries and EXISTS
+//! - [`shared`]: sub-queries that are written more than once
 //! - [`correlated`]: sub-queries in expressions that read columns of the query around
 //! - [`star`]: `*`, `COLUMNS` and what follows them
 //! - [`grouping`]: GROUP BY in all its forms, and what may stand beside it
@@ -44,6 +45,7 @@ pub mod query;
 pub mod row_rule;
 mod scope;
 mod select;
+mod shared;
 mod star;
 mod subquery;
 pub mod table_columns;

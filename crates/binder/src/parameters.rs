@@ -114,15 +114,7 @@ impl SelectBinder<'_> {
         }
         let query = crate::from::parse_query(text)?;
         let session = WithParameters { session: MaybeOwned::Borrowed(env), parameters };
-        let binder = QueryBinder {
-            env: &session,
-            ids: self.query.ids,
-            ctes: None,
-            outer: None,
-            in_expression: false,
-            depth: self.query.depth + 1,
-        };
-        binder.query(&query).map(Some)
+        QueryBinder::new(&session, self.query.ids, self.query.depth + 1).query(&query).map(Some)
     }
 
     /// A constant in the form that parameters are given in.

@@ -2,6 +2,7 @@
 
 use crate::environment::Environment;
 use crate::select::SelectBinder;
+use crate::shared::Shared;
 use chalet_base::{Result, bail, ensure};
 use chalet_plan::{Distinct, Expr, Field, IdSource, Plan, Project, SetOp, SetOpKind, Union};
 use chalet_syntax::ast;
@@ -24,7 +25,7 @@ impl BoundQuery {
 
 /// Binds a statement's query.
 pub fn bind_query(query: &ast::Query, env: &dyn Environment, ids: &IdSource) -> Result<BoundQuery> {
-    QueryBinder { env, ids, ctes: None, outer: None, in_expression: false, depth: 0 }.query(query)
+    QueryBinder::new(env, ids, 0).query(query)
 }
 
 /// A common table expression and those that were there before it.
@@ -50,12 +51,19 @@ pub(crate) struct QueryBinder<'b> {
     /// In an expression of that SELECT, whose columns may then be read.
     pub in_expression: bool,
     pub depth: usize,
+    pub shared: Shared,
 }
 
 /// Deeper nesting of queries is refused before it exhausts the stack, whatever the setting says.
 const MAX_DEPTH: usize = 100;
 
 impl<'b> QueryBinder<'b> {
+    /// The binder of a query that nothing stands around.
+    pub fn new(env: &'b dyn Environment, ids: &'b IdSource, depth: usize) -> QueryBinder<'b> {
+        let shared = Shared::default();
+        QueryBinder { env, ids, ctes: None, outer: None, in_expression: false, depth, shared }
+    }
+
     pub fn query(&self, query: &ast::Query) -> Result<BoundQuery> {
         let wanted = usize::try_from(self.env.settings().max_subquery_depth).unwrap_or(usize::MAX);
         let most = if wanted == 0 { MAX_DEPTH } else { wanted.min(MAX_DEPTH) };

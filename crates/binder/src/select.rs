@@ -4,6 +4,7 @@ use crate::aliases::collect_aliases;
 use crate::clauses::{Grouping, KnownAggregate, KnownArrayJoin, KnownWindow, RowCount};
 use crate::query::{BoundQuery, QueryBinder};
 use crate::scope::Tables;
+use crate::shared::Shared;
 use chalet_base::hash::{HashMap, HashSet};
 use chalet_base::{Result, bail, ensure};
 use chalet_plan::{
@@ -81,7 +82,10 @@ impl<'b> SelectBinder<'b> {
         // Those of the statement itself hold already.
         if query.depth > 0 && !select.settings.is_empty() {
             let env = query.env.with_settings(&select.settings)?;
-            return SelectBinder::bind_under(&QueryBinder { env: &*env, ..query.clone() }, select);
+            return SelectBinder::bind_under(
+                &QueryBinder { env: &*env, shared: Shared::default(), ..query.clone() },
+                select,
+            );
         }
         SelectBinder::bind_under(query, select)
     }

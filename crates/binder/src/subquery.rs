@@ -1,6 +1,6 @@
 //! Sub-queries that give one value: they run while the query is bound, so that the rest sees a constant.
 
-use crate::query::QueryBinder;
+use crate::query::{BoundQuery, QueryBinder};
 use crate::select::SelectBinder;
 use chalet_base::{Result, bail};
 use chalet_columns::{Block, Vector};
@@ -22,6 +22,7 @@ impl<'b> QueryBinder<'b> {
             outer: Some(outer),
             in_expression: false,
             depth: self.depth + 1,
+            shared: self.shared.clone(),
         }
     }
 
@@ -36,11 +37,24 @@ impl<'b> QueryBinder<'b> {
 
 impl SelectBinder<'_> {
     pub(crate) fn scalar_subquery(&mut self, query: &ast::Query) -> Result<Expr> {
+        let key = self.shared_key("scalar", query);
+        if let Some(value) = key.as_ref().and_then(|key| self.query.shared.value(key)) {
+            return Ok(value);
+        }
         self.bind_mentioned_aliases(query);
         let bound = self.query.in_expression_of(self).query(query)?;
         if bound.is_correlated() {
             return self.correlated_scalar(bound);
         }
+        let value = self.value_of(bound)?;
+        if let Some(key) = key {
+            self.query.shared.add_value(key, value.clone());
+        }
+        Ok(value)
+    }
+
+    /// Runs a sub-query for its only row.
+    fn value_of(&self, bound: BoundQuery) -> Result<Expr> {
         let rows = self.query.env.run(limited(bound.plan, 2))?;
         let n_rows: usize = rows.iter().map(Block::n_rows).sum();
         if n_rows > 1 {
@@ -69,6 +83,10 @@ impl SelectBinder<'_> {
     }
 
     pub(crate) fn exists(&mut self, query: &ast::Query) -> Result<Expr> {
+        let key = self.shared_key("exists", query);
+        if let Some(found) = key.as_ref().and_then(|key| self.query.shared.value(key)) {
+            return Ok(found);
+        }
         self.bind_mentioned_aliases(query);
         let bound = self.query.in_expression_of(self).query(query)?;
         if bound.is_correlated() {
@@ -76,7 +94,11 @@ impl SelectBinder<'_> {
         }
         let rows = self.query.env.run(limited(bound.plan, 1))?;
         let found = rows.iter().any(|b| !b.is_empty());
-        Expr::literal(&Value::from(found), DataType::UInt8)
+        let found = Expr::literal(&Value::from(found), DataType::UInt8)?;
+        if let Some(key) = key {
+            self.query.shared.add_value(key, found.clone());
+        }
+        Ok(found)
     }
 }
 

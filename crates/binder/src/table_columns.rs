@@ -25,7 +25,7 @@ pub fn bind_over(
     env: &dyn Environment,
     ids: &IdSource,
 ) -> Result<Expr> {
-    let query = QueryBinder { env, ids, ctes: None, outer: None, in_expression: false, depth: 0 };
+    let query = QueryBinder::new(env, ids, 0);
     let mut binder = SelectBinder::without_tables(&query);
     binder.tables.list.push(scope_of(columns));
     binder.expr(written)
@@ -39,7 +39,7 @@ pub fn bind_default(
     env: &dyn Environment,
     ids: &IdSource,
 ) -> Result<Expr> {
-    let query = QueryBinder { env, ids, ctes: None, outer: None, in_expression: false, depth: 0 };
+    let query = QueryBinder::new(env, ids, 0);
     query.over_table(&scope_of(columns), text, ty)
 }
 
@@ -49,7 +49,7 @@ pub fn bind_constant(
     env: &dyn Environment,
     ids: &IdSource,
 ) -> Result<chalet_plan::Literal> {
-    let query = QueryBinder { env, ids, ctes: None, outer: None, in_expression: false, depth: 0 };
+    let query = QueryBinder::new(env, ids, 0);
     SelectBinder::without_tables(&query).constant(written, "Value")
 }
 
@@ -59,7 +59,7 @@ pub fn bind_table_arguments(
     env: &dyn Environment,
     ids: &IdSource,
 ) -> Result<Vec<crate::TableArgument>> {
-    let query = QueryBinder { env, ids, ctes: None, outer: None, in_expression: false, depth: 0 };
+    let query = QueryBinder::new(env, ids, 0);
     SelectBinder::without_tables(&query).table_arguments(args)
 }
 

@@ -18,11 +18,30 @@ use chalet_plan::{ColumnId, Expr, Field, Filter, Join, JoinKind, JoinStrictness,
 /// Longer alternations are lists of rows rather than conditions of joins.
 const MOST_ALTERNATIVES: usize = 64;
 
+/// The rule's name, under which it is switched off.
+pub(crate) const NAME: &str = "factor_disjunctions";
+
 pub(crate) fn apply(plan: Plan, with: &Rewriter) -> Result<Plan> {
     bottom_up(plan, &mut |node| match node {
         Plan::Filter(filter) if filter.condition.any(&is_or) => factored(filter, with).map(Plan::Filter),
         other => Ok(other),
     })
+}
+
+/// The conditions that an OR without a join below it is: what its alternatives have in common, then the rest.
+pub(crate) fn common_parts(condition: &Expr, with: &Rewriter) -> Result<Vec<Expr>> {
+    let alternatives = alternatives(condition);
+    if !(2..=MOST_ALTERNATIVES).contains(&alternatives.len()) {
+        return Ok(vec![condition.clone()]);
+    }
+    let (mut parts, rest) = split_common(alternatives);
+    if parts.is_empty() {
+        return Ok(vec![condition.clone()]);
+    }
+    if let Some(rest) = rest {
+        parts.push(any_of(rest, with)?);
+    }
+    Ok(parts)
 }
 
 fn is_or(expr: &Expr) -> bool {

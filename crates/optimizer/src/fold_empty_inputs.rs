@@ -7,18 +7,89 @@
 //!     Scan numbers
 //! ```
 //!
+//! Of conditions without columns those that hold are left out: `'s' = 's'`, where a condition on a UNION has met the constant
+//! of one of its inputs.
+//!
 //! Aggregations without keys, totals and WITH FILL make rows of nothing and stay.
 
 use crate::rewriter::{Rewriter, bottom_up};
 use chalet_base::Result;
 use chalet_columns::{Block, Column, Vector};
+use chalet_function_api::Volatility;
+use chalet_function_api::call::Input;
 use chalet_plan::{
-    Expr, Field, GroupingKind, Join, JoinKind, JoinStrictness, Limit, Plan, SetOpKind, Values,
+    Expr, Field, Filter, GroupingKind, Join, JoinKind, JoinStrictness, Limit, Literal, Plan, SetOpKind,
+    Values,
 };
 use chalet_types::Value;
+use std::sync::Arc;
 
-pub(crate) fn apply(plan: Plan, _: &Rewriter) -> Result<Plan> {
-    bottom_up(plan, &mut |node| Ok(fold(node)))
+pub(crate) fn apply(plan: Plan, with: &Rewriter) -> Result<Plan> {
+    bottom_up(plan, &mut |node| Ok(fold(without_constants(node, with)?)))
+}
+
+/// A filter with its constant conditions evaluated: those that hold are gone, one that does not stands alone.
+fn without_constants(node: Plan, with: &Rewriter) -> Result<Plan> {
+    Ok(match node {
+        Plan::Filter(filter) => match decided(&filter.condition, with)? {
+            Decided::As(Some(condition)) => Plan::Filter(Filter { condition, ..filter }),
+            Decided::As(None) => *filter.input,
+            Decided::Open => Plan::Filter(filter),
+        },
+        Plan::Scan(mut scan) => {
+            let condition = scan.filter.as_ref().map(|filter| decided(filter, with)).transpose()?;
+            if let Some(Decided::As(condition)) = condition {
+                scan.filter = condition;
+            }
+            match &scan.filter {
+                Some(filter) if is_never_true(filter) => empty(Plan::Scan(scan).fields()),
+                _ => Plan::Scan(scan),
+            }
+        }
+        other => other,
+    })
+}
+
+/// What is left of a condition once its constant parts are known.
+enum Decided {
+    As(Option<Expr>),
+    /// It has none.
+    Open,
+}
+
+fn decided(condition: &Expr, with: &Rewriter) -> Result<Decided> {
+    let mut conjuncts = Vec::new();
+    condition.clone().conjuncts(&mut conjuncts);
+    let constant = |conjunct: &Expr| {
+        let value = constant(conjunct, with)?;
+        value.ty.bare().is_integer().then(|| Expr::Literal(value))
+    };
+    if !conjuncts.iter().any(|conjunct| constant(conjunct).is_some()) {
+        return Ok(Decided::Open);
+    }
+    let mut open = Vec::new();
+    for conjunct in conjuncts {
+        match constant(&conjunct) {
+            None => open.push(conjunct),
+            Some(value) if is_never_true(&value) => return Ok(Decided::As(Some(value))),
+            Some(_) => {}
+        }
+    }
+    with.all_of(open).map(Decided::As)
+}
+
+/// The value of an expression without columns. `None` also where it fails: the rows may never ask for it.
+fn constant(expr: &Expr, with: &Rewriter) -> Option<Literal> {
+    match expr {
+        Expr::Literal(literal) => Some(literal.clone()),
+        Expr::Call { function, args } if function.function.record().volatility != Volatility::PerRow => {
+            let args = args.iter().map(|arg| Some(Input::Column(Expr::constant(&constant(arg, with)?, 1))));
+            let args: Vec<Input> = args.collect::<Option<_>>()?;
+            let value = function.execute(args, 1, with.context).ok()?;
+            Some(Literal { value: Arc::new(value.into_flat()), ty: function.result.clone() })
+        }
+        _ => None,
+    }
 }
 
 fn fold(mut node: Plan) -> Plan {

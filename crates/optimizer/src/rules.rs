@@ -32,7 +32,7 @@ pub const RULES: &[Rule] = &[
         apply: fold_empty_inputs::apply,
     },
     Rule {
-        name: "factor_disjunctions",
+        name: factor_disjunctions::NAME,
         reason: "before cross_join_to_inner, which looks for equalities among conditions",
         apply: factor_disjunctions::apply,
     },
@@ -45,6 +45,11 @@ pub const RULES: &[Rule] = &[
         name: "push_down_filter",
         reason: "early, so that later rules see conditions where they end up",
         apply: push_down_filter::apply,
+    },
+    Rule {
+        name: "fold_empty_inputs",
+        reason: "once more: a condition that went down may have met constants",
+        apply: fold_empty_inputs::apply,
     },
     Rule {
         name: "merge_projections",

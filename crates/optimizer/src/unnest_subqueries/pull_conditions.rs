@@ -7,9 +7,12 @@
 //!       Scan u                                 Scan u
 //! ```
 //!
+//! One that all alternatives of an OR say is taken out of it first.
+//!
 //! An equality passes an aggregation: what equals the outer column becomes a key. Other conditions do not, nor does any of
 //! them pass LIMIT, windows or UNION.
 
+use crate::factor_disjunctions;
 use crate::rewriter::Rewriter;
 use chalet_base::Result;
 use chalet_base::hash::HashSet;
@@ -95,10 +98,16 @@ impl Puller<'_> {
         let mut conjuncts = Vec::new();
         node.condition.clone().conjuncts(&mut conjuncts);
         for conjunct in conjuncts {
-            if self.reads_outer(&conjunct) {
-                conditions.push(conjunct);
-            } else {
-                input = Plan::Filter(Filter { input: Box::new(input), condition: conjunct });
+            let parts = match self.reads_outer(&conjunct) && !(self.with.is_off)(factor_disjunctions::NAME) {
+                true => factor_disjunctions::common_parts(&conjunct, self.with)?,
+                false => vec![conjunct],
+            };
+            for part in parts {
+                if self.reads_outer(&part) {
+                    conditions.push(part);
+                } else {
+                    input = Plan::Filter(Filter { input: Box::new(input), condition: part });
+                }
             }
         }
         Ok(Some((input, conditions)))

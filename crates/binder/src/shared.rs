@@ -1,0 +1,109 @@
+//! Sub-queries that a statement writes more than once run once: scalar ones, EXISTS and the sets of IN.
+//!
+//! The kernel knows a sub-query again by its tree, and so does this, by its text: `(SELECT rand()) = (SELECT rand())` is 1.
+//! The text alone is not enough where a name in it means something else in another place, so that the definitions of the
+//! common table expressions that it can name belong to the key, and one that may name an alias around it is not shared.
+
+use crate::query::{Cte, QueryBinder};
+use crate::select::SelectBinder;
+use chalet_base::hash::{HashMap, HashSet};
+use chalet_plan::{Expr, InSet};
+use chalet_syntax::ast;
+use chalet_types::DataType;
+use std::cell::RefCell;
+use std::fmt::Write;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// What is known of the sub-queries bound so far under the same settings.
+#[derive(Clone, Default)]
+pub(crate) struct Shared(Rc<RefCell<Known>>);
+
+#[derive(Default)]
+struct Known {
+    values: HashMap<String, Expr>,
+    /// By the types of their columns, too.
+    sets: HashMap<(String, Vec<DataType>), Arc<InSet>>,
+}
+
+impl Shared {
+    pub fn value(&self, key: &str) -> Option<Expr> {
+        self.0.borrow().values.get(key).cloned()
+    }
+
+    pub fn add_value(&self, key: String, value: Expr) {
+        self.0.borrow_mut().values.insert(key, value);
+    }
+
+    pub fn set(&self, key: &str, types: &[DataType]) -> Option<Arc<InSet>> {
+        self.0.borrow().sets.get(&(key.to_string(), types.to_vec())).cloned()
+    }
+
+    pub fn add_set(&self, key: String, set: Arc<InSet>) {
+        self.0.borrow_mut().sets.insert((key, set.types.clone()), set);
+    }
+}
+
+impl SelectBinder<'_> {
+    /// What a sub-query that reads nothing of the queries around it is known by. `None` where it may depend on them.
+    pub(crate) fn shared_key(&self, kind: &str, query: &ast::Query) -> Option<String> {
+        let mut key = format!("{kind} {query}");
+        let words = words(&key);
+        if self.has_alias_among(&words) {
+            return None;
+        }
+        add_definitions(&self.query, &words, &mut key)?;
+        Some(key)
+    }
+
+    /// Is one of the words an alias here or further out?
+    fn has_alias_among(&self, words: &HashSet<String>) -> bool {
+        let is_own = self.aliases.keys().chain(self.lambda_params.iter().map(|(name, _)| name));
+        is_own.into_iter().any(|name| words.contains(name))
+            || self.query.outer.is_some_and(|outer| outer.has_alias_among(words))
+    }
+}
+
+/// All that may be a name in a text, and more.
+fn words(text: &str) -> HashSet<String> {
+    let parts = text.split(|c: char| !c.is_alphanumeric() && c != '_');
+    parts.filter(|part| !part.is_empty()).map(str::to_string).collect()
+}
+
+/// Appends what the common table expressions among the words mean. `None` for those of a recursion, which change from step
+/// to step, and those with names that are no words.
+fn add_definitions(query: &QueryBinder, words: &HashSet<String>, key: &mut String) -> Option<()> {
+    add_visible(query.ctes.as_ref(), words, &mut HashMap::default(), key)
+}
+
+/// `numbers`: of the definitions that are in the key already, by their place in memory.
+fn add_visible(
+    ctes: Option<&Rc<Cte>>,
+    names: &HashSet<String>,
+    numbers: &mut HashMap<*const Cte, usize>,
+    key: &mut String,
+) -> Option<()> {
+    let mut seen: HashSet<&str> = HashSet::default();
+    let mut next = ctes;
+    while let Some(cte) = next {
+        next = cte.before.as_ref();
+        let is_word = cte.name.chars().all(|c| c.is_alphanumeric() || c == '_');
+        if cte.working.is_some() || !is_word {
+            return None;
+        }
+        if !names.contains(&cte.name) || !seen.insert(&cte.name) {
+            continue;
+        }
+        let known = numbers.len();
+        if let Some(number) = numbers.get(&Rc::as_ptr(cte)) {
+            write!(key, "\n{} = #{number}", cte.name).ok()?;
+            continue;
+        }
+        numbers.insert(Rc::as_ptr(cte), known);
+        let text = cte.query.to_string();
+        write!(key, "\n{}{:?} {} = {text} WITH (", cte.name, cte.columns, cte.recursive).ok()?;
+        add_visible(cte.before.as_ref(), &words(&text), numbers, key)?;
+        key.push(')');
+    }
+    Some(())
+}
