@@ -376,7 +376,7 @@ def test_progress_of_files(db, tmp_path):
     db.query(f"INSERT INTO FUNCTION file('{parquet}') {source}")
     db.query(f"SELECT max(b) FROM file('{csv}', 'CSV', 'a UInt64, b String')")
     assert told[-1]["total_bytes_to_read"] == told[-1]["read_bytes"] == csv.stat().st_size and told[-1]["read_rows"] == 300000
-    for condition in ("1", "a < 1000"):
+    for condition in ("length(b) > 0", "a < 1000"):
         db.query(f"SELECT max(b) FROM file('{parquet}') WHERE {condition}")
         assert told[-1]["total_bytes_to_read"] == parquet.stat().st_size
         # What statistics skip is not waited for.
