@@ -108,6 +108,16 @@ def test_settings_and_session(server):
     assert server.query("SELECT max(blockSize()) FROM (SELECT number FROM system.numbers LIMIT 100)", "TSV").data() == "5\n"
 
 
+def test_what_is_set_beside_a_stream_holds_for_its_connection_too(server):
+    """The connection of the stream has not seen the SET, and is the next to be used."""
+    stream = server.send_query("SELECT number FROM system.numbers LIMIT 100000", "TSV")
+    next(iter(stream))
+    server.query("SET max_block_size = 7")
+    assert sum(1 for _ in stream) >= 0
+    for _ in range(3):
+        assert server.query("SELECT max(blockSize()) FROM (SELECT number FROM system.numbers LIMIT 100)", "TSV").data() == "7\n"
+
+
 def test_a_query_is_stopped_and_the_next_one_runs(server):
     started = time.monotonic()
     with pytest.raises(chalet.ChdbError):

@@ -11,7 +11,7 @@ pub(crate) struct Server {
     options: Options,
     zone: TimeZone,
     /// A forked child opens its own.
-    waiting: PerProcess<Mutex<Vec<Waiting>>>,
+    waiting: PerProcess<Mutex<Vec<Known>>>,
     /// Statements that change what later ones mean: a new connection begins with them.
     kept: Mutex<Vec<Kept>>,
 }
@@ -20,8 +20,8 @@ pub(crate) struct Server {
 type Kept = (u64, String);
 
 /// A connection, and the number of the last of the kept statements that it knows.
-struct Waiting {
-    connection: Connection,
+pub(crate) struct Known {
+    pub connection: Connection,
     known: u64,
 }
 
@@ -36,7 +36,7 @@ impl Server {
         let zone = TimeZone::named(&connection.server().time_zone).unwrap_or_else(|_| TimeZone::utc());
         let waiting = PerProcess::new(|_| Mutex::default());
         let server = Server { options, zone, waiting, kept: Mutex::default() };
-        server.waiting().push(Waiting { connection, known: 0 });
+        server.waiting().push(Known { connection, known: 0 });
         Ok(server)
     }
 
@@ -46,33 +46,36 @@ impl Server {
     }
 
     /// A connection for a query with these settings, which knows what statements before it have set.
-    pub fn connection(&self, settings: &[(String, String)], watch: Option<&Watch>) -> Result<Connection> {
+    pub fn connection(&self, settings: &[(String, String)], watch: Option<&Watch>) -> Result<Known> {
         let kept = lock(&self.kept).clone();
-        let (mut connection, known) = loop {
+        let mut found = loop {
             let waiting = self.waiting().pop();
-            let Some(Waiting { mut connection, known }) = waiting else {
-                break (Connection::open(&self.options, watch.cloned())?, 0);
+            let Some(mut waiting) = waiting else {
+                break Known { connection: Connection::open(&self.options, watch.cloned())?, known: 0 };
             };
             // What is closed, or said something unasked, is of no use.
-            if connection.is_idle() && connection.fits(settings) {
-                break (connection, known);
+            if waiting.connection.is_idle() && waiting.connection.fits(settings) {
+                break waiting;
             }
         };
+        let Known { connection, known } = &mut found;
         connection.set_watch(watch.cloned());
-        for (_, statement) in kept.iter().filter(|(number, _)| *number > known) {
-            connection.send(&Request { settings: settings.to_vec(), ..Request::new(statement.clone()) })?;
-            connection.receive_end()?;
+        for (number, statement) in kept {
+            if number > *known {
+                connection.send(&Request { settings: settings.to_vec(), ..Request::new(statement) })?;
+                connection.receive_end()?;
+                *known = number;
+            }
         }
-        Ok(connection)
+        Ok(found)
     }
 
     /// Takes a connection back.
-    pub fn put_back(&self, mut connection: Connection) {
-        connection.set_watch(None);
-        let known = lock(&self.kept).last().map_or(0, |(number, _)| *number);
+    pub fn put_back(&self, mut known: Known) {
+        known.connection.set_watch(None);
         let mut waiting = self.waiting();
-        if waiting.len() < MAX_WAITING && connection.is_idle() {
-            waiting.push(Waiting { connection, known });
+        if waiting.len() < MAX_WAITING && known.connection.is_idle() {
+            waiting.push(known);
         }
     }
 
@@ -85,7 +88,7 @@ impl Server {
         kept.push((next, statement.to_owned()));
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Vec<Waiting>> {
+    fn waiting(&self) -> MutexGuard<'_, Vec<Known>> {
         lock(&self.waiting)
     }
 }

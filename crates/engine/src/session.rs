@@ -60,7 +60,7 @@ impl Session {
         let started = Instant::now();
         let mut output = Output::new(&options);
         if let Some(server) = &self.database.shared.server {
-            for piece in on_server::pieces(sql) {
+            for piece in chalet_syntax::split::split_statements(sql) {
                 on_server::run(sql, &piece, server, &self.context(&options)?, &mut output)?;
             }
             return Ok(output.into_answer(started.elapsed()));
@@ -153,7 +153,7 @@ impl Session {
         if let Some(server) = &self.database.shared.server {
             let mut output = Output::new(&options);
             output.data = Some(data);
-            let pieces = on_server::pieces(sql);
+            let pieces = chalet_syntax::split::split_statements(sql);
             let [piece] = &pieces[..] else {
                 bail!(BAD_ARGUMENTS, "An INSERT query was expected, not: {sql}")
             };

@@ -8,7 +8,7 @@ use crate::formats::FORMATS;
 use crate::insert_data::InsertData;
 use crate::query_context::QueryContext;
 use crate::reading::{caster, read_request};
-use crate::server::Server;
+use crate::server::{Known, Server};
 use chalet_base::{Result, bail, ensure};
 use chalet_client::{Connection, Packet, Request};
 use chalet_columns::{Block, Column};
@@ -16,7 +16,7 @@ use chalet_formats::output::Memory;
 use chalet_formats::{Input, Schema, Statistics};
 use chalet_memory::thread;
 use chalet_syntax::ast;
-use chalet_syntax::split::{Piece, split_statements};
+use chalet_syntax::split::Piece;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Runs one statement of a text.
@@ -60,9 +60,9 @@ pub(crate) fn stream(
 ) -> Result<()> {
     let _charged = thread::enter(&ctx.control.memory);
     let format = written_output(sql)?.format.map(|format| format.name);
-    let mut connection = send(sql, server, ctx)?;
+    let mut known = send(sql, server, ctx)?;
     let mut is_told = false;
-    let received = receive(&mut connection, server, ctx, |_, packet| {
+    let received = receive(&mut known.connection, server, ctx, |_, packet| {
         let Packet::Data(rows) = packet else { return Ok(()) };
         if !is_told {
             is_told = true;
@@ -72,7 +72,7 @@ pub(crate) fn stream(
     });
     ctx.control.tell_end(0, 0);
     received?;
-    server.put_back(connection);
+    server.put_back(known);
     Ok(())
 }
 
@@ -102,10 +102,10 @@ fn settings(ctx: &QueryContext) -> Vec<(String, String)> {
 }
 
 /// A query on its way.
-fn send(text: &str, server: &Server, ctx: &QueryContext) -> Result<Connection> {
-    let mut connection = server.connection(&settings(ctx), ctx.functions.interrupt.0.as_ref())?;
-    connection.send(&request(text, ctx))?;
-    Ok(connection)
+fn send(text: &str, server: &Server, ctx: &QueryContext) -> Result<Known> {
+    let mut known = server.connection(&settings(ctx), ctx.functions.interrupt.0.as_ref())?;
+    known.connection.send(&request(text, ctx))?;
+    Ok(known)
 }
 
 /// Everything that a query gives. A connection over which the server has said what is wrong can be used again.
@@ -146,9 +146,9 @@ fn header(schema: &Schema, server: &Server, ctx: &QueryContext) -> Rows {
 
 fn query(text: &str, server: &Server, ctx: &QueryContext, output: &mut Output) -> Result<()> {
     let written = written_output(text)?;
-    let mut connection = send(text, server, ctx)?;
+    let mut known = send(text, server, ctx)?;
     let mut result: Option<Rows> = None;
-    let received = receive(&mut connection, server, ctx, |server, packet| {
+    let received = receive(&mut known.connection, server, ctx, |server, packet| {
         match packet {
             Packet::Data(rows) => {
                 let result = result.get_or_insert_with(|| header(&rows.schema, server, ctx));
@@ -173,8 +173,8 @@ fn query(text: &str, server: &Server, ctx: &QueryContext, output: &mut Output) -
         }
         Ok(())
     });
-    if received.is_ok() || connection.is_idle() {
-        server.put_back(connection);
+    if received.is_ok() || known.connection.is_idle() {
+        server.put_back(known);
     }
     received?;
     match result.filter(|rows| !rows.names.is_empty()) {
@@ -214,11 +214,12 @@ fn insert(
     ctx: &QueryContext,
     output: &mut Output,
 ) -> Result<()> {
-    let mut connection = server.connection(&settings(ctx), ctx.functions.interrupt.0.as_ref())?;
+    let mut known = server.connection(&settings(ctx), ctx.functions.interrupt.0.as_ref())?;
+    let connection = &mut known.connection;
     let schema = match connection.begin_insert(&request(head, ctx)) {
         Ok(schema) => schema,
         Err(error) => {
-            server.put_back(connection);
+            server.put_back(known);
             return Err(error);
         }
     };
@@ -268,11 +269,6 @@ fn insert(
         }
     }
     connection.finish_insert()?;
-    server.put_back(connection);
+    server.put_back(known);
     Ok(())
-}
-
-/// The statements of a text.
-pub(crate) fn pieces(sql: &str) -> Vec<Piece> {
-    split_statements(sql)
 }
