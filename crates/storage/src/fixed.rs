@@ -86,10 +86,6 @@ impl Scan for BlockScan {
     }
 
     fn total_rows(&self) -> Option<u64> {
-        self.exact_rows()
-    }
-
-    fn exact_rows(&self) -> Option<u64> {
         Some(self.shared.blocks.iter().map(|b| b.n_rows() as u64).sum())
     }
 }

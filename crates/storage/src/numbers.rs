@@ -255,10 +255,6 @@ impl Scan for SequenceScan {
     fn total_rows(&self) -> Option<u64> {
         self.0.count
     }
-
-    fn exact_rows(&self) -> Option<u64> {
-        self.0.count
-    }
 }
 
 struct Worker {

@@ -85,12 +85,8 @@ impl Scan for PrimeScan {
         }))
     }
 
-    fn exact_rows(&self) -> Option<u64> {
-        self.primes.count.filter(|_| self.most == u64::MAX)
-    }
-
     fn total_rows(&self) -> Option<u64> {
-        self.exact_rows()
+        self.primes.count.filter(|_| self.most == u64::MAX)
     }
 }
 

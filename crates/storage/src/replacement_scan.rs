@@ -269,10 +269,6 @@ impl Scan for ReplacementTableScan {
         self.0.n_rows
     }
 
-    fn exact_rows(&self) -> Option<u64> {
-        self.0.n_rows
-    }
-
     fn summary(&self, columns: &[usize]) -> Option<Summary> {
         let rows = self.0.n_rows.filter(|_| columns.is_empty())?;
         Some(Summary { rows, extremes: Vec::new() })

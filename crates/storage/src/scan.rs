@@ -116,11 +116,6 @@ pub trait Scan: Send + Sync {
         None
     }
 
-    /// `count()` without reading, when there is no filter.
-    fn exact_rows(&self) -> Option<u64> {
-        None
-    }
-
     /// What is known of all rows without reading them, when there is no filter; `columns` are positions in
     /// [`ScanRequest::columns`].
     fn summary(&self, columns: &[usize]) -> Option<Summary> {

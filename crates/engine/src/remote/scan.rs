@@ -5,7 +5,7 @@ use chalet_base::{Error, Result, bail};
 use chalet_client::{Connection, Packet, Request, Rows};
 use chalet_columns::{Block, Column};
 use chalet_storage::scan::TaskQueue;
-use chalet_storage::{Morsel, Scan, ScanRequest, ScanWorker};
+use chalet_storage::{Morsel, Scan, ScanRequest, ScanWorker, Summary};
 use chalet_types::DataType;
 use std::sync::Arc;
 
@@ -51,15 +51,19 @@ impl Scan for RemoteScan {
         self.0.reach.shards.len()
     }
 
-    /// Asked of the servers; where they do not say it, rows are read and counted, and fail as they do.
-    fn exact_rows(&self) -> Option<u64> {
+    /// `count()` is asked of the servers; where they do not say it, rows are read and counted, and fail as they do.
+    fn summary(&self, columns: &[usize]) -> Option<Summary> {
         let Shared { reach, count, .. } = &*self.0;
+        if !columns.is_empty() {
+            return None;
+        }
         let count = count.as_deref().filter(|_| !reach.skips_unavailable)?;
         let of_shard = |shard: &super::Shard| {
             let rows = shard.query(count, reach.watch.as_ref()).ok()?.block;
             if rows.n_rows() == 1 { rows.columns().first()?.value(0).as_u64() } else { None }
         };
-        reach.shards.iter().try_fold(0u64, |sum, shard| sum.checked_add(of_shard(shard)?))
+        let rows = reach.shards.iter().try_fold(0u64, |sum, shard| sum.checked_add(of_shard(shard)?))?;
+        Some(Summary { rows, extremes: Vec::new() })
     }
 
     fn describe(&self) -> Vec<(String, String)> {

@@ -60,10 +60,6 @@ impl Scan for ProgressScan {
         self.inner.total_rows()
     }
 
-    fn exact_rows(&self) -> Option<u64> {
-        self.inner.exact_rows()
-    }
-
     fn summary(&self, columns: &[usize]) -> Option<Summary> {
         self.inner.summary(columns)
     }

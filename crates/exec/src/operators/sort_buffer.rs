@@ -263,10 +263,6 @@ impl Scan for SortedScan {
     }
 
     fn total_rows(&self) -> Option<u64> {
-        self.exact_rows()
-    }
-
-    fn exact_rows(&self) -> Option<u64> {
         Some(self.0.rows.len() as u64)
     }
 }

@@ -75,10 +75,6 @@ impl Scan for LogScan {
     }
 
     fn total_rows(&self) -> Option<u64> {
-        self.exact_rows()
-    }
-
-    fn exact_rows(&self) -> Option<u64> {
         Some(self.shared.snapshot.n_rows)
     }
 }

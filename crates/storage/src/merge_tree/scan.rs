@@ -141,10 +141,6 @@ impl Scan for PartsScan {
     }
 
     fn total_rows(&self) -> Option<u64> {
-        self.exact_rows()
-    }
-
-    fn exact_rows(&self) -> Option<u64> {
         Some(self.shared.parts.iter().map(|part| part.info.rows).sum())
     }
 
