@@ -28,8 +28,8 @@ from summary import geometric_mean
 ENGINES = ["chalet", "chdb"]
 SMALL_ROWS = 20_000
 COMPARED_ROWS = 100
-# Above this time of one run on either side, in seconds, the small table is asked instead.
-LONG = 0.5
+# Where the large table would take longer than this on either side, in seconds, the small one is asked instead.
+LONG = 2.0
 # Rows that cost less than this, in seconds, say more about the start of a statement than about the function.
 SHORT = 0.0002
 
@@ -140,7 +140,7 @@ class Engines:
         reply = self.ask(name, sql, rows=True)
         if "error" in reply:
             raise ValueError(reply["error"])
-        return [row for row in reply["rows"]]
+        return reply["rows"]
 
 
 def example_arguments(name: str, example: str) -> list[str] | None:
@@ -255,7 +255,7 @@ def measure(case: Case, engines: Engines, rounds: int, rows: int) -> None:
         if "error" in reply:
             case.error = f"{name}: {reply['error'][:200]}"
             return
-        if reply["seconds"] * rows / SMALL_ROWS > LONG * 4:
+        if reply["seconds"] * rows / SMALL_ROWS > LONG:
             table, case.rows = "small", SMALL_ROWS
     best = dict.fromkeys(ENGINES, math.inf)
     for turn in range(rounds):

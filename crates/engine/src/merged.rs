@@ -6,6 +6,7 @@ use chalet_base::{Result, bail, ensure, err};
 use chalet_binder::{REGEXP, TableArgument};
 use chalet_storage::catalog::quoted;
 use chalet_storage::{ColumnSchema, Entry, Scan, ScanRequest, Table, TableSchema};
+use chalet_syntax::print::string_literal;
 use chalet_types::{DataType, Value, supertype};
 use std::any::Any;
 use std::sync::Arc;
@@ -64,14 +65,9 @@ impl Matching {
 
     /// The arguments as SHOW CREATE prints them.
     pub fn shown(&self) -> String {
-        let text = |text: &str| {
-            let mut out = String::new();
-            chalet_syntax::print::write_string(&mut out, text.as_bytes());
-            out
-        };
-        let database = text(&self.database);
+        let database = string_literal(&self.database);
         let database = if self.is_pattern { format!("{REGEXP}({database})") } else { database };
-        format!("{database}, {}", text(&self.tables))
+        format!("{database}, {}", string_literal(&self.tables))
     }
 
     /// The tables that there are now, with their databases, but not `own`.
@@ -164,7 +160,7 @@ fn merged(
             Some(at) if !column.is_virtual && of_table.columns[at].ty == column.ty => quoted(&column.name),
             Some(_) if !column.is_virtual => cast(&quoted(&column.name), column),
             _ if column.is_virtual => {
-                cast(&text(if &*column.name == "_table" { &table } else { &database }), column)
+                cast(&string_literal(if &*column.name == "_table" { &table } else { &database }), column)
             }
             _ => missing(column),
         });
@@ -178,19 +174,13 @@ fn merged(
     Ok(Arc::new(Merged { schema: TableSchema::new(columns), query: selects.join(" UNION ALL ") }))
 }
 
-fn text(written: &str) -> String {
-    let mut out = String::new();
-    chalet_syntax::print::write_string(&mut out, written.as_bytes());
-    out
-}
-
 fn cast(value: &str, column: &ColumnSchema) -> String {
-    format!("CAST({value}, {}) AS {}", text(&column.ty.to_string()), quoted(&column.name))
+    format!("CAST({value}, {}) AS {}", string_literal(column.ty.to_string()), quoted(&column.name))
 }
 
 /// The value of a column that a table has not.
 fn missing(column: &ColumnSchema) -> String {
-    cast(&format!("defaultValueOfTypeName({})", text(&column.ty.to_string())), column)
+    cast(&format!("defaultValueOfTypeName({})", string_literal(column.ty.to_string())), column)
 }
 
 impl Table for Merged {

@@ -12,7 +12,7 @@ use crate::ast::{
     TableExpr, TableKind, Transformer, WindowRef, WindowSpec, WithItem,
 };
 use crate::parser::{STACK_GROWTH, STACK_RED_ZONE};
-use crate::print::{float_text, write_string};
+use crate::print::{float_text, string_literal, write_string};
 
 /// One line of the output and what is below it.
 struct Node {
@@ -463,10 +463,6 @@ fn literal_text(literal: &Literal) -> String {
         Literal::UInt(value) => format!("UInt64_{value}"),
         Literal::Int(value) => format!("Int64_{value}"),
         Literal::Float(value) => format!("Float64_{}", float_text(*value).trim_end_matches('.')),
-        Literal::String(bytes) => {
-            let mut out = String::new();
-            write_string(&mut out, bytes);
-            out
-        }
+        Literal::String(bytes) => string_literal(bytes),
     }
 }

@@ -10,7 +10,6 @@
 
 pub mod bias;
 pub mod bitmap;
-pub mod city;
 pub mod combined;
 pub mod exact;
 pub mod key_set;

@@ -2,7 +2,7 @@
 //! several arguments joined. Arrays, and what contains NULL, have a hash of our own, so that there (and in uniqHLL12 of
 //! floats) estimates differ from the kernel's.
 
-use crate::uniq::city::{city_hash64, join};
+use chalet_base::city_hash::{city_hash64, hash_16};
 use chalet_base::hash::hash_bytes;
 use chalet_columns::rows::RowCodec;
 use chalet_columns::{Data, Vector};
@@ -74,7 +74,7 @@ fn words_of(vector: &Vector, row: usize, before: Option<u64>) -> u64 {
                 _ => 0)
         }
     };
-    before.map_or(hash, |before| join(hash, before))
+    before.map_or(hash, |before| hash_16(hash, before))
 }
 
 fn number(data: &Data, row: usize) -> u64 {
@@ -90,8 +90,8 @@ fn number(data: &Data, row: usize) -> u64 {
         Data::BF16(v) => v[row].to_bits().into(),
         Data::F32(v) => v[row].to_bits().into(),
         Data::F64(v) => v[row].to_bits(),
-        Data::U128(v) => join(v[row] as u64, (v[row] >> 64) as u64),
-        Data::I128(v) => join(v[row] as u64, (v[row] >> 64) as u64),
+        Data::U128(v) => hash_16(v[row] as u64, (v[row] >> 64) as u64),
+        Data::I128(v) => hash_16(v[row] as u64, (v[row] >> 64) as u64),
         Data::U256(v) => city_hash64(&v[row].to_le_bytes()),
         Data::I256(v) => city_hash64(&v[row].to_le_bytes()),
         _ => 0,

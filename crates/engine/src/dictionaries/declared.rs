@@ -11,6 +11,7 @@ use chalet_functions::conversion::cast_column;
 use chalet_storage::catalog::quoted;
 use chalet_storage::{ColumnSchema, TableSchema};
 use chalet_syntax::ast::{self, CallStyle, ExprKind, KeyValue, Literal};
+use chalet_syntax::print::string_literal;
 use chalet_types::{DataType, Value};
 
 /// What a flat dictionary's keys are below, unless it says otherwise.
@@ -292,11 +293,7 @@ fn source_of(
             };
             let structure: Vec<String> =
                 columns.iter().map(|column| format!("{} {}", quoted(&column.name), column.ty)).collect();
-            let words = [path.as_str(), &format, &structure.join(", ")].map(|word| {
-                let mut text = String::new();
-                chalet_syntax::print::write_string(&mut text, word.as_bytes());
-                text
-            });
+            let words = [path.as_str(), &format, &structure.join(", ")].map(string_literal);
             let sql = format!("SELECT * FROM file({})", words.join(", "));
             Source::Query { sql: Ok(sql), shown: format!("File: {path}, {format}") }
         }

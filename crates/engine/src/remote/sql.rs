@@ -3,7 +3,7 @@
 
 use chalet_storage::scan::{ColumnRange, Interval};
 use chalet_storage::{ScanRequest, TableSchema};
-use chalet_syntax::print::{write_quoted, write_string};
+use chalet_syntax::print::{string_literal, write_quoted};
 use chalet_types::{DataType, Value};
 
 /// A name in back quotes.
@@ -65,11 +65,7 @@ fn within(interval: &Interval, column: &str, ty: &DataType) -> Option<String> {
 /// A value as SQL that has it exactly.
 fn literal(value: &Value, ty: &DataType) -> Option<String> {
     match (ty.bare(), value) {
-        (DataType::String, Value::Bytes(bytes)) => {
-            let mut text = String::new();
-            write_string(&mut text, bytes);
-            Some(text)
-        }
+        (DataType::String, Value::Bytes(bytes)) => Some(string_literal(bytes)),
         (DataType::Date, value) => Some(format!("toDate({})", value.as_u64()?)),
         (DataType::DateTime(_), value) => Some(format!("toDateTime({})", value.as_u64()?)),
         (DataType::Float32 | DataType::Float64, Value::Float(x)) if x.fract() == 0.0 && x.abs() < 1e15 => {

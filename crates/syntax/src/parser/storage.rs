@@ -3,8 +3,8 @@
 use super::{Fail, Parse, Parser};
 use crate::ast::{
     AlterCommand, AlterTable, ColumnDef, ColumnDefault, ConstraintDef, DefaultKind, Engine, Expr, ExprKind,
-    GroupBy, IndexDef, OrderItem, ProjectionDef, Select, StatementKind, Storage, TableDefinition, TtlAction,
-    TtlItem,
+    GroupBy, Ident, IndexDef, OrderItem, ProjectionDef, Select, StatementKind, Storage, TableDefinition,
+    TtlAction, TtlItem,
 };
 use crate::lexer::TokenKind;
 use chalet_base::err;
@@ -161,6 +161,11 @@ impl Parser<'_> {
         let name = self.ident()?;
         let expr = self.bare_expr()?;
         self.expect_keyword("TYPE")?;
+        self.index_of_type(name, expr)
+    }
+
+    /// What follows TYPE.
+    fn index_of_type(&mut self, name: Ident, expr: Expr) -> Parse<IndexDef> {
         let ty = Some(self.name_or_call()?);
         let granularity = if self.accept_keyword("GRANULARITY") { Some(self.unsigned()?) } else { None };
         Ok(IndexDef { name, expr, ty, granularity })
@@ -177,9 +182,7 @@ impl Parser<'_> {
         if !self.accept_keyword("TYPE") {
             return Err(Fail::Error(err!(INCORRECT_QUERY, "CREATE INDEX without TYPE is forbidden")));
         }
-        let ty = Some(self.name_or_call()?);
-        let granularity = if self.accept_keyword("GRANULARITY") { Some(self.unsigned()?) } else { None };
-        let index = IndexDef { name: index_name, expr, ty, granularity };
+        let index = self.index_of_type(index_name, expr)?;
         let commands = vec![AlterCommand::AddIndex { if_not_exists, index, position: None }];
         Ok(StatementKind::AlterTable(Box::new(AlterTable { temporary: false, name, cluster, commands })))
     }

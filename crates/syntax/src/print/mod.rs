@@ -18,7 +18,7 @@ mod text;
 use std::fmt;
 
 use crate::ast::{Expr, Query, Statement};
-pub use text::{float_text, write_ident, write_quoted, write_string};
+pub use text::{float_text, string_literal, write_ident, write_quoted, write_string};
 
 /// One line.
 pub fn print(statement: &Statement) -> String {

@@ -86,6 +86,13 @@ pub fn write_string(out: &mut String, bytes: &[u8]) {
     out.push('\'');
 }
 
+/// A string literal, as [`write_string`] writes it.
+pub fn string_literal(text: impl AsRef<[u8]>) -> String {
+    let mut out = String::new();
+    write_string(&mut out, text.as_ref());
+    out
+}
+
 fn escape(out: &mut String, text: &str, quote: char) {
     for c in text.chars() {
         match c {

@@ -1,6 +1,6 @@
 //! `dictGet` and its variants: attributes of keys.
 
-use super::lookup::{BASE, Keys, all_null, dictionary, exactly};
+use super::lookup::{BASE, Keys, all_null, dictionary, exactly, range_values};
 use crate::dictionaries::loaded::Loaded;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::vector::Struct;
@@ -145,11 +145,7 @@ impl DictGet {
     /// The values of the attributes of the call's keys.
     fn values(&self, call: &Call, lookup: &Lookup) -> Result<Vector> {
         let (keys, validity) = lookup.keys.vectors(call.vector(2), call.ctx)?;
-        let definition = &lookup.loaded.definition;
-        let range = match (&lookup.range, definition.range_type()) {
-            (Some(given), Some(wanted)) => Some(exactly(call.vector(3), given, wanted, call.ctx)?),
-            _ => None,
-        };
+        let range = range_values(call, 3, lookup.range.as_ref(), &lookup.loaded.definition)?;
         let rows = lookup.loaded.find(&keys, range.as_ref())?;
         let given = match &lookup.default {
             None => None,

@@ -1,6 +1,6 @@
 //! `dictHas`: does a dictionary have a key?
 
-use super::lookup::{BASE, Keys, all_null, dictionary, exactly};
+use super::lookup::{BASE, Keys, all_null, dictionary, range_values};
 use crate::dictionaries::loaded::Loaded;
 use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Vector};
@@ -49,10 +49,7 @@ fn execute(call: &Call) -> Result<Column> {
         return Ok(Column::Flat(all_null(call)));
     }
     let (vectors, validity) = keys.vectors(call.vector(1), call.ctx)?;
-    let range = match (range, loaded.definition.range_type()) {
-        (Some(given), Some(wanted)) => Some(exactly(call.vector(2), given, wanted, call.ctx)?),
-        _ => None,
-    };
+    let range = range_values(call, 2, range.as_ref(), &loaded.definition)?;
     let rows = loaded.find(&vectors, range.as_ref())?;
     let found: Vec<u8> = rows.iter().map(|row| u8::from(*row > 0)).collect();
     let found = Vector::from(found);

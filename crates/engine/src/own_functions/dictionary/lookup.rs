@@ -49,6 +49,17 @@ pub(super) fn exactly(vector: &Vector, from: &DataType, to: &DataType, ctx: &Con
     convert(vector, from, to, &Rules::new(Mode::Accurate, ctx))
 }
 
+/// The values that choose among the ranges of keys: argument `at`, which has the type `given`, where there is one.
+pub(super) fn range_values(
+    call: &Call,
+    at: usize,
+    given: Option<&DataType>,
+    definition: &Definition,
+) -> Result<Option<Vector>> {
+    let types = given.zip(definition.range_type());
+    types.map(|(given, wanted)| exactly(call.vector(at), given, wanted, call.ctx)).transpose()
+}
+
 /// How the argument of a key becomes a key.
 pub(super) struct Keys {
     given: Vec<DataType>,

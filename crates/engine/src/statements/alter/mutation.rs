@@ -15,6 +15,7 @@ use chalet_storage::merge_tree::part::Part;
 use chalet_storage::merge_tree::{Lineage, MergeTree};
 use chalet_storage::{ColumnSchema, DefaultKind, Entry, Inserter, Scan, ScanRequest, Table, TableSchema};
 use chalet_syntax::ast;
+use chalet_syntax::print::string_literal;
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -62,9 +63,7 @@ pub(crate) fn update(
         let Some((_, value)) = assignments.iter().find(|(assigned, _)| assigned.name == *column.name) else {
             return name;
         };
-        let mut ty = String::new();
-        chalet_syntax::print::write_string(&mut ty, column.ty.to_string().as_bytes());
-        format!("if({where_}, CAST({value}, {ty}), {name})")
+        format!("if({where_}, CAST({value}, {}), {name})", string_literal(column.ty.to_string()))
     };
     // Names must not hide the columns that other assignments read: the values come first, and get their names then.
     let numbered = |at: usize| format!("`__new_{at}`");

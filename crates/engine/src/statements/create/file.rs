@@ -12,6 +12,7 @@ use chalet_storage::file::FileContext;
 use chalet_storage::file_engine::{FileEngine, FilePlace};
 use chalet_storage::{ColumnSchema, Table};
 use chalet_syntax::ast;
+use chalet_syntax::print::string_literal;
 use std::sync::Arc;
 
 /// `File(format[, path[, compression]])`.
@@ -32,11 +33,7 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
     };
     let (format, compression) = (FORMATS.get(&words[0])?, words.get(2).cloned());
     let table = FileEngine::create(schema, format, place, compression, file_context(ctx))?;
-    let shown = words.iter().map(|word| {
-        let mut text = String::new();
-        chalet_syntax::print::write_string(&mut text, word.as_bytes());
-        text
-    });
+    let shown = words.iter().map(string_literal);
     let engine = format!("File({})", shown.collect::<Vec<_>>().join(", "));
     Ok((Arc::new(table), engine))
 }

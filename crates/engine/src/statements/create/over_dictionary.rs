@@ -7,6 +7,7 @@ use crate::query_context::QueryContext;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_storage::{Table, TableSchema};
 use chalet_syntax::ast::{self, ExprKind, Literal};
+use chalet_syntax::print::string_literal;
 use std::sync::Arc;
 
 /// `Dictionary(name)`.
@@ -17,9 +18,8 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
     let is_described = !new.create.definition.columns.is_empty() || new.create.source.is_some();
     let schema = if is_described { schema_of(new.create, new.ctx)? } else { all.clone() };
     check(&schema, all, &name)?;
-    let mut shown = String::new();
-    chalet_syntax::print::write_string(&mut shown, written.as_bytes());
-    Ok((Arc::new(OverDictionary { schema, database, name }), format!("Dictionary({shown})")))
+    let shown = format!("Dictionary({})", string_literal(written));
+    Ok((Arc::new(OverDictionary { schema, database, name }), shown))
 }
 
 pub(super) fn open(_: &'static Engine, found: Found) -> Result<Arc<dyn Table>> {
