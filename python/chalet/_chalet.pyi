@@ -113,6 +113,25 @@ class StreamingInserter:
     ) -> None:
         """Cancels what was not finished."""
 
+class Server:
+    """What `chalet.server.start` starts."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        host: str,
+        http: int | None,
+        users: list[tuple[str, str | None, str | None, int, str | None]],
+        max_connections: int,
+    ) -> None: ...
+    @property
+    def http_port(self) -> int | None: ...
+    def stop(self) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
 class Cursor:
     """Rows as tuples of Python objects."""
 

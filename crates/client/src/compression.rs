@@ -3,7 +3,8 @@
 use chalet_base::city_hash::city_hash128;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_formats::binary::Source;
-use std::io::Read;
+use chalet_formats::output::Sink;
+use std::io::{self, Read, Write};
 
 /// What blocks are compressed with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -89,9 +90,12 @@ impl<'a, S: Source> Frames<'a, S> {
         ensure!(left == 0, INCORRECT_DATA, "{left} bytes are left behind a compressed block");
         Ok(())
     }
+}
 
-    fn read_frame(&mut self) -> Result<()> {
-        let head: [u8; CHECKSUM + HEADER] = self.from.array()?;
+impl Unpacked {
+    /// Adds what is in the next frame.
+    fn read_frame(&mut self, from: &mut impl Source) -> Result<()> {
+        let head: [u8; CHECKSUM + HEADER] = from.array()?;
         let (checksum, header) = head.split_at(CHECKSUM);
         let size = |at: usize| {
             u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]) as usize
@@ -107,8 +111,8 @@ impl<'a, S: Source> Frames<'a, S> {
             TOO_LARGE_SIZE_COMPRESSED,
             "Too large size_decompressed: {size}. Most likely corrupted data"
         );
-        let body = self.from.take(packed_size - HEADER)?;
-        let Unpacked { frame, bytes, .. } = &mut *self.unpacked;
+        let body = from.take(packed_size - HEADER)?;
+        let Unpacked { frame, bytes, .. } = self;
         frame.clear();
         frame.extend_from_slice(header);
         frame.extend_from_slice(body);
@@ -164,7 +168,7 @@ impl<S: Source> Source for Frames<'_, S> {
                 self.unpacked.bytes.drain(..self.unpacked.at);
                 self.unpacked.at = 0;
             }
-            self.read_frame()?;
+            self.unpacked.read_frame(&mut *self.from)?;
         }
         let at = self.unpacked.at;
         self.unpacked.at += n;
@@ -173,5 +177,133 @@ impl<S: Source> Source for Frames<'_, S> {
 
     fn at_most(&self) -> usize {
         self.from.at_most()
+    }
+}
+
+/// The bytes inside of frames that follow one another to the end of a stream.
+pub struct FrameReader<R> {
+    from: Packed<R>,
+    unpacked: Unpacked,
+}
+
+/// A stream as a source.
+struct Packed<R> {
+    stream: R,
+    /// A byte that was looked at.
+    taken: Vec<u8>,
+    /// What the last call gave.
+    spent: Vec<u8>,
+}
+
+impl<R: Read> FrameReader<R> {
+    pub fn new(stream: R) -> FrameReader<R> {
+        FrameReader {
+            from: Packed { stream, taken: Vec::new(), spent: Vec::new() },
+            unpacked: Unpacked::default(),
+        }
+    }
+}
+
+impl<R: Read> Read for FrameReader<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        while self.unpacked.at == self.unpacked.bytes.len() {
+            self.unpacked.bytes.clear();
+            self.unpacked.at = 0;
+            let mut first = [0];
+            // Frames end where the stream does.
+            if to.is_empty() || self.from.stream.read(&mut first)? == 0 {
+                return Ok(0);
+            }
+            self.from.taken.clear();
+            self.from.taken.push(first[0]);
+            self.unpacked.read_frame(&mut self.from).map_err(io::Error::other)?;
+        }
+        let left = &self.unpacked.bytes[self.unpacked.at..];
+        let n = left.len().min(to.len());
+        to[..n].copy_from_slice(&left[..n]);
+        self.unpacked.at += n;
+        Ok(n)
+    }
+}
+
+impl<R: Read> Source for Packed<R> {
+    fn take(&mut self, n: usize) -> Result<&[u8]> {
+        self.spent.clear();
+        self.spent.append(&mut self.taken);
+        let wanted = n.saturating_sub(self.spent.len()) as u64;
+        let read = (&mut self.stream).take(wanted).read_to_end(&mut self.spent);
+        read.map_err(|e| err!(CANNOT_READ_ALL_DATA, "Cannot read compressed data: {e}"))?;
+        ensure!(self.spent.len() == n, CANNOT_READ_ALL_DATA, "Cannot read all data of a compressed block");
+        Ok(&self.spent)
+    }
+
+    fn at_most(&self) -> usize {
+        usize::MAX
+    }
+}
+
+/// A sink that puts what is written into frames.
+pub struct FrameWriter<W: Write> {
+    to: W,
+    method: Method,
+    bytes: Vec<u8>,
+}
+
+impl<W: Write> FrameWriter<W> {
+    pub fn new(to: W, method: Method) -> FrameWriter<W> {
+        FrameWriter { to, method, bytes: Vec::new() }
+    }
+
+    /// Writes the last frame.
+    pub fn into_inner(mut self) -> io::Result<W> {
+        self.pass_on()?;
+        Ok(self.to)
+    }
+
+    fn pass_on(&mut self) -> io::Result<()> {
+        let mut frames = Vec::new();
+        write_frames(&mut frames, self.method, &self.bytes).map_err(io::Error::other)?;
+        self.bytes.clear();
+        self.to.write_all(&frames)
+    }
+}
+
+impl<W: Write> Write for FrameWriter<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.bytes.extend_from_slice(bytes);
+        if self.bytes.len() >= FRAME {
+            self.pass_on()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.pass_on()?;
+        self.to.flush()
+    }
+}
+
+impl<W: Write + Send> Sink for FrameWriter<W> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_of_frames() {
+        let plain: Vec<u8> = (0..3_000_000u32).map(|i| (i / 7 % 251) as u8).collect();
+        for method in [Method::None, Method::Lz4, Method::Zstd] {
+            let mut writer = FrameWriter::new(Vec::new(), method);
+            plain.chunks(70_001).for_each(|piece| writer.write_all(piece).unwrap());
+            writer.flush().unwrap();
+            let packed = writer.to;
+            let mut back = Vec::new();
+            FrameReader::new(&packed[..]).read_to_end(&mut back).unwrap();
+            assert!(back == plain, "{method:?}");
+            let mut damaged = packed.clone();
+            damaged[100] ^= 1;
+            assert!(FrameReader::new(&damaged[..]).read_to_end(&mut back).is_err());
+            assert!(FrameReader::new(&packed[..packed.len() - 1]).read_to_end(&mut back).is_err());
+        }
     }
 }

@@ -236,15 +236,20 @@ impl Dialect {
         put_string(out, b"");
         let mut packed = Vec::new();
         let body = if self.compression.is_some() { &mut packed } else { &mut *out };
-        // No overflow, no bucket.
-        body.extend([1, 0, 2]);
-        body.extend((-1i32).to_le_bytes());
-        body.push(0);
-        write_block(body, &rows.schema, &rows.block, self.layout());
+        self.write_body(body, &rows.schema, &rows.block);
         match self.compression {
             Some(method) => write_frames(out, method, &packed),
             None => Ok(()),
         }
+    }
+
+    /// Appends facts of a block and its columns.
+    pub fn write_body(self, out: &mut Vec<u8>, schema: &Schema, block: &Block) {
+        // No overflow, no bucket.
+        out.extend([1, 0, 2]);
+        out.extend((-1i32).to_le_bytes());
+        out.push(0);
+        write_block(out, schema, block, self.layout());
     }
 
     fn read_progress(self, from: &mut impl Source) -> Result<Progress> {

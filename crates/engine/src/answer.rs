@@ -99,6 +99,23 @@ pub enum StreamPart {
     /// First: the columns, without a row, and the format that the statement names.
     Header(Rows, Option<String>),
     Block(Block),
+    /// Behind all blocks: one row, of WITH TOTALS.
+    Totals(Block),
+    /// Last: two rows, by the setting `extremes`.
+    Extremes(Block),
+}
+
+/// What a statement did whose rows were handed out.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Summary {
+    pub rows_read: u64,
+    pub bytes_read: u64,
+    pub rows_written: u64,
+    pub bytes_written: u64,
+    pub peak_memory: u64,
+    pub elapsed: Duration,
+    /// Rows there were before LIMIT, when there was one.
+    pub rows_before_limit: Option<u64>,
 }
 
 /// Takes what a stream hands out; one call at a time, in order. An error ends the query.

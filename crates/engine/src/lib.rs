@@ -9,6 +9,7 @@
 //! - [`host`], [`own_functions`], [`functions`]: functions of the host program, those of statements, formats and tables, and the
 //!   registry of all
 //! - [`sql_functions`], [`fork_guard`], [`database`]: what sessions share: the catalog, functions made by SQL
+//! - [`file_access`]: which files statements may name
 //! - [`server`]: a ClickHouse server that runs the statements, in place of this engine
 //! - [`session_state`]: what a session holds, and how a statement changes it
 //! - [`query_context`]: what one statement runs with, as data
@@ -31,6 +32,7 @@ mod dictionaries;
 mod environment;
 mod explain;
 mod extremes;
+mod file_access;
 pub mod fork_guard;
 pub mod formats;
 pub mod functions;
@@ -62,10 +64,12 @@ mod table_functions;
 mod tables;
 mod written_settings;
 
-pub use answer::{Answer, Outline, Rows, StreamConsumer, StreamPart};
+pub use answer::{Answer, Outline, Rows, StreamConsumer, StreamPart, Summary};
 pub use chalet_exec::control::Progress;
 pub use chalet_syntax::{lexer, split};
 pub use database::Database;
+pub use file_access::FileAccess;
 pub use insert_data::{GivenRows, InsertData, MakeRows};
 pub use run_options::{Interrupt, RunOptions};
 pub use session::{Session, Stream};
+pub use session_state::Identity;

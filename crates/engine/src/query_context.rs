@@ -15,6 +15,7 @@ use chalet_formats::FormatSettings;
 use chalet_function_api::{Context, Host, Interrupt, Registry};
 use chalet_plan::{IdSource, ScanLimits};
 use chalet_storage::{Entry, Held, ScanContext, Table};
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -63,12 +64,11 @@ impl QueryContext {
             time_zone: settings.time_zone()?,
             start_ns: start.as_nanos() as i64,
             database: state.database.clone(),
-            user: "default".into(),
-            query_id: format!(
-                "{:08x}-{:04x}-{number:012x}",
-                start.as_secs() as u32,
-                std::process::id() & 0xffff
-            ),
+            user: state.identity.user.to_string(),
+            query_id: options.query_id.clone().unwrap_or_else(|| {
+                let process = std::process::id() & 0xffff;
+                format!("{:08x}-{process:04x}-{number:012x}", start.as_secs() as u32)
+            }),
             interrupt: Interrupt(Some(interrupt_of(control.clone()))),
             settings: settings.for_functions(),
             host: Host(Some(Arc::new(OwnHost(Box::new(OwnView {
@@ -117,6 +117,7 @@ impl QueryContext {
             interrupt: self.interrupt.clone(),
             replacement_scan: self.replacement_scan.clone(),
             on_progress: self.on_progress.clone(),
+            query_id: Some(self.functions.query_id.clone()),
             ..RunOptions::default()
         };
         QueryContext::new(self.database.clone(), state, &options, 0)
@@ -144,6 +145,11 @@ impl QueryContext {
             breaks: limits.read_overflow == Overflow::Break,
         }));
         Ok(ctx)
+    }
+
+    /// The path that a statement means by one that it names, where its user may use it.
+    pub fn user_path<'a>(&self, written: &'a str) -> Result<Cow<'a, str>> {
+        self.state.identity.files.path(written, &self.state.identity.user)
     }
 
     /// A table as it was made, but for those of system: a temporary one where no database is named, else a kept one.

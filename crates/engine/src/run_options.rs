@@ -21,6 +21,8 @@ pub struct RunOptions {
     pub interrupt: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
     /// Tables that the caller lends.
     pub replacement_scan: Option<Arc<dyn ReplacementScan>>,
+    /// What `query_id()` answers; made up where there is none.
+    pub query_id: Option<String>,
     /// Settings of these statements only.
     pub settings: Vec<(String, String)>,
     pub on_progress: Option<OnProgress>,

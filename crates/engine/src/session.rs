@@ -1,12 +1,12 @@
 //! One session: its settings, current database and temporary tables. Statements run one after the other.
 
-use crate::answer::{Answer, Outline, StreamConsumer};
+use crate::answer::{Answer, Outline, StreamConsumer, Summary};
 use crate::database::Database;
 use crate::fork_guard::ForkGuard;
 use crate::insert_data::InsertData;
 use crate::query_context::QueryContext;
 use crate::run_options::RunOptions;
-use crate::session_state::SessionState;
+use crate::session_state::{Identity, SessionState};
 use crate::stack::entered;
 use crate::statements::on_server;
 use crate::statements::output::Output;
@@ -41,13 +41,23 @@ static NEXT_QUERY: AtomicU64 = AtomicU64::new(1);
 
 impl Database {
     pub fn session(&self) -> Session {
-        Session::new(self.clone())
+        self.session_of(Identity::default())
+    }
+
+    /// A session of a user from the network.
+    pub fn session_of(&self, identity: Identity) -> Session {
+        Session::new(self.clone(), identity)
     }
 }
 
 impl Session {
-    fn new(database: Database) -> Session {
-        Session { database, state: Mutex::new(SessionState::new()), running: Mutex::new(()) }
+    fn new(database: Database, identity: Identity) -> Session {
+        Session { database, state: Mutex::new(SessionState::new(identity)), running: Mutex::new(()) }
+    }
+
+    /// What it is a session of.
+    pub fn database(&self) -> &Database {
+        &self.database
     }
 
     /// Runs one or more statements. The first that fails ends the run; what those before it did stays done.
@@ -169,6 +179,41 @@ impl Session {
         Ok(output.into_answer(started.elapsed()))
     }
 
+    /// Runs one statement of any kind as servers do: its rows go to the consumer as they come, `data` are those of an INSERT.
+    /// What it changes of the session stays changed.
+    pub fn serve(
+        &self,
+        sql: &str,
+        options: RunOptions,
+        data: Option<InsertData>,
+        consumer: StreamConsumer,
+    ) -> Result<Summary> {
+        entered(|| {
+            ensure!(
+                self.database.shared.server.is_none(),
+                NOT_IMPLEMENTED,
+                "A connection to a server cannot be served"
+            );
+            let started = Instant::now();
+            let statement = self.single(sql, &options)?;
+            let ctx = self.context(&options)?;
+            if statement.output.outfile.is_some() {
+                ctx.state.identity.files.check_outfile()?;
+            }
+            let summary = if let StatementKind::Query(_) = statement.kind
+                && statement.output.outfile.is_none()
+            {
+                statements::stream(&statement, sql, &ctx, &ctx.state, consumer)?
+            } else {
+                let mut output = Output::new(&RunOptions { keeps_rows: true, ..RunOptions::default() });
+                output.data = data;
+                self.run_one(&statement, sql, &ctx, &mut output)?;
+                statements::hand_out(&statement, output, consumer)?
+            };
+            Ok(Summary { elapsed: started.elapsed(), ..summary })
+        })
+    }
+
     /// Sets a setting for all statements that follow.
     pub fn set(&self, name: &str, value: &str) -> Result<()> {
         self.state().settings.set(name, value)
@@ -259,7 +304,7 @@ impl Stream {
             let Some(statement) = &self.statement else {
                 bail!(LOGICAL_ERROR, "A stream without a statement")
             };
-            statements::stream(statement, &self.sql, &ctx, &own, consumer)
+            statements::stream(statement, &self.sql, &ctx, &own, consumer).map(drop)
         })
     }
 }

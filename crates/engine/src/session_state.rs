@@ -1,10 +1,26 @@
 //! What a session holds between statements, and how a statement changes it.
 
+use crate::file_access::FileAccess;
 use crate::settings::Settings;
 use chalet_memory::Tracker;
 use chalet_storage::Entry;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// Whose a session is.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    pub user: Arc<str>,
+    /// Files that their statements may name.
+    pub files: FileAccess,
+}
+
+impl Default for Identity {
+    /// The program that embeds the engine.
+    fn default() -> Identity {
+        Identity { user: "default".into(), files: FileAccess::All }
+    }
+}
 
 /// The settings, names and tables of one session.
 #[derive(Clone)]
@@ -16,16 +32,18 @@ pub(crate) struct SessionState {
     pub params: BTreeMap<String, String>,
     /// What all queries of the session use together.
     pub memory: Arc<Tracker>,
+    pub identity: Identity,
 }
 
 impl SessionState {
-    pub fn new() -> SessionState {
+    pub fn new(identity: Identity) -> SessionState {
         SessionState {
             settings: Settings::default(),
             database: "default".into(),
             temporary: BTreeMap::new(),
             params: BTreeMap::new(),
             memory: Arc::new(Tracker::of_user()),
+            identity,
         }
     }
 }

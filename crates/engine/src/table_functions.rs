@@ -256,6 +256,7 @@ fn file(args: &[TableArgument], ctx: &QueryContext) -> Result<Arc<dyn Table>> {
     let Some(path) = word(0) else {
         bail!(BAD_ARGUMENTS, "The path of table function 'file' must be a string")
     };
+    let path = ctx.user_path(&path)?;
     let format: &'static Format = match word(1) {
         Some(name) => FORMATS.get(&name)?,
         None => FORMATS.of_path(&path).or_else(|| of_first_match(&path)).ok_or_else(|| {

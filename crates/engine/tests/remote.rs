@@ -398,6 +398,7 @@ fn streams_and_data(session: &Session) {
             match part {
                 chalet_engine::StreamPart::Header(rows, _) => told.0 = rows.names,
                 chalet_engine::StreamPart::Block(block) => told.1 += block.n_rows(),
+                _ => {}
             }
             Ok(())
         }))

@@ -33,7 +33,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    fn handle(&self) -> PyResult<Used> {
+    pub fn handle(&self) -> PyResult<Used> {
         let handle = self.handle.lock().unwrap_or_else(PoisonError::into_inner);
         let handle = handle.as_ref().ok_or_else(|| InterfaceError::new_err("The connection is closed"))?;
         Used::begin(handle).ok_or_else(|| {

@@ -126,6 +126,11 @@ impl Handle {
         Ok((handle, database.take_warnings()))
     }
 
+    /// What it is a session of.
+    pub fn database(&self) -> Database {
+        self.session.database().clone()
+    }
+
     /// A query whose rows are handed out while it runs. It waits for no other.
     pub fn stream(&self, sql: &str, options: RunOptions) -> Result<Stream> {
         self.session.stream(sql, RunOptions { on_progress: self.on_progress(None), ..options })
@@ -206,6 +211,7 @@ impl Handle {
             interrupt: Some(Arc::new(move || asked.should_stop())),
             replacement_scan: Some(replacement_scan),
             on_progress: self.on_progress(Some(watch)),
+            ..RunOptions::default()
         };
         self.session.run(sql, options)
     }

@@ -26,6 +26,7 @@
 //! - [`arrow`]: columns through the Arrow C stream interface
 //! - [`memory_view`]: bytes exported through the buffer protocol
 //! - [`shell`]: statements and tokens of a text, for the shell
+//! - [`server`]: a database served over ClickHouse's protocols
 //! - [`sources`]: objects of the calling program as tables
 //! - [`adbc`]: the driver of Arrow Database Connectivity
 
@@ -54,6 +55,7 @@ mod objects;
 mod parallel;
 mod pipe;
 mod result;
+mod server;
 mod shell;
 mod sources;
 mod stream;
@@ -70,6 +72,7 @@ fn _chalet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     shell::register(module)?;
     module.add_class::<call::Call>()?;
     module.add_class::<connection::Connection>()?;
+    module.add_class::<server::Server>()?;
     module.add_class::<cursor::Cursor>()?;
     module.add_class::<memory_view::MemoryView>()?;
     module.add_class::<stream::StreamingResult>()?;

@@ -165,6 +165,8 @@ impl StreamingResult {
                             return Err(gone());
                         }
                     }
+                    // Of a stream the rows alone are wanted.
+                    StreamPart::Totals(_) | StreamPart::Extremes(_) => {}
                 }
                 Ok(())
             });

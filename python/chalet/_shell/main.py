@@ -15,8 +15,11 @@ from .runner import Runner
 def main(arguments: list[str] | None = None) -> int:
     """Runs the program; returns its exit status: 0, 1 where a statement failed, 2 where the command line is wrong."""
     _open_what_is_closed()
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments[:1] == ["server"]:
+        return _served(arguments[1:])
     try:
-        options = parse(sys.argv[1:] if arguments is None else arguments)
+        options = parse(arguments)
     except UsageError as error:
         print(f"{error}\n\n{USAGE}", end="", file=sys.stderr)
         return 2
@@ -31,6 +34,16 @@ def main(arguments: list[str] | None = None) -> int:
         if not isinstance(error, BrokenPipeError):
             print(error, file=sys.stderr)
         _discard_unwritable_output()
+        return 1
+
+
+def _served(arguments: list[str]) -> int:
+    from .serve import main as serve
+
+    try:
+        return serve(arguments)
+    except (_chalet.Error, OSError, ValueError) as error:
+        print(error, file=sys.stderr)
         return 1
 
 

@@ -7,7 +7,7 @@ use super::merge::{MergeOptions, merge_parts};
 use crate::database::{Database, Shared};
 use crate::query_context::QueryContext;
 use crate::run_options::RunOptions;
-use crate::session_state::SessionState;
+use crate::session_state::{Identity, SessionState};
 use crate::stack::entered;
 use chalet_base::forks::PerProcess;
 use chalet_base::{Result, bail, codes};
@@ -96,7 +96,7 @@ fn work(job: &Job) -> Result<()> {
         let table = MergeTree::of(job.definition.clone(), parts);
         let Some((choice, _claim)) = table.choose_merge()? else { return Ok(()) };
         // Keys need functions, and no tables.
-        let mut state = SessionState::new();
+        let mut state = SessionState::new(Identity::default());
         state.settings.set("max_threads", "1")?;
         let ctx = QueryContext::new(Database::default(), state, &RunOptions::default(), 0)?;
         let _charged = chalet_memory::thread::enter(&ctx.control.memory);

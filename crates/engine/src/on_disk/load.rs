@@ -3,7 +3,7 @@
 use crate::database::Database;
 use crate::query_context::QueryContext;
 use crate::run_options::RunOptions;
-use crate::session_state::SessionState;
+use crate::session_state::{Identity, SessionState};
 use crate::statements::create::{Found, open, stored};
 use chalet_base::{Result, bail};
 use chalet_storage::Entry;
@@ -66,7 +66,12 @@ fn databases(
     store: &Arc<Store>,
     warnings: &mut Vec<String>,
 ) -> Result<BTreeMap<String, Tables>> {
-    let ctx = QueryContext::new(database.clone(), SessionState::new(), &RunOptions::default(), 0)?;
+    let ctx = QueryContext::new(
+        database.clone(),
+        SessionState::new(Identity::default()),
+        &RunOptions::default(),
+        0,
+    )?;
     let mut all = BTreeMap::from([("default".to_string(), Tables::default())]);
     for definition in definitions {
         let tables = all.entry(definition.database.clone()).or_default();

@@ -51,6 +51,7 @@ pub(crate) fn run(insert: &ast::Insert, ctx: &QueryContext, output: &mut Output)
             let path = String::from_utf8_lossy(path).into_owned();
             let method = compression.as_ref().map(|c| String::from_utf8_lossy(c).into_owned());
             let compression = Compression::named(method.as_deref().unwrap_or("auto"), &path)?;
+            let path = ctx.user_path(&path)?.into_owned();
             let file = std::fs::File::open(&path)
                 .map_err(|e| err!(CANNOT_OPEN_FILE, "Cannot open file {path}: {e}"))?;
             let format = match format {

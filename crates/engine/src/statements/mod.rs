@@ -21,7 +21,7 @@ mod system;
 
 use self::output::{Output, print_lines, print_rows};
 use self::statement_events::StatementEvents;
-use crate::answer::{StreamConsumer, StreamPart};
+use crate::answer::{StreamConsumer, StreamPart, Summary};
 use crate::query_context::QueryContext;
 use crate::run_options::RunOptions;
 use crate::session_state::SessionState;
@@ -60,25 +60,40 @@ pub(crate) fn stream(
     sql: &str,
     ctx: &QueryContext,
     own: &SessionState,
-    mut consumer: StreamConsumer,
-) -> Result<()> {
+    consumer: StreamConsumer,
+) -> Result<Summary> {
     let StatementKind::Query(query) = &statement.kind else {
-        let mut output = Output::new(&RunOptions::default());
+        let mut output = Output::new(&RunOptions { keeps_rows: true, ..RunOptions::default() });
         run(statement, sql, ctx, own, &mut output)?;
-        let Some(mut rows) = output.rows else { return Ok(()) };
-        let blocks = std::mem::take(&mut rows.blocks);
-        consumer(StreamPart::Header(rows, statement.output.format.as_ref().map(|f| f.name.clone())))?;
-        return blocks.into_iter().try_for_each(|block| consumer(StreamPart::Block(block)));
+        return hand_out(statement, output, consumer);
     };
     let ctx = &*written_settings::of_statement(statement, ctx)?;
     let _charged = thread::enter(&ctx.control.memory);
     limits::check(sql, statement, &ctx.state.settings)?;
+    readonly::check(statement, ctx)?;
     let counted = StatementEvents::begin(&statement.kind);
     let format = statement.output.format.as_ref().map(|f| f.name.clone());
     let result = query::stream(query, format, ctx, consumer);
     counted.end(result.is_ok(), 0);
     ctx.control.tell_end(0, 0);
-    result
+    let rows_before_limit = result?;
+    let mut output = Output::new(&RunOptions::default());
+    output.count(ctx);
+    Ok(Summary { rows_before_limit, ..output.summary() })
+}
+
+/// Hands out the rows of a statement that kept them.
+pub(crate) fn hand_out(
+    statement: &ast::Statement,
+    mut output: Output,
+    mut consumer: StreamConsumer,
+) -> Result<Summary> {
+    let summary = output.summary();
+    let Some(mut rows) = output.rows.take() else { return Ok(summary) };
+    let blocks = std::mem::take(&mut rows.blocks);
+    consumer(StreamPart::Header(rows, statement.output.format.as_ref().map(|f| f.name.clone())))?;
+    blocks.into_iter().try_for_each(|block| consumer(StreamPart::Block(block)))?;
+    Ok(summary)
 }
 
 fn run_kind(

@@ -1,6 +1,6 @@
 //! What statements print: bytes of a format, or rows that are kept.
 
-use crate::answer::{Answer, DEFAULT_FORMAT, Rows};
+use crate::answer::{Answer, DEFAULT_FORMAT, Rows, Summary};
 use crate::formats::FORMATS;
 use crate::insert_data::InsertData;
 use crate::query_context::QueryContext;
@@ -73,6 +73,18 @@ impl Output {
             result_bytes: self.result_bytes,
             peak_memory: self.peak_memory,
             elapsed,
+        }
+    }
+
+    /// What was counted so far; who knows it adds the rest.
+    pub fn summary(&self) -> Summary {
+        Summary {
+            rows_read: self.rows_read,
+            bytes_read: self.bytes_read,
+            rows_written: self.rows_written,
+            bytes_written: self.bytes_written,
+            peak_memory: self.peak_memory,
+            ..Summary::default()
         }
     }
 

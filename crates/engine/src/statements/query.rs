@@ -27,6 +27,7 @@ pub(crate) fn run(
     bound.plan = limited(bound.plan, ctx);
     let mut format = format_of(tail, output);
     if let Some(outfile) = &tail.outfile {
+        ctx.state.identity.files.check_outfile()?;
         let path = String::from_utf8_lossy(&outfile.path).into_owned();
         let by_suffix = FORMATS.of_path(&path).map(|f| f.name.to_string());
         format = tail.format.as_ref().map(|f| f.name.clone()).or(by_suffix).or(format);
@@ -104,13 +105,13 @@ fn write(
     })
 }
 
-/// Runs a query whose rows are handed out as they come: none is kept.
+/// Runs a query whose rows are handed out as they come: none is kept. Gives how many there were before LIMIT.
 pub(crate) fn stream(
     query: &ast::Query,
     format: Option<String>,
     ctx: &QueryContext,
     mut consumer: StreamConsumer,
-) -> Result<()> {
+) -> Result<Option<u64>> {
     let mut bound = bind_query(query, ctx, &ctx.ids)?;
     bound.plan = limited(bound.plan, ctx);
     let header = Rows {
@@ -126,14 +127,27 @@ pub(crate) fn stream(
     let plan = ctx.optimized(bound.plan)?;
     consumer(StreamPart::Header(header, format))?;
     let replacement_scan = ctx.replacement_scan.clone();
-    let consumer = Box::new(move |block: Block| {
+    let state = Arc::new(Mutex::new((consumer, extremes(ctx))));
+    let target = state.clone();
+    let on_block = Box::new(move |block: Block| {
         if block.is_empty() {
             return Ok(());
         }
+        let (consumer, extremes) = &mut *target.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(extremes) = extremes {
+            extremes.add(&block);
+        }
         consumer(StreamPart::Block(detached(block, replacement_scan.as_deref())))
     });
-    chalet_exec::execute(&plan, consumer, &ctx.exec)?;
-    Ok(())
+    let result = chalet_exec::execute(&plan, on_block, &ctx.exec)?;
+    let (consumer, extremes) = &mut *state.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(totals) = result.totals {
+        consumer(StreamPart::Totals(totals))?;
+    }
+    if let Some(extremes) = extremes.take().and_then(Extremes::finish) {
+        consumer(StreamPart::Extremes(extremes))?;
+    }
+    Ok(result.rows_before_limit)
 }
 
 fn collect(bound: BoundQuery, ctx: &QueryContext) -> Result<Rows> {

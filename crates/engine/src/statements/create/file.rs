@@ -27,7 +27,7 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
         "Table engine File doesn't support special columns like MATERIALIZED, ALIAS or EPHEMERAL"
     );
     let place = match (words.get(1), new.store) {
-        (Some(path), _) => FilePlace::Path(path.clone()),
+        (Some(path), _) => FilePlace::Path(ctx.user_path(path)?.into_owned()),
         (None, Some(store)) => FilePlace::Folder(Arc::new(store.new_folder()?)),
         (None, None) => FilePlace::Temporary,
     };

@@ -1,0 +1,23 @@
+//! HTTP/1.1 as the kernel speaks it: statements in the URL and in the body, results in any format.
+//!
+//! - [`url`]: parameters in percent encoding
+//! - [`request`]: the head of a request, and what it says
+//! - [`input`]: what arrives over a socket: heads and bodies
+//! - [`status`]: the status that an error has
+//! - [`response`]: what is answered, held back until it is known to begin well
+//! - [`result`]: rows as bytes of a format, compressed, as a response
+//! - [`query`]: a request that runs a statement
+//! - [`pages`]: what is not a statement
+//! - [`conversation`]: one request after the other
+
+mod conversation;
+mod input;
+mod pages;
+mod query;
+mod request;
+mod response;
+mod result;
+mod status;
+mod url;
+
+pub use conversation::serve;

@@ -1,0 +1,178 @@
+//! What is answered. Its beginning is held back: an error before it goes out has a status, one after it ends the body early.
+
+use super::input::IDLE;
+use super::status::{of_error, reason};
+use crate::tally::Tally;
+use chalet_base::Error;
+use chalet_formats::Sink;
+use std::io::{self, Write};
+use std::net::TcpStream;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Bytes that are held back, as the kernel's are.
+const HELD: usize = 1 << 20;
+
+/// One response.
+pub struct Response {
+    socket: TcpStream,
+    pub status: u16,
+    headers: Vec<(&'static str, String)>,
+    held: Vec<u8>,
+    most_held: usize,
+    is_sent: bool,
+    /// The client asked for the head alone.
+    pub has_body: bool,
+    /// Of HTTP/1.1; else the end of the connection ends the body.
+    pub has_chunks: bool,
+    pub keeps_alive: bool,
+    /// What the statement does, if it is one.
+    pub tally: Option<Arc<Tally>>,
+}
+
+impl Response {
+    pub fn new(socket: TcpStream) -> Response {
+        Response {
+            socket,
+            status: 200,
+            headers: Vec::new(),
+            held: Vec::new(),
+            most_held: HELD,
+            is_sent: false,
+            has_body: true,
+            has_chunks: true,
+            keeps_alive: true,
+            tally: None,
+        }
+    }
+
+    /// Sets a header; control characters cannot be in one.
+    pub fn set(&mut self, name: &'static str, value: &str) {
+        self.headers.retain(|(known, _)| *known != name);
+        let value = value.chars().map(|c| if c.is_control() { ' ' } else { c });
+        self.headers.push((name, value.collect()));
+    }
+
+    /// Holds everything back until the end.
+    pub fn hold_all(&mut self) {
+        self.most_held = usize::MAX;
+    }
+
+    /// Is it too late for another status?
+    pub fn is_sent(&self) -> bool {
+        self.is_sent
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if !self.is_sent {
+            if self.held.len() + bytes.len() <= self.most_held {
+                self.held.extend_from_slice(bytes);
+                return Ok(());
+            }
+            self.is_sent = true;
+            let held = std::mem::take(&mut self.held);
+            if !self.has_chunks {
+                self.keeps_alive = false;
+            }
+            let framing = self.has_chunks.then_some(("Transfer-Encoding", "chunked".to_owned()));
+            self.send_head(framing)?;
+            self.send_chunk(&held)?;
+        }
+        self.send_chunk(bytes)
+    }
+
+    fn send_chunk(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if bytes.is_empty() || !self.has_body {
+            return Ok(());
+        }
+        if !self.has_chunks {
+            return self.socket.write_all(bytes);
+        }
+        write!(self.socket, "{:x}\r\n", bytes.len())?;
+        self.socket.write_all(bytes)?;
+        self.socket.write_all(b"\r\n")
+    }
+
+    fn send_head(&mut self, framing: Option<(&'static str, String)>) -> io::Result<()> {
+        use std::fmt::Write as _;
+        let mut head = format!("HTTP/1.1 {} {}\r\n", self.status, reason(self.status));
+        let now =
+            jiff::fmt::rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&jiff::Timestamp::now());
+        let mut put = |name: &str, value: &str| {
+            // Writing to a String cannot fail.
+            let _ = write!(head, "{name}: {value}\r\n");
+        };
+        put("Date", &now.unwrap_or_default());
+        if self.keeps_alive {
+            put("Connection", "Keep-Alive");
+            put("Keep-Alive", &format!("timeout={}", IDLE.as_secs()));
+        } else {
+            put("Connection", "close");
+        }
+        self.headers.iter().chain(&framing).for_each(|(name, value)| put(name, value));
+        if let Some(tally) = &self.tally {
+            put("X-ClickHouse-Summary", &tally.to_json());
+        }
+        head.push_str("\r\n");
+        self.socket.write_all(head.as_bytes())
+    }
+
+    /// Ends a response that is whole.
+    pub fn finish(&mut self) -> io::Result<()> {
+        if self.is_sent {
+            return if self.has_chunks && self.has_body {
+                self.socket.write_all(b"0\r\n\r\n")
+            } else {
+                Ok(())
+            };
+        }
+        self.is_sent = true;
+        let held = std::mem::take(&mut self.held);
+        self.send_head(Some(("Content-Length", held.len().to_string())))?;
+        if self.has_body { self.socket.write_all(&held) } else { Ok(()) }
+    }
+
+    /// Answers with an error alone.
+    pub fn fail(&mut self, error: &Error) -> io::Result<()> {
+        self.status = of_error(error.code());
+        self.headers.retain(|(name, _)| !matches!(*name, "Content-Encoding" | "X-ClickHouse-Exception-Tag"));
+        self.set("Content-Type", "text/plain; charset=UTF-8");
+        self.set("X-ClickHouse-Exception-Code", &error.code().number.to_string());
+        if self.status == 401 {
+            self.set("WWW-Authenticate", "Basic realm=\"chalet\"");
+        }
+        self.held = format!("{error}\n").into_bytes();
+        self.finish()
+    }
+
+    /// Ends a body without what ends it, so that nobody takes it for whole.
+    pub fn break_off(&mut self) {
+        self.keeps_alive = false;
+    }
+}
+
+/// The body of a response, for writers that own it.
+#[derive(Clone)]
+pub struct Body(Arc<Mutex<Response>>);
+
+impl Body {
+    pub fn new(response: Response) -> Body {
+        Body(Arc::new(Mutex::new(response)))
+    }
+
+    pub fn response(&self) -> MutexGuard<'_, Response> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Write for Body {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.response().write(bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Sink for Body {}

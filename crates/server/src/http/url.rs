@@ -1,0 +1,42 @@
+//! Parameters of a URL, or of a form, in percent encoding.
+
+/// A text without its escapes. What is no UTF-8 then is replaced; a `%` that begins no escape stays.
+pub fn decoded(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let digit = |i: usize| bytes.get(at + i).and_then(|&digit| char::from(digit).to_digit(16));
+        match (byte, digit(1), digit(2)) {
+            (b'%', Some(high), Some(low)) => {
+                out.push((high * 16 + low) as u8);
+                at += 2;
+            }
+            (b'+', ..) => out.push(b' '),
+            _ => out.push(byte),
+        }
+        at += 1;
+    }
+    String::from_utf8(out).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned())
+}
+
+/// `name=value&name=value`, in order.
+pub fn pairs(text: &str) -> Vec<(String, String)> {
+    let pairs = text.split('&').filter(|pair| !pair.is_empty());
+    let pairs = pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+    pairs.map(|(name, value)| (decoded(name), decoded(value))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes() {
+        assert_eq!(decoded("SELECT+1%2B1%20%e2%82%ac%"), "SELECT 1+1 € %".replace("€ ", "€"));
+        assert_eq!(decoded("%zz%f"), "%zz%f");
+        assert_eq!(decoded("%ff"), "\u{fffd}");
+        let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+        assert_eq!(pairs("a=1&&b&c=%3D=x"), [pair("a", "1"), pair("b", ""), pair("c", "==x")]);
+    }
+}

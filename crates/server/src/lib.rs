@@ -1,0 +1,25 @@
+//! A database served over ClickHouse's own protocols, so that its clients talk to a database in this process. A connection has a
+//! thread, which runs the statements that come over it: a result is written as it is made, and waits where the client does.
+//!
+//! - [`users`]: who may come in, and what they may do
+//! - [`queries`]: the statements that run, and how they are stopped
+//! - [`sessions`]: sessions that outlive a request
+//! - [`tally`]: what a statement has done so far
+//! - [`connections`]: the sockets that are open, within bounds
+//! - [`shared`]: what all connections share
+//! - [`statement`]: where a statement ends and its data begin
+//! - [`http`]: the interface over HTTP
+//! - [`server`]: listening, and the end of it
+
+mod connections;
+mod http;
+mod queries;
+mod server;
+mod sessions;
+mod shared;
+mod statement;
+mod tally;
+mod users;
+
+pub use server::{Config, Server};
+pub use users::{Password, User, Users};

@@ -1,0 +1,151 @@
+//! Listening, and the end of it.
+
+use crate::connections::Connections;
+use crate::http;
+use crate::queries::Queries;
+use crate::sessions::Sessions;
+use crate::shared::Shared;
+use crate::users::{Users, is_of_this_machine};
+use chalet_base::{Result, bail, ensure, err};
+use chalet_engine::{Database, RunOptions};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// What is served, and to whom.
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub host: IpAddr,
+    /// The port of HTTP; 0 takes any that is free, None serves none.
+    pub http: Option<u16>,
+    pub users: Users,
+    pub max_connections: usize,
+}
+
+/// A database that is served, until this is stopped or dropped.
+pub struct Server {
+    shared: Arc<Shared>,
+    http: Option<SocketAddr>,
+    listeners: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// How long statements have to end after they are cancelled, before their sockets are taken from them, and after that.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+impl Server {
+    /// Listens; clients can connect when this returns.
+    pub fn start(database: Database, config: Config) -> Result<Server> {
+        let is_local = is_of_this_machine(config.host);
+        ensure!(
+            is_local || !config.users.has_open_door(),
+            REQUIRED_PASSWORD,
+            "A server that other machines reach needs users, each with a password: {} is no loopback address",
+            config.host
+        );
+        ensure!(config.http.is_some(), NO_ELEMENTS_IN_CONFIG, "A server without a port");
+        let names = database.session().run(
+            "SELECT displayName(), timezone()",
+            RunOptions { format: Some("TSVRaw".into()), ..RunOptions::default() },
+        )?;
+        let names = String::from_utf8_lossy(&names.bytes).into_owned();
+        let (display_name, time_zone) = names.trim_end().split_once('\t').unwrap_or_default();
+        let shared = Arc::new(Shared {
+            database,
+            users: config.users,
+            sessions: Sessions::default(),
+            queries: Queries::default(),
+            connections: Connections::new(config.max_connections),
+            display_name: display_name.to_owned(),
+            time_zone: time_zone.to_owned(),
+            is_local,
+        });
+        let mut server = Server { shared, http: None, listeners: Mutex::default() };
+        if let Some(port) = config.http {
+            server.http = Some(server.listen(config.host, port, "chalet-http", http::serve)?);
+        }
+        Ok(server)
+    }
+
+    /// Where HTTP is served.
+    pub fn http(&self) -> Option<SocketAddr> {
+        self.http
+    }
+
+    fn listen(
+        &self,
+        host: IpAddr,
+        port: u16,
+        name: &str,
+        serve: fn(TcpStream, &Arc<Shared>),
+    ) -> Result<SocketAddr> {
+        let address = SocketAddr::new(host, port);
+        let listener = TcpListener::bind(address);
+        let listener = listener.map_err(|e| err!(NETWORK_ERROR, "Listen [{host}]:{port} failed: {e}"))?;
+        let address = listener.local_addr();
+        let address = address.map_err(|e| err!(NETWORK_ERROR, "Listen [{host}]:{port} failed: {e}"))?;
+        let shared = self.shared.clone();
+        let thread = std::thread::Builder::new().name(name.into());
+        let spawned = thread.spawn(move || accept(&listener, &shared, serve));
+        match spawned {
+            Ok(thread) => self.listeners.lock().unwrap_or_else(PoisonError::into_inner).push(thread),
+            Err(e) => bail!(CANNOT_SCHEDULE_TASK, "Cannot start the thread of a listener: {e}"),
+        }
+        Ok(address)
+    }
+
+    /// Lets nobody in any more, cancels what runs, and waits for its end. May be called again, by any thread.
+    pub fn stop(&self) {
+        let listeners = std::mem::take(&mut *self.listeners.lock().unwrap_or_else(PoisonError::into_inner));
+        self.shared.connections.begin_end();
+        // A listener looks up when somebody comes.
+        for address in [self.http].into_iter().flatten() {
+            if !listeners.is_empty() {
+                drop(TcpStream::connect_timeout(&reachable(address), Duration::from_secs(1)));
+            }
+        }
+        listeners.into_iter().for_each(|listener| drop(listener.join()));
+        self.shared.queries.cancel_all();
+        self.shared.connections.end(PATIENCE);
+        self.shared.connections.wait(PATIENCE);
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// An address that listens on all of a machine's, as one of them.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    let host = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => std::net::Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => std::net::Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(host, address.port())
+}
+
+fn accept(listener: &TcpListener, shared: &Arc<Shared>, serve: fn(TcpStream, &Arc<Shared>)) {
+    loop {
+        let accepted = listener.accept();
+        if shared.connections.is_ending() {
+            return;
+        }
+        let Ok((socket, _)) = accepted else {
+            // Too many files are open, most likely: some will be closed.
+            std::thread::sleep(Duration::from_millis(20));
+            continue;
+        };
+        let shared = shared.clone();
+        let thread = std::thread::Builder::new().name("chalet-client".into());
+        // Where there is no thread for it, the socket is closed.
+        drop(thread.spawn(move || {
+            let _ = socket.set_nodelay(true);
+            if let Ok(Some(_entered)) = shared.connections.enter(&socket) {
+                serve(socket, &shared);
+            }
+        }));
+    }
+}

@@ -1,0 +1,42 @@
+//! What all connections share.
+
+use crate::connections::Connections;
+use crate::queries::Queries;
+use crate::sessions::Sessions;
+use crate::users::{User, Users};
+use chalet_base::Result;
+use chalet_engine::{Database, RunOptions, Session};
+
+pub struct Shared {
+    pub database: Database,
+    pub users: Users,
+    pub sessions: Sessions,
+    pub queries: Queries,
+    pub connections: Connections,
+    /// What clients are shown as the name of the server.
+    pub display_name: String,
+    /// The zone of date-times whose type names none.
+    pub time_zone: String,
+    /// Nobody but programs of this machine can connect.
+    pub is_local: bool,
+}
+
+impl Shared {
+    /// A new session of a user.
+    pub fn session(&self, user: &User) -> Result<Session> {
+        let session = self.database.session_of(user.identity());
+        if user.readonly > 0 {
+            session.set("readonly", &user.readonly.to_string())?;
+        }
+        Ok(session)
+    }
+}
+
+/// USE; an empty name is none.
+pub fn use_database(session: &Session, name: &str) -> Result<()> {
+    if !name.is_empty() {
+        let params = vec![("name".to_owned(), name.to_owned())];
+        session.run("USE {name:Identifier}", RunOptions { params, ..RunOptions::default() })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,41 @@
+"""`chalet server`: serves a database until it is told to stop."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+
+from .. import server
+
+_DESCRIPTION = "Serves a database over ClickHouse's own protocols, until SIGINT or SIGTERM."
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="chalet server", description=_DESCRIPTION, allow_abbrev=False)
+    parser.add_argument("path", nargs="?", default=":memory:", metavar="PATH", help="the database; in memory without it")
+    parser.add_argument("--http", type=int, default=8123, metavar="PORT", help="port of HTTP (8123); 0 takes one that is free")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1); others need --users")
+    parser.add_argument("--users", metavar="FILE", help="users and their passwords, in TOML")
+    parser.add_argument("--files", metavar="FOLDER", help="the folder whose files file() may name; none without it")
+    parser.add_argument("--max-connections", type=int, default=server.MAX_CONNECTIONS, metavar="N", help="1024 without it")
+    return parser
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the server; returns its exit status."""
+    options = _parser().parse_args(arguments)
+    # Before the server is ready: whoever is told so may stop it at once.
+    signals = {signal.SIGINT, signal.SIGTERM}
+    signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    running = server.start(
+        options.path,
+        http=options.http,
+        host=options.host,
+        users=options.users,
+        files=options.files,
+        max_connections=options.max_connections,
+    )
+    with running:
+        print(f"http://{options.host}:{running.http_port}/play", flush=True)
+        signal.sigwait(signals)
+    return 0

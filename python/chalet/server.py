@@ -1,0 +1,126 @@
+"""A database served over ClickHouse's own protocols, to programs that are written for its servers.
+
+    import chalet.server
+
+    with chalet.server.start("analytics.db") as server:
+        print(server.http_port)
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from . import _chalet
+
+__all__ = ["Server", "start"]
+
+MAX_CONNECTIONS = 1024
+_KEYS = {"password", "password_sha256", "readonly", "files"}
+
+
+class Server:
+    """A database that is served. Made by `start`; ends with `stop`, or a `with`."""
+
+    __slots__ = ("_connection", "_host", "_lock", "_server")
+
+    def __init__(self, server: _chalet.Server, connection: _chalet.Connection | None, host: str) -> None:
+        self._server = server
+        # Ours, to be closed; of a database that somebody else opened there is none.
+        self._connection = connection
+        self._host = host
+        self._lock = threading.Lock()
+
+    @property
+    def host(self) -> str:
+        """The address that it listens on."""
+        return self._host
+
+    @property
+    def http_port(self) -> int | None:
+        """The port of HTTP."""
+        return self._server.http_port
+
+    def stop(self) -> None:
+        """Lets nobody in any more, cancels statements that run, and waits for their end. May be called again."""
+        self._server.stop()
+        with self._lock:
+            connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.stop()
+
+    def __repr__(self) -> str:
+        return f"<chalet.server.Server http={self.http_port}>"
+
+
+def start(
+    database: _chalet.Connection | str | os.PathLike[str] = ":memory:",
+    *,
+    http: int | None = 0,
+    host: str = "127.0.0.1",
+    users: Mapping[str, Mapping[str, Any]] | str | os.PathLike[str] | None = None,
+    files: str | os.PathLike[str] | None = None,
+    max_connections: int = MAX_CONNECTIONS,
+) -> Server:
+    """Serves a database: that of a connection, or the one at a path, which is opened for it.
+
+    A port of 0 is any that is free. `users` is a dict by name, or the path of a file in TOML; without it there is the user
+    `default` without a password, which only programs of this machine can be. `files` is the folder whose files `file()` may
+    name; without it there are none.
+    """
+    listed = _users(users, files)
+    own = None if isinstance(database, _chalet.Connection) else _chalet.Connection(os.fspath(database))
+    connection = database if own is None else own
+    try:
+        server = _chalet.Server(connection, host, http, listed, max_connections)
+    except BaseException:
+        if own is not None:
+            own.close()
+        raise
+    return Server(server, own, host)
+
+
+def _users(users: Any, files: Any) -> list[tuple[str, str | None, str | None, int, str | None]]:
+    folder = None if files is None else os.fspath(files)
+    if users is None:
+        return [("default", None, None, 0, folder)]
+    if isinstance(users, (str, os.PathLike)):
+        import tomllib
+
+        with open(users, "rb") as file:
+            read = tomllib.load(file)
+        if set(read) != {"users"} or not isinstance(read["users"], dict):
+            raise ValueError(f"{os.fspath(users)}: tables [users.NAME] are expected, and nothing else")
+        users = read["users"]
+    return [_user(name, given, folder) for name, given in users.items()]
+
+
+def _user(name: str, given: Mapping[str, Any], folder: str | None) -> tuple[str, str | None, str | None, int, str | None]:
+    unknown = set(given) - _KEYS if isinstance(given, Mapping) else {str(given)}
+    if unknown:
+        raise ValueError(f"User {name}: unknown {_listed(unknown)}; there are {_listed(_KEYS)}")
+    password, sha256 = given.get("password"), given.get("password_sha256")
+    if (password is None) == (sha256 is None):
+        raise ValueError(f"User {name}: one of password and password_sha256 is needed; an empty password is none")
+    for text in (password, sha256):
+        if not isinstance(text, str | None):
+            raise ValueError(f"User {name}: a password is a text")
+    readonly = given.get("readonly", 0)
+    # `true` is the level that lets clients set what they read with.
+    level = 2 if readonly is True else int(readonly) if readonly in (0, 1, 2) else None
+    if level is None:
+        raise ValueError(f"User {name}: readonly is true, false, 1 or 2")
+    files = given.get("files", folder)
+    return name, password, sha256, level, None if files is None else os.fspath(files)
+
+
+def _listed(words: Iterable[str]) -> str:
+    return ", ".join(sorted(words))

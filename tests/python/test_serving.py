@@ -1,0 +1,311 @@
+"""`chalet.server`: clients of ClickHouse's servers over HTTP."""
+
+import asyncio
+import base64
+import datetime
+import decimal
+import gzip
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+import uuid
+
+import pytest
+
+import chalet
+import chalet.server
+
+
+@pytest.fixture(scope="module")
+def database():
+    with chalet.connect() as connection:
+        yield connection
+
+
+@pytest.fixture(scope="module")
+def server(database):
+    with chalet.server.start(database) as served:
+        yield served
+
+
+def ask(server, sql=None, data=b"", headers=None, **parameters):
+    if sql is not None:
+        parameters["query"] = sql
+    url = f"http://127.0.0.1:{server.http_port}/?{urllib.parse.urlencode(parameters)}"
+    request = urllib.request.Request(url, data=data, headers=headers or {}, method="POST")
+    with urllib.request.urlopen(request, timeout=60) as response:
+        return response.read()
+
+
+def code(server, *arguments, **parameters):
+    with pytest.raises(urllib.error.HTTPError) as raised:
+        ask(server, *arguments, **parameters)
+    with raised.value as response:
+        assert response.read().startswith(b"Code: ")
+        return int(response.headers["X-ClickHouse-Exception-Code"])
+
+
+def test_the_database_of_a_connection_is_served(database, server):
+    assert repr(server) == f"<chalet.server.Server http={server.http_port}>" and server.host == "127.0.0.1"
+    database.query("CREATE TABLE shared (n UInt32, s String) ENGINE = Memory")
+    ask(server, "INSERT INTO shared FORMAT CSV", b"1,a\n2,b\n")
+    assert database.cursor().execute("SELECT * FROM shared ORDER BY n").fetchall() == ((1, "a"), (2, "b"))
+    database.query("INSERT INTO shared VALUES (3, 'c')")
+    assert json.loads(ask(server, "SELECT sum(n) AS n FROM shared", default_format="JSONEachRow")) == {"n": 6}
+    database.query("DROP TABLE shared")
+
+
+def test_parameters_sessions_and_compression(server):
+    assert ask(server, "SELECT {a:Array(String)}, {d:Date}", param_a="['x']", param_d="2024-01-02") == b"['x']\t2024-01-02\n"
+    ask(server, "CREATE TEMPORARY TABLE kept AS SELECT 7 AS x", session_id="s")
+    assert ask(server, "SELECT x FROM kept", session_id="s") == b"7\n"
+    assert code(server, "SELECT x FROM kept") == 60
+    packed = ask(server, "SELECT number FROM numbers(1000)", headers={"Accept-Encoding": "gzip"})
+    assert gzip.decompress(packed).count(b"\n") == 1000
+    assert ask(server, data=gzip.compress(b"SELECT 5"), headers={"Content-Encoding": "gzip"}) == b"5\n"
+
+
+def test_python_is_not_reached_by_clients(database, server):
+    frame = {"x": [1]}  # noqa: F841
+    assert code(server, "SELECT * FROM frame") == 60
+    assert code(server, "SELECT * FROM Python(frame)") != 0
+    assert code(server, "SELECT * FROM file('/etc/passwd', 'LineAsString')") == 497
+
+
+def test_python_functions_run_for_clients(database, server):
+    chalet.create_function("shouted", lambda text: text.upper() + "!", ["String"], "String")
+    try:
+        assert ask(server, "SELECT shouted('hey')") == b"HEY!\n"
+    finally:
+        chalet.drop_function("shouted")
+
+
+def test_files_of_a_folder(tmp_path):
+    (tmp_path / "a.csv").write_text("1\n2\n")
+    with chalet.server.start(files=tmp_path) as server:
+        assert ask(server, "SELECT sum(c1) FROM file('a.csv')") == b"3\n"
+        assert code(server, "SELECT * FROM file('../a.csv')") == 291
+
+
+def test_a_path_is_opened_and_closed(tmp_path):
+    path = tmp_path / "db"
+    with chalet.server.start(path) as server:
+        ask(server, "CREATE TABLE t (x UInt8) ENGINE = Log")
+        ask(server, "INSERT INTO t VALUES (1)")
+        server.stop()
+        with pytest.raises(urllib.error.URLError):
+            ask(server, "SELECT 1")
+    with chalet.connect(path) as connection:
+        assert connection.query("SELECT x FROM t").data() == "1\n"
+
+
+def test_users(tmp_path):
+    file = tmp_path / "users.toml"
+    file.write_text(
+        """
+        [users.default]
+        password = "secret"
+        [users.reader]
+        password_sha256 = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b"
+        readonly = true
+        """
+    )
+    with chalet.server.start(users=file) as server:
+        assert code(server, "SELECT 1") == 516
+        assert ask(server, "SELECT currentUser()", password="secret") == b"default\n"
+        basic = "Basic " + base64.b64encode(b"reader:secret").decode()
+        assert ask(server, "SELECT currentUser()", headers={"Authorization": basic}) == b"reader\n"
+        assert code(server, "CREATE TABLE t (x UInt8) ENGINE = Memory", headers={"Authorization": basic}) == 164
+    for users, message in [
+        ({"a": {}}, "one of password"),
+        ({"a": {"password": "", "pass": 1}}, "unknown pass"),
+        ({"a": {"password": "x", "readonly": 3}}, "readonly is"),
+        ({"a": {"password": 1}}, "a password is a text"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            chalet.server.start(users=users)
+    with pytest.raises(chalet.Error, match="64 hexadecimal digits"):
+        chalet.server.start(users={"a": {"password_sha256": "12"}})
+    with pytest.raises(chalet.Error, match="REQUIRED_PASSWORD"):
+        chalet.server.start(host="0.0.0.0")
+    with pytest.raises(chalet.Error, match="must be an IP address"):
+        chalet.server.start(host="somewhere")
+
+
+def test_it_is_ready_at_once():
+    took = []
+    for _ in range(3):
+        started = time.perf_counter()
+        with chalet.server.start() as server:
+            assert ask(server, "SELECT 1") == b"1\n"
+            took.append(time.perf_counter() - started)
+    assert min(took) < 0.1, took
+
+
+def test_statements_are_stopped(database):
+    server = chalet.server.start(database)
+    outcome = []
+    sql = "SELECT count() FROM numbers(1000000000000) WHERE sipHash64(number) = 1"
+    client = threading.Thread(target=lambda: outcome.append(code(server, sql)))
+    client.start()
+    while b"ClickHouseMetrics_Query 1\n" not in urllib.request.urlopen(f"http://127.0.0.1:{server.http_port}/metrics").read():
+        time.sleep(0.01)
+    started = time.monotonic()
+    server.stop()
+    server.stop()
+    client.join()
+    assert outcome == [394] and time.monotonic() - started < 3
+    assert database.query("SELECT 1").data() == "1\n"
+
+
+def test_a_forked_child_has_no_server(server):
+    child = os.fork()
+    if child == 0:
+        try:
+            server.stop()
+        except chalet.Error:
+            os._exit(0)
+        os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert ask(server, "SELECT 1") == b"1\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_program(tmp_path, number):
+    command = [sys.executable, "-m", "chalet", "server", str(tmp_path / "db"), "--http", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
+        line = program.stdout.readline()
+        port = urllib.parse.urlsplit(line.strip()).port
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/?query=SELECT+1") as response:
+            assert response.read() == b"1\n"
+        program.send_signal(number)
+        assert program.wait(20) == 0
+    refused = subprocess.run([*command, "--host", "0.0.0.0"], capture_output=True, text=True, timeout=60)
+    assert refused.returncode == 1 and "REQUIRED_PASSWORD" in refused.stderr
+
+
+def test_a_program_ends_with_a_server_that_runs():
+    text = """
+import threading, time, urllib.request, chalet.server
+server = chalet.server.start()
+url = f"http://127.0.0.1:{server.http_port}/?query=SELECT+count()+FROM+numbers(1000000000000)+WHERE+sipHash64(number)=1"
+def ask():
+    try:
+        urllib.request.urlopen(url)
+    except Exception:
+        pass
+threading.Thread(target=ask, daemon=True).start()
+time.sleep(0.3)
+"""
+    started = time.monotonic()
+    assert subprocess.run([sys.executable, "-c", text], timeout=60).returncode == 0
+    assert time.monotonic() - started < 20
+
+
+@pytest.fixture
+def client(server):
+    clickhouse_connect = pytest.importorskip("clickhouse_connect")
+    made = clickhouse_connect.get_client(host="127.0.0.1", port=server.http_port)
+    yield made
+    made.close()
+
+
+ROW = (
+    5,
+    -3,
+    1.5,
+    "x",
+    None,
+    datetime.date(2024, 1, 2),
+    datetime.datetime(2024, 1, 2, 3, 4, 5),
+    decimal.Decimal("1.50"),
+    uuid.UUID("61f0c404-5cb3-11e7-907b-a6006ad3dba0"),
+    ["a", "b"],
+    {"k": 1},
+    (1, "y"),
+    "low",
+    True,
+)
+COLUMNS = (
+    "a UInt64, b Int8, c Float64, d String, e Nullable(String), f Date, g DateTime('UTC'), h Decimal(9, 2), i UUID, j Array(String), "
+    "k Map(String, UInt8), l Tuple(UInt8, String), m LowCardinality(String), n Bool"
+)
+
+
+def test_clickhouse_connect_reads_and_writes(client):
+    client.command(f"CREATE TABLE typed ({COLUMNS}) ENGINE = Memory")
+    try:
+        assert client.insert("typed", [ROW, ROW]).written_rows == 2
+        rows = client.query("SELECT * FROM typed").result_rows
+        assert [tuple(v.replace(tzinfo=None) if isinstance(v, datetime.datetime) else v for v in row) for row in rows] == [ROW, ROW]
+        assert client.command("SELECT count() FROM typed") == 2
+    finally:
+        client.command("DROP TABLE typed")
+
+
+def test_clickhouse_connect_frames_streams_and_parameters(client):
+    pandas = pytest.importorskip("pandas")
+    frame = client.query_df("SELECT number AS n, toString(number) AS s FROM numbers(1000)")
+    assert frame.n.sum() == 499500 and list(frame.s[:2]) == ["0", "1"]
+    assert client.query_arrow("SELECT number FROM numbers(10)").num_rows == 10
+    client.command("CREATE TABLE framed (n UInt64, s String) ENGINE = Memory")
+    try:
+        client.insert_df("framed", pandas.DataFrame({"n": [1, 2], "s": ["x", "y"]}))
+        assert client.query("SELECT sum(n), max(s) FROM framed").first_row == (3, "y")
+    finally:
+        client.command("DROP TABLE framed")
+    with client.query_rows_stream("SELECT number FROM numbers(500000)") as rows:
+        assert sum(row[0] for row in rows) == 124999750000
+    assert client.query("SELECT {n:Int32}, {s:String}", parameters={"n": 5, "s": "it's\t\\"}).first_row == (5, "it's\t\\")
+    assert client.query("SELECT getSetting('max_block_size')", settings={"max_block_size": 99}).first_row == (99,)
+    assert client.raw_query("SELECT 1", fmt="CSV") == b"1\n"
+
+
+def test_clickhouse_connect_errors(client):
+    from clickhouse_connect.driver.exceptions import DatabaseError
+
+    with pytest.raises(DatabaseError, match="UNKNOWN_TABLE"):
+        client.query("SELECT * FROM nowhere")
+    with pytest.raises(Exception, match="too far"):
+        client.query("SELECT number, throwIf(number = 3000000, 'too far') FROM numbers(4000000) SETTINGS max_threads = 1")
+    assert client.ping() and client.query("SELECT 1").first_row == (1,)
+
+
+def test_aiochclient(server):
+    aiochclient = pytest.importorskip("aiochclient")
+    import aiohttp
+
+    async def talk():
+        async with aiohttp.ClientSession() as session:
+            client = aiochclient.ChClient(session, url=f"http://127.0.0.1:{server.http_port}/", compress_response=True)
+            assert await client.is_alive()
+            await client.execute("CREATE TABLE async_rows (n UInt32, s String, d Nullable(Date)) ENGINE = Memory")
+            await client.execute("INSERT INTO async_rows VALUES", (1, "it's", datetime.date(2024, 1, 2)), (2, "b", None))
+            rows = await client.fetch("SELECT * FROM async_rows ORDER BY n")
+            assert [tuple(row.values()) for row in rows] == [(1, "it's", datetime.date(2024, 1, 2)), (2, "b", None)]
+            assert await client.fetchval("SELECT count() FROM async_rows") == 2
+            assert [row["n"] async for row in client.iterate("SELECT n FROM async_rows ORDER BY n")] == [1, 2]
+            with pytest.raises(aiochclient.ChClientError, match="UNKNOWN_IDENTIFIER"):
+                await client.fetch("SELECT nothing")
+            await client.execute("DROP TABLE async_rows")
+
+    asyncio.run(talk())
+
+
+def test_the_page_to_write_sql_in(server):
+    with urllib.request.urlopen(f"http://127.0.0.1:{server.http_port}/play") as response:
+        assert "frame-ancestors 'none'" in response.headers["Content-Security-Policy"] and b"<textarea" in response.read()
+
+
+def test_docs_name_what_there_is():
+    page = (pathlib.Path(__file__).parents[2] / "docs" / "server.md").read_text()
+    for word in ("--http", "--host", "--users", "--files", "password_sha256", "readonly", "chalet.server.start"):
+        assert word in page
