@@ -239,6 +239,9 @@ impl<T: Summand<S>, S: Total> States for Sums<T, S> {
 /// Independent totals over 128 bytes of values, as the kernel adds floats, so that results agree to the last bit.
 pub fn sum_of<T: Summand<S>, S: Total>(values: &[T]) -> S {
     const LANES: usize = 16;
+    if values.len() < LANES {
+        return values.iter().fold(S::default(), |total, value| total.plus(value.widen()));
+    }
     let mut lanes = [S::default(); LANES];
     let (chunks, rest) = values.as_chunks::<LANES>();
     dispatch_simd(|| {

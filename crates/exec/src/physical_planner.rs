@@ -404,6 +404,7 @@ impl PhysicalPlanner<'_> {
             keys: sort::Keys::Program(keys),
             orders,
             limit,
+            n_group: None,
             top_k_threshold,
             rows_in: rows_in.clone(),
         };
@@ -417,6 +418,7 @@ impl PhysicalPlanner<'_> {
             keys: sort::Keys::Program(keys.clone()),
             orders: node.keys.iter().map(|k| k.order).collect(),
             limit: None,
+            n_group: None,
             top_k_threshold: None,
             rows_in: Arc::default(),
         };

@@ -24,4 +24,4 @@ pub use record::{Comparison, Constants, Dictionaries, Example, Lazy, Linear, Nul
 pub use registry::Registry;
 pub use scalar::{Arg, Argument, Bound, Call, Lambda, NativeArg, ScalarFunction, StringArg};
 pub use states::{EachState, RowAggregate};
-pub use window::{Partition, WindowFunction};
+pub use window::{Partitions, WindowFunction};

@@ -6,18 +6,20 @@ use chalet_columns::Vector;
 use chalet_types::{DataType, Value};
 use std::ops::Range;
 
-/// One partition of a window, sorted.
-pub struct Partition<'a> {
-    /// Arguments of the function, one row per row of the partition.
+/// Whole partitions of a window, one behind the other, sorted. All ranges count rows from the first row of the first partition.
+pub struct Partitions<'a> {
+    /// Arguments of the function, one row per row of the partitions.
     pub args: &'a [Vector],
-    /// Rows that are equal under ORDER BY, as consecutive ranges that cover the partition.
+    /// The rows of each partition, as consecutive ranges that cover all rows.
+    pub ranges: &'a [Range<usize>],
+    /// Rows of one partition that are equal under ORDER BY, as consecutive ranges that cover all rows.
     pub peers: &'a [Range<usize>],
-    /// The frame of every row.
+    /// The frame of every row, for functions that look at it.
     pub frames: &'a [Range<usize>],
     pub n_rows: usize,
 }
 
-/// A function of a whole partition: one result per row.
+/// A function over partitions: one result per row.
 pub trait WindowFunction: Send + Sync {
     /// What the function says of itself.
     fn record(&self) -> &'static AggregateRecord;
@@ -30,6 +32,11 @@ pub trait WindowFunction: Send + Sync {
         false
     }
 
-    /// The results of all rows of the partition.
-    fn execute(&self, partition: &Partition, args: &[DataType], result: &DataType) -> Result<Vector>;
+    /// Does the result depend on the frame?
+    fn uses_frames(&self) -> bool {
+        true
+    }
+
+    /// The results of all rows.
+    fn execute(&self, partitions: &Partitions, args: &[DataType], result: &DataType) -> Result<Vector>;
 }

@@ -3,7 +3,7 @@
 use crate::floats::{Floats, divisor};
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::Vector;
-use chalet_function_api::{AggregateRecord, Argument, Context, Example, Partition, WindowFunction};
+use chalet_function_api::{AggregateRecord, Argument, Context, Example, Partitions, WindowFunction};
 use chalet_types::{DataType, IntervalUnit, Value};
 
 const RECORD: AggregateRecord = AggregateRecord {
@@ -65,22 +65,23 @@ impl WindowFunction for NonNegativeDerivative {
         Ok(DataType::Float64)
     }
 
-    fn execute(&self, partition: &Partition, args: &[DataType], _: &DataType) -> Result<Vector> {
-        let values = Floats::of(&partition.args[0], divisor(&args[0]))?;
+    fn uses_frames(&self) -> bool {
+        false
+    }
+
+    fn execute(&self, partitions: &Partitions, args: &[DataType], _: &DataType) -> Result<Vector> {
+        let values = Floats::of(&partitions.args[0], divisor(&args[0]))?;
         let ticks = match args[1] {
             DataType::DateTime64(scale, _) => 10f64.powi(scale.into()),
             _ => 1.0,
         };
-        let times = Floats::of(&partition.args[1], ticks)?;
+        let times = Floats::of(&partitions.args[1], ticks)?;
         let unit = match args.get(2) {
             Some(DataType::Interval(unit)) => seconds(*unit).unwrap_or(1.0),
             _ => 1.0,
         };
-        let lengths = partition.args.get(2).map(|arg| Floats::of(arg, 1.0)).transpose()?;
+        let lengths = partitions.args.get(2).map(|arg| Floats::of(arg, 1.0)).transpose()?;
         let growth = |row: usize| {
-            if row == 0 {
-                return 0.0;
-            }
             let rise = values.get(row) - values.get(row - 1);
             let elapsed = times.get(row) - times.get(row - 1);
             if rise < 0.0 || elapsed <= 0.0 {
@@ -88,6 +89,11 @@ impl WindowFunction for NonNegativeDerivative {
             }
             rise / elapsed * unit * lengths.map_or(1.0, |lengths| lengths.get(row))
         };
-        Ok((0..partition.n_rows).map(growth).collect::<Vec<f64>>().into())
+        let mut results = Vec::with_capacity(partitions.n_rows);
+        for rows in partitions.ranges {
+            results.push(0.0);
+            results.extend((rows.start + 1..rows.end).map(growth));
+        }
+        Ok(results.into())
     }
 }

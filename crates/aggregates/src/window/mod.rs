@@ -13,6 +13,7 @@ pub mod ranks;
 use chalet_base::{Result, bail};
 use chalet_columns::{Builder, Data, Vector};
 use chalet_function_api::Registry;
+use chalet_types::DataType;
 
 pub fn register(registry: &mut Registry) {
     ranks::Rank::ALL.into_iter().for_each(|f| registry.add_window(f));
@@ -38,7 +39,9 @@ fn offset(name: &str, least: i64, vector: &Vector, row: usize) -> Result<usize> 
     Ok(given as usize)
 }
 
-/// Appends the value of a row of another type than the builder's.
-fn push_converted(out: &mut Builder, vector: &Vector, row: usize) -> Result<()> {
-    out.push_value(&vector.value(row))
+/// Values with the default of the type behind them, and where it is.
+fn with_default(values: &Vector, ty: &DataType) -> (Vector, u32) {
+    let mut default = Builder::new(ty);
+    default.push_default();
+    (Vector::concat(&[values, &default.finish()]), values.len() as u32)
 }

@@ -1,9 +1,9 @@
 //! `lag`, `lead`: values of rows some distance away in the partition; `lagInFrame`, `leadInFrame`: in the frame.
 
-use crate::window::{offset, push_converted};
+use crate::window::{offset, with_default};
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Builder, Vector};
-use chalet_function_api::{AggregateRecord, Argument, Context, Example, Partition, WindowFunction};
+use chalet_function_api::{AggregateRecord, Argument, Context, Example, Partitions, WindowFunction};
 use chalet_types::{DataType, Value, supertype};
 
 const LAG: AggregateRecord = AggregateRecord {
@@ -117,24 +117,50 @@ impl WindowFunction for Neighbour {
         Ok(ty)
     }
 
-    fn execute(&self, partition: &Partition, args: &[DataType], result: &DataType) -> Result<Vector> {
-        let values = &partition.args[0];
-        let same_type = args.get(2).is_some_and(|ty| ty.without_low_cardinality() == result);
-        let mut out = Builder::new(result);
-        for row in 0..partition.n_rows {
-            let distance = match partition.args.get(1) {
-                Some(offsets) => offset(self.record.name, 0, offsets, row)?,
-                None => 1,
-            };
-            let target = if self.forward { row.checked_add(distance) } else { row.checked_sub(distance) };
-            let reach = if self.in_frame { partition.frames[row].clone() } else { 0..partition.n_rows };
-            match (target.filter(|target| reach.contains(target)), partition.args.get(2)) {
-                (Some(target), _) => out.push_from(values, target),
-                (None, Some(defaults)) if same_type => out.push_from(defaults, row),
-                (None, Some(defaults)) => push_converted(&mut out, defaults, row)?,
-                (None, None) => out.push_default(),
+    fn uses_frames(&self) -> bool {
+        self.in_frame
+    }
+
+    fn execute(&self, partitions: &Partitions, args: &[DataType], result: &DataType) -> Result<Vector> {
+        let rows = self.rows(partitions)?;
+        let Some(defaults) = partitions.args.get(2) else {
+            let (values, default) = with_default(&partitions.args[0], result);
+            let rows: Vec<u32> = rows.iter().map(|row| row.unwrap_or(default)).collect();
+            return Ok(values.gather(&rows));
+        };
+        // Only the defaults that are needed are converted.
+        let needed: Vec<u32> =
+            (0..).zip(&rows).filter(|(_, found)| found.is_none()).map(|(row, _)| row).collect();
+        let mut defaults = defaults.gather(&needed);
+        if args.get(2).is_none_or(|ty| ty.without_low_cardinality() != result) {
+            let mut converted = Builder::new(result);
+            for row in 0..needed.len() {
+                converted.push_value(&defaults.value(row))?;
+            }
+            defaults = converted.finish();
+        }
+        let mut next = partitions.n_rows as u32..;
+        let rows: Vec<u32> =
+            rows.into_iter().map(|row| row.unwrap_or_else(|| next.next().unwrap_or_default())).collect();
+        Ok(Vector::concat(&[&partitions.args[0], &defaults]).gather(&rows))
+    }
+}
+
+impl Neighbour {
+    /// The row whose value each row gets; none where it gets a default.
+    fn rows(&self, partitions: &Partitions) -> Result<Vec<Option<u32>>> {
+        let mut rows = Vec::with_capacity(partitions.n_rows);
+        for partition in partitions.ranges {
+            for row in partition.clone() {
+                let distance = match partitions.args.get(1) {
+                    Some(offsets) => offset(self.record.name, 0, offsets, row)?,
+                    None => 1,
+                };
+                let found = if self.forward { row.checked_add(distance) } else { row.checked_sub(distance) };
+                let reach = if self.in_frame { &partitions.frames[row] } else { partition };
+                rows.push(found.filter(|found| reach.contains(found)).map(|found| found as u32));
             }
         }
-        Ok(out.finish())
+        Ok(rows)
     }
 }

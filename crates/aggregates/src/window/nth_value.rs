@@ -1,9 +1,9 @@
 //! `nth_value`: the value of the n-th row of the frame.
 
-use crate::window::offset;
+use crate::window::{offset, with_default};
 use chalet_base::{Result, bail, ensure};
-use chalet_columns::{Builder, Vector};
-use chalet_function_api::{AggregateRecord, Argument, Context, Example, Partition, WindowFunction};
+use chalet_columns::Vector;
+use chalet_function_api::{AggregateRecord, Argument, Context, Example, Partitions, WindowFunction};
 use chalet_types::{DataType, Value};
 
 const RECORD: AggregateRecord = AggregateRecord {
@@ -39,17 +39,13 @@ impl WindowFunction for NthValue {
         Ok(args[0].ty.recursively_without_low_cardinality())
     }
 
-    fn execute(&self, partition: &Partition, _: &[DataType], result: &DataType) -> Result<Vector> {
-        let mut out = Builder::new(result);
-        for row in 0..partition.n_rows {
-            let frame = partition.frames[row].clone();
-            let n = offset(RECORD.name, 1, &partition.args[1], row)?;
-            if n <= frame.len() {
-                out.push_from(&partition.args[0], frame.start + n - 1);
-            } else {
-                out.push_default();
-            }
+    fn execute(&self, partitions: &Partitions, _: &[DataType], result: &DataType) -> Result<Vector> {
+        let (values, default) = with_default(&partitions.args[0], result);
+        let mut rows = Vec::with_capacity(partitions.n_rows);
+        for (row, frame) in partitions.frames.iter().enumerate() {
+            let n = offset(RECORD.name, 1, &partitions.args[1], row)?;
+            rows.push(if n <= frame.len() { (frame.start + n - 1) as u32 } else { default });
         }
-        Ok(out.finish())
+        Ok(values.gather(&rows))
     }
 }

@@ -3,8 +3,9 @@
 use crate::window::offset;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::Vector;
-use chalet_function_api::{AggregateRecord, Argument, Context, Example, Partition, WindowFunction};
+use chalet_function_api::{AggregateRecord, Argument, Context, Example, Partitions, WindowFunction};
 use chalet_types::{DataType, Value};
+use std::ops::Range;
 
 const ROW_NUMBER: AggregateRecord = AggregateRecord {
     name: "row_number",
@@ -141,42 +142,74 @@ impl WindowFunction for Rank {
         })
     }
 
-    fn execute(&self, partition: &Partition, _: &[DataType], _: &DataType) -> Result<Vector> {
-        let n = partition.n_rows;
-        /// One value per group of peers, made from its rows and its number.
-        fn per_peers<T>(partition: &Partition, value: impl Fn(usize, usize, usize) -> T) -> Vec<T>
-        where
-            T: Clone,
-        {
-            let mut values = Vec::with_capacity(partition.n_rows);
-            for (number, rows) in partition.peers.iter().enumerate() {
-                values.resize(values.len() + rows.len(), value(rows.start, rows.end, number));
-            }
-            values
-        }
+    fn uses_frames(&self) -> bool {
+        false
+    }
+
+    fn execute(&self, partitions: &Partitions, _: &[DataType], _: &DataType) -> Result<Vector> {
         Ok(match self.kind {
-            Kind::RowNumber => (1..=n as u64).collect::<Vec<_>>().into(),
-            Kind::Rank => per_peers(partition, |start, _, _| start as u64 + 1).into(),
-            Kind::DenseRank => per_peers(partition, |_, _, number| number as u64 + 1).into(),
-            Kind::PercentRank => {
-                per_peers(partition, |start, _, _| if n < 2 { 0.0 } else { start as f64 / (n - 1) as f64 })
-                    .into()
+            Kind::RowNumber => {
+                let numbers = partitions.ranges.iter().flat_map(|rows| 1..=rows.len() as u64);
+                numbers.collect::<Vec<u64>>().into()
             }
-            Kind::CumeDist => per_peers(partition, |_, end, _| end as f64 / n as f64).into(),
+            Kind::Rank => per_peers(partitions, |place| place.rows.start as u64 + 1).into(),
+            Kind::DenseRank => per_peers(partitions, |place| place.number as u64 + 1).into(),
+            Kind::PercentRank => per_peers(partitions, |place| match place.n_rows {
+                1 => 0.0,
+                n => place.rows.start as f64 / (n - 1) as f64,
+            })
+            .into(),
+            Kind::CumeDist => {
+                per_peers(partitions, |place| place.rows.end as f64 / place.n_rows as f64).into()
+            }
             Kind::Ntile => {
-                if n == 0 {
-                    return Ok(Vec::<u64>::new().into());
+                let mut numbers = Vec::with_capacity(partitions.n_rows);
+                for rows in partitions.ranges {
+                    let buckets = offset(self.record.name, 0, &partitions.args[0], rows.start)?;
+                    ensure!(
+                        buckets > 0,
+                        BAD_ARGUMENTS,
+                        "Argument of 'ntile' function must be greater than zero"
+                    );
+                    let (size, larger) = (rows.len() / buckets, rows.len() % buckets);
+                    // The first buckets take one row more.
+                    let border = larger * (size + 1);
+                    numbers.extend((0..rows.len()).map(|row| {
+                        let bucket = if row < border {
+                            row / (size + 1)
+                        } else {
+                            larger + (row - border) / size.max(1)
+                        };
+                        bucket as u64 + 1
+                    }));
                 }
-                let buckets = offset(self.record.name, 0, &partition.args[0], 0)?;
-                ensure!(buckets > 0, BAD_ARGUMENTS, "Argument of 'ntile' function must be greater than zero");
-                let (size, larger) = (n / buckets, n % buckets);
-                // The first buckets take one row more.
-                let border = larger * (size + 1);
-                let bucket = |row: usize| {
-                    if row < border { row / (size + 1) } else { larger + (row - border) / size.max(1) }
-                };
-                (0..n).map(|row| bucket(row) as u64 + 1).collect::<Vec<_>>().into()
+                numbers.into()
             }
         })
     }
+}
+
+/// A group of peers in its partition.
+struct Place {
+    /// Its rows, counted from the first of the partition.
+    rows: Range<usize>,
+    /// How many groups are before it.
+    number: usize,
+    /// The rows of the partition.
+    n_rows: usize,
+}
+
+/// One value per group of peers, for each of its rows.
+fn per_peers<T: Clone>(partitions: &Partitions, value: impl Fn(Place) -> T) -> Vec<T> {
+    let mut values = Vec::with_capacity(partitions.n_rows);
+    let mut all = partitions.peers.iter().peekable();
+    for partition in partitions.ranges {
+        let mut number = 0;
+        while let Some(peers) = all.next_if(|peers| peers.start < partition.end) {
+            let rows = peers.start - partition.start..peers.end - partition.start;
+            values.resize(values.len() + peers.len(), value(Place { rows, number, n_rows: partition.len() }));
+            number += 1;
+        }
+    }
+    values
 }

@@ -2,13 +2,16 @@
 //! multiple of it: then rows that cannot be among the first are dropped as they come. When memory runs short, each worker
 //! writes what it holds to disk as a sorted run, and whoever reads the result merges the runs.
 
-use super::sort_buffer::SortBuffer;
+use super::bucket_sort::{self, Buckets};
+use super::key_prefix::place;
+use super::sort_buffer::{SortBuffer, block_rows};
+use super::sorted_scan;
 use super::top_k_threshold::TopKThreshold;
 use crate::ExecContext;
 use crate::control::QueryControl;
 use crate::expression::Program;
 use crate::pipeline::{Flow, Position, Sink, SinkWorker, concrete};
-use crate::spill::runs::{RunSizes, RunWriter, merged};
+use crate::spill::runs::{GroupBytes, RunSizes, RunWriter, merged};
 use crate::spill::{Purpose, Threshold};
 use chalet_base::{Result, ensure};
 use chalet_columns::keys::{Order, RowKeys, sort_keys};
@@ -41,10 +44,27 @@ pub struct Sort {
     pub keys: Keys,
     pub orders: Vec<Order>,
     pub limit: Option<u64>,
+    /// Rows that are equal in so many first keys, which are columns, are put out by one task.
+    pub n_group: Option<usize>,
     /// Where the scan below looks how far rows count.
     pub top_k_threshold: Option<Arc<TopKThreshold>>,
     /// Counts the rows.
     pub rows_in: Arc<AtomicU64>,
+}
+
+impl Sort {
+    /// How many first bytes of a row's key the rows of its group share.
+    fn group_bytes(&self) -> Option<GroupBytes> {
+        let Keys::Columns(columns) = &self.keys else { return None };
+        let of_group: Vec<(usize, Order)> =
+            columns.iter().copied().zip(self.orders.iter().copied()).take(self.n_group?).collect();
+        Some(Arc::new(move |block: &Block| {
+            let row = block.slice(0, 1);
+            let keys: Vec<(&Column, Order)> =
+                of_group.iter().map(|&(at, order)| (row.column(at), order)).collect();
+            sort_keys(&keys, 1).bytes.len()
+        }))
+    }
 }
 
 impl Sink for Sort {
@@ -63,8 +83,10 @@ impl Sink for Sort {
             rows: SortBuffer::default(),
             threshold: None,
             memory: Reservation::new(ctx.control.memory.clone()),
+            group_bytes: self.group_bytes(),
             runs: None,
             n_spilled: 0,
+            n_spilled_blocks: 0,
             spill_threshold: Threshold::new(ctx.settings.external_sort, ctx),
             control: ctx.control.clone(),
         }))
@@ -72,20 +94,40 @@ impl Sink for Sort {
 
     fn finish(&self, workers: Vec<Box<dyn SinkWorker>>, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
         let limit = self.limit.map_or(usize::MAX, |limit| limit as usize);
-        let mut workers = concrete::<Worker>(workers);
-        if workers.iter().any(|worker| worker.runs.is_some()) {
-            let sizes = RunSizes::new(&Threshold::new(ctx.settings.external_sort, ctx));
-            let mut runs = Vec::new();
-            for worker in &mut workers {
-                worker.spill()?;
-                runs.extend(worker.runs.take().map(RunWriter::into_runs).into_iter().flatten());
-            }
-            return merged(runs, Purpose::Sort, sizes, limit, ctx);
+        match held(workers, limit, ctx)? {
+            Held::InMemory(buckets) => Ok(sorted_scan::open(buckets, limit, ctx)),
+            Held::OnDisk(scan) => Ok(scan),
         }
-        let mut all = SortBuffer::default();
-        workers.into_iter().for_each(|worker| all.append(worker.rows));
-        all.into_scan(limit, ctx.settings.max_block_size, &|| ctx.control.check_with_interrupt())
     }
+}
+
+/// The rows that workers of a sort have taken.
+pub(super) enum Held {
+    InMemory(Buckets),
+    /// The runs that were written, as a table of rows in order.
+    OnDisk(Arc<dyn Scan>),
+}
+
+/// Takes the rows of all workers; with a limit, of those on disk only the first.
+pub(super) fn held(workers: Vec<Box<dyn SinkWorker>>, limit: usize, ctx: &ExecContext) -> Result<Held> {
+    let mut workers = concrete::<Worker>(workers);
+    if workers.iter().any(|worker| worker.runs.is_some()) {
+        let sizes = RunSizes::new(&Threshold::new(ctx.settings.external_sort, ctx));
+        let group_bytes = workers[0].group_bytes.clone();
+        let mut runs = Vec::new();
+        for worker in &mut workers {
+            worker.spill()?;
+            runs.extend(worker.runs.take().map(RunWriter::into_runs).into_iter().flatten());
+        }
+        return merged(runs, Purpose::Sort, sizes, group_bytes, limit, ctx).map(Held::OnDisk);
+    }
+    let mut all = SortBuffer::default();
+    let mut memory = Vec::with_capacity(workers.len());
+    for worker in workers {
+        all.append(worker.rows);
+        memory.push(worker.memory);
+    }
+    Buckets::new(all, memory, ctx).map(Held::InMemory)
 }
 
 struct Worker {
@@ -99,9 +141,12 @@ struct Worker {
     /// With a limit: the last row that still counts.
     threshold: Option<LastRow>,
     memory: Reservation,
+    group_bytes: Option<GroupBytes>,
     /// Rows that were written to disk, and how many.
     runs: Option<RunWriter>,
     n_spilled: usize,
+    /// Blocks that they were of.
+    n_spilled_blocks: u32,
     spill_threshold: Threshold,
     control: Arc<QueryControl>,
 }
@@ -147,7 +192,8 @@ impl SinkWorker for Worker {
                 keys = pick(&keys, &kept);
             }
         }
-        let held = self.memory.bytes() + block.memory() + keys.memory();
+        let n_rows = block.n_rows();
+        let held = self.memory.bytes() + block.memory() + keys.memory() + n_rows * bucket_sort::BYTES_A_ROW;
         self.rows.push(position, block, keys);
         let refused = self.memory.resize(held).is_err();
         let n_rows = self.n_spilled + self.rows.n_rows();
@@ -170,11 +216,7 @@ impl SinkWorker for Worker {
 
     fn end(&mut self) -> Result<()> {
         // The workers do this side by side.
-        if self.runs.is_some() {
-            return self.spill();
-        }
-        let control = &self.control;
-        self.rows.sort(self.limit.unwrap_or(usize::MAX), &|| control.check())
+        if self.runs.is_some() { self.spill() } else { Ok(()) }
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
@@ -191,40 +233,71 @@ impl Worker {
         let control = &self.control;
         let mut runs = match self.runs.take() {
             Some(runs) => runs,
-            None => RunWriter::new(Purpose::Sort, RunSizes::new(&self.spill_threshold), control)?,
+            None => RunWriter::new(
+                Purpose::Sort,
+                RunSizes::new(&self.spill_threshold),
+                self.group_bytes.clone(),
+                control,
+            )?,
         };
         self.n_spilled += self.rows.n_rows();
-        self.rows.spill(self.limit.unwrap_or(usize::MAX), &mut runs, &|| control.check_with_interrupt())?;
+        let mut rows = std::mem::take(&mut self.rows);
+        let check = || control.check_with_interrupt();
+        let entries = rows.order(self.limit.unwrap_or(usize::MAX), &check)?;
+        let n_rows = runs.sizes().rows(rows.memory(), rows.n_rows());
+        let blocks = rows.blocks();
+        runs.begin();
+        for some in entries.chunks(n_rows) {
+            check()?;
+            let mut keys = RowKeys { bytes: Vec::new(), offsets: vec![0] };
+            for &entry in some {
+                let (number, row) = place(entry);
+                let (position, _, of_block) = rows.block(number);
+                keys.bytes.extend_from_slice(of_block.get(row as usize));
+                // Equal rows of different runs keep their order too.
+                let number = self.n_spilled_blocks + number;
+                for part in [position.round, position.task, position.number, number, row] {
+                    keys.bytes.extend_from_slice(&part.to_be_bytes());
+                }
+                keys.offsets.push(keys.bytes.len());
+            }
+            runs.write(&Block::interleave(&blocks, &block_rows(some)), &keys)?;
+        }
+        self.n_spilled_blocks += blocks.len() as u32;
         self.runs = Some(runs);
         self.memory.resize(0)
     }
 
     /// Drops the rows that cannot be among the first `limit`.
     fn prune(&mut self, limit: usize) -> Result<()> {
-        let refs = self.rows.order(limit, &|| Ok(()))?;
+        let entries = self.rows.order(limit, &|| Ok(()))?;
         let mut kept: Vec<Vec<u32>> = vec![Vec::new(); self.rows.n_blocks()];
-        refs.iter().for_each(|r| kept[r.block as usize].push(r.row));
-        if let Some(last) = refs.last() {
-            let (block, keys) = self.rows.block(last.block);
-            let row = block.gather(&[last.row]);
+        for &entry in &entries {
+            let (block, row) = place(entry);
+            kept[block as usize].push(row);
+        }
+        if let Some(&last) = entries.last() {
+            let (block, row) = place(last);
+            let row = self.rows.block(block).1.gather(&[row]);
             let first = self.keys.evaluate(&row)?.swap_remove(0).into_flat().compact();
             if let Some(threshold) = &self.top_k_threshold
-                && refs.len() == limit
+                && entries.len() == limit
             {
                 threshold.tighten(&first);
             }
-            self.threshold = Some(LastRow { key: keys.get(last.row as usize).to_vec(), first });
+            self.threshold = Some(LastRow { key: self.rows.key(last).to_vec(), first });
         }
-        let mut rows = self.rows.emptied();
+        let mut rows = SortBuffer::default();
         let mut bytes = 0;
-        for ((position, block, keys), mut kept) in std::mem::take(&mut self.rows).into_blocks().zip(kept) {
+        let blocks = std::mem::take(&mut self.rows).into_blocks();
+        for ((position, block, keys), mut kept) in blocks.into_iter().zip(kept) {
             if kept.is_empty() {
                 continue;
             }
             kept.sort_unstable();
             let block = compact(block.gather(&kept));
-            let keys = pick(&keys, &kept);
-            bytes += block.memory() + keys.memory();
+            let keys = keys.pick(&kept);
+            bytes += block.memory() + keys.memory() + kept.len() * bucket_sort::BYTES_A_ROW;
             rows.push(position, block, keys);
         }
         self.rows = rows;

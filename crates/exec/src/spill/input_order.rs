@@ -71,7 +71,7 @@ pub struct InputOrder {
 impl InputOrder {
     /// Without rows. Fails where no temporary file can be made.
     pub fn new(purpose: Purpose, threshold: &Threshold, ctx: &ExecContext) -> Result<InputOrder> {
-        let writer = RunWriter::new(purpose, RunSizes::new(threshold), &ctx.control)?;
+        let writer = RunWriter::new(purpose, RunSizes::new(threshold), None, &ctx.control)?;
         Ok(InputOrder { writer, purpose })
     }
 
@@ -97,6 +97,6 @@ impl InputOrder {
     /// All rows in order.
     pub fn finish(self, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
         let sizes = self.writer.sizes();
-        merged(self.writer.into_runs(), self.purpose, sizes, usize::MAX, ctx)
+        merged(self.writer.into_runs(), self.purpose, sizes, None, usize::MAX, ctx)
     }
 }

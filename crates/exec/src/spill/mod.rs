@@ -2,11 +2,13 @@
 //!
 //! - [`file`]: a temporary file of compressed pieces
 //! - [`runs`]: sorted runs, and merging them
+//! - [`merge_scan`]: the merged rows as a table, which all workers make together
 //! - [`partitions`]: rows by the hash of their values
 //! - [`input_order`]: rows back in the order in which they came
 
 pub mod file;
 pub mod input_order;
+mod merge_scan;
 pub mod partitions;
 pub mod runs;
 

@@ -1,11 +1,11 @@
 //! Sorted runs on disk, and merging them: the external half of a merge sort. Each row has a key; rows come out in the order of
 //! the bytes of their keys, which are all different.
 
+use super::merge_scan;
 use super::{Place, Purpose, TempFile, Threshold};
 use crate::ExecContext;
 use crate::control::QueryControl;
-use crate::operators::serial_scan::serial_scan;
-use chalet_base::{Result, events};
+use chalet_base::{Result, bisect, events};
 use chalet_columns::Block;
 use chalet_columns::interleave::BlockRow;
 use chalet_columns::keys::RowKeys;
@@ -17,17 +17,30 @@ use std::sync::Arc;
 /// Rows in order, as pieces of a file.
 #[derive(Clone)]
 pub struct Run {
-    file: Arc<TempFile>,
-    places: Vec<Place>,
+    pub(super) file: Arc<TempFile>,
+    pub(super) pieces: Arc<[Piece]>,
+}
+
+/// Rows that are read at a time.
+pub(super) struct Piece {
+    place: Place,
+    /// Where merges may be cut: the beginning of the key of the first row.
+    pub(super) cut: Vec<u8>,
+    pub(super) n_rows: usize,
 }
 
 /// The file that a worker writes its runs to.
 pub struct RunWriter {
     file: TempFile,
-    runs: Vec<Vec<Place>>,
+    runs: Vec<Vec<Piece>>,
     bytes: Vec<u8>,
     sizes: RunSizes,
+    group_bytes: Option<GroupBytes>,
 }
+
+/// Where rows belong together: how many first bytes of the key of a block's first row all rows of its group share. One task of
+/// the merge puts them out.
+pub type GroupBytes = Arc<dyn Fn(&Block) -> usize + Send + Sync>;
 
 /// How much of a run is read at a time, and how many runs: together what reading may use.
 #[derive(Clone, Copy, Debug)]
@@ -62,8 +75,14 @@ impl RunSizes {
 
 impl RunWriter {
     /// A writer without a run. Fails where no temporary file can be made.
-    pub fn new(purpose: Purpose, sizes: RunSizes, control: &Arc<QueryControl>) -> Result<RunWriter> {
-        Ok(RunWriter { file: TempFile::new(purpose, control)?, runs: Vec::new(), bytes: Vec::new(), sizes })
+    pub fn new(
+        purpose: Purpose,
+        sizes: RunSizes,
+        group_bytes: Option<GroupBytes>,
+        control: &Arc<QueryControl>,
+    ) -> Result<RunWriter> {
+        let file = TempFile::new(purpose, control)?;
+        Ok(RunWriter { file, runs: Vec::new(), bytes: Vec::new(), sizes, group_bytes })
     }
 
     /// Begins the next run.
@@ -78,11 +97,17 @@ impl RunWriter {
         write_block(block, &mut self.bytes);
         (0..keys.len()).for_each(|row| put_bytes(keys.get(row), &mut self.bytes));
         let place = self.file.write(&self.bytes)?;
+        let first = if keys.is_empty() { &[][..] } else { keys.get(0) };
+        let cut = match &self.group_bytes {
+            Some(group_bytes) => &first[..group_bytes(block).min(first.len())],
+            None => first,
+        };
+        let piece = Piece { place, cut: cut.to_vec(), n_rows: keys.len() };
         if self.runs.is_empty() {
             self.runs.push(Vec::new());
         }
         let last = self.runs.len() - 1;
-        self.runs[last].push(place);
+        self.runs[last].push(piece);
         Ok(())
     }
 
@@ -94,15 +119,15 @@ impl RunWriter {
     /// All runs, for reading.
     pub fn into_runs(self) -> Vec<Run> {
         let file = Arc::new(self.file);
-        let runs = self.runs.into_iter().filter(|places| !places.is_empty());
-        runs.map(|places| Run { file: file.clone(), places }).collect()
+        let runs = self.runs.into_iter().filter(|pieces| !pieces.is_empty());
+        runs.map(|pieces| Run { file: file.clone(), pieces: pieces.into() }).collect()
     }
 }
 
 /// A run that is being read.
 struct Cursor {
     run: Run,
-    next_place: usize,
+    next_piece: usize,
     keys: RowKeys,
     row: usize,
     /// The number of its block among the blocks of the merge.
@@ -119,16 +144,30 @@ pub struct Merge {
     /// Blocks that rows of the next output are of.
     blocks: Vec<Block>,
     rows: Vec<BlockRow>,
+    /// The key behind the last.
+    until: Option<Vec<u8>>,
 }
 
 impl Merge {
-    /// Opens runs, which are not too many to be read at a time.
-    fn open(runs: Vec<Run>) -> Result<Merge> {
-        let mut merge = Merge { cursors: Vec::new(), heap: Vec::new(), blocks: Vec::new(), rows: Vec::new() };
+    /// Opens runs, which are not too many to be read at a time, for their rows whose keys are in a range: `from` is the first key,
+    /// `until` is behind the last.
+    pub(super) fn open(runs: &[Run], from: &[u8], until: Option<Vec<u8>>) -> Result<Merge> {
+        let mut merge =
+            Merge { cursors: Vec::new(), heap: Vec::new(), blocks: Vec::new(), rows: Vec::new(), until };
         for run in runs {
+            // The rows before the first piece that begins behind `from` may be in the range too.
+            let next_piece = run.pieces.partition_point(|piece| &piece.cut[..] < from).saturating_sub(1);
             let (keys, row, block) = (RowKeys::default(), 0, 0);
-            let mut cursor = Cursor { run, next_place: 0, keys, row, block, row_bytes: 0 };
-            if let Some(block) = cursor.load()? {
+            let mut cursor = Cursor { run: run.clone(), next_piece, keys, row, block, row_bytes: 0 };
+            let mut first = cursor.load()?;
+            while first.is_some() {
+                cursor.row = bisect::partition_point(0..cursor.keys.len(), |row| cursor.keys.get(row) < from);
+                if cursor.row < cursor.keys.len() {
+                    break;
+                }
+                first = cursor.load()?;
+            }
+            if let Some(block) = first {
                 cursor.block = merge.blocks.len() as u32;
                 merge.blocks.push(block);
                 merge.heap.push(merge.cursors.len() as u32);
@@ -142,12 +181,16 @@ impl Merge {
     }
 
     /// The next rows, at most so many, and with `keys` also the keys; none when all are out.
-    fn next(&mut self, max_rows: usize, mut keys: Option<&mut RowKeys>) -> Result<Option<Block>> {
+    pub(super) fn next(&mut self, max_rows: usize, mut keys: Option<&mut RowKeys>) -> Result<Option<Block>> {
         self.rows.clear();
         let mut bytes = 0;
         while let Some(&top) = self.heap.first() {
             let cursor = &mut self.cursors[top as usize];
             if self.rows.len() >= max_rows || bytes >= MOST_BYTES {
+                break;
+            }
+            if self.until.as_ref().is_some_and(|until| cursor.keys.get(cursor.row) >= &until[..]) {
+                self.heap.clear();
                 break;
             }
             self.rows.push(BlockRow { block: cursor.block, row: cursor.row as u32 });
@@ -213,11 +256,11 @@ impl Merge {
 impl Cursor {
     /// Reads the next piece; none when there is no more.
     fn load(&mut self) -> Result<Option<Block>> {
-        let Some(place) = self.run.places.get(self.next_place) else {
+        let Some(Piece { place, .. }) = self.run.pieces.get(self.next_piece) else {
             self.keys = RowKeys::default();
             return Ok(None);
         };
-        self.next_place += 1;
+        self.next_piece += 1;
         let bytes = self.run.file.read(place)?;
         let mut rest = &bytes[..];
         let block = read_block(&mut rest)?;
@@ -235,23 +278,25 @@ impl Cursor {
     }
 }
 
-/// The first `limit` rows of all runs in order, as the source of what comes next. Runs that are too many to be read at a time
-/// are merged into fewer first.
+/// The rows of all runs in order, as the source of what comes next; with a limit, at least the first so many. Runs that are too
+/// many to be read at a time are merged into fewer first.
 pub fn merged(
     mut runs: Vec<Run>,
     purpose: Purpose,
     sizes: RunSizes,
+    group_bytes: Option<GroupBytes>,
     limit: usize,
     ctx: &ExecContext,
 ) -> Result<Arc<dyn Scan>> {
     let control = &ctx.control;
     events::count(purpose.counters().merge);
     while runs.len() > sizes.fan_in {
-        let mut writer = RunWriter::new(purpose, sizes, control)?;
+        let mut writer = RunWriter::new(purpose, sizes, group_bytes.clone(), control)?;
         for some in runs.chunks(sizes.fan_in) {
-            let piece = some[0].places.iter().map(Place::bytes).max().unwrap_or(1);
-            let mut merge = Merge::open(some.to_vec())?;
-            let n_rows = merge.cursors.first().map_or(1, |cursor| sizes.rows(piece, cursor.keys.len()));
+            let pieces = || some.iter().flat_map(|run| &run.pieces[..]);
+            let bytes = pieces().map(|piece| piece.place.bytes()).sum();
+            let n_rows = sizes.rows(bytes, pieces().map(|piece| piece.n_rows).sum());
+            let mut merge = Merge::open(some, &[], None)?;
             writer.begin();
             let mut left = limit;
             let mut keys = RowKeys { bytes: Vec::new(), offsets: vec![0] };
@@ -265,12 +310,5 @@ pub fn merged(
         }
         runs = writer.into_runs();
     }
-    let (mut merge, mut left) = (Merge::open(runs)?, limit);
-    let (control, max_block_size) = (control.clone(), ctx.settings.max_block_size);
-    Ok(serial_scan(move || {
-        control.check_with_interrupt()?;
-        let block = merge.next(max_block_size.min(left), None)?;
-        left -= block.as_ref().map_or(0, Block::n_rows);
-        Ok(block)
-    }))
+    Ok(merge_scan::open(runs, sizes.fan_in, limit, ctx))
 }

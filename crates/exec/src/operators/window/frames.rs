@@ -9,10 +9,11 @@ use chalet_types::{DataType, I256, Value};
 use std::cmp::Ordering;
 use std::ops::Range;
 
-/// The frame clause over one sorted partition.
+/// The frame clause over sorted partitions, which are consecutive.
 pub(super) struct Frames<'a> {
     pub spec: &'a FrameSpec,
-    /// Rows that are equal under ORDER BY; they cover the partition.
+    pub partitions: &'a [Range<usize>],
+    /// Rows of one partition that are equal under ORDER BY; they cover all rows.
     pub peers: &'a [Range<usize>],
     /// The first ORDER BY column, for RANGE with distances.
     pub order: Option<(&'a Vector, &'a Order)>,
@@ -23,59 +24,87 @@ pub(super) struct Frames<'a> {
 impl Frames<'_> {
     /// The frame of every row, empty where nothing is inside.
     pub fn compute(&self) -> Result<Vec<Range<usize>>> {
-        let mut frames = Vec::with_capacity(self.n_rows);
-        for (group, peers) in self.peers.iter().enumerate() {
-            for row in peers.clone() {
-                let start = self.bound(&self.spec.start, row, group, true)?;
-                let end = self.bound(&self.spec.end, row, group, false)?;
-                frames.push(start..end.max(start));
-            }
+        let mut starts = Vec::with_capacity(self.n_rows);
+        let mut ends = Vec::with_capacity(self.n_rows);
+        let mut next = 0;
+        for rows in self.partitions {
+            let n_peers = self.peers[next..].partition_point(|peers| peers.start < rows.end);
+            let partition = Partition { rows: rows.clone(), peers: &self.peers[next..next + n_peers] };
+            next += n_peers;
+            self.bounds(&partition, &self.spec.start, true, &mut starts)?;
+            self.bounds(&partition, &self.spec.end, false, &mut ends)?;
         }
-        Ok(frames)
+        Ok(starts.into_iter().zip(ends).map(|(start, end)| start..end.max(start)).collect())
     }
 
-    /// The first row of the frame, or the row behind its last.
-    fn bound(&self, bound: &FrameBound, row: usize, group: usize, is_start: bool) -> Result<usize> {
-        Ok(match (bound, self.spec.unit) {
-            (FrameBound::UnboundedPreceding, _) => 0,
-            (FrameBound::UnboundedFollowing, _) => self.n_rows,
-            (FrameBound::CurrentRow, FrameUnit::Rows) => row + usize::from(!is_start),
-            (FrameBound::CurrentRow, _) => {
-                let peers = &self.peers[group];
-                if is_start { peers.start } else { peers.end }
-            }
+    /// Appends, for every row of a partition, the first row of its frame, or the row behind the last.
+    fn bounds(
+        &self,
+        partition: &Partition,
+        bound: &FrameBound,
+        is_start: bool,
+        out: &mut Vec<usize>,
+    ) -> Result<()> {
+        let Partition { rows, peers } = partition;
+        let own = usize::from(!is_start);
+        match (bound, self.spec.unit) {
+            (FrameBound::UnboundedPreceding, _) => out.resize(out.len() + rows.len(), rows.start),
+            (FrameBound::UnboundedFollowing, _) => out.resize(out.len() + rows.len(), rows.end),
+            (FrameBound::CurrentRow, FrameUnit::Rows) => out.extend(rows.start + own..rows.end + own),
+            (FrameBound::CurrentRow, _) => partition.by_peers(out, |group| peers[group].bound(is_start)),
             (FrameBound::Preceding(n, _), FrameUnit::Rows) => {
-                (row + usize::from(!is_start)).saturating_sub(distance(n)?)
+                let n = distance(n)?;
+                out.extend(rows.clone().map(|row| (row + own).saturating_sub(n).max(rows.start)));
             }
             (FrameBound::Following(n, _), FrameUnit::Rows) => {
-                (row + usize::from(!is_start)).saturating_add(distance(n)?).min(self.n_rows)
+                let n = distance(n)?;
+                out.extend(rows.clone().map(|row| (row + own).saturating_add(n).min(rows.end)));
             }
-            (FrameBound::Preceding(n, _), FrameUnit::Groups) => match group.checked_sub(distance(n)?) {
-                Some(group) if is_start => self.peers[group].start,
-                Some(group) => self.peers[group].end,
-                None => 0,
-            },
+            (FrameBound::Preceding(n, _), FrameUnit::Groups) => {
+                let n = distance(n)?;
+                let start = rows.start;
+                partition.by_peers(out, |group| {
+                    group.checked_sub(n).map_or(start, |group| peers[group].bound(is_start))
+                });
+            }
             (FrameBound::Following(n, _), FrameUnit::Groups) => {
-                match self.peers.get(group.saturating_add(distance(n)?)) {
-                    Some(peers) if is_start => peers.start,
-                    Some(peers) => peers.end,
-                    None => self.n_rows,
-                }
+                let n = distance(n)?;
+                let end = rows.end;
+                partition.by_peers(out, |group| {
+                    peers.get(group.saturating_add(n)).map_or(end, |peers| peers.bound(is_start))
+                });
             }
             (FrameBound::Preceding(n, ty), FrameUnit::Range) => {
-                self.range(row, group, n, ty, true, is_start)?
+                self.ranges(partition, n, ty, (true, is_start), out)?;
             }
             (FrameBound::Following(n, ty), FrameUnit::Range) => {
-                self.range(row, group, n, ty, false, is_start)?
+                self.ranges(partition, n, ty, (false, is_start), out)?;
             }
-        })
+        }
+        Ok(())
+    }
+
+    /// The bounds of RANGE with a distance: peers have the same.
+    fn ranges(
+        &self,
+        partition: &Partition,
+        distance: &Value,
+        distance_type: &DataType,
+        (preceding, is_start): (bool, bool),
+        out: &mut Vec<usize>,
+    ) -> Result<()> {
+        for peers in partition.peers {
+            let bound = self.range(partition, peers, distance, distance_type, preceding, is_start)?;
+            out.resize(out.len() + peers.len(), bound);
+        }
+        Ok(())
     }
 
     /// RANGE with a distance: the first row that is not before the bound, or the first that is behind it.
     fn range(
         &self,
-        row: usize,
-        group: usize,
+        partition: &Partition,
+        peers: &Range<usize>,
         distance: &Value,
         distance_type: &DataType,
         preceding: bool,
@@ -85,9 +114,9 @@ impl Frames<'_> {
             bail!(BAD_ARGUMENTS, "The RANGE OFFSET frame requires exactly one ORDER BY column, 0 given");
         };
         // NULLs are peers of each other and near nothing else.
+        let row = peers.start;
         if values.is_null(row) {
-            let peers = &self.peers[group];
-            return Ok(if is_start { peers.start } else { peers.end });
+            return Ok(peers.bound(is_start));
         }
         let backwards = preceding != order.descending;
         let limit = moved(&values.value(row), distance, distance_type, ty, backwards)?;
@@ -98,11 +127,37 @@ impl Frames<'_> {
             let by_value = values.value(other).compare(&limit);
             if order.descending { by_value.reverse() } else { by_value }
         };
-        Ok(partition_point(0..self.n_rows, |other| match side(other) {
+        Ok(partition_point(partition.rows.clone(), |other| match side(other) {
             Ordering::Less => true,
             Ordering::Equal => !is_start,
             Ordering::Greater => false,
         }))
+    }
+}
+
+/// One partition.
+struct Partition<'a> {
+    rows: Range<usize>,
+    peers: &'a [Range<usize>],
+}
+
+impl Partition<'_> {
+    /// Appends for every row what `bound` gives for the number of its group of peers.
+    fn by_peers(&self, out: &mut Vec<usize>, bound: impl Fn(usize) -> usize) {
+        for (group, peers) in self.peers.iter().enumerate() {
+            out.resize(out.len() + peers.len(), bound(group));
+        }
+    }
+}
+
+/// One of the ends of a range.
+trait Bound {
+    fn bound(&self, is_start: bool) -> usize;
+}
+
+impl Bound for Range<usize> {
+    fn bound(&self, is_start: bool) -> usize {
+        if is_start { self.start } else { self.end }
     }
 }
 

@@ -1,30 +1,33 @@
-//! Window: functions over the rows around each row. Sorts by partition and order, then works partition by partition while the
-//! result is read. Holds what the sort holds, which goes to disk when memory runs short, and one partition.
+//! Window: functions over the rows around each row. Sorts by partition and order; whole partitions are computed while the result
+//! is read, side by side where the sort holds its rows in memory. Holds what the sort holds, which goes to disk when memory runs
+//! short, and the partitions that are computed.
 //!
 //! - [`frames`]: which rows each row's frame has
-//! - [`partition_scan`]: the result as a table, computed from sorted rows
+//! - [`partition_scan`]: the result as a table, computed from sorted rows that come from disk
+//! - [`partition_tasks`]: the same of rows in memory, by many workers
 //! - [`running`]: aggregates over frames
 
 mod frames;
 mod partition_scan;
+mod partition_tasks;
 mod running;
 
 use crate::ExecContext;
 use crate::control::QueryControl;
 use crate::expression::Program;
-use crate::operators::sort::{Keys, Sort};
+use crate::operators::sort::{Held, Keys, Sort, held};
 use crate::pipeline::{Flow, Position, Sink, SinkWorker, concrete};
 use chalet_base::Result;
 use chalet_columns::keys::{Order, RowKeys, group_keys, sort_keys};
 use chalet_columns::{Block, Column, Vector};
-use chalet_function_api::Partition;
+use chalet_function_api::Partitions;
 use chalet_memory::Reservation;
 use chalet_plan::{FrameSpec, WindowImpl};
 use chalet_storage::Scan;
 use chalet_types::DataType;
 use frames::Frames;
+use running::FramedRows;
 use std::any::Any;
-use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -61,6 +64,7 @@ impl Window {
             keys: Keys::Columns(self.inputs[..self.n_partition + self.orders.len()].to_vec()),
             orders: ascending.chain(ordered).collect(),
             limit: None,
+            n_group: Some(self.n_partition),
             top_k_threshold: None,
             rows_in: Arc::default(),
         }
@@ -78,8 +82,10 @@ impl Sink for Window {
 
     fn finish(&self, workers: Vec<Box<dyn SinkWorker>>, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
         let workers = concrete::<Worker>(workers).into_iter().map(|worker| worker.sort).collect();
-        let sorted = self.sort().finish(workers, ctx)?;
-        partition_scan::open(self.clone(), &*sorted, ctx)
+        match held(workers, usize::MAX, ctx)? {
+            Held::InMemory(buckets) => partition_tasks::open(self.clone(), buckets, ctx),
+            Held::OnDisk(sorted) => Ok(partition_scan::open(self.clone(), sorted, ctx)),
+        }
     }
 }
 
@@ -117,83 +123,78 @@ impl Window {
         let mut memory = Reservation::new(control.memory.clone());
         memory.grow(n_rows * BYTES_A_ROW * self.calls.len().max(1))?;
         let check = || control.check_with_interrupt();
-        let inputs: Vec<Cow<Vector>> = self.inputs.iter().map(|&at| block.column(at).flat()).collect();
+        let inputs: Vec<Vector> =
+            self.inputs.iter().map(|&at| block.column(at).flat().into_owned()).collect();
         let n_keys = self.n_partition + self.orders.len();
         let columns = |range: Range<usize>| self.inputs[range].iter().map(|&at| block.column(at));
-        let partitions =
-            runs(&group_keys(&columns(0..self.n_partition).collect::<Vec<_>>(), n_rows), 0..n_rows);
-        let ordered: Vec<(&Column, Order)> =
-            columns(self.n_partition..n_keys).zip(self.orders.iter().copied()).collect();
-        let keys = sort_keys(&ordered, n_rows);
+        let partition_columns: Vec<&Column> = columns(0..self.n_partition).collect();
+        let all = std::iter::once(0..n_rows).filter(|rows| !rows.is_empty());
+        let partitions = runs(&partition_columns, all, |columns| group_keys(columns, n_rows));
+        check()?;
+        let order_columns: Vec<&Column> = columns(self.n_partition..n_keys).collect();
+        let peers = runs(&order_columns, partitions.iter().cloned(), |columns| {
+            let ordered: Vec<(&Column, Order)> =
+                columns.iter().copied().zip(self.orders.iter().copied()).collect();
+            sort_keys(&ordered, n_rows)
+        });
         check()?;
 
-        let mut results: Vec<Vec<Vector>> = vec![Vec::new(); self.calls.len()];
-        for partition in partitions {
+        let mut results = Vec::with_capacity(self.calls.len());
+        let mut next_arg = n_keys;
+        for call in &self.calls {
+            let args = &inputs[next_arg..next_arg + call.arg_types.len()];
+            next_arg += call.arg_types.len();
+            let frames = Frames {
+                spec: &call.frame,
+                partitions: &partitions,
+                peers: &peers,
+                order: inputs.get(self.n_partition).zip(self.orders.first()),
+                order_type: self.order_types.first(),
+                n_rows,
+            };
+            let result = match &call.function {
+                WindowImpl::Aggregate(aggregate) => {
+                    let framed =
+                        FramedRows { partitions: &partitions, frames: &frames.compute()?, check: &check };
+                    framed.aggregate(&**aggregate, args)?
+                }
+                WindowImpl::Window(function) => {
+                    let frames = if function.uses_frames() { frames.compute()? } else { Vec::new() };
+                    let partitions =
+                        Partitions { args, ranges: &partitions, peers: &peers, frames: &frames, n_rows };
+                    function.execute(&partitions, &call.arg_types, &call.result)?
+                }
+            };
+            results.push(Column::Flat(result));
             check()?;
-            let peers = peers(partition.clone(), &keys);
-            let cut = |v: &Cow<Vector>| v.slice(partition.start, partition.len());
-            let order_values: Vec<Vector> = inputs[self.n_partition..n_keys].iter().map(cut).collect();
-            let mut next_arg = n_keys;
-            for (call, results) in self.calls.iter().zip(&mut results) {
-                let args: Vec<Vector> =
-                    inputs[next_arg..next_arg + call.arg_types.len()].iter().map(cut).collect();
-                next_arg += call.arg_types.len();
-                let frames = Frames {
-                    spec: &call.frame,
-                    peers: &peers,
-                    order: order_values.first().zip(self.orders.first()),
-                    order_type: self.order_types.first(),
-                    n_rows: partition.len(),
-                };
-                let frames = frames.compute()?;
-                results.push(match &call.function {
-                    WindowImpl::Aggregate(aggregate) => {
-                        running::aggregate(&**aggregate, &args, &frames, &check)?
-                    }
-                    WindowImpl::Window(function) => {
-                        let partition = Partition {
-                            args: &args,
-                            peers: &peers,
-                            frames: &frames,
-                            n_rows: partition.len(),
-                        };
-                        function.execute(&partition, &call.arg_types, &call.result)?
-                    }
-                });
-            }
         }
         drop(inputs);
         let mut columns = block.into_columns();
         columns.truncate(columns.len() - self.n_computed);
-        columns.extend(
-            results.iter().map(|parts| Column::Flat(Vector::concat(&parts.iter().collect::<Vec<_>>()))),
-        );
+        columns.extend(results);
         Ok(Block::new(columns, n_rows))
     }
 }
 
-/// Consecutive rows with equal keys.
-fn runs(keys: &RowKeys, rows: Range<usize>) -> Vec<Range<usize>> {
+/// Consecutive rows, each within one of `ranges`, that are equal in all of some columns, whose keys `keys` makes.
+fn runs(
+    columns: &[&Column],
+    ranges: impl Iterator<Item = Range<usize>>,
+    keys: impl Fn(&[&Column]) -> RowKeys,
+) -> Vec<Range<usize>> {
+    if columns.is_empty() {
+        return ranges.collect();
+    }
+    let keys = keys(columns);
     let mut runs = Vec::new();
-    let mut start = rows.start;
-    for row in rows.start + 1..=rows.end {
-        if row == rows.end || keys.get(row) != keys.get(start) {
-            runs.push(start..row);
-            start = row;
+    for rows in ranges {
+        let mut start = rows.start;
+        for row in rows.start + 1..=rows.end {
+            if row == rows.end || keys.get(row) != keys.get(start) {
+                runs.push(start..row);
+                start = row;
+            }
         }
     }
     runs
-}
-
-/// Consecutive rows of a partition that are equal under its order, counted from its start.
-fn peers(partition: Range<usize>, keys: &RowKeys) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
-    let mut start = partition.start;
-    for row in partition.start + 1..=partition.end {
-        if row == partition.end || keys.get(row) != keys.get(start) {
-            found.push(start - partition.start..row - partition.start);
-            start = row;
-        }
-    }
-    found
 }

@@ -1,11 +1,10 @@
-//! Windows as a table: whoever reads it takes sorted rows, gathers whole partitions of them and computes the functions over
-//! these. Holds the rows of the partition that is not complete yet.
+//! Windows as a table, of rows that come in order: whoever reads it gathers whole partitions and computes the functions over
+//! these. Rows of a partition come in one task. Holds the rows of the partition that is not complete yet.
 
 use super::Window;
 use crate::ExecContext;
 use crate::control::QueryControl;
 use crate::operators::aggregate::split;
-use crate::operators::serial_scan::serial_scan;
 use chalet_base::Result;
 use chalet_columns::keys::group_keys;
 use chalet_columns::{Block, Column};
@@ -14,58 +13,95 @@ use chalet_storage::{Morsel, Scan, ScanWorker};
 use std::sync::Arc;
 
 /// The windows over rows that are sorted by partition and order, as a table.
-pub(super) fn open(window: Window, sorted: &dyn Scan, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
-    let mut partitions = Partitions {
-        window,
-        sorted: sorted.worker()?,
-        held: Vec::new(),
-        key: Vec::new(),
-        ready: Vec::new().into_iter(),
-        max_block_size: ctx.settings.max_block_size,
-        control: ctx.control.clone(),
-    };
-    Ok(serial_scan(move || match partitions.ready.next() {
-        Some(block) => Ok(Some(block)),
-        None => partitions.compute_next(),
-    }))
+pub(super) fn open(window: Window, sorted: Arc<dyn Scan>, ctx: &ExecContext) -> Arc<dyn Scan> {
+    let (max_block_size, control) = (ctx.settings.max_block_size, ctx.control.clone());
+    Arc::new(WindowScan { window, sorted, max_block_size, control })
 }
 
-struct Partitions {
+struct WindowScan {
+    window: Window,
+    sorted: Arc<dyn Scan>,
+    max_block_size: usize,
+    control: Arc<QueryControl>,
+}
+
+impl Scan for WindowScan {
+    fn worker(&self) -> Result<Box<dyn ScanWorker>> {
+        Ok(Box::new(Worker {
+            window: self.window.clone(),
+            sorted: self.sorted.worker()?,
+            held: Vec::new(),
+            key: Vec::new(),
+            next: None,
+            task: 0,
+            number: 0,
+            ready: Vec::new().into_iter(),
+            max_block_size: self.max_block_size,
+            control: self.control.clone(),
+        }))
+    }
+
+    fn parallelism(&self) -> usize {
+        self.sorted.parallelism()
+    }
+}
+
+struct Worker {
     window: Window,
     sorted: Box<dyn ScanWorker>,
     /// Rows of the last partition so far, and its key.
     held: Vec<Block>,
     key: Vec<u8>,
+    /// The first rows of the next task.
+    next: Option<Morsel>,
+    task: u32,
+    number: u32,
     /// Rows that can be put out.
     ready: std::vec::IntoIter<Block>,
     max_block_size: usize,
     control: Arc<QueryControl>,
 }
 
-impl Partitions {
-    /// Reads until a partition is complete.
-    fn compute_next(&mut self) -> Result<Option<Block>> {
+impl ScanWorker for Worker {
+    fn next(&mut self) -> Result<Option<Morsel>> {
         loop {
+            if let Some(block) = self.ready.next() {
+                let number = self.number;
+                self.number += 1;
+                return Ok(Some(Morsel { block, task: self.task, number }));
+            }
             self.control.check_with_interrupt()?;
-            let complete = match self.sorted.next()? {
-                Some(Morsel { block, .. }) => self.take(block),
-                None => std::mem::take(&mut self.held),
+            let morsel = match self.next.take() {
+                Some(morsel) => Some(morsel),
+                None => self.sorted.next()?,
             };
-            let at_end = complete.is_empty() && self.held.is_empty();
+            let at_end = morsel.is_none();
+            let complete = match morsel {
+                Some(morsel) if morsel.task == self.task || self.held.is_empty() => {
+                    if morsel.task != self.task {
+                        (self.task, self.number) = (morsel.task, 0);
+                    }
+                    self.take(morsel.block)
+                }
+                // The last partition of a task ends with it.
+                other => {
+                    self.next = other;
+                    std::mem::take(&mut self.held)
+                }
+            };
             if !complete.is_empty() {
                 let before = thread::set_operator("Window");
                 let computed = self.window.compute(Block::concat(&complete), &self.control);
                 thread::set_operator(before);
                 self.ready = split(computed?, self.max_block_size).into_iter();
-            }
-            match self.ready.next() {
-                Some(block) => return Ok(Some(block)),
-                None if at_end => return Ok(None),
-                None => {}
+            } else if at_end {
+                return Ok(None);
             }
         }
     }
+}
 
+impl Worker {
     /// Takes the next sorted rows; gives the rows of partitions that are complete now.
     fn take(&mut self, block: Block) -> Vec<Block> {
         let n_rows = block.n_rows();

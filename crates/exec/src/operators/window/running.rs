@@ -11,64 +11,108 @@ const ROWS_AT_ONCE: usize = 1 << 18;
 /// Results of a growing frame between two questions whether to stop.
 const RESULTS_AT_ONCE: usize = 1 << 10;
 
-/// The value of the aggregate over the frame of every row. `check` fails when it is to stop.
-pub(super) fn aggregate(
-    aggregate: &dyn Aggregate,
-    args: &[Vector],
-    frames: &[Range<usize>],
-    check: &dyn Fn() -> Result<()>,
-) -> Result<Vector> {
-    if frames.windows(2).all(|w| w[0].start == w[1].start && w[0].end <= w[1].end) {
-        return growing(aggregate, args, frames, check);
-    }
-    let mut states = aggregate.states();
-    // One state per distinct frame; rows with equal frames share it.
-    let mut rows: Vec<u32> = Vec::with_capacity(frames.len());
-    let mut n_states = 0usize;
-    let mut unasked = 0;
-    let mut added = |n: usize| {
-        unasked += n + 1;
-        if unasked < ROWS_AT_ONCE {
-            return Ok(());
-        }
-        unasked = 0;
-        check()
-    };
-    for (i, frame) in frames.iter().enumerate() {
-        if i == 0 || *frame != frames[i - 1] {
-            added(frame.len())?;
-            n_states += 1;
-            states.grow(n_states);
-            states.add(n_states - 1, args, frame.clone())?;
-        }
-        rows.push(n_states as u32 - 1);
-    }
-    Ok(states.finish(n_states)?.gather(&rows))
+/// Frames of the rows of partitions, which are consecutive.
+pub(super) struct FramedRows<'a> {
+    pub partitions: &'a [Range<usize>],
+    /// The frame of every row.
+    pub frames: &'a [Range<usize>],
+    /// Fails when the work is to stop.
+    pub check: &'a dyn Fn() -> Result<()>,
 }
 
-/// One state that takes the rows of all frames in turn.
-fn growing(
-    aggregate: &dyn Aggregate,
-    args: &[Vector],
-    frames: &[Range<usize>],
-    check: &dyn Fn() -> Result<()>,
-) -> Result<Vector> {
-    let mut state = aggregate.states();
-    state.grow(1);
-    let mut ends: Vec<usize> = Vec::new();
-    let mut rows: Vec<u32> = Vec::with_capacity(frames.len());
-    for frame in frames {
-        if ends.last() != Some(&frame.end) {
-            ends.push(frame.end);
+impl FramedRows<'_> {
+    /// The value of the aggregate over the frame of every row.
+    pub fn aggregate(&self, aggregate: &dyn Aggregate, args: &[Vector]) -> Result<Vector> {
+        let mut results = Vec::new();
+        let mut unasked = 0;
+        let mut at = 0;
+        while at < self.partitions.len() {
+            let partition = &self.partitions[at];
+            if self.is_growing(partition) {
+                unasked += partition.len();
+                if unasked > ROWS_AT_ONCE {
+                    unasked = 0;
+                    (self.check)()?;
+                }
+                self.growing(partition, aggregate, args, &mut results)?;
+                at += 1;
+                continue;
+            }
+            // Partitions side by side share their states.
+            let behind = self.partitions[at..].iter().position(|rows| self.is_growing(rows));
+            let end = behind.map_or(self.partitions.len(), |n| at + n);
+            let rows = partition.start..self.partitions[end - 1].end;
+            results.push(self.distinct(rows, aggregate, args)?);
+            at = end;
         }
-        rows.push(ends.len() as u32 - 1);
+        Ok(match &results[..] {
+            [all] => all.clone(),
+            parts => Vector::concat(&parts.iter().collect::<Vec<_>>()),
+        })
     }
-    let mut from = frames.first().map_or(0, |frame| frame.start);
-    let mut results = Vec::new();
-    for ends in ends.chunks(RESULTS_AT_ONCE) {
-        check()?;
-        results.push(state.running(args, from, ends)?);
-        from = ends[ends.len() - 1];
+
+    /// Do frames take more and more rows, and not all the same?
+    fn is_growing(&self, rows: &Range<usize>) -> bool {
+        let frames = &self.frames[rows.clone()];
+        frames.first() != frames.last()
+            && frames.windows(2).all(|pair| pair[0].start == pair[1].start && pair[0].end <= pair[1].end)
     }
-    Ok(Vector::concat(&results.iter().collect::<Vec<_>>()).gather(&rows))
+
+    /// One state per frame that differs from the one before; rows with equal frames share it.
+    fn distinct(&self, rows: Range<usize>, aggregate: &dyn Aggregate, args: &[Vector]) -> Result<Vector> {
+        let mut states = aggregate.states();
+        let frames = &self.frames[rows];
+        let mut of_rows: Vec<u32> = Vec::with_capacity(frames.len());
+        let mut n_states = 0usize;
+        let mut unasked = 0;
+        for (row, frame) in frames.iter().enumerate() {
+            if row == 0 || *frame != frames[row - 1] {
+                unasked += frame.len() + 1;
+                if unasked > ROWS_AT_ONCE {
+                    unasked = 0;
+                    (self.check)()?;
+                }
+                n_states += 1;
+                states.grow(n_states);
+                states.add(n_states - 1, args, frame.clone())?;
+            }
+            of_rows.push(n_states as u32 - 1);
+        }
+        Ok(states.finish(n_states)?.gather(&of_rows))
+    }
+
+    /// One state that takes the rows of all frames in turn.
+    fn growing(
+        &self,
+        rows: &Range<usize>,
+        aggregate: &dyn Aggregate,
+        args: &[Vector],
+        results: &mut Vec<Vector>,
+    ) -> Result<()> {
+        let frames = &self.frames[rows.clone()];
+        let mut state = aggregate.states();
+        state.grow(1);
+        let mut ends: Vec<usize> = Vec::new();
+        let mut of_rows: Vec<u32> = Vec::with_capacity(frames.len());
+        for frame in frames {
+            if ends.last() != Some(&frame.end) {
+                ends.push(frame.end);
+            }
+            of_rows.push(ends.len() as u32 - 1);
+        }
+        let first = results.len();
+        let mut from = frames[0].start;
+        for ends in ends.chunks(RESULTS_AT_ONCE) {
+            (self.check)()?;
+            results.push(state.running(args, from, ends)?);
+            from = ends[ends.len() - 1];
+        }
+        // Where no rows are peers, each has its own result.
+        if ends.len() < frames.len() {
+            let all = Vector::concat(&results[first..].iter().collect::<Vec<_>>()).gather(&of_rows);
+            results.truncate(first);
+            results.push(all);
+        }
+        Ok(())
+    }
 }

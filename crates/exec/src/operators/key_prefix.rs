@@ -1,0 +1,405 @@
+//! Sorting rows by their normalized keys. A row is one number of 128 bits: eight bytes of its key and where the row is, so that
+//! most comparisons touch no key. Bytes that all keys share are left out of these eight: of several small integers in wide
+//! types, or of strings with a common beginning, the eight bytes often are all that differs. Rows that are equal in them get the
+//! next eight bytes, and are sorted again.
+
+use chalet_base::Result;
+use chalet_columns::keys::RowKeys;
+use std::ops::Range;
+
+/// A row to be sorted: eight bytes of its key, the number of its block, and its number there. Rows with equal keys sort by where
+/// they are.
+pub type Entry = u128;
+
+/// The entry of a row.
+#[inline(always)]
+pub fn entry(prefix: u64, block: u32, row: u32) -> Entry {
+    u128::from(prefix) << 64 | u128::from(block) << 32 | u128::from(row)
+}
+
+/// Block and row of an entry.
+#[inline(always)]
+pub fn place(entry: Entry) -> (u32, u32) {
+    ((entry >> 32) as u32, entry as u32)
+}
+
+#[inline(always)]
+fn prefix(entry: Entry) -> u64 {
+    (entry >> 64) as u64
+}
+
+/// So many first bytes of keys are looked at for bytes that all share.
+const WINDOW: usize = 64;
+const WORD: usize = 8;
+
+/// How the keys of some rows differ. No key is the beginning of another.
+#[derive(Clone, Debug, Default)]
+pub struct KeySpread {
+    /// The beginning of the first key.
+    first: Option<[u64; WINDOW / WORD]>,
+    /// Bits in which a key differs from the first one.
+    differing: [u64; WINDOW / WORD],
+    /// Bytes of the shortest key and of the longest.
+    shortest: usize,
+    longest: usize,
+}
+
+impl KeySpread {
+    /// Takes more keys in.
+    pub fn add(&mut self, keys: &RowKeys) {
+        if keys.is_empty() {
+            return;
+        }
+        let words = |row: usize| {
+            let (start, end) = (keys.offsets[row], keys.offsets[row + 1]);
+            let n_words = (end - start).min(WINDOW).div_ceil(WORD);
+            (0..n_words).map(move |at| word_at(&keys.bytes, start + at * WORD, end))
+        };
+        let first = match self.first {
+            Some(first) => first,
+            None => {
+                self.shortest = usize::MAX;
+                let mut of_first = [0; WINDOW / WORD];
+                words(0).zip(&mut of_first).for_each(|(word, first)| *first = word);
+                *self.first.insert(of_first)
+            }
+        };
+        let mut differing = self.differing;
+        for row in 0..keys.len() {
+            let len = keys.offsets[row + 1] - keys.offsets[row];
+            self.shortest = self.shortest.min(len);
+            self.longest = self.longest.max(len);
+            for ((word, first), differing) in words(row).zip(&first).zip(&mut differing) {
+                *differing |= word ^ first;
+            }
+        }
+        self.differing = differing;
+    }
+
+    /// Takes the keys of another in.
+    pub fn merge(&mut self, other: &KeySpread) {
+        let (Some(first), Some(others)) = (self.first, other.first) else {
+            if self.first.is_none() {
+                self.clone_from(other);
+            }
+            return;
+        };
+        for at in 0..first.len() {
+            self.differing[at] |= other.differing[at] | (first[at] ^ others[at]);
+        }
+        self.shortest = self.shortest.min(other.shortest);
+        self.longest = self.longest.max(other.longest);
+    }
+
+    /// Which bytes of the keys tell rows apart.
+    pub fn packing(&self) -> Packing {
+        // Behind the end of the shortest key, bytes differ by being there or not.
+        let rest = if self.first.is_some() { self.shortest.min(WINDOW) } else { 0 };
+        let differs = |at: &usize| self.differing[at / WORD].to_be_bytes()[at % WORD] != 0;
+        let positions: Vec<usize> = (0..rest).filter(differs).collect();
+        let len = positions.len() + self.longest.saturating_sub(rest);
+        let mut packing = Packing { positions, rest, len, head: Vec::new() };
+        packing.head = packing.stretches(0);
+        packing
+    }
+}
+
+/// Eight bytes of `bytes` from `start` on, big-endian, with zeros for those from `end` on.
+#[inline(always)]
+fn word_at(bytes: &[u8], start: usize, end: usize) -> u64 {
+    if start >= end {
+        return 0;
+    }
+    let len = end - start;
+    // Mostly there are bytes of other keys behind the end, and reading eight at once is cheaper than reading fewer.
+    match bytes.get(start..start + WORD) {
+        Some(whole) => {
+            let mut word = [0; WORD];
+            word.copy_from_slice(whole);
+            let word = u64::from_be_bytes(word);
+            if len >= WORD { word } else { word & (!0 << (8 * (WORD - len))) }
+        }
+        None => {
+            let mut word = [0; WORD];
+            word[..len].copy_from_slice(&bytes[start..end]);
+            u64::from_be_bytes(word)
+        }
+    }
+}
+
+/// The bytes of keys that are compared, in their order.
+#[derive(Clone, Debug)]
+pub struct Packing {
+    /// Positions among the first bytes at which keys differ.
+    positions: Vec<usize>,
+    /// From here on all bytes are compared.
+    rest: usize,
+    /// Bytes that are compared of the longest key.
+    len: usize,
+    /// The first eight bytes.
+    head: Vec<Stretch>,
+}
+
+/// Bytes that are compared and stand side by side.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    start: usize,
+    len: usize,
+}
+
+/// Rows that are equal in so many times eight bytes are compared as byte strings.
+const MOST_LEVELS: usize = 5;
+/// So few rows with an equal prefix are compared as byte strings too.
+const FEW: usize = 4;
+/// Rows that are sorted between two questions whether to stop.
+const STEP: usize = 1 << 20;
+
+impl Packing {
+    /// The place in a key of the byte that is compared as the `at`-th.
+    fn position(&self, at: usize) -> usize {
+        match self.positions.get(at) {
+            Some(&position) => position,
+            None => self.rest + (at - self.positions.len()),
+        }
+    }
+
+    /// Eight bytes that are compared, from the `first`-th on.
+    fn stretches(&self, first: usize) -> Vec<Stretch> {
+        let mut stretches: Vec<Stretch> = Vec::new();
+        for position in (first..first + WORD).map(|at| self.position(at)) {
+            match stretches.last_mut() {
+                Some(last) if last.start + last.len == position => last.len += 1,
+                _ => stretches.push(Stretch { start: position, len: 1 }),
+            }
+        }
+        stretches
+    }
+
+    /// Do the first eight bytes tell all keys apart that differ?
+    pub fn is_whole(&self) -> bool {
+        self.len <= WORD
+    }
+
+    /// The first eight bytes that are compared of the key that is `bytes[start..end]`.
+    #[inline(always)]
+    pub fn prefix(&self, bytes: &[u8], start: usize, end: usize) -> u64 {
+        if let [Stretch { start: from, .. }] = self.head[..] {
+            return word_at(bytes, start + from, end);
+        }
+        self.head.iter().fold(0, |word, stretch| {
+            let part = word_at(bytes, start + stretch.start, end) >> (8 * (WORD - stretch.len));
+            word << (8 * stretch.len) | part
+        })
+    }
+
+    /// The same, `level` times eight bytes behind.
+    #[inline]
+    fn word(&self, key: &[u8], level: usize) -> u64 {
+        let start = level * WORD;
+        if start >= self.positions.len() {
+            return word_at(key, self.position(start), key.len());
+        }
+        let byte = |at: usize| u64::from(key.get(self.position(at)).copied().unwrap_or(0));
+        (start..start + WORD).fold(0, |word, at| word << 8 | byte(at))
+    }
+
+    /// Sorts entries that hold the first eight bytes of their keys; afterwards they hold others. With `has_runs` long stretches
+    /// of them are in order already.
+    pub fn sort<'a>(
+        &self,
+        entries: &mut [Entry],
+        has_runs: bool,
+        key: &impl Fn(Entry) -> &'a [u8],
+        check: &dyn Fn() -> Result<()>,
+    ) -> Result<()> {
+        if has_runs {
+            entries.sort();
+        } else {
+            for step in entries.chunks_mut(STEP) {
+                sort_by_number(step);
+                check()?;
+            }
+            if entries.len() > STEP {
+                entries.sort();
+            }
+        }
+        check()?;
+        if !self.is_whole() {
+            let mut unchecked = 0;
+            for group in equal_prefixes(entries, 0..entries.len()) {
+                unchecked += group.len();
+                if unchecked > STEP {
+                    unchecked = 0;
+                    check()?;
+                }
+                self.sort_equals(&mut entries[group], 1, key);
+            }
+        }
+        Ok(())
+    }
+
+    /// Sorts entries that are equal in the bytes before this level.
+    fn sort_equals<'a>(&self, entries: &mut [Entry], level: usize, key: &impl Fn(Entry) -> &'a [u8]) {
+        if entries.len() <= FEW || level >= MOST_LEVELS {
+            let compare = |a: &Entry, b: &Entry| key(*a).cmp(key(*b)).then((*a as u64).cmp(&(*b as u64)));
+            entries.sort_unstable_by(compare);
+            return;
+        }
+        for entry in entries.iter_mut() {
+            *entry = u128::from(self.word(key(*entry), level)) << 64 | u128::from(*entry as u64);
+        }
+        sort_by_number(entries);
+        if self.len > (level + 1) * WORD {
+            for group in equal_prefixes(entries, 0..entries.len()) {
+                self.sort_equals(&mut entries[group], level + 1, key);
+            }
+        }
+    }
+}
+
+/// Fewer entries are sorted by comparing them.
+const FEW_TO_SPREAD: usize = 1 << 10;
+/// Entries are spread over at most so many bins.
+const MOST_BIN_BITS: u32 = 12;
+
+/// Sorts entries as numbers: spreads them over bins by the first bits in which they differ, then sorts each bin.
+fn sort_by_number(entries: &mut [Entry]) {
+    if entries.len() < FEW_TO_SPREAD {
+        return entries.sort_unstable();
+    }
+    let (least, most) = entries.iter().fold((u64::MAX, 0), |(least, most), &entry| {
+        let prefix = prefix(entry);
+        (least.min(prefix), most.max(prefix))
+    });
+    if least == most {
+        return entries.sort_unstable();
+    }
+    // About eight entries a bin, if their prefixes are spread evenly.
+    let bits = (entries.len().ilog2() - 3).min(MOST_BIN_BITS);
+    let shift = (u64::BITS - (most - least).leading_zeros()).saturating_sub(bits);
+    let bin = |entry: Entry| ((prefix(entry) - least) >> shift) as usize;
+    let mut ends = vec![0u32; (1 << bits) + 1];
+    entries.iter().for_each(|&entry| ends[bin(entry) + 1] += 1);
+    (1..ends.len()).for_each(|at| ends[at] += ends[at - 1]);
+    let mut spread = vec![0; entries.len()];
+    for &entry in entries.iter() {
+        let at = &mut ends[bin(entry)];
+        spread[*at as usize] = entry;
+        *at += 1;
+    }
+    entries.copy_from_slice(&spread);
+    drop(spread);
+    let mut rest = entries;
+    let mut start = 0;
+    for &end in &ends[..1 << bits] {
+        let (bin, behind) = rest.split_at_mut((end - start) as usize);
+        (rest, start) = (behind, end);
+        if shift > 0 { sort_by_number(bin) } else { bin.sort_unstable() }
+    }
+}
+
+/// Ranges of several entries with one prefix, from sorted ones.
+fn equal_prefixes(entries: &[Entry], within: Range<usize>) -> Vec<Range<usize>> {
+    let mut groups = Vec::new();
+    let mut start = within.start;
+    for at in within.start + 1..=within.end {
+        if at == within.end || prefix(entries[at]) != prefix(entries[start]) {
+            if at - start > 1 {
+                groups.push(start..at);
+            }
+            start = at;
+        }
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys_of(keys: &[Vec<u8>]) -> RowKeys {
+        let mut of = RowKeys { bytes: Vec::new(), offsets: vec![0] };
+        for key in keys {
+            of.bytes.extend_from_slice(key);
+            of.offsets.push(of.bytes.len());
+        }
+        of
+    }
+
+    /// Sorts keys in two blocks and compares with sorting them as byte strings.
+    fn check(keys: &[Vec<u8>]) {
+        let (left, right) = keys.split_at(keys.len() / 2);
+        let blocks = [keys_of(left), keys_of(right)];
+        let mut spreads = [KeySpread::default(), KeySpread::default()];
+        spreads.iter_mut().zip(&blocks).for_each(|(spread, keys)| spread.add(keys));
+        let mut spread = KeySpread::default();
+        spreads.iter().for_each(|other| spread.merge(other));
+        let packing = spread.packing();
+        let get = |e: Entry| blocks[place(e).0 as usize].get(place(e).1 as usize);
+        let rows =
+            (0..2u32).flat_map(|block| (0..blocks[block as usize].len() as u32).map(move |row| (block, row)));
+        let unsorted: Vec<Entry> = rows.map(|(block, row)| entry(0, block, row)).collect();
+        let mut expected = unsorted.clone();
+        expected.sort_by(|a, b| get(*a).cmp(get(*b)));
+        for has_runs in [false, true] {
+            let mut entries: Vec<Entry> = unsorted
+                .iter()
+                .map(|&e| e | u128::from(packing.prefix(get(e), 0, get(e).len())) << 64)
+                .collect();
+            packing.sort(&mut entries, has_runs, &get, &|| Ok(())).unwrap();
+            let found: Vec<_> = entries.iter().map(|&e| place(e)).collect();
+            assert_eq!(found, expected.iter().map(|&e| place(e)).collect::<Vec<_>>());
+        }
+    }
+
+    fn noise(i: u64) -> u64 {
+        chalet_base::hash::hash_u64(i)
+    }
+
+    #[test]
+    fn numbers_are_spread() {
+        for spread in [1, 7, 1 << 12, 1 << 40, u64::MAX] {
+            for n in [10, 5000, 40_000] {
+                // One far away leaves most bins empty.
+                let far = entry(u64::MAX, 0, 0);
+                let mut entries: Vec<Entry> = (0..n).map(|i| entry(noise(i) % spread, 3, i as u32)).collect();
+                entries.push(far);
+                let mut expected = entries.clone();
+                expected.sort();
+                sort_by_number(&mut entries);
+                assert_eq!(entries, expected);
+            }
+        }
+    }
+
+    #[test]
+    fn keys_of_one_width() {
+        let wide = |i: u64| {
+            [&[2][..], &(noise(i) % 50).to_be_bytes(), &[7], &(noise(i + 9) % 70_000).to_be_bytes()].concat()
+        };
+        check(&(0..5000).map(wide).collect::<Vec<_>>());
+        check(&(0..500).map(|i| noise(i).to_be_bytes().repeat(11)).collect::<Vec<_>>());
+        check(&(0..300).map(|_| vec![1, 2, 3]).collect::<Vec<_>>());
+        check(&[]);
+        check(&[vec![], vec![]]);
+    }
+
+    #[test]
+    fn keys_of_many_lengths() {
+        let text = |i: u64| {
+            let mut text = b"https://example.org/".to_vec();
+            text.extend(format!("{}", noise(i) % 9).repeat((noise(i) % 40) as usize).bytes());
+            text.extend([0, 0]);
+            text.extend((noise(i) % 5).to_be_bytes());
+            text
+        };
+        check(&(0..4000).map(text).collect::<Vec<_>>());
+        check(&[
+            b"b\0\0".to_vec(),
+            b"\0\0".to_vec(),
+            b"ab\0\0".to_vec(),
+            b"a\0\0".to_vec(),
+            b"a\0\xffa\0\0".to_vec(),
+        ]);
+    }
+}

@@ -1,0 +1,135 @@
+//! Windows as a table that all workers compute together. Sorted rows are cut into tasks between partitions; whoever takes a task
+//! gathers its rows and computes the functions over them.
+
+use super::Window;
+use crate::ExecContext;
+use crate::control::QueryControl;
+use crate::operators::aggregate::split;
+use crate::operators::bucket_sort::{Buckets, SortedRows};
+use crate::operators::collect::blocks_as_source;
+use chalet_base::{Result, bisect};
+use chalet_columns::keys::group_keys;
+use chalet_columns::{Block, Column};
+use chalet_memory::thread;
+use chalet_storage::scan::TaskQueue;
+use chalet_storage::{Morsel, Scan, ScanWorker};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Rows of a task, about: whole partitions.
+const TASK_ROWS: usize = 1 << 15;
+
+/// The windows over rows in memory, as a table.
+pub(super) fn open(window: Window, buckets: Buckets, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
+    let sorted = SortedRows::new(buckets, ctx)?;
+    if window.n_partition == 0 {
+        // All rows are one partition.
+        let rows = sorted.gather_all(ctx)?;
+        drop(sorted);
+        let before = thread::set_operator("Window");
+        let computed = window.compute(rows, &ctx.control);
+        thread::set_operator(before);
+        return Ok(blocks_as_source(split(computed?, ctx.settings.max_block_size), ctx));
+    }
+    let n_tasks = sorted.n_rows().div_ceil(TASK_ROWS);
+    Ok(Arc::new(WindowScan(Arc::new(Tasks {
+        window,
+        sorted,
+        n_tasks,
+        tasks: TaskQueue::default(),
+        max_block_size: ctx.settings.max_block_size,
+        control: ctx.control.clone(),
+    }))))
+}
+
+struct WindowScan(Arc<Tasks>);
+
+struct Tasks {
+    window: Window,
+    sorted: Arc<SortedRows>,
+    n_tasks: usize,
+    tasks: TaskQueue,
+    max_block_size: usize,
+    control: Arc<QueryControl>,
+}
+
+impl Tasks {
+    /// The partitions that begin in a task's share of the rows.
+    fn rows(&self, task: usize) -> Range<usize> {
+        self.boundary(task)..self.boundary(task + 1)
+    }
+
+    /// The first row of the first partition that begins in the task's share or behind it.
+    fn boundary(&self, task: usize) -> usize {
+        let n_rows = self.sorted.n_rows();
+        if task == 0 {
+            return 0;
+        }
+        let start = task * TASK_ROWS;
+        if task == self.n_tasks || start >= n_rows {
+            return n_rows;
+        }
+        // The row before may belong to a partition that goes on. Galloping finds its end.
+        let key = self.key(start - 1);
+        let mut step = 1;
+        let mut known = start - 1;
+        while known + step < n_rows && self.key(known + step) == key {
+            known += step;
+            step *= 2;
+        }
+        bisect::partition_point(known + 1..n_rows.min(known + step), |row| self.key(row) == key)
+    }
+
+    /// The bytes of a row's partition.
+    fn key(&self, row: usize) -> Vec<u8> {
+        let block = self.sorted.row(row);
+        let columns = self.window.inputs[..self.window.n_partition].iter().map(|&at| block.column(at));
+        group_keys(&columns.collect::<Vec<&Column>>(), 1).bytes
+    }
+}
+
+impl Scan for WindowScan {
+    fn worker(&self) -> Result<Box<dyn ScanWorker>> {
+        Ok(Box::new(Worker { tasks: self.0.clone(), task: 0, number: 0, ready: Vec::new().into_iter() }))
+    }
+
+    fn parallelism(&self) -> usize {
+        self.0.n_tasks
+    }
+
+    fn total_rows(&self) -> Option<u64> {
+        Some(self.0.sorted.n_rows() as u64)
+    }
+}
+
+struct Worker {
+    tasks: Arc<Tasks>,
+    task: usize,
+    number: u32,
+    /// Rows of the task that can be put out.
+    ready: std::vec::IntoIter<Block>,
+}
+
+impl ScanWorker for Worker {
+    fn next(&mut self) -> Result<Option<Morsel>> {
+        let Tasks { window, sorted, n_tasks, tasks, max_block_size, control } = &*self.tasks;
+        loop {
+            if let Some(block) = self.ready.next() {
+                let number = self.number;
+                self.number += 1;
+                return Ok(Some(Morsel { block, task: self.task as u32, number }));
+            }
+            let Some(task) = tasks.take(*n_tasks) else { return Ok(None) };
+            control.check()?;
+            (self.task, self.number) = (task, 0);
+            let rows = self.tasks.rows(task);
+            if rows.is_empty() {
+                continue;
+            }
+            let before = thread::set_operator("Window");
+            let computed = window.compute(sorted.gather(rows), control);
+            thread::set_operator(before);
+            self.ready = split(computed?, *max_block_size).into_iter();
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Merging sorted runs as a table. The keys are cut into ranges, of which each is merged by itself, so that all workers merge side
+//! by side; the first keys of pieces tell where to cut without reading them.
+
+use super::runs::{Merge, Run};
+use crate::ExecContext;
+use crate::control::QueryControl;
+use chalet_base::Result;
+use chalet_storage::scan::TaskQueue;
+use chalet_storage::{Morsel, Scan, ScanWorker};
+use std::sync::Arc;
+
+/// Ranges that each worker merges, about. Pieces at the border of two ranges are read for both.
+const RANGES_A_WORKER: usize = 8;
+/// Pieces of each run in a range, at least, about.
+const PIECES_A_RANGE: usize = 4;
+
+/// Runs in order, which are few enough to be read together; with a limit, at least the first so many rows.
+pub(super) fn open(runs: Vec<Run>, fan_in: usize, limit: usize, ctx: &ExecContext) -> Arc<dyn Scan> {
+    // Each worker holds a piece of every run.
+    let n_workers = ctx.settings.max_threads.min(fan_in / runs.len().max(1)).max(1);
+    let mut cuts: Vec<&[u8]> =
+        runs.iter().flat_map(|run| run.pieces.iter()).map(|piece| &piece.cut[..]).collect();
+    cuts.sort_unstable();
+    let most = cuts.len() / (PIECES_A_RANGE * runs.len().max(1));
+    let n_ranges = if n_workers == 1 { 1 } else { most.clamp(1, n_workers * RANGES_A_WORKER) };
+    let mut bounds: Vec<Vec<u8>> = (1..n_ranges).map(|n| cuts[n * cuts.len() / n_ranges].to_vec()).collect();
+    bounds.dedup();
+    // The first range begins with the first key, whatever that is.
+    bounds.insert(0, Vec::new());
+    bounds.dedup();
+    let n_tasks = bounds.partition_point(|bound| rows_before(&runs, bound) < limit);
+    Arc::new(MergeScan(Arc::new(Ranges {
+        runs,
+        bounds,
+        n_tasks,
+        n_workers,
+        max_block_size: ctx.settings.max_block_size.max(1),
+        tasks: TaskQueue::default(),
+        control: ctx.control.clone(),
+    })))
+}
+
+/// Rows that surely are before a key.
+fn rows_before(runs: &[Run], key: &[u8]) -> usize {
+    let of_run = |run: &Run| -> usize {
+        let behind = run.pieces.partition_point(|piece| &piece.cut[..] < key);
+        run.pieces[..behind.saturating_sub(1)].iter().map(|piece| piece.n_rows).sum()
+    };
+    runs.iter().map(of_run).sum()
+}
+
+struct MergeScan(Arc<Ranges>);
+
+struct Ranges {
+    runs: Vec<Run>,
+    /// The first key of each range.
+    bounds: Vec<Vec<u8>>,
+    n_tasks: usize,
+    n_workers: usize,
+    max_block_size: usize,
+    tasks: TaskQueue,
+    control: Arc<QueryControl>,
+}
+
+impl Scan for MergeScan {
+    fn worker(&self) -> Result<Box<dyn ScanWorker>> {
+        Ok(Box::new(Worker { ranges: self.0.clone(), merge: None, task: 0, number: 0 }))
+    }
+
+    fn parallelism(&self) -> usize {
+        self.0.n_workers.min(self.0.n_tasks)
+    }
+}
+
+struct Worker {
+    ranges: Arc<Ranges>,
+    merge: Option<Merge>,
+    task: u32,
+    number: u32,
+}
+
+impl ScanWorker for Worker {
+    fn next(&mut self) -> Result<Option<Morsel>> {
+        let Ranges { runs, bounds, n_tasks, max_block_size, tasks, control, .. } = &*self.ranges;
+        loop {
+            control.check_with_interrupt()?;
+            if let Some(merge) = &mut self.merge {
+                if let Some(block) = merge.next(*max_block_size, None)? {
+                    let number = self.number;
+                    self.number += 1;
+                    return Ok(Some(Morsel { block, task: self.task, number }));
+                }
+                self.merge = None;
+            }
+            let Some(task) = tasks.take(*n_tasks) else { return Ok(None) };
+            self.merge = Some(Merge::open(runs, &bounds[task], bounds.get(task + 1).cloned())?);
+            (self.task, self.number) = (task as u32, 0);
+        }
+    }
+}
