@@ -34,12 +34,10 @@ fn held_table(ctx: &QueryContext, database: Option<&str>, name: &str) -> Result<
     let mut gone: Option<Arc<dyn Table>> = None;
     loop {
         let Some(Entry { table, .. }) = ctx.entry(database, name) else { return Ok(None) };
-        if let Some(broken) = table.as_any().downcast_ref::<BrokenTable>() {
-            return Err(broken.error.clone());
-        }
-        match table.hold() {
+        let broken = table.as_any().downcast_ref::<BrokenTable>();
+        match broken.map_or_else(|| table.hold(), |broken| Err(broken.error.clone())) {
             Ok(held) => ctx.held.lock().unwrap_or_else(PoisonError::into_inner).extend(held),
-            // Another process has dropped or replaced it since the statement began.
+            // Another process has dropped or replaced it since the statement began, or while it was opened.
             Err(error)
                 if error.code() == codes::FILE_DOESNT_EXIST
                     && !gone.is_some_and(|gone| Arc::ptr_eq(&gone, &table)) =>
@@ -48,6 +46,7 @@ fn held_table(ctx: &QueryContext, database: Option<&str>, name: &str) -> Result<
                 gone = Some(table);
                 continue;
             }
+            Err(error) if broken.is_some() => return Err(error),
             // Is told when rows are asked for.
             Err(_) => {}
         }
