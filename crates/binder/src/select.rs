@@ -463,8 +463,13 @@ impl<'b> SelectBinder<'b> {
             plan = Plan::Distinct(Distinct { input: Box::new(plan), on, limit: None });
         }
         if !keys.is_empty() {
-            plan =
-                Plan::Sort(Sort { input: Box::new(plan), keys: keys.clone(), limit: None, with_ties: false });
+            plan = Plan::Sort(Sort {
+                input: Box::new(plan),
+                keys: keys.clone(),
+                limit: None,
+                offset: 0,
+                with_ties: false,
+            });
         }
         plan = self.fill(plan, select, &keys, &known, &fields)?;
         if let Some((columns, limit, offset)) = limit_by {

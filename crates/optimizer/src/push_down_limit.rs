@@ -1,4 +1,5 @@
-//! A limit over a sort makes it a top-N; a limit over what keeps rows one to one is passed on to the scan.
+//! A limit over a sort makes it a top-N, and its offset becomes the sort's, which need not move rows that nobody sees; a limit
+//! over what keeps rows one to one is passed on to the scan.
 //!
 //! ```text
 //! Limit 10               Limit 10
@@ -9,7 +10,7 @@
 
 use crate::rewriter::{Rewriter, top_down};
 use chalet_base::Result;
-use chalet_plan::Plan;
+use chalet_plan::{Plan, Sort};
 
 pub(crate) fn apply(plan: Plan, _: &Rewriter) -> Result<Plan> {
     top_down(plan, &mut |mut node| {
@@ -20,6 +21,9 @@ pub(crate) fn apply(plan: Plan, _: &Rewriter) -> Result<Plan> {
             && let Some(rows) = limit.limit.and_then(|n| n.checked_add(limit.offset))
         {
             push(&mut limit.input, rows);
+            if let Some(sort) = sort_below(&mut limit.input) {
+                sort.offset += std::mem::take(&mut limit.offset);
+            }
         }
         Ok(node)
     })
@@ -29,7 +33,10 @@ pub(crate) fn apply(plan: Plan, _: &Rewriter) -> Result<Plan> {
 fn push(plan: &mut Plan, rows: u64) {
     let least = |limit: &mut Option<u64>| *limit = Some(limit.map_or(rows, |known| known.min(rows)));
     match plan {
-        Plan::Sort(node) => least(&mut node.limit),
+        Plan::Sort(node) => {
+            let rows = rows.saturating_add(node.offset);
+            node.limit = Some(node.limit.map_or(rows, |known| known.min(rows)));
+        }
         Plan::Scan(node) => least(&mut node.limit),
         Plan::Distinct(node) => least(&mut node.limit),
         Plan::LimitBy(node) => least(&mut node.needed),
@@ -38,5 +45,14 @@ fn push(plan: &mut Plan, rows: u64) {
         Plan::Project(node) => push(&mut node.input, rows),
         Plan::Union(node) => node.inputs.iter_mut().for_each(|input| push(input, rows)),
         _ => {}
+    }
+}
+
+/// The sort whose rows these are, in its order.
+fn sort_below(plan: &mut Plan) -> Option<&mut Sort> {
+    match plan {
+        Plan::Sort(node) if !node.with_ties => Some(node),
+        Plan::Project(node) => sort_below(&mut node.input),
+        _ => None,
     }
 }

@@ -55,7 +55,8 @@ pub fn describe(plan: &Plan) -> String {
             let keys =
                 list(&n.keys, |k| format!("{}{}", k.expr, if k.order.descending { " desc" } else { "" }));
             let limit = n.limit.map_or(String::new(), |limit| format!(" limit {limit}"));
-            format!("by [{keys}]{limit}")
+            let offset = if n.offset > 0 { format!(" offset {}", n.offset) } else { String::new() };
+            format!("by [{keys}]{limit}{offset}")
         }
         Plan::Fill(n) => list(&n.columns, |c| format!("#{}", c.0.0)),
         Plan::Limit(n) => {

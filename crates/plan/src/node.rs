@@ -153,6 +153,8 @@ pub struct Sort {
     pub keys: Vec<SortKey>,
     /// Only the first rows are needed.
     pub limit: Option<u64>,
+    /// So many first rows are left out.
+    pub offset: u64,
     /// With `limit`: also the rows that are equal to the last one.
     pub with_ties: bool,
 }

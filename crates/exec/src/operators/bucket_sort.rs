@@ -82,7 +82,18 @@ impl Buckets {
 
     /// The columns of some rows.
     pub fn gather(&self, entries: &[Entry]) -> Block {
-        Block::interleave(&self.distribution.buffer.blocks(), &block_rows(entries))
+        let buffer = &self.distribution.buffer;
+        let mut rows = block_rows(entries);
+        if rows.len() >= buffer.n_blocks() {
+            return Block::interleave(&buffer.blocks(), &rows);
+        }
+        // Of many small blocks, only those that are needed are looked at.
+        let mut numbers: Vec<u32> = rows.iter().map(|row| row.block).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        rows.iter_mut().for_each(|row| row.block = numbers.partition_point(|&n| n < row.block) as u32);
+        let blocks: Vec<&Block> = numbers.iter().map(|&number| &buffer.block(number).1).collect();
+        Block::interleave(&blocks, &rows)
     }
 }
 

@@ -19,6 +19,7 @@ use chalet_columns::{Block, Column, Vector};
 use chalet_memory::Reservation;
 use chalet_storage::Scan;
 use std::any::Any;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -43,7 +44,10 @@ impl Keys {
 pub struct Sort {
     pub keys: Keys,
     pub orders: Vec<Order>,
+    /// Only so many first rows are put out.
     pub limit: Option<u64>,
+    /// So many of these are left out.
+    pub offset: u64,
     /// Rows that are equal in so many first keys, which are columns, are put out by one task.
     pub n_group: Option<usize>,
     /// Where the scan below looks how far rows count.
@@ -94,8 +98,9 @@ impl Sink for Sort {
 
     fn finish(&self, workers: Vec<Box<dyn SinkWorker>>, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
         let limit = self.limit.map_or(usize::MAX, |limit| limit as usize);
-        match held(workers, limit, ctx)? {
-            Held::InMemory(buckets) => Ok(sorted_scan::open(buckets, limit, ctx)),
+        let range = usize::try_from(self.offset).unwrap_or(usize::MAX)..limit;
+        match held(workers, range.clone(), ctx)? {
+            Held::InMemory(buckets) => Ok(sorted_scan::open(buckets, range, ctx)),
             Held::OnDisk(scan) => Ok(scan),
         }
     }
@@ -108,8 +113,12 @@ pub(super) enum Held {
     OnDisk(Arc<dyn Scan>),
 }
 
-/// Takes the rows of all workers; with a limit, of those on disk only the first.
-pub(super) fn held(workers: Vec<Box<dyn SinkWorker>>, limit: usize, ctx: &ExecContext) -> Result<Held> {
+/// Takes the rows of all workers; of those on disk a range of the order, and perhaps more behind it.
+pub(super) fn held(
+    workers: Vec<Box<dyn SinkWorker>>,
+    range: Range<usize>,
+    ctx: &ExecContext,
+) -> Result<Held> {
     let mut workers = concrete::<Worker>(workers);
     if workers.iter().any(|worker| worker.runs.is_some()) {
         let sizes = RunSizes::new(&Threshold::new(ctx.settings.external_sort, ctx));
@@ -119,7 +128,7 @@ pub(super) fn held(workers: Vec<Box<dyn SinkWorker>>, limit: usize, ctx: &ExecCo
             worker.spill()?;
             runs.extend(worker.runs.take().map(RunWriter::into_runs).into_iter().flatten());
         }
-        return merged(runs, Purpose::Sort, sizes, group_bytes, limit, ctx).map(Held::OnDisk);
+        return merged(runs, Purpose::Sort, sizes, group_bytes, range, ctx).map(Held::OnDisk);
     }
     let mut all = SortBuffer::default();
     let mut memory = Vec::with_capacity(workers.len());

@@ -6,16 +6,19 @@ use crate::ExecContext;
 use chalet_base::Result;
 use chalet_storage::scan::TaskQueue;
 use chalet_storage::{Morsel, Scan, ScanWorker};
+use std::ops::Range;
 use std::sync::Arc;
 
-/// The rows, or the first `limit`, in order.
-pub(super) fn open(buckets: Buckets, limit: usize, ctx: &ExecContext) -> Arc<dyn Scan> {
-    let starts = buckets.starts();
-    let n_tasks = starts[..starts.len() - 1].partition_point(|&start| start < limit);
+/// A range of the rows in order.
+pub(super) fn open(buckets: Buckets, rows: Range<usize>, ctx: &ExecContext) -> Arc<dyn Scan> {
+    let ends = &buckets.starts()[1..];
+    let first = ends.partition_point(|&end| end <= rows.start);
+    let n_tasks = buckets.starts()[first..ends.len()].partition_point(|&start| start < rows.end);
     let max_block_size = ctx.settings.max_block_size.max(1);
     Arc::new(SortedScan(Arc::new(Sorted {
         buckets,
-        limit,
+        rows,
+        first,
         n_tasks,
         max_block_size,
         tasks: TaskQueue::default(),
@@ -26,7 +29,9 @@ struct SortedScan(Arc<Sorted>);
 
 struct Sorted {
     buckets: Buckets,
-    limit: usize,
+    rows: Range<usize>,
+    /// The first bucket of which there are rows.
+    first: usize,
     n_tasks: usize,
     max_block_size: usize,
     tasks: TaskQueue,
@@ -42,7 +47,8 @@ impl Scan for SortedScan {
     }
 
     fn total_rows(&self) -> Option<u64> {
-        Some(self.0.buckets.n_rows().min(self.0.limit) as u64)
+        let Range { start, end } = self.0.rows;
+        Some(self.0.buckets.n_rows().min(end).saturating_sub(start) as u64)
     }
 }
 
@@ -57,12 +63,14 @@ struct SortedWorker {
 
 impl ScanWorker for SortedWorker {
     fn next(&mut self) -> Result<Option<Morsel>> {
-        let Sorted { buckets, limit, n_tasks, max_block_size, tasks } = &*self.sorted;
+        let Sorted { buckets, rows, first, n_tasks, max_block_size, tasks } = &*self.sorted;
         while self.at == self.entries.len() {
             let Some(task) = tasks.take(*n_tasks) else { return Ok(None) };
-            (self.task, self.at, self.number) = (task, 0, 0);
-            buckets.sort(task, &mut self.entries)?;
-            self.entries.truncate(limit - buckets.starts()[task]);
+            let start = buckets.starts()[first + task];
+            buckets.sort(first + task, &mut self.entries)?;
+            self.entries.truncate(rows.end.saturating_sub(start));
+            let at = rows.start.saturating_sub(start).min(self.entries.len());
+            (self.task, self.at, self.number) = (task, at, 0);
         }
         let end = self.entries.len().min(self.at + max_block_size);
         let block = buckets.gather(&self.entries[self.at..end]);

@@ -97,6 +97,6 @@ impl InputOrder {
     /// All rows in order.
     pub fn finish(self, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
         let sizes = self.writer.sizes();
-        merged(self.writer.into_runs(), self.purpose, sizes, None, usize::MAX, ctx)
+        merged(self.writer.into_runs(), self.purpose, sizes, None, 0..usize::MAX, ctx)
     }
 }

@@ -7,6 +7,7 @@ use crate::control::QueryControl;
 use chalet_base::Result;
 use chalet_storage::scan::TaskQueue;
 use chalet_storage::{Morsel, Scan, ScanWorker};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Ranges that each worker merges, about. Pieces at the border of two ranges are read for both.
@@ -14,8 +15,13 @@ const RANGES_A_WORKER: usize = 8;
 /// Pieces of each run in a range, at least, about.
 const PIECES_A_RANGE: usize = 4;
 
-/// Runs in order, which are few enough to be read together; with a limit, at least the first so many rows.
-pub(super) fn open(runs: Vec<Run>, fan_in: usize, limit: usize, ctx: &ExecContext) -> Arc<dyn Scan> {
+/// A range of the rows of some runs in order, and perhaps more behind it. The runs are few enough to be read together.
+pub(super) fn open(
+    runs: Vec<Run>,
+    fan_in: usize,
+    range: Range<usize>,
+    ctx: &ExecContext,
+) -> Result<Arc<dyn Scan>> {
     // Each worker holds a piece of every run.
     let n_workers = ctx.settings.max_threads.min(fan_in / runs.len().max(1)).max(1);
     let mut cuts: Vec<&[u8]> =
@@ -28,20 +34,38 @@ pub(super) fn open(runs: Vec<Run>, fan_in: usize, limit: usize, ctx: &ExecContex
     // The first range begins with the first key, whatever that is.
     bounds.insert(0, Vec::new());
     bounds.dedup();
-    let n_tasks = bounds.partition_point(|bound| rows_before(&runs, bound) < limit);
-    Arc::new(MergeScan(Arc::new(Ranges {
+    let needed = bounds.partition_point(|bound| rows_surely_before(&runs, bound) < range.end);
+    let (first, skipped) = first_range(&runs, &bounds[..needed], range.start)?;
+    bounds.drain(..first);
+    let n_tasks = needed - first;
+    Ok(Arc::new(MergeScan(Arc::new(Ranges {
         runs,
         bounds,
+        skipped,
         n_tasks,
         n_workers,
         max_block_size: ctx.settings.max_block_size.max(1),
         tasks: TaskQueue::default(),
         control: ctx.control.clone(),
-    })))
+    }))))
+}
+
+/// The last range that begins at the row of this number or before it, and how many rows it has before that row.
+fn first_range(runs: &[Run], bounds: &[Vec<u8>], row: usize) -> Result<(usize, usize)> {
+    if row == 0 {
+        return Ok((0, 0));
+    }
+    let (mut first, mut end, mut before) = (0, bounds.len(), 0);
+    while end - first > 1 {
+        let middle = first + (end - first) / 2;
+        let n_rows = runs.iter().map(|run| run.rows_before(&bounds[middle])).sum::<Result<usize>>()?;
+        if n_rows <= row { (first, before) = (middle, n_rows) } else { end = middle }
+    }
+    Ok((first, row - before))
 }
 
 /// Rows that surely are before a key.
-fn rows_before(runs: &[Run], key: &[u8]) -> usize {
+fn rows_surely_before(runs: &[Run], key: &[u8]) -> usize {
     let of_run = |run: &Run| -> usize {
         let behind = run.pieces.partition_point(|piece| &piece.cut[..] < key);
         run.pieces[..behind.saturating_sub(1)].iter().map(|piece| piece.n_rows).sum()
@@ -55,6 +79,8 @@ struct Ranges {
     runs: Vec<Run>,
     /// The first key of each range.
     bounds: Vec<Vec<u8>>,
+    /// Rows of the first range that are left out.
+    skipped: usize,
     n_tasks: usize,
     n_workers: usize,
     max_block_size: usize,
@@ -81,7 +107,7 @@ struct Worker {
 
 impl ScanWorker for Worker {
     fn next(&mut self) -> Result<Option<Morsel>> {
-        let Ranges { runs, bounds, n_tasks, max_block_size, tasks, control, .. } = &*self.ranges;
+        let Ranges { runs, bounds, skipped, n_tasks, max_block_size, tasks, control, .. } = &*self.ranges;
         loop {
             control.check_with_interrupt()?;
             if let Some(merge) = &mut self.merge {
@@ -93,7 +119,10 @@ impl ScanWorker for Worker {
                 self.merge = None;
             }
             let Some(task) = tasks.take(*n_tasks) else { return Ok(None) };
-            self.merge = Some(Merge::open(runs, &bounds[task], bounds.get(task + 1).cloned())?);
+            let merge = self.merge.insert(Merge::open(runs, &bounds[task], bounds.get(task + 1).cloned())?);
+            if task == 0 {
+                merge.skip(*skipped, &|| control.check_with_interrupt())?;
+            }
             (self.task, self.number) = (task as u32, 0);
         }
     }

@@ -12,6 +12,7 @@ use chalet_columns::keys::RowKeys;
 use chalet_columns::raw::{read_block, write_block};
 use chalet_columns::wire::{put_bytes, take_bytes};
 use chalet_storage::Scan;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Rows in order, as pieces of a file.
@@ -55,6 +56,8 @@ pub struct RunSizes {
 const PIECES: std::ops::RangeInclusive<usize> = (64 << 10)..=(1 << 20);
 /// Runs that are merged at a time, whatever memory there is.
 const FAN_INS: std::ops::RangeInclusive<usize> = 8..=256;
+/// Rows that are left out between two questions whether to stop.
+const ROWS_AT_ONCE: usize = 1 << 16;
 /// Bytes of a block that a merge puts out, about; fewer where rows are few.
 const MOST_BYTES: usize = 16 << 20;
 
@@ -155,10 +158,7 @@ impl Merge {
         let mut merge =
             Merge { cursors: Vec::new(), heap: Vec::new(), blocks: Vec::new(), rows: Vec::new(), until };
         for run in runs {
-            // The rows before the first piece that begins behind `from` may be in the range too.
-            let next_piece = run.pieces.partition_point(|piece| &piece.cut[..] < from).saturating_sub(1);
-            let (keys, row, block) = (RowKeys::default(), 0, 0);
-            let mut cursor = Cursor { run: run.clone(), next_piece, keys, row, block, row_bytes: 0 };
+            let mut cursor = run.cursor(run.piece_of(from));
             let mut first = cursor.load()?;
             while first.is_some() {
                 cursor.row = bisect::partition_point(0..cursor.keys.len(), |row| cursor.keys.get(row) < from);
@@ -199,19 +199,7 @@ impl Merge {
                 keys.bytes.extend_from_slice(cursor.keys.get(cursor.row));
                 keys.offsets.push(keys.bytes.len());
             }
-            cursor.row += 1;
-            if cursor.row == cursor.keys.len() {
-                match cursor.load()? {
-                    Some(block) => {
-                        cursor.block = self.blocks.len() as u32;
-                        self.blocks.push(block);
-                    }
-                    None => {
-                        self.heap.swap_remove(0);
-                    }
-                }
-            }
-            self.sift_down(0);
+            self.advance()?;
         }
         if self.rows.is_empty() {
             return Ok(None);
@@ -219,6 +207,41 @@ impl Merge {
         let out = Block::interleave(&self.blocks.iter().collect::<Vec<_>>(), &self.rows);
         self.drop_read();
         Ok(Some(out))
+    }
+
+    /// Goes on to the next row.
+    fn advance(&mut self) -> Result<()> {
+        let Some(&top) = self.heap.first() else { return Ok(()) };
+        let cursor = &mut self.cursors[top as usize];
+        cursor.row += 1;
+        if cursor.row == cursor.keys.len() {
+            match cursor.load()? {
+                Some(block) => {
+                    cursor.block = self.blocks.len() as u32;
+                    self.blocks.push(block);
+                }
+                None => {
+                    self.heap.swap_remove(0);
+                }
+            }
+        }
+        self.sift_down(0);
+        Ok(())
+    }
+
+    /// Leaves out the next rows. `check` is called now and then and may end the work.
+    pub(super) fn skip(&mut self, n_rows: usize, check: &dyn Fn() -> Result<()>) -> Result<()> {
+        for row in 0..n_rows {
+            if self.heap.is_empty() {
+                break;
+            }
+            self.advance()?;
+            if row % ROWS_AT_ONCE == 0 {
+                check()?;
+                self.drop_read();
+            }
+        }
+        Ok(())
     }
 
     /// Lets go of blocks of which all rows are out.
@@ -253,6 +276,26 @@ impl Merge {
     }
 }
 
+impl Run {
+    fn cursor(&self, next_piece: usize) -> Cursor {
+        Cursor { run: self.clone(), next_piece, keys: RowKeys::default(), row: 0, block: 0, row_bytes: 0 }
+    }
+
+    /// The piece that a key is in, if the run has it: the last one that begins before.
+    fn piece_of(&self, key: &[u8]) -> usize {
+        self.pieces.partition_point(|piece| &piece.cut[..] < key).saturating_sub(1)
+    }
+
+    /// How many rows are before a key.
+    pub(super) fn rows_before(&self, key: &[u8]) -> Result<usize> {
+        let piece = self.piece_of(key);
+        let mut cursor = self.cursor(piece);
+        cursor.load()?;
+        let of_piece = bisect::partition_point(0..cursor.keys.len(), |row| cursor.keys.get(row) < key);
+        Ok(self.pieces[..piece].iter().map(|piece| piece.n_rows).sum::<usize>() + of_piece)
+    }
+}
+
 impl Cursor {
     /// Reads the next piece; none when there is no more.
     fn load(&mut self) -> Result<Option<Block>> {
@@ -278,14 +321,14 @@ impl Cursor {
     }
 }
 
-/// The rows of all runs in order, as the source of what comes next; with a limit, at least the first so many. Runs that are too
-/// many to be read at a time are merged into fewer first.
+/// A range of the rows of all runs in order, and perhaps more behind it, as the source of what comes next. Runs that are too many
+/// to be read at a time are merged into fewer first.
 pub fn merged(
     mut runs: Vec<Run>,
     purpose: Purpose,
     sizes: RunSizes,
     group_bytes: Option<GroupBytes>,
-    limit: usize,
+    range: Range<usize>,
     ctx: &ExecContext,
 ) -> Result<Arc<dyn Scan>> {
     let control = &ctx.control;
@@ -298,7 +341,7 @@ pub fn merged(
             let n_rows = sizes.rows(bytes, pieces().map(|piece| piece.n_rows).sum());
             let mut merge = Merge::open(some, &[], None)?;
             writer.begin();
-            let mut left = limit;
+            let mut left = range.end;
             let mut keys = RowKeys { bytes: Vec::new(), offsets: vec![0] };
             while let Some(block) = merge.next(n_rows.min(left), Some(&mut keys))? {
                 control.check_with_interrupt()?;
@@ -310,5 +353,5 @@ pub fn merged(
         }
         runs = writer.into_runs();
     }
-    Ok(merge_scan::open(runs, sizes.fan_in, limit, ctx))
+    merge_scan::open(runs, sizes.fan_in, range, ctx)
 }

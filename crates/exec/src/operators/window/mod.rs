@@ -22,12 +22,13 @@ use chalet_columns::keys::{Order, RowKeys, group_keys, sort_keys};
 use chalet_columns::{Block, Column, Vector};
 use chalet_function_api::Partitions;
 use chalet_memory::Reservation;
-use chalet_plan::{FrameSpec, WindowImpl};
+use chalet_plan::{FrameSpec, FrameUnit, WindowImpl};
 use chalet_storage::Scan;
 use chalet_types::DataType;
 use frames::Frames;
 use running::FramedRows;
 use std::any::Any;
+use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -64,6 +65,7 @@ impl Window {
             keys: Keys::Columns(self.inputs[..self.n_partition + self.orders.len()].to_vec()),
             orders: ascending.chain(ordered).collect(),
             limit: None,
+            offset: 0,
             n_group: Some(self.n_partition),
             top_k_threshold: None,
             rows_in: Arc::default(),
@@ -82,7 +84,7 @@ impl Sink for Window {
 
     fn finish(&self, workers: Vec<Box<dyn SinkWorker>>, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
         let workers = concrete::<Worker>(workers).into_iter().map(|worker| worker.sort).collect();
-        match held(workers, usize::MAX, ctx)? {
+        match held(workers, 0..usize::MAX, ctx)? {
             Held::InMemory(buckets) => partition_tasks::open(self.clone(), buckets, ctx),
             Held::OnDisk(sorted) => Ok(partition_scan::open(self.clone(), sorted, ctx)),
         }
@@ -139,6 +141,8 @@ impl Window {
         });
         check()?;
 
+        // Where a frame is of rows, no row has peers for the functions that count them.
+        let alone: OnceCell<Vec<Range<usize>>> = OnceCell::new();
         let mut results = Vec::with_capacity(self.calls.len());
         let mut next_arg = n_keys;
         for call in &self.calls {
@@ -160,8 +164,13 @@ impl Window {
                 }
                 WindowImpl::Window(function) => {
                     let frames = if function.uses_frames() { frames.compute()? } else { Vec::new() };
-                    let partitions =
-                        Partitions { args, ranges: &partitions, peers: &peers, frames: &frames, n_rows };
+                    let peers = match call.frame.unit {
+                        FrameUnit::Rows => {
+                            alone.get_or_init(|| (0..n_rows).map(|row| row..row + 1).collect())
+                        }
+                        _ => &peers,
+                    };
+                    let partitions = Partitions { args, ranges: &partitions, peers, frames: &frames, n_rows };
                     function.execute(&partitions, &call.arg_types, &call.result)?
                 }
             };
