@@ -3,7 +3,7 @@
     import chalet.server
 
     with chalet.server.start("analytics.db") as server:
-        print(server.http_port)
+        print(server.http_port, server.tcp_port)
 """
 
 from __future__ import annotations
@@ -43,6 +43,11 @@ class Server:
         """The port of HTTP."""
         return self._server.http_port
 
+    @property
+    def tcp_port(self) -> int | None:
+        """The port of the native protocol."""
+        return self._server.tcp_port
+
     def stop(self) -> None:
         """Lets nobody in any more, cancels statements that run, and waits for their end. May be called again."""
         self._server.stop()
@@ -58,13 +63,14 @@ class Server:
         self.stop()
 
     def __repr__(self) -> str:
-        return f"<chalet.server.Server http={self.http_port}>"
+        return f"<chalet.server.Server http={self.http_port} tcp={self.tcp_port}>"
 
 
 def start(
     database: _chalet.Connection | str | os.PathLike[str] = ":memory:",
     *,
     http: int | None = 0,
+    tcp: int | None = 0,
     host: str = "127.0.0.1",
     users: Mapping[str, Mapping[str, Any]] | str | os.PathLike[str] | None = None,
     files: str | os.PathLike[str] | None = None,
@@ -72,7 +78,8 @@ def start(
 ) -> Server:
     """Serves a database: that of a connection, or the one at a path, which is opened for it.
 
-    A port of 0 is any that is free. `users` is a dict by name, or the path of a file in TOML; without it there is the user
+    A port of 0 is any that is free, None serves nothing there: `http` is
+    that of HTTP, `tcp` that of the native protocol. `users` is a dict by name, or the path of a file in TOML; without it there is the user
     `default` without a password, which only programs of this machine can be. `files` is the folder whose files `file()` may
     name; without it there are none.
     """
@@ -80,7 +87,7 @@ def start(
     own = None if isinstance(database, _chalet.Connection) else _chalet.Connection(os.fspath(database))
     connection = database if own is None else own
     try:
-        server = _chalet.Server(connection, host, http, listed, max_connections)
+        server = _chalet.Server(connection, host, http, tcp, listed, max_connections)
     except BaseException:
         if own is not None:
             own.close()

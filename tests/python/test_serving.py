@@ -1,4 +1,4 @@
-"""`chalet.server`: clients of ClickHouse's servers over HTTP."""
+"""`chalet.server`: clients of ClickHouse's servers over HTTP and the native protocol."""
 
 import asyncio
 import base64
@@ -54,7 +54,7 @@ def code(server, *arguments, **parameters):
 
 
 def test_the_database_of_a_connection_is_served(database, server):
-    assert repr(server) == f"<chalet.server.Server http={server.http_port}>" and server.host == "127.0.0.1"
+    assert repr(server) == f"<chalet.server.Server http={server.http_port} tcp={server.tcp_port}>" and server.host == "127.0.0.1"
     database.query("CREATE TABLE shared (n UInt32, s String) ENGINE = Memory")
     ask(server, "INSERT INTO shared FORMAT CSV", b"1,a\n2,b\n")
     assert database.cursor().execute("SELECT * FROM shared ORDER BY n").fetchall() == ((1, "a"), (2, "b"))
@@ -180,14 +180,14 @@ def test_a_forked_child_has_no_server(server):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_program(tmp_path, number):
-    command = [sys.executable, "-m", "chalet", "server", str(tmp_path / "db"), "--http", "0"]
+    command = [sys.executable, "-m", "chalet", "server", str(tmp_path / "db"), "--http", "0", "--tcp", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
         line = program.stdout.readline()
         port = urllib.parse.urlsplit(line.strip()).port
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/?query=SELECT+1") as response:
             assert response.read() == b"1\n"
         program.send_signal(number)
-        assert program.wait(20) == 0
+        assert program.wait(20) == 0 and program.stdout.read().startswith("clickhouse://127.0.0.1:")
     refused = subprocess.run([*command, "--host", "0.0.0.0"], capture_output=True, text=True, timeout=60)
     assert refused.returncode == 1 and "REQUIRED_PASSWORD" in refused.stderr
 
@@ -300,6 +300,129 @@ def test_aiochclient(server):
     asyncio.run(talk())
 
 
+@pytest.fixture
+def driver(server):
+    clickhouse_driver = pytest.importorskip("clickhouse_driver")
+    with clickhouse_driver.Client("127.0.0.1", port=server.tcp_port) as made:
+        yield made
+
+
+@pytest.mark.parametrize("compression", [False, "lz4", "zstd"])
+def test_clickhouse_driver_reads_and_writes(server, compression):
+    clickhouse_driver = pytest.importorskip("clickhouse_driver")
+    if compression:
+        pytest.importorskip("clickhouse_cityhash")
+        pytest.importorskip("lz4" if compression == "lz4" else "zstd")
+    with clickhouse_driver.Client("127.0.0.1", port=server.tcp_port, compression=compression) as driver:
+        driver.execute(f"CREATE TABLE typed ({COLUMNS}) ENGINE = Memory")
+        try:
+            assert driver.execute("INSERT INTO typed VALUES", [ROW] * 3) == 3
+            assert driver.execute("INSERT INTO typed (a, d) VALUES", [{"a": 6, "d": "z"}]) == 1
+            rows = driver.execute("SELECT * FROM typed WHERE a = 5")
+            plain = [tuple(v.replace(tzinfo=None) if isinstance(v, datetime.datetime) else v for v in row) for row in rows]
+            assert plain == [ROW] * 3
+            assert driver.execute("SELECT count(), sum(a) FROM typed") == [(4, 21)]
+        finally:
+            driver.execute("DROP TABLE typed")
+
+
+def test_clickhouse_driver_programs(driver):
+    assert driver.execute("SELECT 1, 'x'", with_column_types=True) == ([(1, "x")], [("1", "UInt8"), ("'x'", "String")])
+    assert sum(row[0] for row in driver.execute_iter("SELECT number FROM numbers(300000)")) == 44999850000
+    assert driver.execute("SELECT %(a)s, %(b)s", {"a": 5, "b": "it's"}) == [(5, "it's")]
+    assert driver.execute("SELECT getSetting('max_block_size')", settings={"max_block_size": 77}) == [(77,)]
+    driver.execute("CREATE TEMPORARY TABLE kept AS SELECT 7 AS x")
+    assert driver.execute("SELECT x FROM kept") == [(7,)]
+    driver.execute("SET max_block_size = 5")
+    assert driver.execute("SELECT getSetting('max_block_size')") == [(5,)]
+    external = [{"name": "given", "structure": [("x", "Int32"), ("s", "String")], "data": [{"x": 1, "s": "a"}, {"x": 2, "s": "b"}]}]
+    assert driver.execute("SELECT sum(x), max(s) FROM given", external_tables=external) == [(3, "b")]
+    with pytest.raises(Exception, match="given"):
+        driver.execute("SELECT * FROM given")
+    progress = driver.execute_with_progress("SELECT sum(number) FROM numbers(1000000)")
+    assert progress.get_result() == [(499999500000,)]
+    assert driver.execute("INSERT INTO FUNCTION null('x UInt8') VALUES (1)") is not None
+    sql = "SELECT number % 2 AS k, count() FROM numbers(5) GROUP BY k WITH TOTALS ORDER BY k"
+    assert driver.execute(sql) == [(0, 3), (1, 2), (0, 5)]
+    client = type(driver)("127.0.0.1", port=driver.connection.port, settings={"server_side_params": True})
+    assert client.execute("SELECT {a:String}, {b:UInt8}", {"a": "it's\t\\", "b": 5}) == [("it's\t\\", 5)]
+    client.disconnect()
+
+
+def test_clickhouse_driver_frames(server):
+    clickhouse_driver = pytest.importorskip("clickhouse_driver")
+    pandas = pytest.importorskip("pandas")
+    with clickhouse_driver.Client("127.0.0.1", port=server.tcp_port, settings={"use_numpy": True}) as driver:
+        frame = driver.query_dataframe("SELECT number AS n, toString(number) AS s FROM numbers(1000)")
+        assert frame.n.sum() == 499500
+        driver.execute("CREATE TABLE driven (n Int64, s String) ENGINE = Memory")
+        try:
+            assert driver.insert_dataframe("INSERT INTO driven VALUES", pandas.DataFrame({"n": [1, 2], "s": ["x", "y"]}).astype({"s": object})) == 2
+            assert driver.execute("SELECT sum(n) FROM driven")[0][0] == 3
+        finally:
+            driver.execute("DROP TABLE driven")
+
+
+def test_clickhouse_driver_errors_and_cancel(server, driver):
+    from clickhouse_driver import errors
+
+    for sql, number in [("SELECT nothing", 47), ("SELEC 1", 62), ("SELECT * FROM nowhere", 60), ("INSERT INTO nowhere VALUES", 60)]:
+        with pytest.raises(errors.ServerException) as raised:
+            driver.execute(sql, [] if sql.startswith("INSERT") else None)
+        assert raised.value.code == number
+        assert driver.execute("SELECT 1") == [(1,)]
+    driver.execute("CREATE TABLE narrow (x UInt8) ENGINE = Memory")
+    try:
+        with pytest.raises(errors.ServerException):
+            driver.execute("INSERT INTO narrow SELECT throwIf(number = 5) FROM numbers(10)")
+    finally:
+        driver.execute("DROP TABLE narrow")
+    rows = driver.execute_iter("SELECT number FROM numbers(100000000000)", chunk_size=10)
+    next(rows)
+    started = time.monotonic()
+    driver.cancel()
+    assert time.monotonic() - started < 10
+    assert driver.execute("SELECT 1") == [(1,)]
+    with pytest.raises(errors.ServerException) as raised:
+        type(driver)("127.0.0.1", port=server.tcp_port, user="nobody").execute("SELECT 1")
+    assert raised.value.code == 516
+
+
+def test_asynch(server):
+    asynch = pytest.importorskip("asynch")
+
+    async def talk():
+        connection = asynch.Connection(host="127.0.0.1", port=server.tcp_port, user="default", database="default")
+        await connection.connect()
+        async with connection.cursor() as cursor:
+            await cursor.execute("SELECT number, toString(number) FROM numbers(3)")
+            assert await cursor.fetchall() == [(0, "0"), (1, "1"), (2, "2")]
+            await cursor.execute("CREATE TABLE asynched (n UInt32, s String) ENGINE = Memory")
+            await cursor.execute("INSERT INTO asynched (n, s) VALUES", [(1, "a"), (2, "b")])
+            await cursor.execute("SELECT sum(n) FROM asynched")
+            assert await cursor.fetchone() == (3,)
+            await cursor.execute("DROP TABLE asynched")
+            with pytest.raises(Exception, match="nothing"):
+                await cursor.execute("SELECT nothing")
+        await connection.close()
+
+    asyncio.run(talk())
+
+
+def test_our_own_client(server):
+    with chalet.connect(f"clickhouse://default@127.0.0.1:{server.tcp_port}/default") as connection:
+        assert connection.query("SELECT sum(number) FROM numbers(10)").data() == "45\n"
+        connection.query("CREATE TABLE ours (n UInt32, s Nullable(String)) ENGINE = Memory")
+        connection.insert_rows("INSERT INTO ours VALUES", [(1, "a"), (2, None)])
+        assert connection.cursor().execute("SELECT * FROM ours ORDER BY n").fetchall() == ((1, "a"), (2, None))
+        connection.query("DROP TABLE ours")
+
+
+def test_http_on_the_other_port(server):
+    with pytest.raises(urllib.error.HTTPError, match="400"):
+        urllib.request.urlopen(f"http://127.0.0.1:{server.tcp_port}/")
+
+
 def test_the_page_to_write_sql_in(server):
     with urllib.request.urlopen(f"http://127.0.0.1:{server.http_port}/play") as response:
         assert "frame-ancestors 'none'" in response.headers["Content-Security-Policy"] and b"<textarea" in response.read()
@@ -307,5 +430,5 @@ def test_the_page_to_write_sql_in(server):
 
 def test_docs_name_what_there_is():
     page = (pathlib.Path(__file__).parents[2] / "docs" / "server.md").read_text()
-    for word in ("--http", "--host", "--users", "--files", "password_sha256", "readonly", "chalet.server.start"):
+    for word in ("--http", "--tcp", "--host", "--users", "--files", "password_sha256", "readonly", "chalet.server.start"):
         assert word in page

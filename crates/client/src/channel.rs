@@ -126,6 +126,11 @@ impl Channel {
         self.at < self.end || self.socket.has_input()
     }
 
+    /// From now on waits so long.
+    pub fn set_timeouts(&mut self, timeouts: Timeouts) {
+        self.timeouts = timeouts;
+    }
+
     /// Waits for nothing any longer, neither the other end nor a watch.
     pub fn hurry(&mut self) {
         self.watch = None;

@@ -204,16 +204,22 @@ impl Dialect {
 
     /// Reads a block behind the number of its packet: the name of a table, facts of the block, columns.
     pub fn read_rows(self, from: &mut impl Source, unpacked: &mut Unpacked) -> Result<Rows> {
-        bounded::text(from, SHORT, "the name of a table")?;
-        match self.compression {
-            None => self.read_body(from),
+        self.read_named_rows(from, unpacked).map(|(_, rows)| rows)
+    }
+
+    /// The same with the name of the table.
+    pub fn read_named_rows(self, from: &mut impl Source, unpacked: &mut Unpacked) -> Result<(String, Rows)> {
+        let table = bounded::text(from, SHORT, "the name of a table")?;
+        let rows = match self.compression {
+            None => self.read_body(from)?,
             Some(_) => {
                 let mut frames = Frames::new(from, unpacked);
                 let rows = self.read_body(&mut frames)?;
                 frames.finish()?;
-                Ok(rows)
+                rows
             }
-        }
+        };
+        Ok((table, rows))
     }
 
     fn read_body(self, from: &mut impl Source) -> Result<Rows> {

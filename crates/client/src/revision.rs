@@ -18,6 +18,8 @@ pub const QUERY_START_TIME: u64 = 54449;
 pub const PARALLEL_REPLICAS: u64 = 54453;
 /// Columns say how they are serialised.
 pub const SERIALIZATION_KINDS: u64 = 54454;
+/// A server tells of each block of an INSERT what it has counted, and clients wait for it.
+pub const PROFILE_EVENTS_IN_INSERT: u64 = 54456;
 /// The client sends an addendum after the greeting.
 pub const ADDENDUM: u64 = 54458;
 pub const PARAMETERS: u64 = 54459;

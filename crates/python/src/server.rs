@@ -42,6 +42,7 @@ impl Stop for End {
 #[pyclass(frozen, module = "chalet.server")]
 pub struct Server {
     http: Option<SocketAddr>,
+    tcp: Option<SocketAddr>,
     end: Arc<End>,
     /// What ends the server; taken by who waits for it.
     keeper: Mutex<Option<JoinHandle<()>>>,
@@ -73,12 +74,13 @@ fn file_access(folder: Option<PathBuf>) -> Result<FileAccess> {
 impl Server {
     /// Serves the database of a connection. A port of 0 takes any that is free, None serves nothing there.
     #[new]
-    #[pyo3(signature = (connection, host, http, users, max_connections))]
+    #[pyo3(signature = (connection, host, http, tcp, users, max_connections))]
     fn new(
         py: Python<'_>,
         connection: &Connection,
         host: &str,
         http: Option<u16>,
+        tcp: Option<u16>,
         users: Vec<GivenUser>,
         max_connections: usize,
     ) -> PyResult<Server> {
@@ -92,13 +94,14 @@ impl Server {
             failed(err!(BAD_ARGUMENTS, "The host must be an IP address to listen on: {host}"))
         })?;
         let users = users.into_iter().map(user).collect::<Result<Vec<User>>>().map_err(failed)?;
-        let config = Config { host, http, users: Users::new(users).map_err(failed)?, max_connections };
+        let config = Config { host, http, tcp, users: Users::new(users).map_err(failed)?, max_connections };
         let database = used.database();
         let server = background::away(py, || chalet_server::Server::start(database, config))?;
         let server = server.map_err(failed)?;
         let end = Arc::new(End::default());
         let made = Server {
             http: server.http(),
+            tcp: server.tcp(),
             end: end.clone(),
             keeper: Mutex::new(None),
             generation: forks::generation(),
@@ -120,6 +123,11 @@ impl Server {
     #[getter]
     fn http_port(&self) -> Option<u16> {
         self.http.map(|address| address.port())
+    }
+
+    #[getter]
+    fn tcp_port(&self) -> Option<u16> {
+        self.tcp.map(|address| address.port())
     }
 
     /// Lets nobody in any more, cancels what runs and waits for its end. May be called again.

@@ -9,10 +9,12 @@
 //! - [`shared`]: what all connections share
 //! - [`statement`]: where a statement ends and its data begin
 //! - [`http`]: the interface over HTTP
+//! - [`native`]: the native protocol over TCP
 //! - [`server`]: listening, and the end of it
 
 mod connections;
 mod http;
+mod native;
 mod queries;
 mod server;
 mod sessions;

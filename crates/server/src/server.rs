@@ -1,11 +1,11 @@
 //! Listening, and the end of it.
 
 use crate::connections::Connections;
-use crate::http;
 use crate::queries::Queries;
 use crate::sessions::Sessions;
 use crate::shared::Shared;
 use crate::users::{Users, is_of_this_machine};
+use crate::{http, native};
 use chalet_base::{Result, bail, ensure, err};
 use chalet_engine::{Database, RunOptions};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -19,6 +19,8 @@ pub struct Config {
     pub host: IpAddr,
     /// The port of HTTP; 0 takes any that is free, None serves none.
     pub http: Option<u16>,
+    /// The same of the native protocol.
+    pub tcp: Option<u16>,
     pub users: Users,
     pub max_connections: usize,
 }
@@ -27,6 +29,7 @@ pub struct Config {
 pub struct Server {
     shared: Arc<Shared>,
     http: Option<SocketAddr>,
+    tcp: Option<SocketAddr>,
     listeners: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -43,26 +46,34 @@ impl Server {
             "A server that other machines reach needs users, each with a password: {} is no loopback address",
             config.host
         );
-        ensure!(config.http.is_some(), NO_ELEMENTS_IN_CONFIG, "A server without a port");
+        ensure!(config.http.or(config.tcp).is_some(), NO_ELEMENTS_IN_CONFIG, "A server without a port");
         let names = database.session().run(
-            "SELECT displayName(), timezone()",
+            "SELECT displayName(), timezone(), version()",
             RunOptions { format: Some("TSVRaw".into()), ..RunOptions::default() },
         )?;
         let names = String::from_utf8_lossy(&names.bytes).into_owned();
-        let (display_name, time_zone) = names.trim_end().split_once('\t').unwrap_or_default();
+        let mut names = names.trim_end().split('\t');
+        let mut next = || names.next().unwrap_or_default().to_owned();
+        let (display_name, time_zone) = (next(), next());
+        let version: Vec<u64> = next().split('.').map_while(|part| part.parse().ok()).collect();
+        let part = |i: usize| version.get(i).copied().unwrap_or(0);
         let shared = Arc::new(Shared {
             database,
             users: config.users,
             sessions: Sessions::default(),
             queries: Queries::default(),
             connections: Connections::new(config.max_connections),
-            display_name: display_name.to_owned(),
-            time_zone: time_zone.to_owned(),
+            version: (part(0), part(1), part(2)),
+            display_name,
+            time_zone,
             is_local,
         });
-        let mut server = Server { shared, http: None, listeners: Mutex::default() };
+        let mut server = Server { shared, http: None, tcp: None, listeners: Mutex::default() };
         if let Some(port) = config.http {
             server.http = Some(server.listen(config.host, port, "chalet-http", http::serve)?);
+        }
+        if let Some(port) = config.tcp {
+            server.tcp = Some(server.listen(config.host, port, "chalet-tcp", native::serve)?);
         }
         Ok(server)
     }
@@ -70,6 +81,11 @@ impl Server {
     /// Where HTTP is served.
     pub fn http(&self) -> Option<SocketAddr> {
         self.http
+    }
+
+    /// Where the native protocol is served.
+    pub fn tcp(&self) -> Option<SocketAddr> {
+        self.tcp
     }
 
     fn listen(
@@ -99,7 +115,7 @@ impl Server {
         let listeners = std::mem::take(&mut *self.listeners.lock().unwrap_or_else(PoisonError::into_inner));
         self.shared.connections.begin_end();
         // A listener looks up when somebody comes.
-        for address in [self.http].into_iter().flatten() {
+        for address in [self.http, self.tcp].into_iter().flatten() {
             if !listeners.is_empty() {
                 drop(TcpStream::connect_timeout(&reachable(address), Duration::from_secs(1)));
             }

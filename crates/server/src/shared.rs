@@ -4,7 +4,7 @@ use crate::connections::Connections;
 use crate::queries::Queries;
 use crate::sessions::Sessions;
 use crate::users::{User, Users};
-use chalet_base::Result;
+use chalet_base::{Result, bail};
 use chalet_engine::{Database, RunOptions, Session};
 
 pub struct Shared {
@@ -13,6 +13,8 @@ pub struct Shared {
     pub sessions: Sessions,
     pub queries: Queries,
     pub connections: Connections,
+    /// Of the release of ClickHouse whose dialect is spoken.
+    pub version: (u64, u64, u64),
     /// What clients are shown as the name of the server.
     pub display_name: String,
     /// The zone of date-times whose type names none.
@@ -29,6 +31,15 @@ impl Shared {
             session.set("readonly", &user.readonly.to_string())?;
         }
         Ok(session)
+    }
+}
+
+/// Fails where a request sets what its user may not set.
+pub fn check_settings(settings: &[(String, String)], user: &User) -> Result<()> {
+    let is_forbidden = |name: &str| user.readonly == 1 || (user.readonly > 0 && name == "readonly");
+    match settings.iter().find(|(name, _)| is_forbidden(name)) {
+        Some((name, _)) => bail!(READONLY, "Cannot modify '{name}' setting in readonly mode"),
+        None => Ok(()),
     }
 }
 

@@ -10,10 +10,15 @@ from .. import server
 _DESCRIPTION = "Serves a database over ClickHouse's own protocols, until SIGINT or SIGTERM."
 
 
+def _port(text: str) -> int | None:
+    return None if text == "off" else int(text)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="chalet server", description=_DESCRIPTION, allow_abbrev=False)
     parser.add_argument("path", nargs="?", default=":memory:", metavar="PATH", help="the database; in memory without it")
-    parser.add_argument("--http", type=int, default=8123, metavar="PORT", help="port of HTTP (8123); 0 takes one that is free")
+    parser.add_argument("--http", type=_port, default=8123, metavar="PORT", help="port of HTTP (8123); 0 takes one that is free, off none")
+    parser.add_argument("--tcp", type=_port, default=9000, metavar="PORT", help="port of the native protocol (9000); as --http")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1); others need --users")
     parser.add_argument("--users", metavar="FILE", help="users and their passwords, in TOML")
     parser.add_argument("--files", metavar="FOLDER", help="the folder whose files file() may name; none without it")
@@ -30,12 +35,17 @@ def main(arguments: list[str]) -> int:
     running = server.start(
         options.path,
         http=options.http,
+        tcp=options.tcp,
         host=options.host,
         users=options.users,
         files=options.files,
         max_connections=options.max_connections,
     )
     with running:
-        print(f"http://{options.host}:{running.http_port}/play", flush=True)
+        host = f"[{options.host}]" if ":" in options.host else options.host
+        if running.http_port is not None:
+            print(f"http://{host}:{running.http_port}/play", flush=True)
+        if running.tcp_port is not None:
+            print(f"clickhouse://{host}:{running.tcp_port}", flush=True)
         signal.sigwait(signals)
     return 0

@@ -68,6 +68,6 @@ fn metrics(shared: &Shared) -> String {
     let queries = shared.queries.count() as u64;
     put("ClickHouseMetrics_Query", "gauge", "Statements that run now", queries);
     let connections = shared.connections.count() as u64;
-    put("ClickHouseMetrics_HTTPConnection", "gauge", "Connections that are open", connections);
+    put("ClickHouseMetrics_Connection", "gauge", "Connections that are open", connections);
     out
 }

@@ -7,11 +7,11 @@ use super::result::ResultBody;
 use super::url;
 use crate::queries::interrupt;
 use crate::sessions::{DEFAULT_TIMEOUT, Lease, Wanted};
-use crate::shared::{Shared, use_database};
+use crate::shared::{Shared, check_settings, use_database};
 use crate::statement::{cannot_read, split};
 use crate::tally::Tally;
 use crate::users::User;
-use chalet_base::{Result, bail, ensure, err};
+use chalet_base::{Result, bail, ensure};
 use chalet_client::compression::FrameReader;
 use chalet_engine::{InsertData, RunOptions};
 use chalet_formats::Compression;
@@ -274,12 +274,10 @@ fn settings(
         .filter(|(name, _)| !OWN.contains(&name.as_str()) && !name.starts_with("param_"))
         .cloned()
         .collect();
-    if user.readonly > 0 {
-        let forbidden = settings.iter().find(|(name, _)| user.readonly == 1 || name == "readonly");
-        if let Some((name, _)) = forbidden {
-            return Err(err!(READONLY, "Cannot modify '{name}' setting in readonly mode"));
-        }
-    } else if request.only_reads() && !settings.iter().any(|(name, value)| name == "readonly" && value != "0")
+    check_settings(&settings, user)?;
+    if user.readonly == 0
+        && request.only_reads()
+        && !settings.iter().any(|(name, value)| name == "readonly" && value != "0")
     {
         settings.retain(|(name, _)| name != "readonly");
         settings.push(("readonly".to_owned(), "2".to_owned()));

@@ -2,6 +2,7 @@
 
 mod http;
 mod http_client;
+mod native;
 mod sessions;
 mod users;
 
@@ -14,6 +15,7 @@ pub fn served_to(database: &Database, users: Vec<User>) -> Server {
     let config = Config {
         host: Ipv4Addr::LOCALHOST.into(),
         http: Some(0),
+        tcp: Some(0),
         users: Users::new(users).unwrap(),
         max_connections: 64,
     };

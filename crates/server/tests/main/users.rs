@@ -116,6 +116,7 @@ fn other_machines_need_passwords() {
     let config = |users| Config {
         host: Ipv4Addr::UNSPECIFIED.into(),
         http: Some(0),
+        tcp: Some(0),
         users: Users::new(users).unwrap(),
         max_connections: 8,
     };
@@ -130,6 +131,7 @@ fn too_many_connections_are_closed() {
     let config = Config {
         host: Ipv4Addr::LOCALHOST.into(),
         http: Some(0),
+        tcp: Some(0),
         users: Users::new(vec![User::default_user(FileAccess::Nothing)]).unwrap(),
         max_connections: 2,
     };

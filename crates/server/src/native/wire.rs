@@ -1,0 +1,111 @@
+//! The socket of a conversation, as the statement that runs shares it with who looks for a word from the client.
+
+use chalet_base::{Result, bail};
+use chalet_client::channel::Channel;
+use chalet_client::compression::Unpacked;
+use chalet_client::packet::{Dialect, Packet, Rows, client};
+use chalet_columns::{Block, Column, Vector};
+use chalet_formats::binary::Source;
+use chalet_types::DataType;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+
+/// What both directions need.
+pub struct Wire {
+    pub channel: Channel,
+    pub dialect: Dialect,
+    unpacked: Unpacked,
+    /// The client's own revision.
+    client: u64,
+    /// The client wants no more of the query.
+    pub is_cancelled: bool,
+    /// The conversation cannot go on: the client is gone, or what it said is not understood.
+    pub is_broken: bool,
+}
+
+impl Wire {
+    pub fn new(channel: Channel, dialect: Dialect, client: u64) -> Wire {
+        Wire {
+            channel,
+            dialect,
+            unpacked: Unpacked::default(),
+            client,
+            is_cancelled: false,
+            is_broken: false,
+        }
+    }
+
+    /// Sends a packet.
+    pub fn send(&mut self, packet: &Packet) -> Result<()> {
+        let written = self.dialect.write(&mut self.channel.out, packet, self.client);
+        if written.is_err() {
+            self.channel.out.clear();
+        }
+        written?;
+        let sent = self.channel.flush();
+        self.is_broken |= sent.is_err();
+        sent
+    }
+
+    /// The next block that the client sends, with the name of its table.
+    pub fn receive_rows(&mut self) -> Result<(String, Rows)> {
+        let received = self.data_packet();
+        // Where the next packet begins is unknown.
+        self.is_broken |= received.is_err() && !self.is_cancelled;
+        received
+    }
+
+    fn data_packet(&mut self) -> Result<(String, Rows)> {
+        match self.channel.var_uint()? {
+            client::DATA => self.dialect.read_named_rows(&mut self.channel, &mut self.unpacked),
+            client::CANCEL => {
+                self.is_cancelled = true;
+                bail!(QUERY_WAS_CANCELLED, "Query was cancelled")
+            }
+            other => bail!(
+                UNEXPECTED_PACKET_FROM_CLIENT,
+                "Unexpected packet {other} received from client, expected Data"
+            ),
+        }
+    }
+
+    /// Looks for what the client says while its query runs: only that it wants no more of it.
+    fn look(&mut self) {
+        if self.is_cancelled || self.is_broken || !self.channel.has_input() {
+            return;
+        }
+        match self.channel.var_uint() {
+            Ok(client::CANCEL) => self.is_cancelled = true,
+            _ => self.is_broken = true,
+        }
+    }
+}
+
+/// A block of these columns without rows.
+pub fn no_rows<'a>(types: impl Iterator<Item = &'a DataType>) -> Block {
+    Block::new(types.map(|ty| Column::Flat(Vector::defaults(ty, 0))).collect(), 0)
+}
+
+/// Clones are the same socket.
+#[derive(Clone)]
+pub struct SharedWire(Arc<Mutex<Wire>>);
+
+impl SharedWire {
+    pub fn new(wire: Wire) -> SharedWire {
+        SharedWire(Arc::new(Mutex::new(wire)))
+    }
+
+    pub fn lock(&self) -> MutexGuard<'_, Wire> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Should the query stop? Waits for nobody: who writes rows hears it from the socket.
+    pub fn has_stopped(&self) -> bool {
+        let mut wire = match self.0.try_lock() {
+            Ok(wire) => wire,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return false,
+        };
+        wire.look();
+        wire.is_cancelled || wire.is_broken
+    }
+}
