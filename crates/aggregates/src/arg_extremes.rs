@@ -73,6 +73,7 @@ impl AggregateFunction for ArgExtreme {
     fn bind(&self, parameters: &[Value], args: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
         no_parameters(self.record.name, parameters)?;
         two_arguments(self.record.name, args)?;
+        crate::check::ordered(self.record.name, &args[1].ty)?;
         let (arg, val) = (args[0].ty.clone(), args[1].ty.clone());
         Ok(Arc::new(Bound { keep: self.keep, both: self.both, arg, val }))
     }

@@ -39,6 +39,18 @@ pub fn no_parameters(name: &str, parameters: &[Value]) -> Result<()> {
     Ok(())
 }
 
+/// Values of several types have no order to speak of.
+pub fn ordered(name: &str, ty: &DataType) -> Result<()> {
+    if ty.is_or_contains(&DataType::is_of_several_types) {
+        bail!(
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "Illegal type {ty} of argument of aggregate function {name} because the values of that data type can contain values \
+             with different data types. Consider using typed subcolumns or cast column to a specific data type"
+        );
+    }
+    Ok(())
+}
+
 #[cold]
 pub fn illegal_type(name: &str, ty: &DataType) -> Error {
     err!(ILLEGAL_TYPE_OF_ARGUMENT, "Illegal type {ty} of argument for aggregate function {name}")

@@ -114,6 +114,9 @@ impl AggregateFunction for Extreme {
     fn bind(&self, parameters: &[Value], args: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
         no_parameters(self.record.name, parameters)?;
         one_argument(self.record.name, args)?;
+        if matches!(self.keep, Keep::Min | Keep::Max) {
+            crate::check::ordered(self.record.name, &args[0].ty)?;
+        }
         Ok(Arc::new(BoundExtreme { keep: self.keep, ty: args[0].ty.clone() }))
     }
 }

@@ -19,6 +19,7 @@ pub mod combinators;
 pub mod count;
 pub mod delta_sum;
 pub mod delta_sum_timestamp;
+pub mod distinct_paths;
 pub mod entropy;
 pub mod events;
 pub mod extremes;
@@ -79,6 +80,7 @@ fn register_aggregates(registry: &mut Registry) {
     registry.add_aggregate(sum_kinds::SumWithOverflow);
     registry.add_aggregate(avg_weighted::AvgWeighted);
     mapped_arrays::register(registry);
+    distinct_paths::Distinct::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
     registry.add_aggregate(entropy::Entropy);
     top_k::TopK::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
     registry.add_aggregate(delta_sum::DeltaSum);

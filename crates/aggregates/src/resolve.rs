@@ -102,7 +102,8 @@ impl Resolver<'_> {
         let direct = self.registry.aggregates.get(name);
         // A NULL condition is a false one and makes no result NULL: it is the combinator's own business.
         let own_nulls = direct.is_none() && suffix_of(name).is_some_and(|(c, _)| c.sees_nulls());
-        let nullable = args.iter().any(|arg| arg.ty.is_nullable());
+        // The NULL of Variant and Dynamic is a value like any other here, as in the kernel.
+        let nullable = args.iter().any(|arg| arg.ty.is_nullable() && !arg.ty.is_of_several_types());
         if record.nulls == AggregateNulls::Seen || own_nulls || !nullable {
             return self.bind(direct, name, parameters, args);
         }

@@ -156,8 +156,32 @@ impl SelectBinder<'_> {
                 let ExprKind::Subquery(query) = &call.args[0].kind else { return Ok(None) };
                 self.exists(query)?
             }
+            "tupleelement" if call.style == CallStyle::Operator => return self.path_of_value(e),
             _ => return Ok(None),
         }))
+    }
+
+    /// `(json).a.b`: one path of the value, not an element of an element.
+    fn path_of_value(&mut self, e: &ast::Expr) -> Result<Option<Expr>> {
+        let mut names: Vec<String> = Vec::new();
+        let mut at = e;
+        while let ExprKind::Call(call) = &at.kind
+            && matches!(call.name.as_str(), "tupleElement")
+            && let [inner, name] = &call.args[..]
+            && let ExprKind::Literal(ast::Literal::String(name)) = &name.kind
+        {
+            names.insert(0, String::from_utf8_lossy(name).into_owned());
+            at = inner;
+        }
+        if names.is_empty() {
+            return Ok(None);
+        }
+        let base = self.expr(at)?;
+        if !crate::expression::has_paths(base.ty()) {
+            return Ok(None);
+        }
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        self.elements(base, &names).map(Some)
     }
 
     /// A lambda with a name (`WITH x -> x + 1 AS f`) or a function made by CREATE FUNCTION: its body with the

@@ -85,6 +85,9 @@ pub enum TableArgument {
 pub struct BinderSettings {
     pub prefer_column_name_to_alias: bool,
     pub transform_null_in: bool,
+    /// Variant and Dynamic as keys.
+    pub allow_suspicious_types_in_group_by: bool,
+    pub allow_suspicious_types_in_order_by: bool,
     pub join_use_nulls: bool,
     /// "", ALL, ANY: what a JOIN without strictness is.
     pub join_default_strictness: String,
@@ -119,6 +122,8 @@ impl Default for BinderSettings {
         BinderSettings {
             prefer_column_name_to_alias: false,
             transform_null_in: false,
+            allow_suspicious_types_in_group_by: false,
+            allow_suspicious_types_in_order_by: false,
             join_use_nulls: false,
             join_default_strictness: "ALL".into(),
             group_by_use_nulls: false,

@@ -158,9 +158,16 @@ impl<'b> SelectBinder<'b> {
 
     /// Elements of tuples, and the sub-columns that the kernel gives every type.
     pub(crate) fn elements(&mut self, mut expr: Expr, names: &[&str]) -> Result<Expr> {
-        for name in names {
+        for (i, name) in names.iter().enumerate() {
             let env = self.query.env;
             let ty = expr.ty().clone();
+            if has_paths(&ty) {
+                let rest = Expr::literal(&Value::from(&*names[i..].join(".")), DataType::String)?;
+                return make_call(env, "getSubcolumn", vec![expr, rest]).map_err(|e| {
+                    let name = names.join(".");
+                    err!(UNKNOWN_IDENTIFIER, "Identifier '{name}' cannot be resolved: {}", e.message())
+                });
+            }
             expr = match (*name, ty.without_low_cardinality()) {
                 ("null", DataType::Nullable(_)) => make_call(env, "isNull", vec![expr])?,
                 ("size0", DataType::Array(_) | DataType::Map(..)) => make_call(env, "length", vec![expr])?,
@@ -225,6 +232,15 @@ impl<'b> SelectBinder<'b> {
             }
             _ => bail!(BAD_ARGUMENTS, "{what} must be a constant expression, got {e}"),
         }
+    }
+}
+
+/// Are names behind a value of this type paths or types, of any depth?
+pub(crate) fn has_paths(ty: &DataType) -> bool {
+    match ty.without_nullable() {
+        DataType::Array(inner) => has_paths(inner),
+        DataType::Json(_) | DataType::Variant(_) | DataType::Dynamic(_) => true,
+        _ => false,
     }
 }
 

@@ -92,6 +92,8 @@ impl SelectBinder<'_> {
         }
         let name = self.result_name(e);
         let expr = self.expr(e)?;
+        let allowed = self.query.env.settings().allow_suspicious_types_in_group_by;
+        check_key_type(expr.ty(), "GROUP BY", "group_by", allowed)?;
         Ok(vec![self.add_bound_key(&name, expr)])
     }
 
@@ -235,4 +237,18 @@ fn keys_of(e: &Expr, aggregates: &HashSet<ColumnId>, keys: &mut Vec<Expr>) {
     } else {
         keys.push(e.clone());
     }
+}
+
+/// Fails on keys whose values are of several types, unless the setting allows them.
+pub(crate) fn check_key_type(ty: &DataType, clause: &str, setting: &str, allowed: bool) -> Result<()> {
+    if !allowed && ty.is_or_contains(&DataType::is_of_several_types) {
+        bail!(
+            ILLEGAL_COLUMN,
+            "Data types Variant/Dynamic are not allowed in {clause} keys, because it can lead to unexpected results. Consider \
+             using a subcolumn with a specific data type instead (for example 'column.Int64' or 'json.some.path.:Int64' if its a \
+             JSON path subcolumn) or casting this column to a specific data type. Set setting \
+             allow_suspicious_types_in_{setting} = 1 in order to allow it"
+        );
+    }
+    Ok(())
 }

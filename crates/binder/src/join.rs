@@ -114,6 +114,14 @@ impl SelectBinder<'_> {
     /// Both sides in their common type.
     pub(crate) fn key(&self, left: Expr, right: Expr, null_safe: bool) -> Result<JoinKey> {
         let (a, b) = (left.ty().without_low_cardinality(), right.ty().without_low_cardinality());
+        if let Some(dynamic) = [a, b].into_iter().find(|ty| matches!(ty, chalet_types::DataType::Dynamic(_)))
+        {
+            bail!(
+                ILLEGAL_COLUMN,
+                "JOIN on keys with Dynamic type is not supported: a key has type {dynamic}. In order to use this key in JOIN you \
+                 should cast it to any other type"
+            );
+        }
         let common = supertype::pair(a, b).ok_or_else(|| {
             err!(TYPE_MISMATCH, "Can't infer common type for joined columns: {a} at left, {b} at right")
         })?;

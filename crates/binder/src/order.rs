@@ -19,6 +19,8 @@ impl SelectBinder<'_> {
     pub(crate) fn sort_key_over(&self, expr: Expr, item: &ast::OrderItem) -> Result<SortKey> {
         let nulls_first = item.nulls_first.unwrap_or(false);
         let order = Order::new(item.descending, nulls_first);
+        let allowed = self.query.env.settings().allow_suspicious_types_in_order_by;
+        crate::grouping::check_key_type(expr.ty(), "ORDER BY", "order_by", allowed)?;
         let Some(locale) = &item.collate else { return Ok(SortKey { expr, order }) };
         let locale = Expr::literal(&Value::from(locale.as_str()), DataType::String)?;
         let function = chalet_functions::collation::key_function();

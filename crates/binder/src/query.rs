@@ -6,7 +6,6 @@ use crate::shared::Shared;
 use chalet_base::{Result, bail, ensure};
 use chalet_plan::{Distinct, Expr, Field, IdSource, Plan, Project, SetOp, SetOpKind, Union};
 use chalet_syntax::ast;
-use chalet_types::supertype;
 use std::rc::Rc;
 
 /// A bound query: its columns are the plan's fields.
@@ -156,9 +155,10 @@ impl<'b> QueryBinder<'b> {
             }
         }
         let mut types = Vec::with_capacity(n);
+        let use_variant = self.env.context().settings.use_variant_as_common_type;
         for i in 0..n {
             let column: Vec<_> = inputs.iter().map(|input| input.fields[i].ty.clone()).collect();
-            types.push(supertype::common_supertype(&column)?);
+            types.push(chalet_types::variant::common_or_variant(&column, use_variant)?);
         }
         inputs
             .into_iter()

@@ -111,6 +111,9 @@ impl Builder {
         };
         let default = match bare {
             DataType::Enum8(names) | DataType::Enum16(names) => Value::Int(names.entries()[0].1.into()),
+            DataType::Json(json) if !json.typed.is_empty() => {
+                Value::Bytes(crate::json::default_object(json).into())
+            }
             _ => Value::Null,
         };
         Builder { values, validity: ty.is_nullable().then(|| NullBufferBuilder::new(0)), default }
@@ -172,7 +175,7 @@ impl Builder {
         let default = std::mem::replace(&mut self.default, Value::Null);
         each_values!(&mut self.values, v => v.push(native_of(&default).unwrap_or_default()),
         Values::Nothing(n) => *n += 1,
-        Values::Str(s) => s.push(b""),
+        Values::Str(s) => s.push(default.as_bytes().unwrap_or_default()),
         Values::Fixed { width, bytes } => bytes.resize(bytes.len() + *width, 0),
         Values::List(l) => l.close(),
         Values::Struct { fields, len } => {

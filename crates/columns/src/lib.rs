@@ -14,6 +14,8 @@
 //! - [`compare`]: row comparison
 //! - [`keys`]: rows as byte strings, for sorting and for grouping
 //! - [`interleave`]: rows of several blocks as one
+//! - [`variant`]: values of several types in one column
+//! - [`json`]: objects of JSON columns
 //! - [`rows`], [`wire`]: rows as bytes that can be read back
 //! - [`raw`]: blocks as bytes that can be read back, without their types
 
@@ -25,6 +27,7 @@ pub mod column;
 pub mod compare;
 pub mod dictionary;
 pub mod interleave;
+pub mod json;
 pub mod keys;
 pub mod raw;
 pub mod row_mask;
@@ -32,6 +35,7 @@ pub mod rows;
 pub mod strings;
 pub mod take;
 pub mod values;
+pub mod variant;
 pub mod vector;
 pub mod wire;
 

@@ -287,7 +287,13 @@ impl Data {
             Physical::BF16 => zeros::<bf16>(n),
             Physical::F32 => zeros::<f32>(n),
             Physical::F64 => zeros::<f64>(n),
-            Physical::Str => Data::Str(Strings::empties(n)),
+            Physical::Str => match ty.bare() {
+                DataType::Json(json) if !json.typed.is_empty() => {
+                    let object = crate::json::default_object(json);
+                    Data::Str((0..n).map(|_| &object).collect())
+                }
+                _ => Data::Str(Strings::empties(n)),
+            },
             Physical::Fixed(width) => {
                 let width = width as usize;
                 Data::Fixed(Fixed { width, bytes: Buf::from_vec(vec![0; n * width]) })

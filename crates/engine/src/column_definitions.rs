@@ -75,6 +75,9 @@ pub(crate) fn nested_parts(name: &str, written: &str, ty: &DataType) -> Option<S
 }
 
 fn check_suspicious(ty: &DataType, ctx: &QueryContext) -> Result<()> {
+    if !ctx.functions.settings.allow_suspicious_variant_types {
+        ty.check_suspicious_variants()?;
+    }
     if let DataType::LowCardinality(inner) = ty {
         let narrow = inner.bare().physical().width().is_some_and(|width| width < 8)
             || matches!(

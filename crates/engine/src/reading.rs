@@ -2,13 +2,14 @@
 
 use crate::query_context::QueryContext;
 use crate::run_options::RunOptions;
+use chalet_base::err;
 use chalet_binder::table_columns::bind_constant;
 use chalet_columns::Column;
 use chalet_formats::input::{Cast, Evaluate};
 use chalet_formats::{ReadRequest, Schema};
 use chalet_function_api::{Context, Host, Interrupt};
 use chalet_storage::file::FileContext;
-use chalet_types::Value;
+use chalet_types::{DataType, Value};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// For tables that are files.
@@ -76,6 +77,18 @@ fn evaluator(ctx: &QueryContext) -> Evaluate {
         }
         let column = Column::of_value(&literal.value(), &literal.ty, 1)?;
         let cast = caster(&ctx);
+        // A number that is none of a Variant's types becomes the first that its text is a value of.
+        if ty.alternatives().is_some_and(|types| literal.ty.is_number() && !types.contains(&literal.ty)) {
+            let text = cast(&column, &literal.ty, &DataType::String)?;
+            let parsed = cast(&text, &DataType::String, ty).map_err(|_| {
+                err!(
+                    TYPE_MISMATCH,
+                    "Type mismatch in IN or VALUES section. Expected: {ty}. Got: {}",
+                    literal.ty
+                )
+            })?;
+            return Ok(parsed.value(0));
+        }
         Ok(cast(&column, &literal.ty, ty)?.value(0))
     })
 }

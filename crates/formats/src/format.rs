@@ -4,6 +4,7 @@ use crate::FormatSettings;
 use crate::input::{FileScan, Input, InputFormat, ReadRequest, Schema};
 use crate::output::{BlockWriter, OutputFormat, Sink, WriteRequest};
 use chalet_base::{Result, bail, err};
+use chalet_types::DataType;
 
 /// One name of a format: its row in `system.formats` and its two halves.
 pub struct Format {
@@ -32,6 +33,8 @@ pub struct Capabilities {
     pub no_append: bool,
     /// Finds columns by name, so that columns may be left out.
     pub subset_of_columns: bool,
+    /// Its bytes have no form for columns of type Variant, Dynamic and JSON.
+    pub no_several_types: bool,
 }
 
 impl Capabilities {
@@ -45,6 +48,7 @@ impl Capabilities {
         prefers_large_blocks: false,
         no_append: false,
         subset_of_columns: false,
+        no_several_types: false,
     };
 }
 
@@ -79,7 +83,19 @@ impl Format {
         )
     }
 
+    fn check_types(&self, columns: &[(String, DataType)]) -> Result<()> {
+        let refused =
+            columns.iter().find(|(_, ty)| self.capabilities.no_several_types && ty.contains_several_types());
+        match refused {
+            Some((name, ty)) => {
+                bail!(NOT_IMPLEMENTED, "Format {} does not support column {name} of type {ty}", self.name)
+            }
+            None => Ok(()),
+        }
+    }
+
     pub fn open(&self, input: Input, request: ReadRequest) -> Result<Box<dyn FileScan>> {
+        self.check_types(&request.structure)?;
         match self.input {
             Some(format) => format.open(input, request),
             None => bail!(FORMAT_IS_NOT_SUITABLE_FOR_INPUT, "Format {} is not suitable for input", self.name),
@@ -87,6 +103,7 @@ impl Format {
     }
 
     pub fn writer(&self, request: WriteRequest, sink: Box<dyn Sink>) -> Result<Box<dyn BlockWriter>> {
+        self.check_types(&request.header)?;
         match self.output {
             Some(format) => format.writer(request, sink),
             None => {

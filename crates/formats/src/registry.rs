@@ -89,7 +89,6 @@ const NOT_HERE: &[&str] = &[
     "GeoJSON",
     "Hash",
     "HiveText",
-    "JSONAsObject",
     "JSONCompactEachRowWithProgress",
     "JSONCompactStringsEachRowWithProgress",
     "JSONEachRowWithProgress",

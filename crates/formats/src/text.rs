@@ -58,6 +58,7 @@ pub fn text_settings(s: &FormatSettings, time_zone: &TimeZone) -> TextSettings {
             .input_format_json_ignore_unknown_keys_in_named_tuple,
         input_format_csv_enum_as_number: s.input_format_csv_enum_as_number,
         input_format_tsv_enum_as_number: s.input_format_tsv_enum_as_number,
+        type_json_skip_duplicated_paths: s.type_json_skip_duplicated_paths,
         ..TextSettings::default()
     }
 }

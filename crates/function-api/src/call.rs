@@ -1,5 +1,6 @@
 //! The framework around a function: what it does with NULLs, constants and dictionaries, at bind and at run time.
 
+use crate::several::Several;
 use crate::{
     Arg, Argument, Bound, Call, Context, Dictionaries, Lambda, Nulls, Record, ScalarFunction, Volatility,
 };
@@ -25,6 +26,8 @@ pub struct BoundFunction {
     state: Option<Arc<dyn Any + Send + Sync>>,
     /// The result is NULL whatever the arguments are.
     always_null: bool,
+    /// An argument is of several types: the function is bound anew to each.
+    several: Option<Arc<Several>>,
 }
 
 /// An argument value at run time.
@@ -50,6 +53,18 @@ impl BoundFunction {
     ) -> Result<BoundFunction> {
         let record = function.record();
         let arg_types: Vec<DataType> = args.iter().map(|a| a.ty.clone()).collect();
+        if let Some((several, result)) = Several::bind(&function, args, ctx)? {
+            return Ok(BoundFunction {
+                function,
+                arg_types,
+                inner_result: result.clone(),
+                result,
+                inner_types: Vec::new(),
+                state: None,
+                always_null: false,
+                several: Some(Arc::new(several)),
+            });
+        }
         let mut inner: Vec<Argument> = args.to_vec();
 
         let dictionaries = inner.iter().filter(|a| matches!(a.ty, DataType::LowCardinality(_))).count();
@@ -90,7 +105,16 @@ impl BoundFunction {
             result = result.low_cardinality();
         }
         let inner_types = inner.into_iter().map(|a| a.ty).collect();
-        Ok(BoundFunction { function, arg_types, result, inner_result, inner_types, state, always_null })
+        Ok(BoundFunction {
+            function,
+            arg_types,
+            result,
+            inner_result,
+            inner_types,
+            state,
+            always_null,
+            several: None,
+        })
     }
 
     /// What every row gets, whatever the arguments are.
@@ -115,6 +139,9 @@ impl BoundFunction {
         let record = self.function.record();
         if self.always_null {
             return Ok(Column::constant(Vector::defaults(&self.result, 1), n_rows));
+        }
+        if let Some(several) = &self.several {
+            return several.execute(&self.function, &self.result, inputs, n_rows, ctx);
         }
         let all_const = inputs.iter().all(|i| matches!(i, Input::Column(Column::Const { .. })));
         if all_const && !inputs.is_empty() && record.volatility != Volatility::PerRow && n_rows != 1 {
@@ -210,7 +237,8 @@ impl BoundFunction {
                 },
             });
         }
-        if record.nulls == Nulls::Seen || args.iter().all(|a| a.vector.validity.is_none()) {
+        let of_several = args.iter().any(|a| a.ty.is_of_several_types());
+        if record.nulls == Nulls::Seen || of_several || args.iter().all(|a| a.vector.validity.is_none()) {
             return self.invoke(&args, n_rows, ctx);
         }
         self.invoke_around_nulls(args, n_rows, ctx)

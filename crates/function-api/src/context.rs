@@ -59,6 +59,9 @@ pub struct FunctionSettings {
     /// `basic` or `best_effort` or `best_effort_us`: how formats read timestamps.
     pub date_time_input_format: String,
     pub allow_suspicious_low_cardinality_types: bool,
+    pub allow_suspicious_variant_types: bool,
+    /// What has no common type becomes a Variant.
+    pub use_variant_as_common_type: bool,
     pub decimal_check_overflow: bool,
     pub transform_null_in: bool,
     pub function_range_max_elements_in_block: u64,
@@ -91,6 +94,8 @@ impl Default for FunctionSettings {
             date_time_overflow_behavior: "ignore".into(),
             date_time_input_format: "best_effort".into(),
             allow_suspicious_low_cardinality_types: false,
+            allow_suspicious_variant_types: false,
+            use_variant_as_common_type: true,
             decimal_check_overflow: true,
             transform_null_in: false,
             function_range_max_elements_in_block: 500_000_000,

@@ -3,6 +3,7 @@
 //! - [`record`]: name, aliases, documentation and declared properties
 //! - [`scalar`]: the trait of scalar functions and what a call hands to it
 //! - [`call`]: the framework around a call: NULLs, constants, dictionaries
+//! - `several`: functions over Variant and Dynamic, type by type
 //! - [`aggregate`]: the traits of aggregate functions and their columns of states
 //! - [`states`]: states from a plain per-row description, for aggregates that need no loop of their own
 //! - [`window`]: the trait of functions that exist only over windows
@@ -15,12 +16,15 @@ pub mod context;
 pub mod record;
 pub mod registry;
 pub mod scalar;
+mod several;
 pub mod states;
 pub mod window;
 
 pub use aggregate::{Aggregate, AggregateFunction, AggregateRecord, States};
 pub use context::{Context, Host, Interrupt};
-pub use record::{Comparison, Constants, Dictionaries, Example, Lazy, Linear, Nulls, Record, Volatility};
+pub use record::{
+    Comparison, Constants, Dictionaries, Example, Lazy, Linear, Nulls, Record, SeveralTypes, Volatility,
+};
 pub use registry::Registry;
 pub use scalar::{Arg, Argument, Bound, Call, Lambda, NativeArg, ScalarFunction, StringArg};
 pub use states::{EachState, RowAggregate};

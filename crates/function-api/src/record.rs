@@ -22,6 +22,8 @@ pub struct Record {
     pub lazy: Lazy,
     /// The first argument names a table or a dictionary, and may be written without quotes: `dictGet(db.dictionary, ...)`.
     pub takes_table_name: bool,
+    /// What happens with arguments of type Variant and Dynamic.
+    pub several_types: SeveralTypes,
     /// Cheap and never fails, whatever the values: safe to run on rows whose result nobody needs.
     pub total: bool,
     /// Of two integers: is it their sum or difference?
@@ -52,6 +54,7 @@ impl Record {
         volatility: Volatility::Immutable,
         lazy: Lazy::No,
         takes_table_name: false,
+        several_types: SeveralTypes::EachType,
         total: false,
         linear: Linear::No,
         comparison: Comparison::No,
@@ -107,6 +110,15 @@ pub enum Constants {
     Flattened,
     /// The function: an argument with `constant` set has a vector of one row. [`NativeArg`](crate::NativeArg)
     /// and [`StringArg`](crate::StringArg) read both kinds alike.
+    Seen,
+}
+
+/// Who deals with arguments whose type is known in their rows only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SeveralTypes {
+    /// The framework: the function runs over the rows of each type; NULL gives NULL.
+    EachType,
+    /// The function: it sees Variant and Dynamic, with their validity.
     Seen,
 }
 

@@ -26,6 +26,7 @@
 //! - [`search`]: substrings, patterns and replacement
 //! - [`date_time`]: dates, times, zones and spans of time
 //! - [`json`]: JSON in strings
+//! - [`several`]: Variant, Dynamic and JSON
 //! - [`address`]: addresses of the Internet protocols
 //! - [`url`]: parts of URLs, percent encoding
 //! - [`encoding`]: bytes as text and back
@@ -60,6 +61,7 @@ pub mod random;
 pub mod rounding;
 pub mod search;
 pub mod select;
+pub mod several;
 pub mod string;
 pub mod string_args;
 pub mod ternary_logic;
@@ -92,6 +94,7 @@ pub fn register(registry: &mut Registry) {
     random::register(registry);
     other::register(registry);
     rounding::register(registry);
+    several::register(registry);
     string::register(registry);
     tuple::register(registry);
     url::register(registry);

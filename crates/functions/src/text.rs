@@ -35,6 +35,7 @@ pub fn output_settings(ctx: &Context) -> TextSettings {
         output_format_json_quote_decimals: flag("output_format_json_quote_decimals", false),
         output_format_json_escape_forward_slashes: flag("output_format_json_escape_forward_slashes", true),
         output_format_json_named_tuples_as_objects: flag("output_format_json_named_tuples_as_objects", true),
+        type_json_skip_duplicated_paths: flag("type_json_skip_duplicated_paths", false),
         ..base
     }
 }

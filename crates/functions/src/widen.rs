@@ -31,6 +31,7 @@ fn same_representation(from: &DataType, to: &DataType) -> bool {
     match (from, to) {
         _ if from == to => true,
         (_, Nullable(inner)) => same_representation(from.without_nullable(), inner),
+        (Dynamic(_), Dynamic(_)) => true,
         (Tuple(x), Tuple(y)) => x.iter().zip(y.iter()).all(|(f, g)| same_representation(&f.ty, &g.ty)),
         (Array(x), Array(y)) => same_representation(x, y),
         (Map(k, v), Map(l, w)) => same_representation(k, l) && same_representation(v, w),
@@ -58,6 +59,13 @@ fn widen_or_cut(vector: &Vector, from: &DataType, to: &DataType, ctx: &Context, 
     }
     let n = vector.len();
     let (inner, outer) = (from.bare(), to.bare());
+    if *inner != DataType::Nothing && outer.is_of_several_types() {
+        return if inner.is_of_several_types() {
+            chalet_columns::variant::convert(vector, inner, outer)
+        } else {
+            chalet_columns::variant::wrap(vector, from.without_low_cardinality(), outer)
+        };
+    }
     if *inner == DataType::Nothing {
         return Ok(Vector::defaults(to, n));
     }

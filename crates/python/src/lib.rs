@@ -17,6 +17,7 @@
 //! - [`error`]: the one exception class
 //! - [`fast`]: objects of the standard library without running Python code for each
 //! - [`objects`]: columns as Python objects
+//! - [`several`]: values of Variant, Dynamic and JSON columns as Python objects
 //! - [`classes`]: classes of the standard library
 //! - [`collector`]: the cyclic collector suspended while rows are made
 //! - [`frame`]: columns as what a DataFrame is made of
@@ -56,6 +57,7 @@ mod parallel;
 mod pipe;
 mod result;
 mod server;
+mod several;
 mod shell;
 mod sources;
 mod stream;

@@ -1,6 +1,6 @@
 //! Columns as Python objects: one loop a column, so that the type is looked at once and not for each value.
 
-use crate::{classes, fast};
+use crate::{classes, fast, several};
 use chalet_columns::{Column, Data, Fixed, Vector};
 use chalet_types::calendar::{Civil, Clock, LocalTime};
 use chalet_types::{DataType, EnumValues, IntervalUnit, TimeZone};
@@ -48,13 +48,14 @@ pub fn column<'py>(
 fn is_changeable(ty: &DataType) -> bool {
     match ty {
         DataType::Array(_) | DataType::Map(..) => true,
+        DataType::Variant(_) | DataType::Dynamic(_) | DataType::Json(_) => true,
         DataType::Tuple(fields) => fields.iter().any(|field| is_changeable(field.ty.bare())),
         _ => false,
     }
 }
 
 /// The values of a vector. Also for the elements of lists and tuples.
-fn objects<'py>(
+pub(crate) fn objects<'py>(
     py: Python<'py>,
     vector: &Vector,
     ty: &DataType,
@@ -142,6 +143,8 @@ fn plain<'py>(
                 parts.fields.iter().zip(fields.iter()).map(|(v, f)| objects(py, v, &f.ty, session)).collect();
             fast::tuples(py, columns?, parts.len).map(|rows| rows.into_iter().map(Bound::into_any).collect())
         }
+        (T::Variant(_) | T::Dynamic(_), _) => several::objects(py, vector, ty, session),
+        (T::Json(_), _) => several::dictionaries(py, vector, session),
         (_, Data::Nothing(n)) => Ok(vec![PyNone::get(py).into_bound().into_any(); *n]),
         (_, Data::U8(values)) => each(values, |&x| fast::unsigned(py, x.into())),
         (_, Data::U16(values)) => each(values, |&x| fast::unsigned(py, x.into())),

@@ -94,6 +94,7 @@ pub struct TextSettings {
     /// Without it `1.5` read as an enum's number is an error; kept for the readers of formats.
     pub input_format_csv_enum_as_number: bool,
     pub input_format_tsv_enum_as_number: bool,
+    pub type_json_skip_duplicated_paths: bool,
 }
 
 impl Default for TextSettings {
@@ -138,6 +139,7 @@ impl Default for TextSettings {
             input_format_decimal_overflow_behavior_wrap: false,
             input_format_csv_enum_as_number: false,
             input_format_tsv_enum_as_number: false,
+            type_json_skip_duplicated_paths: false,
         }
     }
 }

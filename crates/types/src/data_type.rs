@@ -1,6 +1,6 @@
 //! The `DataType` tree: what a user sees in `toTypeName`, and the questions other rooms ask of it.
 
-use crate::{Physical, TimeZone};
+use crate::{JsonType, Physical, TimeZone};
 use chalet_base::{Result, bail, ensure};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -57,6 +57,11 @@ pub enum DataType {
     Array(Arc<DataType>),
     Tuple(Arc<[TupleField]>),
     Map(Arc<DataType>, Arc<DataType>),
+    /// One of these types, sorted by name, or NULL. Values are their encoding of `columns::variant`.
+    Variant(Arc<[DataType]>),
+    /// Any type, or NULL; that many types are kept apart.
+    Dynamic(u8),
+    Json(Arc<JsonType>),
 }
 
 /// One element of a Tuple; all elements are named or none is.
@@ -158,7 +163,7 @@ impl DataType {
                 DataType::LowCardinality(Arc::new(DataType::clone(&inner).nullable()))
             }
             // These cannot be inside Nullable: the kernel leaves them as they are.
-            DataType::Array(_) | DataType::Map(..) => self,
+            DataType::Array(_) | DataType::Map(..) | DataType::Variant(_) | DataType::Dynamic(_) => self,
             other => DataType::Nullable(Arc::new(other)),
         }
     }
@@ -183,10 +188,10 @@ impl DataType {
         DataType::Tuple(types.into_iter().map(|ty| TupleField { name: None, ty }).collect())
     }
 
-    /// Nullable, or LowCardinality of Nullable.
+    /// Nullable, LowCardinality of Nullable, or Variant and Dynamic, which have a NULL of their own.
     pub fn is_nullable(&self) -> bool {
         match self {
-            DataType::Nullable(_) => true,
+            DataType::Nullable(_) | DataType::Variant(_) | DataType::Dynamic(_) => true,
             DataType::LowCardinality(inner) => inner.is_nullable(),
             _ => false,
         }
@@ -196,7 +201,12 @@ impl DataType {
     pub fn can_be_nullable(&self) -> bool {
         !matches!(
             self,
-            DataType::Array(_) | DataType::Map(..) | DataType::Nullable(_) | DataType::LowCardinality(_)
+            DataType::Array(_)
+                | DataType::Map(..)
+                | DataType::Nullable(_)
+                | DataType::LowCardinality(_)
+                | DataType::Variant(_)
+                | DataType::Dynamic(_)
         )
     }
 
@@ -339,7 +349,7 @@ impl DataType {
                 19..=38 => Physical::I128,
                 _ => Physical::I256,
             },
-            String => Physical::Str,
+            String | Variant(_) | Dynamic(_) | Json(_) => Physical::Str,
             FixedString(n) => Physical::Fixed(*n),
             Uuid | IPv6 => Physical::Fixed(16),
             LowCardinality(inner) | Nullable(inner) => inner.physical(),

@@ -2,6 +2,7 @@
 //!
 //! - [`data_type`]: the `DataType` tree and its properties
 //! - [`text`]: the text form, printed and parsed
+//! - [`json_text`]: the text form of JSON types
 //! - [`families`]: names, aliases and case rule of every type family
 //! - [`physical`]: which machine representation a type has
 //! - [`value`]: one dynamically typed value
@@ -10,12 +11,14 @@
 //! - [`decimal`]: precision and scale arithmetic
 //! - [`supertype`]: the least type that holds values of several types
 //! - [`simple_aggregate`]: the text form of columns with an aggregate
+//! - [`variant`]: Variant, Dynamic and JSON
 //! - [`promotion`]: result types of arithmetic
 
 pub mod calendar;
 pub mod data_type;
 pub mod decimal;
 pub mod families;
+mod json_text;
 pub mod physical;
 pub mod promotion;
 pub mod simple_aggregate;
@@ -23,6 +26,7 @@ pub mod supertype;
 pub mod text;
 pub mod time_zone;
 pub mod value;
+pub mod variant;
 
 pub use data_type::{DataType, EnumValues, IntervalUnit, TupleField};
 pub use ethnum::{AsI256, AsU256, I256, U256};
@@ -30,3 +34,4 @@ pub use half::bf16;
 pub use physical::Physical;
 pub use time_zone::TimeZone;
 pub use value::Value;
+pub use variant::JsonType;

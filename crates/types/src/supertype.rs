@@ -36,6 +36,7 @@ pub fn pair(a: &DataType, b: &DataType) -> Option<DataType> {
     }
     match (a, b) {
         (Nothing, other) | (other, Nothing) => Some(other.clone()),
+        _ if a.is_of_several_types() || b.is_of_several_types() => crate::variant::pair_of_several(a, b),
         (LowCardinality(x), LowCardinality(y)) => Some(pair(x, y)?.low_cardinality()),
         (LowCardinality(x), y) | (y, LowCardinality(x)) => pair(x, y),
         (Nullable(x), Nullable(y)) => Some(wrap_nullable(pair(x, y)?)),

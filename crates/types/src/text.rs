@@ -49,6 +49,16 @@ impl fmt::Display for DataType {
             Nullable(inner) => write!(f, "Nullable({inner})"),
             Array(inner) => write!(f, "Array({inner})"),
             Map(key, value) => write!(f, "Map({key}, {value})"),
+            Variant(types) => {
+                f.write_str("Variant(")?;
+                for (i, ty) in types.iter().enumerate() {
+                    write!(f, "{}{ty}", if i == 0 { "" } else { ", " })?;
+                }
+                f.write_str(")")
+            }
+            Dynamic(DataType::DEFAULT_DYNAMIC_TYPES) => f.write_str("Dynamic"),
+            Dynamic(max_types) => write!(f, "Dynamic(max_types={max_types})"),
+            Json(json) => write!(f, "{json}"),
             Tuple(fields) => {
                 f.write_str("Tuple(")?;
                 for (i, field) in fields.iter().enumerate() {
@@ -101,6 +111,15 @@ impl DataType {
                 out.push(')');
                 Ok(())
             }
+            DataType::Variant(types) => {
+                out.push_str("Variant(");
+                for (i, ty) in types.iter().enumerate() {
+                    out.push_str(if i == 0 { "" } else { ", " });
+                    ty.write_pretty(out, depth);
+                }
+                out.push(')');
+                Ok(())
+            }
             DataType::Map(key, value) => {
                 out.push_str("Map(");
                 key.write_pretty(out, depth);
@@ -114,7 +133,8 @@ impl DataType {
     }
 }
 
-struct Identifier<'a>(&'a str);
+/// A name as types show it.
+pub(crate) struct Identifier<'a>(pub &'a str);
 
 impl fmt::Display for Identifier<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -137,7 +157,7 @@ fn write_identifier(f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
     if plain { f.write_str(name) } else { write!(f, "`{}`", name.replace('\\', "\\\\").replace('`', "\\`")) }
 }
 
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('\'');
     for c in text.chars() {
@@ -173,7 +193,7 @@ impl FromStr for DataType {
 /// Deeper nesting than this is refused before it can exhaust the stack.
 const MAX_DEPTH: usize = 200;
 
-struct Parser<'a> {
+pub(crate) struct Parser<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
@@ -188,17 +208,27 @@ enum Parameter {
     Type(DataType),
     /// `name Type` of a Tuple.
     Field(String, DataType),
+    /// `max_types = 3` of a Dynamic.
+    Setting(String, i64),
 }
 
 impl<'a> Parser<'a> {
-    fn peek(&mut self) -> Option<char> {
+    pub(crate) fn position(&self) -> usize {
+        self.at
+    }
+
+    pub(crate) fn go_to(&mut self, position: usize) {
+        self.at = position;
+    }
+
+    pub(crate) fn peek(&mut self) -> Option<char> {
         let rest = &self.text[self.at..];
         let trimmed = rest.trim_start();
         self.at += rest.len() - trimmed.len();
         trimmed.chars().next()
     }
 
-    fn accept(&mut self, c: char) -> bool {
+    pub(crate) fn accept(&mut self, c: char) -> bool {
         let found = self.peek() == Some(c);
         if found {
             self.at += c.len_utf8();
@@ -207,7 +237,7 @@ impl<'a> Parser<'a> {
     }
 
     #[cold]
-    fn failed(&self, expected: &str) -> Error {
+    pub(crate) fn failed(&self, expected: &str) -> Error {
         let rest = &self.text[self.at..];
         let what = if rest.is_empty() { " (end of query)" } else { "" };
         err!(
@@ -218,7 +248,7 @@ impl<'a> Parser<'a> {
     }
 
     /// A bare word.
-    fn word(&mut self) -> Option<&'a str> {
+    pub(crate) fn word(&mut self) -> Option<&'a str> {
         self.peek()?;
         let rest = &self.text[self.at..];
         let len = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
@@ -230,7 +260,7 @@ impl<'a> Parser<'a> {
     }
 
     /// A quoted text, escapes resolved.
-    fn quoted(&mut self, quote: char) -> Result<String> {
+    pub(crate) fn quoted(&mut self, quote: char) -> Result<String> {
         self.at += 1;
         let mut out = String::new();
         let mut chars = self.text[self.at..].char_indices().peekable();
@@ -260,7 +290,7 @@ impl<'a> Parser<'a> {
         Err(self.failed("closing quote"))
     }
 
-    fn number(&mut self) -> Result<i64> {
+    pub(crate) fn number(&mut self) -> Result<i64> {
         let rest = &self.text[self.at..];
         let digits = rest.strip_prefix('-').unwrap_or(rest);
         let len = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
@@ -270,7 +300,7 @@ impl<'a> Parser<'a> {
         Ok(number)
     }
 
-    fn data_type(&mut self) -> Result<DataType> {
+    pub(crate) fn data_type(&mut self) -> Result<DataType> {
         self.depth += 1;
         ensure!(self.depth <= MAX_DEPTH, TOO_DEEP_RECURSION, "Data type is nested too deeply");
         let name = match self.peek() {
@@ -278,6 +308,11 @@ impl<'a> Parser<'a> {
             Some('"') => self.quoted('"')?,
             _ => self.family_name()?,
         };
+        if families::resolve(&name) == Some("JSON") {
+            let json = if self.accept('(') { self.json_parameters()? } else { crate::JsonType::default() };
+            self.depth -= 1;
+            return Ok(DataType::Json(Arc::new(json)));
+        }
         let parameters = if self.accept('(') { self.parameters()? } else { Vec::new() };
         self.depth -= 1;
         // `CHAR(3) VARYING` does not exist, but `INT(11) UNSIGNED` does.
@@ -346,6 +381,10 @@ impl<'a> Parser<'a> {
                 // `name Type` when a second word or quote follows that does not continue a family's name.
                 let before = self.at;
                 let name = self.family_name()?;
+                if self.accept('=') {
+                    self.peek();
+                    return Ok(Parameter::Setting(name, self.number()?));
+                }
                 if self.peek().is_some_and(|c| c.is_ascii_alphabetic() || c == '_') {
                     let after = self.at;
                     self.at = before;
@@ -433,8 +472,37 @@ fn build(name: &str, parameters: Vec<Parameter>) -> Result<DataType> {
         "Map" => map(parameters)?,
         "Tuple" => Tuple(fields(parameters)?),
         "Nested" => Tuple(fields(parameters)?).array(),
+        "Variant" => DataType::variant(types(family, parameters)?)?,
+        "Dynamic" => match &parameters[..] {
+            [] => DataType::DYNAMIC,
+            [Parameter::Setting(name, max_types)] if name == "max_types" => match u8::try_from(*max_types) {
+                Ok(max_types @ 0..=254) => Dynamic(max_types),
+                _ => bail!(
+                    UNEXPECTED_AST_STRUCTURE,
+                    "'max_types' argument for Dynamic type should be a positive integer between 0 and 254"
+                ),
+            },
+            [Parameter::Setting(name, _)] => {
+                bail!(
+                    UNEXPECTED_AST_STRUCTURE,
+                    "Unexpected identifier '{name}', Dynamic type accepts only 'max_types'"
+                )
+            }
+            _ => bail!(
+                UNEXPECTED_AST_STRUCTURE,
+                "Dynamic data type argument should be in a form 'max_types=N'"
+            ),
+        },
         other => bail!(NOT_IMPLEMENTED, "Data type {other} is not supported"),
     })
+}
+
+fn types(family: &str, parameters: Vec<Parameter>) -> Result<Vec<DataType>> {
+    let one = |parameter| match parameter {
+        Parameter::Type(ty) => Ok(ty),
+        _ => bail!(UNEXPECTED_AST_STRUCTURE, "{family} data type family takes types as its arguments"),
+    };
+    parameters.into_iter().map(one).collect()
 }
 
 fn one_type(family: &str, parameters: Vec<Parameter>) -> Result<DataType> {
@@ -473,6 +541,9 @@ fn low_cardinality(inner: DataType) -> Result<DataType> {
             | DateTime64(..)
             | Time
             | Time64(_)
+            | Variant(_)
+            | Dynamic(_)
+            | Json(_)
     );
     ensure!(
         !refused,

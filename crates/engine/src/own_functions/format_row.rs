@@ -6,13 +6,16 @@ use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Block, Column, StringBuilder, Vector};
 use chalet_formats::output::Memory;
 use chalet_formats::{Format, FormatSettings, Schema, Statistics, WriteRequest};
-use chalet_function_api::{Argument, Bound, Call, Context, Dictionaries, Example, Nulls, Record};
+use chalet_function_api::{
+    Argument, Bound, Call, Context, Dictionaries, Example, Nulls, Record, SeveralTypes,
+};
 use chalet_functions::plain::Plain;
 use chalet_types::{DataType, Value};
 use std::sync::Arc;
 
 const BASE: Record = Record {
     name: "formatRow",
+    several_types: SeveralTypes::Seen,
     summary: "The arguments behind the first as one row of the format that the first names.",
     syntax: "formatRow(format, x, ...)",
     examples: &[Example { sql: "SELECT formatRow('CSV', 1, 'a')", result: "1,\"a\"\\n" }],
@@ -26,6 +29,7 @@ pub static FORMAT_ROW: Plain = Plain { record: BASE, bind, execute: |call| execu
 pub static FORMAT_ROW_NO_NEWLINE: Plain = Plain {
     record: Record {
         name: "formatRowNoNewline",
+        several_types: SeveralTypes::Seen,
         summary: "As formatRow, without the line feed at the end.",
         syntax: "formatRowNoNewline(format, x, ...)",
         examples: &[Example { sql: "SELECT formatRowNoNewline('CSV', 1, 'a')", result: "1,\"a\"" }],

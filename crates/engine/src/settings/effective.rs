@@ -28,9 +28,11 @@ impl Settings {
 
     pub fn for_binder(&self) -> BinderSettings {
         let mut s = BinderSettings::default();
-        let flags: [(&str, &mut bool); 16] = [
+        let flags: [(&str, &mut bool); 18] = [
             ("prefer_column_name_to_alias", &mut s.prefer_column_name_to_alias),
             ("transform_null_in", &mut s.transform_null_in),
+            ("allow_suspicious_types_in_group_by", &mut s.allow_suspicious_types_in_group_by),
+            ("allow_suspicious_types_in_order_by", &mut s.allow_suspicious_types_in_order_by),
             ("join_use_nulls", &mut s.join_use_nulls),
             ("group_by_use_nulls", &mut s.group_by_use_nulls),
             ("enable_positional_arguments", &mut s.enable_positional_arguments),
@@ -156,9 +158,11 @@ impl Settings {
 
     pub fn for_functions(&self) -> FunctionSettings {
         let mut s = FunctionSettings::default();
-        let flags: [(&str, &mut bool); 9] = [
+        let flags: [(&str, &mut bool); 11] = [
             ("cast_keep_nullable", &mut s.cast_keep_nullable),
             ("allow_suspicious_low_cardinality_types", &mut s.allow_suspicious_low_cardinality_types),
+            ("allow_suspicious_variant_types", &mut s.allow_suspicious_variant_types),
+            ("use_variant_as_common_type", &mut s.use_variant_as_common_type),
             ("decimal_check_overflow", &mut s.decimal_check_overflow),
             ("transform_null_in", &mut s.transform_null_in),
             ("formatdatetime_f_prints_single_zero", &mut s.formatdatetime_f_prints_single_zero),

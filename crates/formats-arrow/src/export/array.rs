@@ -100,6 +100,9 @@ fn vector(from: &Vector, ty: &DataType, options: &ExportOptions) -> Result<Array
             let types: Vec<&DataType> = types.iter().map(|field| &field.ty).collect();
             Arc::new(structure(from.structure()?, fields, &types, nulls(), options)?)
         }
+        Variant(_) | Dynamic(_) | Json(_) => {
+            bail!(NOT_IMPLEMENTED, "Columns of type {ty} are not supported in Arrow")
+        }
     })
 }
 

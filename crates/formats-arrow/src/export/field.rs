@@ -36,6 +36,9 @@ fn arrow_type(ty: &DataType, options: &ExportOptions) -> Result<Arrow> {
             };
             Arrow::Dictionary(Box::new(keys), Box::new(arrow_type(inner, options)?))
         }
+        Variant(_) | Dynamic(_) | Json(_) => {
+            bail!(NOT_IMPLEMENTED, "Columns of type {ty} are not supported in Arrow")
+        }
         LowCardinality(inner) | Nullable(inner) => arrow_type(inner, options)?,
         Nothing => Arrow::Null,
         Bool => Arrow::Boolean,

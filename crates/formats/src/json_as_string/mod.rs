@@ -1,4 +1,4 @@
-//! JSONAsString: each JSON object of the input as the text it stands in.
+//! JSONAsString and JSONAsObject: each JSON object of the input as the text it stands in, or as a value of type JSON.
 
 use crate::FormatSettings;
 use crate::format::{Capabilities, Format};
@@ -7,28 +7,60 @@ use crate::json_rows::{find_row_end, skip_row};
 use crate::line_as_string::check_single_string;
 use crate::row_reader::{Failures, Filling, RowParser, RowReader};
 use crate::segments::{Rows, SegmentScan, Unit};
+use crate::text::text_settings;
 use chalet_base::{Result, ensure};
 use chalet_columns::builder::Values;
 use chalet_text::read::cursor::Cursor;
-use chalet_text::read::string;
+use chalet_text::read::{Reader, Syntax, string};
 use chalet_types::DataType;
 use std::sync::Arc;
 
 struct JsonAsString;
+struct JsonAsObject;
 
-pub const FORMATS: &[Format] = &[Format {
-    name: "JSONAsString",
-    suffixes: &[],
-    content_type: "",
-    capabilities: Capabilities {
-        parallel_parsing: true,
-        tty_friendly: true,
-        external_schema: true,
-        ..Capabilities::NONE
+pub const FORMATS: &[Format] = &[
+    Format {
+        name: "JSONAsString",
+        suffixes: &[],
+        content_type: "",
+        capabilities: Capabilities {
+            parallel_parsing: true,
+            tty_friendly: true,
+            external_schema: true,
+            ..Capabilities::NONE
+        },
+        input: Some(&JsonAsString),
+        output: None,
     },
-    input: Some(&JsonAsString),
-    output: None,
-}];
+    Format {
+        name: "JSONAsObject",
+        suffixes: &[],
+        content_type: "",
+        capabilities: Capabilities {
+            parallel_parsing: true,
+            tty_friendly: true,
+            external_schema: true,
+            ..Capabilities::NONE
+        },
+        input: Some(&JsonAsObject),
+        output: None,
+    },
+];
+
+impl InputFormat for JsonAsObject {
+    fn infer_schema(&self, _: &mut Input, _: &FormatSettings) -> Result<Option<Schema>> {
+        Ok(Some(vec![("json".to_string(), DataType::Json(Arc::default()))]))
+    }
+
+    fn open(&self, input: Input, request: ReadRequest) -> Result<Box<dyn FileScan>> {
+        ensure!(
+            matches!(&*request.structure, [(_, DataType::Json(_))]),
+            BAD_ARGUMENTS,
+            "Input format JSONAsObject is only suitable for tables with a single column of type JSON"
+        );
+        Ok(Box::new(SegmentScan::new(JsonFile { request }, input, 0)?))
+    }
+}
 
 impl InputFormat for JsonAsString {
     fn infer_schema(&self, _: &mut Input, _: &FormatSettings) -> Result<Option<Schema>> {
@@ -52,13 +84,22 @@ impl Rows for JsonFile {
 
     fn reader(self: Arc<Self>, unit: Unit) -> Box<dyn BlockReader> {
         let request = self.request.clone();
-        let parser = JsonParser { first: true };
+        let object = match &*request.structure {
+            [(_, ty @ DataType::Json(_))] => {
+                let settings = text_settings(&request.settings, &request.time_zone);
+                Some(Reader::new(ty, Syntax::Json, &settings))
+            }
+            _ => None,
+        };
+        let parser = JsonParser { first: true, object };
         Box::new(RowReader::new(parser, self, unit, &request, Arc::new(Failures::default())))
     }
 }
 
 struct JsonParser {
     first: bool,
+    /// Of values of type JSON.
+    object: Option<Reader>,
 }
 
 impl RowParser for JsonParser {
@@ -77,6 +118,12 @@ impl RowParser for JsonParser {
             return Ok(false);
         }
         ensure!(cur.peek() == Some(b'{'), INCORRECT_DATA, "JSON object must begin with '{{'");
+        if let Some(reader) = &self.object {
+            return match to.builders.first_mut() {
+                Some(builder) => reader.read(cur, builder).map(|_| true),
+                None => string::json_value(cur).map(|_| true),
+            };
+        }
         let text = string::json_value(cur)?;
         for builder in &mut to.builders {
             if let Values::Str(strings) = &mut builder.values {

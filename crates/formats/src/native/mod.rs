@@ -20,7 +20,12 @@ pub const FORMATS: &[Format] = &[Format {
     name: "Native",
     suffixes: &["native"],
     content_type: "application/octet-stream",
-    capabilities: Capabilities { schema_inference: true, subset_of_columns: true, ..Capabilities::NONE },
+    capabilities: Capabilities {
+        schema_inference: true,
+        subset_of_columns: true,
+        no_several_types: true,
+        ..Capabilities::NONE
+    },
     input: Some(&Native),
     output: Some(&Native),
 }];

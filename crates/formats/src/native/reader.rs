@@ -33,6 +33,11 @@ pub fn read_block_of(from: &mut impl Source, layout: BlockLayout) -> Result<(Sch
     for _ in 0..n_columns {
         let name = from.text()?.to_string();
         let ty: DataType = from.text()?.parse().map_err(|e: Error| e.context(format!("column {name}")))?;
+        ensure!(
+            !ty.contains_several_types(),
+            NOT_IMPLEMENTED,
+            "Format Native does not support column {name} of type {ty}"
+        );
         let serialization = match layout.has_serialization_kinds && from.array::<1>()? != [0] {
             true => Serialization::read(from, &ty)?,
             false => Serialization::PLAIN,
@@ -205,6 +210,12 @@ fn vector(from: &mut impl Source, ty: &DataType, n: usize) -> Result<Vector> {
             let nulls = from.take(n)?;
             let validity = NullBuffer::from_iter(nulls.iter().map(|b| *b == 0));
             Ok(Vector::new(data(from, inner, n)?, Some(validity)))
+        }
+        // Tables keep such values as they are in columns; files and the protocol have none.
+        DataType::Variant(_) | DataType::Dynamic(_) => {
+            let nulls = from.take(n)?;
+            let validity = NullBuffer::from_iter(nulls.iter().map(|b| *b == 0));
+            Ok(Vector::new(data(from, ty, n)?, Some(validity)))
         }
         DataType::LowCardinality(inner) => {
             if n == 0 {

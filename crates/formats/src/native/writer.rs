@@ -52,6 +52,10 @@ fn write_vector(out: &mut Vec<u8>, ty: &DataType, vector: &Vector) {
             out.extend((0..vector.len()).map(|row| u8::from(vector.is_null(row))));
             write_data(out, inner, &vector.data);
         }
+        DataType::Variant(_) | DataType::Dynamic(_) => {
+            out.extend((0..vector.len()).map(|row| u8::from(vector.is_null(row))));
+            write_data(out, ty, &vector.data);
+        }
         DataType::LowCardinality(inner) => {
             if !vector.is_empty() {
                 dictionary(out, inner, vector);

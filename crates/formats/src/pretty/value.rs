@@ -11,6 +11,8 @@ pub enum ValueText {
     Text(Writer),
     /// A named tuple.
     Json(Writer),
+    /// An object, spread over lines.
+    Object(Writer),
     Array(Box<ValueText>),
     Tuple(Vec<ValueText>),
     Map(Writer, Box<ValueText>),
@@ -44,6 +46,17 @@ impl ValueText {
                     match byte {
                         b'\t' if i == closing => {}
                         b'\t' => out.push(b' '),
+                        _ => out.push(byte),
+                    }
+                }
+            }
+            (ValueText::Object(writer), _) => {
+                let mut text = Vec::new();
+                writer.write(&mut text, vector, row);
+                // Tabs stand only in indents: inside strings they are escaped.
+                for &byte in &text {
+                    match byte {
+                        b'\t' => out.extend_from_slice(b"    "),
                         _ => out.push(byte),
                     }
                 }
@@ -103,8 +116,20 @@ pub struct ValueTexts(Vec<ValueText>);
 impl ValueTexts {
     /// `tuples_as_json`: spread named tuples over lines.
     pub fn new(request: &WriteRequest, tuples_as_json: bool) -> ValueTexts {
+        ValueTexts::of(request, tuples_as_json, false)
+    }
+
+    /// One value below the other, so that objects have lines of their own.
+    pub fn vertical(request: &WriteRequest) -> ValueTexts {
+        ValueTexts::of(request, false, true)
+    }
+
+    fn of(request: &WriteRequest, tuples_as_json: bool, objects_on_lines: bool) -> ValueTexts {
         let settings = text_settings(&request.settings, &request.time_zone);
         let text = |ty: &DataType| match tuples_as_json {
+            _ if objects_on_lines && matches!(ty, DataType::Json(_)) => {
+                ValueText::Object(Writer::new(ty, Style::JsonPretty(0), &settings))
+            }
             true => ValueText::new(ty, Style::Plain, &settings),
             false => ValueText::Text(Writer::new(ty, Style::Plain, &settings)),
         };

@@ -17,7 +17,12 @@ const fn format(name: &'static str, format: &'static RowBinary, schema_inference
         name,
         suffixes: &[],
         content_type: "application/octet-stream",
-        capabilities: Capabilities { parallel_formatting: true, schema_inference, ..Capabilities::NONE },
+        capabilities: Capabilities {
+            parallel_formatting: true,
+            schema_inference,
+            no_several_types: true,
+            ..Capabilities::NONE
+        },
         input: Some(format),
         output: Some(format),
     }

@@ -179,6 +179,7 @@ settings! {
     input_format_tsv_detect_header: bool = true,
     input_format_tsv_empty_as_default: bool = false,
     input_format_tsv_enum_as_number: bool = false,
+    type_json_skip_duplicated_paths: bool = false,
     input_format_tsv_skip_first_lines: u64 = 0,
     input_format_tsv_skip_trailing_empty_lines: bool = false,
     input_format_tsv_use_best_effort_in_schema_inference: bool = true,

@@ -24,7 +24,7 @@ impl OutputFormat for VerticalFormat {
         let colours = Colours::new(&request.settings, request.terminal, true);
         let layout = VerticalLayout {
             vertical: Vertical::new(&request, colours),
-            texts: ValueTexts::new(&request, false),
+            texts: ValueTexts::vertical(&request),
             max_rows: request.settings.output_format_pretty_max_rows,
             rows: 0,
             has_totals: false,

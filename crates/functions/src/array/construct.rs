@@ -5,13 +5,16 @@ use crate::plain::Plain;
 use crate::widen::widen_element;
 use chalet_base::Result;
 use chalet_columns::{Column, Vector};
-use chalet_function_api::{Argument, Bound, Call, Constants, Context, Dictionaries, Example, Nulls, Record};
+use chalet_function_api::{
+    Argument, Bound, Call, Constants, Context, Dictionaries, Example, Nulls, Record, SeveralTypes,
+};
 use chalet_types::DataType;
-use chalet_types::supertype::common_supertype;
+use chalet_types::variant::common_or_variant;
 
 pub static FUNCTION: Plain = Plain {
     record: Record {
         name: "array",
+        several_types: SeveralTypes::Seen,
         summary: "An array of the arguments, which need a common type.",
         syntax: "array(x1, x2, ...)",
         examples: &[Example { sql: "SELECT array(1, 2.5, NULL)", result: "[1,2.5,NULL]" }],
@@ -25,9 +28,9 @@ pub static FUNCTION: Plain = Plain {
     execute,
 };
 
-fn bind(_: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
+fn bind(_: &'static str, args: &[Argument], ctx: &Context) -> Result<Bound> {
     let types: Vec<DataType> = args.iter().map(|arg| arg.ty.clone()).collect();
-    Ok(common_supertype(&types)?.array().into())
+    Ok(common_or_variant(&types, ctx.settings.use_variant_as_common_type)?.array().into())
 }
 
 fn execute(call: &Call) -> Result<Column> {

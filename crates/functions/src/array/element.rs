@@ -4,11 +4,12 @@ use crate::comparison::{Order, Plan, Planner, Side};
 use crate::lanes::{Operand, unary};
 use crate::lists::{NONE, gather_or_default, list, pairs};
 use crate::plain::Plain;
+use crate::several::subcolumn;
 use chalet_base::{Result, bail};
 use chalet_columns::{Column, List};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record};
-use chalet_types::DataType;
+use chalet_types::{DataType, Value};
 use std::ops::Range;
 
 pub static FUNCTION: Plain = Plain {
@@ -61,6 +62,13 @@ fn bind(name: &'static str, args: &[Argument], ctx: &Context, or_null: bool) -> 
                 ),
             }
         }
+        DataType::Json(json) if args[1].ty.is_string() && !or_null => match args[1].constant {
+            Some(Value::Bytes(_)) => Ok(DataType::Dynamic(json.max_dynamic_types).into()),
+            _ => bail!(
+                ILLEGAL_COLUMN,
+                "Second argument of function {name} of a JSON must be a constant string"
+            ),
+        },
         DataType::Array(element) => match &args[1].ty {
             ty if ty.is_integer() => Ok(outcome(element).into()),
             DataType::Array(ty) if ty.is_integer() => Ok(outcome(element).array().into()),
@@ -77,6 +85,11 @@ fn bind(name: &'static str, args: &[Argument], ctx: &Context, or_null: bool) -> 
 }
 
 fn execute(call: &Call) -> Result<Column> {
+    if let DataType::Json(json) = call.args[0].ty {
+        let path = call.vector(1).strings()?.get(0).to_vec();
+        let found = subcolumn::member(call.vector(0), json, &path)?;
+        return Ok(if call.args[0].constant { found.repeat(call.n_rows) } else { found }.into());
+    }
     let (container, index) = (Operand::of(call, 0), Operand::of(call, 1));
     let rows = container.vector.list()?;
     if let DataType::Map(..) = container.ty {

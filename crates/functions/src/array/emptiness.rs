@@ -37,7 +37,7 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     use DataType::*;
     check_arity(name, args.len(), 1..=1)?;
     match &args[0].ty {
-        String | FixedString(_) | Array(_) | Map(..) | Uuid | IPv4 | IPv6 => Ok(UInt8.into()),
+        String | FixedString(_) | Array(_) | Map(..) | Uuid | IPv4 | IPv6 | Json(_) => Ok(UInt8.into()),
         ty => bail!(ILLEGAL_TYPE_OF_ARGUMENT, "Illegal type {ty} of argument of function {name}"),
     }
 }

@@ -114,6 +114,8 @@ impl Planner<'_> {
                 }
             }
             _ if x.is_string() && y.is_string() => Plan::Bytes,
+            (DataType::Json(_), DataType::Json(_)) if x == y => Plan::Bytes,
+            (DataType::Json(_), _) | (_, DataType::Json(_)) => return Err(self.illegal(x, y)),
             (DataType::Enum8(n) | DataType::Enum16(n), DataType::Enum8(m) | DataType::Enum16(m)) => {
                 if n == m { Plan::Numbers } else { Plan::Widened(DataType::String) }
             }

@@ -6,14 +6,21 @@ use crate::ternary_logic::as_bools;
 use crate::widen::widen;
 use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Vector};
-use chalet_function_api::{Arg, Argument, Call};
+use chalet_function_api::{Arg, Argument, Call, Context};
 use chalet_types::DataType;
 use chalet_types::supertype::common_supertype;
+use chalet_types::variant;
 
 /// The common type of values; what is only NULL makes it Nullable.
 pub fn common(types: &[DataType]) -> Result<DataType> {
     let result = common_supertype(types)?;
     // The supertype of NULL and NULL alone is NULL's own type.
+    Ok(if result == DataType::Nothing { result.nullable() } else { result })
+}
+
+/// The same, or where there is none the Variant of all types.
+pub fn common_or_variant(types: &[DataType], ctx: &Context) -> Result<DataType> {
+    let result = variant::common_or_variant(types, ctx.settings.use_variant_as_common_type)?;
     Ok(if result == DataType::Nothing { result.nullable() } else { result })
 }
 

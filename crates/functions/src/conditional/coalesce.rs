@@ -1,16 +1,17 @@
 //! `coalesce`, `ifNull`: the first value that is not NULL.
 
-use super::branches::{common, pick};
+use super::branches::{common_or_variant, pick};
 use chalet_base::Result;
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{
-    Argument, Bound, Call, Constants, Context, Example, Lazy, Nulls, Record, ScalarFunction,
+    Argument, Bound, Call, Constants, Context, Example, Lazy, Nulls, Record, ScalarFunction, SeveralTypes,
 };
 use chalet_types::DataType;
 
 const COALESCE: Record = Record {
     name: "coalesce",
+    several_types: SeveralTypes::Seen,
     case_insensitive: true,
     summary: "The first argument that is not NULL, or NULL when all are.",
     syntax: "coalesce(x, ...)",
@@ -57,7 +58,7 @@ impl ScalarFunction for Coalesce {
         self.record
     }
 
-    fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
+    fn bind(&self, args: &[Argument], ctx: &Context) -> Result<Bound> {
         if self.record.name == IF_NULL.name {
             check_arity(IF_NULL.name, args.len(), 2..=2)?;
         }
@@ -66,7 +67,7 @@ impl ScalarFunction for Coalesce {
             return Ok(DataType::Nothing.nullable().into());
         };
         let types: Vec<DataType> = found.iter().map(|&i| args[i].ty.without_nullable().clone()).collect();
-        let result = common(&types)?;
+        let result = common_or_variant(&types, ctx)?;
         Ok(if args[last].ty.is_nullable() { result.nullable() } else { result }.into())
     }
 

@@ -1,15 +1,17 @@
 //! `if`: one of two values.
 
-use super::branches::{check_condition, common, condition, pick};
+use super::branches::{check_condition, common_or_variant, condition, pick};
 use chalet_base::Result;
 use chalet_columns::Column;
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{
     Argument, Bound, Call, Constants, Context, Dictionaries, Example, Lazy, Nulls, Record, ScalarFunction,
+    SeveralTypes,
 };
 
 const RECORD: Record = Record {
     name: "if",
+    several_types: SeveralTypes::Seen,
     case_insensitive: true,
     summary: "The second argument when the first one is true, else the third one. NULL is not true.",
     syntax: "if(condition, then, else)",
@@ -32,10 +34,10 @@ impl ScalarFunction for If {
         &RECORD
     }
 
-    fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
+    fn bind(&self, args: &[Argument], ctx: &Context) -> Result<Bound> {
         check_arity(RECORD.name, args.len(), 3..=3)?;
         check_condition(&args[0], RECORD.name, "first argument (condition)")?;
-        Ok(common(&[args[1].ty.clone(), args[2].ty.clone()])?.into())
+        Ok(common_or_variant(&[args[1].ty.clone(), args[2].ty.clone()], ctx)?.into())
     }
 
     fn execute(&self, call: &Call) -> Result<Column> {

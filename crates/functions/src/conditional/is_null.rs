@@ -4,12 +4,13 @@ use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Data, Native, Vector, each_native};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{
-    Argument, Bound, Call, Context, Dictionaries, Example, Nulls, Record, ScalarFunction,
+    Argument, Bound, Call, Context, Dictionaries, Example, Nulls, Record, ScalarFunction, SeveralTypes,
 };
 use chalet_types::DataType;
 
 const IS_NULL: Record = Record {
     name: "isNull",
+    several_types: SeveralTypes::Seen,
     case_insensitive: true,
     summary: "1 for NULL, else 0.",
     syntax: "x IS NULL",

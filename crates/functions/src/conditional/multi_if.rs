@@ -1,15 +1,17 @@
 //! `multiIf`: the value behind the first true condition; CASE without an operand.
 
-use super::branches::{check_condition, common, condition, pick};
+use super::branches::{check_condition, common_or_variant, condition, pick};
 use chalet_base::{Result, ensure};
 use chalet_columns::Column;
 use chalet_function_api::{
     Argument, Bound, Call, Constants, Context, Dictionaries, Example, Lazy, Nulls, Record, ScalarFunction,
+    SeveralTypes,
 };
 use chalet_types::DataType;
 
 const RECORD: Record = Record {
     name: "multiIf",
+    several_types: SeveralTypes::Seen,
     aliases: &["caseWithoutExpression", "caseWithoutExpr"],
     summary: "The value behind the first condition that is true, or the last argument when none is.",
     syntax: "multiIf(condition1, then1, condition2, then2, ..., else)",
@@ -35,7 +37,7 @@ impl ScalarFunction for MultiIf {
         &RECORD
     }
 
-    fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
+    fn bind(&self, args: &[Argument], ctx: &Context) -> Result<Bound> {
         ensure!(
             args.len() >= 3 && args.len() % 2 == 1,
             NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
@@ -50,7 +52,7 @@ impl ScalarFunction for MultiIf {
             check_condition(arg, RECORD.name, "argument (condition)")?;
         }
         let types: Vec<DataType> = values(args.len()).map(|i| args[i].ty.clone()).collect();
-        Ok(common(&types)?.into())
+        Ok(common_or_variant(&types, ctx)?.into())
     }
 
     fn execute(&self, call: &Call) -> Result<Column> {

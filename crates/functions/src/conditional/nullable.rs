@@ -4,10 +4,13 @@ use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Data, NullBuffer, Vector};
 use chalet_function_api::call::scatter;
 use chalet_function_api::scalar::check_arity;
-use chalet_function_api::{Argument, Bound, Call, Context, Example, Nulls, Record, ScalarFunction};
+use chalet_function_api::{
+    Argument, Bound, Call, Context, Example, Nulls, Record, ScalarFunction, SeveralTypes,
+};
 
 const ASSUME_NOT_NULL: Record = Record {
     name: "assumeNotNull",
+    several_types: SeveralTypes::Seen,
     summary: "The value in a type without NULL; in place of NULL stands some value of the type.",
     syntax: "assumeNotNull(x)",
     examples: &[Example { sql: "SELECT toTypeName(assumeNotNull(toNullable(5)))", result: "UInt8" }],
@@ -18,6 +21,7 @@ const ASSUME_NOT_NULL: Record = Record {
 
 const TO_NULLABLE: Record = Record {
     name: "toNullable",
+    several_types: SeveralTypes::Seen,
     summary: "The value in a Nullable type.",
     syntax: "toNullable(x)",
     examples: &[Example { sql: "SELECT toTypeName(toNullable(5))", result: "Nullable(UInt8)" }],
@@ -46,7 +50,8 @@ impl ScalarFunction for AssumeNotNull {
             ILLEGAL_COLUMN,
             "Cannot create non-empty column with type Nothing"
         );
-        let Some(validity) = &vector.validity else {
+        let validity = vector.validity.as_ref().filter(|_| !call.args[0].ty.is_of_several_types());
+        let Some(validity) = validity else {
             return Ok(vector.clone().into());
         };
         // Beneath a NULL may stand anything: the default is what the kernel shows.
@@ -64,7 +69,7 @@ impl ScalarFunction for ToNullable {
         check_arity(TO_NULLABLE.name, args.len(), 1..=1)?;
         let ty = &args[0].ty;
         ensure!(
-            ty.is_nullable() || ty.can_be_nullable(),
+            (ty.is_nullable() && !ty.is_of_several_types()) || ty.can_be_nullable(),
             ILLEGAL_TYPE_OF_ARGUMENT,
             "Nested type {ty} cannot be inside Nullable type"
         );

@@ -7,11 +7,17 @@ use chalet_columns::Column;
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{
     Argument, Bound, Call, Constants, Context, Dictionaries, Example, Nulls, Record, ScalarFunction,
+    SeveralTypes,
 };
 use chalet_types::{DataType, Value};
 use std::ops::RangeInclusive;
 
-const BASE: Record = Record { nulls: Nulls::Seen, dictionaries: Dictionaries::Decoded, ..Record::DEFAULT };
+const BASE: Record = Record {
+    several_types: SeveralTypes::Seen,
+    nulls: Nulls::Seen,
+    dictionaries: Dictionaries::Decoded,
+    ..Record::DEFAULT
+};
 
 const CAST: Record = Record {
     name: "CAST",
@@ -81,6 +87,10 @@ fn target(name: &str, args: &[Argument], ctx: &Context) -> Result<DataType> {
     let ty: DataType = text.parse()?;
     if !ctx.settings.allow_suspicious_low_cardinality_types {
         check_low_cardinality(&ty)?;
+    }
+    // What the engine itself casts to was made of types that were given.
+    if !ctx.settings.allow_suspicious_variant_types && name != INTERNAL_CAST.name {
+        ty.check_suspicious_variants()?;
     }
     Ok(ty)
 }

@@ -7,7 +7,7 @@ use super::or_default;
 use chalet_base::{Error, Result, bail, codes, ensure, err};
 use chalet_columns::{Column, Data, Strings, Vector};
 use chalet_function_api::scalar::check_arity;
-use chalet_function_api::{Argument, Bound, Call, Constants, Context, Record, ScalarFunction};
+use chalet_function_api::{Argument, Bound, Call, Constants, Context, Record, ScalarFunction, SeveralTypes};
 use chalet_types::{DataType, TimeZone};
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
@@ -267,4 +267,5 @@ fn zero_for_empty(texts: &Vector) -> Result<Vector> {
 }
 
 /// What the records of the family share.
-pub const BASE: Record = Record { constants: Constants::Seen, ..Record::DEFAULT };
+pub const BASE: Record =
+    Record { constants: Constants::Seen, several_types: SeveralTypes::Seen, ..Record::DEFAULT };

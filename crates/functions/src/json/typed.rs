@@ -38,7 +38,9 @@ impl Typed {
             }
             _ => Vec::new(),
         };
-        let reader = Reader::new(bare, Syntax::Plain, &settings);
+        let several = matches!(bare, DataType::Variant(_) | DataType::Dynamic(_) | DataType::Json(_));
+        let syntax = if several { Syntax::Json } else { Syntax::Plain };
+        let reader = Reader::new(bare, syntax, &settings);
         Ok(Typed { ty: ty.clone(), reader, inner, bools_are_numbers })
     }
 
@@ -119,6 +121,7 @@ impl Typed {
             },
             Array(_) | Map(..) => self.list(element, out)?,
             Tuple(fields) => self.tuple(fields, element, out)?,
+            Variant(_) | Dynamic(_) | Json(_) => self.several(element, out)?,
             Nothing | Nullable(_) | LowCardinality(_) | Interval(_) => false,
         })
     }
@@ -127,6 +130,23 @@ impl Typed {
     fn read(&self, text: &[u8], out: &mut Builder) -> bool {
         // The reader is of the type without Nullable: the caller marks the value as valid.
         self.reader.try_whole(text, out)
+    }
+
+    /// A value whose type is known in its row only; the caller marks it as valid.
+    fn several(&self, element: Element, out: &mut Builder) -> Result<bool> {
+        let mut text = Vec::new();
+        super::raw::compact(element, &mut text);
+        let mut value = Builder::new(self.ty.bare());
+        if self.reader.read(&mut chalet_text::Cursor::new(&text), &mut value).is_err() {
+            return Ok(false);
+        }
+        let value = value.finish();
+        let Values::Str(strings) = &mut out.values else { return Err(mismatch(&self.ty)) };
+        if value.is_null(0) {
+            return Ok(false);
+        }
+        strings.push(value.strings()?.get(0));
+        Ok(true)
     }
 
     /// Any value but NULL as a string; as a FixedString only if it is short enough.

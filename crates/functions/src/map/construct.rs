@@ -5,13 +5,16 @@ use crate::plain::Plain;
 use crate::widen::widen_element;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, Data, Struct, Vector};
-use chalet_function_api::{Argument, Bound, Call, Constants, Context, Dictionaries, Example, Nulls, Record};
+use chalet_function_api::{
+    Argument, Bound, Call, Constants, Context, Dictionaries, Example, Nulls, Record, SeveralTypes,
+};
 use chalet_types::DataType;
-use chalet_types::supertype::common_supertype;
+use chalet_types::variant::common_or_variant;
 
 pub static FUNCTION: Plain = Plain {
     record: Record {
         name: "map",
+        several_types: SeveralTypes::Seen,
         summary: "A map of the arguments: a key, its value, the next key, and so on.",
         syntax: "map(key1, value1, key2, value2, ...)",
         examples: &[Example { sql: "SELECT map('a', 1, 'b', 2)", result: "{'a':1,'b':2}" }],
@@ -25,7 +28,7 @@ pub static FUNCTION: Plain = Plain {
     execute,
 };
 
-fn bind(_: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
+fn bind(_: &'static str, args: &[Argument], ctx: &Context) -> Result<Bound> {
     ensure!(
         args.len() % 2 == 0,
         NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
@@ -34,7 +37,8 @@ fn bind(_: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     );
     let types =
         |first: usize| args.iter().skip(first).step_by(2).map(|arg| arg.ty.clone()).collect::<Vec<_>>();
-    let (key, value) = (common_supertype(&types(0))?, common_supertype(&types(1))?);
+    let common = |types: &[DataType]| common_or_variant(types, ctx.settings.use_variant_as_common_type);
+    let (key, value) = (common(&types(0))?, common(&types(1))?);
     check_key(&key)?;
     Ok(DataType::map(key, value).into())
 }

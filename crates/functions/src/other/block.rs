@@ -3,12 +3,15 @@
 use chalet_base::Result;
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
-use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, ScalarFunction, Volatility};
+use chalet_function_api::{
+    Argument, Bound, Call, Context, Example, Record, ScalarFunction, SeveralTypes, Volatility,
+};
 use chalet_types::DataType;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const BLOCK_NUMBER: Record = Record {
     name: "blockNumber",
+    several_types: SeveralTypes::Seen,
     summary: "The number of the block that the row is in, counted from 0 as blocks are processed.",
     syntax: "blockNumber()",
     examples: &[Example { sql: "SELECT blockNumber() >= 0", result: "1" }],
@@ -19,6 +22,7 @@ const BLOCK_NUMBER: Record = Record {
 
 const BLOCK_SIZE: Record = Record {
     name: "blockSize",
+    several_types: SeveralTypes::Seen,
     summary: "The number of rows of the block that the row is in.",
     syntax: "blockSize()",
     examples: &[Example { sql: "SELECT blockSize()", result: "1" }],
@@ -27,6 +31,7 @@ const BLOCK_SIZE: Record = Record {
 
 const ROW_NUMBER_IN_BLOCK: Record = Record {
     name: "rowNumberInBlock",
+    several_types: SeveralTypes::Seen,
     summary: "The number of the row in its block, counted from 0.",
     syntax: "rowNumberInBlock()",
     examples: &[Example { sql: "SELECT rowNumberInBlock()", result: "0" }],
@@ -35,6 +40,7 @@ const ROW_NUMBER_IN_BLOCK: Record = Record {
 
 const ROW_NUMBER_IN_ALL_BLOCKS: Record = Record {
     name: "rowNumberInAllBlocks",
+    several_types: SeveralTypes::Seen,
     summary: "The number of the row among all that the function has seen in this query, counted from 0.",
     syntax: "rowNumberInAllBlocks()",
     examples: &[Example { sql: "SELECT rowNumberInAllBlocks()", result: "0" }],

@@ -5,13 +5,16 @@ use crate::plain::Plain;
 use chalet_base::Result;
 use chalet_columns::{Column, Data, Vector};
 use chalet_function_api::scalar::check_arity;
-use chalet_function_api::{Argument, Bound, Call, Context, Dictionaries, Example, Nulls, Record};
+use chalet_function_api::{
+    Argument, Bound, Call, Context, Dictionaries, Example, Nulls, Record, SeveralTypes,
+};
 use chalet_types::{DataType, Value};
 use std::collections::HashSet;
 
 pub static FUNCTION: Plain = Plain {
     record: Record {
         name: "dumpColumnStructure",
+        several_types: SeveralTypes::Seen,
         summary: "The type of the argument and the representation of its column in the kernel's terms, with numbers of rows.",
         syntax: "dumpColumnStructure(x)",
         examples: &[Example {

@@ -4,11 +4,13 @@ use chalet_base::Result;
 use chalet_columns::{Column, Vector};
 use chalet_function_api::{
     Argument, Bound, Call, Constants, Context, Dictionaries, Example, Nulls, Record, ScalarFunction,
+    SeveralTypes,
 };
 use chalet_types::DataType;
 
 const IGNORE: Record = Record {
     name: "ignore",
+    several_types: SeveralTypes::Seen,
     summary: "0 for any arguments, which are computed nevertheless.",
     syntax: "ignore(x, ...)",
     examples: &[Example { sql: "SELECT ignore(0, 'a', NULL)", result: "0" }],
@@ -21,6 +23,7 @@ const IGNORE: Record = Record {
 
 const INDEX_HINT: Record = Record {
     name: "indexHint",
+    several_types: SeveralTypes::Seen,
     summary: "1; its argument only serves to choose the parts of a table to read.",
     syntax: "indexHint(condition)",
     examples: &[Example { sql: "SELECT indexHint(0)", result: "1" }],

@@ -4,11 +4,13 @@ use chalet_base::Result;
 use chalet_columns::Column;
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{
-    Argument, Bound, Call, Context, Dictionaries, Example, Nulls, Record, ScalarFunction, Volatility,
+    Argument, Bound, Call, Context, Dictionaries, Example, Nulls, Record, ScalarFunction, SeveralTypes,
+    Volatility,
 };
 
 const MATERIALIZE: Record = Record {
     name: "materialize",
+    several_types: SeveralTypes::Seen,
     summary: "The argument as a column of its own even if it is a constant. It is not folded.",
     syntax: "materialize(x)",
     examples: &[Example { sql: "SELECT materialize(1)", result: "1" }],
@@ -21,6 +23,7 @@ const MATERIALIZE: Record = Record {
 
 const IDENTITY: Record = Record {
     name: "identity",
+    several_types: SeveralTypes::Seen,
     summary: "The argument.",
     syntax: "identity(x)",
     examples: &[Example { sql: "SELECT identity(42)", result: "42" }],

@@ -4,13 +4,14 @@ use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{
-    Argument, Bound, Call, Context, Dictionaries, Example, Nulls, Record, ScalarFunction,
+    Argument, Bound, Call, Context, Dictionaries, Example, Nulls, Record, ScalarFunction, SeveralTypes,
 };
 use chalet_types::{DataType, Value};
 use std::any::Any;
 
 const TO_TYPE_NAME: Record = Record {
     name: "toTypeName",
+    several_types: SeveralTypes::Seen,
     summary: "The name of the argument's type.",
     syntax: "toTypeName(x)",
     examples: &[Example { sql: "SELECT toTypeName(1), toTypeName([1, -1])", result: "UInt8\tArray(Int16)" }],
@@ -22,6 +23,7 @@ const TO_TYPE_NAME: Record = Record {
 
 const TO_COLUMN_TYPE_NAME: Record = Record {
     name: "toColumnTypeName",
+    several_types: SeveralTypes::Seen,
     summary: "The name of the representation that the argument's column has.",
     syntax: "toColumnTypeName(x)",
     examples: &[Example { sql: "SELECT toColumnTypeName(1)", result: "Const(UInt8)" }],
@@ -30,6 +32,7 @@ const TO_COLUMN_TYPE_NAME: Record = Record {
 
 const IS_CONSTANT: Record = Record {
     name: "isConstant",
+    several_types: SeveralTypes::Seen,
     summary: "1 when the argument is known before the query runs.",
     syntax: "isConstant(x)",
     examples: &[Example { sql: "SELECT isConstant(1 + 1), isConstant(materialize(1))", result: "1\t0" }],
@@ -38,6 +41,7 @@ const IS_CONSTANT: Record = Record {
 
 const DEFAULT_OF_ARGUMENT: Record = Record {
     name: "defaultValueOfArgumentType",
+    several_types: SeveralTypes::Seen,
     summary: "The default value of the argument's type.",
     syntax: "defaultValueOfArgumentType(x)",
     examples: &[Example { sql: "SELECT defaultValueOfArgumentType(5)", result: "0" }],
@@ -46,6 +50,7 @@ const DEFAULT_OF_ARGUMENT: Record = Record {
 
 const DEFAULT_OF_NAME: Record = Record {
     name: "defaultValueOfTypeName",
+    several_types: SeveralTypes::Seen,
     summary: "The default value of the type of the given name.",
     syntax: "defaultValueOfTypeName(name)",
     examples: &[Example { sql: "SELECT defaultValueOfTypeName('Int32')", result: "0" }],
@@ -54,6 +59,7 @@ const DEFAULT_OF_NAME: Record = Record {
 
 const SIZE_OF_ENUM: Record = Record {
     name: "getSizeOfEnumType",
+    several_types: SeveralTypes::Seen,
     summary: "The number of names of an Enum.",
     syntax: "getSizeOfEnumType(x)",
     examples: &[Example {

@@ -3,12 +3,15 @@
 use crate::plain::Plain;
 use chalet_base::Result;
 use chalet_columns::{Column, Data, Struct, Vector};
-use chalet_function_api::{Argument, Bound, Call, Context, Dictionaries, Example, Nulls, Record};
+use chalet_function_api::{
+    Argument, Bound, Call, Context, Dictionaries, Example, Nulls, Record, SeveralTypes,
+};
 use chalet_types::DataType;
 
 pub static FUNCTION: Plain = Plain {
     record: Record {
         name: "tuple",
+        several_types: SeveralTypes::Seen,
         summary: "A tuple of the arguments.",
         syntax: "tuple(x1, x2, ...)",
         examples: &[Example { sql: "SELECT tuple(1, 'a', NULL)", result: "(1,'a',NULL)" }],

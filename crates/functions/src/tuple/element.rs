@@ -1,16 +1,20 @@
 //! `tupleElement`: one element of a tuple, or of all tuples of an array, by number or name.
 
 use crate::plain::Plain;
+use crate::several::subcolumn;
 use chalet_base::{Result, bail};
 use chalet_columns::{Column, Data, List, Vector};
 use chalet_function_api::scalar::check_arity;
-use chalet_function_api::{Argument, Bound, Call, Context, Dictionaries, Example, Nulls, Record};
+use chalet_function_api::{
+    Argument, Bound, Call, Context, Dictionaries, Example, Nulls, Record, SeveralTypes,
+};
 use chalet_types::{DataType, TupleField, Value};
 use std::sync::Arc;
 
 pub static FUNCTION: Plain = Plain {
     record: Record {
         name: "tupleElement",
+        several_types: SeveralTypes::Seen,
         summary: "The element of a tuple that has the given number or name; negative numbers count from the end. Of an array of tuples, the array of their elements. Without such an element, the default value if one is given.",
         syntax: "tupleElement(tuple, index_or_name[, default])",
         examples: &[Example {
@@ -31,6 +35,11 @@ struct Found(Option<usize>);
 
 fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     check_arity(name, args.len(), 2..=3)?;
+    if let (Some(Value::Bytes(path)), true) = (&args[1].constant, args[0].ty.contains_several_types())
+        && let Some((access, result)) = subcolumn::plan(&args[0].ty, &String::from_utf8_lossy(path))
+    {
+        return Ok(Bound::with_state(result, access));
+    }
     let mut depth = 0;
     let mut ty = args[0].ty.without_low_cardinality();
     while let DataType::Array(inner) = ty {
@@ -92,6 +101,9 @@ fn position(fields: &[TupleField], wanted: Option<&Value>, has_default: bool) ->
 }
 
 fn execute(call: &Call) -> Result<Column> {
+    if let Ok(access) = call.state::<subcolumn::Access>() {
+        return Ok(subcolumn::access(call.vector(0), call.args[0].ty, access)?.into());
+    }
     let Found(index) = call.state()?;
     Ok(match index {
         Some(index) => element(call.vector(0), call.args[0].ty, *index)?.into(),

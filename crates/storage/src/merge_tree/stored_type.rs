@@ -37,6 +37,8 @@ pub(super) fn stored_type(ty: &DataType) -> Option<DataType> {
             };
             Tuple(fields.iter().map(field).collect::<Option<_>>()?)
         }
+        Variant(_) | Dynamic(_) => String.nullable(),
+        Json(_) => String,
         Nullable(_) | Tuple(_) | Nothing => return None,
     })
 }
@@ -46,7 +48,17 @@ pub(super) fn keeps_order(ty: &DataType) -> bool {
     use DataType::*;
     !matches!(
         ty.bare(),
-        UInt128 | Int128 | UInt256 | Int256 | Decimal { precision: 19.., .. } | BFloat16 | Uuid | IPv6
+        Variant(_)
+            | Dynamic(_)
+            | Json(_)
+            | UInt128
+            | Int128
+            | UInt256
+            | Int256
+            | Decimal { precision: 19.., .. }
+            | BFloat16
+            | Uuid
+            | IPv6
     )
 }
 

@@ -7,6 +7,8 @@ pub mod cursor;
 pub mod decimal;
 pub mod number;
 pub mod scalar;
+pub mod seen;
+mod several;
 pub mod string;
 pub mod time;
 mod whole;
@@ -18,6 +20,7 @@ use chalet_columns::builder::Values;
 use chalet_types::calendar::LocalTime;
 use chalet_types::{DataType, EnumValues, Physical, TimeZone};
 use cursor::Cursor;
+use several::Several;
 use std::sync::Arc;
 use string::CsvQuotes;
 
@@ -69,6 +72,8 @@ struct Options {
     json_map_as_array_of_tuples: bool,
     json_defaults_for_missing_elements: bool,
     json_ignore_unknown_keys: bool,
+    /// All of them, for types that are known in rows only.
+    settings: TextSettings,
 }
 
 enum Kind {
@@ -106,6 +111,8 @@ enum Kind {
         key: Box<Reader>,
         value: Box<Reader>,
     },
+    /// Variant, Dynamic and JSON.
+    Several(Several),
 }
 
 impl Reader {
@@ -136,6 +143,7 @@ impl Reader {
             json_defaults_for_missing_elements: settings
                 .input_format_json_defaults_for_missing_elements_in_named_tuple,
             json_ignore_unknown_keys: settings.input_format_json_ignore_unknown_keys_in_named_tuple,
+            settings: settings.clone(),
         };
         Reader::build(ty, syntax, settings, &Arc::new(options))
     }
@@ -186,6 +194,9 @@ impl Reader {
                     key: Box::new(Reader::build(key, key_syntax, settings, options)),
                     value: Box::new(element(value)),
                 }
+            }
+            DataType::Variant(_) | DataType::Dynamic(_) | DataType::Json(_) => {
+                Kind::Several(Several::of(bare, syntax, settings))
             }
             other => Kind::Integer(other.physical()),
         };
@@ -301,6 +312,7 @@ impl Reader {
         match &self.kind {
             Kind::String | Kind::FixedString(_) | Kind::Enum(_) => self.stringlike(cur, out)?,
             Kind::Array(_) | Kind::Tuple(_) | Kind::Map { .. } => self.container(cur, out)?,
+            Kind::Several(several) => self.several(several, cur, out)?,
             _ => self.scalar(cur, out)?,
         }
         out.mark_valid();

@@ -11,7 +11,7 @@ impl Reader {
     /// a Nullable type becomes NULL.
     pub fn read_whole(&self, text: &[u8], out: &mut Builder) -> Result<()> {
         let len = out.len();
-        if self.nullable {
+        if self.nullable && !matches!(self.kind, Kind::Several(_)) {
             if !self.try_whole(text, out) {
                 out.push_default();
             }
@@ -42,6 +42,13 @@ impl Reader {
     fn whole(&self, text: &[u8], out: &mut Builder) -> Result<()> {
         let mut cur = Cursor::new(text);
         match &self.kind {
+            Kind::Several(several) => {
+                match self.several_whole(several, text, out)? {
+                    true => out.mark_valid(),
+                    false => out.push_default(),
+                }
+                return Ok(());
+            }
             Kind::String => return self.push_valid_text(text, out),
             Kind::FixedString(n) => {
                 if text.len() > *n {

@@ -26,7 +26,7 @@ impl JsonOptions {
 }
 
 /// Puts elements between brackets, each on a line of its own when there is an indent.
-struct Brackets<'a> {
+pub(super) struct Brackets<'a> {
     out: &'a mut Vec<u8>,
     indent: Option<u8>,
     first: bool,
@@ -34,13 +34,13 @@ struct Brackets<'a> {
 }
 
 impl<'a> Brackets<'a> {
-    fn open(out: &'a mut Vec<u8>, open: u8, close: u8, indent: Option<u8>) -> Self {
+    pub(super) fn open(out: &'a mut Vec<u8>, open: u8, close: u8, indent: Option<u8>) -> Self {
         out.push(open);
         Brackets { out, indent, first: true, close }
     }
 
     /// Makes place for the next element.
-    fn next(&mut self) -> &mut Vec<u8> {
+    pub(super) fn next(&mut self) -> &mut Vec<u8> {
         if !self.first {
             self.out.push(b',');
         }
@@ -51,7 +51,13 @@ impl<'a> Brackets<'a> {
         self.out
     }
 
-    fn finish(self) {
+    /// An empty line, which the kernel leaves in empty objects.
+    pub(super) fn empty(&mut self) {
+        self.out.push(b'\n');
+        new_line(self.out, self.indent.unwrap_or(0).into());
+    }
+
+    pub(super) fn finish(self) {
         if let (Some(indent), false) = (self.indent, self.first) {
             new_line(self.out, indent.into());
         }
@@ -130,6 +136,9 @@ impl Writer {
     }
 
     fn is_json_container(&self) -> bool {
-        matches!(self.kind, Kind::Array(_) | Kind::Tuple(_) | Kind::Map { .. })
+        match &self.kind {
+            Kind::Several(several) => several.is_container(),
+            kind => matches!(kind, Kind::Array(_) | Kind::Tuple(_) | Kind::Map { .. }),
+        }
     }
 }

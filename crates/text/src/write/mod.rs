@@ -4,6 +4,7 @@ pub mod address;
 pub mod escape;
 mod json;
 pub mod number;
+mod several;
 pub mod time;
 
 use crate::{DateTimeOutput, TextSettings};
@@ -11,6 +12,7 @@ use chalet_columns::{Data, Vector};
 use chalet_types::calendar::LocalTime;
 use chalet_types::{DataType, EnumValues};
 use json::JsonOptions;
+use several::Several;
 use std::sync::Arc;
 
 /// Where the text will stand, which decides about quotes, escapes and NULL.
@@ -93,6 +95,8 @@ enum Kind {
         key: Box<Writer>,
         value: Box<Writer>,
     },
+    /// Variant, Dynamic and JSON.
+    Several(Box<Several>),
 }
 
 /// Writes one value; a column is better served by a [`Writer`] of its own.
@@ -235,6 +239,7 @@ impl Writer {
             (Kind::Enum(names), Data::I8(v)) => self.enumeration(out, names, v[row].into()),
             (Kind::Enum(names), Data::I16(v)) => self.enumeration(out, names, v[row]),
             (Kind::Array(_) | Kind::Tuple(_) | Kind::Map { .. }, _) => self.container(out, data, row),
+            (Kind::Several(several), Data::Str(values)) => several.write(out, values.get(row)),
             _ => {}
         }
     }
@@ -418,6 +423,9 @@ impl Kind {
                     key: Box::new(Writer::new(key, key_style, settings)),
                     value: Box::new(element(value)),
                 }
+            }
+            DataType::Variant(_) | DataType::Dynamic(_) | DataType::Json(_) => {
+                Kind::several(ty, style, settings)
             }
             _ => Kind::Integer,
         }

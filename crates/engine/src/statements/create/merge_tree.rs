@@ -227,6 +227,13 @@ fn check_expression(
     let is_empty = matches!(bound.ty(), DataType::Tuple(fields) if fields.is_empty());
     ensure!(is_empty || !bound.columns().is_empty(), ILLEGAL_COLUMN, "{which} key cannot contain constants");
     ensure!(
+        !bound.ty().contains_several_types(),
+        DATA_TYPE_CANNOT_BE_USED_IN_KEY,
+        "Column with type Variant/Dynamic/JSON is not allowed in key expression. Consider using a subcolumn with a specific data \
+         type instead (for example 'column.Int64' or 'json.some.path.:Int64' if its a JSON path subcolumn) or casting this \
+         column to a specific data type"
+    );
+    ensure!(
         nullable_key || !holds_null(bound.ty()),
         ILLEGAL_COLUMN,
         "{which} key contains nullable columns, but merge tree setting `{NULLABLE_KEY}` is disabled"

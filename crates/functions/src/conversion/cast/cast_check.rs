@@ -10,6 +10,9 @@ pub fn check(from: &DataType, to: &DataType) -> Result<()> {
     if from == to || *from == Nothing {
         return Ok(());
     }
+    if super::several::concerns(from, to) {
+        return super::several::check(from, to);
+    }
     let container = |ty: &DataType| matches!(ty, Array(_) | Tuple(_) | Map(..));
     match (from, to) {
         (_, Nothing) => refuse(from, to),
@@ -34,7 +37,9 @@ pub fn check(from: &DataType, to: &DataType) -> Result<()> {
         }
         (String | FixedString(_), _) => Ok(()),
         (Array(x), Array(y)) => {
-            if matches!(y.bare(), Array(_)) != matches!(x.bare(), Array(_)) && *x.bare() != Nothing {
+            let several = super::several::concerns(x.bare(), y.bare());
+            let same_depth = matches!(y.bare(), Array(_)) == matches!(x.bare(), Array(_));
+            if !same_depth && !several && *x.bare() != Nothing {
                 return mismatch(from, to, "Array");
             }
             check(x, y)

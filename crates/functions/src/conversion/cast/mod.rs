@@ -3,6 +3,7 @@
 //! - [`cast_check`]: which pairs of types have no conversion, and the error of each
 //! - [`rules`]: what happens to values that do not fit
 //! - [`accurate`]: numbers that must fit
+//! - [`several`]: Variant, Dynamic and JSON
 //! - [`numbers`], [`decimals`], [`timestamps`], [`text`], [`enums`], [`addresses`], [`containers`]: the kernels
 
 mod accurate;
@@ -13,6 +14,7 @@ mod decimals;
 mod enums;
 mod numbers;
 mod rules;
+mod several;
 mod text;
 mod timestamps;
 
@@ -51,6 +53,9 @@ pub fn convert(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -
     let (from, to) = (from.without_low_cardinality(), to.without_low_cardinality());
     if from == to {
         return Ok(vector.clone());
+    }
+    if from.is_of_several_types() || to.is_of_several_types() {
+        return several::convert(vector, from, to, rules);
     }
     let (inner_from, inner_to) = (from.without_nullable(), to.without_nullable());
     let nullable = matches!(to, DataType::Nullable(_)) || rules.mode == Mode::OrNull;
@@ -107,6 +112,9 @@ fn bare(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -> Resul
     use DataType::*;
     if from == to {
         return Ok(vector.clone());
+    }
+    if matches!(to, Json(_)) {
+        return several::to_json(vector, from, to, rules);
     }
     let number = from.is_integer() || from.is_float();
     if rules.mode != Mode::Cast && number && number_like(to) {
