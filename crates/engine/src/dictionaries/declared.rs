@@ -102,7 +102,7 @@ pub(crate) fn definition(
     let source_part = create.source.as_ref().ok_or_else(|| empty("source"))?;
     let columns = columns(create, layout)?;
     let attributes = attributes(create, layout, ctx)?;
-    let source = source_of(source_part, create, &columns, database)?;
+    let source = source_of(source_part, create, &columns, database, ctx)?;
     let number = |key: &str| option(layout_part, key).and_then(|text| text.parse::<u64>().ok());
     Ok(Definition {
         schema: TableSchema::new(columns),
@@ -282,6 +282,7 @@ fn source_of(
     create: &ast::CreateDictionary,
     columns: &[ColumnSchema],
     database: &str,
+    ctx: &QueryContext,
 ) -> Result<Source> {
     let name = part.name.to_ascii_lowercase();
     Ok(match name.as_str() {
@@ -291,9 +292,11 @@ fn source_of(
             let (Some(path), Some(format)) = (option(part, "PATH"), option(part, "FORMAT")) else {
                 bail!(BAD_ARGUMENTS, "The dictionary source file needs PATH and FORMAT");
             };
+            // Whoever loads it may read other files than who declares it.
+            let path = ctx.user_path(&path)?;
             let structure: Vec<String> =
                 columns.iter().map(|column| format!("{} {}", quoted(&column.name), column.ty)).collect();
-            let words = [path.as_str(), &format, &structure.join(", ")].map(string_literal);
+            let words = [&*path, &format, &structure.join(", ")].map(string_literal);
             let sql = format!("SELECT * FROM file({})", words.join(", "));
             Source::Query { sql: Ok(sql), shown: format!("File: {path}, {format}") }
         }

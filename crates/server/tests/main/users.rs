@@ -79,6 +79,7 @@ fn files_are_those_of_a_folder_or_none() {
         "SELECT (SELECT count() FROM file('/etc/passwd', 'LineAsString'))",
         "CREATE TABLE f (s String) ENGINE = File('LineAsString', '/etc/passwd')",
         "CREATE VIEW v AS SELECT * FROM file('/etc/passwd', 'LineAsString')",
+        "CREATE DICTIONARY d (k UInt64, s String) PRIMARY KEY k SOURCE(FILE(PATH '/etc/passwd' FORMAT 'CSV')) LAYOUT(FLAT()) LIFETIME(0)",
         "INSERT INTO FUNCTION file('/tmp/x.csv', 'CSV', 'x UInt8') VALUES (1)",
         "INSERT INTO FUNCTION file('../x.csv', 'CSV', 'x UInt8') SELECT 1",
     ];
