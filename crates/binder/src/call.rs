@@ -156,7 +156,7 @@ impl SelectBinder<'_> {
                 let ExprKind::Subquery(query) = &call.args[0].kind else { return Ok(None) };
                 self.exists(query)?
             }
-            "tupleelement" if call.style == CallStyle::Operator => return self.path_of_value(e),
+            _ if call.style == CallStyle::Operator => return self.path_of_value(e),
             _ => return Ok(None),
         }))
     }
@@ -166,7 +166,7 @@ impl SelectBinder<'_> {
         let mut names: Vec<String> = Vec::new();
         let mut at = e;
         while let ExprKind::Call(call) = &at.kind
-            && matches!(call.name.as_str(), "tupleElement")
+            && self.query.env.registry().scalars.get(&call.name).is_some_and(|f| f.record().part_by_name)
             && let [inner, name] = &call.args[..]
             && let ExprKind::Literal(ast::Literal::String(name)) = &name.kind
         {

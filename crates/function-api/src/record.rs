@@ -22,6 +22,8 @@ pub struct Record {
     pub lazy: Lazy,
     /// The first argument names a table or a dictionary, and may be written without quotes: `dictGet(db.dictionary, ...)`.
     pub takes_table_name: bool,
+    /// Takes a part of its first argument by name: `t.a`.
+    pub part_by_name: bool,
     /// What happens with arguments of type Variant and Dynamic.
     pub several_types: SeveralTypes,
     /// Cheap and never fails, whatever the values: safe to run on rows whose result nobody needs.
@@ -54,6 +56,7 @@ impl Record {
         volatility: Volatility::Immutable,
         lazy: Lazy::No,
         takes_table_name: false,
+        part_by_name: false,
         several_types: SeveralTypes::EachType,
         total: false,
         linear: Linear::No,

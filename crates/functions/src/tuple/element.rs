@@ -14,6 +14,7 @@ use std::sync::Arc;
 pub static FUNCTION: Plain = Plain {
     record: Record {
         name: "tupleElement",
+        part_by_name: true,
         several_types: SeveralTypes::Seen,
         summary: "The element of a tuple that has the given number or name; negative numbers count from the end. Of an array of tuples, the array of their elements. Without such an element, the default value if one is given.",
         syntax: "tupleElement(tuple, index_or_name[, default])",
