@@ -20,6 +20,7 @@
 //! - [`rounding`]: round, floor, ceil and their kin
 //! - [`bit`]: bits of numbers and strings
 //! - [`random`]: random values
+//! - [`crypto`]: encryption, message authentication codes
 //! - [`hash`]: hashes, digests, checksums
 //! - [`other`]: types, blocks, session, texts for people
 //! - [`string`]: strings as bytes and as UTF-8
@@ -41,6 +42,7 @@ pub mod collation;
 pub mod comparison;
 pub mod conditional;
 pub mod conversion;
+pub mod crypto;
 pub mod date_time;
 pub mod encoding;
 pub mod geo;
@@ -81,6 +83,7 @@ pub fn register(registry: &mut Registry) {
     conditional::register(registry);
     logical::register(registry);
     conversion::register(registry);
+    crypto::register(registry);
     date_time::register(registry);
     json::register(registry);
     map::register(registry);

@@ -17,6 +17,7 @@ mod parsed_timestamp;
 mod parts_of_date;
 mod parts_of_time;
 mod relative;
+mod snowflake;
 mod starts_of_date;
 mod starts_of_time;
 mod time_slots;
@@ -28,6 +29,7 @@ mod zone;
 use chalet_function_api::Registry;
 
 pub fn register(registry: &mut Registry) {
+    snowflake::register(registry);
     add::register(registry);
     change::register(registry);
     date_diff::register(registry);

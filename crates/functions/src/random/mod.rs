@@ -2,7 +2,7 @@
 
 mod bytes;
 mod distributions;
-mod generator;
+pub(crate) mod generator;
 mod numbers;
 
 use chalet_function_api::Registry;

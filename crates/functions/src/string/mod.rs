@@ -26,6 +26,7 @@ mod quote_meta;
 mod repeat;
 mod reverse;
 mod reverse_utf8;
+mod shingle_hashes;
 mod sides;
 mod similarity;
 mod soundex;
@@ -83,6 +84,7 @@ pub fn register(registry: &mut Registry) {
     registry.add_scalar(reverse::Reverse);
     registry.add_scalar(&reverse_utf8::FUNCTION);
     registry.add_scalar(&reverse_utf8::BY_SEPARATOR);
+    shingle_hashes::register(registry);
     registry.add_scalar(&sides::LEFT);
     registry.add_scalar(&sides::RIGHT);
     registry.add_scalar(&sides::LEFT_UTF8);

@@ -38,7 +38,12 @@ const TABLE: [u32; 256] = {
 };
 
 fn crc(start: u32, word: u64) -> u32 {
-    word.to_le_bytes().into_iter().fold(start, |crc, byte| TABLE[usize::from(crc as u8 ^ byte)] ^ crc >> 8)
+    crc_of_bytes(start, &word.to_le_bytes())
+}
+
+/// CRC-32C over bytes, without the inversion at the end.
+pub fn crc_of_bytes(start: u32, bytes: &[u8]) -> u32 {
+    bytes.iter().fold(start, |crc, byte| TABLE[usize::from(crc as u8 ^ byte)] ^ crc >> 8)
 }
 
 /// The hashes of all runs of a string.
