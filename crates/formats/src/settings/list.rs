@@ -179,7 +179,6 @@ settings! {
     input_format_tsv_detect_header: bool = true,
     input_format_tsv_empty_as_default: bool = false,
     input_format_tsv_enum_as_number: bool = false,
-    type_json_skip_duplicated_paths: bool = false,
     input_format_tsv_skip_first_lines: u64 = 0,
     input_format_tsv_skip_trailing_empty_lines: bool = false,
     input_format_tsv_use_best_effort_in_schema_inference: bool = true,
@@ -312,5 +311,6 @@ settings! {
     schema_inference_make_columns_nullable: Auto = Auto(Some(3)),
     schema_inference_make_json_columns_nullable: bool = false,
     schema_inference_mode: SchemaInferenceMode = SchemaInferenceMode::Default,
+    type_json_skip_duplicated_paths: bool = false,
     use_parquet_metadata_cache: bool = true,
 }
