@@ -1,6 +1,6 @@
 //! `argMin`, `argMax`, `argAndMin`, `argAndMax`: a value from the row where another one is smallest or largest.
 
-use crate::check::{no_parameters, two_arguments};
+use crate::check::{no_parameters, not_comparable, two_arguments};
 use crate::extremes::running_rows;
 use crate::slots::{Keep, Slots, slots_of};
 use chalet_base::Result;
@@ -75,6 +75,9 @@ impl AggregateFunction for ArgExtreme {
         two_arguments(self.record.name, args)?;
         crate::check::ordered(self.record.name, &args[1].ty)?;
         let (arg, val) = (args[0].ty.clone(), args[1].ty.clone());
+        if val.has_states() {
+            return Err(not_comparable(self.record.name, &val));
+        }
         Ok(Arc::new(Bound { keep: self.keep, both: self.both, arg, val }))
     }
 }
@@ -138,13 +141,13 @@ impl States for Pairs {
     }
 
     fn serialise(&self, group: usize, out: &mut Vec<u8>) {
-        self.vals.serialise(group, out);
         self.args.serialise(group, out);
+        self.vals.serialise(group, out);
     }
 
     fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
-        let mut val = self.vals.deserialise(bytes)?;
         let mut arg = self.args.deserialise(bytes)?;
+        let mut val = self.vals.deserialise(bytes)?;
         if self.vals.merge(self.bound.keep, &mut *val, &[0], &[group as u32])?[0].is_lt() {
             self.args.copy(group, &mut *arg, 0)?;
         }

@@ -5,6 +5,7 @@ use crate::count::Count;
 use crate::mean_of_parts::MeanOfParts;
 use crate::sum::{Summand, Total, sum_of};
 use chalet_base::Result;
+use chalet_columns::wire::{put_len, take_len};
 use chalet_columns::{Buf, Data, Struct, Vector};
 use chalet_function_api::aggregate::Split;
 use chalet_function_api::states::same_states;
@@ -247,12 +248,12 @@ impl<T: Summand<S>, S: Total + Quotient> States for Averages<T, S> {
     fn serialise(&self, group: usize, out: &mut Vec<u8>) {
         let (total, n) = self.pairs[group];
         out.extend(total.to_bytes());
-        out.extend(n.to_le_bytes());
+        put_len(n as usize, out);
     }
 
     fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
         let more = S::take(bytes)?;
-        self.add_part(group, more, chalet_columns::wire::take_u64(bytes)?);
+        self.add_part(group, more, take_len(bytes)? as u64);
         Ok(())
     }
 

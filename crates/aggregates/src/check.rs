@@ -55,3 +55,12 @@ pub fn ordered(name: &str, ty: &DataType) -> Result<()> {
 pub fn illegal_type(name: &str, ty: &DataType) -> Error {
     err!(ILLEGAL_TYPE_OF_ARGUMENT, "Illegal type {ty} of argument for aggregate function {name}")
 }
+
+/// Values of the type have no order.
+#[cold]
+pub fn not_comparable(name: &str, ty: &DataType) -> Error {
+    err!(
+        ILLEGAL_TYPE_OF_ARGUMENT,
+        "Illegal type {ty} of argument of aggregate function {name} because the values of that data type are not comparable"
+    )
+}

@@ -1,6 +1,6 @@
 //! Aggregates that keep whole rows and look at them at the end: rows stay in their columns, with a group number each.
 
-use chalet_base::Result;
+use chalet_base::{Result, ensure};
 use chalet_columns::rows::RowCodec;
 use chalet_columns::wire::{put_len, take_len};
 use chalet_columns::{Builder, Vector};
@@ -11,6 +11,9 @@ use std::any::Any;
 use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::Arc;
+
+/// More rows are no state of a group.
+pub const MAX_ARRAY_SIZE: usize = 0xff_ffff;
 
 /// What is made of the rows of a group.
 pub trait Collector: Send + Sync + 'static {
@@ -190,6 +193,11 @@ impl States for Rows {
     fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
         let mut builders: Vec<Builder> = self.types.iter().map(Builder::new).collect();
         let n = take_len(bytes)?;
+        ensure!(
+            n <= MAX_ARRAY_SIZE,
+            TOO_LARGE_ARRAY_SIZE,
+            "Too large array size {n} (maximum: {MAX_ARRAY_SIZE})"
+        );
         for _ in 0..n {
             for (codec, builder) in self.codecs.iter().zip(&mut builders) {
                 codec.take(bytes, builder)?;

@@ -3,6 +3,7 @@
 use crate::check::no_parameters;
 use chalet_base::{Result, ensure};
 use chalet_columns::Vector;
+use chalet_columns::wire::{put_len, take_len};
 use chalet_function_api::aggregate::{AggregateNulls, OfAllRows, Split};
 use chalet_function_api::states::same_states;
 use chalet_function_api::{
@@ -20,6 +21,7 @@ const RECORD: AggregateRecord = AggregateRecord {
     syntax: "count([x])",
     examples: &[Example { sql: "SELECT count(), count(NULL) FROM numbers(3)", result: "3\t0" }],
     nulls: AggregateNulls::SkipPlainResult,
+    null_flag: false,
     zero_when_only_null: true,
     ..AggregateRecord::DEFAULT
 };
@@ -33,7 +35,7 @@ pub fn all() -> Arc<dyn Aggregate> {
 
 /// The number of rows without a NULL among the arguments.
 pub fn without_null() -> Arc<dyn Aggregate> {
-    crate::skip_nulls::SkipNulls::around(Arc::new(Count), false)
+    crate::skip_nulls::SkipNulls::around(Arc::new(Count), false, false)
 }
 
 impl AggregateFunction for Count {
@@ -99,11 +101,11 @@ impl States for Counts {
     }
 
     fn serialise(&self, group: usize, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.0[group].to_le_bytes());
+        put_len(self.0[group] as usize, out);
     }
 
     fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
-        self.0[group] += chalet_columns::wire::take_u64(bytes)?;
+        self.0[group] = self.0[group].wrapping_add(take_len(bytes)? as u64);
         Ok(())
     }
 

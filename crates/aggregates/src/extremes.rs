@@ -1,9 +1,11 @@
 //! `min`, `max`, `any`, `anyLast` and the variants of the latter two that see NULL: one remembered value per group.
 
-use crate::check::{no_parameters, one_argument};
+use crate::check::{no_parameters, not_comparable, one_argument};
 use crate::slots::{Keep, Slots, slots_of};
-use chalet_base::Result;
-use chalet_columns::Vector;
+use chalet_base::{Result, bail};
+use chalet_columns::rows::RowCodec;
+use chalet_columns::wire::{put_bytes, take_u8};
+use chalet_columns::{Builder, Vector};
 use chalet_function_api::aggregate::{AggregateNulls, OfAllRows, Split};
 use chalet_function_api::states::same_states;
 use chalet_function_api::{
@@ -115,21 +117,27 @@ impl AggregateFunction for Extreme {
         no_parameters(self.record.name, parameters)?;
         one_argument(self.record.name, args)?;
         if matches!(self.keep, Keep::Min | Keep::Max) {
+            if args[0].ty.has_states() {
+                return Err(not_comparable(self.record.name, &args[0].ty));
+            }
             crate::check::ordered(self.record.name, &args[0].ty)?;
         }
-        Ok(Arc::new(BoundExtreme { keep: self.keep, ty: args[0].ty.clone() }))
+        let respects = self.record.nulls == AggregateNulls::Seen;
+        Ok(Arc::new(BoundExtreme { keep: self.keep, ty: args[0].ty.clone(), respects }))
     }
 }
 
 /// The smallest or the largest of values of a type without NULL.
 pub fn of_type(smallest: bool, ty: &DataType) -> Arc<dyn Aggregate> {
     let keep = if smallest { Keep::Min } else { Keep::Max };
-    Arc::new(BoundExtreme { keep, ty: ty.clone() })
+    Arc::new(BoundExtreme { keep, ty: ty.clone(), respects: false })
 }
 
 struct BoundExtreme {
     keep: Keep,
     ty: DataType,
+    /// NULL is a value: see [`Kept::put_respecting`].
+    respects: bool,
 }
 
 impl Aggregate for BoundExtreme {
@@ -138,7 +146,8 @@ impl Aggregate for BoundExtreme {
     }
 
     fn states(&self) -> Box<dyn States> {
-        Box::new(Kept { keep: self.keep, slots: slots_of(&self.ty), ty: self.ty.clone() })
+        let slots = slots_of(&self.ty);
+        Box::new(Kept { keep: self.keep, slots, ty: self.ty.clone(), respects: self.respects })
     }
 
     fn of_all_rows(&self) -> Option<OfAllRows> {
@@ -150,7 +159,8 @@ impl Aggregate for BoundExtreme {
     }
 
     fn split(&self) -> Option<Split> {
-        let same = || Arc::new(BoundExtreme { keep: self.keep, ty: self.ty.clone() });
+        let same =
+            || Arc::new(BoundExtreme { keep: self.keep, ty: self.ty.clone(), respects: self.respects });
         Some(Split { parts: vec![same()], total: same() })
     }
 }
@@ -160,6 +170,38 @@ struct Kept {
     keep: Keep,
     slots: Box<dyn Slots>,
     ty: DataType,
+    respects: bool,
+}
+
+impl Kept {
+    /// The kernel's bytes of values that may be NULL: 1 without a value, 2 for NULL, 3 before any other value.
+    fn put_respecting(&self, group: usize, out: &mut Vec<u8>) {
+        if !self.slots.is_set(group) {
+            return out.push(1);
+        }
+        let mut slot = Vec::new();
+        self.slots.serialise(group, &mut slot);
+        if self.ty.is_nullable() && slot.get(1) == Some(&1) {
+            return out.push(2);
+        }
+        out.push(3);
+        match self.ty {
+            // Behind the length in 32 bits and before the zero byte.
+            DataType::String => put_bytes(&slot[4..slot.len() - 1], out),
+            _ => out.extend_from_slice(&slot[1..]),
+        }
+    }
+
+    fn take_respecting(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
+        let mut builder = Builder::new(&self.ty);
+        match take_u8(bytes)? {
+            1 => return Ok(()),
+            2 => builder.push_default(),
+            3 => RowCodec::new(&self.ty).take(bytes, &mut builder)?,
+            flag => bail!(INCORRECT_DATA, "Aggregate state has the flag {flag}"),
+        }
+        self.slots.fold_rows(self.keep, group, &builder.finish(), 0..1).map(drop)
+    }
 }
 
 impl States for Kept {
@@ -181,10 +223,16 @@ impl States for Kept {
     }
 
     fn serialise(&self, group: usize, out: &mut Vec<u8>) {
+        if self.respects {
+            return self.put_respecting(group, out);
+        }
         self.slots.serialise(group, out);
     }
 
     fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
+        if self.respects {
+            return self.take_respecting(group, bytes);
+        }
         let mut other = self.slots.deserialise(bytes)?;
         self.slots.merge(self.keep, &mut *other, &[0], &[group as u32]).map(drop)
     }

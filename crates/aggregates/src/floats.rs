@@ -2,8 +2,9 @@
 
 use chalet_base::{Result, bail};
 use chalet_columns::builder::Values;
+use chalet_columns::wire::take_array;
 use chalet_columns::{Builder, Data, Vector};
-use chalet_types::{DataType, I256};
+use chalet_types::{AsI256, AsU256, DataType, I256, Physical, U256, bf16};
 
 /// The values of a numeric argument; decimals scaled down.
 #[derive(Clone, Copy)]
@@ -120,4 +121,40 @@ pub fn push_integer(x: I256, out: &mut Builder) -> Result<()> {
         _ => bail!(LOGICAL_ERROR, "Result of an aggregate is {:?}", out.physical()),
     }
     Ok(())
+}
+
+/// Appends a number in the representation of the argument that it was.
+pub fn put_float(x: f64, to: Physical, out: &mut Vec<u8>) {
+    macro_rules! put {
+        ($($physical:ident => $ty:ty),*) => {
+            match to {
+                $(Physical::$physical => out.extend((x as $ty).to_le_bytes()),)*
+                Physical::BF16 => out.extend(bf16::from_f64(x).to_le_bytes()),
+                Physical::U256 => out.extend(x.as_u256().to_le_bytes()),
+                Physical::I256 => out.extend(x.as_i256().to_le_bytes()),
+                _ => out.extend(x.to_le_bytes()),
+            }
+        };
+    }
+    put!(U8 => u8, U16 => u16, U32 => u32, U64 => u64, U128 => u128, I8 => i8, I16 => i16, I32 => i32, I64 => i64,
+        I128 => i128, F32 => f32);
+}
+
+/// Takes what [`put_float`] wrote.
+pub fn take_float(from: Physical, bytes: &mut &[u8]) -> Result<f64> {
+    macro_rules! take {
+        ($($physical:ident => $ty:ty),*) => {
+            match from {
+                $(Physical::$physical => <$ty>::from_le_bytes(take_array(bytes)?) as f64,)*
+                Physical::BF16 => bf16::from_le_bytes(take_array(bytes)?).to_f64(),
+                Physical::U256 => U256::from_le_bytes(take_array(bytes)?).as_f64(),
+                Physical::I256 => I256::from_le_bytes(take_array(bytes)?).as_f64(),
+                _ => f64::from_le_bytes(take_array(bytes)?),
+            }
+        };
+    }
+    Ok(
+        take!(U8 => u8, U16 => u16, U32 => u32, U64 => u64, U128 => u128, I8 => i8, I16 => i16, I32 => i32, I64 => i64,
+        I128 => i128, F32 => f32),
+    )
 }

@@ -20,6 +20,7 @@ const LENGTH: AggregateRecord = AggregateRecord {
         result: "9",
     }],
     nulls: AggregateNulls::SkipPlainResult,
+    null_flag: false,
     ..AggregateRecord::DEFAULT
 };
 

@@ -3,8 +3,10 @@
 //! - [`resolve`]: from a name and arguments to an aggregate
 //! - [`combinators`]: wrappers by suffix: `-If`, `-Array`, `-OrNull`, ...
 //! - [`skip_nulls`]: the wrapper that leaves NULLs out
+//! - [`state_types`]: the types of states, and what they tell of their bytes
 //! - [`check`]: checks that many share, in the kernel's words
 //! - [`scalar`]: scalar functions that run an aggregate by name
+//! - [`bitmap`]: sets of integers, and aggregates of them
 //! - [`selection`], [`collect`], [`sets`], [`slots`], [`floats`], [`hashes`], [`pcg`], `mean_of_parts`: what states are made of
 //! - the others: the functions, see [`register`]
 
@@ -12,6 +14,7 @@ pub mod arg_extremes;
 pub mod arrays;
 pub mod avg;
 pub mod avg_weighted;
+pub mod bitmap;
 pub mod bits;
 pub mod check;
 pub mod collect;
@@ -38,6 +41,7 @@ pub mod sets;
 pub mod single_value;
 pub mod skip_nulls;
 pub mod slots;
+pub mod state_types;
 pub mod stats;
 pub mod sum;
 pub mod sum_kinds;
@@ -50,6 +54,7 @@ pub use resolve::{Resolved, resolve};
 
 /// Adds every aggregate function and every window function.
 pub fn register(registry: &mut Registry) {
+    state_types::register();
     register_aggregates(registry);
     scalar::register(registry);
 }
@@ -61,6 +66,7 @@ fn register_aggregates(registry: &mut Registry) {
     registry.add_aggregate(avg::SumCount);
     bits::GroupBits::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
     registry.add_aggregate(uniq::bitmap::GroupBitmap);
+    bitmap::combine::Combine::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
     registry.add_aggregate(uniq::exact::UniqExact);
     registry.add_aggregate(uniq::sampled::Uniq);
     registry.add_aggregate(uniq::up_to::UniqUpTo);

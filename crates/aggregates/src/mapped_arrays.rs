@@ -1,11 +1,12 @@
 //! `sumMap`, `minMap`, `maxMap` over pairs of arrays: the first array holds keys, the others values for them.
 
+use crate::floats::{put_float, take_float};
 use crate::sets::GroupSets;
 use crate::slots::{Keep, Slots, slots_of};
 use crate::sum::total_type;
 use chalet_base::{Result, bail, ensure, err};
-use chalet_columns::rows::RowCodec;
-use chalet_columns::wire::{put_bytes, put_len, take_bytes, take_count};
+use chalet_columns::rows::{RowCodec, take_row};
+use chalet_columns::wire::{put_len, take, take_count};
 use chalet_columns::{Builder, Data, List, Struct, Vector};
 use chalet_function_api::states::same_states;
 use chalet_function_api::{
@@ -18,6 +19,8 @@ use std::sync::Arc;
 
 const SUM: AggregateRecord = AggregateRecord {
     name: "sumMappedArrays",
+    name_in_types: "sumMap",
+    state_version: 1,
     summary: "Sums the values of every key, which arrays hold; sorted by key, without sums of 0. Also called sumMap.",
     syntax: "sumMappedArrays(keys, values[, ...])",
     examples: &[Example { sql: "SELECT sumMappedArrays([2, 1], [3, 4])", result: "([1,2],[4,3])" }],
@@ -26,6 +29,8 @@ const SUM: AggregateRecord = AggregateRecord {
 
 const MIN: AggregateRecord = AggregateRecord {
     name: "minMappedArrays",
+    name_in_types: "minMap",
+    state_version: 1,
     summary: "The smallest value of every key, which arrays hold; sorted by key. Also called minMap.",
     syntax: "minMappedArrays(keys, values[, ...])",
     examples: &[Example { sql: "SELECT minMappedArrays([2, 1, 2], [3, 4, 1])", result: "([1,2],[4,1])" }],
@@ -34,6 +39,8 @@ const MIN: AggregateRecord = AggregateRecord {
 
 const MAX: AggregateRecord = AggregateRecord {
     name: "maxMappedArrays",
+    name_in_types: "maxMap",
+    state_version: 1,
     summary: "The largest value of every key, which arrays hold; sorted by key. Also called maxMap.",
     syntax: "maxMappedArrays(keys, values[, ...])",
     examples: &[Example { sql: "SELECT maxMappedArrays([2, 1, 2], [3, 4, 1])", result: "([1,2],[4,3])" }],
@@ -42,6 +49,7 @@ const MAX: AggregateRecord = AggregateRecord {
 
 const WITH_OVERFLOW: AggregateRecord = AggregateRecord {
     name: "sumMapWithOverflow",
+    state_version: 1,
     summary: "Sums the values of every key, which arrays hold, in the type of the values.",
     syntax: "sumMapWithOverflow(keys, values[, ...])",
     examples: &[Example {
@@ -53,6 +61,7 @@ const WITH_OVERFLOW: AggregateRecord = AggregateRecord {
 
 const FILTERED: AggregateRecord = AggregateRecord {
     name: "sumMapFiltered",
+    state_version: 1,
     summary: "Sums the values of the given keys.",
     syntax: "sumMapFiltered(keys_to_keep)(keys, values[, ...])",
     examples: &[Example {
@@ -211,6 +220,11 @@ impl Aggregate for Bound {
     }
 }
 
+/// Bytes of a sum in states.
+fn integer_width(ty: &DataType) -> usize {
+    ty.physical().width().unwrap_or(32)
+}
+
 /// One number or value per key of a group.
 enum Column {
     Floats(Vec<f64>),
@@ -287,6 +301,21 @@ impl Maps {
         Ok(())
     }
 
+    /// The entries of a group by their keys, as states have them.
+    fn in_order(&self, group: usize) -> Vec<u32> {
+        let mut entries: Vec<u32> = self.sets.entries_of(group).collect();
+        let mut keys = Builder::new(&self.shape.key);
+        for entry in &entries {
+            // The keys are bytes that the codec wrote.
+            let _ = self.shape.codec.take(&mut self.sets.key(*entry), &mut keys);
+        }
+        let keys = keys.finish();
+        let mut order: Vec<usize> = (0..entries.len().min(keys.len())).collect();
+        order.sort_by(|&a, &b| keys.compare(a, &keys, b));
+        let unordered = std::mem::take(&mut entries);
+        order.into_iter().map(|at| unordered[at]).collect()
+    }
+
     /// Takes entry `theirs` of other columns into an entry.
     fn join(&mut self, entry: u32, others: &mut [Column], theirs: u32) -> Result<()> {
         let (entry, theirs) = (entry as usize, theirs as usize);
@@ -334,13 +363,16 @@ impl States for Maps {
     }
 
     fn serialise(&self, group: usize, out: &mut Vec<u8>) {
-        put_len(self.sets.entries_of(group).count(), out);
-        for entry in self.sets.entries_of(group) {
-            put_bytes(self.sets.key(entry), out);
-            for column in &self.columns {
+        let entries = self.in_order(group);
+        put_len(entries.len(), out);
+        for entry in entries {
+            out.extend_from_slice(self.sets.key(entry));
+            for (column, ty) in self.columns.iter().zip(&self.shape.results) {
                 match column {
-                    Column::Floats(sums) => out.extend(sums[entry as usize].to_le_bytes()),
-                    Column::Integers(sums) => out.extend(sums[entry as usize].to_le_bytes()),
+                    Column::Floats(sums) => put_float(sums[entry as usize], ty.physical(), out),
+                    Column::Integers(sums) => {
+                        out.extend(&sums[entry as usize].to_le_bytes()[..integer_width(ty)]);
+                    }
                     Column::Slots(slots) => slots.serialise(entry as usize, out),
                 }
             }
@@ -349,14 +381,18 @@ impl States for Maps {
 
     fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
         for _ in 0..take_count(bytes, 1)? {
-            let key = take_bytes(bytes)?;
+            let key = take_row(std::slice::from_ref(&self.shape.codec), bytes)?;
             let entry = self.entry(group as u32, key);
             let mut others = Vec::with_capacity(self.columns.len());
-            for column in &self.columns {
+            for (column, ty) in self.columns.iter().zip(&self.shape.results) {
                 others.push(match column {
-                    Column::Floats(_) => Column::Floats(vec![chalet_columns::wire::take_f64(bytes)?]),
+                    Column::Floats(_) => Column::Floats(vec![take_float(ty.physical(), bytes)?]),
                     Column::Integers(_) => {
-                        Column::Integers(vec![I256::from_le_bytes(chalet_columns::wire::take_array(bytes)?)])
+                        let taken = take(bytes, integer_width(ty))?;
+                        let is_negative = !ty.is_unsigned() && taken.last().is_some_and(|byte| *byte >= 0x80);
+                        let mut wide = [if is_negative { 0xff } else { 0 }; 32];
+                        wide[..taken.len()].copy_from_slice(taken);
+                        Column::Integers(vec![I256::from_le_bytes(wide)])
                     }
                     Column::Slots(slots) => Column::Slots(slots.deserialise(bytes)?),
                 });

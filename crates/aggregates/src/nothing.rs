@@ -2,6 +2,7 @@
 
 use chalet_base::Result;
 use chalet_columns::Vector;
+use chalet_columns::wire::take_u8;
 use chalet_function_api::aggregate::AggregateNulls;
 use chalet_function_api::{
     Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example, States,
@@ -104,10 +105,13 @@ impl States for NoStates {
         Ok(())
     }
 
-    fn serialise(&self, _: usize, _: &mut Vec<u8>) {}
+    /// A byte, so that states are not empty.
+    fn serialise(&self, _: usize, out: &mut Vec<u8>) {
+        out.push(0);
+    }
 
-    fn deserialise(&mut self, _: usize, _: &mut &[u8]) -> Result<()> {
-        Ok(())
+    fn deserialise(&mut self, _: usize, bytes: &mut &[u8]) -> Result<()> {
+        take_u8(bytes).map(drop)
     }
 
     fn finish(&mut self, n: usize) -> Result<Vector> {

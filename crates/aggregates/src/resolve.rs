@@ -3,13 +3,17 @@
 //!
 //! Invariant: this file knows the order of wrappers, and no function's name but `count`'s for DISTINCT.
 
+use crate::combinators::merge::Merge;
+use crate::combinators::simple_state::check_simple;
+use crate::combinators::state::State;
 use crate::combinators::{Combinator, suffix_of};
 use crate::nothing::Nothing;
 use crate::skip_nulls::SkipNulls;
-use chalet_base::{Result, bail};
+use crate::state_types::state_type;
+use chalet_base::{Result, bail, ensure};
 use chalet_function_api::aggregate::AggregateNulls;
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Registry};
-use chalet_types::{DataType, Value};
+use chalet_types::{AggregateType, DataType, Value};
 use std::sync::Arc;
 
 /// An aggregate ready to run.
@@ -78,7 +82,10 @@ fn count_distinct(ctx: &Context) -> String {
 }
 
 /// The record of the function below all combinators, and the combinators' suffixes.
-fn base_record<'a>(registry: &Registry, name: &'a str) -> Option<(&'static AggregateRecord, &'a str)> {
+pub(crate) fn base_record<'a>(
+    registry: &Registry,
+    name: &'a str,
+) -> Option<(&'static AggregateRecord, &'a str)> {
     let mut base = name;
     loop {
         if let Some(function) = registry.aggregates.get(base) {
@@ -101,13 +108,15 @@ impl Resolver<'_> {
         };
         let direct = self.registry.aggregates.get(name);
         // A NULL condition is a false one and makes no result NULL: it is the combinator's own business.
-        let own_nulls = direct.is_none() && suffix_of(name).is_some_and(|(c, _)| c.sees_nulls());
+        let combinator = suffix_of(name).filter(|_| direct.is_none()).map(|(combinator, _)| combinator);
+        let only_null = args.iter().any(|arg| arg.ty.is_only_null());
+        let own_nulls = combinator.is_some_and(|c| c.sees_nulls() && !(c == Combinator::State && only_null));
         // The NULL of Variant and Dynamic is a value like any other here, as in the kernel.
         let nullable = args.iter().any(|arg| arg.ty.is_nullable() && !arg.ty.is_of_several_types());
         if record.nulls == AggregateNulls::Seen || own_nulls || !nullable {
             return self.bind(direct, name, parameters, args);
         }
-        if args.iter().any(|arg| arg.ty.is_only_null()) {
+        if only_null {
             let aggregate: Arc<dyn Aggregate> =
                 if record.zero_when_only_null { Nothing::zero() } else { Nothing::null() };
             let result = aggregate.result_type();
@@ -122,7 +131,8 @@ impl Resolver<'_> {
             return Ok(None);
         };
         let makes_null = record.nulls == AggregateNulls::Skip && can_be_nullable(&inner.result);
-        inner.aggregate = SkipNulls::around(inner.aggregate, makes_null);
+        let flagged = direct.is_some() && record.null_flag;
+        inner.aggregate = SkipNulls::around(inner.aggregate, makes_null, flagged);
         inner.result = inner.aggregate.result_type();
         Ok(Some(inner))
     }
@@ -149,16 +159,31 @@ impl Resolver<'_> {
         if nested && !combinator.nests() {
             bail!(ILLEGAL_AGGREGATION, "Nested identical combinator '{suffix}' is not supported");
         }
+        match combinator {
+            Combinator::State => return self.state(shorter, parameters, args),
+            Combinator::Merge => return self.merge(shorter, parameters, args),
+            _ => {}
+        }
         // Whether a row was added at all shows only behind the condition.
         if let (Combinator::OrNull | Combinator::OrDefault, Some(base)) =
             (combinator, shorter.strip_suffix("If"))
         {
             return self.find(&format!("{base}{suffix}If"), parameters, args);
         }
+        // So does a state, which has no default of its own.
+        if let (Combinator::OrNull | Combinator::OrDefault, Some(base)) =
+            (combinator, shorter.strip_suffix("State"))
+        {
+            return self.find(&format!("{base}{suffix}State"), parameters, args);
+        }
         let split = combinator.split(shorter, parameters, args)?;
         let Some(mut inner) = self.find(&split.name, &split.parameters, &split.args)? else {
             return Ok(None);
         };
+        if combinator == Combinator::SimpleState {
+            check_simple(&inner.name)?;
+            inner.name += suffix;
+        }
         if split.whole {
             return Ok(Some(inner));
         }
@@ -169,6 +194,76 @@ impl Resolver<'_> {
         })?;
         inner.result = inner.aggregate.result_type();
         inner.name += suffix;
+        Ok(Some(inner))
+    }
+}
+
+/// States as values, and of values.
+impl Resolver<'_> {
+    fn state(&self, name: &str, parameters: &[Value], args: &[Argument]) -> Result<Option<Resolved>> {
+        let Some(mut inner) = self.find(name, parameters, args)? else {
+            return Ok(None);
+        };
+        let merges = self.registry.aggregates.get(name).is_none()
+            && suffix_of(name).is_some_and(|(combinator, _)| combinator == Combinator::Merge);
+        let direct = self.registry.aggregates.get(name);
+        // What was merged is a state of the same type again.
+        let ty = match (args, direct.and_then(|function| function.state_arguments(args))) {
+            ([states], _) if merges => states.ty.clone(),
+            (_, Some(types)) => {
+                let shown = direct.map_or("", |function| function.record().name_in_types);
+                DataType::AggregateFunction(AggregateType::new(None, shown, Vec::new(), types)?.into())
+            }
+            _ => state_type(self.registry, &inner, parameters, args),
+        };
+        inner.aggregate = State::around(inner.aggregate, ty);
+        inner.result = inner.aggregate.result_type();
+        inner.name += "State";
+        Ok(Some(inner))
+    }
+
+    fn merge(&self, name: &str, parameters: &[Value], args: &[Argument]) -> Result<Option<Resolved>> {
+        let [states] = args else {
+            bail!(
+                NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+                "Incorrect number of arguments for aggregate function with Merge suffix"
+            );
+        };
+        let DataType::AggregateFunction(ty) = &states.ty else {
+            bail!(
+                ILLEGAL_TYPE_OF_ARGUMENT,
+                "Illegal type {} of argument for aggregate function with Merge suffix. It must be AggregateFunction(...)",
+                states.ty
+            );
+        };
+        let mut inner_args: Vec<Argument> = ty.arguments().iter().cloned().map(Argument::of_type).collect();
+        inner_args.iter_mut().for_each(|arg| arg.ty = arg.ty.recursively_without_low_cardinality());
+        let Some(mut inner) = self.find(name, parameters, &inner_args)? else {
+            return Ok(None);
+        };
+        if let DataType::AggregateFunction(own) = state_type(self.registry, &inner, parameters, &inner_args)
+            && !own.has_same_states(ty)
+        {
+            let illegal = format!(
+                "Illegal type {} of argument for aggregate function with Merge suffix because it corresponds to",
+                states.ty
+            );
+            ensure!(
+                own.function() == ty.function(),
+                ILLEGAL_TYPE_OF_ARGUMENT,
+                "{illegal} different aggregate function: {} instead of {}",
+                ty.function(),
+                own.function()
+            );
+            bail!(
+                ILLEGAL_TYPE_OF_ARGUMENT,
+                "{illegal} a different implementation of aggregate function '{}'",
+                own.function()
+            );
+        }
+        inner.aggregate = Merge::around(inner.aggregate);
+        inner.result = inner.aggregate.result_type();
+        inner.name += "Merge";
         Ok(Some(inner))
     }
 }

@@ -3,7 +3,7 @@
 use crate::check::{no_parameters, one_argument};
 use crate::slots::{Keep, Slots, slots_of};
 use chalet_base::{Result, bail};
-use chalet_columns::wire::{take_u8, take_u64};
+use chalet_columns::wire::take_u64;
 use chalet_columns::{NullBuffer, Vector};
 use chalet_function_api::states::same_states;
 use chalet_function_api::{
@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 const SINGLE: AggregateRecord = AggregateRecord {
     name: "singleValueOrNull",
+    null_flag: false,
     summary: "The value if all values are equal, else NULL.",
     syntax: "singleValueOrNull(x)",
     examples: &[Example {
@@ -152,16 +153,15 @@ impl States for Counted {
     }
 
     fn serialise(&self, group: usize, out: &mut Vec<u8>) {
-        out.extend(self.counts[group].to_le_bytes());
-        out.push(u8::from(self.slots.is_set(group)));
         self.slots.serialise(group, out);
+        out.extend(self.counts[group].to_le_bytes());
     }
 
     fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
-        let count = take_u64(bytes)?;
-        let set = take_u8(bytes)? != 0;
         let mut value = self.slots.deserialise(bytes)?;
-        self.offer_state(group, if set { count } else { 0 }, &mut *value, 0)
+        let count = take_u64(bytes)?;
+        let count = if value.is_set(0) { count } else { 0 };
+        self.offer_state(group, count, &mut *value, 0)
     }
 
     fn finish(&mut self, n: usize) -> Result<Vector> {

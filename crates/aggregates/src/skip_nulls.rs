@@ -15,12 +15,14 @@ use std::sync::Arc;
 pub struct SkipNulls {
     inner: Arc<dyn Aggregate>,
     makes_null: bool,
+    flagged: bool,
 }
 
 impl SkipNulls {
-    /// With `makes_null`, the result becomes Nullable.
-    pub fn around(inner: Arc<dyn Aggregate>, makes_null: bool) -> Arc<dyn Aggregate> {
-        Arc::new(SkipNulls { inner, makes_null })
+    /// With `makes_null`, the result becomes Nullable. Otherwise, with `flagged`, the bytes of a state begin with 1, as those
+    /// of the kernel do.
+    pub fn around(inner: Arc<dyn Aggregate>, makes_null: bool, flagged: bool) -> Arc<dyn Aggregate> {
+        Arc::new(SkipNulls { inner, makes_null, flagged: flagged && !makes_null })
     }
 }
 
@@ -41,7 +43,8 @@ impl Aggregate for SkipNulls {
 
     fn states(&self) -> Box<dyn States> {
         let inner = self.inner.states();
-        Box::new(SkippingStates { inner, seen: self.makes_null.then(Vec::new), n_unseen: 0 })
+        let seen = self.makes_null.then(Vec::new);
+        Box::new(SkippingStates { inner, seen, flagged: self.flagged, n_unseen: 0 })
     }
 }
 
@@ -49,6 +52,7 @@ impl Aggregate for SkipNulls {
 struct SkippingStates {
     inner: Box<dyn States>,
     seen: Option<Vec<bool>>,
+    flagged: bool,
     /// Groups that may be unseen; when there are none, rows need not be looked at.
     n_unseen: usize,
 }
@@ -112,19 +116,24 @@ impl States for SkippingStates {
     }
 
     fn serialise(&self, group: usize, out: &mut Vec<u8>) {
-        if let Some(seen) = &self.seen {
-            out.push(u8::from(seen[group]));
+        let seen = self.seen.as_ref().is_none_or(|seen| seen[group]);
+        if self.seen.is_some() || self.flagged {
+            out.push(u8::from(seen));
         }
-        self.inner.serialise(group, out);
+        if seen {
+            self.inner.serialise(group, out);
+        }
     }
 
     fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
-        if let Some(seen) = &mut self.seen {
+        if self.seen.is_some() || self.flagged {
             let flag = chalet_columns::wire::take_u8(bytes)?;
-            ensure!(flag < 2, CANNOT_READ_ALL_DATA, "Aggregate state has the flag {flag}");
-            self.n_unseen -= usize::from(!seen[group] && flag == 1);
-            seen[group] |= flag == 1;
+            ensure!(flag < 2, INCORRECT_DATA, "Aggregate state has the flag {flag}");
+            if flag == 0 {
+                return Ok(());
+            }
         }
+        self.see(&[group as u32]);
         self.inner.deserialise(group, bytes)
     }
 

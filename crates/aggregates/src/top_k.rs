@@ -23,11 +23,13 @@ const TOP_K: AggregateRecord = AggregateRecord {
     syntax: "topK([n[, load_factor[, 'counts']]])(x)",
     examples: &[Example { sql: "SELECT topK(2)(number % 7 % 3) FROM numbers(20)", result: "[0,1]" }],
     nulls: AggregateNulls::SkipPlainResult,
+    null_flag: false,
     ..AggregateRecord::DEFAULT
 };
 
 const TOP_K_WEIGHTED: AggregateRecord = AggregateRecord {
     name: "topKWeighted",
+    null_flag: true,
     summary: "The approximately `n` values of the largest weight.",
     syntax: "topKWeighted([n[, load_factor[, 'counts']]])(x, weight)",
     examples: &[Example { sql: "SELECT topKWeighted(2)(number, number) FROM numbers(5)", result: "[4,3]" }],
@@ -49,6 +51,7 @@ const APPROX_TOP_K: AggregateRecord = AggregateRecord {
 
 const APPROX_TOP_SUM: AggregateRecord = AggregateRecord {
     name: "approx_top_sum",
+    null_flag: true,
     case_insensitive: true,
     summary: "The approximately `n` values of the largest weight (10 if not given) with weights and their errors.",
     syntax: "approx_top_sum([n[, reserved]])(x, weight)",

@@ -3,6 +3,7 @@
 
 use crate::Environment;
 use crate::table_columns::bind_constant;
+use chalet_aggregates::combinators::simple_state::check_simple;
 use chalet_aggregates::resolve::{Resolved, resolve};
 use chalet_base::hash::HashSet;
 use chalet_base::{Result, bail, ensure, err};
@@ -71,7 +72,7 @@ pub fn row_rule(
             RowRule::Folding { folds: folder.lasts(columns)?, drops_zeros: false }
         }
         RowMerging::Aggregating => {
-            let folds = columns.iter().filter_map(|column| folder.simple(column).transpose());
+            let folds = columns.iter().filter_map(|column| folder.declared(column).transpose());
             RowRule::Folding { folds: folds.collect::<Result<_>>()?, drops_zeros: false }
         }
     }))
@@ -92,6 +93,16 @@ impl Folder<'_> {
         };
         let columns = columns.iter().map(|f| (f.id, f.ty.clone())).collect();
         Ok(Fold { columns, aggregate, can_be_zero })
+    }
+
+    /// Of a column that names its function, or of states, which are merged.
+    fn declared(&self, column: &MergedColumn) -> Result<Option<Fold>> {
+        let DataType::AggregateFunction(states) = &column.field.ty else { return self.simple(column) };
+        if self.key_columns.contains(&column.field.id) {
+            return Ok(None);
+        }
+        let name = format!("{}MergeState", states.function());
+        self.fold(&name, states.parameters(), &[&column.field], false).map(Some)
     }
 
     /// Of a column that names its function.
@@ -132,7 +143,7 @@ impl Folder<'_> {
             if !Self::is_listed(listed, field) {
                 continue;
             }
-            if let Some(fold) = self.simple(column)? {
+            if let Some(fold) = self.declared(column)? {
                 folds.push(fold);
             } else if is_summable(&field.ty) {
                 folds.push(self.fold(SUM, &[], &[field], true)?);
@@ -174,7 +185,7 @@ impl Folder<'_> {
             if self.key_columns.contains(&field.id) || !Self::is_listed(listed, field) {
                 continue;
             }
-            folds.push(match self.simple(column)? {
+            folds.push(match self.declared(column)? {
                 Some(fold) => fold,
                 None => self.fold(LAST, &[], &[field], false)?,
             });
@@ -208,31 +219,6 @@ fn function_and_parameters(text: &str, env: &dyn Environment) -> Result<(String,
     }
 }
 
-/// Functions that `SimpleAggregateFunction` takes: their states are values, and merging them is aggregating these.
-const SIMPLE: [&str; 21] = [
-    "any",
-    "any_respect_nulls",
-    "anyLast",
-    "anyLast_respect_nulls",
-    "min",
-    "max",
-    "sum",
-    "sumWithOverflow",
-    "groupBitAnd",
-    "groupBitOr",
-    "groupBitXor",
-    "sumMap",
-    "minMap",
-    "maxMap",
-    "groupArrayArray",
-    "groupArrayLastArray",
-    "groupUniqArrayArray",
-    "groupUniqArrayArrayMap",
-    "sumMappedArrays",
-    "minMappedArrays",
-    "maxMappedArrays",
-];
-
 /// Fails where the function of a `SimpleAggregateFunction` cannot be one, or gives another type than the column has.
 pub fn check_simple_aggregate(function: &str, ty: &DataType, env: &dyn Environment) -> Result<()> {
     let (name, parameters) = function_and_parameters(function, env)?;
@@ -241,12 +227,7 @@ pub fn check_simple_aggregate(function: &str, ty: &DataType, env: &dyn Environme
     let Some(resolved) = resolved else {
         bail!(UNKNOWN_AGGREGATE_FUNCTION, "Unknown aggregate function {name}");
     };
-    ensure!(
-        SIMPLE.contains(&&*resolved.name),
-        BAD_ARGUMENTS,
-        "Unsupported aggregate function {name}, supported functions are {}",
-        SIMPLE.join(",")
-    );
+    check_simple(&resolved.name)?;
     let stored = ty.recursively_without_low_cardinality();
     ensure!(
         resolved.result == stored,

@@ -331,6 +331,14 @@ impl<'b> SelectBinder<'b> {
                 None => self.sort_key(item)?,
             });
         }
+        for key in &keys {
+            let ty = key.expr.ty();
+            ensure!(
+                !ty.has_states(),
+                ILLEGAL_COLUMN,
+                "Data type {ty} is not allowed in ORDER BY keys, because its values are not comparable"
+            );
+        }
         Ok(keys)
     }
 

@@ -39,6 +39,14 @@ impl SelectBinder<'_> {
         let env = self.query.env;
         let spec = self.window_spec(call.over.as_ref())?;
         let partition_by = spec.partition_by.iter().map(|p| self.expr(p)).collect::<Result<Vec<_>>>()?;
+        if let Some(key) = partition_by.iter().find(|key| key.ty().has_states()) {
+            bail!(
+                ILLEGAL_COLUMN,
+                "Data type {} is not allowed in window PARTITION BY keys, because it contains an aggregate function state whose \
+                 values are not comparable",
+                key.ty()
+            );
+        }
         let order_by = spec.order_by.iter().map(|o| self.sort_key(o)).collect::<Result<Vec<_>>>()?;
         let frame = self.frame(spec.frame.as_ref(), &order_by)?;
         let (function, args, ty) = match env.registry().windows.get(&call.name).cloned() {

@@ -253,6 +253,10 @@ impl Source for Channel {
     fn at_most(&self) -> usize {
         usize::MAX
     }
+
+    fn at_hand(&self) -> &[u8] {
+        &self.window[self.at..self.end]
+    }
 }
 
 /// Takes the lengths out of what arrives: each chunk has four bytes before it, and a chunk of no bytes ends a packet.

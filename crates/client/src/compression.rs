@@ -178,6 +178,10 @@ impl<S: Source> Source for Frames<'_, S> {
     fn at_most(&self) -> usize {
         self.from.at_most()
     }
+
+    fn at_hand(&self) -> &[u8] {
+        &self.unpacked.bytes[self.unpacked.at..]
+    }
 }
 
 /// The bytes inside of frames that follow one another to the end of a stream.
@@ -239,6 +243,10 @@ impl<R: Read> Source for Packed<R> {
 
     fn at_most(&self) -> usize {
         usize::MAX
+    }
+
+    fn at_hand(&self) -> &[u8] {
+        &self.taken
     }
 }
 

@@ -114,6 +114,7 @@ impl Builder {
             DataType::Json(json) if !json.typed.is_empty() => {
                 Value::Bytes(crate::json::default_object(json).into())
             }
+            DataType::AggregateFunction(states) => Value::string(states.operations().empty()),
             _ => Value::Null,
         };
         Builder { values, validity: ty.is_nullable().then(|| NullBufferBuilder::new(0)), default }

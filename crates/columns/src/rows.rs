@@ -3,8 +3,18 @@
 use crate::builder::Values;
 use crate::wire::{put_len, take, take_array, take_count, take_len, take_u8};
 use crate::{Builder, Data, Vector, each_native};
-use chalet_base::{Result, err};
+use chalet_base::{Result, ensure, err};
 use chalet_types::{DataType, I256, Physical, U256, bf16};
+
+/// As many elements a list may have whatever the number of bytes is.
+const MAX_EMPTY: usize = 0xff_ffff;
+
+/// The bytes of a row of several columns, from the front of `bytes`.
+pub fn take_row<'a>(codecs: &[RowCodec], bytes: &mut &'a [u8]) -> Result<&'a [u8]> {
+    let row = *bytes;
+    codecs.iter().try_for_each(|codec| codec.skip(bytes))?;
+    Ok(&row[..row.len() - bytes.len()])
+}
 
 /// Writes values of one type, and reads them back.
 #[derive(Clone, Debug)]
@@ -73,6 +83,39 @@ impl RowCodec {
         }
     }
 
+    /// Takes the bytes of one row from the front of `bytes`.
+    pub fn skip(&self, bytes: &mut &[u8]) -> Result<()> {
+        if self.nullable && take_u8(bytes)? != 0 {
+            return Ok(());
+        }
+        match &self.shape {
+            Shape::Plain(width) => drop(take(bytes, *width)?),
+            Shape::Str => drop(crate::wire::take_bytes(bytes)?),
+            Shape::List(element) => {
+                for _ in 0..element.take_elements(bytes)? {
+                    element.skip(bytes)?;
+                }
+            }
+            Shape::Struct(codecs) => codecs.iter().try_for_each(|codec| codec.skip(bytes))?,
+            Shape::Nothing => {}
+        }
+        Ok(())
+    }
+
+    /// The number of elements of a list. One may take no bytes at all only when it is Nothing, or a tuple of nothing.
+    fn take_elements(&self, bytes: &mut &[u8]) -> Result<usize> {
+        let n = match self.shape {
+            Shape::Nothing | Shape::Struct(_) => take_len(bytes)?,
+            _ => take_count(bytes, 1)?,
+        };
+        ensure!(
+            n <= MAX_EMPTY || n <= bytes.len(),
+            TOO_LARGE_ARRAY_SIZE,
+            "Too large array size {n} (maximum: {MAX_EMPTY})"
+        );
+        Ok(n)
+    }
+
     /// Reads one row from the front of `bytes` into a builder of the same type.
     pub fn take(&self, bytes: &mut &[u8], out: &mut Builder) -> Result<()> {
         if self.nullable && take_u8(bytes)? != 0 {
@@ -88,12 +131,7 @@ impl RowCodec {
                     (_, Values::Str(strings)) => strings.push(crate::wire::take_bytes(bytes)?),
                     (_, Values::Fixed { width, bytes: to }) => to.extend_from_slice(take(bytes, *width)?),
                     (Shape::List(element), Values::List(list)) => {
-                        // An element may take no bytes at all only when it is Nothing, of which there are none.
-                        let n = match element.shape {
-                            Shape::Nothing | Shape::Struct(_) => take_len(bytes)?,
-                            _ => take_count(bytes, 1)?,
-                        };
-                        for _ in 0..n {
+                        for _ in 0..element.take_elements(bytes)? {
                             element.take(bytes, &mut list.values)?;
                         }
                         list.close();

@@ -292,6 +292,11 @@ impl Data {
                     let object = crate::json::default_object(json);
                     Data::Str((0..n).map(|_| &object).collect())
                 }
+                // The default of a state is that of a group without rows.
+                DataType::AggregateFunction(states) => {
+                    let empty = states.operations().empty();
+                    Data::Str(std::iter::repeat_n(empty, n).collect())
+                }
                 _ => Data::Str(Strings::empties(n)),
             },
             Physical::Fixed(width) => {

@@ -3,7 +3,7 @@
 use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::builder::Values;
 use chalet_columns::{Builder, Data, Vector, each_native};
-use chalet_types::DataType;
+use chalet_types::{AggregateType, DataType};
 
 /// A longer string, or a list of more elements, is taken for damage.
 const MAX_LENGTH: u64 = 1 << 30;
@@ -15,6 +15,37 @@ pub trait Source {
 
     /// No more bytes than this follow, as far as is known: a count of more values is damage.
     fn at_most(&self) -> usize;
+
+    /// Bytes that follow and are here already; there may be more.
+    fn at_hand(&self) -> &[u8];
+
+    /// The next state of an aggregate function, of which only the function knows where it ends.
+    fn state(&mut self, ty: &AggregateType) -> Result<Vec<u8>> {
+        let mut state = Vec::new();
+        loop {
+            let known = state.len();
+            state.extend_from_slice(self.at_hand());
+            match ty.operations().length(&state) {
+                Ok(n) if n >= known => {
+                    self.take(n - known)?;
+                    state.truncate(n);
+                    return Ok(state);
+                }
+                Err(e) if e.code() != chalet_base::codes::CANNOT_READ_ALL_DATA => return Err(e),
+                _ => {}
+            }
+            let n = state.len() - known;
+            ensure!(
+                state.len() as u64 <= MAX_LENGTH,
+                TOO_LARGE_STRING_SIZE,
+                "Too large state of an aggregate function"
+            );
+            self.take(n)?;
+            // The one byte makes more arrive.
+            let [byte] = self.array()?;
+            state.push(byte);
+        }
+    }
 
     fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
         let mut array = [0; N];
@@ -60,6 +91,15 @@ impl Source for Cursor<'_> {
 
     fn at_most(&self) -> usize {
         self.rest.len()
+    }
+
+    fn at_hand(&self) -> &[u8] {
+        self.rest
+    }
+
+    fn state(&mut self, ty: &AggregateType) -> Result<Vec<u8>> {
+        let n = ty.operations().length(self.rest)?;
+        Ok(Cursor::take(self, n)?.to_vec())
     }
 
     #[inline]
@@ -187,6 +227,8 @@ pub fn put_value(out: &mut Vec<u8>, ty: &DataType, vector: &Vector, row: usize) 
     let ty = ty.bare();
     each_native!(&vector.data, values => out.extend_from_slice(&values[row].to_le_bytes()),
         Data::Nothing(_) => {}
+        // A state says itself where it ends.
+        Data::Str(s) if matches!(ty, DataType::AggregateFunction(_)) => out.extend_from_slice(s.get(row)),
         Data::Str(s) => put_string(out, s.get(row)),
         Data::Fixed(f) if *ty == DataType::Uuid => out.extend_from_slice(&swap_uuid(f.get(row))),
         Data::Fixed(f) => out.extend_from_slice(f.get(row)),
@@ -242,7 +284,10 @@ pub fn take_value(from: &mut Cursor<'_>, ty: &DataType, to: &mut Builder) -> Res
         Values::BF16(v) => number!(v, chalet_types::bf16),
         Values::F32(v) => number!(v, f32),
         Values::F64(v) => number!(v, f64),
-        Values::Str(s) => s.push(from.string()?),
+        Values::Str(s) => match ty {
+            DataType::AggregateFunction(states) => s.push(&from.state(states)?),
+            _ => s.push(from.string()?),
+        },
         Values::Fixed { bytes, .. } if *ty == DataType::Uuid => {
             bytes.extend_from_slice(&swap_uuid(from.take(16)?))
         }

@@ -29,6 +29,14 @@ pub struct AggregateRecord {
     pub order_dependent: bool,
     /// Only usable OVER a window.
     pub window_only: bool,
+    /// Its states are those of the function of this name, whatever the parameters; empty: its own, of these parameters.
+    pub states_of: &'static str,
+    /// The name in the types of its states, where it is another one.
+    pub name_in_types: &'static str,
+    /// The version that the types of its states show.
+    pub state_version: u64,
+    /// A state of Nullable arguments that gives a plain result begins with a byte that is 1.
+    pub null_flag: bool,
 }
 
 /// What the framework does with NULL arguments.
@@ -57,6 +65,10 @@ impl AggregateRecord {
         respecting_nulls: "",
         order_dependent: false,
         window_only: false,
+        states_of: "",
+        name_in_types: "",
+        state_version: 0,
+        null_flag: true,
     };
 }
 
@@ -68,6 +80,13 @@ pub trait AggregateFunction: Send + Sync {
     /// Checks parameters (`quantile(0.9)`) and argument types. Types come without LowCardinality, and without
     /// Nullable unless the record says `Seen`.
     fn bind(&self, parameters: &[Value], args: &[Argument], ctx: &Context) -> Result<Arc<dyn Aggregate>>;
+
+    /// The arguments in the type of its states, where that is the type of another function
+    /// ([`AggregateRecord::name_in_types`]) with other arguments.
+    fn state_arguments(&self, args: &[Argument]) -> Option<Vec<DataType>> {
+        let _ = args;
+        None
+    }
 }
 
 /// An aggregate function with its types decided.

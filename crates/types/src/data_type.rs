@@ -1,5 +1,6 @@
 //! The `DataType` tree: what a user sees in `toTypeName`, and the questions other rooms ask of it.
 
+use crate::aggregate_function::AggregateType;
 use crate::{JsonType, Physical, TimeZone};
 use chalet_base::{Result, bail, ensure};
 use std::ops::RangeInclusive;
@@ -62,6 +63,8 @@ pub enum DataType {
     /// Any type, or NULL; that many types are kept apart.
     Dynamic(u8),
     Json(Arc<JsonType>),
+    /// The bytes of states of an aggregate function.
+    AggregateFunction(Arc<AggregateType>),
 }
 
 /// One element of a Tuple; all elements are named or none is.
@@ -163,7 +166,11 @@ impl DataType {
                 DataType::LowCardinality(Arc::new(DataType::clone(&inner).nullable()))
             }
             // These cannot be inside Nullable: the kernel leaves them as they are.
-            DataType::Array(_) | DataType::Map(..) | DataType::Variant(_) | DataType::Dynamic(_) => self,
+            DataType::Array(_)
+            | DataType::Map(..)
+            | DataType::Variant(_)
+            | DataType::Dynamic(_)
+            | DataType::AggregateFunction(_) => self,
             other => DataType::Nullable(Arc::new(other)),
         }
     }
@@ -207,6 +214,7 @@ impl DataType {
                 | DataType::LowCardinality(_)
                 | DataType::Variant(_)
                 | DataType::Dynamic(_)
+                | DataType::AggregateFunction(_)
         )
     }
 
@@ -349,7 +357,7 @@ impl DataType {
                 19..=38 => Physical::I128,
                 _ => Physical::I256,
             },
-            String | Variant(_) | Dynamic(_) | Json(_) => Physical::Str,
+            String | Variant(_) | Dynamic(_) | Json(_) | AggregateFunction(_) => Physical::Str,
             FixedString(n) => Physical::Fixed(*n),
             Uuid | IPv6 => Physical::Fixed(16),
             LowCardinality(inner) | Nullable(inner) => inner.physical(),
@@ -369,6 +377,19 @@ impl DataType {
                     .collect(),
             )),
             _ => None,
+        }
+    }
+
+    /// Are there states of aggregate functions among the values, at any depth? They have no order and are not equal.
+    pub fn has_states(&self) -> bool {
+        match self {
+            DataType::AggregateFunction(_) => true,
+            DataType::LowCardinality(inner) | DataType::Nullable(inner) | DataType::Array(inner) => {
+                inner.has_states()
+            }
+            DataType::Map(key, value) => key.has_states() || value.has_states(),
+            DataType::Tuple(fields) => fields.iter().any(|field| field.ty.has_states()),
+            _ => false,
         }
     }
 

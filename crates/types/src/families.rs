@@ -14,6 +14,7 @@ const fn family(name: &'static str, case_insensitive: bool, alias_to: &'static s
 
 /// Sorted by name.
 pub const FAMILIES: &[Family] = &[
+    family("AggregateFunction", false, ""),
     family("Array", false, ""),
     family("BFloat16", false, ""),
     family("BIGINT", true, "Int64"),
@@ -117,6 +118,7 @@ pub const FAMILIES: &[Family] = &[
     family("SMALLINT", true, "Int16"),
     family("SMALLINT SIGNED", true, "Int16"),
     family("SMALLINT UNSIGNED", true, "UInt16"),
+    family("SimpleAggregateFunction", false, ""),
     family("String", false, ""),
     family("TEXT", true, "String"),
     family("TIMESTAMP", true, "DateTime"),

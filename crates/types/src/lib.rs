@@ -10,10 +10,14 @@
 //! - [`calendar`]: civil dates, local time and timestamps
 //! - [`decimal`]: precision and scale arithmetic
 //! - [`supertype`]: the least type that holds values of several types
+//! - [`aggregate_function`]: types of states of aggregate functions
+//! - `aggregate_text`: their text form
 //! - [`simple_aggregate`]: the text form of columns with an aggregate
 //! - [`variant`]: Variant, Dynamic and JSON
 //! - [`promotion`]: result types of arithmetic
 
+pub mod aggregate_function;
+mod aggregate_text;
 pub mod calendar;
 pub mod data_type;
 pub mod decimal;
@@ -28,6 +32,7 @@ pub mod time_zone;
 pub mod value;
 pub mod variant;
 
+pub use aggregate_function::{AggregateType, StateOperations};
 pub use data_type::{DataType, EnumValues, IntervalUnit, TupleField};
 pub use ethnum::{AsI256, AsU256, I256, U256};
 pub use half::bf16;

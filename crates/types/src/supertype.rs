@@ -20,6 +20,12 @@ pub fn common_supertype(types: &[DataType]) -> Result<DataType> {
 
 #[cold]
 fn no_supertype(a: &DataType, b: &DataType) -> chalet_base::Error {
+    // What is neither of them cannot be NULL either.
+    if let (state @ DataType::AggregateFunction(_), DataType::Nullable(_))
+    | (DataType::Nullable(_), state @ DataType::AggregateFunction(_)) = (a, b)
+    {
+        return err!(ILLEGAL_TYPE_OF_ARGUMENT, "Nested type {state} cannot be inside Nullable type");
+    }
     let why = if (a.bare().is_string()) != (b.bare().is_string()) {
         "because some of them are String/FixedString/Enum and some of them are not"
     } else {

@@ -71,6 +71,7 @@ impl fmt::Display for DataType {
                 }
                 f.write_str(")")
             }
+            AggregateFunction(states) => write!(f, "{states}"),
         }
     }
 }
@@ -236,6 +237,27 @@ impl<'a> Parser<'a> {
         found
     }
 
+    /// What is not parsed yet.
+    pub(crate) fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    /// Takes `n` bytes of the rest.
+    pub(crate) fn advance(&mut self, n: usize) {
+        self.at += n;
+    }
+
+    /// One level deeper. Fails where there are too many.
+    pub(crate) fn enter(&mut self) -> Result<()> {
+        self.depth += 1;
+        ensure!(self.depth <= MAX_DEPTH, TOO_DEEP_RECURSION, "Data type is nested too deeply");
+        Ok(())
+    }
+
+    pub(crate) fn leave(&mut self) {
+        self.depth -= 1;
+    }
+
     #[cold]
     pub(crate) fn failed(&self, expected: &str) -> Error {
         let rest = &self.text[self.at..];
@@ -301,8 +323,7 @@ impl<'a> Parser<'a> {
     }
 
     pub(crate) fn data_type(&mut self) -> Result<DataType> {
-        self.depth += 1;
-        ensure!(self.depth <= MAX_DEPTH, TOO_DEEP_RECURSION, "Data type is nested too deeply");
+        self.enter()?;
         let name = match self.peek() {
             Some('`') => self.quoted('`')?,
             Some('"') => self.quoted('"')?,
@@ -310,11 +331,20 @@ impl<'a> Parser<'a> {
         };
         if families::resolve(&name) == Some("JSON") {
             let json = if self.accept('(') { self.json_parameters()? } else { crate::JsonType::default() };
-            self.depth -= 1;
+            self.leave();
             return Ok(DataType::Json(Arc::new(json)));
         }
+        let states = match families::resolve(&name) {
+            Some("AggregateFunction") => Some(self.aggregate_function()?),
+            Some("SimpleAggregateFunction") => Some(self.simple_aggregate_function()?),
+            _ => None,
+        };
+        if let Some(ty) = states {
+            self.leave();
+            return Ok(ty);
+        }
         let parameters = if self.accept('(') { self.parameters()? } else { Vec::new() };
-        self.depth -= 1;
+        self.leave();
         // `CHAR(3) VARYING` does not exist, but `INT(11) UNSIGNED` does.
         let mut name = name;
         if families::resolve(&format!("{name} UNSIGNED")).is_some() {
@@ -544,6 +574,7 @@ fn low_cardinality(inner: DataType) -> Result<DataType> {
             | Variant(_)
             | Dynamic(_)
             | Json(_)
+            | AggregateFunction(_)
     );
     ensure!(
         !refused,

@@ -22,6 +22,7 @@ const ARRAY: AggregateRecord = AggregateRecord {
         result: "[0,1,2,3]\t[0,1]",
     }],
     nulls: AggregateNulls::SkipPlainResult,
+    null_flag: false,
     order_dependent: true,
     ..AggregateRecord::DEFAULT
 };

@@ -21,6 +21,7 @@ const SUM: AggregateRecord = AggregateRecord {
         result: "[0,1,3,6,10]\t[0,1,3,5,7]",
     }],
     nulls: AggregateNulls::SkipPlainResult,
+    null_flag: false,
     order_dependent: true,
     ..AggregateRecord::DEFAULT
 };

@@ -4,8 +4,8 @@ use crate::arrays::parameters::optional_limit;
 use crate::check::one_argument;
 use crate::sets::GroupSets;
 use chalet_base::Result;
-use chalet_columns::rows::RowCodec;
-use chalet_columns::wire::{put_bytes, put_len, take_bytes, take_count};
+use chalet_columns::rows::{RowCodec, take_row};
+use chalet_columns::wire::{put_len, take_count};
 use chalet_columns::{Builder, Data, List, Vector};
 use chalet_function_api::aggregate::AggregateNulls;
 use chalet_function_api::states::same_states;
@@ -26,6 +26,7 @@ const RECORD: AggregateRecord = AggregateRecord {
         result: "[0,1,2]",
     }],
     nulls: AggregateNulls::SkipPlainResult,
+    null_flag: false,
     ..AggregateRecord::DEFAULT
 };
 
@@ -121,12 +122,12 @@ impl States for Uniques {
 
     fn serialise(&self, group: usize, out: &mut Vec<u8>) {
         put_len(self.counts[group] as usize, out);
-        self.sets.entries_of(group).for_each(|entry| put_bytes(self.sets.key(entry), out));
+        self.sets.entries_of(group).for_each(|entry| out.extend_from_slice(self.sets.key(entry)));
     }
 
     fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
         for _ in 0..take_count(bytes, 1)? {
-            let key = take_bytes(bytes)?;
+            let key = take_row(std::slice::from_ref(&self.codec), bytes)?;
             self.insert(group as u32, key);
         }
         Ok(())

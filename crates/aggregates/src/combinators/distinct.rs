@@ -2,8 +2,8 @@
 
 use crate::sets::GroupSets;
 use chalet_base::Result;
-use chalet_columns::rows::RowCodec;
-use chalet_columns::wire::{put_bytes, put_len, take_bytes, take_count};
+use chalet_columns::rows::{RowCodec, take_row};
+use chalet_columns::wire::{put_len, take_count};
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::states::same_states;
 use chalet_function_api::{Aggregate, Argument, States};
@@ -88,12 +88,12 @@ impl States for DistinctStates {
 
     fn serialise(&self, group: usize, out: &mut Vec<u8>) {
         put_len(self.sets.entries_of(group).count(), out);
-        self.sets.entries_of(group).for_each(|entry| put_bytes(self.sets.key(entry), out));
+        self.sets.entries_of(group).for_each(|entry| out.extend_from_slice(self.sets.key(entry)));
     }
 
     fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
         for _ in 0..take_count(bytes, 1)? {
-            let key = take_bytes(bytes)?;
+            let key = take_row(&self.codecs, bytes)?;
             self.sets.insert(group as u32, key);
         }
         Ok(())

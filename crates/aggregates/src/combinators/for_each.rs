@@ -1,8 +1,9 @@
 //! `-ForEach`: aggregates arrays position by position; the result is as long as the longest array.
 
+use crate::collect::MAX_ARRAY_SIZE;
 use crate::combinators::array::flatten;
 use chalet_base::{Result, ensure};
-use chalet_columns::wire::{put_len, take_len};
+use chalet_columns::wire::take_u64;
 use chalet_columns::{Data, List, Vector};
 use chalet_function_api::states::same_states;
 use chalet_function_api::{Aggregate, States};
@@ -98,12 +99,17 @@ impl States for PositionStates {
     }
 
     fn serialise(&self, group: usize, out: &mut Vec<u8>) {
-        put_len(self.positions[group].len(), out);
+        out.extend((self.positions[group].len() as u64).to_le_bytes());
         self.positions[group].iter().for_each(|&inner| self.inner.serialise(inner as usize, out));
     }
 
     fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
-        let n = take_len(bytes)?;
+        let n = usize::try_from(take_u64(bytes)?).unwrap_or(usize::MAX);
+        ensure!(
+            n <= MAX_ARRAY_SIZE,
+            TOO_LARGE_ARRAY_SIZE,
+            "Too large array size {n} (maximum: {MAX_ARRAY_SIZE})"
+        );
         self.widen(group, n)?;
         self.inner.grow(self.n_inner);
         for position in 0..n {

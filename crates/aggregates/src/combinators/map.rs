@@ -3,8 +3,8 @@
 use crate::combinators::Split;
 use crate::sets::GroupSets;
 use chalet_base::{Result, bail, ensure};
-use chalet_columns::rows::RowCodec;
-use chalet_columns::wire::{put_bytes, put_len, take_bytes, take_count};
+use chalet_columns::rows::{RowCodec, take_row};
+use chalet_columns::wire::{put_len, take_count};
 use chalet_columns::{Builder, Data, List, Struct, Vector};
 use chalet_function_api::states::same_states;
 use chalet_function_api::{Aggregate, Argument, States};
@@ -128,14 +128,14 @@ impl States for KeyedStates {
     fn serialise(&self, group: usize, out: &mut Vec<u8>) {
         put_len(self.sets.entries_of(group).count(), out);
         for entry in self.sets.entries_of(group) {
-            put_bytes(self.sets.key(entry), out);
+            out.extend_from_slice(self.sets.key(entry));
             self.inner.serialise(entry as usize, out);
         }
     }
 
     fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
         for _ in 0..take_count(bytes, 1)? {
-            let key = take_bytes(bytes)?;
+            let key = take_row(std::slice::from_ref(&self.codec), bytes)?;
             let (entry, _) = self.sets.insert(group as u32, key);
             self.inner.grow(self.sets.len());
             self.inner.deserialise(entry as usize, bytes)?;

@@ -8,6 +8,9 @@
 //! - [`map`], for `-Map`, one result per key
 //! - [`tuple`], for `-Tuple`, one result per field
 //! - [`arg_extreme`], for `-ArgMin`, `-ArgMax`
+//! - [`simple_state`], for `-SimpleState`, results that merge as states do
+//! - [`state`], for `-State`, the states as values
+//! - [`merge`], for `-Merge`, over states
 //! - [`resample`], for `-Resample`, one result per bucket of a range
 
 pub mod arg_extreme;
@@ -16,8 +19,11 @@ pub mod distinct;
 pub mod filter;
 pub mod for_each;
 pub mod map;
+pub mod merge;
 pub mod or_fill;
 pub mod resample;
+pub mod simple_state;
+pub mod state;
 pub mod tuple;
 
 use crate::resolve::Resolved;
@@ -98,7 +104,7 @@ impl Combinator {
 
     /// The wrapper deals with NULLs in arguments of its own, and the function inside with those in the others.
     pub fn sees_nulls(self) -> bool {
-        matches!(self, Combinator::If)
+        matches!(self, Combinator::If | Combinator::State)
     }
 
     /// The inner function's name, parameters and arguments.
@@ -144,12 +150,10 @@ impl Combinator {
             Combinator::Map => map::split(&mut split)?,
             Combinator::Tuple => tuple::split(&mut split)?,
             Combinator::Resample => resample::split(&mut split)?,
-            Combinator::State | Combinator::Merge | Combinator::SimpleState => bail!(
-                NOT_IMPLEMENTED,
-                "Aggregate function combinator {} is not supported, because there is no AggregateFunction type",
-                self.suffix()
-            ),
-            Combinator::OrNull | Combinator::OrDefault => {}
+            Combinator::SimpleState => {
+                split.whole = true;
+            }
+            Combinator::State | Combinator::Merge | Combinator::OrNull | Combinator::OrDefault => {}
         }
         Ok(split)
     }

@@ -73,13 +73,14 @@ impl States for FilledStates {
     }
 
     fn serialise(&self, group: usize, out: &mut Vec<u8>) {
-        out.push(u8::from(self.filled[group]));
         self.inner.serialise(group, out);
+        out.push(u8::from(self.filled[group]));
     }
 
     fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
+        self.inner.deserialise(group, bytes)?;
         self.filled[group] |= chalet_columns::wire::take_u8(bytes)? != 0;
-        self.inner.deserialise(group, bytes)
+        Ok(())
     }
 
     fn finish(&mut self, n: usize) -> Result<Vector> {

@@ -13,6 +13,8 @@ use std::sync::Arc;
 
 const ONE: AggregateRecord = AggregateRecord {
     name: "quantileDeterministic",
+    states_of: "quantileDeterministic",
+    state_version: 1,
     aliases: &["medianDeterministic"],
     summary: "The value at a level, interpolated, from a sample of at most 8192 values that the second argument, an \
               integer such as an identifier, determines.",

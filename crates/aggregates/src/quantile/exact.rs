@@ -35,6 +35,7 @@ macro_rules! records {
         $(
             const $one: AggregateRecord = AggregateRecord {
                 name: $name,
+                states_of: $name,
                 aliases: &[$median],
                 summary: $summary,
                 syntax: concat!($name, "(level)(x)"),
@@ -46,6 +47,7 @@ macro_rules! records {
             };
             const $many: AggregateRecord = AggregateRecord {
                 name: $names,
+                states_of: $name,
                 summary: concat!("Several quantiles at once, each as ", $name, " gives it."),
                 syntax: concat!($names, "(level1, level2, ...)(x)"),
                 examples: &[Example {

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 const ONE: AggregateRecord = AggregateRecord {
     name: "quantileDD",
+    states_of: "quantileDD",
     aliases: &["medianDD"],
     summary: "The value at a level, off by no more than the given share of it.",
     syntax: "quantileDD(relative_accuracy[, level])(x)",
@@ -25,6 +26,7 @@ const ONE: AggregateRecord = AggregateRecord {
 
 const MANY: AggregateRecord = AggregateRecord {
     name: "quantilesDD",
+    states_of: "quantileDD",
     summary: "Several quantiles at once, each as quantileDD gives it.",
     syntax: "quantilesDD(relative_accuracy, level1, level2, ...)(x)",
     examples: &[Example {

@@ -1,19 +1,20 @@
 //! `quantile`: from a random sample of 8192 values, interpolated; exact for fewer. The random numbers are always the
 //! same ones, the kernel's.
 
-use crate::floats::Floats;
+use crate::floats::{Floats, put_float, take_float};
 use crate::pcg::Pcg32;
 use crate::quantile::levels::{Domain, Levels, check_arguments, interpolated_type};
 use crate::quantile::{Sketch, bound, interpolated, push_float};
 use chalet_base::Result;
-use chalet_columns::wire::{put_len, take_count, take_f64, take_u64};
+use chalet_columns::wire::{put_bytes, take_bytes, take_u64};
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
-use chalet_types::{DataType, Value};
+use chalet_types::{DataType, Physical, Value};
 use std::sync::Arc;
 
 const ONE: AggregateRecord = AggregateRecord {
     name: "quantile",
+    states_of: "quantile",
     aliases: &["median"],
     summary: "The value at a level (0.5 if not given), interpolated, from a random sample of 8192 values.",
     syntax: "quantile(level)(x)",
@@ -58,12 +59,14 @@ impl AggregateFunction for Reservoir {
         let levels = Levels::new(self.record.name, self.many, parameters)?;
         check_arguments(self.record.name, args, false)?;
         Domain::All.check(self.record.name, &args[0].ty)?;
-        Ok(bound(Sampler { ty: interpolated_type(&args[0].ty) }, levels))
+        Ok(bound(Sampler { ty: interpolated_type(&args[0].ty), values: args[0].ty.physical() }, levels))
     }
 }
 
 struct Sampler {
     ty: DataType,
+    /// Of the argument: what states hold values as.
+    values: Physical,
 }
 
 #[derive(Default)]
@@ -130,21 +133,24 @@ impl Sketch for Sampler {
     }
 
     fn serialise(&self, state: &Sample, out: &mut Vec<u8>) {
+        out.extend((SAMPLE as u64).to_le_bytes());
         out.extend(state.total.to_le_bytes());
-        put_len(state.values.len(), out);
-        state.values.iter().for_each(|x| out.extend(x.to_le_bytes()));
+        put_bytes(state.random.to_text().as_bytes(), out);
+        state.values.iter().for_each(|&x| put_float(x, self.values, out));
     }
 
     fn deserialise(&self, bytes: &mut &[u8]) -> Result<Sample> {
-        let total = take_u64(bytes)?;
-        let n = take_count(bytes, 8)?;
+        let size = take_u64(bytes)?;
         chalet_base::ensure!(
-            n <= SAMPLE && n as u64 == total.min(SAMPLE as u64),
-            CANNOT_READ_ALL_DATA,
-            "Aggregate state has {n} values of {total}"
+            size == SAMPLE as u64,
+            INCORRECT_DATA,
+            "Aggregate state has a sample of {size} values"
         );
-        let values = (0..n).map(|_| take_f64(bytes)).collect::<Result<Vec<f64>>>()?;
-        Ok(Sample { values, total, ..Sample::default() })
+        let total = take_u64(bytes)?;
+        let random = Pcg32::from_text(take_bytes(bytes)?)?;
+        let n = total.min(size);
+        let values = (0..n).map(|_| take_float(self.values, bytes)).collect::<Result<Vec<f64>>>()?;
+        Ok(Sample { values, total, random, sorted: Vec::new() })
     }
 
     fn settle(&self, state: &mut Sample) {

@@ -5,8 +5,8 @@ use crate::floats::{Floats, Unsigned};
 use crate::hashes::int_hash32;
 use crate::quantile::levels::{Domain, Levels, check_arguments};
 use crate::quantile::{Sketch, bound, push_float};
-use chalet_base::Result;
-use chalet_columns::wire::{put_len, take_array, take_count, take_u8, take_u64};
+use chalet_base::{Result, bail};
+use chalet_columns::wire::{take, take_array, take_u8, take_u64};
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
 use chalet_types::{DataType, Value};
@@ -20,6 +20,8 @@ const FINE: usize = 1024;
 const STEP: usize = 16;
 const BARS: usize = FINE + (LARGEST as usize - FINE) / STEP + 1;
 /// More values than this are a histogram.
+/// The most values of the kernel's smallest state.
+const TINY: usize = 31;
 const FEW: usize = 5672;
 
 macro_rules! records {
@@ -27,6 +29,7 @@ macro_rules! records {
         $(
             const $one: AggregateRecord = AggregateRecord {
                 name: $name,
+                states_of: $name,
                 aliases: &[$median],
                 summary: $summary,
                 syntax: concat!($name, "(level)", $args),
@@ -39,6 +42,7 @@ macro_rules! records {
             };
             const $many: AggregateRecord = AggregateRecord {
                 name: $names,
+                states_of: $name,
                 summary: concat!("Several quantiles at once, each as ", $name, " gives it."),
                 syntax: concat!($names, "(level1, level2, ...)", $args),
                 examples: &[Example {
@@ -173,12 +177,20 @@ impl Sketch for Times {
     fn serialise(&self, state: &State, out: &mut Vec<u8>) {
         match state {
             State::Few(values) => {
-                out.push(0);
-                put_len(values.len(), out);
+                // The kernel tells few values from very few.
+                if values.len() <= TINY {
+                    out.push(1);
+                    out.extend((values.len() as u16).to_le_bytes());
+                } else {
+                    out.push(2);
+                    out.extend((values.len() as u64).to_le_bytes());
+                }
                 values.iter().for_each(|x| out.extend(x.to_le_bytes()));
             }
             State::Histogram(bars) => {
-                out.push(1);
+                out.push(3);
+                let total = bars.iter().fold(0u64, |total, n| total.wrapping_add(*n));
+                out.extend(total.to_le_bytes());
                 bars.iter().for_each(|n| out.extend(n.to_le_bytes()));
             }
         }
@@ -186,15 +198,20 @@ impl Sketch for Times {
 
     fn deserialise(&self, bytes: &mut &[u8]) -> Result<State> {
         let mut state = State::default();
-        if take_u8(bytes)? == 0 {
-            for _ in 0..take_count(bytes, 2)? {
-                let x = u16::from_le_bytes(take_array(bytes)?);
-                state.insert(x.min(LARGEST as u16), 1);
+        let n = match take_u8(bytes)? {
+            1 => usize::from(u16::from_le_bytes(take_array(bytes)?)),
+            2 => take_u64(bytes)? as usize,
+            3 => {
+                take_u64(bytes)?;
+                for n in state.histogram() {
+                    *n = take_u64(bytes)?;
+                }
+                return Ok(state);
             }
-        } else {
-            for n in state.histogram() {
-                *n = take_u64(bytes)?;
-            }
+            kind => bail!(INCORRECT_DATA, "Unknown kind of the state of quantileTiming: {kind}"),
+        };
+        for x in take(bytes, n.saturating_mul(2))?.chunks_exact(2) {
+            state.insert(u16::from_le_bytes([x[0], x[1]]).min(LARGEST as u16), 1);
         }
         Ok(state)
     }

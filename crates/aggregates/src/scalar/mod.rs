@@ -4,16 +4,27 @@
 //! - [`array_reduce`]: over the elements of arrays
 //! - [`in_ranges`]: over ranges of elements of arrays
 //! - [`initialize`]: over the single row
+//! - [`bitmaps`], [`bitmap_values`]: functions of states of `groupBitmap`
+//! - [`running_accumulate`]: results over the states so far
+//! - [`finalize`]: the results of states
 
 mod array_reduce;
+mod bitmap_values;
+mod bitmaps;
+mod finalize;
 mod in_ranges;
 mod initialize;
 mod named;
+mod running_accumulate;
 
 use chalet_function_api::Registry;
 
 pub fn register(registry: &mut Registry) {
     registry.add_scalar(array_reduce::ArrayReduce);
+    bitmap_values::register(registry);
+    bitmaps::register(registry);
+    registry.add_scalar(finalize::FinalizeAggregation);
     registry.add_scalar(in_ranges::ArrayReduceInRanges);
     registry.add_scalar(initialize::InitializeAggregation);
+    registry.add_scalar(running_accumulate::RunningAccumulate);
 }

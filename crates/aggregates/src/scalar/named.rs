@@ -1,17 +1,10 @@
 //! An aggregate from a constant text: its name, and parameters in parentheses.
 
 use crate::resolve::{Resolved, resolve};
+use crate::state_types::AGGREGATES;
 use chalet_base::{Result, bail, err};
-use chalet_function_api::{Argument, Context, Registry};
+use chalet_function_api::{Argument, Context};
 use chalet_types::{DataType, Value};
-use std::sync::LazyLock;
-
-/// The aggregates of this crate: a scalar function cannot ask for the registry that it is in.
-static AGGREGATES: LazyLock<Registry> = LazyLock::new(|| {
-    let mut registry = Registry::default();
-    crate::register_aggregates(&mut registry);
-    registry
-});
 
 /// The aggregate that the first argument of `function` names, for arguments of the given types.
 pub fn named(function: &str, text: &Argument, types: Vec<DataType>, ctx: &Context) -> Result<Resolved> {

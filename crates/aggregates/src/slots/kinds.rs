@@ -3,7 +3,7 @@
 use super::{Keep, Kind};
 use chalet_base::Result;
 use chalet_columns::rows::RowCodec;
-use chalet_columns::wire::{put_bytes, take, take_bytes};
+use chalet_columns::wire::{take, take_array};
 use chalet_columns::{Buf, Builder, Data, Fixed, Native, Strings, Vector};
 use chalet_types::DataType;
 use std::cmp::Ordering;
@@ -186,11 +186,28 @@ impl Kind for StringSlots {
     }
 
     fn put(&self, cell: &Text, out: &mut Vec<u8>) {
-        put_bytes(cell.bytes(), out);
+        out.extend((cell.bytes().len() as i32 + 1).to_le_bytes());
+        out.extend_from_slice(cell.bytes());
+        out.push(0);
     }
 
     fn take(&self, bytes: &mut &[u8]) -> Result<Text> {
-        Ok(Text::of(take_bytes(bytes)?))
+        self.take_slot(bytes).map(Option::unwrap_or_default)
+    }
+
+    /// As the kernel: the length in 32 bits, with a zero byte at the end that counts; -1 when there is no string.
+    fn put_slot(&self, cell: Option<&Text>, out: &mut Vec<u8>) {
+        match cell {
+            Some(cell) => self.put(cell, out),
+            None => out.extend((-1i32).to_le_bytes()),
+        }
+    }
+
+    fn take_slot(&self, bytes: &mut &[u8]) -> Result<Option<Text>> {
+        let length = i32::from_le_bytes(take_array(bytes)?);
+        let Ok(length) = usize::try_from(length) else { return Ok(None) };
+        let text = take(bytes, length)?;
+        Ok(Some(Text::of(text.strip_suffix(b"\0").unwrap_or(text))))
     }
 
     fn push(&self, cell: &Text, out: &mut Builder) -> Result<()> {
@@ -226,7 +243,21 @@ fn push_bytes(cell: &Text, out: &mut Builder) -> Result<()> {
 
 /// FixedString, UUID, IPv6: compared as bytes.
 #[derive(Clone)]
-pub struct Fixeds;
+pub struct Fixeds {
+    pub width: usize,
+    pub uuid: bool,
+}
+
+impl Fixeds {
+    /// The kernel keeps a UUID as two little-endian halves. Its own inverse.
+    fn swapped(&self, bytes: &[u8]) -> Vec<u8> {
+        let mut bytes = bytes.to_vec();
+        if self.uuid {
+            bytes.chunks_exact_mut(8).for_each(<[u8]>::reverse);
+        }
+        bytes
+    }
+}
 
 impl Kind for Fixeds {
     type Cell = Text;
@@ -249,11 +280,11 @@ impl Kind for Fixeds {
     }
 
     fn put(&self, cell: &Text, out: &mut Vec<u8>) {
-        put_bytes(cell.bytes(), out);
+        out.extend(self.swapped(cell.bytes()));
     }
 
     fn take(&self, bytes: &mut &[u8]) -> Result<Text> {
-        Ok(Text::of(take_bytes(bytes)?))
+        Ok(Text::of(&self.swapped(take(bytes, self.width)?)))
     }
 
     fn push(&self, cell: &Text, out: &mut Builder) -> Result<()> {

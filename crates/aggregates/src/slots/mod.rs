@@ -117,7 +117,9 @@ pub fn slots_of(ty: &DataType) -> Box<dyn Slots> {
         Physical::F32 => SlotVec::boxed(Natives::<f32>::default()),
         Physical::F64 => SlotVec::boxed(Natives::<f64>::default()),
         Physical::Str => SlotVec::boxed(StringSlots),
-        Physical::Fixed(_) => SlotVec::boxed(Fixeds),
+        Physical::Fixed(width) => {
+            SlotVec::boxed(Fixeds { width: width as usize, uuid: *ty == DataType::Uuid })
+        }
         Physical::List | Physical::Struct | Physical::Nothing => SlotVec::boxed(Anything::new(ty)),
     }
 }
@@ -135,6 +137,21 @@ pub trait Kind: Clone + Send + 'static {
     fn put(&self, cell: &Self::Cell, out: &mut Vec<u8>);
     fn take(&self, bytes: &mut &[u8]) -> Result<Self::Cell>;
     fn push(&self, cell: &Self::Cell, out: &mut Builder) -> Result<()>;
+
+    /// The bytes of a slot, set or not.
+    fn put_slot(&self, cell: Option<&Self::Cell>, out: &mut Vec<u8>) {
+        out.push(u8::from(cell.is_some()));
+        if let Some(cell) = cell {
+            self.put(cell, out);
+        }
+    }
+
+    /// Takes what `put_slot` wrote.
+    fn take_slot(&self, bytes: &mut &[u8]) -> Result<Option<Self::Cell>> {
+        let flag = chalet_columns::wire::take_u8(bytes)?;
+        ensure!(flag < 2, INCORRECT_DATA, "Aggregate state has the flag {flag}");
+        if flag == 1 { self.take(bytes).map(Some) } else { Ok(None) }
+    }
 
     fn heap(&self, cell: &Self::Cell) -> usize {
         let _ = cell;
@@ -305,17 +322,13 @@ impl<K: Kind> Slots for SlotVec<K> {
     }
 
     fn serialise(&self, slot: usize, out: &mut Vec<u8>) {
-        out.push(u8::from(self.set[slot]));
-        if self.set[slot] {
-            self.kind.put(&self.cells[slot], out);
-        }
+        self.kind.put_slot(self.set[slot].then_some(&self.cells[slot]), out);
     }
 
     fn deserialise(&self, bytes: &mut &[u8]) -> Result<Box<dyn Slots>> {
-        let flag = chalet_columns::wire::take_u8(bytes)?;
-        ensure!(flag < 2, CANNOT_READ_ALL_DATA, "Aggregate state has the flag {flag}");
-        let cell = if flag == 1 { self.kind.take(bytes)? } else { K::Cell::default() };
-        Ok(Box::new(SlotVec { kind: self.kind.clone(), cells: vec![cell], set: vec![flag == 1] }))
+        let cell = self.kind.take_slot(bytes)?;
+        let set = vec![cell.is_some()];
+        Ok(Box::new(SlotVec { kind: self.kind.clone(), cells: vec![cell.unwrap_or_default()], set }))
     }
 
     fn finish(&self, n: usize, ty: &DataType) -> Result<Vector> {

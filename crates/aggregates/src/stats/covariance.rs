@@ -2,7 +2,7 @@
 
 use crate::check::{illegal_type, no_parameters, two_arguments};
 use crate::floats::Floats;
-use crate::stats::real::{Real, put_all, take_all};
+use crate::stats::real::Real;
 use chalet_base::Result;
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::{
@@ -98,6 +98,13 @@ struct Products<F> {
     real: PhantomData<F>,
 }
 
+impl<F> Products<F> {
+    /// How many of the sums the measure needs, and states have.
+    fn n_sums(&self) -> usize {
+        if matches!(self.measure, Measure::Correlation) { 6 } else { 4 }
+    }
+}
+
 impl<F: Real> RowAggregate for Products<F> {
     /// Count and the sums of x, y, x y, x x, y y.
     type State = [F; 6];
@@ -133,11 +140,13 @@ impl<F: Real> RowAggregate for Products<F> {
     }
 
     fn serialise(&self, state: &[F; 6], out: &mut Vec<u8>) {
-        put_all(state, out);
+        state[..self.n_sums()].iter().for_each(|x| x.put(out));
     }
 
     fn deserialise(&self, bytes: &mut &[u8]) -> Result<[F; 6]> {
-        take_all(bytes)
+        let mut state = self.empty();
+        state[..self.n_sums()].iter_mut().try_for_each(|x| F::take(bytes).map(|sum| *x = sum))?;
+        Ok(state)
     }
 
     fn finish(&self, state: &mut [F; 6], out: &mut Builder) -> Result<()> {

@@ -22,6 +22,7 @@ const RECORD: AggregateRecord = AggregateRecord {
         result: "[(0,3,3.75),(3,6,2.5),(6,9,3.75)]",
     }],
     nulls: AggregateNulls::SkipPlainResult,
+    null_flag: false,
     ..AggregateRecord::DEFAULT
 };
 

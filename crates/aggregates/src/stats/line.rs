@@ -2,9 +2,9 @@
 
 use crate::check::{illegal_type, no_parameters, two_arguments};
 use crate::floats::{Floats, divisor};
-use crate::stats::real::{put_all, take_all};
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::builder::Values;
+use chalet_columns::wire::{take_f64, take_u8, take_u64};
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::{
     Aggregate, AggregateFunction, AggregateRecord, Argument, Context, EachState, Example, RowAggregate,
@@ -183,11 +183,44 @@ impl RowAggregate for Points {
     }
 
     fn serialise(&self, state: &[f64; 5], out: &mut Vec<u8>) {
-        put_all(state, out);
+        let [n, sums @ ..] = *state;
+        let sums = match self.measure {
+            Measure::Regression => {
+                out.extend((n as u64).to_le_bytes());
+                &sums[..]
+            }
+            // Is there no point?
+            Measure::Ratio if n == 0.0 => return out.push(1),
+            Measure::Ratio => {
+                out.push(0);
+                &sums[..]
+            }
+            Measure::Moving { .. } => &sums[..2],
+        };
+        sums.iter().for_each(|x| out.extend(x.to_le_bytes()));
     }
 
     fn deserialise(&self, bytes: &mut &[u8]) -> Result<[f64; 5]> {
-        take_all(bytes)
+        let mut state = self.empty();
+        let n_sums = match self.measure {
+            Measure::Regression => {
+                state[0] = take_u64(bytes)? as f64;
+                4
+            }
+            Measure::Ratio if take_u8(bytes)? != 0 => return Ok(state),
+            Measure::Ratio => {
+                state[0] = 1.0;
+                4
+            }
+            Measure::Moving { .. } => 2,
+        };
+        for x in &mut state[1..=n_sums] {
+            *x = take_f64(bytes)?;
+        }
+        if matches!(self.measure, Measure::Moving { .. }) && (state[1], state[2]) != (0.0, 0.0) {
+            state[0] = 1.0;
+        }
+        Ok(state)
     }
 
     fn finish(&self, state: &mut [f64; 5], out: &mut Builder) -> Result<()> {

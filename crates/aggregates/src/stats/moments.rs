@@ -2,7 +2,7 @@
 
 use crate::check::{illegal_type, no_parameters, one_argument};
 use crate::floats::{Floats, divisor};
-use crate::stats::real::{Real, put_all, take_all};
+use crate::stats::real::Real;
 use chalet_base::Result;
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::{
@@ -97,6 +97,17 @@ struct Sums<F> {
     real: PhantomData<F>,
 }
 
+impl<F> Sums<F> {
+    /// How many of the sums the measure needs, and states have.
+    fn n_sums(&self) -> usize {
+        match self.measure {
+            Measure::Var { .. } | Measure::Stddev { .. } => 3,
+            Measure::Skew { .. } => 4,
+            Measure::Kurt { .. } => 5,
+        }
+    }
+}
+
 impl<F: Real> RowAggregate for Sums<F> {
     /// Count, and sums of the first four powers.
     type State = [F; 5];
@@ -132,11 +143,13 @@ impl<F: Real> RowAggregate for Sums<F> {
     }
 
     fn serialise(&self, state: &[F; 5], out: &mut Vec<u8>) {
-        put_all(state, out);
+        state[..self.n_sums()].iter().for_each(|x| x.put(out));
     }
 
     fn deserialise(&self, bytes: &mut &[u8]) -> Result<[F; 5]> {
-        take_all(bytes)
+        let mut state = self.empty();
+        state[..self.n_sums()].iter_mut().try_for_each(|x| F::take(bytes).map(|sum| *x = sum))?;
+        Ok(state)
     }
 
     fn finish(&self, state: &mut [F; 5], out: &mut Builder) -> Result<()> {

@@ -3,8 +3,8 @@
 
 use crate::check::{no_parameters, one_argument, two_arguments};
 use crate::floats::{Floats, divisor};
-use crate::stats::real::{put_all, take_all};
 use chalet_base::{Result, bail};
+use chalet_columns::wire::{put_len, take_f64, take_len};
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::{
     Aggregate, AggregateFunction, AggregateRecord, Argument, Context, EachState, Example, RowAggregate,
@@ -156,11 +156,31 @@ impl RowAggregate for Deviations {
     }
 
     fn serialise(&self, state: &[f64; 6], out: &mut Vec<u8>) {
-        put_all(state, out);
+        let [n, mean_x, mean_y, square_x, square_y, product] = *state;
+        put_len(n as usize, out);
+        let sums: &[f64] = match self.measure {
+            Measure::Var { .. } | Measure::Stddev { .. } => &[mean_x, square_x],
+            Measure::Covar { .. } => &[mean_x, mean_y, product],
+            Measure::Corr => &[mean_x, mean_y, product, square_x, square_y],
+        };
+        sums.iter().for_each(|sum| out.extend(sum.to_le_bytes()));
     }
 
     fn deserialise(&self, bytes: &mut &[u8]) -> Result<[f64; 6]> {
-        take_all(bytes)
+        let n = take_len(bytes)? as f64;
+        let mut next = || take_f64(bytes);
+        let mean_x = next()?;
+        Ok(match self.measure {
+            Measure::Var { .. } | Measure::Stddev { .. } => [n, mean_x, 0.0, next()?, 0.0, 0.0],
+            Measure::Covar { .. } => {
+                let (mean_y, product) = (next()?, next()?);
+                [n, mean_x, mean_y, 0.0, 0.0, product]
+            }
+            Measure::Corr => {
+                let (mean_y, product) = (next()?, next()?);
+                [n, mean_x, mean_y, next()?, next()?, product]
+            }
+        })
     }
 
     /// Infinity where there are too few values.

@@ -7,7 +7,7 @@ use crate::uniq::key_set::KeySet;
 use crate::uniq::sketch::{Sketch, counting};
 use crate::uniq::words::Words;
 use chalet_base::{Result, bail, ensure};
-use chalet_columns::wire::{put_len, take, take_count, take_u8, take_u64};
+use chalet_columns::wire::{put_len, take, take_count, take_u8};
 use chalet_function_api::aggregate::AggregateNulls;
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
 use chalet_types::{DataType, Value};
@@ -51,6 +51,14 @@ pub struct UniqCombined {
     record: &'static AggregateRecord,
     kind: Kind,
 }
+
+/// What a state holds: its first byte.
+const FEW_HASHES: u8 = 0;
+const FEW: u8 = 1;
+const SOME: u8 = 2;
+const BUCKETS: u8 = 3;
+/// The most hashes of [`FEW`].
+const SMALL: usize = 16;
 
 impl UniqCombined {
     pub const ALL: [UniqCombined; 3] = [
@@ -134,6 +142,11 @@ struct Plan {
 }
 
 impl Plan {
+    /// Bytes of a hash in states.
+    fn hash_width(&self) -> usize {
+        if self.wide || self.grows { 8 } else { 4 }
+    }
+
     fn bits(&self) -> u32 {
         if self.wide { 64 } else { 32 }
     }
@@ -244,15 +257,20 @@ impl Sketch for Combined {
         }
     }
 
-    fn serialise(&self, out: &mut Vec<u8>) {
+    fn serialise(&self, plan: &Plan, out: &mut Vec<u8>) {
         match self {
             Combined::Few(set) => {
-                out.push(0);
+                // As in the kernel; but of uniqHLL12, which keeps the values themselves as long as they are few.
+                out.push(match set.len() {
+                    _ if plan.grows => FEW_HASHES,
+                    0..=SMALL => FEW,
+                    _ => SOME,
+                });
                 put_len(set.len(), out);
-                set.for_each(|hash| out.extend(hash.to_le_bytes()));
+                set.for_each(|hash| out.extend(&hash.to_le_bytes()[..plan.hash_width()]));
             }
             Combined::Buckets(ranks) => {
-                out.push(1);
+                out.push(BUCKETS);
                 out.extend_from_slice(ranks);
             }
         }
@@ -260,9 +278,14 @@ impl Sketch for Combined {
 
     fn deserialise(plan: &Plan, bytes: &mut &[u8]) -> Result<Self> {
         let mut combined = Combined::empty(plan);
-        if take_u8(bytes)? == 0 {
-            for _ in 0..take_count(bytes, 8)? {
-                combined.add(plan, take_u64(bytes)?);
+        let kind = take_u8(bytes)?;
+        ensure!(kind <= BUCKETS, INCORRECT_DATA, "Unknown kind of the state of a uniqCombined: {kind}");
+        if kind != BUCKETS {
+            let width = plan.hash_width();
+            for _ in 0..take_count(bytes, width)? {
+                let mut hash = [0; 8];
+                hash[..width].copy_from_slice(take(bytes, width)?);
+                combined.add(plan, u64::from_le_bytes(hash));
             }
             return Ok(combined);
         }

@@ -5,7 +5,7 @@ use crate::uniq::key_set::{Key, KeySet};
 use crate::uniq::keys::{WideKeys, narrow_keys, word_keys};
 use chalet_base::Result;
 use chalet_columns::Vector;
-use chalet_columns::wire::{put_len, take_count};
+use chalet_columns::wire::{put_len, take, take_count};
 use chalet_function_api::aggregate::AggregateNulls;
 use chalet_function_api::states::same_states;
 use chalet_function_api::{
@@ -41,7 +41,7 @@ impl AggregateFunction for UniqExact {
             _ => None,
         };
         Ok(match width {
-            Some(1 | 2 | 4) => Arc::new(Bound(Narrow)),
+            Some(width @ (1 | 2 | 4)) => Arc::new(Bound(Narrow { width })),
             Some(8) => Arc::new(Bound(Word)),
             _ => Arc::new(Bound(WideKeys::new(args))),
         })
@@ -52,16 +52,27 @@ impl AggregateFunction for UniqExact {
 trait Keys: Clone + Send + Sync + 'static {
     type Key: Key;
     fn each(&self, args: &[Vector], rows: Range<usize>, f: impl FnMut(usize, Self::Key)) -> Result<()>;
+
+    /// Bytes of a key in states.
+    fn width(&self) -> usize {
+        size_of::<Self::Key>()
+    }
 }
 
 #[derive(Clone)]
-struct Narrow;
+struct Narrow {
+    width: usize,
+}
 
 impl Keys for Narrow {
     type Key = u32;
     #[inline]
     fn each(&self, args: &[Vector], rows: Range<usize>, f: impl FnMut(usize, u32)) -> Result<()> {
         narrow_keys(&args[0], rows, f)
+    }
+
+    fn width(&self) -> usize {
+        self.width
     }
 }
 
@@ -134,15 +145,24 @@ impl<W: Keys> States for Sets<W> {
     fn serialise(&self, group: usize, out: &mut Vec<u8>) {
         let set = &self.sets[group];
         put_len(set.len(), out);
-        set.for_each(|key| key.put(out));
+        let mut bytes = Vec::new();
+        set.for_each(|key| {
+            bytes.clear();
+            key.put(&mut bytes);
+            // The lowest bytes come first.
+            out.extend_from_slice(&bytes[..self.keys.width()]);
+        });
     }
 
     fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
-        let n = take_count(bytes, size_of::<W::Key>())?;
+        let width = self.keys.width();
+        let n = take_count(bytes, width)?;
         // Keys come in the order of their hashes: in a table without room for all they would crowd its beginning.
         self.sets[group].reserve(n);
         for _ in 0..n {
-            self.sets[group].insert(W::Key::take(bytes)?);
+            let mut key = [0; 16];
+            key[..width].copy_from_slice(take(bytes, width)?);
+            self.sets[group].insert(W::Key::take(&mut &key[..])?);
         }
         Ok(())
     }

@@ -133,7 +133,7 @@ impl Sketch for Sample {
         (places * (places.ln() - (places - seen as f64).ln())).round() as u64
     }
 
-    fn serialise(&self, out: &mut Vec<u8>) {
+    fn serialise(&self, _: &Mix, out: &mut Vec<u8>) {
         out.push(self.skip);
         put_len(self.hashes.len(), out);
         self.hashes.for_each(|hash| out.extend(hash.to_le_bytes()));

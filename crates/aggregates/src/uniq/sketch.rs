@@ -19,7 +19,7 @@ pub trait Sketch: Send + Sized + 'static {
     fn insert(&mut self, plan: &Self::Plan, word: u64);
     fn merge(&mut self, plan: &Self::Plan, other: Self);
     fn count(&self, plan: &Self::Plan) -> u64;
-    fn serialise(&self, out: &mut Vec<u8>);
+    fn serialise(&self, plan: &Self::Plan, out: &mut Vec<u8>);
     fn deserialise(plan: &Self::Plan, bytes: &mut &[u8]) -> Result<Self>;
     fn heap(&self) -> usize;
 }
@@ -80,7 +80,7 @@ impl<S: Sketch> States for Sketches<S> {
     }
 
     fn serialise(&self, group: usize, out: &mut Vec<u8>) {
-        self.sketches[group].serialise(out);
+        self.sketches[group].serialise(&self.plan, out);
     }
 
     fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {

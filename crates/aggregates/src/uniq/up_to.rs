@@ -79,7 +79,7 @@ impl Sketch for Few {
         self.0.len() as u64
     }
 
-    fn serialise(&self, out: &mut Vec<u8>) {
+    fn serialise(&self, _: &usize, out: &mut Vec<u8>) {
         put_len(self.0.len(), out);
         self.0.iter().for_each(|word| out.extend(word.to_le_bytes()));
     }

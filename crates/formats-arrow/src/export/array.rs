@@ -60,6 +60,7 @@ fn vector(from: &Vector, ty: &DataType, options: &ExportOptions) -> Result<Array
         }
         FixedString(_) => strings(&from.fixed()?.iter().collect(), nulls(), options)?,
         String => strings(from.strings()?, nulls(), options)?,
+        AggregateFunction(_) => Arc::new(BinaryArray::from_iter_values(from.strings()?.iter())),
         Decimal { precision, scale } => decimal(from, *precision, *scale)?,
         Date if options.date_as_uint16 => shared::<u16, UInt16Type>(from)?,
         Date => converted::<u16, Date32Type>(from, i32::from)?,

@@ -257,6 +257,10 @@ fn data(from: &mut impl Source, ty: &DataType, n: usize) -> Result<Data> {
         Physical::Str => {
             let mut strings = StringBuilder::with_capacity(n.min(from.at_most()).min(MAX_CAPACITY));
             for row in 0..n {
+                if let DataType::AggregateFunction(states) = ty {
+                    strings.push(&from.state(states)?);
+                    continue;
+                }
                 let string = from.string().map_err(|e| in_row(e, row, n))?;
                 strings.push(string);
             }

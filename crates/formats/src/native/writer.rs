@@ -114,6 +114,9 @@ fn write_data(out: &mut Vec<u8>, ty: &DataType, data: &Data) {
     each_native!(data, values => out.extend_from_slice(&values.to_arrow()),
         // A type without values still writes a byte a row.
         Data::Nothing(n) => out.resize(out.len() + n, b'0'),
+        Data::Str(strings) if matches!(ty, DataType::AggregateFunction(_)) => {
+            strings.iter().for_each(|state| out.extend_from_slice(state))
+        }
         Data::Str(strings) => strings.iter().for_each(|s| put_string(out, s)),
         Data::Fixed(fixed) if *ty == DataType::Uuid => {
             out.extend_from_slice(&swapped_uuids(&fixed.bytes))

@@ -1,6 +1,7 @@
 //! A function that is one [`Operation`] of two arguments.
 
 use super::operation::Operation;
+use super::states;
 use crate::lanes::Operand;
 use chalet_base::{Result, ensure};
 use chalet_columns::Column;
@@ -20,6 +21,9 @@ impl ScalarFunction for Binary {
 
     fn bind(&self, args: &[Argument], ctx: &Context) -> Result<Bound> {
         check_arity(self.record.name, args.len(), 2..=2)?;
+        if let Some(result) = states::result(&self.operation, &args[0], &args[1])? {
+            return Ok(result.into());
+        }
         let divides_alike = args[0].ty.bare() == args[1].ty.bare();
         match self.operation.name {
             "modulo" => refuse_least_divisor(&args[0], &args[1])?,
@@ -31,6 +35,9 @@ impl ScalarFunction for Binary {
 
     fn execute(&self, call: &Call) -> Result<Column> {
         let (a, b) = (Operand::of(call, 0), Operand::of(call, 1));
+        if let DataType::AggregateFunction(ty) = call.result {
+            return states::run(ty, a, b, call.n_rows).map(Column::from);
+        }
         Ok(self.operation.run(a, b, call.result, call.n_rows, call.ctx)?.into())
     }
 }

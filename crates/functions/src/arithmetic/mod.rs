@@ -16,6 +16,7 @@ mod numbers;
 mod operation;
 mod plus;
 pub mod shifted_sum;
+mod states;
 mod timestamps;
 mod tuple_functions;
 mod vectors;

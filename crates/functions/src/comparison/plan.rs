@@ -87,6 +87,9 @@ impl Planner<'_> {
         if *x == DataType::Nothing || *y == DataType::Nothing {
             return Ok(Plan::Null);
         }
+        if x.has_states() || y.has_states() {
+            return Err(self.illegal(x, y));
+        }
         Ok(match (x, y) {
             (DataType::Tuple(f), DataType::Tuple(g)) => {
                 ensure!(f.len() == g.len(), ILLEGAL_TYPE_OF_ARGUMENT, "{}", self.illegal(x, y).message());

@@ -46,7 +46,8 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     check_arity(name, args.len(), 1..=1)?;
     let ty = &args[0].ty;
     match ty {
-        String | FixedString(_) | Uuid | IPv4 | IPv6 | Date | Date32 | DateTime(_) | DateTime64(..) => {}
+        String | FixedString(_) | Uuid | IPv4 | IPv6 | Date | Date32 | DateTime(_) | DateTime64(..)
+        | AggregateFunction(_) => {}
         _ if ty.is_number() => {}
         _ => bail!(ILLEGAL_TYPE_OF_ARGUMENT, "Illegal type {ty} of argument of function {name}"),
     }

@@ -12,6 +12,7 @@ pub(super) fn stored_type(ty: &DataType) -> Option<DataType> {
     Some(match ty {
         UInt8 | UInt16 | UInt32 | UInt64 | Int8 | Int16 | Int32 | Int64 | Float32 | Float64 | String
         | FixedString(_) => ty.clone(),
+        AggregateFunction(_) => String,
         Bool => UInt8,
         Date | BFloat16 => UInt16,
         DateTime(_) | IPv4 => UInt32,

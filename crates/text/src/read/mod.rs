@@ -18,7 +18,7 @@ use chalet_base::{Result, bail};
 use chalet_columns::Builder;
 use chalet_columns::builder::Values;
 use chalet_types::calendar::LocalTime;
-use chalet_types::{DataType, EnumValues, Physical, TimeZone};
+use chalet_types::{AggregateType, DataType, EnumValues, Physical, TimeZone};
 use cursor::Cursor;
 use several::Several;
 use std::sync::Arc;
@@ -87,6 +87,8 @@ enum Kind {
         scale: u8,
     },
     String,
+    /// The bytes of a state of an aggregate function.
+    State(Arc<AggregateType>),
     FixedString(usize),
     Uuid,
     IPv4,
@@ -163,6 +165,7 @@ impl Reader {
             DataType::BFloat16 | DataType::Float32 | DataType::Float64 => Kind::Float(bare.physical()),
             DataType::Decimal { precision, scale } => Kind::Decimal { precision: *precision, scale: *scale },
             DataType::String => Kind::String,
+            DataType::AggregateFunction(states) => Kind::State(states.clone()),
             DataType::FixedString(n) => Kind::FixedString(*n as usize),
             DataType::Uuid => Kind::Uuid,
             DataType::IPv4 => Kind::IPv4,
@@ -310,7 +313,9 @@ impl Reader {
     /// A value that is not NULL.
     fn value(&self, cur: &mut Cursor, out: &mut Builder) -> Result<()> {
         match &self.kind {
-            Kind::String | Kind::FixedString(_) | Kind::Enum(_) => self.stringlike(cur, out)?,
+            Kind::String | Kind::State(_) | Kind::FixedString(_) | Kind::Enum(_) => {
+                self.stringlike(cur, out)?
+            }
             Kind::Array(_) | Kind::Tuple(_) | Kind::Map { .. } => self.container(cur, out)?,
             Kind::Several(several) => self.several(several, cur, out)?,
             _ => self.scalar(cur, out)?,
@@ -347,6 +352,11 @@ impl Reader {
                 Ok(())
             }
             (Kind::Enum(names), _) => scalar::push_enum(out, scalar::enum_of_text(names, text)?),
+            (Kind::State(states), Values::Str(strings)) => {
+                states.check(text)?;
+                strings.push(text);
+                Ok(())
+            }
             (Kind::String, Values::Str(strings)) => {
                 strings.push(text);
                 Ok(())

@@ -49,7 +49,7 @@ impl Reader {
                 }
                 return Ok(());
             }
-            Kind::String => return self.push_valid_text(text, out),
+            Kind::String | Kind::State(_) => return self.push_valid_text(text, out),
             Kind::FixedString(n) => {
                 if text.len() > *n {
                     bail!(TOO_LARGE_STRING_SIZE, "String too long for type FixedString({n})");

@@ -395,7 +395,7 @@ impl Kind {
                 // Nor does `toString` of a decimal.
                 trailing_zeros: settings.output_format_decimal_trailing_zeros && style != Style::Plain,
             },
-            DataType::String | DataType::FixedString(_) => Kind::String,
+            DataType::String | DataType::FixedString(_) | DataType::AggregateFunction(_) => Kind::String,
             DataType::Uuid => Kind::Uuid,
             DataType::IPv4 => Kind::IPv4,
             DataType::IPv6 => Kind::IPv6,

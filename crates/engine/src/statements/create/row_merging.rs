@@ -205,7 +205,9 @@ pub(super) fn set(keys: &mut TableKeys, mut merging: RowMerging, cleanup: bool) 
 pub(super) fn check_columns(keys: &TableKeys, schema: &TableSchema, ctx: &QueryContext) -> Result<()> {
     let sorting = reads(keys.sorting.iter().map(|key| &*key.expr), schema, ctx)?;
     let partition = reads((!keys.partition.is_empty()).then_some(&*keys.partition), schema, ctx)?;
-    let aggregates = schema.columns.iter().filter(|c| c.simple_aggregate.is_some());
+    let is_measure =
+        |c: &ColumnSchema| c.simple_aggregate.is_some() || matches!(c.ty, DataType::AggregateFunction(_));
+    let aggregates = schema.columns.iter().filter(|c| is_measure(c));
     for column in aggregates.clone() {
         ensure!(
             !sorting.contains(&column.name) && !partition.contains(&column.name),
@@ -228,9 +230,8 @@ pub(super) fn check_columns(keys: &TableKeys, schema: &TableSchema, ctx: &QueryC
         }
         RowMerging::Aggregating if aggregates.clone().next().is_some() => {
             let stored = schema.stored();
-            let others = stored.filter(|c| {
-                c.simple_aggregate.is_none() && !sorting.contains(&c.name) && !partition.contains(&c.name)
-            });
+            let others = stored
+                .filter(|c| !is_measure(c) && !sorting.contains(&c.name) && !partition.contains(&c.name));
             let others: Vec<&str> = others.map(|c| &*c.name).collect();
             ensure!(
                 others.is_empty(),

@@ -13,6 +13,18 @@ pub fn check(from: &DataType, to: &DataType) -> Result<()> {
     if super::several::concerns(from, to) {
         return super::several::check(from, to);
     }
+    match (from, to) {
+        (AggregateFunction(a), AggregateFunction(b)) if a.has_same_states(b) => return Ok(()),
+        (AggregateFunction(_), String) | (String | FixedString(_), AggregateFunction(_)) => return Ok(()),
+        (_, AggregateFunction(_)) => {
+            bail!(CANNOT_CONVERT_TYPE, "Conversion from {from} to {to} is not supported")
+        }
+        (AggregateFunction(_), FixedString(_) | Array(_) | Tuple(_) | Map(..)) => {}
+        (AggregateFunction(_), _) => {
+            bail!(ILLEGAL_TYPE_OF_ARGUMENT, "Illegal type {from} of argument of function CAST to {to}")
+        }
+        _ => {}
+    }
     let container = |ty: &DataType| matches!(ty, Array(_) | Tuple(_) | Map(..));
     match (from, to) {
         (_, Nothing) => refuse(from, to),

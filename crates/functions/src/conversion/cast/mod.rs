@@ -127,6 +127,11 @@ fn bare(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -> Resul
         return each_or_null(vector, from, to, rules);
     }
     match (from, to) {
+        (AggregateFunction(_), String | AggregateFunction(_)) => Ok(vector.clone()),
+        (String, AggregateFunction(states)) => {
+            vector.strings()?.iter().try_for_each(|bytes| states.check(bytes))?;
+            Ok(vector.clone())
+        }
         (String | FixedString(_), _) => text::parse(vector, from, to, rules),
         (_, String) => text::format(vector, from, rules),
         (_, FixedString(_)) => {
