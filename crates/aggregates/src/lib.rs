@@ -54,7 +54,6 @@ pub use resolve::{Resolved, resolve};
 
 /// Adds every aggregate function and every window function.
 pub fn register(registry: &mut Registry) {
-    state_types::register();
     register_aggregates(registry);
     scalar::register(registry);
 }

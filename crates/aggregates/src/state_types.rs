@@ -1,29 +1,11 @@
 //! The types of states: their names, which of them are alike, and what types are told of their bytes.
 
-use crate::resolve::{Resolved, base_record, resolve};
-use chalet_base::{Result, err};
-use chalet_function_api::{Aggregate, Argument, Context, Registry, States};
-use chalet_types::aggregate_function::{KnownFunction, register_lookup};
+use crate::resolve::{Resolved, base_record};
+use chalet_base::Result;
+use chalet_function_api::{Aggregate, Argument, Registry, States};
+use chalet_types::aggregate_function::KnownFunction;
 use chalet_types::{AggregateType, DataType, StateOperations, Value};
-use std::sync::{Arc, LazyLock};
-
-/// The aggregates of this crate: types, and scalar functions, cannot ask for the registry of a session.
-pub static AGGREGATES: LazyLock<Registry> = LazyLock::new(|| {
-    let mut registry = Registry::default();
-    crate::register_aggregates(&mut registry);
-    registry
-});
-
-/// Makes the functions known to `AggregateFunction` types.
-pub fn register() {
-    register_lookup(|name, parameters, types| {
-        let args: Vec<Argument> = types.iter().cloned().map(Argument::of_type).collect();
-        let found = resolve(&AGGREGATES, name, parameters, &args, &Context::default())?;
-        let found =
-            found.ok_or_else(|| err!(UNKNOWN_AGGREGATE_FUNCTION, "Unknown aggregate function {name}"))?;
-        Ok(known(&AGGREGATES, &found, parameters, types))
-    });
-}
+use std::sync::Arc;
 
 /// The type of the states of an aggregate that was found for these parameters and arguments.
 pub fn state_type(
@@ -37,14 +19,13 @@ pub fn state_type(
     DataType::AggregateFunction(Arc::new(AggregateType::of(None, known, parameters.to_vec(), types)))
 }
 
-/// The aggregate whose states a type has.
-pub fn aggregate_of(ty: &AggregateType, ctx: &Context) -> Result<Resolved> {
-    let args: Vec<Argument> = ty.arguments().iter().cloned().map(Argument::of_type).collect();
-    let found = resolve(&AGGREGATES, ty.function(), ty.parameters(), &args, ctx)?;
-    found.ok_or_else(|| err!(UNKNOWN_AGGREGATE_FUNCTION, "Unknown aggregate function {}", ty.function()))
-}
-
-fn known(registry: &Registry, found: &Resolved, parameters: &[Value], types: &[DataType]) -> KnownFunction {
+/// What a type is told of an aggregate that was found.
+pub fn known(
+    registry: &Registry,
+    found: &Resolved,
+    parameters: &[Value],
+    types: &[DataType],
+) -> KnownFunction {
     let Names { shown, representation, version } = names(registry, &found.name, parameters, types);
     let operations = Arc::new(Operations::of(found.aggregate.clone()));
     KnownFunction { name: shown, version, representation, operations }

@@ -1,13 +1,12 @@
 //! `finalizeAggregation`: the results of states.
 
-use crate::state_types::aggregate_of;
+use super::array_reduce::Found;
+use super::named::aggregate_of;
 use chalet_base::{Result, bail};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Nulls, Record, ScalarFunction};
 use chalet_types::DataType;
-
-use super::array_reduce::Found;
 
 const RECORD: Record = Record {
     name: "finalizeAggregation",

@@ -20,6 +20,7 @@ mod running_accumulate;
 use chalet_function_api::Registry;
 
 pub fn register(registry: &mut Registry) {
+    named::register_types();
     registry.add_scalar(array_reduce::ArrayReduce);
     bitmap_values::register(registry);
     bitmaps::register(registry);

@@ -1,10 +1,38 @@
-//! An aggregate from a constant text: its name, and parameters in parentheses.
+//! An aggregate by name, outside of a session: from a constant text with parameters in parentheses, and from a type of states.
 
 use crate::resolve::{Resolved, resolve};
-use crate::state_types::AGGREGATES;
+use crate::state_types::known;
 use chalet_base::{Result, bail, err};
-use chalet_function_api::{Argument, Context};
-use chalet_types::{DataType, Value};
+use chalet_function_api::{Argument, Context, Registry};
+use chalet_types::aggregate_function::register_lookup;
+use chalet_types::{AggregateType, DataType, Value};
+use std::sync::LazyLock;
+
+/// The aggregates of this crate: scalar functions, and types, cannot ask for the registry of a session.
+static AGGREGATES: LazyLock<Registry> = LazyLock::new(|| {
+    let mut registry = Registry::default();
+    crate::register_aggregates(&mut registry);
+    registry
+});
+
+/// Makes the functions known to `AggregateFunction` types.
+pub fn register_types() {
+    register_lookup(|name, parameters, types| {
+        let found = find(name, parameters, types, &Context::default())?;
+        Ok(known(&AGGREGATES, &found, parameters, types))
+    });
+}
+
+/// The aggregate whose states a type has.
+pub fn aggregate_of(ty: &AggregateType, ctx: &Context) -> Result<Resolved> {
+    find(ty.function(), ty.parameters(), ty.arguments(), ctx)
+}
+
+fn find(name: &str, parameters: &[Value], types: &[DataType], ctx: &Context) -> Result<Resolved> {
+    let args: Vec<Argument> = types.iter().cloned().map(Argument::of_type).collect();
+    let found = resolve(&AGGREGATES, name, parameters, &args, ctx)?;
+    found.ok_or_else(|| err!(UNKNOWN_AGGREGATE_FUNCTION, "Unknown aggregate function {name}"))
+}
 
 /// The aggregate that the first argument of `function` names, for arguments of the given types.
 pub fn named(function: &str, text: &Argument, types: Vec<DataType>, ctx: &Context) -> Result<Resolved> {

@@ -1,7 +1,7 @@
 //! `runningAccumulate`: results over the states of a block so far. Deprecated, as in the kernel, behind a setting.
 
 use super::array_reduce::Found;
-use crate::state_types::aggregate_of;
+use super::named::aggregate_of;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Builder, Column};
 use chalet_function_api::scalar::check_arity;
