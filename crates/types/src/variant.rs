@@ -2,7 +2,7 @@
 
 use crate::DataType;
 use crate::supertype::{common_supertype, pair};
-use chalet_base::{Result, bail, ensure};
+use chalet_base::{Result, bail, codes, ensure};
 use std::fmt;
 use std::sync::Arc;
 
@@ -209,7 +209,8 @@ pub(crate) fn pair_of_several(a: &DataType, b: &DataType) -> Option<DataType> {
 /// `use_variant` is the setting `use_variant_as_common_type`.
 pub fn common_or_variant(types: &[DataType], use_variant: bool) -> Result<DataType> {
     let refused = match common_supertype(types) {
-        Err(refused) if use_variant => refused,
+        // A state beside NULL is refused as such.
+        Err(refused) if use_variant && refused.code() != codes::ILLEGAL_TYPE_OF_ARGUMENT => refused,
         common => return common,
     };
     let dynamic = types.iter().filter(|ty| matches!(ty, DataType::Dynamic(_)));

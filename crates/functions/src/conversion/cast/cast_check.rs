@@ -1,6 +1,6 @@
 //! Pairs of types that have no conversion, and the error that the kernel gives for each.
 
-use chalet_base::{Result, bail};
+use chalet_base::{Result, bail, err};
 use chalet_types::{DataType, TupleField};
 
 /// Fails unless values of one type can be converted to the other. Values may still fail.
@@ -13,17 +13,8 @@ pub fn check(from: &DataType, to: &DataType) -> Result<()> {
     if super::several::concerns(from, to) {
         return super::several::check(from, to);
     }
-    match (from, to) {
-        (AggregateFunction(a), AggregateFunction(b)) if a.has_same_states(b) => return Ok(()),
-        (AggregateFunction(_), String) | (String | FixedString(_), AggregateFunction(_)) => return Ok(()),
-        (_, AggregateFunction(_)) => {
-            bail!(CANNOT_CONVERT_TYPE, "Conversion from {from} to {to} is not supported")
-        }
-        (AggregateFunction(_), FixedString(_) | Array(_) | Tuple(_) | Map(..)) => {}
-        (AggregateFunction(_), _) => {
-            bail!(ILLEGAL_TYPE_OF_ARGUMENT, "Illegal type {from} of argument of function CAST to {to}")
-        }
-        _ => {}
+    if let Some(checked) = states(from, to) {
+        return checked;
     }
     let container = |ty: &DataType| matches!(ty, Array(_) | Tuple(_) | Map(..));
     match (from, to) {
@@ -105,6 +96,24 @@ pub fn check(from: &DataType, to: &DataType) -> Result<()> {
         (Bool | Enum8(_) | Enum16(_), FixedString(_)) => Ok(()),
         (_, FixedString(_)) => only_strings(to),
         _ => scalars(from, to),
+    }
+}
+
+/// Conversions from and to states of aggregate functions; `None` where others decide.
+fn states(from: &DataType, to: &DataType) -> Option<Result<()>> {
+    use DataType::*;
+    match (from, to) {
+        (AggregateFunction(a), AggregateFunction(b)) if a.has_same_states(b) => Some(Ok(())),
+        (AggregateFunction(_), String) | (String | FixedString(_), AggregateFunction(_)) => Some(Ok(())),
+        (_, AggregateFunction(_)) => {
+            Some(Err(err!(CANNOT_CONVERT_TYPE, "Conversion from {from} to {to} is not supported")))
+        }
+        (AggregateFunction(_), FixedString(_) | Array(_) | Tuple(_) | Map(..)) => None,
+        (AggregateFunction(_), _) => Some(Err(err!(
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "Illegal type {from} of argument of function CAST to {to}"
+        ))),
+        _ => None,
     }
 }
 
