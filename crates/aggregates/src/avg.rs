@@ -116,10 +116,27 @@ fn bound(ty: &DataType, result: DataType, output: Output) -> Option<Arc<dyn Aggr
     }
 }
 
+/// Integer division that rounds half to even.
+trait Rounded {
+    fn rounded(self, n: u64) -> i64;
+}
+
+impl Rounded for i128 {
+    fn rounded(self, n: u64) -> i64 {
+        if n == 0 {
+            return 0;
+        }
+        let n = i128::from(n);
+        let (quotient, rest) = (self.div_euclid(n), 2 * self.rem_euclid(n));
+        let up = rest > n || rest == n && quotient % 2 != 0;
+        (quotient + i128::from(up)) as i64
+    }
+}
+
 /// Totals that divide.
 pub(crate) trait Quotient {
     fn mean(self, n: u64, divisor: f64) -> f64;
-    /// Truncated, 0 of no rows. Only for totals of dates and times.
+    /// Rounded, half to even; 0 of no rows. Only for totals of dates and times.
     fn timestamp(self, n: u64) -> i64;
 }
 
@@ -131,7 +148,7 @@ macro_rules! quotients {
                 if divisor == 1.0 { total / n as f64 } else { total / divisor / n as f64 }
             }
             fn timestamp(self, n: u64) -> i64 {
-                if n == 0 { 0 } else { ($float(self) / n as f64) as i64 }
+                if n == 0 { 0 } else { ($float(self) / n as f64).round_ties_even() as i64 }
             }
         }
     )*};
@@ -150,7 +167,7 @@ impl Quotient for u64 {
         self as f64 / n as f64
     }
     fn timestamp(self, n: u64) -> i64 {
-        self.checked_div(n).unwrap_or(0) as i64
+        i128::from(self).rounded(n)
     }
 }
 
@@ -159,7 +176,7 @@ impl Quotient for i64 {
         self as f64 / n as f64
     }
     fn timestamp(self, n: u64) -> i64 {
-        if n == 0 { 0 } else { self / n as i64 }
+        i128::from(self).rounded(n)
     }
 }
 

@@ -4,11 +4,13 @@ use crate::check::{no_parameters, two_arguments};
 use crate::floats::Floats;
 use crate::stats::real::{put_all, take_all};
 use chalet_base::{Result, bail};
-use chalet_columns::{Builder, Vector};
+use chalet_columns::wire::{take_array, take_u64};
+use chalet_columns::{Builder, Data, Vector};
 use chalet_function_api::{
     Aggregate, AggregateFunction, AggregateRecord, Argument, Context, EachState, Example, RowAggregate,
 };
 use chalet_types::{DataType, Value};
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 const RECORD: AggregateRecord = AggregateRecord {
@@ -41,10 +43,133 @@ impl AggregateFunction for AvgWeighted {
                 args[1].ty
             );
         }
-        Ok(EachState::of(Weighted))
+        let weight = &args[1].ty;
+        let signed = weight.is_signed();
+        Ok(match weight.physical().width() {
+            Some(..=8) if weight.is_integer() => EachState::of(Wrapped::<u64> { signed, state: PhantomData }),
+            Some(16) => EachState::of(Wrapped::<u128> { signed, state: PhantomData }),
+            _ => EachState::of(Weighted),
+        })
     }
 }
 
+/// Unsigned integers that sums wrap in.
+trait Wrapping: Copy + Default + Send + Sync + 'static {
+    fn of(bits: u128) -> Self;
+    fn times(self, other: Self) -> Self;
+    fn plus(self, other: Self) -> Self;
+    fn as_f64(self, signed: bool) -> f64;
+    fn bits(self) -> u128;
+}
+
+macro_rules! wrapping {
+    ($($unsigned:ty, $signed:ty;)*) => {$(
+        impl Wrapping for $unsigned {
+            #[inline]
+            fn of(bits: u128) -> Self {
+                bits as $unsigned
+            }
+            #[inline]
+            fn times(self, other: Self) -> Self {
+                self.wrapping_mul(other)
+            }
+            #[inline]
+            fn plus(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+            fn as_f64(self, signed: bool) -> f64 {
+                if signed { self as $signed as f64 } else { self as f64 }
+            }
+            fn bits(self) -> u128 {
+                self.into()
+            }
+        }
+    )*};
+}
+
+wrapping! {
+    u64, i64;
+    u128, i128;
+}
+
+/// The bits of a number as an integer of 128 bits; what is behind the point is cut off.
+#[inline]
+fn bits_of(data: &Data, row: usize) -> u128 {
+    match data {
+        Data::U8(v) => v[row].into(),
+        Data::U16(v) => v[row].into(),
+        Data::U32(v) => v[row].into(),
+        Data::U64(v) => v[row].into(),
+        Data::U128(v) => v[row],
+        Data::I8(v) => v[row] as u128,
+        Data::I16(v) => v[row] as u128,
+        Data::I32(v) => v[row] as u128,
+        Data::I64(v) => v[row] as u128,
+        Data::I128(v) => v[row] as u128,
+        Data::F32(v) => v[row] as i128 as u128,
+        Data::F64(v) => v[row] as i128 as u128,
+        Data::U256(v) => v[row].as_f64() as u128,
+        Data::I256(v) => v[row].as_f64() as i128 as u128,
+        _ => 0,
+    }
+}
+
+/// Weights that are integers: both sums are taken in their type and wrap, as in the kernel.
+struct Wrapped<T> {
+    signed: bool,
+    state: PhantomData<T>,
+}
+
+impl<T: Wrapping> RowAggregate for Wrapped<T> {
+    /// Sum of values times weights, sum of weights.
+    type State = [T; 2];
+    type Input<'a> = [&'a Data; 2];
+
+    fn result_type(&self) -> DataType {
+        DataType::Float64
+    }
+
+    fn empty(&self) -> [T; 2] {
+        [T::default(); 2]
+    }
+
+    fn input<'a>(&self, args: &'a [Vector]) -> Result<[&'a Data; 2]> {
+        Ok([&args[0].data, &args[1].data])
+    }
+
+    #[inline]
+    fn add(&self, state: &mut [T; 2], [values, weights]: &[&Data; 2], row: usize) -> Result<()> {
+        let weight = T::of(bits_of(weights, row));
+        self.merge(state, [T::of(bits_of(values, row)).times(weight), weight])
+    }
+
+    fn merge(&self, state: &mut [T; 2], other: [T; 2]) -> Result<()> {
+        *state = [state[0].plus(other[0]), state[1].plus(other[1])];
+        Ok(())
+    }
+
+    fn serialise(&self, state: &[T; 2], out: &mut Vec<u8>) {
+        state.iter().for_each(|sum| out.extend_from_slice(&sum.bits().to_le_bytes()[..size_of::<T>()]));
+    }
+
+    fn deserialise(&self, bytes: &mut &[u8]) -> Result<[T; 2]> {
+        let mut state = [T::default(); 2];
+        for sum in &mut state {
+            *sum = match size_of::<T>() {
+                8 => T::of(take_u64(bytes)?.into()),
+                _ => T::of(u128::from_le_bytes(take_array(bytes)?)),
+            };
+        }
+        Ok(state)
+    }
+
+    fn finish(&self, state: &mut [T; 2], out: &mut Builder) -> Result<()> {
+        out.natives::<f64>()?.push(state[0].as_f64(self.signed) / state[1].as_f64(self.signed));
+        Ok(())
+    }
+}
+
+/// Weights that are floats, or wider than 128 bits.
 struct Weighted;
 
 impl RowAggregate for Weighted {

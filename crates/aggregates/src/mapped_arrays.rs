@@ -427,12 +427,15 @@ impl States for Maps {
             }
             values.push(out.finish());
         }
+        // Sums of Nullable values stay when they are 0.
+        let nullable = self.shape.values.iter().any(DataType::is_nullable);
         let zero = |entry: u32| {
-            self.columns.iter().all(|column| match column {
-                Column::Floats(sums) => sums[entry as usize] == 0.0,
-                Column::Integers(sums) => sums[entry as usize] == I256::ZERO,
-                Column::Slots(_) => false,
-            })
+            !nullable
+                && self.columns.iter().all(|column| match column {
+                    Column::Floats(sums) => sums[entry as usize] == 0.0,
+                    Column::Integers(sums) => sums[entry as usize] == I256::ZERO,
+                    Column::Slots(_) => false,
+                })
         };
         let mut rows: Vec<u32> = Vec::with_capacity(n_entries);
         let mut offsets = vec![0i64];

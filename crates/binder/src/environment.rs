@@ -92,6 +92,7 @@ pub struct BinderSettings {
     /// "", ALL, ANY: what a JOIN without strictness is.
     pub join_default_strictness: String,
     pub group_by_use_nulls: bool,
+    pub force_grouping_standard_compatibility: bool,
     pub enable_positional_arguments: bool,
     pub union_default_mode: String,
     pub intersect_default_mode: String,
@@ -127,6 +128,7 @@ impl Default for BinderSettings {
             join_use_nulls: false,
             join_default_strictness: "ALL".into(),
             group_by_use_nulls: false,
+            force_grouping_standard_compatibility: true,
             enable_positional_arguments: true,
             union_default_mode: String::new(),
             intersect_default_mode: "ALL".into(),

@@ -124,9 +124,24 @@ impl<'b> SelectBinder<'b> {
     fn by_column(&mut self, names: &[&str]) -> Result<Option<Expr>> {
         let prefer_left = self.query.env.settings().single_join_prefer_left_table;
         match self.tables.find(names, prefer_left)? {
+            // A table of a query around comes before one that has another name here.
+            Some(_) if self.tables.by_own_name(names[0]).is_some() && self.outer_has_table(names[0]) => {
+                Ok(None)
+            }
             Some(found) => Ok(Some(self.elements(found.expr, &names[found.used..])?)),
             None => Ok(None),
         }
+    }
+
+    fn outer_has_table(&self, name: &str) -> bool {
+        let mut query = &self.query;
+        while let Some(select) = query.outer {
+            if select.tables.table(&[name]).is_some() {
+                return true;
+            }
+            query = &select.query;
+        }
+        false
     }
 
     /// Names of the queries around: their aliases, as far as they are bound, and their columns. A sub-query in FROM sees

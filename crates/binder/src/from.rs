@@ -98,7 +98,7 @@ impl SelectBinder<'_> {
                 MULTIPLE_EXPRESSIONS_FOR_ALIAS,
                 "Multiple table expressions with same alias {alias}"
             );
-            (scope.name, scope.database) = (Some(alias), None);
+            (scope.own_name, scope.name, scope.database) = (scope.name.take(), Some(alias), None);
         }
         if !table.column_aliases.is_empty() {
             let visible: Vec<usize> =
@@ -382,7 +382,7 @@ impl SelectBinder<'_> {
     /// `[LEFT] ARRAY JOIN exprs`: an array under its own name is replaced by its elements, one with an alias stays.
     fn array_join(&mut self, plan: Plan, left: bool, exprs: &[ast::Expr]) -> Result<Plan> {
         let mut columns = Vec::new();
-        let mut added: Vec<ScopeColumn> = Vec::new();
+        let mut added: Vec<(ScopeColumn, bool)> = Vec::new();
         for e in self.nested_columns(exprs) {
             let name = self.result_name(&e);
             let array = self.expr(&ast::Expr { alias: None, ..e.clone() })?;
@@ -391,20 +391,21 @@ impl SelectBinder<'_> {
             };
             let field = self.query.ids.field(name.as_str(), element);
             let column = Expr::Column(field.id, field.ty.clone());
-            added.push(ScopeColumn { name: field.name.clone(), expr: column, in_star: e.alias.is_some() });
+            let column = ScopeColumn { name: field.name.clone(), expr: column, in_star: false };
+            added.push((column, e.alias.is_some()));
             columns.push((field, array));
         }
+        // An array under its own name becomes its element, in `*` too; any other element is seen by name only.
         let mut extra = TableScope::default();
-        for column in added {
+        for (column, has_alias) in added {
             let tables = self.tables.list.iter_mut().flat_map(|t| &mut t.columns);
-            let own_name = tables.filter(|c| c.name == column.name && !column.in_star);
-            let mut replaced = false;
-            for known in own_name {
-                known.expr = column.expr.clone();
-                replaced = true;
-            }
-            if !replaced {
-                extra.columns.push(ScopeColumn { in_star: true, ..column });
+            let mut same_name = tables.filter(|c| c.name == column.name).peekable();
+            if same_name.peek().is_none() {
+                extra.columns.push(column);
+            } else if has_alias {
+                self.tables.joined.push(column);
+            } else {
+                same_name.for_each(|known| known.expr = column.expr.clone());
             }
         }
         self.tables.list.push(extra);

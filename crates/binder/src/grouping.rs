@@ -72,7 +72,7 @@ impl SelectBinder<'_> {
         if !self.grouping.use_nulls || self.place != Place::Aggregates {
             return bound;
         }
-        match self.grouping.keys.iter().find(|(_, key)| *key == bound) {
+        match self.grouping.keys.iter().find(|(_, key)| *key == bound && !key.is_literal()) {
             Some((field, _)) => Expr::Column(field.id, field.ty.clone()),
             None => bound,
         }
@@ -135,7 +135,8 @@ impl SelectBinder<'_> {
             keys.retain(|(_, k)| !k.is_literal());
         }
         let calls: Vec<_> = self.aggregates.iter().map(|a| a.call.clone()).collect();
-        after.keys = keys.iter().filter(|(_, k)| !k.is_literal() || !sets.is_empty()).cloned().collect();
+        // A constant stays what it is in every grouping set.
+        after.keys = keys.iter().filter(|(_, k)| !k.is_literal()).cloned().collect();
         after.allowed = keys.iter().map(|k| k.0.id).chain(calls.iter().map(|c| c.field.id)).collect();
         after.allowed.extend(&self.outer_columns);
         after.allowed.extend(self.grouping.set_number.as_ref().map(|f| f.id));
@@ -212,8 +213,10 @@ impl SelectBinder<'_> {
         if self.grouping.sets.is_empty() {
             return Expr::literal(&Value::UInt(0), DataType::UInt64);
         }
+        let standard = env.settings().force_grouping_standard_compatibility;
         let masks = self.grouping.sets.iter().map(|set| {
-            let bits = indexes.iter().fold(0u64, |mask, index| mask << 1 | u64::from(!set.contains(index)));
+            let bit = |index: &usize| u64::from(set.contains(index) != standard);
+            let bits = indexes.iter().fold(0u64, |mask, index| mask << 1 | bit(index));
             Value::UInt(bits)
         });
         let masks = Expr::literal(&Value::Array(masks.collect()), DataType::UInt64.array())?;

@@ -26,6 +26,12 @@ impl SelectBinder<'_> {
             return self.in_query(left, bound, key, negated, null_in);
         }
         let elements = self.set_elements(&left, right)?;
+        if let [array] = &elements[..]
+            && is_list_of(array.ty(), left.ty())
+            && array.as_literal().is_none()
+        {
+            return self.in_array(left, array.clone(), negated);
+        }
         if let Some(literals) = elements.iter().map(|e| e.as_literal().cloned()).collect::<Option<Vec<_>>>() {
             return self.in_constants(left, &literals, negated, null_in);
         }
@@ -41,6 +47,16 @@ impl SelectBinder<'_> {
         }
         let Some(result) = result else { bail!(BAD_ARGUMENTS, "The right side of IN is empty") };
         if negated { make_call(env, "not", vec![result]) } else { Ok(result) }
+    }
+
+    /// IN over the elements of an array that differs from row to row.
+    fn in_array(&mut self, left: Expr, array: Expr, negated: bool) -> Result<Expr> {
+        if left.ty().is_only_null() {
+            return Expr::literal(&Value::Null, left.ty().clone());
+        }
+        let env = self.query.env;
+        let found = make_call(env, "has", vec![array, left])?;
+        if negated { make_call(env, "not", vec![found]) } else { Ok(found) }
     }
 
     /// The query on the right side, or the table that stands for `SELECT * FROM table`.
@@ -362,4 +378,15 @@ fn check_width(needles: &[Expr], right: &crate::query::BoundQuery) -> Result<()>
         right.fields.len()
     );
     Ok(())
+}
+
+/// Is a type that of arrays of what is looked for?
+fn is_list_of(array: &DataType, element: &DataType) -> bool {
+    match array.bare() {
+        DataType::Array(inner) => {
+            let is_array = |ty: &DataType| matches!(ty.bare(), DataType::Array(_));
+            is_array(inner) == is_array(element)
+        }
+        _ => false,
+    }
 }

@@ -11,6 +11,8 @@ pub(crate) struct TableScope {
     pub name: Option<String>,
     /// Only when there is no alias.
     pub database: Option<String>,
+    /// The table's own name beside an alias: it stands for the table too, unless another one is meant.
+    pub own_name: Option<String>,
     pub columns: Vec<ScopeColumn>,
 }
 
@@ -32,7 +34,7 @@ impl TableScope {
             expr: Expr::Column(f.id, f.ty.clone()),
             in_star: true,
         });
-        TableScope { name, database: None, columns: columns.collect() }
+        TableScope { name, columns: columns.collect(), ..TableScope::default() }
     }
 
     /// Replaces columns by others (after a join changed their type).
@@ -48,6 +50,8 @@ pub(crate) struct Tables {
     pub list: Vec<TableScope>,
     /// Found by their bare name before any table's.
     pub merged: Vec<ScopeColumn>,
+    /// Elements that ARRAY JOIN gave the name of a column: the bare name means them, `*` does not.
+    pub joined: Vec<ScopeColumn>,
 }
 
 /// A column, and how many of the name's parts it took.
@@ -62,7 +66,7 @@ impl Tables {
         // Column names may have dots inside (nested columns): the longest match wins.
         for used in (1..=parts.len()).rev() {
             let name = parts[..used].join(".");
-            if let Some(column) = self.merged.iter().find(|c| *c.name == *name) {
+            if let Some(column) = self.joined.iter().chain(&self.merged).find(|c| *c.name == *name) {
                 return Ok(Some(Found { expr: column.expr.clone(), used }));
             }
             let mut matches = self.list.iter().filter_map(|t| t.find(&name));
@@ -73,8 +77,10 @@ impl Tables {
                 return Ok(Some(Found { expr: first.expr.clone(), used }));
             }
         }
-        for table in self.list.iter() {
-            for skip in self.prefix_len(table, parts) {
+        let own = parts.first().and_then(|name| self.by_own_name(name));
+        let named = self.list.iter().map(|table| (table, self.prefix_len(table, parts)));
+        for (table, skips) in named.chain(own.map(|table| (table, vec![1]))) {
+            for skip in skips {
                 for used in (skip + 1..=parts.len()).rev() {
                     let name = parts[skip..used].join(".");
                     if let Some(column) = table.find(&name) {
@@ -99,15 +105,27 @@ impl Tables {
         lengths
     }
 
+    /// The first table that has an alias beside this name, when no table is called so.
+    pub fn by_own_name(&self, name: &str) -> Option<&TableScope> {
+        if self.list.iter().any(|table| table.name.as_deref() == Some(name)) {
+            return None;
+        }
+        self.list.iter().find(|table| table.own_name.as_deref() == Some(name))
+    }
+
     /// The table of `t.*` or `db.t.*`.
     pub fn table(&self, parts: &[&str]) -> Option<&TableScope> {
-        self.list.iter().find(|table| match parts {
+        let called = self.list.iter().find(|table| match parts {
             [name] => table.name.as_deref() == Some(name),
             [database, name] => {
                 table.database.as_deref() == Some(database) && table.name.as_deref() == Some(name)
             }
             _ => false,
-        })
+        });
+        match parts {
+            [name] => called.or_else(|| self.by_own_name(name)),
+            _ => called,
+        }
     }
 
     pub fn all_columns(&self) -> impl Iterator<Item = &ScopeColumn> {
@@ -117,6 +135,6 @@ impl Tables {
     pub fn rename(&mut self, renamed: &[(ColumnId, Field)]) {
         self.list.iter_mut().for_each(|t| t.rename(renamed));
         let pairs: Vec<_> = renamed.iter().map(|(from, to)| (*from, (to.id, to.ty.clone()))).collect();
-        self.merged.iter_mut().for_each(|c| c.expr = c.expr.rename(&pairs));
+        self.merged.iter_mut().chain(&mut self.joined).for_each(|c| c.expr = c.expr.rename(&pairs));
     }
 }

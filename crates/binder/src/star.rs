@@ -1,6 +1,6 @@
 //! `*`, `t.*`, `COLUMNS(...)` and the EXCEPT, REPLACE and APPLY behind them.
 
-use crate::scope::ScopeColumn;
+use crate::scope::{ScopeColumn, TableScope};
 use crate::select::SelectBinder;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_plan::Expr;
@@ -41,11 +41,23 @@ impl SelectBinder<'_> {
         for (index, table) in self.tables.list.iter().enumerate() {
             let columns = table.columns.iter().filter(|c| c.in_star);
             for column in columns.filter(|c| !merged.iter().any(|m| m.name == c.name)) {
-                let taken = self.tables.list[..index].iter().any(|t| t.find(&column.name).is_some());
+                let taken = self.is_taken(&column.name, index);
                 items.push(self.item(column, table.name.as_deref().filter(|_| taken)));
             }
         }
         items
+    }
+
+    /// Does a column of the table at a position need the table's name to be told apart? Of two tables the left one's
+    /// does not.
+    fn is_taken(&self, column: &str, position: usize) -> bool {
+        let tables = &self.tables.list;
+        let two = tables.iter().filter(|table| table.name.is_some()).count() <= 2;
+        let prefers_left = two && self.query.env.settings().single_join_prefer_left_table;
+        let others = |(at, table): (usize, &TableScope)| {
+            at != position && (at < position || !prefers_left) && table.find(column).is_some()
+        };
+        tables.iter().enumerate().any(others)
     }
 
     fn item(&self, column: &ScopeColumn, qualifier: Option<&str>) -> Item {
@@ -58,11 +70,14 @@ impl SelectBinder<'_> {
 
     fn columns_of(&mut self, prefix: &[ast::Ident]) -> Result<Vec<Item>> {
         let names: Vec<&str> = prefix.iter().map(|p| p.name.as_str()).collect();
-        if self.tables.table(&names).is_none()
-            && let Some(found) = self.tables.find(&names, true)?
-            && let chalet_types::DataType::Tuple(fields) = found.expr.ty().bare().clone()
-        {
-            return self.elements_of(found.expr, &fields);
+        if self.tables.table(&names).is_none() {
+            let kind = ExprKind::Identifier(prefix.to_vec());
+            let tuple = self.expr(&ast::Expr { kind, alias: None, span: ast::Span::default() });
+            if let Ok(tuple) = tuple
+                && let chalet_types::DataType::Tuple(fields) = tuple.ty().bare().clone()
+            {
+                return self.elements_of(&names.join("."), tuple, &fields);
+            }
         }
         let table = self.tables.table(&names).ok_or_else(|| {
             err!(UNKNOWN_IDENTIFIER, "Qualified matcher {}.* does not find table", names.join("."))
@@ -71,20 +86,25 @@ impl SelectBinder<'_> {
         let columns = table.columns.iter().filter(|c| c.in_star);
         Ok(columns
             .map(|c| {
-                let taken = self.tables.list[..position].iter().any(|t| t.find(&c.name).is_some());
+                let taken = self.is_taken(&c.name, position);
                 self.item(c, table.name.as_deref().filter(|_| taken))
             })
             .collect())
     }
 
     /// `t.*` of a column that is a tuple: its elements.
-    fn elements_of(&mut self, tuple: Expr, fields: &[chalet_types::TupleField]) -> Result<Vec<Item>> {
+    fn elements_of(
+        &mut self,
+        prefix: &str,
+        tuple: Expr,
+        fields: &[chalet_types::TupleField],
+    ) -> Result<Vec<Item>> {
         let mut items = Vec::with_capacity(fields.len());
         for (i, field) in fields.iter().enumerate() {
             let index = (i + 1).to_string();
             let name = field.name.as_deref().unwrap_or(&index).to_string();
             let expr = self.elements(tuple.clone(), &[&index])?;
-            items.push(Item { name: name.clone(), column: name, expr });
+            items.push(Item { name: format!("{prefix}.{name}"), column: name, expr });
         }
         Ok(items)
     }

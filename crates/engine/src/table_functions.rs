@@ -23,6 +23,26 @@ use chalet_types::{DataType, Value};
 use std::sync::Arc;
 
 /// Names, for `system.table_functions` and suggestions.
+/// Functions whose first argument is a cluster: none is known.
+const ON_CLUSTERS: &[&str] = &[
+    "azureBlobStorageCluster",
+    "cluster",
+    "clusterAllReplicas",
+    "deltaLakeAzureCluster",
+    "deltaLakeCluster",
+    "deltaLakeS3Cluster",
+    "fileCluster",
+    "gcsCluster",
+    "hdfsCluster",
+    "hudiCluster",
+    "icebergAzureCluster",
+    "icebergCluster",
+    "icebergHDFSCluster",
+    "icebergS3Cluster",
+    "s3Cluster",
+    "urlCluster",
+];
+
 pub(crate) const NAMES: &[&str] = &[
     "dictionary",
     "file",
@@ -85,12 +105,9 @@ pub(crate) fn make(
                 "Table function 'remoteSecure' is not supported: there are no connections with TLS"
             )
         }
-        "cluster" | "clusterAllReplicas" => {
+        _ if ON_CLUSTERS.contains(&name) => {
             let cluster = args.first().and_then(text).unwrap_or_default();
-            bail!(
-                CLUSTER_DOESNT_EXIST,
-                "Requested cluster '{cluster}' not found: table function '{name}' knows no clusters"
-            )
+            bail!(CLUSTER_DOESNT_EXIST, "Requested cluster '{cluster}' not found")
         }
         _ if name.eq_ignore_ascii_case("values") => values(args, ctx),
         _ => {

@@ -126,6 +126,7 @@ impl<'a> Lexer<'a> {
                 b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c => self.pos += 1,
                 b'-' if rest.get(1) == Some(&b'-') => self.skip_line(),
                 b'#' if matches!(rest.get(1), Some(b' ' | b'!')) => self.skip_line(),
+                b'/' if rest.get(1) == Some(&b'/') => self.skip_line(),
                 b'/' if rest.get(1) == Some(&b'*') => {
                     if let Some(error) = self.skip_block_comment() {
                         return Some(error);

@@ -92,7 +92,13 @@ impl Collector for Concat {
                 if i > 0 {
                     text.extend_from_slice(&self.delimiter);
                 }
+                let start = text.len();
                 writer.write(text, &args[0], row as usize);
+                if matches!(self.ty.without_nullable(), DataType::FixedString(_)) {
+                    // Without the zeros that fill the string up.
+                    let len = text[start..].iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+                    text.truncate(start + len);
+                }
             }
         });
         Ok(())

@@ -58,9 +58,11 @@ impl ScalarFunction for ArrayReduceInRanges {
             for range in ranges.range(row) {
                 let (position, length) = (number(0, range), number(1, range));
                 let from = if position > 0 { start + position - 1 } else { end + position };
+                // A range that begins before the array is empty.
+                let reaches = from >= start;
                 let to = from.saturating_add(length).clamp(start, end);
                 let from = from.clamp(start, end);
-                if position != 0 && from < to {
+                if reaches && position != 0 && from < to {
                     states.add(range, &arrays, from as usize..to as usize)?;
                 }
             }

@@ -28,13 +28,14 @@ impl Settings {
 
     pub fn for_binder(&self) -> BinderSettings {
         let mut s = BinderSettings::default();
-        let flags: [(&str, &mut bool); 18] = [
+        let flags: [(&str, &mut bool); 19] = [
             ("prefer_column_name_to_alias", &mut s.prefer_column_name_to_alias),
             ("transform_null_in", &mut s.transform_null_in),
             ("allow_suspicious_types_in_group_by", &mut s.allow_suspicious_types_in_group_by),
             ("allow_suspicious_types_in_order_by", &mut s.allow_suspicious_types_in_order_by),
             ("join_use_nulls", &mut s.join_use_nulls),
             ("group_by_use_nulls", &mut s.group_by_use_nulls),
+            ("force_grouping_standard_compatibility", &mut s.force_grouping_standard_compatibility),
             ("enable_positional_arguments", &mut s.enable_positional_arguments),
             ("aggregate_functions_null_for_empty", &mut s.aggregate_functions_null_for_empty),
             ("empty_result_for_aggregation_by_empty_set", &mut s.empty_result_for_aggregation_by_empty_set),

@@ -25,6 +25,7 @@ impl Settings {
     pub fn set(&mut self, name: &str, text: &str) -> Result<()> {
         let known = find(name).ok_or_else(|| unknown(name))?;
         let text = normalised(known, text)?;
+        check_value(known.name, name, &text)?;
         // Values that a room refuses must fail here and not in every later statement.
         let mut formats = chalet_formats::FormatSettings::default();
         formats.set(known.name, &text)?;
@@ -120,6 +121,25 @@ fn map_entries(text: &str) -> Vec<(String, String)> {
     });
     let texts: Vec<String> = texts.collect();
     texts.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect()
+}
+
+/// Refuses values that would make every later statement fail.
+fn check_value(known: &str, written: &str, text: &str) -> Result<()> {
+    match known {
+        "enable_analyzer" | "allow_experimental_analyzer" => ensure!(
+            text == "1",
+            SETTING_CONSTRAINT_VIOLATION,
+            "Setting '{written}' cannot be disabled: the analyzer is mandatory since v26.9 and the old query analysis \
+             is no longer supported"
+        ),
+        "session_timezone" => ensure!(
+            text.is_empty() || chalet_types::TimeZone::named(text).is_ok(),
+            BAD_ARGUMENTS,
+            "Invalid time zone: {text}"
+        ),
+        _ => {}
+    }
+    Ok(())
 }
 
 #[cold]

@@ -28,7 +28,7 @@ use crate::session_state::SessionState;
 use crate::{explain, written_settings};
 use chalet_base::{Result, bail};
 use chalet_memory::thread;
-use chalet_syntax::ast::{self, StatementKind};
+use chalet_syntax::ast::{self, StatementKind, TransactionCommand};
 use chalet_types::{DataType, Value};
 
 /// Runs one statement of a text. `own` is what its session holds, without settings that are this statement's alone.
@@ -141,6 +141,9 @@ fn run_kind(
         }
         StatementKind::System { command, target, rest } => {
             system::run(command, target.as_ref(), rest, ctx)?;
+        }
+        StatementKind::Transaction(TransactionCommand::Commit | TransactionCommand::Rollback) => {
+            bail!(INVALID_TRANSACTION, "There is no current transaction")
         }
         other => bail!(NOT_IMPLEMENTED, "{} is not supported", kind_name(other)),
     }

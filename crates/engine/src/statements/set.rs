@@ -23,9 +23,11 @@ pub(crate) fn run(set: &ast::SetStatement, ctx: &QueryContext, own: &SessionStat
             }
             Ok(SessionChange::Settings(settings, params))
         }
-        ast::SetStatement::Role(_) => bail!(NOT_IMPLEMENTED, "SET ROLE is not supported"),
+        ast::SetStatement::Role(role) => {
+            bail!(UNKNOWN_ROLE, "There is no role `{role}` in `user directories`")
+        }
         ast::SetStatement::TransactionSnapshot(_) => {
-            bail!(NOT_IMPLEMENTED, "SET TRANSACTION SNAPSHOT is not supported")
+            bail!(INVALID_TRANSACTION, "There is no current transaction")
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::query_context::QueryContext;
 use crate::settings;
 use crate::system::names::{self, is_system};
 use crate::tables;
-use chalet_base::{Result, bail, ensure, err};
+use chalet_base::{Error, Result, bail, ensure, err};
 use chalet_storage::catalog::quoted;
 use chalet_syntax::ast::{self, ObjectKind, ShowFilter, ShowKind};
 use chalet_types::{DataType, Value};
@@ -90,8 +90,32 @@ pub(crate) fn run(
         ShowKind::Clusters | ShowKind::Merges => {
             print_rows(&[("name", text)], Vec::new(), statement, ctx, output)
         }
-        ShowKind::Access(what) => bail!(NOT_IMPLEMENTED, "SHOW {what} is not supported"),
+        ShowKind::Access(what) => Err(show_access(what)),
     }
+}
+
+/// Users, roles and what belongs to them are not kept; nobody has the right to see them.
+fn show_access(what: &str) -> Error {
+    let what = what.to_ascii_uppercase();
+    let names = |word: &&str| what.split_whitespace().any(|w| w.trim_end_matches('S') == *word);
+    let right =
+        match ["USER", "ROLE", "POLICY", "POLICIE", "QUOTA", "PROFILE", "ACCE"].iter().find(|w| names(w)) {
+            _ if what.starts_with("GRANTS FOR ") => {
+                let role = what.trim_start_matches("GRANTS FOR ").to_ascii_lowercase();
+                return err!(UNKNOWN_ROLE, "There is no role `{role}` in `user directories`");
+            }
+            Some(&"USER") => "SHOW USERS",
+            Some(&"ROLE") if !what.starts_with("CURRENT") && !what.starts_with("ENABLED") => "SHOW ROLES",
+            Some(&("POLICY" | "POLICIE")) => "SHOW ROW POLICIES",
+            Some(&"QUOTA") => "SHOW QUOTAS",
+            Some(&"PROFILE") => "SHOW SETTINGS PROFILES",
+            Some(&"ACCE") => "SHOW ACCESS",
+            _ => return err!(NOT_IMPLEMENTED, "SHOW {what} is not supported"),
+        };
+    err!(
+        ACCESS_DENIED,
+        "default: Not enough privileges. To execute this query, it's necessary to have the grant {right} ON *.*"
+    )
 }
 
 /// Does a name pass LIKE?
@@ -152,12 +176,22 @@ fn create_sql(
     }
     ensure!(!temporary, UNKNOWN_TABLE, "Temporary table {table} doesn't exist");
     let database = name.database.as_ref().map_or(ctx.state.database.as_str(), |d| &d.name);
+    ensure!(
+        !is_system(database),
+        UNKNOWN_TABLE,
+        "There is no metadata of table {table} in database {database}"
+    );
     let entry = ctx.database.shared.catalog.find(database, table);
     let entry = entry.ok_or_else(|| err!(CANNOT_GET_CREATE_TABLE_QUERY, "Table `{table}` doesn't exist"))?;
     ensure!(
         kind != ObjectKind::Dictionary || entry.kind == "DICTIONARY",
         BAD_ARGUMENTS,
         "`{database}`.`{table}` is not a DICTIONARY"
+    );
+    ensure!(
+        kind != ObjectKind::View || entry.table.view_query().is_some() || entry.kind.contains("VIEW"),
+        BAD_ARGUMENTS,
+        "`{database}`.`{table}` is not a VIEW"
     );
     Ok(entry.create_sql(Some(database), table))
 }

@@ -205,7 +205,7 @@ impl Filler<'_> {
     /// Moves the grid one step towards a row; `false` when the next point of the grid is not before the row.
     fn advance(&self, current: &mut Point, row: &Point, limit: Option<&Value>) -> Result<bool> {
         let targets = &self.spec.columns;
-        let Some(at) = (0..targets.len()).find(|&i| current[i] != row[i]) else { return Ok(false) };
+        let Some(at) = (0..targets.len()).find(|&i| !is_same(&current[i], &row[i])) else { return Ok(false) };
         if row[at].is_null() || current[at].is_null() || !is_finite(&row[at]) {
             return Ok(false);
         }
@@ -223,7 +223,7 @@ impl Filler<'_> {
         }
         // Past the staleness the grid begins anew at the row.
         current[at] = if stale { row[at].clone() } else { next };
-        if current[at] == row[at] {
+        if is_same(&current[at], &row[at]) {
             // The row itself is next, unless later columns have something to fill before it.
             let mut inner = false;
             for i in at + 1..targets.len() {
@@ -430,6 +430,11 @@ impl Filler<'_> {
 /// No grid of steps reaches infinity or NaN.
 fn is_finite(value: &Value) -> bool {
     !matches!(value, Value::Float(x) if !x.is_finite())
+}
+
+/// The same number, whatever the width that it is held in.
+fn is_same(a: &Value, b: &Value) -> bool {
+    a.compare(b).is_eq()
 }
 
 /// Does `a` come before `b` in the column's direction?

@@ -4,7 +4,7 @@ use crate::plain::Plain;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::{Column, Data, StringBuilder, Vector};
 use chalet_function_api::scalar::check_arity;
-use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, Registry};
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Nulls, Record, Registry};
 use chalet_text::Cursor;
 use chalet_text::read::address as read;
 use chalet_text::write::address as write;
@@ -107,7 +107,12 @@ fn in_range(call: &Call) -> Result<Column> {
     let mut last: Option<(Vec<u8>, (Address, u8))> = None;
     let mut answers = Vec::with_capacity(call.n_rows);
     for row in 0..call.n_rows {
-        let address = match call.args[0].ty {
+        // The address NULL is in no network.
+        if vector.is_null(row) {
+            answers.push(0);
+            continue;
+        }
+        let address = match call.args[0].ty.without_nullable() {
             DataType::IPv4 => Address::of_v4(vector.values::<u32>()?[row]),
             DataType::IPv6 => {
                 let bytes = vector.fixed()?.get(row).try_into().unwrap_or_default();
@@ -211,15 +216,17 @@ static FUNCTIONS: &[Plain] = &[
             summary: "Is an address in a network that is given as address/bits?",
             syntax: "isIPAddressInRange(address, network)",
             examples: &[Example { sql: "SELECT isIPAddressInRange('10.1.2.3', '10.0.0.0/8')", result: "1" }],
+            nulls: Nulls::Seen,
             ..Record::DEFAULT
         },
         bind: |name, args, _| {
             check_arity(name, args.len(), 2..=2)?;
-            let fits = matches!(args[0].ty, DataType::String | DataType::IPv4 | DataType::IPv6);
+            let address = args[0].ty.without_nullable();
+            let fits = matches!(address, DataType::String | DataType::IPv4 | DataType::IPv6);
             ensure!(
                 fits && args[1].ty == DataType::String,
                 ILLEGAL_TYPE_OF_ARGUMENT,
-                "The first argument of function {name} must be String, IPv4 or IPv6 and the second must be String"
+                "The first argument of function {name} must be one of: String, IPv4, IPv6, Nullable(String), Nullable(IPv4), or Nullable(IPv6) and the second argument must be String"
             );
             Ok(DataType::UInt8.into())
         },

@@ -1,5 +1,6 @@
 //! `arrayElement` and `arrayElementOrNull`: the operator `[]` of arrays and maps.
 
+use crate::arithmetic::convert_numbers;
 use crate::comparison::{Order, Plan, Planner, Side};
 use crate::lanes::{Operand, unary};
 use crate::lists::{NONE, gather_or_default, list, pairs};
@@ -51,10 +52,14 @@ fn bind(name: &'static str, args: &[Argument], ctx: &Context, or_null: bool) -> 
     match &args[0].ty {
         DataType::Map(key, value) => {
             let planner = Planner { function: name, order: Order::Equal, reads_text: false, ctx };
-            let index = Side::from(&args[1]);
+            let index = match key_as_index(key, &args[1].ty) {
+                Some(ty) => Side { ty, constant: None },
+                None => Side::from(&args[1]),
+            };
+            let float = key.is_integer() && args[1].ty.is_float();
             match planner.plan(Side { ty: key, constant: None }, index) {
-                Ok(plan) => Ok(Bound::with_state(outcome(value), Keys(plan))),
-                Err(_) => bail!(
+                Ok(plan) if !float => Ok(Bound::with_state(outcome(value), Keys(plan))),
+                _ => bail!(
                     ILLEGAL_TYPE_OF_ARGUMENT,
                     "Illegal types of arguments: {}, {} for function {name}",
                     args[0].ty,
@@ -82,6 +87,12 @@ fn bind(name: &'static str, args: &[Argument], ctx: &Context, or_null: bool) -> 
             "First argument for function '{name}' must be array, got '{ty}' instead"
         ),
     }
+}
+
+/// The type that an integer takes when it is looked up among integer keys: it wraps, as in the kernel.
+fn key_as_index<'a>(key: &'a DataType, index: &DataType) -> Option<&'a DataType> {
+    let narrow = |ty: &DataType| ty.is_integer() && ty.physical().width().is_some_and(|width| width <= 8);
+    (narrow(key) && narrow(index) && key != index).then_some(key)
 }
 
 fn execute(call: &Call) -> Result<Column> {
@@ -131,6 +142,14 @@ fn find_keys(call: &Call, rows: &List, constant: bool, key: Operand) -> Result<V
     let Keys(plan) = call.state()?;
     let (keys, _) = pairs(rows)?;
     let DataType::Map(key_type, _) = call.args[0].ty else { return Ok(Vec::new()) };
+    let wrapped;
+    let key = match key_as_index(key_type, key.ty) {
+        Some(ty) => {
+            wrapped = convert_numbers(key.vector.clone(), ty.physical(), key.vector.len())?;
+            Operand { ty, vector: &wrapped, ..key }
+        }
+        None => key,
+    };
     // A constant map meets one key a row: every pair of it is compared with every row.
     if constant {
         let range = rows.range(0);

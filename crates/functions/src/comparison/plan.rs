@@ -209,6 +209,9 @@ impl Planner<'_> {
             let shown = String::from_utf8_lossy(bytes);
             bail!(TYPE_MISMATCH, "Cannot convert string '{shown}' to type {ty}");
         }
+        if out_of_range(bytes, ty) {
+            return Ok(Plan::Always(self.order == Order::NotEqual));
+        }
         let mut value = text::read_one(bytes, ty, self.ctx);
         if value.is_err() && matches!(ty, DataType::DateTime(_) | DataType::DateTime64(..)) {
             value = text::read_best_effort(bytes, ty, self.ctx).or(value);
@@ -225,6 +228,18 @@ impl Planner<'_> {
         let same = Side { ty, constant: None };
         Ok(Plan::Text { left, value, plan: Box::new(self.plan(same, same)?) })
     }
+}
+
+/// Does the text hold an integer that the type cannot?
+fn out_of_range(text: &[u8], ty: &DataType) -> bool {
+    let number = std::str::from_utf8(text).ok().and_then(|text| text.parse::<i128>().ok());
+    let (Some(number), Some(width @ ..=8), true) = (number, ty.physical().width(), ty.is_integer()) else {
+        return false;
+    };
+    let (bits, signed) = (8 * width as u32, ty.is_signed());
+    let least = if signed { -(1i128 << (bits - 1)) } else { 0 };
+    let greatest = (1i128 << (bits - u32::from(signed))) - 1;
+    *ty != DataType::Bool && !(least..=greatest).contains(&number)
 }
 
 fn number_lists(x: &DataType, y: &DataType) -> bool {

@@ -2,6 +2,7 @@
 
 use super::branches::common;
 use crate::arithmetic::convert_numbers;
+use crate::conversion::cast::{Mode, Rules, convert};
 use crate::lanes::Operand;
 use crate::number::Number;
 use crate::select::{Branch, select};
@@ -165,7 +166,10 @@ impl ScalarFunction for Extreme {
         let vectors: Vec<Vector> = some
             .into_iter()
             .map(|arg| {
-                let vector = widen(&arg.vector, arg.ty, ty, call.ctx)?;
+                let vector = match arg.ty.bare().is_decimal() && ty.bare().is_float() {
+                    true => convert(&arg.vector, arg.ty, ty, &Rules::new(Mode::Cast, call.ctx))?,
+                    false => widen(&arg.vector, arg.ty, ty, call.ctx)?,
+                };
                 Ok(if arg.constant { vector.repeat(n) } else { vector })
             })
             .collect::<Result<_>>()?;

@@ -1,7 +1,7 @@
 //! `toUnixTimestamp`, `toUnixTimestamp64Milli` and their kin: between timestamps and unix seconds.
 
 use super::cast::{Mode, Rules, check, convert};
-use chalet_base::{Result, bail, ensure};
+use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, ScalarFunction};
@@ -183,6 +183,11 @@ impl Packed {
     }
 }
 
+/// The digits of the first and the last second of DateTime64, and of one that is behind the last of DateTime.
+const FIRST_SECOND: f64 = 19_000_101_000_000.0;
+const LAST_FINE_SECOND: f64 = 22_991_231_235_959.0;
+const LAST_SECOND: f64 = 99_991_231_235_959.0;
+
 impl ScalarFunction for Packed {
     fn record(&self) -> &'static Record {
         self.record
@@ -227,17 +232,25 @@ impl ScalarFunction for Packed {
         let rules = Rules::new(Mode::Cast, call.ctx);
         let floats = convert(vector, call.args[0].ty, &DataType::Float64, &rules)?;
         let numbers = floats.values::<f64>()?.iter();
+        ensure!(
+            numbers.clone().all(|x| x.is_finite()),
+            BAD_ARGUMENTS,
+            "Argument for function {} must be finite",
+            self.record.name
+        );
+        // Days behind a month's last one carry over to the next month.
         let date = |digits: i64| {
-            let date = Civil::new((digits / 10_000) as i32, (digits / 100 % 100) as u8, (digits % 100) as u8);
-            date.is_valid().then(|| date.days())
+            let year = i32::try_from(digits / 10_000).ok().filter(|year| (0..=9999).contains(year))?;
+            let (month, day) = ((digits / 100 % 100) as u8, (digits % 100) as i32);
+            let sound = (1..=12).contains(&month) && (1..=31).contains(&day);
+            sound.then(|| Civil::new(year, month, 1).days() + day - 1)
         };
         let local = LocalTime::new(call.result.time_zone().unwrap_or(&call.ctx.time_zone));
         let seconds = |x: f64| {
             let digits = x as i64;
             let clock = digits.rem_euclid(1_000_000);
             let of_day = clock / 10_000 * 3600 + clock / 100 % 100 * 60 + clock % 100;
-            let sound = clock / 10_000 < 24 && clock / 100 % 100 < 60 && clock % 100 < 60;
-            let days = date(digits / 1_000_000).filter(|_| sound)?;
+            let days = date(digits / 1_000_000)?;
             Some(local.to_timestamp(i64::from(days) * SECONDS_PER_DAY + of_day))
         };
         // Numbers with a fraction are rounded to whole days.
@@ -250,7 +263,10 @@ impl ScalarFunction for Packed {
                 numbers.map(|x| date(x.round() as i64).unwrap_or(0)).collect::<Vec<i32>>().into()
             }
             Shape::DateTime => numbers
-                .map(|x| seconds(*x).filter(|s| (0..=i64::from(u32::MAX)).contains(s)).unwrap_or(0) as u32)
+                .map(|x| match seconds(x.min(LAST_SECOND)) {
+                    Some(seconds) => seconds.clamp(0, u32::MAX.into()) as u32,
+                    None => 0,
+                })
                 .collect::<Vec<_>>()
                 .into(),
             Shape::DateTime64 => {
@@ -258,12 +274,21 @@ impl ScalarFunction for Packed {
                     bail!(LOGICAL_ERROR, "Function {} was bound to another type", self.record.name);
                 };
                 let factor = 10i64.pow((*scale).into());
+                let (first, last) = (seconds(FIRST_SECOND), seconds(LAST_FINE_SECOND));
                 numbers
-                    .map(|x| {
-                        let fraction = (x.fract() * factor as f64).round() as i64;
-                        seconds(*x).map_or(0, |s| s.saturating_mul(factor).saturating_add(fraction))
+                    .map(|&x| {
+                        let (whole, fraction) = match x {
+                            _ if x < FIRST_SECOND => (first, 0.0),
+                            _ if x >= LAST_FINE_SECOND + 1e8 => (last, 0.0),
+                            _ => (seconds(x).or(first), x.fract()),
+                        };
+                        let fraction = (fraction * factor as f64).round() as i64;
+                        let ticks = whole.unwrap_or(0).checked_mul(factor);
+                        ticks
+                            .and_then(|ticks| ticks.checked_add(fraction))
+                            .ok_or_else(|| err!(DECIMAL_OVERFLOW, "Decimal math overflow"))
                     })
-                    .collect::<Vec<i64>>()
+                    .collect::<Result<Vec<i64>>>()?
                     .into()
             }
         };

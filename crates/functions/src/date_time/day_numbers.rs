@@ -150,8 +150,8 @@ static FUNCTIONS: &[Plain] = &[
         },
         bind: |name, args, _| bind_days(name, args, DataType::Date32),
         execute: |call| {
-            let last = Civil::new(9999, 12, 31).days();
-            let days: Vec<i32> = days(call)?.into_iter().map(|day| day.min(last)).collect();
+            let (first, last) = (Civil::new(0, 1, 1).days(), Civil::new(9999, 12, 31).days());
+            let days: Vec<i32> = days(call)?.into_iter().map(|day| day.clamp(first, last)).collect();
             Ok(Vector::from(days).into())
         },
     },

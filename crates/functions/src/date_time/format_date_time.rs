@@ -40,9 +40,11 @@ fn bind(name: &'static str, args: &[Argument], ctx: &Context, is_joda: bool) -> 
 pub(super) fn state(name: &'static str, args: &[Argument], ctx: &Context, is_joda: bool) -> Result<State> {
     let text = pattern_text(name, args, 1)?;
     let pattern = if is_joda {
-        let pattern = joda(text)?;
-        for piece in &pattern {
+        let mut pattern = joda(text)?;
+        for piece in &mut pattern {
             match piece {
+                Piece::Field(field @ Field::YearOfEra, 2) => *field = Field::YearInCentury,
+                Piece::Field(Field::Fraction, width) => *width = (*width).min(MAX_DIGITS),
                 Piece::Field(Field::Offset, _) => {
                     bail!(NOT_IMPLEMENTED, "format is not supported for TIMEZONE_OFFSET_ID")
                 }
@@ -54,12 +56,35 @@ pub(super) fn state(name: &'static str, args: &[Argument], ctx: &Context, is_jod
         }
         pattern
     } else {
-        mysql(name, text, ctx.settings.formatdatetime_parsedatetime_m_is_month_name, false)?
+        let mut pattern =
+            mysql(name, text, ctx.settings.formatdatetime_parsedatetime_m_is_month_name, false)?;
+        let fraction = fraction_width(&args[0].ty, ctx);
+        for piece in &mut pattern {
+            if let Piece::Field(Field::Fraction, width) = piece {
+                *width = fraction;
+            }
+        }
+        pattern
     };
     if matches!(args[0].ty, DataType::Date | DataType::Date32) {
         check_for_date(&pattern, &args[0].ty)?;
     }
     Ok(State { pattern, zone: zone_of(name, args, 2, ctx)? })
+}
+
+/// Digits of a fraction of a second at most.
+const MAX_DIGITS: usize = 9;
+
+/// How many digits `%f` writes: six, or by the settings as many as the type has.
+fn fraction_width(ty: &DataType, ctx: &Context) -> usize {
+    let setting = (ctx.settings.all.0)("formatdatetime_f_prints_scale_number_of_digits");
+    let of_scale = setting.is_some_and(|(value, _)| value.as_u64() == Some(1));
+    let single_zero = ctx.settings.formatdatetime_f_prints_single_zero;
+    match ty {
+        DataType::DateTime64(digits @ 1.., _) if of_scale || single_zero => (*digits).into(),
+        _ if single_zero => 1,
+        _ => 6,
+    }
 }
 
 fn execute(call: &Call) -> Result<Column> {

@@ -264,7 +264,12 @@ pub fn write(pattern: &[Piece], shown: &Shown, out: &mut Vec<u8>) {
         let weekday = day_of_week(day);
         let value: i64 = match field {
             Field::Era => {
-                out.extend_from_slice(if year > 0 { b"AD" } else { b"BC" });
+                out.extend_from_slice(match (year > 0, width >= 4) {
+                    (true, false) => b"AD",
+                    (false, false) => b"BC",
+                    (true, true) => b"Anno Domini",
+                    (false, true) => b"Before Christ",
+                });
                 continue;
             }
             Field::MonthName | Field::MonthShort => {

@@ -57,8 +57,9 @@ impl ScalarFunction for &'static Parse {
             args[0].ty
         );
         let text = match args.len() {
-            1 if self.is_joda => b"yyyy-MM-dd HH:mm:ss",
-            1 => &b"%Y-%m-%d %H:%i:%s"[..],
+            1 if self.is_joda => &b"yyyy-MM-dd HH:mm:ss"[..],
+            1 if self.fine => b"%Y-%m-%d %H:%i:%s.%f",
+            1 => b"%Y-%m-%d %H:%i:%s",
             _ => pattern_text(name, args, 1)?,
         };
         let pattern = if self.is_joda {

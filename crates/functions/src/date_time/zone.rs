@@ -46,7 +46,8 @@ fn shift(call: &Call, f: impl Fn(&LocalTime, i64) -> i64) -> Result<Column> {
         }
         _ => {
             let values = vector.values::<u32>()?.iter();
-            Vector::from(values.map(|&x| f(&clock, x.into()) as u32).collect::<Vec<u32>>())
+            let shifted = |&x: &u32| f(&clock, x.into()).clamp(0, u32::MAX.into()) as u32;
+            Vector::from(values.map(shifted).collect::<Vec<u32>>())
         }
     }
     .into())

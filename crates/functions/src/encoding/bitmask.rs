@@ -24,8 +24,14 @@ pub static LIST: Plain = Plain {
     },
     execute: |call| {
         let bits = bits(call)?;
+        let ty = call.args[0].ty;
+        // The sign's bit stands for a negative number.
+        let sign = ty.physical().width().filter(|_| ty.is_signed()).map(|width| 8 * width as u64 - 1);
+        let power = |bit: u64| {
+            if Some(bit) == sign { format!("-{}", 1u64 << bit) } else { (1u64 << bit).to_string() }
+        };
         Ok(build(call.n_rows, |row, out| {
-            let powers: Vec<String> = positions(bits[row]).map(|bit| (1u64 << bit).to_string()).collect();
+            let powers: Vec<String> = positions(bits[row]).map(power).collect();
             out.extend_from_slice(powers.join(",").as_bytes());
         }))
     },

@@ -4,7 +4,7 @@ use super::lambda::{Elements, HigherOrder, maybe_lambda};
 use crate::ids::ids;
 use crate::lists::gathered;
 use chalet_base::Result;
-use chalet_columns::Column;
+use chalet_columns::{Column, Vector};
 use chalet_function_api::{Call, Example, Nulls, Record};
 
 pub static FUNCTION: HigherOrder = HigherOrder {
@@ -23,7 +23,16 @@ pub static FUNCTION: HigherOrder = HigherOrder {
 
 fn execute(call: &Call) -> Result<Column> {
     let elements = Elements::of(call, 0)?;
-    let numbers = ids(&elements.mapped);
+    // All NaN of Float64 are one.
+    let numbers = match elements.mapped.values::<f64>() {
+        Ok(floats) if floats.iter().any(|x| x.is_nan()) => {
+            let one = |x: &f64| if x.is_nan() { f64::NAN } else { *x };
+            let validity = elements.mapped.validity.clone();
+            let floats = Vector::from(floats.iter().map(one).collect::<Vec<f64>>());
+            ids(&Vector::new(floats.data, validity))
+        }
+        _ => ids(&elements.mapped),
+    };
     let (mut kept, mut offsets) = (Vec::new(), vec![0]);
     for range in elements.ranges() {
         let start = range.start;

@@ -7,7 +7,7 @@ use crate::with_integer;
 use chalet_base::{Result, bail};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Nulls, Record};
-use chalet_types::DataType;
+use chalet_types::{DataType, I256};
 
 const SUMMED: Record = Record { nulls: Nulls::Seen, ..Record::DEFAULT };
 
@@ -36,7 +36,13 @@ pub static AVERAGE: HigherOrder = HigherOrder {
         ..SUMMED
     },
     bind: bind_float,
-    execute: |call| floats(call, |values| values.iter().sum::<f64>() / values.len() as f64),
+    execute: |call| match call.state::<Scale>()? {
+        Scale(0) => floats(call, |values| match values.len() {
+            0 => 0.0,
+            n => values.iter().sum::<f64>() / n as f64,
+        }),
+        Scale(scale) => decimal_average(call, *scale),
+    },
     skipped: 0,
 };
 
@@ -49,7 +55,7 @@ pub static PRODUCT: HigherOrder = HigherOrder {
         ..SUMMED
     },
     bind: bind_float,
-    execute: |call| floats(call, |values| values.iter().product()),
+    execute: |call| floats(call, |values| if values.is_empty() { 0.0 } else { values.iter().product() }),
     skipped: 0,
 };
 
@@ -113,6 +119,19 @@ fn sum(call: &Call) -> Result<Column> {
         C => sums::<C>(operand(call, &elements), &elements)?,
         _ => bail!(LOGICAL_ERROR, "Sum of {}", call.result));
     Ok(sums.into())
+}
+
+/// Decimals are averaged as decimals: digits behind the scale are cut off.
+fn decimal_average(call: &Call, scale: u8) -> Result<Column> {
+    let elements = Elements::of(call, 0)?;
+    let values = unary::<I256, I256>(operand(call, &elements), elements.mapped.len(), |x| x)?;
+    let unit = 10f64.powi(scale.into());
+    let average = |range: std::ops::Range<usize>| {
+        let n = I256::from(range.len().max(1) as i64);
+        let sum = values[range].iter().fold(I256::ZERO, |sum, &x| Integer::add(sum, x));
+        Integer::div(sum, n).as_f64() / unit
+    };
+    Ok(Vector::from(elements.ranges().map(average).collect::<Vec<f64>>()).into())
 }
 
 fn floats(call: &Call, sum_up: impl Fn(&[f64]) -> f64) -> Result<Column> {

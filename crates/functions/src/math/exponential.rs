@@ -3,17 +3,30 @@
 use crate::float_functions;
 use crate::math::float_function::{FloatFunction, Loop, record};
 use chalet_function_api::{Example, Record};
+use std::sync::LazyLock;
 
 float_functions! {
     SQRT: "sqrt", true, "The square root.", "SELECT sqrt(16)" => "4", f64::sqrt;
     CBRT: "cbrt", false, "The cube root.", "SELECT cbrt(27)" => "3", libm::cbrt;
     EXP: "exp", true, "e to the power of x.", "SELECT round(exp(1), 6)" => "2.718282", f64::exp;
     EXP2: "exp2", false, "2 to the power of x.", "SELECT exp2(3)" => "8", f64::exp2;
-    EXP10: "exp10", false, "10 to the power of x.", "SELECT exp10(3)" => "1000", libm::exp10;
+    EXP10: "exp10", false, "10 to the power of x.", "SELECT exp10(3)" => "1000", exp10;
     LOG2: "log2", true, "The logarithm to base 2.", "SELECT log2(8)" => "3", f64::log2;
     LOG10: "log10", true, "The logarithm to base 10.", "SELECT log10(100)" => "2", libm::log10;
     LOG1P: "log1p", false, "The natural logarithm of 1 + x, exact for small x.", "SELECT log1p(0)" => "0", libm::log1p;
     SIGMOID: "sigmoid", false, "1 / (1 + exp(-x)).", "SELECT sigmoid(0)" => "0.5", |x| 1.0 / (1.0 + (-x).exp());
+}
+
+/// `10^x`, exact to the last bit where x is an integer: `libm` is off by one there for some.
+fn exp10(x: f64) -> f64 {
+    const LEAST: i32 = -323;
+    const GREATEST: i32 = 308;
+    static POWERS: LazyLock<Vec<f64>> =
+        LazyLock::new(|| (LEAST..=GREATEST).map(|x| format!("1e{x}").parse().unwrap_or(f64::NAN)).collect());
+    if x.trunc() == x && (f64::from(LEAST)..=f64::from(GREATEST)).contains(&x) {
+        return POWERS[(x as i32 - LEAST) as usize];
+    }
+    libm::exp10(x)
 }
 
 /// With an alias that the macro has no place for.

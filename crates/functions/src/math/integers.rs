@@ -88,7 +88,7 @@ impl ScalarFunction for IntegerFunction {
         let name = self.record.name;
         let whole = |x: f64| {
             ensure!(!x.is_nan(), BAD_ARGUMENTS, "{name} must not be called with nan");
-            Ok(x.trunc())
+            Ok(if x < 0.0 { -1.0 } else { x.trunc() })
         };
         Ok(match self.kind {
             Kind::Sign => Vector::from(unary::<f64, i8>(x, n, |x| match x {
@@ -112,6 +112,13 @@ impl ScalarFunction for IntegerFunction {
                     x => 1 << x as u32,
                 })
             })?),
+            // Integers are taken modulo 2^32, as in the kernel.
+            Kind::Exp10 if call.args[0].ty.is_integer() => {
+                Vector::from(unary::<i64, u64>(x, n, |x| match x as i32 {
+                    ..0 => 0,
+                    x => 10u64.checked_pow(x as u32).unwrap_or(u64::MAX),
+                })?)
+            }
             Kind::Exp10 => Vector::from(try_unary::<f64, u64>(x, n, |x| {
                 Ok(match whole(x)? {
                     x if x < 0.0 => 0,

@@ -6,7 +6,7 @@ use crate::widen::widen;
 use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
-use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, ScalarFunction};
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Nulls, Record, ScalarFunction};
 use chalet_types::DataType;
 use chalet_types::supertype::common_supertype;
 
@@ -42,6 +42,7 @@ const IF_NOT_FINITE: Record = Record {
     summary: "The first argument if it is finite, else the second one.",
     syntax: "ifNotFinite(x, otherwise)",
     examples: &[Example { sql: "SELECT ifNotFinite(1 / 0, 42), ifNotFinite(1.5, 42)", result: "42\t1.5" }],
+    nulls: Nulls::Seen,
     total: true,
     ..Record::DEFAULT
 };
@@ -92,7 +93,7 @@ impl ScalarFunction for IfNotFinite {
     fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
         check_arity(IF_NOT_FINITE.name, args.len(), 2..=2)?;
         ensure!(
-            native(&args[0].ty),
+            args[0].ty.is_only_null() || native(args[0].ty.without_nullable()),
             ILLEGAL_TYPE_OF_ARGUMENT,
             "Argument for function isFinite must be a number"
         );
@@ -100,7 +101,14 @@ impl ScalarFunction for IfNotFinite {
     }
 
     fn execute(&self, call: &Call) -> Result<Column> {
-        let choice = unary::<f64, u8>(Operand::of(call, 0), call.n_rows, |x| u8::from(!x.is_finite()))?;
+        let mut choice = match call.args[0].ty.is_only_null() {
+            true => vec![1; call.n_rows],
+            false => unary::<f64, u8>(Operand::of(call, 0), call.n_rows, |x| u8::from(!x.is_finite()))?,
+        };
+        // NULL is not finite.
+        for (row, choice) in choice.iter_mut().enumerate() {
+            *choice |= u8::from(call.vector(0).is_null(row));
+        }
         let x = widen(call.vector(0), call.args[0].ty, call.result, call.ctx)?;
         let y = widen(call.vector(1), call.args[1].ty, call.result, call.ctx)?;
         let branch = |vector| Branch { vector, constant: false };

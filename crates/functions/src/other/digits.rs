@@ -101,7 +101,7 @@ impl ScalarFunction for IsDecimalOverflow {
         let own = Operand { ty: &DataType::UInt8, vector: &own, constant: true };
         let precision = if call.args.len() > 1 { Operand::of(call, 1) } else { own };
         let over = with_integer!(x.vector.data.physical(), C => {
-            try_binary::<C, u8, u8>(x, precision, n, |x, precision| Ok(u8::from(digits::<C>(x) > precision)))?
+            try_binary::<C, u8, u8>(x, precision, n, |x, precision| Ok(u8::from(x != C::ZERO && digits::<C>(x) > precision)))?
         }, _ => bail!(LOGICAL_ERROR, "{} has no digits", x.ty));
         Ok(Vector::from(over).into())
     }

@@ -95,22 +95,41 @@ impl ScalarFunction for Difference {
 
     fn execute(&self, call: &Call) -> Result<Column> {
         let (x, n) = (Operand::of(call, 0), call.n_rows);
-        let first = |x: f64| if self.from_first { x } else { 0.0 };
+        let validity = x.vector.validity.as_ref();
+        let is_valid = |row: usize| validity.is_none_or(|validity| validity.is_valid(row));
         let vector = if *call.result.without_nullable() == DataType::Float64 {
             let values = unary::<f64, f64>(x, n, |x| x)?;
-            let rest = values.windows(2).map(|pair| pair[1] - pair[0]);
-            Vector::from(values.first().map(|&x| first(x)).into_iter().chain(rest).collect::<Vec<f64>>())
+            Vector::from(self.differences(&values, is_valid, |x, before| x - before))
         } else {
             let values = unary::<i64, i64>(x, n, |x| x)?;
-            let rest = values.windows(2).map(|pair| pair[1].wrapping_sub(pair[0]));
-            let first = values.first().map(|&x| if self.from_first { x } else { 0 });
-            let all = Vector::from(first.into_iter().chain(rest).collect::<Vec<i64>>());
+            let all = Vector::from(self.differences(&values, is_valid, i64::wrapping_sub));
             crate::arithmetic::convert_numbers(all, call.result.physical(), n)?
         };
-        let validity = x.vector.validity.as_ref().map(|validity| {
-            (0..n).map(|row| validity.is_valid(row) && (row == 0 || validity.is_valid(row - 1))).collect()
-        });
+        let validity = validity.cloned();
         Ok(Vector::new(vector.data, validity).into())
+    }
+}
+
+impl Difference {
+    /// What each value is more than the last one before it that is not NULL.
+    fn differences<T: Copy + Default>(
+        &self,
+        values: &[T],
+        is_valid: impl Fn(usize) -> bool,
+        minus: impl Fn(T, T) -> T,
+    ) -> Vec<T> {
+        let mut before = None;
+        let difference = |(row, &x): (usize, &T)| {
+            if !is_valid(row) {
+                return T::default();
+            }
+            match before.replace(x) {
+                Some(before) => minus(x, before),
+                None if self.from_first => x,
+                None => T::default(),
+            }
+        };
+        values.iter().enumerate().map(difference).collect()
     }
 }
 

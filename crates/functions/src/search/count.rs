@@ -58,13 +58,19 @@ counts! {
         "countMatchesCaseInsensitive(haystack, pattern)" "SELECT countMatchesCaseInsensitive('AAAA', 'aa')" => "2";
 }
 
+struct Matches {
+    regex: Regex,
+    /// `count_matches_stop_at_empty_match`: nothing counts behind an empty match.
+    stops_at_empty: bool,
+}
+
 impl ScalarFunction for &'static Count {
     fn record(&self) -> &'static Record {
         let function: &'static Count = self;
         &function.record
     }
 
-    fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
+    fn bind(&self, args: &[Argument], ctx: &Context) -> Result<Bound> {
         match self.what {
             What::Substring { .. } => {
                 expect(self.record.name, args, 2, &[Kind::Text, Kind::Text, Kind::Integer])?;
@@ -73,7 +79,9 @@ impl ScalarFunction for &'static Count {
             What::Match { flags } => {
                 expect(self.record.name, args, 2, &[Kind::Text, Kind::ConstText])?;
                 let regex = compile(constant_text(self.record.name, args, 1)?, flags)?;
-                Ok(Bound::with_state(DataType::UInt64, regex))
+                let stop = (ctx.settings.all.0)("count_matches_stop_at_empty_match");
+                let stops_at_empty = stop.is_some_and(|(value, _)| value.as_u64() == Some(1));
+                Ok(Bound::with_state(DataType::UInt64, Matches { regex, stops_at_empty }))
             }
         }
     }
@@ -83,9 +91,11 @@ impl ScalarFunction for &'static Count {
         let mut counts: Vec<u64> = Vec::with_capacity(call.n_rows);
         match self.what {
             What::Match { .. } => {
-                let regex: &Regex = call.state()?;
-                let count =
-                    |row: usize| regex.find_iter(texts.get(row)).filter(|m| !m.is_empty()).count() as u64;
+                let Matches { regex, stops_at_empty } = call.state()?;
+                let count = |row: usize| match stops_at_empty {
+                    true => up_to_empty(regex, texts.get(row)),
+                    false => regex.find_iter(texts.get(row)).filter(|m| !m.is_empty()).count() as u64,
+                };
                 counts.extend((0..call.n_rows).map(count));
             }
             What::Substring { fold, chars } => {
@@ -106,6 +116,16 @@ impl ScalarFunction for &'static Count {
         }
         Ok(Vector::from(counts).into())
     }
+}
+
+/// Matches before the first empty one, which may stand right behind another.
+fn up_to_empty(regex: &Regex, text: &[u8]) -> u64 {
+    let (mut count, mut start) = (0, 0);
+    while let Some(found) = regex.find_at(text, start).filter(|found| !found.is_empty()) {
+        count += 1;
+        start = found.end();
+    }
+    count
 }
 
 pub fn register(registry: &mut Registry) {

@@ -139,6 +139,8 @@ impl ScalarFunction for &'static MultiSearch {
             for needle in range {
                 let needle = self.fold.apply(needles.map_or(b"", |needles| needles.get(needle)));
                 positions.push(match memmem::find(&haystack, &needle) {
+                    // Nothing is found in an empty string, not even another one.
+                    _ if haystack.is_empty() => 0,
                     None => 0,
                     Some(place) if self.chars => count_chars(&haystack[..place]) as u64 + 1,
                     Some(place) => place as u64 + 1,

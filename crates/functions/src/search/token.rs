@@ -76,10 +76,10 @@ impl ScalarFunction for &'static HasToken {
     fn execute(&self, call: &Call) -> Result<Column> {
         let texts = StringArg::of(call, 0)?;
         let needle = StringArg::of(call, 1)?.get(0);
-        if needle.is_empty() && !self.or_null {
+        if needle.is_empty() {
             return Ok(Vector::from(vec![0u8; call.n_rows]).into());
         }
-        if needle.is_empty() || needle.iter().any(|&byte| separates(byte)) {
+        if needle.iter().any(|&byte| separates(byte)) {
             return Ok(Column::constant(Vector::defaults(call.result, 1), call.n_rows));
         }
         let needle = if self.fold { needle.to_ascii_lowercase() } else { needle.to_vec() };

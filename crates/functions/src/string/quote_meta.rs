@@ -21,7 +21,7 @@ pub static FUNCTION: Plain = Plain {
                 if b"\0\\|()^$.[]?*+{:-".contains(&byte) {
                     out.push(b'\\');
                 }
-                out.push(if byte == 0 { b'0' } else { byte });
+                out.push(byte);
             }
         }))
     },

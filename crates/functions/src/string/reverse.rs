@@ -1,7 +1,7 @@
-//! `reverse`: the bytes of a string, or the elements of an array, in reverse order.
+//! `reverse`: the bytes of a string, or the elements of an array or a tuple, in reverse order.
 
 use chalet_base::{Result, bail};
-use chalet_columns::{Column, Data, Fixed, List, StringBuilder, Strings, Vector};
+use chalet_columns::{Column, Data, Fixed, List, StringBuilder, Strings, Struct, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, ScalarFunction};
 use chalet_types::DataType;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 const RECORD: Record = Record {
     name: "reverse",
     case_insensitive: true,
-    summary: "Reverses the order of the elements of an array or the bytes of a string.",
+    summary: "Reverses the order of the elements of an array or a tuple or the bytes of a string.",
     syntax: "reverse(x)",
     examples: &[Example { sql: "SELECT reverse('abc'), reverse([1, 2, 3])", result: "cba\t[3,2,1]" }],
     total: true,
@@ -28,6 +28,7 @@ impl ScalarFunction for Reverse {
         check_arity(RECORD.name, args.len(), 1..=1)?;
         match &args[0].ty {
             ty @ (DataType::String | DataType::FixedString(_) | DataType::Array(_)) => Ok(ty.clone().into()),
+            DataType::Tuple(fields) => Ok(DataType::Tuple(fields.iter().rev().cloned().collect()).into()),
             ty => bail!(ILLEGAL_TYPE_OF_ARGUMENT, "Illegal type {ty} of argument of function reverse"),
         }
     }
@@ -37,6 +38,9 @@ impl ScalarFunction for Reverse {
         let data = match &vector.data {
             Data::Str(strings) => Data::Str(reverse_strings(strings)),
             Data::Fixed(fixed) => Data::Fixed(reverse_fixed(fixed)),
+            Data::Struct(tuple) => {
+                Data::Struct(Struct { fields: tuple.fields.iter().rev().cloned().collect(), len: tuple.len })
+            }
             _ => Data::List(reverse_lists(vector.list()?)),
         };
         Ok(Vector::from(data).into())

@@ -97,11 +97,9 @@ fn jaccard<T: Copy + Eq + Hash>(a: &[T], b: &[T]) -> f64 {
 }
 
 fn jaro(a: &[u8], b: &[u8]) -> f64 {
-    if a.is_empty() && b.is_empty() {
-        return 1.0;
-    }
+    // As the kernel has it: the length of the other one.
     if a.is_empty() || b.is_empty() {
-        return 0.0;
+        return (a.len() + b.len()) as f64;
     }
     let reach = (a.len().max(b.len()) / 2).saturating_sub(1);
     let mut taken = vec![false; b.len()];

@@ -103,6 +103,7 @@ fn execute(call: &Call) -> Result<Column> {
     let tokenizer: &Tokenizer = call.state()?;
     part_lists(call, 0, |_, text, out| {
         match tokenizer {
+            Tokenizer::Whole if text.is_empty() => {}
             Tokenizer::Whole => out.push(0..text.len()),
             Tokenizer::Ngrams(n) => {
                 let starts = char_starts(text);

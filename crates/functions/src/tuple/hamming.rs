@@ -53,11 +53,20 @@ fn bind(name: &'static str, args: &[Argument], ctx: &Context) -> Result<Bound> {
         3 => DataType::UInt32,
         _ => DataType::UInt64,
     };
-    Ok(Bound::with_state(result, Plans(plans.collect::<Result<_>>()?)))
+    let plans = Plans(plans.collect::<Result<_>>()?);
+    let fields = || x.iter().chain(y.iter()).map(|field| &field.ty);
+    if fields().any(DataType::is_only_null) {
+        return Ok(Bound::with_state(DataType::Nothing.nullable(), plans));
+    }
+    let nullable = fields().any(DataType::is_nullable);
+    Ok(Bound::with_state(if nullable { result.nullable() } else { result }, plans))
 }
 
 fn execute(call: &Call) -> Result<Column> {
     let Plans(plans) = call.state()?;
+    if call.result.is_only_null() {
+        return Ok(Column::constant(Vector::defaults(call.result, 1), call.n_rows));
+    }
     let (DataType::Tuple(x), DataType::Tuple(y)) = (call.args[0].ty, call.args[1].ty) else {
         bail!(LOGICAL_ERROR, "Not tuples");
     };
@@ -69,6 +78,13 @@ fn execute(call: &Call) -> Result<Column> {
         let same = plan.same(left, right, call.n_rows, call.ctx)?;
         distances.iter_mut().zip(same).for_each(|(distance, same)| *distance += u64::from(same == 0));
     }
-    Ok(crate::arithmetic::convert_numbers(Vector::from(distances), call.result.physical(), call.n_rows)?
-        .into())
+    let distances =
+        crate::arithmetic::convert_numbers(Vector::from(distances), call.result.physical(), call.n_rows)?;
+    if !call.result.is_nullable() {
+        return Ok(distances.into());
+    }
+    // A NULL on either side makes the distance unknown.
+    let fields = || a.fields.iter().chain(b.fields.iter());
+    let validity = (0..call.n_rows).map(|row| fields().all(|field| !field.is_null(row))).collect();
+    Ok(Vector::new(distances.data, Some(validity)).into())
 }

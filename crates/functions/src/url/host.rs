@@ -71,6 +71,9 @@ pub fn host(url: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 /// The host by RFC 3986: behind user information, before a port, without the brackets of an IPv6 address.
+/// What ends an address in brackets before its time.
+const NOT_IN_BRACKETS: &[u8] = b"./?#@;=&~%<>{}|\\^ \t";
+
 pub fn host_rfc(url: &[u8]) -> Option<(&[u8], &[u8])> {
     if url.last() == Some(&b'.') {
         return None;
@@ -78,6 +81,9 @@ pub fn host_rfc(url: &[u8]) -> Option<(&[u8], &[u8])> {
     let rest = authority(url)?;
     if let Some(address) = rest.strip_prefix(b"[") {
         let end = address.iter().position(|&b| b == b']')?;
+        if address[..end].iter().any(|b| NOT_IN_BRACKETS.contains(b)) {
+            return None;
+        }
         return Some((&address[..end], &address[end + 1..]));
     }
     let (mut start, mut end) = (0, rest.len());

@@ -10,18 +10,10 @@ impl Parser<'_> {
         self.expect_keyword("ALTER")?;
         let temporary = self.accept_keyword("TEMPORARY");
         if !self.accept_keyword("TABLE") {
-            for word in [
-                "DATABASE",
-                "USER",
-                "ROLE",
-                "QUOTA",
-                "ROW POLICY",
-                "POLICY",
-                "SETTINGS PROFILE",
-                "PROFILE",
-                "NAMED COLLECTION",
-                "VIEW",
-            ] {
+            if let Some(error) = self.access_denied("ALTER") {
+                return Err(Fail::Error(error));
+            }
+            for word in ["DATABASE", "NAMED COLLECTION", "VIEW"] {
                 if self.at_keyword(word) {
                     return Err(Fail::Error(err!(NOT_IMPLEMENTED, "ALTER {word} is not implemented")));
                 }

@@ -9,22 +9,8 @@ use crate::lexer::TokenKind;
 use chalet_base::err;
 
 /// Objects of access control and other things that have no meaning in one process.
-const NOT_IMPLEMENTED: [&str; 14] = [
-    "MASKING POLICY",
-    "HANDLER",
-    "TOKEN",
-    "HYPOTHETICAL",
-    "USER",
-    "ROLE",
-    "ROW POLICY",
-    "POLICY",
-    "QUOTA",
-    "SETTINGS PROFILE",
-    "PROFILE",
-    "NAMED COLLECTION",
-    "WORKLOAD",
-    "RESOURCE",
-];
+const NOT_IMPLEMENTED: [&str; 7] =
+    ["MASKING POLICY", "HANDLER", "TOKEN", "HYPOTHETICAL", "NAMED COLLECTION", "WORKLOAD", "RESOURCE"];
 
 /// The words before the kind of object.
 struct Head {
@@ -42,6 +28,9 @@ impl Parser<'_> {
             head.or_replace = true;
         }
         head.temporary = self.accept_keyword("TEMPORARY") || self.accept_keyword("TEMP");
+        if let Some(error) = self.access_denied(&word) {
+            return Err(Fail::Error(error));
+        }
         if let Some(name) = NOT_IMPLEMENTED.into_iter().find(|name| self.at_keyword(name)) {
             return Err(Fail::Error(err!(NOT_IMPLEMENTED, "{word} {name} is not implemented")));
         }

@@ -55,18 +55,10 @@ impl Parser<'_> {
             return self.drop_index();
         }
         let temporary = self.accept_keyword("TEMPORARY");
-        let access = [
-            "USER",
-            "ROLE",
-            "ROW POLICY",
-            "POLICY",
-            "QUOTA",
-            "SETTINGS PROFILE",
-            "PROFILE",
-            "NAMED COLLECTION",
-            "WORKLOAD",
-            "RESOURCE",
-        ];
+        if let Some(error) = self.access_denied("DROP") {
+            return Err(Fail::Error(error));
+        }
+        let access = ["NAMED COLLECTION", "WORKLOAD", "RESOURCE"];
         if let Some(word) = access.into_iter().find(|word| self.at_keyword(word)) {
             return Err(Fail::Error(err!(NOT_IMPLEMENTED, "DROP {word} is not implemented")));
         }

@@ -133,7 +133,9 @@ fn hex_float(text: &str) -> Option<f64> {
     }
     let exponent: i32 = exponent.parse().ok()?;
     let shift = i32::try_from(fraction.len()).ok()?.checked_mul(4)?;
-    Some(value * 2.0f64.powi(exponent.checked_sub(shift)?))
+    // In two steps: the power alone may be below the least number where the product is not.
+    let exponent = exponent.checked_sub(shift)?;
+    Some(value * 2.0f64.powi(exponent / 2) * 2.0f64.powi(exponent - exponent / 2))
 }
 
 impl Parser<'_> {

@@ -15,8 +15,10 @@
 //! - `alter`: ALTER TABLE
 //! - `insert`: INSERT with its inline data, DELETE, UPDATE
 //! - `ddl`: DROP, RENAME, OPTIMIZE and other small statements about tables
+//! - `access`: what is said to statements about users and their rights
 //! - `show`: SHOW, DESCRIBE, EXPLAIN, SYSTEM
 
+mod access;
 mod alter;
 mod call;
 mod columns;
