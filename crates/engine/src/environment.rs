@@ -29,6 +29,9 @@ impl Environment for QueryContext {
     }
 
     fn table(&self, database: Option<&str>, name: &str) -> Result<Option<Named>> {
+        if let Some(inserted) = self.inserted.as_deref().filter(|rows| rows.is_of(database, name)) {
+            return Ok(Some(inserted.named()));
+        }
         tables::find_with(self, self.replacement_scan.as_deref(), database, name)
     }
 

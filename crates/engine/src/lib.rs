@@ -39,6 +39,7 @@ pub mod functions;
 pub mod host;
 mod insert_data;
 mod made_table;
+mod materialized;
 mod merge_tree;
 mod merged;
 mod on_disk;

@@ -2,6 +2,7 @@
 //! functions take it; `environment` makes of it what the binder asks for.
 
 use crate::database::Database;
+use crate::materialized::InsertedRows;
 use crate::own_functions::{OwnHost, SessionView};
 use crate::replacement_scan::ReplacementScan;
 use crate::run_options::RunOptions;
@@ -40,6 +41,8 @@ pub(crate) struct QueryContext {
     on_progress: Option<OnProgress>,
     /// What stays readable until the statement ends, whatever another process does.
     pub held: Arc<Mutex<Vec<Held>>>,
+    /// What a materialized view finds in the table that it reads.
+    pub inserted: Option<Arc<InsertedRows>>,
     /// Of a sub-query with settings of its own: how much may be read of its tables.
     pub scan_limits: Option<Arc<ScanLimits>>,
 }
@@ -104,6 +107,7 @@ impl QueryContext {
             on_progress: options.on_progress.clone(),
             registry: crate::functions::registry(),
             held: Arc::default(),
+            inserted: None,
             scan_limits: None,
             state,
         })
@@ -138,6 +142,7 @@ impl QueryContext {
         ctx.exec.functions = ctx.functions.clone();
         ctx.exec.scan.progress = self.control.files.clone();
         ctx.held = self.held.clone();
+        ctx.inserted = self.inserted.clone();
         ctx.scan_limits = Some(Arc::new(ScanLimits {
             max_block_size: ctx.exec.settings.max_block_size,
             max_rows_to_read: limits.max_rows_to_read,

@@ -2,7 +2,6 @@
 
 use chalet_base::Result;
 use chalet_columns::{Block, Column};
-use chalet_storage::Inserter;
 pub use chalet_storage::replacement_scan::{HeldRows, Opened, ReplacementTable, RowStream, Source};
 pub use chalet_storage::{ColumnRange, Table};
 use std::ops::Range;
@@ -41,20 +40,4 @@ pub(crate) fn detached(block: Block, replacement_scan: Option<&dyn ReplacementSc
         Column::Dict { codes, values } => Column::Dict { codes, values: values.detached(&is_borrowed) },
     });
     Block::new(columns.collect(), n_rows)
-}
-
-/// An inserter that copies what blocks borrow from the caller: the table will outlive the statement.
-pub(crate) struct DetachingInserter {
-    pub inner: Box<dyn Inserter>,
-    pub replacement_scan: Arc<dyn ReplacementScan>,
-}
-
-impl Inserter for DetachingInserter {
-    fn write(&mut self, block: Block) -> Result<()> {
-        self.inner.write(detached(block, Some(&*self.replacement_scan)))
-    }
-
-    fn finish(self: Box<Self>) -> Result<()> {
-        self.inner.finish()
-    }
 }

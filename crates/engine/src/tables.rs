@@ -2,12 +2,14 @@
 
 use crate::dictionaries::source::attached;
 use crate::dictionaries::table::{Dictionary, OverDictionary};
+use crate::materialized;
 use crate::merged::{self, MergeEngine};
 use crate::query_context::QueryContext;
 use crate::replacement_scan::ReplacementScan;
 use crate::system::{self, names::is_system};
 use chalet_base::{Error, Result, codes, err};
 use chalet_storage::disk::BrokenTable;
+use chalet_storage::view::MaterializedView;
 use chalet_storage::{Entry, Table};
 use chalet_syntax::ast;
 use std::sync::{Arc, PoisonError};
@@ -58,6 +60,9 @@ fn held_table(ctx: &QueryContext, database: Option<&str>, name: &str) -> Result<
         }
         if let Some(engine) = table.as_any().downcast_ref::<MergeEngine>() {
             return merged::read(&table, engine, ctx).map(Some);
+        }
+        if let Some(view) = table.as_any().downcast_ref::<MaterializedView>() {
+            return materialized::read(view, ctx).map(Some);
         }
         return Ok(Some(table));
     }

@@ -1,6 +1,7 @@
 //! Views: a schema and the text of a query. The binder reads the text where the view is named.
 
-use crate::{Scan, ScanRequest, Table, TableSchema};
+use crate::disk::TableFolder;
+use crate::{Held, Scan, ScanRequest, Table, TableSchema};
 use chalet_base::{Result, bail};
 use std::any::Any;
 use std::sync::Arc;
@@ -26,6 +27,73 @@ impl Table for View {
 
     fn view_query(&self) -> Option<&str> {
         Some(&self.query)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// Where the rows of a materialized view are.
+pub enum ViewTarget {
+    /// In a table of its own, which goes with it.
+    Inner(Arc<dyn Table>),
+    /// In the table of a database and a name.
+    Named(String, String),
+}
+
+/// A query that is run over what is inserted into the table that it reads, and a table for its results.
+pub struct MaterializedView {
+    pub schema: TableSchema,
+    pub query: String,
+    pub target: ViewTarget,
+}
+
+impl MaterializedView {
+    /// The table of its own, if it has one.
+    pub fn inner(&self) -> Option<&Arc<dyn Table>> {
+        match &self.target {
+            ViewTarget::Inner(table) => Some(table),
+            ViewTarget::Named(..) => None,
+        }
+    }
+}
+
+impl Table for MaterializedView {
+    fn engine(&self) -> &str {
+        "MaterializedView"
+    }
+
+    fn schema(&self) -> TableSchema {
+        self.schema.clone()
+    }
+
+    fn scan(&self, _: &ScanRequest) -> Result<Arc<dyn Scan>> {
+        bail!(LOGICAL_ERROR, "A materialized view is read through its target")
+    }
+
+    fn truncate(&self) -> Result<()> {
+        self.inner().map_or(Ok(()), |inner| inner.truncate())
+    }
+
+    fn total_rows(&self) -> Option<u64> {
+        self.inner()?.total_rows()
+    }
+
+    fn total_bytes(&self) -> Option<u64> {
+        self.inner()?.total_bytes()
+    }
+
+    fn view_query(&self) -> Option<&str> {
+        Some(&self.query)
+    }
+
+    fn folder(&self) -> Option<&Arc<TableFolder>> {
+        self.inner()?.folder()
+    }
+
+    fn hold(&self) -> Result<Option<Held>> {
+        self.inner().map_or(Ok(None), |inner| inner.hold())
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -4,7 +4,7 @@ use crate::database::Database;
 use crate::query_context::QueryContext;
 use crate::run_options::RunOptions;
 use crate::session_state::{Identity, SessionState};
-use crate::statements::create::{Found, open, stored};
+use crate::statements::create::{Found, MATERIALIZED_VIEW, open, stored};
 use chalet_base::{Result, bail};
 use chalet_storage::Entry;
 use chalet_storage::catalog::{Database as Tables, in_backquotes};
@@ -100,7 +100,10 @@ fn entry(
         let head = format!("CREATE {kind} {}.{}", in_backquotes(database), in_backquotes(name));
         Some((kind, text.strip_prefix(&head)?))
     };
-    let Some((kind, rest)) = behind("TABLE").or_else(|| behind("VIEW")).or_else(|| behind("DICTIONARY"))
+    let Some((kind, rest)) = behind("TABLE")
+        .or_else(|| behind("VIEW"))
+        .or_else(|| behind(MATERIALIZED_VIEW))
+        .or_else(|| behind("DICTIONARY"))
     else {
         bail!(CORRUPTED_DATA, "The definition of {shown} on disk is of another table");
     };
@@ -114,9 +117,10 @@ fn entry(
         open(Found { create, ctx, name: shown.clone(), folder: folder.clone(), warnings })
     });
     let (table, comment) = made.unwrap_or_else(|error| {
-        let is_view = kind == "VIEW";
+        let is_view = matches!(kind, "VIEW" | MATERIALIZED_VIEW);
         let (what, engine) = match kind {
             "VIEW" => ("View", "View"),
+            MATERIALIZED_VIEW => ("View", "MaterializedView"),
             "DICTIONARY" => ("Dictionary", "Dictionary"),
             _ => ("Table", engine_of(rest)),
         };

@@ -1,6 +1,7 @@
 //! DESCRIBE: columns of a table, a table function or a query.
 
 use super::output::{Output, print_rows};
+use crate::materialized;
 use crate::query_context::QueryContext;
 use crate::tables;
 use chalet_base::{Result, bail, ensure};
@@ -42,6 +43,9 @@ fn schema_of(target: &ast::TableExpr, ctx: &QueryContext) -> Result<TableSchema>
     Ok(match &target.kind {
         TableKind::Name(name) => {
             let database = name.database.as_ref().map(|d| d.name.as_str());
+            if let Some(view) = materialized::view(name, ctx) {
+                return Ok(view.schema());
+            }
             let table = match ctx.table(database, &name.name.name)? {
                 Some((table, _)) => table,
                 None => tables::existing(name, ctx)?.0,

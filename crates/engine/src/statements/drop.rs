@@ -2,6 +2,7 @@
 
 use super::dependents;
 use super::output::Output;
+use crate::materialized;
 use crate::query_context::QueryContext;
 use crate::session_state::SessionChange;
 use crate::tables::{self, missing};
@@ -38,6 +39,9 @@ pub(crate) fn drop(drop: &ast::Drop, ctx: &QueryContext, output: &mut Output) ->
             truncate_all(name, ctx)
         }
         (DropAction::Truncate, _) => drop.names.iter().try_for_each(|name| {
+            if let Some(view) = materialized::view(name, ctx) {
+                return view.truncate();
+            }
             let database = name.database.as_ref().map(|d| d.name.as_str());
             match tables::find(ctx, database, &name.name.name)? {
                 Some((table, _)) => table.truncate(),

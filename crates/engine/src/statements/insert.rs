@@ -1,20 +1,21 @@
 //! INSERT: from a query, from data in the statement, from a file.
 
 use super::output::Output;
+use super::receiver::Receiver;
 use crate::defaults::{complete, with_defaults};
 use crate::formats::FORMATS;
 use crate::insert_data::{GivenRows, InsertData};
+use crate::materialized::{self, Destination};
 use crate::query_context::QueryContext;
 use crate::reading::{caster, read_request};
-use crate::replacement_scan::DetachingInserter;
-use crate::tables;
+use crate::replacement_scan::detached;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_binder::table_columns::{bind_default, bind_table_arguments, cast_column};
 use chalet_binder::{BoundQuery, Environment, TableArgument, bind_query};
 use chalet_columns::{Block, Column, Vector};
 use chalet_formats::{Compression, Input, Schema};
 use chalet_plan::{Expr, Field, Plan, Values};
-use chalet_storage::{ColumnSchema, DefaultKind, Inserter, Table, TableSchema};
+use chalet_storage::{ColumnSchema, DefaultKind, Table, TableSchema};
 use chalet_syntax::ast;
 use chalet_types::DataType;
 use std::collections::{HashMap, HashSet};
@@ -25,27 +26,33 @@ pub(crate) fn run(insert: &ast::Insert, ctx: &QueryContext, output: &mut Output)
     if let (ast::InsertSource::Inline { data, .. }, None) = (&insert.source, &given) {
         ensure!(!data.content.trim_ascii().is_empty(), NO_DATA_TO_INSERT, "No data to insert");
     }
-    let (table, name) = target(insert, ctx)?;
-    ensure!(table.view_query().is_none(), NOT_IMPLEMENTED, "Method write is not supported by storage View");
-    let columns = listed(insert, &*table, &name)?;
+    let to = target(insert, ctx)?;
+    ensure!(
+        to.table.view_query().is_none(),
+        NOT_IMPLEMENTED,
+        "Method write is not supported by storage View"
+    );
+    let columns = listed(insert, &*to.table, &to.name)?.or_else(|| to.columns.clone());
     let (rows, bytes) = match (&insert.source, given) {
         (ast::InsertSource::Inline { format, .. }, Some(InsertData::Bytes(bytes))) => {
-            from_data(&*table, &name, columns, &format.name, Input::stream(bytes), ctx)?
+            from_data(&to, columns, &format.name, Input::stream(bytes), ctx)?
         }
         (_, Some(InsertData::Bytes(_))) => bail!(BAD_ARGUMENTS, "The INSERT query has its own data"),
         (_, Some(InsertData::Rows(make))) => {
-            let given = given_columns(&*table, columns.clone());
+            let given = given_columns(&*to.table, columns.clone());
             let wanted: Vec<_> = given.iter().map(|c| (c.name.to_string(), c.ty.clone())).collect();
             let (types, block) = read_texts(make(&wanted, &ctx.functions.time_zone)?, &wanted, ctx)?;
             let fields: Vec<Field> =
                 given.iter().zip(types).map(|(c, ty)| ctx.ids.field(c.name.clone(), ty)).collect();
             let plan = Plan::Values(Values { fields: fields.clone(), block });
-            from_bound(&*table, &name, columns, BoundQuery { plan, fields }, ctx)?
+            from_bound(&to, columns, BoundQuery { plan, fields }, ctx)?
         }
-        (ast::InsertSource::Query(query), None) => from_query(&*table, &name, columns, query, ctx)?,
+        (ast::InsertSource::Query(query), None) => {
+            from_bound(&to, columns, bind_query(query, ctx, &ctx.ids)?, ctx)?
+        }
         (ast::InsertSource::Inline { format, data }, None) => {
             let input = Input::from(data.content.clone());
-            from_data(&*table, &name, columns, &format.name, input, ctx)?
+            from_data(&to, columns, &format.name, input, ctx)?
         }
         (ast::InsertSource::Infile { path, compression, format }, None) => {
             let path = String::from_utf8_lossy(path).into_owned();
@@ -59,7 +66,7 @@ pub(crate) fn run(insert: &ast::Insert, ctx: &QueryContext, output: &mut Output)
                 None => FORMATS.of_path(&path).map_or("Values", |f| f.name),
             };
             let input = Input::stream(compression.reader(Box::new(file))?);
-            from_data(&*table, &name, columns, format, input, ctx)?
+            from_data(&to, columns, format, input, ctx)?
         }
     };
     output.rows_written += rows;
@@ -69,13 +76,13 @@ pub(crate) fn run(insert: &ast::Insert, ctx: &QueryContext, output: &mut Output)
 
 /// Fails where the table or a listed column does not exist.
 pub(crate) fn check(insert: &ast::Insert, ctx: &QueryContext) -> Result<()> {
-    let (table, name) = target(insert, ctx)?;
-    listed(insert, &*table, &name).map(drop)
+    let to = target(insert, ctx)?;
+    listed(insert, &*to.table, &to.name).map(drop)
 }
 
-fn target(insert: &ast::Insert, ctx: &QueryContext) -> Result<(Arc<dyn Table>, Arc<str>)> {
+fn target(insert: &ast::Insert, ctx: &QueryContext) -> Result<Destination> {
     match &insert.target {
-        ast::InsertTarget::Table(name) => tables::existing(name, ctx),
+        ast::InsertTarget::Table(name) => materialized::destination(name, ctx),
         ast::InsertTarget::Function(call) => {
             let mut args = bind_table_arguments(&call.args, ctx, &ctx.ids)?;
             // Without a structure a file is written with the columns of the query.
@@ -98,7 +105,8 @@ fn target(insert: &ast::Insert, ctx: &QueryContext) -> Result<(Arc<dyn Table>, A
                     }
                 }
             }
-            Ok((ctx.table_function(&call.name, &args)?, call.name.as_str().into()))
+            let table = ctx.table_function(&call.name, &args)?;
+            Ok(Destination { table, name: call.name.as_str().into(), key: None, columns: None })
         }
     }
 }
@@ -224,28 +232,40 @@ pub(super) fn read_texts(
 }
 
 /// Rows and bytes that were written.
-type Written = (u64, u64);
+pub(crate) type Written = (u64, u64);
 
-/// Inserts the rows of a query; returns how many.
+/// Fills a table that nobody sees yet with the rows of a query; returns how many.
 pub(crate) fn from_query(
-    table: &dyn Table,
+    table: Arc<dyn Table>,
     name: &str,
-    listed: Option<Vec<String>>,
     query: &ast::Query,
     ctx: &QueryContext,
 ) -> Result<Written> {
-    let bound = bind_query(query, ctx, &ctx.ids)?;
-    from_bound(table, name, listed, bound, ctx)
+    let to = Destination { table, name: name.into(), key: None, columns: None };
+    from_bound(&to, None, bind_query(query, ctx, &ctx.ids)?, ctx)
 }
 
-/// The same of a bound query.
-fn from_bound(
-    table: &dyn Table,
-    name: &str,
+/// Inserts the rows of a bound query.
+pub(crate) fn from_bound(
+    to: &Destination,
     listed: Option<Vec<String>>,
     bound: BoundQuery,
     ctx: &QueryContext,
 ) -> Result<Written> {
+    let plan = plan_into(to, listed, bound, ctx)?;
+    let (receiver, written) = fill(plan, Receiver::new(to, ctx)?, ctx)?;
+    receiver.finish(ctx)?;
+    Ok(written)
+}
+
+/// The plan whose columns are those that the table stores.
+pub(super) fn plan_into(
+    to: &Destination,
+    listed: Option<Vec<String>>,
+    bound: BoundQuery,
+    ctx: &QueryContext,
+) -> Result<Plan> {
+    let (table, name) = (&*to.table, &to.name);
     let given = given_columns(table, listed);
     ensure!(
         given.len() == bound.fields.len(),
@@ -273,10 +293,7 @@ fn from_bound(
         };
         cast.push((column.name.to_string(), value));
     }
-    let plan = complete(bound, cast, &nulls, &table.schema(), ctx)?;
-    let inserter = super::checked::inserter(table, name, ctx)?;
-    let rows = write(plan, inserter, ctx)?;
-    Ok(rows)
+    complete(bound, cast, &nulls, &table.schema(), ctx)
 }
 
 /// The column as a type without NULL: the type's own default in place of NULL.
@@ -288,45 +305,40 @@ fn or_zero(field: &Field, ty: &DataType, ctx: &QueryContext) -> Result<Expr> {
     bind_default("ifNull(given, zero)", ty, &columns, ctx, &ctx.ids)
 }
 
-/// Runs the plan into the table.
-fn write(plan: Plan, inserter: Box<dyn Inserter>, ctx: &QueryContext) -> Result<Written> {
+/// Runs the plan into the receiver, which is still to be finished.
+pub(super) fn fill(plan: Plan, receiver: Receiver, ctx: &QueryContext) -> Result<(Receiver, Written)> {
     let plan = ctx.optimized(plan)?;
-    let inserter: Box<dyn Inserter> = match ctx.replacement_scan.clone() {
-        Some(replacement_scan) => Box::new(DetachingInserter { inner: inserter, replacement_scan }),
-        None => inserter,
-    };
-    let state = Arc::new(Mutex::new((inserter, (0, 0))));
+    let replacement_scan = ctx.replacement_scan.clone();
+    let state = Arc::new(Mutex::new((receiver, (0, 0))));
     let target = state.clone();
     let consumer = Box::new(move |block: Block| {
         let mut state = target.lock().unwrap_or_else(PoisonError::into_inner);
         state.1.0 += block.n_rows() as u64;
         state.1.1 += block.memory() as u64;
-        state.0.write(block)
+        // The table will outlive the statement, and what its caller lends.
+        state.0.write(detached(block, replacement_scan.as_deref()))
     });
     chalet_exec::result::execute_unlimited(&plan, consumer, &ctx.exec)?;
     let Some(state) = Arc::into_inner(state) else {
         bail!(LOGICAL_ERROR, "The result of INSERT is still being written");
     };
-    let (inserter, written) = state.into_inner().unwrap_or_else(PoisonError::into_inner);
-    inserter.finish()?;
-    Ok(written)
+    Ok(state.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// Inserts the rows of data in a format.
 fn from_data(
-    table: &dyn Table,
-    name: &str,
+    to: &Destination,
     listed: Option<Vec<String>>,
     format: &str,
     input: Input,
     ctx: &QueryContext,
 ) -> Result<Written> {
-    let given = given_columns(table, listed);
+    let given = given_columns(&*to.table, listed);
     let structure: Schema = given.iter().map(|c| (c.name.to_string(), c.ty.clone())).collect();
     let request = read_request(structure, ctx);
     let mut scan = FORMATS.get(format)?.open(input, request)?;
-    let mut inserter = super::checked::inserter(table, name, ctx)?;
-    let schema = table.schema();
+    let mut receiver = Receiver::new(to, ctx)?;
+    let schema = to.table.schema();
     let (mut rows, mut bytes) = (0, 0);
     while let Some(mut unit) = scan.next_unit()? {
         while let Some(block) = unit.next_block(ctx.exec.settings.max_block_size)? {
@@ -334,10 +346,10 @@ fn from_data(
             rows += block.n_rows() as u64;
             bytes += block.memory() as u64;
             for block in with_defaults(&*unit, block, &given, &schema, ctx)? {
-                inserter.write(block)?;
+                receiver.write(block)?;
             }
         }
     }
-    inserter.finish()?;
+    receiver.finish(ctx)?;
     Ok((rows, bytes))
 }

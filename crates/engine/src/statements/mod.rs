@@ -14,6 +14,7 @@ mod optimize;
 pub(crate) mod output;
 mod query;
 pub(crate) mod readonly;
+mod receiver;
 mod set;
 mod show;
 mod statement_events;
@@ -109,7 +110,7 @@ fn run_kind(
             print_lines(&text, "explain", statement, ctx, output)?;
         }
         StatementKind::CreateTable(create) => create::table(create, ctx, output)?,
-        StatementKind::CreateView(create) => create::view(create, ctx)?,
+        StatementKind::CreateView(create) => create::view(create, ctx, output)?,
         StatementKind::CreateDatabase(create) => create::database(create, ctx)?,
         StatementKind::CreateDictionary(create) => create::dictionary(create, ctx)?,
         StatementKind::CreateFunction(create) => create::function(create, ctx)?,

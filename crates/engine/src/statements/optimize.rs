@@ -1,6 +1,7 @@
 //! OPTIMIZE: the parts of each partition become one.
 
 use super::alter::wanted;
+use crate::materialized;
 use crate::merge_tree::merge::{MergeOptions, merge_parts};
 use crate::query_context::QueryContext;
 use crate::stored_columns::bind_stored;
@@ -32,6 +33,7 @@ pub(crate) fn run(optimize: &Optimize, ctx: &QueryContext) -> Result<()> {
 }
 
 fn merge(optimize: &Optimize, ctx: &QueryContext) -> Result<()> {
+    materialized::check_own(&optimize.table, ctx)?;
     let (table, name) = existing(&optimize.table, ctx)?;
     if table.join_engine().is_some() {
         return Ok(());

@@ -14,8 +14,9 @@ mod settings;
 pub(crate) use mutation::{check_deletes, delete, update};
 pub(crate) use partitions::{Wanted, wanted};
 
+use crate::materialized;
 use crate::query_context::QueryContext;
-use crate::statements::create::{columns_sql, comment_sql};
+use crate::statements::create::{columns_sql, comment_sql, modify_query};
 use crate::tables::{self, existing};
 use chalet_base::{Result, bail, ensure};
 use chalet_storage::merge_tree::MergeTree;
@@ -26,6 +27,9 @@ use std::sync::Arc;
 pub(crate) fn run(alter: &ast::AlterTable, ctx: &QueryContext) -> Result<()> {
     ensure!(alter.cluster.is_none(), NOT_IMPLEMENTED, "ALTER TABLE ... ON CLUSTER is not supported");
     ensure!(!alter.temporary, NOT_IMPLEMENTED, "ALTER TEMPORARY TABLE is not supported");
+    if let Some(view) = materialized::view(&alter.name, ctx) {
+        return of_view(&*view, alter, ctx);
+    }
     if alter.commands.iter().any(columns::is_of_columns) {
         ensure!(
             alter.commands.iter().all(columns::is_of_columns),
@@ -35,6 +39,23 @@ pub(crate) fn run(alter: &ast::AlterTable, ctx: &QueryContext) -> Result<()> {
         return columns::run(alter, ctx);
     }
     alter.commands.iter().try_for_each(|command| one(&alter.name, command, ctx))
+}
+
+/// The commands that a materialized view takes.
+fn of_view(view: &dyn Table, alter: &ast::AlterTable, ctx: &QueryContext) -> Result<()> {
+    if let [AlterCommand::ModifyQuery(query)] = &alter.commands[..] {
+        return modify_query(&alter.name, query, ctx);
+    }
+    if let Some(AlterCommand::Delete { .. } | AlterCommand::Update { .. }) = alter.commands.first() {
+        materialized::check_own(&alter.name, ctx)?;
+    }
+    let command = alter.commands.first().map_or(String::new(), |command| words(&alter.name, command));
+    bail!(
+        NOT_IMPLEMENTED,
+        "Alter of type '{}' is not supported by storage {}",
+        command.replace(' ', "_"),
+        view.engine()
+    )
 }
 
 fn one(name: &ast::ObjectName, command: &AlterCommand, ctx: &QueryContext) -> Result<()> {
@@ -66,6 +87,11 @@ fn one(name: &ast::ObjectName, command: &AlterCommand, ctx: &QueryContext) -> Re
         AlterCommand::ClearIndex { .. } | AlterCommand::MaterializeIndex { .. } => {
             merge_tree(&*existing(name, ctx)?.0)?.parts().check_writable()
         }
+        AlterCommand::ModifyQuery(_) => bail!(
+            NOT_IMPLEMENTED,
+            "Alter of type 'MODIFY_QUERY' is not supported by storage {}",
+            existing(name, ctx)?.0.engine()
+        ),
         other => bail!(NOT_IMPLEMENTED, "ALTER TABLE ... {} is not supported", words(name, other)),
     }
 }

@@ -1,6 +1,7 @@
 //! DELETE and UPDATE: parts with rows that are concerned are written anew, and take the places of the old ones all at once.
 
 use super::{merge_tree, uses};
+use crate::materialized;
 use crate::query_context::QueryContext;
 use crate::tables::existing;
 use chalet_base::{Result, bail, ensure};
@@ -34,6 +35,7 @@ pub(crate) fn delete(
     where_: &ast::Expr,
     ctx: &QueryContext,
 ) -> Result<()> {
+    materialized::check_own(name, ctx)?;
     let (table, _) = existing(name, ctx)?;
     let columns = stored_names(&table.schema()).join(", ");
     // Rows for which the condition is NULL stay.
@@ -49,6 +51,7 @@ pub(crate) fn update(
     where_: &ast::Expr,
     ctx: &QueryContext,
 ) -> Result<()> {
+    materialized::check_own(name, ctx)?;
     let (table, _) = existing(name, ctx)?;
     ensure!(
         !table.as_any().is::<KeyedTable>(),

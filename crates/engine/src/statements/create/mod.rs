@@ -6,6 +6,7 @@
 //! - [`engine`]: what an engine of tables is
 //! - [`log`], [`file`], [`keyed`], [`merged`], [`merge_tree`], [`over_dictionary`]: engines
 //! - [`merge_tree_settings`], [`old_syntax`], [`row_merging`], [`skip_index`]: what belongs to ENGINE = MergeTree
+//! - [`materialized`]: MATERIALIZED VIEW
 //! - [`engines`]: which engines there are
 //! - [`stored`]: definitions as they are kept on disk
 
@@ -19,6 +20,7 @@ mod file;
 mod function;
 mod keyed;
 mod log;
+mod materialized;
 mod merge_tree;
 mod merge_tree_settings;
 mod merged;
@@ -37,6 +39,7 @@ pub(crate) use self::dictionary::dictionary;
 pub(crate) use self::engine::Found;
 pub(crate) use self::engines::open;
 pub(crate) use self::function::function;
+pub(crate) use self::materialized::{MATERIALIZED_VIEW, modify_query};
 pub(crate) use self::merge_tree_settings::{MergeTreeSettings, value_of};
 pub(crate) use self::stored::stored;
 pub(crate) use self::table::table;

@@ -1,6 +1,7 @@
 //! Definitions as they are kept on disk: read when the database is opened, and tried before they are written.
 
 use super::columns::stored_schema;
+use super::materialized;
 use crate::column_definitions::comment_of;
 use crate::dictionaries::declared::definition;
 use crate::dictionaries::table::Dictionary;
@@ -22,6 +23,9 @@ pub(crate) fn stored(
     let statement = parsed.first().filter(|_| parsed.len() == 1).map(|statement| &statement.kind);
     Ok(match statement {
         Some(StatementKind::CreateTable(create)) => (open(create)?, comment_of(create.comment.as_deref())),
+        Some(StatementKind::CreateView(create)) if create.materialized => {
+            (Arc::new(materialized::stored(create, open)?), comment_of(create.comment.as_deref()))
+        }
         Some(StatementKind::CreateView(create)) => {
             (Arc::new(stored_view(create)?), comment_of(create.comment.as_deref()))
         }

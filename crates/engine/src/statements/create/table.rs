@@ -36,7 +36,7 @@ pub(crate) fn table(create: &ast::CreateTable, ctx: &QueryContext, output: &mut 
     }
     // Filled before it is seen: a failing query leaves no table behind.
     if let Some(CreateSource::Query { empty: false, query }) = &create.source {
-        let (rows, bytes) = from_query(&*table, name, None, query, ctx)?;
+        let (rows, bytes) = from_query(table, name, query, ctx)?;
         output.rows_written += rows;
         output.bytes_written += bytes;
     }

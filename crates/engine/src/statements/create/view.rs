@@ -1,7 +1,9 @@
 //! CREATE VIEW.
 
+use super::super::output::Output;
 use super::clauses::{comment_sql, writable};
 use super::columns::{Checked, columns_sql};
+use super::materialized;
 use super::stored::check_table;
 use crate::column_definitions::{columns, comment_of};
 use crate::query_context::QueryContext;
@@ -13,10 +15,12 @@ use chalet_storage::{ColumnSchema, TableSchema};
 use chalet_syntax::ast;
 use std::sync::Arc;
 
-pub(crate) fn view(create: &ast::CreateView, ctx: &QueryContext) -> Result<()> {
+pub(crate) fn view(create: &ast::CreateView, ctx: &QueryContext, output: &mut Output) -> Result<()> {
     ensure!(!create.attach, NOT_IMPLEMENTED, "ATTACH VIEW is not supported");
-    ensure!(!create.materialized, NOT_IMPLEMENTED, "CREATE MATERIALIZED VIEW is not supported");
     ensure!(!create.temporary, NOT_IMPLEMENTED, "CREATE TEMPORARY VIEW is not supported");
+    if create.materialized {
+        return materialized::view(create, ctx, output);
+    }
     let database = create.name.database.as_ref().map_or(ctx.state.database.as_str(), |d| &d.name);
     let name = &create.name.name.name;
     writable(database, ctx)?;
@@ -54,7 +58,7 @@ pub(crate) fn view(create: &ast::CreateView, ctx: &QueryContext) -> Result<()> {
 }
 
 /// Writes the database before the names of tables, so that the view means the same wherever it is read.
-fn qualify(query: &mut ast::Query, database: &str, ctx: &QueryContext) {
+pub(super) fn qualify(query: &mut ast::Query, database: &str, ctx: &QueryContext) {
     let mut names: Vec<String> = Vec::new();
     collect_ctes(&query.body, &mut names);
     chalet_syntax::visit::for_each_table_mut(query, &mut |table| {
