@@ -38,6 +38,7 @@ pub mod formats;
 pub mod functions;
 pub mod host;
 mod insert_data;
+mod inserted_rows;
 mod made_table;
 mod materialized;
 mod merge_tree;

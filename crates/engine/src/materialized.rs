@@ -1,17 +1,14 @@
 //! Materialized views as tables: where their rows are, what they read, and which of them an INSERT concerns.
 
+use crate::inserted_rows::Key;
 use crate::query_context::QueryContext;
-use crate::tables::{self, Named};
+use crate::tables;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_storage::catalog::quoted;
-use chalet_storage::fixed::FixedTable;
 use chalet_storage::view::{MaterializedView, View, ViewTarget};
 use chalet_storage::{ColumnSchema, Table, TableSchema};
 use chalet_syntax::ast::{self, SetExpr, TableKind, WithItem};
 use std::sync::Arc;
-
-/// A database and the name of a table there.
-pub(crate) type Key = (String, String);
 
 /// How many views may stand between a name and a table.
 const MOST_LINKS: usize = 32;
@@ -25,23 +22,6 @@ pub(crate) struct Destination {
     pub key: Option<Key>,
     /// The columns of an INSERT that lists none, where the table has others too.
     pub columns: Option<Vec<String>>,
-}
-
-/// Rows of one INSERT in the place of the table that they go to.
-pub(crate) struct InsertedRows {
-    pub key: Key,
-    pub rows: Arc<FixedTable>,
-}
-
-impl InsertedRows {
-    /// Are they what a query means by this name?
-    pub fn is_of(&self, database: Option<&str>, name: &str) -> bool {
-        database == Some(&self.key.0) && name == self.key.1
-    }
-
-    pub fn named(&self) -> Named {
-        (self.rows.clone(), format!("{}.{}", self.key.0, self.key.1).into())
-    }
 }
 
 /// The materialized view of a name, if it is one's.

@@ -2,7 +2,7 @@
 //! functions take it; `environment` makes of it what the binder asks for.
 
 use crate::database::Database;
-use crate::materialized::InsertedRows;
+use crate::inserted_rows::InsertedRows;
 use crate::own_functions::{OwnHost, SessionView};
 use crate::replacement_scan::ReplacementScan;
 use crate::run_options::RunOptions;

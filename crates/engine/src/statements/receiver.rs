@@ -2,7 +2,8 @@
 //! rows are there; only when all of them have succeeded is anything to be seen, of the table first.
 
 use super::{checked, insert};
-use crate::materialized::{Destination, Follower, InsertedRows, Key, followers};
+use crate::inserted_rows::{InsertedRows, Key};
+use crate::materialized::{Destination, Follower, followers};
 use crate::query_context::QueryContext;
 use chalet_base::{Result, ensure};
 use chalet_binder::bind_query;
