@@ -216,7 +216,12 @@ impl Aggregate for Bound {
             Fold::Sum => Column::Integers(Vec::new()),
             Fold::Extreme(_) => Column::Slots(slots_of(ty)),
         });
-        Box::new(Maps { shape: self.0.clone(), sets: GroupSets::default(), columns: columns.collect() })
+        Box::new(Maps {
+            shape: self.0.clone(),
+            sets: GroupSets::default(),
+            columns: columns.collect(),
+            seen: Vec::new(),
+        })
     }
 }
 
@@ -236,6 +241,8 @@ struct Maps {
     shape: Arc<Shape>,
     sets: GroupSets,
     columns: Vec<Column>,
+    /// Of each entry, whether a value of a Nullable column that is not NULL came: then a sum of 0 stays.
+    seen: Vec<bool>,
 }
 
 impl Maps {
@@ -243,6 +250,7 @@ impl Maps {
         let (entry, new) = self.sets.insert(group, key);
         if new {
             let n = self.sets.len();
+            self.seen.resize(n, false);
             for column in &mut self.columns {
                 match column {
                     Column::Floats(values) => values.resize(n, 0.0),
@@ -281,6 +289,7 @@ impl Maps {
                     if list.values.is_null(element) {
                         continue;
                     }
+                    self.seen[entry] |= ty.is_nullable();
                     match (column, shape.fold) {
                         (Column::Floats(sums), _) => {
                             let divisor = crate::floats::divisor(ty);
@@ -301,9 +310,21 @@ impl Maps {
         Ok(())
     }
 
+    /// Is an entry left out of the result? Of Nullable values, sums of 0 stay, and only those of NULLs go.
+    fn is_zero(&self, entry: u32) -> bool {
+        !self.seen[entry as usize]
+            && self.columns.iter().all(|column| match column {
+                Column::Floats(sums) => sums[entry as usize] == 0.0,
+                Column::Integers(sums) => sums[entry as usize] == I256::ZERO,
+                Column::Slots(_) => false,
+            })
+    }
+
     /// The entries of a group by their keys, as states have them.
     fn in_order(&self, group: usize) -> Vec<u32> {
-        let mut entries: Vec<u32> = self.sets.entries_of(group).collect();
+        let nullable = self.shape.values.iter().any(DataType::is_nullable);
+        let mut entries: Vec<u32> =
+            self.sets.entries_of(group).filter(|&entry| !nullable || !self.is_zero(entry)).collect();
         let mut keys = Builder::new(&self.shape.key);
         for entry in &entries {
             // The keys are bytes that the codec wrote.
@@ -357,6 +378,7 @@ impl States for Maps {
             for theirs in other.sets.entries_of(from as usize) {
                 let entry = self.entry(into, other.sets.key(theirs));
                 self.join(entry, &mut other.columns, theirs)?;
+                self.seen[entry as usize] |= other.seen[theirs as usize];
             }
         }
         Ok(())
@@ -398,6 +420,7 @@ impl States for Maps {
                 });
             }
             self.join(entry, &mut others, 0)?;
+            self.seen[entry as usize] |= self.shape.values.iter().any(DataType::is_nullable);
         }
         Ok(())
     }
@@ -427,21 +450,11 @@ impl States for Maps {
             }
             values.push(out.finish());
         }
-        // Sums of Nullable values stay when they are 0.
-        let nullable = self.shape.values.iter().any(DataType::is_nullable);
-        let zero = |entry: u32| {
-            !nullable
-                && self.columns.iter().all(|column| match column {
-                    Column::Floats(sums) => sums[entry as usize] == 0.0,
-                    Column::Integers(sums) => sums[entry as usize] == I256::ZERO,
-                    Column::Slots(_) => false,
-                })
-        };
         let mut rows: Vec<u32> = Vec::with_capacity(n_entries);
         let mut offsets = vec![0i64];
         for group in 0..n {
             let start = rows.len();
-            rows.extend(self.sets.entries_of(group).filter(|&entry| !zero(entry)));
+            rows.extend(self.sets.entries_of(group).filter(|&entry| !self.is_zero(entry)));
             // NULL sorts first.
             let null = |entry: u32| !keys.is_null(entry as usize);
             rows[start..].sort_by(|&a, &b| {
