@@ -6,7 +6,7 @@ use crate::tables;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_storage::catalog::quoted;
 use chalet_storage::view::{MaterializedView, View, ViewTarget};
-use chalet_storage::{ColumnSchema, Table, TableSchema};
+use chalet_storage::{ColumnSchema, Entry, Table, TableSchema};
 use chalet_syntax::ast::{self, SetExpr, TableKind, WithItem};
 use std::sync::Arc;
 
@@ -44,31 +44,26 @@ pub(crate) fn check_own(name: &ast::ObjectName, ctx: &QueryContext) -> Result<()
     Ok(())
 }
 
+/// A view over a query.
+pub(crate) fn of_query(schema: TableSchema, query: &ast::Query, target: ViewTarget) -> MaterializedView {
+    MaterializedView { schema, query: query.to_string(), source: of_body(&query.body, &[]), target }
+}
+
 /// The table that has the rows of a view, and its name unless it is the view's own.
 fn target(view: &MaterializedView, ctx: &QueryContext) -> Result<(Arc<dyn Table>, Option<Key>)> {
-    let mut next = Arc::new(MaterializedView {
-        schema: TableSchema::default(),
-        query: String::new(),
-        target: match &view.target {
-            ViewTarget::Inner(table) => return Ok((table.clone(), None)),
-            ViewTarget::Named(database, name) => ViewTarget::Named(database.clone(), name.clone()),
-        },
-    }) as Arc<dyn Table>;
+    let mut next = view.target.clone();
     for _ in 0..MOST_LINKS {
-        let key = match next.as_any().downcast_ref::<MaterializedView>().map(|view| &view.target) {
-            Some(ViewTarget::Named(database, name)) => (database.clone(), name.clone()),
-            Some(ViewTarget::Inner(table)) => return Ok((table.clone(), None)),
-            None => bail!(LOGICAL_ERROR, "A materialized view has no target"),
+        let key = match next {
+            ViewTarget::Inner(table) => return Ok((table, None)),
+            ViewTarget::Named(database, name) => (database, name),
         };
-        let Some(entry) = ctx.entry(Some(&key.0), &key.1) else {
-            bail!(UNKNOWN_TABLE, "Table {}.{} does not exist", key.0, key.1)
+        let missing = || err!(UNKNOWN_TABLE, "Table {}.{} does not exist", key.0, key.1);
+        let entry = ctx.entry(Some(&key.0), &key.1).ok_or_else(missing)?;
+        let Some(view) = entry.table.as_any().downcast_ref::<MaterializedView>() else {
+            let (table, _) = tables::find(ctx, Some(&key.0), &key.1)?.ok_or_else(missing)?;
+            return Ok((table, Some(key)));
         };
-        if !entry.table.as_any().is::<MaterializedView>() {
-            let found = tables::find(ctx, Some(&key.0), &key.1)?;
-            let missing = || err!(UNKNOWN_TABLE, "Table {}.{} does not exist", key.0, key.1);
-            return Ok((found.ok_or_else(missing)?.0, Some(key)));
-        }
-        next = entry.table;
+        next = view.target.clone();
     }
     bail!(TOO_DEEP_RECURSION, "Targets of materialized views are cyclic")
 }
@@ -115,45 +110,41 @@ pub(crate) struct Follower {
 }
 
 /// The views that read a table, by name.
-pub(crate) fn followers(source_key: &Key, ctx: &QueryContext) -> Result<Vec<Follower>> {
-    let catalog = &ctx.database.shared.catalog;
+pub(crate) fn followers(source: &Key, ctx: &QueryContext) -> Result<Vec<Follower>> {
+    let follows = |entry: &Entry| {
+        let view = entry.table.as_any().downcast_ref::<MaterializedView>();
+        view.is_some_and(|view| view.source.as_ref() == Some(source))
+    };
     let mut found = Vec::new();
-    for database in catalog.database_names() {
-        for (name, entry) in catalog.tables(&database)? {
-            let Some(view) = entry.table.as_any().downcast_ref::<MaterializedView>() else { continue };
-            let query = parsed(&view.query)?;
-            if source(&query).as_ref() != Some(source_key) {
-                continue;
-            }
-            if let ViewTarget::Named(to_database, to_name) = &view.target {
-                ensure!(
-                    ctx.entry(Some(to_database), to_name).is_some(),
-                    UNKNOWN_TABLE,
-                    "Target table '{to_database}.{to_name}' of view '{database}.{name}' doesn't exists."
-                );
-            }
-            let (table, key) = target(view, ctx)?;
-            let shown = format!("{database}.{name}").into();
-            let to = Destination { table, name: shown, key, columns: None };
-            found.push(Follower { name: (database.clone(), name), query, to });
+    for (name, entry) in ctx.database.shared.catalog.matching(follows) {
+        let Some(view) = entry.table.as_any().downcast_ref::<MaterializedView>() else { continue };
+        if let ViewTarget::Named(to_database, to_name) = &view.target {
+            ensure!(
+                ctx.entry(Some(to_database), to_name).is_some(),
+                UNKNOWN_TABLE,
+                "Target table '{to_database}.{to_name}' of view '{}.{}' doesn't exists.",
+                name.0,
+                name.1
+            );
         }
+        let (table, key) = target(view, ctx)?;
+        let shown = format!("{}.{}", name.0, name.1).into();
+        let to = Destination { table, name: shown, key, columns: None };
+        found.push(Follower { name, query: parsed(view)?, to });
     }
     Ok(found)
 }
 
-fn parsed(query: &str) -> Result<ast::Query> {
-    let mut statements = chalet_syntax::parse_printed(query)?;
+/// The query of a view.
+pub(crate) fn parsed(view: &MaterializedView) -> Result<ast::Query> {
+    let mut statements = chalet_syntax::parse_printed(&view.query)?;
     match statements.pop().map(|statement| statement.kind) {
         Some(ast::StatementKind::Query(query)) => Ok(*query),
-        _ => bail!(LOGICAL_ERROR, "The query of a view is none: {query}"),
+        _ => bail!(LOGICAL_ERROR, "The query of a view is none: {}", view.query),
     }
 }
 
 /// The table that a view follows: the first that its query names.
-pub(crate) fn source(query: &ast::Query) -> Option<Key> {
-    of_body(&query.body, &[])
-}
-
 fn of_body(body: &SetExpr, outer: &[&WithItem]) -> Option<Key> {
     match body {
         SetExpr::Query(query) => of_body(&query.body, outer),

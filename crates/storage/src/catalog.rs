@@ -133,6 +133,17 @@ impl Catalog {
         Ok(found.tables.iter().map(|(name, entry)| (name.clone(), entry.clone())).collect())
     }
 
+    /// Databases, names and entries of all tables and views for which `wanted` holds.
+    pub fn matching(&self, wanted: impl Fn(&Entry) -> bool) -> Vec<((String, String), Entry)> {
+        let databases = self.read();
+        let mut found = Vec::new();
+        for (database, tables) in databases.iter() {
+            let of_database = tables.tables.iter().filter(|(_, entry)| wanted(entry));
+            found.extend(of_database.map(|(name, entry)| ((database.clone(), name.clone()), entry.clone())));
+        }
+        found
+    }
+
     /// The table or view of this name, if the database has one.
     pub fn find(&self, database: &str, name: &str) -> Option<Entry> {
         self.read().get(database)?.tables.get(name).cloned()

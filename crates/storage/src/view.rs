@@ -35,6 +35,7 @@ impl Table for View {
 }
 
 /// Where the rows of a materialized view are.
+#[derive(Clone)]
 pub enum ViewTarget {
     /// In a table of its own, which goes with it.
     Inner(Arc<dyn Table>),
@@ -46,6 +47,8 @@ pub enum ViewTarget {
 pub struct MaterializedView {
     pub schema: TableSchema,
     pub query: String,
+    /// Database and name of the table that the view follows, if it follows one.
+    pub source: Option<(String, String)>,
     pub target: ViewTarget,
 }
 

@@ -8,7 +8,7 @@ use super::engines;
 use super::stored::check_table;
 use super::view::qualify;
 use crate::column_definitions::{columns, comment_of};
-use crate::materialized::Destination;
+use crate::materialized::{Destination, of_query, parsed};
 use crate::query_context::QueryContext;
 use crate::tables;
 use chalet_base::{Result, bail, ensure};
@@ -65,7 +65,7 @@ pub(super) fn view(create: &ast::CreateView, ctx: &QueryContext, output: &mut Ou
     };
     check_columns(&bound, &table.schema())?;
     let definition = definition(&head, &schema, &tail, create.comment.as_deref(), &query);
-    let view = MaterializedView { schema, query: query.to_string(), target };
+    let view = of_query(schema, &query, target);
     let comment = comment_of(create.comment.as_deref());
     let entry =
         Entry { table: Arc::new(view), kind: MATERIALIZED_VIEW, definition: definition.into(), comment };
@@ -135,7 +135,7 @@ pub(super) fn stored(
         Some(_) => bail!(CORRUPTED_DATA, "The target of a view on disk has no database"),
         None => ViewTarget::Inner(open(&inner_of(create, &schema)?)?),
     };
-    Ok(MaterializedView { schema, query: create.query.to_string(), target })
+    Ok(of_query(schema, &create.query, target))
 }
 
 /// Gives a view another query. Its columns become those of the query, where its rows are in a table that is not its own.
@@ -171,7 +171,7 @@ pub(crate) fn modify_query(name: &ast::ObjectName, query: &ast::Query, ctx: &Que
     };
     let comment = Some(entry.comment.as_bytes()).filter(|comment| !comment.is_empty());
     let definition = definition(&head, &schema, &tail, comment, &query);
-    let view = MaterializedView { schema, query: query.to_string(), target };
+    let view = of_query(schema, &query, target);
     let entry = Entry { table: Arc::new(view), definition: definition.into(), ..entry.clone() };
     check_table(&entry, database, &name.name.name, ctx)?;
     catalog.create_table(database, &name.name.name, entry, false, true)
@@ -181,11 +181,8 @@ pub(crate) fn modify_query(name: &ast::ObjectName, query: &ast::Query, ctx: &Que
 fn tail_of(entry: &Entry, view: &MaterializedView) -> Result<String> {
     let head = format!("\n(\n{}\n)", columns_sql(&view.schema));
     let comment = Some(entry.comment.as_bytes()).filter(|comment| !comment.is_empty());
-    let parsed = chalet_syntax::parse_printed(&view.query)?;
-    let Some(ast::StatementKind::Query(query)) = parsed.first().map(|statement| &statement.kind) else {
-        bail!(LOGICAL_ERROR, "The query of a view is none")
-    };
-    let end = format!("{}\nAS {}", comment_sql(comment), chalet_syntax::print::format_query(query));
+    let query = parsed(view)?;
+    let end = format!("{}\nAS {}", comment_sql(comment), chalet_syntax::print::format_query(&query));
     match entry.definition.strip_prefix(&head).and_then(|rest| rest.strip_suffix(&end)) {
         Some(tail) => Ok(tail.to_owned()),
         None => bail!(LOGICAL_ERROR, "The definition of a view is not as it was written"),
