@@ -1,11 +1,10 @@
 //! `-Array`: the elements of arrays as if each was a row; several arrays go in step.
 
+use super::around::{Around, Change};
 use chalet_base::{Result, ensure, err};
 use chalet_columns::Vector;
-use chalet_function_api::states::same_states;
 use chalet_function_api::{Aggregate, States};
 use chalet_types::DataType;
-use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -23,7 +22,7 @@ impl Aggregate for Array {
     }
 
     fn states(&self) -> Box<dyn States> {
-        Box::new(ArrayStates(self.0.states()))
+        Around::<Elements>::of(self.0.states())
     }
 }
 
@@ -48,49 +47,20 @@ pub fn flatten(args: &[Vector], rows: Range<usize>) -> Result<(Vec<Vector>, Vec<
     Ok((elements, lengths))
 }
 
-struct ArrayStates(Box<dyn States>);
+struct Elements;
 
-impl States for ArrayStates {
-    fn grow(&mut self, n: usize) {
-        self.0.grow(n);
-    }
-
-    fn add(&mut self, group: usize, args: &[Vector], rows: Range<usize>) -> Result<()> {
+impl Change for Elements {
+    fn add(inner: &mut dyn States, group: usize, args: &[Vector], rows: Range<usize>) -> Result<()> {
         let (elements, lengths) = flatten(args, rows)?;
-        self.0.add(group, &elements, 0..lengths.iter().sum())
+        inner.add(group, &elements, 0..lengths.iter().sum())
     }
 
-    fn add_groups(&mut self, groups: &[u32], args: &[Vector]) -> Result<()> {
+    fn add_groups(inner: &mut dyn States, groups: &[u32], args: &[Vector]) -> Result<()> {
         let (elements, lengths) = flatten(args, 0..groups.len())?;
         let mut spread = Vec::with_capacity(lengths.iter().sum());
         for (&group, len) in groups.iter().zip(lengths) {
             spread.resize(spread.len() + len, group);
         }
-        self.0.add_groups(&spread, &elements)
-    }
-
-    fn merge(&mut self, other: &mut dyn States, from: &[u32], into: &[u32]) -> Result<()> {
-        let other = same_states::<Self>(other)?;
-        self.0.merge(&mut *other.0, from, into)
-    }
-
-    fn serialise(&self, group: usize, out: &mut Vec<u8>) {
-        self.0.serialise(group, out);
-    }
-
-    fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
-        self.0.deserialise(group, bytes)
-    }
-
-    fn finish(&mut self, n: usize) -> Result<Vector> {
-        self.0.finish(n)
-    }
-
-    fn memory(&self) -> usize {
-        self.0.memory()
-    }
-
-    fn as_any(&mut self) -> &mut dyn Any {
-        self
+        inner.add_groups(&spread, &elements)
     }
 }

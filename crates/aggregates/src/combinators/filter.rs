@@ -1,12 +1,11 @@
 //! `-If`: only rows whose last argument is true. A NULL condition is a false one.
 
+use super::around::{Around, Change};
 use crate::selection::gather;
 use chalet_base::{Result, bail, err};
 use chalet_columns::Vector;
-use chalet_function_api::states::same_states;
 use chalet_function_api::{Aggregate, Argument, States};
 use chalet_types::DataType;
-use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -42,11 +41,11 @@ impl Aggregate for Filter {
     }
 
     fn states(&self) -> Box<dyn States> {
-        Box::new(FilteringStates(self.0.states()))
+        Around::<Passing>::of(self.0.states())
     }
 }
 
-struct FilteringStates(Box<dyn States>);
+struct Passing;
 
 /// The rows of the range that pass, and the arguments without the condition.
 fn passing(args: &[Vector], rows: Range<usize>) -> Result<(Vec<u32>, &[Vector])> {
@@ -65,52 +64,23 @@ fn passing(args: &[Vector], rows: Range<usize>) -> Result<(Vec<u32>, &[Vector])>
     Ok((passed, rest))
 }
 
-impl States for FilteringStates {
-    fn grow(&mut self, n: usize) {
-        self.0.grow(n);
-    }
-
-    fn add(&mut self, group: usize, args: &[Vector], rows: Range<usize>) -> Result<()> {
+impl Change for Passing {
+    fn add(inner: &mut dyn States, group: usize, args: &[Vector], rows: Range<usize>) -> Result<()> {
         let n_rows = rows.len();
         let (passed, args) = passing(args, rows.clone())?;
         match passed.len() {
             0 => Ok(()),
-            n if n == n_rows => self.0.add(group, args, rows),
-            n => self.0.add(group, &gather(args, &passed), 0..n),
+            n if n == n_rows => inner.add(group, args, rows),
+            n => inner.add(group, &gather(args, &passed), 0..n),
         }
     }
 
-    fn add_groups(&mut self, groups: &[u32], args: &[Vector]) -> Result<()> {
+    fn add_groups(inner: &mut dyn States, groups: &[u32], args: &[Vector]) -> Result<()> {
         let (passed, args) = passing(args, 0..groups.len())?;
         if passed.len() == groups.len() {
-            return self.0.add_groups(groups, args);
+            return inner.add_groups(groups, args);
         }
         let groups: Vec<u32> = passed.iter().map(|&row| groups[row as usize]).collect();
-        self.0.add_groups(&groups, &gather(args, &passed))
-    }
-
-    fn merge(&mut self, other: &mut dyn States, from: &[u32], into: &[u32]) -> Result<()> {
-        let other = same_states::<Self>(other)?;
-        self.0.merge(&mut *other.0, from, into)
-    }
-
-    fn serialise(&self, group: usize, out: &mut Vec<u8>) {
-        self.0.serialise(group, out);
-    }
-
-    fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
-        self.0.deserialise(group, bytes)
-    }
-
-    fn finish(&mut self, n: usize) -> Result<Vector> {
-        self.0.finish(n)
-    }
-
-    fn memory(&self) -> usize {
-        self.0.memory()
-    }
-
-    fn as_any(&mut self) -> &mut dyn Any {
-        self
+        inner.add_groups(&groups, &gather(args, &passed))
     }
 }

@@ -1,5 +1,6 @@
 //! Combinators: suffixes of aggregate names, each a wrapper around any aggregate.
 //!
+//! - [`around`]: the states of those that only change rows or results
 //! - [`filter`], for `-If`
 //! - [`array`], for `-Array`, over the elements of arrays
 //! - [`or_fill`], for `-OrNull`, `-OrDefault`
@@ -14,6 +15,7 @@
 //! - [`resample`], for `-Resample`, one result per bucket of a range
 
 pub mod arg_extreme;
+pub mod around;
 pub mod array;
 pub mod distinct;
 pub mod filter;
