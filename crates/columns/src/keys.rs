@@ -137,6 +137,21 @@ pub struct RowKeys {
 }
 
 impl RowKeys {
+    /// Appends the key of the next row.
+    pub fn push(&mut self, key: &[u8]) {
+        if self.offsets.is_empty() {
+            self.offsets.push(0);
+        }
+        self.bytes.extend_from_slice(key);
+        self.offsets.push(self.bytes.len());
+    }
+
+    /// Lets go of all keys, and keeps the memory for others.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.offsets.clear();
+    }
+
     /// The number of rows.
     pub fn len(&self) -> usize {
         self.offsets.len().saturating_sub(1)
@@ -156,6 +171,14 @@ impl RowKeys {
     #[inline]
     pub fn get(&self, row: usize) -> &[u8] {
         &self.bytes[self.offsets[row]..self.offsets[row + 1]]
+    }
+}
+
+impl<K: AsRef<[u8]>> FromIterator<K> for RowKeys {
+    fn from_iter<I: IntoIterator<Item = K>>(of_rows: I) -> RowKeys {
+        let mut keys = RowKeys::default();
+        of_rows.into_iter().for_each(|key| keys.push(key.as_ref()));
+        keys
     }
 }
 

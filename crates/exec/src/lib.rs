@@ -6,6 +6,7 @@
 //! - [`expression`]: bound expressions as programs over blocks
 //! - [`row_set`]: sets of rows, for IN and for distinct rows
 //! - [`pool`]: the workers of the process
+//! - [`tasks`]: work that all of them do together, and its results
 //! - [`ranges`]: bounds of columns that follow from a filter
 //! - [`condition`]: a filter as text, for remembering what it found
 //! - [`aggregate_from_statistics`]: aggregates that a table answers without being read
@@ -35,6 +36,7 @@ pub mod row_set;
 mod runtime_filters;
 pub mod speed;
 pub mod spill;
+mod tasks;
 
 pub use context::{ExecContext, ExecSettings, RuntimeFilterPolicy};
 pub use control::{Limits, Overflow, QueryControl};

@@ -5,13 +5,12 @@ use super::key_prefix::{Entry, Packing, place};
 use super::sort_buffer::{SortBuffer, block_rows};
 use crate::ExecContext;
 use crate::control::QueryControl;
-use crate::pool;
+use crate::tasks::collect_all;
 use chalet_base::Result;
 use chalet_columns::Block;
-use chalet_memory::{Reservation, guarded};
-use chalet_storage::scan::TaskQueue;
+use chalet_memory::Reservation;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::Arc;
 
 /// Rows of a bucket, about: its entries are 1 MiB.
 const BUCKET_ROWS: usize = 1 << 16;
@@ -42,8 +41,6 @@ impl Buckets {
         let n_parts = if splitters.is_empty() { 1 } else { ctx.settings.max_threads * PARTS_A_WORKER };
         let distribution = Arc::new(Distribution {
             parts: parts(&buffer, n_parts),
-            tasks: TaskQueue::default(),
-            done: Mutex::new(Vec::new()),
             control: ctx.control.clone(),
             buffer,
             _memory: memory,
@@ -51,11 +48,7 @@ impl Buckets {
             splitters,
         });
         let job = distribution.clone();
-        run_all(distribution.parts.len(), ctx, move || job.run())?;
-        let mut parts =
-            std::mem::take(&mut *distribution.done.lock().unwrap_or_else(PoisonError::into_inner));
-        parts.sort_unstable_by_key(|(number, _)| *number);
-        let parts: Vec<Part> = parts.into_iter().map(|(_, part)| part).collect();
+        let parts = collect_all(distribution.parts.len(), ctx, move |number| Ok(job.part(number)))?;
         let mut starts = vec![0];
         for bucket in 0..=distribution.splitters.len() {
             starts.push(starts[bucket] + parts.iter().map(|part| part.bucket(bucket).len()).sum::<usize>());
@@ -99,35 +92,21 @@ impl Buckets {
 
 /// Rows in order, any of which can be looked at.
 pub(super) struct SortedRows {
-    buckets: Buckets,
-    sorted: Vec<OnceLock<Vec<Entry>>>,
-    tasks: TaskQueue,
+    buckets: Arc<Buckets>,
+    sorted: Vec<Vec<Entry>>,
 }
 
 impl SortedRows {
     /// Sorts all buckets, all workers together.
-    pub fn new(buckets: Buckets, ctx: &ExecContext) -> Result<Arc<SortedRows>> {
-        let n_buckets = buckets.starts.len() - 1;
-        let sorted = (0..n_buckets).map(|_| OnceLock::new()).collect();
-        let rows = Arc::new(SortedRows { buckets, sorted, tasks: TaskQueue::default() });
-        let job = rows.clone();
-        run_all(n_buckets, ctx, move || job.run())?;
-        Ok(rows)
-    }
-
-    fn run(&self) {
-        while let Some(bucket) = self.tasks.take(self.sorted.len()) {
-            let sorted = guarded(|| {
-                let mut entries =
-                    Vec::with_capacity(self.buckets.starts[bucket + 1] - self.buckets.starts[bucket]);
-                self.buckets.sort(bucket, &mut entries)?;
-                Ok(entries)
-            });
-            match sorted {
-                Ok(entries) => drop(self.sorted[bucket].set(entries)),
-                Err(error) => return self.buckets.distribution.control.fail(error),
-            }
-        }
+    pub fn new(buckets: Buckets, ctx: &ExecContext) -> Result<SortedRows> {
+        let buckets = Arc::new(buckets);
+        let job = buckets.clone();
+        let sorted = collect_all(buckets.starts.len() - 1, ctx, move |bucket| {
+            let mut entries = Vec::with_capacity(job.starts[bucket + 1] - job.starts[bucket]);
+            job.sort(bucket, &mut entries)?;
+            Ok(entries)
+        })?;
+        Ok(SortedRows { buckets, sorted })
     }
 
     pub fn n_rows(&self) -> usize {
@@ -135,29 +114,16 @@ impl SortedRows {
     }
 
     /// The columns of all rows, gathered by all workers together.
-    pub fn gather_all(self: &Arc<Self>, ctx: &ExecContext) -> Result<Block> {
-        let parts: Arc<Vec<OnceLock<Block>>> =
-            Arc::new((0..self.sorted.len()).map(|_| OnceLock::new()).collect());
-        let (rows, into, tasks) = (self.clone(), parts.clone(), TaskQueue::default());
-        run_all(parts.len(), ctx, move || {
-            while let Some(bucket) = tasks.take(into.len()) {
-                let of_bucket = rows.buckets.starts[bucket]..rows.buckets.starts[bucket + 1];
-                match guarded(|| Ok(rows.gather(of_bucket))) {
-                    Ok(block) => drop(into[bucket].set(block)),
-                    Err(error) => return rows.buckets.distribution.control.fail(error),
-                }
-            }
-        })?;
-        let parts: Vec<Block> = parts.iter().filter_map(|part| part.get().cloned()).collect();
+    pub fn gather_all(self, ctx: &ExecContext) -> Result<Block> {
+        let (buckets, sorted) = (self.buckets, self.sorted);
+        let parts = collect_all(sorted.len(), ctx, move |bucket| Ok(buckets.gather(&sorted[bucket])))?;
         Ok(Block::concat(&parts))
     }
 
     /// The columns of one row, by its number in the order.
     pub fn row(&self, row: usize) -> Block {
         let bucket = self.buckets.starts.partition_point(|&start| start <= row) - 1;
-        let entry =
-            self.sorted[bucket].get().and_then(|sorted| sorted.get(row - self.buckets.starts[bucket]));
-        let Some((block, row)) = entry.copied().map(place) else { return Block::default() };
+        let (block, row) = place(self.sorted[bucket][row - self.buckets.starts[bucket]]);
         self.buckets.distribution.buffer.block(block).1.slice(row as usize, 1)
     }
 
@@ -166,25 +132,14 @@ impl SortedRows {
         let starts = &self.buckets.starts;
         let first = starts.partition_point(|&start| start <= rows.start) - 1;
         let mut entries = Vec::with_capacity(rows.len());
-        for (bucket, start) in
-            starts.iter().enumerate().skip(first).take_while(|(_, start)| **start < rows.end)
-        {
-            let Some(sorted) = self.sorted.get(bucket).and_then(OnceLock::get) else { continue };
+        for (start, sorted) in starts.iter().zip(&self.sorted).skip(first) {
+            if *start >= rows.end {
+                break;
+            }
             let end = sorted.len().min(rows.end - start);
             entries.extend_from_slice(&sorted[rows.start.saturating_sub(*start).min(end)..end]);
         }
         self.buckets.gather(&entries)
-    }
-}
-
-/// Does a job of so many tasks by as many workers as there are; fails when the query does.
-fn run_all(n_tasks: usize, ctx: &ExecContext, job: impl Fn() + Send + Sync + 'static) -> Result<()> {
-    let poll = || drop(ctx.control.check_with_interrupt());
-    let n_workers = ctx.settings.max_threads.min(n_tasks).max(1);
-    pool::run(n_workers, Arc::new(move |_| job()), &poll);
-    match ctx.control.take_failure() {
-        Some(error) => Err(error),
-        None => ctx.control.check_with_interrupt(),
     }
 }
 
@@ -245,8 +200,6 @@ struct Distribution {
     packing: Packing,
     splitters: Vec<u64>,
     parts: Vec<Range<usize>>,
-    tasks: TaskQueue,
-    done: Mutex<Vec<(usize, Part)>>,
     control: Arc<QueryControl>,
 }
 
@@ -264,21 +217,9 @@ impl Part {
 }
 
 impl Distribution {
-    /// The work of one worker: distributes parts until there are no more.
-    fn run(&self) {
-        while let Some(number) = self.tasks.take(self.parts.len()) {
-            let part = guarded(|| {
-                self.control.check()?;
-                Ok(self.part(self.parts[number].clone()))
-            });
-            match part {
-                Ok(part) => self.done.lock().unwrap_or_else(PoisonError::into_inner).push((number, part)),
-                Err(error) => return self.control.fail(error),
-            }
-        }
-    }
-
-    fn part(&self, blocks: Range<usize>) -> Part {
+    /// The rows of a part of the input.
+    fn part(&self, number: usize) -> Part {
+        let blocks = self.parts[number].clone();
         let n_rows = blocks.clone().map(|number| self.buffer.block(number as u32).1.n_rows()).sum();
         let mut unordered: Vec<Entry> = Vec::with_capacity(n_rows);
         blocks.for_each(|number| self.buffer.entries_of(number, &self.packing, |e| unordered.push(e)));

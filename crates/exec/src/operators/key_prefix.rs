@@ -317,19 +317,10 @@ fn equal_prefixes(entries: &[Entry], within: Range<usize>) -> Vec<Range<usize>> 
 mod tests {
     use super::*;
 
-    fn keys_of(keys: &[Vec<u8>]) -> RowKeys {
-        let mut of = RowKeys { bytes: Vec::new(), offsets: vec![0] };
-        for key in keys {
-            of.bytes.extend_from_slice(key);
-            of.offsets.push(of.bytes.len());
-        }
-        of
-    }
-
     /// Sorts keys in two blocks and compares with sorting them as byte strings.
     fn check(keys: &[Vec<u8>]) {
         let (left, right) = keys.split_at(keys.len() / 2);
-        let blocks = [keys_of(left), keys_of(right)];
+        let blocks: [RowKeys; 2] = [left.iter().collect(), right.iter().collect()];
         let mut spreads = [KeySpread::default(), KeySpread::default()];
         spreads.iter_mut().zip(&blocks).for_each(|(spread, keys)| spread.add(keys));
         let mut spread = KeySpread::default();

@@ -198,7 +198,7 @@ impl SinkWorker for Worker {
             }
             if kept.len() < block.n_rows() {
                 block = block.gather(&kept);
-                keys = pick(&keys, &kept);
+                keys = kept.iter().map(|&row| keys.get(row as usize)).collect();
             }
         }
         let n_rows = block.n_rows();
@@ -258,17 +258,18 @@ impl Worker {
         runs.begin();
         for some in entries.chunks(n_rows) {
             check()?;
-            let mut keys = RowKeys { bytes: Vec::new(), offsets: vec![0] };
+            let (mut keys, mut key) = (RowKeys::default(), Vec::new());
             for &entry in some {
                 let (number, row) = place(entry);
                 let (position, _, of_block) = rows.block(number);
-                keys.bytes.extend_from_slice(of_block.get(row as usize));
+                key.clear();
+                key.extend_from_slice(of_block.get(row as usize));
                 // Equal rows of different runs keep their order too.
                 let number = self.n_spilled_blocks + number;
                 for part in [position.round, position.task, position.number, number, row] {
-                    keys.bytes.extend_from_slice(&part.to_be_bytes());
+                    key.extend_from_slice(&part.to_be_bytes());
                 }
-                keys.offsets.push(keys.bytes.len());
+                keys.push(&key);
             }
             runs.write(&Block::interleave(&blocks, &block_rows(some)), &keys)?;
         }
@@ -305,7 +306,7 @@ impl Worker {
             }
             kept.sort_unstable();
             let block = compact(block.gather(&kept));
-            let keys = keys.pick(&kept);
+            let keys: RowKeys = kept.iter().map(|&row| keys.get(row as usize)).collect();
             bytes += block.memory() + keys.memory() + kept.len() * bucket_sort::BYTES_A_ROW;
             rows.push(position, block, keys);
         }
@@ -322,13 +323,4 @@ fn compact(block: Block) -> Block {
         other => other,
     });
     Block::new(columns.collect(), n_rows)
-}
-
-fn pick(keys: &RowKeys, rows: &[u32]) -> RowKeys {
-    let mut picked = RowKeys { bytes: Vec::new(), offsets: vec![0] };
-    for &row in rows {
-        picked.bytes.extend_from_slice(keys.get(row as usize));
-        picked.offsets.push(picked.bytes.len());
-    }
-    picked
 }

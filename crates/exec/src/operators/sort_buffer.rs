@@ -50,16 +50,6 @@ impl Keys {
         packing.prefix(&self.bytes, start, end)
     }
 
-    /// The keys of some rows.
-    pub fn pick(&self, rows: &[u32]) -> RowKeys {
-        let mut picked = RowKeys { bytes: Vec::new(), offsets: vec![0] };
-        for &row in rows {
-            picked.bytes.extend_from_slice(self.get(row as usize));
-            picked.offsets.push(picked.bytes.len());
-        }
-        picked
-    }
-
     fn memory(&self) -> usize {
         self.bytes.len() + self.offsets.len() * 8
     }

@@ -84,11 +84,7 @@ impl InputOrder {
         let at_once = self.writer.sizes().rows(block.memory(), block.n_rows());
         for start in (0..block.n_rows()).step_by(at_once) {
             let n = at_once.min(block.n_rows() - start);
-            let mut keys = RowKeys { bytes: Vec::with_capacity(n * 16), offsets: vec![0] };
-            for number in &numbers[start..start + n] {
-                keys.bytes.extend_from_slice(&number.to_be_bytes());
-                keys.offsets.push(keys.bytes.len());
-            }
+            let keys: RowKeys = numbers[start..start + n].iter().map(|number| number.to_be_bytes()).collect();
             self.writer.write(&block.slice(start, n), &keys)?;
         }
         Ok(())

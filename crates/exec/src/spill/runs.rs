@@ -196,8 +196,7 @@ impl Merge {
             self.rows.push(BlockRow { block: cursor.block, row: cursor.row as u32 });
             bytes += cursor.row_bytes;
             if let Some(keys) = &mut keys {
-                keys.bytes.extend_from_slice(cursor.keys.get(cursor.row));
-                keys.offsets.push(keys.bytes.len());
+                keys.push(cursor.keys.get(cursor.row));
             }
             self.advance()?;
         }
@@ -307,13 +306,9 @@ impl Cursor {
         let bytes = self.run.file.read(place)?;
         let mut rest = &bytes[..];
         let block = read_block(&mut rest)?;
-        let keys = &mut self.keys;
-        keys.bytes.clear();
-        keys.offsets.clear();
-        keys.offsets.push(0);
+        self.keys.clear();
         for _ in 0..block.n_rows() {
-            keys.bytes.extend_from_slice(take_bytes(&mut rest)?);
-            keys.offsets.push(keys.bytes.len());
+            self.keys.push(take_bytes(&mut rest)?);
         }
         self.row = 0;
         self.row_bytes = place.bytes() / block.n_rows().max(1);
@@ -342,13 +337,12 @@ pub fn merged(
             let mut merge = Merge::open(some, &[], None)?;
             writer.begin();
             let mut left = range.end;
-            let mut keys = RowKeys { bytes: Vec::new(), offsets: vec![0] };
+            let mut keys = RowKeys::default();
             while let Some(block) = merge.next(n_rows.min(left), Some(&mut keys))? {
                 control.check_with_interrupt()?;
                 writer.write(&block, &keys)?;
                 left -= block.n_rows();
-                keys.bytes.clear();
-                keys.offsets.truncate(1);
+                keys.clear();
             }
         }
         runs = writer.into_runs();

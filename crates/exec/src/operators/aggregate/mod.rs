@@ -25,13 +25,12 @@ use crate::control::QueryControl;
 use crate::expression::Program;
 use crate::hash_table::KeyLayout;
 use crate::pipeline::{Flow, Position, Sink, SinkWorker, concrete};
-use crate::pool;
 use crate::spill::Threshold;
-use chalet_base::{Result, ensure};
+use crate::tasks::collect_all;
+use chalet_base::{Result, ensure, err};
 use chalet_columns::{Block, Column, Vector};
 use chalet_function_api::Aggregate as AggregateImpl;
 use chalet_memory::Reservation;
-use chalet_memory::guarded;
 use chalet_storage::Scan;
 use chalet_types::DataType;
 use group_limit::GroupLimit;
@@ -160,28 +159,15 @@ impl Aggregate {
     }
 
     /// Everything in partitions.
-    fn partition_all(&self, workers: Vec<Worker>) -> Result<Vec<PartitionedGroups>> {
-        let n = workers.len();
-        let jobs: Arc<Vec<Mutex<Option<Worker>>>> =
-            Arc::new(workers.into_iter().map(|worker| Mutex::new(Some(worker))).collect());
-        let take = |job: &Mutex<Option<Worker>>| job.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let done: Arc<Vec<Mutex<Option<Result<PartitionedGroups>>>>> =
-            Arc::new((0..n).map(|_| Mutex::new(None)).collect());
-        let (todo, results) = (jobs.clone(), done.clone());
-        // Whoever runs looks for all the work that is left: not every number may get a thread.
-        pool::run(
-            n,
-            Arc::new(move |_| {
-                for (job, result) in todo.iter().zip(results.iter()) {
-                    if let Some(worker) = take(job) {
-                        let partitioned = guarded(|| worker.into_partitioned());
-                        *result.lock().unwrap_or_else(PoisonError::into_inner) = Some(partitioned);
-                    }
-                }
-            }),
-            &|| {},
-        );
-        done.iter().filter_map(|r| r.lock().unwrap_or_else(PoisonError::into_inner).take()).collect()
+    fn partition_all(&self, workers: Vec<Worker>, ctx: &ExecContext) -> Result<Vec<PartitionedGroups>> {
+        let workers: Vec<Mutex<Option<Worker>>> =
+            workers.into_iter().map(|worker| Mutex::new(Some(worker))).collect();
+        collect_all(workers.len(), ctx, move |number| {
+            let worker = workers[number].lock().unwrap_or_else(PoisonError::into_inner).take();
+            worker
+                .ok_or_else(|| err!(LOGICAL_ERROR, "A worker's groups are partitioned twice"))?
+                .into_partitioned()
+        })
     }
 }
 
@@ -238,7 +224,7 @@ impl Sink for Aggregate {
         let is_large = n_groups > MAX_LOCAL_GROUPS && workers.len() > 1 && workers[0].most < usize::MAX;
         if is_large || workers.iter().any(|w| w.partitions.is_some()) {
             let mut memory = Reservation::new(ctx.control.memory.clone());
-            let partitioned = self.partition_all(workers)?;
+            let partitioned = self.partition_all(workers, ctx)?;
             memory.resize(partitioned.iter().map(|partitioned| partitioned.partitions.memory()).sum())?;
             return Ok(Arc::new(MergeScan::new(self.shape.clone(), partitioned, memory, max_rows)));
         }

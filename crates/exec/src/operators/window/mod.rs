@@ -143,34 +143,43 @@ impl Window {
 
         // Where a frame is of rows, no row has peers for the functions that count them.
         let alone: OnceCell<Vec<Range<usize>>> = OnceCell::new();
+        // Calls over one window mostly have the same frames.
+        let mut framed: Vec<(&FrameSpec, Vec<Range<usize>>)> = Vec::new();
         let mut results = Vec::with_capacity(self.calls.len());
         let mut next_arg = n_keys;
         for call in &self.calls {
             let args = &inputs[next_arg..next_arg + call.arg_types.len()];
             next_arg += call.arg_types.len();
-            let frames = Frames {
-                spec: &call.frame,
-                partitions: &partitions,
-                peers: &peers,
-                order: inputs.get(self.n_partition).zip(self.orders.first()),
-                order_type: self.order_types.first(),
-                n_rows,
+            let uses_frames = match &call.function {
+                WindowImpl::Aggregate(_) => true,
+                WindowImpl::Window(function) => function.uses_frames(),
             };
+            if uses_frames && framed.iter().all(|(spec, _)| *spec != &call.frame) {
+                let frames = Frames {
+                    spec: &call.frame,
+                    partitions: &partitions,
+                    peers: &peers,
+                    order: inputs.get(self.n_partition).zip(self.orders.first()),
+                    order_type: self.order_types.first(),
+                    n_rows,
+                };
+                framed.push((&call.frame, frames.compute()?));
+            }
+            let known = framed.iter().find(|(spec, _)| *spec == &call.frame);
+            let frames = known.map_or(&[][..], |(_, frames)| frames);
             let result = match &call.function {
                 WindowImpl::Aggregate(aggregate) => {
-                    let framed =
-                        FramedRows { partitions: &partitions, frames: &frames.compute()?, check: &check };
-                    framed.aggregate(&**aggregate, args)?
+                    let rows = FramedRows { partitions: &partitions, frames, check: &check };
+                    rows.aggregate(&**aggregate, args)?
                 }
                 WindowImpl::Window(function) => {
-                    let frames = if function.uses_frames() { frames.compute()? } else { Vec::new() };
                     let peers = match call.frame.unit {
                         FrameUnit::Rows => {
                             alone.get_or_init(|| (0..n_rows).map(|row| row..row + 1).collect())
                         }
                         _ => &peers,
                     };
-                    let partitions = Partitions { args, ranges: &partitions, peers, frames: &frames, n_rows };
+                    let partitions = Partitions { args, ranges: &partitions, peers, frames, n_rows };
                     function.execute(&partitions, &call.arg_types, &call.result)?
                 }
             };

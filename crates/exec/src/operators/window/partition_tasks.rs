@@ -25,7 +25,6 @@ pub(super) fn open(window: Window, buckets: Buckets, ctx: &ExecContext) -> Resul
     if window.n_partition == 0 {
         // All rows are one partition.
         let rows = sorted.gather_all(ctx)?;
-        drop(sorted);
         let before = thread::set_operator("Window");
         let computed = window.compute(rows, &ctx.control);
         thread::set_operator(before);
@@ -46,7 +45,7 @@ struct WindowScan(Arc<Tasks>);
 
 struct Tasks {
     window: Window,
-    sorted: Arc<SortedRows>,
+    sorted: SortedRows,
     n_tasks: usize,
     tasks: TaskQueue,
     max_block_size: usize,
