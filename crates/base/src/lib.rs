@@ -1,6 +1,7 @@
 //! The ground floor: errors with ClickHouse codes, hashing, small helpers. Nothing of databases.
 //!
 //! - [`error`]: the error type and the `err!`, `bail!`, `ensure!` macros
+//! - [`base64`]: bytes as text of 64 digits
 //! - [`bisect`]: bisection over ranges of indexes
 //! - [`city_hash`]: CityHash 1.0.2
 //! - [`codes`]: every ClickHouse error code by name
@@ -11,6 +12,7 @@
 //! - [`suggest`]: the nearest names to a mistyped one
 //! - [`simd_dispatch`](mod@wide): loops for processors with wider registers
 
+pub mod base64;
 pub mod bisect;
 pub mod city_hash;
 pub mod codes;

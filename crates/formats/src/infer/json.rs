@@ -5,7 +5,7 @@ use super::literal::{date_or_time, number};
 use crate::FormatSettings;
 use chalet_base::{Result, bail, ensure};
 use chalet_text::read::cursor::Cursor;
-use chalet_text::read::string;
+use chalet_text::read::{seen, string};
 
 /// Deeper nesting than this is refused.
 const MAX_DEPTH: usize = 200;
@@ -105,25 +105,6 @@ pub fn each_member<'a>(
     cur: &mut Cursor<'a>,
     mut member: impl FnMut(String, &mut Cursor<'a>) -> Result<()>,
 ) -> Result<()> {
-    cur.expect(b'{')?;
-    let mut first = true;
-    loop {
-        cur.skip_whitespace();
-        if cur.accept(b'}') {
-            return Ok(());
-        }
-        if cur.is_at_end() {
-            bail!(INCORRECT_DATA, "Unexpected EOF while reading JSON object");
-        }
-        if !std::mem::replace(&mut first, false) {
-            cur.expect(b',')?;
-            cur.skip_whitespace();
-        }
-        let mut name = Vec::new();
-        string::quoted_json_name(cur, &mut name)?;
-        cur.skip_whitespace();
-        cur.expect(b':')?;
-        cur.skip_whitespace();
-        member(String::from_utf8_lossy(&name).into_owned(), cur)?;
-    }
+    let cut_off = || bail!(INCORRECT_DATA, "Unexpected EOF while reading JSON object");
+    seen::each_member(cur, cut_off, |name, cur| member(String::from_utf8_lossy(&name).into_owned(), cur))
 }

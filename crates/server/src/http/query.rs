@@ -11,7 +11,7 @@ use crate::shared::{Shared, check_settings, use_database};
 use crate::statement::{cannot_read, split};
 use crate::tally::Tally;
 use crate::users::User;
-use chalet_base::{Result, bail, ensure};
+use chalet_base::{Result, bail, base64, ensure};
 use chalet_client::compression::FrameReader;
 use chalet_engine::{InsertData, RunOptions};
 use chalet_formats::Compression;
@@ -103,25 +103,8 @@ fn basic(header: &str) -> Result<(String, String)> {
 }
 
 fn of_base64(text: &str) -> Option<Vec<u8>> {
-    let text = text.trim().trim_end_matches('=');
-    let mut bytes = Vec::with_capacity(text.len() * 3 / 4);
-    let (mut bits, mut n) = (0_u32, 0);
-    for digit in text.bytes() {
-        let six = match digit {
-            b'A'..=b'Z' => digit - b'A',
-            b'a'..=b'z' => digit - b'a' + 26,
-            b'0'..=b'9' => digit - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => return None,
-        };
-        bits = bits << 6 | u32::from(six);
-        n += 6;
-        if n >= 8 {
-            n -= 8;
-            bytes.push((bits >> n) as u8);
-        }
-    }
+    let mut bytes = Vec::new();
+    base64::decode(text.trim().trim_end_matches('=').as_bytes(), &mut bytes, base64::STANDARD, false)?;
     Some(bytes)
 }
 

@@ -64,10 +64,14 @@ pub fn json<'a>(cur: &mut Cursor<'a>, depth: usize) -> Result<Seen<'a>> {
         Some(b'{') => {
             let start = *cur;
             let mut members = Vec::new();
-            each_member(cur, |name, cur| {
-                members.push((name, json(cur, depth + 1)?));
-                Ok(())
-            })?;
+            each_member(
+                cur,
+                || Ok(()),
+                |name, cur| {
+                    members.push((name, json(cur, depth + 1)?));
+                    Ok(())
+                },
+            )?;
             let length = cur.position() - start.position();
             Seen::Object(&start.rest()[..length], members)
         }
@@ -84,9 +88,11 @@ pub fn json<'a>(cur: &mut Cursor<'a>, depth: usize) -> Result<Seen<'a>> {
     })
 }
 
-/// Runs over the members of the object at the cursor; `member` stands behind the colon and reads the value.
+/// Runs over the members of the object at the cursor; `member` stands behind the colon and reads the value. `cut_off` is the
+/// error of an object that ends before a member, if it is another than that of a missing bracket.
 pub fn each_member<'a>(
     cur: &mut Cursor<'a>,
+    cut_off: impl Fn() -> Result<()>,
     mut member: impl FnMut(Vec<u8>, &mut Cursor<'a>) -> Result<()>,
 ) -> Result<()> {
     cur.expect(b'{')?;
@@ -95,6 +101,9 @@ pub fn each_member<'a>(
         cur.skip_whitespace();
         if cur.accept(b'}') {
             return Ok(());
+        }
+        if cur.is_at_end() {
+            cut_off()?;
         }
         if !std::mem::replace(&mut first, false) {
             cur.expect(b',')?;

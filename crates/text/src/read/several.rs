@@ -358,16 +358,20 @@ impl Reader {
         if depth > 200 {
             bail!(INCORRECT_DATA, "Cannot insert data into JSON column: JSON structure is too deep");
         }
-        seen::each_member(cur, |name, cur| {
-            let length = path.len();
-            if depth > 0 {
-                path.push(b'.');
-            }
-            path.extend_from_slice(&name);
-            self.member(paths, cur, path, entries, depth)?;
-            path.truncate(length);
-            Ok(())
-        })
+        seen::each_member(
+            cur,
+            || Ok(()),
+            |name, cur| {
+                let length = path.len();
+                if depth > 0 {
+                    path.push(b'.');
+                }
+                path.extend_from_slice(&name);
+                self.member(paths, cur, path, entries, depth)?;
+                path.truncate(length);
+                Ok(())
+            },
+        )
     }
 
     fn member(
