@@ -36,6 +36,22 @@ def server(database):
         yield served
 
 
+@pytest.fixture(scope="module")
+def command_line(server):
+    """Runs Debian's own clickhouse-client: its exit status, what it prints, what it says of errors."""
+    script = pathlib.Path(__file__).parents[2] / "tools" / "clickhouse-server"
+    if subprocess.run([script, "install"], capture_output=True).returncode:
+        assert not os.environ.get("CHALET_NEED_CLICKHOUSE"), "no clickhouse-client could be installed"
+        pytest.skip("no clickhouse-client can be installed here")
+
+    def run(*arguments, data=""):
+        command = [script, "client", "--host", "127.0.0.1", "--port", str(server.tcp_port), *arguments]
+        ended = subprocess.run(command, input=data, capture_output=True, text=True, timeout=60)
+        return ended.returncode, ended.stdout, ended.stderr
+
+    return run
+
+
 def ask(server, sql=None, data=b"", headers=None, **parameters):
     if sql is not None:
         parameters["query"] = sql
@@ -432,3 +448,22 @@ def test_docs_name_what_there_is():
     page = (pathlib.Path(__file__).parents[2] / "docs" / "server.md").read_text()
     for word in ("--http", "--tcp", "--host", "--users", "--files", "password_sha256", "readonly", "chalet.server.start"):
         assert word in page
+
+
+def test_the_client_of_clickhouse(command_line):
+    """The program of the oldest release that is still in distributions."""
+    assert command_line("--query", "SELECT 1 + 1, [1, 2], 'ä', toDate('2020-02-29')") == (0, "2\t[1,2]\tä\t2020-02-29\n", "")
+    assert command_line("--query", "CREATE TABLE lines (a UInt32, s String, n Nullable(Float64)) ENGINE = MergeTree ORDER BY a")[0] == 0
+    assert command_line("--query", "INSERT INTO lines FORMAT CSV", data='2,"y",2.5\n1,"x",\\N\n') == (0, "", "")
+    assert command_line("--query", "SELECT * FROM lines ORDER BY a") == (0, "1\tx\t\\N\n2\ty\t2.5\n", "")
+    totals = "SELECT number % 2 AS k, count() FROM numbers(5) GROUP BY k WITH TOTALS ORDER BY k LIMIT 1"
+    assert command_line("--compression", "0", "--query", totals) == (0, "0\t3\n\n0\t5\n", "")
+    assert command_line("--multiquery", data="SELECT number FROM numbers(300000) FORMAT Null; SELECT 'a' WHERE 0;") == (0, "", "")
+
+
+def test_errors_in_the_client_of_clickhouse(command_line):
+    # Its exit status is the code, modulo 256.
+    for sql, code in [("SELECT * FROM nosuch", 60), ("SELECT throwIf(number = 200000) FROM numbers(300000)", 395), ("SELEC 1 1", 62)]:
+        status, printed, said = command_line("--query", sql, "--format", "Null")
+        assert (status, printed) == (code % 256, "") and f"Code: {code}. " in said
+    assert "Code: 516. " in command_line("--user", "nobody", "--query", "SELECT 1")[2]

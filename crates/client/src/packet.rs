@@ -313,7 +313,8 @@ impl Dialect {
         put_numbers(out, &[profile.rows, profile.blocks, profile.bytes]);
         out.push(profile.rows_before_limit.is_some().into());
         put_var_uint(out, profile.rows_before_limit.unwrap_or(0));
-        out.push(profile.rows_before_limit.is_some().into());
+        // Counted, and be it as none: clients of 18.16 count by themselves what is not, which ends them.
+        out.push(1);
         if self.revision >= revision::ROWS_BEFORE_AGGREGATION {
             out.push(profile.rows_before_aggregation.is_some().into());
             put_var_uint(out, profile.rows_before_aggregation.unwrap_or(0));
