@@ -3,6 +3,7 @@
 use crate::environment::{REGEXP, TableArgument};
 use crate::query::{BoundQuery, Cte, QueryBinder};
 use crate::row_rule::{MergePurpose, MergedColumn, row_rule};
+use crate::sample::{SAMPLE_FACTOR, check_subquery};
 use crate::scope::{ScopeColumn, TableScope};
 use crate::select::SelectBinder;
 use chalet_base::{Result, bail, ensure};
@@ -88,6 +89,7 @@ impl SelectBinder<'_> {
                     UNSUPPORTED_METHOD,
                     "Table expression modifiers FINAL are not supported for subquery {query}"
                 );
+                check_subquery(table, query)?;
                 let bound = self.query.deeper_in(self).query(query)?;
                 self.derived(bound)
             }
@@ -133,6 +135,7 @@ impl SelectBinder<'_> {
                 UNSUPPORTED_METHOD,
                 "Table expression modifiers FINAL are not supported for subquery {table_name}"
             );
+            check_subquery(table, &table_name)?;
             let bound = self.query.cte(&cte)?;
             let (plan, mut scope) = self.derived(bound);
             scope.name = Some(table_name);
@@ -155,6 +158,12 @@ impl SelectBinder<'_> {
         written: &ast::TableExpr,
     ) -> Result<(Plan, TableScope)> {
         let Some(text) = found.view_query() else { return self.scan(found, name, written) };
+        // Of a view all rows are read, as in ClickHouse; of several tables behind one, none can be said to be a sample.
+        ensure!(
+            written.sample.is_none() || found.engine() == "View",
+            SAMPLING_NOT_SUPPORTED,
+            "Storage {name} doesn't support sampling"
+        );
         let query = parse_query(text)?;
         let own = self.query.env.inside(&*found);
         let env = own.as_deref().unwrap_or(self.query.env);
@@ -244,12 +253,6 @@ impl SelectBinder<'_> {
             "Storage {} doesn't support FINAL",
             table.engine()
         );
-        ensure!(
-            written.sample.is_none(),
-            SAMPLING_NOT_SUPPORTED,
-            "Storage {} doesn't support SAMPLE",
-            table.engine()
-        );
         let schema = table.schema();
         let settings = self.query.env.settings();
         let with_materialized = settings.asterisk_include_materialized_columns;
@@ -299,7 +302,13 @@ impl SelectBinder<'_> {
             }
             waiting = failed;
         }
-        let condition = self.additional_filter(&name, written, &scope)?;
+        let mut conditions: Vec<Expr> = self.additional_filter(&name, written, &scope)?.into_iter().collect();
+        if let Some(sampling) = self.sampling(&*table, &name, written, &scope)? {
+            if let Some(column) = scope.columns.iter_mut().find(|column| &*column.name == SAMPLE_FACTOR) {
+                column.expr = sampling.factor_column()?;
+            }
+            conditions.extend(sampling.condition);
+        }
         let plan = Plan::Scan(ScanNode {
             table,
             name,
@@ -314,10 +323,8 @@ impl SelectBinder<'_> {
             Some(keys) => self.merged(plan, &keys, &schema, &scope)?,
             None => plan,
         };
-        Ok(match condition {
-            Some(condition) => (Plan::Filter(Filter { input: Box::new(plan), condition }), scope),
-            None => (plan, scope),
-        })
+        let filtered = |plan, condition| Plan::Filter(Filter { input: Box::new(plan), condition });
+        Ok((conditions.into_iter().fold(plan, filtered), scope))
     }
 
     /// FINAL: the rows of a scan as a merge of all parts would leave them.

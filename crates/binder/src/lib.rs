@@ -22,6 +22,7 @@
 //! - [`order`]: ORDER BY, WITH FILL, LIMIT
 //! - [`names`]: the names of result columns
 //! - [`parameter_value`]: texts of query parameters as values
+//! - [`sample`]: the clause SAMPLE of a table
 //! - [`row_rule`]: what engines of the MergeTree family do to rows of equal keys
 //! - [`parameters`]: views with parameters
 //! - [`table_columns`]: defaults and other expressions in table definitions
@@ -43,6 +44,7 @@ mod parameter_value;
 mod parameters;
 pub mod query;
 pub mod row_rule;
+mod sample;
 mod scope;
 mod select;
 mod shared;

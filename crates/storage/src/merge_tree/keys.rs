@@ -11,6 +11,8 @@ pub struct TableKeys {
     pub sorting: Vec<SortingKey>,
     /// So many of the first sorting keys are the primary one.
     pub n_primary: usize,
+    /// Of whose values SAMPLE takes a range, as SQL text. Empty where there is none.
+    pub sampling: Arc<str>,
     /// What becomes of rows whose sorting keys are equal.
     pub merging: RowMerging,
 }
@@ -33,6 +35,11 @@ impl TableKeys {
         listed(&self.sorting[..self.n_primary])
     }
 
+    /// Is an expression one of the primary key, but for parentheses around it?
+    pub fn is_in_primary(&self, expr: &str) -> bool {
+        self.sorting[..self.n_primary].iter().any(|key| bare(&key.expr) == bare(expr))
+    }
+
     /// What rows are sorted by: the partition first, since partitions are kept apart.
     pub fn all(&self) -> impl Iterator<Item = (&str, bool)> {
         let partition = (!self.partition.is_empty()).then_some((&*self.partition, false));
@@ -42,4 +49,10 @@ impl TableKeys {
 
 fn listed(keys: &[SortingKey]) -> String {
     keys.iter().map(|key| &*key.expr).collect::<Vec<_>>().join(", ")
+}
+
+/// An expression without parentheses around the whole of it.
+fn bare(expr: &str) -> &str {
+    let inner = expr.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
+    inner.filter(|inner| !inner.contains(['(', ')'])).unwrap_or(expr)
 }

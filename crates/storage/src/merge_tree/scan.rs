@@ -50,6 +50,8 @@ pub(super) enum Place {
     /// The number of the row in its part.
     Offset,
     DataVersion,
+    /// How many rows of the table each row stands for: 1, where no sample is read.
+    SampleFactor,
 }
 
 #[derive(Default)]
@@ -76,6 +78,7 @@ pub(super) fn places(
             "_part_index" if column.is_virtual => Place::PartIndex,
             "_part_offset" if column.is_virtual => Place::Offset,
             "_part_data_version" if column.is_virtual => Place::DataVersion,
+            "_sample_factor" if column.is_virtual => Place::SampleFactor,
             name => match version.columns.iter().find(|c| *c.name == *name) {
                 Some(found) => Place::Stored(found.id, found.ty.clone()),
                 None => bail!(LOGICAL_ERROR, "Column {name} is not stored"),
@@ -385,6 +388,7 @@ impl Shared {
                 Place::DataVersion => {
                     constant(Value::UInt(info.mutation.max(info.max_block)), &DataType::UInt64)?
                 }
+                Place::SampleFactor => constant(Value::Float(1.0), &DataType::Float64)?,
                 Place::Offset => match &numbers {
                     Some(numbers) => numbers.clone(),
                     None => bail!(LOGICAL_ERROR, "Rows are not numbered"),

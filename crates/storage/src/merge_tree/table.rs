@@ -19,8 +19,8 @@ use std::any::Any;
 use std::sync::Arc;
 
 /// What every table of the family has beside its own columns.
-pub(super) const VIRTUAL: [&str; 5] =
-    ["_part", "_partition_id", "_part_index", "_part_offset", "_part_data_version"];
+pub(super) const VIRTUAL: [&str; 6] =
+    ["_part", "_partition_id", "_part_index", "_part_offset", "_part_data_version", "_sample_factor"];
 
 /// What a table is defined as.
 #[derive(Clone)]
@@ -67,6 +67,7 @@ fn with_virtual(schema: TableSchema) -> TableSchema {
         }
         let ty = match name {
             "_part" | "_partition_id" => DataType::String.low_cardinality(),
+            "_sample_factor" => DataType::Float64,
             _ => DataType::UInt64,
         };
         columns.push(ColumnSchema::virtual_column(name, ty));

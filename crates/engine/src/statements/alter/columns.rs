@@ -142,7 +142,8 @@ fn altered(table: &MergeTree, draft: &Draft, schema: &TableSchema) -> Result<Mer
 fn key_texts(table: &MergeTree) -> Vec<String> {
     let keys = &table.definition().keys;
     let named = keys.merging.columns().into_iter().map(|name| in_backquotes(name));
-    keys.all().map(|(text, _)| text.to_string()).chain(named).collect()
+    let sampling = (!keys.sampling.is_empty()).then(|| keys.sampling.to_string());
+    keys.all().map(|(text, _)| text.to_string()).chain(sampling).chain(named).collect()
 }
 
 fn same_value(a: &Vector, b: &Vector) -> bool {

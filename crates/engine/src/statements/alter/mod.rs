@@ -1,10 +1,12 @@
 //! ALTER TABLE, DELETE and UPDATE: commands are done one after the other, each as a whole.
 //!
+//! - [`clauses`]: clauses of the engine: SAMPLE BY
 //! - [`columns`]: columns that come, go and change
 //! - [`indexes`], [`settings`]: INDEX and SETTING
 //! - [`mutation`]: rows that change or go
 //! - [`partitions`]: partitions that go or come from elsewhere
 
+mod clauses;
 mod columns;
 mod indexes;
 mod mutation;
@@ -81,6 +83,8 @@ fn one(name: &ast::ObjectName, command: &AlterCommand, ctx: &QueryContext) -> Re
         AlterCommand::ApplyDeletedMask { .. } | AlterCommand::ApplyPatches { .. } => {
             merge_tree(&*existing(name, ctx)?.0).map(drop)
         }
+        AlterCommand::ModifySampleBy(written) => clauses::sample_by(name, Some(written), ctx),
+        AlterCommand::RemoveSampleBy => clauses::sample_by(name, None, ctx),
         AlterCommand::ModifySettings(written) => settings::modify(name, written, ctx),
         AlterCommand::ResetSettings(names) => settings::reset(name, names, ctx),
         // Parts have no files for indexes.

@@ -3,7 +3,7 @@
 use super::columns::{schema_of, stored_schema};
 use super::engine::{Engine, Found, New};
 use super::merge_tree_settings::MergeTreeSettings;
-use super::{old_syntax, row_merging, skip_index};
+use super::{old_syntax, row_merging, sampling, skip_index};
 use crate::formats::FORMATS;
 use crate::query_context::QueryContext;
 use crate::reading::detached_caster;
@@ -34,7 +34,6 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
     for (is_given, what) in [
         (!definition.projections.is_empty(), "Projections"),
         (!written.ttl.is_empty() || definition.columns.iter().any(|c| c.ttl.is_some()), "TTL"),
-        (written.sample_by.is_some(), "SAMPLE BY"),
     ] {
         ensure!(!is_given, NOT_IMPLEMENTED, "{what} of table engine {MERGE_TREE} is not supported yet");
     }
@@ -57,6 +56,9 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
     let mut keys = keys_of(primary.as_ref(), written)?;
     let settings = MergeTreeSettings::of(&written.settings, new.ctx)?;
     check(&keys, &settings, &schema, new.ctx)?;
+    if let Some(sample_by) = &written.sample_by {
+        sampling::check(sample_by, &keys, &settings, &schema, new.ctx)?;
+    }
     let engine = row_merging::shown(new.engine.name, row_merging::arguments(new.storage));
     let shown = match old {
         // As it was written: the arguments say it all.
@@ -175,7 +177,14 @@ fn keys_of(primary: Option<&Primary>, written: &ast::Storage) -> Result<TableKey
         );
     }
     let partition = written.partition_by.as_ref().map_or(String::new(), ToString::to_string);
-    Ok(TableKeys { partition: partition.into(), sorting, n_primary, ..TableKeys::default() })
+    let sampling = written.sample_by.as_ref().map_or(String::new(), ToString::to_string);
+    Ok(TableKeys {
+        partition: partition.into(),
+        sorting,
+        n_primary,
+        sampling: sampling.into(),
+        ..TableKeys::default()
+    })
 }
 
 /// Fails for what is no key.
@@ -287,6 +296,9 @@ fn shown(
         _ => sorting_key(&keys.sorting),
     };
     out += &format!("\nORDER BY {sorting}");
+    if !keys.sampling.is_empty() {
+        out += &format!("\nSAMPLE BY {}", keys.sampling);
+    }
     // Temporary tables are shown without those that nobody gave.
     if !temporary || !written.settings.is_empty() {
         out += &settings.shown();

@@ -24,6 +24,10 @@ pub(crate) struct MergeTreeSettings {
     shown: Vec<String>,
     pub nullable_key: bool,
     pub float_partition_key: bool,
+    /// May the sampling key be no part of the primary one?
+    pub sampling_beside_key: bool,
+    /// Must it be an unsigned integer?
+    pub checks_sampling: bool,
     pub of_table: TableSettings,
     /// May OPTIMIZE drop rows that say that they are deleted?
     pub cleanup: bool,
@@ -56,6 +60,8 @@ impl MergeTreeSettings {
             shown: Vec::new(),
             nullable_key: false,
             float_partition_key: false,
+            sampling_beside_key: false,
+            checks_sampling: true,
             of_table: TableSettings { granularity: DEFAULT_GRANULARITY, dedup_window: 0 },
             cleanup: false,
         };
@@ -79,6 +85,10 @@ impl MergeTreeSettings {
                 "allow_experimental_replacing_merge_with_cleanup" => settings.cleanup = number() != 0,
                 "allow_nullable_key" => settings.nullable_key = number() != 0,
                 "allow_floating_point_partition_key" => settings.float_partition_key = number() != 0,
+                "compatibility_allow_sampling_expression_not_in_primary_key" => {
+                    settings.sampling_beside_key = number() != 0
+                }
+                "check_sample_column_is_correct" => settings.checks_sampling = number() != 0,
                 "storage_policy" if value != ONLY => {
                     bail!(UNKNOWN_POLICY, "Unknown storage policy `{value}`")
                 }

@@ -1,7 +1,7 @@
 //! `ENGINE = MergeTree(date, key, granularity)`: the old way to write keys and granularity as arguments of the engine, in front of
 //! its own. Taken where `allow_deprecated_syntax_for_merge_tree` says so.
 
-use chalet_base::{Result, bail, ensure};
+use chalet_base::{Result, bail};
 use chalet_syntax::ast::{self, Expr, ExprKind};
 
 /// The same written with clauses; `None` where it is not the old way.
@@ -29,19 +29,14 @@ pub(super) fn with_clauses(written: &ast::Storage) -> Result<Option<ast::Storage
         3 => Some(&args[1]),
         _ => bail!(BAD_ARGUMENTS, "Index granularity must be a positive integer"),
     };
-    ensure!(
-        sampling.is_none(),
-        NOT_IMPLEMENTED,
-        "SAMPLE BY of table engine {} is not supported yet",
-        engine.name
-    );
     let date = Expr { kind: ExprKind::Identifier(date.clone()), alias: None, span: args[0].span }.to_string();
     let own: Vec<String> = args[at + 1..].iter().map(ToString::to_string).collect();
     let own = if own.is_empty() { String::new() } else { format!("({})", own.join(", ")) };
     let key = args[at - 1].to_string();
+    let sampling = sampling.map_or(String::new(), |expr| format!(" SAMPLE BY {expr}"));
     let (name, granularity) = (&engine.name, &args[at]);
     let text = format!(
-        "CREATE TABLE t (a UInt8) ENGINE = {name}{own} PARTITION BY toYYYYMM({date}) ORDER BY {key} SETTINGS index_granularity = {granularity}"
+        "CREATE TABLE t (a UInt8) ENGINE = {name}{own} PARTITION BY toYYYYMM({date}) ORDER BY {key}{sampling} SETTINGS index_granularity = {granularity}"
     );
     match chalet_syntax::parse_printed(&text)?.pop().map(|statement| statement.kind) {
         Some(ast::StatementKind::CreateTable(create)) => Ok(Some(create.storage)),

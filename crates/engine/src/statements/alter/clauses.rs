@@ -1,0 +1,88 @@
+//! ALTER TABLE of the clauses behind ENGINE, which change what a table is read and merged by, and no part.
+
+use super::{Kept, merge_tree};
+use crate::query_context::QueryContext;
+use crate::statements::create::{MergeTreeSettings, sampling};
+use chalet_base::{Result, bail, ensure};
+use chalet_storage::Table;
+use chalet_storage::merge_tree::{Definition, MergeTree};
+use chalet_syntax::ast;
+use std::sync::Arc;
+
+/// In the order in which SHOW CREATE prints them, each on lines of its own.
+const CLAUSES: [&str; 6] = ["PARTITION BY", "PRIMARY KEY", "ORDER BY", "SAMPLE BY", "TTL", "SETTINGS"];
+
+/// The place of the clause that a line begins.
+fn clause_of(line: &str) -> Option<usize> {
+    CLAUSES.iter().position(|word| line.strip_prefix(word).is_some_and(|rest| rest.starts_with(' ')))
+}
+
+/// An engine with one of its clauses replaced, added or left out.
+fn with_clause(engine: &str, word: &str, text: Option<&str>) -> String {
+    let rank = CLAUSES.iter().position(|known| *known == word);
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    let mut clause = None;
+    for line in engine.split('\n') {
+        clause = clause_of(line).or(clause);
+        match clause.cmp(&rank) {
+            std::cmp::Ordering::Less => before.push(line.to_string()),
+            std::cmp::Ordering::Equal => {}
+            std::cmp::Ordering::Greater => after.push(line.to_string()),
+        }
+    }
+    before.extend(text.map(|text| format!("{word} {text}")));
+    before.append(&mut after);
+    before.join("\n")
+}
+
+/// MODIFY SAMPLE BY and REMOVE SAMPLE BY.
+pub(super) fn sample_by(
+    name: &ast::ObjectName,
+    written: Option<&ast::Expr>,
+    ctx: &QueryContext,
+) -> Result<()> {
+    change(name, "SAMPLE BY", ctx, &mut |table, settings, definition| {
+        let keys = &table.definition().keys;
+        ensure!(
+            written.is_some() || !keys.sampling.is_empty(),
+            BAD_ARGUMENTS,
+            "Table doesn't have SAMPLE BY, cannot remove"
+        );
+        if let Some(written) = written {
+            sampling::check(written, keys, settings, &table.schema(), ctx)?;
+        }
+        let text = written.map(ToString::to_string);
+        definition.keys.sampling = text.clone().unwrap_or_default().into();
+        Ok(text)
+    })
+}
+
+type Command<'a> =
+    &'a mut dyn FnMut(&MergeTree, &MergeTreeSettings, &mut Definition) -> Result<Option<String>>;
+
+/// Changes the definition of a table and one clause of its engine, whose new text `command` gives.
+fn change(name: &ast::ObjectName, word: &str, ctx: &QueryContext, command: Command) -> Result<()> {
+    let found = Kept::find(name, ctx)?;
+    let parts = merge_tree(&*found.entry.table)?.parts();
+    parts.check_writable()?;
+    let _altering = parts.altering();
+    // As whoever came before has left it.
+    let kept = Kept::find(name, ctx)?;
+    let table = merge_tree(&*kept.entry.table)?;
+    let engine = kept.engine()?;
+    ensure!(
+        engine.contains("\nORDER BY "),
+        BAD_ARGUMENTS,
+        "ALTER MODIFY {word} is not supported for default-partitioned tables created with the old syntax"
+    );
+    let parsed = chalet_syntax::parse_printed(&kept.entry.create_sql(None, "t"))?;
+    let Some(ast::StatementKind::CreateTable(create)) = parsed.into_iter().next().map(|s| s.kind) else {
+        bail!(LOGICAL_ERROR, "The definition of table {} makes no table", kept.name)
+    };
+    let settings = MergeTreeSettings::of(&create.storage.settings, ctx)?;
+    let mut definition = table.definition().clone();
+    let text = command(table, &settings, &mut definition)?;
+    let engine = with_clause(engine, word, text.as_deref());
+    let altered = MergeTree::of(definition, table.parts().clone());
+    kept.replace_engine(Arc::new(altered), &table.schema(), &engine, &kept.entry.comment, ctx)
+}
