@@ -1,9 +1,11 @@
 //! Databases and their tables. Every change is atomic under one lock; of a database on disk it is on disk before it is seen.
 
 use crate::Table;
+use crate::detached::Detached;
 use crate::disk::{Definition, DefinitionFile, DefinitionKind, Store, TableFolder};
 use chalet_base::{Result, bail, ensure, err, suggest};
 use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// A table and the statement that made it.
@@ -44,10 +46,38 @@ pub fn in_backquotes(name: &str) -> String {
 #[derive(Clone, Default)]
 pub struct Database {
     pub tables: BTreeMap<String, Entry>,
+    /// Taken away by DETACH, until ATTACH; never a name of `tables`.
+    pub detached: BTreeMap<String, Detached>,
     pub comment: String,
 }
 
-type Databases = BTreeMap<String, Database>;
+/// All databases. By itself those that are attached.
+#[derive(Clone, Default)]
+pub(crate) struct Databases {
+    attached: BTreeMap<String, Database>,
+    /// Taken away by DETACH DATABASE; never a name of `attached`.
+    pub detached: BTreeMap<String, Database>,
+}
+
+impl Databases {
+    fn both(&self) -> impl Iterator<Item = (&String, &Database)> {
+        self.attached.iter().chain(&self.detached)
+    }
+}
+
+impl Deref for Databases {
+    type Target = BTreeMap<String, Database>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.attached
+    }
+}
+
+impl DerefMut for Databases {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.attached
+    }
+}
 
 /// All databases. `default` is there from the start.
 pub struct Catalog {
@@ -67,7 +97,8 @@ impl Default for Catalog {
 impl Catalog {
     /// A catalog with an empty database `default`, kept in `store` or in memory alone.
     pub fn new(store: Option<Arc<Store>>) -> Catalog {
-        let databases = BTreeMap::from([("default".to_string(), Database::default())]);
+        let attached = BTreeMap::from([("default".to_string(), Database::default())]);
+        let databases = Databases { attached, ..Databases::default() };
         Catalog { databases: RwLock::new(databases), store, changing: Mutex::new(()) }
     }
 
@@ -76,7 +107,7 @@ impl Catalog {
         self.store.as_ref()
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, Databases> {
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, Databases> {
         self.databases.read().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -85,7 +116,7 @@ impl Catalog {
     }
 
     /// Changes databases. `change` fails before it changes anything, or works on a copy.
-    fn change<R>(&self, change: impl FnOnce(&mut Databases) -> Result<R>) -> Result<R> {
+    pub(crate) fn change<R>(&self, change: impl FnOnce(&mut Databases) -> Result<R>) -> Result<R> {
         let Some(store) = &self.store else { return change(&mut self.write()) };
         // Those who only look tables up do not wait for the disk.
         let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
@@ -108,7 +139,7 @@ impl Catalog {
 
     /// Puts what was found on disk in the place of everything.
     pub fn load(&self, databases: BTreeMap<String, Database>) {
-        *self.write() = databases;
+        *self.write() = Databases { attached: databases, ..Databases::default() };
     }
 
     /// The names of all databases, sorted.
@@ -178,6 +209,11 @@ impl Catalog {
                 DATABASE_ALREADY_EXISTS,
                 "Database {name} already exists"
             );
+            ensure!(
+                !databases.detached.contains_key(name),
+                DATABASE_ALREADY_EXISTS,
+                "Database {name} already exists (detached)"
+            );
             let made = || Database { comment: comment.to_string(), ..Database::default() };
             databases.entry(name.to_string()).or_insert_with(made);
             Ok(())
@@ -210,7 +246,19 @@ impl Catalog {
                 ensure!(if_not_exists, TABLE_ALREADY_EXISTS, "Table {database}.{name} already exists");
                 return Ok(());
             }
+            if if_not_exists && found.detached.contains_key(name) {
+                return Ok(());
+            }
+            found.check_not_detached(database, name)?;
             found.tables.insert(name.to_string(), entry);
+            Ok(())
+        })
+    }
+
+    /// Removes all tables of a database but those that are detached.
+    pub fn drop_tables(&self, database: &str) -> Result<()> {
+        self.change(|databases| {
+            databases.get_mut(database).ok_or_else(|| unknown_database(database))?.tables.clear();
             Ok(())
         })
     }
@@ -242,6 +290,9 @@ impl Catalog {
                     bail!(UNKNOWN_TABLE, "Table {from_db}.{from} does not exist");
                 };
                 let target = changed.get_mut(to_db).ok_or_else(|| unknown_database(to_db))?;
+                if !exchange {
+                    target.check_not_detached(to_db, to)?;
+                }
                 match target.tables.insert(to.clone(), entry) {
                     None if exchange => bail!(UNKNOWN_TABLE, "Table {to_db}.{to} does not exist"),
                     Some(other) if exchange => {
@@ -260,7 +311,8 @@ impl Catalog {
     /// Gives a database another name. Fails when there is none of the first name or one of the second.
     pub fn rename_database(&self, from: &str, to: &str) -> Result<()> {
         self.change(|databases| {
-            ensure!(!databases.contains_key(to), DATABASE_ALREADY_EXISTS, "Database {to} already exists");
+            let is_taken = databases.contains_key(to) || databases.detached.contains_key(to);
+            ensure!(!is_taken, DATABASE_ALREADY_EXISTS, "Database {to} already exists");
             let found = databases.remove(from).ok_or_else(|| unknown_database(from))?;
             databases.insert(to.to_string(), found);
             Ok(())
@@ -269,14 +321,23 @@ impl Catalog {
 }
 
 fn folders(databases: &Databases) -> impl Iterator<Item = &Arc<TableFolder>> {
-    databases.values().flat_map(|database| database.tables.values()).filter_map(|entry| entry.table.folder())
+    let entries = databases.both().flat_map(|(_, database)| {
+        database.tables.values().chain(database.detached.values().map(|detached| &detached.entry))
+    });
+    entries.filter_map(|entry| entry.table.folder())
 }
 
 /// The databases as they are kept on disk.
 fn definitions(databases: &Databases) -> Vec<Definition> {
     let mut all = Vec::new();
-    for (database, Database { tables, comment }) in databases {
+    for (database, Database { tables, detached, comment }) in databases.both() {
         let shown = in_backquotes(database);
+        // What is detached for a time only is there again when the database is opened again, as the kernel has it.
+        let tables = tables.iter().map(|(name, entry)| (DefinitionKind::Table, name, entry));
+        let detached = detached.iter().map(|(name, detached)| match detached.is_permanent {
+            true => (DefinitionKind::Detached, name, &detached.entry),
+            false => (DefinitionKind::Table, name, &detached.entry),
+        });
         all.push(Definition {
             kind: DefinitionKind::Database,
             folder: 0,
@@ -284,8 +345,8 @@ fn definitions(databases: &Databases) -> Vec<Definition> {
             name: String::new(),
             text: comment.clone(),
         });
-        all.extend(tables.iter().map(|(name, entry)| Definition {
-            kind: DefinitionKind::Table,
+        all.extend(tables.chain(detached).map(|(kind, name, entry)| Definition {
+            kind,
             folder: entry.table.folder().map_or(0, |folder| folder.number()),
             database: database.clone(),
             name: name.clone(),
@@ -296,6 +357,6 @@ fn definitions(databases: &Databases) -> Vec<Definition> {
 }
 
 #[cold]
-fn unknown_database(name: &str) -> chalet_base::Error {
+pub(crate) fn unknown_database(name: &str) -> chalet_base::Error {
     err!(UNKNOWN_DATABASE, "Database {name} does not exist")
 }

@@ -4,6 +4,7 @@
 //! - [`scan`]: reading: morsels handed to workers
 //! - [`insert`]: writing blocks
 //! - [`catalog`]: databases and their tables
+//! - [`detached`]: tables that are taken away until they are attached again
 //! - [`disk`]: databases kept in a folder
 //! - [`memory`]: the Memory engine; what other engines are in memory
 //! - [`keyed`]: the engines Join and Set
@@ -26,6 +27,7 @@
 
 pub mod catalog;
 mod condition_cache;
+pub mod detached;
 pub mod disk;
 pub mod file;
 pub mod file_engine;

@@ -5,9 +5,10 @@ use crate::query_context::QueryContext;
 use crate::run_options::RunOptions;
 use crate::session_state::{Identity, SessionState};
 use crate::statements::create::{Found, MATERIALIZED_VIEW, open, stored};
-use chalet_base::{Result, bail};
+use chalet_base::{Result, bail, err};
 use chalet_storage::Entry;
 use chalet_storage::catalog::{Database as Tables, in_backquotes};
+use chalet_storage::detached::Detached;
 use chalet_storage::disk::{BrokenTable, Definition, DefinitionFile, DefinitionKind, Store};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -81,6 +82,10 @@ fn databases(
                 let entry = entry(&definition, store, &ctx, warnings)?;
                 tables.tables.insert(definition.name, entry);
             }
+            DefinitionKind::Detached => {
+                let entry = closed(&definition, store)?;
+                tables.detached.insert(definition.name, Detached { entry, is_permanent: true });
+            }
             DefinitionKind::Function => {}
         }
     }
@@ -96,17 +101,7 @@ fn entry(
 ) -> Result<Entry> {
     let Definition { database, name, text, folder, .. } = definition;
     let shown = format!("{database}.{name}");
-    let behind = |kind: &'static str| {
-        let head = format!("CREATE {kind} {}.{}", in_backquotes(database), in_backquotes(name));
-        Some((kind, text.strip_prefix(&head)?))
-    };
-    let Some((kind, rest)) = behind("TABLE")
-        .or_else(|| behind("VIEW"))
-        .or_else(|| behind(MATERIALIZED_VIEW))
-        .or_else(|| behind("DICTIONARY"))
-    else {
-        bail!(CORRUPTED_DATA, "The definition of {shown} on disk is of another table");
-    };
+    let (kind, rest) = made_by(definition)?;
     // The one that running statements read, with what it knows of its files.
     let known = ctx.database.shared.catalog.find(database, name);
     if let Some(known) = known.filter(|known| is_same(known, rest, *folder)) {
@@ -118,18 +113,47 @@ fn entry(
     });
     let (table, comment) = made.unwrap_or_else(|error| {
         let is_view = matches!(kind, "VIEW" | MATERIALIZED_VIEW);
-        let (what, engine) = match kind {
-            "VIEW" => ("View", "View"),
-            MATERIALIZED_VIEW => ("View", "MaterializedView"),
-            "DICTIONARY" => ("Dictionary", "Dictionary"),
-            _ => ("Table", engine_of(rest)),
-        };
+        let (what, engine) = what_and_engine(kind, rest);
         warnings.push(format!("{what} {shown} cannot be used: {}", error.message()));
         let error = error.context(format!("definition of {shown}"));
         let broken = BrokenTable { engine: engine.into(), is_view, error, folder };
         (Arc::new(broken), "".into())
     });
     Ok(Entry { table, kind, definition: rest.into(), comment })
+}
+
+/// A table that was detached permanently: it is opened when it is attached.
+fn closed(definition: &Definition, store: &Arc<Store>) -> Result<Entry> {
+    let (kind, rest) = made_by(definition)?;
+    let (what, engine) = what_and_engine(kind, rest);
+    let error = err!(UNKNOWN_TABLE, "{what} {}.{} is detached", definition.database, definition.name);
+    let folder = (definition.folder > 0).then(|| Arc::new(store.folder(definition.folder)));
+    let is_view = matches!(kind, "VIEW" | MATERIALIZED_VIEW);
+    let table = Arc::new(BrokenTable { engine: engine.into(), is_view, error, folder });
+    Ok(Entry { table, kind, definition: rest.into(), comment: "".into() })
+}
+
+/// What a definition makes, and what it says behind the name.
+fn made_by(definition: &Definition) -> Result<(&'static str, &str)> {
+    let Definition { database, name, text, .. } = definition;
+    let behind = |kind: &'static str| {
+        let head = format!("CREATE {kind} {}.{}", in_backquotes(database), in_backquotes(name));
+        Some((kind, text.strip_prefix(&head)?))
+    };
+    match ["TABLE", "VIEW", MATERIALIZED_VIEW, "DICTIONARY"].into_iter().find_map(behind) {
+        Some(found) => Ok(found),
+        None => bail!(CORRUPTED_DATA, "The definition of {database}.{name} on disk is of another table"),
+    }
+}
+
+/// For messages: what a definition makes, and its engine.
+fn what_and_engine<'a>(kind: &str, definition: &'a str) -> (&'static str, &'a str) {
+    match kind {
+        "VIEW" => ("View", "View"),
+        MATERIALIZED_VIEW => ("View", "MaterializedView"),
+        "DICTIONARY" => ("Dictionary", "Dictionary"),
+        _ => ("Table", engine_of(definition)),
+    }
 }
 
 /// The engine of a definition that cannot be read.

@@ -1,6 +1,7 @@
 //! Statements, one file per kind. This one tells them apart.
 
 mod alter;
+mod attach;
 mod check;
 mod checked;
 pub(crate) mod create;
@@ -115,6 +116,10 @@ fn run_kind(
         StatementKind::CreateDictionary(create) => create::dictionary(create, ctx)?,
         StatementKind::CreateFunction(create) => create::function(create, ctx)?,
         StatementKind::Drop(drop) => drop::drop(drop, ctx, output)?,
+        StatementKind::Attach { kind, if_not_exists, name } => {
+            attach::attach(*kind, *if_not_exists, name, ctx)?;
+        }
+        StatementKind::Undrop(name) => attach::undrop(name, ctx)?,
         StatementKind::Rename { kind, exchange, if_exists, pairs } => {
             drop::rename(*kind, *exchange, *if_exists, pairs, ctx)?;
         }
@@ -154,8 +159,6 @@ fn run_kind(
 /// The words that a statement which is not supported begins with.
 fn kind_name(kind: &StatementKind) -> &'static str {
     match kind {
-        StatementKind::Attach { .. } => "ATTACH",
-        StatementKind::Undrop(_) => "UNDROP",
         StatementKind::Check { .. } => "CHECK ALL TABLES",
         StatementKind::Kill { .. } => "KILL",
         StatementKind::Transaction(_) => "A transaction",

@@ -181,7 +181,10 @@ fn create_sql(
         UNKNOWN_TABLE,
         "There is no metadata of table {table} in database {database}"
     );
-    let entry = ctx.database.shared.catalog.find(database, table);
+    let catalog = &ctx.database.shared.catalog;
+    // One that is detached can still be shown.
+    let detached = || catalog.find_detached(database, table).map(|detached| detached.entry);
+    let entry = catalog.find(database, table).or_else(detached);
     let entry = entry.ok_or_else(|| err!(CANNOT_GET_CREATE_TABLE_QUERY, "Table `{table}` doesn't exist"))?;
     ensure!(
         kind != ObjectKind::Dictionary || entry.kind == "DICTIONARY",

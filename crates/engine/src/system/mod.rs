@@ -1,6 +1,7 @@
 //! The tables of the `system` database: made when they are read.
 
 mod catalog;
+mod detached;
 mod dictionaries;
 mod functions;
 mod indexes;
@@ -36,6 +37,8 @@ pub(crate) fn table(name: &str, ctx: &QueryContext) -> Result<Option<Arc<dyn Tab
         "parts" => parts::parts(ctx)?,
         "tables" => catalog::tables(ctx, &others(ctx)?)?,
         "columns" => catalog::columns(ctx, &others(ctx)?)?,
+        "detached_tables" => detached::detached_tables(ctx)?,
+        "dropped_tables" => detached::dropped_tables()?,
         "dictionaries" => dictionaries::dictionaries(ctx)?,
         "databases" => catalog::databases(ctx)?,
         "formats" => formats()?,

@@ -1,4 +1,4 @@
-//! A table or view whose definition on disk cannot be read. Others stay usable, and this one can be dropped.
+//! A table or view that is not open: its definition on disk cannot be read, or it is detached. Others stay usable, and this one can be dropped.
 
 use super::TableFolder;
 use crate::{Inserter, Scan, ScanRequest, Table, TableSchema};
@@ -6,7 +6,7 @@ use chalet_base::{Error, Result};
 use std::any::Any;
 use std::sync::Arc;
 
-/// A table that is in the catalog on disk but could not be opened: every use of it is its error.
+/// A table that is in the catalog on disk but could not be opened, or was not yet: every use of it is its error.
 pub struct BrokenTable {
     /// As its definition names it, as far as that can be told.
     pub engine: String,

@@ -1,9 +1,11 @@
 //! The files that hold definitions: one statement after the other, each behind a line that says what it is.
 //!
 //! ```text
-//! file    = "chalet definitions 1\n" record* "end " count " " checksum "\n"
+//! file    = "chalet definitions " version "\n" record* "end " count " " checksum "\n"
+//! version  "2" where a record is "detached", which earlier versions do not know; else "1"
 //! record  = kind " " number " " name " " name " " length "\n" text "\n"
-//! kind    = "database" | "table" | "function"    a view is a table
+//! kind    = "database" | "table" | "detached" | "function"    a view is a table; "detached" is one that is not there until
+//!                                                           ATTACH TABLE
 //! number  of the table's folder; 0: it has none
 //! name    of the database, then of the table or function; bytes other than letters, digits and _ as %hh; may be empty
 //! length  of the text in bytes
@@ -18,23 +20,28 @@ use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
 const FIRST_LINE: &str = "chalet definitions 1\n";
+/// As long as the other.
+const FIRST_LINE_OF_DETACHED: &str = "chalet definitions 2\n";
 
 /// What a definition makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DefinitionKind {
     Database,
     Table,
+    /// A table that was detached permanently.
+    Detached,
     Function,
 }
 
 impl DefinitionKind {
-    const ALL: [DefinitionKind; 3] =
-        [DefinitionKind::Database, DefinitionKind::Table, DefinitionKind::Function];
+    const ALL: [DefinitionKind; 4] =
+        [DefinitionKind::Database, DefinitionKind::Table, DefinitionKind::Detached, DefinitionKind::Function];
 
     fn name(self) -> &'static str {
         match self {
             DefinitionKind::Database => "database",
             DefinitionKind::Table => "table",
+            DefinitionKind::Detached => "detached",
             DefinitionKind::Function => "function",
         }
     }
@@ -56,7 +63,8 @@ pub struct Definition {
 
 /// The text of a file of definitions, which ends with their count and a checksum.
 pub fn encode(definitions: &[Definition]) -> String {
-    let mut file = String::from(FIRST_LINE);
+    let has_detached = definitions.iter().any(|definition| definition.kind == DefinitionKind::Detached);
+    let mut file = String::from(if has_detached { FIRST_LINE_OF_DETACHED } else { FIRST_LINE });
     for Definition { kind, folder, database, name, text } in definitions {
         let (kind, database, name) = (kind.name(), escaped(database), escaped(name));
         // Writing to a String cannot fail.
@@ -70,7 +78,7 @@ pub fn encode(definitions: &[Definition]) -> String {
 /// `path` is for messages.
 pub fn decode(content: &[u8], path: &Path) -> Result<Vec<Definition>> {
     let damaged = |what: &str| err!(CHECKSUM_DOESNT_MATCH, "The file {} is damaged: {what}", path.display());
-    if !content.starts_with(FIRST_LINE.as_bytes()) {
+    if ![FIRST_LINE, FIRST_LINE_OF_DETACHED].iter().any(|line| content.starts_with(line.as_bytes())) {
         let version = content.starts_with(b"chalet definitions ");
         ensure!(
             !version,
@@ -189,6 +197,17 @@ mod tests {
             flipped[at] ^= 0x20;
             assert!(decode(&flipped, Path::new("f")).is_err(), "byte {at}");
         }
+    }
+
+    /// What earlier versions cannot read says so by its version, and nothing else does.
+    #[test]
+    fn detached_tables_have_a_version() {
+        assert!(encode(&sample()).starts_with(FIRST_LINE));
+        let mut with = sample();
+        with[1].kind = DefinitionKind::Detached;
+        let text = encode(&with);
+        assert!(text.starts_with(FIRST_LINE_OF_DETACHED));
+        assert_eq!(decode(text.as_bytes(), Path::new("f")).expect("whole"), with);
     }
 
     /// A file of version 1, as it was written when there was no other.

@@ -143,6 +143,8 @@ pub struct Drop {
     pub kind: ObjectKind,
     /// `TRUNCATE ALL TABLES FROM db`: `names` then holds the database as `name`.
     pub all_tables: bool,
+    /// Which of all tables, by LIKE.
+    pub like: Option<ShowFilter>,
     pub temporary: bool,
     pub if_exists: bool,
     pub if_empty: bool,

@@ -168,10 +168,6 @@ impl Parser<'_> {
         let name = self.object_name()?;
         let uuid = self.uuid()?;
         let cluster = self.on_cluster()?;
-        let kind = ObjectKind::View;
-        if head.attach && matches!(self.token().kind, TokenKind::End | TokenKind::Semicolon) {
-            return Ok(StatementKind::Attach { kind, if_not_exists, name });
-        }
         let refresh = if materialized { self.refresh()? } else { None };
         let to = if materialized && self.accept_keyword("TO") { Some(self.object_name()?) } else { None };
         let columns = if self.at(TokenKind::LParen) && !self.at_query_in_parens() {

@@ -38,10 +38,12 @@ impl Parser<'_> {
         {
             let if_exists = self.if_exists();
             let names = vec![ObjectName { database: None, name: self.ident()? }];
+            let like = self.like_filter()?;
             return Ok(StatementKind::Drop(Box::new(Drop {
                 action,
                 kind: ObjectKind::Database,
                 all_tables: true,
+                like,
                 temporary: false,
                 if_exists,
                 if_empty: false,
@@ -84,6 +86,7 @@ impl Parser<'_> {
             action,
             kind,
             all_tables: false,
+            like: None,
             temporary,
             if_exists,
             if_empty,
@@ -114,7 +117,7 @@ impl Parser<'_> {
             None if !exchange => ObjectKind::Table,
             None => return Err(Fail::Syntax),
         };
-        let if_exists = self.if_exists();
+        let if_exists = !exchange && self.if_exists();
         let pairs = self.comma_list(|p| {
             let from = p.name_of(kind)?;
             p.expect_keyword(if exchange { "AND" } else { "TO" })?;

@@ -44,11 +44,17 @@ impl Parser<'_> {
         Ok(StatementKind::Show(Box::new(Show { kind, filter, limit })))
     }
 
-    fn show_filter(&mut self) -> Parse<Option<ShowFilter>> {
+    /// `[NOT] [I]LIKE 'pattern'`.
+    pub(super) fn like_filter(&mut self) -> Parse<Option<ShowFilter>> {
         let words = ["NOT ILIKE", "NOT LIKE", "ILIKE", "LIKE"];
-        if let Some(index) = self.accept_any_keyword(&words) {
-            let pattern = self.string()?;
-            return Ok(Some(ShowFilter::Like { not: index < 2, case_insensitive: index % 2 == 0, pattern }));
+        let Some(index) = self.accept_any_keyword(&words) else { return Ok(None) };
+        let pattern = self.string()?;
+        Ok(Some(ShowFilter::Like { not: index < 2, case_insensitive: index % 2 == 0, pattern }))
+    }
+
+    fn show_filter(&mut self) -> Parse<Option<ShowFilter>> {
+        if let Some(like) = self.like_filter()? {
+            return Ok(Some(like));
         }
         if self.accept_keyword("WHERE") {
             return Ok(Some(ShowFilter::Where(Box::new(self.expr()?))));

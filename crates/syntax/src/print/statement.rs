@@ -218,6 +218,7 @@ impl Printer {
             self.word("IF EMPTY ");
         }
         self.comma_list(&drop.names, |p, name| p.object_name(name));
+        self.show_filter(&drop.like);
         self.on_cluster(&drop.cluster);
         if drop.permanently {
             self.word(" PERMANENTLY");
@@ -414,7 +415,15 @@ impl Printer {
             ShowKind::Merges => self.word("MERGES"),
             ShowKind::Access(text) => self.word(text),
         }
-        match &show.filter {
+        self.show_filter(&show.filter);
+        if let Some(limit) = &show.limit {
+            self.word(" LIMIT ");
+            self.closed(limit);
+        }
+    }
+
+    fn show_filter(&mut self, filter: &Option<ShowFilter>) {
+        match filter {
             None => {}
             Some(ShowFilter::Like { not, case_insensitive, pattern }) => {
                 self.word(match (not, case_insensitive) {
@@ -429,10 +438,6 @@ impl Printer {
                 self.word(" WHERE ");
                 self.closed(condition);
             }
-        }
-        if let Some(limit) = &show.limit {
-            self.word(" LIMIT ");
-            self.closed(limit);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! CREATE DATABASE.
 
+use super::super::attach::attach_database;
 use crate::column_definitions::comment_of;
 use crate::query_context::QueryContext;
 use crate::system::names::is_system;
@@ -7,7 +8,9 @@ use chalet_base::{Result, ensure};
 use chalet_syntax::ast;
 
 pub(crate) fn database(create: &ast::CreateDatabase, ctx: &QueryContext) -> Result<()> {
-    ensure!(!create.attach, NOT_IMPLEMENTED, "ATTACH DATABASE is not supported");
+    if create.attach && attach_database(create, ctx)? {
+        return Ok(());
+    }
     let engine = create.engine.as_ref().map(|e| e.name.as_str());
     ensure!(
         engine.is_none_or(|engine| matches!(engine, "Memory" | "Atomic" | "Ordinary" | "Lazy")),

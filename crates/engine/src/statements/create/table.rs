@@ -13,13 +13,22 @@ use chalet_storage::Entry;
 use chalet_syntax::ast::{self, CreateSource};
 
 pub(crate) fn table(create: &ast::CreateTable, ctx: &QueryContext, output: &mut Output) -> Result<()> {
-    ensure!(!create.attach, NOT_IMPLEMENTED, "ATTACH TABLE is not supported");
+    ensure!(
+        !create.attach || create.uuid.is_some(),
+        INCORRECT_QUERY,
+        "Incorrect ATTACH TABLE query for Atomic database engine. Use one of the following queries instead: \
+         1. ATTACH TABLE {0}; 2. CREATE TABLE {0} <table definition>; \
+         3. ATTACH TABLE {0} UUID '<uuid>' <table definition>;",
+        create.name.name.name
+    );
     let database = create.name.database.as_ref().map_or(ctx.state.database.as_str(), |d| &d.name);
     let name = &create.name.name.name;
     let catalog = &ctx.database.shared.catalog;
     if !create.temporary {
         writable(database, ctx)?;
-        if create.if_not_exists && catalog.find(database, name).is_some() {
+        let is_taken =
+            || catalog.find(database, name).is_some() || catalog.find_detached(database, name).is_some();
+        if create.if_not_exists && is_taken() {
             return Ok(());
         }
     } else if create.if_not_exists && ctx.state.temporary.contains_key(name) {

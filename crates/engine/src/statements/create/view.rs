@@ -16,7 +16,13 @@ use chalet_syntax::ast;
 use std::sync::Arc;
 
 pub(crate) fn view(create: &ast::CreateView, ctx: &QueryContext, output: &mut Output) -> Result<()> {
-    ensure!(!create.attach, NOT_IMPLEMENTED, "ATTACH VIEW is not supported");
+    ensure!(
+        !create.attach,
+        BAD_ARGUMENTS,
+        "ATTACH applies the table definition from stored metadata and can't be changed in the query itself. \
+         Use 'ATTACH TABLE {};' to re-attach with stored metadata",
+        create.name.name.name
+    );
     ensure!(!create.temporary, NOT_IMPLEMENTED, "CREATE TEMPORARY VIEW is not supported");
     if create.materialized {
         return materialized::view(create, ctx, output);
