@@ -20,6 +20,7 @@ pub(crate) fn columns(defs: &[ast::ColumnDef], ctx: &QueryContext) -> Result<Vec
     for def in defs {
         let name = &def.name.name;
         let (default, comment) = default_and_comment(def)?;
+        let ttl: Option<Arc<str>> = def.ttl.as_ref().map(|ttl| ttl.to_string().into());
         let Some(ty) = &def.ty else {
             ensure!(
                 default.is_some(),
@@ -28,7 +29,7 @@ pub(crate) fn columns(defs: &[ast::ColumnDef], ctx: &QueryContext) -> Result<Vec
             );
             untyped.push(columns.len());
             let column =
-                ColumnSchema { default, comment, ..ColumnSchema::new(name.as_str(), DataType::Nothing) };
+                ColumnSchema { default, comment, ttl, ..ColumnSchema::new(name.as_str(), DataType::Nothing) };
             columns.push(column);
             continue;
         };
@@ -38,12 +39,16 @@ pub(crate) fn columns(defs: &[ast::ColumnDef], ctx: &QueryContext) -> Result<Vec
         }
         let parsed = if def.nullable == Some(true) { parsed.nullable() } else { parsed };
         if let Some(parts) = nested_parts(name, &ty.text, &parsed) {
-            columns.extend(parts.into_iter().map(|(name, ty)| ColumnSchema::new(name, ty)));
+            let part = |(name, ty): (String, DataType)| ColumnSchema {
+                ttl: ttl.clone(),
+                ..ColumnSchema::new(name, ty)
+            };
+            columns.extend(parts.into_iter().map(part));
             continue;
         }
         check_suspicious(&parsed, ctx)?;
         let column = ColumnSchema::new(name.as_str(), parsed);
-        columns.push(ColumnSchema { default, comment, simple_aggregate, ..column });
+        columns.push(ColumnSchema { default, comment, simple_aggregate, ttl, ..column });
     }
     for index in untyped {
         columns[index].ty = type_of_default(&columns, index, ctx)?;

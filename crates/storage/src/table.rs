@@ -46,6 +46,8 @@ pub struct ColumnSchema {
     pub is_virtual: bool,
     /// `max` of `SimpleAggregateFunction(max, T)`, as SQL text: how merges combine values of the column.
     pub simple_aggregate: Option<Arc<str>>,
+    /// When merges put defaults in the place of its values, as SQL text.
+    pub ttl: Option<Arc<str>>,
 }
 
 impl ColumnSchema {
@@ -58,6 +60,7 @@ impl ColumnSchema {
             comment: "".into(),
             is_virtual: false,
             simple_aggregate: None,
+            ttl: None,
         }
     }
 

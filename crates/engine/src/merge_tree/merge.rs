@@ -3,6 +3,7 @@
 use super::distinct::DistinctRows;
 use super::key_program::KeyProgram;
 use super::row_rules::TableRule;
+use super::ttl::TtlProgram;
 use crate::query_context::QueryContext;
 use chalet_base::bisect::partition_point;
 use chalet_base::events::{self, Event};
@@ -31,11 +32,14 @@ pub(crate) struct MergeOptions {
     pub purpose: MergePurpose,
     /// Of rows that are equal in these stored columns, by position, the first stays.
     pub distinct: Option<Vec<usize>>,
+    /// The number of the mutation that it is; the part keeps its level then. It applies TTL though merges do not.
+    pub mutation: Option<u64>,
 }
 
 impl MergeOptions {
     /// Those of a merge in the background.
-    pub const PLAIN: MergeOptions = MergeOptions { purpose: MergePurpose::Store, distinct: None };
+    pub const PLAIN: MergeOptions =
+        MergeOptions { purpose: MergePurpose::Store, distinct: None, mutation: None };
 }
 
 /// Merges parts of one partition, in their order. `check` is called between blocks and may end the work. The parts are
@@ -61,10 +65,18 @@ pub(crate) fn merge_parts(
     let rule = TableRule::of(table, options.purpose, ctx)?;
     let mut merger = rule.map(|rule| rule.merger(&ctx.control.memory)).transpose()?;
     let mut distinct = options.distinct.as_ref().map(|columns| DistinctRows::new(columns, ctx));
-    let mut write = |block: Option<Block>| match (block, &mut distinct) {
-        (None, _) => Ok(()),
-        (Some(block), None) => out.write(block),
-        (Some(block), Some(distinct)) => out.write(distinct.of(block)?),
+    let applies_ttl = options.mutation.is_some() || !table.parts().are_ttl_merges_stopped();
+    let mut ttl = if applies_ttl { TtlProgram::of(table, ctx)? } else { None };
+    let mut write = |block: Option<Block>| {
+        let Some(block) = block else { return Ok(()) };
+        let block = match &mut distinct {
+            None => block,
+            Some(distinct) => distinct.of(block)?,
+        };
+        match &mut ttl {
+            None => out.write(block),
+            Some(ttl) => ttl.push(block, &keys, ctx)?.map_or(Ok(()), |block| out.write(block)),
+        }
     };
     while let Some(block) = merge.next(&keys)? {
         check()?;
@@ -78,12 +90,15 @@ pub(crate) fn merge_parts(
         })?;
     }
     write(merger.map(|mut merger| merger.finish()).transpose()?.flatten())?;
+    if let Some(mut ttl) = ttl {
+        ttl.finish(&keys, ctx)?.into_iter().try_for_each(|block| out.write(block))?;
+    }
     let most = |of: fn(&Part) -> u64| parts.iter().map(|part| of(part)).max().unwrap_or(0);
     let made = out.finish(Lineage {
         min_block: first.info.min_block,
         max_block: last.info.max_block,
-        level: most(|part| part.info.level.into()) as u32 + 1,
-        mutation: most(|part| part.info.mutation),
+        level: most(|part| part.info.level.into()) as u32 + u32::from(options.mutation.is_none()),
+        mutation: options.mutation.unwrap_or_else(|| most(|part| part.info.mutation)),
     })?;
     let removed = parts.iter().map(|part| part.info.number).collect();
     table.parts().commit(Change { removed, added: made.into_iter().collect(), ..Change::default() })

@@ -4,6 +4,7 @@
 //! - [`insert`]: the rows of an INSERT, sorted and cut into parts
 //! - [`distinct`]: the rows that DEDUPLICATE leaves
 //! - [`row_rules`]: what becomes of rows of equal keys
+//! - [`ttl`]: what has expired
 //! - [`merge`]: parts put together as one
 //! - [`background`]: merges that nobody waits for
 
@@ -13,3 +14,4 @@ pub(crate) mod insert;
 mod key_program;
 pub(crate) mod merge;
 mod row_rules;
+pub(crate) mod ttl;

@@ -36,7 +36,8 @@ fn row(column: &ColumnSchema, ctx: &QueryContext) -> Vec<Value> {
         true => column.ty.pretty(),
         false => column.declared_type(),
     };
-    [&*column.name, &ty, kind, expression, &column.comment, "", ""].map(Value::from).to_vec()
+    let ttl = column.ttl.as_deref().unwrap_or_default();
+    [&*column.name, &ty, kind, expression, &column.comment, "", ttl].map(Value::from).to_vec()
 }
 
 fn schema_of(target: &ast::TableExpr, ctx: &QueryContext) -> Result<TableSchema> {

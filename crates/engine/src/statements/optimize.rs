@@ -3,6 +3,7 @@
 use super::alter::wanted;
 use crate::materialized;
 use crate::merge_tree::merge::{MergeOptions, merge_parts};
+use crate::merge_tree::ttl::has_ttl;
 use crate::query_context::QueryContext;
 use crate::stored_columns::bind_stored;
 use crate::tables::existing;
@@ -46,10 +47,11 @@ fn merge(optimize: &Optimize, ctx: &QueryContext) -> Result<()> {
     let distinct = optimize.deduplicate.as_deref();
     let distinct = distinct.map(|listed| distinct_columns(listed, table, &name, ctx)).transpose()?;
     // FINAL merges also a part that was never merged, and one whose rows are to be dropped.
-    let drops = optimize.final_ && (distinct.is_some() || purpose != MergePurpose::Store);
+    let may_expire = has_ttl(table);
+    let drops = optimize.final_ && (distinct.is_some() || purpose != MergePurpose::Store || may_expire);
     let is_due =
         |parts: &[Arc<Part>]| parts.len() > 1 || drops || optimize.final_ && parts[0].info.level == 0;
-    let options = MergeOptions { purpose, distinct };
+    let options = MergeOptions { purpose, distinct, mutation: None };
     let partition = match &optimize.partition {
         Some(ast::Partition::All) => {
             bail!(SUPPORT_IS_DISABLED, "Only Support DROP/DETACH/ATTACH PARTITION ALL currently")

@@ -19,8 +19,13 @@ pub(crate) fn run(
     ctx: &QueryContext,
 ) -> Result<()> {
     match command {
-        "STOP MERGES" => merges(true, target, ctx),
-        "START MERGES" => merges(false, target, ctx),
+        "STOP MERGES" => merges(target, ctx, &|table| table.parts().set_merges_stopped(true)),
+        "START MERGES" => merges(target, ctx, &|table| {
+            table.parts().set_merges_stopped(false);
+            background::wake(table, ctx);
+        }),
+        "STOP TTL MERGES" => merges(target, ctx, &|table| table.parts().set_ttl_merges_stopped(true)),
+        "START TTL MERGES" => merges(target, ctx, &|table| table.parts().set_ttl_merges_stopped(false)),
         "RELOAD DICTIONARY" => reload(target, rest, ctx),
         "RELOAD DICTIONARIES" => reload_all(ctx),
         _ => bail!(NOT_IMPLEMENTED, "SYSTEM {command} is not supported"),
@@ -28,7 +33,7 @@ pub(crate) fn run(
 }
 
 /// Stops or starts the merges of a table, or of all.
-fn merges(stop: bool, target: Option<&ast::ObjectName>, ctx: &QueryContext) -> Result<()> {
+fn merges(target: Option<&ast::ObjectName>, ctx: &QueryContext, change: &dyn Fn(&MergeTree)) -> Result<()> {
     let tables: Vec<Arc<dyn Table>> = match target {
         Some(name) => vec![existing(name, ctx)?.0],
         None => {
@@ -42,10 +47,7 @@ fn merges(stop: bool, target: Option<&ast::ObjectName>, ctx: &QueryContext) -> R
     };
     for table in tables {
         if let Some(table) = table.as_any().downcast_ref::<MergeTree>() {
-            table.parts().set_merges_stopped(stop);
-            if !stop {
-                background::wake(table, ctx);
-            }
+            change(table);
         }
     }
     Ok(())

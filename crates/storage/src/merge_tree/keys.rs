@@ -13,6 +13,8 @@ pub struct TableKeys {
     pub n_primary: usize,
     /// Of whose values SAMPLE takes a range, as SQL text. Empty where there is none.
     pub sampling: Arc<str>,
+    /// When rows go, as SQL text. Empty where they stay.
+    pub ttl: Arc<str>,
     /// What becomes of rows whose sorting keys are equal.
     pub merging: RowMerging,
 }

@@ -103,6 +103,7 @@ pub struct Parts {
     released: Condvar,
     /// SYSTEM STOP MERGES.
     are_merges_stopped: AtomicBool,
+    are_ttl_merges_stopped: AtomicBool,
     next_number: AtomicU64,
     /// Of parts and of changes of columns.
     next_mutation: AtomicU64,
@@ -181,6 +182,7 @@ impl Parts {
             altering: Mutex::default(),
             released: Condvar::new(),
             are_merges_stopped: AtomicBool::new(false),
+            are_ttl_merges_stopped: AtomicBool::new(false),
             next_number: AtomicU64::new(next_number.max(1)),
             next_mutation: AtomicU64::new(last + 1),
             held: Mutex::default(),
@@ -432,6 +434,16 @@ impl Parts {
     /// Whether parts are merged in the background.
     pub fn set_merges_stopped(&self, are_stopped: bool) {
         self.are_merges_stopped.store(are_stopped, Relaxed);
+    }
+
+    /// Whether merges leave alone what has expired.
+    pub fn are_ttl_merges_stopped(&self) -> bool {
+        self.are_ttl_merges_stopped.load(Relaxed)
+    }
+
+    /// Whether merges apply TTL.
+    pub fn set_ttl_merges_stopped(&self, are_stopped: bool) {
+        self.are_ttl_merges_stopped.store(are_stopped, Relaxed);
     }
 
     /// Definitions are changed one after the other: nobody else does so until this is dropped.

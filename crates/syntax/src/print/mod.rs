@@ -125,6 +125,13 @@ impl fmt::Display for Statement {
     }
 }
 
+/// The rules of TTL behind each other, as the clause of a table has them.
+pub fn ttl_rules(rules: &[crate::ast::TtlItem]) -> String {
+    let mut printer = Printer::new(false);
+    printer.ttl_list(rules);
+    printer.out
+}
+
 impl fmt::Display for Query {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut printer = Printer::new(false);

@@ -1,8 +1,9 @@
 //! ALTER TABLE of the clauses behind ENGINE, which change what a table is read and merged by, and no part.
 
 use super::{Kept, merge_tree};
+use crate::merge_tree::ttl::shown;
 use crate::query_context::QueryContext;
-use crate::statements::create::{MergeTreeSettings, sampling};
+use crate::statements::create::{self, MergeTreeSettings, sampling};
 use chalet_base::{Result, bail, ensure};
 use chalet_storage::Table;
 use chalet_storage::merge_tree::{Definition, MergeTree};
@@ -18,7 +19,7 @@ fn clause_of(line: &str) -> Option<usize> {
 }
 
 /// An engine with one of its clauses replaced, added or left out.
-fn with_clause(engine: &str, word: &str, text: Option<&str>) -> String {
+pub(super) fn with_clause(engine: &str, word: &str, text: Option<&str>) -> String {
     let rank = CLAUSES.iter().position(|known| *known == word);
     let (mut before, mut after) = (Vec::new(), Vec::new());
     let mut clause = None;
@@ -53,6 +54,21 @@ pub(super) fn sample_by(
         }
         let text = written.map(ToString::to_string);
         definition.keys.sampling = text.clone().unwrap_or_default().into();
+        Ok(text)
+    })
+}
+
+/// MODIFY TTL and REMOVE TTL.
+pub(super) fn ttl(name: &ast::ObjectName, rules: Option<&[ast::TtlItem]>, ctx: &QueryContext) -> Result<()> {
+    change(name, "TTL", ctx, &mut |table, _, definition| {
+        ensure!(
+            rules.is_some() || !table.definition().keys.ttl.is_empty(),
+            BAD_ARGUMENTS,
+            "Table doesn't have any table TTL expression, cannot remove"
+        );
+        let text = rules.map(shown);
+        definition.keys.ttl = text.clone().unwrap_or_default().into();
+        create::ttl::check(&definition.keys, &table.schema(), ctx)?;
         Ok(text)
     })
 }

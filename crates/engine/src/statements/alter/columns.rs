@@ -1,11 +1,12 @@
 //! ALTER TABLE ... COLUMN, COMMENT and CONSTRAINT: another version of the columns. Parts are left as they are: what they lack is
 //! filled in, and what they have in another type is converted, when they are read or merged.
 
-use super::{Kept, indexes, merge_tree, uses};
+use super::clauses::with_clause;
+use super::{Kept, indexes, merge_tree, renamed, uses};
 use crate::column_definitions::columns;
 use crate::query_context::QueryContext;
 use crate::reading::caster;
-use crate::statements::create::skip_index;
+use crate::statements::create::{self, skip_index};
 use crate::stored_columns::{bind_stored, validate};
 use chalet_base::suggest::nearest;
 use chalet_base::{Error, Result, bail, ensure, err};
@@ -51,6 +52,8 @@ struct Draft<'a> {
     constraints: Vec<Constraint>,
     indexes: Vec<SkipIndex>,
     comment: String,
+    /// That of the rows.
+    ttl: String,
     /// Columns whose values must be tried in another type.
     converted: Vec<Arc<str>>,
     /// Texts of the keys, which hold names of columns.
@@ -83,6 +86,7 @@ pub(super) fn run(alter: &ast::AlterTable, ctx: &QueryContext) -> Result<()> {
         constraints: own.constraints.to_vec(),
         indexes: own.indexes.to_vec(),
         comment: kept.entry.comment.to_string(),
+        ttl: table.definition().keys.ttl.to_string(),
         converted: Vec::new(),
         keys: key_texts(table),
         ctx,
@@ -102,6 +106,11 @@ pub(super) fn run(alter: &ast::AlterTable, ctx: &QueryContext) -> Result<()> {
     skip_index::check(&schema, ctx)?;
     bind_stored(draft.keys.iter().map(String::as_str), &schema, ctx)?;
     let altered = altered(table, &draft, &schema)?;
+    create::ttl::check(&altered.definition().keys, &schema, ctx)?;
+    let engine = match draft.ttl == *table.definition().keys.ttl {
+        true => kept.engine()?.to_string(),
+        false => with_clause(kept.engine()?, "TTL", Some(&draft.ttl)),
+    };
     for name in &draft.converted {
         try_conversion(&altered, name, ctx)?;
     }
@@ -116,11 +125,11 @@ pub(super) fn run(alter: &ast::AlterTable, ctx: &QueryContext) -> Result<()> {
             chalet_storage::merge_tree::Definition { columns: version, ..altered.definition().clone() },
             table.parts().clone(),
         );
-        return kept.replace(Arc::new(handle), &schema, &draft.comment, ctx);
+        return kept.replace_engine(Arc::new(handle), &schema, &engine, &draft.comment, ctx);
     }
     // The journal first: a version that no definition names is forgotten when the table is opened.
     table.parts().commit(Change { columns: vec![columns], ..Change::default() })?;
-    kept.replace(Arc::new(altered), &schema, &draft.comment, ctx)
+    kept.replace_engine(Arc::new(altered), &schema, &engine, &draft.comment, ctx)
 }
 
 fn altered(table: &MergeTree, draft: &Draft, schema: &TableSchema) -> Result<MergeTree> {
@@ -135,7 +144,10 @@ fn altered(table: &MergeTree, draft: &Draft, schema: &TableSchema) -> Result<Mer
         let fill = column.fill.clone().unwrap_or_else(|| Vector::defaults(&ty, 1));
         VersionColumn { id, name: column.schema.name.clone(), ty, fill }
     });
-    table.with_columns(schema.clone(), version.collect())
+    let altered = table.with_columns(schema.clone(), version.collect())?;
+    let mut definition = altered.definition().clone();
+    definition.keys.ttl = draft.ttl.as_str().into();
+    Ok(MergeTree::of(definition, table.parts().clone()))
 }
 
 /// Expressions whose columns stay: those of the keys, and what the rule for rows of equal keys names.
@@ -255,7 +267,6 @@ impl Draft<'_> {
 
     /// All columns with this one as it is written, checked; the one is returned.
     fn declared(&self, column: &ast::ColumnDef, others: impl Iterator<Item = usize>) -> Result<ColumnSchema> {
-        ensure!(column.ttl.is_none(), NOT_IMPLEMENTED, "TTL of a column is not supported yet");
         let mut defs = Vec::new();
         for at in others {
             defs.push(definition_of(&self.columns[at].schema)?);
@@ -358,6 +369,12 @@ impl Draft<'_> {
         );
         self.check_free(from, "rename")?;
         indexes::rename(&mut self.indexes, from, to)?;
+        for column in &mut self.columns {
+            if let Some(ttl) = &column.schema.ttl {
+                column.schema.ttl = Some(renamed(ttl, from, to)?.into());
+            }
+        }
+        self.ttl = super::ttl::renamed_rules(&self.ttl, from, to)?;
         self.columns[at].schema.name = to.into();
         Ok(())
     }
@@ -378,6 +395,7 @@ impl Draft<'_> {
                 "DEFAULT" if is_kind(DefaultKind::Default) => schema.default = None,
                 "MATERIALIZED" if is_kind(DefaultKind::Materialized) => schema.default = None,
                 "ALIAS" if is_kind(DefaultKind::Alias) => schema.default = None,
+                "TTL" if schema.ttl.is_some() => schema.ttl = None,
                 "COMMENT" if !schema.comment.is_empty() => schema.comment = "".into(),
                 other => bail!(BAD_ARGUMENTS, "Column `{name}` doesn't have {other}, cannot remove it"),
             }
@@ -398,6 +416,9 @@ impl Draft<'_> {
         }
         if column.comment.is_none() {
             schema.comment.clone_from(&before.schema.comment);
+        }
+        if column.ttl.is_none() {
+            schema.ttl.clone_from(&before.schema.ttl);
         }
         let was_stored = before.schema.is_stored();
         // Rows of parts without the column have its default, whichever it is now.
@@ -434,6 +455,7 @@ impl Draft<'_> {
             constraints: Vec::new(),
             indexes: Vec::new(),
             comment: String::new(),
+            ttl: String::new(),
             converted: Vec::new(),
             keys: self.keys.clone(),
             ctx: self.ctx,

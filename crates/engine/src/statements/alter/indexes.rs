@@ -1,10 +1,11 @@
 //! ALTER TABLE ... INDEX: which indexes a table has.
 
+use super::renamed;
 use crate::statements::create::skip_index;
 use chalet_base::suggest::nearest;
 use chalet_base::{Result, bail, ensure};
 use chalet_storage::SkipIndex;
-use chalet_syntax::ast::{ColumnPosition, ExprKind, IndexDef};
+use chalet_syntax::ast::{ColumnPosition, IndexDef};
 
 /// ADD INDEX.
 pub(super) fn add(
@@ -54,15 +55,7 @@ pub(super) fn drop(indexes: &mut Vec<SkipIndex>, name: &str, if_exists: bool) ->
 /// A column that indexes read has another name.
 pub(super) fn rename(indexes: &mut [SkipIndex], from: &str, to: &str) -> Result<()> {
     for index in indexes {
-        let mut expr = chalet_syntax::parse_expression(&index.expr)?;
-        chalet_syntax::visit::walk_mut(&mut expr, &mut |e| {
-            if let ExprKind::Identifier(parts) = &mut e.kind
-                && parts.first().is_some_and(|part| part.name == from)
-            {
-                parts[0].name = to.into();
-            }
-        });
-        index.expr = expr.to_string().into();
+        index.expr = renamed(&index.expr, from, to)?.into();
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! ALTER TABLE, DELETE and UPDATE: commands are done one after the other, each as a whole.
 //!
-//! - [`clauses`]: clauses of the engine: SAMPLE BY
+//! - [`clauses`]: clauses of the engine: SAMPLE BY and TTL
+//! - [`ttl`]: values and rows that have expired
 //! - [`columns`]: columns that come, go and change
 //! - [`indexes`], [`settings`]: INDEX and SETTING
 //! - [`mutation`]: rows that change or go
@@ -12,6 +13,7 @@ mod indexes;
 mod mutation;
 mod partitions;
 mod settings;
+mod ttl;
 
 pub(crate) use mutation::{check_deletes, delete, update};
 pub(crate) use partitions::{Wanted, wanted};
@@ -38,7 +40,11 @@ pub(crate) fn run(alter: &ast::AlterTable, ctx: &QueryContext) -> Result<()> {
             NOT_IMPLEMENTED,
             "ALTER TABLE of columns together with other commands is not supported"
         );
-        return columns::run(alter, ctx);
+        columns::run(alter, ctx)?;
+        let changes_ttl = alter.commands.iter().any(
+            |command| matches!(command, AlterCommand::ModifyColumn { column, .. } if column.ttl.is_some()),
+        );
+        return if changes_ttl { ttl::after_change(&alter.name, ctx) } else { Ok(()) };
     }
     alter.commands.iter().try_for_each(|command| one(&alter.name, command, ctx))
 }
@@ -85,6 +91,12 @@ fn one(name: &ast::ObjectName, command: &AlterCommand, ctx: &QueryContext) -> Re
         }
         AlterCommand::ModifySampleBy(written) => clauses::sample_by(name, Some(written), ctx),
         AlterCommand::RemoveSampleBy => clauses::sample_by(name, None, ctx),
+        AlterCommand::ModifyTtl(rules) => {
+            clauses::ttl(name, Some(rules), ctx)?;
+            ttl::after_change(name, ctx)
+        }
+        AlterCommand::RemoveTtl => clauses::ttl(name, None, ctx),
+        AlterCommand::MaterializeTtl { partition } => ttl::materialize(name, partition.as_ref(), ctx),
         AlterCommand::ModifySettings(written) => settings::modify(name, written, ctx),
         AlterCommand::ResetSettings(names) => settings::reset(name, names, ctx),
         // Parts have no files for indexes.
@@ -141,6 +153,23 @@ fn uses(text: &str, column: &str) -> Result<bool> {
     Ok(found)
 }
 
+/// An expression in which a column has another name.
+fn renamed(text: &str, from: &str, to: &str) -> Result<String> {
+    let mut expr = chalet_syntax::parse_expression(text)?;
+    rename_in(&mut expr, from, to);
+    Ok(expr.to_string())
+}
+
+fn rename_in(expr: &mut ast::Expr, from: &str, to: &str) {
+    chalet_syntax::visit::walk_mut(expr, &mut |e| {
+        if let ast::ExprKind::Identifier(parts) = &mut e.kind
+            && parts.first().is_some_and(|part| part.name == from)
+        {
+            parts[0].name = to.into();
+        }
+    });
+}
+
 /// A table that is kept, with its place in the catalog.
 struct Kept {
     database: String,
@@ -172,18 +201,7 @@ impl Kept {
         Ok(engine.strip_suffix(&comment).unwrap_or(engine))
     }
 
-    /// Puts a table with these columns and this comment in the place of the one that is there.
-    fn replace(
-        &self,
-        table: Arc<dyn Table>,
-        schema: &TableSchema,
-        comment: &str,
-        ctx: &QueryContext,
-    ) -> Result<()> {
-        self.replace_engine(table, schema, self.engine()?, comment, ctx)
-    }
-
-    /// The same with an engine that has other clauses.
+    /// Puts a table with these columns, this engine with its clauses and this comment in the place of the one that is there.
     fn replace_engine(
         &self,
         table: Arc<dyn Table>,

@@ -33,8 +33,9 @@ pub(super) fn schema_of(create: &ast::CreateTable, ctx: &QueryContext) -> Result
         Some(CreateSource::Table { name, clone }) => {
             ensure!(!clone, NOT_IMPLEMENTED, "CREATE TABLE ... CLONE AS is not supported");
             let schema = tables::existing(name, ctx)?.0.schema();
-            // An engine that has indexes takes them itself.
-            Ok(TableSchema { indexes: Arc::default(), ..schema })
+            // An engine that has indexes and TTL takes them itself.
+            let columns = schema.columns.iter().map(|c| ColumnSchema { ttl: None, ..c.clone() }).collect();
+            Ok(TableSchema { indexes: Arc::default(), columns, ..schema })
         }
         Some(CreateSource::Function(call)) => {
             let args = bind_table_arguments(&call.args, ctx, &ctx.ids)?;
@@ -69,7 +70,8 @@ pub(super) fn stored_schema(definition: &ast::TableDefinition) -> Result<TableSc
         let (default, comment) = default_and_comment(def)?;
         let (simple_aggregate, ty) = declared_type(&ty.text)?;
         let column = ColumnSchema::new(name.as_str(), ty);
-        columns.push(ColumnSchema { default, comment, simple_aggregate, ..column });
+        let ttl = def.ttl.as_ref().map(|ttl| ttl.to_string().into());
+        columns.push(ColumnSchema { default, comment, simple_aggregate, ttl, ..column });
     }
     Ok(TableSchema {
         constraints: constraints(definition),
@@ -112,7 +114,8 @@ pub(crate) fn columns_sql(schema: &TableSchema) -> String {
                 None => c.ty.pretty().replace('\n', "\n    "),
                 Some(_) => c.declared_type(),
             };
-            format!("    `{name}` {ty}{default}{comment}")
+            let ttl = c.ttl.as_ref().map_or(String::new(), |ttl| format!(" TTL {ttl}"));
+            format!("    `{name}` {ty}{default}{comment}{ttl}")
         })
         .collect();
     let constraints = schema.constraints.iter().map(|c| {

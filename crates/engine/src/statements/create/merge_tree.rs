@@ -3,7 +3,7 @@
 use super::columns::{schema_of, stored_schema};
 use super::engine::{Engine, Found, New};
 use super::merge_tree_settings::MergeTreeSettings;
-use super::{old_syntax, row_merging, sampling, skip_index};
+use super::{old_syntax, row_merging, sampling, skip_index, ttl};
 use crate::formats::FORMATS;
 use crate::query_context::QueryContext;
 use crate::reading::detached_caster;
@@ -31,12 +31,11 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
     let definition = &new.create.definition;
     let old = old_syntax::with_clauses(new.storage)?;
     let written = old.as_ref().unwrap_or(new.storage);
-    for (is_given, what) in [
-        (!definition.projections.is_empty(), "Projections"),
-        (!written.ttl.is_empty() || definition.columns.iter().any(|c| c.ttl.is_some()), "TTL"),
-    ] {
-        ensure!(!is_given, NOT_IMPLEMENTED, "{what} of table engine {MERGE_TREE} is not supported yet");
-    }
+    ensure!(
+        definition.projections.is_empty(),
+        NOT_IMPLEMENTED,
+        "Projections of table engine {MERGE_TREE} are not supported yet"
+    );
     let is_old_allowed = new.ctx.state.settings.flag("allow_deprecated_syntax_for_merge_tree");
     ensure!(
         old.is_none() || is_old_allowed == Some(true),
@@ -48,7 +47,9 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
     if let (true, Some(CreateSource::Table { name, .. })) =
         (definition.columns.is_empty(), &new.create.source)
     {
-        schema.indexes = tables::existing(name, new.ctx)?.0.schema().indexes;
+        let of_other = tables::existing(name, new.ctx)?.0.schema();
+        schema.columns = of_other.columns;
+        schema.indexes = of_other.indexes;
     }
     skip_index::check(&schema, new.ctx)?;
     let merging = row_merging::checked(new.engine.name, row_merging::arguments(written), &schema)?;
@@ -59,6 +60,7 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
     if let Some(sample_by) = &written.sample_by {
         sampling::check(sample_by, &keys, &settings, &schema, new.ctx)?;
     }
+    ttl::check(&keys, &schema, new.ctx)?;
     let engine = row_merging::shown(new.engine.name, row_merging::arguments(new.storage));
     let shown = match old {
         // As it was written: the arguments say it all.
@@ -183,6 +185,7 @@ fn keys_of(primary: Option<&Primary>, written: &ast::Storage) -> Result<TableKey
         sorting,
         n_primary,
         sampling: sampling.into(),
+        ttl: crate::merge_tree::ttl::shown(&written.ttl).into(),
         ..TableKeys::default()
     })
 }
@@ -298,6 +301,9 @@ fn shown(
     out += &format!("\nORDER BY {sorting}");
     if !keys.sampling.is_empty() {
         out += &format!("\nSAMPLE BY {}", keys.sampling);
+    }
+    if !keys.ttl.is_empty() {
+        out += &format!("\nTTL {}", keys.ttl);
     }
     // Temporary tables are shown without those that nobody gave.
     if !temporary || !written.settings.is_empty() {

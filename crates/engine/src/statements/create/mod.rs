@@ -5,7 +5,7 @@
 //! - [`columns`]: the columns of tables and views
 //! - [`engine`]: what an engine of tables is
 //! - [`log`], [`file`], [`keyed`], [`merged`], [`merge_tree`], [`over_dictionary`]: engines
-//! - [`merge_tree_settings`], [`old_syntax`], [`row_merging`], [`sampling`], [`skip_index`]: what belongs to ENGINE = MergeTree
+//! - [`merge_tree_settings`], [`old_syntax`], [`row_merging`], [`sampling`], [`skip_index`], [`ttl`]: what belongs to ENGINE = MergeTree
 //! - [`materialized`]: MATERIALIZED VIEW
 //! - [`engines`]: which engines there are
 //! - [`stored`]: definitions as they are kept on disk
@@ -31,6 +31,7 @@ pub(crate) mod sampling;
 pub(crate) mod skip_index;
 mod stored;
 mod table;
+pub(crate) mod ttl;
 mod view;
 
 pub(crate) use self::clauses::comment_sql;
