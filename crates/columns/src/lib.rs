@@ -26,6 +26,7 @@ pub mod builder;
 pub mod column;
 pub mod compare;
 pub mod dictionary;
+pub mod frame_of_reference;
 pub mod interleave;
 pub mod json;
 pub mod keys;

@@ -1,10 +1,9 @@
-//! Blocks as bytes in the machine's own layout, for temporary files of this process: no types are needed to read them back.
+//! Blocks as bytes, close to the machine's own layout, for temporary files of this process: no types are needed to read them back.
 //! Constants and dictionaries stay what they are. Every length is checked, because a disk may give anything back.
 
+use crate::frame_of_reference::{put_values, take_values};
 use crate::wire::{put_len, take, take_count, take_len, take_u8};
-use crate::{
-    Block, Buf, Column, Data, Fixed, List, Native, StringBuilder, Strings, Struct, Vector, each_native,
-};
+use crate::{Block, Buf, Column, Data, Fixed, List, StringBuilder, Strings, Struct, Vector, each_native};
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 use chalet_base::{Result, bail, ensure};
 use chalet_types::{I256, U256, bf16};
@@ -214,16 +213,6 @@ fn read_strings(bytes: &mut &[u8]) -> Result<Strings> {
         builder.push(take(bytes, len)?);
     }
     Ok(builder.finish())
-}
-
-fn put_values<T: Native>(values: &Buf<T>, out: &mut Vec<u8>) {
-    put_len(values.len(), out);
-    out.extend_from_slice(values.as_bytes());
-}
-
-fn take_values<T: Native>(bytes: &mut &[u8]) -> Result<Buf<T>> {
-    let n = take_count(bytes, size_of::<T>())?;
-    Ok(Buf::from_arrow(Buffer::from(take(bytes, n * size_of::<T>())?)))
 }
 
 #[cfg(test)]

@@ -86,6 +86,15 @@ impl Program {
         Ok(self.outputs.iter().map(|&o| values[o].clone()).collect())
     }
 
+    /// The columns that the expressions are, by position, where all are columns.
+    pub fn as_columns(&self) -> Option<Vec<usize>> {
+        let column = |&output: &usize| match self.steps[output] {
+            Step::Input(index) => Some(index),
+            _ => None,
+        };
+        self.outputs.iter().map(column).collect()
+    }
+
     /// Rows where the first expression is true.
     pub fn mask(&self, block: &Block) -> Result<BooleanBuffer> {
         let column = self.evaluate(block)?.swap_remove(0);

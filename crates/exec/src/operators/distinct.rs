@@ -89,7 +89,7 @@ impl Operator for Distinct {
         };
         let mut rest = Rest {
             shared: &self.shared,
-            kept: InputOrder::new(Purpose::Distinct, &self.shared.threshold, ctx)?,
+            kept: InputOrder::new(Purpose::Distinct, &self.shared.threshold, ctx),
             total,
         };
         partitions(spilled).into_iter().try_for_each(|partition| rest.add(partition))?;
@@ -135,7 +135,7 @@ impl Rest<'_> {
         self.total += fresh.len() as u64;
         shared.check_rows(self.total)?;
         let numbers: Vec<u128> = fresh.iter().map(|&row| numbers[row as usize]).collect();
-        self.kept.add(&block.gather(&fresh), &numbers)
+        self.kept.add(block.gather(&fresh), numbers)
     }
 }
 

@@ -196,7 +196,7 @@ impl Operator for SetOp {
             return Ok(None);
         }
         let mut right = right.map(partitions).into_iter().flatten();
-        let kept = InputOrder::new(Purpose::Distinct, &self.shared.threshold, ctx)?;
+        let kept = InputOrder::new(Purpose::Distinct, &self.shared.threshold, ctx);
         let mut rest = Rest { shared: &self.shared, kept };
         for left in partitions(left) {
             rest.add(left, right.next())?;
@@ -245,7 +245,7 @@ impl Rest<'_> {
         let passes = |row: &u32| self.shared.keeps(&mut counts, keys.get(*row as usize));
         let kept: Vec<u32> = (0..block.n_rows() as u32).filter(passes).collect();
         let numbers: Vec<u128> = kept.iter().map(|&row| numbers[row as usize]).collect();
-        self.kept.add(&block.gather(&kept), &numbers)
+        self.kept.add(block.gather(&kept), numbers)
     }
 }
 

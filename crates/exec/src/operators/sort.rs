@@ -11,14 +11,16 @@ use crate::ExecContext;
 use crate::control::QueryControl;
 use crate::expression::Program;
 use crate::pipeline::{Flow, Position, Sink, SinkWorker, concrete};
-use crate::spill::runs::{GroupBytes, RunSizes, RunWriter, merged};
+use crate::spill::input_order::RowNumbers;
+use crate::spill::runs::{RunKeys, RunSizes, RunWriter, merged};
 use crate::spill::{Purpose, Threshold};
 use chalet_base::{Result, ensure};
 use chalet_columns::keys::{Order, RowKeys, sort_keys};
-use chalet_columns::{Block, Column, Vector};
+use chalet_columns::{Block, Column, StringBuilder, Vector};
 use chalet_memory::Reservation;
 use chalet_storage::Scan;
 use std::any::Any;
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -36,6 +38,14 @@ impl Keys {
         match self {
             Keys::Program(program) => program.evaluate(block),
             Keys::Columns(columns) => Ok(columns.iter().map(|&at| block.column(at).clone()).collect()),
+        }
+    }
+
+    /// The columns that the keys are, where all are columns.
+    fn columns(&self) -> Option<Cow<'_, [usize]>> {
+        match self {
+            Keys::Program(program) => program.as_columns().map(Cow::Owned),
+            Keys::Columns(columns) => Some(Cow::Borrowed(columns)),
         }
     }
 }
@@ -56,21 +66,6 @@ pub struct Sort {
     pub rows_in: Arc<AtomicU64>,
 }
 
-impl Sort {
-    /// How many first bytes of a row's key the rows of its group share.
-    fn group_bytes(&self) -> Option<GroupBytes> {
-        let Keys::Columns(columns) = &self.keys else { return None };
-        let of_group: Vec<(usize, Order)> =
-            columns.iter().copied().zip(self.orders.iter().copied()).take(self.n_group?).collect();
-        Some(Arc::new(move |block: &Block| {
-            let row = block.slice(0, 1);
-            let keys: Vec<(&Column, Order)> =
-                of_group.iter().map(|&(at, order)| (row.column(at), order)).collect();
-            sort_keys(&keys, 1).bytes.len()
-        }))
-    }
-}
-
 impl Sink for Sort {
     fn name(&self) -> &'static str {
         "Sort"
@@ -87,10 +82,10 @@ impl Sink for Sort {
             rows: SortBuffer::default(),
             threshold: None,
             memory: Reservation::new(ctx.control.memory.clone()),
-            group_bytes: self.group_bytes(),
+            n_group: self.n_group,
             runs: None,
             n_spilled: 0,
-            n_spilled_blocks: 0,
+            numbers: RowNumbers::default(),
             spill_threshold: Threshold::new(ctx.settings.external_sort, ctx),
             control: ctx.control.clone(),
         }))
@@ -122,13 +117,12 @@ pub(super) fn held(
     let mut workers = concrete::<Worker>(workers);
     if workers.iter().any(|worker| worker.runs.is_some()) {
         let sizes = RunSizes::new(&Threshold::new(ctx.settings.external_sort, ctx));
-        let group_bytes = workers[0].group_bytes.clone();
         let mut runs = Vec::new();
         for worker in &mut workers {
             worker.spill()?;
             runs.extend(worker.runs.take().map(RunWriter::into_runs).into_iter().flatten());
         }
-        return merged(runs, Purpose::Sort, sizes, group_bytes, range, ctx).map(Held::OnDisk);
+        return merged(runs, Purpose::Sort, sizes, range, ctx).map(Held::OnDisk);
     }
     let mut all = SortBuffer::default();
     let mut memory = Vec::with_capacity(workers.len());
@@ -150,12 +144,12 @@ struct Worker {
     /// With a limit: the last row that still counts.
     threshold: Option<LastRow>,
     memory: Reservation,
-    group_bytes: Option<GroupBytes>,
+    n_group: Option<usize>,
     /// Rows that were written to disk, and how many.
     runs: Option<RunWriter>,
     n_spilled: usize,
-    /// Blocks that they were of.
-    n_spilled_blocks: u32,
+    /// Numbers these rows by their place in the input.
+    numbers: RowNumbers,
     spill_threshold: Threshold,
     control: Arc<QueryControl>,
 }
@@ -239,41 +233,44 @@ impl Worker {
         if self.rows.n_rows() == 0 {
             return Ok(());
         }
-        let control = &self.control;
+        let mut rows = std::mem::take(&mut self.rows);
+        let columns = self.keys.columns();
         let mut runs = match self.runs.take() {
             Some(runs) => runs,
-            None => RunWriter::new(
-                Purpose::Sort,
-                RunSizes::new(&self.spill_threshold),
-                self.group_bytes.clone(),
-                control,
-            )?,
+            None => {
+                let n_columns = rows.block(0).1.columns().len();
+                let keys = run_keys(columns.as_deref(), &self.orders, n_columns, self.n_group);
+                let sizes = RunSizes::new(&self.spill_threshold);
+                RunWriter::new(Purpose::Sort, sizes, Arc::new(keys), &self.control)?
+            }
         };
-        self.n_spilled += self.rows.n_rows();
-        let mut rows = std::mem::take(&mut self.rows);
-        let check = || control.check_with_interrupt();
+        self.n_spilled += rows.n_rows();
+        let check = || self.control.check_with_interrupt();
         let entries = rows.order(self.limit.unwrap_or(usize::MAX), &check)?;
-        let n_rows = runs.sizes().rows(rows.memory(), rows.n_rows());
+        let first_numbers: Vec<u128> = (0..rows.n_blocks() as u32)
+            .map(|number| {
+                let (position, block, _) = rows.block(number);
+                self.numbers.at(*position).take(block.n_rows())
+            })
+            .collect();
         let blocks = rows.blocks();
         runs.begin();
-        for some in entries.chunks(n_rows) {
+        for some in entries.chunks(runs.sizes().rows(rows.memory(), rows.n_rows())) {
             check()?;
-            let (mut keys, mut key) = (RowKeys::default(), Vec::new());
-            for &entry in some {
-                let (number, row) = place(entry);
-                let (position, _, of_block) = rows.block(number);
-                key.clear();
-                key.extend_from_slice(of_block.get(row as usize));
-                // Equal rows of different runs keep their order too.
-                let number = self.n_spilled_blocks + number;
-                for part in [position.round, position.task, position.number, number, row] {
-                    key.extend_from_slice(&part.to_be_bytes());
-                }
-                keys.push(&key);
+            let mut out = Block::interleave(&blocks, &block_rows(some)).into_columns();
+            if columns.is_none() {
+                let mut normalized = StringBuilder::with_capacity(some.len());
+                some.iter().for_each(|&entry| normalized.push(rows.key(entry)));
+                out.push(Column::Flat(normalized.finish().into()));
             }
-            runs.write(&Block::interleave(&blocks, &block_rows(some)), &keys)?;
+            // Equal rows of different runs keep their order too. Halves, because these are close to each other.
+            let half = |shift: u32| -> Vec<u64> {
+                let number = |(block, row): (u32, u32)| first_numbers[block as usize] + u128::from(row);
+                some.iter().map(|&entry| (number(place(entry)) >> shift) as u64).collect()
+            };
+            out.extend([half(64), half(0)].map(|half| Column::Flat(half.into())));
+            runs.write(&Block::new(out, some.len()))?;
         }
-        self.n_spilled_blocks += blocks.len() as u32;
         self.runs = Some(runs);
         self.memory.resize(0)
     }
@@ -313,6 +310,24 @@ impl Worker {
         self.rows = rows;
         self.memory.resize(bytes)
     }
+}
+
+/// The keys of rows on disk: columns, or else a column of the keys' bytes behind the `n_columns` columns of the rows; and then the
+/// rows' places in the input, in two columns.
+fn run_keys(
+    columns: Option<&[usize]>,
+    orders: &[Order],
+    n_columns: usize,
+    n_group: Option<usize>,
+) -> RunKeys {
+    let exact = Order { nullable: false, ..Order::ASCENDING };
+    let (mut keys, n_columns) = match columns {
+        Some(columns) => (columns.iter().copied().zip(orders.iter().copied()).collect(), n_columns),
+        None => (vec![(n_columns, exact)], n_columns + 1),
+    };
+    keys.extend([(n_columns, exact), (n_columns + 1, exact)]);
+    let (n_own, n_group) = if columns.is_some() { (2, n_group) } else { (3, None) };
+    RunKeys { columns: keys, n_own, n_group }
 }
 
 /// Lets go of memory that only dropped rows used.

@@ -18,6 +18,33 @@ pub struct TempFile {
     control: Arc<QueryControl>,
     /// What is written next; kept, so that it is allocated once.
     buffer: Vec<u8>,
+    pace: Pace,
+}
+
+/// How often frames are compressed: seldom, while that wins nothing.
+#[derive(Default)]
+struct Pace {
+    /// Frames that are still written as they are.
+    skipped: u32,
+    /// How many of them the next frame that does not get smaller brings.
+    penalty: u32,
+}
+
+impl Pace {
+    /// Is the next frame to be compressed?
+    fn tries(&mut self) -> bool {
+        self.skipped = self.skipped.saturating_sub(1);
+        self.skipped == 0
+    }
+
+    /// Takes note of what compressing a frame did.
+    fn tried(&mut self, raw: usize, stored: usize) {
+        let is_worth_it = stored < raw - raw / 8;
+        self.penalty = if is_worth_it { 0 } else { (2 * self.penalty).clamp(1, Pace::MOST) };
+        self.skipped = self.penalty;
+    }
+
+    const MOST: u32 = 64;
 }
 
 /// Where a piece is.
@@ -46,7 +73,14 @@ impl TempFile {
     pub fn new(purpose: Purpose, control: &Arc<QueryControl>) -> Result<TempFile> {
         let file = tempfile::tempfile().map_err(|error| no_disk(purpose, &error))?;
         events::count(Event::ExternalProcessingFilesTotal);
-        Ok(TempFile { file: Mutex::new(file), len: 0, purpose, control: control.clone(), buffer: Vec::new() })
+        Ok(TempFile {
+            file: Mutex::new(file),
+            len: 0,
+            purpose,
+            control: control.clone(),
+            buffer: Vec::new(),
+            pace: Pace::default(),
+        })
     }
 
     /// Writes a piece behind the others. Fails when the disk does or when the query has written as much as it may.
@@ -54,7 +88,7 @@ impl TempFile {
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.clear();
         for frame in bytes.chunks(FRAME) {
-            compress(frame, &mut buffer)?;
+            compress(frame, &mut self.pace, &mut buffer)?;
         }
         let place = Place { start: self.len, stored: buffer.len(), raw: bytes.len() };
         self.charge(buffer.len() as u64)?;
@@ -137,14 +171,17 @@ fn no_disk(purpose: Purpose, error: &std::io::Error) -> Error {
 }
 
 /// Appends a frame of at most [`FRAME`] bytes.
-fn compress(raw: &[u8], out: &mut Vec<u8>) -> Result<()> {
+fn compress(raw: &[u8], pace: &mut Pace, out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
-    out.resize(start + HEAD + lz4_flex::block::get_maximum_output_size(raw.len()), 0);
-    let n = lz4_flex::block::compress_into(raw, &mut out[start + HEAD..])
-        .map_err(|error| err!(CANNOT_COMPRESS, "Cannot compress temporary data: {error}"))?;
-    out.truncate(start + HEAD + n);
-    if n >= raw.len() {
-        out.truncate(start + HEAD);
+    out.resize(start + HEAD, 0);
+    if pace.tries() {
+        out.resize(start + HEAD + lz4_flex::block::get_maximum_output_size(raw.len()), 0);
+        let n = lz4_flex::block::compress_into(raw, &mut out[start + HEAD..])
+            .map_err(|error| err!(CANNOT_COMPRESS, "Cannot compress temporary data: {error}"))?;
+        pace.tried(raw.len(), n);
+        out.truncate(start + HEAD + if n < raw.len() { n } else { 0 });
+    }
+    if out.len() == start + HEAD {
         out.extend_from_slice(raw);
     }
     let stored = (out.len() - start - HEAD) as u32;

@@ -1,11 +1,12 @@
 //! Numbers of rows by their place in the input, so that rows that were on disk in another order can come out in the input's.
 
-use super::runs::{RunSizes, RunWriter, merged};
+use super::runs::{RunKeys, RunSizes, RunWriter, merged};
 use super::{Purpose, Threshold};
 use crate::ExecContext;
+use crate::control::QueryControl;
 use crate::pipeline::Position;
 use chalet_base::Result;
-use chalet_columns::keys::RowKeys;
+use chalet_columns::keys::Order;
 use chalet_columns::{Block, Column, Vector};
 use chalet_storage::Scan;
 use std::sync::Arc;
@@ -31,14 +32,20 @@ impl RowNumbers {
         self
     }
 
-    /// The block with one more column, the last: the numbers of its rows.
-    pub fn append_to(&mut self, block: Block) -> Block {
+    /// The number of the next row; those behind it have the numbers behind it.
+    pub fn take(&mut self, n_rows: usize) -> u128 {
         let Position { round, task, number } = self.position;
         let first = u128::from(round) << 96 | u128::from(task) << 64 | u128::from(number) << 32;
-        let rows = self.next_row..self.next_row + block.n_rows() as u32;
-        self.next_row = rows.end;
-        let numbers: Vec<u128> = rows.map(|row| first | u128::from(row)).collect();
+        let row = self.next_row;
+        self.next_row += n_rows as u32;
+        first | u128::from(row)
+    }
+
+    /// The block with one more column, the last: the numbers of its rows.
+    pub fn append_to(&mut self, block: Block) -> Block {
         let n_rows = block.n_rows();
+        let first = self.take(n_rows);
+        let numbers: Vec<u128> = (0..n_rows as u128).map(|row| first + row).collect();
         let mut columns = block.into_columns();
         columns.push(Column::Flat(Vector::from(numbers)));
         Block::new(columns, n_rows)
@@ -64,35 +71,48 @@ pub fn in_input_order(block: Block) -> Result<(Block, Vec<u128>)> {
 
 /// Brings rows back into the order of the input: those that are added at once are in it already.
 pub struct InputOrder {
-    writer: RunWriter,
+    threshold: Threshold,
     purpose: Purpose,
+    control: Arc<QueryControl>,
+    /// With the first rows, which tell how many columns there are.
+    writer: Option<RunWriter>,
 }
 
 impl InputOrder {
-    /// Without rows. Fails where no temporary file can be made.
-    pub fn new(purpose: Purpose, threshold: &Threshold, ctx: &ExecContext) -> Result<InputOrder> {
-        let writer = RunWriter::new(purpose, RunSizes::new(threshold), None, &ctx.control)?;
-        Ok(InputOrder { writer, purpose })
+    /// Without rows.
+    pub fn new(purpose: Purpose, threshold: &Threshold, ctx: &ExecContext) -> InputOrder {
+        InputOrder { threshold: *threshold, purpose, control: ctx.control.clone(), writer: None }
     }
 
-    /// Adds rows with ascending numbers.
-    pub fn add(&mut self, block: &Block, numbers: &[u128]) -> Result<()> {
-        if block.is_empty() {
+    /// Adds rows with ascending numbers. Fails where no temporary file can be made or written.
+    pub fn add(&mut self, block: Block, numbers: Vec<u128>) -> Result<()> {
+        let n_rows = block.n_rows();
+        if n_rows == 0 {
             return Ok(());
         }
-        self.writer.begin();
-        let at_once = self.writer.sizes().rows(block.memory(), block.n_rows());
-        for start in (0..block.n_rows()).step_by(at_once) {
-            let n = at_once.min(block.n_rows() - start);
-            let keys: RowKeys = numbers[start..start + n].iter().map(|number| number.to_be_bytes()).collect();
-            self.writer.write(&block.slice(start, n), &keys)?;
+        let mut columns = block.into_columns();
+        columns.push(Column::Flat(Vector::from(numbers)));
+        let writer = match &mut self.writer {
+            Some(writer) => writer,
+            None => {
+                let order = Order { nullable: false, ..Order::ASCENDING };
+                let keys = RunKeys { columns: vec![(columns.len() - 1, order)], n_own: 1, n_group: None };
+                let sizes = RunSizes::new(&self.threshold);
+                self.writer.insert(RunWriter::new(self.purpose, sizes, Arc::new(keys), &self.control)?)
+            }
+        };
+        let block = Block::new(columns, n_rows);
+        writer.begin();
+        let at_once = writer.sizes().rows(block.memory(), n_rows);
+        for start in (0..n_rows).step_by(at_once) {
+            writer.write(&block.slice(start, at_once.min(n_rows - start)))?;
         }
         Ok(())
     }
 
     /// All rows in order.
     pub fn finish(self, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
-        let sizes = self.writer.sizes();
-        merged(self.writer.into_runs(), self.purpose, sizes, None, 0..usize::MAX, ctx)
+        let runs = self.writer.map(RunWriter::into_runs).unwrap_or_default();
+        merged(runs, self.purpose, RunSizes::new(&self.threshold), 0..usize::MAX, ctx)
     }
 }

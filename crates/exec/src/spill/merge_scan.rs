@@ -111,7 +111,7 @@ impl ScanWorker for Worker {
         loop {
             control.check_with_interrupt()?;
             if let Some(merge) = &mut self.merge {
-                if let Some(block) = merge.next(*max_block_size, None)? {
+                if let Some(block) = merge.next(*max_block_size)? {
                     let number = self.number;
                     self.number += 1;
                     return Ok(Some(Morsel { block, task: self.task, number }));
@@ -119,7 +119,8 @@ impl ScanWorker for Worker {
                 self.merge = None;
             }
             let Some(task) = tasks.take(*n_tasks) else { return Ok(None) };
-            let merge = self.merge.insert(Merge::open(runs, &bounds[task], bounds.get(task + 1).cloned())?);
+            let merge =
+                self.merge.insert(Merge::open(runs, &bounds[task], bounds.get(task + 1).cloned(), true)?);
             if task == 0 {
                 merge.skip(*skipped, &|| control.check_with_interrupt())?;
             }

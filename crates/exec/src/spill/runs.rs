@@ -1,16 +1,15 @@
-//! Sorted runs on disk, and merging them: the external half of a merge sort. Each row has a key; rows come out in the order of
-//! the bytes of their keys, which are all different.
+//! Sorted runs on disk, and merging them: the external half of a merge sort. Rows come out in the order of the bytes of their
+//! keys, which are made of columns again when rows are read: that is less work than writing and reading them.
 
 use super::merge_scan;
 use super::{Place, Purpose, TempFile, Threshold};
 use crate::ExecContext;
 use crate::control::QueryControl;
 use chalet_base::{Result, bisect, events};
-use chalet_columns::Block;
 use chalet_columns::interleave::BlockRow;
-use chalet_columns::keys::RowKeys;
+use chalet_columns::keys::{Order, RowKeys, sort_keys};
 use chalet_columns::raw::{read_block, write_block};
-use chalet_columns::wire::{put_bytes, take_bytes};
+use chalet_columns::{Block, Column};
 use chalet_storage::Scan;
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,8 +17,41 @@ use std::sync::Arc;
 /// Rows in order, as pieces of a file.
 #[derive(Clone)]
 pub struct Run {
-    pub(super) file: Arc<TempFile>,
+    file: Arc<TempFile>,
     pub(super) pieces: Arc<[Piece]>,
+    keys: Arc<RunKeys>,
+}
+
+/// What the keys of rows are made of.
+pub struct RunKeys {
+    /// Columns of the blocks, by position. No two rows are equal in all of them.
+    pub columns: Vec<(usize, Order)>,
+    /// So many last columns of the blocks are for the keys alone: rows come out without them.
+    pub n_own: usize,
+    /// Rows that are equal in so many first columns of the key belong together: one task of the merge puts them out.
+    pub n_group: Option<usize>,
+}
+
+impl RunKeys {
+    /// The keys of the rows of a block, of the first so many columns.
+    fn of(&self, block: &Block, n_columns: usize) -> RowKeys {
+        let columns: Vec<(&Column, Order)> =
+            self.columns[..n_columns].iter().map(|&(at, order)| (block.column(at), order)).collect();
+        sort_keys(&columns, block.n_rows())
+    }
+
+    /// Where a merge may be cut: before this key, the beginning of that of the first row of a block.
+    fn cut(&self, block: &Block) -> Vec<u8> {
+        self.of(&block.slice(0, 1), self.n_group.unwrap_or(self.columns.len())).bytes
+    }
+
+    /// The rows without the columns that are the keys' own.
+    fn without_own(&self, block: Block) -> Block {
+        let n_rows = block.n_rows();
+        let mut columns = block.into_columns();
+        columns.truncate(columns.len() - self.n_own);
+        Block::new(columns, n_rows)
+    }
 }
 
 /// Rows that are read at a time.
@@ -36,12 +68,8 @@ pub struct RunWriter {
     runs: Vec<Vec<Piece>>,
     bytes: Vec<u8>,
     sizes: RunSizes,
-    group_bytes: Option<GroupBytes>,
+    keys: Arc<RunKeys>,
 }
-
-/// Where rows belong together: how many first bytes of the key of a block's first row all rows of its group share. One task of
-/// the merge puts them out.
-pub type GroupBytes = Arc<dyn Fn(&Block) -> usize + Send + Sync>;
 
 /// How much of a run is read at a time, and how many runs: together what reading may use.
 #[derive(Clone, Copy, Debug)]
@@ -81,11 +109,11 @@ impl RunWriter {
     pub fn new(
         purpose: Purpose,
         sizes: RunSizes,
-        group_bytes: Option<GroupBytes>,
+        keys: Arc<RunKeys>,
         control: &Arc<QueryControl>,
     ) -> Result<RunWriter> {
         let file = TempFile::new(purpose, control)?;
-        Ok(RunWriter { file, runs: Vec::new(), bytes: Vec::new(), sizes, group_bytes })
+        Ok(RunWriter { file, runs: Vec::new(), bytes: Vec::new(), sizes, keys })
     }
 
     /// Begins the next run.
@@ -95,22 +123,18 @@ impl RunWriter {
     }
 
     /// Appends rows to the run that was begun last.
-    pub fn write(&mut self, block: &Block, keys: &RowKeys) -> Result<()> {
+    pub fn write(&mut self, block: &Block) -> Result<()> {
+        if block.is_empty() {
+            return Ok(());
+        }
         self.bytes.clear();
         write_block(block, &mut self.bytes);
-        (0..keys.len()).for_each(|row| put_bytes(keys.get(row), &mut self.bytes));
         let place = self.file.write(&self.bytes)?;
-        let first = if keys.is_empty() { &[][..] } else { keys.get(0) };
-        let cut = match &self.group_bytes {
-            Some(group_bytes) => &first[..group_bytes(block).min(first.len())],
-            None => first,
-        };
-        let piece = Piece { place, cut: cut.to_vec(), n_rows: keys.len() };
-        if self.runs.is_empty() {
-            self.runs.push(Vec::new());
+        let piece = Piece { place, cut: self.keys.cut(block), n_rows: block.n_rows() };
+        match self.runs.last_mut() {
+            Some(run) => run.push(piece),
+            None => self.runs.push(vec![piece]),
         }
-        let last = self.runs.len() - 1;
-        self.runs[last].push(piece);
         Ok(())
     }
 
@@ -123,7 +147,8 @@ impl RunWriter {
     pub fn into_runs(self) -> Vec<Run> {
         let file = Arc::new(self.file);
         let runs = self.runs.into_iter().filter(|pieces| !pieces.is_empty());
-        runs.map(|pieces| Run { file: file.clone(), pieces: pieces.into() }).collect()
+        let keys = self.keys;
+        runs.map(|pieces| Run { file: file.clone(), pieces: pieces.into(), keys: keys.clone() }).collect()
     }
 }
 
@@ -149,23 +174,25 @@ pub struct Merge {
     rows: Vec<BlockRow>,
     /// The key behind the last.
     until: Option<Vec<u8>>,
+    /// Do rows come out without the columns that are the keys' own?
+    takes_off: bool,
 }
 
 impl Merge {
     /// Opens runs, which are not too many to be read at a time, for their rows whose keys are in a range: `from` is the first key,
-    /// `until` is behind the last.
-    pub(super) fn open(runs: &[Run], from: &[u8], until: Option<Vec<u8>>) -> Result<Merge> {
-        let mut merge =
-            Merge { cursors: Vec::new(), heap: Vec::new(), blocks: Vec::new(), rows: Vec::new(), until };
+    /// `until` is behind the last. With `takes_off` they come out without the columns that are the keys' own.
+    pub(super) fn open(runs: &[Run], from: &[u8], until: Option<Vec<u8>>, takes_off: bool) -> Result<Merge> {
+        let (cursors, heap, blocks, rows) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut merge = Merge { cursors, heap, blocks, rows, until, takes_off };
         for run in runs {
             let mut cursor = run.cursor(run.piece_of(from));
-            let mut first = cursor.load()?;
+            let mut first = cursor.load(takes_off)?;
             while first.is_some() {
                 cursor.row = bisect::partition_point(0..cursor.keys.len(), |row| cursor.keys.get(row) < from);
                 if cursor.row < cursor.keys.len() {
                     break;
                 }
-                first = cursor.load()?;
+                first = cursor.load(takes_off)?;
             }
             if let Some(block) = first {
                 cursor.block = merge.blocks.len() as u32;
@@ -180,8 +207,8 @@ impl Merge {
         Ok(merge)
     }
 
-    /// The next rows, at most so many, and with `keys` also the keys; none when all are out.
-    pub(super) fn next(&mut self, max_rows: usize, mut keys: Option<&mut RowKeys>) -> Result<Option<Block>> {
+    /// The next rows, at most so many; none when all are out.
+    pub(super) fn next(&mut self, max_rows: usize) -> Result<Option<Block>> {
         self.rows.clear();
         let mut bytes = 0;
         while let Some(&top) = self.heap.first() {
@@ -195,9 +222,6 @@ impl Merge {
             }
             self.rows.push(BlockRow { block: cursor.block, row: cursor.row as u32 });
             bytes += cursor.row_bytes;
-            if let Some(keys) = &mut keys {
-                keys.push(cursor.keys.get(cursor.row));
-            }
             self.advance()?;
         }
         if self.rows.is_empty() {
@@ -214,7 +238,7 @@ impl Merge {
         let cursor = &mut self.cursors[top as usize];
         cursor.row += 1;
         if cursor.row == cursor.keys.len() {
-            match cursor.load()? {
+            match cursor.load(self.takes_off)? {
                 Some(block) => {
                     cursor.block = self.blocks.len() as u32;
                     self.blocks.push(block);
@@ -289,7 +313,7 @@ impl Run {
     pub(super) fn rows_before(&self, key: &[u8]) -> Result<usize> {
         let piece = self.piece_of(key);
         let mut cursor = self.cursor(piece);
-        cursor.load()?;
+        cursor.load(true)?;
         let of_piece = bisect::partition_point(0..cursor.keys.len(), |row| cursor.keys.get(row) < key);
         Ok(self.pieces[..piece].iter().map(|piece| piece.n_rows).sum::<usize>() + of_piece)
     }
@@ -297,22 +321,18 @@ impl Run {
 
 impl Cursor {
     /// Reads the next piece; none when there is no more.
-    fn load(&mut self) -> Result<Option<Block>> {
+    fn load(&mut self, takes_off: bool) -> Result<Option<Block>> {
         let Some(Piece { place, .. }) = self.run.pieces.get(self.next_piece) else {
             self.keys = RowKeys::default();
             return Ok(None);
         };
         self.next_piece += 1;
-        let bytes = self.run.file.read(place)?;
-        let mut rest = &bytes[..];
-        let block = read_block(&mut rest)?;
-        self.keys.clear();
-        for _ in 0..block.n_rows() {
-            self.keys.push(take_bytes(&mut rest)?);
-        }
+        let block = read_block(&mut &self.run.file.read(place)?[..])?;
+        let keys = &self.run.keys;
+        self.keys = keys.of(&block, keys.columns.len());
         self.row = 0;
         self.row_bytes = place.bytes() / block.n_rows().max(1);
-        Ok(Some(block))
+        Ok(Some(if takes_off { keys.without_own(block) } else { block }))
     }
 }
 
@@ -322,27 +342,24 @@ pub fn merged(
     mut runs: Vec<Run>,
     purpose: Purpose,
     sizes: RunSizes,
-    group_bytes: Option<GroupBytes>,
     range: Range<usize>,
     ctx: &ExecContext,
 ) -> Result<Arc<dyn Scan>> {
     let control = &ctx.control;
     events::count(purpose.counters().merge);
     while runs.len() > sizes.fan_in {
-        let mut writer = RunWriter::new(purpose, sizes, group_bytes.clone(), control)?;
+        let mut writer = RunWriter::new(purpose, sizes, runs[0].keys.clone(), control)?;
         for some in runs.chunks(sizes.fan_in) {
             let pieces = || some.iter().flat_map(|run| &run.pieces[..]);
             let bytes = pieces().map(|piece| piece.place.bytes()).sum();
             let n_rows = sizes.rows(bytes, pieces().map(|piece| piece.n_rows).sum());
-            let mut merge = Merge::open(some, &[], None)?;
+            let mut merge = Merge::open(some, &[], None, false)?;
             writer.begin();
             let mut left = range.end;
-            let mut keys = RowKeys::default();
-            while let Some(block) = merge.next(n_rows.min(left), Some(&mut keys))? {
+            while let Some(block) = merge.next(n_rows.min(left))? {
                 control.check_with_interrupt()?;
-                writer.write(&block, &keys)?;
+                writer.write(&block)?;
                 left -= block.n_rows();
-                keys.clear();
             }
         }
         runs = writer.into_runs();
