@@ -16,6 +16,17 @@ pub mod store;
 pub mod table;
 mod word_set;
 
+/// The slots of an empty table, in pages that are there. The allocator takes zeros from the system, where a page that is looked
+/// up first and written then is faulted in twice, and the second time all processors must forget the first.
+fn empty_slots(n: usize) -> Vec<u64> {
+    const SLOTS_A_PAGE: usize = 4096 / size_of::<u64>();
+    let mut slots = vec![0; n];
+    if n > SLOTS_A_PAGE {
+        slots.iter_mut().step_by(SLOTS_A_PAGE).for_each(|slot| *slot = std::hint::black_box(0));
+    }
+    slots
+}
+
 pub use key_layout::{KeyLayout, extreme_rows, integer_bias};
 pub use store::Store;
 pub use table::{GroupTable, NO_GROUP};

@@ -5,7 +5,7 @@ use super::dense::Dense;
 use super::key_layout::{BlockKeys, Kind, Values};
 use super::runs::Runs;
 use super::word_set::WordSet;
-use super::{KeyLayout, Store};
+use super::{KeyLayout, Store, empty_slots};
 use chalet_base::Result;
 use chalet_base::hash::hash_u64;
 use chalet_columns::strings::INLINE;
@@ -53,7 +53,7 @@ impl GroupTable {
     pub fn with_room(layout: Arc<KeyLayout>, groups: usize) -> Self {
         let slots = match layout.kind {
             Kind::Words(width) if width <= 2 => Slots::Direct(vec![0; 1 << (8 * width)]),
-            _ => Slots::Hashed(vec![0; (groups * 2).next_power_of_two().max(FIRST_SLOTS)]),
+            _ => Slots::Hashed(empty_slots((groups * 2).next_power_of_two().max(FIRST_SLOTS))),
         };
         GroupTable::over(layout, slots, groups)
     }
@@ -621,7 +621,7 @@ fn insert_direct(direct: &mut [u32], store: &mut Vec<u64>, words: &[u64]) -> Vec
 
 #[cold]
 fn grow<S: Held>(slots: &mut Vec<Slot>, store: &S) {
-    *slots = vec![0; slots.len() * 4];
+    *slots = empty_slots(slots.len() * 4);
     let mask = slots.len() - 1;
     for group in 0..store.len() {
         let hash = store.hash(group);

@@ -1,6 +1,7 @@
 //! Which words have come. Slots hold the words themselves, so that one look at a slot decides, and a new word costs no
 //! more than a known one: both are written down, and only the count of words tells them apart.
 
+use super::empty_slots;
 use chalet_base::hash::hash_u64;
 
 /// Slots by hash; the word 0 stands for an empty one and has a place of its own.
@@ -26,7 +27,7 @@ impl WordSet {
     /// Room for so many words.
     pub fn with_room(words: usize) -> WordSet {
         let slots = (words * 2).next_power_of_two().max(FIRST_SLOTS);
-        WordSet { slots: vec![0; slots], has_zero: false, len: 0 }
+        WordSet { slots: empty_slots(slots), has_zero: false, len: 0 }
     }
 
     /// Bytes of memory held.
@@ -98,7 +99,7 @@ impl WordSet {
 
     #[cold]
     fn grow(&mut self) {
-        let slots = vec![0; self.slots.len() * GROWTH];
+        let slots = empty_slots(self.slots.len() * GROWTH);
         let mask = slots.len() - 1;
         let old = std::mem::replace(&mut self.slots, slots);
         for word in old.into_iter().filter(|&word| word != 0) {
