@@ -13,7 +13,7 @@ use crate::pipeline::{Operator, Source, Stage, Stream};
 use crate::ranges::ranges;
 use crate::row_set::RowSet;
 use crate::runtime_filters::RuntimeFilters;
-use crate::spill::Threshold;
+use crate::spill::{Purpose, Threshold};
 use crate::{ExecContext, aggregate_from_statistics, condition};
 use chalet_base::{Result, bail};
 use chalet_columns::Block;
@@ -22,7 +22,7 @@ use chalet_plan as plan;
 use chalet_plan::{ColumnId, Expr, Plan, SetSource};
 use chalet_storage::scan::ScanFilter;
 use chalet_storage::{Scan, ScanContext, ScanRequest};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
@@ -106,7 +106,8 @@ impl PhysicalPlan {
 /// not supported or a set cannot be built.
 pub fn plan_physical(plan: &Plan, ctx: &ExecContext) -> Result<(PhysicalPlan, Option<RowRange>)> {
     let runtime_filters = RefCell::new(RuntimeFilters::new(ctx));
-    PhysicalPlanner { ctx, top_k_threshold: RefCell::default(), runtime_filters }.plan_result(plan)
+    PhysicalPlanner { ctx, top_k_threshold: RefCell::default(), runtime_filters, may_stop: Cell::new(false) }
+        .plan_result(plan)
 }
 
 /// The run-time filters of a scan whose joins have been built, put into its request.
@@ -135,9 +136,19 @@ pub(crate) struct PhysicalPlanner<'a> {
     /// The threshold of a top-k sort, by its column, for the scan below it that is planned next.
     top_k_threshold: RefCell<Option<(ColumnId, Arc<TopKThreshold>)>>,
     runtime_filters: RefCell<RuntimeFilters>,
+    /// May what comes next stop reading before all rows have come?
+    may_stop: Cell<bool>,
 }
 
 impl PhysicalPlanner<'_> {
+    /// Plans the input of a node that stops before the end of it, or reads it whole.
+    fn input(&self, plan: &Plan, may_stop: bool) -> Result<PhysicalPlan> {
+        let before = self.may_stop.replace(may_stop);
+        let input = self.plan(plan);
+        self.may_stop.set(before);
+        input
+    }
+
     pub(crate) fn plan(&self, plan: &Plan) -> Result<PhysicalPlan> {
         for expr in plan.expressions() {
             self.build_sets(expr)?;
@@ -162,14 +173,9 @@ impl PhysicalPlanner<'_> {
                     needed: node.needed,
                     has_enough: Arc::default(),
                 };
-                Ok(self.plan(&node.input)?.map(|stream| stream.into_sink(operator)))
+                Ok(self.input(&node.input, true)?.map(|stream| stream.into_sink(operator)))
             }
-            Plan::Distinct(node) => {
-                let layout = layout(&node.input.fields());
-                let on = node.on.iter().filter_map(|id| layout.get(id).copied()).collect();
-                let operator = distinct::Distinct::new(on, node.limit, self.ctx);
-                Ok(self.plan(&node.input)?.then(operator))
-            }
+            Plan::Distinct(node) => self.distinct(node),
             Plan::Union(node) => {
                 let inputs: Vec<PhysicalPlan> =
                     node.inputs.iter().map(|input| self.plan(input)).collect::<Result<_>>()?;
@@ -388,8 +394,9 @@ impl PhysicalPlanner<'_> {
             empty_if_no_rows: node.empty_if_no_rows,
             limit: node.limit,
             totals,
+            purpose: Purpose::Aggregation,
         });
-        let input = self.plan(&node.input)?.into_rows(|stream| stream.into_sink(sink));
+        let input = self.input(&node.input, node.limit.is_some())?.into_rows(|stream| stream.into_sink(sink));
         let totals = has_totals.then(|| TotalsPath { slot, projections: Vec::new() });
         Ok(PhysicalPlan { totals, ..input })
     }
@@ -409,8 +416,35 @@ impl PhysicalPlanner<'_> {
             top_k_threshold,
             rows_in: rows_in.clone(),
         };
-        let input = self.plan(&node.input)?.map(|stream| stream.into_sink(sink));
+        let input = self.input(&node.input, false)?.map(|stream| stream.into_sink(sink));
         Ok(PhysicalPlan { sorted: Some(rows_in), ..input })
+    }
+
+    /// DISTINCT of whole rows is a GROUP BY without aggregates. It puts out nothing before the input has ended: where reading may
+    /// stop earlier, and where rows decide that have other columns too, rows pass as they come.
+    fn distinct(&self, node: &plan::Distinct) -> Result<PhysicalPlan> {
+        let fields = node.input.fields();
+        let is_whole = fields.iter().all(|field| node.on.contains(&field.id));
+        let has_limit = node.limit.is_some() || self.ctx.settings.max_rows_in_distinct > 0;
+        if has_limit || self.may_stop.get() || !is_whole || fields.is_empty() {
+            let layout = layout(&fields);
+            let on = node.on.iter().filter_map(|id| layout.get(id).copied()).collect();
+            return Ok(self.plan(&node.input)?.then(distinct::Distinct::new(on, node.limit, self.ctx)));
+        }
+        let columns: Vec<Expr> =
+            fields.iter().map(|field| Expr::Column(field.id, field.ty.clone())).collect();
+        let sink = aggregate::Aggregate::new(aggregate::Spec {
+            inputs: self.program(&columns.iter().collect::<Vec<_>>(), &node.input)?,
+            key_types: fields.iter().map(|field| field.ty.clone()).collect(),
+            calls: Vec::new(),
+            sets: Vec::new(),
+            puts_set_number: false,
+            empty_if_no_rows: true,
+            limit: None,
+            totals: None,
+            purpose: Purpose::Distinct,
+        });
+        Ok(self.input(&node.input, false)?.map(|stream| stream.into_sink(sink)))
     }
 
     fn merge_rows(&self, node: &plan::MergeRows) -> Result<PhysicalPlan> {
@@ -434,7 +468,7 @@ impl PhysicalPlanner<'_> {
         match plan {
             Plan::Limit(node) if node.ties.is_none() && !node.from_end && node.parts.is_empty() => {
                 let Some(limit) = node.limit else { return Ok((self.plan(plan)?, None)) };
-                let mut input = self.plan(&node.input)?;
+                let mut input = self.input(&node.input, true)?;
                 let rows_in = Arc::new(AtomicU64::new(0));
                 input.count_before_limit(limit.saturating_add(node.offset), rows_in.clone());
                 Ok((input, Some(RowRange { limit, offset: node.offset, rows_in })))
@@ -457,7 +491,7 @@ impl PhysicalPlanner<'_> {
             parts: node.parts,
             collected: collected.clone(),
         };
-        let mut input = self.plan(&node.input)?;
+        let mut input = self.input(&node.input, true)?;
         // How many rows a part is, is known at the end only.
         if let Some(limit) = node.limit.or(node.parts.limit.map(|_| 0)) {
             match node.from_end || !node.parts.is_empty() {

@@ -8,7 +8,7 @@ use super::partitions::{PARTITIONS, Part, Sharing};
 use super::spill::Spilled;
 use super::split;
 use chalet_base::Result;
-use chalet_base::events::{self, Event};
+use chalet_base::events;
 use chalet_columns::Block;
 use chalet_memory::Reservation;
 use chalet_storage::scan::TaskQueue;
@@ -49,8 +49,8 @@ impl MergeScan {
             }
             spilled.extend(worker.spilled);
         }
-        if !spilled.is_empty() {
-            events::count(Event::ExternalAggregationMerge);
+        if let Some(first) = spilled.first() {
+            events::count(first.purpose.counters().merge);
         }
         MergeScan(Arc::new(Shared {
             shape,

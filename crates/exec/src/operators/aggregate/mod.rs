@@ -25,7 +25,7 @@ use crate::control::QueryControl;
 use crate::expression::Program;
 use crate::hash_table::KeyLayout;
 use crate::pipeline::{Flow, Position, Sink, SinkWorker, concrete};
-use crate::spill::Threshold;
+use crate::spill::{Purpose, Threshold};
 use crate::tasks::collect_all;
 use chalet_base::{Result, ensure, err};
 use chalet_columns::{Block, Column, Vector};
@@ -54,6 +54,7 @@ pub struct Aggregate {
     shape: Arc<Shape>,
     /// The groups that the limit leaves.
     group_limit: Option<Arc<GroupLimit>>,
+    purpose: Purpose,
 }
 
 /// What an aggregation is made from.
@@ -68,6 +69,8 @@ pub struct Spec {
     /// No more than this many groups are needed, whichever.
     pub limit: Option<u64>,
     pub totals: Option<Totals>,
+    /// GROUP BY, or DISTINCT, which is one of all columns without aggregates and has limits of its own.
+    pub purpose: Purpose,
 }
 
 /// One aggregate function.
@@ -151,7 +154,19 @@ impl Aggregate {
             empty_if_no_rows: spec.empty_if_no_rows,
             totals: spec.totals,
             shape: Arc::new(shape),
+            purpose: spec.purpose,
         }
+    }
+
+    /// How many groups there may be, 0 for any number.
+    fn max_groups(&self, ctx: &ExecContext) -> u64 {
+        if self.purpose == Purpose::Distinct { 0 } else { ctx.settings.max_rows_to_group_by }
+    }
+
+    fn threshold(&self, ctx: &ExecContext) -> Threshold {
+        let settings = &ctx.settings;
+        let is_distinct = self.purpose == Purpose::Distinct;
+        Threshold::new(if is_distinct { settings.external_distinct } else { settings.external_group_by }, ctx)
     }
 
     fn groups(&self) -> Groups {
@@ -177,7 +192,7 @@ impl Sink for Aggregate {
     }
 
     fn worker(&self, ctx: &ExecContext) -> Result<Box<dyn SinkWorker>> {
-        let max_groups = ctx.settings.max_rows_to_group_by;
+        let max_groups = self.max_groups(ctx);
         if let Some(group_limit) = self.group_limit.as_ref().filter(|_| max_groups == 0) {
             return Ok(Box::new(group_limit::Worker {
                 inputs: self.inputs.clone(),
@@ -195,7 +210,8 @@ impl Sink for Aggregate {
             groups: self.groups(),
             partitions: None,
             spilled: None,
-            threshold: Threshold::new(ctx.settings.external_group_by, ctx),
+            threshold: self.threshold(ctx),
+            purpose: self.purpose,
             control: ctx.control.clone(),
             // Totals and the limit need all groups at once.
             most: if self.totals.is_some() || max_groups > 0 { usize::MAX } else { MAX_LOCAL_GROUPS },
@@ -213,9 +229,7 @@ impl Sink for Aggregate {
 
     fn finish(&self, workers: Vec<Box<dyn SinkWorker>>, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
         let max_rows = ctx.settings.max_block_size;
-        if let Some(group_limit) =
-            self.group_limit.as_ref().filter(|_| ctx.settings.max_rows_to_group_by == 0)
-        {
+        if let Some(group_limit) = self.group_limit.as_ref().filter(|_| self.max_groups(ctx) == 0) {
             let block = group_limit::finish(concrete(workers), group_limit, &self.shape)?;
             return Ok(blocks_as_source(split(block, max_rows), ctx));
         }
@@ -268,6 +282,7 @@ struct Worker {
     partitions: Option<Partitions>,
     spilled: Option<Spilled>,
     threshold: Threshold,
+    purpose: Purpose,
     /// Groups that the table may have before they are flushed into partitions.
     most: usize,
     max_groups: u64,
@@ -348,7 +363,7 @@ impl Worker {
     fn spill(&mut self) -> Result<()> {
         self.partition_groups()?;
         if self.spilled.is_none() {
-            self.spilled = Some(Spilled::new(&self.control)?);
+            self.spilled = Some(Spilled::new(self.purpose, &self.control)?);
         }
         if let (Some(spilled), Some(partitions)) = (&mut self.spilled, &mut self.partitions) {
             spilled.write(partitions)?;

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 /// Parts of partitions on disk.
 pub(super) struct Spilled {
+    pub purpose: Purpose,
     file: TempFile,
     /// By partition, where its parts are, in the order in which they were written.
     places: Vec<Vec<Place>>,
@@ -18,11 +19,8 @@ pub(super) struct Spilled {
 
 impl Spilled {
     /// An empty temporary file. Fails when none can be made.
-    pub fn new(control: &Arc<QueryControl>) -> Result<Spilled> {
-        Ok(Spilled {
-            file: TempFile::new(Purpose::Aggregation, control)?,
-            places: vec![Vec::new(); PARTITIONS],
-        })
+    pub fn new(purpose: Purpose, control: &Arc<QueryControl>) -> Result<Spilled> {
+        Ok(Spilled { purpose, file: TempFile::new(purpose, control)?, places: vec![Vec::new(); PARTITIONS] })
     }
 
     /// Writes all parts, which are gone then.
