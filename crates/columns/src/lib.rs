@@ -13,6 +13,7 @@
 //! - [`take`]: gather, slice, concatenate, repeat
 //! - [`compare`]: row comparison
 //! - [`keys`]: rows as byte strings, for sorting and for grouping
+//! - [`frame_of_reference`]: integers in few bytes, for temporary files
 //! - [`interleave`]: rows of several blocks as one
 //! - [`variant`]: values of several types in one column
 //! - [`json`]: objects of JSON columns

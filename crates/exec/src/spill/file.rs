@@ -18,19 +18,19 @@ pub struct TempFile {
     control: Arc<QueryControl>,
     /// What is written next; kept, so that it is allocated once.
     buffer: Vec<u8>,
-    pace: Pace,
+    backoff: CompressionBackoff,
 }
 
 /// How often frames are compressed: seldom, while that wins nothing.
 #[derive(Default)]
-struct Pace {
+struct CompressionBackoff {
     /// Frames that are still written as they are.
     skipped: u32,
     /// How many of them the next frame that does not get smaller brings.
     penalty: u32,
 }
 
-impl Pace {
+impl CompressionBackoff {
     /// Is the next frame to be compressed?
     fn tries(&mut self) -> bool {
         self.skipped = self.skipped.saturating_sub(1);
@@ -40,7 +40,7 @@ impl Pace {
     /// Takes note of what compressing a frame did.
     fn tried(&mut self, raw: usize, stored: usize) {
         let is_worth_it = stored < raw - raw / 8;
-        self.penalty = if is_worth_it { 0 } else { (2 * self.penalty).clamp(1, Pace::MOST) };
+        self.penalty = if is_worth_it { 0 } else { (2 * self.penalty).clamp(1, CompressionBackoff::MOST) };
         self.skipped = self.penalty;
     }
 
@@ -79,7 +79,7 @@ impl TempFile {
             purpose,
             control: control.clone(),
             buffer: Vec::new(),
-            pace: Pace::default(),
+            backoff: CompressionBackoff::default(),
         })
     }
 
@@ -88,7 +88,7 @@ impl TempFile {
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.clear();
         for frame in bytes.chunks(FRAME) {
-            compress(frame, &mut self.pace, &mut buffer)?;
+            compress(frame, &mut self.backoff, &mut buffer)?;
         }
         let place = Place { start: self.len, stored: buffer.len(), raw: bytes.len() };
         self.charge(buffer.len() as u64)?;
@@ -171,14 +171,14 @@ fn no_disk(purpose: Purpose, error: &std::io::Error) -> Error {
 }
 
 /// Appends a frame of at most [`FRAME`] bytes.
-fn compress(raw: &[u8], pace: &mut Pace, out: &mut Vec<u8>) -> Result<()> {
+fn compress(raw: &[u8], backoff: &mut CompressionBackoff, out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
     out.resize(start + HEAD, 0);
-    if pace.tries() {
+    if backoff.tries() {
         out.resize(start + HEAD + lz4_flex::block::get_maximum_output_size(raw.len()), 0);
         let n = lz4_flex::block::compress_into(raw, &mut out[start + HEAD..])
             .map_err(|error| err!(CANNOT_COMPRESS, "Cannot compress temporary data: {error}"))?;
-        pace.tried(raw.len(), n);
+        backoff.tried(raw.len(), n);
         out.truncate(start + HEAD + if n < raw.len() { n } else { 0 });
     }
     if out.len() == start + HEAD {
