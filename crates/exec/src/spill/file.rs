@@ -24,9 +24,9 @@ pub struct TempFile {
 /// How often frames are compressed: seldom, while that wins nothing.
 #[derive(Default)]
 struct CompressionBackoff {
-    /// Frames that are still written as they are.
+    /// Frames up to the next one that is compressed.
     skipped: u32,
-    /// How many of them the next frame that does not get smaller brings.
+    /// How many these are when the next one does not get smaller.
     penalty: u32,
 }
 
