@@ -1,4 +1,4 @@
-//! Inner joins in the order that is estimated to be cheapest, the smaller side of each being built.
+//! Inner joins in the order that is estimated to be cheapest, the smaller side of each join being built.
 //!
 //! ```text
 //! Join on l_orderkey = o_orderkey              Join on l_orderkey = o_orderkey
@@ -54,10 +54,18 @@ pub(crate) fn apply(plan: Plan, with: &Rewriter) -> Result<Plan> {
     }
 }
 
-/// A semi or anti join of the left side builds that side where it is clearly the smaller one.
+/// A join that keeps the rows of one side, or asks which of them have partners, builds the left side where it is clearly the
+/// smaller one.
 fn built_by_size(join: Join) -> Plan {
-    let asks_for_partners = matches!(join.strictness, JoinStrictness::Semi | JoinStrictness::Anti);
-    if join.kind != JoinKind::Left || !asks_for_partners || join.on.is_empty() {
+    let kind = match (join.kind, join.strictness) {
+        (JoinKind::Left, JoinStrictness::Semi | JoinStrictness::Anti | JoinStrictness::All) => {
+            JoinKind::Right
+        }
+        (JoinKind::Right, JoinStrictness::All) => JoinKind::Left,
+        (JoinKind::Full, JoinStrictness::All) => JoinKind::Full,
+        _ => return Plan::Join(Box::new(join)),
+    };
+    if join.on.is_empty() {
         return Plan::Join(Box::new(join));
     }
     let (left, right) = (estimate(&join.left).rows, estimate(&join.right).rows);
@@ -69,7 +77,7 @@ fn built_by_size(join: Join) -> Plan {
     let (left, right) = join.fields.split_at(join.left.fields().len());
     let fields = [right, left].concat();
     let on = join.on.into_iter().map(|key| JoinKey { left: key.right, right: key.left, ..key }).collect();
-    let swapped = Join { left: join.right, right: join.left, kind: JoinKind::Right, on, fields, ..join };
+    let swapped = Join { left: join.right, right: join.left, kind, on, fields, ..join };
     Plan::Project(Project { input: Box::new(Plan::Join(Box::new(swapped))), exprs: outputs })
 }
 
