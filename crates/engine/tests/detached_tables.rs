@@ -124,3 +124,51 @@ fn who_only_reads_attaches_nothing() {
     fails(&reader, "ATTACH TABLE t", codes::READONLY);
     fails(&reader, "SELECT * FROM t", codes::UNKNOWN_TABLE);
 }
+
+#[test]
+fn detached_partitions_are_kept() {
+    let place = Place::new("partitions");
+    let db = place.open();
+    run(&db, "CREATE TABLE t (n UInt64) ENGINE = MergeTree PARTITION BY n % 3 ORDER BY n");
+    run(&db, "INSERT INTO t SELECT number FROM numbers(9)");
+    // Large enough for a file of its own.
+    run(&db, "INSERT INTO t SELECT number * 3 + 2 FROM numbers(100000)");
+    run(&db, "ALTER TABLE t DETACH PARTITION 0");
+    run(&db, "ALTER TABLE t DETACH PARTITION 2");
+    let reader = place.open_to_read();
+    assert_eq!(run(&reader, "SELECT sum(n) FROM t"), "12\n");
+    drop(reader);
+    drop(db);
+
+    let db = place.open();
+    assert_eq!(run(&db, "SELECT sum(n) FROM t"), "12\n");
+    let detached = "SELECT count(), uniqExact(partition_id), sum(path != '') > 0 FROM system.detached_parts";
+    assert_eq!(run(&db, detached), "3\t2\t1\n");
+    run(&db, "ALTER TABLE t ATTACH PARTITION 2");
+    run(&db, "ALTER TABLE t DROP DETACHED PARTITION 0 SETTINGS allow_drop_detached = 1");
+    assert_eq!(run(&db, "SELECT count(), max(n) FROM t"), "100006\t299999\n");
+    drop(db);
+
+    let db = place.open();
+    assert_eq!(run(&db, "SELECT count(), max(n) FROM t"), "100006\t299999\n");
+    assert_eq!(run(&db, "SELECT count() FROM system.detached_parts"), "0\n");
+    // The file of what went is gone, and that of what came is there.
+    run(&db, "OPTIMIZE TABLE t FINAL");
+    assert_eq!(run(&db, "SELECT count(), max(n) FROM t"), "100006\t299999\n");
+}
+
+#[test]
+fn another_sorting_key_is_kept() {
+    let place = Place::new("sorting-key");
+    let db = place.open();
+    run(&db, "CREATE TABLE t (k UInt8) ENGINE = MergeTree ORDER BY k");
+    run(&db, "INSERT INTO t VALUES (2), (1)");
+    run(&db, "ALTER TABLE t ADD COLUMN e UInt8, MODIFY ORDER BY (k, e)");
+    run(&db, "INSERT INTO t VALUES (1, 3), (1, 2)");
+    let shown = run(&db, "SHOW CREATE TABLE t");
+    drop(db);
+    let db = place.open();
+    assert_eq!(run(&db, "SHOW CREATE TABLE t"), shown);
+    run(&db, "OPTIMIZE TABLE t FINAL");
+    assert_eq!(run(&db, "SELECT k, e FROM t"), "1\t0\n1\t2\n1\t3\n2\t0\n");
+}

@@ -157,6 +157,14 @@ impl Catalog {
         self.read().get(name).map(|database| database.comment.clone())
     }
 
+    /// Gives a database another comment. Fails when there is none of the name.
+    pub fn comment_database(&self, name: &str, comment: &str) -> Result<()> {
+        self.change(|databases| {
+            databases.get_mut(name).ok_or_else(|| unknown_database(name))?.comment = comment.to_string();
+            Ok(())
+        })
+    }
+
     /// All tables of a database, by name.
     pub fn tables(&self, database: &str) -> Result<Vec<(String, Entry)>> {
         let databases = self.read();

@@ -9,6 +9,7 @@ mod dependents;
 mod describe;
 mod drop;
 pub(crate) mod insert;
+mod kill;
 mod limits;
 pub(crate) mod on_server;
 mod optimize;
@@ -124,6 +125,10 @@ fn run_kind(
             drop::rename(*kind, *exchange, *if_exists, pairs, ctx)?;
         }
         StatementKind::AlterTable(alter) => alter::run(alter, ctx)?,
+        StatementKind::AlterDatabase { name, comment } => {
+            let comment = String::from_utf8_lossy(comment);
+            ctx.database.shared.catalog.comment_database(&name.name, &comment)?;
+        }
         StatementKind::Delete { table, partition, where_ } => {
             alter::check_deletes(table, ctx)?;
             alter::delete(table, partition.as_ref(), where_, ctx)?;
@@ -145,6 +150,8 @@ fn run_kind(
         StatementKind::Check { table: Some(name), partition, part } => {
             check::run(name, partition.as_ref(), part.as_deref(), statement, ctx, output)?;
         }
+        StatementKind::Check { table: None, .. } => check::all(statement, ctx, output)?,
+        StatementKind::Kill { mutation: true, where_, .. } => kill::mutation(where_, ctx)?,
         StatementKind::System { command, target, rest } => {
             system::run(command, target.as_ref(), rest, ctx)?;
         }
@@ -159,8 +166,7 @@ fn run_kind(
 /// The words that a statement which is not supported begins with.
 fn kind_name(kind: &StatementKind) -> &'static str {
     match kind {
-        StatementKind::Check { .. } => "CHECK ALL TABLES",
-        StatementKind::Kill { .. } => "KILL",
+        StatementKind::Kill { .. } => "KILL QUERY",
         StatementKind::Transaction(_) => "A transaction",
         _ => "This statement",
     }

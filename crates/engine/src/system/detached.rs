@@ -40,5 +40,5 @@ pub(super) fn dropped_tables() -> Result<Arc<dyn Table>> {
         ("metadata_dropped_path", DataType::String),
         ("table_dropped_time", DataType::DateTime(None)),
     ];
-    made("SystemDroppedTables", &header, [])
+    made("SystemMarkedDroppedTables", &header, [])
 }

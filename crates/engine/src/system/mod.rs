@@ -1,6 +1,7 @@
 //! The tables of the `system` database: made when they are read.
 
 mod catalog;
+mod constraints;
 mod detached;
 mod dictionaries;
 mod functions;
@@ -8,6 +9,7 @@ mod indexes;
 pub(crate) mod names;
 mod parts;
 mod settings;
+mod structures;
 
 use crate::formats::FORMATS;
 use crate::made_table::made;
@@ -35,6 +37,9 @@ pub(crate) fn table(name: &str, ctx: &QueryContext) -> Result<Option<Arc<dyn Tab
         "merge_tree_settings" => settings::merge_tree_settings()?,
         "data_skipping_indices" => indexes::data_skipping_indices(ctx)?,
         "parts" => parts::parts(ctx)?,
+        "parts_columns" => parts::parts_columns(ctx)?,
+        "detached_parts" => parts::detached_parts(ctx)?,
+        "constraints" => constraints::constraints(ctx)?,
         "tables" => catalog::tables(ctx, &others(ctx)?)?,
         "columns" => catalog::columns(ctx, &others(ctx)?)?,
         "detached_tables" => detached::detached_tables(ctx)?,
@@ -45,7 +50,7 @@ pub(crate) fn table(name: &str, ctx: &QueryContext) -> Result<Option<Arc<dyn Tab
         "data_type_families" => data_type_families()?,
         "events" => settings::events(ctx)?,
         "warnings" => warnings(ctx)?,
-        _ => return Ok(None),
+        other => return structures::empty(other),
     }))
 }
 

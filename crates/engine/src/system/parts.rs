@@ -1,89 +1,126 @@
-//! `system.parts`: the parts of tables of the MergeTree family.
+//! `system.parts`, `system.parts_columns` and `system.detached_parts`: the parts of tables of the MergeTree family.
 
 use super::catalog::all_tables;
-use crate::made_table::made;
+use super::structures::{SparseRow, table};
 use crate::query_context::QueryContext;
 use chalet_base::Result;
 use chalet_storage::Table;
 use chalet_storage::merge_tree::MergeTree;
 use chalet_storage::merge_tree::part::{Part, PartData};
-use chalet_types::{DataType, Value};
+use chalet_storage::merge_tree::parts::State;
+use chalet_types::Value;
 use std::sync::Arc;
 
 pub(crate) fn parts(ctx: &QueryContext) -> Result<Arc<dyn Table>> {
-    let (text, number) = (DataType::String, DataType::UInt64);
-    let header = [
-        ("partition", text.clone()),
-        ("name", text.clone()),
-        ("part_type", text.clone()),
-        ("active", DataType::UInt8),
-        ("marks", number.clone()),
-        ("rows", number.clone()),
-        ("files", number.clone()),
-        ("bytes_on_disk", number.clone()),
-        ("data_compressed_bytes", number.clone()),
-        ("data_uncompressed_bytes", number.clone()),
-        ("modification_time", DataType::DateTime(None)),
-        ("refcount", DataType::UInt32),
-        ("partition_id", text.clone()),
-        ("min_block_number", DataType::Int64),
-        ("max_block_number", DataType::Int64),
-        ("level", DataType::UInt32),
-        ("data_version", number.clone()),
-        ("database", text.clone()),
-        ("table", text.clone()),
-        ("engine", text.clone()),
-        ("disk_name", text.clone()),
-        ("path", text.clone()),
-        ("default_compression_codec", text.clone()),
-        ("visible", DataType::UInt8),
-        ("bytes", number),
-        ("part_name", text),
-    ];
     let mut rows = Vec::new();
-    for (database, name, entry) in all_tables(ctx, &[])? {
-        let Some(table) = entry.table.as_any().downcast_ref::<MergeTree>() else { continue };
-        // The error of a damaged table comes when it is used.
-        let Ok(state) = table.parts().snapshot() else { continue };
-        rows.extend(state.parts.iter().map(|part| row(&database, &name, table, part)));
-    }
-    made("SystemParts", &header, rows)
+    each(ctx, |database, name, of, state| {
+        rows.extend(state.parts.iter().map(|part| row(database, name, of, part)));
+    })?;
+    table("parts", rows)
 }
 
-fn row(database: &str, table: &str, of: &MergeTree, part: &Arc<Part>) -> Vec<Value> {
+/// A row for each column of each part.
+pub(crate) fn parts_columns(ctx: &QueryContext) -> Result<Arc<dyn Table>> {
+    let mut rows = Vec::new();
+    each(ctx, |database, name, of, state| {
+        let schema = of.schema();
+        for part in &state.parts {
+            // By their numbers: a part may have a column under an earlier name.
+            let current = &of.definition().columns.columns;
+            let own = part.columns.columns.iter();
+            let own = own.filter(|column| current.iter().any(|known| known.id == column.id));
+            for (at, column) in own.enumerate() {
+                let declared = schema.columns.iter().find(|known| known.name == column.name);
+                let default = declared.and_then(|known| known.default.as_ref());
+                let mut row = row(database, name, of, part);
+                row.extend([
+                    ("column", Value::from(&*column.name)),
+                    ("type", Value::from(column.ty.to_string().as_str())),
+                    ("column_position", Value::UInt(at as u64 + 1)),
+                    ("default_kind", Value::from(default.map_or("", |(kind, _)| kind.name()))),
+                    ("default_expression", Value::from(default.map_or("", |(_, text)| text))),
+                    ("serialization_kind", Value::from("Default")),
+                ]);
+                rows.push(row);
+            }
+        }
+    })?;
+    table("parts_columns", rows)
+}
+
+pub(crate) fn detached_parts(ctx: &QueryContext) -> Result<Arc<dyn Table>> {
+    let mut rows = Vec::new();
+    each(ctx, |database, name, _, state| {
+        rows.extend(state.detached.iter().map(|part| {
+            let info = &part.info;
+            vec![
+                ("database", Value::from(database)),
+                ("table", Value::from(name)),
+                ("partition_id", Value::from(&*info.partition.id)),
+                ("name", Value::from(info.name().as_str())),
+                ("bytes_on_disk", Value::UInt(info.bytes)),
+                ("modification_time", Value::UInt(info.modified.into())),
+                ("disk", Value::from("default")),
+                ("path", Value::from(path(part).as_str())),
+                ("reason", Value::from("")),
+                ("min_block_number", Value::Int(info.min_block as i64)),
+                ("max_block_number", Value::Int(info.max_block as i64)),
+                ("level", Value::UInt(info.level.into())),
+            ]
+        }));
+    })?;
+    table("detached_parts", rows)
+}
+
+/// Database, name, handle and parts of each table.
+fn each(ctx: &QueryContext, mut take: impl FnMut(&str, &str, &MergeTree, &State)) -> Result<()> {
+    for (database, name, entry) in all_tables(ctx, &[])? {
+        let Some(of) = entry.table.as_any().downcast_ref::<MergeTree>() else { continue };
+        // The error of a damaged table comes when it is used.
+        let Ok(state) = of.parts().snapshot() else { continue };
+        take(&database, &name, of, &state);
+    }
+    Ok(())
+}
+
+fn path(part: &Part) -> String {
+    match &part.data {
+        PartData::Resident(_) => String::new(),
+        PartData::File(path, _) => path.to_string_lossy().into_owned(),
+    }
+}
+
+fn row(database: &str, name: &str, of: &MergeTree, part: &Arc<Part>) -> SparseRow {
     let info = &part.info;
-    let name = info.name();
-    let (kind, files, path) = match &part.data {
-        PartData::Resident(_) => ("InMemory", 0, String::new()),
-        PartData::File(path, _) => ("Compact", 1, path.to_string_lossy().into_owned()),
+    let (kind, files) = match &part.data {
+        PartData::Resident(_) => ("InMemory", 0),
+        PartData::File(..) => ("Compact", 1),
     };
     let marks = info.rows.div_ceil(of.definition().granularity.max(1) as u64) + 1;
     vec![
-        Value::from(&*info.partition.shown),
-        Value::from(name.as_str()),
-        Value::from(kind),
-        Value::from(true),
-        Value::UInt(marks),
-        Value::UInt(info.rows),
-        Value::UInt(files),
-        Value::UInt(info.bytes),
-        Value::UInt(info.bytes),
-        Value::UInt(info.raw_bytes),
-        Value::UInt(info.modified.into()),
-        Value::UInt(Arc::strong_count(part) as u64),
-        Value::from(&*info.partition.id),
-        Value::Int(info.min_block as i64),
-        Value::Int(info.max_block as i64),
-        Value::UInt(info.level.into()),
-        Value::UInt(info.mutation.max(info.max_block)),
-        Value::from(database),
-        Value::from(table),
-        Value::from(of.engine()),
-        Value::from("default"),
-        Value::from(path.as_str()),
-        Value::from("LZ4"),
-        Value::from(true),
-        Value::UInt(info.bytes),
-        Value::from(name.as_str()),
+        ("partition", Value::from(&*info.partition.shown)),
+        ("name", Value::from(info.name().as_str())),
+        ("part_type", Value::from(kind)),
+        ("active", Value::from(true)),
+        ("marks", Value::UInt(marks)),
+        ("rows", Value::UInt(info.rows)),
+        ("files", Value::UInt(files)),
+        ("bytes_on_disk", Value::UInt(info.bytes)),
+        ("data_compressed_bytes", Value::UInt(info.bytes)),
+        ("data_uncompressed_bytes", Value::UInt(info.raw_bytes)),
+        ("modification_time", Value::UInt(info.modified.into())),
+        ("refcount", Value::UInt(Arc::strong_count(part) as u64)),
+        ("partition_id", Value::from(&*info.partition.id)),
+        ("min_block_number", Value::Int(info.min_block as i64)),
+        ("max_block_number", Value::Int(info.max_block as i64)),
+        ("level", Value::UInt(info.level.into())),
+        ("data_version", Value::UInt(info.mutation.max(info.max_block))),
+        ("database", Value::from(database)),
+        ("table", Value::from(name)),
+        ("engine", Value::from(of.engine())),
+        ("disk_name", Value::from("default")),
+        ("path", Value::from(path(part).as_str())),
+        ("default_compression_codec", Value::from("LZ4")),
+        ("visible", Value::from(true)),
     ]
 }

@@ -19,6 +19,10 @@ pub struct Change {
     /// By number.
     pub removed: Vec<u64>,
     pub added: Vec<Arc<Part>>,
+    /// By number: parts that are taken away, and kept aside.
+    pub detached: Vec<u64>,
+    /// By number: parts that were kept aside, and go.
+    pub dropped_detached: Vec<u64>,
     /// Of INSERTs, for which this is asked to be done once.
     pub tokens: Vec<u64>,
     /// Among how many of the last tokens these are looked for.
@@ -30,6 +34,8 @@ const REMOVED: u64 = 2;
 const ADDED_FILE: u64 = 3;
 const ADDED_ROWS: u64 = 4;
 const TOKEN: u64 = 5;
+const DETACHED: u64 = 6;
+const DROPPED_DETACHED: u64 = 7;
 
 impl Change {
     /// Appends the change as bytes.
@@ -48,6 +54,12 @@ impl Change {
             match &part.data {
                 PartData::Resident(block) => encode_rows(block, &part.columns, out)?,
                 PartData::File(_, checksums) => checksums.encode(out),
+            }
+        }
+        for (kind, numbers) in [(DETACHED, &self.detached), (DROPPED_DETACHED, &self.dropped_detached)] {
+            for number in numbers {
+                put_var_uint(out, kind);
+                put_var_uint(out, *number);
             }
         }
         for token in &self.tokens {
@@ -92,6 +104,8 @@ impl Change {
                     };
                     change.added.push(Arc::new(Part::new(info, columns, data, folder.cloned())));
                 }
+                DETACHED => change.detached.push(from.var_uint()?),
+                DROPPED_DETACHED => change.dropped_detached.push(from.var_uint()?),
                 TOKEN => change.tokens.push(from.var_uint()?),
                 other => bail!(INCORRECT_DATA, "A change of an unknown kind: {other}"),
             }

@@ -44,6 +44,13 @@ impl PartInfo {
         let mutation = if *mutation > 0 { format!("_{mutation}") } else { String::new() };
         format!("{}_{min_block}_{max_block}_{level}{mutation}", partition.id)
     }
+
+    /// Could a part have this name?
+    pub fn is_name(name: &str) -> bool {
+        let fields: Vec<&str> = name.split('_').collect();
+        let is_number = |field: &&str| !field.is_empty() && field.bytes().all(|b| b.is_ascii_digit());
+        matches!(fields.len(), 4 | 5) && !fields[0].is_empty() && fields[1..].iter().all(is_number)
+    }
 }
 
 /// Where the rows of a part are.

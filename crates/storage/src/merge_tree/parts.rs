@@ -28,6 +28,8 @@ const ATTEMPTS: usize = 100;
 pub struct State {
     /// By partition and block.
     pub parts: Vec<Arc<Part>>,
+    /// Those that were taken away by DETACH PARTITION, in that order.
+    pub detached: Vec<Arc<Part>>,
     /// All versions of columns, ascending; the last is that of new parts.
     pub versions: Vec<Arc<ColumnsVersion>>,
     tokens: VecDeque<u64>,
@@ -58,6 +60,13 @@ impl State {
             let place = self.parts.partition_point(|other| key(other) <= key(part));
             self.parts.insert(place, part.clone());
         }
+        // Behind those that come: a journal that is written anew has all parts first.
+        for number in &change.detached {
+            if let Some(at) = self.parts.iter().position(|part| part.info.number == *number) {
+                self.detached.push(self.parts.remove(at));
+            }
+        }
+        self.detached.retain(|part| !change.dropped_detached.contains(&part.info.number));
         self.tokens.extend(&change.tokens);
         while self.tokens.len() > MAX_TOKENS {
             self.tokens.pop_front();
@@ -67,13 +76,15 @@ impl State {
     /// All that the state says, as one change. Old versions of the columns that no part has are left out, but for some: the
     /// definition of the table may be about to follow.
     fn as_change(&self) -> Change {
-        let used: HashSet<u32> = self.parts.iter().map(|part| part.info.columns).collect();
+        let all = || self.parts.iter().chain(&self.detached);
+        let used: HashSet<u32> = all().map(|part| part.info.columns).collect();
         let recent = self.versions.len().saturating_sub(RECENT_VERSIONS);
         let kept = self.versions.iter().enumerate();
         let kept = kept.filter(|(at, version)| *at >= recent || used.contains(&version.number));
         Change {
             columns: kept.map(|(_, version)| version.clone()).collect(),
-            added: self.parts.clone(),
+            added: all().cloned().collect(),
+            detached: self.detached.iter().map(|part| part.info.number).collect(),
             tokens: self.tokens.iter().copied().collect(),
             ..Change::default()
         }
@@ -379,9 +390,9 @@ impl Parts {
         }
         let bytes: Vec<Vec<u8>> = records.iter().map(|(_, record, _)| record.clone()).collect();
         journal.append(&bytes)?;
-        let resident = state.parts.iter().filter(|part| part.resident().is_some());
-        let live: u64 =
-            resident.map(|part| part.info.bytes + 64).sum::<u64>() + 64 * state.parts.len() as u64;
+        let all = || state.parts.iter().chain(&state.detached);
+        let resident = all().filter(|part| part.resident().is_some());
+        let live: u64 = resident.map(|part| part.info.bytes + 64).sum::<u64>() + 64 * all().count() as u64;
         if journal.len() > LEAST_TO_COMPACT.max(2 * live) {
             // The changes are acknowledged already, and another attempt follows.
             count(Event::MergeTreeJournalRewrites);
@@ -494,9 +505,16 @@ fn prepare(change: &mut Change, state: &mut State, removed: &mut Vec<Arc<Part>>)
     change.tokens = tokens;
     let found: Vec<Arc<Part>> =
         state.parts.iter().filter(|part| change.removed.contains(&part.info.number)).cloned().collect();
-    if found.len() != change.removed.len() {
+    let is_there = |number: &u64| state.parts.iter().any(|part| part.info.number == *number);
+    if found.len() != change.removed.len() || !change.detached.iter().all(is_there) {
         return Err(changed_meanwhile());
     }
+    let dropped = state.detached.iter().filter(|part| change.dropped_detached.contains(&part.info.number));
+    let dropped: Vec<Arc<Part>> = dropped.cloned().collect();
+    if dropped.len() != change.dropped_detached.len() {
+        return Err(changed_meanwhile());
+    }
+    removed.extend(dropped);
     removed.extend(found);
     for part in &mut change.added {
         if part.info.min_block == 0 {
@@ -513,7 +531,8 @@ fn prepare(change: &mut Change, state: &mut State, removed: &mut Vec<Arc<Part>>)
 
 /// Removes files that the journal does not name, and fails where one that it names is missing. Returns the next number.
 fn remove_leftovers(folder: &TableFolder, state: &State) -> Result<u64> {
-    let named: HashSet<u64> = state.parts.iter().map(|part| part.info.number).collect();
+    let all = state.parts.iter().chain(&state.detached);
+    let named: HashSet<u64> = all.map(|part| part.info.number).collect();
     let mut last = named.iter().copied().max().unwrap_or(0);
     let mut files: HashSet<u64> = HashSet::default();
     let found = std::fs::read_dir(folder.path())

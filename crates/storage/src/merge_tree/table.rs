@@ -216,6 +216,21 @@ impl MergeTree {
         Ok(claim.numbers().len())
     }
 
+    /// Takes the parts away that `wanted` names, and keeps them aside; returns how many.
+    pub fn detach_parts(
+        &self,
+        wanted: impl Fn(&PartInfo) -> bool,
+        check: &dyn Fn() -> Result<()>,
+    ) -> Result<usize> {
+        self.parts.check_writable()?;
+        let (claim, _) = self.parts.claim_all(wanted, check)?;
+        if claim.numbers().is_empty() {
+            return Ok(0);
+        }
+        self.parts.commit(Change { detached: claim.numbers().to_vec(), ..Change::default() })?;
+        Ok(claim.numbers().len())
+    }
+
     fn known(&self) -> Option<Arc<State>> {
         self.parts.snapshot().ok()
     }

@@ -43,6 +43,11 @@ pub enum StatementKind {
     CreateFunction(Box<CreateFunction>),
     CreateDictionary(Box<CreateDictionary>),
     AlterTable(Box<AlterTable>),
+    /// `ALTER DATABASE d MODIFY COMMENT 'text'`.
+    AlterDatabase {
+        name: Ident,
+        comment: Vec<u8>,
+    },
     /// DROP, TRUNCATE, DETACH.
     Drop(Box<Drop>),
     /// `ATTACH TABLE t` without a definition.

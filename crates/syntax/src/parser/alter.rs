@@ -13,7 +13,10 @@ impl Parser<'_> {
             if let Some(error) = self.access_denied("ALTER") {
                 return Err(Fail::Error(error));
             }
-            for word in ["DATABASE", "NAMED COLLECTION", "VIEW"] {
+            if self.accept_keyword("DATABASE") {
+                return self.alter_database();
+            }
+            for word in ["NAMED COLLECTION", "VIEW"] {
                 if self.at_keyword(word) {
                     return Err(Fail::Error(err!(NOT_IMPLEMENTED, "ALTER {word} is not implemented")));
                 }
@@ -26,6 +29,20 @@ impl Parser<'_> {
             if p.at(TokenKind::LParen) { p.parens(|p| p.alter_command()) } else { p.alter_command() }
         })?;
         Ok(StatementKind::AlterTable(Box::new(AlterTable { temporary, name, cluster, commands })))
+    }
+
+    /// What follows `ALTER DATABASE`.
+    fn alter_database(&mut self) -> Parse<StatementKind> {
+        let name = self.ident()?;
+        self.on_cluster()?;
+        if self.at_keyword("MODIFY SETTING") {
+            return Err(Fail::Error(err!(
+                NOT_IMPLEMENTED,
+                "ALTER DATABASE ... MODIFY SETTING is not implemented"
+            )));
+        }
+        self.expect_keyword("MODIFY COMMENT")?;
+        Ok(StatementKind::AlterDatabase { name, comment: self.string()? })
     }
 
     fn alter_command(&mut self) -> Parse<AlterCommand> {

@@ -68,6 +68,12 @@ impl Printer {
             StatementKind::CreateFunction(function) => self.create_function(function),
             StatementKind::CreateDictionary(dictionary) => self.create_dictionary(dictionary),
             StatementKind::AlterTable(alter) => self.alter_table(alter),
+            StatementKind::AlterDatabase { name, comment } => {
+                self.word("ALTER DATABASE ");
+                self.ident(name);
+                self.word(" MODIFY COMMENT ");
+                self.string(comment);
+            }
             StatementKind::Drop(drop) => self.drop_statement(drop),
             StatementKind::Attach { kind, if_not_exists, name } => {
                 self.word("ATTACH ");

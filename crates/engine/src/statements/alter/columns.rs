@@ -2,7 +2,7 @@
 //! filled in, and what they have in another type is converted, when they are read or merged.
 
 use super::clauses::with_clause;
-use super::{Kept, indexes, merge_tree, renamed, uses};
+use super::{Kept, indexes, merge_tree, renamed, sorting_key, uses};
 use crate::column_definitions::columns;
 use crate::query_context::QueryContext;
 use crate::reading::caster;
@@ -13,9 +13,9 @@ use chalet_base::{Error, Result, bail, ensure, err};
 use chalet_binder::table_columns::bind_constant;
 use chalet_columns::{Column, Vector};
 use chalet_storage::catalog::in_backquotes;
-use chalet_storage::merge_tree::MergeTree;
 use chalet_storage::merge_tree::change::Change;
 use chalet_storage::merge_tree::columns::VersionColumn;
+use chalet_storage::merge_tree::{Definition, MergeTree, SortingKey};
 use chalet_storage::{ColumnSchema, Constraint, DefaultKind, ScanRequest, SkipIndex, Table, TableSchema};
 use chalet_syntax::ast::{self, AlterCommand, ColumnPosition};
 use chalet_types::DataType;
@@ -34,6 +34,8 @@ pub(super) fn is_of_columns(command: &AlterCommand) -> bool {
             | AlterCommand::DropConstraint { .. }
             | AlterCommand::AddIndex { .. }
             | AlterCommand::DropIndex { .. }
+            | AlterCommand::ModifyOrderBy(_)
+            | AlterCommand::Statistics { .. }
     )
 }
 
@@ -58,16 +60,20 @@ struct Draft<'a> {
     converted: Vec<Arc<str>>,
     /// Texts of the keys, which hold names of columns.
     keys: Vec<String>,
+    /// Columns that are new.
+    added: Vec<Arc<str>>,
+    /// ORDER BY, where it is changed.
+    sorting: Option<Vec<SortingKey>>,
     ctx: &'a QueryContext,
 }
 
-pub(super) fn run(alter: &ast::AlterTable, ctx: &QueryContext) -> Result<()> {
-    let found = Kept::find(&alter.name, ctx)?;
+pub(super) fn run(name: &ast::ObjectName, commands: &[AlterCommand], ctx: &QueryContext) -> Result<()> {
+    let found = Kept::find(name, ctx)?;
     let parts = merge_tree(&*found.entry.table)?.parts();
     parts.check_writable()?;
     let _altering = parts.altering();
     // As whoever came before has left it.
-    let kept = Kept::find(&alter.name, ctx)?;
+    let kept = Kept::find(name, ctx)?;
     let table = merge_tree(&*kept.entry.table)?;
     let version = table.definition().columns.clone();
     let own = table.schema();
@@ -89,9 +95,11 @@ pub(super) fn run(alter: &ast::AlterTable, ctx: &QueryContext) -> Result<()> {
         ttl: table.definition().keys.ttl.to_string(),
         converted: Vec::new(),
         keys: key_texts(table),
+        added: Vec::new(),
+        sorting: None,
         ctx,
     };
-    alter.commands.iter().try_for_each(|command| draft.apply(command))?;
+    commands.iter().try_for_each(|command| draft.apply(command))?;
     let schema = TableSchema {
         constraints: draft.constraints.clone().into(),
         indexes: draft.indexes.clone().into(),
@@ -111,6 +119,15 @@ pub(super) fn run(alter: &ast::AlterTable, ctx: &QueryContext) -> Result<()> {
         true => kept.engine()?.to_string(),
         false => with_clause(kept.engine()?, "TTL", Some(&draft.ttl)),
     };
+    let (altered, engine) = match &draft.sorting {
+        None => (altered, engine),
+        Some(sorting) => {
+            let keys = sorting_key::changed(&altered, sorting, &draft.added, &schema, ctx)?;
+            let engine = sorting_key::engine(&engine, &keys);
+            let definition = Definition { keys, ..altered.definition().clone() };
+            (MergeTree::of(definition, altered.parts().clone()), engine)
+        }
+    };
     for name in &draft.converted {
         try_conversion(&altered, name, ctx)?;
     }
@@ -122,7 +139,7 @@ pub(super) fn run(alter: &ast::AlterTable, ctx: &QueryContext) -> Result<()> {
             });
     if is_same {
         let handle = MergeTree::of(
-            chalet_storage::merge_tree::Definition { columns: version, ..altered.definition().clone() },
+            Definition { columns: version, ..altered.definition().clone() },
             table.parts().clone(),
         );
         return kept.replace_engine(Arc::new(handle), &schema, &engine, &draft.comment, ctx);
@@ -230,8 +247,30 @@ impl Draft<'_> {
             AlterCommand::DropIndex { if_exists, name } => {
                 indexes::drop(&mut self.indexes, &name.name, *if_exists)
             }
+            AlterCommand::ModifyOrderBy(items) => {
+                let key = |item: &ast::OrderItem| SortingKey {
+                    expr: item.expr.to_string().into(),
+                    descending: item.descending,
+                };
+                self.sorting = Some(items.iter().map(key).collect());
+                Ok(())
+            }
+            AlterCommand::Statistics { columns, .. } => self.check_statistics(columns),
             _ => bail!(LOGICAL_ERROR, "A command that is not of columns"),
         }
+    }
+
+    /// The files of parts have statistics of every column, so that none are kept beside them.
+    fn check_statistics(&self, columns: &[ast::Ident]) -> Result<()> {
+        for ast::Ident { name, .. } in columns {
+            let is_there = self.columns.iter().any(|column| *column.schema.name == **name);
+            ensure!(
+                is_there,
+                ILLEGAL_STATISTICS,
+                "Cannot add statistics for column {name}: this column is not found"
+            );
+        }
+        Ok(())
     }
 
     /// Where a column is; `None` where there is none and that is allowed.
@@ -294,6 +333,7 @@ impl Draft<'_> {
         let schema = self.declared(column, 0..self.columns.len())?;
         let fill = self.fill(&schema)?;
         let at = self.place(position)?;
+        self.added.push(schema.name.clone());
         self.columns.insert(at, Altered { schema, id: None, fill });
         Ok(())
     }
@@ -458,6 +498,8 @@ impl Draft<'_> {
             ttl: String::new(),
             converted: Vec::new(),
             keys: self.keys.clone(),
+            added: Vec::new(),
+            sorting: None,
             ctx: self.ctx,
         };
         keys.check_free(name, "modify")

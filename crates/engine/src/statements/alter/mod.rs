@@ -1,19 +1,29 @@
 //! ALTER TABLE, DELETE and UPDATE: commands are done one after the other, each as a whole.
 //!
+//! - [`target`]: the table that is altered
 //! - [`clauses`]: clauses of the engine: SAMPLE BY and TTL
 //! - [`ttl`]: values and rows that have expired
 //! - [`columns`]: columns that come, go and change
+//! - [`column_values`]: values of columns that are computed anew
+//! - [`detached`]: partitions that are kept aside
 //! - [`indexes`], [`settings`]: INDEX and SETTING
 //! - [`mutation`]: rows that change or go
+//! - [`sorting_key`]: MODIFY ORDER BY
 //! - [`partitions`]: partitions that go or come from elsewhere
 
 mod clauses;
+mod column_values;
 mod columns;
+mod detached;
 mod indexes;
 mod mutation;
 mod partitions;
 mod settings;
+mod sorting_key;
+mod target;
 mod ttl;
+
+use target::{merge_tree, uses};
 
 pub(crate) use mutation::{check_deletes, delete, update};
 pub(crate) use partitions::{Wanted, wanted};
@@ -23,7 +33,6 @@ use crate::query_context::QueryContext;
 use crate::statements::create::{columns_sql, comment_sql, modify_query};
 use crate::tables::{self, existing};
 use chalet_base::{Result, bail, ensure};
-use chalet_storage::merge_tree::MergeTree;
 use chalet_storage::{Entry, Table, TableSchema};
 use chalet_syntax::ast::{self, AlterCommand};
 use std::sync::Arc;
@@ -34,19 +43,26 @@ pub(crate) fn run(alter: &ast::AlterTable, ctx: &QueryContext) -> Result<()> {
     if let Some(view) = materialized::view(&alter.name, ctx) {
         return of_view(&*view, alter, ctx);
     }
-    if alter.commands.iter().any(columns::is_of_columns) {
-        ensure!(
-            alter.commands.iter().all(columns::is_of_columns),
-            NOT_IMPLEMENTED,
-            "ALTER TABLE of columns together with other commands is not supported"
-        );
-        columns::run(alter, ctx)?;
-        let changes_ttl = alter.commands.iter().any(
-            |command| matches!(command, AlterCommand::ModifyColumn { column, .. } if column.ttl.is_some()),
-        );
-        return if changes_ttl { ttl::after_change(&alter.name, ctx) } else { Ok(()) };
+    let mut commands = &alter.commands[..];
+    while let Some(first) = commands.first() {
+        // Those of columns that follow each other are one change.
+        let n_of_columns = commands.iter().take_while(|command| columns::is_of_columns(command)).count();
+        match n_of_columns {
+            0 => one(&alter.name, first, ctx)?,
+            n => {
+                columns::run(&alter.name, &commands[..n], ctx)?;
+                if commands[..n].iter().any(changes_ttl) {
+                    ttl::after_change(&alter.name, ctx)?;
+                }
+            }
+        }
+        commands = &commands[n_of_columns.max(1)..];
     }
-    alter.commands.iter().try_for_each(|command| one(&alter.name, command, ctx))
+    Ok(())
+}
+
+fn changes_ttl(command: &AlterCommand) -> bool {
+    matches!(command, AlterCommand::ModifyColumn { column, .. } if column.ttl.is_some())
 }
 
 /// The commands that a materialized view takes.
@@ -74,6 +90,25 @@ fn one(name: &ast::ObjectName, command: &AlterCommand, ctx: &QueryContext) -> Re
         }
         AlterCommand::DropPartition { detach: false, part, partition } => {
             partitions::drop(name, *part, partition, ctx)
+        }
+        AlterCommand::DropPartition { detach: true, part, partition } => {
+            detached::detach(name, *part, partition, ctx)
+        }
+        AlterCommand::AttachPartition { part, partition } => detached::attach(name, *part, partition, ctx),
+        AlterCommand::DropDetachedPartition { part, partition } => {
+            detached::drop(name, *part, partition, ctx)
+        }
+        AlterCommand::MovePartitionToDisk { volume, partition, target, .. } => {
+            partitions::move_to_disk(name, partition, *volume, target, ctx)
+        }
+        AlterCommand::ClearColumn { if_exists, name: column, partition } => {
+            column_values::clear(name, &column.name, *if_exists, partition.as_ref(), ctx)
+        }
+        AlterCommand::MaterializeColumn { name: column, partition } => {
+            column_values::materialize(name, &column.name, partition.as_ref(), ctx)
+        }
+        AlterCommand::RewriteParts { partition } => {
+            column_values::rewrite_parts(name, partition.as_ref(), ctx)
         }
         AlterCommand::AttachPartitionFrom { partition, table } => {
             partitions::copy(name, partition, table, partitions::Copy::Attach, ctx)
@@ -130,27 +165,6 @@ fn words(name: &ast::ObjectName, command: &AlterCommand) -> String {
     let words = words.map(|word| word.trim_matches(['(', ')']));
     let upper = |word: &&str| !word.is_empty() && word.chars().all(|c| c.is_ascii_uppercase());
     words.skip_while(|word| word.is_empty()).take_while(upper).collect::<Vec<_>>().join(" ")
-}
-
-/// The table as one of the family, or the kernel's error.
-fn merge_tree(table: &dyn Table) -> Result<&MergeTree> {
-    let Some(found) = table.as_any().downcast_ref::<MergeTree>() else {
-        bail!(NOT_IMPLEMENTED, "Alter of this kind is not supported by storage {}", table.engine())
-    };
-    Ok(found)
-}
-
-/// Does an expression read a column?
-fn uses(text: &str, column: &str) -> Result<bool> {
-    let mut found = false;
-    chalet_syntax::visit::walk(&chalet_syntax::parse_expression(text)?, &mut |e| {
-        if let ast::ExprKind::Identifier(parts) = &e.kind {
-            let whole = parts.iter().map(|part| part.name.as_str()).collect::<Vec<_>>().join(".");
-            found |= whole == column || parts[0].name == column;
-        }
-        !found
-    });
-    Ok(found)
 }
 
 /// An expression in which a column has another name.

@@ -1,6 +1,6 @@
 //! DELETE and UPDATE: parts with rows that are concerned are written anew, and take the places of the old ones all at once.
 
-use super::{merge_tree, uses};
+use super::target::{merge_tree, uses};
 use crate::materialized;
 use crate::query_context::QueryContext;
 use crate::tables::existing;
@@ -59,33 +59,64 @@ pub(crate) fn update(
         "Table engine {} supports only DELETE mutations",
         table.engine()
     );
-    let schema = table.schema();
-    check_assignments(&*table, &schema, assignments)?;
+    check_assignments(&*table, &table.schema(), assignments)?;
+    let assigned: Vec<Assigned> =
+        assignments.iter().map(|(column, value)| (column.name.as_str(), value.clone())).collect();
+    let rows = updated_rows(&table.schema(), &assigned, Some(where_), &|column| {
+        column.default_kind() == Some(DefaultKind::Materialized)
+    });
+    mutate(&*table, name, &rows, partition, where_, ctx)
+}
+
+/// A column and its new value.
+pub(super) type Assigned<'a> = (&'a str, ast::Expr);
+
+/// Writes all rows anew with these values, and those that are `computed` anew from them.
+pub(super) fn rewrite(
+    table: &dyn Table,
+    name: &ast::ObjectName,
+    assigned: &[Assigned],
+    computed: &dyn Fn(&ColumnSchema) -> bool,
+    partition: Option<&ast::Partition>,
+    ctx: &QueryContext,
+) -> Result<()> {
+    materialized::check_own(name, ctx)?;
+    let rows = updated_rows(&table.schema(), assigned, None, computed);
+    mutate(table, name, &rows, partition, &chalet_syntax::parse_expression("1")?, ctx)
+}
+
+/// The query for all rows of a source, with new values in those that a condition holds for, or in all.
+fn updated_rows(
+    schema: &TableSchema,
+    assigned: &[Assigned],
+    condition: Option<&ast::Expr>,
+    computed: &dyn Fn(&ColumnSchema) -> bool,
+) -> impl Fn(&str) -> String + use<> {
     let new_value = |column: &ColumnSchema| {
         let name = in_backquotes(&column.name);
-        let Some((_, value)) = assignments.iter().find(|(assigned, _)| assigned.name == *column.name) else {
+        let Some((_, value)) = assigned.iter().find(|(assigned, _)| **assigned == *column.name) else {
             return name;
         };
-        format!("if({where_}, CAST({value}, {}), {name})", string_literal(column.ty.to_string()))
+        let value = format!("CAST({value}, {})", string_literal(column.ty.to_string()));
+        condition.map_or(value.clone(), |condition| format!("if({condition}, {value}, {name})"))
     };
     // Names must not hide the columns that other assignments read: the values come first, and get their names then.
     let numbered = |at: usize| format!("`__new_{at}`");
     let values =
         schema.stored().enumerate().map(|(at, column)| format!("{} AS {}", new_value(column), numbered(at)));
-    let names = stored_names(&schema);
+    let names = stored_names(schema);
     let named = names.iter().enumerate().map(|(at, name)| format!("{} AS {name}", numbered(at)));
     // What is computed from columns that changed is computed anew.
     let computed = schema.stored().zip(&names).map(|(column, name)| match &column.default {
-        Some((DefaultKind::Materialized, text)) => format!("{text} AS {name}"),
+        Some((_, text)) if computed(column) => format!("{text} AS {name}"),
         _ => name.clone(),
     });
     let listed = |columns: &mut dyn Iterator<Item = String>| columns.collect::<Vec<_>>().join(", ");
     let (values, named, computed) =
         (listed(&mut { values }), listed(&mut { named }), listed(&mut { computed }));
-    let rows = |source: &str| {
+    move |source: &str| {
         format!("SELECT {computed} FROM (SELECT {named} FROM (SELECT {values} FROM {source}))")
-    };
-    mutate(&*table, name, &rows, partition, where_, ctx)
+    }
 }
 
 fn check_assignments(

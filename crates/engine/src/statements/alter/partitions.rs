@@ -1,6 +1,6 @@
 //! ALTER TABLE ... PARTITION: parts that go, or come from another table.
 
-use super::merge_tree;
+use super::target::merge_tree;
 use crate::merge_tree::merge::open_part;
 use crate::query_context::QueryContext;
 use crate::reading::caster;
@@ -72,12 +72,18 @@ pub(crate) fn wanted(table: &MergeTree, written: &ast::Partition, ctx: &QueryCon
     })
 }
 
-fn part_wanted(written: &ast::Partition, ctx: &QueryContext) -> Result<Wanted> {
+pub(super) fn part_wanted(written: &ast::Partition, ctx: &QueryContext) -> Result<Wanted> {
     let (ast::Partition::Value(expr) | ast::Partition::Id(expr)) = written else {
         bail!(BAD_ARGUMENTS, "A part is named by a string")
     };
     let value = bind_constant(expr, ctx, &ctx.ids)?.value();
-    Ok(Wanted::Part(value.as_str().unwrap_or_default().to_string()))
+    let name = value.as_str().unwrap_or_default();
+    ensure!(
+        PartInfo::is_name(name),
+        BAD_DATA_PART_NAME,
+        "Unexpected part name: {name} for format version: 1"
+    );
+    Ok(Wanted::Part(name.to_string()))
 }
 
 /// DROP PARTITION and DROP PART.
@@ -113,13 +119,20 @@ pub(super) fn copy(
     how: Copy,
     ctx: &QueryContext,
 ) -> Result<()> {
+    ensure!(
+        how != Copy::Replace || !matches!(partition, ast::Partition::All),
+        SUPPORT_IS_DISABLED,
+        "Only support DROP/DETACH/ATTACH PARTITION ALL currently"
+    );
     let (target, source) = (existing(to, ctx)?.0, existing(from, ctx)?.0);
     let (target, source) = (merge_tree(&*target)?, merge_tree(&*source)?);
     check_alike(target, source)?;
     let wanted = wanted(source, partition, ctx)?;
     let check = || ctx.control.check_with_interrupt();
-    let is_same = Arc::ptr_eq(target.parts(), source.parts());
-    ensure!(!is_same, BAD_ARGUMENTS, "A partition cannot be copied to the table that it is of");
+    if how != Copy::Attach && Arc::ptr_eq(target.parts(), source.parts()) {
+        // It is there already.
+        return Ok(());
+    }
     let (source_claim, parts) = source.parts().claim_all(|info| wanted.has(info), &check)?;
     let mut change = Change::default();
     for part in &parts {
@@ -147,7 +160,7 @@ pub(super) fn copy(
 }
 
 /// The rows of a part as one of another table.
-fn copied(
+pub(super) fn copied(
     target: &MergeTree,
     source: &MergeTree,
     part: &Arc<Part>,
@@ -160,6 +173,22 @@ fn copied(
         out.write(morsel.block)?;
     }
     out.finish(Lineage::default())
+}
+
+/// MOVE PARTITION TO DISK and TO VOLUME: there is one disk, and everything is on it.
+pub(super) fn move_to_disk(
+    name: &ast::ObjectName,
+    partition: &ast::Partition,
+    volume: bool,
+    target: &[u8],
+    ctx: &QueryContext,
+) -> Result<()> {
+    let (table, _) = existing(name, ctx)?;
+    let wanted = wanted(merge_tree(&*table)?, partition, ctx)?;
+    let (what, target) = (if volume { "volume" } else { "disk" }, String::from_utf8_lossy(target));
+    ensure!(target == "default", UNKNOWN_DISK, "No such {what} `{target}` in storage policy `default`");
+    let shown = if let Wanted::Partition(id) = &wanted { id } else { "all" };
+    bail!(UNKNOWN_DISK, "All parts of partition '{shown}' are already on {what} '{target}'")
 }
 
 fn check_alike(a: &MergeTree, b: &MergeTree) -> Result<()> {

@@ -221,6 +221,11 @@ fn check(
     Ok(())
 }
 
+/// Fails where the sorting key is none, whatever the settings of the table allow.
+pub(crate) fn check_sorting(keys: &TableKeys, schema: &TableSchema, ctx: &QueryContext) -> Result<()> {
+    check(keys, &MergeTreeSettings::of(&[], ctx)?, schema, ctx)
+}
+
 fn check_expression(
     which: &str,
     text: &str,
@@ -312,7 +317,7 @@ fn shown(
     out
 }
 
-fn sorting_key(keys: &[SortingKey]) -> String {
+pub(crate) fn sorting_key(keys: &[SortingKey]) -> String {
     let item = |key: &SortingKey| format!("{}{}", key.expr, if key.descending { " DESC" } else { "" });
     let items: Vec<String> = keys.iter().map(item).collect();
     match keys {

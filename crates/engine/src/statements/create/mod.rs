@@ -42,6 +42,7 @@ pub(crate) use self::engine::Found;
 pub(crate) use self::engines::open;
 pub(crate) use self::function::function;
 pub(crate) use self::materialized::{MATERIALIZED_VIEW, modify_query};
+pub(crate) use self::merge_tree::{check_sorting, sorting_key};
 pub(crate) use self::merge_tree_settings::{MergeTreeSettings, value_of};
 pub(crate) use self::stored::stored;
 pub(crate) use self::table::table;
