@@ -55,4 +55,4 @@ pub use catalog::{Catalog, Database, Entry};
 pub use insert::Inserter;
 pub use row_merging::RowMerging;
 pub use scan::{ColumnRange, Morsel, RowsById, Scan, ScanContext, ScanRequest, ScanWorker, Summary};
-pub use table::{ColumnSchema, Constraint, DefaultKind, Held, SkipIndex, Table, TableSchema};
+pub use table::{ColumnSchema, Constraint, DefaultKind, Held, Projection, SkipIndex, Table, TableSchema};

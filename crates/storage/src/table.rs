@@ -120,6 +120,16 @@ impl SkipIndex {
     }
 }
 
+/// `PROJECTION name (query)`, as SQL text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Projection {
+    pub name: Arc<str>,
+    /// In one line, without parentheses.
+    pub query: Arc<str>,
+    /// All of it, as SHOW CREATE prints it.
+    pub shown: Arc<str>,
+}
+
 /// Columns in order, and what their rows must meet; cheap to clone.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TableSchema {
@@ -128,6 +138,7 @@ pub struct TableSchema {
     pub constraints: Arc<[Constraint]>,
     /// Those of a MergeTree.
     pub indexes: Arc<[SkipIndex]>,
+    pub projections: Arc<[Projection]>,
 }
 
 impl TableSchema {

@@ -8,6 +8,7 @@ mod functions;
 mod indexes;
 pub(crate) mod names;
 mod parts;
+mod projections;
 mod settings;
 mod structures;
 
@@ -40,6 +41,7 @@ pub(crate) fn table(name: &str, ctx: &QueryContext) -> Result<Option<Arc<dyn Tab
         "parts_columns" => parts::parts_columns(ctx)?,
         "detached_parts" => parts::detached_parts(ctx)?,
         "constraints" => constraints::constraints(ctx)?,
+        "projections" => projections::projections(ctx)?,
         "tables" => catalog::tables(ctx, &others(ctx)?)?,
         "columns" => catalog::columns(ctx, &others(ctx)?)?,
         "detached_tables" => detached::detached_tables(ctx)?,

@@ -36,6 +36,7 @@ pub(crate) const TABLES: &[&str] = &[
     "parts",
     "parts_columns",
     "primes",
+    "projections",
     "query_cache",
     "remote_data_paths",
     "replicas",

@@ -147,10 +147,12 @@ impl Parser<'_> {
 
     /// `a = 1, b = x + 1`.
     pub(crate) fn assignments(&mut self) -> Parse<Vec<(Ident, Expr)>> {
-        self.comma_list(|p| {
-            let name = p.column_path()?;
-            p.expect(TokenKind::Equals)?;
-            Ok((name, p.bare_expr()?))
-        })
+        self.comma_list(|p| p.assignment())
+    }
+
+    pub(crate) fn assignment(&mut self) -> Parse<(Ident, Expr)> {
+        let name = self.column_path()?;
+        self.expect(TokenKind::Equals)?;
+        Ok((name, self.bare_expr()?))
     }
 }

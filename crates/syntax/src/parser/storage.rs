@@ -225,7 +225,15 @@ impl Parser<'_> {
                 select.group_by = Some(GroupBy::Exprs(p.comma_list(|p| p.expr())?));
             }
             if p.accept_keyword("ORDER BY") {
-                select.order_by = p.comma_list(|p| p.order_item())?;
+                // Without a direction.
+                let item = |expr| OrderItem {
+                    expr,
+                    descending: false,
+                    nulls_first: None,
+                    collate: None,
+                    fill: None,
+                };
+                select.order_by = p.comma_list(|p| p.expr())?.into_iter().map(item).collect();
             }
             select.span = p.span_from(start);
             Ok(select)
@@ -309,6 +317,21 @@ impl Parser<'_> {
         Ok(OrderItem { expr, descending, nulls_first: None, collate: None, fill: None })
     }
 
+    /// What follows SET of a TTL. Behind a comma there may be another rule.
+    fn ttl_assignments(&mut self) -> Parse<Vec<(Ident, Expr)>> {
+        let mut assignments = vec![self.assignment()?];
+        loop {
+            let another = self.maybe(|p| {
+                p.expect(TokenKind::Comma)?;
+                p.assignment()
+            })?;
+            match another {
+                Some(assignment) => assignments.push(assignment),
+                None => return Ok(assignments),
+            }
+        }
+    }
+
     pub(crate) fn ttl_list(&mut self) -> Parse<Vec<TtlItem>> {
         self.comma_list(|p| {
             let expr = p.bare_expr()?;
@@ -320,7 +343,7 @@ impl Parser<'_> {
                 TtlAction::Recompress(p.paren_list(false, |p| p.name_or_call())?)
             } else if p.accept_keyword("GROUP BY") {
                 let keys = p.comma_list(|p| p.bare_expr())?;
-                let set = if p.accept_keyword("SET") { p.assignments()? } else { Vec::new() };
+                let set = if p.accept_keyword("SET") { p.ttl_assignments()? } else { Vec::new() };
                 TtlAction::GroupBy { keys, set }
             } else {
                 p.accept_keyword("DELETE");

@@ -203,10 +203,22 @@ impl Printer {
         self.word("(");
         self.indented(|p| {
             p.tight_line();
-            p.select(&projection.query);
+            p.projection_query(projection);
         });
         self.tight_line();
         self.word(")");
+    }
+
+    /// Its ORDER BY has no directions.
+    pub(crate) fn projection_query(&mut self, projection: &ProjectionDef) {
+        let mut select = projection.query.clone();
+        let order_by = std::mem::take(&mut select.order_by);
+        self.select(&select);
+        if !order_by.is_empty() {
+            self.line();
+            self.word("ORDER BY");
+            self.tall_list(&order_by, |p, item| p.expr(&item.expr));
+        }
     }
 
     pub(crate) fn storage(&mut self, storage: &Storage) {

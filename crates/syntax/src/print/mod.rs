@@ -125,6 +125,20 @@ impl fmt::Display for Statement {
     }
 }
 
+/// The name and the query of a projection on several lines, as SHOW CREATE has them behind PROJECTION.
+pub fn projection(written: &crate::ast::ProjectionDef) -> String {
+    let mut printer = Printer::new(true);
+    printer.projection_def(written);
+    printer.out
+}
+
+/// The query of a projection in one line.
+pub fn projection_query(written: &crate::ast::ProjectionDef) -> String {
+    let mut printer = Printer::new(false);
+    printer.projection_query(written);
+    printer.out
+}
+
 /// The rules of TTL behind each other, as the clause of a table has them.
 pub fn ttl_rules(rules: &[crate::ast::TtlItem]) -> String {
     let mut printer = Printer::new(false);

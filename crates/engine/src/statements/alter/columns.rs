@@ -16,7 +16,9 @@ use chalet_storage::catalog::in_backquotes;
 use chalet_storage::merge_tree::change::Change;
 use chalet_storage::merge_tree::columns::VersionColumn;
 use chalet_storage::merge_tree::{Definition, MergeTree, SortingKey};
-use chalet_storage::{ColumnSchema, Constraint, DefaultKind, ScanRequest, SkipIndex, Table, TableSchema};
+use chalet_storage::{
+    ColumnSchema, Constraint, DefaultKind, Projection, ScanRequest, SkipIndex, Table, TableSchema,
+};
 use chalet_syntax::ast::{self, AlterCommand, ColumnPosition};
 use chalet_types::DataType;
 use std::sync::Arc;
@@ -36,6 +38,8 @@ pub(super) fn is_of_columns(command: &AlterCommand) -> bool {
             | AlterCommand::DropIndex { .. }
             | AlterCommand::ModifyOrderBy(_)
             | AlterCommand::Statistics { .. }
+            | AlterCommand::AddProjection { .. }
+            | AlterCommand::DropProjection { .. }
     )
 }
 
@@ -53,6 +57,7 @@ struct Draft<'a> {
     columns: Vec<Altered>,
     constraints: Vec<Constraint>,
     indexes: Vec<SkipIndex>,
+    projections: Vec<Projection>,
     comment: String,
     /// That of the rows.
     ttl: String,
@@ -91,6 +96,7 @@ pub(super) fn run(name: &ast::ObjectName, commands: &[AlterCommand], ctx: &Query
             .collect(),
         constraints: own.constraints.to_vec(),
         indexes: own.indexes.to_vec(),
+        projections: own.projections.to_vec(),
         comment: kept.entry.comment.to_string(),
         ttl: table.definition().keys.ttl.to_string(),
         converted: Vec::new(),
@@ -103,6 +109,7 @@ pub(super) fn run(name: &ast::ObjectName, commands: &[AlterCommand], ctx: &Query
     let schema = TableSchema {
         constraints: draft.constraints.clone().into(),
         indexes: draft.indexes.clone().into(),
+        projections: draft.projections.clone().into(),
         ..TableSchema::new(draft.columns.iter().map(|column| column.schema.clone()).collect())
     };
     ensure!(
@@ -112,6 +119,10 @@ pub(super) fn run(name: &ast::ObjectName, commands: &[AlterCommand], ctx: &Query
     );
     validate(&schema, ctx)?;
     skip_index::check(&schema, ctx)?;
+    create::projection::check(&schema, ctx)?;
+    if commands.iter().any(|command| matches!(command, AlterCommand::AddProjection { .. })) {
+        super::projections::check_merging(table, &kept.entry, ctx)?;
+    }
     bind_stored(draft.keys.iter().map(String::as_str), &schema, ctx)?;
     let altered = altered(table, &draft, &schema)?;
     create::ttl::check(&altered.definition().keys, &schema, ctx)?;
@@ -256,6 +267,12 @@ impl Draft<'_> {
                 Ok(())
             }
             AlterCommand::Statistics { columns, .. } => self.check_statistics(columns),
+            AlterCommand::AddProjection { if_not_exists, projection, position } => {
+                super::projections::add(&mut self.projections, projection, position.as_ref(), *if_not_exists)
+            }
+            AlterCommand::DropProjection { if_exists, name } => {
+                super::projections::drop(&mut self.projections, &name.name, *if_exists)
+            }
             _ => bail!(LOGICAL_ERROR, "A command that is not of columns"),
         }
     }
@@ -494,6 +511,7 @@ impl Draft<'_> {
             columns: Vec::new(),
             constraints: Vec::new(),
             indexes: Vec::new(),
+            projections: Vec::new(),
             comment: String::new(),
             ttl: String::new(),
             converted: Vec::new(),

@@ -6,7 +6,7 @@
 //! - [`columns`]: columns that come, go and change
 //! - [`column_values`]: values of columns that are computed anew
 //! - [`detached`]: partitions that are kept aside
-//! - [`indexes`], [`settings`]: INDEX and SETTING
+//! - [`indexes`], [`projections`], [`settings`]: INDEX, PROJECTION and SETTING
 //! - [`mutation`]: rows that change or go
 //! - [`sorting_key`]: MODIFY ORDER BY
 //! - [`partitions`]: partitions that go or come from elsewhere
@@ -18,6 +18,7 @@ mod detached;
 mod indexes;
 mod mutation;
 mod partitions;
+mod projections;
 mod settings;
 mod sorting_key;
 mod target;
@@ -134,8 +135,11 @@ fn one(name: &ast::ObjectName, command: &AlterCommand, ctx: &QueryContext) -> Re
         AlterCommand::MaterializeTtl { partition } => ttl::materialize(name, partition.as_ref(), ctx),
         AlterCommand::ModifySettings(written) => settings::modify(name, written, ctx),
         AlterCommand::ResetSettings(names) => settings::reset(name, names, ctx),
-        // Parts have no files for indexes.
-        AlterCommand::ClearIndex { .. } | AlterCommand::MaterializeIndex { .. } => {
+        // Parts have no files for indexes and projections.
+        AlterCommand::ClearIndex { .. }
+        | AlterCommand::MaterializeIndex { .. }
+        | AlterCommand::ClearProjection { .. }
+        | AlterCommand::MaterializeProjection { .. } => {
             merge_tree(&*existing(name, ctx)?.0)?.parts().check_writable()
         }
         AlterCommand::ModifyQuery(_) => bail!(

@@ -1,6 +1,6 @@
 //! The columns of CREATE TABLE and VIEW: as they are declared, taken from elsewhere, and as SHOW CREATE prints them.
 
-use super::skip_index;
+use super::{projection, skip_index};
 use crate::column_definitions::{columns, declared_type, default_and_comment};
 use crate::query_context::QueryContext;
 use crate::stored_columns::validate;
@@ -18,8 +18,12 @@ pub(super) fn schema_of(create: &ast::CreateTable, ctx: &QueryContext) -> Result
     let definition = &create.definition;
     if !definition.columns.is_empty() {
         let schema = TableSchema::new_checked(columns(&definition.columns, ctx)?)?;
-        let schema =
-            TableSchema { constraints: constraints(definition), indexes: indexes(definition)?, ..schema };
+        let schema = TableSchema {
+            constraints: constraints(definition),
+            indexes: indexes(definition)?,
+            projections: projection::all(definition),
+            ..schema
+        };
         validate(&schema, ctx)?;
         return Ok(schema);
     }
@@ -35,7 +39,7 @@ pub(super) fn schema_of(create: &ast::CreateTable, ctx: &QueryContext) -> Result
             let schema = tables::existing(name, ctx)?.0.schema();
             // An engine that has indexes and TTL takes them itself.
             let columns = schema.columns.iter().map(|c| ColumnSchema { ttl: None, ..c.clone() }).collect();
-            Ok(TableSchema { indexes: Arc::default(), columns, ..schema })
+            Ok(TableSchema { indexes: Arc::default(), projections: Arc::default(), columns, ..schema })
         }
         Some(CreateSource::Function(call)) => {
             let args = bind_table_arguments(&call.args, ctx, &ctx.ids)?;
@@ -76,6 +80,7 @@ pub(super) fn stored_schema(definition: &ast::TableDefinition) -> Result<TableSc
     Ok(TableSchema {
         constraints: constraints(definition),
         indexes: indexes(definition)?,
+        projections: projection::all(definition),
         ..TableSchema::new(columns)
     })
 }
@@ -126,5 +131,9 @@ pub(crate) fn columns_sql(schema: &TableSchema) -> String {
         let SkipIndex { name, expr, kind, granularity } = index;
         format!("    INDEX {} {expr} TYPE {kind} GRANULARITY {granularity}", quoted(name))
     });
-    lines.into_iter().chain(indexes).chain(constraints).collect::<Vec<_>>().join(",\n")
+    let projections = schema
+        .projections
+        .iter()
+        .map(|projection| format!("    PROJECTION {}", projection.shown.replace('\n', "\n    ")));
+    lines.into_iter().chain(indexes).chain(constraints).chain(projections).collect::<Vec<_>>().join(",\n")
 }

@@ -3,7 +3,7 @@
 use super::columns::{schema_of, stored_schema};
 use super::engine::{Engine, Found, New};
 use super::merge_tree_settings::MergeTreeSettings;
-use super::{old_syntax, row_merging, sampling, skip_index, ttl};
+use super::{old_syntax, projection, row_merging, sampling, skip_index, ttl};
 use crate::formats::FORMATS;
 use crate::query_context::QueryContext;
 use crate::reading::detached_caster;
@@ -12,7 +12,7 @@ use crate::tables;
 use chalet_base::{Result, bail, ensure};
 use chalet_function_api::Volatility;
 use chalet_plan::Expr;
-use chalet_storage::merge_tree::{MERGE_TREE, MergeTree, SortingKey, TableKeys};
+use chalet_storage::merge_tree::{MergeTree, SortingKey, TableKeys};
 use chalet_storage::{Table, TableSchema};
 use chalet_syntax::ast::{self, CreateSource, ExprKind};
 use chalet_types::DataType;
@@ -31,11 +31,6 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
     let definition = &new.create.definition;
     let old = old_syntax::with_clauses(new.storage)?;
     let written = old.as_ref().unwrap_or(new.storage);
-    ensure!(
-        definition.projections.is_empty(),
-        NOT_IMPLEMENTED,
-        "Projections of table engine {MERGE_TREE} are not supported yet"
-    );
     let is_old_allowed = new.ctx.state.settings.flag("allow_deprecated_syntax_for_merge_tree");
     ensure!(
         old.is_none() || is_old_allowed == Some(true),
@@ -50,6 +45,7 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
         let of_other = tables::existing(name, new.ctx)?.0.schema();
         schema.columns = of_other.columns;
         schema.indexes = of_other.indexes;
+        schema.projections = of_other.projections;
     }
     skip_index::check(&schema, new.ctx)?;
     let merging = row_merging::checked(new.engine.name, row_merging::arguments(written), &schema)?;
@@ -61,6 +57,14 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
         sampling::check(sample_by, &keys, &settings, &schema, new.ctx)?;
     }
     ttl::check(&keys, &schema, new.ctx)?;
+    projection::check(&schema, new.ctx)?;
+    ensure!(
+        schema.projections.is_empty() || merging.is_none() || settings.merges_projections,
+        SUPPORT_IS_DISABLED,
+        "Projections are not supported for {} with deduplicate_merge_projection_mode = throw. Please set setting \
+         'deduplicate_merge_projection_mode' to 'drop' or 'rebuild'",
+        new.engine.name
+    );
     let engine = row_merging::shown(new.engine.name, row_merging::arguments(new.storage));
     let shown = match old {
         // As it was written: the arguments say it all.

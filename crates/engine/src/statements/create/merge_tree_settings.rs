@@ -28,6 +28,8 @@ pub(crate) struct MergeTreeSettings {
     pub sampling_beside_key: bool,
     /// Must it be an unsigned integer?
     pub checks_sampling: bool,
+    /// May tables whose merges change rows have projections?
+    pub merges_projections: bool,
     pub of_table: TableSettings,
     /// May OPTIMIZE drop rows that say that they are deleted?
     pub cleanup: bool,
@@ -62,6 +64,7 @@ impl MergeTreeSettings {
             float_partition_key: false,
             sampling_beside_key: false,
             checks_sampling: true,
+            merges_projections: false,
             of_table: TableSettings { granularity: DEFAULT_GRANULARITY, dedup_window: 0 },
             cleanup: false,
         };
@@ -89,6 +92,7 @@ impl MergeTreeSettings {
                     settings.sampling_beside_key = number() != 0
                 }
                 "check_sample_column_is_correct" => settings.checks_sampling = number() != 0,
+                "deduplicate_merge_projection_mode" => settings.merges_projections = value != "throw",
                 "storage_policy" if value != ONLY => {
                     bail!(UNKNOWN_POLICY, "Unknown storage policy `{value}`")
                 }

@@ -5,7 +5,7 @@
 //! - [`columns`]: the columns of tables and views
 //! - [`engine`]: what an engine of tables is
 //! - [`log`], [`file`], [`keyed`], [`merged`], [`merge_tree`], [`over_dictionary`]: engines
-//! - [`merge_tree_settings`], [`old_syntax`], [`row_merging`], [`sampling`], [`skip_index`], [`ttl`]: what belongs to ENGINE = MergeTree
+//! - [`merge_tree_settings`], [`old_syntax`], [`projection`], [`row_merging`], [`sampling`], [`skip_index`], [`ttl`]: what belongs to ENGINE = MergeTree
 //! - [`materialized`]: MATERIALIZED VIEW
 //! - [`engines`]: which engines there are
 //! - [`stored`]: definitions as they are kept on disk
@@ -26,6 +26,7 @@ mod merge_tree_settings;
 mod merged;
 mod old_syntax;
 mod over_dictionary;
+pub(crate) mod projection;
 mod row_merging;
 pub(crate) mod sampling;
 pub(crate) mod skip_index;

@@ -1,0 +1,101 @@
+//! PROJECTION of a MergeTree: checked, kept and shown. Queries read the rows of the table, from which all answers follow.
+
+use crate::query_context::QueryContext;
+use chalet_base::{Result, bail, ensure};
+use chalet_binder::bind_query;
+use chalet_storage::fixed::FixedTable;
+use chalet_storage::{ColumnSchema, Entry, Projection, TableSchema};
+use chalet_syntax::ast::{self, ExprKind, ProjectionDef, StatementKind};
+use chalet_types::DataType;
+use std::sync::Arc;
+
+/// The table that the query of a projection is bound over.
+const SOURCE: &str = "__rows_of_table";
+
+/// The projections of a definition.
+pub(super) fn all(definition: &ast::TableDefinition) -> Arc<[Projection]> {
+    definition.projections.iter().map(declared).collect()
+}
+
+/// A projection as it is written.
+pub(crate) fn declared(written: &ProjectionDef) -> Projection {
+    Projection {
+        name: written.name.name.as_str().into(),
+        query: chalet_syntax::print::projection_query(written).into(),
+        shown: chalet_syntax::print::projection(written).into(),
+    }
+}
+
+/// A projection that was declared.
+pub(crate) fn parsed(projection: &Projection) -> Result<ProjectionDef> {
+    let text = format!("CREATE TABLE t (PROJECTION {}) ENGINE = MergeTree", projection.shown);
+    let statement = chalet_syntax::parse_printed(&text)?.pop().map(|statement| statement.kind);
+    match statement {
+        Some(StatementKind::CreateTable(mut create)) if create.definition.projections.len() == 1 => {
+            Ok(create.definition.projections.swap_remove(0))
+        }
+        _ => bail!(LOGICAL_ERROR, "A projection cannot be printed: {}", projection.shown),
+    }
+}
+
+/// Does the query of a projection aggregate?
+pub(crate) fn aggregates(written: &ProjectionDef, ctx: &QueryContext) -> bool {
+    let mut found = written.query.group_by.is_some();
+    for expr in &written.query.projection {
+        chalet_syntax::visit::walk(expr, &mut |e| {
+            if let ExprKind::Call(call) = &e.kind {
+                found |= call.over.is_none() && ctx.registry.called(&call.name).is_none();
+            }
+            !found
+        });
+    }
+    found
+}
+
+/// Fails where a table with these columns cannot have its projections.
+pub(crate) fn check(schema: &TableSchema, ctx: &QueryContext) -> Result<()> {
+    for (at, projection) in schema.projections.iter().enumerate() {
+        let name = &projection.name;
+        let is_first = schema.projections[..at].iter().all(|before| before.name != *name);
+        ensure!(
+            is_first,
+            ILLEGAL_PROJECTION,
+            "Cannot add projection {name}: projection with this name already exists"
+        );
+        check_one(&parsed(projection)?, schema, ctx)
+            .map_err(|e| e.context(format!("When validating projection `{name}`")))?;
+    }
+    Ok(())
+}
+
+fn check_one(written: &ProjectionDef, schema: &TableSchema, ctx: &QueryContext) -> Result<()> {
+    let mut columns: Vec<ColumnSchema> = schema.columns.iter().filter(|c| !c.is_virtual).cloned().collect();
+    columns.push(ColumnSchema::virtual_column("_part_offset", DataType::UInt64));
+    let stored = TableSchema::new(columns);
+    let source = Arc::new(FixedTable::new("Memory", stored, Vec::new()));
+    let entry = Entry { table: source, kind: "TABLE", definition: "".into(), comment: "".into() };
+    let mut ctx = ctx.with_settings(ctx.state.settings.clone())?;
+    ctx.state.temporary.insert(SOURCE.into(), entry);
+    let text = format!("SELECT 1 FROM {SOURCE}");
+    let Some(StatementKind::Query(query)) = chalet_syntax::parse_printed(&text)?.pop().map(|s| s.kind) else {
+        bail!(LOGICAL_ERROR, "A projection reads no rows: {text}")
+    };
+    let ast::SetExpr::Select(from) = query.body else {
+        bail!(LOGICAL_ERROR, "A projection reads no rows: {text}")
+    };
+    let mut select = ast::Select { from: from.from, ..(*written.query).clone() };
+    let sorted = std::mem::take(&mut select.order_by);
+    let is_aggregate = aggregates(written, &ctx);
+    if !is_aggregate {
+        select.projection.extend(sorted.iter().map(|item| item.expr.clone()));
+    }
+    let query = ast::Query { body: ast::SetExpr::Select(Box::new(select)), span: query.span };
+    bind_query(&query, &ctx, &ctx.ids)?;
+    ensure!(
+        !is_aggregate || sorted.is_empty(),
+        ILLEGAL_PROJECTION,
+        "When aggregation is used in projection, ORDER BY cannot be specified"
+    );
+    ensure!(is_aggregate || !sorted.is_empty(), BAD_ARGUMENTS, "ORDER BY cannot be empty");
+    Ok(())
+}
