@@ -2,7 +2,7 @@
 
 use crate::check::{illegal_type, no_parameters, two_arguments};
 use crate::collect::{Collector, collecting};
-use crate::floats::{Floats, integer, push_integer};
+use crate::floats::{Floats, Unsigned, push_integer};
 use crate::quantile::push_float;
 use chalet_base::Result;
 use chalet_columns::{Builder, Vector};
@@ -98,16 +98,16 @@ impl AggregateFunction for Intervals {
             Measure::Position => first.clone(),
             _ => DataType::UInt64,
         };
-        Ok(collecting(
-            Bound { measure: self.measure, float: args.iter().any(|a| a.ty.is_float()), result },
-            args,
-        ))
+        let (float, signed) = (args[0].ty.is_float(), args[0].ty.is_signed());
+        Ok(collecting(Bound { measure: self.measure, float, signed, result }, args))
     }
 }
 
 struct Bound {
     measure: Measure,
     float: bool,
+    /// Integers with a sign.
+    signed: bool,
     result: DataType,
 }
 
@@ -123,7 +123,10 @@ fn union<T: Copy + PartialOrd>(
             *interval = (interval.1, interval.0);
         }
     }
-    intervals.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
+    // Rows often come in the order of time.
+    if !intervals.is_sorted() {
+        intervals.sort_unstable_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
+    }
     let mut total = zero;
     let mut current: Option<(T, T)> = None;
     for (start, end) in intervals {
@@ -147,7 +150,7 @@ fn union<T: Copy + PartialOrd>(
 /// The largest number of open intervals, and where it is reached first.
 fn deepest<T: Copy + PartialOrd>(intervals: impl Iterator<Item = (T, T)>) -> (i64, Option<T>) {
     let mut events: Vec<(T, i64)> = intervals.flat_map(|(start, end)| [(start, 1), (end, -1)]).collect();
-    events.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
+    events.sort_unstable_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
     let (mut open, mut most, mut place) = (0, 0, None);
     for (at, change) in events {
         open += change;
@@ -174,13 +177,20 @@ impl Collector for Bound {
                 Measure::Position => push_float(deepest(pairs).1.unwrap_or(0.0), out),
             };
         }
-        let value = |arg: usize, row: u32| integer(&args[arg].data, row as usize);
-        let pairs = rows.iter().map(|&row| (value(0, row), value(1, row)));
+        // Integers have at most 64 bits; moved up by half the range, those with a sign have the order of unsigned ones.
+        let shift = if self.signed { 1 << 63 } else { 0 };
+        let (starts, ends) = (Unsigned::of(&args[0]), Unsigned::of(&args[1]));
+        let pairs = rows.iter().map(|&row| {
+            (starts.get(row as usize).wrapping_add(shift), ends.get(row as usize).wrapping_add(shift))
+        });
         push_integer(
             match self.measure {
-                Measure::Length => union(pairs.collect(), I256::ZERO, |a, b| a - b, |a, b| a + b),
+                Measure::Length => union(pairs.collect(), 0, u64::wrapping_sub, u64::wrapping_add).into(),
                 Measure::Count => deepest(pairs).0.into(),
-                Measure::Position => deepest(pairs).1.unwrap_or(I256::ZERO),
+                Measure::Position => {
+                    let place = deepest(pairs).1.map_or(0, |place| place.wrapping_sub(shift));
+                    if self.signed { I256::from(place as i64) } else { place.into() }
+                }
             },
             out,
         )

@@ -92,11 +92,13 @@ fn register_aggregates(registry: &mut Registry) {
     registry.add_aggregate(delta_sum_timestamp::DeltaSumTimestamp);
     registry.add_aggregate(events::retention::Retention);
     registry.add_aggregate(events::funnel::WindowFunnel);
+    registry.add_aggregate(events::next_node::SequenceNextNode);
     events::sequence::Sequence::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
     intervals::Intervals::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
     stats::contingency::Categories::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
     stats::t_test::TTest::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
     registry.add_aggregate(stats::histogram::Histogram);
+    registry.add_aggregate(stats::sparkbar::Sparkbar);
     registry.add_aggregate(stats::ranks::RankCorr);
     registry.add_aggregate(stats::ranks::MannWhitney);
     stats::line::Line::ALL.into_iter().for_each(|f| registry.add_aggregate(f));

@@ -48,6 +48,19 @@ fn golden_answers() {
     assert!(total > 0, "no golden answers were found");
 }
 
+/// The page of missing functions lists none that has been written.
+#[test]
+fn the_page_of_missing_functions_is_current() {
+    let page = std::fs::read_to_string("../../docs/functions.md").unwrap();
+    let cells = page.lines().filter(|line| line.starts_with("| `")).filter_map(|row| row.split('|').nth(1));
+    let missing: Vec<&str> = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
+    assert!(missing.len() > 100, "the table of docs/functions.md was not found");
+    let mut registry = chalet_function_api::Registry::default();
+    chalet_functions::register(&mut registry);
+    let written: Vec<&str> = registry.scalars.names().filter(|name| missing.contains(name)).collect();
+    assert!(written.is_empty(), "take off docs/functions.md: {written:?}");
+}
+
 /// The recorded form of a result.
 fn shown(result: chalet_base::Result<String>) -> String {
     match result {

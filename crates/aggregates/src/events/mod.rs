@@ -1,6 +1,7 @@
-//! Sequences of events: `retention`, `windowFunnel`, `sequenceMatch`, `sequenceCount`.
+//! Sequences of events: `retention`, `windowFunnel`, `sequenceMatch`, `sequenceCount`, `sequenceMatchEvents`, `sequenceNextNode`.
 
 pub mod funnel;
+pub mod next_node;
 pub mod pattern;
 pub mod retention;
 pub mod sequence;

@@ -83,7 +83,41 @@ const MAX_STEPS: usize = 1_000_000;
 
 /// Where the first match in `events[start..]` ends.
 pub fn find(steps: &[Step], events: &[Event], start: usize) -> Result<Option<usize>> {
+    search(steps, events, start, |_, _| {})
+}
+
+/// The positions of the events that meet the conditions of the first match; where none is complete, of the first of the
+/// longest matches that were begun.
+pub fn longest_chain(steps: &[Step], events: &[Event]) -> Result<Vec<usize>> {
+    let (mut chain, mut longest) = (Vec::new(), Vec::new());
+    let end = search(steps, events, 0, |n, at| {
+        chain.truncate(n);
+        chain.push(at);
+        if chain.len() > longest.len() {
+            longest.clone_from(&chain);
+        }
+    })?;
+    Ok(if end.is_some() { chain } else { longest })
+}
+
+/// Where the first match ends. `meets(n, at)` is called for each event that meets a condition: its position, and how many
+/// events of the match so far met the conditions before; those beyond were given up.
+fn search(
+    steps: &[Step],
+    events: &[Event],
+    start: usize,
+    mut meets: impl FnMut(usize, usize),
+) -> Result<Option<usize>> {
     let (mut step, mut at, mut base) = (0, start, start);
+    // For each step, the conditions before it.
+    let n_before: Vec<usize> = steps
+        .iter()
+        .scan(0, |n, step| {
+            let before = *n;
+            *n += usize::from(matches!(step, Step::Condition(_)));
+            Some(before)
+        })
+        .collect();
     let mut choices: Vec<(usize, usize, usize)> = Vec::new();
     let mut n_steps = 0;
     while step < steps.len() && at < events.len() {
@@ -97,6 +131,7 @@ pub fn find(steps: &[Step], events: &[Event], start: usize) -> Result<Option<usi
         let passed = || time.saturating_sub(events[base].0);
         let forward = match steps[step] {
             Step::Condition(i) if met >> i & 1 == 1 => {
+                meets(n_before[step], at);
                 base = at;
                 at += 1;
                 true

@@ -1,10 +1,11 @@
-//! `sequenceMatch` and `sequenceCount`: chains of events that match a pattern.
+//! `sequenceMatch`, `sequenceCount` and `sequenceMatchEvents`: chains of events that match a pattern.
 
 use crate::collect::{Collector, collecting};
-use crate::events::pattern::{Step, find, parse};
+use crate::events::pattern::{Step, find, longest_chain, parse};
 use crate::events::{check_conditions, check_time, conditions};
 use crate::floats::Unsigned;
-use chalet_base::{Result, ensure, err};
+use chalet_base::{Result, bail, ensure, err};
+use chalet_columns::builder::Values;
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::aggregate::AggregateNulls;
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
@@ -35,14 +36,36 @@ const COUNT: AggregateRecord = AggregateRecord {
     ..MATCH
 };
 
+const EVENTS: AggregateRecord = AggregateRecord {
+    name: "sequenceMatchEvents",
+    summary: "The times of the events that meet the conditions of the first chain that matches the pattern (see sequenceMatch), \
+              or of the longest one that was begun.",
+    syntax: "sequenceMatchEvents(pattern)(time, cond1, cond2, ...)",
+    examples: &[Example {
+        sql: "SELECT sequenceMatchEvents('(?1).*(?2)')(number, number = 3, number = 7) FROM numbers(9)",
+        result: "[3,7]",
+    }],
+    ..MATCH
+};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    Found,
+    Count,
+    Events,
+}
+
 pub struct Sequence {
     record: &'static AggregateRecord,
-    counts: bool,
+    answer: Answer,
 }
 
 impl Sequence {
-    pub const ALL: [Sequence; 2] =
-        [Sequence { record: &MATCH, counts: false }, Sequence { record: &COUNT, counts: true }];
+    pub const ALL: [Sequence; 3] = [
+        Sequence { record: &MATCH, answer: Answer::Found },
+        Sequence { record: &COUNT, answer: Answer::Count },
+        Sequence { record: &EVENTS, answer: Answer::Events },
+    ];
 }
 
 impl AggregateFunction for Sequence {
@@ -68,31 +91,51 @@ impl AggregateFunction for Sequence {
             err!(BAD_ARGUMENTS, "The pattern of aggregate function {name} should be a string")
         })?;
         let steps = parse(name, pattern, args.len() - 1)?;
-        Ok(collecting(Search { steps, counts: self.counts }, args))
+        let time = args[0].ty.clone();
+        Ok(collecting(Search { steps, answer: self.answer, time }, args))
     }
 }
 
 struct Search {
     steps: Vec<Step>,
-    counts: bool,
+    answer: Answer,
+    time: DataType,
 }
 
 impl Collector for Search {
     fn result_type(&self) -> DataType {
-        if self.counts { DataType::UInt64 } else { DataType::UInt8 }
+        match self.answer {
+            Answer::Found => DataType::UInt8,
+            Answer::Count => DataType::UInt64,
+            Answer::Events => self.time.clone().array(),
+        }
     }
 
     fn finish(&self, args: &[Vector], rows: &[u32], out: &mut Builder) -> Result<()> {
         let times = Unsigned::of(&args[0]);
         let mut events = Vec::new();
+        let mut rows_met = Vec::new();
         for &row in rows {
             let met = conditions(&args[1..], row as usize)?;
             if met != 0 {
                 events.push((times.get(row as usize), met));
+                rows_met.push(row);
             }
         }
+        if self.answer == Answer::Events {
+            let mut order: Vec<usize> = (0..events.len()).collect();
+            order.sort_by_key(|&event| events[event].0);
+            let sorted: Vec<_> = order.iter().map(|&event| events[event]).collect();
+            let chain = longest_chain(&self.steps, &sorted)?;
+            let Values::List(list) = &mut out.values else {
+                bail!(LOGICAL_ERROR, "sequenceMatchEvents does not make a list");
+            };
+            chain.iter().for_each(|&at| list.values.push_from(&args[0], rows_met[order[at]] as usize));
+            list.close();
+            return Ok(());
+        }
         events.sort_by_key(|event| event.0);
-        if !self.counts {
+        if self.answer == Answer::Found {
             let found = find(&self.steps, &events, 0)?.is_some();
             out.natives::<u8>()?.push(found.into());
             return Ok(());

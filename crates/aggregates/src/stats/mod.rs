@@ -18,6 +18,7 @@ pub mod line;
 pub mod moments;
 pub mod ranks;
 pub mod real;
+pub mod sparkbar;
 pub mod special;
 pub mod stable;
 pub mod t_test;

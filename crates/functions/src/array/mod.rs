@@ -14,6 +14,7 @@ mod flatten;
 mod inclusion;
 mod intersect;
 mod levenshtein;
+mod outliers;
 mod push;
 mod range;
 mod remove;
@@ -56,6 +57,7 @@ pub fn register(registry: &mut Registry) {
     registry.add_scalar(&inclusion::ALL);
     registry.add_scalar(&inclusion::ANY);
     registry.add_scalar(&inclusion::SUBSTR);
+    registry.add_scalar(&outliers::FUNCTION);
     registry.add_scalar(&intersect::FUNCTION);
     registry.add_scalar(&intersect::JACCARD);
     registry.add_scalar(&levenshtein::PLAIN);

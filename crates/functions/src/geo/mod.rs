@@ -1,5 +1,6 @@
 //! Places on Earth, polygons, and curves that fill the plane.
 
+mod ellipses;
 mod geohash;
 mod great_circle;
 mod h3;
@@ -12,6 +13,7 @@ mod ring;
 use chalet_function_api::Registry;
 
 pub fn register(registry: &mut Registry) {
+    registry.add_scalar(&ellipses::FUNCTION);
     registry.add_scalar(&geohash::ENCODE);
     registry.add_scalar(&geohash::DECODE);
     registry.add_scalar(&geohash::IN_BOX);

@@ -4,11 +4,14 @@ mod colors;
 mod constants;
 mod distance;
 mod exponential;
+mod financial;
 pub mod float_function;
 mod gamma;
 mod integers;
 mod is_nan;
+mod normal;
 mod power;
+mod sample_size;
 mod trigonometric;
 mod width_bucket;
 
@@ -29,6 +32,7 @@ pub fn register(registry: &mut Registry) {
     registry.add_scalar(&exponential::LOG2);
     registry.add_scalar(&exponential::SIGMOID);
     registry.add_scalar(&exponential::SQRT);
+    financial::register(registry);
     registry.add_scalar(&gamma::ERF);
     registry.add_scalar(&gamma::ERFC);
     registry.add_scalar(&gamma::LGAMMA);
@@ -46,6 +50,7 @@ pub fn register(registry: &mut Registry) {
     registry.add_scalar(&power::MAX2);
     registry.add_scalar(&power::MIN2);
     registry.add_scalar(&power::POW);
+    sample_size::register(registry);
     registry.add_scalar(&trigonometric::ACOS);
     registry.add_scalar(&trigonometric::ACOSH);
     registry.add_scalar(&trigonometric::ASIN);

@@ -3,9 +3,11 @@
 mod count;
 mod extract;
 mod extract_groups;
+mod fuzzy;
 mod greedy;
 mod like;
 mod matching;
+mod multi_fuzzy_match;
 mod multi_match;
 mod multi_search;
 mod pattern;
@@ -33,6 +35,7 @@ pub fn register(registry: &mut Registry) {
     registry.add_scalar(&extract_groups::HORIZONTAL);
     like::register(registry);
     matching::register(registry);
+    multi_fuzzy_match::register(registry);
     registry.add_scalar(&multi_match::ANY);
     registry.add_scalar(&multi_match::ANY_INDEX);
     registry.add_scalar(&multi_match::ALL_INDICES);

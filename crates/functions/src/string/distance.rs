@@ -22,7 +22,7 @@ pub static EDIT: Plain = Plain {
         ..DISTANCE
     },
     bind,
-    execute: |call| each(call, edit),
+    execute: |call| of_bytes(call, false),
 };
 
 pub static EDIT_UTF8: Plain = Plain {
@@ -53,7 +53,7 @@ pub static DAMERAU: Plain = Plain {
         ..DISTANCE
     },
     bind,
-    execute: |call| each(call, damerau),
+    execute: |call| of_bytes(call, true),
 };
 
 pub static HAMMING: Plain = Plain {
@@ -78,7 +78,7 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     Ok(DataType::UInt64.into())
 }
 
-fn each(call: &Call, distance: impl Fn(&[u8], &[u8]) -> u64) -> Result<Column> {
+fn each(call: &Call, mut distance: impl FnMut(&[u8], &[u8]) -> u64) -> Result<Column> {
     let (a, b) = (StringArg::of(call, 0)?, StringArg::of(call, 1)?);
     let mut out: Vec<u64> = Vec::with_capacity(call.n_rows);
     for row in 0..call.n_rows {
@@ -107,11 +107,63 @@ fn edit<T: PartialEq>(a: &[T], b: &[T]) -> u64 {
     previous[b.len()]
 }
 
+/// A string of at most this many bytes has a bit for each in one word.
+const WORD: usize = u64::BITS as usize;
+
+/// For each byte, the places of the shorter string that have it.
+struct Places([u64; 256]);
+
+impl Places {
+    fn new() -> Places {
+        Places([0; 256])
+    }
+
+    /// The distance of two strings, one of them of at most [`WORD`] bytes. A column of the table of distances is two words, the
+    /// places where it rises and where it falls (Myers, 1999), so that a step takes a byte of the longer string and not a pair
+    /// of bytes. With `swaps`, two neighbours that changed places are one change (Hyyrö, 2003).
+    fn distance(&mut self, a: &[u8], b: &[u8], swaps: bool) -> u64 {
+        let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
+        if short.is_empty() {
+            return long.len() as u64;
+        }
+        short.iter().enumerate().for_each(|(place, byte)| self.0[usize::from(*byte)] |= 1 << place);
+        let last = 1u64 << (short.len() - 1);
+        let (mut rises, mut falls) = (u64::MAX, 0u64);
+        let (mut diagonal, mut equal_before) = (0u64, 0u64);
+        let mut distance = short.len() as u64;
+        for byte in long {
+            let equal = self.0[usize::from(*byte)];
+            let swapped = if swaps { ((!diagonal & equal) << 1) & equal_before } else { 0 };
+            diagonal = ((equal & rises).wrapping_add(rises) ^ rises) | equal | falls | swapped;
+            let rises_ahead = falls | !(diagonal | rises);
+            let falls_ahead = diagonal & rises;
+            distance += u64::from(rises_ahead & last != 0);
+            distance -= u64::from(falls_ahead & last != 0);
+            let rises_ahead = rises_ahead << 1 | 1;
+            rises = (falls_ahead << 1) | !(diagonal | rises_ahead);
+            falls = rises_ahead & diagonal;
+            equal_before = equal;
+        }
+        short.iter().for_each(|byte| self.0[usize::from(*byte)] = 0);
+        distance
+    }
+}
+
+fn of_bytes(call: &Call, swaps: bool) -> Result<Column> {
+    let mut places = Places::new();
+    each(call, move |a, b| match (a.len().min(b.len()), swaps) {
+        (..=WORD, _) => places.distance(a, b, swaps),
+        (_, true) => damerau(a, b),
+        (_, false) => edit(a, b),
+    })
+}
+
 fn damerau(a: &[u8], b: &[u8]) -> u64 {
     let mut before: Vec<u64> = vec![0; b.len() + 1];
     let mut previous: Vec<u64> = (0..=b.len() as u64).collect();
+    let mut current = before.clone();
     for (i, x) in a.iter().enumerate() {
-        let mut current = vec![i as u64 + 1; b.len() + 1];
+        current[0] = i as u64 + 1;
         for (j, y) in b.iter().enumerate() {
             let mut least = (previous[j] + u64::from(x != y)).min(previous[j + 1] + 1).min(current[j] + 1);
             if i > 0 && j > 0 && *x == b[j - 1] && a[i - 1] == *y {
@@ -119,7 +171,9 @@ fn damerau(a: &[u8], b: &[u8]) -> u64 {
             }
             current[j + 1] = least;
         }
-        before = std::mem::replace(&mut previous, current);
+        // Rows trade places: none is allocated for each byte.
+        std::mem::swap(&mut before, &mut previous);
+        std::mem::swap(&mut previous, &mut current);
     }
     previous[b.len()]
 }
