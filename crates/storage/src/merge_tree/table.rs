@@ -201,34 +201,24 @@ impl MergeTree {
         Ok(self.parts.claim(&numbers).map(|claim| (choice, claim)))
     }
 
-    /// Removes the parts that `wanted` names; returns how many.
-    pub fn drop_parts(
+    /// Removes the parts that `wanted` names, or keeps them aside; returns how many.
+    pub fn remove_parts(
         &self,
         wanted: impl Fn(&PartInfo) -> bool,
+        keep_aside: bool,
         check: &dyn Fn() -> Result<()>,
     ) -> Result<usize> {
         self.parts.check_writable()?;
         let (claim, _) = self.parts.claim_all(wanted, check)?;
-        if claim.numbers().is_empty() {
-            return Ok(0);
+        let numbers = claim.numbers().to_vec();
+        let n_parts = numbers.len();
+        if n_parts > 0 {
+            self.parts.commit(match keep_aside {
+                true => Change { detached: numbers, ..Change::default() },
+                false => Change { removed: numbers, ..Change::default() },
+            })?;
         }
-        self.parts.commit(Change { removed: claim.numbers().to_vec(), ..Change::default() })?;
-        Ok(claim.numbers().len())
-    }
-
-    /// Takes the parts away that `wanted` names, and keeps them aside; returns how many.
-    pub fn detach_parts(
-        &self,
-        wanted: impl Fn(&PartInfo) -> bool,
-        check: &dyn Fn() -> Result<()>,
-    ) -> Result<usize> {
-        self.parts.check_writable()?;
-        let (claim, _) = self.parts.claim_all(wanted, check)?;
-        if claim.numbers().is_empty() {
-            return Ok(0);
-        }
-        self.parts.commit(Change { detached: claim.numbers().to_vec(), ..Change::default() })?;
-        Ok(claim.numbers().len())
+        Ok(n_parts)
     }
 
     fn known(&self) -> Option<Arc<State>> {
@@ -262,7 +252,7 @@ impl Table for MergeTree {
     }
 
     fn truncate(&self) -> Result<()> {
-        self.drop_parts(|_| true, &|| Ok(())).map(drop)
+        self.remove_parts(|_| true, false, &|| Ok(())).map(drop)
     }
 
     fn total_rows(&self) -> Option<u64> {

@@ -1,10 +1,10 @@
 //! ALTER TABLE of the clauses behind ENGINE, which change what a table is read and merged by, and no part.
 
-use super::{Kept, merge_tree};
+use super::altering;
 use crate::merge_tree::ttl::shown;
 use crate::query_context::QueryContext;
 use crate::statements::create::{self, MergeTreeSettings, sampling};
-use chalet_base::{Result, bail, ensure};
+use chalet_base::{Result, ensure};
 use chalet_storage::Table;
 use chalet_storage::merge_tree::{Definition, MergeTree};
 use chalet_syntax::ast;
@@ -78,27 +78,19 @@ type Command<'a> =
 
 /// Changes the definition of a table and one clause of its engine, whose new text `command` gives.
 fn change(name: &ast::ObjectName, word: &str, ctx: &QueryContext, command: Command) -> Result<()> {
-    let found = Kept::find(name, ctx)?;
-    let parts = merge_tree(&*found.entry.table)?.parts();
-    parts.check_writable()?;
-    let _altering = parts.altering();
-    // As whoever came before has left it.
-    let kept = Kept::find(name, ctx)?;
-    let table = merge_tree(&*kept.entry.table)?;
-    let engine = kept.engine()?;
-    ensure!(
-        engine.contains("\nORDER BY "),
-        BAD_ARGUMENTS,
-        "ALTER MODIFY {word} is not supported for default-partitioned tables created with the old syntax"
-    );
-    let parsed = chalet_syntax::parse_printed(&kept.entry.create_sql(None, "t"))?;
-    let Some(ast::StatementKind::CreateTable(create)) = parsed.into_iter().next().map(|s| s.kind) else {
-        bail!(LOGICAL_ERROR, "The definition of table {} makes no table", kept.name)
-    };
-    let settings = MergeTreeSettings::of(&create.storage.settings, ctx)?;
-    let mut definition = table.definition().clone();
-    let text = command(table, &settings, &mut definition)?;
-    let engine = with_clause(engine, word, text.as_deref());
-    let altered = MergeTree::of(definition, table.parts().clone());
-    kept.replace_engine(Arc::new(altered), &table.schema(), &engine, &kept.entry.comment, ctx)
+    altering(name, ctx, |kept, table| {
+        let engine = kept.engine()?;
+        ensure!(
+            engine.contains("\nORDER BY "),
+            BAD_ARGUMENTS,
+            "ALTER MODIFY {word} is not supported for default-partitioned tables created with the old syntax"
+        );
+        let create = kept.create()?;
+        let settings = MergeTreeSettings::of(&create.storage.settings, ctx)?;
+        let mut definition = table.definition().clone();
+        let text = command(table, &settings, &mut definition)?;
+        let engine = with_clause(engine, word, text.as_deref());
+        let altered = MergeTree::of(definition, table.parts().clone());
+        kept.replace_engine(Arc::new(altered), &table.schema(), &engine, &kept.entry.comment, ctx)
+    })
 }

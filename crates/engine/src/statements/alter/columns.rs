@@ -2,7 +2,7 @@
 //! filled in, and what they have in another type is converted, when they are read or merged.
 
 use super::clauses::with_clause;
-use super::{Kept, indexes, merge_tree, renamed, sorting_key, uses};
+use super::{Kept, altering, indexes, renamed, sorting_key, uses};
 use crate::column_definitions::columns;
 use crate::query_context::QueryContext;
 use crate::reading::caster;
@@ -73,13 +73,10 @@ struct Draft<'a> {
 }
 
 pub(super) fn run(name: &ast::ObjectName, commands: &[AlterCommand], ctx: &QueryContext) -> Result<()> {
-    let found = Kept::find(name, ctx)?;
-    let parts = merge_tree(&*found.entry.table)?.parts();
-    parts.check_writable()?;
-    let _altering = parts.altering();
-    // As whoever came before has left it.
-    let kept = Kept::find(name, ctx)?;
-    let table = merge_tree(&*kept.entry.table)?;
+    altering(name, ctx, |kept, table| apply(kept, table, commands, ctx))
+}
+
+fn apply(kept: &Kept, table: &MergeTree, commands: &[AlterCommand], ctx: &QueryContext) -> Result<()> {
     let version = table.definition().columns.clone();
     let own = table.schema();
     let known = |name: &str| version.columns.iter().find(|column| *column.name == *name);

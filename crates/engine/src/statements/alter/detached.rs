@@ -1,6 +1,6 @@
-//! ALTER TABLE ... DETACH, ATTACH and DROP DETACHED PARTITION or PART: parts that are kept aside.
+//! ALTER TABLE ... ATTACH and DROP DETACHED PARTITION or PART: parts that are kept aside.
 
-use super::partitions::{Wanted, copied, part_wanted, wanted};
+use super::partitions::{Wanted, copied, wanted_parts};
 use super::target::merge_tree;
 use crate::query_context::QueryContext;
 use crate::tables::existing;
@@ -10,23 +10,6 @@ use chalet_storage::merge_tree::change::Change;
 use chalet_storage::merge_tree::part::Part;
 use chalet_syntax::ast;
 use std::sync::Arc;
-
-/// DETACH PARTITION and DETACH PART.
-pub(super) fn detach(
-    name: &ast::ObjectName,
-    part: bool,
-    partition: &ast::Partition,
-    ctx: &QueryContext,
-) -> Result<()> {
-    let (table, _) = existing(name, ctx)?;
-    let table = merge_tree(&*table)?;
-    let wanted = named(table, part, partition, ctx)?;
-    let detached = table.detach_parts(|info| wanted.has(info), &|| ctx.control.check_with_interrupt())?;
-    if let (Wanted::Part(name), 0) = (&wanted, detached) {
-        bail!(NO_SUCH_DATA_PART, "No part {name} in committed state");
-    }
-    Ok(())
-}
 
 /// ATTACH PARTITION and ATTACH PART: rows that were kept aside are there again, as parts that follow all others.
 pub(super) fn attach(
@@ -72,10 +55,6 @@ pub(super) fn drop(
     }
 }
 
-fn named(table: &MergeTree, part: bool, partition: &ast::Partition, ctx: &QueryContext) -> Result<Wanted> {
-    if part { part_wanted(partition, ctx) } else { wanted(table, partition, ctx) }
-}
-
 /// The parts that are kept aside and that a statement means.
 fn found(
     table: &MergeTree,
@@ -83,7 +62,7 @@ fn found(
     partition: &ast::Partition,
     ctx: &QueryContext,
 ) -> Result<Vec<Arc<Part>>> {
-    let wanted = named(table, part, partition, ctx)?;
+    let wanted = wanted_parts(table, part, partition, ctx)?;
     let state = table.parts().snapshot()?;
     let found: Vec<Arc<Part>> =
         state.detached.iter().filter(|part| wanted.has(&part.info)).cloned().collect();

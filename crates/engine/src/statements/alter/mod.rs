@@ -34,6 +34,7 @@ use crate::query_context::QueryContext;
 use crate::statements::create::{columns_sql, comment_sql, modify_query};
 use crate::tables::{self, existing};
 use chalet_base::{Result, bail, ensure};
+use chalet_storage::merge_tree::MergeTree;
 use chalet_storage::{Entry, Table, TableSchema};
 use chalet_syntax::ast::{self, AlterCommand};
 use std::sync::Arc;
@@ -90,10 +91,10 @@ fn one(name: &ast::ObjectName, command: &AlterCommand, ctx: &QueryContext) -> Re
             mutation::update(name, assignments, partition.as_ref(), where_, ctx)
         }
         AlterCommand::DropPartition { detach: false, part, partition } => {
-            partitions::drop(name, *part, partition, ctx)
+            partitions::remove(name, *part, partition, false, ctx)
         }
         AlterCommand::DropPartition { detach: true, part, partition } => {
-            detached::detach(name, *part, partition, ctx)
+            partitions::remove(name, *part, partition, true, ctx)
         }
         AlterCommand::AttachPartition { part, partition } => detached::attach(name, *part, partition, ctx),
         AlterCommand::DropDetachedPartition { part, partition } => {
@@ -195,6 +196,21 @@ struct Kept {
     entry: Entry,
 }
 
+/// Runs `work` on a table of the MergeTree family that nobody else alters meanwhile.
+fn altering(
+    name: &ast::ObjectName,
+    ctx: &QueryContext,
+    work: impl FnOnce(&Kept, &MergeTree) -> Result<()>,
+) -> Result<()> {
+    let found = Kept::find(name, ctx)?;
+    let parts = merge_tree(&*found.entry.table)?.parts();
+    parts.check_writable()?;
+    let _altering = parts.altering();
+    // As whoever came before has left it.
+    let kept = Kept::find(name, ctx)?;
+    work(&kept, merge_tree(&*kept.entry.table)?)
+}
+
 impl Kept {
     fn find(name: &ast::ObjectName, ctx: &QueryContext) -> Result<Kept> {
         let database = name.database.as_ref().map_or(ctx.state.database.clone(), |d| d.name.clone());
@@ -203,6 +219,15 @@ impl Kept {
         match ctx.database.shared.catalog.find(&database, &name.name.name) {
             Some(entry) => Ok(Kept { database, name: name.name.name.clone(), entry }),
             None => Err(tables::missing(name, ctx)),
+        }
+    }
+
+    /// The statement that makes it.
+    fn create(&self) -> Result<ast::CreateTable> {
+        let parsed = chalet_syntax::parse_printed(&self.entry.create_sql(None, "t"))?;
+        match parsed.into_iter().next().map(|statement| statement.kind) {
+            Some(ast::StatementKind::CreateTable(create)) => Ok(*create),
+            _ => bail!(LOGICAL_ERROR, "The definition of table {} makes no table", self.name),
         }
     }
 

@@ -72,7 +72,17 @@ pub(crate) fn wanted(table: &MergeTree, written: &ast::Partition, ctx: &QueryCon
     })
 }
 
-pub(super) fn part_wanted(written: &ast::Partition, ctx: &QueryContext) -> Result<Wanted> {
+/// As [`wanted`], where a part may be meant in place of a partition.
+pub(super) fn wanted_parts(
+    table: &MergeTree,
+    part: bool,
+    written: &ast::Partition,
+    ctx: &QueryContext,
+) -> Result<Wanted> {
+    if part { part_wanted(written, ctx) } else { wanted(table, written, ctx) }
+}
+
+fn part_wanted(written: &ast::Partition, ctx: &QueryContext) -> Result<Wanted> {
     let (ast::Partition::Value(expr) | ast::Partition::Id(expr)) = written else {
         bail!(BAD_ARGUMENTS, "A part is named by a string")
     };
@@ -86,18 +96,20 @@ pub(super) fn part_wanted(written: &ast::Partition, ctx: &QueryContext) -> Resul
     Ok(Wanted::Part(name.to_string()))
 }
 
-/// DROP PARTITION and DROP PART.
-pub(super) fn drop(
+/// DROP PARTITION and DROP PART, or with `keep_aside` DETACH PARTITION and DETACH PART.
+pub(super) fn remove(
     name: &ast::ObjectName,
     part: bool,
     partition: &ast::Partition,
+    keep_aside: bool,
     ctx: &QueryContext,
 ) -> Result<()> {
     let (table, _) = existing(name, ctx)?;
     let table = merge_tree(&*table)?;
-    let wanted = if part { part_wanted(partition, ctx)? } else { wanted(table, partition, ctx)? };
-    let dropped = table.drop_parts(|info| wanted.has(info), &|| ctx.control.check_with_interrupt())?;
-    if let (Wanted::Part(name), 0) = (&wanted, dropped) {
+    let wanted = wanted_parts(table, part, partition, ctx)?;
+    let check = || ctx.control.check_with_interrupt();
+    let removed = table.remove_parts(|info| wanted.has(info), keep_aside, &check)?;
+    if let (Wanted::Part(name), 0) = (&wanted, removed) {
         bail!(NO_SUCH_DATA_PART, "No part {name} in committed state");
     }
     Ok(())

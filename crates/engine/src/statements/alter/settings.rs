@@ -1,6 +1,6 @@
 //! ALTER TABLE ... MODIFY SETTING and RESET SETTING.
 
-use super::{Kept, merge_tree};
+use super::altering;
 use crate::query_context::QueryContext;
 use crate::settings::merge_tree as known;
 use crate::statements::create::{MergeTreeSettings, value_of};
@@ -69,30 +69,22 @@ fn change(
     ctx: &QueryContext,
     command: &mut dyn FnMut(&mut Vec<ast::Setting>) -> Result<()>,
 ) -> Result<()> {
-    let found = Kept::find(name, ctx)?;
-    let parts = merge_tree(&*found.entry.table)?.parts();
-    parts.check_writable()?;
-    let _altering = parts.altering();
-    // As whoever came before has left it.
-    let kept = Kept::find(name, ctx)?;
-    let table = merge_tree(&*kept.entry.table)?;
-    let engine = kept.engine()?;
-    let Some((clauses, _)) = engine.rsplit_once(CLAUSE) else {
-        bail!(NOT_IMPLEMENTED, "ALTER of the settings of table {} is not supported", kept.name)
-    };
-    let parsed = chalet_syntax::parse_printed(&kept.entry.create_sql(None, "t"))?;
-    let Some(ast::StatementKind::CreateTable(create)) = parsed.into_iter().next().map(|s| s.kind) else {
-        bail!(LOGICAL_ERROR, "The definition of table {} makes no table", kept.name)
-    };
-    let mut written = create.storage.settings;
-    command(&mut written)?;
-    let settings = MergeTreeSettings::of(&written, ctx)?;
-    let engine = format!("{clauses}{}", settings.shown());
-    let mut definition: Definition = table.definition().clone();
-    definition.dedup_window = settings.of_table.dedup_window;
-    if let RowMerging::Replacing { allows_cleanup, .. } = &mut definition.keys.merging {
-        *allows_cleanup = settings.cleanup;
-    }
-    let altered = MergeTree::of(definition, table.parts().clone());
-    kept.replace_engine(Arc::new(altered), &table.schema(), &engine, &kept.entry.comment, ctx)
+    altering(name, ctx, |kept, table| {
+        let engine = kept.engine()?;
+        let Some((clauses, _)) = engine.rsplit_once(CLAUSE) else {
+            bail!(NOT_IMPLEMENTED, "ALTER of the settings of table {} is not supported", kept.name)
+        };
+        let create = kept.create()?;
+        let mut written = create.storage.settings;
+        command(&mut written)?;
+        let settings = MergeTreeSettings::of(&written, ctx)?;
+        let engine = format!("{clauses}{}", settings.shown());
+        let mut definition: Definition = table.definition().clone();
+        definition.dedup_window = settings.of_table.dedup_window;
+        if let RowMerging::Replacing { allows_cleanup, .. } = &mut definition.keys.merging {
+            *allows_cleanup = settings.cleanup;
+        }
+        let altered = MergeTree::of(definition, table.parts().clone());
+        kept.replace_engine(Arc::new(altered), &table.schema(), &engine, &kept.entry.comment, ctx)
+    })
 }
