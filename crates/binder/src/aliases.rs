@@ -2,7 +2,7 @@
 
 use chalet_base::hash::HashMap;
 use chalet_base::{Result, err};
-use chalet_syntax::ast::{self, ExprKind};
+use chalet_syntax::ast::{self, ExprKind, Transformer};
 use std::rc::Rc;
 
 /// Remembers every alias of an expression, sub-queries and lambdas not entered.
@@ -19,7 +19,30 @@ pub(crate) fn collect_aliases(e: &ast::Expr, aliases: &mut HashMap<String, Rc<as
                 ));
             }
         }
+        for (expr, name) in replacements(e) {
+            // Not written as an alias: the columns that matchers stand for are not told apart from it.
+            aliases
+                .entry(name.name.clone())
+                .or_insert_with(|| Rc::new(ast::Expr { alias: None, ..ast::Expr::clone(expr) }));
+        }
         !matches!(e.kind, ExprKind::Lambda { .. })
     });
     failure.map_or(Ok(()), Err)
+}
+
+/// What the REPLACE of a matcher puts in place of columns: their names mean it everywhere in the SELECT. After APPLY there
+/// are no columns left to be replaced.
+fn replacements(e: &ast::Expr) -> impl Iterator<Item = &(ast::Expr, ast::Ident)> {
+    let transformers = match &e.kind {
+        ExprKind::Star(transformers)
+        | ExprKind::QualifiedStar { transformers, .. }
+        | ExprKind::Columns { transformers, .. } => &transformers[..],
+        _ => &[],
+    };
+    let is_apply =
+        |t: &&Transformer| matches!(t, Transformer::Apply { .. } | Transformer::ApplyLambda { .. });
+    transformers.iter().take_while(move |t| !is_apply(t)).flat_map(|transformer| match transformer {
+        Transformer::Replace { items, .. } => items.iter(),
+        _ => [].iter(),
+    })
 }

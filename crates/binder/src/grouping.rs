@@ -119,6 +119,13 @@ impl SelectBinder<'_> {
         Ok(())
     }
 
+    /// The result columns that no aggregate is in: what LIMIT BY ALL goes by.
+    pub(crate) fn without_aggregates(&self, projection: &[(String, Expr)]) -> Vec<Expr> {
+        let aggregates: HashSet<ColumnId> = self.aggregates.iter().map(|a| a.call.field.id).collect();
+        let plain = projection.iter().filter(|(_, e)| e.columns().is_disjoint(&aggregates));
+        plain.map(|(_, e)| e.clone()).collect()
+    }
+
     /// The Aggregate node, and what the clauses after it may refer to.
     pub(crate) fn aggregate(
         &mut self,

@@ -1,13 +1,22 @@
 //! JOIN: kinds, strictness, ON and USING.
 
 use crate::call::{cast, make_call};
-use crate::scope::ScopeColumn;
+use crate::scope::{ScopeColumn, TableScope, Using};
 use crate::select::{Place, SelectBinder};
 use chalet_base::hash::HashSet;
 use chalet_base::{Result, bail, ensure, err};
-use chalet_plan::{AsofOp, ColumnId, Expr, Field, Join, JoinKey, JoinKind, JoinStrictness, Plan};
+use chalet_plan::{AsofOp, ColumnId, Expr, Field, Join, JoinKey, JoinKind, JoinStrictness, Plan, Project};
 use chalet_syntax::ast::{self, ExprKind};
-use chalet_types::supertype;
+use chalet_types::{DataType, supertype};
+use std::sync::Arc;
+
+/// A column of USING: as each side has it, and the type that both get.
+struct MergedPair {
+    name: Arc<str>,
+    left: Expr,
+    right: Expr,
+    common: DataType,
+}
 
 /// What ON and USING come to.
 #[derive(Default)]
@@ -19,9 +28,7 @@ struct Conditions {
 
 impl SelectBinder<'_> {
     pub(crate) fn join(&mut self, left: Plan, join: &ast::Join) -> Result<Plan> {
-        let (right, right_scope) = self.table_expr(&join.table)?;
-        let left_ids: HashSet<ColumnId> = left.fields().iter().map(|f| f.id).collect();
-        let right_ids: HashSet<ColumnId> = right.fields().iter().map(|f| f.id).collect();
+        let (right, mut right_scope) = self.table_expr(&join.table)?;
         let kind = match join.kind {
             ast::JoinKind::Inner => JoinKind::Inner,
             ast::JoinKind::Left => JoinKind::Left,
@@ -43,14 +50,18 @@ impl SelectBinder<'_> {
                 .map(|c| c.name.to_string())
                 .collect();
         }
+        let pairs = using.iter().map(|name| self.merged_pair(name, &right_scope));
+        let mut pairs = pairs.collect::<Result<Vec<_>>>()?;
+        let left = self.converted_left(left, &mut pairs)?;
+        let right = self.converted_right(right, &mut right_scope, &mut pairs)?;
         let mut conditions = Conditions::default();
-        let mut merged: Vec<(String, Expr, Expr)> = Vec::new();
-        for name in &using {
-            let (l, r) = self.using_pair(name, &right_scope)?;
-            merged.push((name.clone(), l.clone(), r.clone()));
-            conditions.keys.push(self.key(l, r, false)?);
+        for pair in &pairs {
+            conditions.keys.push(self.key(pair.left.clone(), pair.right.clone(), false)?);
         }
+        self.remember_using(&using, kind, &right_scope);
         self.tables.list.push(right_scope);
+        let left_ids: HashSet<ColumnId> = left.fields().iter().map(|f| f.id).collect();
+        let right_ids: HashSet<ColumnId> = right.fields().iter().map(|f| f.id).collect();
         if let ast::JoinConstraint::On(on) = &join.constraint {
             self.on(on, &left_ids, &right_ids, &mut conditions)?;
         }
@@ -70,7 +81,85 @@ impl SelectBinder<'_> {
         );
         let env_nulls = self.query.env.settings().join_use_nulls;
         check_join_engine(&right, kind, strictness, &conditions, env_nulls)?;
-        self.finish_join(left, right, kind, strictness, conditions, merged)
+        self.finish_join(left, right, kind, strictness, conditions, pairs)
+    }
+
+    /// The columns of one name in USING, and the type that both get.
+    fn merged_pair(&self, name: &str, right: &TableScope) -> Result<MergedPair> {
+        let (left, right) = self.using_pair(name, right)?;
+        let (a, b) = (left.ty(), right.ty());
+        let common = if a == b {
+            a.clone()
+        } else {
+            let (a, b) = (a.without_low_cardinality(), b.without_low_cardinality());
+            supertype::pair(a, b).ok_or_else(|| {
+                err!(TYPE_MISMATCH, "Can't infer common type for joined columns: {a} at left, {b} at right")
+            })?
+        };
+        Ok(MergedPair { name: name.into(), left, right, common })
+    }
+
+    /// The left side with its columns of USING in the common types, as which the query sees them too.
+    fn converted_left(&mut self, plan: Plan, pairs: &mut [MergedPair]) -> Result<Plan> {
+        let (plan, renamed) = self.converted(plan, pairs.iter().map(|pair| (&pair.left, &pair.common)))?;
+        self.tables.rename(&renamed);
+        let renamed = ids_and_types(&renamed);
+        pairs.iter_mut().for_each(|pair| pair.left = pair.left.rename(&renamed));
+        Ok(plan)
+    }
+
+    /// The same of the right side. A table of the engine Join stays as it is: its rows are under its own keys.
+    fn converted_right(&self, plan: Plan, scope: &mut TableScope, pairs: &mut [MergedPair]) -> Result<Plan> {
+        if matches!(&plan, Plan::Scan(scan) if scan.table.join_engine().is_some()) {
+            return Ok(plan);
+        }
+        let (plan, renamed) = self.converted(plan, pairs.iter().map(|pair| (&pair.right, &pair.common)))?;
+        scope.rename(&renamed);
+        let renamed = ids_and_types(&renamed);
+        pairs.iter_mut().for_each(|pair| pair.right = pair.right.rename(&renamed));
+        Ok(plan)
+    }
+
+    /// A projection that casts some columns, and what they are called after it. Columns that an earlier join computed stay.
+    fn converted<'e>(
+        &self,
+        plan: Plan,
+        keys: impl Iterator<Item = (&'e Expr, &'e DataType)>,
+    ) -> Result<(Plan, Vec<(ColumnId, Field)>)> {
+        let wanted: Vec<(ColumnId, &DataType)> = keys
+            .filter(|(key, ty)| key.ty() != *ty)
+            .filter_map(|(key, ty)| key.as_column().map(|id| (id, ty)))
+            .collect();
+        let mut renamed = Vec::new();
+        if wanted.is_empty() {
+            return Ok((plan, renamed));
+        }
+        let mut exprs = Vec::new();
+        for field in plan.fields() {
+            let column = Expr::Column(field.id, field.ty.clone());
+            exprs.push(match wanted.iter().find(|(id, _)| *id == field.id) {
+                Some((id, ty)) => {
+                    let after = self.query.ids.field(field.name.clone(), (*ty).clone());
+                    renamed.push((*id, after.clone()));
+                    (after, cast(self.query.env, column, ty)?)
+                }
+                None => (field.clone(), column),
+            });
+        }
+        Ok((Plan::Project(Project { input: Box::new(plan), exprs }), renamed))
+    }
+
+    /// Notes what a USING merges, and which merged columns the table at the right makes ambiguous.
+    fn remember_using(&mut self, using: &[String], kind: JoinKind, right: &TableScope) {
+        let names: Vec<Arc<str>> = using.iter().map(|name| name.as_str().into()).collect();
+        let is_met_again = |c: &&ScopeColumn| !names.contains(&c.name) && right.find(&c.name).is_some();
+        let met_again: Vec<Arc<str>> =
+            self.tables.merged.iter().filter(is_met_again).map(|c| c.name.clone()).collect();
+        self.tables.ambiguous.extend(met_again);
+        if !names.is_empty() {
+            let position = self.tables.list.len();
+            self.tables.usings.push(Using { position, names, right: kind == JoinKind::Right });
+        }
     }
 
     fn strictness(&self, join: &ast::Join, kind: JoinKind) -> Result<JoinStrictness> {
@@ -94,7 +183,7 @@ impl SelectBinder<'_> {
         })
     }
 
-    fn using_pair(&self, name: &str, right: &crate::scope::TableScope) -> Result<(Expr, Expr)> {
+    fn using_pair(&self, name: &str, right: &TableScope) -> Result<(Expr, Expr)> {
         let left = self.tables.find(&[name], true)?.map(|f| f.expr);
         let left = left.ok_or_else(|| {
             err!(
@@ -137,7 +226,12 @@ impl SelectBinder<'_> {
         conditions: &mut Conditions,
     ) -> Result<()> {
         let outer = std::mem::replace(&mut self.place, Place::Before("JOIN ON"));
+        // Columns get other ids by the join: what is bound here is bound anew where it is used next.
+        let bound_before = self.bound_aliases.clone();
+        let aliases = std::mem::replace(&mut self.aliases, self.select_aliases.clone());
         let bound = self.condition(on);
+        self.aliases = aliases;
+        self.bound_aliases = bound_before;
         self.place = outer;
         let mut parts = Vec::new();
         bound?.conjuncts(&mut parts);
@@ -186,7 +280,7 @@ impl SelectBinder<'_> {
         kind: JoinKind,
         strictness: JoinStrictness,
         mut conditions: Conditions,
-        merged: Vec<(String, Expr, Expr)>,
+        merged: Vec<MergedPair>,
     ) -> Result<Plan> {
         let env = self.query.env;
         if strictness == JoinStrictness::Asof {
@@ -243,37 +337,45 @@ impl SelectBinder<'_> {
             fields,
         };
         self.tables.rename(&renamed);
-        let pairs: Vec<_> = renamed.iter().map(|(from, to)| (*from, (to.id, to.ty.clone()))).collect();
-        for (name, l, r) in merged {
-            let expr = self.merged_column(kind, l.rename(&pairs), r.rename(&pairs))?;
-            self.tables.merged.retain(|c| *c.name != *name);
-            self.tables.merged.push(ScopeColumn { name: name.as_str().into(), expr, in_star: true });
+        let renamed = ids_and_types(&renamed);
+        for pair in merged {
+            let (left, right) = (pair.left.rename(&renamed), pair.right.rename(&renamed));
+            let expr = self.merged_column(kind, left, right, &pair.common)?;
+            self.tables.merged.retain(|c| c.name != pair.name);
+            self.tables.merged.push(ScopeColumn { name: pair.name, expr, in_star: true });
         }
         Ok(Plan::Join(Box::new(node)))
     }
 
     /// The column that USING makes of two: of the side that always has a row, or whichever has one.
-    fn merged_column(&self, kind: JoinKind, left: Expr, right: Expr) -> Result<Expr> {
+    fn merged_column(&self, kind: JoinKind, left: Expr, right: Expr, common: &DataType) -> Result<Expr> {
         let env = self.query.env;
-        let (a, b) = (left.ty(), right.ty());
-        let common = supertype::pair(a, b)
-            .ok_or_else(|| err!(TYPE_MISMATCH, "Can't infer common type for joined columns: {a} and {b}"))?;
         match kind {
-            JoinKind::Right => cast(env, right, &common),
-            JoinKind::Full if common.is_nullable() => {
-                let (l, r) = (cast(env, left, &common)?, cast(env, right, &common)?);
-                make_call(env, "coalesce", vec![l, r])
-            }
+            JoinKind::Right => cast(env, right, common),
             JoinKind::Full => {
-                // Without NULLs a missing side holds defaults: a default on the left means that the right decides.
-                let (l, r) = (cast(env, left, &common)?, cast(env, right, &common)?);
-                let default = chalet_columns::Vector::defaults(&common, 1).value(0);
-                let missing = make_call(env, "equals", vec![l.clone(), Expr::literal(&default, common)?])?;
-                make_call(env, "if", vec![missing, r, l])
+                let nulls = left.ty().is_nullable() || right.ty().is_nullable();
+                let common = if nulls { common.clone().nullable() } else { common.clone() };
+                let plain = common.without_low_cardinality();
+                let (l, r) = (cast(env, left, plain)?, cast(env, right, plain)?);
+                let whole = if plain.is_nullable() {
+                    make_call(env, "coalesce", vec![l, r])?
+                } else {
+                    // Without NULLs a missing side holds defaults: a default on the left means that the right decides.
+                    let default = chalet_columns::Vector::defaults(plain, 1).value(0);
+                    let default = Expr::literal(&default, plain.clone())?;
+                    let missing = make_call(env, "equals", vec![l.clone(), default])?;
+                    make_call(env, "if", vec![missing, r, l])?
+                };
+                cast(env, whole, &common)
             }
-            _ => cast(env, left, &common),
+            _ => cast(env, left, common),
         }
     }
+}
+
+/// Columns and what they become, for expressions over them.
+fn ids_and_types(renamed: &[(ColumnId, Field)]) -> Vec<(ColumnId, (ColumnId, DataType))> {
+    renamed.iter().map(|(from, to)| (*from, (to.id, to.ty.clone()))).collect()
 }
 
 /// Fails where a table of the engine Join is joined as it cannot be: it has its rows under its keys, for one kind of join.

@@ -50,8 +50,31 @@ pub(crate) struct Tables {
     pub list: Vec<TableScope>,
     /// Found by their bare name before any table's.
     pub merged: Vec<ScopeColumn>,
+    /// What the joins with USING merged, in their order.
+    pub usings: Vec<Using>,
+    /// Merged columns whose names a later join found in its right table too: the bare name means neither.
+    pub ambiguous: Vec<Arc<str>>,
     /// Elements that ARRAY JOIN gave the name of a column: the bare name means them, `*` does not.
     pub joined: Vec<ScopeColumn>,
+}
+
+/// A USING.
+#[derive(Clone, Debug)]
+pub(crate) struct Using {
+    /// The position of the table at the right.
+    pub position: usize,
+    pub names: Vec<Arc<str>>,
+    /// Is it a RIGHT JOIN, whose merged columns are the right table's?
+    pub right: bool,
+}
+
+/// Where a qualified name finds its column.
+pub(crate) struct PlaceOfColumn {
+    pub table: usize,
+    /// How many parts name the table.
+    pub qualifier: usize,
+    /// How many parts name the table and the column.
+    pub used: usize,
 }
 
 /// A column, and how many of the name's parts it took.
@@ -66,7 +89,11 @@ impl Tables {
         // Column names may have dots inside (nested columns): the longest match wins.
         for used in (1..=parts.len()).rev() {
             let name = parts[..used].join(".");
-            if let Some(column) = self.joined.iter().chain(&self.merged).find(|c| *c.name == *name) {
+            let joined = self.joined.iter().find(|c| *c.name == *name);
+            if joined.is_none() && self.ambiguous.iter().any(|merged| **merged == *name) {
+                bail!(AMBIGUOUS_IDENTIFIER, "JOIN ... ambiguous identifier '{name}'");
+            }
+            if let Some(column) = joined.or_else(|| self.merged.iter().find(|c| *c.name == *name)) {
                 return Ok(Some(Found { expr: column.expr.clone(), used }));
             }
             let mut matches = self.list.iter().filter_map(|t| t.find(&name));
@@ -90,6 +117,30 @@ impl Tables {
             }
         }
         Ok(None)
+    }
+
+    /// Where the column is that `table.column` or `database.table.column` names.
+    pub fn place_of(&self, parts: &[&str]) -> Option<PlaceOfColumn> {
+        for (table, scope) in self.list.iter().enumerate() {
+            for qualifier in self.prefix_len(scope, parts) {
+                for used in (qualifier + 1..=parts.len()).rev() {
+                    if scope.find(&parts[qualifier..used].join(".")).is_some() {
+                        return Some(PlaceOfColumn { table, qualifier, used });
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// The columns that the join with the table at a position merged.
+    pub fn using_at(&self, position: usize) -> &[Arc<str>] {
+        self.usings.iter().find(|using| using.position == position).map_or(&[], |using| &using.names)
+    }
+
+    /// Has a RIGHT JOIN merged columns of this name?
+    pub fn is_of_right_join(&self, column: &str) -> bool {
+        self.usings.iter().any(|using| using.right && using.names.iter().any(|name| **name == *column))
     }
 
     /// How many parts may name this table.

@@ -29,6 +29,8 @@ pub(crate) struct SelectBinder<'b> {
     pub query: QueryBinder<'b>,
     pub tables: Tables,
     pub aliases: HashMap<String, Rc<ast::Expr>>,
+    /// While FROM is bound: the aliases of the whole SELECT, which ON sees.
+    pub select_aliases: HashMap<String, Rc<ast::Expr>>,
     pub bound_aliases: HashMap<String, Expr>,
     /// Aliases whose expressions are being bound: inside, the same names mean columns.
     pub resolving: Vec<String>,
@@ -61,6 +63,7 @@ impl<'b> SelectBinder<'b> {
             query: query.clone(),
             tables: Tables::default(),
             aliases: HashMap::default(),
+            select_aliases: HashMap::default(),
             bound_aliases: HashMap::default(),
             resolving: Vec::new(),
             lambda_params: Vec::new(),
@@ -109,8 +112,10 @@ impl<'b> SelectBinder<'b> {
 
     fn select(&mut self, select: &ast::Select) -> Result<BoundQuery> {
         self.with_expressions(select)?;
+        let aliases = self.with_select_aliases(select)?;
+        self.select_aliases = aliases.clone();
         let mut plan = self.from(select)?;
-        self.collect_select_aliases(select)?;
+        self.aliases = aliases;
         self.window_defs = select.windows.clone();
         let items = self.items(&select.projection)?;
 
@@ -215,7 +220,8 @@ impl<'b> SelectBinder<'b> {
         Ok(())
     }
 
-    fn collect_select_aliases(&mut self, select: &ast::Select) -> Result<()> {
+    /// The aliases of WITH and of all clauses.
+    fn with_select_aliases(&self, select: &ast::Select) -> Result<HashMap<String, Rc<ast::Expr>>> {
         let group_by: Vec<&ast::Expr> = match &select.group_by {
             Some(ast::GroupBy::Exprs(exprs) | ast::GroupBy::Rollup(exprs) | ast::GroupBy::Cube(exprs)) => {
                 exprs.iter().collect()
@@ -234,10 +240,11 @@ impl<'b> SelectBinder<'b> {
             .chain(&select.qualify)
             .chain(select.order_by.iter().map(|o| &o.expr))
             .chain(select.limit_by.iter().flat_map(|l| &l.exprs));
+        let mut aliases = self.aliases.clone();
         for e in clauses {
-            collect_aliases(e, &mut self.aliases)?;
+            collect_aliases(e, &mut aliases)?;
         }
-        Ok(())
+        Ok(aliases)
     }
 
     fn items(&mut self, projection: &[ast::Expr]) -> Result<Vec<Item>> {
@@ -274,8 +281,7 @@ impl<'b> SelectBinder<'b> {
             let element = field.name.as_deref().unwrap_or(&index);
             let name = match &e.alias {
                 Some(_) => format!("{prefix}.{element}"),
-                None if field.name.is_some() => format!("{prefix}'{element}')"),
-                None => format!("{prefix}{element})"),
+                None => format!("{prefix}'{element}')"),
             };
             items.push(Item::Bound(name, self.elements(tuple.clone(), &[&index])?));
         }
@@ -378,7 +384,12 @@ impl<'b> SelectBinder<'b> {
         let Some(clause) = &select.limit_by else { return Ok(None) };
         let mut by = Vec::new();
         if clause.all {
-            by.extend(projection.iter().map(|p| p.1.clone()));
+            by = self.without_aggregates(projection);
+            ensure!(
+                !by.is_empty(),
+                SYNTAX_ERROR,
+                "LIMIT BY ALL requires at least one non-aggregate expression in SELECT"
+            );
         }
         for e in &clause.exprs {
             by.push(match self.position(e, projection.len())? {

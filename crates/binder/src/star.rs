@@ -12,7 +12,18 @@ struct Item {
     name: String,
     /// The column's own name, which EXCEPT and REPLACE go by.
     column: String,
+    /// Has REPLACE or APPLY made another expression of it? Then EXCEPT and REPLACE know it no more.
+    changed: bool,
+    /// What APPLY shows inside of its function, where that is not the name.
+    shown: Option<String>,
     expr: Expr,
+}
+
+impl Item {
+    /// Is it the column of this name, as it was read?
+    fn is(&self, column: &ast::Ident) -> bool {
+        !self.changed && self.column == column.name
+    }
 }
 
 impl SelectBinder<'_> {
@@ -34,23 +45,31 @@ impl SelectBinder<'_> {
         Ok(items.into_iter().map(|item| (item.name, item.expr)).collect())
     }
 
-    /// All columns: those that USING merged first, then the tables' in order.
+    /// All columns. Those that a USING merged come first of all that its join has.
     fn star(&self) -> Vec<Item> {
-        let merged = &self.tables.merged;
-        let mut items: Vec<Item> = merged.iter().map(|c| self.item(c, None)).collect();
-        for (index, table) in self.tables.list.iter().enumerate() {
-            let columns = table.columns.iter().filter(|c| c.in_star);
-            for column in columns.filter(|c| !merged.iter().any(|m| m.name == c.name)) {
-                let taken = self.is_taken(&column.name, index);
-                items.push(self.item(column, table.name.as_deref().filter(|_| taken)));
-            }
+        let mut items: Vec<Item> = Vec::new();
+        for (position, table) in self.tables.list.iter().enumerate() {
+            let using = self.tables.using_at(position);
+            let is_merged = |name: &str| using.iter().any(|merged| **merged == *name);
+            items.retain(|item| !is_merged(&item.column));
+            let merged = using.iter().filter_map(|name| self.tables.merged.iter().find(|c| c.name == *name));
+            items.splice(0..0, merged.map(|c| self.item(c, None)));
+            let columns = table.columns.iter().filter(|c| c.in_star && !is_merged(&c.name));
+            items.extend(columns.map(|c| self.qualified_item(c, table, position)));
         }
         items
     }
 
+    /// A column under its name, which has the table's in front where it alone means something else.
+    fn qualified_item(&self, column: &ScopeColumn, table: &TableScope, position: usize) -> Item {
+        let is_alias = self.aliases.get(&*column.name).is_some_and(|alias| alias.alias.is_some());
+        let taken = is_alias || self.is_taken(&column.name, position);
+        self.item(column, table.name.as_deref().filter(|_| taken))
+    }
+
     /// Does a column of the table at a position need the table's name to be told apart? Of two tables the left one's
     /// does not.
-    fn is_taken(&self, column: &str, position: usize) -> bool {
+    pub(crate) fn is_taken(&self, column: &str, position: usize) -> bool {
         let tables = &self.tables.list;
         let two = tables.iter().filter(|table| table.name.is_some()).count() <= 2;
         let prefers_left = two && self.query.env.settings().single_join_prefer_left_table;
@@ -65,7 +84,7 @@ impl SelectBinder<'_> {
             Some(table) => format!("{table}.{}", column.name),
             None => column.name.to_string(),
         };
-        Item { name, column: column.name.to_string(), expr: column.expr.clone() }
+        Item { name, column: column.name.to_string(), changed: false, shown: None, expr: column.expr.clone() }
     }
 
     fn columns_of(&mut self, prefix: &[ast::Ident]) -> Result<Vec<Item>> {
@@ -79,17 +98,49 @@ impl SelectBinder<'_> {
                 return self.elements_of(&names.join("."), tuple, &fields);
             }
         }
-        let table = self.tables.table(&names).ok_or_else(|| {
+        self.columns_of_table(&names).ok_or_else(|| {
             err!(UNKNOWN_IDENTIFIER, "Qualified matcher {}.* does not find table", names.join("."))
-        })?;
+        })
+    }
+
+    fn columns_of_table(&self, names: &[&str]) -> Option<Vec<Item>> {
+        let table = self.tables.table(names)?;
         let position = self.tables.list.iter().position(|t| std::ptr::eq(t, table)).unwrap_or(0);
         let columns = table.columns.iter().filter(|c| c.in_star);
-        Ok(columns
-            .map(|c| {
-                let taken = self.is_taken(&c.name, position);
-                self.item(c, table.name.as_deref().filter(|_| taken))
-            })
-            .collect())
+        Some(columns.map(|c| self.qualified_item(c, table, position)).collect())
+    }
+
+    /// The names of what a matcher stands for, as far as they are known without binding anything.
+    pub(crate) fn matcher_names(&self, e: &ast::Expr) -> Option<Vec<String>> {
+        let of_table = |prefix: &[ast::Ident]| {
+            let names: Vec<&str> = prefix.iter().map(|p| p.name.as_str()).collect();
+            if names.is_empty() { Some(self.star()) } else { self.columns_of_table(&names) }
+        };
+        let (mut items, transformers) = match &e.kind {
+            ExprKind::Star(transformers) => (self.star(), transformers),
+            ExprKind::QualifiedStar { prefix, transformers } => (of_table(prefix)?, transformers),
+            ExprKind::Columns { prefix, matcher: ColumnsMatcher::Regex(pattern), transformers } => {
+                (matching_regex(of_table(prefix)?, pattern).ok()?, transformers)
+            }
+            _ => return None,
+        };
+        for transformer in transformers {
+            match transformer {
+                Transformer::Except { columns, .. } => {
+                    items.retain(|item| !columns.iter().any(|c| item.is(c)));
+                }
+                Transformer::Replace { items: replacements, .. } => {
+                    for item in items.iter_mut().filter(|i| replacements.iter().any(|(_, c)| i.is(c))) {
+                        item.name = item.column.clone();
+                    }
+                }
+                Transformer::Apply { function, params, prefix: None } if params.is_empty() => {
+                    items.iter_mut().for_each(|item| item.name = format!("{function}({})", item.name));
+                }
+                _ => return None,
+            }
+        }
+        Some(items.into_iter().map(|item| item.name).collect())
     }
 
     /// `t.*` of a column that is a tuple: its elements.
@@ -104,22 +155,31 @@ impl SelectBinder<'_> {
             let index = (i + 1).to_string();
             let name = field.name.as_deref().unwrap_or(&index).to_string();
             let expr = self.elements(tuple.clone(), &[&index])?;
-            items.push(Item { name: format!("{prefix}.{name}"), column: name, expr });
+            items.push(Item {
+                name: format!("{prefix}.{name}"),
+                column: name,
+                changed: false,
+                shown: None,
+                expr,
+            });
         }
         Ok(items)
     }
 
     fn matching(&mut self, all: Vec<Item>, matcher: &ColumnsMatcher) -> Result<Vec<Item>> {
         match matcher {
-            ColumnsMatcher::Regex(pattern) => {
-                let regex = regex_of(pattern)?;
-                Ok(all.into_iter().filter(|item| regex.is_match(item.column.as_bytes())).collect())
-            }
+            ColumnsMatcher::Regex(pattern) => matching_regex(all, pattern),
             ColumnsMatcher::List(list) => list
                 .iter()
                 .map(|e| {
                     let name = self.result_name(e);
-                    Ok(Item { name: name.clone(), column: name, expr: self.expr(e)? })
+                    Ok(Item {
+                        name: name.clone(),
+                        column: name,
+                        changed: false,
+                        shown: None,
+                        expr: self.expr(e)?,
+                    })
                 })
                 .collect(),
         }
@@ -128,7 +188,7 @@ impl SelectBinder<'_> {
     fn transform(&mut self, items: Vec<Item>, transformer: &Transformer) -> Result<Vec<Item>> {
         match transformer {
             Transformer::Except { strict, columns } => {
-                let missing = columns.iter().find(|c| !items.iter().any(|i| i.column == c.name));
+                let missing = columns.iter().find(|c| !items.iter().any(|i| i.is(c)));
                 if let (true, Some(missing)) = (strict, missing) {
                     bail!(
                         BAD_ARGUMENTS,
@@ -136,29 +196,15 @@ impl SelectBinder<'_> {
                         missing.name
                     );
                 }
-                Ok(items.into_iter().filter(|i| !columns.iter().any(|c| c.name == i.column)).collect())
+                Ok(items.into_iter().filter(|i| !columns.iter().any(|c| i.is(c))).collect())
             }
             Transformer::ExceptRegex(pattern) => {
                 let regex = regex_of(pattern)?;
-                Ok(items.into_iter().filter(|i| !regex.is_match(i.column.as_bytes())).collect())
+                let is_left = |i: &Item| i.changed || !regex.is_match(i.column.as_bytes());
+                Ok(items.into_iter().filter(is_left).collect())
             }
             Transformer::Replace { strict, items: replacements } => {
-                let mut items = items;
-                for (expr, name) in replacements {
-                    let bound = self.expr(expr)?;
-                    let mut found = false;
-                    for item in items.iter_mut().filter(|i| i.column == name.name) {
-                        item.expr = bound.clone();
-                        found = true;
-                    }
-                    ensure!(
-                        found || !strict,
-                        BAD_ARGUMENTS,
-                        "Columns transformer REPLACE expects following column(s): {}",
-                        name.name
-                    );
-                }
-                Ok(items)
+                self.replaced(items, *strict, replacements)
             }
             Transformer::Apply { function, params, prefix } => items
                 .into_iter()
@@ -167,13 +213,13 @@ impl SelectBinder<'_> {
                     if !params.is_empty() {
                         call.params = Some(params.clone());
                     }
-                    let inner = item.name.clone();
+                    let inner = item.shown.unwrap_or_else(|| item.name.clone());
                     let expr = self.applied(call, item.expr)?;
                     let name = match prefix {
                         Some(prefix) => format!("{}{}", String::from_utf8_lossy(prefix), item.column),
                         None => format!("{function}({inner})"),
                     };
-                    Ok(Item { name, column: item.column, expr })
+                    Ok(Item { name, column: item.column, changed: true, shown: None, expr })
                 })
                 .collect(),
             Transformer::ApplyLambda { param, body } => items
@@ -193,9 +239,56 @@ impl SelectBinder<'_> {
                     self.lambda_params.push((param.name.clone(), item.expr));
                     let expr = self.with_aggregates_allowed(|binder| binder.expr(body));
                     self.lambda_params.pop();
-                    Ok(Item { name, column: item.column, expr: expr? })
+                    Ok(Item { name, column: item.column, changed: true, shown: None, expr: expr? })
                 })
                 .collect(),
+        }
+    }
+
+    /// REPLACE. What it puts in a column's place is an alias of that name for the whole SELECT.
+    fn replaced(
+        &mut self,
+        mut items: Vec<Item>,
+        strict: bool,
+        replacements: &[(ast::Expr, ast::Ident)],
+    ) -> Result<Vec<Item>> {
+        for (position, (expr, name)) in replacements.iter().enumerate() {
+            ensure!(
+                !replacements[..position].iter().any(|(_, before)| before.name == name.name),
+                ILLEGAL_TYPE_OF_ARGUMENT,
+                "Expressions in column transformer replace should not contain same replacement {} more than once",
+                name.name
+            );
+            let bound = self.replacement(expr, name)?;
+            let shown = self.result_name(expr);
+            let mut found = false;
+            for item in items.iter_mut().filter(|i| i.is(name)) {
+                item.expr = bound.clone();
+                (item.name, item.shown) = (name.name.clone(), Some(shown.clone()));
+                item.changed = true;
+                found = true;
+            }
+            ensure!(
+                found || !strict,
+                BAD_ARGUMENTS,
+                "Columns transformer REPLACE expects following column(s): {}",
+                name.name
+            );
+        }
+        Ok(items)
+    }
+
+    /// The expression of a REPLACE: inside of it the name that it gives means the column.
+    fn replacement(&mut self, expr: &ast::Expr, name: &ast::Ident) -> Result<Expr> {
+        let known = self.aliases.get(&name.name).cloned();
+        match known.filter(|known| known.kind == expr.kind) {
+            Some(known) => self.alias(&name.name, &known),
+            None => {
+                self.resolving.push(name.name.clone());
+                let bound = self.expr(expr);
+                self.resolving.pop();
+                bound
+            }
         }
     }
 
@@ -219,6 +312,11 @@ impl SelectBinder<'_> {
         self.transformer_params -= 1;
         bound
     }
+}
+
+fn matching_regex(items: Vec<Item>, pattern: &[u8]) -> Result<Vec<Item>> {
+    let regex = regex_of(pattern)?;
+    Ok(items.into_iter().filter(|item| regex.is_match(item.column.as_bytes())).collect())
 }
 
 fn regex_of(pattern: &[u8]) -> Result<regex::bytes::Regex> {
