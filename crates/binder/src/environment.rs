@@ -116,6 +116,8 @@ pub struct BinderSettings {
     pub final_within_partitions: bool,
     /// `apply_prewhere_after_final`.
     pub prewhere_after_final: bool,
+    /// `enable_materialized_cte`: `AS MATERIALIZED` is heeded.
+    pub materialized_cte: bool,
 }
 
 impl Default for BinderSettings {
@@ -148,6 +150,7 @@ impl Default for BinderSettings {
             final_: false,
             final_within_partitions: false,
             prewhere_after_final: false,
+            materialized_cte: false,
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::select::SelectBinder;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::keys::Order;
 use chalet_columns::{Block, Column, Vector};
-use chalet_plan::{ArrayJoin, Expr, Field, Filter, MergeRows, Plan, ScanNode, SortKey, Values};
+use chalet_plan::{ArrayJoin, CommonTable, Expr, Field, Filter, MergeRows, Plan, ScanNode, SortKey, Values};
 use chalet_storage::merge_tree::TableKeys;
 use chalet_storage::{DefaultKind, Table, TableSchema};
 use chalet_syntax::ast::{self, ExprKind};
@@ -502,6 +502,15 @@ impl QueryBinder<'_> {
                 field.name = name.as_str().into();
             }
         }
+        if cte.uses > 1 && !bound.is_correlated() {
+            bound.plan = Plan::CommonTable(CommonTable {
+                id: self.shared.common_table(cte, self.ids),
+                name: cte.name.as_str().into(),
+                uses: cte.uses,
+                materialized: cte.materialized && self.env.settings().materialized_cte,
+                input: Box::new(bound.plan),
+            });
+        }
         Ok(bound)
     }
 
@@ -542,15 +551,8 @@ impl QueryBinder<'_> {
                 cte.name
             );
             let last = self.rows_as_plan(&fields, &rows);
-            let working = Some((last, fields.clone()));
-            let ctes = Some(Rc::new(Cte {
-                name: cte.name.clone(),
-                columns: Vec::new(),
-                query: cte.query.clone(),
-                before: cte.before.clone(),
-                working,
-                recursive: false,
-            }));
+            let working = (last, fields.clone());
+            let ctes = Some(Rc::new(cte.step(working)));
             let bound = QueryBinder { ctes, ..self.clone() }.query(&step)?;
             ensure!(
                 bound.fields.len() == fields.len(),

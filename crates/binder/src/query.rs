@@ -2,9 +2,9 @@
 
 use crate::environment::Environment;
 use crate::select::SelectBinder;
-use crate::shared::Shared;
+use crate::shared::{Shared, count_uses};
 use chalet_base::{Result, bail, ensure};
-use chalet_plan::{Distinct, Expr, Field, IdSource, Plan, Project, SetOp, SetOpKind, Union};
+use chalet_plan::{CommonTableId, Distinct, Expr, Field, IdSource, Plan, Project, SetOp, SetOpKind, Union};
 use chalet_syntax::ast;
 use std::rc::Rc;
 
@@ -37,6 +37,30 @@ pub(crate) struct Cte {
     /// For a recursive one, while its own query is bound: the rows of the step before.
     pub working: Option<(Plan, Vec<Field>)>,
     pub recursive: bool,
+    pub id: CommonTableId,
+    /// How often the query that it belongs to reads it, at least.
+    pub uses: usize,
+    pub materialized: bool,
+    /// Where it is written; only to be compared.
+    written: *const ast::Query,
+}
+
+impl Cte {
+    /// A recursive one inside of its own query: the rows of the step before.
+    pub fn step(&self, rows: (Plan, Vec<Field>)) -> Cte {
+        Cte {
+            name: self.name.clone(),
+            columns: Vec::new(),
+            query: self.query.clone(),
+            before: self.before.clone(),
+            working: Some(rows),
+            recursive: false,
+            id: self.id,
+            uses: 0,
+            materialized: false,
+            written: self.written,
+        }
+    }
 }
 
 /// What a query sees around it.
@@ -95,25 +119,40 @@ impl<'b> QueryBinder<'b> {
     fn with_of_first(&self, inputs: &[ast::SetExpr]) -> Result<QueryBinder<'b>> {
         let mut binder = self.clone();
         if let Some(ast::SetExpr::Select(first)) = inputs.first() {
-            binder.ctes = binder.with_ctes(&first.with, first.recursive);
+            binder.ctes = binder.with_ctes(&first.with, first.recursive, &|name| {
+                inputs.iter().map(|input| count_uses(input, name)).sum()
+            });
         }
         Ok(binder)
     }
 
-    /// The common table expressions of a WITH clause on top of those already seen.
-    pub fn with_ctes(&self, with: &[ast::WithItem], recursive: bool) -> Option<Rc<Cte>> {
+    /// The common table expressions of a WITH clause on top of those already seen; `uses` says how often one is read.
+    pub fn with_ctes(
+        &self,
+        with: &[ast::WithItem],
+        recursive: bool,
+        uses: &dyn Fn(&str) -> usize,
+    ) -> Option<Rc<Cte>> {
         let mut ctes = self.ctes.clone();
         for item in with {
-            if let ast::WithItem::Cte { name, columns, query, .. } = item {
-                ctes = Some(Rc::new(Cte {
-                    name: name.name.clone(),
-                    columns: columns.iter().map(|c| c.name.clone()).collect(),
-                    query: Rc::new(ast::Query::clone(query)),
-                    before: ctes,
-                    working: None,
-                    recursive,
-                }));
+            let ast::WithItem::Cte { name, columns, query, materialized } = item else { continue };
+            let written: *const ast::Query = &**query;
+            // The first SELECT of a UNION, whose WITH all of its inputs see.
+            if self.find_cte(&name.name).is_some_and(|known| std::ptr::eq(known.written, written)) {
+                continue;
             }
+            ctes = Some(Rc::new(Cte {
+                name: name.name.clone(),
+                columns: columns.iter().map(|c| c.name.clone()).collect(),
+                query: Rc::new(ast::Query::clone(query)),
+                before: ctes,
+                working: None,
+                recursive,
+                id: CommonTableId(self.ids.next().0),
+                uses: uses(&name.name),
+                materialized: *materialized,
+                written,
+            }));
         }
         ctes
     }

@@ -4,7 +4,7 @@ use crate::aliases::collect_aliases;
 use crate::clauses::{Grouping, KnownAggregate, KnownArrayJoin, KnownWindow, RowCount};
 use crate::query::{BoundQuery, QueryBinder};
 use crate::scope::Tables;
-use crate::shared::Shared;
+use crate::shared::{Shared, count_uses_of_select};
 use chalet_base::hash::{HashMap, HashSet};
 use chalet_base::{Result, bail, ensure};
 use chalet_plan::{
@@ -95,7 +95,8 @@ impl<'b> SelectBinder<'b> {
 
     /// Binds a SELECT under settings that hold already.
     fn bind_under(query: &QueryBinder<'b>, select: &ast::Select) -> Result<BoundQuery> {
-        let ctes = query.with_ctes(&select.with, select.recursive);
+        let uses = |name: &str| count_uses_of_select(select, name);
+        let ctes = query.with_ctes(&select.with, select.recursive, &uses);
         let query = QueryBinder { ctes, ..query.clone() };
         let mut binder = SelectBinder::without_tables(&query);
         binder.select(select).map_err(|e| {

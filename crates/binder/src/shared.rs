@@ -7,8 +7,8 @@
 use crate::query::{Cte, QueryBinder};
 use crate::select::SelectBinder;
 use chalet_base::hash::{HashMap, HashSet};
-use chalet_plan::{Expr, InSet};
-use chalet_syntax::ast;
+use chalet_plan::{CommonTableId, Expr, IdSource, InSet};
+use chalet_syntax::{ast, visit};
 use chalet_types::DataType;
 use std::cell::RefCell;
 use std::fmt::Write;
@@ -24,9 +24,17 @@ struct Known {
     values: HashMap<String, Expr>,
     /// By the types of their columns, too.
     sets: HashMap<(String, Vec<DataType>), Arc<InSet>>,
+    /// What common table expressions are known by under these settings.
+    common_tables: HashMap<CommonTableId, CommonTableId>,
 }
 
 impl Shared {
+    /// The id of a common table expression that is bound under these settings.
+    pub fn common_table(&self, cte: &Cte, ids: &IdSource) -> CommonTableId {
+        let mut known = self.0.borrow_mut();
+        *known.common_tables.entry(cte.id).or_insert_with(|| CommonTableId(ids.next().0))
+    }
+
     pub fn value(&self, key: &str) -> Option<Expr> {
         self.0.borrow().values.get(key).cloned()
     }
@@ -62,6 +70,43 @@ impl SelectBinder<'_> {
         is_own.into_iter().any(|name| words.contains(name))
             || self.query.outer.is_some_and(|outer| outer.has_alias_among(words))
     }
+}
+
+/// How often a query reads a table of this name without a database, at least.
+pub(crate) fn count_uses(body: &ast::SetExpr, name: &str) -> usize {
+    match body {
+        ast::SetExpr::Select(select) => count_uses_of_select(select, name),
+        ast::SetExpr::Query(query) => count_uses(&query.body, name),
+        ast::SetExpr::SetOp { inputs, .. } => inputs.iter().map(|input| count_uses(input, name)).sum(),
+    }
+}
+
+/// As [`count_uses`].
+pub(crate) fn count_uses_of_select(select: &ast::Select, name: &str) -> usize {
+    let mut uses = 0;
+    for table in visit::tables(select) {
+        uses += match &table.kind {
+            ast::TableKind::Name(object) => {
+                usize::from(object.database.is_none() && object.name.name == name)
+            }
+            ast::TableKind::Query(query) => count_uses(&query.body, name),
+            _ => 0,
+        };
+    }
+    for item in &select.with {
+        if let ast::WithItem::Cte { query, .. } = item {
+            uses += count_uses(&query.body, name);
+        }
+    }
+    visit::for_each_clause(select, &mut |clause| {
+        visit::walk(clause, &mut |expr| {
+            if let ast::ExprKind::Subquery(query) | ast::ExprKind::Exists(query) = &expr.kind {
+                uses += count_uses(&query.body, name);
+            }
+            true
+        });
+    });
+    uses
 }
 
 /// All that may be a name in a text, and more.

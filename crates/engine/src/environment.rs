@@ -106,11 +106,11 @@ impl Environment for QueryContext {
     }
 
     fn optimized(&self, plan: Plan) -> Result<Plan> {
-        plan_optimizer::optimized(plan, self)
+        plan_optimizer::optimized_subquery(plan, self)
     }
 
     fn run(&self, plan: Plan) -> Result<Vec<Block>> {
-        let plan = plan_optimizer::optimized(plan, self)?;
+        let plan = plan_optimizer::optimized_subquery(plan, self)?;
         chalet_exec::result::run_to_blocks(&plan, &self.exec)
     }
 }

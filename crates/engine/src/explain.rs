@@ -1,8 +1,9 @@
 //! EXPLAIN: the statement at a stage of its life, as text.
 
+use crate::plan_optimizer;
 use crate::query_context::QueryContext;
 use chalet_base::{Result, bail};
-use chalet_binder::{Environment, bind_query};
+use chalet_binder::bind_query;
 use chalet_plan::explain::explain;
 use chalet_syntax::ast::{self, ExplainKind, StatementKind};
 use chalet_syntax::print;
@@ -19,17 +20,17 @@ pub(crate) fn run(statement: &ast::Explain, ctx: &QueryContext) -> Result<String
         ExplainKind::Plan => {
             let StatementKind::Query(query) = &inner.kind else { return unsupported("PLAN") };
             let plan = bind_query(query, ctx, &ctx.ids)?.plan;
-            Ok(explain(&ctx.optimized(plan)?))
+            Ok(explain(&plan_optimizer::optimized(plan, ctx)?))
         }
         ExplainKind::Pipeline => {
             let StatementKind::Query(query) = &inner.kind else { return unsupported("PIPELINE") };
             let plan = bind_query(query, ctx, &ctx.ids)?.plan;
-            chalet_exec::explain::pipeline(&ctx.optimized(plan)?, &ctx.exec)
+            chalet_exec::explain::pipeline(&plan_optimizer::optimized(plan, ctx)?, &ctx.exec)
         }
         ExplainKind::Analyze => {
             let StatementKind::Query(query) = &inner.kind else { return unsupported("ANALYZE") };
             let plan = bind_query(query, ctx, &ctx.ids)?.plan;
-            chalet_exec::explain::analyze(&ctx.optimized(plan)?, &ctx.exec)
+            chalet_exec::explain::analyze(&plan_optimizer::optimized(plan, ctx)?, &ctx.exec)
         }
         ExplainKind::Estimate => unsupported("ESTIMATE"),
     }

@@ -6,8 +6,17 @@ use chalet_base::{Result, ensure};
 use chalet_optimizer::{JoinSides, Rewriter};
 use chalet_plan::Plan;
 
-/// The plan as it should be run.
+/// The plan of a statement as it should be run.
 pub(crate) fn optimized(plan: Plan, ctx: &QueryContext) -> Result<Plan> {
+    optimized_part(plan, ctx, false)
+}
+
+/// The plan of a sub-query that runs for itself, before the rest of its statement.
+pub(crate) fn optimized_subquery(plan: Plan, ctx: &QueryContext) -> Result<Plan> {
+    optimized_part(plan, ctx, true)
+}
+
+fn optimized_part(plan: Plan, ctx: &QueryContext, is_subquery: bool) -> Result<Plan> {
     let settings = &ctx.state.settings;
     let all_off = settings.flag("query_plan_enable_optimizations") == Some(false);
     let most_fetched_rows = settings.number("query_plan_max_limit_for_lazy_materialization");
@@ -28,6 +37,8 @@ pub(crate) fn optimized(plan: Plan, ctx: &QueryContext) -> Result<Plan> {
             Some("1") => JoinSides::Swapped,
             _ => JoinSides::BySize,
         },
+        is_subquery,
+        common_tables: &ctx.common_tables,
     };
     let plan = chalet_optimizer::optimize(plan, &with, &|| ctx.control.check(), None)?;
     if let Some(most) = settings.number("max_columns_to_read").filter(|&n| n > 0) {
@@ -55,6 +66,7 @@ fn is_rule_off(settings: &Settings, rule: &str) -> bool {
     let switch = match rule {
         "unnest_subqueries" => "correlated_subqueries_substitute_equivalent_expressions",
         "factor_disjunctions" => "optimize_extract_common_expressions",
+        "share_common_tables" => "enable_materialized_cte",
         "push_down_filter" => "query_plan_filter_push_down",
         "cross_join_to_inner" => {
             return settings.number("cross_to_inner_join_rewrite") == Some(0);

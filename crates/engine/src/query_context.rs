@@ -11,9 +11,11 @@ use crate::settings::Settings;
 use chalet_base::Result;
 use chalet_binder::{BinderSettings, Environment};
 use chalet_exec::control::OnProgress;
+use chalet_exec::operators::shared_rows::SharedPlans;
 use chalet_exec::{ExecContext, Overflow, QueryControl};
 use chalet_formats::FormatSettings;
 use chalet_function_api::{Context, Host, Interrupt, Registry};
+use chalet_optimizer::CommonTables;
 use chalet_plan::{IdSource, ScanLimits};
 use chalet_storage::{Entry, Held, ScanContext, Table};
 use std::borrow::Cow;
@@ -26,6 +28,8 @@ pub(crate) struct QueryContext {
     pub database: Database,
     pub state: SessionState,
     pub ids: Arc<IdSource>,
+    /// What its queries share.
+    pub common_tables: Arc<CommonTables>,
     pub control: Arc<QueryControl>,
     pub formats: Arc<FormatSettings>,
     /// Functions, as they were when the statement began.
@@ -92,12 +96,14 @@ impl QueryContext {
             functions: functions.clone(),
             settings: exec_settings,
             scan,
+            shared: SharedPlans::default(),
         };
         Ok(QueryContext {
             formats: settings.for_formats()?,
             binder: settings.for_binder(),
             database,
             ids: Arc::default(),
+            common_tables: Arc::default(),
             control,
             functions,
             exec,
@@ -137,6 +143,7 @@ impl QueryContext {
             interrupt: self.functions.interrupt.clone(),
             ..Context::clone(&ctx.functions)
         });
+        ctx.ids = self.ids.clone();
         ctx.control = self.control.clone();
         ctx.exec.control = self.control.clone();
         ctx.exec.functions = ctx.functions.clone();

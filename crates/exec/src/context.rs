@@ -1,6 +1,7 @@
 //! What operators know of the query that they run for.
 
 use crate::QueryControl;
+use crate::operators::shared_rows::SharedPlans;
 use crate::spill::SpillLimits;
 use chalet_function_api::Context;
 use chalet_storage::ScanContext;
@@ -76,4 +77,6 @@ pub struct ExecContext {
     pub functions: Arc<Context>,
     pub settings: ExecSettings,
     pub scan: ScanContext,
+    /// What places of the statement share.
+    pub shared: SharedPlans,
 }

@@ -91,6 +91,12 @@ fn write_stream(stream: &Stream, depth: usize, measured: bool, about: &[(String,
             }
         }
         Source::Stage(stage) => write_stage(stage, depth, measured, out),
+        Source::Shared { rows, name, is_first, .. } => {
+            let _ = writeln!(out, "{:1$}ReadShared {name}", "", depth * 2);
+            if *is_first {
+                write_stage(&rows.stage, depth + 1, measured, out);
+            }
+        }
         Source::Union(streams) => {
             let _ = writeln!(out, "{:1$}Union", "", depth * 2);
             streams.iter().for_each(|s| write_stream(s, depth + 1, measured, &[], out));

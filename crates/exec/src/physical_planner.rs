@@ -155,6 +155,8 @@ impl PhysicalPlanner<'_> {
         }
         match plan {
             Plan::Scan(node) => self.scan(node),
+            Plan::SharedScan(node) => self.shared_scan(node),
+            Plan::CommonTable(node) => self.plan(&node.input),
             Plan::Values(node) => Ok(Stream::of(self.values(&node.block, "Values".into())).into()),
             Plan::Filter(node) => {
                 let condition = self.program(&[&node.condition], &node.input)?;
@@ -267,6 +269,24 @@ impl PhysicalPlanner<'_> {
         };
         let stream = if has_runtime_filters { stream.then(by_keys) } else { stream };
         Ok(PhysicalPlan { row_id_scan, ..PhysicalPlan::from(stream) })
+    }
+
+    /// What it reads is planned for itself: nothing of the plan around it holds for all who read it.
+    fn shared_scan(&self, node: &plan::SharedScan) -> Result<PhysicalPlan> {
+        let known = self.ctx.shared.get(&node.source);
+        let is_first = known.is_none();
+        let rows = match known {
+            Some(rows) => rows,
+            None => {
+                let runtime_filters = RefCell::new(RuntimeFilters::new(self.ctx));
+                let (top_k_threshold, may_stop) = (RefCell::default(), Cell::new(false));
+                let planner = PhysicalPlanner { ctx: self.ctx, top_k_threshold, runtime_filters, may_stop };
+                let shared = planner.plan(&node.source.plan)?;
+                self.ctx.shared.add(&node.source, shared.stream)
+            }
+        };
+        let columns = node.columns.iter().map(|(at, _)| *at).collect();
+        Ok(Stream::of(Source::Shared { rows, columns, name: node.name.clone(), is_first }).into())
     }
 
     fn scan_context(&self, node: &plan::ScanNode) -> ScanContext {

@@ -4,6 +4,7 @@
 use crate::ExecContext;
 use crate::control::QueryControl;
 use crate::operators::collect::blocks_as_source;
+use crate::operators::shared_rows::SharedRows;
 use crate::operators::stream::StreamScan;
 use crate::pool;
 use chalet_base::Result;
@@ -134,6 +135,8 @@ pub enum Source {
     Table(Arc<dyn Fn(&ExecContext) -> Result<Arc<dyn Scan>> + Send + Sync>, Arc<str>),
     /// The result of another stage.
     Stage(Arc<Stage>),
+    /// These columns of rows that others read too; with them, whether this one shows their stage in EXPLAIN.
+    Shared { rows: Arc<SharedRows>, columns: Vec<usize>, name: Arc<str>, is_first: bool },
     /// Several streams, one after the other.
     Union(Vec<Stream>),
 }
@@ -196,7 +199,7 @@ impl Stream {
 
     /// Does the stream read tables itself, rather than the result of another stage?
     fn reads(&self) -> bool {
-        !matches!(self.source, Source::Stage(_))
+        !matches!(self.source, Source::Stage(_) | Source::Shared { .. })
     }
 
     /// Runs what the stream depends on, then opens its source.
@@ -214,6 +217,7 @@ impl Stream {
         match &self.source {
             Source::Table(open, _) => open(ctx),
             Source::Stage(stage) => stage.run(ctx),
+            Source::Shared { rows, columns, .. } => rows.open(columns, ctx),
             Source::Union(streams) => Ok(Arc::new(StreamScan::open(streams, ctx)?)),
         }
     }

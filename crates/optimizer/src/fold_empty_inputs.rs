@@ -144,10 +144,16 @@ fn is_emptied(node: &Plan) -> bool {
         Plan::SetOp(op) => is_empty(&op.left) || op.kind == SetOpKind::Intersect && is_empty(&op.right),
         Plan::Union(union) => union.inputs.iter().all(is_empty),
         // A limit stays for what it tells; WITH FILL makes rows of nothing.
-        Plan::Scan(_) | Plan::Values(_) | Plan::Limit(_) | Plan::Fill(_) | Plan::Fetch(_) => false,
+        Plan::Scan(_)
+        | Plan::SharedScan(_)
+        | Plan::Values(_)
+        | Plan::Limit(_)
+        | Plan::Fill(_)
+        | Plan::Fetch(_) => false,
         Plan::Project(_)
         | Plan::Sort(_)
         | Plan::MergeRows(_)
+        | Plan::CommonTable(_)
         | Plan::LimitBy(_)
         | Plan::Distinct(_)
         | Plan::ArrayJoin(_)

@@ -10,6 +10,7 @@
 //! - [`merge_projections`]: a projection of plain columns over another is one
 //! - [`sum_of_shifted`], [`reduce_group_keys`], [`single_distinct_to_group_by`]: simpler aggregations
 //! - [`unwrap_cast_in_comparison`], [`min_max_through_cast`]: monotonic casts are left out of comparisons, or done last
+//! - [`share_common_tables`]: common table expressions that are used more than once run once
 //! - [`push_down_filter`]: conditions move towards the tables
 //! - [`push_down_limit`]: limits become limits of sorts, scans and aggregates
 //! - [`join_order`]: inner joins in the cheapest order, by an [`estimate`] of rows
@@ -31,10 +32,11 @@ mod reduce_group_keys;
 mod remove_constant_keys;
 mod rewriter;
 pub mod rules;
+mod share_common_tables;
 mod single_distinct_to_group_by;
 mod sum_of_shifted;
 mod unnest_subqueries;
 mod unwrap_cast_in_comparison;
 
-pub use rewriter::{JoinSides, Rewriter};
+pub use rewriter::{CommonTables, JoinSides, Rewriter};
 pub use rules::{Observer, optimize};

@@ -32,6 +32,16 @@ fn prune(plan: Plan, needed: &Needed) -> Plan {
             node.row_id = node.row_id.filter(|f| wanted.contains(&f.id));
             Plan::Scan(node)
         }
+        Plan::SharedScan(mut node) => {
+            node.columns.retain(|(_, f)| needed.contains(&f.id));
+            Plan::SharedScan(node)
+        }
+        // Those who share it must agree on its columns.
+        Plan::CommonTable(mut node) => {
+            let all = node.input.fields().iter().map(|f| f.id).collect();
+            node.input = Box::new(prune(*node.input, &all));
+            Plan::CommonTable(node)
+        }
         Plan::Fetch(mut node) => {
             node.columns.retain(|(_, f)| needed.contains(&f.id));
             if node.columns.is_empty() {

@@ -1,9 +1,11 @@
 //! What all rules share: how they make expressions, and how they visit the nodes of a plan.
 
+use chalet_base::hash::HashMap;
 use chalet_base::{Result, bail};
 use chalet_function_api::Context;
-use chalet_plan::{Expr, IdSource, JoinKey, Plan};
+use chalet_plan::{CommonTableId, Expr, IdSource, JoinKey, Plan, SharedPlan};
 use chalet_types::{DataType, supertype};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Which side of a join is built (`query_plan_join_swap_table`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +36,23 @@ pub struct Rewriter<'a> {
     pub join_sides: JoinSides,
     /// In tests of orders: rows are not estimated but drawn at random from this seed.
     pub join_order_seed: Option<u64>,
+    /// Is this a sub-query that runs for itself, before the rest of its statement?
+    pub is_subquery: bool,
+    pub common_tables: &'a CommonTables,
+}
+
+/// The common table expressions of a statement that its queries share.
+#[derive(Default)]
+pub struct CommonTables(Mutex<HashMap<CommonTableId, Arc<SharedPlan>>>);
+
+impl CommonTables {
+    pub(crate) fn known(&self, id: CommonTableId) -> Option<Arc<SharedPlan>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&id).cloned()
+    }
+
+    pub(crate) fn remember(&self, id: CommonTableId, plan: Arc<SharedPlan>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(id, plan);
+    }
 }
 
 impl Rewriter<'_> {

@@ -4,8 +4,8 @@ use crate::rewriter::Rewriter;
 use crate::{
     cross_join_to_inner, factor_disjunctions, fold_empty_inputs, join_order, late_materialization,
     merge_projections, min_max_through_cast, prune_columns, push_down_filter, push_down_limit,
-    reduce_group_keys, remove_constant_keys, single_distinct_to_group_by, sum_of_shifted, unnest_subqueries,
-    unwrap_cast_in_comparison,
+    reduce_group_keys, remove_constant_keys, share_common_tables, single_distinct_to_group_by,
+    sum_of_shifted, unnest_subqueries, unwrap_cast_in_comparison,
 };
 use chalet_base::{Result, ensure};
 use chalet_plan::{Plan, validate::validate};
@@ -50,6 +50,11 @@ pub const RULES: &[Rule] = &[
         name: "fold_empty_inputs",
         reason: "once more: a condition that went down may have met constants",
         apply: fold_empty_inputs::apply,
+    },
+    Rule {
+        name: share_common_tables::NAME,
+        reason: "conditions have come to where the expressions are used, and say whether their rows differ",
+        apply: share_common_tables::apply,
     },
     Rule {
         name: "merge_projections",
@@ -116,11 +121,22 @@ pub const RULES: &[Rule] = &[
 /// Sees each rule run: its name, the time that it took, the plan after it.
 pub type Observer<'a> = &'a mut dyn FnMut(&'static str, Duration, &Plan);
 
-/// The rule without which not every plan can be run: where it is switched off, it only does without its short cut.
-const REQUIRED: &str = unnest_subqueries::NAME;
+/// The rules that leave no nodes or expressions that nothing runs: where one is switched off, it only does without its short cut.
+const REQUIRED: [&str; 2] = [unnest_subqueries::NAME, share_common_tables::NAME];
 
-/// Applies all rules that are not switched off. `check` is asked before each: is the query cancelled?
+/// Applies all rules that are not switched off, to the plan and to what parts of it share. `check` is asked before each: is the
+/// query cancelled?
 pub fn optimize(
+    plan: Plan,
+    with: &Rewriter,
+    check: &dyn Fn() -> Result<()>,
+    observer: Option<Observer>,
+) -> Result<Plan> {
+    let plan = apply_rules(plan, with, check, observer)?;
+    share_common_tables::finish(plan, with, &mut |shared| apply_rules(shared, with, check, None))
+}
+
+fn apply_rules(
     mut plan: Plan,
     with: &Rewriter,
     check: &dyn Fn() -> Result<()>,
@@ -128,7 +144,7 @@ pub fn optimize(
 ) -> Result<Plan> {
     let mut observer = observer;
     for rule in RULES {
-        if (with.is_off)(rule.name) && rule.name != REQUIRED {
+        if (with.is_off)(rule.name) && !REQUIRED.contains(&rule.name) {
             continue;
         }
         check()?;

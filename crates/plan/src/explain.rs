@@ -1,19 +1,35 @@
 //! The plan as an indented tree, one node a line, with what it computes.
 
-use crate::{Field, Plan};
+use crate::{Field, Plan, SharedPlan};
 use std::fmt::Write;
+use std::sync::Arc;
 
-/// Lines of `EXPLAIN PLAN`.
+/// Lines of `EXPLAIN PLAN`. What several nodes share stands below the first of them.
 pub fn explain(plan: &Plan) -> String {
-    let mut out = String::new();
-    write_node(plan, 0, &mut out);
-    out
+    let mut writer = Writer::default();
+    writer.node(plan, 0);
+    writer.out
 }
 
-fn write_node(plan: &Plan, depth: usize, out: &mut String) {
-    // Writing to a String cannot fail.
-    let _ = writeln!(out, "{:1$}{2}", "", depth * 2, describe(plan));
-    plan.inputs().into_iter().for_each(|input| write_node(input, depth + 1, out));
+#[derive(Default)]
+struct Writer {
+    out: String,
+    /// Shared plans that stand in the text.
+    written: Vec<Arc<SharedPlan>>,
+}
+
+impl Writer {
+    fn node(&mut self, plan: &Plan, depth: usize) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(self.out, "{:1$}{2}", "", depth * 2, describe(plan));
+        plan.inputs().into_iter().for_each(|input| self.node(input, depth + 1));
+        if let Plan::SharedScan(scan) = plan
+            && !self.written.iter().any(|written| Arc::ptr_eq(written, &scan.source))
+        {
+            self.written.push(scan.source.clone());
+            self.node(&scan.source.plan, depth + 1);
+        }
+    }
 }
 
 fn list<T>(items: &[T], show: impl Fn(&T) -> String) -> String {
@@ -41,6 +57,8 @@ pub fn describe(plan: &Plan) -> String {
             }
             text
         }
+        Plan::CommonTable(n) => n.name.to_string(),
+        Plan::SharedScan(n) => format!("{} [{}]", n.name, list(&n.columns, |c| named(&c.1))),
         Plan::Values(n) => format!("{} rows [{}]", n.block.n_rows(), list(&n.fields, named)),
         Plan::Filter(n) => n.condition.to_string(),
         Plan::Project(n) => list(&n.exprs, |(field, expr)| format!("{} := {expr}", named(field))),

@@ -1,5 +1,6 @@
 //! The plan tree: what to compute, not how.
 
+use crate::common_table::{CommonTable, SharedScan};
 use crate::merge_rows::MergeRows;
 use crate::{ColumnId, Expr, Field};
 use chalet_columns::Block;
@@ -29,6 +30,8 @@ pub enum Plan {
     Window(Window),
     Fetch(Fetch),
     MergeRows(MergeRows),
+    CommonTable(CommonTable),
+    SharedScan(SharedScan),
 }
 
 /// Reads a table.
@@ -398,6 +401,8 @@ impl Plan {
     pub fn fields(&self) -> Vec<Field> {
         match self {
             Plan::Scan(n) => n.columns.iter().map(|c| &c.1).chain(&n.row_id).cloned().collect(),
+            Plan::SharedScan(n) => n.columns.iter().map(|c| c.1.clone()).collect(),
+            Plan::CommonTable(n) => n.input.fields(),
             Plan::Values(n) => n.fields.clone(),
             Plan::Filter(n) => n.input.fields(),
             Plan::Project(n) => n.exprs.iter().map(|e| e.0.clone()).collect(),
@@ -435,12 +440,13 @@ impl Plan {
     /// The direct inputs, left first.
     pub fn inputs(&self) -> Vec<&Plan> {
         match self {
-            Plan::Scan(_) | Plan::Values(_) => Vec::new(),
+            Plan::Scan(_) | Plan::SharedScan(_) | Plan::Values(_) => Vec::new(),
             Plan::Filter(n) => vec![&n.input],
             Plan::Project(n) => vec![&n.input],
             Plan::Aggregate(n) => vec![&n.input],
             Plan::Sort(n) => vec![&n.input],
             Plan::MergeRows(n) => vec![&n.input],
+            Plan::CommonTable(n) => vec![&n.input],
             Plan::Fill(n) => vec![&n.input],
             Plan::Limit(n) => vec![&n.input],
             Plan::LimitBy(n) => vec![&n.input],
@@ -457,12 +463,13 @@ impl Plan {
     /// The nodes directly below, to be changed; in the order of [`inputs`](Self::inputs).
     pub fn inputs_mut(&mut self) -> Vec<&mut Plan> {
         match self {
-            Plan::Scan(_) | Plan::Values(_) => Vec::new(),
+            Plan::Scan(_) | Plan::SharedScan(_) | Plan::Values(_) => Vec::new(),
             Plan::Filter(n) => vec![&mut n.input],
             Plan::Project(n) => vec![&mut n.input],
             Plan::Aggregate(n) => vec![&mut n.input],
             Plan::Sort(n) => vec![&mut n.input],
             Plan::MergeRows(n) => vec![&mut n.input],
+            Plan::CommonTable(n) => vec![&mut n.input],
             Plan::Fill(n) => vec![&mut n.input],
             Plan::Limit(n) => vec![&mut n.input],
             Plan::LimitBy(n) => vec![&mut n.input],
@@ -500,9 +507,13 @@ impl Plan {
                 let calls = n.calls.iter().flat_map(|c| &c.args);
                 n.partition_by.iter().chain(n.order_by.iter().map(|k| &k.expr)).chain(calls).collect()
             }
-            Plan::Values(_) | Plan::Distinct(_) | Plan::Union(_) | Plan::SetOp(_) | Plan::Fetch(_) => {
-                Vec::new()
-            }
+            Plan::Values(_)
+            | Plan::Distinct(_)
+            | Plan::Union(_)
+            | Plan::SetOp(_)
+            | Plan::Fetch(_)
+            | Plan::CommonTable(_)
+            | Plan::SharedScan(_) => Vec::new(),
         }
     }
 
@@ -532,9 +543,13 @@ impl Plan {
                 let order = n.order_by.iter_mut().map(|k| &mut k.expr);
                 n.partition_by.iter_mut().chain(order).chain(calls).collect()
             }
-            Plan::Values(_) | Plan::Distinct(_) | Plan::Union(_) | Plan::SetOp(_) | Plan::Fetch(_) => {
-                Vec::new()
-            }
+            Plan::Values(_)
+            | Plan::Distinct(_)
+            | Plan::Union(_)
+            | Plan::SetOp(_)
+            | Plan::Fetch(_)
+            | Plan::CommonTable(_)
+            | Plan::SharedScan(_) => Vec::new(),
         }
     }
 
@@ -561,6 +576,8 @@ impl Plan {
             Plan::Window(_) => "Window",
             Plan::Fetch(_) => "Fetch",
             Plan::MergeRows(_) => "MergeRows",
+            Plan::CommonTable(_) => "CommonTable",
+            Plan::SharedScan(_) => "SharedScan",
         }
     }
 }

@@ -12,6 +12,13 @@ pub fn validate(plan: &Plan) -> Result<()> {
         validate(input)?;
         known.extend(input.fields().into_iter().map(|f| (f.id, f.ty)));
     }
+    if let Plan::SharedScan(scan) = plan {
+        let fields = scan.source.plan.fields();
+        for (position, field) in &scan.columns {
+            let same = fields.get(*position).is_some_and(|source| source.ty == field.ty);
+            ensure!(same, LOGICAL_ERROR, "SharedScan reads column {position} of a plan that has it not");
+        }
+    }
     if let Plan::Scan(scan) = plan {
         known.extend(scan.columns.iter().map(|(_, f)| (f.id, f.ty.clone())));
     }

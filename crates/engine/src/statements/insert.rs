@@ -6,6 +6,7 @@ use crate::defaults::{complete, with_defaults};
 use crate::formats::FORMATS;
 use crate::insert_data::{GivenRows, InsertData};
 use crate::materialized::{self, Destination};
+use crate::plan_optimizer;
 use crate::query_context::QueryContext;
 use crate::reading::{caster, read_request};
 use crate::replacement_scan::detached;
@@ -307,7 +308,7 @@ fn or_zero(field: &Field, ty: &DataType, ctx: &QueryContext) -> Result<Expr> {
 
 /// Runs the plan into the receiver, which is still to be finished.
 pub(super) fn fill(plan: Plan, receiver: Receiver, ctx: &QueryContext) -> Result<(Receiver, Written)> {
-    let plan = ctx.optimized(plan)?;
+    let plan = plan_optimizer::optimized(plan, &ctx)?;
     let replacement_scan = ctx.replacement_scan.clone();
     let state = Arc::new(Mutex::new((receiver, (0, 0))));
     let target = state.clone();

@@ -5,10 +5,11 @@ use crate::answer::Rows;
 use crate::answer::{StreamConsumer, StreamPart};
 use crate::extremes::Extremes;
 use crate::formats::FORMATS;
+use crate::plan_optimizer;
 use crate::query_context::QueryContext;
 use crate::replacement_scan::detached;
 use chalet_base::{Result, bail, err};
-use chalet_binder::{BoundQuery, Environment, bind_query};
+use chalet_binder::{BoundQuery, bind_query};
 use chalet_columns::Block;
 use chalet_formats::output::{Memory, Sink};
 use chalet_formats::{Compression, Statistics};
@@ -74,7 +75,7 @@ fn write(
 ) -> Result<()> {
     let schema = bound.fields.iter().map(|f| (f.name.to_string(), f.ty.clone())).collect();
     let writer = FORMATS.get(format)?.writer(write_request(schema, ctx), sink)?;
-    let plan = ctx.optimized(bound.plan)?;
+    let plan = plan_optimizer::optimized(bound.plan, &ctx)?;
     let state = Arc::new(Mutex::new((writer, extremes(ctx), (0, 0))));
     let target = state.clone();
     let consumer = Box::new(move |block: Block| {
@@ -124,7 +125,7 @@ pub(crate) fn stream(
         zone: ctx.functions.time_zone.clone(),
         formats: ctx.formats.clone(),
     };
-    let plan = ctx.optimized(bound.plan)?;
+    let plan = plan_optimizer::optimized(bound.plan, &ctx)?;
     consumer(StreamPart::Header(header, format))?;
     let replacement_scan = ctx.replacement_scan.clone();
     let state = Arc::new(Mutex::new((consumer, extremes(ctx))));
@@ -153,7 +154,7 @@ pub(crate) fn stream(
 fn collect(bound: BoundQuery, ctx: &QueryContext) -> Result<Rows> {
     let names = bound.fields.iter().map(|f| f.name.to_string()).collect();
     let types = bound.fields.iter().map(|f| f.ty.clone()).collect();
-    let plan = ctx.optimized(bound.plan)?;
+    let plan = plan_optimizer::optimized(bound.plan, &ctx)?;
     let blocks = Arc::new(Mutex::new(Vec::new()));
     let target = blocks.clone();
     let consumer = Box::new(move |block: Block| {

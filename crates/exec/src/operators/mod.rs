@@ -18,6 +18,7 @@ pub mod progress_scan;
 pub mod project;
 pub(crate) mod serial_scan;
 pub mod set_op;
+pub mod shared_rows;
 pub mod sort;
 pub mod sort_buffer;
 pub(crate) mod sorted_scan;

@@ -24,6 +24,8 @@ pub enum Purpose {
     Aggregation,
     Distinct,
     Join,
+    /// Rows that several places of a statement read.
+    Share,
 }
 
 /// The counters of one operator: how often it wrote, how often what it wrote was merged, bytes on disk and before compression.
@@ -65,6 +67,12 @@ impl Purpose {
                 ExternalDistinctCompressedBytes,
                 ExternalDistinctUncompressedBytes
             ),
+            Purpose::Share => counters!(
+                ExternalSharedRowsWritePart,
+                ExternalSharedRowsMerge,
+                ExternalSharedRowsCompressedBytes,
+                ExternalSharedRowsUncompressedBytes
+            ),
             Purpose::Join => counters!(
                 ExternalJoinWritePart,
                 ExternalJoinMerge,
@@ -81,6 +89,7 @@ impl Purpose {
             Purpose::Aggregation => "GROUP BY",
             Purpose::Distinct => "DISTINCT",
             Purpose::Join => "JOIN",
+            Purpose::Share => "WITH",
         }
     }
 }

@@ -139,6 +139,14 @@ pub(crate) fn estimate(plan: &Plan) -> Estimate {
     match plan {
         Plan::Scan(node) => scan(node),
         Plan::Values(node) => Estimate::of_rows(node.block.n_rows() as f64, &node.fields),
+        Plan::SharedScan(node) => {
+            let fields = node.source.plan.fields();
+            let named = node
+                .columns
+                .iter()
+                .map(|(at, field)| (field, Expr::Column(fields[*at].id, fields[*at].ty.clone())));
+            estimate(&node.source.plan).renamed(named)
+        }
         Plan::Filter(node) => filtered(estimate(&node.input), &node.condition),
         Plan::Project(node) => {
             let input = estimate(&node.input);
@@ -183,9 +191,12 @@ pub(crate) fn estimate(plan: &Plan) -> Estimate {
             let rows = input.rows * ELEMENTS;
             input.with_rows(rows)
         }
-        Plan::Sort(_) | Plan::Fill(_) | Plan::Window(_) | Plan::Fetch(_) | Plan::MergeRows(_) => {
-            plan.inputs().first().map(|input| estimate(input)).unwrap_or_default()
-        }
+        Plan::Sort(_)
+        | Plan::Fill(_)
+        | Plan::Window(_)
+        | Plan::Fetch(_)
+        | Plan::MergeRows(_)
+        | Plan::CommonTable(_) => plan.inputs().first().map(|input| estimate(input)).unwrap_or_default(),
     }
 }
 

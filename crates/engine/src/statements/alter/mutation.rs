@@ -2,10 +2,11 @@
 
 use super::target::{merge_tree, uses};
 use crate::materialized;
+use crate::plan_optimizer;
 use crate::query_context::QueryContext;
 use crate::tables::existing;
 use chalet_base::{Result, bail, ensure};
-use chalet_binder::{Environment, bind_query};
+use chalet_binder::bind_query;
 use chalet_columns::Block;
 use chalet_storage::catalog::{in_backquotes, quoted};
 use chalet_storage::keyed::KeyedTable;
@@ -223,7 +224,7 @@ fn run<T: Send + 'static>(
     let entry = Entry { table: source, kind: "TABLE", definition: "".into(), comment: "".into() };
     ctx.state.temporary.insert(SOURCE.into(), entry);
     let bound = bind_query(&parsed(&text)?, &ctx, &ctx.ids)?;
-    let plan = ctx.optimized(bound.plan)?;
+    let plan = plan_optimizer::optimized(bound.plan, &ctx)?;
     let target = Arc::new(Mutex::new(target));
     let shared = target.clone();
     let consumer = Box::new(move |block: Block| {
