@@ -308,7 +308,7 @@ fn or_zero(field: &Field, ty: &DataType, ctx: &QueryContext) -> Result<Expr> {
 
 /// Runs the plan into the receiver, which is still to be finished.
 pub(super) fn fill(plan: Plan, receiver: Receiver, ctx: &QueryContext) -> Result<(Receiver, Written)> {
-    let plan = plan_optimizer::optimized(plan, &ctx)?;
+    let plan = plan_optimizer::optimized(plan, ctx)?;
     let replacement_scan = ctx.replacement_scan.clone();
     let state = Arc::new(Mutex::new((receiver, (0, 0))));
     let target = state.clone();

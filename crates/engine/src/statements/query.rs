@@ -75,7 +75,7 @@ fn write(
 ) -> Result<()> {
     let schema = bound.fields.iter().map(|f| (f.name.to_string(), f.ty.clone())).collect();
     let writer = FORMATS.get(format)?.writer(write_request(schema, ctx), sink)?;
-    let plan = plan_optimizer::optimized(bound.plan, &ctx)?;
+    let plan = plan_optimizer::optimized(bound.plan, ctx)?;
     let state = Arc::new(Mutex::new((writer, extremes(ctx), (0, 0))));
     let target = state.clone();
     let consumer = Box::new(move |block: Block| {
@@ -125,7 +125,7 @@ pub(crate) fn stream(
         zone: ctx.functions.time_zone.clone(),
         formats: ctx.formats.clone(),
     };
-    let plan = plan_optimizer::optimized(bound.plan, &ctx)?;
+    let plan = plan_optimizer::optimized(bound.plan, ctx)?;
     consumer(StreamPart::Header(header, format))?;
     let replacement_scan = ctx.replacement_scan.clone();
     let state = Arc::new(Mutex::new((consumer, extremes(ctx))));
@@ -154,7 +154,7 @@ pub(crate) fn stream(
 fn collect(bound: BoundQuery, ctx: &QueryContext) -> Result<Rows> {
     let names = bound.fields.iter().map(|f| f.name.to_string()).collect();
     let types = bound.fields.iter().map(|f| f.ty.clone()).collect();
-    let plan = plan_optimizer::optimized(bound.plan, &ctx)?;
+    let plan = plan_optimizer::optimized(bound.plan, ctx)?;
     let blocks = Arc::new(Mutex::new(Vec::new()));
     let target = blocks.clone();
     let consumer = Box::new(move |block: Block| {

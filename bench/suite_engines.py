@@ -1,6 +1,6 @@
-"""The side of an engine for tpc.py: each Parquet file or folder of Parquet files of the data is a table.
+"""The side of an engine for suite.py: each Parquet file or folder of Parquet files of the data is a table.
 
-  tpc_engines.py NAME THREADS pinned|free
+  suite_engines.py NAME THREADS pinned|free
 
 Requests are those of engines.py; {"set": {name: value}} sets what all later statements run with.
 """

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""TPC-H or TPC-DS over Parquet, ours beside its peers, which take turns; a time is the best of the runs.
+"""TPC-H, TPC-DS, joins or sorts over Parquet, ours beside its peers, which take turns; a time is the best of the runs.
 
-  tpc.py FOLDER [--engines chalet,duckdb,datafusion] [--only 1,5,10-12] [--repeat 5] [--threads 2] [--timeout 60]
+  suite.py FOLDER [--engines chalet,duckdb,datafusion] [--only 1,5,10-12,semi] [--repeat 5] [--threads 2] [--timeout 60]
          [--packages FOLDER] [--base FOLDER] [--set ENGINE:NAME=VALUE ...] [--json FILE]
 
-FOLDER is what tpc_data.py made. The first engine is "ours": ratios are its time to that of the fastest other engine, and answers
+FOLDER is what suite_data.py made. The first engine is "ours": ratios are its time to that of the fastest other engine, and answers
 are compared with its. `--packages` is a folder to import it from, `--base` another build of it, which takes part as `base`.
 `--set chalet:max_memory_usage=1000000000` sets what an engine runs with; ours and chdb run with join_use_nulls, as the
 queries are standard SQL.
@@ -20,17 +20,18 @@ from typing import Any
 from answers import canonical
 from processes import CannotStart, Process
 
-SERVER = Path(__file__).with_name("tpc_engines.py")
+SERVER = Path(__file__).with_name("suite_engines.py")
 STANDARD = {"join_use_nulls": "1", "union_default_mode": "'DISTINCT'"}
 TOLERANCE = 1e-6
 
 
-def numbers(text: str) -> list[int]:
+def chosen(text: str, queries: dict[str, str]) -> list[str]:
+    """The names of queries that `--only` lists: numbers, ranges of numbers, names."""
     found = []
     for part in text.split(","):
         first, _, last = part.partition("-")
-        found += range(int(first), int(last or first) + 1)
-    return found
+        found += [part] if part in queries else [str(number) for number in range(int(first), int(last or first) + 1)]
+    return found or list(queries)
 
 
 def same(one: str, other: str) -> bool:
@@ -128,18 +129,19 @@ def main() -> int:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     queries = json.loads((options.folder / "queries.json").read_text())
-    only = numbers(options.only) if options.only else [int(number) for number in queries]
+    only = chosen(options.only, queries) if options.only else list(queries)
+    width = max(map(len, only))
     contest = Contest(options)
     names = list(contest.processes)
     ours, peers = names[0], [name for name in names[1:] if name != "base"]
-    print(f"{'':>4}" + "".join(f"{name:>12}" for name in names) + f"{'ratio':>8}   (ms)")
-    ratios: dict[int, float] = {}
+    print(" " * width + "".join(f"{name:>12}" for name in names) + f"{'ratio':>8}   (ms)")
+    ratios: dict[str, float] = {}
     against: dict[str, list[float]] = {name: [] for name in names[1:]}
     remarks, recorded, different = [], {}, 0
     for number in only:
-        results = contest.run(queries[str(number)].strip().rstrip(";"))
+        results = contest.run(queries[number].strip().rstrip(";"))
         best = {name: min(found["seconds"]) for name, found in results.items() if not found["error"]}
-        line = f"{number:>4}"
+        line = number.rjust(width)
         for name in names:
             text = f"{best[name] * 1e3:.1f}" if name in best else "-"
             said = results[name]["error"]
@@ -177,7 +179,7 @@ def geometric_mean(values: list[float]) -> float:
     return math.exp(sum(map(math.log, values)) / len(values))
 
 
-def sum_of(recorded: dict[int, dict[str, Any]], ours: str, name: str) -> str:
+def sum_of(recorded: dict[str, dict[str, Any]], ours: str, name: str) -> str:
     both = [found for found in recorded.values() if not found[ours]["error"] and not found[name]["error"]]
     mine, others = (sum(min(found[engine]["seconds"]) for found in both) for engine in (ours, name))
     return f"{mine:.2f} s to {others:.2f} s"
