@@ -66,6 +66,7 @@ fn is_rule_off(settings: &Settings, rule: &str) -> bool {
     let switch = match rule {
         "unnest_subqueries" => "correlated_subqueries_substitute_equivalent_expressions",
         "factor_disjunctions" => "optimize_extract_common_expressions",
+        "outer_join_to_inner" => "query_plan_convert_outer_join_to_inner_join",
         "share_common_tables" => "enable_materialized_cte",
         "push_down_filter" => "query_plan_filter_push_down",
         "cross_join_to_inner" => {

@@ -10,6 +10,7 @@
 //! - [`merge_projections`]: a projection of plain columns over another is one
 //! - [`sum_of_shifted`], [`reduce_group_keys`], [`single_distinct_to_group_by`]: simpler aggregations
 //! - [`unwrap_cast_in_comparison`], [`min_max_through_cast`]: monotonic casts are left out of comparisons, or done last
+//! - [`outer_join_to_inner`]: outer joins whose rows without a partner are taken out are inner ones
 //! - [`share_common_tables`]: common table expressions that are used more than once run once
 //! - [`push_down_filter`]: conditions move towards the tables
 //! - [`push_down_limit`]: limits become limits of sorts, scans and aggregates
@@ -25,6 +26,7 @@ mod join_order;
 mod late_materialization;
 mod merge_projections;
 mod min_max_through_cast;
+mod outer_join_to_inner;
 mod prune_columns;
 mod push_down_filter;
 mod push_down_limit;

@@ -3,9 +3,9 @@
 use crate::rewriter::Rewriter;
 use crate::{
     cross_join_to_inner, factor_disjunctions, fold_empty_inputs, join_order, late_materialization,
-    merge_projections, min_max_through_cast, prune_columns, push_down_filter, push_down_limit,
-    reduce_group_keys, remove_constant_keys, share_common_tables, single_distinct_to_group_by,
-    sum_of_shifted, unnest_subqueries, unwrap_cast_in_comparison,
+    merge_projections, min_max_through_cast, outer_join_to_inner, prune_columns, push_down_filter,
+    push_down_limit, reduce_group_keys, remove_constant_keys, share_common_tables,
+    single_distinct_to_group_by, sum_of_shifted, unnest_subqueries, unwrap_cast_in_comparison,
 };
 use chalet_base::{Result, ensure};
 use chalet_plan::{Plan, validate::validate};
@@ -45,6 +45,11 @@ pub const RULES: &[Rule] = &[
         name: "push_down_filter",
         reason: "early, so that later rules see conditions where they end up",
         apply: push_down_filter::apply,
+    },
+    Rule {
+        name: outer_join_to_inner::NAME,
+        reason: "conditions that could not go below a join stand above it",
+        apply: outer_join_to_inner::apply,
     },
     Rule {
         name: "fold_empty_inputs",
