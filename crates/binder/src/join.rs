@@ -262,9 +262,8 @@ impl SelectBinder<'_> {
                 Some(Comparison::Equal) => conditions.keys.push(self.key(left, right, false)?),
                 Some(Comparison::NullSafe) => conditions.keys.push(self.key(left, right, true)?),
                 Some(Comparison::Inequality(op)) if conditions.asof.is_none() => {
-                    let key = self.key(left, right, false)?;
-                    conditions.asof = Some((key.left, op, key.right));
-                    // For joins other than ASOF it is one more condition: `finish_join` decides.
+                    // For joins other than ASOF it is one more condition, of any two types: `finish_join` decides.
+                    conditions.asof = self.key(left, right, false).ok().map(|key| (key.left, op, key.right));
                     conditions.residual.push(part);
                 }
                 _ => conditions.residual.push(part),

@@ -14,6 +14,7 @@
 //! - [`hash_table`]: from keys to group numbers
 //! - [`physical_planner`]: the one match from plan nodes to operators
 //! - [`runtime_filters`]: which scans the filters that joins make of their right sides go to
+//! - [`join_bounds`]: which inequalities of a join its right side is sorted by
 //! - [`spill`]: going on on disk when memory runs short
 //! - [`operators`]: one file per operator
 //! - [`explain`]: pipelines as text, with what they did
@@ -26,6 +27,7 @@ pub mod control;
 pub mod explain;
 pub mod expression;
 mod hash_table;
+mod join_bounds;
 pub mod operators;
 pub mod physical_planner;
 pub mod pipeline;

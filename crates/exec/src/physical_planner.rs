@@ -1,6 +1,7 @@
 //! The physical planner: the one match from nodes of the logical plan to operators.
 
 use crate::expression::{Layout, Program, layout};
+use crate::join_bounds::join_bounds;
 use crate::operators::collect::RowRange;
 use crate::operators::join::runtime_filter::{FilterByKeys, KeyFilter, RuntimeFilter};
 use crate::operators::progress_scan::{OwnLimits, ProgressScan};
@@ -549,23 +550,20 @@ impl PhysicalPlanner<'_> {
             return Ok(left.into_sink(join::paste_join::PasteJoin { slot }));
         }
         let null_safe: Vec<bool> = node.on.iter().map(|k| k.null_safe).collect();
-        let right_keys: Vec<&Expr> =
-            node.on.iter().map(|k| &k.right).chain(node.asof.iter().map(|a| &a.2)).collect();
-        let left_keys: Vec<&Expr> =
-            node.on.iter().map(|k| &k.left).chain(node.asof.iter().map(|a| &a.0)).collect();
+        let bounds = join_bounds(node);
+        let right_keys = node.on.iter().map(|k| &k.right).chain(node.asof.iter().map(|a| &a.2));
+        let right_keys: Vec<&Expr> = right_keys.chain(bounds.iter().flat_map(|b| &b.right)).collect();
+        let left_keys = node.on.iter().map(|k| &k.left).chain(node.asof.iter().map(|a| &a.0));
+        let left_keys: Vec<&Expr> = left_keys.chain(bounds.iter().flat_map(|b| &b.left)).collect();
         let spec = join::BuildSpec {
             keys: self.program(&right_keys, &node.right)?,
             key_types: node.on.iter().map(|k| k.right.ty().clone()).collect(),
             null_safe: null_safe.clone(),
             asof_type: node.asof.as_ref().map(|asof| asof.2.ty().bare().clone()),
+            range: bounds.as_ref().map(|bounds| bounds.spec.clone()),
             types: node.right.fields().into_iter().map(|f| f.ty).collect(),
         };
-        let mut both = node.left.fields();
-        both.extend(node.right.fields());
-        let residual = match &node.residual {
-            Some(e) => Some(Program::new(&[e], &layout(&both), &self.ctx.functions)?),
-            None => None,
-        };
+        let residual = node.residual.as_ref().map(|condition| self.residual(condition, node)).transpose()?;
         let probe = join::Probe {
             slot: slot.clone(),
             kind: node.kind,
@@ -594,6 +592,17 @@ impl PhysicalPlanner<'_> {
             left.empty_when.push(Arc::new(is_empty));
         }
         Ok(left.then(probe))
+    }
+
+    fn residual(&self, condition: &Expr, node: &plan::Join) -> Result<join::Residual> {
+        let read = condition.columns();
+        let (left, right) = (node.left.fields(), node.right.fields());
+        let positions = |fields: &[plan::Field]| -> Vec<usize> {
+            (0..fields.len()).filter(|&at| read.contains(&fields[at].id)).collect()
+        };
+        let fields: Vec<_> = left.iter().chain(&right).filter(|f| read.contains(&f.id)).cloned().collect();
+        let condition = Program::new(&[condition], &layout(&fields), &self.ctx.functions)?;
+        Ok(join::Residual { left: positions(&left), right: positions(&right), condition })
     }
 
     fn window(&self, node: &plan::Window) -> Result<PhysicalPlan> {

@@ -2,8 +2,9 @@
 
 use super::NO_ROW;
 use super::index::KeyIndex;
-use crate::hash_table::{KeyLayout, NO_GROUP, integer_bias};
-use chalet_columns::{BooleanBuffer, Column, Vector};
+use super::values::Values;
+use crate::hash_table::NO_GROUP;
+use chalet_columns::{BooleanBuffer, Column};
 use chalet_plan::AsofOp;
 use chalet_types::DataType;
 use std::cmp::Ordering;
@@ -13,6 +14,7 @@ pub(super) struct AsofValues {
     ty: DataType,
     /// The rows of all keys, sorted by value within each.
     order: Vec<u32>,
+    /// Words in that order, others by row.
     values: Values,
 }
 
@@ -20,25 +22,6 @@ pub(super) struct AsofValues {
 pub(super) struct LeftValues {
     values: Values,
     valid: BooleanBuffer,
-}
-
-enum Values {
-    /// Integers of up to 8 bytes, as words that order as they do. Of the right side in the order of its rows there.
-    Words(Vec<u64>),
-    /// By row.
-    Vector(Vector),
-}
-
-impl Values {
-    /// `values` hold no NULL.
-    fn new(values: Column, ty: &DataType) -> Values {
-        let n_rows = values.len();
-        let layout = KeyLayout::new(std::slice::from_ref(ty));
-        match integer_bias(ty).zip(layout.words(std::slice::from_ref(&values), n_rows)) {
-            Some((bias, words)) => Values::Words(words.iter().map(|word| word ^ bias).collect()),
-            None => Values::Vector(values.into_flat()),
-        }
-    }
 }
 
 impl AsofValues {
@@ -60,11 +43,7 @@ impl AsofValues {
 
     /// Bytes of memory held.
     pub fn memory(&self) -> usize {
-        let values = match &self.values {
-            Values::Words(words) => words.len() * 8,
-            Values::Vector(vector) => vector.memory(),
-        };
-        self.order.len() * 4 + values
+        self.order.len() * 4 + self.values.memory()
     }
 
     /// The values of left rows, for [`nearest`](Self::nearest).

@@ -98,6 +98,14 @@ impl KeyIndex {
         keys + rows
     }
 
+    /// How many keys there are, one where there are no key columns.
+    pub fn n_lists(&self) -> usize {
+        match &self.rows {
+            Rows::Unique => usize::MAX,
+            Rows::Lists { starts, .. } => starts.len() - 1,
+        }
+    }
+
     /// Lets work on the rows of every key, for sorting them.
     pub fn each_list(&mut self, mut work: impl FnMut(&mut [u32])) {
         if let Rows::Lists { starts, order } = &mut self.rows {

@@ -3,6 +3,8 @@
 //! - [`table`]: the right side and the index of its keys; the sink that builds it
 //! - [`index`]: from keys to rows
 //! - [`asof`]: the nearest row of ASOF joins
+//! - [`range_index`]: the rows that meet inequalities
+//! - [`values`]: values that are compared often
 //! - [`probe`]: the operator that finds partners of left rows
 //! - [`runtime_filter`]: what is known of the rows of the left side once the right one is built
 //! - [`partitioned`]: the join of sides that are on disk
@@ -13,10 +15,12 @@ mod index;
 mod partitioned;
 pub mod paste_join;
 pub mod probe;
+pub mod range_index;
 pub mod runtime_filter;
 pub mod table;
+mod values;
 
-pub use probe::Probe;
+pub use probe::{Probe, Residual};
 pub use table::{Build, BuildSpec, JoinTable};
 
 use chalet_columns::{Block, Column, Vector};

@@ -4,6 +4,7 @@
 
 use super::asof::LeftValues;
 use super::partitioned::PartitionedJoin;
+use super::range_index::RangeIndex;
 use super::table::{BuildSpec, JoinTable, built, key_hashes, usable_keys};
 use super::{NO_ROW, gather_or_default};
 use crate::expression::Program;
@@ -17,6 +18,7 @@ use chalet_columns::{Block, BooleanBuffer};
 use chalet_plan::{AsofOp, JoinKind, JoinStrictness};
 use chalet_storage::Scan;
 use chalet_types::DataType;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The operator that looks left rows up in the table of the right side.
@@ -25,12 +27,11 @@ pub struct Probe {
     pub slot: Arc<OnceLock<JoinTable>>,
     pub kind: JoinKind,
     pub strictness: JoinStrictness,
-    /// Keys over the left side's columns, then the ASOF value if there is one.
+    /// Keys over the left side's columns, then the ASOF value if there is one, then the bounds of inequalities.
     pub keys: Program,
     pub null_safe: Vec<bool>,
     pub asof: Option<AsofOp>,
-    /// Over the columns of both sides.
-    pub residual: Option<Program>,
+    pub residual: Option<Residual>,
     /// Types of the result's columns that come from the right.
     pub right_types: Vec<DataType>,
     /// Pairs of one output block, about.
@@ -44,6 +45,16 @@ pub struct Probe {
     pub threshold: Threshold,
     /// Left rows on disk, of workers that have ended.
     pub spilled: Arc<Mutex<Vec<PartitionWriter>>>,
+}
+
+/// What else must hold of a pair of rows.
+#[derive(Clone)]
+pub struct Residual {
+    /// Positions of the columns that it reads, on both sides.
+    pub left: Vec<usize>,
+    pub right: Vec<usize>,
+    /// Over these columns, those of the left side first.
+    pub condition: Program,
 }
 
 impl Operator for Probe {
@@ -127,7 +138,7 @@ impl Probe {
 
     /// Hashes of the keys of left rows.
     pub(super) fn hashes(&self, block: &Block) -> Result<Vec<u64>> {
-        key_hashes(&self.keys, self.asof.is_some(), &self.null_safe, block)
+        key_hashes(&self.keys, &self.null_safe, block)
     }
 }
 
@@ -167,6 +178,8 @@ pub(super) struct LeftBlock {
     block: Block,
     groups: Vec<u32>,
     asof: Option<LeftValues>,
+    /// Where the rows that inequalities leave are in the range index, for each row.
+    ranges: Option<Vec<Range<usize>>>,
     /// The first row that is not joined yet.
     start: usize,
 }
@@ -176,19 +189,29 @@ impl LeftBlock {
     pub fn new(probe: &Probe, table: &JoinTable, block: Block) -> Result<LeftBlock> {
         let n_rows = block.n_rows();
         let mut keys = probe.keys.evaluate(&block)?;
-        let asof = if probe.asof.is_some() { keys.pop() } else { None };
+        let mut others = keys.split_off(probe.null_safe.len());
+        let asof = probe.asof.map(|_| others.remove(0));
         let asof = asof.zip(table.asof.as_ref()).map(|(asof, right)| {
             let (mut asof, valid) = usable_keys(vec![asof], &[false], n_rows);
             right.left(asof.swap_remove(0), valid)
         });
-        let (keys, valid) = usable_keys(keys, &probe.null_safe, n_rows);
+        let (keys, mut valid) = usable_keys(keys, &probe.null_safe, n_rows);
+        let bounds = table.range.as_ref().zip(probe.build.range.as_ref()).map(|(index, spec)| {
+            let (bounds, are_there) = spec.usable(others, n_rows);
+            valid = &valid & &are_there;
+            (index, index.left(bounds))
+        });
         let groups = table.index.find(&keys, &valid);
-        Ok(LeftBlock { block, groups, asof, start: 0 })
+        let ranges = bounds.map(|(index, left)| {
+            let of_row = |(row, &group)| index.places(table.index.places_of(group), &left, row);
+            groups.iter().enumerate().map(of_row).collect()
+        });
+        Ok(LeftBlock { block, groups, asof, ranges, start: 0 })
     }
 
     /// What comes of the next rows: they are taken in runs whose pairs make about one block. None behind the last.
     pub fn next(&mut self, probe: &Probe, table: &JoinTable) -> Result<Option<Block>> {
-        let LeftBlock { block, groups, asof, start } = self;
+        let LeftBlock { block, groups, asof, ranges, start } = self;
         if *start == 0 && probe.asks_for_one_partner(table) {
             *start = block.n_rows();
             let partners = match (asof, &table.asof, probe.asof) {
@@ -202,10 +225,15 @@ impl LeftBlock {
             let mut end = *start;
             let mut n_pairs = 0;
             while end < block.n_rows() && (end == *start || n_pairs < probe.max_block_size) {
-                n_pairs += if asof.is_some() { 1 } else { table.index.rows_of(&groups[end]).len().max(1) };
+                n_pairs += match ranges {
+                    Some(ranges) => ranges[end].len().max(1),
+                    None if asof.is_some() => 1,
+                    None => table.index.rows_of(&groups[end]).len().max(1),
+                };
                 end += 1;
             }
-            let run = Run { probe, table, block, groups, asof: asof.as_ref() };
+            let (asof, ranges) = (asof.as_ref(), ranges.as_deref());
+            let run = Run { probe, table, block, groups, asof, ranges };
             let out = run.join(*start..end)?;
             *start = end;
             if out.is_some() {
@@ -237,6 +265,7 @@ struct Run<'a> {
     block: &'a Block,
     groups: &'a [u32],
     asof: Option<&'a LeftValues>,
+    ranges: Option<&'a [Range<usize>]>,
 }
 
 impl Run<'_> {
@@ -245,7 +274,7 @@ impl Run<'_> {
         let probe = self.probe;
         if probe.strictness == JoinStrictness::All
             && matches!(probe.kind, Inner | Cross | Left)
-            && probe.residual.is_none()
+            && !self.needs_check()
         {
             let pairs = self.all_pairs(rows, probe.kind == Left);
             return Ok((!pairs.left.is_empty()).then(|| self.output(&pairs)));
@@ -259,12 +288,10 @@ impl Run<'_> {
                         candidates.push(row, right);
                     }
                 }
-                _ => {
-                    self.table.index.rows_of(&self.groups[row]).iter().for_each(|&r| candidates.push(row, r))
-                }
+                _ => self.add_candidates(row, &mut candidates),
             }
         }
-        let candidates = self.matching(candidates)?;
+        let candidates = if self.needs_check() { self.matching(candidates)? } else { candidates };
         let pairs = self.choose(candidates, rows);
         Ok((!pairs.left.is_empty()).then(|| self.output(&pairs)))
     }
@@ -274,16 +301,31 @@ impl Run<'_> {
         self.probe.output(self.table, left, &pairs.right)
     }
 
+    /// Must the condition be asked about the candidates?
+    fn needs_check(&self) -> bool {
+        let is_met = self.table.range.as_ref().is_some_and(RangeIndex::is_exact);
+        self.probe.residual.is_some() && !is_met
+    }
+
+    /// Adds the right rows that may be partners of a left row.
+    fn add_candidates(&self, row: usize, pairs: &mut Pairs) {
+        let before = pairs.right.len();
+        match self.ranges.zip(self.table.range.as_ref()) {
+            Some((ranges, index)) => index.rows(ranges[row].clone(), &mut pairs.right),
+            None => pairs.right.extend_from_slice(self.table.index.rows_of(&self.groups[row])),
+        }
+        pairs.left.resize(pairs.left.len() + pairs.right.len() - before, row as u32);
+    }
+
     /// Every left row with every one of its partners, and those without one beside none where they are kept.
     fn all_pairs(&self, rows: std::ops::Range<usize>, keeps_left: bool) -> Pairs {
         let mut pairs = Pairs::default();
         for row in rows {
-            let partners = self.table.index.rows_of(&self.groups[row]);
-            if partners.is_empty() && keeps_left {
+            let before = pairs.left.len();
+            self.add_candidates(row, &mut pairs);
+            if pairs.left.len() == before && keeps_left {
                 pairs.push(row, NO_ROW);
             }
-            pairs.left.extend(std::iter::repeat_n(row as u32, partners.len()));
-            pairs.right.extend_from_slice(partners);
         }
         pairs
     }
@@ -294,9 +336,10 @@ impl Run<'_> {
         if pairs.left.is_empty() {
             return Ok(pairs);
         }
-        let mut columns = self.block.gather(&pairs.left).into_columns();
-        columns.extend(self.table.rows.gather(&pairs.right).into_columns());
-        let mask = residual.mask(&Block::new(columns, pairs.left.len()))?;
+        let left = residual.left.iter().map(|&at| self.block.column(at).gather(&pairs.left));
+        let right = residual.right.iter().map(|&at| self.table.rows.column(at).gather(&pairs.right));
+        let columns = left.chain(right).collect();
+        let mask = residual.condition.mask(&Block::new(columns, pairs.left.len()))?;
         Ok(Pairs { left: pick(&pairs.left, &mask), right: pick(&pairs.right, &mask) })
     }
 

@@ -3,6 +3,7 @@
 
 use super::asof::AsofValues;
 use super::index::KeyIndex;
+use super::range_index::{RangeIndex, RangeSpec};
 use crate::ExecContext;
 use crate::control::QueryControl;
 use crate::expression::Program;
@@ -23,13 +24,14 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 /// What the table is built from.
 #[derive(Clone)]
 pub struct BuildSpec {
-    /// Keys over the right side's columns, then the ASOF value if there is one.
+    /// Keys over the right side's columns, then the ASOF value if there is one, then the bounds of inequalities.
     pub keys: Program,
     pub key_types: Vec<DataType>,
     /// Keys for which NULL equals NULL.
     pub null_safe: Vec<bool>,
     /// The type of the ASOF value if there is one.
     pub asof_type: Option<DataType>,
+    pub range: Option<RangeSpec>,
     /// Types of the right side's columns.
     pub types: Vec<DataType>,
 }
@@ -37,7 +39,7 @@ pub struct BuildSpec {
 impl BuildSpec {
     /// Hashes of the keys of right rows, by which they are partitioned.
     pub(crate) fn hashes(&self, block: &Block) -> Result<Vec<u64>> {
-        key_hashes(&self.keys, self.asof_type.is_some(), &self.null_safe, block)
+        key_hashes(&self.keys, &self.null_safe, block)
     }
 
     /// Rows without keys are all equal: partitioning would not part them.
@@ -47,16 +49,9 @@ impl BuildSpec {
 }
 
 /// Hashes of the keys of rows of either side: those of equal keys are equal.
-pub(crate) fn key_hashes(
-    keys: &Program,
-    has_asof: bool,
-    null_safe: &[bool],
-    block: &Block,
-) -> Result<Vec<u64>> {
+pub(crate) fn key_hashes(keys: &Program, null_safe: &[bool], block: &Block) -> Result<Vec<u64>> {
     let mut keys = keys.evaluate(block)?;
-    if has_asof {
-        keys.pop();
-    }
+    keys.truncate(null_safe.len());
     let (keys, _) = usable_keys(keys, null_safe, block.n_rows());
     Ok(row_hashes(&keys.iter().collect::<Vec<_>>(), block.n_rows()))
 }
@@ -70,6 +65,7 @@ pub struct JoinTable {
     /// Rows of equal keys are in the right side's order (by ASOF value with one).
     pub(super) index: KeyIndex,
     pub(super) asof: Option<AsofValues>,
+    pub(super) range: Option<RangeIndex>,
     /// Right rows that were put out, for the kinds that ask.
     used: Vec<AtomicBool>,
     _memory: Reservation,
@@ -216,7 +212,8 @@ impl BuildSpec {
             "Too many rows on the right side of a JOIN"
         );
         let mut keys = spec.keys.evaluate(&rows)?;
-        let asof = if spec.asof_type.is_some() { keys.pop() } else { None };
+        let mut others = keys.split_off(spec.null_safe.len());
+        let asof = spec.asof_type.as_ref().map(|_| others.remove(0));
         let types: Vec<DataType> = spec
             .key_types
             .iter()
@@ -229,11 +226,20 @@ impl BuildSpec {
             valid = &valid & &is_there;
             asof.swap_remove(0)
         });
+        let bounds = spec.range.as_ref().map(|range| {
+            let (bounds, are_there) = range.usable(others, n_rows);
+            valid = &valid & &are_there;
+            bounds
+        });
         let mut index = KeyIndex::new(&keys, &types, &valid, &|| control.check_with_interrupt())?;
         let asof = asof.zip(spec.asof_type.as_ref()).map(|(asof, ty)| AsofValues::new(asof, ty, &mut index));
-        memory.grow(index.memory() + n_rows + asof.as_ref().map_or(0, AsofValues::memory))?;
+        let range = bounds.zip(spec.range.as_ref());
+        let range = range.and_then(|(bounds, range)| RangeIndex::new(range, bounds, &mut index));
+        let searched =
+            asof.as_ref().map_or(0, AsofValues::memory) + range.as_ref().map_or(0, RangeIndex::memory);
+        memory.grow(index.memory() + n_rows + searched)?;
         let used = (0..n_rows).map(|_| AtomicBool::new(false)).collect();
-        Ok(JoinTable { rows, spilled: None, index, asof, used, _memory: memory })
+        Ok(JoinTable { rows, spilled: None, index, asof, range, used, _memory: memory })
     }
 
     /// The table of the rows of a partition.
