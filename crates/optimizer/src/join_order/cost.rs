@@ -1,13 +1,16 @@
 //! Rows of a set of relations, and the cost of a tree of joins.
 
-use super::graph::{Graph, Set};
-use crate::estimate::{Distinct, match_probability};
+use super::graph::{Graph, Member, Set};
+use crate::estimate::{Distinct, estimate, match_probability};
 use crate::rewriter::JoinSides;
 use chalet_base::hash::HashMap;
+use chalet_plan::{ColumnId, Expr, GroupingKind, Plan};
 
 /// Costs of a row, in rows probed.
 const BUILD_ROW: f64 = 3.0;
 const OUTPUT_ROW: f64 = 1.0;
+/// Of a row that is grouped before it is joined.
+const GROUPED_ROW: f64 = 3.0;
 /// Of a column of a row that is built or put out.
 const COLUMN: f64 = 0.15;
 
@@ -45,6 +48,8 @@ pub(super) struct Costs<'a> {
     /// Number of classes; edges have numbers behind them.
     n_keys: usize,
     rows: HashMap<Set, f64>,
+    /// Of each relation that groups rows: its cost, and the numbers of keys by which a run-time filter spares it rows.
+    grouped: Vec<Option<(f64, Vec<usize>)>>,
 }
 
 impl<'a> Costs<'a> {
@@ -75,7 +80,9 @@ impl<'a> Costs<'a> {
             neighbours[*b] |= 1 << a;
         }
         let n_keys = graph.classes.len() + graph.edges.len();
-        let mut costs = Costs { graph, sides, pairs, neighbours, n_keys, rows: HashMap::default() };
+        let grouped = (0..graph.relations.len()).map(|relation| grouped(graph, relation)).collect();
+        let rows = HashMap::default();
+        let mut costs = Costs { graph, sides, pairs, neighbours, n_keys, rows, grouped };
         for at in 0..costs.pairs.len() {
             let all: Vec<usize> = (0..costs.pairs[at].keys.len()).collect();
             costs.pairs[at].match_probability = costs.probability(&costs.pairs[at], &all);
@@ -151,7 +158,41 @@ impl<'a> Costs<'a> {
         let (left, right, out) = (self.rows(probe), self.rows(build), self.rows(probe | build));
         let built = right * (BUILD_ROW + COLUMN * self.width(build));
         let product = if self.are_connected(probe, build) { 0.0 } else { left * right };
-        left + built + out * (OUTPUT_ROW + COLUMN * self.width(probe | build)) + product
+        let grouped = self.grouping(build, 1.0) + self.grouping(probe, self.passing(probe, build, right));
+        left + built + out * (OUTPUT_ROW + COLUMN * self.width(probe | build)) + product + grouped
+    }
+
+    /// The cost of grouping the rows of a relation, of which this part passes run-time filters. Of joins nothing: it is part of the
+    /// joins below.
+    fn grouping(&self, set: Set, passing: f64) -> f64 {
+        if set.count_ones() != 1 {
+            return 0.0;
+        }
+        self.grouped[set.trailing_zeros() as usize].as_ref().map_or(0.0, |(cost, _)| cost * passing)
+    }
+
+    /// Which part of the rows that a relation groups passes the run-time filter of a build of so many rows.
+    fn passing(&self, probe: Set, build: Set, built: f64) -> f64 {
+        let probe = probe.trailing_zeros() as usize;
+        let Some((_, keys)) = &self.grouped[probe] else { return 1.0 };
+        let mut passing = 1.0f64;
+        for pair in &self.pairs {
+            let (first, second) = pair.relations;
+            let (is_first, other) = if first == probe { (true, second) } else { (false, first) };
+            if first != probe && second != probe || build >> other & 1 == 0 {
+                continue;
+            }
+            for (_, first, second) in pair.keys.iter().filter(|(number, ..)| keys.contains(number)) {
+                let (own, others) = if is_first { (first, second) } else { (second, first) };
+                passing = passing.min(built.min(others.number()) / own.number());
+            }
+        }
+        passing
+    }
+
+    /// Is one of them a relation that groups rows?
+    pub fn groups_rows(&self, set: Set) -> bool {
+        bits(set).any(|relation| self.grouped[relation].is_some())
     }
 
     /// Which of two sides had better be built: true for the first.
@@ -195,6 +236,34 @@ impl<'a> Costs<'a> {
             }
             all |= more;
         }
+    }
+}
+
+/// What it costs to group the rows of a relation that does, and which classes have one of its grouping keys.
+fn grouped(graph: &Graph, relation: usize) -> Option<(f64, Vec<usize>)> {
+    let (rows, keys) = grouping_keys(&graph.relations[relation].plan)?;
+    let has_key = |class: &Vec<Member>| {
+        let own = class.iter().find(|member| member.relation == relation);
+        own.and_then(|member| member.expr.as_column()).is_some_and(|id| keys.contains(&id))
+    };
+    let classes = graph.classes.iter().enumerate().filter(|(_, class)| has_key(class));
+    Some((rows * GROUPED_ROW, classes.map(|(number, _)| number).collect()))
+}
+
+/// How many rows a plan groups, and which of its columns are what it groups them by.
+fn grouping_keys(plan: &Plan) -> Option<(f64, Vec<ColumnId>)> {
+    match plan {
+        Plan::Filter(node) => grouping_keys(&node.input),
+        Plan::Project(node) => {
+            let (rows, keys) = grouping_keys(&node.input)?;
+            let is_key = |expr: &Expr| expr.as_column().is_some_and(|id| keys.contains(&id));
+            let kept = node.exprs.iter().filter(|(_, expr)| is_key(expr)).map(|(field, _)| field.id);
+            Some((rows, kept.collect()))
+        }
+        Plan::Aggregate(node) if node.grouping == GroupingKind::Plain && node.totals.is_none() => {
+            Some((estimate(&node.input).rows, node.keys.iter().map(|(field, _)| field.id).collect()))
+        }
+        _ => None,
     }
 }
 

@@ -115,10 +115,16 @@ fn choose(costs: &mut Costs, written: Tree, with: &Rewriter) -> Tree {
         && let (Tree::Relation(_), Tree::Relation(_)) = (&**left, &**right)
     {
         let (m, n) = (costs.rows(left.set()), costs.rows(right.set()));
+        let is_smaller = n > SWAP_ROWS && n > SWAP_FACTOR * m;
         let swaps = match with.join_sides {
             JoinSides::Written => false,
             JoinSides::Swapped => true,
-            JoinSides::BySize => n > SWAP_ROWS && n > SWAP_FACTOR * m,
+            // What groups rows groups fewer of them behind a run-time filter, if it is not the one that makes it.
+            JoinSides::BySize if costs.groups_rows(left.set() | right.set()) => {
+                let written = costs.of_join(left.set(), right.set());
+                gains(written, costs.of_join(right.set(), left.set()))
+            }
+            JoinSides::BySize => is_smaller,
         };
         return if swaps { Tree::Join(right.clone(), left.clone()) } else { written };
     }
@@ -127,5 +133,10 @@ fn choose(costs: &mut Costs, written: Tree, with: &Rewriter) -> Tree {
         return best;
     }
     let (before, after) = (costs.of_tree(&written), costs.of_tree(&best));
-    if after < GAIN_FACTOR * before && before - after > GAIN { best } else { written }
+    if gains(before, after) { best } else { written }
+}
+
+/// Is one cost worth another order of the rows?
+fn gains(before: f64, after: f64) -> bool {
+    after < GAIN_FACTOR * before && before - after > GAIN
 }
