@@ -63,9 +63,21 @@ def statement(rng):
     if kind.startswith("ASOF"):
         # Equal values on the right would leave open which of them is nearest.
         on += f" AND l.w {rng.choice(['>=', '>', '<=', '<'])} r.v"
-    elif kind in ("INNER JOIN", "LEFT JOIN") and rng.random() < 0.3:
-        on += f" AND l.w {rng.choice(['<', '<>', '>='])} r.w"
-    where = rng.choice(["", "", "", " WHERE l.v % 2 = 0", " WHERE r.v > 10", " WHERE l.w > 3 AND r.w < 9"])
+    elif kind in ("INNER JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN") and rng.random() < 0.3:
+        width = rng.choice([1, 2, 5])
+        on += rng.choice(
+            [
+                f" AND l.w {rng.choice(['<', '<>', '>='])} r.w",
+                f" AND l.v >= r.v AND l.v < r.v + {width}",
+                f" AND r.w <= l.w AND r.w + {width} > l.w",
+                f" AND l.s > r.s AND l.w <= r.w",
+            ]
+        )
+    # Of outer joins some of these take out the rows without a partner.
+    where = rng.choice(
+        ["", "", "", " WHERE l.v % 2 = 0", " WHERE r.v > 10", " WHERE l.w > 3 AND r.w < 9", " WHERE l.w > r.w", " WHERE r.s != '3'"]
+        + [" WHERE r.s IS NULL", " WHERE coalesce(l.v, 1) + coalesce(r.v, 1) > 3", " WHERE l.s < 'a' AND r.w >= 0"]
+    )
     if columns:
         asked = "count(), sum(l.v), sum(r.v), sum(cityHash64(l.s, r.s)), countIf(r.s IS NULL), max(l.k0), min(r.k0)"
     elif kind.startswith("RIGHT"):
