@@ -1,6 +1,6 @@
 //! The folder of one table. It is removed with the table: when the catalog has forgotten it and nobody reads it any more.
 
-use super::Writer;
+use super::{Writer, fs};
 use chalet_base::Result;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -58,7 +58,7 @@ impl Drop for TableFolder {
     fn drop(&mut self) {
         if !self.is_kept.load(Relaxed) && self.check_writable().is_ok() {
             // What stays is removed when the database is opened again.
-            let _ = std::fs::remove_dir_all(&self.path);
+            let _ = fs::remove_folder(&self.path);
         }
     }
 }

@@ -2,6 +2,7 @@
 //! however it ends.
 
 use super::durable::cannot_open;
+use super::fs::{self, Access, File};
 use super::lock::Lock;
 use chalet_base::{Result, bail, ensure, err};
 use std::fs::TryLockError;
@@ -53,7 +54,8 @@ impl Writer {
                 path.display()
             );
         }
-        let named = std::fs::write(root.join(HOLDER), format!("{process}\n"));
+        let name = |file: File| file.write_all_at(format!("{process}\n").as_bytes(), 0);
+        let named = File::open(&root.join(HOLDER), Access::Create).and_then(name);
         named.map_err(|e| err!(CANNOT_OPEN_FILE, "Cannot write to {}: {e}", root.display()))?;
         Ok(Writer { root: root.to_path_buf(), lock, is_lost: AtomicBool::new(false) })
     }
@@ -98,14 +100,14 @@ impl Drop for Writer {
         // As long as nobody else can have the lock.
         if !self.is_inherited() {
             // Nobody is left to tell of a failure, and the next writer puts its own in the place.
-            let _ = std::fs::remove_file(self.root.join(HOLDER));
+            let _ = fs::remove_file(&self.root.join(HOLDER));
         }
     }
 }
 
 /// The process that locked the folder last.
 fn holder(root: &Path) -> Option<u32> {
-    std::fs::read_to_string(root.join(HOLDER)).ok()?.trim().parse().ok()
+    String::from_utf8(fs::read(&root.join(HOLDER)).ok()?).ok()?.trim().parse().ok()
 }
 
 #[cfg(test)]
