@@ -62,7 +62,19 @@ impl Store {
         let root = canonical(path)?;
         // Before anything is written: a folder of something else stays as it is.
         check_ours(&root)?;
-        let writer = Some(Arc::new(Writer::lock(&root)?));
+        let writer = Writer::lock(&root)?;
+        if !fs::exists(&catalog_of(&root)).map_err(|e| cannot_open(&root, &e))? {
+            // Of a database that is new the folder has to last.
+            match root.parent().map_or(Ok(()), fs::sync_folder) {
+                // Who may not read the folder above has not made this one.
+                Err(e) if e.kind() != ErrorKind::PermissionDenied => return Err(cannot_open(&root, &e)),
+                _ => {}
+            }
+        } else if writer.follows_killed() {
+            // What is removed below because the definitions do not name it is not to be named after a power cut.
+            sync_folder(&root)?;
+        }
+        let writer = Some(Arc::new(writer));
         let store = Store { root, writer, next_folder: AtomicU64::new(1), seen: Mutex::default() };
         let tables = store.root.join(TABLES);
         create_folders(&tables)
@@ -80,7 +92,7 @@ impl Store {
     /// Opens a folder for reading; another process may be writing it.
     pub fn open_to_read(path: &Path) -> Result<Store> {
         let root = canonical(path)?;
-        let catalog = root.join(DefinitionFile::Catalog.name());
+        let catalog = catalog_of(&root);
         ensure!(
             fs::exists(&catalog).map_err(|e| cannot_open(&catalog, &e))?,
             FILE_DOESNT_EXIST,
@@ -177,7 +189,16 @@ impl Store {
     }
 }
 
-/// Makes a folder with those that it is to be in.
+fn catalog_of(root: &Path) -> PathBuf {
+    root.join(DefinitionFile::Catalog.name())
+}
+
+/// A relative path may be without a folder.
+fn folder_of(parent: &Path) -> &Path {
+    if parent.as_os_str().is_empty() { Path::new(".") } else { parent }
+}
+
+/// Makes a folder that lasts, with those that it is to be in.
 fn create_folders(path: &Path) -> io::Result<()> {
     match path.parent() {
         Some(parent) if !path.is_dir() => {
@@ -185,7 +206,7 @@ fn create_folders(path: &Path) -> io::Result<()> {
             match fs::create_folder(path) {
                 // Somebody else has made it meanwhile.
                 Err(_) if path.is_dir() => Ok(()),
-                made => made,
+                made => made.and_then(|()| fs::sync_folder(folder_of(parent))),
             }
         }
         _ => Ok(()),
@@ -202,7 +223,7 @@ fn canonical(path: &Path) -> Result<PathBuf> {
 
 /// Fails for a folder in which there is something, but no database.
 fn check_ours(root: &Path) -> Result<()> {
-    let catalog = root.join(DefinitionFile::Catalog.name());
+    let catalog = catalog_of(root);
     if fs::exists(&catalog).map_err(|e| cannot_open(&catalog, &e))? {
         return Ok(());
     }

@@ -1,5 +1,6 @@
 //! The folder of one table. It is removed with the table: when the catalog has forgotten it and nobody reads it any more.
 
+use super::durable::sync_folder;
 use super::{Writer, fs};
 use chalet_base::Result;
 use std::path::{Path, PathBuf};
@@ -39,6 +40,14 @@ impl TableFolder {
     /// Fails where nothing may be written.
     pub fn check_writable(&self) -> Result<()> {
         Writer::check_some(self.writer.as_ref())
+    }
+
+    /// Called when a table is opened for writing: the names of files that are found here are on disk when this returns.
+    pub fn settle(&self) -> Result<()> {
+        match &self.writer {
+            Some(writer) if writer.follows_killed() => sync_folder(&self.path),
+            _ => Ok(()),
+        }
     }
 
     /// Ends all writing to the database, see [`Writer::lose`].

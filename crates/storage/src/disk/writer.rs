@@ -24,6 +24,8 @@ pub struct Writer {
     lock: Lock,
     /// It is not known what is on disk: nothing is written until the database has been opened again.
     is_lost: AtomicBool,
+    /// The last one who wrote did not come to an end.
+    follows_killed: bool,
 }
 
 impl Writer {
@@ -54,10 +56,13 @@ impl Writer {
                 path.display()
             );
         }
+        // Whoever comes to an end takes the file away.
+        let holder = root.join(HOLDER);
+        let follows_killed = fs::exists(&holder).map_err(|e| cannot_open(&holder, &e))?;
         let name = |file: File| file.write_all_at(format!("{process}\n").as_bytes(), 0);
-        let named = File::open(&root.join(HOLDER), Access::Create).and_then(name);
+        let named = File::open(&holder, Access::Create).and_then(name);
         named.map_err(|e| err!(CANNOT_OPEN_FILE, "Cannot write to {}: {e}", root.display()))?;
-        Ok(Writer { root: root.to_path_buf(), lock, is_lost: AtomicBool::new(false) })
+        Ok(Writer { root: root.to_path_buf(), lock, is_lost: AtomicBool::new(false), follows_killed })
     }
 
     /// Fails where this process may not write.
@@ -89,6 +94,12 @@ impl Writer {
         !self.lock.is_own()
     }
 
+    /// Was the last one who wrote killed, or did the disk fail it? Then what is found may not be on disk yet: the operating system
+    /// shows what was written, also where nobody has waited for the disk.
+    pub fn follows_killed(&self) -> bool {
+        self.follows_killed
+    }
+
     /// Ends all writing: what the last write left on disk is not known.
     pub fn lose(&self) {
         self.is_lost.store(true, Relaxed);
@@ -98,7 +109,7 @@ impl Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         // As long as nobody else can have the lock.
-        if !self.is_inherited() {
+        if !self.is_inherited() && !self.is_lost.load(Relaxed) {
             // Nobody is left to tell of a failure, and the next writer puts its own in the place.
             let _ = fs::remove_file(&self.root.join(HOLDER));
         }

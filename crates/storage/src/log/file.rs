@@ -99,6 +99,7 @@ impl LogFile {
             // The file is looked at by each query anew.
             return Ok((log, 0));
         }
+        log.folder.settle()?;
         log.remove_leftovers()?;
         let (state, dropped) = match log.recover() {
             Ok((state, dropped)) => (Ok(state), dropped),

@@ -80,6 +80,7 @@ impl Journal {
     /// Opens the journal of a folder to go on with it, and reads what is in it.
     pub fn open(folder: Arc<TableFolder>) -> Result<(Journal, Found)> {
         let path = folder.path().join(NAME);
+        folder.settle()?;
         let _ = fs::remove_file(&next_of(&path));
         let file = File::open(&path, Access::Write).map_err(|e| cannot_open(&path, &e))?;
         let bytes = read_file(&file, &path)?;
@@ -107,7 +108,9 @@ impl Journal {
         }
         let rest = &bytes[end as usize..];
         let dropped = rest.iter().rposition(|&byte| byte != 0).map_or(0, |last| last as u64 + 1);
-        if dropped > 0 || head.is_none() {
+        // Records that were not acknowledged may not be on disk yet, and what they say is done from now on.
+        let is_settled = head.is_some_and(|(_, committed)| committed == end) && dropped == 0;
+        if !is_settled {
             let settle = || {
                 file.set_len(end)?;
                 file.sync_all()?;
@@ -117,7 +120,7 @@ impl Journal {
             settle().map_err(|e| cannot_write(&path, &e))?;
         }
         let records = records.into_iter().map(|range| bytes[range].to_vec()).collect();
-        let allocated = if dropped > 0 || head.is_none() { end } else { len };
+        let allocated = if is_settled { len } else { end };
         Ok((Journal { folder, path, file, id, end, allocated }, Found { records, dropped }))
     }
 

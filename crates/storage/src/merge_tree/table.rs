@@ -189,7 +189,8 @@ impl MergeTree {
     /// Which parts had best be merged in the background now, claimed.
     pub fn choose_merge(&self) -> Result<Option<(MergeChoice, Claim)>> {
         let state = self.parts.snapshot()?;
-        if state.versions.last().is_none_or(|last| last.number != self.definition.columns.number) {
+        let columns = &self.definition.columns.columns;
+        if state.versions.last().is_none_or(|last| !Arc::ptr_eq(&last.columns, columns)) {
             // This handle is of a table that was altered since.
             return Ok(None);
         }

@@ -154,7 +154,12 @@ fn apply(kept: &Kept, table: &MergeTree, commands: &[AlterCommand], ctx: &QueryC
     }
     // The journal first: a version that no definition names is forgotten when the table is opened.
     table.parts().commit(Change { columns: vec![columns], ..Change::default() })?;
-    kept.replace_engine(Arc::new(altered), &schema, &engine, &draft.comment, ctx)
+    kept.replace_engine(Arc::new(altered), &schema, &engine, &draft.comment, ctx).inspect_err(|_| {
+        // The definition may be one that both versions have, and rows that follow are of the old one.
+        if let (Err(_), Some(folder)) = (table.parts().settle_columns(&version), table.parts().folder()) {
+            folder.lose();
+        }
+    })
 }
 
 fn altered(table: &MergeTree, draft: &Draft, schema: &TableSchema) -> Result<MergeTree> {
