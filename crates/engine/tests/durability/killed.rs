@@ -1,7 +1,7 @@
 //! A process is killed while its threads insert, merge, alter and define: what it was told is done is there, and what was not is there
 //! as a whole or not at all. `CHALET_KILL_ROUNDS` says how often.
 
-use crate::place::{Place, Random, amount, files, run, try_run};
+use crate::place::{Place, Random, amount, files, run, try_run, wait_for_no_disk};
 use chalet_engine::{Database, Session};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -76,6 +76,7 @@ const WORKERS: [&str; 7] = ["t", "l", "optimize", "c", "a", "q", "x"];
 #[ignore = "run by the test that kills it"]
 fn child() {
     let Ok(place) = std::env::var(PLACE) else { return };
+    wait_for_no_disk();
     let (place, firsts) = place.split_once(' ').expect("numbers");
     let database = Database::open(place).expect("the database");
     std::thread::scope(|threads| {

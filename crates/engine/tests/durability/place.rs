@@ -13,6 +13,7 @@ pub struct Place(pub PathBuf);
 impl Place {
     pub fn new() -> Place {
         static NEXT: AtomicU64 = AtomicU64::new(0);
+        wait_for_no_disk();
         let name = format!("chalet-durability-{}-{}", std::process::id(), NEXT.fetch_add(1, Relaxed));
         let base = std::env::temp_dir().canonicalize().expect("a folder for temporary files").join(name);
         fs::create_dir_all(&base).expect("a folder");
@@ -69,27 +70,36 @@ pub fn run(session: &Session, sql: &str) -> String {
     try_run(session, sql).unwrap_or_else(|e| panic!("{sql}: {e}"))
 }
 
+/// In a build that can.
+pub fn wait_for_no_disk() {
+    #[cfg(debug_assertions)]
+    chalet_storage::disk::fs::observe::wait_for_no_disk();
+}
+
 /// All that a database says of itself: definitions, rows, parts that are kept aside. Tables that cannot be read are named with
 /// their error.
 pub fn contents(db: &Session) -> String {
     let mut said = String::new();
-    let tables = "SELECT database, name, replaceAll(create_table_query, '\n', ' ') FROM system.tables WHERE database NOT IN \
-                  ('system', 'information_schema', 'INFORMATION_SCHEMA') ORDER BY ALL";
-    for line in run(db, tables).lines() {
-        let [database, table, definition] = line.splitn(3, '\t').collect::<Vec<_>>()[..] else {
-            panic!("three columns: {line}")
-        };
-        let rows = try_run(db, &format!("SELECT count(), sum(cityHash64(*)) FROM `{database}`.`{table}`"));
-        said += &format!("{definition}\n{}", rows.unwrap_or_else(|e| format!("{}\n", e.code().name)));
+    for database in run(db, "SHOW DATABASES").lines() {
+        if matches!(database, "system" | "information_schema" | "INFORMATION_SCHEMA") {
+            continue;
+        }
+        said += &format!("{database}\n");
+        for table in run(db, &format!("SHOW TABLES FROM `{database}`")).lines() {
+            said += &run(db, &format!("SHOW CREATE TABLE `{database}`.`{table}`"));
+            let rows =
+                try_run(db, &format!("SELECT count(), sum(cityHash64(*)) FROM `{database}`.`{table}`"));
+            said += &rows.unwrap_or_else(|e| format!("{}\n", e.code().name));
+        }
     }
     let asides =
         "SELECT database, table, partition_id, count() FROM system.detached_parts GROUP BY ALL ORDER BY ALL";
     said += &run(db, asides);
-    said += &run(db, "SELECT name FROM system.databases ORDER BY name");
-    said + &run(
-        db,
-        "SELECT name, create_query FROM system.functions WHERE origin = 'SQLUserDefined' ORDER BY name",
-    )
+    for function in ["f", "g"] {
+        said +=
+            &try_run(db, &format!("SELECT {function}(1)")).unwrap_or_else(|e| format!("{}\n", e.code().name));
+    }
+    said
 }
 
 /// How many files there are of each kind; those of parts must be the parts' that there are.

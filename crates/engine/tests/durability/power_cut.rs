@@ -1,10 +1,12 @@
 //! The power goes at any call of the file system: what a statement that had returned has changed is there, and of the one that was
-//! running all or nothing. `CHALET_POWER_CUTS` says how often, `CHALET_SEED` with which first statements.
+//! running all or nothing. `CHALET_POWER_CUTS` says how often (else as often as there is time), `CHALET_SEED` with which first statements.
 
 use crate::disk_model::{Call, Disk, Recorder};
 use crate::place::{Place, Random, amount, contents, run, try_run};
 use chalet_storage::disk::fs::observe::observe;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
 /// Statements over the tables of a run; those that cannot be done change nothing.
 const STATEMENTS: &[&str] = &[
@@ -138,20 +140,31 @@ fn cut(run: &Run, seed: u64) {
 
 #[test]
 fn power_cuts() {
-    let n_cuts = amount("CHALET_POWER_CUTS", 480);
+    // As many as there is time for, unless somebody says how many.
+    let n_cuts = amount("CHALET_POWER_CUTS", 0);
+    let until = (n_cuts == 0).then(|| Instant::now() + Duration::from_secs(20));
+    let runs = if n_cuts == 0 { 40 } else { n_cuts.div_ceil(CUTS_OF_A_RUN) };
     let first = amount("CHALET_SEED", 1);
-    let runs = n_cuts.div_ceil(CUTS_OF_A_RUN);
+    let has_time = || until.is_none_or(|until| Instant::now() < until);
+    let done = AtomicU64::new(0);
     std::thread::scope(|threads| {
         for thread in 0..2 {
+            let (done, has_time) = (&done, &has_time);
             threads.spawn(move || {
-                for number in (0..runs).filter(|number| number % 2 == thread) {
-                    let seed = first + number;
+                for seed in (0..runs).filter(|number| number % 2 == thread).map(|number| first + number) {
+                    if !has_time() && seed > first + 1 {
+                        break;
+                    }
                     let run = recorded(seed);
-                    (0..CUTS_OF_A_RUN).for_each(|i| cut(&run, seed * 1000 + i));
+                    for i in (0..CUTS_OF_A_RUN).take_while(|i| *i < 12 || has_time()) {
+                        cut(&run, seed * 1000 + i);
+                        done.fetch_add(1, Relaxed);
+                    }
                 }
             });
         }
     });
+    println!("{} cuts", done.load(Relaxed));
 }
 
 /// The model of the disk is one: what was synced is there, and what was not is not always.

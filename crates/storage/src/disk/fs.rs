@@ -131,12 +131,12 @@ impl File {
 
     /// Waits until the bytes and the length are on disk.
     pub fn sync_data(&self) -> io::Result<()> {
-        self.call(Action::Sync, std::fs::File::sync_data)
+        self.call(Action::Sync, |file| wait(|| file.sync_data()))
     }
 
     /// Waits until all that belongs to the file is on disk.
     pub fn sync_all(&self) -> io::Result<()> {
-        self.call(Action::Sync, std::fs::File::sync_all)
+        self.call(Action::Sync, |file| wait(|| file.sync_all()))
     }
 
     /// Length, times and the like.
@@ -213,7 +213,10 @@ pub fn sync_folder(path: &Path) -> io::Result<()> {
     if !cfg!(unix) {
         return Ok(());
     }
-    call(path, &Action::SyncFolder, || std::fs::File::open(path)?.sync_all())
+    call(path, &Action::SyncFolder, || {
+        let folder = std::fs::File::open(path)?;
+        wait(|| folder.sync_all())
+    })
 }
 
 /// Gives a file another name, in the place of what has it.
@@ -248,6 +251,15 @@ pub fn exists(path: &Path) -> io::Result<bool> {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(e) => Err(e),
     }
+}
+
+/// Waits for the disk.
+fn wait(sync: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+    #[cfg(debug_assertions)]
+    if observe::waits_for_no_disk() {
+        return Ok(());
+    }
+    sync()
 }
 
 fn call<R>(path: &Path, action: &Action, work: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
@@ -303,7 +315,7 @@ pub mod observe {
     use super::Action;
     use std::io;
     use std::path::{Path, PathBuf};
-    use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+    use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
     use std::sync::{Arc, PoisonError, RwLock};
 
     /// Sees the calls below a folder.
@@ -321,6 +333,17 @@ pub mod observe {
     /// Of these.
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     static NEXT: AtomicU64 = AtomicU64::new(1);
+
+    static WAITS_FOR_NO_DISK: AtomicBool = AtomicBool::new(false);
+
+    /// From now on this process does not wait for the disk, which takes most of a test's time and shows nothing: the power stays.
+    pub fn wait_for_no_disk() {
+        WAITS_FOR_NO_DISK.store(true, Relaxed);
+    }
+
+    pub(super) fn waits_for_no_disk() -> bool {
+        WAITS_FOR_NO_DISK.load(Relaxed)
+    }
 
     pub(super) struct Opened {
         pub number: u64,
