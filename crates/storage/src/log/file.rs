@@ -244,10 +244,8 @@ impl LogFile {
             return Err(cannot_write(&next, &error));
         }
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
-        take_next(&self.path).inspect_err(|_| self.folder.lose())?;
         let frames = Some(Arc::new(placed.frames));
-        *state = Ok(State { id: header.id, end: header.committed, n_rows, frames });
-        Ok(())
+        self.take(&mut state, State { id: header.id, end: header.committed, n_rows, frames })
     }
 
     /// Puts an empty file in the place of this one.
@@ -257,9 +255,17 @@ impl LogFile {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         let empty = State::empty(next_id(state.as_ref().map_or(0, |state| state.id)));
         write_next(&self.path, &empty.header().encode())?;
-        take_next(&self.path).inspect_err(|_| self.folder.lose())?;
-        *state = Ok(empty);
-        Ok(())
+        self.take(&mut state, empty)
+    }
+
+    /// Puts the file that was written in the place of this one.
+    fn take(&self, state: &mut Result<State>, next: State) -> Result<()> {
+        let taken = take_next(&self.path).inspect_err(|_| self.folder.lose());
+        // Where the disk failed behind the renaming, the file that is read from now on is the new one all the same.
+        if taken.is_ok() || fs::exists(&next_of(&self.path)).is_ok_and(|is_there| !is_there) {
+            *state = Ok(next);
+        }
+        taken
     }
 
     /// What the file holds, after what comes behind its last whole INSERT was cut off.

@@ -204,10 +204,12 @@ impl Parts {
     pub fn settle_columns(&self, version: &Arc<ColumnsVersion>) -> Result<Arc<ColumnsVersion>> {
         let state = self.snapshot()?;
         let last = state.versions.last().map_or(0, |last| last.number);
-        if version.number == last || self.check_writable().is_err() {
+        let is_settled = version.number == last && version.definition == 0;
+        if is_settled || self.check_writable().is_err() {
             return Ok(version.clone());
         }
-        let again = Arc::new(ColumnsVersion { number: last + 1, columns: version.columns.clone() });
+        let columns = version.columns.clone();
+        let again = Arc::new(ColumnsVersion { number: last + 1, columns, definition: 0 });
         self.commit(Change { columns: vec![again.clone()], ..Change::default() })?;
         Ok(again)
     }
