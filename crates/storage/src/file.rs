@@ -1,6 +1,7 @@
 //! Files of any format as one table: several files, each in units that workers read at once.
 
 use crate::condition_cache;
+use crate::disk::fs::{Access, File};
 use crate::file_rows::FileRows;
 use crate::file_statistics;
 use crate::mapped::{cannot_open, mapped};
@@ -181,11 +182,11 @@ pub(crate) fn in_file(file: &Path) -> String {
 fn open_input(path: &Path, compression: Option<&str>) -> Result<Input> {
     let text = path.to_string_lossy();
     let compression = Compression::named(compression.unwrap_or("auto"), &text)?;
-    let file = std::fs::File::open(path).map_err(|e| cannot_open(path, &e))?;
+    let file = File::open(path, Access::Read).map_err(|e| cannot_open(path, &e))?;
     let meta = file.metadata().map_err(|e| cannot_open(path, &e))?;
     events::count(Event::FileOpen);
     if compression != Compression::None || !meta.is_file() {
-        return Ok(Input::stream(compression.reader(Box::new(file))?));
+        return Ok(Input::stream(compression.reader(Box::new(file.into_std()))?));
     }
     mapped(path, &file)
 }

@@ -1,8 +1,8 @@
 //! Files as memory.
 
+use crate::disk::fs::File;
 use chalet_base::{Error, Result, err};
 use chalet_formats::{Buffer, FileIdentity, Input};
-use std::fs::File;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub(crate) fn mapped(path: &Path, file: &File) -> Result<Input> {
     }
     // SAFETY: the map is private and read-only. A file that another process shortens meanwhile would end this one with
     // SIGBUS, which is the known price of mapping; the kernel's own readers pay it too. Files of parts are never shortened.
-    let map = unsafe { memmap2::Mmap::map(file) }.map_err(|e| cannot_open(path, &e))?;
+    let map = file.map(|file| unsafe { memmap2::Mmap::map(file) }).map_err(|e| cannot_open(path, &e))?;
     let map = Arc::new(map);
     let bytes: &[u8] = &map;
     let (start, len) = (std::ptr::NonNull::from(bytes).cast::<u8>(), bytes.len());

@@ -1,8 +1,8 @@
 //! Files that are on disk when a call returns, whatever happens to the machine afterwards.
 
+use super::fs::{self, Access, File};
 use chalet_base::{Error, Result, err};
-use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The name under which the next content of a file is written.
@@ -23,8 +23,8 @@ pub fn replace(path: &Path, content: &[u8]) -> Result<()> {
 pub fn write_next(path: &Path, content: &[u8]) -> Result<()> {
     let next = next_of(path);
     let write = || {
-        let mut file = File::create(&next)?;
-        file.write_all(content)?;
+        let file = File::open(&next, Access::Create)?;
+        file.write_all_at(content, 0)?;
         file.sync_all()
     };
     write().map_err(|e| cannot_write(&next, &e))
@@ -32,18 +32,13 @@ pub fn write_next(path: &Path, content: &[u8]) -> Result<()> {
 
 /// The second step of [`replace`].
 pub fn take_next(path: &Path) -> Result<()> {
-    std::fs::rename(next_of(path), path).map_err(|e| cannot_write(path, &e))?;
+    fs::rename(&next_of(path), path).map_err(|e| cannot_write(path, &e))?;
     sync_folder(path.parent().unwrap_or(Path::new(".")))
 }
 
 /// Makes the names in a folder last.
 pub fn sync_folder(folder: &Path) -> Result<()> {
-    // Elsewhere folders cannot be opened, and names are journalled with the file.
-    if cfg!(unix) {
-        let sync = || File::open(folder)?.sync_all();
-        sync().map_err(|e| err!(CANNOT_FSYNC, "Cannot fsync {}: {e}", folder.display()))?;
-    }
-    Ok(())
+    fs::sync_folder(folder).map_err(|e| err!(CANNOT_FSYNC, "Cannot fsync {}: {e}", folder.display()))
 }
 
 /// The error for a file that cannot be written.

@@ -3,7 +3,8 @@
 //! The operating system gives the lock to the open file, and a forked child has the same open file: the lock would stay as
 //! long as the child, whatever becomes of the parent. So a child closes what it has inherited of locks before anything else.
 
-use std::fs::{File, TryLockError};
+use super::fs::{Access, File};
+use std::fs::TryLockError;
 use std::io;
 use std::path::Path;
 
@@ -20,9 +21,9 @@ pub struct Lock {
 impl Lock {
     /// Opens the file of a lock, which is made when it is not there. Nothing is locked yet.
     pub fn open(path: &Path) -> io::Result<Lock> {
-        let file = File::options().read(true).write(true).create(true).truncate(false).open(path)?;
+        let file = File::open(path, Access::OpenOrCreate)?;
         #[cfg(unix)]
-        let held = forks::hold(&file);
+        let held = forks::hold(file.as_std());
         Ok(Lock {
             file: Some(file),
             process: std::process::id(),
@@ -33,7 +34,7 @@ impl Lock {
 
     /// Takes the lock of the file without waiting. Fails when another process holds it.
     pub fn try_take(&self) -> Result<(), TryLockError> {
-        self.file.as_ref().map_or(Ok(()), File::try_lock)
+        self.file.as_ref().map_or(Ok(()), |file| file.as_std().try_lock())
     }
 
     /// The process that took the lock.
@@ -59,7 +60,7 @@ impl Drop for Lock {
         #[cfg(unix)]
         self.held.release();
         // Nobody is left to tell of a failure, and the end of the process does the same.
-        let _ = file.map(|file| file.unlock());
+        let _ = file.map(|file| file.as_std().unlock());
     }
 }
 

@@ -20,10 +20,12 @@
 //! - [`table_folder`]: a folder of one table
 //! - [`broken`]: a table whose definition cannot be read
 //! - [`durable`]: files that are on disk when a call returns
+//! - [`fs`]: the calls of the file system
 
 pub mod broken;
 pub mod definitions;
 pub mod durable;
+pub mod fs;
 mod lock;
 pub mod store;
 pub mod table_folder;

@@ -2,11 +2,10 @@
 
 use super::definitions::{self, Definition};
 use super::durable::{cannot_open, cannot_read, next_of, sync_folder, take_next, write_next};
-use super::{TableFolder, Writer};
+use super::{TableFolder, Writer, fs};
 use chalet_base::{Result, bail, ensure, err};
 use std::collections::BTreeSet;
-use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -50,7 +49,7 @@ pub struct Store {
 impl Store {
     /// Opens a folder for writing; makes it when it is not there.
     pub fn open_to_write(path: &Path) -> Result<Store> {
-        if let Err(e) = fs::create_dir_all(path) {
+        if let Err(e) = create_folders(path) {
             let is_file = path.is_file();
             ensure!(
                 !is_file,
@@ -63,10 +62,22 @@ impl Store {
         let root = canonical(path)?;
         // Before anything is written: a folder of something else stays as it is.
         check_ours(&root)?;
-        let writer = Some(Arc::new(Writer::lock(&root)?));
+        let writer = Writer::lock(&root)?;
+        if !fs::exists(&catalog_of(&root)).map_err(|e| cannot_open(&root, &e))? {
+            // Of a database that is new the folder has to last.
+            match root.parent().map_or(Ok(()), fs::sync_folder) {
+                // Who may not read the folder above has not made this one.
+                Err(e) if e.kind() != ErrorKind::PermissionDenied => return Err(cannot_open(&root, &e)),
+                _ => {}
+            }
+        } else if writer.follows_killed() {
+            // What is removed below because the definitions do not name it is not to be named after a power cut.
+            sync_folder(&root)?;
+        }
+        let writer = Some(Arc::new(writer));
         let store = Store { root, writer, next_folder: AtomicU64::new(1), seen: Mutex::default() };
         let tables = store.root.join(TABLES);
-        fs::create_dir_all(&tables)
+        create_folders(&tables)
             .map_err(|e| err!(CANNOT_CREATE_DIRECTORY, "Cannot create folder {}: {e}", tables.display()))?;
         for file in DefinitionFile::ALL {
             let next = next_of(&store.root.join(file.name()));
@@ -81,8 +92,9 @@ impl Store {
     /// Opens a folder for reading; another process may be writing it.
     pub fn open_to_read(path: &Path) -> Result<Store> {
         let root = canonical(path)?;
+        let catalog = catalog_of(&root);
         ensure!(
-            root.join(DefinitionFile::Catalog.name()).is_file(),
+            fs::exists(&catalog).map_err(|e| cannot_open(&catalog, &e))?,
             FILE_DOESNT_EXIST,
             "There is no database in {}",
             root.display()
@@ -140,7 +152,7 @@ impl Store {
         self.check_writable()?;
         let number = self.next_folder.fetch_add(1, Relaxed);
         let path = self.folder_path(number);
-        fs::create_dir(&path)
+        fs::create_folder(&path)
             .map_err(|e| err!(CANNOT_CREATE_DIRECTORY, "Cannot create folder {}: {e}", path.display()))?;
         let folder = TableFolder::new(path, number, false, self.writer.clone());
         sync_folder(&self.root.join(TABLES))?;
@@ -157,14 +169,14 @@ impl Store {
         self.check_writable()?;
         let tables = self.root.join(TABLES);
         let mut last = named.last().copied().unwrap_or(0);
-        for found in fs::read_dir(&tables).map_err(|e| cannot_open(&tables, &e))? {
-            let found = found.map_err(|e| cannot_open(&tables, &e))?;
-            let name = found.file_name();
-            let Some(number) = name.to_str().and_then(|name| name.parse::<u64>().ok()) else { continue };
+        for found in fs::read_folder(&tables).map_err(|e| cannot_open(&tables, &e))? {
+            let Some(number) = found.name.to_str().and_then(|name| name.parse::<u64>().ok()) else {
+                continue;
+            };
             last = last.max(number);
             if !named.contains(&number) {
-                let path = found.path();
-                fs::remove_dir_all(&path)
+                let path = tables.join(&found.name);
+                fs::remove_folder(&path)
                     .map_err(|e| err!(CANNOT_OPEN_FILE, "Cannot remove folder {}: {e}", path.display()))?;
             }
         }
@@ -177,8 +189,32 @@ impl Store {
     }
 }
 
+fn catalog_of(root: &Path) -> PathBuf {
+    root.join(DefinitionFile::Catalog.name())
+}
+
+/// A relative path may be without a folder.
+fn folder_of(parent: &Path) -> &Path {
+    if parent.as_os_str().is_empty() { Path::new(".") } else { parent }
+}
+
+/// Makes a folder that lasts, with those that it is to be in.
+fn create_folders(path: &Path) -> io::Result<()> {
+    match path.parent() {
+        Some(parent) if !path.is_dir() => {
+            create_folders(parent)?;
+            match fs::create_folder(path) {
+                // Somebody else has made it meanwhile.
+                Err(_) if path.is_dir() => Ok(()),
+                made => made.and_then(|()| fs::sync_folder(folder_of(parent))),
+            }
+        }
+        _ => Ok(()),
+    }
+}
+
 fn canonical(path: &Path) -> Result<PathBuf> {
-    let found = fs::canonicalize(path);
+    let found = std::fs::canonicalize(path);
     found.map_err(|e| match e.kind() {
         ErrorKind::NotFound => err!(FILE_DOESNT_EXIST, "There is no database in {}", path.display()),
         _ => err!(CANNOT_OPEN_FILE, "Cannot open database {}: {e}", path.display()),
@@ -187,15 +223,15 @@ fn canonical(path: &Path) -> Result<PathBuf> {
 
 /// Fails for a folder in which there is something, but no database.
 fn check_ours(root: &Path) -> Result<()> {
-    if root.join(DefinitionFile::Catalog.name()).exists() {
+    let catalog = catalog_of(root);
+    if fs::exists(&catalog).map_err(|e| cannot_open(&catalog, &e))? {
         return Ok(());
     }
-    for found in fs::read_dir(root).map_err(|e| cannot_open(root, &e))? {
-        let found = found.map_err(|e| cannot_open(root, &e))?;
-        let name = found.file_name();
+    for found in fs::read_folder(root).map_err(|e| cannot_open(root, &e))? {
+        let name = found.name;
         // Rows without their definitions are nothing that may be taken for leftovers.
         let has_rows =
-            name == TABLES && fs::read_dir(found.path()).is_ok_and(|mut rows| rows.next().is_some());
+            name == TABLES && fs::read_folder(&root.join(&name)).is_ok_and(|rows| !rows.is_empty());
         ensure!(
             !has_rows,
             CANNOT_OPEN_FILE,

@@ -1,6 +1,7 @@
 //! The folder of one table. It is removed with the table: when the catalog has forgotten it and nobody reads it any more.
 
-use super::Writer;
+use super::durable::sync_folder;
+use super::{Writer, fs};
 use chalet_base::Result;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -41,6 +42,14 @@ impl TableFolder {
         Writer::check_some(self.writer.as_ref())
     }
 
+    /// Called when a table is opened for writing: the names of files that are found here are on disk when this returns.
+    pub fn settle(&self) -> Result<()> {
+        match &self.writer {
+            Some(writer) if writer.follows_killed() => sync_folder(&self.path),
+            _ => Ok(()),
+        }
+    }
+
     /// Ends all writing to the database, see [`Writer::lose`].
     pub fn lose(&self) {
         if let Some(writer) = &self.writer {
@@ -58,7 +67,7 @@ impl Drop for TableFolder {
     fn drop(&mut self) {
         if !self.is_kept.load(Relaxed) && self.check_writable().is_ok() {
             // What stays is removed when the database is opened again.
-            let _ = std::fs::remove_dir_all(&self.path);
+            let _ = fs::remove_folder(&self.path);
         }
     }
 }

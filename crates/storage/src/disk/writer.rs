@@ -2,6 +2,7 @@
 //! however it ends.
 
 use super::durable::cannot_open;
+use super::fs::{self, Access, File};
 use super::lock::Lock;
 use chalet_base::{Result, bail, ensure, err};
 use std::fs::TryLockError;
@@ -23,6 +24,8 @@ pub struct Writer {
     lock: Lock,
     /// It is not known what is on disk: nothing is written until the database has been opened again.
     is_lost: AtomicBool,
+    /// The last one who wrote did not come to an end.
+    follows_killed: bool,
 }
 
 impl Writer {
@@ -53,9 +56,13 @@ impl Writer {
                 path.display()
             );
         }
-        let named = std::fs::write(root.join(HOLDER), format!("{process}\n"));
+        // Whoever comes to an end takes the file away.
+        let holder = root.join(HOLDER);
+        let follows_killed = fs::exists(&holder).map_err(|e| cannot_open(&holder, &e))?;
+        let name = |file: File| file.write_all_at(format!("{process}\n").as_bytes(), 0);
+        let named = File::open(&holder, Access::Create).and_then(name);
         named.map_err(|e| err!(CANNOT_OPEN_FILE, "Cannot write to {}: {e}", root.display()))?;
-        Ok(Writer { root: root.to_path_buf(), lock, is_lost: AtomicBool::new(false) })
+        Ok(Writer { root: root.to_path_buf(), lock, is_lost: AtomicBool::new(false), follows_killed })
     }
 
     /// Fails where this process may not write.
@@ -87,6 +94,12 @@ impl Writer {
         !self.lock.is_own()
     }
 
+    /// Was the last one who wrote killed, or did the disk fail it? Then what is found may not be on disk yet: the operating system
+    /// shows what was written, also where nobody has waited for the disk.
+    pub fn follows_killed(&self) -> bool {
+        self.follows_killed
+    }
+
     /// Ends all writing: what the last write left on disk is not known.
     pub fn lose(&self) {
         self.is_lost.store(true, Relaxed);
@@ -96,16 +109,16 @@ impl Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         // As long as nobody else can have the lock.
-        if !self.is_inherited() {
+        if !self.is_inherited() && !self.is_lost.load(Relaxed) {
             // Nobody is left to tell of a failure, and the next writer puts its own in the place.
-            let _ = std::fs::remove_file(self.root.join(HOLDER));
+            let _ = fs::remove_file(&self.root.join(HOLDER));
         }
     }
 }
 
 /// The process that locked the folder last.
 fn holder(root: &Path) -> Option<u32> {
-    std::fs::read_to_string(root.join(HOLDER)).ok()?.trim().parse().ok()
+    String::from_utf8(fs::read(&root.join(HOLDER)).ok()?).ok()?.trim().parse().ok()
 }
 
 #[cfg(test)]

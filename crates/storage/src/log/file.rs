@@ -2,15 +2,14 @@
 
 use super::inserter::{Pending, SpillFile};
 use super::layout::{HEADER, Header};
-use super::positional::{read_vec, write_all_at};
 use super::walk::{Frame, walk};
 use crate::disk::TableFolder;
 use crate::disk::durable::{cannot_open, cannot_read, cannot_write, next_of, replace, take_next, write_next};
+use crate::disk::fs::{self, Access, File};
 use crate::insert::changed_meanwhile;
 use chalet_base::{Error, Result, codes, err};
 use chalet_types::DataType;
-use std::fs::File;
-use std::io::{self, Seek, SeekFrom};
+use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -100,6 +99,7 @@ impl LogFile {
             // The file is looked at by each query anew.
             return Ok((log, 0));
         }
+        log.folder.settle()?;
         log.remove_leftovers()?;
         let (state, dropped) = match log.recover() {
             Ok((state, dropped)) => (Ok(state), dropped),
@@ -194,10 +194,10 @@ impl LogFile {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         self.folder.check_writable()?;
         let before = self.state.read().unwrap_or_else(PoisonError::into_inner).clone()?;
-        let mut file = self.open_file(true)?;
+        let file = self.open_file(true)?;
         let n_rows = before.n_rows + pending.n_rows;
-        let mut placed = Placed::behind(before.end, pending);
-        if let Err(error) = placed.write(&mut file) {
+        let placed = Placed::behind(before.end, pending);
+        if let Err(error) = placed.write(&file) {
             if file.set_len(before.end).is_err() {
                 self.folder.lose();
             }
@@ -211,7 +211,7 @@ impl LogFile {
         }
         let header = Header { id: before.id, committed: placed.end(), n_rows };
         // The frames are there without it: whoever opens the file finds them.
-        let _ = write_all_at(&file, &header.encode(), 0);
+        let _ = file.write_all_at(&header.encode(), 0);
         if let Ok(state) = &mut *self.state.write().unwrap_or_else(PoisonError::into_inner) {
             (state.end, state.n_rows) = (header.committed, n_rows);
             if let Some(known) = &mut state.frames {
@@ -230,24 +230,22 @@ impl LogFile {
             return Err(changed_meanwhile());
         }
         let n_rows = pending.n_rows;
-        let mut placed = Placed::behind(HEADER, pending);
+        let placed = Placed::behind(HEADER, pending);
         let header = Header { id: next_id(over.id), committed: placed.end(), n_rows };
         let next = next_of(&self.path);
-        let mut write = || -> io::Result<()> {
-            let mut file = File::create(&next)?;
-            write_all_at(&file, &header.encode(), 0)?;
-            placed.write(&mut file)?;
+        let write = || -> io::Result<()> {
+            let file = File::open(&next, Access::Create)?;
+            file.write_all_at(&header.encode(), 0)?;
+            placed.write(&file)?;
             file.sync_all()
         };
         if let Err(error) = write() {
-            let _ = std::fs::remove_file(&next);
+            let _ = fs::remove_file(&next);
             return Err(cannot_write(&next, &error));
         }
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
-        take_next(&self.path).inspect_err(|_| self.folder.lose())?;
         let frames = Some(Arc::new(placed.frames));
-        *state = Ok(State { id: header.id, end: header.committed, n_rows, frames });
-        Ok(())
+        self.take(&mut state, State { id: header.id, end: header.committed, n_rows, frames })
     }
 
     /// Puts an empty file in the place of this one.
@@ -257,9 +255,17 @@ impl LogFile {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         let empty = State::empty(next_id(state.as_ref().map_or(0, |state| state.id)));
         write_next(&self.path, &empty.header().encode())?;
-        take_next(&self.path).inspect_err(|_| self.folder.lose())?;
-        *state = Ok(empty);
-        Ok(())
+        self.take(&mut state, empty)
+    }
+
+    /// Puts the file that was written in the place of this one.
+    fn take(&self, state: &mut Result<State>, next: State) -> Result<()> {
+        let taken = take_next(&self.path).inspect_err(|_| self.folder.lose());
+        // Where the disk failed behind the renaming, the file that is read from now on is the new one all the same.
+        if taken.is_ok() || fs::exists(&next_of(&self.path)).is_ok_and(|is_there| !is_there) {
+            *state = Ok(next);
+        }
+        taken
     }
 
     /// What the file holds, after what comes behind its last whole INSERT was cut off.
@@ -270,7 +276,7 @@ impl LogFile {
         if len < HEADER {
             return Err(self.too_short());
         }
-        let header = Header::decode(&read_vec(&file, 0, HEADER as usize).map_err(read)?);
+        let header = Header::decode(&file.read_vec(0, HEADER as usize).map_err(read)?);
         // A header that cannot be read was damaged later: a killed INSERT does not do that.
         let known = header.unwrap_or(Header { id: next_id(0), committed: HEADER, n_rows: 0 });
         if len < known.committed {
@@ -288,7 +294,7 @@ impl LogFile {
                 file.set_len(end)?;
                 // Behind the header there must be nothing that a crash takes back.
                 file.sync_all()?;
-                write_all_at(&file, &state.header().encode(), 0)?;
+                file.write_all_at(&state.header().encode(), 0)?;
                 file.sync_all()
             };
             settle().map_err(|e| cannot_write(&self.path, &e))?;
@@ -305,7 +311,7 @@ impl LogFile {
         }
         let mut header = None;
         for _ in 0..ATTEMPTS {
-            header = Header::decode(&read_vec(&file, 0, HEADER as usize).map_err(read)?);
+            header = Header::decode(&file.read_vec(0, HEADER as usize).map_err(read)?);
             if header.is_some() {
                 break;
             }
@@ -342,16 +348,17 @@ impl LogFile {
     }
 
     fn open_file(&self, to_write: bool) -> Result<File> {
-        let file = File::options().read(true).write(to_write).open(&self.path);
-        file.map_err(|e| cannot_open(&self.path, &e))
+        let access = if to_write { Access::Write } else { Access::Read };
+        File::open(&self.path, access).map_err(|e| cannot_open(&self.path, &e))
     }
 
     /// What INSERTs and TRUNCATEs were writing that were killed.
     fn remove_leftovers(&self) -> Result<()> {
-        let Ok(files) = std::fs::read_dir(self.folder.path()) else { return Ok(()) };
-        for file in files.flatten().map(|file| file.path()) {
+        let folder = self.folder.path();
+        for found in fs::read_folder(folder).map_err(|e| cannot_open(folder, &e))? {
+            let file = folder.join(found.name);
             if file.extension().is_some_and(|extension| extension == "new") {
-                std::fs::remove_file(&file).map_err(|e| cannot_write(&file, &e))?;
+                fs::remove_file(&file).map_err(|e| cannot_write(&file, &e))?;
             }
         }
         Ok(())
@@ -407,14 +414,12 @@ impl Placed {
         self.frames.last().map_or(self.start, |frame| frame.end)
     }
 
-    fn write(&mut self, file: &mut File) -> io::Result<()> {
+    fn write(&self, file: &File) -> io::Result<()> {
         let mut start = self.start;
-        if let Some(spill_file) = &mut self.spill_file {
-            spill_file.file.seek(SeekFrom::Start(0))?;
-            file.seek(SeekFrom::Start(start))?;
-            start += io::copy(&mut spill_file.file, file)?;
+        if let Some(spill_file) = &self.spill_file {
+            start += spill_file.copy(file, start)?;
         }
-        write_all_at(file, &self.bytes, start)
+        file.write_all_at(&self.bytes, start)
     }
 }
 

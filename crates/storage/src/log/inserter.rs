@@ -6,10 +6,10 @@ use super::encode::{Encoded, encode};
 use super::file::{Content, LogFile};
 use crate::Inserter;
 use crate::disk::durable::cannot_write;
+use crate::disk::fs::{self, Access, File};
 use chalet_base::{Result, bail};
 use chalet_columns::Block;
-use std::fs::File;
-use std::io::Write;
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -19,6 +19,8 @@ const FRAME_ROWS: usize = 1 << 16;
 const FRAME_BYTES: usize = 1 << 24;
 /// More bytes of frames than this are spilled to a file.
 const MOST_BYTES_IN_MEMORY: usize = 1 << 25;
+/// Bytes.
+const COPIED_AT_ONCE: u64 = 1 << 20;
 
 /// One INSERT: cuts the rows into frames, and appends them all when it finishes.
 pub struct LogInserter {
@@ -44,8 +46,9 @@ pub struct Pending {
 
 /// A file of frames that wait for the others.
 pub struct SpillFile {
-    pub file: File,
-    pub path: PathBuf,
+    file: File,
+    path: PathBuf,
+    len: u64,
     /// Where the frames are, for the table.
     pub frames: Vec<(u64, u64)>,
 }
@@ -116,7 +119,7 @@ impl Pending {
             frame.write(false, &mut bytes);
             spill_file.frames.push(((bytes.len() - start) as u64, n_rows));
         }
-        spill_file.file.write_all(&bytes).map_err(|e| cannot_write(&spill_file.path, &e))
+        spill_file.append(&bytes)
     }
 }
 
@@ -125,15 +128,31 @@ static NEXT: AtomicU64 = AtomicU64::new(1);
 impl SpillFile {
     fn create(log: &LogFile) -> Result<SpillFile> {
         let path = log.folder().path().join(format!("insert-{}.new", NEXT.fetch_add(1, Relaxed)));
-        let file = File::options().read(true).write(true).create_new(true).open(&path);
-        let file = file.map_err(|e| cannot_write(&path, &e))?;
-        Ok(SpillFile { file, path, frames: Vec::new() })
+        let file = File::open(&path, Access::CreateNew).map_err(|e| cannot_write(&path, &e))?;
+        Ok(SpillFile { file, path, len: 0, frames: Vec::new() })
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        self.file.write_all_at(bytes, self.len).map_err(|e| cannot_write(&self.path, &e))?;
+        self.len += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Copies all of it to an offset of another file; returns how many bytes these are.
+    pub fn copy(&self, to: &File, offset: u64) -> io::Result<u64> {
+        let mut at = 0;
+        while at < self.len {
+            let bytes = self.file.read_vec(at, COPIED_AT_ONCE.min(self.len - at) as usize)?;
+            to.write_all_at(&bytes, offset + at)?;
+            at += bytes.len() as u64;
+        }
+        Ok(self.len)
     }
 }
 
 impl Drop for SpillFile {
     fn drop(&mut self) {
         // What stays is removed when the table is opened again.
-        let _ = std::fs::remove_file(&self.path);
+        let _ = fs::remove_file(&self.path);
     }
 }

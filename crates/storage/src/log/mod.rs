@@ -17,7 +17,6 @@
 //! holds behind it is the beginning of an INSERT that was killed, unless it is whole; what is amiss before it is damage.
 //!
 //! - [`layout`]: header and heads as bytes
-//! - [`positional`]: reading and writing at a place
 //! - [`walk`]: from head to head
 //! - [`file`]: the file of a table: opening, appending, replacing
 //! - [`encode`]: blocks to frames
@@ -29,7 +28,6 @@ mod encode;
 mod file;
 mod inserter;
 mod layout;
-pub(crate) mod positional;
 mod scan;
 mod table;
 mod walk;

@@ -2,7 +2,6 @@
 
 use super::file::Snapshot;
 use super::layout::{Head, StoredColumn, head_len};
-use super::positional::read_vec;
 use super::walk::Frame;
 use crate::disk::durable::cannot_read;
 use crate::scan::{ScanContext, TaskQueue};
@@ -156,7 +155,7 @@ impl Shared {
 
     fn bytes(&self, range: Range<u64>) -> Result<Vec<u8>> {
         let len = range.end - range.start;
-        let bytes = read_vec(&self.snapshot.file, range.start, len as usize);
+        let bytes = self.snapshot.file.read_vec(range.start, len as usize);
         self.context.progress.file_bytes.fetch_add(len, Relaxed);
         add(Event::ReadBufferFromFileDescriptorReadBytes, len);
         bytes.map_err(|e| cannot_read(&self.snapshot.path, &e))

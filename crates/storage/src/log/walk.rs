@@ -1,8 +1,7 @@
 //! From head to head through a file.
 
 use super::layout::{Head, head_len};
-use super::positional::read_vec;
-use std::fs::File;
+use crate::disk::fs::File;
 use std::io;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -84,7 +83,7 @@ impl Window<'_> {
         }
         if offset < self.start || end > self.start + self.bytes.len() as u64 {
             let wanted = WINDOW.max(len as u64).min(self.to - offset);
-            self.bytes = read_vec(self.file, offset, wanted as usize)?;
+            self.bytes = self.file.read_vec(offset, wanted as usize)?;
             self.start = offset;
         }
         let start = (offset - self.start) as usize;

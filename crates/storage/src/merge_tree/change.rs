@@ -36,12 +36,19 @@ const ADDED_ROWS: u64 = 4;
 const TOKEN: u64 = 5;
 const DETACHED: u64 = 6;
 const DROPPED_DETACHED: u64 = 7;
+const COLUMNS_OF_DEFINITION: u64 = 8;
 
 impl Change {
     /// Appends the change as bytes.
     pub fn encode(&self, out: &mut Vec<u8>) -> Result<()> {
         for columns in &self.columns {
-            put_var_uint(out, COLUMNS);
+            match columns.definition {
+                0 => put_var_uint(out, COLUMNS),
+                definition => {
+                    put_var_uint(out, COLUMNS_OF_DEFINITION);
+                    put_var_uint(out, definition);
+                }
+            }
             columns.encode(out);
         }
         for number in &self.removed {
@@ -80,6 +87,11 @@ impl Change {
         while !from.rest.is_empty() {
             match from.var_uint()? {
                 COLUMNS => change.columns.push(Arc::new(ColumnsVersion::decode(&mut from)?)),
+                COLUMNS_OF_DEFINITION => {
+                    let definition = from.var_uint()?;
+                    let columns = ColumnsVersion::decode(&mut from)?;
+                    change.columns.push(Arc::new(ColumnsVersion { definition, ..columns }));
+                }
                 REMOVED => change.removed.push(from.var_uint()?),
                 kind @ (ADDED_FILE | ADDED_ROWS) => {
                     let info = decode_info(&mut from)?;

@@ -24,6 +24,9 @@ pub struct VersionColumn {
 pub struct ColumnsVersion {
     pub number: u32,
     pub columns: Arc<[VersionColumn]>,
+    /// Of which definition it is, where the one before has columns of the same names and types; 0: that is told by those. Such a
+    /// version is followed by one of the same columns without this, once its definition is on disk.
+    pub definition: u64,
 }
 
 impl ColumnsVersion {
@@ -35,7 +38,7 @@ impl ColumnsVersion {
             ty: ty.clone(),
             fill: Vector::defaults(ty, 1),
         });
-        ColumnsVersion { number: 0, columns: columns.collect() }
+        ColumnsVersion { number: 0, columns: columns.collect(), definition: 0 }
     }
 
     /// Are these its columns, by name and type?
@@ -81,7 +84,7 @@ impl ColumnsVersion {
             let fill = read_column(&mut value, &ty, 1)?.into_flat();
             Ok(VersionColumn { id, name, ty, fill })
         });
-        Ok(ColumnsVersion { number, columns: columns.collect::<Result<_>>()? })
+        Ok(ColumnsVersion { number, columns: columns.collect::<Result<_>>()?, definition: 0 })
     }
 }
 

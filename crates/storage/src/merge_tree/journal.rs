@@ -15,9 +15,8 @@
 
 use crate::disk::TableFolder;
 use crate::disk::durable::{cannot_open, cannot_read, cannot_write, next_of, take_next};
-use crate::log::positional::{read_vec, write_all_at};
+use crate::disk::fs::{self, Access, File};
 use chalet_base::{Result, bail, ensure, err};
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -63,16 +62,16 @@ impl Journal {
         let next = next_of(&path);
         let id = new_id();
         let written = (|| {
-            let file = File::options().read(true).write(true).create(true).truncate(true).open(&next)?;
+            let file = File::open(&next, Access::Create)?;
             let record = record(first, id, HEADER);
             let end = HEADER + record.len() as u64;
-            write_all_at(&file, &header(id, end), 0)?;
-            write_all_at(&file, &record, HEADER)?;
+            file.write_all_at(&header(id, end), 0)?;
+            file.write_all_at(&record, HEADER)?;
             file.sync_all()?;
             Ok((file, end))
         })();
         let (file, end) = written.map_err(|e| cannot_write(&next, &e)).inspect_err(|_| {
-            let _ = std::fs::remove_file(&next);
+            let _ = fs::remove_file(&next);
         })?;
         take_next(&path).inspect_err(|_| folder.lose())?;
         Ok(Journal { folder, path, file, id, end, allocated: end })
@@ -81,8 +80,9 @@ impl Journal {
     /// Opens the journal of a folder to go on with it, and reads what is in it.
     pub fn open(folder: Arc<TableFolder>) -> Result<(Journal, Found)> {
         let path = folder.path().join(NAME);
-        let _ = std::fs::remove_file(next_of(&path));
-        let file = File::options().read(true).write(true).open(&path).map_err(|e| cannot_open(&path, &e))?;
+        folder.settle()?;
+        let _ = fs::remove_file(&next_of(&path));
+        let file = File::open(&path, Access::Write).map_err(|e| cannot_open(&path, &e))?;
         let bytes = read_file(&file, &path)?;
         let head = parse_header(&bytes);
         // A header that cannot be read was damaged, unless the machine went down while it was rewritten: then all records are whole.
@@ -108,17 +108,19 @@ impl Journal {
         }
         let rest = &bytes[end as usize..];
         let dropped = rest.iter().rposition(|&byte| byte != 0).map_or(0, |last| last as u64 + 1);
-        if dropped > 0 || head.is_none() {
+        // Records that were not acknowledged may not be on disk yet, and what they say is done from now on.
+        let is_settled = head.is_some_and(|(_, committed)| committed == end) && dropped == 0;
+        if !is_settled {
             let settle = || {
                 file.set_len(end)?;
                 file.sync_all()?;
-                write_all_at(&file, &header(id, end), 0)?;
+                file.write_all_at(&header(id, end), 0)?;
                 file.sync_all()
             };
             settle().map_err(|e| cannot_write(&path, &e))?;
         }
         let records = records.into_iter().map(|range| bytes[range].to_vec()).collect();
-        let allocated = if dropped > 0 || head.is_none() { end } else { len };
+        let allocated = if is_settled { len } else { end };
         Ok((Journal { folder, path, file, id, end, allocated }, Found { records, dropped }))
     }
 
@@ -136,7 +138,7 @@ impl Journal {
             bytes.extend(record(one, self.id, at));
         }
         self.make_room(bytes.len() as u64)?;
-        if let Err(error) = write_all_at(&self.file, &bytes, self.end) {
+        if let Err(error) = self.file.write_all_at(&bytes, self.end) {
             match self.file.set_len(self.end) {
                 Ok(()) => self.allocated = self.end,
                 Err(_) => self.folder.lose(),
@@ -151,7 +153,7 @@ impl Journal {
         }
         self.end += bytes.len() as u64;
         // The records are there without it: whoever opens the file finds them.
-        let _ = write_all_at(&self.file, &header(self.id, self.end), 0);
+        let _ = self.file.write_all_at(&header(self.id, self.end), 0);
         Ok(())
     }
 
@@ -162,7 +164,7 @@ impl Journal {
         }
         let allocated = self.end + len + ROOM;
         let zeros = vec![0; (allocated - self.allocated) as usize];
-        let grow = write_all_at(&self.file, &zeros, self.allocated).and_then(|()| self.file.sync_all());
+        let grow = self.file.write_all_at(&zeros, self.allocated).and_then(|()| self.file.sync_all());
         // Where there is no room for more, there may be enough for the record.
         match grow {
             Ok(()) => self.allocated = allocated,
@@ -200,10 +202,10 @@ impl Follower {
     /// What was written since this was asked last.
     pub fn read(&mut self, folder: &TableFolder) -> Result<News> {
         let path = folder.path().join(NAME);
-        let file = File::open(&path).map_err(|e| cannot_open(&path, &e))?;
+        let file = File::open(&path, Access::Read).map_err(|e| cannot_open(&path, &e))?;
         let mut head = None;
         for _ in 0..ATTEMPTS {
-            let bytes = read_vec(&file, 0, HEADER as usize).map_err(|e| cannot_read(&path, &e))?;
+            let bytes = file.read_vec(0, HEADER as usize).map_err(|e| cannot_read(&path, &e))?;
             head = parse_header(&bytes);
             if head.is_some() {
                 break;
@@ -214,7 +216,7 @@ impl Follower {
         let start = if is_known { self.end } else { HEADER };
         let len = file.metadata().map_err(|e| cannot_read(&path, &e))?.len();
         let bytes =
-            read_vec(&file, start, len.saturating_sub(start) as usize).map_err(|e| cannot_read(&path, &e))?;
+            file.read_vec(start, len.saturating_sub(start) as usize).map_err(|e| cannot_read(&path, &e))?;
         let (ranges, end) = walk_from(&bytes, start, id);
         ensure!(
             end >= committed,
@@ -237,7 +239,7 @@ fn read_file(file: &File, path: &Path) -> Result<Vec<u8>> {
     if len < HEADER {
         bail!(CHECKSUM_DOESNT_MATCH, "The file {} is damaged: it is shorter than its header", path.display());
     }
-    read_vec(file, 0, len as usize).map_err(|e| cannot_read(path, &e))
+    file.read_vec(0, len as usize).map_err(|e| cannot_read(path, &e))
 }
 
 #[cold]

@@ -4,7 +4,7 @@ use super::Partition;
 use super::checksums::Checksums;
 use super::columns::ColumnsVersion;
 use super::part_file;
-use crate::disk::TableFolder;
+use crate::disk::{TableFolder, fs};
 use chalet_base::Result;
 use chalet_columns::Block;
 use chalet_formats::input::Verify;
@@ -69,7 +69,7 @@ pub struct Part {
     is_obsolete: AtomicBool,
     folder: Option<Arc<TableFolder>>,
     /// Where another process may remove the file: open from the first snapshot on.
-    held: std::sync::OnceLock<std::fs::File>,
+    held: std::sync::OnceLock<fs::File>,
 }
 
 impl Part {
@@ -113,7 +113,8 @@ impl Part {
         if let PartData::File(path, _) = &self.data
             && self.held.get().is_none()
         {
-            let file = std::fs::File::open(path).map_err(|e| crate::disk::durable::cannot_open(path, &e))?;
+            let file = fs::File::open(path, fs::Access::Read)
+                .map_err(|e| crate::disk::durable::cannot_open(path, &e))?;
             let _ = self.held.set(file);
         }
         Ok(())
@@ -155,7 +156,7 @@ impl Drop for Part {
             && folder.check_writable().is_ok()
         {
             // What stays is removed when the table is opened again.
-            let _ = std::fs::remove_file(path);
+            let _ = fs::remove_file(path);
         }
     }
 }

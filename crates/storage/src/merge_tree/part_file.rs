@@ -5,6 +5,7 @@ use super::columns::ColumnsVersion;
 use super::stored_type::{stored_type, to_stored};
 use crate::disk::TableFolder;
 use crate::disk::durable::cannot_write;
+use crate::disk::fs::{self, Access, File, SequentialWriter};
 use crate::mapped::{cannot_open, mapped};
 use chalet_base::events::{self, Event};
 use chalet_base::{Result, bail, err};
@@ -12,7 +13,6 @@ use chalet_columns::Block;
 use chalet_formats::settings::ParquetCompression;
 use chalet_formats::{BlockWriter, Format, FormatSettings, Input, Sink, Statistics, WriteRequest};
 use chalet_types::DataType;
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -76,10 +76,9 @@ impl PartWriter {
         threads: usize,
     ) -> Result<PartWriter> {
         let header = structure(columns)?;
-        let file = File::options().read(true).write(true).create_new(true).open(&path);
-        let file = Arc::new(file.map_err(|e| cannot_write(&path, &e))?);
+        let file = Arc::new(File::open(&path, Access::CreateNew).map_err(|e| cannot_write(&path, &e))?);
         let checksums: Arc<Mutex<Checksummer>> = Arc::default();
-        let counted = Summed { file: file.clone(), checksums: checksums.clone() };
+        let counted = Summed { file: SequentialWriter::new(file.clone()), checksums: checksums.clone() };
         let sink: Box<dyn Sink> = Box::new(io::BufWriter::with_capacity(1 << 18, counted));
         let mut made = PartWriter { writer: None, file, path, checksums, is_finished: false };
         let request = WriteRequest {
@@ -115,26 +114,26 @@ impl Drop for PartWriter {
         if !self.is_finished {
             self.writer = None;
             // What stays is removed when the table is opened again.
-            let _ = std::fs::remove_file(&self.path);
+            let _ = fs::remove_file(&self.path);
         }
     }
 }
 
 /// A file with checksums of what is written to it.
 struct Summed {
-    file: Arc<File>,
+    file: SequentialWriter,
     checksums: Arc<Mutex<Checksummer>>,
 }
 
 impl Write for Summed {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let n = (&*self.file).write(bytes)?;
+        let n = self.file.write(bytes)?;
         self.checksums.lock().unwrap_or_else(PoisonError::into_inner).update(&bytes[..n]);
         Ok(n)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        (&*self.file).flush()
+        self.file.flush()
     }
 }
 
@@ -143,6 +142,6 @@ pub(super) fn open(path: &Path, held: Option<&File>) -> Result<Input> {
     events::count(Event::FileOpen);
     match held {
         Some(file) => mapped(path, file),
-        None => mapped(path, &File::open(path).map_err(|e| cannot_open(path, &e))?),
+        None => mapped(path, &File::open(path, Access::Read).map_err(|e| cannot_open(path, &e))?),
     }
 }

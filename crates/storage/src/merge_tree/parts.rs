@@ -5,7 +5,7 @@ use super::columns::ColumnsVersion;
 use super::journal::{Follower, Journal};
 use super::part::{Part, PartInfo};
 use super::part_file::number_of;
-use crate::disk::TableFolder;
+use crate::disk::{TableFolder, fs};
 use crate::insert::changed_meanwhile;
 use chalet_base::events::{Event, count};
 use chalet_base::hash::HashSet;
@@ -204,10 +204,12 @@ impl Parts {
     pub fn settle_columns(&self, version: &Arc<ColumnsVersion>) -> Result<Arc<ColumnsVersion>> {
         let state = self.snapshot()?;
         let last = state.versions.last().map_or(0, |last| last.number);
-        if version.number == last || self.check_writable().is_err() {
+        let is_settled = version.number == last && version.definition == 0;
+        if is_settled || self.check_writable().is_err() {
             return Ok(version.clone());
         }
-        let again = Arc::new(ColumnsVersion { number: last + 1, columns: version.columns.clone() });
+        let columns = version.columns.clone();
+        let again = Arc::new(ColumnsVersion { number: last + 1, columns, definition: 0 });
         self.commit(Change { columns: vec![again.clone()], ..Change::default() })?;
         Ok(again)
     }
@@ -535,14 +537,14 @@ fn remove_leftovers(folder: &TableFolder, state: &State) -> Result<u64> {
     let named: HashSet<u64> = all.map(|part| part.info.number).collect();
     let mut last = named.iter().copied().max().unwrap_or(0);
     let mut files: HashSet<u64> = HashSet::default();
-    let found = std::fs::read_dir(folder.path())
+    let found = fs::read_folder(folder.path())
         .map_err(|e| err!(CANNOT_OPEN_FILE, "Cannot read folder {}: {e}", folder.path().display()))?;
-    for entry in found.flatten() {
-        let Some(number) = entry.file_name().to_str().and_then(number_of) else { continue };
+    for entry in found {
+        let Some(number) = entry.name.to_str().and_then(number_of) else { continue };
         last = last.max(number);
         match named.contains(&number) {
             true => _ = files.insert(number),
-            false => _ = std::fs::remove_file(entry.path()),
+            false => _ = fs::remove_file(&folder.path().join(entry.name)),
         }
     }
     for part in &state.parts {

@@ -17,6 +17,7 @@ use chalet_formats::{Format, TableStatistics};
 use chalet_types::DataType;
 use std::any::Any;
 use std::sync::Arc;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// What every table of the family has beside its own columns.
 pub(super) const VIRTUAL: [&str; 6] =
@@ -57,6 +58,18 @@ pub struct MergeTree {
 
 fn stored(schema: &TableSchema) -> impl Iterator<Item = (&str, &DataType)> {
     schema.stored().map(|c| (&*c.name, &c.ty))
+}
+
+/// Does a definition mean this version?
+fn is_of(version: &ColumnsVersion, schema: &TableSchema) -> bool {
+    version.has(stored(schema)) && [0, definition_hash(schema)].contains(&version.definition)
+}
+
+/// Of what a definition says of columns, by their names; never 0.
+fn definition_hash(schema: &TableSchema) -> u64 {
+    let own = schema.columns.iter().filter(|column| !column.is_virtual);
+    let said = own.map(|column| format!("{}\0{}\0{:?}\0", column.name, column.ty, column.default));
+    xxh3_64(said.collect::<String>().as_bytes()).max(1)
 }
 
 fn with_virtual(schema: TableSchema) -> TableSchema {
@@ -117,7 +130,7 @@ impl MergeTree {
         let (parts, dropped) = Parts::open(folder)?;
         let columns = match parts.snapshot() {
             // The definition is what counts: a change of columns that is in the journal alone was not finished.
-            Ok(state) => match state.versions.iter().rev().find(|version| version.has(stored(&schema))) {
+            Ok(state) => match state.versions.iter().rev().find(|version| is_of(version, &schema)) {
                 Some(version) => parts.settle_columns(version)?,
                 None => {
                     bail!(CORRUPTED_DATA, "The journal of the table has other columns than its definition")
@@ -148,7 +161,12 @@ impl MergeTree {
     pub fn with_columns(&self, schema: TableSchema, columns: Vec<VersionColumn>) -> Result<MergeTree> {
         let state = self.parts.snapshot()?;
         let number = state.versions.last().map_or(0, |last| last.number) + 1;
-        let columns = ColumnsVersion { number, columns: columns.into() };
+        // Only the definition tells then which of the two versions it means.
+        let definition = match self.definition.columns.has(stored(&schema)) {
+            true => definition_hash(&schema),
+            false => 0,
+        };
+        let columns = ColumnsVersion { number, columns: columns.into(), definition };
         super::part_file::structure(&columns)?;
         let definition = Definition {
             schema: with_virtual(schema),
@@ -189,7 +207,8 @@ impl MergeTree {
     /// Which parts had best be merged in the background now, claimed.
     pub fn choose_merge(&self) -> Result<Option<(MergeChoice, Claim)>> {
         let state = self.parts.snapshot()?;
-        if state.versions.last().is_none_or(|last| last.number != self.definition.columns.number) {
+        let columns = &self.definition.columns.columns;
+        if state.versions.last().is_none_or(|last| !Arc::ptr_eq(&last.columns, columns)) {
             // This handle is of a table that was altered since.
             return Ok(None);
         }

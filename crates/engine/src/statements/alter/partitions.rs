@@ -161,11 +161,15 @@ pub(super) fn copy(
     if change.removed.is_empty() && change.added.is_empty() {
         return Ok(());
     }
+    let added: Vec<u64> = change.added.iter().map(|part| part.info.number).collect();
     target.parts().commit(change)?;
     match how {
         Copy::Move => {
             let removed = source_claim.numbers().to_vec();
-            source.parts().commit(Change { removed, ..Change::default() })
+            source.parts().commit(Change { removed, ..Change::default() }).inspect_err(|_| {
+                // Where nothing can be written any more the rows are in both tables.
+                let _ = target.parts().commit(Change { removed: added, ..Change::default() });
+            })
         }
         Copy::Attach | Copy::Replace => Ok(()),
     }
