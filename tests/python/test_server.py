@@ -1,40 +1,18 @@
 """`chalet.connect("clickhouse://...")` and `remote()` against a real server (18.16), which the tests install and start."""
 
 import datetime
-import os
-import pathlib
-import socket
-import subprocess
 import threading
 import time
 
+import clickhouse
 import pytest
 
 import chalet
 
-SCRIPT = pathlib.Path(__file__).parents[2] / "tools" / "clickhouse-server"
-
-
 @pytest.fixture(scope="module")
 def port(tmp_path_factory):
-    if subprocess.run([SCRIPT, "install"]).returncode != 0:
-        assert not os.environ.get("CHALET_NEED_CLICKHOUSE"), "no ClickHouse server could be installed"
-        pytest.skip("NOT TESTED: no ClickHouse server could be installed")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        number = free.getsockname()[1]
-    server = subprocess.Popen([SCRIPT, "run", tmp_path_factory.mktemp("server"), str(number)])
-    started = time.monotonic()
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", number)).close()
-            break
-        except OSError:
-            assert time.monotonic() - started < 60 and server.poll() is None
-            time.sleep(0.05)
-    yield number
-    server.kill()
-    server.wait()
+    with clickhouse.started(tmp_path_factory.mktemp("server")) as number:
+        yield number
 
 
 @pytest.fixture

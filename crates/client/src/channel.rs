@@ -4,6 +4,7 @@ use chalet_base::{Error, Result, bail, ensure, err};
 use chalet_formats::binary::Source;
 use std::io::{self, ErrorKind};
 use std::net::{Shutdown, TcpStream};
+use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -20,32 +21,63 @@ pub trait Socket: Send {
 
     /// Ends the conversation; the other end sees it.
     fn close(&mut self);
+
+    /// From now on waits a moment for bytes and for room, or not at all.
+    fn set_waits(&mut self, waits: bool) -> io::Result<()>;
+
+    /// What the operating system knows it by, for who waits for several.
+    fn descriptor(&self) -> Option<i32>;
 }
 
 /// How long a socket waits before it looks whether it should go on.
 pub const MOMENT: Duration = Duration::from_millis(50);
 
-impl Socket for TcpStream {
+/// A socket without encryption, whose time limits are moments.
+pub struct Plain {
+    stream: TcpStream,
+    waits: bool,
+}
+
+impl Plain {
+    pub fn new(stream: TcpStream) -> io::Result<Plain> {
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(MOMENT))?;
+        stream.set_write_timeout(Some(MOMENT))?;
+        Ok(Plain { stream, waits: true })
+    }
+}
+
+impl Socket for Plain {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        io::Read::read(self, to)
+        io::Read::read(&mut self.stream, to)
     }
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        io::Write::write(self, bytes)
+        io::Write::write(&mut self.stream, bytes)
     }
 
     fn has_input(&mut self) -> bool {
-        if self.set_nonblocking(true).is_err() {
+        if self.waits && self.stream.set_nonblocking(true).is_err() {
             return true;
         }
-        let peeked = self.peek(&mut [0]);
-        let is_blocking = self.set_nonblocking(false).is_ok();
-        !is_blocking || !matches!(peeked, Err(e) if e.kind() == ErrorKind::WouldBlock)
+        let peeked = self.stream.peek(&mut [0]);
+        let is_as_before = !self.waits || self.stream.set_nonblocking(false).is_ok();
+        !is_as_before || !matches!(peeked, Err(e) if e.kind() == ErrorKind::WouldBlock)
     }
 
     fn close(&mut self) {
         // It may be closed already.
-        let _ = self.shutdown(Shutdown::Both);
+        let _ = self.stream.shutdown(Shutdown::Both);
+    }
+
+    fn set_waits(&mut self, waits: bool) -> io::Result<()> {
+        self.stream.set_nonblocking(!waits)?;
+        self.waits = waits;
+        Ok(())
+    }
+
+    fn descriptor(&self) -> Option<i32> {
+        Some(self.stream.as_raw_fd())
     }
 }
 
@@ -75,6 +107,23 @@ pub struct Channel {
     /// A packet that is being written.
     pub out: Vec<u8>,
     writes_chunks: bool,
+    /// Without it nobody waits: what there is no room for is unsent until `push`, and only attempts read.
+    waits: bool,
+    unsent: Vec<u8>,
+    attempt: Attempt,
+}
+
+/// Reading a whole of which a part may still be on its way.
+#[derive(Default)]
+struct Attempt {
+    /// Where the whole begins, while it is read.
+    start: Option<usize>,
+    /// Bytes without which it is not worth while to begin.
+    needed: usize,
+    /// Bytes were missing.
+    is_short: bool,
+    /// When something arrived, or went, the last time.
+    since: Option<Instant>,
 }
 
 /// Bytes that one read asks for at least, and memory that is set aside before they have come at most.
@@ -96,6 +145,9 @@ impl Channel {
             chunks: None,
             out: Vec::new(),
             writes_chunks: false,
+            waits: true,
+            unsent: Vec::new(),
+            attempt: Attempt::default(),
         }
     }
 
@@ -131,6 +183,57 @@ impl Channel {
         self.timeouts = timeouts;
     }
 
+    /// From now on waits, or leaves that to others: see `attempt` and `push`.
+    pub fn set_waits(&mut self, waits: bool) -> Result<()> {
+        self.socket.set_waits(waits).map_err(|e| broken(&e, "preparing the socket", &self.peer))?;
+        self.waits = waits;
+        self.attempt = Attempt::default();
+        Ok(())
+    }
+
+    /// What the operating system knows the socket by.
+    pub fn descriptor(&self) -> Option<i32> {
+        self.socket.descriptor()
+    }
+
+    /// Reads a whole, or nothing as long as it has not all arrived. What reads it begins anew each time.
+    pub fn attempt<T>(&mut self, read: impl FnOnce(&mut Channel) -> Result<T>) -> Result<Option<T>> {
+        self.attempt.start = Some(self.at);
+        self.attempt.since.get_or_insert_with(Instant::now);
+        let needed = self.attempt.needed;
+        let read =
+            if self.end - self.at < needed { self.fill(needed) } else { Ok(()) }.and_then(|()| read(self));
+        let start = self.attempt.start.take().unwrap_or(self.at);
+        if std::mem::take(&mut self.attempt.is_short) {
+            self.at = start;
+            return Ok(None);
+        }
+        self.attempt.needed = 0;
+        read.map(Some)
+    }
+
+    /// Writes what could not be written before, as far as there is room now; true when there is nothing left.
+    pub fn push(&mut self) -> Result<bool> {
+        let mut sent = 0;
+        while sent < self.unsent.len() {
+            match self.socket.write(&self.unsent[sent..]) {
+                Ok(0) => bail!(NETWORK_ERROR, "Connection was closed while writing ({})", self.peer),
+                Ok(n) => {
+                    sent += n;
+                    self.attempt.since = Some(Instant::now());
+                }
+                Err(e) if e.kind() == ErrorKind::WouldBlock => {
+                    let since = *self.attempt.since.get_or_insert_with(Instant::now);
+                    self.waited(&e, since, self.timeouts.send, "writing")?;
+                    break;
+                }
+                Err(e) => self.waited(&e, Instant::now(), self.timeouts.send, "writing")?,
+            }
+        }
+        self.unsent.drain(..sent);
+        Ok(self.unsent.is_empty())
+    }
+
     /// Waits for nothing any longer, neither the other end nor a watch.
     pub fn hurry(&mut self) {
         self.watch = None;
@@ -161,6 +264,10 @@ impl Channel {
     }
 
     fn send(&mut self, mut bytes: &[u8]) -> Result<()> {
+        if !self.waits {
+            self.unsent.extend_from_slice(bytes);
+            return self.push().map(drop);
+        }
         let mut since = Instant::now();
         while !bytes.is_empty() {
             match self.socket.write(bytes) {
@@ -175,12 +282,17 @@ impl Channel {
         Ok(())
     }
 
-    /// Waits until there are `n` bytes behind `at`.
+    /// Waits until there are `n` bytes behind `at`; in an attempt there are, or it is short.
     #[cold]
     fn fill(&mut self, n: usize) -> Result<()> {
-        self.window.copy_within(self.at..self.end, 0);
-        self.end -= self.at;
-        self.at = 0;
+        let from = self.attempt.start.unwrap_or(self.at);
+        if from > 0 {
+            self.window.copy_within(from..self.end, 0);
+            self.end -= from;
+            self.at -= from;
+            self.attempt.start = self.attempt.start.map(|_| 0);
+        }
+        let n = self.at + n;
         if self.window.len() > KEPT && n.max(self.end) < READ {
             self.window.truncate(READ);
             self.window.shrink_to_fit();
@@ -204,13 +316,28 @@ impl Channel {
                 }
                 Ok(read) => {
                     since = Instant::now();
+                    self.attempt.since = Some(since);
                     let arrived = &mut self.window[self.end..self.end + read];
                     self.end += self.chunks.as_mut().map_or(read, |chunks| chunks.unwrap(arrived));
                 }
+                Err(e) if !self.waits && e.kind() == ErrorKind::WouldBlock => return self.falls_short(n, &e),
                 Err(e) => self.waited(&e, since, self.timeouts.receive, "reading")?,
             }
         }
         Ok(())
+    }
+
+    /// An attempt ends: what it reads ends at `n` at the earliest, and no more has arrived.
+    fn falls_short(&mut self, n: usize, error: &io::Error) -> Result<()> {
+        self.waited(
+            error,
+            self.attempt.since.unwrap_or_else(Instant::now),
+            self.timeouts.receive,
+            "reading",
+        )?;
+        self.attempt.needed = n - self.attempt.start.unwrap_or(0);
+        self.attempt.is_short = true;
+        Err(broken(error, "reading", &self.peer))
     }
 
     /// A moment has passed without a byte, or the socket has failed.

@@ -1,6 +1,6 @@
 //! Opening a socket within a time limit, stoppable.
 
-use crate::channel::{MOMENT, Watch};
+use crate::channel::{MOMENT, Plain, Watch};
 use crate::options::Options;
 use chalet_base::{Error, Result, bail, err};
 use std::io::{self, ErrorKind};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// A connected socket. Looking up a host and connecting cannot be interrupted: a thread of its own does both, and is left to its
 /// time limit when nobody waits any longer.
-pub fn connect(options: &Options, watch: Option<&Watch>) -> Result<TcpStream> {
+pub fn connect(options: &Options, watch: Option<&Watch>) -> Result<Plain> {
     let (send, receive) = sync_channel(1);
     let asked = options.clone();
     let thread = std::thread::Builder::new().name("chalet-connect".into());
@@ -36,7 +36,7 @@ pub fn connect(options: &Options, watch: Option<&Watch>) -> Result<TcpStream> {
     }
 }
 
-fn connect_here(options: &Options) -> Result<TcpStream> {
+fn connect_here(options: &Options) -> Result<Plain> {
     let Options { host, port, .. } = options;
     let addresses = (host.as_str(), *port).to_socket_addrs();
     let addresses =
@@ -45,19 +45,12 @@ fn connect_here(options: &Options) -> Result<TcpStream> {
     let mut failure = err!(DNS_ERROR, "Not found address of host: {host} ({})", options.peer());
     for address in addresses {
         let left = end.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
-        match TcpStream::connect_timeout(&address, left).and_then(prepared) {
+        match TcpStream::connect_timeout(&address, left).and_then(Plain::new) {
             Ok(stream) => return Ok(stream),
             Err(e) => failure = refused(&e, options),
         }
     }
     Err(failure)
-}
-
-fn prepared(stream: TcpStream) -> io::Result<TcpStream> {
-    stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(MOMENT))?;
-    stream.set_write_timeout(Some(MOMENT))?;
-    Ok(stream)
 }
 
 fn refused(error: &io::Error, options: &Options) -> Error {

@@ -14,6 +14,7 @@ use chalet_columns::Block;
 use chalet_formats::Schema;
 use chalet_formats::binary::put_var_uint;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 const CLIENT_NAME: &str = "chalet";
 /// As servers see it: that of the release whose protocol this is.
@@ -58,6 +59,8 @@ pub struct Connection {
     generation: u32,
     /// Settings that were set by statements: old servers keep them until the connection ends.
     kept_settings: Vec<(String, String)>,
+    /// What it took to see that a packet has not all arrived.
+    last_look: Duration,
 }
 
 impl Connection {
@@ -118,6 +121,7 @@ impl Connection {
             state: State::Idle,
             generation: forks::generation(),
             kept_settings: Vec::new(),
+            last_look: Duration::ZERO,
         })
     }
 
@@ -161,6 +165,17 @@ impl Connection {
 
     /// Sends a query. Its packets are then to be received, until the end or an error.
     pub fn send(&mut self, request: &Request) -> Result<()> {
+        if let Some(before) = self.preparation(request)? {
+            self.send_query(&before)?;
+            self.receive_end()?;
+            self.prepared(request);
+        }
+        self.send_prepared(request)
+    }
+
+    /// What is to run before the request: old servers want settings in a binary form that depends on their types, and a statement
+    /// is the same to them. [`prepared`](Self::prepared) is called when it has run.
+    pub fn preparation(&self, request: &Request) -> Result<Option<Request>> {
         self.idle()?;
         ensure!(
             request.parameters.is_empty() || self.dialect.revision >= revision::PARAMETERS,
@@ -169,33 +184,77 @@ impl Connection {
             self.channel.peer(),
             self.dialect.revision
         );
-        self.set_by_statement(&request.settings)?;
-        self.send_query(request)
-    }
-
-    /// Old servers want settings in a binary form that depends on their types: a statement is the same to them.
-    fn set_by_statement(&mut self, settings: &[(String, String)]) -> Result<()> {
         if self.dialect.revision >= revision::SETTINGS_AS_TEXT {
-            return Ok(());
+            return Ok(None);
         }
+        let settings = &request.settings;
         let lost = self.kept_settings.iter().find(|(kept, _)| !settings.iter().any(|(name, _)| name == kept));
         if let Some((name, _)) = lost {
             bail!(LOGICAL_ERROR, "Setting {name} of an earlier query is still in force");
         }
-        let new: Vec<_> =
-            settings.iter().filter(|setting| !self.kept_settings.contains(setting)).cloned().collect();
-        if new.is_empty() {
-            return Ok(());
-        }
+        let new = settings.iter().filter(|setting| !self.kept_settings.contains(setting));
         let assignments: Vec<String> =
-            new.iter().map(|(name, value)| format!("{name} = {}", literal(value))).collect();
-        self.send_query(&Request::new(format!("SET {}", assignments.join(", "))))?;
-        self.receive_end()?;
-        for (name, value) in new {
-            self.kept_settings.retain(|(kept, _)| *kept != name);
-            self.kept_settings.push((name, value));
+            new.map(|(name, value)| format!("{name} = {}", literal(value))).collect();
+        let text = format!("SET {}", assignments.join(", "));
+        Ok((!assignments.is_empty()).then(|| Request::new(text)))
+    }
+
+    /// The settings of the request are those of the connection now.
+    pub fn prepared(&mut self, request: &Request) {
+        self.kept_settings.clone_from(&request.settings);
+    }
+
+    /// As [`send`](Self::send), where nothing is to run before.
+    pub fn send_prepared(&mut self, request: &Request) -> Result<()> {
+        self.idle()?;
+        self.send_query(request)
+    }
+
+    /// From now on waits for the server, or leaves that to who calls [`try_receive`](Self::try_receive) and
+    /// [`push`](Self::push) when the socket is ready.
+    pub fn set_waits(&mut self, waits: bool) -> Result<()> {
+        self.channel.set_waits(waits)
+    }
+
+    /// What the operating system knows its socket by.
+    pub fn descriptor(&self) -> Option<i32> {
+        self.channel.descriptor()
+    }
+
+    /// Writes what there was no room for; true when all is written.
+    pub fn push(&mut self) -> Result<bool> {
+        let pushed = self.channel.push();
+        if pushed.is_err() {
+            self.state = State::Broken;
         }
-        Ok(())
+        pushed
+    }
+
+    /// As [`receive`](Self::receive), without waiting; none as long as the packet has not all arrived.
+    pub fn try_receive(&mut self) -> Result<Option<Packet>> {
+        self.busy()?;
+        let started = Instant::now();
+        let (dialect, unpacked, peer) = (self.dialect, &mut self.unpacked, self.channel.peer().clone());
+        let client = self.options.revision;
+        self.state = State::Broken;
+        let packet = self.channel.attempt(|channel| dialect.read(channel, unpacked, &peer, client))?;
+        let Some(packet) = packet else {
+            self.state = State::Busy;
+            self.last_look = started.elapsed();
+            return Ok(None);
+        };
+        self.last_look = Duration::ZERO;
+        self.received(packet).map(Some)
+    }
+
+    /// How long to let more of a packet arrive before looking at it anew: what looking costs is a fifth of the time at most.
+    pub fn patience(&self) -> Duration {
+        const MOST: Duration = Duration::from_millis(20);
+        if self.last_look < Duration::from_micros(200) {
+            Duration::ZERO
+        } else {
+            (self.last_look * 4).min(MOST)
+        }
     }
 
     /// Would a query with these settings run as on a new connection?
@@ -247,14 +306,23 @@ impl Connection {
     /// The next packet of the query. An exception of the server is an error; after it, and after the end of the stream, the
     /// connection can be used again.
     pub fn receive(&mut self) -> Result<Packet> {
+        self.busy()?;
+        self.state = State::Broken;
+        let packet = self.read()?;
+        self.received(packet)
+    }
+
+    fn busy(&self) -> Result<()> {
         ensure!(
             self.state == State::Busy,
             LOGICAL_ERROR,
             "No query runs on the connection to {}",
             self.channel.peer()
         );
-        self.state = State::Broken;
-        let packet = self.read()?;
+        Ok(())
+    }
+
+    fn received(&mut self, packet: Packet) -> Result<Packet> {
         self.state = match packet {
             Packet::EndOfStream | Packet::Exception(_) => State::Idle,
             _ => State::Busy,
@@ -294,14 +362,19 @@ impl Connection {
         }
     }
 
+    /// Sends rows of an INSERT, or none to end it, without looking for what the server says.
+    pub fn queue_rows(&mut self, rows: Option<&Rows>) -> Result<()> {
+        self.busy()?;
+        let put = self.put_rows(rows.unwrap_or(&no_rows()));
+        if put.is_err() {
+            self.state = State::Broken;
+        }
+        put
+    }
+
     /// Sends rows of an INSERT.
     pub fn send_rows(&mut self, rows: &Rows) -> Result<()> {
-        ensure!(
-            self.state == State::Busy,
-            LOGICAL_ERROR,
-            "No INSERT runs on the connection to {}",
-            self.channel.peer()
-        );
+        self.busy()?;
         while self.channel.has_input() {
             if let Packet::EndOfStream = self.receive()? {
                 bail!(

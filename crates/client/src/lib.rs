@@ -14,6 +14,8 @@
 //! - [`options`]: where a server is
 //! - [`connect`]: opening a socket
 //! - [`connection`]: queries and inserts over one connection
+//! - [`hosts`]: servers that stand for one another
+//! - [`url`]: what is written of a server
 
 pub mod addresses;
 pub mod bounded;
@@ -23,14 +25,18 @@ pub mod connect;
 pub mod connection;
 pub mod exception;
 pub mod handshake;
+pub mod hosts;
 pub mod options;
 pub mod packet;
 pub mod query;
 pub mod revision;
 pub mod settings;
+pub mod url;
 
 pub use channel::{Socket, Watch};
 pub use compression::Method;
 pub use connection::{Connection, Request};
+pub use hosts::Hosts;
 pub use options::Options;
 pub use packet::{Packet, Profile, Progress, Rows};
+pub use url::Url;

@@ -23,9 +23,11 @@
 //! - [`statements`]: one file per kind of statement
 //! - [`on_disk`]: databases that are kept in a folder
 //! - [`session`]: one session: its settings, current database, temporary tables; running statements
+//! - [`conversation`]: statements that a server runs, for event loops
 
 pub mod answer;
 mod column_definitions;
+pub mod conversation;
 pub mod database;
 mod defaults;
 mod dictionaries;

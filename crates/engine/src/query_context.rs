@@ -40,6 +40,8 @@ pub(crate) struct QueryContext {
     pub exec: ExecContext,
     /// Query parameters that came with the statement.
     pub params: Vec<(String, String)>,
+    /// The id that the caller chose for it.
+    pub chosen_id: Option<String>,
     interrupt: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
     pub replacement_scan: Option<Arc<dyn ReplacementScan>>,
     on_progress: Option<OnProgress>,
@@ -108,6 +110,7 @@ impl QueryContext {
             functions,
             exec,
             params: options.params.clone(),
+            chosen_id: options.query_id.clone(),
             interrupt,
             replacement_scan: options.replacement_scan.clone(),
             on_progress: options.on_progress.clone(),

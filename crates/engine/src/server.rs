@@ -2,13 +2,14 @@
 
 use chalet_base::Result;
 use chalet_base::forks::PerProcess;
-use chalet_client::{Connection, Options, Request, Watch};
+use chalet_client::{Connection, Hosts, Request, Url, Watch};
 use chalet_types::TimeZone;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Where statements are run.
 pub(crate) struct Server {
-    options: Options,
+    hosts: Hosts,
+    pool_size: usize,
     zone: TimeZone,
     /// A forked child opens its own.
     waiting: PerProcess<Mutex<Vec<Known>>>,
@@ -22,22 +23,25 @@ type Kept = (u64, String);
 /// A connection, and the number of the last of the kept statements that it knows.
 pub(crate) struct Known {
     pub connection: Connection,
-    known: u64,
+    pub known: u64,
 }
 
-/// Connections that are kept.
-const MAX_WAITING: usize = 4;
-
 impl Server {
-    /// Fails where the server does not answer, or not this user.
+    /// Fails where no host answers, or not this user.
     pub fn open(url: &str) -> Result<Server> {
-        let options = Options::of_url(url)?;
-        let connection = Connection::open(&options, None)?;
+        let Url { hosts, pool_size } = Url::parse(url)?;
+        let hosts = Hosts::new(hosts);
+        let connection = connect(&hosts, None)?;
         let zone = TimeZone::named(&connection.server().time_zone).unwrap_or_else(|_| TimeZone::utc());
         let waiting = PerProcess::new(|_| Mutex::default());
-        let server = Server { options, zone, waiting, kept: Mutex::default() };
+        let server = Server { hosts, pool_size, zone, waiting, kept: Mutex::default() };
         server.waiting().push(Known { connection, known: 0 });
         Ok(server)
+    }
+
+    /// Connections that are kept for the next statements, and queries that asyncio may run side by side.
+    pub fn pool_size(&self) -> usize {
+        self.pool_size
     }
 
     /// The zone of date-times whose type names none.
@@ -47,34 +51,60 @@ impl Server {
 
     /// A connection for a query with these settings, which knows what statements before it have set.
     pub fn connection(&self, settings: &[(String, String)], watch: Option<&Watch>) -> Result<Known> {
-        let kept = lock(&self.kept).clone();
-        let mut found = loop {
-            let waiting = self.waiting().pop();
-            let Some(mut waiting) = waiting else {
-                break Known { connection: Connection::open(&self.options, watch.cloned())?, known: 0 };
-            };
-            // What is closed, or said something unasked, is of no use.
-            if waiting.connection.is_idle() && waiting.connection.fits(settings) {
-                break waiting;
-            }
+        let mut found = match self.idle(settings) {
+            Some(found) => found,
+            None => self.new_connection(watch)?,
         };
-        let Known { connection, known } = &mut found;
-        connection.set_watch(watch.cloned());
-        for (number, statement) in kept {
-            if number > *known {
-                connection.send(&Request { settings: settings.to_vec(), ..Request::new(statement) })?;
-                connection.receive_end()?;
-                *known = number;
-            }
+        found.connection.set_watch(watch.cloned());
+        while let Some((number, request)) = self.unknown(&found, settings) {
+            found.connection.send(&request)?;
+            found.connection.receive_end()?;
+            found.known = number;
         }
         Ok(found)
+    }
+
+    /// A connection that waits for a query with these settings.
+    pub fn idle(&self, settings: &[(String, String)]) -> Option<Known> {
+        loop {
+            let mut waiting = self.waiting().pop()?;
+            // What is closed, or said something unasked, is of no use.
+            if waiting.connection.is_idle() && waiting.connection.fits(settings) {
+                return Some(waiting);
+            }
+        }
+    }
+
+    /// A connection that knows nothing yet.
+    pub fn new_connection(&self, watch: Option<&Watch>) -> Result<Known> {
+        Ok(Known { connection: connect(&self.hosts, watch)?, known: 0 })
+    }
+
+    /// The next statement that a connection is to run before a query with these settings, and its number.
+    pub fn unknown(&self, known: &Known, settings: &[(String, String)]) -> Option<(u64, Request)> {
+        let kept = lock(&self.kept);
+        let (number, statement) = kept.iter().find(|(number, _)| *number > known.known)?;
+        Some((*number, Request { settings: settings.to_vec(), ..Request::new(statement.clone()) }))
+    }
+
+    /// The host of a connection has gone: another one is tried next, and what waits for it is of no use.
+    pub fn avoid(&self, gone: &Connection) {
+        self.hosts.avoid(gone.peer());
+        let mut waiting = self.waiting();
+        let (of_it, others) = std::mem::take(&mut *waiting)
+            .into_iter()
+            .partition(|known| known.connection.peer() == gone.peer());
+        *waiting = others;
+        drop(waiting);
+        drop::<Vec<Known>>(of_it);
     }
 
     /// Takes a connection back.
     pub fn put_back(&self, mut known: Known) {
         known.connection.set_watch(None);
+        let is_usable = known.connection.set_waits(true).is_ok() && known.connection.is_idle();
         let mut waiting = self.waiting();
-        if waiting.len() < MAX_WAITING && known.connection.is_idle() {
+        if is_usable && waiting.len() < self.pool_size {
             waiting.push(known);
         }
     }
@@ -90,6 +120,14 @@ impl Server {
 
     fn waiting(&self) -> MutexGuard<'_, Vec<Known>> {
         lock(&self.waiting)
+    }
+}
+
+/// What a single host says is said as it is.
+fn connect(hosts: &Hosts, watch: Option<&Watch>) -> Result<Connection> {
+    match hosts.all() {
+        [alone] => Connection::open(alone, watch.cloned()),
+        _ => hosts.connect(watch),
     }
 }
 

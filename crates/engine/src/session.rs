@@ -6,6 +6,7 @@ use crate::fork_guard::ForkGuard;
 use crate::insert_data::InsertData;
 use crate::query_context::QueryContext;
 use crate::run_options::RunOptions;
+use crate::server::Server;
 use crate::session_state::{Identity, SessionState};
 use crate::stack::entered;
 use crate::statements::on_server;
@@ -235,13 +236,23 @@ impl Session {
         })
     }
 
+    /// The server that runs the statements, if that is not done here.
+    pub(crate) fn server(&self) -> Option<&Server> {
+        self.database.shared.server.as_ref()
+    }
+
+    /// Queries that asyncio may run side by side; none where no server runs them.
+    pub fn pool_size(&self) -> Option<usize> {
+        self.server().map(Server::pool_size)
+    }
+
     /// A session of its own with what this one has set.
-    fn fork(&self) -> Session {
+    pub(crate) fn fork(&self) -> Session {
         let state = self.state().clone();
         Session { database: self.database.clone(), state: Mutex::new(state), running: Mutex::new(()) }
     }
 
-    fn context(&self, options: &RunOptions) -> Result<QueryContext> {
+    pub(crate) fn context(&self, options: &RunOptions) -> Result<QueryContext> {
         let mut state = self.state().clone();
         for (name, value) in &options.settings {
             state.settings.set(name, value)?;

@@ -1,6 +1,7 @@
 //! A connection: one session of one database, usable from any thread, one query at a time.
 
 use crate::background;
+use crate::conversation::Conversation;
 use crate::cursor::Cursor;
 use crate::engine::{self, Handle, Used, Wanted};
 use crate::error::{InterfaceError, NotSupportedError, ProgrammingError, to_python};
@@ -76,26 +77,9 @@ impl Connection {
         format: Option<&str>,
         given: &Given<'_, 'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let is = |name: &str| format.is_some_and(|f| f.eq_ignore_ascii_case(name));
-        let (frame, table) = (is(DATA_FRAME), is(ARROW_TABLE));
-        let wanted = match format {
-            // chDB's name for CSV with the engine's log, of which there is none.
-            Some(_) if is("Debug") => Wanted::Bytes("CSV".to_owned()),
-            // Lent as Arrow too, and bytes when somebody asks for them.
-            Some(format) if is("Arrow") || is("ArrowStream") => Wanted::RowsAs(format.to_owned()),
-            Some(_) if frame || table => Wanted::RowsAlone,
-            Some(format) => Wanted::Bytes(format.to_owned()),
-            None => Wanted::Rows,
-        };
-        let answer = self.run(py, query, wanted, given)?;
-        let result = Bound::new(py, QueryResult::new(answer))?;
-        if frame {
-            result.get().df(py)
-        } else if table {
-            result.get().arrow_table(py)
-        } else {
-            Ok(result.into_any())
-        }
+        let form = Form::of(format);
+        let answer = self.run(py, query, form.wanted(), given)?;
+        answered(py, answer, &form)
     }
 
     /// Lets everything go, of which the session is returned.
@@ -122,6 +106,58 @@ impl Connection {
         let made = Py::new(py, Cursor::new(slf.clone().unbind()))?;
         *connection.own_cursor.lock().unwrap_or_else(PoisonError::into_inner) = Some(made.clone_ref(py));
         Ok(made)
+    }
+}
+
+/// What the answer is handed out as.
+pub enum Form {
+    /// Objects of other packages.
+    Frame,
+    Table,
+    Result(Option<String>),
+}
+
+impl Form {
+    pub fn of(format: Option<&str>) -> Form {
+        match format {
+            Some(name) if name.eq_ignore_ascii_case(DATA_FRAME) => Form::Frame,
+            Some(name) if name.eq_ignore_ascii_case(ARROW_TABLE) => Form::Table,
+            // chDB's name for CSV with the engine's log, of which there is none.
+            Some(name) if name.eq_ignore_ascii_case("Debug") => Form::Result(Some("CSV".to_owned())),
+            format => Form::Result(format.map(str::to_owned)),
+        }
+    }
+
+    pub fn wanted(&self) -> Wanted {
+        match self {
+            Form::Frame | Form::Table => Wanted::RowsAlone,
+            // Lent as Arrow too, and bytes when somebody asks for them.
+            Form::Result(Some(format))
+                if ["Arrow", "ArrowStream"].iter().any(|name| format.eq_ignore_ascii_case(name)) =>
+            {
+                Wanted::RowsAs(format.clone())
+            }
+            Form::Result(Some(format)) => Wanted::Bytes(format.clone()),
+            Form::Result(None) => Wanted::Rows,
+        }
+    }
+
+    /// The format of chunks, where they are bytes.
+    pub fn format(&self) -> Option<String> {
+        match self {
+            Form::Result(format) => format.clone(),
+            Form::Frame | Form::Table => None,
+        }
+    }
+}
+
+/// An answer as it is handed out.
+pub fn answered<'py>(py: Python<'py>, answer: Answer, form: &Form) -> PyResult<Bound<'py, PyAny>> {
+    let result = Bound::new(py, QueryResult::new(answer))?;
+    match form {
+        Form::Frame => result.get().df(py),
+        Form::Table => result.get().arrow_table(py),
+        Form::Result(_) => Ok(result.into_any()),
     }
 }
 
@@ -298,6 +334,44 @@ impl Connection {
         };
         let order = Order::within(timeout)?;
         StreamingResult::new(handle, query, format, options, order).map_err(|e| to_python(py, &e))
+    }
+
+    /// Queries that `chalet.aio` may run side by side on the server that runs them.
+    #[getter]
+    fn _pool_size(&self) -> PyResult<Option<usize>> {
+        Ok(self.handle()?.session().pool_size())
+    }
+
+    /// Statements as a conversation with the server that runs them; `rows` are those of an INSERT.
+    #[pyo3(signature = (query, format, params, settings, query_id, streams, rows = None, keys = None))]
+    #[expect(clippy::too_many_arguments, reason = "those of Python")]
+    fn _converse(
+        &self,
+        py: Python<'_>,
+        query: &str,
+        format: Option<&str>,
+        params: Option<&Bound<'_, PyDict>>,
+        settings: Option<&Bound<'_, PyDict>>,
+        query_id: Option<String>,
+        streams: bool,
+        rows: Option<Bound<'_, PyList>>,
+        keys: Option<Vec<Py<PyAny>>>,
+    ) -> PyResult<Conversation> {
+        let handle = self.handle()?;
+        let form = Form::of(format);
+        let (params, settings) = (params.map(texts).transpose()?, settings.map(setting_texts).transpose()?);
+        let options = RunOptions {
+            params: params.unwrap_or_default(),
+            settings: settings.unwrap_or_default(),
+            query_id,
+            ..form.wanted().options()
+        };
+        let raised = Raised::default();
+        let data =
+            rows.map(|rows| GivenRows { rows: rows.unbind(), keys, raised: raised.clone() }.into_data());
+        let steps = handle.converse(query, options, data).map_err(|e| to_python(py, &e))?;
+        let steps = if streams { steps.streaming() } else { steps };
+        Ok(Conversation::new(handle, steps, form, raised))
     }
 
     /// Begins an INSERT, `INSERT INTO t [(columns)] [FORMAT f]`, whose data are appended in pieces.

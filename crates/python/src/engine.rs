@@ -4,6 +4,7 @@ use crate::background::Stop;
 use crate::functions::Calling;
 use crate::watch::Watch;
 use chalet_base::Result;
+use chalet_engine::conversation::Conversation;
 use chalet_engine::replacement_scan::ReplacementScan;
 use chalet_engine::settings::{Settings, server};
 use chalet_engine::{Answer, Database, InsertData, Outline, Progress, RunOptions, Session, Stream};
@@ -28,6 +29,20 @@ pub enum Wanted {
     RowsAs(String),
     /// Rows, whatever format the statement names.
     RowsAlone,
+}
+
+impl Wanted {
+    /// The options that say so.
+    pub fn options(self) -> RunOptions {
+        let mut options =
+            RunOptions { keeps_rows: matches!(self, Wanted::RowsAlone), ..RunOptions::default() };
+        match self {
+            Wanted::Bytes(format) => options.format = Some(format),
+            Wanted::RowsAs(format) => options.rows_format = Some(format),
+            Wanted::Rows | Wanted::RowsAlone => {}
+        }
+        options
+    }
 }
 
 /// Makes what all databases share, with the GIL: no process is forked meanwhile, to whose child it would be half made.
@@ -131,6 +146,16 @@ impl Handle {
         self.session.database().clone()
     }
 
+    /// What runs its statements.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// Statements for the server of the session, in steps that wait for nothing.
+    pub fn converse(&self, sql: &str, options: RunOptions, data: Option<InsertData>) -> Result<Conversation> {
+        self.session.converse(sql, RunOptions { on_progress: self.on_progress(None), ..options }, data)
+    }
+
     /// A query whose rows are handed out while it runs. It waits for no other.
     pub fn stream(&self, sql: &str, options: RunOptions) -> Result<Stream> {
         self.session.stream(sql, RunOptions { on_progress: self.on_progress(None), ..options })
@@ -193,25 +218,13 @@ impl Handle {
         // Code of the host that runs from here on is part of the statement: sources, callbacks, handlers of signals.
         let _calling = Calling::begin();
         let asked = watch.clone();
-        let keeps_rows = matches!(wanted, Wanted::RowsAlone);
-        let rows_format = match &wanted {
-            Wanted::RowsAs(format) => Some(format.clone()),
-            _ => None,
-        };
-        let format = match wanted {
-            Wanted::Bytes(format) => Some(format),
-            _ => None,
-        };
         let options = RunOptions {
-            format,
-            rows_format,
-            keeps_rows,
             params,
             settings,
             interrupt: Some(Arc::new(move || asked.should_stop())),
             replacement_scan: Some(replacement_scan),
             on_progress: self.on_progress(Some(watch)),
-            ..RunOptions::default()
+            ..wanted.options()
         };
         self.session.run(sql, options)
     }

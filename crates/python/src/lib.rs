@@ -1,6 +1,7 @@
 //! Python's side of the engine: connections, results and their conversion to Python objects. No engine logic.
 //!
 //! - [`connection`]: a session of a database
+//! - [`conversation`]: statements that a server runs, for asyncio
 //! - [`result`]: the answer of a query as bytes, DataFrame or Arrow stream
 //! - [`cursor`]: the answer of a query as rows
 //! - [`engine`]: what is asked of the engine, in one place
@@ -41,6 +42,7 @@ mod calls;
 mod classes;
 mod collector;
 mod connection;
+mod conversation;
 mod cursor;
 mod engine;
 mod error;
@@ -74,6 +76,7 @@ fn _chalet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     shell::register(module)?;
     module.add_class::<call::Call>()?;
     module.add_class::<connection::Connection>()?;
+    module.add_class::<conversation::Conversation>()?;
     module.add_class::<server::Server>()?;
     module.add_class::<cursor::Cursor>()?;
     module.add_class::<memory_view::MemoryView>()?;

@@ -158,7 +158,12 @@ class Connection(Awaited):
 
 
 def connect(connection_string: str = ":memory:") -> Connection:
-    """A database, see `chalet.connect`: `async with connect() as db`, or `db = await connect()`."""
+    """A database, see `chalet.connect`: `async with connect() as db`, or `db = await connect()`. Statements of a server,
+    `clickhouse://user:password@host:port/database`, run side by side, without threads."""
+    if connection_string.startswith("clickhouse://"):
+        from .server import ServerConnection
+
+        return ServerConnection(connection_string)
     return Connection(connection_string)
 
 

@@ -6,3 +6,4 @@ mod made;
 mod over_tcp;
 mod recorded;
 mod scripted;
+mod without_waiting;

@@ -2,10 +2,10 @@
 
 use crate::scripted::Scripted;
 use chalet_base::Result;
+use chalet_client::channel::Plain;
 use chalet_client::connect::connect;
 use chalet_client::{Connection, Method, Options, Packet, Request, Socket, Watch, revision};
 use std::io;
-use std::net::TcpStream;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
@@ -106,7 +106,7 @@ fn recorded_conversations_with_flipped_bits_never_panic() {
 
 /// Keeps what arrives over a socket.
 struct Recorder {
-    inner: TcpStream,
+    inner: Plain,
     heard: Arc<Mutex<Vec<u8>>>,
 }
 
@@ -127,6 +127,14 @@ impl Socket for Recorder {
 
     fn close(&mut self) {
         Socket::close(&mut self.inner);
+    }
+
+    fn set_waits(&mut self, waits: bool) -> io::Result<()> {
+        self.inner.set_waits(waits)
+    }
+
+    fn descriptor(&self) -> Option<i32> {
+        self.inner.descriptor()
     }
 }
 

@@ -36,4 +36,12 @@ impl Socket for Scripted {
     }
 
     fn close(&mut self) {}
+
+    fn set_waits(&mut self, _: bool) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn descriptor(&self) -> Option<i32> {
+        None
+    }
 }

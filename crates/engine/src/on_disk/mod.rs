@@ -10,7 +10,7 @@ use crate::server::Server;
 use crate::stack::entered;
 use chalet_base::Result;
 use chalet_base::forks::PerProcess;
-use chalet_client::options::SCHEME;
+use chalet_client::url::is_url;
 use chalet_storage::disk::Store;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ impl Database {
     pub fn open(path: &str) -> Result<Database> {
         match path {
             "" | ":memory:" => Ok(Database::default()),
-            path if path.starts_with(SCHEME) => Server::open(path).map(Database::of_server),
+            path if is_url(path) => Server::open(path).map(Database::of_server),
             path => open_to_write(Path::new(path)),
         }
     }
@@ -42,7 +42,7 @@ impl Database {
     pub fn open_to_read(path: &str) -> Result<Database> {
         match path {
             "" | ":memory:" => Ok(Database::default()),
-            path if path.starts_with(SCHEME) => Server::open(path).map(Database::of_server),
+            path if is_url(path) => Server::open(path).map(Database::of_server),
             path => open_to_read(Path::new(path)),
         }
     }

@@ -7,14 +7,13 @@ mod shard;
 mod sql;
 mod structure;
 
-use self::shard::Shard;
 use self::sql::quoted_name;
 use crate::query_context::QueryContext;
 use crate::reading::read_request;
 use crate::table_functions::text;
 use chalet_base::{Result, bail, ensure};
 use chalet_binder::TableArgument;
-use chalet_client::{Method, Options, Watch, addresses};
+use chalet_client::{Hosts, Method, Options, Watch, addresses};
 use chalet_formats::{ReadRequest, Schema};
 use chalet_storage::{Inserter, Scan, ScanRequest, Table, TableSchema};
 use std::any::Any;
@@ -31,7 +30,7 @@ pub(crate) struct RemoteTable {
 
 /// Servers, and the statement that speaks to them.
 struct Reach {
-    shards: Vec<Shard>,
+    shards: Vec<Hosts>,
     /// Shards of which no replica can be reached are left out.
     skips_unavailable: bool,
     /// Asked while a server is waited for.
@@ -84,7 +83,7 @@ fn named_table<'a>(words: &'a [String], args: &[TableArgument]) -> Result<(Strin
     }
 }
 
-fn shards(description: &str, user: &str, password: &str, ctx: &QueryContext) -> Result<Vec<Shard>> {
+fn shards(description: &str, user: &str, password: &str, ctx: &QueryContext) -> Result<Vec<Hosts>> {
     let settings = &ctx.state.settings;
     let defaults = Options::default();
     let connect_ms = settings.number("connect_timeout_with_failover_ms").unwrap_or(1000);
@@ -108,7 +107,10 @@ fn shards(description: &str, user: &str, password: &str, ctx: &QueryContext) -> 
         })
     };
     let shards = addresses::shards(description)?;
-    shards.iter().map(|replicas| Ok(Shard(replicas.iter().map(options).collect::<Result<_>>()?))).collect()
+    shards
+        .iter()
+        .map(|replicas| Ok(Hosts::new(replicas.iter().map(options).collect::<Result<_>>()?)))
+        .collect()
 }
 
 impl Table for RemoteTable {

@@ -1,8 +1,9 @@
 //! Reading from servers: each shard is a task; its blocks are handed on as they arrive.
 
-use super::{Reach, RemoteTable, sql};
+use super::{Reach, RemoteTable, shard, sql};
 use chalet_base::{Error, Result, bail};
-use chalet_client::{Connection, Packet, Request, Rows};
+use chalet_client::hosts::is_unreachable;
+use chalet_client::{Connection, Hosts, Packet, Request, Rows};
 use chalet_columns::{Block, Column};
 use chalet_storage::scan::TaskQueue;
 use chalet_storage::{Morsel, Scan, ScanRequest, ScanWorker, Summary};
@@ -58,8 +59,8 @@ impl Scan for RemoteScan {
             return None;
         }
         let count = count.as_deref().filter(|_| !reach.skips_unavailable)?;
-        let of_shard = |shard: &super::Shard| {
-            let rows = shard.query(count, reach.watch.as_ref()).ok()?.block;
+        let of_shard = |shard: &Hosts| {
+            let rows = shard::query(shard, count, reach.watch.as_ref()).ok()?.block;
             if rows.n_rows() == 1 { rows.columns().first()?.value(0).as_u64() } else { None }
         };
         let rows = reach.shards.iter().try_fold(0u64, |sum, shard| sum.checked_add(of_shard(shard)?))?;
@@ -67,7 +68,7 @@ impl Scan for RemoteScan {
     }
 
     fn describe(&self) -> Vec<(String, String)> {
-        let hosts: Vec<String> = self.0.reach.shards.iter().map(super::Shard::name).collect();
+        let hosts: Vec<String> = self.0.reach.shards.iter().map(Hosts::name).collect();
         vec![("Hosts".into(), hosts.join(", ")), ("Sent".into(), self.0.sql.clone())]
     }
 }
@@ -123,7 +124,7 @@ impl Shared {
         let Reach { shards, skips_unavailable, watch, .. } = &*self.reach;
         while let Some(task) = self.tasks.take(shards.len()) {
             let mut connection = match shards[task].connect(watch.as_ref()) {
-                Err(error) if *skips_unavailable && super::shard::is_unreachable(&error) => continue,
+                Err(error) if *skips_unavailable && is_unreachable(&error) => continue,
                 connected => connected?,
             };
             connection.send(&Request::new(self.sql.clone()))?;

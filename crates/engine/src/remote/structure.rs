@@ -1,20 +1,21 @@
 //! The columns of a table of servers, as one of them describes it.
 
-use super::Reach;
+use super::{Reach, shard};
 use chalet_base::{Error, Result, bail, codes, err};
 use chalet_client::Rows;
+use chalet_client::hosts::is_unreachable;
 use chalet_storage::{ColumnSchema, DefaultKind, TableSchema};
 use chalet_types::DataType;
 
 /// Of the first shard that answers.
 pub(super) fn of(reach: &Reach, name: &str, (database, table): (&str, &str)) -> Result<TableSchema> {
     let mut log = String::new();
-    for shard in &reach.shards {
-        match shard.query(&format!("DESC TABLE {name}"), reach.watch.as_ref()) {
+    for hosts in &reach.shards {
+        match shard::query(hosts, &format!("DESC TABLE {name}"), reach.watch.as_ref()) {
             Ok(rows) => return schema(&rows),
-            Err(error) if super::shard::is_unreachable(&error) => log.push_str(&format!("{error}\n\n")),
+            Err(error) if is_unreachable(&error) => log.push_str(&format!("{error}\n\n")),
             Err(error) if is_missing(&error) => {
-                let line = format!("There is no table `{database}`.`{table}` on server: {}", shard.name());
+                let line = format!("There is no table `{database}`.`{table}` on server: {}", hosts.name());
                 let error =
                     err!(ALL_CONNECTION_TRIES_FAILED, "All connection tries failed. Log: \n\n{line}\n\n");
                 log.push_str(&format!("{error}\n\n"));

@@ -5,7 +5,7 @@ use super::wire::{SharedWire, Wire};
 use crate::shared::{Shared, use_database};
 use crate::users::User;
 use chalet_base::{Error, Result, bail, ensure, err};
-use chalet_client::channel::{Channel, MOMENT, Timeouts};
+use chalet_client::channel::{Channel, Plain, Timeouts};
 use chalet_client::handshake::{Addendum, ChunkMode, ClientHello, ServerHello};
 use chalet_client::packet::{Dialect, Packet, client};
 use chalet_client::query::Query;
@@ -26,12 +26,9 @@ const SEND_TIME: Duration = Duration::from_secs(300);
 
 /// Answers a client until one of both ends the connection.
 pub fn serve(socket: TcpStream, shared: &Arc<Shared>) {
-    let timed = socket.set_read_timeout(Some(MOMENT)).and_then(|()| socket.set_write_timeout(Some(MOMENT)));
     let peer = socket.peer_addr().map(|peer| peer.to_string()).unwrap_or_default();
     let Ok(plain) = socket.try_clone() else { return };
-    if timed.is_err() {
-        return;
-    }
+    let Ok(socket) = Plain::new(socket) else { return };
     let timeouts = Timeouts { receive: HELLO_TIME, send: SEND_TIME };
     let mut channel = Channel::new(Box::new(socket), peer, timeouts);
     let dialect = Dialect { revision: revision::NEWEST, compression: None };

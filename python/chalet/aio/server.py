@@ -1,0 +1,406 @@
+"""Connections of asyncio to ClickHouse servers. No query has a thread: the event loop waits for the sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any
+
+from .. import _chalet
+from .._bind import placed, rows_statement
+from .._chalet import InterfaceError, NotSupportedError
+from .connection import Connection
+from .cursor import _BATCH
+from .talk import Talk
+from .worker import Awaited
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Coroutine, Generator, Iterable, Mapping, Sequence
+
+    from .._chalet import Result
+
+Row = tuple[Any, ...]
+
+
+class ServerConnection(Connection):
+    """`chalet.aio.connect("clickhouse://user:password@host:9000/database")`: the methods of `chalet.aio.Connection`, for
+    statements that a server runs.
+
+    Queries run side by side, each on a connection of its own, at most `pool_size` (an option of the URL; 10) at a time; others wait
+    for their turn. `SET` and `USE` hold for all that begin later. Cancelling a task that waits tells the server to stop, and
+    closes the socket. Objects of the program are no tables there.
+    """
+
+    def __init__(self, connection_string: str) -> None:
+        super().__init__(connection_string)
+        self._places: asyncio.Semaphore | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._talks: set[Talk] = set()
+
+    async def _begin(self) -> ServerConnection:
+        if self._open is None and not self._closed:
+            self._loop = asyncio.get_running_loop()
+            opened = await self._loop.run_in_executor(None, _chalet.Connection, self._string)
+            self._places = asyncio.Semaphore(opened._pool_size)
+            self._open = opened
+        self._connection()
+        return self
+
+    async def enter(self, talk: Talk) -> None:
+        """Waits for a place among those that run. `Talk` calls it."""
+        self._connection()
+        self._talks.add(talk)
+        try:
+            await self._places.acquire()
+        except BaseException:
+            self._talks.discard(talk)
+            raise
+
+    def leave(self, talk: Talk) -> None:
+        """Gives the place up; from any thread, since a stream may end with the last who has it."""
+        self._talks.discard(talk)
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._places.release)
+
+    def _talk(
+        self,
+        query: str,
+        format: str | None,
+        params: Mapping[str, Any] | None = None,
+        settings: Mapping[str, Any] | None = None,
+        query_id: str | None = None,
+        timeout: float | None = None,
+        *,
+        tables: Mapping[str, Any] | None = None,
+        streams: bool = False,
+        rows: list[Any] | None = None,
+        keys: Sequence[Any] | None = None,
+    ) -> Talk:
+        if tables:
+            raise NotSupportedError("Objects of the program are no tables of a server")
+        given = None if params is None else dict(params)
+        set_here = None if settings is None else dict(settings)
+        begun = self._connection()._converse(query, format, given, set_here, query_id, streams, rows, keys)
+        return Talk(self, begun, timeout)
+
+    def query(
+        self,
+        query: str,
+        format: str | None = "CSV",
+        params: Mapping[str, Any] | None = None,
+        *,
+        tables: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+        settings: Mapping[str, Any] | None = None,
+        query_id: str | None = None,
+    ) -> Coroutine[Any, Any, Any]:
+        """Awaits statements: a `Result`, a DataFrame or a pyarrow Table, see `chalet.Connection.query`. The server knows the
+        query by `query_id`, where one is given."""
+        return self._talk(query, format, params, settings, query_id, timeout, tables=tables).answer()
+
+    def sql(
+        self,
+        query: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        tables: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+    ) -> ServerRows:
+        """The rows of statements: `await db.sql(...)` is a `Result`, `await db.sql(...).df()` a DataFrame."""
+        return ServerRows(lambda: self._talk(query, None, params, timeout=timeout, tables=tables).answer())
+
+    def cursor(self) -> ServerCursor:
+        """A new cursor."""
+        self._connection()
+        return ServerCursor(self)
+
+    def send_query(
+        self,
+        query: str,
+        format: str = "CSV",
+        params: Mapping[str, Any] | None = None,
+        *,
+        tables: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+        settings: Mapping[str, Any] | None = None,
+        query_id: str | None = None,
+    ) -> ServerStream:
+        """Sends one query whose rows are read while it runs: `async for chunk in db.send_query(...)`. It has one of the places
+        of those that run until it is at its end, or closed. `timeout` is that of the whole query, in seconds from now."""
+        return ServerStream(
+            self._talk(query, format, params, settings, query_id, timeout, tables=tables, streams=True)
+        )
+
+    async def insert_rows(
+        self, query: str, rows: list[Any], keys: Sequence[Any] | None = None, *, timeout: float | None = None
+    ) -> int:
+        """Inserts many rows, see `chalet.Connection.insert_rows`; returns how many."""
+        if not rows:
+            return 0
+        keys = None if keys is None else list(keys)
+        answer = await self._talk(query, None, timeout=timeout, rows=rows, keys=keys).answer()
+        return answer.rows_written()
+
+    def interrupt(self) -> None:
+        """Stops the running queries and open streams, which then raise QUERY_WAS_CANCELLED where they are awaited."""
+        for talk in list(self._talks):
+            talk.interrupt()
+
+    async def close(self) -> None:
+        """Ends the session; what runs or waits is stopped and raises QUERY_WAS_CANCELLED. May be called again."""
+        opened, self._open = self._open, None
+        self._closed = True
+        if opened is not None:
+            self.interrupt()
+            opened.close()
+            # Those that were stopped are told before this returns.
+            await asyncio.sleep(0)
+        self._worker.close()
+
+
+class ServerRows:
+    """Statements that run when their rows are awaited, each time anew."""
+
+    def __init__(self, run: Any) -> None:
+        self._run = run
+        # The answer that `fetchone` and `fetchmany` take rows of.
+        self._fetched: Result | None = None
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        return self.execute().__await__()
+
+    async def execute(self) -> Result:
+        """Runs them: a `Result`."""
+        return await self._run()
+
+    async def df(self) -> Any:
+        """A pandas DataFrame."""
+        return (await self._run()).df()
+
+    async def pl(self, lazy: bool = False) -> Any:
+        """A polars DataFrame, or a LazyFrame over it."""
+        return (await self._run()).pl(lazy)
+
+    async def arrow(self) -> Any:
+        """A pyarrow Table."""
+        return (await self._run()).arrow()
+
+    async def arrow_reader(self) -> Any:
+        """A pyarrow RecordBatchReader."""
+        return (await self._run()).arrow_reader()
+
+    async def numpy(self) -> dict[str, Any]:
+        """A dict of numpy arrays."""
+        return (await self._run()).numpy()
+
+    fetchdf, fetchnumpy, fetch_arrow_table = df, numpy, arrow
+    to_df, to_arrow_table = df, arrow
+
+    async def to_dicts(self) -> list[dict[str, Any]]:
+        """A list of dicts by name."""
+        return (await self._run()).to_dicts()
+
+    async def _rows(self) -> Result:
+        if self._fetched is None:
+            self._fetched = await self._run()
+        return self._fetched
+
+    async def fetchall(self) -> list[Row]:
+        """The rows as tuples: those that `fetchone` and `fetchmany` have left. Then it is at its beginning again."""
+        result, self._fetched = await self._rows(), None
+        return await _fetched(result, None)
+
+    async def fetchmany(self, size: int = 1) -> list[Row]:
+        """The next rows, at most `size`."""
+        return await _fetched(await self._rows(), size)
+
+    async def fetchone(self) -> Row | None:
+        """The next row, None at the end."""
+        return (await self._rows()).fetchone()
+
+    async def __aiter__(self) -> AsyncIterator[Row]:
+        result = await self._run()
+        while rows := result.fetchmany(_BATCH):
+            for row in rows:
+                yield row
+            await asyncio.sleep(0)
+
+    async def bytes(self) -> bytes:
+        """The rows as CSV."""
+        return (await self._run()).bytes()
+
+    async def data(self) -> str:
+        """The rows as CSV text."""
+        return (await self._run()).data()
+
+    async def columns(self) -> list[str]:
+        """Names of the columns."""
+        return (await self._rows()).columns
+
+    async def types(self) -> list[str]:
+        """Types of the columns, as SQL text."""
+        return (await self._rows()).types
+
+    dtypes = types
+
+
+class ServerCursor(Awaited):
+    """`chalet.aio.Cursor` over a server."""
+
+    def __init__(self, connection: ServerConnection) -> None:
+        self._connection: ServerConnection | None = connection
+        self._result: Result | None = None
+        self._rowcount = -1
+
+    def _open(self) -> ServerConnection:
+        if self._connection is None:
+            raise InterfaceError("The cursor is closed")
+        return self._connection
+
+    async def execute(
+        self,
+        query: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        tables: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+    ) -> ServerCursor:
+        """Awaits statements; the rows of the last one are then fetched. Returns the cursor."""
+        connection = self._open()
+        self._result, self._rowcount = None, -1
+        answer = await connection._talk(query, None, params, timeout=timeout, tables=tables).answer()
+        try:
+            _ = answer.columns
+        except ValueError:
+            # Statements without rows, or rows that are text by their own FORMAT.
+            self._rowcount = answer.rows_written() or -1
+        else:
+            self._result, self._rowcount = answer, answer.rows_read()
+        return self
+
+    async def executemany(self, query: str, rows: Iterable[Any], *, timeout: float | None = None) -> ServerCursor:
+        """Awaits a statement for each of many rows of values, see `chalet.Cursor.executemany`. Returns the cursor."""
+        connection = self._open()
+        given = rows if isinstance(rows, list) else list(rows)
+        self._result, self._rowcount = None, -1
+        insert = rows_statement(query)
+        if insert is not None and given:
+            head, names = insert
+            if names is None and (isinstance(given[0], (str, bytes, bytearray)) or not hasattr(given[0], "__len__")):
+                # As `execute` takes them: each is the only value of its row.
+                given = [(row,) for row in given]
+            self._rowcount = await connection.insert_rows(head, given, names, timeout=timeout)
+            return self
+        ends = None if timeout is None else time.monotonic() + timeout
+        total = 0
+        for row in given:
+            text, params = placed(query, row)
+            left = None if ends is None else max(ends - time.monotonic(), 0)
+            total += max((await self.execute(text, params or None, timeout=left)).rowcount, 0)
+        self._rowcount = total
+        return self
+
+    async def fetchone(self) -> Row | None:
+        """The next row, None at the end."""
+        return None if self._result is None else self._result.fetchone()
+
+    async def fetchmany(self, size: int = 1) -> tuple[Row, ...]:
+        """The next rows, at most `size`."""
+        return () if self._result is None else tuple(await _fetched(self._result, max(size, 0)))
+
+    async def fetchall(self) -> tuple[Row, ...]:
+        """All rows that are left."""
+        return () if self._result is None else tuple(await _fetched(self._result, None))
+
+    def __aiter__(self) -> ServerCursor:
+        return self
+
+    async def __anext__(self) -> Row:
+        row = await self.fetchone()
+        if row is None:
+            raise StopAsyncIteration
+        return row
+
+    def column_names(self) -> list[str]:
+        """Names of the columns."""
+        return [] if self._result is None else self._result.columns
+
+    def column_types(self) -> list[str]:
+        """Types of the columns, as SQL text."""
+        return [] if self._result is None else self._result.types
+
+    @property
+    def description(self) -> list[tuple[Any, ...]] | None:
+        """Seven values a column, see `chalet.Cursor`."""
+        if self._result is None:
+            return None
+        return [(name, ty, None, None, None, None, None) for name, ty in zip(self._result.columns, self._result.types)]
+
+    @property
+    def rowcount(self) -> int:
+        """Rows of the result, or written; -1 when that is not known."""
+        return self._rowcount
+
+    async def close(self) -> None:
+        """Ends the cursor. May be called again."""
+        self._connection = self._result = None
+
+
+class ServerStream(Awaited):
+    """`chalet.aio.StreamingResult` over a server: `async for chunk in stream`, or `await stream.fetch()`. Leaving `async with`,
+    cancelling a task that waits for rows, and forgetting it end the query."""
+
+    def __init__(self, talk: Talk) -> None:
+        self._talk: Talk | None = talk
+
+    async def fetch(self, timeout: float | None = None) -> Any:
+        """The next rows: a `Result`, or a DataFrame or pyarrow Table; None at the end. After `timeout` seconds without any
+        the query is ended and TIMEOUT_EXCEEDED raised."""
+        if self._talk is None:
+            return None
+        try:
+            rows = await self._talk.rows(timeout)
+        except BaseException:
+            self._end()
+            raise
+        if rows is None:
+            self._end()
+        return rows
+
+    def _end(self) -> None:
+        talk, self._talk = self._talk, None
+        if talk is not None:
+            talk.end()
+
+    def __aiter__(self) -> ServerStream:
+        return self
+
+    async def __anext__(self) -> Any:
+        chunk = await self.fetch()
+        if chunk is None:
+            raise StopAsyncIteration
+        return chunk
+
+    async def close(self) -> None:
+        """Ends the query; what was not fetched is gone. May be called again."""
+        self._end()
+
+    async def cancel(self) -> None:
+        """`close` under its other name."""
+        self._end()
+
+    def __del__(self) -> None:
+        self._end()
+
+
+async def _fetched(result: Result, size: int | None) -> list[Row]:
+    """Rows in batches, between which others have their turn. The cyclic collector is off only while a batch is made."""
+    rows: list[Row] = []
+    while size is None or len(rows) < size:
+        batch = result.fetchmany(_BATCH if size is None else min(_BATCH, size - len(rows)))
+        if not batch:
+            break
+        rows.extend(batch)
+        if len(batch) == _BATCH:
+            await asyncio.sleep(0)
+    return rows
