@@ -2,6 +2,7 @@
 
 use crate::query_context::QueryContext;
 use crate::settings::Settings;
+use crate::skip_indexes;
 use chalet_base::{Result, ensure};
 use chalet_optimizer::{JoinSides, Rewriter};
 use chalet_plan::Plan;
@@ -29,7 +30,8 @@ pub(crate) fn optimized(plan: Plan, ctx: &QueryContext) -> Result<Plan> {
             _ => JoinSides::BySize,
         },
     };
-    let plan = chalet_optimizer::optimize(plan, &with, &|| ctx.control.check(), None)?;
+    let mut plan = chalet_optimizer::optimize(plan, &with, &|| ctx.control.check(), None)?;
+    skip_indexes::annotate(&mut plan, ctx)?;
     if let Some(most) = settings.number("max_columns_to_read").filter(|&n| n > 0) {
         check_columns(&plan, most, 0)?;
     }

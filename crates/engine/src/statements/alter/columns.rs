@@ -150,11 +150,13 @@ fn apply(kept: &Kept, table: &MergeTree, commands: &[AlterCommand], ctx: &QueryC
             Definition { columns: version, ..altered.definition().clone() },
             table.parts().clone(),
         );
-        return kept.replace_engine(Arc::new(handle), &schema, &engine, &draft.comment, ctx);
+        kept.replace_engine(Arc::new(handle), &schema, &engine, &draft.comment, ctx)?;
+        return indexes::remove_dropped(table, &draft.indexes, ctx);
     }
     // The journal first: a version that no definition names is forgotten when the table is opened.
     table.parts().commit(Change { columns: vec![columns], ..Change::default() })?;
-    kept.replace_engine(Arc::new(altered), &schema, &engine, &draft.comment, ctx)
+    kept.replace_engine(Arc::new(altered), &schema, &engine, &draft.comment, ctx)?;
+    indexes::remove_dropped(table, &draft.indexes, ctx)
 }
 
 fn altered(table: &MergeTree, draft: &Draft, schema: &TableSchema) -> Result<MergeTree> {
