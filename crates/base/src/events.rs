@@ -37,6 +37,8 @@ events! {
     ParquetReadRowGroups: "Row groups of Parquet files that were read",
     ParquetPrunedRowGroups: "Row groups of Parquet files that statistics or the query condition cache excluded",
     MergeTreePrunedParts: "Parts of tables of which statistics excluded all rows",
+    FilteringMarksWithSecondaryKeysMicroseconds: "Time in which data skipping indexes were tested",
+    SkipIndexPrunedRows: "Rows of tables that data skipping indexes excluded",
     MergeTreeJournalRewrites: "Journals of tables that were written anew because most of their records said nothing any more",
     DuplicatedInsertedBlocks: "INSERTs that were done before, by their token or their rows",
     Merge: "Merges of parts that were begun",

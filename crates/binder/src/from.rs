@@ -318,6 +318,8 @@ impl SelectBinder<'_> {
             limit: None,
             row_id: None,
             limits: self.query.env.scan_limits(),
+            skip_indexes: Arc::default(),
+            forced_indexes: Arc::default(),
         });
         let plan = match keys.filter(|_| written.final_ || settings.final_) {
             Some(keys) => self.merged(plan, &keys, &schema, &scope)?,

@@ -14,7 +14,7 @@
 //! - [`session_state`]: what a session holds, and how a statement changes it
 //! - [`query_context`]: what one statement runs with, as data
 //! - [`written_settings`], [`stored_columns`], [`column_definitions`], [`defaults`], [`reading`], [`made_table`], [`explain`],
-//!   [`plan_optimizer`], [`patterns`]: what statements and registries of tables share
+//!   [`skip_indexes`], [`plan_optimizer`], [`patterns`]: what statements and registries of tables share
 //! - [`merged`]: tables whose names match, as one
 //! - [`remote`]: tables of ClickHouse servers
 //! - [`table_functions`], [`system`], [`tables`]: the tables that have names
@@ -59,6 +59,7 @@ mod server;
 pub mod session;
 mod session_state;
 pub mod settings;
+mod skip_indexes;
 mod sql_functions;
 mod stack;
 mod statements;

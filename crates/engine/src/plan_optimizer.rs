@@ -2,6 +2,7 @@
 
 use crate::query_context::QueryContext;
 use crate::settings::Settings;
+use crate::skip_indexes;
 use chalet_base::{Result, ensure};
 use chalet_optimizer::{JoinSides, Rewriter};
 use chalet_plan::Plan;
@@ -40,7 +41,8 @@ fn optimized_part(plan: Plan, ctx: &QueryContext, is_subquery: bool) -> Result<P
         is_subquery,
         common_tables: &ctx.common_tables,
     };
-    let plan = chalet_optimizer::optimize(plan, &with, &|| ctx.control.check(), None)?;
+    let mut plan = chalet_optimizer::optimize(plan, &with, &|| ctx.control.check(), None)?;
+    skip_indexes::annotate(&mut plan, ctx)?;
     if let Some(most) = settings.number("max_columns_to_read").filter(|&n| n > 0) {
         check_columns(&plan, most, 0)?;
     }

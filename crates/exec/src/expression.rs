@@ -360,7 +360,7 @@ fn vector_truth(vector: &Vector) -> Result<BooleanBuffer> {
 }
 
 /// Rows where a condition is false: zero, and not NULL.
-fn is_false(column: &Column) -> Result<BooleanBuffer> {
+pub(crate) fn is_false(column: &Column) -> Result<BooleanBuffer> {
     Ok(&!&truth(column)? & &!&nulls(column))
 }
 

@@ -8,6 +8,7 @@
 //! - [`pool`]: the workers of the process
 //! - [`tasks`]: work that all of them do together, and its results
 //! - [`ranges`]: bounds of columns that follow from a filter
+//! - [`skip_index`]: what data skipping indexes test of a filter
 //! - [`condition`]: a filter as text, for remembering what it found
 //! - [`aggregate_from_statistics`]: aggregates that a table answers without being read
 //! - [`pipeline`]: source, operators, sink; stages and their order
@@ -36,6 +37,7 @@ pub mod ranges;
 pub mod result;
 pub mod row_set;
 mod runtime_filters;
+mod skip_index;
 pub mod speed;
 pub mod spill;
 mod tasks;

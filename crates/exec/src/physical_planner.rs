@@ -15,7 +15,7 @@ use crate::ranges::ranges;
 use crate::row_set::RowSet;
 use crate::runtime_filters::RuntimeFilters;
 use crate::spill::{Purpose, Threshold};
-use crate::{ExecContext, aggregate_from_statistics, condition};
+use crate::{ExecContext, aggregate_from_statistics, condition, skip_index};
 use chalet_base::{Result, bail};
 use chalet_columns::Block;
 use chalet_memory::Reservation;
@@ -233,6 +233,7 @@ impl PhysicalPlanner<'_> {
         let request = ScanRequest {
             columns: node.columns.iter().map(|c| c.0).collect(),
             ranges: node.filter.as_ref().map(|expr| ranges(expr, &layout)).unwrap_or_default(),
+            skip_conditions: skip_index::conditions(node, self.ctx)?,
             filter: filter.as_ref().map(|(expr, _)| self.scan_filter(expr, node, &layout)).transpose()?,
             dynamic_filters: self.scan_threshold(node, &layout).into_iter().collect(),
             limit: node.limit,

@@ -94,7 +94,7 @@ fn any_of(ranges: &[ColumnRange]) -> Option<ColumnRange> {
 }
 
 /// `negated`: the comparison must not hold.
-fn comparison(function: &str, args: &[Expr], negated: bool, scan: &Layout) -> Option<ColumnRange> {
+pub(crate) fn comparison(function: &str, args: &[Expr], negated: bool, scan: &Layout) -> Option<ColumnRange> {
     let (column, literal, turned) = match args {
         [Expr::Column(id, ty), Expr::Literal(literal)] => ((id, ty), literal, false),
         [Expr::Literal(literal), Expr::Column(id, ty)] => ((id, ty), literal, true),
@@ -159,7 +159,7 @@ fn among(e: &InExpr, scan: &Layout) -> Option<ColumnRange> {
 }
 
 /// The constants of a set; none if one of them is NULL, which may be found, or does not order like the column.
-fn values(block: &Block, set_type: &DataType, ty: &DataType) -> Option<Vec<Value>> {
+pub(crate) fn values(block: &Block, set_type: &DataType, ty: &DataType) -> Option<Vec<Value>> {
     let column = block.columns().first()?.flat();
     (0..block.n_rows()).map(|row| bound(column.value(row), set_type, ty)).collect()
 }

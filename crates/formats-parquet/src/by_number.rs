@@ -28,6 +28,7 @@ impl FileRows {
             filter: None,
             dynamic_filters: Vec::new(),
             ranges: Arc::new([]),
+            rows: None,
             row_numbers: false,
             ..request
         };

@@ -8,12 +8,13 @@ use chalet_base::events::{self, Event};
 use chalet_columns::{Block, BooleanBuffer, Vector};
 use chalet_formats::by_name::ByName;
 
-use chalet_formats::input::{Pruned, RowsByNumber};
+use chalet_formats::input::{Pruned, RowsByNumber, intersect};
 use chalet_formats::passing_rows::PassingRows;
 use chalet_formats::{
     BlockReader, Buffer, ColumnStatistics, FileIdentity, FileScan, FormatSettings, Input, InputFormat,
     ReadRequest, Schema, Summary, TableStatistics,
 };
+use std::ops::Range;
 use std::sync::Arc;
 
 pub struct Parquet;
@@ -121,6 +122,17 @@ pub(crate) struct Scan {
 }
 
 impl Scan {
+    /// The rows of a row group, from that row of the file on, that the request asks for; `None` for all.
+    fn wanted_rows(&self, group: usize, first_row: u64) -> Option<Vec<Range<usize>>> {
+        let wanted = self.request.rows.as_ref()?;
+        let first = usize::try_from(first_row).ok()?;
+        let end = first + self.file.row_group_rows(group);
+        let from = wanted.partition_point(|range| range.end <= first);
+        let to = wanted.partition_point(|range| range.start < end);
+        let own = wanted.get(from..to).unwrap_or(&[]).iter();
+        Some(own.map(|range| range.start.max(first) - first..range.end.min(end) - first).collect())
+    }
+
     fn known_rows(&self, group: usize) -> Option<&[u32]> {
         self.known.as_ref()?.of(group)
     }
@@ -138,10 +150,12 @@ impl FileScan for Scan {
             let first_row = self.first_row;
             self.next_group += 1;
             self.first_row += self.file.row_group_rows(group) as u64;
+            let has_wanted = self.wanted_rows(group, first_row).is_none_or(|rows| !rows.is_empty());
             if self.known_rows(group).is_some_and(<[u32]>::is_empty) {
                 self.pruned.remembered += 1;
-            } else if self.predicates.is_empty()
-                || self.file.can_match(group, &self.predicates, use_bloom_filter)
+            } else if has_wanted
+                && (self.predicates.is_empty()
+                    || self.file.can_match(group, &self.predicates, use_bloom_filter))
             {
                 break (group, first_row);
             }
@@ -158,6 +172,10 @@ impl FileScan for Scan {
         let rows = match settings.input_format_parquet_page_filter_push_down && !self.predicates.is_empty() {
             true => self.file.matching_rows(group, &self.predicates),
             false => None,
+        };
+        let rows = match (rows, self.wanted_rows(group, first_row)) {
+            (Some(found), Some(wanted)) => Some(intersect(&found, &wanted)),
+            (found, wanted) => found.or(wanted),
         };
         if let Some(rows) = &rows {
             let kept: usize = rows.iter().map(|range| range.len()).sum();

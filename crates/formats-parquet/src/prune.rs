@@ -8,6 +8,7 @@ use crate::leaf::DATE32;
 use crate::parquet_error;
 use crate::schema::{Conversion, Leaf, Node};
 use bytes::Bytes;
+use chalet_formats::input::intersect;
 use chalet_types::{DataType, I256, Value};
 use parquet::bloom_filter::Sbbf;
 use parquet::file::metadata::ColumnChunkMetaData;
@@ -233,18 +234,6 @@ impl ParquetFile {
         }
         (end == n_rows).then_some(rows)
     }
-}
-
-fn intersect(a: &[Range<usize>], b: &[Range<usize>]) -> Vec<Range<usize>> {
-    let (mut i, mut j, mut out) = (0, 0, Vec::new());
-    while i < a.len() && j < b.len() {
-        let both = a[i].start.max(b[j].start)..a[i].end.min(b[j].end);
-        if !both.is_empty() {
-            out.push(both);
-        }
-        if a[i].end < b[j].end { i += 1 } else { j += 1 }
-    }
-    out
 }
 
 fn page_value(leaf: &Leaf, index: &ColumnIndexMetaData, page: usize, max: bool) -> Option<Value> {

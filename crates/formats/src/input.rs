@@ -193,6 +193,8 @@ pub struct ReadRequest {
     pub dynamic_filters: Vec<RowFilter>,
     /// Conditions that every needed row meets, for leaving out units and rows that cannot; all hold together.
     pub ranges: Arc<[ColumnRange]>,
+    /// Only these rows of the file may be needed, ascending and apart; `None` for all. A hint: the reader may ignore it.
+    pub rows: Option<Arc<[Range<usize>]>>,
     /// Blocks have one more column, the last: UInt64, the number of the row in the file. Only of formats that number rows.
     pub row_numbers: bool,
     /// Given where the filter is one that may be remembered.
@@ -214,6 +216,7 @@ impl ReadRequest {
             filter: None,
             dynamic_filters: Vec::new(),
             ranges: Arc::new([]),
+            rows: None,
             row_numbers: false,
             remember: None,
             verify: None,
@@ -320,6 +323,19 @@ pub struct Pruned {
     /// Units of which only the rows were read that an earlier query with the same condition found.
     pub known: u64,
     pub rows: u64,
+}
+
+/// Rows that are in both lists of ranges, each of which is ascending and apart.
+pub fn intersect(a: &[Range<usize>], b: &[Range<usize>]) -> Vec<Range<usize>> {
+    let (mut i, mut j, mut out) = (0, 0, Vec::new());
+    while i < a.len() && j < b.len() {
+        let both = a[i].start.max(b[j].start)..a[i].end.min(b[j].end);
+        if !both.is_empty() {
+            out.push(both);
+        }
+        if a[i].end < b[j].end { i += 1 } else { j += 1 }
+    }
+    out
 }
 
 /// Reads the rows of one unit.

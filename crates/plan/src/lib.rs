@@ -25,6 +25,6 @@ pub use merge_rows::{Fold, MergeRows, RowRule};
 pub use node::{
     Aggregate, AggregateCall, ArrayJoin, AsofOp, Distinct, Fetch, Fill, FillColumn, Filter, FrameBound,
     FrameSpec, FrameUnit, GroupingKind, Join, JoinKey, JoinKind, JoinStrictness, Limit, LimitBy, Plan,
-    Project, RowParts, ScanLimits, ScanNode, SetOp, SetOpKind, Sort, SortKey, Totals, Union, Values, Window,
-    WindowCall, WindowImpl,
+    Project, RowParts, ScanIndex, ScanLimits, ScanNode, SetOp, SetOpKind, Sort, SortKey, Totals, Union,
+    Values, Window, WindowCall, WindowImpl,
 };

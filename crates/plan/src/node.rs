@@ -7,6 +7,7 @@ use chalet_columns::Block;
 use chalet_columns::keys::Order;
 use chalet_function_api::{Aggregate as AggregateImpl, WindowFunction};
 use chalet_storage::Table;
+use chalet_storage::merge_tree::skip_index::SkipIndexKind;
 use chalet_types::{DataType, Value};
 use std::sync::Arc;
 
@@ -51,6 +52,20 @@ pub struct ScanNode {
     pub row_id: Option<Field>,
     /// What the SETTINGS of the sub-query that reads the table say of reading; `None` where the statement's own hold.
     pub limits: Option<Arc<ScanLimits>>,
+    /// Data skipping indexes of the table that may be used.
+    pub skip_indexes: Arc<[ScanIndex]>,
+    /// Names of indexes without which the query fails.
+    pub forced_indexes: Arc<[Arc<str>]>,
+}
+
+/// A data skipping index of a table, over the columns of a scan.
+#[derive(Clone)]
+pub struct ScanIndex {
+    pub name: Arc<str>,
+    pub kind: SkipIndexKind,
+    /// By which parts have it.
+    pub identity: Arc<str>,
+    pub exprs: Vec<Expr>,
 }
 
 /// Settings of a sub-query that bound the reading of its tables. 0 means no limit, as in the kernel.

@@ -109,6 +109,7 @@ impl FileTable {
             })
             .collect();
         let read = ReadRequest {
+            rows: None,
             structure: self.structure.clone().into(),
             wanted,
             settings: self.context.settings.clone(),

@@ -1,5 +1,6 @@
 //! Reading a table: a scan hands morsels to the workers of a pipeline.
 
+use crate::merge_tree::skip_index::SkipCondition;
 use chalet_base::Result;
 use chalet_columns::Block;
 pub use chalet_formats::input::{ColumnRange, Interval, Summary};
@@ -14,6 +15,8 @@ pub struct ScanRequest {
     pub columns: Vec<usize>,
     /// Conditions that every needed row meets, for skipping; all of them hold together.
     pub ranges: Vec<ColumnRange>,
+    /// What data skipping indexes of the table test of the filter.
+    pub skip_conditions: Vec<SkipCondition>,
     /// The whole filter as code, for readers that decode the other columns only for rows that pass.
     pub filter: Option<ScanFilter>,
     /// Of operators above, such as the threshold of a top-k sort: rows that do not pass are not needed. They may get stricter

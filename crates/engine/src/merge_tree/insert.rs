@@ -4,6 +4,7 @@ use super::background;
 use super::key_program::KeyProgram;
 use super::row_rules::TableRule;
 use crate::query_context::QueryContext;
+use crate::skip_indexes;
 use chalet_base::Result;
 use chalet_base::hash::{combine, hash_bytes};
 use chalet_binder::row_rule::MergePurpose;
@@ -45,7 +46,7 @@ pub(crate) fn inserter(table: &MergeTree, ctx: &QueryContext) -> Result<Box<dyn 
     let rule = if merges { TableRule::of(table, MergePurpose::Store, ctx)? } else { None };
     let token = ctx.state.settings.get("insert_deduplication_token").filter(|token| !token.is_empty());
     Ok(Box::new(Sorted {
-        inner: table.insert_parts()?,
+        inner: table.insert_parts(skip_indexes::programs_of_insert(table, ctx)?)?,
         rule,
         keys,
         part: SortBuffer::default(),

@@ -5,6 +5,7 @@ use super::key_program::KeyProgram;
 use super::row_rules::TableRule;
 use super::ttl::TtlProgram;
 use crate::query_context::QueryContext;
+use crate::skip_indexes;
 use chalet_base::bisect::partition_point;
 use chalet_base::events::{self, Event};
 use chalet_base::{Result, bail, ensure};
@@ -60,7 +61,9 @@ pub(crate) fn merge_parts(
     events::count(Event::Merge);
     let keys = KeyProgram::new(&table.definition().keys, &table.schema(), ctx)?;
     let threads = ctx.exec.settings.max_threads;
-    let mut out = table.rewrite_part(first.info.partition.clone()).with_threads(threads);
+    let mut out = table
+        .rewrite_part(first.info.partition.clone(), skip_indexes::programs(table, ctx)?)
+        .with_threads(threads);
     let mut merge = SortedStreams::open(table, parts, &keys)?;
     let rule = TableRule::of(table, options.purpose, ctx)?;
     let mut merger = rule.map(|rule| rule.merger(&ctx.control.memory)).transpose()?;

@@ -3,7 +3,9 @@
 use super::catalog::all_tables;
 use crate::made_table::made;
 use crate::query_context::QueryContext;
+use crate::skip_indexes;
 use chalet_base::Result;
+use chalet_storage::merge_tree::MergeTree;
 use chalet_storage::{SkipIndex, Table};
 use chalet_syntax::ast::ExprKind;
 use chalet_types::{DataType, EnumValues, Value};
@@ -27,12 +29,25 @@ pub(crate) fn data_skipping_indices(ctx: &QueryContext) -> Result<Arc<dyn Table>
     ];
     let mut rows = Vec::new();
     for (database, table, entry) in all_tables(ctx, &[])? {
-        rows.extend(entry.table.schema().indexes.iter().map(|index| row(&database, &table, index)));
+        for index in entry.table.schema().indexes.iter() {
+            let bytes = entry.table.as_any().downcast_ref().map_or(0, |table| bytes(table, index, ctx));
+            rows.push(row(&database, &table, index, bytes));
+        }
     }
     made("SystemDataSkippingIndices", &header, rows)
 }
 
-fn row(database: &str, table: &str, index: &SkipIndex) -> Vec<Value> {
+/// Bytes of the files of an index; 0 where they are not known.
+fn bytes(table: &MergeTree, index: &SkipIndex, ctx: &QueryContext) -> u64 {
+    match (skip_indexes::program(table, index, ctx), table.parts().snapshot()) {
+        (Ok(Some(program)), Ok(state)) => {
+            state.parts.iter().map(|part| part.index_bytes(program.key())).sum()
+        }
+        _ => 0,
+    }
+}
+
+fn row(database: &str, table: &str, index: &SkipIndex, bytes: u64) -> Vec<Value> {
     vec![
         Value::from(database),
         Value::from(table),
@@ -42,8 +57,8 @@ fn row(database: &str, table: &str, index: &SkipIndex) -> Vec<Value> {
         Value::from(listed(&index.expr).as_str()),
         Value::Int(0),
         Value::UInt(index.granularity),
-        Value::UInt(0),
-        Value::UInt(0),
+        Value::UInt(bytes),
+        Value::UInt(bytes),
         Value::UInt(0),
     ]
 }

@@ -3,6 +3,7 @@
 use super::change::Change;
 use super::part::Part;
 use super::rewrite::Lineage;
+use super::skip_index::SkipIndexProgram;
 use super::{MergeTree, Partition};
 use chalet_base::Result;
 use chalet_columns::Block;
@@ -12,16 +13,17 @@ use std::sync::Arc;
 pub struct PartsInserter {
     table: MergeTree,
     made: Vec<Arc<Part>>,
+    indexes: Arc<[SkipIndexProgram]>,
 }
 
 impl PartsInserter {
-    pub(super) fn new(table: MergeTree) -> PartsInserter {
-        PartsInserter { table, made: Vec::new() }
+    pub(super) fn new(table: MergeTree, indexes: Arc<[SkipIndexProgram]>) -> PartsInserter {
+        PartsInserter { table, made: Vec::new(), indexes }
     }
 
     /// Makes a part of rows of one partition, which are in the order of the sorting key.
     pub fn write_part(&mut self, partition: Partition, rows: Block, threads: usize) -> Result<()> {
-        let mut part = self.table.rewrite_part(partition).with_threads(threads);
+        let mut part = self.table.rewrite_part(partition, self.indexes.clone()).with_threads(threads);
         part.write(rows)?;
         self.made.extend(part.finish(Lineage::default())?);
         Ok(())

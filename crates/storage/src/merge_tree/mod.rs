@@ -3,6 +3,7 @@
 //! ```text
 //! <folder>/journal         the parts that there are, and small parts themselves   see `journal`
 //! <folder>/<n>.parquet     the part of that number
+//! <folder>/<n>.<key>.idx   an index of that part                            see `skip_index`
 //! ```
 //!
 //! An INSERT sorts its rows and makes a part of each partition. A small part is kept in memory, and its rows are written to
@@ -26,6 +27,7 @@
 //! - [`parts`]: the set of parts: snapshots, commits, claims
 //! - [`merges`]: which parts to merge
 //! - [`inserter`]: one INSERT
+//! - [`skip_index`]: data skipping indexes of parts
 //! - [`rewrite`]: parts that take the place of others
 //! - [`scan`]: parts to blocks
 //! - [`part_rows`]: rows of parts by row id
@@ -45,6 +47,7 @@ mod partition;
 pub mod parts;
 mod rewrite;
 mod scan;
+pub mod skip_index;
 mod stored_type;
 mod table;
 

@@ -4,6 +4,7 @@ use super::Partition;
 use super::checksums::Checksums;
 use super::columns::ColumnsVersion;
 use super::part_file;
+use super::skip_index::{Granules, IndexWriters, Of, PartIndexes, SkipCondition};
 use crate::disk::{TableFolder, fs};
 use chalet_base::Result;
 use chalet_columns::Block;
@@ -12,6 +13,7 @@ use chalet_formats::{Buffer, Input};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// What is known of a part without its rows.
 #[derive(Clone, Debug)]
@@ -70,6 +72,7 @@ pub struct Part {
     folder: Option<Arc<TableFolder>>,
     /// Where another process may remove the file: open from the first snapshot on.
     held: std::sync::OnceLock<fs::File>,
+    pub(super) indexes: PartIndexes,
 }
 
 impl Part {
@@ -87,6 +90,7 @@ impl Part {
             is_obsolete: AtomicBool::new(true),
             folder,
             held: std::sync::OnceLock::new(),
+            indexes: PartIndexes::default(),
         }
     }
 
@@ -149,6 +153,49 @@ impl Part {
     }
 }
 
+impl Part {
+    /// What its indexes say of the rows that they are of; none where they are in memory.
+    fn of_indexes(&self) -> Option<(&TableFolder, Of)> {
+        let (PartData::File(_, checksums), Some(folder)) = (&self.data, &self.folder) else { return None };
+        let mut bytes = Vec::new();
+        checksums.encode(&mut bytes);
+        let of = Of { number: self.info.number, rows: self.info.rows, checksum: xxh3_64(&bytes) };
+        Some((folder, of))
+    }
+
+    /// Puts indexes of all rows on disk. Those of rows in memory are not needed.
+    pub(super) fn write_indexes(&self, writers: IndexWriters) -> Result<()> {
+        let Some((folder, of)) = self.of_indexes() else { return Ok(()) };
+        for (program, n_granules, granules) in writers.finish() {
+            self.indexes.write(folder, of, &program, n_granules, &granules)?;
+        }
+        Ok(())
+    }
+
+    /// What an index knows of the rows, and the rows of a granule; none without a sound index.
+    pub(super) fn granules(&self, condition: &SkipCondition) -> Option<(Granules, usize)> {
+        let (folder, of) = self.of_indexes()?;
+        self.indexes.granules(folder, of, condition)
+    }
+
+    /// Is there an index of this key?
+    pub fn has_index(&self, key: u64) -> bool {
+        self.indexes.has(key)
+    }
+
+    /// Bytes of the index of this key on disk.
+    pub fn index_bytes(&self, key: u64) -> u64 {
+        self.of_indexes().map_or(0, |(folder, of)| self.indexes.bytes(folder, of.number, key))
+    }
+
+    /// Removes the index of this key.
+    pub fn remove_index(&self, key: u64) {
+        if let Some((folder, of)) = self.of_indexes() {
+            self.indexes.remove(folder, of.number, key);
+        }
+    }
+}
+
 impl Drop for Part {
     fn drop(&mut self) {
         if let (PartData::File(path, _), Some(folder)) = (&self.data, &self.folder)
@@ -157,6 +204,7 @@ impl Drop for Part {
         {
             // What stays is removed when the table is opened again.
             let _ = fs::remove_file(path);
+            self.indexes.remove_all(folder, self.info.number);
         }
     }
 }

@@ -5,6 +5,7 @@ use super::columns::ColumnsVersion;
 use super::journal::{Follower, Journal};
 use super::part::{Part, PartInfo};
 use super::part_file::number_of;
+use super::skip_index::{is_unfinished, parse_file_name};
 use crate::disk::{TableFolder, fs};
 use crate::insert::changed_meanwhile;
 use chalet_base::events::{Event, count};
@@ -540,11 +541,24 @@ fn remove_leftovers(folder: &TableFolder, state: &State) -> Result<u64> {
     let found = fs::read_folder(folder.path())
         .map_err(|e| err!(CANNOT_OPEN_FILE, "Cannot read folder {}: {e}", folder.path().display()))?;
     for entry in found {
-        let Some(number) = entry.name.to_str().and_then(number_of) else { continue };
+        let path = folder.path().join(&entry.name);
+        let Some(name) = entry.name.to_str() else { continue };
+        if let Some((part, key)) = parse_file_name(name) {
+            last = last.max(part);
+            let all = state.parts.iter().chain(&state.detached);
+            match all.filter(|known| known.info.number == part).map(|part| part.indexes.found(key)).next() {
+                Some(()) => {}
+                None => _ = fs::remove_file(&path),
+            }
+        }
+        if is_unfinished(name) {
+            let _ = fs::remove_file(&path);
+        }
+        let Some(number) = number_of(name) else { continue };
         last = last.max(number);
         match named.contains(&number) {
             true => _ = files.insert(number),
-            false => _ = fs::remove_file(&folder.path().join(entry.name)),
+            false => _ = fs::remove_file(&path),
         }
     }
     for part in &state.parts {

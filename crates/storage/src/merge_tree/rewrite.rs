@@ -3,6 +3,7 @@
 use super::part::{Part, PartData, PartInfo};
 use super::part_file::{PartWriter, path_of};
 use super::parts::Parts;
+use super::skip_index::{IndexWriters, SkipIndexProgram};
 use super::{Definition, Partition};
 use chalet_base::Result;
 use chalet_columns::{Block, Column};
@@ -22,7 +23,9 @@ pub struct Rewrite {
     number: u64,
     gathered: Vec<Block>,
     gathered_bytes: usize,
-    writer: Option<PartWriter>,
+    writer: Option<(PartWriter, IndexWriters)>,
+    /// What a part that is a file has beside it.
+    indexes: Arc<[SkipIndexProgram]>,
     rows: u64,
     raw_bytes: u64,
 }
@@ -38,7 +41,12 @@ pub struct Lineage {
 }
 
 impl Rewrite {
-    pub(super) fn new(parts: Arc<Parts>, definition: Definition, partition: Partition) -> Rewrite {
+    pub(super) fn new(
+        parts: Arc<Parts>,
+        definition: Definition,
+        partition: Partition,
+        indexes: Arc<[SkipIndexProgram]>,
+    ) -> Rewrite {
         let number = parts.next_number();
         Rewrite {
             parts,
@@ -49,6 +57,7 @@ impl Rewrite {
             gathered: Vec::new(),
             gathered_bytes: 0,
             writer: None,
+            indexes,
             rows: 0,
             raw_bytes: 0,
         }
@@ -75,11 +84,16 @@ impl Rewrite {
             };
             let path = path_of(folder, self.number);
             let Definition { columns, granularity, format, .. } = &self.definition;
-            let writer =
-                self.writer.insert(PartWriter::create(path, columns, *granularity, format, self.threads)?);
-            return std::mem::take(&mut self.gathered).iter().try_for_each(|block| writer.write(block));
+            let writer = PartWriter::create(path, columns, *granularity, format, self.threads)?;
+            let (writer, indexes) = self.writer.insert((writer, IndexWriters::new(&self.indexes)));
+            return std::mem::take(&mut self.gathered).iter().try_for_each(|block| {
+                indexes.write(block)?;
+                writer.write(block)
+            });
         }
-        self.writer.as_mut().map_or(Ok(()), |writer| writer.write(&block))
+        let Some((writer, indexes)) = &mut self.writer else { return Ok(()) };
+        indexes.write(&block)?;
+        writer.write(&block)
     }
 
     /// Rows so far.
@@ -107,8 +121,10 @@ impl Rewrite {
             modified: now(),
         };
         let folder = self.parts.folder().cloned();
+        let mut indexes = None;
         let data = match (self.writer, &folder) {
-            (Some(writer), Some(folder)) => {
+            (Some((writer, of_file)), Some(folder)) => {
+                indexes = Some(of_file);
                 let checksums = writer.finish()?;
                 info.bytes = checksums.len();
                 PartData::File(path_of(folder, self.number), Arc::new(checksums))
@@ -120,7 +136,9 @@ impl Rewrite {
                 PartData::Resident(block)
             }
         };
-        Ok(Some(Arc::new(Part::new(info, self.definition.columns, data, folder))))
+        let part = Part::new(info, self.definition.columns, data, folder);
+        indexes.map_or(Ok(()), |indexes| part.write_indexes(indexes))?;
+        Ok(Some(Arc::new(part)))
     }
 }
 

@@ -6,6 +6,7 @@ use super::columns::ColumnsVersion;
 use super::part::Part;
 use super::part_file::structure;
 use super::part_rows::PartRows;
+use super::skip_index::rows_to_read;
 use super::stored_type::{from_stored, is_same, keeps_order};
 use crate::condition_cache;
 use crate::file_statistics::merged;
@@ -18,8 +19,10 @@ use chalet_columns::{Block, Column, Vector};
 use chalet_formats::input::{BlockReader, Cast, ColumnRange, FileScan, Pruned, RowFilter, RowsByNumber};
 use chalet_formats::{ColumnStatistics, FormatSettings, Input, ReadRequest, Summary, TableStatistics};
 use chalet_types::{DataType, Value};
+use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Instant;
 
 /// A scan of some columns of parts.
 pub(super) struct PartsScan {
@@ -37,6 +40,8 @@ pub(super) struct Shared {
     state: Mutex<State>,
     /// Of the files that were opened, when row ids are asked for.
     pub rows: Vec<OnceLock<Arc<dyn RowsByNumber>>>,
+    /// Of each index that is used: its granules, and those that it left.
+    tested: Mutex<Vec<(u64, u64)>>,
 }
 
 /// Where a requested column comes from.
@@ -102,6 +107,7 @@ impl PartsScan {
             numbers,
             state: Mutex::default(),
             rows,
+            tested: Mutex::default(),
         };
         Ok(PartsScan { shared: Arc::new(shared), parallelism })
     }
@@ -181,7 +187,12 @@ impl Scan for PartsScan {
     fn describe(&self) -> Vec<(String, String)> {
         let state = self.shared.state.lock().unwrap_or_else(PoisonError::into_inner);
         let mut lines = vec![("Parts".into(), self.shared.parts.len().to_string())];
-        if !self.shared.request.ranges.is_empty() {
+        let request = &self.shared.request;
+        let tested = self.shared.tested.lock().unwrap_or_else(PoisonError::into_inner);
+        for (condition, (granules, left)) in request.skip_conditions.iter().zip(tested.iter()) {
+            lines.push((format!("Index {}", condition.name), format!("{left}/{granules} granules")));
+        }
+        if !request.ranges.is_empty() || !request.skip_conditions.is_empty() {
             lines.push(("Parts skipped".into(), state.pruned_parts.to_string()));
             lines.push(("Units read".into(), state.next_task.to_string()));
             lines.push(("Units skipped".into(), state.pruned.units.to_string()));
@@ -301,12 +312,34 @@ impl Shared {
                 .filter_map(|filter| self.own_filter(filter, &layout))
                 .collect(),
             ranges: self.request.ranges.iter().filter_map(|range| self.own_range(range, &layout)).collect(),
+            rows: self.rows_to_read(part)?,
             row_numbers: self.numbers,
             remember,
             verify,
             ..ReadRequest::all(structure(&part.columns)?)
         };
         self.definition.format.open(input, read).map(Some).map_err(|e| e.context(in_part(part)))
+    }
+
+    /// The rows of a part that the indexes of the table leave.
+    fn rows_to_read(&self, part: &Part) -> Result<Option<Arc<[Range<usize>]>>> {
+        if self.request.skip_conditions.is_empty() {
+            return Ok(None);
+        }
+        let begun = Instant::now();
+        let mut tested = self.tested.lock().unwrap_or_else(PoisonError::into_inner);
+        tested.resize(self.request.skip_conditions.len(), (0, 0));
+        let rows = rows_to_read(part, &self.request.skip_conditions, &mut |at, granules, left| {
+            tested[at].0 += granules as u64;
+            tested[at].1 += left as u64;
+        })?;
+        let time = begun.elapsed().as_micros() as u64;
+        events::add(Event::FilteringMarksWithSecondaryKeysMicroseconds, time);
+        if let Some(rows) = &rows {
+            let left: usize = rows.iter().map(|range| range.len()).sum();
+            events::add(Event::SkipIndexPrunedRows, part.info.rows - left as u64);
+        }
+        Ok(rows.map(Arc::from))
     }
 
     /// The next unit of any part.

@@ -8,10 +8,12 @@ use super::part::{Part, PartInfo};
 use super::parts::{Claim, Parts, State};
 use super::rewrite::Rewrite;
 use super::scan::PartsScan;
+use super::skip_index::{IndexWriters, SkipIndexProgram};
 use super::{Partition, TableKeys};
 use crate::disk::TableFolder;
 use crate::{ColumnSchema, Held, Inserter, Scan, ScanRequest, Table, TableSchema};
 use chalet_base::{Result, bail};
+use chalet_columns::Block;
 use chalet_formats::input::Cast;
 use chalet_formats::{Format, TableStatistics};
 use chalet_types::DataType;
@@ -188,15 +190,33 @@ impl MergeTree {
         &self.parts
     }
 
-    /// Begins an INSERT.
-    pub fn insert_parts(&self) -> Result<PartsInserter> {
+    /// Begins an INSERT, whose parts have these indexes.
+    pub fn insert_parts(&self, indexes: Arc<[SkipIndexProgram]>) -> Result<PartsInserter> {
         self.parts.check_writable()?;
-        Ok(PartsInserter::new(self.clone()))
+        Ok(PartsInserter::new(self.clone(), indexes))
     }
 
-    /// Begins a part.
-    pub fn rewrite_part(&self, partition: Partition) -> Rewrite {
-        Rewrite::new(self.parts.clone(), self.definition.clone(), partition)
+    /// Begins a part with these indexes.
+    pub fn rewrite_part(&self, partition: Partition, indexes: Arc<[SkipIndexProgram]>) -> Rewrite {
+        Rewrite::new(self.parts.clone(), self.definition.clone(), partition, indexes)
+    }
+
+    /// Gives a part indexes that it lacks. `rows` are its stored columns as this handle has them, in its order.
+    pub fn index_part(
+        &self,
+        part: &Part,
+        indexes: &[SkipIndexProgram],
+        rows: &mut dyn FnMut() -> Result<Option<Block>>,
+    ) -> Result<()> {
+        if part.resident().is_some() {
+            return Ok(());
+        }
+        let mut writers = IndexWriters::new(indexes);
+        while let Some(block) = rows()? {
+            writers.write(&block)?;
+        }
+        part.write_indexes(writers)?;
+        self.parts.folder().map_or(Ok(()), |folder| crate::disk::durable::sync_folder(folder.path()))
     }
 
     /// A scan of some parts, as all others in the order of the parts.

@@ -150,21 +150,23 @@ fn apply(kept: &Kept, table: &MergeTree, commands: &[AlterCommand], ctx: &QueryC
             Definition { columns: version, ..altered.definition().clone() },
             table.parts().clone(),
         );
-        return kept.replace_engine(Arc::new(handle), &schema, &engine, &draft.comment, ctx);
+        kept.replace_engine(Arc::new(handle), &schema, &engine, &draft.comment, ctx)?;
+        return indexes::remove_dropped(table, &draft.indexes, ctx);
     }
     // The journal first: a version that no definition names is forgotten when the table is opened.
     table.parts().commit(Change { columns: vec![columns.clone()], ..Change::default() })?;
     let kept = kept.replace_engine(Arc::new(altered), &schema, &engine, &draft.comment, ctx);
     // The definition may be one that both versions have, and rows that follow are of the one that is in use.
     let settled = match &kept {
-        Ok(()) if columns.definition == 0 => return kept,
+        Ok(()) if columns.definition == 0 => return indexes::remove_dropped(table, &draft.indexes, ctx),
         Ok(()) => table.parts().settle_columns(&columns),
         Err(_) => table.parts().settle_columns(&version),
     };
     if let (Err(_), Some(folder)) = (settled, table.parts().folder()) {
         folder.lose();
     }
-    kept
+    kept?;
+    indexes::remove_dropped(table, &draft.indexes, ctx)
 }
 
 fn altered(table: &MergeTree, draft: &Draft, schema: &TableSchema) -> Result<MergeTree> {

@@ -22,11 +22,10 @@ pub(super) fn attach(
     let table = merge_tree(&*table)?;
     table.parts().check_writable()?;
     let parts = found(table, part, partition, ctx)?;
-    let check = || ctx.control.check_with_interrupt();
     let mut change = Change::default();
     for part in &parts {
         // The columns may be others by now, and readers may still have the part under its old name.
-        change.added.extend(copied(table, table, part, &check)?);
+        change.added.extend(copied(table, table, part, ctx)?);
         change.dropped_detached.push(part.info.number);
     }
     if parts.is_empty() { Ok(()) } else { table.parts().commit(change) }

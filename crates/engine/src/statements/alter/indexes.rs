@@ -1,11 +1,18 @@
 //! ALTER TABLE ... INDEX: which indexes a table has.
 
-use super::renamed;
+use super::{altering, partitions, renamed};
+use crate::merge_tree::merge::open_part;
+use crate::query_context::QueryContext;
+use crate::skip_indexes;
 use crate::statements::create::skip_index;
 use chalet_base::suggest::nearest;
 use chalet_base::{Result, bail, ensure};
-use chalet_storage::SkipIndex;
-use chalet_syntax::ast::{ColumnPosition, IndexDef};
+use chalet_storage::merge_tree::MergeTree;
+use chalet_storage::merge_tree::part::Part;
+use chalet_storage::merge_tree::skip_index::SkipIndexProgram;
+use chalet_storage::{SkipIndex, Table};
+use chalet_syntax::ast::{self, ColumnPosition, IndexDef};
+use std::sync::Arc;
 
 /// ADD INDEX.
 pub(super) fn add(
@@ -58,4 +65,80 @@ pub(super) fn rename(indexes: &mut [SkipIndex], from: &str, to: &str) -> Result<
         index.expr = renamed(&index.expr, from, to)?.into();
     }
     Ok(())
+}
+
+/// Gives the parts of a table, or of one partition, the files of an index that they lack. What is not there is left as it is, as in
+/// the kernel, where a mutation finds out.
+pub(super) fn materialize(
+    name: &ast::ObjectName,
+    index: &str,
+    partition: Option<&ast::Partition>,
+    ctx: &QueryContext,
+) -> Result<()> {
+    with_program(name, index, ctx, |table, program| {
+        for part in parts_of(table, partition, ctx)? {
+            if part.has_index(program.key()) {
+                continue;
+            }
+            let mut rows = open_part(table, &part, 1)?;
+            table.index_part(&part, std::slice::from_ref(program), &mut || {
+                ctx.control.check_with_interrupt()?;
+                Ok(rows.next()?.map(|morsel| morsel.block))
+            })?;
+        }
+        Ok(())
+    })
+}
+
+/// Removes the files of an index.
+pub(super) fn clear(
+    name: &ast::ObjectName,
+    index: &str,
+    partition: Option<&ast::Partition>,
+    ctx: &QueryContext,
+) -> Result<()> {
+    with_program(name, index, ctx, |table, program| {
+        let parts = parts_of(table, partition, ctx)?;
+        parts.iter().for_each(|part| part.remove_index(program.key()));
+        Ok(())
+    })
+}
+
+/// Removes the files of indexes that a table had.
+pub(super) fn remove_dropped(table: &MergeTree, left: &[SkipIndex], ctx: &QueryContext) -> Result<()> {
+    let state = table.parts().snapshot()?;
+    for index in table.schema().indexes.iter().filter(|index| !left.contains(index)) {
+        let is_renamed = left.iter().any(|other| other.name == index.name);
+        if let (Some(program), false) = (skip_indexes::program(table, index, ctx)?, is_renamed) {
+            state.parts.iter().chain(&state.detached).for_each(|part| part.remove_index(program.key()));
+        }
+    }
+    Ok(())
+}
+
+fn with_program(
+    name: &ast::ObjectName,
+    index: &str,
+    ctx: &QueryContext,
+    work: impl FnOnce(&MergeTree, &SkipIndexProgram) -> Result<()>,
+) -> Result<()> {
+    altering(name, ctx, |_, table| {
+        let schema = table.schema();
+        let Some(index) = schema.indexes.iter().find(|known| *known.name == *index) else { return Ok(()) };
+        match skip_indexes::program(table, index, ctx)? {
+            Some(program) => work(table, &program),
+            None => Ok(()),
+        }
+    })
+}
+
+fn parts_of(
+    table: &MergeTree,
+    partition: Option<&ast::Partition>,
+    ctx: &QueryContext,
+) -> Result<Vec<Arc<Part>>> {
+    let wanted = partition.map(|partition| partitions::wanted(table, partition, ctx)).transpose()?;
+    let state = table.parts().snapshot()?;
+    let is_wanted = |part: &&Arc<Part>| wanted.as_ref().is_none_or(|wanted| wanted.has(&part.info));
+    Ok(state.parts.iter().filter(is_wanted).cloned().collect())
 }

@@ -136,11 +136,14 @@ fn one(name: &ast::ObjectName, command: &AlterCommand, ctx: &QueryContext) -> Re
         AlterCommand::MaterializeTtl { partition } => ttl::materialize(name, partition.as_ref(), ctx),
         AlterCommand::ModifySettings(written) => settings::modify(name, written, ctx),
         AlterCommand::ResetSettings(names) => settings::reset(name, names, ctx),
-        // Parts have no files for indexes and projections.
-        AlterCommand::ClearIndex { .. }
-        | AlterCommand::MaterializeIndex { .. }
-        | AlterCommand::ClearProjection { .. }
-        | AlterCommand::MaterializeProjection { .. } => {
+        AlterCommand::ClearIndex { name: index, partition, .. } => {
+            indexes::clear(name, &index.name, partition.as_ref(), ctx)
+        }
+        AlterCommand::MaterializeIndex { name: index, partition, .. } => {
+            indexes::materialize(name, &index.name, partition.as_ref(), ctx)
+        }
+        // Parts have no files for projections.
+        AlterCommand::ClearProjection { .. } | AlterCommand::MaterializeProjection { .. } => {
             merge_tree(&*existing(name, ctx)?.0)?.parts().check_writable()
         }
         AlterCommand::ModifyQuery(_) => bail!(

@@ -4,6 +4,7 @@ use super::target::{merge_tree, uses};
 use crate::materialized;
 use crate::plan_optimizer;
 use crate::query_context::QueryContext;
+use crate::skip_indexes;
 use crate::tables::existing;
 use chalet_base::{Result, bail, ensure};
 use chalet_binder::bind_query;
@@ -180,6 +181,7 @@ fn mutate(
         table.parts().claim_all(|info| partition.as_ref().is_none_or(|p| p.has(info)), &check)?;
     let mutation = table.parts().next_mutation();
     let concerned = |source: &str| format!("SELECT 1 FROM {source} WHERE {where_} LIMIT 1");
+    let indexes = skip_indexes::programs(table, ctx)?;
     let mut change = Change::default();
     for part in &parts {
         check()?;
@@ -191,7 +193,7 @@ fn mutate(
         if n_concerned == 0 {
             continue;
         }
-        let out = table.rewrite_part(part.info.partition.clone());
+        let out = table.rewrite_part(part.info.partition.clone(), indexes.clone());
         let out = run(of_part, name, rows, ctx, out, |out, block| out.write(block))?;
         let info = &part.info;
         let lineage =

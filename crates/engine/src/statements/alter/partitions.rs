@@ -4,6 +4,7 @@ use super::target::merge_tree;
 use crate::merge_tree::merge::open_part;
 use crate::query_context::QueryContext;
 use crate::reading::caster;
+use crate::skip_indexes;
 use crate::stored_columns::bind_stored;
 use crate::tables::existing;
 use chalet_base::{Result, bail, ensure, err};
@@ -148,7 +149,7 @@ pub(super) fn copy(
     let (source_claim, parts) = source.parts().claim_all(|info| wanted.has(info), &check)?;
     let mut change = Change::default();
     for part in &parts {
-        change.added.extend(copied(target, source, part, &check)?);
+        change.added.extend(copied(target, source, part, ctx)?);
     }
     let _target_claim = match how {
         Copy::Replace => {
@@ -180,12 +181,12 @@ pub(super) fn copied(
     target: &MergeTree,
     source: &MergeTree,
     part: &Arc<Part>,
-    check: &dyn Fn() -> Result<()>,
+    ctx: &QueryContext,
 ) -> Result<Option<Arc<Part>>> {
-    let mut out = target.rewrite_part(part.info.partition.clone());
+    let mut out = target.rewrite_part(part.info.partition.clone(), skip_indexes::programs(target, ctx)?);
     let mut rows = open_part(source, part, 1)?;
     while let Some(morsel) = rows.next()? {
-        check()?;
+        ctx.control.check_with_interrupt()?;
         out.write(morsel.block)?;
     }
     out.finish(Lineage::default())

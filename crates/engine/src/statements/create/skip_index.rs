@@ -1,5 +1,4 @@
-//! INDEX of a MergeTree: what the kernel takes, and what it refuses. A condition is answered from the statistics and the page
-//! index of the files whether or not there is an index; none is ever needed for a right answer.
+//! INDEX of a MergeTree: what the kernel takes, and what it refuses.
 
 use super::merge_tree::changing_part;
 use crate::query_context::QueryContext;
@@ -145,8 +144,17 @@ fn bloom_filter(args: &[Expr], types: &[DataType]) -> Result<()> {
             DataType::Array(element) => element.bare(),
             other => other,
         };
-        let is_compound = matches!(inner, DataType::Map(..) | DataType::Tuple(_) | DataType::Array(_));
-        ensure!(!is_compound, ILLEGAL_COLUMN, "Unexpected type {ty} of bloom filter index");
+        let is_refused = matches!(
+            inner,
+            DataType::Map(..)
+                | DataType::Tuple(_)
+                | DataType::Array(_)
+                | DataType::Decimal { .. }
+                | DataType::Date32
+                | DataType::Time
+                | DataType::Time64(_)
+        );
+        ensure!(!is_refused, ILLEGAL_COLUMN, "Unexpected type {ty} of bloom filter index");
     }
     Ok(())
 }
