@@ -72,6 +72,10 @@ tuple_functions! {
     "tupleModuloByNumber", &[], true, op("modulo", Kind::Modulo),
         "The remainders of the elements of a tuple divided by a number.", "tupleModuloByNumber(tuple, number)",
         "SELECT tupleModuloByNumber((15, 10), 4)" => "(3,2)";
+    "tuplePositiveModuloByNumber", &[], true, op("positiveModulo", Kind::PositiveModulo),
+        "The remainders of the elements of a tuple divided by a number, none of them negative.",
+        "tuplePositiveModuloByNumber(tuple, number)",
+        "SELECT tuplePositiveModuloByNumber((15, -10), 7)" => "(1,4)";
     "tupleIntDivByNumber", &[], true, op("intDiv", Kind::IntDiv),
         "The quotients of the elements of a tuple and a number without their fractions.",
         "tupleIntDivByNumber(tuple, number)",

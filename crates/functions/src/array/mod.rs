@@ -11,6 +11,7 @@ mod enumerate;
 mod enumerate_ranked;
 mod find;
 mod flatten;
+mod flattened_length;
 mod inclusion;
 mod intersect;
 mod levenshtein;
@@ -54,6 +55,7 @@ pub fn register(registry: &mut Registry) {
     registry.add_scalar(&find::INDEX_OF_SORTED);
     registry.add_scalar(&find::COUNT_EQUAL);
     registry.add_scalar(&flatten::FUNCTION);
+    registry.add_scalar(&flattened_length::FUNCTION);
     registry.add_scalar(&inclusion::ALL);
     registry.add_scalar(&inclusion::ANY);
     registry.add_scalar(&inclusion::SUBSTR);

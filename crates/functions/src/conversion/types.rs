@@ -119,6 +119,20 @@ fn timestamps(registry: &mut Registry) {
         registry, "Date", Target::Day(DataType::Date), "[, timezone]",
         "SELECT toDate('2020-1-2'), toDate(18263)" => "2020-01-02\t2020-01-02"
     );
+    registry.add_scalar(ToType {
+        record: const {
+            &Record {
+                name: "DATE",
+                case_insensitive: true,
+                summary: "As toDate, under its name in MySQL.",
+                syntax: "DATE(x[, timezone])",
+                examples: &[Example { sql: "SELECT DATE('2020-01-02 03:04:05')", result: "2020-01-02" }],
+                ..BASE
+            }
+        },
+        target: Target::Day(DataType::Date),
+        failure: Failure::Throw,
+    });
     family!(
         registry, "Date32", Target::Day(DataType::Date32), "[, timezone]",
         "SELECT toDate32('1800-01-01')" => "1800-01-01"

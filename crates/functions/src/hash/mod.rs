@@ -10,6 +10,7 @@ mod metro;
 mod murmur;
 mod plain;
 pub mod sip;
+mod spark;
 mod url;
 mod wyhash;
 
@@ -27,5 +28,6 @@ pub fn register(registry: &mut Registry) {
     registry.add_scalar(java::Jump);
     plain::register(registry);
     sip::register(registry);
+    registry.add_scalar(&spark::FUNCTION);
     registry.add_scalar(&url::FUNCTION);
 }

@@ -10,6 +10,7 @@ mod materialize;
 mod names;
 mod parse_readable;
 mod parse_time_delta;
+mod part_of_digits;
 mod readable;
 mod running;
 mod session;
@@ -22,6 +23,7 @@ pub(crate) use byte_size::byte_sizes;
 use chalet_function_api::Registry;
 
 pub fn register(registry: &mut Registry) {
+    registry.add_scalar(&part_of_digits::FUNCTION);
     registry.add_scalar(bar::Bar);
     registry.add_scalar(block::BLOCK_NUMBER_FUNCTION);
     registry.add_scalar(block::BLOCK_SIZE_FUNCTION);
