@@ -76,9 +76,9 @@ fn places(bytes: &[u8]) -> Vec<usize> {
     }
     // Behind what was written a journal has room, which is all alike.
     let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
-    let step = (end / 120).max(1) | 1;
+    let step = (end / 40).max(1) | 1;
     let heads = 0..end.min(64);
-    heads.step_by(3).chain((64..end).step_by(step)).chain((end..bytes.len()).step_by(20_011)).collect()
+    heads.step_by(7).chain((64..end).step_by(step)).chain((end..bytes.len()).step_by(20_011)).collect()
 }
 
 #[test]
