@@ -23,7 +23,8 @@ pub mod window;
 pub use aggregate::{Aggregate, AggregateFunction, AggregateRecord, States};
 pub use context::{Context, Host, Interrupt};
 pub use record::{
-    Comparison, Constants, Dictionaries, Example, Lazy, Linear, Nulls, Record, SeveralTypes, Volatility,
+    Comparison, Constants, Dictionaries, Example, Lazy, Linear, Nulls, Record, Search, SeveralTypes,
+    Volatility,
 };
 pub use registry::Registry;
 pub use scalar::{Arg, Argument, Bound, Call, Lambda, NativeArg, ScalarFunction, StringArg};

@@ -32,6 +32,8 @@ pub struct Record {
     pub linear: Linear,
     /// Of two values: which order of them is the one that makes it true?
     pub comparison: Comparison,
+    /// What of its first argument is it about? For indexes of values and words.
+    pub search: Search,
 }
 
 /// A statement and its answer in TabSeparated.
@@ -61,6 +63,7 @@ impl Record {
         total: false,
         linear: Linear::No,
         comparison: Comparison::No,
+        search: Search::No,
     };
 }
 
@@ -70,6 +73,37 @@ pub enum Linear {
     No,
     Plus,
     Minus,
+}
+
+/// What an index of the values, elements or words of its first argument may use of a function: where the second one must be in it
+/// for the function to be true, or which part of it the function is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Search {
+    No,
+    /// An element of an array.
+    Element,
+    /// One of several elements.
+    AnyElement,
+    /// All of several elements.
+    AllElements,
+    /// A key of a map.
+    Key,
+    /// A value of a map.
+    Value,
+    /// The keys of a map themselves.
+    Keys,
+    /// The values of a map themselves.
+    Values,
+    /// The element at a position, the value under a key.
+    Subscript,
+    Prefix,
+    Suffix,
+    /// A token of a string.
+    Token,
+    /// One of several parts of a string.
+    AnySubstring,
+    /// What a LIKE pattern says of a string.
+    Pattern,
 }
 
 /// What the optimizer may use of a function of two values.

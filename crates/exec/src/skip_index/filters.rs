@@ -3,6 +3,7 @@
 use super::tree::Tree;
 use super::{MayMatch, points, position};
 use chalet_columns::BooleanBuffer;
+use chalet_function_api::{Comparison, Search};
 use chalet_plan::{Expr, ScanIndex};
 use chalet_storage::merge_tree::skip_index::{Granules, SkipIndexKind, hash_value};
 use chalet_types::{DataType, Value};
@@ -49,6 +50,14 @@ struct Of<'a> {
     types: &'a [DataType],
 }
 
+/// What a call looks for.
+fn search_of(expr: &Expr) -> Search {
+    match expr {
+        Expr::Call { function, .. } => function.function.record().search,
+        _ => Search::No,
+    }
+}
+
 /// The expression and the constant of a call of two arguments, in either order.
 fn sides(args: &[Expr]) -> Option<(&Expr, &Expr)> {
     match args {
@@ -93,10 +102,10 @@ impl Of<'_> {
         is_array.then_some((at, ty))
     }
 
-    /// The index of the keys (`mapKeys`) or values of the map that an expression is.
-    fn map_side(&self, map: &Expr, side: &str) -> Option<(usize, DataType)> {
+    /// The index of the keys or values of the map that an expression is.
+    fn map_side(&self, map: &Expr, side: Search) -> Option<(usize, DataType)> {
         let is_of_map = |own: &Expr| match own {
-            Expr::Call { args, .. } => own.function_name() == Some(side) && args.first() == Some(map),
+            Expr::Call { args, .. } => search_of(own) == side && args.first() == Some(map),
             _ => false,
         };
         let at = self.exprs.iter().position(is_of_map)?;
@@ -117,30 +126,30 @@ impl Of<'_> {
                 None
             }
             Expr::Call { function, args } if !negated => {
-                let name = function.function.record().name;
-                match (name, &args[..]) {
-                    ("equals", args) => {
-                        let (tested, constant) = sides(args)?;
-                        self.equals(tested, constant)
-                    }
-                    ("has", [array, value]) => {
+                let record = function.function.record();
+                if record.comparison == Comparison::Equal {
+                    let (tested, constant) = sides(args)?;
+                    return self.equals(tested, constant);
+                }
+                match (record.search, &args[..]) {
+                    (Search::Element, [array, value]) => {
                         let (at, element) = self.array(array)?;
                         let literal = value.as_literal()?;
                         Some(Test::one(at, points::hash(&literal.value(), &literal.ty, &element)?))
                     }
-                    ("hasAny" | "hasAll", [array, values]) => {
+                    (search @ (Search::AnyElement | Search::AllElements), [array, values]) => {
                         let (at, element) = self.array(array)?;
                         let (values, ty) = points::elements(values)?;
                         let hashes = values.iter().map(|value| points::hash(value, &ty, &element));
                         let hashes = hashes.collect::<Option<Vec<u64>>>()?;
-                        let any_of = match name {
-                            "hasAll" => vec![hashes],
+                        let any_of = match search {
+                            Search::AllElements => vec![hashes],
                             _ => hashes.into_iter().map(|hash| vec![hash]).collect(),
                         };
                         Some(Test { expr: at, any_of })
                     }
-                    ("mapContainsKey" | "mapContainsValue", [map, value]) => {
-                        let side = if name == "mapContainsKey" { "mapKeys" } else { "mapValues" };
+                    (search @ (Search::Key | Search::Value), [map, value]) => {
+                        let side = if search == Search::Key { Search::Keys } else { Search::Values };
                         let (at, element) = self.map_side(map, side)?;
                         let literal = value.as_literal()?;
                         Some(Test::one(at, points::hash(&literal.value(), &literal.ty, &element)?))
@@ -159,17 +168,17 @@ impl Of<'_> {
             return Some(Test::one(at, points::hash(&value, &literal.ty, &column)?));
         }
         // `map['key'] = value`: what a map without the key gives is the default.
-        let (Expr::Call { args, .. }, Some("arrayElement")) = (tested, tested.function_name()) else {
+        let (Expr::Call { args, .. }, Search::Subscript) = (tested, search_of(tested)) else {
             return None;
         };
         let [map, key] = &args[..] else { return None };
         if !matches!(map.ty().bare(), DataType::Map(..)) || is_default(&value) {
             return None;
         }
-        if let (Some((at, ty)), Some(key)) = (self.map_side(map, "mapKeys"), key.as_literal()) {
+        if let (Some((at, ty)), Some(key)) = (self.map_side(map, Search::Keys), key.as_literal()) {
             return Some(Test::one(at, points::hash(&key.value(), &key.ty, &ty)?));
         }
-        let (at, ty) = self.map_side(map, "mapValues")?;
+        let (at, ty) = self.map_side(map, Search::Values)?;
         Some(Test::one(at, points::hash(&value, &literal.ty, &ty)?))
     }
 
@@ -211,19 +220,19 @@ impl Of<'_> {
                 Some(Test { expr: at, any_of: any_of.collect::<Option<_>>()? })
             }
             Expr::Call { function, args } => {
-                let name = function.function.record().name;
-                match (name, &args[..], negated) {
-                    ("equals", args, false) | ("notEquals", args, true) => {
+                let record = function.function.record();
+                match (record.comparison, &args[..], negated) {
+                    (Comparison::Equal, args, false) | (Comparison::NotEqual, args, true) => {
                         let (tested, constant) = sides(args)?;
                         let (at, _) = self.plain(tested)?;
                         let value = constant.as_literal()?.value();
                         Some(Test { expr: at, any_of: vec![self.whole(text(&value)?)] })
                     }
-                    ("notEquals", args, false) | ("equals", args, true) => {
+                    (Comparison::NotEqual, args, false) | (Comparison::Equal, args, true) => {
                         let (tested, _) = sides(args)?;
                         Some(known(self.plain(tested)?.0))
                     }
-                    (name, [tested, constant], false) => self.search(name, tested, constant),
+                    (_, [tested, constant], false) => self.search(record.search, tested, constant),
                     _ => None,
                 }
             }
@@ -231,19 +240,19 @@ impl Of<'_> {
         }
     }
 
-    fn search(&self, name: &str, tested: &Expr, constant: &Expr) -> Option<Test> {
+    fn search(&self, search: Search, tested: &Expr, constant: &Expr) -> Option<Test> {
         let value = constant.as_literal()?.value();
-        if name == "has" {
+        if search == Search::Element {
             let (at, _) = self.array(tested)?;
             return Some(Test { expr: at, any_of: vec![self.whole(text(&value)?)] });
         }
         let (at, _) = self.plain(tested)?;
-        let all = match (name, &value) {
-            ("startsWith", value) => self.words_of(text(value)?, Edges::Start),
-            ("endsWith", value) => self.words_of(text(value)?, Edges::End),
-            ("hasToken", value) => self.words_of(text(value)?, Edges::Whole),
-            ("like", value) => self.like(text(value)?),
-            ("multiSearchAny", Value::Array(needles)) => {
+        let all = match (search, &value) {
+            (Search::Prefix, value) => self.words_of(text(value)?, Edges::Start),
+            (Search::Suffix, value) => self.words_of(text(value)?, Edges::End),
+            (Search::Token, value) => self.words_of(text(value)?, Edges::Whole),
+            (Search::Pattern, value) => self.like(text(value)?),
+            (Search::AnySubstring, Value::Array(needles)) => {
                 let words = |needle| Some(self.words_of(text(needle)?, Edges::Inner));
                 return Some(Test { expr: at, any_of: needles.iter().map(words).collect::<Option<_>>()? });
             }

@@ -9,7 +9,7 @@ use crate::several::subcolumn;
 use chalet_base::{Result, bail};
 use chalet_columns::{Column, List};
 use chalet_function_api::scalar::check_arity;
-use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record};
+use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record, Search};
 use chalet_types::{DataType, Value};
 use std::ops::Range;
 
@@ -21,6 +21,7 @@ pub static FUNCTION: Plain = Plain {
         examples: &[Example { sql: "SELECT [1, 2, 3][-1], ['a'][2], map('k', 5)['k']", result: "3\t\t5" }],
         constants: Constants::Seen,
         total: true,
+        search: Search::Subscript,
         ..Record::DEFAULT
     },
     bind: |name, args, ctx| bind(name, args, ctx, false),

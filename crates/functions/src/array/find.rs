@@ -7,7 +7,9 @@ use crate::plain::Plain;
 use chalet_base::{Result, bail, err};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
-use chalet_function_api::{Argument, Bound, Call, Constants, Context, Dictionaries, Example, Nulls, Record};
+use chalet_function_api::{
+    Argument, Bound, Call, Constants, Context, Dictionaries, Example, Nulls, Record, Search,
+};
 use chalet_types::DataType;
 use chalet_types::supertype::common_supertype;
 use std::ops::Range;
@@ -26,6 +28,7 @@ pub static HAS: Plain = Plain {
         summary: "Whether an array has an element equal to a value, or a map has a key equal to it. NULL is equal to NULL.",
         syntax: "has(arr, x)",
         examples: &[Example { sql: "SELECT has([1, 2, NULL], NULL), has(['a'], 'b')", result: "1\t0" }],
+        search: Search::Element,
         ..FIND
     },
     bind: |name, args, ctx| bind(name, args, ctx, DataType::UInt8),

@@ -9,7 +9,7 @@ use chalet_base::Result;
 use chalet_base::hash::HashSet;
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
-use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, Search};
 use chalet_types::DataType;
 use chalet_types::supertype::common_supertype;
 
@@ -19,6 +19,7 @@ pub static ALL: Plain = Plain {
         summary: "Whether every element of the second array occurs in the first.",
         syntax: "hasAll(set, subset)",
         examples: &[Example { sql: "SELECT hasAll([1, 2, 3], [3, 1]), hasAll([1], [])", result: "1\t1" }],
+        search: Search::AllElements,
         ..Record::DEFAULT
     },
     bind,
@@ -36,6 +37,7 @@ pub static ANY: Plain = Plain {
         summary: "Whether an element of the second array occurs in the first.",
         syntax: "hasAny(arr1, arr2)",
         examples: &[Example { sql: "SELECT hasAny([1, 2], [2, 5]), hasAny([1], [])", result: "1\t0" }],
+        search: Search::AnyElement,
         ..Record::DEFAULT
     },
     bind,

@@ -7,7 +7,9 @@ use crate::plain::Plain;
 use chalet_base::{Result, bail};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
-use chalet_function_api::{Argument, Bound, Call, Constants, Context, Dictionaries, Example, Nulls, Record};
+use chalet_function_api::{
+    Argument, Bound, Call, Constants, Context, Dictionaries, Example, Nulls, Record, Search,
+};
 use chalet_types::DataType;
 use chalet_types::supertype::common_supertype;
 
@@ -25,6 +27,7 @@ pub static KEY: Plain = Plain {
         summary: "Whether a map has a key.",
         syntax: "mapContainsKey(map, key)",
         examples: &[Example { sql: "SELECT mapContainsKey(map('k1', 1), 'k1')", result: "1" }],
+        search: Search::Key,
         ..CONTAINS
     },
     bind: |name, args, ctx| bind(name, args, ctx, 0),
@@ -37,6 +40,7 @@ pub static VALUE: Plain = Plain {
         summary: "Whether a map has a value.",
         syntax: "mapContainsValue(map, value)",
         examples: &[Example { sql: "SELECT mapContainsValue(map('k1', 'v1'), 'v1')", result: "1" }],
+        search: Search::Value,
         ..CONTAINS
     },
     bind: |name, args, ctx| bind(name, args, ctx, 1),

@@ -5,7 +5,7 @@ use crate::plain::Plain;
 use chalet_base::Result;
 use chalet_columns::Column;
 use chalet_function_api::scalar::check_arity;
-use chalet_function_api::{Call, Example, Record};
+use chalet_function_api::{Call, Example, Record, Search};
 
 pub static KEYS: Plain = Plain {
     record: Record {
@@ -14,6 +14,7 @@ pub static KEYS: Plain = Plain {
         syntax: "mapKeys(map)",
         examples: &[Example { sql: "SELECT mapKeys(map('a', 1, 'b', 2))", result: "['a','b']" }],
         total: true,
+        search: Search::Keys,
         ..Record::DEFAULT
     },
     bind: |name, args, _| {
@@ -30,6 +31,7 @@ pub static VALUES: Plain = Plain {
         syntax: "mapValues(map)",
         examples: &[Example { sql: "SELECT mapValues(map('a', 1, 'b', 2))", result: "[1,2]" }],
         total: true,
+        search: Search::Values,
         ..Record::DEFAULT
     },
     bind: |name, args, _| {

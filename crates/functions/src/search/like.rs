@@ -4,11 +4,11 @@ use super::matching::Match;
 use super::pattern::Pattern;
 use super::regexp::compile;
 use chalet_base::{Result, bail};
-use chalet_function_api::{Constants, Example, Record, Registry};
+use chalet_function_api::{Constants, Example, Record, Registry, Search};
 use memchr::memmem::Finder;
 
 macro_rules! likes {
-    ($($name:literal $any_case:literal $compile:expr, $yes:literal $summary:literal $syntax:literal $sql:literal => $result:literal;)*) => {
+    ($($name:literal $any_case:literal $search:ident $compile:expr, $yes:literal $summary:literal $syntax:literal $sql:literal => $result:literal;)*) => {
         static FUNCTIONS: &[Match] = &[$(Match {
             record: Record {
                 name: $name,
@@ -17,6 +17,7 @@ macro_rules! likes {
                 syntax: $syntax,
                 examples: &[Example { sql: $sql, result: $result }],
                 constants: Constants::Seen,
+                search: Search::$search,
                 ..Record::DEFAULT
             },
             compile: $compile,
@@ -26,16 +27,16 @@ macro_rules! likes {
 }
 
 likes! {
-    "like" false like_pattern, true
+    "like" false Pattern like_pattern, true
         "Whether a string is of a form: % stands for any characters, _ for any one, a backslash takes their meaning away."
         "s LIKE pattern" "SELECT 'ClickHouse' LIKE '%House', 'abc' LIKE '_b'" => "1\t0";
-    "notLike" false like_pattern, false
+    "notLike" false No like_pattern, false
         "Whether a string is not of a form."
         "s NOT LIKE pattern" "SELECT 'ClickHouse' NOT LIKE '%House'" => "0";
-    "ilike" false ilike_pattern, true
+    "ilike" false No ilike_pattern, true
         "As like, without regard to case."
         "s ILIKE pattern" "SELECT 'ClickHouse' ILIKE '%house'" => "1";
-    "notILike" false ilike_pattern, false
+    "notILike" false No ilike_pattern, false
         "As notLike, without regard to case."
         "s NOT ILIKE pattern" "SELECT 'ClickHouse' NOT ILIKE '%house'" => "0";
 }

@@ -7,7 +7,7 @@ use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{
-    Argument, Bound, Call, Constants, Context, Example, Record, Registry, ScalarFunction,
+    Argument, Bound, Call, Constants, Context, Example, Record, Registry, ScalarFunction, Search,
 };
 use chalet_types::DataType;
 use memchr::memmem;
@@ -28,7 +28,7 @@ struct MultiSearch {
 }
 
 macro_rules! searches {
-    ($($name:literal $answer:ident $fold:ident $chars:literal $summary:literal $syntax:literal $sql:literal => $result:literal;)*) => {
+    ($($name:literal $answer:ident $fold:ident $chars:literal $search:ident $summary:literal $syntax:literal $sql:literal => $result:literal;)*) => {
         static FUNCTIONS: &[MultiSearch] = &[$(MultiSearch {
             record: Record {
                 name: $name,
@@ -36,6 +36,7 @@ macro_rules! searches {
                 syntax: $syntax,
                 examples: &[Example { sql: $sql, result: $result }],
                 constants: Constants::Seen,
+                search: Search::$search,
                 ..Record::DEFAULT
             },
             answer: Answer::$answer,
@@ -46,52 +47,52 @@ macro_rules! searches {
 }
 
 searches! {
-    "multiSearchAny" Any Exact false
+    "multiSearchAny" Any Exact false AnySubstring
         "Whether any of the needles occurs in a string." "multiSearchAny(haystack, [needle1, ...])"
         "SELECT multiSearchAny('ClickHouse', ['C', 'H'])" => "1";
-    "multiSearchAnyCaseInsensitive" Any Ascii false
+    "multiSearchAnyCaseInsensitive" Any Ascii false No
         "As multiSearchAny, without regard to the case of ASCII letters." "multiSearchAnyCaseInsensitive(haystack, [needle1, ...])"
         "SELECT multiSearchAnyCaseInsensitive('ClickHouse', ['c', 'x'])" => "1";
-    "multiSearchAnyUTF8" Any Exact true
+    "multiSearchAnyUTF8" Any Exact true No
         "As multiSearchAny, for UTF-8." "multiSearchAnyUTF8(haystack, [needle1, ...])"
         "SELECT multiSearchAnyUTF8('ClickHouse', ['C', 'H'])" => "1";
-    "multiSearchAnyCaseInsensitiveUTF8" Any Unicode true
+    "multiSearchAnyCaseInsensitiveUTF8" Any Unicode true No
         "As multiSearchAny, without regard to case." "multiSearchAnyCaseInsensitiveUTF8(haystack, [needle1, ...])"
         "SELECT multiSearchAnyCaseInsensitiveUTF8('Привет', ['ВЕТ'])" => "1";
-    "multiSearchFirstPosition" FirstPosition Exact false
+    "multiSearchFirstPosition" FirstPosition Exact false No
         "The leftmost position of any of the needles; 0 when there is none." "multiSearchFirstPosition(haystack, [needle1, ...])"
         "SELECT multiSearchFirstPosition('Hello World', ['llo', 'Wor', 'ld'])" => "3";
-    "multiSearchFirstPositionCaseInsensitive" FirstPosition Ascii false
+    "multiSearchFirstPositionCaseInsensitive" FirstPosition Ascii false No
         "As multiSearchFirstPosition, without regard to the case of ASCII letters." "multiSearchFirstPositionCaseInsensitive(haystack, [needle1, ...])"
         "SELECT multiSearchFirstPositionCaseInsensitive('HELLO', ['llo'])" => "3";
-    "multiSearchFirstPositionUTF8" FirstPosition Exact true
+    "multiSearchFirstPositionUTF8" FirstPosition Exact true No
         "As multiSearchFirstPosition, in characters." "multiSearchFirstPositionUTF8(haystack, [needle1, ...])"
         "SELECT multiSearchFirstPositionUTF8('Привет', ['вет'])" => "4";
-    "multiSearchFirstPositionCaseInsensitiveUTF8" FirstPosition Unicode true
+    "multiSearchFirstPositionCaseInsensitiveUTF8" FirstPosition Unicode true No
         "As multiSearchFirstPositionUTF8, without regard to case." "multiSearchFirstPositionCaseInsensitiveUTF8(haystack, [needle1, ...])"
         "SELECT multiSearchFirstPositionCaseInsensitiveUTF8('Привет', ['ВЕТ'])" => "4";
-    "multiSearchFirstIndex" FirstIndex Exact false
+    "multiSearchFirstIndex" FirstIndex Exact false No
         "The number of the first of the needles that occurs, from 1; 0 when none does." "multiSearchFirstIndex(haystack, [needle1, ...])"
         "SELECT multiSearchFirstIndex('Hello World', ['World', 'Hello'])" => "1";
-    "multiSearchFirstIndexCaseInsensitive" FirstIndex Ascii false
+    "multiSearchFirstIndexCaseInsensitive" FirstIndex Ascii false No
         "As multiSearchFirstIndex, without regard to the case of ASCII letters." "multiSearchFirstIndexCaseInsensitive(haystack, [needle1, ...])"
         "SELECT multiSearchFirstIndexCaseInsensitive('Hello', ['x', 'LLO'])" => "2";
-    "multiSearchFirstIndexUTF8" FirstIndex Exact true
+    "multiSearchFirstIndexUTF8" FirstIndex Exact true No
         "As multiSearchFirstIndex, for UTF-8." "multiSearchFirstIndexUTF8(haystack, [needle1, ...])"
         "SELECT multiSearchFirstIndexUTF8('Hello', ['x', 'llo'])" => "2";
-    "multiSearchFirstIndexCaseInsensitiveUTF8" FirstIndex Unicode true
+    "multiSearchFirstIndexCaseInsensitiveUTF8" FirstIndex Unicode true No
         "As multiSearchFirstIndex, without regard to case." "multiSearchFirstIndexCaseInsensitiveUTF8(haystack, [needle1, ...])"
         "SELECT multiSearchFirstIndexCaseInsensitiveUTF8('Привет', ['x', 'ВЕТ'])" => "2";
-    "multiSearchAllPositions" AllPositions Exact false
+    "multiSearchAllPositions" AllPositions Exact false No
         "The positions of the first occurrences of the needles." "multiSearchAllPositions(haystack, [needle1, ...])"
         "SELECT multiSearchAllPositions('Hello, World!', ['hello', '!', 'world'])" => "[0,13,0]";
-    "multiSearchAllPositionsCaseInsensitive" AllPositions Ascii false
+    "multiSearchAllPositionsCaseInsensitive" AllPositions Ascii false No
         "As multiSearchAllPositions, without regard to the case of ASCII letters." "multiSearchAllPositionsCaseInsensitive(haystack, [needle1, ...])"
         "SELECT multiSearchAllPositionsCaseInsensitive('Hello', ['hello', 'LO'])" => "[1,4]";
-    "multiSearchAllPositionsUTF8" AllPositions Exact true
+    "multiSearchAllPositionsUTF8" AllPositions Exact true No
         "As multiSearchAllPositions, in characters." "multiSearchAllPositionsUTF8(haystack, [needle1, ...])"
         "SELECT multiSearchAllPositionsUTF8('Привет', ['вет', 'x'])" => "[4,0]";
-    "multiSearchAllPositionsCaseInsensitiveUTF8" AllPositions Unicode true
+    "multiSearchAllPositionsCaseInsensitiveUTF8" AllPositions Unicode true No
         "As multiSearchAllPositionsUTF8, without regard to case." "multiSearchAllPositionsCaseInsensitiveUTF8(haystack, [needle1, ...])"
         "SELECT multiSearchAllPositionsCaseInsensitiveUTF8('Привет', ['ВЕТ', 'x'])" => "[4,0]";
 }

@@ -4,7 +4,7 @@ use crate::string_args::{Kind, StringArg, constant_text, expect};
 use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::{
-    Argument, Bound, Call, Constants, Context, Example, Record, Registry, ScalarFunction,
+    Argument, Bound, Call, Constants, Context, Example, Record, Registry, ScalarFunction, Search,
 };
 use chalet_types::DataType;
 use memchr::memmem::Finder;
@@ -17,7 +17,7 @@ struct HasToken {
 }
 
 macro_rules! functions {
-    ($($name:literal $any_case:literal $fold:literal $or_null:literal $summary:literal $syntax:literal $sql:literal => $result:literal;)*) => {
+    ($($name:literal $any_case:literal $fold:literal $or_null:literal $search:ident $summary:literal $syntax:literal $sql:literal => $result:literal;)*) => {
         static FUNCTIONS: &[HasToken] = &[$(HasToken {
             record: Record {
                 name: $name,
@@ -26,6 +26,7 @@ macro_rules! functions {
                 syntax: $syntax,
                 examples: &[Example { sql: $sql, result: $result }],
                 constants: Constants::Seen,
+                search: Search::$search,
                 ..Record::DEFAULT
             },
             fold: $fold,
@@ -35,16 +36,16 @@ macro_rules! functions {
 }
 
 functions! {
-    "hasToken" false false false
+    "hasToken" false false false Token
         "Whether a constant token occurs in a string. A token is a run of ASCII letters, digits and of bytes that are not ASCII."
         "hasToken(haystack, token)" "SELECT hasToken('Hello World', 'Hello'), hasToken('Hello World', 'Hell')" => "1\t0";
-    "hasTokenOrNull" false false true
+    "hasTokenOrNull" false false true No
         "As hasToken, with NULL when the needle is no token."
         "hasTokenOrNull(haystack, token)" "SELECT hasTokenOrNull('Hello World', 'Hello,World')" => "\\N";
-    "hasTokenCaseInsensitive" true true false
+    "hasTokenCaseInsensitive" true true false No
         "As hasToken, without regard to the case of ASCII letters."
         "hasTokenCaseInsensitive(haystack, token)" "SELECT hasTokenCaseInsensitive('Hello World', 'hello')" => "1";
-    "hasTokenCaseInsensitiveOrNull" true true true
+    "hasTokenCaseInsensitiveOrNull" true true true No
         "As hasTokenCaseInsensitive, with NULL when the needle is no token."
         "hasTokenCaseInsensitiveOrNull(haystack, token)" "SELECT hasTokenCaseInsensitiveOrNull('Hello World', 'hello,world')" => "\\N";
 }

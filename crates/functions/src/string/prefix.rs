@@ -8,7 +8,7 @@ use chalet_base::{Result, bail};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{
-    Argument, Bound, Call, Constants, Context, Example, Record, Registry, ScalarFunction,
+    Argument, Bound, Call, Constants, Context, Example, Record, Registry, ScalarFunction, Search,
 };
 use chalet_types::DataType;
 use chalet_types::supertype::common_supertype;
@@ -20,7 +20,7 @@ struct Prefix {
 }
 
 macro_rules! tests {
-    ($($name:literal $end:literal $test:expr, $summary:literal $syntax:literal $sql:literal => $result:literal;)*) => {
+    ($($name:literal $end:literal $search:ident $test:expr, $summary:literal $syntax:literal $sql:literal => $result:literal;)*) => {
         static FUNCTIONS: &[Prefix] = &[$(Prefix {
             record: Record {
                 name: $name,
@@ -29,6 +29,7 @@ macro_rules! tests {
                 examples: &[Example { sql: $sql, result: $result }],
                 constants: Constants::Seen,
                 total: true,
+                search: Search::$search,
                 ..Record::DEFAULT
             },
             end: $end,
@@ -38,28 +39,28 @@ macro_rules! tests {
 }
 
 tests! {
-    "startsWith" false |text, part| text.starts_with(part),
+    "startsWith" false Prefix |text, part| text.starts_with(part),
         "Whether a string or an array begins with another one." "startsWith(s, prefix)"
         "SELECT startsWith('ClickHouse', 'Click'), startsWith([1, 2], [2])" => "1\t0";
-    "endsWith" true |text, part| text.ends_with(part),
+    "endsWith" true Suffix |text, part| text.ends_with(part),
         "Whether a string or an array ends with another one." "endsWith(s, suffix)"
         "SELECT endsWith('ClickHouse', 'House'), endsWith([1, 2], [2])" => "1\t1";
-    "startsWithUTF8" false |text, part| text.starts_with(part),
+    "startsWithUTF8" false No |text, part| text.starts_with(part),
         "Whether a string of UTF-8 begins with another one." "startsWithUTF8(s, prefix)"
         "SELECT startsWithUTF8('приставка', 'при')" => "1";
-    "endsWithUTF8" true |text, part| text.ends_with(part),
+    "endsWithUTF8" true No |text, part| text.ends_with(part),
         "Whether a string of UTF-8 ends with another one." "endsWithUTF8(s, suffix)"
         "SELECT endsWithUTF8('данных', 'ых')" => "1";
-    "startsWithCaseInsensitive" false |text, part| text.len() >= part.len() && text[..part.len()].eq_ignore_ascii_case(part),
+    "startsWithCaseInsensitive" false No |text, part| text.len() >= part.len() && text[..part.len()].eq_ignore_ascii_case(part),
         "Whether a string begins with another one; the case of ASCII letters does not matter." "startsWithCaseInsensitive(s, prefix)"
         "SELECT startsWithCaseInsensitive('CLICKHOUSE', 'click')" => "1";
-    "endsWithCaseInsensitive" true |text, part| text.len() >= part.len() && text[text.len() - part.len()..].eq_ignore_ascii_case(part),
+    "endsWithCaseInsensitive" true No |text, part| text.len() >= part.len() && text[text.len() - part.len()..].eq_ignore_ascii_case(part),
         "Whether a string ends with another one; the case of ASCII letters does not matter." "endsWithCaseInsensitive(s, suffix)"
         "SELECT endsWithCaseInsensitive('CLICKHOUSE', 'house')" => "1";
-    "startsWithCaseInsensitiveUTF8" false |text, part| lower(text).starts_with(&lower(part)),
+    "startsWithCaseInsensitiveUTF8" false No |text, part| lower(text).starts_with(&lower(part)),
         "Whether a string of UTF-8 begins with another one; the case of letters does not matter." "startsWithCaseInsensitiveUTF8(s, prefix)"
         "SELECT startsWithCaseInsensitiveUTF8('ПРИСТАВКА', 'при')" => "1";
-    "endsWithCaseInsensitiveUTF8" true |text, part| lower(text).ends_with(&lower(part)),
+    "endsWithCaseInsensitiveUTF8" true No |text, part| lower(text).ends_with(&lower(part)),
         "Whether a string of UTF-8 ends with another one; the case of letters does not matter." "endsWithCaseInsensitiveUTF8(s, suffix)"
         "SELECT endsWithCaseInsensitiveUTF8('ДАННЫХ', 'ых')" => "1";
 }
