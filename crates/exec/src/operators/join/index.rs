@@ -183,22 +183,62 @@ impl KeyIndex {
 }
 
 impl Rows {
+    /// Valid rows by their groups: a counting sort. Of many groups in two steps, so that what is written stays in the cache: rows are
+    /// partitioned by the upper bits of their groups first.
     fn lists(groups: &[u32], valid: &BooleanBuffer, n_groups: usize) -> Rows {
         let mut starts = vec![0u32; n_groups + 1];
-        for row in valid.set_indices() {
-            starts[groups[row] as usize + 1] += 1;
+        if n_groups <= GROUPS_AT_ONCE {
+            let rows = valid.set_indices().map(|row| (groups[row] as usize, row as u32));
+            let mut order = vec![0; valid.count_set_bits()];
+            sort_by_group(rows, &mut starts, 0, &mut order);
+            return Rows::Lists { starts, order };
         }
-        for i in 0..n_groups {
-            starts[i + 1] += starts[i];
+        let partition = |group: u32| group as usize / GROUPS_AT_ONCE;
+        let n_partitions = n_groups.div_ceil(GROUPS_AT_ONCE);
+        let mut ends = vec![0usize; n_partitions + 1];
+        valid.set_indices().for_each(|row| ends[partition(groups[row]) + 1] += 1);
+        for at in 0..n_partitions {
+            ends[at + 1] += ends[at];
         }
-        let mut next = starts.clone();
-        let mut order = vec![0; starts[n_groups] as usize];
+        let mut partitioned = vec![(0u32, 0u32); ends[n_partitions]];
         for row in valid.set_indices() {
-            let group = groups[row] as usize;
-            order[next[group] as usize] = row as u32;
-            next[group] += 1;
+            let end = &mut ends[partition(groups[row])];
+            partitioned[*end] = (groups[row], row as u32);
+            *end += 1;
+        }
+        let mut order = vec![0; partitioned.len()];
+        let mut start = 0;
+        for (at, &end) in ends[..n_partitions].iter().enumerate() {
+            let first = at * GROUPS_AT_ONCE;
+            let last = n_groups.min(first + GROUPS_AT_ONCE);
+            let rows = partitioned[start..end].iter().map(|&(group, row)| (group as usize - first, row));
+            sort_by_group(rows, &mut starts[first..=last], start as u32, &mut order[start..end]);
+            start = end;
         }
         Rows::Lists { starts, order }
+    }
+}
+
+/// So many groups are counted at once: their counters fit the cache of a core.
+const GROUPS_AT_ONCE: usize = 1 << 15;
+
+/// Sorts rows by their groups, keeping their order. `starts` becomes where the rows of each group begin and where the last one ends, counted
+/// from `base`; its first item is `base` afterwards, its others were 0.
+fn sort_by_group(
+    rows: impl Iterator<Item = (usize, u32)> + Clone,
+    starts: &mut [u32],
+    base: u32,
+    order: &mut [u32],
+) {
+    starts[0] = base;
+    rows.clone().for_each(|(group, _)| starts[group + 1] += 1);
+    for group in 1..starts.len() {
+        starts[group] += starts[group - 1];
+    }
+    let mut next = starts[..starts.len() - 1].to_vec();
+    for (group, row) in rows {
+        order[(next[group] - base) as usize] = row;
+        next[group] += 1;
     }
 }
 
