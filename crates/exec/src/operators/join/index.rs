@@ -188,7 +188,7 @@ impl Rows {
     fn lists(groups: &[u32], valid: &BooleanBuffer, n_groups: usize) -> Rows {
         let mut starts = vec![0u32; n_groups + 1];
         if n_groups <= GROUPS_AT_ONCE {
-            let rows = valid.set_indices().map(|row| (groups[row] as usize, row as u32));
+            let rows = || valid.set_indices().map(|row| (groups[row] as usize, row as u32));
             let mut order = vec![0; valid.count_set_bits()];
             sort_by_group(rows, &mut starts, 0, &mut order);
             return Rows::Lists { starts, order };
@@ -211,7 +211,8 @@ impl Rows {
         for (at, &end) in ends[..n_partitions].iter().enumerate() {
             let first = at * GROUPS_AT_ONCE;
             let last = n_groups.min(first + GROUPS_AT_ONCE);
-            let rows = partitioned[start..end].iter().map(|&(group, row)| (group as usize - first, row));
+            let part = &partitioned[start..end];
+            let rows = || part.iter().map(|&(group, row)| (group as usize - first, row));
             sort_by_group(rows, &mut starts[first..=last], start as u32, &mut order[start..end]);
             start = end;
         }
@@ -222,21 +223,21 @@ impl Rows {
 /// So many groups are counted at once: their counters fit the cache of a core.
 const GROUPS_AT_ONCE: usize = 1 << 15;
 
-/// Sorts rows by their groups, keeping their order. `starts` becomes where the rows of each group begin and where the last one ends, counted
-/// from `base`; its first item is `base` afterwards, its others were 0.
-fn sort_by_group(
-    rows: impl Iterator<Item = (usize, u32)> + Clone,
+/// Sorts rows by their groups, keeping their order; `rows` gives them with their groups. `starts` becomes where the rows of each group begin and
+/// where the last one ends, counted from `base`; all of its items behind the first were 0.
+fn sort_by_group<R: Iterator<Item = (usize, u32)>>(
+    rows: impl Fn() -> R,
     starts: &mut [u32],
     base: u32,
     order: &mut [u32],
 ) {
     starts[0] = base;
-    rows.clone().for_each(|(group, _)| starts[group + 1] += 1);
+    rows().for_each(|(group, _)| starts[group + 1] += 1);
     for group in 1..starts.len() {
         starts[group] += starts[group - 1];
     }
     let mut next = starts[..starts.len() - 1].to_vec();
-    for (group, row) in rows {
+    for (group, row) in rows() {
         order[(next[group] - base) as usize] = row;
         next[group] += 1;
     }
