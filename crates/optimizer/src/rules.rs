@@ -47,6 +47,11 @@ pub const RULES: &[Rule] = &[
         apply: push_down_filter::apply,
     },
     Rule {
+        name: share_common_tables::NAME,
+        reason: "conditions have come to where the expressions are used, and say whether their rows differ",
+        apply: share_common_tables::apply,
+    },
+    Rule {
         name: outer_join_to_inner::NAME,
         reason: "conditions that could not go below a join stand above it",
         apply: outer_join_to_inner::apply,
@@ -55,11 +60,6 @@ pub const RULES: &[Rule] = &[
         name: "fold_empty_inputs",
         reason: "once more: a condition that went down may have met constants",
         apply: fold_empty_inputs::apply,
-    },
-    Rule {
-        name: share_common_tables::NAME,
-        reason: "conditions have come to where the expressions are used, and say whether their rows differ",
-        apply: share_common_tables::apply,
     },
     Rule {
         name: "merge_projections",
