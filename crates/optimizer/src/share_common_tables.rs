@@ -70,13 +70,13 @@ fn innermost(plan: &Plan) -> Option<CommonTableId> {
 struct Place {
     table: CommonTable,
     /// What its rows must meet, over the columns of `table`.
-    filter: Option<Expr>,
+    conditions: Vec<Expr>,
 }
 
 /// Decides how the places of one common table expression read it.
 fn decide(mut plan: Plan, id: CommonTableId, with: &Rewriter) -> Result<Plan> {
     let mut places = Vec::new();
-    collect(&plan, id, None, &mut places);
+    collect(&plan, id, &[], &mut places);
     let Some(first) = places.first() else { return Ok(plan) };
     let pays =
         first.table.materialized || (is_computed(&first.table.input) && is_repeatable(&first.table.input));
@@ -91,13 +91,18 @@ fn decide(mut plan: Plan, id: CommonTableId, with: &Rewriter) -> Result<Plan> {
     Ok(plan)
 }
 
-fn collect(plan: &Plan, id: CommonTableId, above: Option<&Expr>, places: &mut Vec<Place>) {
+/// `above`: the conditions directly above the plan, the uppermost first.
+fn collect(plan: &Plan, id: CommonTableId, above: &[Expr], places: &mut Vec<Place>) {
     match plan {
         Plan::CommonTable(table) if table.id == id => {
-            places.push(Place { table: table.clone(), filter: above.cloned() });
+            places.push(Place { table: table.clone(), conditions: above.to_vec() });
         }
-        Plan::Filter(filter) => collect(&filter.input, id, Some(&filter.condition), places),
-        other => other.inputs().into_iter().for_each(|input| collect(input, id, None, places)),
+        Plan::Filter(filter) => {
+            let mut conditions = above.to_vec();
+            filter.condition.clone().conjuncts(&mut conditions);
+            collect(&filter.input, id, &conditions, places);
+        }
+        other => other.inputs().into_iter().for_each(|input| collect(input, id, &[], places)),
     }
 }
 
@@ -122,7 +127,7 @@ fn sources(places: &[Place], with: &Rewriter) -> Result<Vec<Option<Arc<SharedPla
     if let Some(known) = with.common_tables.known(first.table.id) {
         return Ok(vec![Some(known); places.len()]);
     }
-    let is_unfiltered = first.table.materialized || places.iter().any(|place| place.filter.is_none());
+    let is_unfiltered = first.table.materialized || places.iter().any(|place| place.conditions.is_empty());
     // Each query that runs for itself draws random numbers for itself.
     let is_read_elsewhere =
         with.is_subquery && first.table.uses > places.len() && is_repeatable(&first.table.input);
@@ -139,10 +144,13 @@ fn sources(places: &[Place], with: &Rewriter) -> Result<Vec<Option<Arc<SharedPla
         }
         let alike: Vec<usize> =
             (at..places.len()).filter(|&other| filtered_alike(&places[at], &places[other])).collect();
-        let Some(filter) = places[at].filter.clone().filter(|_| alike.len() > 1) else { continue };
+        if alike.len() < 2 {
+            continue;
+        }
+        let Some(condition) = with.all_of(places[at].conditions.clone())? else { continue };
         events::count(Event::CommonTablesShared);
         let input = places[at].table.input.clone();
-        let source = shared(Plan::Filter(Filter { input, condition: filter }), None);
+        let source = shared(Plan::Filter(Filter { input, condition }), None);
         alike.into_iter().for_each(|other| found[other] = Some(source.clone()));
     }
     Ok(found)
@@ -154,11 +162,13 @@ fn shared(plan: Plan, common_table: Option<CommonTableId>) -> Arc<SharedPlan> {
 
 /// Do the conditions of two places keep the same rows?
 fn filtered_alike(one: &Place, other: &Place) -> bool {
-    let (Some(a), Some(b)) = (&one.filter, &other.filter) else { return false };
     let fields = one.table.input.fields().into_iter().map(|f| (f.id, f.ty));
     let names: Vec<(ColumnId, (ColumnId, DataType))> =
         other.table.input.fields().into_iter().map(|f| f.id).zip(fields).collect();
-    is_same(a, &b.rename(&names))
+    let renamed: Vec<Expr> = other.conditions.iter().map(|condition| condition.rename(&names)).collect();
+    let holds = |condition: &Expr, all: &[Expr]| all.iter().any(|other| is_same(condition, other));
+    renamed.iter().all(|condition| holds(condition, &one.conditions))
+        && one.conditions.iter().all(|condition| holds(condition, &renamed))
 }
 
 /// Are two expressions the same, as far as can be seen?
