@@ -114,7 +114,7 @@ fn takes_nothing(limit: &Limit) -> bool {
 }
 
 /// Totals travel beside the rows, even when none is left.
-fn has_totals(plan: &Plan) -> bool {
+pub(crate) fn has_totals(plan: &Plan) -> bool {
     match plan {
         Plan::Aggregate(node) => node.totals.is_some(),
         other => other.inputs().into_iter().any(has_totals),

@@ -15,6 +15,7 @@
 //! A sub-query that runs while the statement is bound does not know what the rest of it will read. What it shares keeps all of
 //! its columns, and the rest finds it by its id.
 
+use crate::fold_empty_inputs::has_totals;
 use crate::push_down_filter;
 use crate::rewriter::{Rewriter, bottom_up, placeholder};
 use chalet_base::Result;
@@ -69,7 +70,8 @@ fn innermost(plan: &Plan) -> Option<CommonTableId> {
 /// Where a common table expression is read.
 struct Place {
     table: CommonTable,
-    /// What its rows must meet, over the columns of `table`.
+    /// What its rows must meet, over the columns of `table`. Each place draws random numbers for itself: what depends on them is not
+    /// among it.
     conditions: Vec<Expr>,
 }
 
@@ -80,6 +82,7 @@ fn decide(mut plan: Plan, id: CommonTableId, with: &Rewriter) -> Result<Plan> {
     let Some(first) = places.first() else { return Ok(plan) };
     let pays =
         first.table.materialized || (is_computed(&first.table.input) && is_repeatable(&first.table.input));
+    // The row of totals travels beside the rows, where none that are shared can take it.
     let may_be_shared = pays && !has_totals(&first.table.input);
     let sources: Vec<Option<Arc<SharedPlan>>> = match may_be_shared {
         true => sources(&places, with)?,
@@ -95,7 +98,8 @@ fn decide(mut plan: Plan, id: CommonTableId, with: &Rewriter) -> Result<Plan> {
 fn collect(plan: &Plan, id: CommonTableId, above: &[Expr], places: &mut Vec<Place>) {
     match plan {
         Plan::CommonTable(table) if table.id == id => {
-            places.push(Place { table: table.clone(), conditions: above.to_vec() });
+            let conditions = above.iter().filter(|condition| condition.is_deterministic()).cloned().collect();
+            places.push(Place { table: table.clone(), conditions });
         }
         Plan::Filter(filter) => {
             let mut conditions = above.to_vec();
@@ -166,24 +170,8 @@ fn filtered_alike(one: &Place, other: &Place) -> bool {
     let names: Vec<(ColumnId, (ColumnId, DataType))> =
         other.table.input.fields().into_iter().map(|f| f.id).zip(fields).collect();
     let renamed: Vec<Expr> = other.conditions.iter().map(|condition| condition.rename(&names)).collect();
-    let holds = |condition: &Expr, all: &[Expr]| all.iter().any(|other| is_same(condition, other));
-    renamed.iter().all(|condition| holds(condition, &one.conditions))
-        && one.conditions.iter().all(|condition| holds(condition, &renamed))
-}
-
-/// Are two expressions the same, as far as can be seen?
-fn is_same(a: &Expr, b: &Expr) -> bool {
-    match (a, b) {
-        (Expr::Column(a, _), Expr::Column(b, _)) => a == b,
-        (Expr::Literal(a), Expr::Literal(b)) => a.ty == b.ty && a.value() == b.value(),
-        (Expr::Call { function: f, args: a }, Expr::Call { function: g, args: b }) => {
-            f.function.record().name == g.function.record().name
-                && f.result == g.result
-                && a.len() == b.len()
-                && a.iter().zip(b).all(|(a, b)| is_same(a, b))
-        }
-        _ => false,
-    }
+    renamed.iter().all(|condition| one.conditions.contains(condition))
+        && one.conditions.iter().all(|condition| renamed.contains(condition))
 }
 
 /// Are its rows made of many others, which is the work that sharing saves?
@@ -200,12 +188,6 @@ fn is_computed(plan: &Plan) -> bool {
 /// Does it give the same rows whenever it runs?
 fn is_repeatable(plan: &Plan) -> bool {
     plan.expressions().into_iter().all(Expr::is_deterministic) && plan.inputs().into_iter().all(is_repeatable)
-}
-
-/// The row of totals travels beside the rows, where none that are shared can take it.
-fn has_totals(plan: &Plan) -> bool {
-    matches!(plan, Plan::Aggregate(node) if node.totals.is_some())
-        || plan.inputs().into_iter().any(has_totals)
 }
 
 /// Optimizes what is shared, once it is known which columns are read of it: each once, what others read after them.

@@ -81,15 +81,21 @@ fn places(bytes: &[u8]) -> Vec<usize> {
     heads.step_by(7).chain((64..end).step_by(step)).chain((end..bytes.len()).step_by(20_011)).collect()
 }
 
-#[test]
-fn changed_bytes() {
+/// A database on disk, closed, and what it answers.
+fn made() -> (Place, Vec<String>) {
     let place = Place::new();
     let db = place.open();
     SETUP.iter().for_each(|sql| _ = run(&db, sql));
     drop(db);
     let db = place.open();
-    let answers: Vec<String> = ASKED.iter().map(|sql| run(&db, sql)).collect();
+    let answers = ASKED.iter().map(|sql| run(&db, sql)).collect();
     drop(db);
+    (place, answers)
+}
+
+#[test]
+fn changed_bytes() {
+    let (place, answers) = made();
     let found = files(&place);
     let names: Vec<_> = found.iter().filter_map(|path| path.file_name()?.to_str()).collect();
     assert!(names.iter().any(|name| name.ends_with(".parquet")), "{names:?}");
@@ -124,13 +130,7 @@ fn changed_bytes() {
 /// Files that are cut short or gone.
 #[test]
 fn files_cut_short() {
-    let place = Place::new();
-    let db = place.open();
-    SETUP.iter().for_each(|sql| _ = run(&db, sql));
-    drop(db);
-    let db = place.open();
-    let answers: Vec<String> = ASKED.iter().map(|sql| run(&db, sql)).collect();
-    drop(db);
+    let (place, answers) = made();
     let mut problems = Vec::new();
     for path in files(&place) {
         let whole = fs::read(&path).expect("a file");
