@@ -50,7 +50,12 @@ impl State {
     }
 
     fn apply(&mut self, change: &Change) {
-        self.versions.extend_from_slice(&change.columns);
+        for version in &change.columns {
+            let place = self.versions.partition_point(|known| known.number < version.number);
+            if self.versions.get(place).is_none_or(|known| known.number != version.number) {
+                self.versions.insert(place, version.clone());
+            }
+        }
         if !change.removed.is_empty() {
             let removed: HashSet<u64> = change.removed.iter().copied().collect();
             self.parts.retain(|part| !removed.contains(&part.info.number));
@@ -74,16 +79,36 @@ impl State {
         }
     }
 
-    /// All that the state says, as one change. Old versions of the columns that no part has are left out, but for some: the
-    /// definition of the table may be about to follow.
-    fn as_change(&self) -> Change {
-        let all = || self.parts.iter().chain(&self.detached);
-        let used: HashSet<u32> = all().map(|part| part.info.columns).collect();
+    /// The versions of columns that a journal which is written anew is sure to have: old ones that no part has are left out,
+    /// but for some, since the definition of the table may be about to follow.
+    fn kept_versions(&self) -> impl Iterator<Item = &Arc<ColumnsVersion>> {
+        let used: HashSet<u32> =
+            self.parts.iter().chain(&self.detached).map(|part| part.info.columns).collect();
         let recent = self.versions.len().saturating_sub(RECENT_VERSIONS);
         let kept = self.versions.iter().enumerate();
-        let kept = kept.filter(|(at, version)| *at >= recent || used.contains(&version.number));
+        kept.filter(move |(at, version)| *at >= recent || used.contains(&version.number))
+            .map(|(_, version)| version)
+    }
+
+    /// Says again which columns the added parts have, where the journal may have left that out since they were begun.
+    fn repeat_columns(&self, change: &mut Change) {
+        for part in &change.added {
+            let number = part.info.columns;
+            let is_newest = self.versions.last().is_some_and(|last| last.number == number);
+            if !is_newest
+                && !change.columns.iter().any(|version| version.number == number)
+                && !self.kept_versions().any(|version| version.number == number)
+            {
+                change.columns.push(part.columns.clone());
+            }
+        }
+    }
+
+    /// All that the state says, as one change.
+    fn as_change(&self) -> Change {
+        let all = || self.parts.iter().chain(&self.detached);
         Change {
-            columns: kept.map(|(_, version)| version.clone()).collect(),
+            columns: self.kept_versions().cloned().collect(),
             added: all().cloned().collect(),
             detached: self.detached.iter().map(|part| part.info.number).collect(),
             tokens: self.tokens.iter().copied().collect(),
@@ -351,6 +376,7 @@ impl Parts {
         let (mut records, mut done, mut removed) = (Vec::new(), Vec::new(), Vec::new());
         for (ticket, mut change) in waiting {
             let prepared = prepare(&mut change, &mut state, &mut removed).and_then(|()| {
+                state.repeat_columns(&mut change);
                 let mut record = Vec::new();
                 change.encode(&mut record)?;
                 Ok(record)
