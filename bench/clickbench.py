@@ -10,6 +10,7 @@ the page cache of the files dropped; making the table counts. The exit status is
 import argparse
 import importlib.metadata
 import json
+import os
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -127,6 +128,23 @@ def keep(times: Times, reply: dict[str, Any], attached: float = 0.0, first: bool
         times.cpu.append(reply["cpu"])
 
 
+# --- tables of the engines' own ------------------------------------------------------------------------------------
+
+
+def load(options: argparse.Namespace) -> None:
+    """Has each engine that has none yet make its table, one after the other, and says how long that took and what it takes on disk."""
+    for name in options.engines:
+        place = options.tables / name
+        if place.exists():
+            continue
+        process = Process(name, max(options.threads), 3600, options.pin)
+        seconds = process.attach(options.data)
+        process.close()
+        if place.exists():
+            files = [place] if place.is_file() else [file for file in place.rglob("*") if file.is_file()]
+            print(f"{name}: loaded in {seconds:.1f} s, {sum(f.stat().st_size for f in files) / 1e6:.0f} MB")
+
+
 # --- answers -------------------------------------------------------------------------------------------------------
 
 
@@ -207,7 +225,11 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--no-pin", dest="pin", action="store_false", help="do not hold the processes to as many cores as threads")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all measurements here")
     parser.add_argument("--chart", type=Path, metavar="FILE", help="draw the times into this SVG")
+    tables = "engines with tables of their own load the files into this folder, where they have not, and read those"
+    parser.add_argument("--tables", type=Path, metavar="FOLDER", help=tables)
     options = parser.parse_args()
+    if options.tables:
+        os.environ["CHALET_BENCH_TABLES"] = str(options.tables.resolve())
     options.data = options.data.resolve()
     if not any(options.data.glob("*.parquet")):
         parser.error(f"no .parquet files in {options.data}")
@@ -231,6 +253,8 @@ def main() -> int:
     texts = statements.split(options.queries.read_text())
     wanted = statements.chosen(options.only, len(texts))
     queries = [(number, sql) for number, sql in enumerate(texts, 1) if number in wanted]
+    if options.tables:
+        load(options)
     differs = check(options, queries)
     runs = []
     for threads in options.threads:

@@ -5,6 +5,8 @@
 A request is one JSON a line on stdin, an answer one JSON a line on stdout: {"folder": ...} makes the table `hits` over the
 Parquet files there, {"sql": ...} runs a statement; both are timed. With it "rows": true gives the rows as text, and
 "absent": [rows] says which of these rows the answer does not have.
+Where the environment names a folder as CHALET_BENCH_TABLES, an engine that keeps tables of its own copies the files into one there
+and reads that; the first to do so is a load.
 A statement is timed until its whole result is in memory in the form that the engine itself gives.
 """
 
@@ -23,6 +25,13 @@ from serve import serve
 Row = tuple[str, ...]
 EPOCH = datetime(1970, 1, 1)
 NULL = "\\N"
+SORTING_KEY = "CounterID, EventDate, UserID, EventTime, WatchID"
+
+
+def own_tables(engine: str) -> Path | None:
+    """Where the tables of an engine are, when it does not read the files themselves."""
+    folder = os.environ.get("CHALET_BENCH_TABLES")
+    return Path(folder) / engine if folder else None
 
 
 def stored_as_numbers(kinds: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
@@ -48,6 +57,7 @@ class ClickHouseLike:
     def __init__(self, threads: int) -> None:
         module = __import__(self.module)
         self.version = module.__version__
+        self.threads = threads
         self.connection = module.connect(":memory:")
         self.connection.query(f"SET max_threads = {threads}")
 
@@ -55,7 +65,17 @@ class ClickHouseLike:
         files = f"file('{folder}/*.parquet')"
         described = self.rows(self.run(f"DESCRIBE TABLE {files}"))
         columns = replaced(((r[0], r[1]) for r in described), "toDateTime({}, 'UTC')", "toDate({})")
-        self.connection.query(f"CREATE VIEW hits AS SELECT {columns} FROM {files}")
+        tables = own_tables(self.module)
+        if not tables:
+            self.connection.query(f"CREATE VIEW hits AS SELECT {columns} FROM {files}")
+            return
+        self.connection.close()
+        self.connection = __import__(self.module).connect(str(tables))
+        self.connection.query(f"SET max_threads = {self.threads}")
+        if not list(self.rows(self.run("SHOW TABLES LIKE 'hits'"))):
+            kind = f"ENGINE = MergeTree ORDER BY ({SORTING_KEY})"
+            self.connection.query(f"CREATE TABLE hits {kind} AS SELECT {columns} FROM {files} LIMIT 0")
+            self.connection.query(f"INSERT INTO hits SELECT {columns} FROM {files}")
 
     def run(self, sql: str) -> bytes:
         return bytes(self.connection.query(sql, "TabSeparated").bytes())
@@ -78,7 +98,10 @@ class DuckDB:
         import duckdb
 
         self.version = duckdb.__version__
-        self.connection = duckdb.connect()
+        tables = own_tables("duckdb")
+        if tables:
+            tables.parent.mkdir(parents=True, exist_ok=True)
+        self.connection = duckdb.connect(str(tables) if tables else ":memory:")
         # Keeps the footers of the files between queries, which it does only when asked to.
         for setting in (f"threads = {threads}", "TimeZone = 'UTC'", "parquet_metadata_cache = true", "enable_progress_bar = false"):
             self.connection.execute(f"SET {setting}")
@@ -90,7 +113,10 @@ class DuckDB:
         described = self.connection.execute(f"DESCRIBE SELECT * FROM {files}").fetchall()
         kinds = ((r[0], r[1]) for r in described if r[1] != "INTERVAL")
         columns = replaced(kinds, "make_timestamp({}::BIGINT * 1000000)", "(DATE '1970-01-01' + {}::INTEGER)")
-        self.connection.execute(f"CREATE VIEW hits AS SELECT {columns} FROM {files}")
+        kind = "TABLE IF NOT EXISTS" if own_tables("duckdb") else "VIEW"
+        self.connection.execute(f"CREATE {kind} hits AS SELECT {columns} FROM {files}")
+        if own_tables("duckdb"):
+            self.connection.execute("CHECKPOINT")
 
     def run(self, sql: str) -> Any:
         return self.connection.execute(sql).to_arrow_table()

@@ -1,5 +1,6 @@
 //! What the sessions of one database share. How one is opened stands in `on_disk`, how a session of it is made in `session`.
 
+use crate::backup::Backups;
 use crate::fork_guard::ForkGuard;
 use crate::server::Server;
 use crate::sql_functions::SqlFunctions;
@@ -20,6 +21,7 @@ pub(crate) struct Shared {
     pub functions: SqlFunctions,
     pub warnings: Warnings,
     pub fork_guard: ForkGuard,
+    pub backups: Backups,
     /// Where statements are run, if not here.
     pub server: Option<Server>,
     /// Loads what another process has changed; `None` in memory.
@@ -94,6 +96,7 @@ impl Database {
             functions: SqlFunctions::new(store),
             warnings: Warnings::default(),
             fork_guard: ForkGuard::default(),
+            backups: Backups::default(),
             server: None,
             reload: Some(reload),
             close: Some(close),

@@ -26,6 +26,7 @@
 //! - [`conversation`]: statements that a server runs, for event loops
 
 pub mod answer;
+mod backup;
 mod column_definitions;
 pub mod conversation;
 pub mod database;

@@ -136,6 +136,11 @@ impl QueryContext {
         QueryContext::new(self.database.clone(), state, &options, 0)
     }
 
+    /// The same in another database: a backup.
+    pub fn in_database(&self, database: Database) -> QueryContext {
+        QueryContext { database, ..self.clone() }
+    }
+
     /// The same with the settings of a sub-query, which is still part of this statement.
     pub fn of_subquery(&self, settings: Settings) -> Result<QueryContext> {
         let limits = settings.for_limits();

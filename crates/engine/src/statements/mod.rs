@@ -2,6 +2,7 @@
 
 mod alter;
 mod attach;
+mod backup;
 mod check;
 mod checked;
 pub(crate) mod create;
@@ -22,6 +23,7 @@ mod show;
 mod statement_events;
 mod system;
 
+pub(crate) use self::alter::copied;
 use self::output::{Output, print_lines, print_rows};
 use self::statement_events::StatementEvents;
 use crate::answer::{StreamConsumer, StreamPart, Summary};
@@ -120,6 +122,7 @@ fn run_kind(
         StatementKind::Attach { kind, if_not_exists, name } => {
             attach::attach(*kind, *if_not_exists, name, ctx)?;
         }
+        StatementKind::Backup(written) => backup::run(written, statement, ctx, output)?,
         StatementKind::Undrop(name) => attach::undrop(name, ctx)?,
         StatementKind::Rename { kind, exchange, if_exists, pairs } => {
             drop::rename(*kind, *exchange, *if_exists, pairs, ctx)?;

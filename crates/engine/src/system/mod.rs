@@ -1,5 +1,6 @@
 //! The tables of the `system` database: made when they are read.
 
+mod backups;
 mod catalog;
 mod constraints;
 mod detached;
@@ -42,6 +43,7 @@ pub(crate) fn table(name: &str, ctx: &QueryContext) -> Result<Option<Arc<dyn Tab
         "detached_parts" => parts::detached_parts(ctx)?,
         "constraints" => constraints::constraints(ctx)?,
         "projections" => projections::projections(ctx)?,
+        "backups" => backups::backups(ctx)?,
         "tables" => catalog::tables(ctx, &others(ctx)?)?,
         "columns" => catalog::columns(ctx, &others(ctx)?)?,
         "detached_tables" => detached::detached_tables(ctx)?,

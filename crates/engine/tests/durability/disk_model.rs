@@ -65,6 +65,7 @@ impl Observer for Recorder {
             Action::CreateFolder => Call::CreateFolder(here()),
             Action::SyncFolder => Call::SyncFolder(here()),
             Action::Rename(to) => Call::Rename(here(), relative(to)),
+            Action::Link(_) => unreachable!("no script freezes"),
             Action::RemoveFile | Action::RemoveFolder => Call::Remove(here()),
             Action::Read | Action::Map | Action::Metadata | Action::ReadFolder => return,
         };

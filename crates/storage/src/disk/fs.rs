@@ -41,6 +41,8 @@ pub enum Action<'a> {
     SyncFolder,
     /// To this path.
     Rename(&'a Path),
+    /// Of the file of this path.
+    Link(&'a Path),
     RemoveFile,
     /// With all that is in it.
     RemoveFolder,
@@ -222,6 +224,11 @@ pub fn sync_folder(path: &Path) -> io::Result<()> {
 /// Gives a file another name, in the place of what has it.
 pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     call(from, &Action::Rename(to), || std::fs::rename(from, to))
+}
+
+/// Gives a file a second name.
+pub fn hard_link(from: &Path, to: &Path) -> io::Result<()> {
+    call(to, &Action::Link(from), || std::fs::hard_link(from, to))
 }
 
 /// Removes a file.

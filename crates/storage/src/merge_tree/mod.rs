@@ -25,6 +25,7 @@
 //! - [`change`]: changes as records
 //! - [`journal`]: the file of records
 //! - [`parts`]: the set of parts: snapshots, commits, claims
+//! - [`export`]: parts as the folder of another table
 //! - [`merges`]: which parts to merge
 //! - [`inserter`]: one INSERT
 //! - [`skip_index`]: data skipping indexes of parts
@@ -36,6 +37,7 @@
 pub mod change;
 mod checksums;
 pub mod columns;
+pub mod export;
 mod inserter;
 mod journal;
 mod keys;

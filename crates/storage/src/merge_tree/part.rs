@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// What is known of a part without its rows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PartInfo {
     /// Of no other part of the table.
     pub number: u64,
@@ -110,6 +110,14 @@ impl Part {
             PartData::Resident(block) => Some(block),
             PartData::File(..) => None,
         }
+    }
+
+    /// Is it the same file? A number alone does not tell: those of parts that are gone are given anew when a table is opened again.
+    pub(super) fn is_same_file(&self, other: &Part) -> bool {
+        let (PartData::File(_, own), PartData::File(_, others)) = (&self.data, &other.data) else {
+            return false;
+        };
+        self.info == other.info && own == others
     }
 
     /// Opens the file, so that it can be read after another process has removed it.

@@ -49,6 +49,12 @@ impl State {
         self.parts.iter().map(|part| part.info.bytes).sum()
     }
 
+    /// Some parts alone, as a table of their own.
+    pub(super) fn of_parts(&self, wanted: impl Fn(&Part) -> bool) -> State {
+        let parts = self.parts.iter().filter(|part| wanted(part)).cloned().collect();
+        State { parts, versions: self.versions.clone(), next_block: self.next_block, ..State::default() }
+    }
+
     fn apply(&mut self, change: &Change) {
         for version in &change.columns {
             let place = self.versions.partition_point(|known| known.number < version.number);
@@ -116,7 +122,7 @@ impl State {
         }
     }
 
-    fn encode(&self) -> Result<Vec<u8>> {
+    pub(super) fn encode(&self) -> Result<Vec<u8>> {
         let mut out = Vec::new();
         self.as_change().encode(&mut out)?;
         Ok(out)
@@ -306,7 +312,7 @@ impl Parts {
                 let apply = |record: &Vec<u8>| {
                     let mut change = Change::decode(record, &state.versions, Some(folder))?;
                     for part in &mut change.added {
-                        if let Some(same) = before.parts.iter().find(|p| p.info.number == part.info.number) {
+                        if let Some(same) = before.parts.iter().find(|known| known.is_same_file(part)) {
                             *part = same.clone();
                         }
                     }

@@ -5,11 +5,13 @@
 //! - `query`: SELECT and set operations
 //! - `create`: CREATE and the pieces of a table definition
 //! - `alter`: ALTER TABLE commands
+//! - `backup`: BACKUP and RESTORE
 //! - `statement`: the statement list and the small statements
 //!
 //! Equality ignores positions, so that a tree equals the tree of its own printed text.
 
 pub mod alter;
+pub mod backup;
 pub mod create;
 pub mod expr;
 pub mod ident;
@@ -17,6 +19,7 @@ pub mod query;
 pub mod statement;
 
 pub use alter::*;
+pub use backup::*;
 pub use create::*;
 pub use expr::*;
 pub use ident::*;

@@ -1,8 +1,8 @@
 //! The statement list and the statements that need no file of their own.
 
 use super::{
-    AlterTable, Call, CreateDatabase, CreateDictionary, CreateFunction, CreateTable, CreateView, Expr, Ident,
-    ObjectName, Partition, Query, Setting, Span,
+    AlterTable, Backup, Call, CreateDatabase, CreateDictionary, CreateFunction, CreateTable, CreateView,
+    Expr, Ident, ObjectName, Partition, Query, Setting, Span,
 };
 
 /// One statement and the tail that any statement with a result may have.
@@ -63,6 +63,8 @@ pub enum StatementKind {
         pairs: Vec<(ObjectName, ObjectName)>,
     },
     Undrop(ObjectName),
+    /// BACKUP, RESTORE.
+    Backup(Box<Backup>),
     Insert(Box<Insert>),
     /// `DELETE FROM t [IN PARTITION p] WHERE ...`.
     Delete {

@@ -15,11 +15,13 @@
 //! - `alter`: ALTER TABLE
 //! - `insert`: INSERT with its inline data, DELETE, UPDATE
 //! - `ddl`: DROP, RENAME, OPTIMIZE and other small statements about tables
+//! - `backup`: BACKUP and RESTORE
 //! - `access`: what is said to statements about users and their rights
 //! - `show`: SHOW, DESCRIBE, EXPLAIN, SYSTEM
 
 mod access;
 mod alter;
+mod backup;
 mod call;
 mod columns;
 mod create;

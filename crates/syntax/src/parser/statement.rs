@@ -18,7 +18,7 @@ fn first_select(body: &mut SetExpr) -> Option<&mut Select> {
 }
 
 /// First words of statements that are recognised only to say that they are missing.
-const NOT_IMPLEMENTED: [&str; 5] = ["BACKUP", "RESTORE", "EXECUTE AS", "MOVE USER", "MOVE ROLE"];
+const NOT_IMPLEMENTED: [&str; 3] = ["EXECUTE AS", "MOVE USER", "MOVE ROLE"];
 
 impl Parser<'_> {
     pub(crate) fn statements(&mut self) -> Parse<Vec<Statement>> {
@@ -129,6 +129,7 @@ impl Parser<'_> {
             "CREATE" | "ATTACH" | "REPLACE" => self.create()?,
             "DROP" | "TRUNCATE" | "DETACH" => self.drop_statement()?,
             "UNDROP" => self.undrop()?,
+            "BACKUP" | "RESTORE" => self.backup()?,
             "RENAME" | "EXCHANGE" => self.rename()?,
             "ALTER" => self.alter()?,
             "INSERT" => self.insert()?,

@@ -272,7 +272,7 @@ impl Parser<'_> {
         }
     }
 
-    fn engine(&mut self) -> Parse<Engine> {
+    pub(crate) fn engine(&mut self) -> Parse<Engine> {
         let name = self.ident()?.name;
         if !self.at(TokenKind::LParen) {
             return Ok(Engine { name, args: None });

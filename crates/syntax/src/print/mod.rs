@@ -6,9 +6,10 @@
 //! - `text`: identifiers, strings and numbers
 //! - `expr`: expressions
 //! - `query`: SELECT
-//! - `create`, `alter`, `statement`: the other statements
+//! - `create`, `alter`, `backup`, `statement`: the other statements
 
 mod alter;
+mod backup;
 mod create;
 mod expr;
 mod query;

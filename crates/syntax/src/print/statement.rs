@@ -88,6 +88,7 @@ impl Printer {
                 self.word("UNDROP TABLE ");
                 self.object_name(name);
             }
+            StatementKind::Backup(backup) => self.backup(backup),
             StatementKind::Insert(insert) => self.insert(insert),
             StatementKind::Delete { table, partition, where_ } => {
                 self.word("DELETE FROM ");

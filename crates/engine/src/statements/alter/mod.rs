@@ -6,6 +6,7 @@
 //! - [`columns`]: columns that come, go and change
 //! - [`column_values`]: values of columns that are computed anew
 //! - [`detached`]: partitions that are kept aside
+//! - [`freeze`]: parts under a second name
 //! - [`indexes`], [`projections`], [`settings`]: INDEX, PROJECTION and SETTING
 //! - [`mutation`]: rows that change or go
 //! - [`sorting_key`]: MODIFY ORDER BY
@@ -15,6 +16,7 @@ mod clauses;
 mod column_values;
 mod columns;
 mod detached;
+mod freeze;
 mod indexes;
 mod mutation;
 mod partitions;
@@ -27,7 +29,7 @@ mod ttl;
 use target::{merge_tree, uses};
 
 pub(crate) use mutation::{check_deletes, delete, update};
-pub(crate) use partitions::{Wanted, wanted};
+pub(crate) use partitions::{Wanted, copied, wanted};
 
 use crate::materialized;
 use crate::query_context::QueryContext;
@@ -99,6 +101,12 @@ fn one(name: &ast::ObjectName, command: &AlterCommand, ctx: &QueryContext) -> Re
         AlterCommand::AttachPartition { part, partition } => detached::attach(name, *part, partition, ctx),
         AlterCommand::DropDetachedPartition { part, partition } => {
             detached::drop(name, *part, partition, ctx)
+        }
+        AlterCommand::Freeze { partition, name: shadow } => {
+            freeze::freeze(name, partition.as_ref(), shadow.as_deref(), ctx)
+        }
+        AlterCommand::Unfreeze { partition, name: shadow } => {
+            freeze::unfreeze(name, partition.as_ref(), shadow, ctx)
         }
         AlterCommand::MovePartitionToDisk { volume, partition, target, .. } => {
             partitions::move_to_disk(name, partition, *volume, target, ctx)

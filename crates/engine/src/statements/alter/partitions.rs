@@ -177,7 +177,7 @@ pub(super) fn copy(
 }
 
 /// The rows of a part as one of another table.
-pub(super) fn copied(
+pub(crate) fn copied(
     target: &MergeTree,
     source: &MergeTree,
     part: &Arc<Part>,

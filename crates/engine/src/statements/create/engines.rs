@@ -125,6 +125,11 @@ pub(super) fn create(create: &ast::CreateTable, ctx: &QueryContext) -> Result<(A
     (engine.create)(&New { engine, create, storage, ctx, store })
 }
 
+/// The table of a definition that another database kept, new and without rows.
+pub(crate) fn create_stored(written: &ast::CreateTable, ctx: &QueryContext) -> Result<Arc<dyn Table>> {
+    Ok(create(written, ctx)?.0)
+}
+
 /// Of CREATE TABLE ... AS another table, when it says nothing of an engine itself.
 fn storage_of_source(create: &ast::CreateTable, ctx: &QueryContext) -> Result<Option<ast::Storage>> {
     let Some(ast::CreateSource::Table { name, .. }) = &create.source else { return Ok(None) };
