@@ -39,6 +39,7 @@ events! {
     MergeTreePrunedParts: "Parts of tables of which statistics excluded all rows",
     FilteringMarksWithSecondaryKeysMicroseconds: "Time in which data skipping indexes were tested",
     SkipIndexPrunedRows: "Rows of tables that data skipping indexes excluded",
+    ParquetDeltaEncodedColumns: "Columns of row groups of tables that were written as differences",
     MergeTreeJournalRewrites: "Journals of tables that were written anew because most of their records said nothing any more",
     DuplicatedInsertedBlocks: "INSERTs that were done before, by their token or their rows",
     Merge: "Merges of parts that were begun",

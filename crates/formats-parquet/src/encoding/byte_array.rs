@@ -58,7 +58,7 @@ fn length_at(bytes: &[u8], at: usize) -> Result<usize> {
 
 /// DELTA_LENGTH_BYTE_ARRAY: all lengths, then all bytes. Views into buffer 0, which is `page`.
 pub fn delta_length(page: &Buffer, from: usize, n: usize) -> Result<Vec<u128>> {
-    let (lengths, used) = delta::decode(&page[from..], n)?;
+    let (lengths, used) = delta::decode::<i64>(&page[from..], n)?;
     ensure!(lengths.len() == n, INCORRECT_DATA, "Parquet page has {} string lengths, not {n}", lengths.len());
     let mut at = from + used;
     let mut views = Vec::with_capacity(n);
@@ -74,9 +74,9 @@ pub fn delta_length(page: &Buffer, from: usize, n: usize) -> Result<Vec<u128>> {
 
 /// DELTA_BYTE_ARRAY: how much of the string before is kept, and what follows.
 pub fn delta_prefix(bytes: &[u8], n: usize, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
-    let (prefixes, used) = delta::decode(bytes, n)?;
+    let (prefixes, used) = delta::decode::<i64>(bytes, n)?;
     let rest = &bytes[used..];
-    let (suffixes, used) = delta::decode(rest, n)?;
+    let (suffixes, used) = delta::decode::<i64>(rest, n)?;
     if prefixes.len() != n || suffixes.len() != n {
         bail!(
             INCORRECT_DATA,

@@ -3,8 +3,25 @@
 use super::cut_short;
 use chalet_base::{Result, bail, ensure};
 
-/// At most `max` values, and the number of bytes they took. Differences wrap, as the format demands.
-pub fn decode(bytes: &[u8], max: usize) -> Result<(Vec<i64>, usize)> {
+/// An integer that is stored so: differences wrap at its width, as the format demands.
+pub trait Integer: Copy {
+    fn of(value: i64) -> Self;
+}
+
+impl Integer for i32 {
+    fn of(value: i64) -> i32 {
+        value as i32
+    }
+}
+
+impl Integer for i64 {
+    fn of(value: i64) -> i64 {
+        value
+    }
+}
+
+/// At most `max` values, and the number of bytes they took.
+pub fn decode<T: Integer>(bytes: &[u8], max: usize) -> Result<(Vec<T>, usize)> {
     let mut at = 0;
     let block = varint(bytes, &mut at)?;
     let n_mini = varint(bytes, &mut at)?;
@@ -25,7 +42,7 @@ pub fn decode(bytes: &[u8], max: usize) -> Result<(Vec<i64>, usize)> {
     if total == 0 {
         return Ok((values, at));
     }
-    values.push(first);
+    values.push(T::of(first));
     let mut last = first;
     while values.len() < total {
         let least = zigzag(varint(bytes, &mut at)?);
@@ -58,25 +75,41 @@ pub fn decode(bytes: &[u8], max: usize) -> Result<(Vec<i64>, usize)> {
     Ok((values, at))
 }
 
-fn unpack(packed: &[u8], width: usize, n: usize, least: i64, last: &mut i64, values: &mut Vec<i64>) {
+fn unpack<T: Integer>(
+    packed: &[u8],
+    width: usize,
+    n: usize,
+    least: i64,
+    last: &mut i64,
+    values: &mut Vec<T>,
+) {
+    let mut next = |delta: u64| {
+        *last = last.wrapping_add(least).wrapping_add(delta as i64);
+        T::of(*last)
+    };
     if width == 0 {
-        for _ in 0..n {
-            *last = last.wrapping_add(least);
-            values.push(*last);
-        }
+        values.extend((0..n).map(|_| next(0)));
         return;
     }
-    let mask = if width == 64 { u64::MAX } else { (1 << width) - 1 };
-    for i in 0..n {
+    let mask = u64::MAX >> (64 - width);
+    // The eight bytes from that on in which a difference begins hold all of it, if they are there.
+    let n_fast = match packed.len().checked_sub(8) {
+        Some(last_byte) if width <= 57 => ((last_byte * 8 + 7) / width + 1).min(n),
+        _ => 0,
+    };
+    values.extend((0..n_fast).map(|i| {
+        let bit = i * width;
+        let window = packed[bit / 8..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        next(window >> (bit % 8) & mask)
+    }));
+    values.extend((n_fast..n).map(|i| {
         let bit = i * width;
         let (byte, shift) = (bit / 8, bit % 8);
         let mut window = [0u8; 16];
         let end = packed.len().min(byte + 16);
         window[..end - byte].copy_from_slice(&packed[byte..end]);
-        let delta = (u128::from_le_bytes(window) >> shift) as u64 & mask;
-        *last = last.wrapping_add(least).wrapping_add(delta as i64);
-        values.push(*last);
-    }
+        next((u128::from_le_bytes(window) >> shift) as u64 & mask)
+    }));
 }
 
 fn varint(bytes: &[u8], at: &mut usize) -> Result<u64> {

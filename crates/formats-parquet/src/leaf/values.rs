@@ -65,12 +65,11 @@ impl Values {
                 )?)
             }
             (encoding::DELTA_BINARY_PACKED, Some(width @ (4 | 8))) => {
-                let (values, _) = delta::decode(&bytes, n)?;
-                let bytes: Vec<u8> = match width {
-                    4 => values.iter().flat_map(|&value| (value as i32).to_le_bytes()).collect(),
-                    _ => values.iter().flat_map(|&value| value.to_le_bytes()).collect(),
+                let bytes = match width {
+                    4 => Buffer::from_vec(delta::decode::<i32>(&bytes, n)?.0),
+                    _ => Buffer::from_vec(delta::decode::<i64>(&bytes, n)?.0),
                 };
-                Values::Fixed { bytes: bytes.into(), width, at: 0 }
+                Values::Fixed { bytes, width, at: 0 }
             }
             (encoding::BYTE_STREAM_SPLIT, Some(width)) => {
                 // How many of the entries are not NULL follows from the length.
@@ -78,14 +77,14 @@ impl Values {
                 Values::Fixed { bytes: bytes.into(), width, at: 0 }
             }
             (encoding::DELTA_LENGTH_BYTE_ARRAY, None) => {
-                let (lengths, _) = delta::decode(&bytes, n)?;
+                let (lengths, _) = delta::decode::<i64>(&bytes, n)?;
                 let views = byte_array::delta_length(&bytes, 0, lengths.len())?;
                 // SAFETY: `delta_length` made the views from slices of this buffer.
                 let strings = unsafe { Strings::from_views(views.into(), [bytes].into()) };
                 Values::Strings { strings, at: 0 }
             }
             (encoding::DELTA_BYTE_ARRAY, _) => {
-                let (prefixes, _) = delta::decode(&bytes, n)?;
+                let (prefixes, _) = delta::decode::<i64>(&bytes, n)?;
                 Values::Strings { strings: byte_array::delta_prefix_strings(&bytes, prefixes.len())?, at: 0 }
             }
             (other, _) => bail!(NOT_IMPLEMENTED, "Parquet encoding {other} is not supported for this type"),

@@ -1,20 +1,20 @@
 //! The Parquet format as a writer: blocks gathered into row groups, leaf by leaf.
 //!
+//! - [`encoding`]: how a column of a table's own file is encoded
 //! - [`schema`]: the Parquet schema of our types
 //! - [`shred`]: columns taken apart into leaves and levels
 //! - [`values`]: values of a leaf as Parquet stores them
 
+mod encoding;
 mod schema;
 mod shred;
 mod values;
 
-use self::shred::Entries;
+use self::encoding::Encodings;
 use crate::parquet_error;
 use bytes::Bytes;
-use chalet_base::hash::{HashSet, hash_bytes};
 use chalet_base::{Result, ensure, err};
-use chalet_columns::keys::group_keys;
-use chalet_columns::{Block, Column};
+use chalet_columns::Block;
 use chalet_formats::settings::ParquetCompression;
 use chalet_formats::{BlockWriter, OutputFormat, Sink, Statistics, WriteRequest};
 use chalet_memory::guard::guarded;
@@ -135,12 +135,9 @@ impl Writer {
             .enumerate()
             .flat_map(|(position, (_, ty))| (0..shred::count_leaves(ty)).map(move |leaf| (position, leaf)))
             .collect();
-        let properties = self.writer.properties().clone();
-        let plain = WriterProperties::clone(&properties).into_builder().set_dictionary_enabled(false).build();
         let encoder = ColumnEncoder {
             schema: self.writer.schema_descr().clone(),
-            properties,
-            without_dictionary: Arc::new(plain),
+            encodings: Encodings::new(self.writer.properties().clone()),
             request: &self.request,
             blocks: &blocks,
             leaves: &leaves,
@@ -162,8 +159,7 @@ impl Writer {
 /// Encodes the columns of one row group, each for itself.
 struct ColumnEncoder<'a> {
     schema: SchemaDescriptor,
-    properties: WriterPropertiesPtr,
-    without_dictionary: WriterPropertiesPtr,
+    encodings: Encodings,
     request: &'a WriteRequest,
     blocks: &'a [Block],
     /// Which columns there are: position in the header, and leaf of the column.
@@ -222,9 +218,9 @@ impl ColumnEncoder<'_> {
         );
         let entries = self.blocks.iter().map(|block| shred::leaf(block.column(position), ty, part));
         let entries = entries.collect::<Result<Vec<_>>>()?;
-        let properties = match self.request.page_rows.is_some() && mostly_distinct(&entries) {
-            true => self.without_dictionary.clone(),
-            false => self.properties.clone(),
+        let properties = match self.request.page_rows {
+            Some(_) => self.encodings.chosen(&entries),
+            None => self.encodings.by_settings(),
         };
         let mut out = TrackedWrite::new(Vec::new());
         let closed = {
@@ -237,26 +233,4 @@ impl ColumnEncoder<'_> {
         };
         Ok((out.into_inner().map_err(cannot_write)?, closed))
     }
-}
-
-/// Values that are looked at to see whether a dictionary pays.
-const SAMPLE: usize = 1 << 10;
-
-/// Are most values of a column chunk different from each other? A dictionary of them would be made for nothing.
-fn mostly_distinct(entries: &[Entries<'_>]) -> bool {
-    let n: usize = entries.iter().map(|entries| entries.len()).sum();
-    if n < 2 * SAMPLE {
-        return false;
-    }
-    let per_block = (SAMPLE / entries.len()).max(1);
-    let mut seen = HashSet::default();
-    let mut looked = 0;
-    for entries in entries {
-        let rows = entries.sample(per_block);
-        looked += rows.len();
-        let sample = Column::Flat(entries.vector.gather(&rows));
-        let keys = group_keys(&[&sample], rows.len());
-        seen.extend((0..keys.len()).map(|row| hash_bytes(keys.get(row))));
-    }
-    2 * seen.len() > looked
 }

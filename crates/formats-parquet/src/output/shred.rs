@@ -24,6 +24,11 @@ impl Entries<'_> {
         self.rows.as_ref().map_or(self.vector.len(), Vec::len)
     }
 
+    /// The rows of `n` values from one on.
+    pub fn row_numbers(&self, from: usize, n: usize) -> impl Iterator<Item = usize> + '_ {
+        (from..from + n).map(|at| self.rows.as_ref().map_or(at, |rows| rows[at] as usize))
+    }
+
     /// At most so many rows of the vector that have a value, evenly apart.
     pub fn sample(&self, n: usize) -> Vec<u32> {
         let step = (self.len() / n.max(1)).max(1);
