@@ -18,6 +18,10 @@ def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     if arguments[:1] == ["server"]:
         return _served(arguments[1:])
+    if arguments[:1] == ["lab"]:
+        from ..lab.commands import main as lab
+
+        return lab(arguments[1:])
     try:
         options = parse(arguments)
     except UsageError as error:

@@ -12,7 +12,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-RESAMPLES = 4000
+RESAMPLES = 2000
 SEED = 20_260_101
 # From so many values on the highest and the lowest tenth do not count: what else ran on the machine shows there.
 LEAST_TO_TRIM = 10
