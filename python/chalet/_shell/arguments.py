@@ -11,6 +11,7 @@ usage: chalet [OPTION...] [SQL [FORMAT]]
 
 Runs SQL and prints its output. Without SQL it reads statements from a terminal, or a script from standard input.
 `chalet server` serves a database to ClickHouse's clients (`chalet server --help`).
+`chalet lab` tells by experiments whether something is faster (`chalet lab --help`).
 
   -q, --query SQL          run statements; may be given more than once
   --queries-file FILE      run the statements of a file, - for standard input; may be given more than once

@@ -17,7 +17,7 @@ MADE = (
     "CREATE TABLE t (k UInt64, day Date, user UInt32, url String, v Float64, INDEX i user TYPE bloom_filter GRANULARITY 1) "
     "ENGINE = MergeTree ORDER BY k",
     "INSERT INTO t SELECT number, toDate('2024-01-01') + number % 366, cityHash64(number) % 1000000, "
-    f"concat('https://example.com/', hex(cityHash64(number) % 50000)), number / 7 FROM numbers({ROWS})",
+    f"concat('https://example.com/', hex(cityHash64(number) % 50000)), number * 3 FROM numbers({ROWS})",
     "CREATE TABLE d (user UInt32, name String) ENGINE = MergeTree ORDER BY user",
     "INSERT INTO d SELECT number * 997, toString(number) FROM numbers(1000)",
 )
