@@ -43,7 +43,10 @@ impl Aggregate for SkipNulls {
         let makes_null = |at: usize| self.makes_null && at == 0;
         let parts = parts.into_iter().enumerate();
         let parts = parts.map(|(at, part)| SkipNulls::around(part, makes_null(at), false)).collect();
-        Some(Split { parts, total: if self.makes_null { SkipNulls::around(total, true, false) } else { total } })
+        Some(Split {
+            parts,
+            total: if self.makes_null { SkipNulls::around(total, true, false) } else { total },
+        })
     }
 
     fn counts_distinct(&self) -> bool {
