@@ -6,8 +6,8 @@
 
 FOLDER is what suite_data.py made. The first engine is "ours": ratios are its time to that of the fastest other engine, and answers
 are compared with its. `--packages` is a folder to import it from, `--base` another build of it, which takes part as `base`.
-`--set chalet:max_memory_usage=1000000000` sets what an engine runs with; ours and chdb run with join_use_nulls, as the
-queries are standard SQL.
+`--set chalet:max_memory_usage=1000000000` sets what an engine runs with; ours and chdb run with join_use_nulls
+and with DISTINCT where UNION, INTERSECT and EXCEPT do not say ALL, as the queries are standard SQL.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from answers import canonical
 from processes import CannotStart, Process
 
 SERVER = Path(__file__).with_name("suite_engines.py")
-STANDARD = {"join_use_nulls": "1", "union_default_mode": "'DISTINCT'"}
+STANDARD = {"join_use_nulls": "1"} | dict.fromkeys(["union_default_mode", "intersect_default_mode", "except_default_mode"], "'DISTINCT'")
 TOLERANCE = 1e-6
 
 

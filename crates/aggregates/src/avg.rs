@@ -199,6 +199,10 @@ impl<T: Summand<S>, S: Total + Quotient + Summand<S>> Aggregate for Bound<T, S> 
         let sum = match S::PHYSICAL {
             Physical::U64 => DataType::UInt64,
             Physical::I64 => DataType::Int64,
+            Physical::U128 => DataType::UInt128,
+            Physical::I128 => DataType::Int128,
+            Physical::U256 => DataType::UInt256,
+            Physical::I256 => DataType::Int256,
             Physical::F64 => DataType::Float64,
             _ => return None,
         };

@@ -4,7 +4,7 @@
 use crate::selection::{gather, valid_rows};
 use chalet_base::{Result, ensure};
 use chalet_columns::{NullBuffer, Vector};
-use chalet_function_api::aggregate::OfAllRows;
+use chalet_function_api::aggregate::{OfAllRows, Split};
 use chalet_function_api::states::same_states;
 use chalet_function_api::{Aggregate, States};
 use chalet_types::DataType;
@@ -35,6 +35,18 @@ impl Aggregate for SkipNulls {
     fn of_all_rows(&self) -> Option<OfAllRows> {
         // Rows where the argument is not NULL are fewer.
         self.inner.of_all_rows().filter(|known| self.makes_null && *known != OfAllRows::Count)
+    }
+
+    fn split(&self) -> Option<Split> {
+        let Split { parts, total } = self.inner.split()?;
+        // The first part is NULL where it has seen no row, and where it is, nothing of the parts counts.
+        let makes_null = |at: usize| self.makes_null && at == 0;
+        let parts = parts.into_iter().enumerate();
+        let parts = parts.map(|(at, part)| SkipNulls::around(part, makes_null(at), false)).collect();
+        Some(Split {
+            parts,
+            total: if self.makes_null { SkipNulls::around(total, true, false) } else { total },
+        })
     }
 
     fn counts_distinct(&self) -> bool {

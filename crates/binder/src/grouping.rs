@@ -168,6 +168,7 @@ impl SelectBinder<'_> {
             empty_if_no_rows,
             limit: None,
             totals,
+            is_partial: false,
         }))
     }
 

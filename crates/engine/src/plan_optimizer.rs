@@ -92,6 +92,14 @@ fn is_rule_off(settings: &Settings, rule: &str) -> bool {
         }
         "sum_of_shifted" => "optimize_arithmetic_operations_in_aggregate_functions",
         "reduce_group_keys" => "optimize_group_by_function_keys",
+        "eager_aggregation" => "cascades_aggregation_pushdown",
+        // Groups by all keys may be more than those of the sets.
+        "grouping_sets_over_groups"
+            if settings.number("max_rows_to_group_by").is_some_and(|most| most > 0) =>
+        {
+            return true;
+        }
+        "grouping_sets_over_groups" => "cascades_aggregation_pushdown",
         // The groups of the first step would count against the limit.
         "single_distinct_to_group_by" => {
             return settings.number("max_rows_to_group_by").is_some_and(|most| most > 0);

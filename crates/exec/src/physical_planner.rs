@@ -23,6 +23,7 @@ use chalet_plan as plan;
 use chalet_plan::{ColumnId, Expr, Plan, SetSource};
 use chalet_storage::scan::ScanFilter;
 use chalet_storage::{Scan, ScanContext, ScanRequest};
+use chalet_types::DataType;
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
@@ -381,6 +382,17 @@ impl PhysicalPlanner<'_> {
         let keys = node.keys.iter().map(|k| &k.1);
         let args = node.calls.iter().flat_map(|c| &c.args);
         let inputs = self.program(&keys.chain(args).collect::<Vec<_>>(), &node.input)?;
+        let key_types: Vec<DataType> = node.keys.iter().map(|k| k.0.ty.clone()).collect();
+        let calls = node.calls.iter().map(|c| aggregate::Call {
+            aggregate: c.aggregate.clone(),
+            args: c.args.iter().map(|arg| arg.ty().clone()).collect(),
+            order_dependent: c.order_dependent,
+        });
+        let calls = calls.collect();
+        if node.is_partial {
+            let operator = aggregate::PartialAggregate::new(inputs, &key_types, calls, self.ctx);
+            return Ok(self.input(&node.input, false)?.into_rows(|stream| stream.then(operator)));
+        }
         let slot = Arc::new(OnceLock::new());
         let totals = match &node.totals {
             None => None,
@@ -401,16 +413,8 @@ impl PhysicalPlanner<'_> {
         let has_totals = totals.is_some();
         let sink = aggregate::Aggregate::new(aggregate::Spec {
             inputs,
-            key_types: node.keys.iter().map(|k| k.0.ty.clone()).collect(),
-            calls: node
-                .calls
-                .iter()
-                .map(|c| aggregate::Call {
-                    aggregate: c.aggregate.clone(),
-                    args: c.args.iter().map(|arg| arg.ty().clone()).collect(),
-                    order_dependent: c.order_dependent,
-                })
-                .collect(),
+            key_types,
+            calls,
             sets: node.sets.clone(),
             puts_set_number: node.set_number.is_some(),
             empty_if_no_rows: node.empty_if_no_rows,

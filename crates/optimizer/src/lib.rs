@@ -9,19 +9,24 @@
 //! - [`remove_constant_keys`]: what is the same in every row is not sorted by
 //! - [`merge_projections`]: a projection of plain columns over another is one
 //! - [`sum_of_shifted`], [`reduce_group_keys`], [`single_distinct_to_group_by`]: simpler aggregations
+//! - [`two_steps`]: aggregates over parts of the rows, and over the results of these parts
+//! - [`grouping_sets_over_groups`]: the grouping sets of ROLLUP and its kin over groups by all keys
 //! - [`unwrap_cast_in_comparison`], [`min_max_through_cast`]: monotonic casts are left out of comparisons, or done last
 //! - [`outer_join_to_inner`]: outer joins whose rows without a partner are taken out are inner ones
 //! - [`share_common_tables`]: common table expressions that are used more than once run once
 //! - [`push_down_filter`]: conditions move towards the tables
 //! - [`push_down_limit`]: limits become limits of sorts, scans and aggregates
 //! - [`join_order`]: inner joins in the cheapest order, by an [`estimate`] of rows
+//! - [`eager_aggregation`]: rows are grouped before a join
 //! - [`prune_columns`]: columns that nobody reads are not made
 //! - [`late_materialization`]: columns that a sort does not read are read only for the rows that a limit leaves
 
 mod cross_join_to_inner;
+mod eager_aggregation;
 mod estimate;
 mod factor_disjunctions;
 mod fold_empty_inputs;
+mod grouping_sets_over_groups;
 mod join_order;
 mod late_materialization;
 mod merge_projections;
@@ -37,6 +42,7 @@ pub mod rules;
 mod share_common_tables;
 mod single_distinct_to_group_by;
 mod sum_of_shifted;
+mod two_steps;
 mod unnest_subqueries;
 mod unwrap_cast_in_comparison;
 

@@ -165,8 +165,9 @@ impl Pusher<'_> {
             let inside = |ids: &HashSet<ColumnId>| {
                 same_types && !columns.is_empty() && columns.iter().all(|c| ids.contains(c))
             };
-            // What holds of a key on one side holds of its partner on the other.
-            let partner = if left_open && right_open { across_keys(&below, &node.on) } else { None };
+            // What holds of a key on one side holds of its partner on the other. Rows of the other side of which it does not hold
+            // equal only rows that are taken out, and of a side that may be filtered no row without a partner is put out.
+            let partner = across_keys(&below, &node.on);
             if left_open && inside(&left_ids) {
                 to_left.push(below);
                 to_right.extend(partner);

@@ -2,10 +2,11 @@
 
 use crate::rewriter::Rewriter;
 use crate::{
-    cross_join_to_inner, factor_disjunctions, fold_empty_inputs, join_order, late_materialization,
-    merge_projections, min_max_through_cast, outer_join_to_inner, prune_columns, push_down_filter,
-    push_down_limit, reduce_group_keys, remove_constant_keys, share_common_tables,
-    single_distinct_to_group_by, sum_of_shifted, unnest_subqueries, unwrap_cast_in_comparison,
+    cross_join_to_inner, eager_aggregation, factor_disjunctions, fold_empty_inputs,
+    grouping_sets_over_groups, join_order, late_materialization, merge_projections, min_max_through_cast,
+    outer_join_to_inner, prune_columns, push_down_filter, push_down_limit, reduce_group_keys,
+    remove_constant_keys, share_common_tables, single_distinct_to_group_by, sum_of_shifted,
+    unnest_subqueries, unwrap_cast_in_comparison,
 };
 use chalet_base::{Result, ensure};
 use chalet_plan::{Plan, validate::validate};
@@ -92,6 +93,11 @@ pub const RULES: &[Rule] = &[
         apply: single_distinct_to_group_by::apply,
     },
     Rule {
+        name: "grouping_sets_over_groups",
+        reason: "keys are as few as they become",
+        apply: grouping_sets_over_groups::apply,
+    },
+    Rule {
         name: "remove_constant_keys",
         reason: "before limits reach sorts, which may be gone then",
         apply: remove_constant_keys::apply,
@@ -110,6 +116,11 @@ pub const RULES: &[Rule] = &[
         name: "join_order",
         reason: "conditions stand at the tables and say how many rows are left; what is not needed weighs nothing",
         apply: join_order::apply,
+    },
+    Rule {
+        name: "eager_aggregation",
+        reason: "the order of joins says what is joined last, and which side is built",
+        apply: eager_aggregation::apply,
     },
     Rule {
         name: "prune_columns",

@@ -11,10 +11,9 @@
 //! ```
 
 use crate::rewriter::{Rewriter, bottom_up};
+use crate::two_steps::with_parts;
 use chalet_base::Result;
-use chalet_function_api::Aggregate as AggregateImpl;
 use chalet_plan::{Aggregate, AggregateCall, Expr, GroupingKind, Plan};
-use std::sync::Arc;
 
 pub(crate) fn apply(plan: Plan, with: &Rewriter) -> Result<Plan> {
     bottom_up(plan, &mut |node| {
@@ -28,6 +27,7 @@ fn is_candidate(node: &Aggregate) -> bool {
     node.grouping == GroupingKind::Plain
         && node.sets.is_empty()
         && node.totals.is_none()
+        && !node.is_partial
         && distinct == 1
         && node.calls.iter().all(|call| {
             !call.order_dependent && (call.aggregate.counts_distinct() || call.aggregate.split().is_some())
@@ -39,31 +39,22 @@ fn split(node: Aggregate, with: &Rewriter) -> Aggregate {
     let mut parts = Vec::new();
     let mut calls = Vec::with_capacity(node.calls.len());
     for call in node.calls {
-        let (aggregate, args): (Arc<dyn AggregateImpl>, Vec<Expr>) = match call.aggregate.split() {
-            Some(split) => {
-                let mut args = Vec::with_capacity(split.parts.len());
-                for part in split.parts {
-                    let field = with.ids.field(call.name.clone(), part.result_type());
-                    args.push(Expr::Column(field.id, field.ty.clone()));
-                    parts.push(AggregateCall { field, aggregate: part, ..call.clone() });
-                }
-                (split.total, args)
+        if let Some(split) = call.aggregate.split() {
+            calls.push(with_parts(call, split, &mut parts, with));
+            continue;
+        }
+        // The group of NULL is there for the other aggregates.
+        let mut nullable = Vec::new();
+        for arg in &call.args {
+            let field = with.ids.field(arg.to_string(), arg.ty().clone());
+            if field.ty.is_nullable() {
+                nullable.push(Expr::Column(field.id, field.ty.clone()));
             }
-            None => {
-                // The group of NULL is there for the other aggregates.
-                let mut nullable = Vec::new();
-                for arg in &call.args {
-                    let field = with.ids.field(arg.to_string(), arg.ty().clone());
-                    if field.ty.is_nullable() {
-                        nullable.push(Expr::Column(field.id, field.ty.clone()));
-                    }
-                    keys.push((field, arg.clone()));
-                }
-                match nullable.is_empty() {
-                    true => (chalet_aggregates::count::all(), Vec::new()),
-                    false => (chalet_aggregates::count::without_null(), nullable),
-                }
-            }
+            keys.push((field, arg.clone()));
+        }
+        let (aggregate, args) = match nullable.is_empty() {
+            true => (chalet_aggregates::count::all(), Vec::new()),
+            false => (chalet_aggregates::count::without_null(), nullable),
         };
         calls.push(AggregateCall { aggregate, args, ..call });
     }
@@ -85,6 +76,7 @@ fn split(node: Aggregate, with: &Rewriter) -> Aggregate {
         empty_if_no_rows: false,
         limit: None,
         totals: None,
+        is_partial: false,
     };
     Aggregate {
         input: Box::new(Plan::Aggregate(inner)),
@@ -96,5 +88,6 @@ fn split(node: Aggregate, with: &Rewriter) -> Aggregate {
         empty_if_no_rows: node.empty_if_no_rows,
         limit: node.limit,
         totals: node.totals,
+        is_partial: false,
     }
 }

@@ -67,7 +67,8 @@ pub fn describe(plan: &Plan) -> String {
             let calls = list(&n.calls, |c| format!("{} := {}", named(&c.field), c.name));
             let limit = n.limit.map_or(String::new(), |limit| format!(" limit {limit}"));
             let totals = if n.totals.is_some() { " with totals" } else { "" };
-            format!("by [{keys}] compute [{calls}]{limit}{totals}")
+            let partial = if n.is_partial { "partially " } else { "" };
+            format!("{partial}by [{keys}] compute [{calls}]{limit}{totals}")
         }
         Plan::Sort(n) => {
             let keys =

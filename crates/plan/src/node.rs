@@ -122,6 +122,9 @@ pub struct Aggregate {
     /// No more than this many groups are needed, whichever.
     pub limit: Option<u64>,
     pub totals: Option<Totals>,
+    /// Rows of one group may come out as several rows, each of some of them: what stands above groups them again. Plain, with keys,
+    /// without limit and totals.
+    pub is_partial: bool,
 }
 
 /// A plain GROUP BY, or one with grouping sets (ROLLUP, CUBE, GROUPING SETS).

@@ -5,7 +5,8 @@
 
 mod selectivity;
 
-use chalet_base::hash::HashMap;
+use chalet_base::hash::{HashMap, HashSet};
+use chalet_function_api::Comparison;
 use chalet_plan::{
     Aggregate, ColumnId, Expr, Field, Join, JoinKind, JoinStrictness, Plan, ScanNode, SetOpKind,
 };
@@ -23,6 +24,8 @@ pub(crate) struct Estimate {
     /// Before conditions: what is known of the columns is known of these rows.
     pub base_rows: f64,
     columns: HashMap<ColumnId, ColumnEstimate>,
+    /// Those of which conditions leave one value.
+    fixed: HashSet<ColumnId>,
 }
 
 /// Of the values of a column.
@@ -87,18 +90,19 @@ impl Estimate {
 
     /// Of rows of whose columns nothing is known.
     fn of_rows<'a>(rows: f64, fields: impl IntoIterator<Item = &'a Field>) -> Estimate {
-        let mut all = Estimate { rows, base_rows: rows, columns: HashMap::default() };
+        let mut all = Estimate { rows, base_rows: rows, ..Estimate::default() };
         all.columns = fields.into_iter().map(|f| (f.id, all.unknown())).collect();
         all
     }
 
     /// Of all pairs of rows.
     pub fn combined<'a>(parts: impl IntoIterator<Item = &'a Estimate>) -> Estimate {
-        let mut all = Estimate { rows: 1.0, base_rows: 1.0, columns: HashMap::default() };
+        let mut all = Estimate { rows: 1.0, base_rows: 1.0, ..Estimate::default() };
         for part in parts {
             all.rows *= part.rows;
             all.base_rows *= part.base_rows;
             all.columns.extend(part.columns.iter().map(|(id, column)| (*id, *column)));
+            all.fixed.extend(&part.fixed);
         }
         all
     }
@@ -129,8 +133,19 @@ impl Estimate {
 
     /// The columns under other names, or computed.
     fn renamed<'a>(&self, fields: impl IntoIterator<Item = (&'a Field, Expr)>) -> Estimate {
-        let columns = fields.into_iter().map(|(field, source)| (field.id, self.of(&source)));
-        Estimate { columns: columns.collect(), ..*self }
+        let mut renamed = Estimate { rows: self.rows, base_rows: self.base_rows, ..Estimate::default() };
+        for (field, source) in fields {
+            renamed.columns.insert(field.id, self.of(&source));
+            if self.is_fixed(&source) {
+                renamed.fixed.insert(field.id);
+            }
+        }
+        renamed
+    }
+
+    /// Do conditions leave one value of an expression?
+    fn is_fixed(&self, expr: &Expr) -> bool {
+        expr.columns().iter().all(|id| self.fixed.contains(id))
     }
 }
 
@@ -202,7 +217,25 @@ pub(crate) fn estimate(plan: &Plan) -> Estimate {
 
 fn filtered(input: Estimate, condition: &Expr) -> Estimate {
     let rows = input.rows * input.selectivity(condition);
-    Estimate { rows, ..input }
+    let mut conjuncts = Vec::new();
+    condition.clone().conjuncts(&mut conjuncts);
+    let fixed: Vec<ColumnId> = conjuncts.iter().filter_map(fixed_by).collect();
+    let mut output = Estimate { rows, ..input };
+    output.fixed.extend(fixed);
+    output
+}
+
+/// The column of which a condition leaves one value.
+fn fixed_by(condition: &Expr) -> Option<ColumnId> {
+    let Expr::Call { function, args } = condition else { return None };
+    if function.function.record().comparison != Comparison::Equal {
+        return None;
+    }
+    match &args[..] {
+        [column, literal] if literal.is_literal() => column.as_column(),
+        [literal, column] if literal.is_literal() => column.as_column(),
+        _ => None,
+    }
 }
 
 fn scan(node: &ScanNode) -> Estimate {
@@ -250,10 +283,9 @@ pub(crate) fn number(value: &Value, ty: &DataType) -> Option<f64> {
 }
 
 /// Rows of a grouping by these keys.
-fn groups(input: &Estimate, keys: &[&Expr]) -> f64 {
-    Distinct::together(keys.iter().map(|key| input.of(key).distinct), input.rows)
-        .number()
-        .min(input.rows.max(1.0))
+pub(crate) fn groups(input: &Estimate, keys: &[&Expr]) -> f64 {
+    let keys = keys.iter().filter(|key| !input.is_fixed(key));
+    Distinct::together(keys.map(|key| input.of(key).distinct), input.rows).number().min(input.rows.max(1.0))
 }
 
 fn aggregate(node: &Aggregate) -> Estimate {

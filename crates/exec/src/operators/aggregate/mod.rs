@@ -7,6 +7,7 @@
 //!
 //! - [`groups`]: the table of a worker and its states
 //! - [`group_limit`]: GROUP BY with a LIMIT and no order
+//! - [`partial`]: groups that are grouped again above, after a join or by grouping sets
 //! - [`partitions`]: the partitioned groups of a worker
 //! - [`spill`]: partitions that were spilled to disk
 //! - [`merge`]: the result as a table that merges while it is read
@@ -15,6 +16,7 @@
 mod group_limit;
 mod groups;
 mod merge;
+mod partial;
 mod partitions;
 mod spill;
 mod totals;
@@ -36,6 +38,7 @@ use chalet_types::DataType;
 use group_limit::GroupLimit;
 use groups::{Groups, InsertStrategy, states};
 use merge::MergeScan;
+pub use partial::PartialAggregate;
 use partitions::Partitions;
 use spill::Spilled;
 use std::any::Any;
