@@ -48,6 +48,13 @@ fn units(identity: &Arc<FileIdentity>, condition: &Arc<str>, n_units: usize) -> 
     units
 }
 
+/// Forgets everything.
+pub fn clear() {
+    let mut entries = CACHE.entries.write().unwrap_or_else(PoisonError::into_inner);
+    entries.clear();
+    CACHE.keys.store(0, Relaxed);
+}
+
 /// What is known of files under the filter of a request, where it is one that may be remembered.
 pub(crate) fn remember(request: &ScanRequest) -> Option<Remember> {
     let condition = request.filter.as_ref()?.condition.clone()?;

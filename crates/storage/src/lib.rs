@@ -26,7 +26,7 @@
 //! - [`view`]: views, as text that the binder reads
 
 pub mod catalog;
-mod condition_cache;
+pub mod condition_cache;
 pub mod detached;
 pub mod disk;
 pub mod file;

@@ -50,6 +50,14 @@ impl TimeZone {
         Ok(zone)
     }
 
+    /// The names of all zones, sorted.
+    pub fn names() -> Vec<String> {
+        let mut names: Vec<String> =
+            jiff::tz::db().available().map(|name| name.as_str().to_owned()).collect();
+        names.sort();
+        names
+    }
+
     pub fn name(&self) -> &str {
         &self.0.name
     }

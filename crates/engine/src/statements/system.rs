@@ -6,11 +6,44 @@ use crate::dictionaries::table::Dictionary;
 use crate::merge_tree::background;
 use crate::query_context::QueryContext;
 use crate::tables::{existing, find};
-use chalet_base::{Result, bail};
+use chalet_base::{Result, bail, ensure};
 use chalet_storage::Table;
 use chalet_storage::merge_tree::MergeTree;
 use chalet_syntax::ast;
 use std::sync::Arc;
+
+/// About what there is not here, or is never behind: replicas, queues, logs in tables, caches that the process does not keep.
+const WITHOUT_EFFECT: &[&str] = &[
+    "STOP MOVES",
+    "START MOVES",
+    "STOP FETCHES",
+    "START FETCHES",
+    "STOP REPLICATED SENDS",
+    "START REPLICATED SENDS",
+    "STOP REPLICATION QUEUES",
+    "START REPLICATION QUEUES",
+    "STOP PULLING REPLICATION LOG",
+    "START PULLING REPLICATION LOG",
+    "STOP DISTRIBUTED SENDS",
+    "START DISTRIBUTED SENDS",
+    "STOP CLEANUP",
+    "START CLEANUP",
+    "STOP THREAD FUZZER",
+    "START THREAD FUZZER",
+    "STOP VIEWS",
+    "START VIEWS",
+    "STOP VIEW",
+    "START VIEW",
+    "PAUSE VIEW",
+    "RESTART REPLICAS",
+    "RELOAD EMBEDDED DICTIONARIES",
+    "RELOAD USERS",
+    "RELOAD FUNCTIONS",
+    "RELOAD ASYNCHRONOUS METRICS",
+    "RESET COVERAGE",
+    "JEMALLOC PURGE",
+    "SYNC FILE CACHE",
+];
 
 pub(crate) fn run(
     command: &str,
@@ -28,7 +61,102 @@ pub(crate) fn run(
         "START TTL MERGES" => merges(target, ctx, &|table| table.parts().set_ttl_merges_stopped(false)),
         "RELOAD DICTIONARY" => reload(target, rest, ctx),
         "RELOAD DICTIONARIES" => reload_all(ctx),
+        "FLUSH LOGS" => match rest.trim() {
+            "" => Ok(()),
+            log => bail!(BAD_ARGUMENTS, "Log name '{log}' does not exist"),
+        },
+        "DROP QUERY CONDITION CACHE" => {
+            chalet_storage::condition_cache::clear();
+            Ok(())
+        }
+        "DROP PARQUET METADATA CACHE" => {
+            chalet_formats_parquet::cache::clear();
+            Ok(())
+        }
+        _ if WITHOUT_EFFECT.contains(&command) => Ok(()),
+        _ if command.starts_with("DROP ") && command.ends_with(" CACHE") => Ok(()),
+        _ => of_table(command, target, rest, ctx),
+    }
+}
+
+/// Commands of one table, which are about what no table here has, and those that cannot be done.
+fn of_table(command: &str, target: Option<&ast::ObjectName>, rest: &str, ctx: &QueryContext) -> Result<()> {
+    let table = |name: &ast::ObjectName| Ok(existing(name, ctx)?.0);
+    let name = target.map_or(String::new(), |name| name.name.name.clone());
+    match (command, target) {
+        ("SYNC REPLICA" | "RESTART REPLICA" | "RESTORE REPLICA", Some(target)) => {
+            table(target)?;
+            bail!(BAD_ARGUMENTS, "Table {name} is not replicated")
+        }
+        ("FLUSH DISTRIBUTED", Some(target)) => {
+            table(target)?;
+            bail!(BAD_ARGUMENTS, "Table {name} is not distributed")
+        }
+        ("LOAD PRIMARY KEY" | "UNLOAD PRIMARY KEY", None) => Ok(()),
+        (
+            "LOAD PRIMARY KEY" | "UNLOAD PRIMARY KEY" | "WAIT LOADING PARTS" | "PREWARM MARK CACHE",
+            Some(target),
+        ) => {
+            ensure!(
+                table(target)?.as_any().is::<MergeTree>(),
+                BAD_ARGUMENTS,
+                "Command {command} is supported only for MergeTree tables, but got {name}"
+            );
+            Ok(())
+        }
+        ("PREWARM PRIMARY INDEX CACHE", Some(target)) => {
+            table(target)?;
+            bail!(BAD_ARGUMENTS, "Primary index cache is not configured or is not enabled for table {name}")
+        }
+        ("REFRESH VIEW" | "CANCEL VIEW" | "WAIT VIEW", Some(_)) => {
+            bail!(BAD_ARGUMENTS, "Refreshable view {name} doesn't exist")
+        }
+        ("SYNC MERGES", None) => bail!(UNKNOWN_TABLE, "Both table name and UUID are empty"),
+        ("SYNC MERGES", Some(target)) => {
+            table(target)?;
+            bail!(BAD_ARGUMENTS, "Command SYNC MERGES requires merge_selector_algorithm = 'manual'")
+        }
+        ("DROP REPLICA", _) => drop_replica(rest, ctx),
+        ("FLUSH ASYNC INSERT QUEUE", _) => {
+            bail!(BAD_ARGUMENTS, "Cannot flush asynchronous insert queue because it is not initialized")
+        }
+        ("SYNC TRANSACTION LOG", _) => bail!(NOT_IMPLEMENTED, "Transactions are not supported"),
+        ("RELOAD FUNCTION", _) => {
+            bail!(BAD_ARGUMENTS, "external user defined function '{}' not found", rest.trim())
+        }
+        ("RELOAD CONFIG", _) => {
+            bail!(UNSUPPORTED_METHOD, "SYSTEM RELOAD CONFIG query is not supported in a process")
+        }
+        ("REPLICA READY" | "REPLICA UNREADY", _) => bail!(SUPPORT_IS_DISABLED, "Not implemented"),
+        ("UNFREEZE", _) => bail!(SUPPORT_IS_DISABLED, "Support for SYSTEM UNFREEZE query is disabled"),
+        ("ENABLE FAILPOINT" | "DISABLE FAILPOINT" | "NOTIFY FAILPOINT" | "WAIT FAILPOINT", _) => {
+            bail!(BAD_ARGUMENTS, "Cannot find fail point {}", rest.trim())
+        }
+        ("ALLOCATE MEMORY" | "FREE MEMORY", _) => {
+            bail!(BAD_ARGUMENTS, "SYSTEM ALLOCATE MEMORY is not enabled")
+        }
         _ => bail!(NOT_IMPLEMENTED, "SYSTEM {command} is not supported"),
+    }
+}
+
+/// `DROP REPLICA 'name' [FROM TABLE t]`.
+fn drop_replica(rest: &str, ctx: &QueryContext) -> Result<()> {
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    match words[..] {
+        [_, from, table, name]
+            if from.eq_ignore_ascii_case("FROM") && table.eq_ignore_ascii_case("TABLE") =>
+        {
+            let (database, name) =
+                name.split_once('.').map_or((None, name), |(database, name)| (Some(database), name));
+            let shown = database.unwrap_or(&ctx.state.database);
+            ensure!(
+                find(ctx, database, name)?.is_some(),
+                UNKNOWN_TABLE,
+                "Table {shown}.{name} does not exist"
+            );
+            bail!(BAD_ARGUMENTS, "Table {shown}.{name} is not replicated")
+        }
+        _ => bail!(NOT_IMPLEMENTED, "SYSTEM DROP REPLICA is supported with FROM TABLE only"),
     }
 }
 

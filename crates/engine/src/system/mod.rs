@@ -7,6 +7,8 @@ mod detached;
 mod dictionaries;
 mod functions;
 mod indexes;
+mod lists;
+mod metrics;
 pub(crate) mod names;
 mod parts;
 mod projections;
@@ -16,7 +18,7 @@ mod structures;
 use crate::formats::FORMATS;
 use crate::made_table::made;
 use crate::query_context::QueryContext;
-use chalet_base::Result;
+use chalet_base::{Result, bail};
 use chalet_storage::Table;
 use chalet_storage::fixed::FixedTable;
 use chalet_storage::numbers::Sequence;
@@ -44,6 +46,13 @@ pub(crate) fn table(name: &str, ctx: &QueryContext) -> Result<Option<Arc<dyn Tab
         "constraints" => constraints::constraints(ctx)?,
         "projections" => projections::projections(ctx)?,
         "backups" => backups::backups(ctx)?,
+        "metrics" => metrics::metrics(ctx)?,
+        "aggregate_function_combinators" => lists::combinators()?,
+        "data_skipping_index_types" => lists::index_types()?,
+        "table_engines" => lists::table_engines()?,
+        "time_zones" => lists::time_zones()?,
+        "disks" => lists::disks(ctx)?,
+        "storage_policies" => lists::storage_policies()?,
         "tables" => catalog::tables(ctx, &others(ctx)?)?,
         "columns" => catalog::columns(ctx, &others(ctx)?)?,
         "detached_tables" => detached::detached_tables(ctx)?,
@@ -54,8 +63,29 @@ pub(crate) fn table(name: &str, ctx: &QueryContext) -> Result<Option<Arc<dyn Tab
         "data_type_families" => data_type_families()?,
         "events" => settings::events(ctx)?,
         "warnings" => warnings(ctx)?,
-        other => return structures::empty(other),
+        other => {
+            refuse_access(other)?;
+            return structures::empty(other);
+        }
     }))
+}
+
+/// Fails for tables about users and their rights: as in the kernel's embedded form, nobody has the right to see them.
+fn refuse_access(name: &str) -> Result<()> {
+    let right = match name {
+        "users" => "SHOW USERS",
+        "grants" | "role_grants" => "SHOW USERS, SHOW ROLES",
+        "roles" => "SHOW ROLES",
+        "quotas" | "quota_limits" | "quota_usage" | "quotas_usage" => "SHOW QUOTAS",
+        "row_policies" => "SHOW ROW POLICIES",
+        "masking_policies" => "SHOW MASKING POLICIES",
+        "settings_profiles" | "settings_profile_elements" => "SHOW SETTINGS PROFILES",
+        _ => return Ok(()),
+    };
+    bail!(
+        ACCESS_DENIED,
+        "default: Not enough privileges. To execute this query, it's necessary to have the grant {right} ON *.*"
+    )
 }
 
 /// All but the two that describe tables, which would describe themselves without end.

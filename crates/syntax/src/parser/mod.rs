@@ -17,7 +17,8 @@
 //! - `ddl`: DROP, RENAME, OPTIMIZE and other small statements about tables
 //! - `backup`: BACKUP and RESTORE
 //! - `access`: what is said to statements about users and their rights
-//! - `show`: SHOW, DESCRIBE, EXPLAIN, SYSTEM
+//! - `show`: SHOW, DESCRIBE, EXPLAIN
+//! - `system`: SYSTEM
 
 mod access;
 mod alter;
@@ -37,6 +38,7 @@ mod select;
 mod show;
 mod statement;
 mod storage;
+mod system;
 mod table;
 mod types;
 

@@ -7,34 +7,6 @@ use crate::ast::{
 use crate::lexer::TokenKind;
 use chalet_base::err;
 
-/// Commands of SYSTEM that name a table afterwards, longest first where one begins another.
-const SYSTEM_TARGET: [&str; 24] = [
-    "STOP MERGES",
-    "START MERGES",
-    "STOP TTL MERGES",
-    "START TTL MERGES",
-    "STOP MOVES",
-    "START MOVES",
-    "STOP FETCHES",
-    "START FETCHES",
-    "STOP REPLICATED SENDS",
-    "START REPLICATED SENDS",
-    "STOP REPLICATION QUEUES",
-    "START REPLICATION QUEUES",
-    "STOP DISTRIBUTED SENDS",
-    "START DISTRIBUTED SENDS",
-    "FLUSH DISTRIBUTED",
-    "SYNC REPLICA",
-    "RESTART REPLICA",
-    "DROP REPLICA",
-    "RELOAD DICTIONARY",
-    "STOP VIEW",
-    "START VIEW",
-    "REFRESH VIEW",
-    "CANCEL VIEW",
-    "WAIT VIEW",
-];
-
 impl Parser<'_> {
     pub(crate) fn show(&mut self) -> Parse<StatementKind> {
         self.expect_keyword("SHOW")?;
@@ -230,66 +202,5 @@ impl Parser<'_> {
         }
         let statement = self.nested(|p| p.statement())?;
         Ok(StatementKind::Explain(Box::new(Explain { kind, settings, statement: Box::new(statement) })))
-    }
-
-    pub(crate) fn system(&mut self) -> Parse<StatementKind> {
-        self.expect_keyword("SYSTEM")?;
-        if let Some(index) = self.accept_any_keyword(&SYSTEM_TARGET) {
-            self.on_cluster()?;
-            let named =
-                matches!(self.token().kind, TokenKind::Word | TokenKind::QuotedIdent | TokenKind::LBrace);
-            let target = if named { Some(self.object_name()?) } else { None };
-            let rest = self.rest_of_statement();
-            return Ok(StatementKind::System { command: SYSTEM_TARGET[index].to_string(), target, rest });
-        }
-        let known = [
-            "CLEAR",
-            "DROP",
-            "RELOAD",
-            "FLUSH",
-            "STOP",
-            "START",
-            "SYNC",
-            "RESTART",
-            "RESTORE",
-            "SHUTDOWN",
-            "KILL",
-            "WAIT",
-            "SUSPEND",
-            "ENABLE",
-            "DISABLE",
-            "UNFREEZE",
-            "UNLOCK",
-            "LOAD",
-            "UNLOAD",
-            "PREWARM",
-            "NOTIFY",
-            "RESET",
-            "JEMALLOC",
-            "THREAD",
-            "PREFETCH",
-            "INSTRUMENT",
-            "ALLOCATE",
-            "FREE",
-            "REPLICA",
-            "CLEANUP",
-            "SCHEDULE",
-            "PAUSE",
-            "CANCEL",
-            "REFRESH",
-        ];
-        if !known.iter().any(|word| self.at_keyword(word)) {
-            return Err(self.expect_here("SYSTEM query"));
-        }
-        let mut words = Vec::new();
-        while self.at(TokenKind::Word) {
-            let token = self.advance();
-            words.push(self.text_of(token).to_ascii_uppercase());
-        }
-        if words.is_empty() {
-            return Err(self.expect_here("SYSTEM query"));
-        }
-        let rest = self.rest_of_statement();
-        Ok(StatementKind::System { command: words.join(" "), target: None, rest })
     }
 }

@@ -106,6 +106,13 @@ const OTHERS: [&str; 11] = [
     "S3",
 ];
 
+/// The names of all engines, and whether they take settings and keys.
+pub(crate) fn names() -> impl Iterator<Item = (&'static str, bool, bool)> {
+    ENGINES
+        .iter()
+        .map(|engine| (engine.name, !engine.settings.is_empty() || engine.takes_keys, engine.takes_keys))
+}
+
 /// The table of a statement, and the engine as SHOW CREATE prints it.
 pub(super) fn create(create: &ast::CreateTable, ctx: &QueryContext) -> Result<(Arc<dyn Table>, String)> {
     let copied = storage_of_source(create, ctx)?;
