@@ -89,13 +89,6 @@ MECHANISMS = (
         {"optimize_use_implicit_projections": 1},
         "SELECT count(), min(k), max(k) FROM t",
     ),
-    Mechanism(
-        "optimizer",
-        "all rules of the optimizer together",
-        {"query_plan_enable_optimizations": 0},
-        {"query_plan_enable_optimizations": 1},
-        "SELECT d.name, sum(v) AS s FROM t, d WHERE t.user = d.user AND day = '2024-05-05' GROUP BY name ORDER BY s DESC LIMIT 5",
-    ),
 )
 
 
