@@ -69,7 +69,7 @@ fn lexical_errors_name_themselves() {
 #[test]
 fn what_is_missing_is_named() {
     for (sql, wanted) in [
-        ("BACKUP TABLE t TO Disk('a', 'b')", "BACKUP is not implemented"),
+        ("MOVE USER a TO local_directory", "MOVE is not implemented"),
         ("EXPLAIN TABLE OVERRIDE f()", "EXPLAIN TABLE OVERRIDE is not implemented"),
     ] {
         let error = parse_statements(sql).expect_err(sql);
