@@ -13,7 +13,7 @@
 //! - [`server`]: a ClickHouse server that runs the statements, in place of this engine
 //! - [`session_state`]: what a session holds, and how a statement changes it
 //! - [`query_context`]: what one statement runs with, as data
-//! - [`written_settings`], [`stored_columns`], [`column_definitions`], [`defaults`], [`reading`], [`made_table`], [`explain`],
+//! - [`written_settings`], [`stored_columns`], [`column_definitions`], [`defaults`], [`reading`], [`made_table`], [`table_engines`], [`explain`],
 //!   [`skip_indexes`], [`plan_optimizer`], [`patterns`]: what statements and registries of tables share
 //! - [`merged`]: tables whose names match, as one
 //! - [`remote`]: tables of ClickHouse servers
@@ -21,6 +21,7 @@
 //! - [`environment`]: what the binder asks of a query context
 //! - [`merge_tree`]: keys, INSERTs and merges of tables of that family
 //! - [`statements`]: one file per kind of statement
+//! - [`backup`]: backups, which are databases of their own
 //! - [`on_disk`]: databases that are kept in a folder
 //! - [`session`]: one session: its settings, current database, temporary tables; running statements
 //! - [`conversation`]: statements that a server runs, for event loops
@@ -66,6 +67,7 @@ mod stack;
 mod statements;
 mod stored_columns;
 mod system;
+mod table_engines;
 mod table_functions;
 mod tables;
 mod written_settings;

@@ -2,7 +2,7 @@
 
 use super::structures::{self, SparseRow};
 use crate::query_context::QueryContext;
-use crate::statements::create::engine_names;
+use crate::table_engines::TABLE_ENGINES;
 use chalet_base::Result;
 use chalet_storage::Table;
 use chalet_types::{TimeZone, Value};
@@ -24,10 +24,10 @@ pub(super) fn index_types() -> Result<Arc<dyn Table>> {
 }
 
 pub(super) fn table_engines() -> Result<Arc<dyn Table>> {
-    let rows = engine_names().map(|(name, takes_settings, takes_keys)| -> SparseRow {
+    let rows = TABLE_ENGINES.iter().map(|&(name, takes_keys)| -> SparseRow {
         vec![
             ("name", Value::from(name)),
-            ("supports_settings", Value::from(takes_settings)),
+            ("supports_settings", Value::from(takes_keys)),
             ("supports_skipping_indices", Value::from(takes_keys)),
             ("supports_projections", Value::from(takes_keys)),
             ("supports_sort_order", Value::from(takes_keys)),

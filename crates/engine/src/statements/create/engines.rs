@@ -106,13 +106,6 @@ const OTHERS: [&str; 11] = [
     "S3",
 ];
 
-/// The names of all engines, and whether they take settings and keys.
-pub(crate) fn names() -> impl Iterator<Item = (&'static str, bool, bool)> {
-    ENGINES
-        .iter()
-        .map(|engine| (engine.name, !engine.settings.is_empty() || engine.takes_keys, engine.takes_keys))
-}
-
 /// The table of a statement, and the engine as SHOW CREATE prints it.
 pub(super) fn create(create: &ast::CreateTable, ctx: &QueryContext) -> Result<(Arc<dyn Table>, String)> {
     let copied = storage_of_source(create, ctx)?;
@@ -218,4 +211,17 @@ pub(crate) fn open(found: Found) -> Result<Arc<dyn Table>> {
         err!(UNKNOWN_STORAGE, "Table {} on disk has the engine {name}, which is not known", found.name)
     })?;
     (engine.open)(engine, found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ENGINES;
+    use crate::table_engines::TABLE_ENGINES;
+
+    #[test]
+    fn all_are_listed() {
+        let engines: Vec<(&str, bool)> =
+            ENGINES.iter().map(|engine| (engine.name, engine.takes_keys)).collect();
+        assert_eq!(engines, TABLE_ENGINES);
+    }
 }

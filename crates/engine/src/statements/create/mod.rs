@@ -40,7 +40,7 @@ pub(crate) use self::columns::columns_sql;
 pub(crate) use self::database::database;
 pub(crate) use self::dictionary::dictionary;
 pub(crate) use self::engine::Found;
-pub(crate) use self::engines::{create_stored, names as engine_names, open};
+pub(crate) use self::engines::{create_stored, open};
 pub(crate) use self::function::function;
 pub(crate) use self::materialized::{MATERIALIZED_VIEW, modify_query};
 pub(crate) use self::merge_tree::{check_sorting, sorting_key};
