@@ -11,11 +11,12 @@ STATEMENTS = {
 
 
 @pytest.fixture
-def db():
-    with chalet.connect() as db:
-        db.query("CREATE TABLE f (k UInt32, v Int32, nv Nullable(Int64)) ENGINE = Memory")
+def db(tmp_path):
+    # Tables on disk know how many different values a column has.
+    with chalet.connect(str(tmp_path / "db")) as db:
+        db.query("CREATE TABLE f (k UInt32, v Int32, nv Nullable(Int64)) ENGINE = MergeTree ORDER BY k")
         db.query("INSERT INTO f SELECT number % 97, number % 1000, if(number % 3 = 0, NULL, number % 777) FROM numbers(300000)")
-        db.query("CREATE TABLE x (id UInt32, name String) ENGINE = Memory")
+        db.query("CREATE TABLE x (id UInt32, name String) ENGINE = MergeTree ORDER BY id")
         db.query("INSERT INTO x SELECT number % 80, concat('name ', toString(number % 30)) FROM numbers(120)")
         yield db
 
