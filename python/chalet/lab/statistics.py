@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import random
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 RESAMPLES = 2000
@@ -137,11 +137,3 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def spread(values: Sequence[float]) -> float:
     """The standard deviation; 0 of a single value."""
     return statistics.stdev(values) if len(values) > 1 else 0.0
-
-
-def geometric_mean(values: Sequence[float]) -> float:
-    """The geometric mean of positive numbers."""
-    return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
-
-
-Sampler = Callable[[random.Random], float]

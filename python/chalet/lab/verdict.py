@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from .statistics import Ratio, center, holm, rank_test, ratio, spread
@@ -55,10 +55,6 @@ class Verdict:
     p_value: float = 1.0
     is_worse: bool = False
     runs: tuple[int, int] = (0, 0)
-
-    def as_json(self) -> dict[str, Any]:
-        """For files."""
-        return asdict(self)
 
     def __str__(self) -> str:
         counts = f"{self.runs[0]} and {self.runs[1]} runs"
