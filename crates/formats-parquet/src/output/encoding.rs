@@ -17,7 +17,7 @@ use std::sync::Arc;
 const DICTIONARY_SAMPLE: usize = 1 << 10;
 /// Values that follow each other, of which sizes are estimated: about a page.
 const RUN: usize = 1 << 13;
-/// So many of them at most, evenly apart.
+/// So many runs of a chunk, evenly apart.
 const RUNS: usize = 2;
 /// Values whose differences have a width of their own.
 const WIDTH_GROUP: usize = 32;
@@ -53,8 +53,7 @@ impl Encodings {
         if !mostly_distinct(entries) {
             return self.by_settings.clone();
         }
-        let sizes = entries.iter().fold(Sizes::default(), |sizes, entries| sizes.and(of_sample(entries)));
-        match sizes.best() {
+        match of_sample(entries).best() {
             Best::Compressed => self.without_dictionary.clone(),
             Best::Plain => self.plain.clone(),
             Best::Differences => {
@@ -103,31 +102,31 @@ impl Sizes {
     }
 }
 
-/// Sizes of some runs of the values, by the width that they have in the file.
-fn of_sample(entries: &Entries<'_>) -> Sizes {
-    let integers: fn(&Entries<'_>, usize, usize) -> Option<(Vec<i64>, usize)> = |entries, from, n| {
-        let rows = entries.row_numbers(from, n);
-        Some(match &entries.vector.data {
-            Data::U8(values) => (rows.map(|row| values[row].into()).collect(), 4),
-            Data::U16(values) => (rows.map(|row| values[row].into()).collect(), 4),
-            Data::U32(values) => (rows.map(|row| i64::from(values[row] as i32)).collect(), 4),
-            Data::U64(values) => (rows.map(|row| values[row] as i64).collect(), 8),
-            Data::I8(values) => (rows.map(|row| values[row].into()).collect(), 4),
-            Data::I16(values) => (rows.map(|row| values[row].into()).collect(), 4),
-            Data::I32(values) => (rows.map(|row| values[row].into()).collect(), 4),
-            Data::I64(values) => (rows.map(|row| values[row]).collect(), 8),
-            _ => return None,
-        })
+/// Sizes of some runs of the values of a chunk.
+fn of_sample(entries: &[Entries<'_>]) -> Sizes {
+    let run = |number: usize| {
+        let one = entries.get(number * entries.len() / RUNS)?;
+        let from = (one.len() - one.len().min(RUN)) / RUNS * number;
+        let (values, width) = integers(one, from, RUN.min(one.len() - from))?;
+        Some(of_run(&values, width))
     };
-    let n = entries.len();
-    let n_runs = RUNS.min(n.div_ceil(RUN));
-    let mut sizes = Sizes::default();
-    for run in 0..n_runs {
-        let from = (n - n.min(RUN)) / n_runs.max(1) * run;
-        let Some((values, width)) = integers(entries, from, RUN.min(n - from)) else { break };
-        sizes = sizes.and(of_run(&values, width));
-    }
-    sizes
+    (0..RUNS).filter_map(run).fold(Sizes::default(), Sizes::and)
+}
+
+/// Values that follow each other, and the width that they have in the file; none of other types.
+fn integers(entries: &Entries<'_>, from: usize, n: usize) -> Option<(Vec<i64>, usize)> {
+    let rows = entries.row_numbers(from, n);
+    Some(match &entries.vector.data {
+        Data::U8(values) => (rows.map(|row| values[row].into()).collect(), 4),
+        Data::U16(values) => (rows.map(|row| values[row].into()).collect(), 4),
+        Data::U32(values) => (rows.map(|row| i64::from(values[row] as i32)).collect(), 4),
+        Data::U64(values) => (rows.map(|row| values[row] as i64).collect(), 8),
+        Data::I8(values) => (rows.map(|row| values[row].into()).collect(), 4),
+        Data::I16(values) => (rows.map(|row| values[row].into()).collect(), 4),
+        Data::I32(values) => (rows.map(|row| values[row].into()).collect(), 4),
+        Data::I64(values) => (rows.map(|row| values[row]).collect(), 8),
+        _ => return None,
+    })
 }
 
 fn of_run(values: &[i64], width: usize) -> Sizes {
