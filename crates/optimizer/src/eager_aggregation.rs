@@ -259,18 +259,8 @@ impl Side {
         let named = keys.into_iter().map(|key| (with.ids.field(name_of(&key), key.ty().clone()), key));
         let keys: Vec<(Field, Expr)> = named.collect();
         let fields = keys.iter().map(|(field, _)| field.clone()).collect();
-        let aggregate = Aggregate {
-            input: Box::new(self.plan(join).clone()),
-            keys,
-            calls,
-            grouping: GroupingKind::Plain,
-            sets: Vec::new(),
-            set_number: None,
-            empty_if_no_rows: false,
-            limit: None,
-            totals: None,
-            is_partial: true,
-        };
+        let input = Box::new(self.plan(join).clone());
+        let aggregate = Aggregate { is_partial: true, ..Aggregate::plain(input, keys, calls) };
         Grouped { plan: Plan::Aggregate(aggregate), keys: fields }
     }
 

@@ -12,7 +12,7 @@ use crate::rewriter::{Rewriter, bottom_up};
 use crate::two_steps::TwoSteps;
 use chalet_base::Result;
 use chalet_base::events::{self, Event};
-use chalet_plan::{Aggregate, Expr, GroupingKind, Plan};
+use chalet_plan::{Aggregate, Expr, Plan};
 
 pub(crate) fn apply(plan: Plan, with: &Rewriter) -> Result<Plan> {
     bottom_up(plan, &mut |node| {
@@ -35,17 +35,6 @@ fn over_groups(node: Aggregate, with: &Rewriter) -> Aggregate {
         outer.push((field, Expr::Column(below.id, below.ty.clone())));
         inner.push((below, key));
     }
-    let groups = Aggregate {
-        input: node.input,
-        keys: inner,
-        calls: steps.parts,
-        grouping: GroupingKind::Plain,
-        sets: Vec::new(),
-        set_number: None,
-        empty_if_no_rows: false,
-        limit: None,
-        totals: None,
-        is_partial: true,
-    };
+    let groups = Aggregate { is_partial: true, ..Aggregate::plain(node.input, inner, steps.parts) };
     Aggregate { input: Box::new(Plan::Aggregate(groups)), keys: outer, calls: steps.totals, ..node }
 }

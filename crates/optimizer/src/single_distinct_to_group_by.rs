@@ -66,18 +66,7 @@ fn split(node: Aggregate, with: &Rewriter) -> Aggregate {
     for ((field, _), (_, inner)) in keys.iter_mut().zip(&outer) {
         *field = inner.clone();
     }
-    let inner = Aggregate {
-        input: node.input,
-        keys,
-        calls: parts,
-        grouping: GroupingKind::Plain,
-        sets: Vec::new(),
-        set_number: None,
-        empty_if_no_rows: false,
-        limit: None,
-        totals: None,
-        is_partial: false,
-    };
+    let inner = Aggregate::plain(node.input, keys, parts);
     Aggregate {
         input: Box::new(Plan::Aggregate(inner)),
         keys: outer.into_iter().map(|(field, inner)| (field, Expr::Column(inner.id, inner.ty))).collect(),

@@ -127,6 +127,24 @@ pub struct Aggregate {
     pub is_partial: bool,
 }
 
+impl Aggregate {
+    /// A plain GROUP BY of all rows, whole.
+    pub fn plain(input: Box<Plan>, keys: Vec<(Field, Expr)>, calls: Vec<AggregateCall>) -> Aggregate {
+        Aggregate {
+            input,
+            keys,
+            calls,
+            grouping: GroupingKind::Plain,
+            sets: Vec::new(),
+            set_number: None,
+            empty_if_no_rows: false,
+            limit: None,
+            totals: None,
+            is_partial: false,
+        }
+    }
+}
+
 /// A plain GROUP BY, or one with grouping sets (ROLLUP, CUBE, GROUPING SETS).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupingKind {

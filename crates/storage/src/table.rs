@@ -157,6 +157,12 @@ impl TableSchema {
         self.columns.iter().filter(|column| column.is_stored() && !column.is_virtual)
     }
 
+    /// The positions of the columns that are stored.
+    pub fn stored_positions(&self) -> Vec<usize> {
+        let columns = self.columns.iter().enumerate();
+        columns.filter(|(_, column)| column.is_stored() && !column.is_virtual).map(|(at, _)| at).collect()
+    }
+
     /// The position of the column of this name.
     pub fn index_of(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|c| &*c.name == name)

@@ -5,7 +5,7 @@ use crate::database::Database;
 use crate::query_context::QueryContext;
 use chalet_base::{Error, Result, bail, ensure, err};
 use chalet_binder::table_columns::bind_constant;
-use chalet_storage::disk::durable::sync_folder;
+use chalet_storage::disk::durable::{cannot_write, sync_folder};
 use chalet_syntax::ast;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -219,8 +219,4 @@ fn sync_parent(path: &Path) -> Result<()> {
         Some(parent) if !parent.as_os_str().is_empty() => sync_folder(parent),
         _ => sync_folder(Path::new(".")),
     }
-}
-
-fn cannot_write(path: &Path, error: &io::Error) -> Error {
-    err!(CANNOT_WRITE_TO_FILE_DESCRIPTOR, "Cannot write backup {}: {error}", path.display())
 }

@@ -120,9 +120,7 @@ fn fill(
         source.engine(),
         target.engine()
     );
-    let schema = source.schema();
-    let stored = schema.columns.iter().enumerate().filter(|(_, c)| c.is_stored() && !c.is_virtual);
-    let columns = stored.map(|(at, _)| at).collect();
+    let columns = source.schema().stored_positions();
     let context = ScanContext { progress: Arc::default(), ..ctx.exec.scan.clone() };
     let request = ScanRequest { columns, context, ..ScanRequest::default() };
     let mut rows = source.scan(&request)?.worker()?;

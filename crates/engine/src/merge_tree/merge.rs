@@ -109,9 +109,7 @@ pub(crate) fn merge_parts(
 
 /// The stored columns of a part, block by block, in its order; `of` parts are read at once.
 pub(crate) fn open_part(table: &MergeTree, part: &Arc<Part>, of: usize) -> Result<Box<dyn ScanWorker>> {
-    let schema = table.schema();
-    let stored = schema.columns.iter().enumerate().filter(|(_, c)| c.is_stored() && !c.is_virtual);
-    let columns = stored.map(|(at, _)| at).collect();
+    let columns = table.schema().stored_positions();
     let max_block_size = (READ_ROWS / of.max(1)).clamp(LEAST_ROWS, BLOCK_ROWS);
     let context = ScanContext { max_block_size, ..ScanContext::default() };
     table

@@ -9,6 +9,7 @@ use crate::disk::TableFolder;
 use crate::disk::durable::{cannot_open, cannot_read, cannot_write, sync_folder};
 use crate::disk::fs::{self, Access, File};
 use chalet_base::Result;
+use chalet_base::hash::HashSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -63,9 +64,9 @@ fn copy_part(part: &Part, path: &Path, target: &Path) -> Result<()> {
     write_new(target, &bytes)
 }
 
-/// Indexes have checksums of their own, and one that is missing is made again.
+/// Indexes have checksums of their own, and a part without one is read whole.
 fn copy_indexes(from: &TableFolder, to: &TableFolder, state: &State) -> Result<()> {
-    let numbers: std::collections::HashSet<u64> = state.parts.iter().map(|part| part.info.number).collect();
+    let numbers: HashSet<u64> = state.parts.iter().map(|part| part.info.number).collect();
     for found in fs::read_folder(from.path()).map_err(|e| cannot_open(from.path(), &e))? {
         let Some((part, _)) = found.name.to_str().and_then(parse_file_name) else { continue };
         if !numbers.contains(&part) {
