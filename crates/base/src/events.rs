@@ -38,6 +38,8 @@ events! {
     ParquetPrunedRowGroups: "Row groups of Parquet files that statistics or the query condition cache excluded",
     MergeTreePrunedParts: "Parts of tables of which statistics excluded all rows",
     FilteringMarksWithSecondaryKeysMicroseconds: "Time in which data skipping indexes were tested",
+    ReadInOrder: "Sorts that were not needed because rows were read in the order of a table's key",
+    FinalMergedRanges: "Ranges of keys whose rows were merged for FINAL as they were read",
     SkipIndexPrunedRows: "Rows of tables that data skipping indexes excluded",
     ParquetDeltaEncodedColumns: "Columns of row groups of tables that were written as differences",
     MergeTreeJournalRewrites: "Journals of tables that were written anew because most of their records said nothing any more",

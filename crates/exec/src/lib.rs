@@ -17,6 +17,8 @@
 //! - [`runtime_filters`]: which scans the filters that joins make of their right sides go to
 //! - [`join_bounds`]: which inequalities of a join its right side is sorted by
 //! - [`spill`]: going on on disk when memory runs short
+//! - [`sorted_streams`]: merging sorted streams of blocks
+//! - [`read_in_order`]: which sorts a table's own order makes needless
 //! - [`operators`]: one file per operator
 //! - [`explain`]: pipelines as text, with what they did
 //! - [`result`]: running a whole plan
@@ -34,10 +36,12 @@ pub mod physical_planner;
 pub mod pipeline;
 pub mod pool;
 pub mod ranges;
+mod read_in_order;
 pub mod result;
 pub mod row_set;
 mod runtime_filters;
 mod skip_index;
+pub mod sorted_streams;
 pub mod speed;
 pub mod spill;
 mod tasks;

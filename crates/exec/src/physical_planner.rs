@@ -4,6 +4,7 @@ use crate::expression::{Layout, Program, layout};
 use crate::join_bounds::join_bounds;
 use crate::operators::collect::RowRange;
 use crate::operators::join::runtime_filter::{FilterByKeys, KeyFilter, RuntimeFilter};
+use crate::operators::merge_runs::{self, MergeOrder};
 use crate::operators::progress_scan::{OwnLimits, ProgressScan};
 use crate::operators::top_k_threshold::TopKThreshold;
 use crate::operators::{
@@ -12,10 +13,12 @@ use crate::operators::{
 };
 use crate::pipeline::{Operator, Source, Stage, Stream};
 use crate::ranges::ranges;
+use crate::read_in_order::{ScanOrder, scan_order};
 use crate::row_set::RowSet;
 use crate::runtime_filters::RuntimeFilters;
 use crate::spill::{Purpose, Threshold};
 use crate::{ExecContext, aggregate_from_statistics, condition, skip_index};
+use chalet_base::events::{self, Event};
 use chalet_base::{Result, bail};
 use chalet_columns::Block;
 use chalet_memory::Reservation;
@@ -108,8 +111,14 @@ impl PhysicalPlan {
 /// not supported or a set cannot be built.
 pub fn plan_physical(plan: &Plan, ctx: &ExecContext) -> Result<(PhysicalPlan, Option<RowRange>)> {
     let runtime_filters = RefCell::new(RuntimeFilters::new(ctx));
-    PhysicalPlanner { ctx, top_k_threshold: RefCell::default(), runtime_filters, may_stop: Cell::new(false) }
-        .plan_result(plan)
+    PhysicalPlanner {
+        ctx,
+        top_k_threshold: RefCell::default(),
+        scan_order: RefCell::default(),
+        runtime_filters,
+        may_stop: Cell::new(false),
+    }
+    .plan_result(plan)
 }
 
 /// The run-time filters of a scan whose joins have been built, put into its request.
@@ -124,6 +133,9 @@ fn made_filters(filters: &[RuntimeFilter], request: &mut ScanRequest) -> Result<
     Ok(made)
 }
 
+/// Rows of a block, at least, where a scan in order will have few to read.
+const FEW_ROWS: usize = 1024;
+
 /// Does a join without right rows have none at all?
 fn needs_right_rows(node: &plan::Join) -> bool {
     match node.kind {
@@ -133,10 +145,18 @@ fn needs_right_rows(node: &plan::Join) -> bool {
     }
 }
 
+/// How a scan is merged that is read in order, and where its first key is if ranges of it can be read each for itself.
+struct OrderedBy {
+    order: Arc<MergeOrder>,
+    key: Option<usize>,
+}
+
 pub(crate) struct PhysicalPlanner<'a> {
     pub ctx: &'a ExecContext,
     /// The threshold of a top-k sort, by its column, for the scan below it that is planned next.
     top_k_threshold: RefCell<Option<(ColumnId, Arc<TopKThreshold>)>>,
+    /// The order in which the scan that is planned next is to be read.
+    scan_order: RefCell<Option<ScanOrder>>,
     runtime_filters: RefCell<RuntimeFilters>,
     /// May what comes next stop reading before all rows have come?
     may_stop: Cell<bool>,
@@ -156,7 +176,10 @@ impl PhysicalPlanner<'_> {
             self.build_sets(expr)?;
         }
         match plan {
-            Plan::Scan(node) => self.scan(node),
+            Plan::Scan(node) => {
+                let order = self.merge_order(node)?;
+                self.scan(node, order)
+            }
             Plan::SharedScan(node) => self.shared_scan(node),
             Plan::CommonTable(node) => self.plan(&node.input),
             Plan::Values(node) => Ok(Stream::of(self.values(&node.block, "Values".into())).into()),
@@ -225,7 +248,8 @@ impl PhysicalPlanner<'_> {
         Source::Table(Arc::new(open), name)
     }
 
-    fn scan(&self, node: &plan::ScanNode) -> Result<PhysicalPlan> {
+    /// A scan, read in an order or as it comes.
+    fn scan(&self, node: &plan::ScanNode, order: Option<OrderedBy>) -> Result<PhysicalPlan> {
         let layout = layout(&Plan::Scan(node.clone()).fields());
         let filter = match &node.filter {
             Some(expr) => Some((expr, Program::new(&[expr], &layout, &self.ctx.functions)?)),
@@ -239,7 +263,7 @@ impl PhysicalPlanner<'_> {
             dynamic_filters: self.scan_threshold(node, &layout).into_iter().collect(),
             limit: node.limit,
             with_row_ids: node.row_id.is_some(),
-            context: self.scan_context(node),
+            context: self.scan_context(node, order.as_ref()),
         };
         let limits = node.limits.clone();
         let table = node.table.clone();
@@ -262,6 +286,13 @@ impl PhysicalPlanner<'_> {
             if let Some(opened) = &opened {
                 let _ = opened.set(inner.clone());
             }
+            let inner = match &order {
+                Some(OrderedBy { order, key }) => match inner.sorted_runs(*key) {
+                    Some(runs) => merge_runs::open(inner, runs, order.clone(), ctx),
+                    None => bail!(LOGICAL_ERROR, "The table has no order to be read in"),
+                },
+                None => inner,
+            };
             let own_limits = limits.clone().map(|limits| Arc::new(OwnLimits::new(limits)));
             Ok(Arc::new(ProgressScan { inner, control: ctx.control.clone(), own_limits }))
         };
@@ -282,8 +313,13 @@ impl PhysicalPlanner<'_> {
             Some(rows) => rows,
             None => {
                 let runtime_filters = RefCell::new(RuntimeFilters::new(self.ctx));
-                let (top_k_threshold, may_stop) = (RefCell::default(), Cell::new(false));
-                let planner = PhysicalPlanner { ctx: self.ctx, top_k_threshold, runtime_filters, may_stop };
+                let planner = PhysicalPlanner {
+                    ctx: self.ctx,
+                    top_k_threshold: RefCell::default(),
+                    scan_order: RefCell::default(),
+                    runtime_filters,
+                    may_stop: Cell::new(false),
+                };
                 let shared = planner.plan(&node.source.plan)?;
                 self.ctx.shared.add(&node.source, shared.stream)
             }
@@ -292,8 +328,31 @@ impl PhysicalPlanner<'_> {
         Ok(Stream::of(Source::Shared { rows, columns, name: node.name.clone(), is_first }).into())
     }
 
-    fn scan_context(&self, node: &plan::ScanNode) -> ScanContext {
-        let context = self.ctx.scan.clone();
+    /// The order in which a sort above wants a scan to be read.
+    fn merge_order(&self, node: &plan::ScanNode) -> Result<Option<OrderedBy>> {
+        let mut pending = self.scan_order.borrow_mut();
+        let is_its = |order: &mut ScanOrder| {
+            order.keys.iter().all(|(id, ..)| node.columns.iter().any(|(_, field)| field.id == *id))
+        };
+        // Taken, because it is for one scan alone: copies of a plan share the ids of its columns.
+        let Some(order) = pending.take_if(is_its) else { return Ok(None) };
+        let layout = layout(&Plan::Scan(node.clone()).fields());
+        let columns: Vec<Expr> = order.keys.iter().map(|(id, ty, _)| Expr::Column(*id, ty.clone())).collect();
+        let keys = Program::new(&columns.iter().collect::<Vec<_>>(), &layout, &self.ctx.functions)?;
+        let orders = order.keys.iter().map(|key| key.2).collect();
+        let key =
+            order.keys.first().filter(|_| order.has_ranges).and_then(|(id, ..)| layout.get(id).copied());
+        let (reversed, limit) = (order.reversed, order.limit);
+        Ok(Some(OrderedBy { order: Arc::new(MergeOrder { keys, orders, reversed, limit, rule: None }), key }))
+    }
+
+    fn scan_context(&self, node: &plan::ScanNode, order: Option<&OrderedBy>) -> ScanContext {
+        let mut context = self.ctx.scan.clone();
+        if let Some(limit) = order.and_then(|by| by.order.limit) {
+            // Not many more rows are read than are needed.
+            let needed = usize::try_from(limit).unwrap_or(usize::MAX).saturating_mul(2).max(FEW_ROWS);
+            context.max_block_size = context.max_block_size.min(needed);
+        }
         match &node.limits {
             Some(limits) => ScanContext { max_block_size: limits.max_block_size, ..context },
             None => context,
@@ -428,6 +487,25 @@ impl PhysicalPlanner<'_> {
     }
 
     fn sort(&self, node: &plan::Sort) -> Result<PhysicalPlan> {
+        if let Some(order) = scan_order(node, self.ctx) {
+            self.scan_order.replace(Some(order));
+            let input = self.input(&node.input, node.limit.is_some())?;
+            chalet_base::ensure!(self.scan_order.take().is_none(), LOGICAL_ERROR, "No scan is read in order");
+            events::count(Event::ReadInOrder);
+            return Ok(match (node.limit, node.offset) {
+                (None, 0) => input,
+                (limit, offset) => input.map(|stream| {
+                    stream.into_sink(limit::Limit {
+                        limit: limit.map(|limit| limit.saturating_sub(offset)),
+                        offset,
+                        ties: None,
+                        from_end: false,
+                        parts: plan::RowParts::default(),
+                        collected: Arc::default(),
+                    })
+                }),
+            });
+        }
         let keys = self.program(&node.keys.iter().map(|k| &k.expr).collect::<Vec<_>>(), &node.input)?;
         let orders = node.keys.iter().map(|k| k.order.of(k.expr.ty())).collect();
         let limit = if node.with_ties { None } else { node.limit };
@@ -475,6 +553,12 @@ impl PhysicalPlanner<'_> {
 
     fn merge_rows(&self, node: &plan::MergeRows) -> Result<PhysicalPlan> {
         let keys = self.program(&node.keys.iter().map(|k| &k.expr).collect::<Vec<_>>(), &node.input)?;
+        if let (Plan::Scan(scan), Some(key)) = (&*node.input, self.ranged_key(node)) {
+            let orders = node.keys.iter().map(|k| k.order).collect();
+            let rule = Some((node.rule.clone(), layout(&node.input.fields())));
+            let order = Arc::new(MergeOrder { keys, orders, reversed: false, limit: None, rule });
+            return self.scan(scan, Some(OrderedBy { order, key: Some(key) }));
+        }
         let sort = sort::Sort {
             keys: sort::Keys::Program(keys.clone()),
             orders: node.keys.iter().map(|k| k.order).collect(),
@@ -487,6 +571,13 @@ impl PhysicalPlanner<'_> {
         let layout = layout(&node.input.fields());
         let sink = merge_rows::MergeRows { sort, keys, rule: node.rule.clone(), layout };
         Ok(self.plan(&node.input)?.into_rows(|stream| stream.into_sink(sink)))
+    }
+
+    /// Where the first key of FINAL is, if ranges of it can be read each for itself.
+    fn ranged_key(&self, node: &plan::MergeRows) -> Option<usize> {
+        let first = node.keys.first().filter(|_| self.ctx.settings.optimize_read_in_order)?;
+        let id = first.expr.as_column().filter(|_| !first.order.descending)?;
+        layout(&node.input.fields()).get(&id).copied()
     }
 
     /// The plan of a whole query: a limit on top of it is for who takes its rows, so that they need not be collected.

@@ -14,6 +14,7 @@ use chalet_formats::{
     BlockReader, Buffer, ColumnStatistics, FileIdentity, FileScan, FormatSettings, Input, InputFormat,
     ReadRequest, Schema, Summary, TableStatistics,
 };
+use chalet_types::Value;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -219,6 +220,10 @@ impl FileScan for Scan {
         Some(Summary { rows: self.file.n_rows(), extremes })
     }
 
+    fn page_minima(&self, column: usize) -> Option<Vec<(usize, Value)>> {
+        self.file.page_minima(self.by_name.read[self.by_name.as_it_is(column)?])
+    }
+
     fn statistics(&self, columns: &[usize]) -> Option<TableStatistics> {
         let of = |&column: &usize| match self.by_name.as_it_is(column) {
             Some(read) => self.file.column_statistics(self.by_name.read[read]),
@@ -307,7 +312,7 @@ impl BlockReader for Group {
     }
 
     fn rows_passed_by(&self) -> u64 {
-        self.reader.skipped() as u64
+        self.reader.filtered() as u64
     }
 
     fn bytes_read(&self) -> u64 {

@@ -202,24 +202,41 @@ impl ParquetFile {
         (rows != whole).then_some(rows)
     }
 
+    /// The rows of each page of a column in a row group; `None` where the offset index is missing or strange.
+    fn page_rows(&self, group: usize, leaf: &Leaf) -> Option<Vec<Range<usize>>> {
+        let indexed = self.page_index()?.page_index_for_row_group(group);
+        let offsets = indexed.offset_index(leaf.index)?;
+        let n_rows = self.row_group_rows(group);
+        let starts = offsets.page_locations().iter().map(|page| usize::try_from(page.first_row_index).ok());
+        let mut bounds: Vec<usize> = starts.collect::<Option<_>>()?;
+        bounds.push(n_rows);
+        let is_whole = bounds[0] == 0 && bounds.is_sorted();
+        is_whole.then(|| bounds.windows(2).map(|pair| pair[0]..pair[1]).collect())
+    }
+
+    /// The first row of each page of a column without NULL, by its number in the file, and a value that none of its rows is below.
+    pub fn page_minima(&self, column: usize) -> Option<Vec<(usize, Value)>> {
+        let leaf = self.plain_leaf(column).filter(|leaf| !leaf.nullable && leaf.ty != DataType::Uuid)?;
+        let (mut minima, mut first_row) = (Vec::new(), 0);
+        for group in 0..self.n_row_groups() {
+            let pages = self.page_rows(group, leaf)?;
+            let indexed = self.page_index()?.page_index_for_row_group(group);
+            let index = indexed.column_index(leaf.index).filter(|i| i.num_pages() as usize == pages.len())?;
+            for (page, rows) in pages.iter().enumerate() {
+                minima.push((first_row + rows.start, page_value(leaf, index, page, false)?));
+            }
+            first_row += self.row_group_rows(group);
+        }
+        Some(minima)
+    }
+
     fn matching_pages(&self, group: usize, predicate: &RangePredicate) -> Option<Vec<Range<usize>>> {
         let leaf = self.plain_leaf(predicate.column)?;
+        let pages = self.page_rows(group, leaf)?;
         let indexed = self.page_index()?.page_index_for_row_group(group);
-        let (index, offsets) = (indexed.column_index(leaf.index)?, indexed.offset_index(leaf.index)?);
-        let (n_rows, pages) = (self.row_group_rows(group), offsets.page_locations());
-        if index.num_pages() as usize != pages.len() {
-            return None;
-        }
-        let first_row =
-            |page: usize| pages.get(page).map_or(Some(n_rows), |p| usize::try_from(p.first_row_index).ok());
+        let index = indexed.column_index(leaf.index).filter(|i| i.num_pages() as usize == pages.len())?;
         let mut rows: Vec<Range<usize>> = Vec::new();
-        let mut end = 0;
-        for page in 0..pages.len() {
-            let range = first_row(page)?..first_row(page + 1)?;
-            if range.start != end || range.end < range.start || range.end > n_rows {
-                return None;
-            }
-            end = range.end;
+        for (page, range) in pages.into_iter().enumerate() {
             let excluded = index.is_null_page(page)
                 || page_value(leaf, index, page, false)
                     .zip(page_value(leaf, index, page, true))
@@ -232,7 +249,7 @@ impl ParquetFile {
                 _ => rows.push(range),
             }
         }
-        (end == n_rows).then_some(rows)
+        Some(rows)
     }
 }
 

@@ -45,8 +45,10 @@ pub struct RowGroupReader {
     range: Range<usize>,
     /// Row that the columns stand at.
     at: usize,
-    /// Rows passed by because of the filter or the ranges.
-    skipped: usize,
+    /// Rows passed by because of the ranges, which nobody looked at.
+    pruned: usize,
+    /// Rows passed by because of the filter.
+    filtered: usize,
     /// Of the last block: the row group's rows that it was made of, and which of them it holds, if not all.
     last: (Range<usize>, Option<BooleanBuffer>),
 }
@@ -122,7 +124,8 @@ impl ParquetFile {
             ranges: ranges.into_iter(),
             range: 0..0,
             at: 0,
-            skipped: 0,
+            pruned: 0,
+            filtered: 0,
             last: (0..0, None),
         })
     }
@@ -148,7 +151,7 @@ impl RowGroupReader {
             }
             let gap = self.range.start - self.at;
             self.columns.iter_mut().for_each(|column| column.pending += gap);
-            self.skipped += gap;
+            self.pruned += gap;
             let n = self.range.len().min(max_rows.max(1));
             self.range.start += n;
             self.at = self.range.start;
@@ -187,7 +190,7 @@ impl RowGroupReader {
             }
         }
         let n_rows = passing.n_rows;
-        self.skipped += n - n_rows;
+        self.filtered += n - n_rows;
         self.last.1.clone_from(&passing.selected);
         if n_rows == 0 {
             let unread = self.columns.iter_mut().zip(&passing.read).filter(|(_, read)| read.is_none());
@@ -230,7 +233,12 @@ impl RowGroupReader {
 
     /// Rows that were passed by so far, because of the filter or the ranges.
     pub fn skipped(&self) -> usize {
-        self.skipped
+        self.pruned + self.filtered
+    }
+
+    /// Those of them that were looked at.
+    pub fn filtered(&self) -> usize {
+        self.filtered
     }
 }
 

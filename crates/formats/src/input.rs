@@ -262,6 +262,13 @@ pub trait FileScan: Send {
         None
     }
 
+    /// The first row of each page of a column, a position among the wanted ones, with a value that none of its rows is below; ascending
+    /// rows, the first one 0. `None` where that is not known of every page.
+    fn page_minima(&self, column: usize) -> Option<Vec<(usize, Value)>> {
+        let _ = column;
+        None
+    }
+
     /// What is known of the rows without reading them, exact or not; `columns` are positions among the wanted ones.
     fn statistics(&self, columns: &[usize]) -> Option<TableStatistics> {
         let rows = self.summary(&[])?.rows;

@@ -2,6 +2,7 @@
 //!
 //! - [`table`]: the trait of tables and their schema
 //! - [`scan`]: reading: morsels handed to workers
+//! - [`sorted_runs`]: scans of sorted parts, for who merges them
 //! - [`insert`]: writing blocks
 //! - [`catalog`]: databases and their tables
 //! - [`detached`]: tables that are taken away until they are attached again
@@ -48,6 +49,7 @@ pub mod replacement_scan;
 mod row_ids;
 pub mod row_merging;
 pub mod scan;
+pub mod sorted_runs;
 pub mod table;
 pub mod view;
 

@@ -1,6 +1,7 @@
 //! Reading a table: a scan hands morsels to the workers of a pipeline.
 
 use crate::merge_tree::skip_index::SkipCondition;
+use crate::sorted_runs::SortedRuns;
 use chalet_base::Result;
 use chalet_columns::Block;
 pub use chalet_formats::input::{ColumnRange, Interval, Summary};
@@ -134,6 +135,13 @@ pub trait Scan: Send + Sync {
     /// Are the dynamic filters of the request used, as far as they can be?
     fn applies_dynamic_filters(&self) -> bool {
         false
+    }
+
+    /// The scan as runs that are in the order of the table's sorting key each, where it is of such; read instead of its workers. `key`
+    /// is the position of the first sorting key among the requested columns, if it ascends and is one of them.
+    fn sorted_runs(&self, key: Option<usize>) -> Option<Arc<dyn SortedRuns>> {
+        let _ = key;
+        None
     }
 
     /// Reads further columns of rows that were put out, by row id; none unless the request asked for row ids.

@@ -14,6 +14,7 @@ pub mod limit;
 pub mod limit_by;
 pub mod materialize;
 pub mod merge_rows;
+pub mod merge_runs;
 pub mod progress_scan;
 pub mod project;
 pub(crate) mod serial_scan;

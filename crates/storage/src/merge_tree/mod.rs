@@ -31,6 +31,7 @@
 //! - [`skip_index`]: data skipping indexes of parts
 //! - [`rewrite`]: parts that take the place of others
 //! - [`scan`]: parts to blocks
+//! - [`runs`]: parts as sorted runs
 //! - [`part_rows`]: rows of parts by row id
 //! - [`table`]: the table
 
@@ -48,6 +49,7 @@ mod part_rows;
 mod partition;
 pub mod parts;
 mod rewrite;
+mod runs;
 mod scan;
 pub mod skip_index;
 mod stored_type;

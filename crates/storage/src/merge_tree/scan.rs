@@ -6,17 +6,21 @@ use super::columns::ColumnsVersion;
 use super::part::Part;
 use super::part_file::structure;
 use super::part_rows::PartRows;
+use super::runs::PartRuns;
 use super::skip_index::rows_to_read;
 use super::stored_type::{from_stored, is_same, keeps_order};
 use crate::condition_cache;
 use crate::file_statistics::merged;
 use crate::row_ids;
 use crate::scan::{ScanFilter, ScanProgress};
+use crate::sorted_runs::SortedRuns;
 use crate::{Morsel, RowsById, Scan, ScanRequest, ScanWorker, TableSchema};
 use chalet_base::events::{self, Event};
 use chalet_base::{Result, bail, err};
 use chalet_columns::{Block, Column, Vector};
-use chalet_formats::input::{BlockReader, Cast, ColumnRange, FileScan, Pruned, RowFilter, RowsByNumber};
+use chalet_formats::input::{
+    BlockReader, Cast, ColumnRange, FileScan, Pruned, RowFilter, RowsByNumber, intersect,
+};
 use chalet_formats::{ColumnStatistics, FormatSettings, Input, ReadRequest, Summary, TableStatistics};
 use chalet_types::{DataType, Value};
 use std::ops::Range;
@@ -34,7 +38,7 @@ pub(super) struct Shared {
     pub parts: Vec<Arc<Part>>,
     pub definition: Definition,
     request: ScanRequest,
-    places: Vec<Place>,
+    pub places: Vec<Place>,
     /// Are rows numbered, for row ids or a column of their numbers?
     numbers: bool,
     state: Mutex<State>,
@@ -142,7 +146,7 @@ impl PartsScan {
 
 impl Scan for PartsScan {
     fn worker(&self) -> Result<Box<dyn ScanWorker>> {
-        Ok(Box::new(Worker { shared: self.shared.clone(), current: None, passed_by: 0 }))
+        Ok(Box::new(Worker { shared: self.shared.clone(), own: None, current: None, passed_by: 0 }))
     }
 
     fn parallelism(&self) -> usize {
@@ -161,6 +165,10 @@ impl Scan for PartsScan {
         true
     }
 
+    fn sorted_runs(&self, key: Option<usize>) -> Option<Arc<dyn SortedRuns>> {
+        Some(Arc::new(PartRuns::new(self.shared.clone(), key)))
+    }
+
     fn rows_by_id(&self) -> Option<Arc<dyn RowsById>> {
         self.shared.request.with_row_ids.then(|| PartRows::of(self.shared.clone()))
     }
@@ -172,7 +180,7 @@ impl Scan for PartsScan {
         }
         let mut all = Summary::empty(columns.len());
         for part in &shared.parts {
-            let scan = shared.open_part(part).ok()??;
+            let scan = shared.open_part(part, None).ok()??;
             let layout = Layout::of(part, &shared.places);
             let own = |&column: &usize| {
                 let Place::Stored(_, ty) = &shared.places[column] else { return None };
@@ -252,7 +260,7 @@ impl Layout {
 
 impl Shared {
     fn part_statistics(&self, part: &Part) -> Option<TableStatistics> {
-        let scan = self.open_part(part).ok()??;
+        let scan = self.open_part(part, None).ok()??;
         let layout = Layout::of(part, &self.places);
         let own: Vec<Option<usize>> = self
             .places
@@ -291,8 +299,19 @@ impl Shared {
         Some(ColumnRange { column, ..range.clone() })
     }
 
-    /// The file of a part, opened; none where the part is in memory.
-    pub fn open_part(&self, part: &Part) -> Result<Option<Box<dyn FileScan>>> {
+    /// Where a requested column is among the columns of a part, if the part has it in this very type.
+    pub fn position(&self, part: &Part, column: usize, ty: &DataType) -> Option<usize> {
+        let layout = Layout::of(part, &self.places);
+        layout.as_it_is(column, ty).map(|at| layout.wanted[at])
+    }
+
+    /// Where it is among those that are read of the part.
+    pub fn read_position(&self, part: &Part, column: usize, ty: &DataType) -> Option<usize> {
+        Layout::of(part, &self.places).as_it_is(column, ty)
+    }
+
+    /// The file of a part, opened for all rows or some; none where the part is in memory.
+    pub fn open_part(&self, part: &Part, rows: Option<&Range<usize>>) -> Result<Option<Box<dyn FileScan>>> {
         let layout = Layout::of(part, &self.places);
         let Some(input) = part.open()? else { return Ok(None) };
         let verify = match &input {
@@ -300,7 +319,9 @@ impl Shared {
             Input::Stream(_) => None,
         };
         let filter = self.request.filter.as_ref().and_then(|filter| self.own_filter(filter, &layout));
-        let remember = filter.is_some().then(|| condition_cache::remember(&self.request)).flatten();
+        // Of some rows nothing is found out about the others.
+        let remember =
+            (filter.is_some() && rows.is_none()).then(|| condition_cache::remember(&self.request)).flatten();
         let read = ReadRequest {
             wanted: layout.wanted.clone(),
             settings: settings(),
@@ -312,7 +333,10 @@ impl Shared {
                 .filter_map(|filter| self.own_filter(filter, &layout))
                 .collect(),
             ranges: self.request.ranges.iter().filter_map(|range| self.own_range(range, &layout)).collect(),
-            rows: self.rows_to_read(part)?,
+            rows: match (self.rows_to_read(part)?, rows) {
+                (Some(left), Some(rows)) => Some(intersect(&left, std::slice::from_ref(rows)).into()),
+                (left, rows) => left.or(rows.map(|rows| Arc::from([rows.clone()]))),
+            },
             row_numbers: self.numbers,
             remember,
             verify,
@@ -368,20 +392,25 @@ impl Shared {
             let part = state.next_part;
             let Some(next) = self.parts.get(part) else { return Ok(None) };
             state.next_part += 1;
-            let Some(scan) = self.open_part(next)? else {
+            let Some(scan) = self.open_part(next, None)? else {
                 state.next_task += 1;
                 let layout = Layout::of(next, &self.places);
-                let rows = Rows::Resident { start: 0 };
+                let rows = Rows::Resident { rows: 0..next.info.rows as usize };
                 return Ok(Some(Unit { part, task: state.next_task - 1, number: 0, layout, rows }));
             };
-            if self.numbers {
-                let rows = scan
-                    .rows_by_number()
-                    .ok_or_else(|| err!(LOGICAL_ERROR, "A reader does not number rows"))?;
-                let _ = self.rows[part].set(rows);
-            }
+            self.keep_rows(part, &*scan)?;
             state.open = Some((part, scan));
         }
+    }
+
+    /// Keeps what reads rows of a part by their numbers, where they may be asked for.
+    fn keep_rows(&self, part: usize, scan: &dyn FileScan) -> Result<()> {
+        if self.numbers && self.rows[part].get().is_none() {
+            let rows =
+                scan.rows_by_number().ok_or_else(|| err!(LOGICAL_ERROR, "A reader does not number rows"))?;
+            let _ = self.rows[part].set(rows);
+        }
+        Ok(())
     }
 
     fn progress(&self) -> &ScanProgress {
@@ -468,17 +497,64 @@ struct Unit {
 }
 
 enum Rows {
-    Resident { start: usize },
+    Resident { rows: Range<usize> },
     File { reader: Box<dyn BlockReader>, bytes: u64, passed_by: u64 },
 }
 
-struct Worker {
+/// Reads a scan.
+pub(super) struct Worker {
     shared: Arc<Shared>,
+    /// Absent where it takes the units that all workers share.
+    own: Option<Own>,
     current: Option<Unit>,
     passed_by: u64,
 }
 
+/// Rows of one part for one worker alone.
+pub(super) struct Own {
+    part: usize,
+    source: OwnSource,
+}
+
+enum OwnSource {
+    File(Box<dyn FileScan>),
+    Resident(Option<Range<usize>>),
+}
+
+impl Own {
+    pub fn new(shared: &Shared, part: usize, rows: Range<usize>) -> Result<Own> {
+        let of = &shared.parts[part];
+        let is_whole = rows == (0..of.info.rows as usize);
+        let source = match shared.open_part(of, (!is_whole).then_some(&rows))? {
+            Some(scan) => {
+                shared.keep_rows(part, &*scan)?;
+                OwnSource::File(scan)
+            }
+            None => OwnSource::Resident(Some(rows)),
+        };
+        Ok(Own { part, source })
+    }
+
+    fn next_unit(&mut self, shared: &Shared) -> Result<Option<Unit>> {
+        let part = &shared.parts[self.part];
+        let rows = match &mut self.source {
+            OwnSource::File(scan) => {
+                let reader = scan.next_unit().map_err(|e| e.context(in_part(part)))?;
+                reader.map(|reader| Rows::File { reader, bytes: 0, passed_by: 0 })
+            }
+            OwnSource::Resident(rows) => rows.take().map(|rows| Rows::Resident { rows }),
+        };
+        let layout = Layout::of(part, &shared.places);
+        Ok(rows.map(|rows| Unit { part: self.part, task: 0, number: 0, layout, rows }))
+    }
+}
+
 impl Worker {
+    /// Reads rows of one part.
+    pub fn of_part(shared: Arc<Shared>, own: Own) -> Worker {
+        Worker { shared, own: Some(own), current: None, passed_by: 0 }
+    }
+
     /// The next rows of the unit, whether the filter was applied to them, and how many did not pass.
     fn read(&mut self) -> Result<Option<(Block, bool)>> {
         let shared = self.shared.clone();
@@ -486,17 +562,17 @@ impl Worker {
         let Some(unit) = &mut self.current else { return Ok(None) };
         let part = &shared.parts[unit.part];
         match &mut unit.rows {
-            Rows::Resident { start } => {
+            Rows::Resident { rows: left } => {
                 let Some(block) = part.resident() else { bail!(LOGICAL_ERROR, "The part is not in memory") };
-                let n = (block.n_rows() - *start).min(max_rows);
+                let n = left.len().min(max_rows);
                 if n == 0 {
                     return Ok(None);
                 }
                 let columns = unit.layout.wanted.iter().map(|&at| block.column(at).clone()).collect();
                 let whole = Block::new(columns, block.n_rows());
-                let rows = if n == whole.n_rows() { whole } else { whole.slice(*start, n) };
-                let first = *start as u64;
-                *start += n;
+                let rows = if n == whole.n_rows() { whole } else { whole.slice(left.start, n) };
+                let first = left.start as u64;
+                left.start += n;
                 let numbers = shared
                     .numbers
                     .then(|| Column::from(Vector::from((first..first + n as u64).collect::<Vec<u64>>())));
@@ -529,7 +605,10 @@ impl ScanWorker for Worker {
     fn next(&mut self) -> Result<Option<Morsel>> {
         loop {
             if self.current.is_none() {
-                self.current = self.shared.next_unit()?;
+                self.current = match &mut self.own {
+                    Some(own) => own.next_unit(&self.shared)?,
+                    None => self.shared.next_unit()?,
+                };
                 if self.current.is_none() {
                     return Ok(None);
                 }

@@ -1,0 +1,108 @@
+//! Reading in order: where ORDER BY asks for the order that the parts of a table have anyway, forward or in reverse, they are merged as
+//! they are read, and nothing is sorted.
+//!
+//! ```text
+//! Sort(a, b)              Project
+//!   Project          =>     Scan in order of (a, b)
+//!     Scan
+//! ```
+
+use crate::ExecContext;
+use crate::expression::layout;
+use crate::ranges::ranges;
+use chalet_columns::keys::Order;
+use chalet_plan::{ColumnId, Plan, ScanNode, Sort};
+use chalet_types::DataType;
+
+/// In which order a scan is to be read.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ScanOrder {
+    /// Columns of the scan.
+    pub keys: Vec<(ColumnId, DataType, Order)>,
+    pub reversed: bool,
+    /// The first key is the first one of the table, and ascends: ranges of it can be read each for itself.
+    pub has_ranges: bool,
+    pub limit: Option<u64>,
+}
+
+/// The order in which the scan below a sort had best be read, so that there is nothing left to sort.
+pub(crate) fn scan_order(node: &Sort, ctx: &ExecContext) -> Option<ScanOrder> {
+    if !ctx.settings.optimize_read_in_order || node.keys.is_empty() || node.with_ties && node.limit.is_some()
+    {
+        return None;
+    }
+    let mut keys: Vec<(ColumnId, DataType, Order)> = Vec::with_capacity(node.keys.len());
+    for key in &node.keys {
+        let ty = key.expr.ty().clone();
+        keys.push((key.expr.as_column()?, ty.clone(), key.order.of(&ty)));
+    }
+    let mut below = &*node.input;
+    let scan = loop {
+        below = match below {
+            Plan::Project(project) => {
+                for (id, ..) in &mut keys {
+                    let (_, expr) = project.exprs.iter().find(|(field, _)| field.id == *id)?;
+                    *id = expr.as_column()?;
+                }
+                &project.input
+            }
+            Plan::Filter(filter) => &filter.input,
+            Plan::Scan(scan) => break scan,
+            _ => return None,
+        };
+    };
+    let (has_ranges, reversed) = follows_table(scan, &keys)?;
+    // Without ranges one worker reads all: that pays where it need not read far.
+    (has_ranges || node.limit.is_some()).then_some(ScanOrder {
+        keys,
+        reversed,
+        has_ranges,
+        limit: node.limit,
+    })
+}
+
+/// Are the rows of a part in the order of these keys? If so, says whether the first of them is the first one of the table, which
+/// ascends, and whether the order is the reverse of the table's.
+fn follows_table(scan: &ScanNode, keys: &[(ColumnId, DataType, Order)]) -> Option<(bool, bool)> {
+    let schema = scan.table.schema();
+    let mut sorting = scan.table.keys()?.sorting.iter();
+    let layout = layout(&Plan::Scan(scan.clone()).fields());
+    let ranges = scan.filter.as_ref().map(|filter| ranges(filter, &layout)).unwrap_or_default();
+    // Of a column that has one value alone the order says nothing.
+    let is_fixed = |name: &str| {
+        ranges.iter().any(|range| {
+            let (index, _) = &scan.columns[range.column];
+            let is_point = matches!((&range.low, &range.high), (Some(l), Some(h)) if l == h && l.1);
+            is_point && *schema.columns[*index].name == *name
+        })
+    };
+    let (mut is_first, mut reversed) = (true, false);
+    for (position, (id, ty, order)) in keys.iter().enumerate() {
+        let (index, field) = scan.columns.iter().find(|(_, field)| field.id == *id)?;
+        let name = &schema.columns[*index].name;
+        let key = loop {
+            let key = sorting.next()?;
+            if *key.expr == **name {
+                break key;
+            }
+            if !is_fixed(&key.expr) {
+                return None;
+            }
+            is_first = false;
+        };
+        if position == 0 {
+            is_first = is_first && !key.descending;
+            reversed = order.descending != key.descending;
+        }
+        let of_table = Order::new(key.descending, false).of(&field.ty);
+        let same = match reversed {
+            false => *order == of_table,
+            // NULL and NaN stay behind the others in either direction.
+            true => order.descending != key.descending && !ty.is_nullable() && !ty.is_float(),
+        };
+        if !same || field.ty != *ty {
+            return None;
+        }
+    }
+    Some((is_first, reversed))
+}

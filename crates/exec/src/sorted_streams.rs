@@ -1,0 +1,191 @@
+//! Merging sorted streams of blocks: a k-way merge that gallops, so that streams that hardly overlap cost little more than copying them,
+//! and blocks that lie before all others pass as they are.
+
+use chalet_base::bisect::partition_point;
+use chalet_base::{Result, bail};
+use chalet_columns::Block;
+use chalet_columns::interleave::BlockRow;
+use chalet_columns::keys::RowKeys;
+use chalet_storage::ScanWorker;
+use std::cmp::Ordering;
+
+/// Makes the keys of the rows of a block, whose bytes compare as the rows are sorted.
+pub type MakeKeys<'a> = &'a dyn Fn(&Block) -> Result<RowKeys>;
+
+/// What a merge puts out at once, about.
+#[derive(Clone, Copy, Debug)]
+pub struct MergedSize {
+    pub rows: usize,
+    pub bytes: usize,
+}
+
+/// A sorted stream, and where in its current block it is.
+struct Stream {
+    rows: Box<dyn ScanWorker>,
+    /// Its block among those of the merge.
+    block: u32,
+    row: usize,
+    /// Keys of the first and the last row of the block. Those of all rows are made when they are needed.
+    first: Vec<u8>,
+    last: Vec<u8>,
+    keys: Option<RowKeys>,
+}
+
+/// Sorted streams as one; equal rows come in the order of the streams.
+pub struct SortedStreams {
+    streams: Vec<Stream>,
+    /// Those that have rows, by their next ones: the least is the last.
+    queue: Vec<u32>,
+    /// The blocks that rows of the next output are of.
+    blocks: Vec<Block>,
+    rows: Vec<BlockRow>,
+    size: MergedSize,
+}
+
+impl Stream {
+    /// The key of its next row.
+    fn key(&self) -> &[u8] {
+        match &self.keys {
+            Some(keys) => keys.get(self.row),
+            // Whoever stops within a block has made the keys.
+            None => &self.first,
+        }
+    }
+
+    /// Takes the next block and gives it; none at the end.
+    fn load(&mut self, keys: MakeKeys) -> Result<Option<Block>> {
+        while let Some(morsel) = self.rows.next()? {
+            let block = morsel.block;
+            if block.is_empty() {
+                continue;
+            }
+            let key_of = |row: usize| Ok(keys(&block.slice(row, 1))?.get(0).to_vec());
+            (self.row, self.first, self.last, self.keys) = (0, key_of(0)?, key_of(block.n_rows() - 1)?, None);
+            return Ok(Some(block));
+        }
+        Ok(None)
+    }
+}
+
+impl SortedStreams {
+    /// A merge of these streams.
+    pub fn open(
+        streams: Vec<Box<dyn ScanWorker>>,
+        keys: MakeKeys,
+        size: MergedSize,
+    ) -> Result<SortedStreams> {
+        let (queue, blocks, rows) = (Vec::with_capacity(streams.len()), Vec::new(), Vec::new());
+        let of = |rows| Stream { rows, block: 0, row: 0, first: Vec::new(), last: Vec::new(), keys: None };
+        let streams: Vec<Stream> = streams.into_iter().map(of).collect();
+        let mut merge = SortedStreams { streams, queue, blocks, rows, size };
+        for stream in 0..merge.streams.len() as u32 {
+            merge.load(stream, keys)?;
+        }
+        Ok(merge)
+    }
+
+    /// The next rows; none at the end.
+    pub fn next(&mut self, keys: MakeKeys) -> Result<Option<Block>> {
+        let mut bytes = 0;
+        while self.rows.len() < self.size.rows && bytes < self.size.bytes && !self.queue.is_empty() {
+            let (least, end) = self.least_run(keys)?;
+            let stream = &mut self.streams[least as usize];
+            let block = &self.blocks[stream.block as usize];
+            let is_whole = stream.row == 0 && end == block.n_rows();
+            if is_whole && !self.rows.is_empty() && block.n_rows() >= self.size.rows / 2 {
+                // It is worth passing on as it is, behind what comes before it.
+                break;
+            }
+            if is_whole && self.rows.is_empty() && block.n_rows() <= self.size.rows {
+                let block = block.clone();
+                self.queue.pop();
+                self.load(least, keys)?;
+                self.drop_read()?;
+                return Ok(Some(block));
+            }
+            let end = end.min(stream.row + self.size.rows - self.rows.len());
+            let n = end - stream.row;
+            bytes += block.memory() / block.n_rows().max(1) * n;
+            self.rows.extend((stream.row..end).map(|row| BlockRow { block: stream.block, row: row as u32 }));
+            self.queue.pop();
+            if end == block.n_rows() {
+                self.load(least, keys)?;
+            } else {
+                if stream.keys.is_none() {
+                    stream.keys = Some(keys(block)?);
+                }
+                stream.row = end;
+                self.enqueue(least);
+            }
+        }
+        if self.rows.is_empty() {
+            return Ok(None);
+        }
+        let out = Block::interleave(&self.blocks.iter().collect::<Vec<_>>(), &std::mem::take(&mut self.rows));
+        self.drop_read()?;
+        Ok(Some(out))
+    }
+
+    /// Goes on to the next block of a stream, which is not in the queue, if it has one.
+    fn load(&mut self, at: u32, keys: MakeKeys) -> Result<()> {
+        let stream = &mut self.streams[at as usize];
+        if let Some(block) = stream.load(keys)? {
+            stream.block = self.blocks.len() as u32;
+            self.blocks.push(block);
+            self.enqueue(at);
+        }
+        Ok(())
+    }
+
+    /// Puts a stream into the queue. Equal rows go by the streams.
+    fn enqueue(&mut self, at: u32) {
+        let key = |at: u32| (self.streams[at as usize].key(), at);
+        let place = self.queue.partition_point(|&other| key(other) > key(at));
+        self.queue.insert(place, at);
+    }
+
+    /// The stream with the least row, and the row of its block up to which no other stream has a lesser one.
+    fn least_run(&mut self, keys: MakeKeys) -> Result<(u32, usize)> {
+        let Some((&least, others)) = self.queue.split_last() else {
+            bail!(LOGICAL_ERROR, "No stream is left")
+        };
+        let block = &self.blocks[self.streams[least as usize].block as usize];
+        let n_rows = block.n_rows();
+        let Some(&second) = others.last() else { return Ok((least, n_rows)) };
+        let precedes = |own: &[u8], bound: &[u8]| match own.cmp(bound) {
+            Ordering::Less => true,
+            Ordering::Equal => least < second,
+            Ordering::Greater => false,
+        };
+        if precedes(&self.streams[least as usize].last, self.streams[second as usize].key()) {
+            return Ok((least, n_rows));
+        }
+        if self.streams[least as usize].keys.is_none() {
+            self.streams[least as usize].keys = Some(keys(block)?);
+        }
+        let (stream, bound) = (&self.streams[least as usize], self.streams[second as usize].key());
+        let Some(keys) = &stream.keys else { bail!(LOGICAL_ERROR, "A stream has no keys") };
+        let precedes = |row: usize| precedes(keys.get(row), bound);
+        // Steps that double, then bisection: runs are long where parts hardly overlap, and short where they do.
+        let (mut low, mut step) = (stream.row + 1, 1);
+        while low + step < n_rows && precedes(low + step - 1) {
+            low += step;
+            step *= 2;
+        }
+        Ok((least, partition_point(low..(low + step).min(n_rows), precedes)))
+    }
+
+    /// Lets go of blocks of which all rows are out.
+    fn drop_read(&mut self) -> Result<()> {
+        let mut blocks: Vec<Option<Block>> = std::mem::take(&mut self.blocks).into_iter().map(Some).collect();
+        for &at in &self.queue {
+            let stream = &mut self.streams[at as usize];
+            let Some(block) = blocks[stream.block as usize].take() else {
+                bail!(LOGICAL_ERROR, "Two streams have one block")
+            };
+            stream.block = self.blocks.len() as u32;
+            self.blocks.push(block);
+        }
+        Ok(())
+    }
+}
