@@ -53,6 +53,10 @@ impl Aggregate for SkipNulls {
         !self.makes_null && self.inner.counts_distinct()
     }
 
+    fn sums_integers(&self) -> bool {
+        self.makes_null && self.inner.sums_integers()
+    }
+
     fn states(&self) -> Box<dyn States> {
         let inner = self.inner.states();
         let seen = self.makes_null.then(Vec::new);

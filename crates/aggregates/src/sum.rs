@@ -1,6 +1,7 @@
 //! `sum`: the sum of numbers, in the widest type of their kind, wrapping where it overflows.
 
 use crate::check::{illegal_type, no_parameters, one_argument};
+use crate::skip_nulls::SkipNulls;
 use chalet_base::Result;
 use chalet_base::simd_dispatch::dispatch_simd;
 use chalet_columns::{Buf, Native, Vector};
@@ -37,6 +38,12 @@ impl AggregateFunction for Sum {
         one_argument(RECORD.name, args)?;
         of_type(&args[0].ty)
     }
+}
+
+/// The sum of values of a type that may be Nullable, as a call of `sum` gives it.
+pub fn of_any_type(ty: &DataType) -> Result<Arc<dyn Aggregate>> {
+    let sum = of_type(ty.without_nullable())?;
+    Ok(if ty.is_nullable() { SkipNulls::around(sum, true, false) } else { sum })
 }
 
 /// The sum of values of a type.

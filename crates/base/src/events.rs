@@ -74,6 +74,7 @@ events! {
     ExternalProcessingFilesTotal: "Temporary files that operators wrote to because they ran short of memory",
     ExternalProcessingCompressedBytesTotal: "Bytes that operators wrote to temporary files",
     ExternalProcessingUncompressedBytesTotal: "Bytes that operators wrote to temporary files, before compression",
+    ShiftedSumsRewritten: "Sums of a value and a constant that were made of the sum of the value",
     CommonTablesShared: "Common table expressions that ran once for several places of a statement",
     GroupingSetsOverGroups: "GROUP BYs with several grouping sets that were made of groups by all keys",
     EagerAggregations: "Aggregations that were begun before a join",

@@ -112,7 +112,8 @@ pub trait Aggregate: Send + Sync {
         None
     }
 
-    /// Is the result the sum of the only argument in 64 bits, wrapping where it overflows?
+    /// Is the result the sum of the only argument in 64 bits, wrapping where it overflows? Of a Nullable argument, the sum of what is not
+    /// NULL, and NULL where nothing is.
     fn sums_integers(&self) -> bool {
         false
     }

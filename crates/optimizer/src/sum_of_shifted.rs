@@ -1,5 +1,5 @@
-//! `sum(x + c)` is `sum(x) + c * count()`: many sums of shifted values read and add up each value once. Exact, because
-//! integers sum modulo 2^64.
+//! `sum(x + c)` is `sum(x) + c * count(x)`: many sums of shifted values read and add up each value once. Exact, because
+//! integers sum modulo 2^64. Of a Nullable `x` those that are NULL count in neither, and without others all of it is NULL.
 //!
 //! ```text
 //! Aggregate: sum(x + 1), sum(x + 2)      Project s + 1 * n, s + 2 * n
@@ -9,6 +9,7 @@
 
 use crate::rewriter::{Rewriter, bottom_up};
 use chalet_base::Result;
+use chalet_base::events::{self, Event};
 use chalet_function_api::Linear;
 use chalet_functions::arithmetic::shifted_sum;
 use chalet_plan::{Aggregate, AggregateCall, Expr, Field, Plan, Project};
@@ -50,8 +51,9 @@ fn shifted(call: &AggregateCall) -> Option<Shifted<'_>> {
     (is_word(x.ty()) && is_word(left.ty()) && is_word(right.ty())).then_some(Shifted { x, negated, shift })
 }
 
-/// Integers of up to 64 bits: computing with them is exact modulo 2^64.
+/// Integers of up to 64 bits, or NULL: computing with them is exact modulo 2^64.
 fn is_word(ty: &DataType) -> bool {
+    let ty = ty.without_nullable();
     (ty.is_unsigned() || ty.is_signed()) && ty.physical().width().is_some_and(|width| width <= 8)
 }
 
@@ -74,7 +76,7 @@ fn rewrite(node: Aggregate, with: &Rewriter) -> Result<Plan> {
         let expr = match shifted(call) {
             None => shared(call.clone()),
             Some(Shifted { x, negated, shift }) => {
-                let sum = chalet_aggregates::sum::of_type(x.ty())?;
+                let sum = chalet_aggregates::sum::of_any_type(x.ty())?;
                 let sum = shared(AggregateCall {
                     field: with.ids.field(format!("sum({x})"), sum.result_type()),
                     aggregate: sum,
@@ -82,15 +84,21 @@ fn rewrite(node: Aggregate, with: &Rewriter) -> Result<Plan> {
                     order_dependent: false,
                     name: format!("sum({x})").into(),
                 });
-                let count = chalet_aggregates::count::all();
+                let (count, args) = match x.ty().is_nullable() {
+                    true => (chalet_aggregates::count::without_null(), vec![x.clone()]),
+                    false => (chalet_aggregates::count::all(), Vec::new()),
+                };
+                let name = if args.is_empty() { "count()".into() } else { format!("count({x})") };
                 let count = shared(AggregateCall {
-                    field: with.ids.field("count()", count.result_type()),
+                    field: with.ids.field(name.clone(), count.result_type()),
                     aggregate: count,
-                    args: Vec::new(),
+                    args,
                     order_dependent: false,
-                    name: "count()".into(),
+                    name: name.into(),
                 });
-                let function = shifted_sum::bind(negated, &call.field.ty, sum.ty(), with.context)?;
+                events::count(Event::ShiftedSumsRewritten);
+                let result = call.field.ty.without_nullable();
+                let function = shifted_sum::bind(negated, result, sum.ty(), with.context)?;
                 // Modulo 2^64.
                 let shift = Expr::literal(&Value::UInt(shift as u64), DataType::UInt64)?;
                 Expr::call(function, vec![sum, count, shift])
