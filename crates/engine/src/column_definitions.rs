@@ -12,11 +12,12 @@ use chalet_types::simple_aggregate::simple_aggregate;
 use chalet_types::{DataType, TupleField};
 use std::sync::Arc;
 
-/// Nested columns become one array per element, as the kernel stores them.
+/// Nested columns become one array per element, as the kernel stores them, unless `flatten_nested` is off.
 pub(crate) fn columns(defs: &[ast::ColumnDef], ctx: &QueryContext) -> Result<Vec<ColumnSchema>> {
     let mut columns: Vec<ColumnSchema> = Vec::with_capacity(defs.len());
     // A default may use columns that come later: types first, expressions when all names are known.
     let mut untyped = Vec::new();
+    let flattens = ctx.state.settings.flag("flatten_nested") != Some(false);
     for def in defs {
         let name = &def.name.name;
         let (default, comment) = default_and_comment(def)?;
@@ -38,7 +39,7 @@ pub(crate) fn columns(defs: &[ast::ColumnDef], ctx: &QueryContext) -> Result<Vec
             check_simple_aggregate(function, &parsed, ctx)?;
         }
         let parsed = if def.nullable == Some(true) { parsed.nullable() } else { parsed };
-        if let Some(parts) = nested_parts(name, &ty.text, &parsed) {
+        if let Some(parts) = nested_parts(name, &ty.text, &parsed).filter(|_| flattens) {
             let part = |(name, ty): (String, DataType)| ColumnSchema {
                 ttl: ttl.clone(),
                 ..ColumnSchema::new(name, ty)

@@ -1,7 +1,7 @@
 //! Settings as statements write them: SETTINGS and SET.
 
 use crate::query_context::QueryContext;
-use crate::settings::Settings;
+use crate::settings::{self, Settings, merge_tree};
 use chalet_base::Result;
 use chalet_binder::table_columns::bind_constant;
 use chalet_columns::Column;
@@ -23,6 +23,12 @@ pub(crate) fn of_statement<'a>(
                 query_settings(&query.body, &mut written);
             }
         }
+        StatementKind::CreateTable(create) => {
+            written.extend(session_settings(&create.storage));
+            if let Some(ast::CreateSource::Query { query, .. }) = &create.source {
+                query_settings(&query.body, &mut written);
+            }
+        }
         StatementKind::Explain(explain) => {
             if let StatementKind::Query(query) = &explain.statement.kind {
                 query_settings(&query.body, &mut written);
@@ -40,6 +46,21 @@ pub(crate) fn of_statement<'a>(
         apply(setting, &mut settings, ctx)?;
     }
     Ok(Cow::Owned(ctx.with_settings(settings)?))
+}
+
+/// Settings behind ENGINE that are not about the table: those of the session, which hold for the statement.
+pub(crate) fn session_settings(storage: &ast::Storage) -> impl Iterator<Item = &ast::Setting> {
+    let engine = storage.engine.as_ref().map_or("", |engine| engine.name.as_str());
+    let is_its_own = move |name: &str| match engine {
+        // Names of the session, with a meaning of their own.
+        "Join" | "Set" => true,
+        engine if engine.ends_with("MergeTree") => merge_tree::find(name).is_some(),
+        _ => false,
+    };
+    storage.settings.iter().filter(move |setting| {
+        let name = &setting.name.name;
+        settings::find(name).is_some() && !is_its_own(name)
+    })
 }
 
 /// Of a UNION the settings of its last SELECT are the query's.

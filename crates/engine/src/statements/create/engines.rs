@@ -10,6 +10,7 @@ use super::merge_tree_settings;
 use super::merged;
 use super::over_dictionary;
 use crate::query_context::QueryContext;
+use crate::settings;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_storage::Table;
 use chalet_storage::memory::MemoryTable;
@@ -151,7 +152,9 @@ fn storage_of_source(create: &ast::CreateTable, ctx: &QueryContext) -> Result<Op
 fn check_clauses(engine: &Engine, create: &ast::CreateTable, storage: &ast::Storage) -> Result<()> {
     let name = engine.name;
     for setting in storage.settings.iter().map(|setting| setting.name.name.as_str()) {
-        if engine.settings.contains(&setting) {
+        // One of the session holds for the statement alone.
+        let is_of_session = settings::find(setting).is_some() && !engine.other_settings.contains(&setting);
+        if engine.settings.contains(&setting) || is_of_session {
             continue;
         }
         if engine.takes_keys {

@@ -4,6 +4,7 @@ use super::columns::{schema_of, stored_schema};
 use super::engine::{Engine, Found, New};
 use crate::formats::FORMATS;
 use crate::query_context::QueryContext;
+use crate::written_settings::{self, session_settings};
 use crate::{reading, table_functions};
 use chalet_base::{Result, bail, ensure, err};
 use chalet_binder::table_columns::bind_table_arguments;
@@ -34,7 +35,16 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
     let (format, compression) = (FORMATS.get(&words[0])?, words.get(2).cloned());
     let table = FileEngine::create(schema, format, place, compression, file_context(ctx))?;
     let shown = words.iter().map(string_literal);
-    let engine = format!("File({})", shown.collect::<Vec<_>>().join(", "));
+    let mut engine = format!("File({})", shown.collect::<Vec<_>>().join(", "));
+    // They go on to say how the file is read and written.
+    let settings = session_settings(new.storage).filter_map(|setting| match &setting.value {
+        ast::SettingValue::Expr(value) => Some(format!("{} = {value}", setting.name.name)),
+        ast::SettingValue::Default => None,
+    });
+    let settings = settings.collect::<Vec<_>>().join(", ");
+    if !settings.is_empty() {
+        engine.push_str(&format!("\nSETTINGS {settings}"));
+    }
     Ok((Arc::new(table), engine))
 }
 
@@ -47,7 +57,12 @@ pub(super) fn open(_: &'static Engine, found: Found) -> Result<Arc<dyn Table>> {
     };
     let (format, compression) = (FORMATS.get(&words[0])?, words.get(2).cloned());
     let schema = stored_schema(&found.create.definition)?;
-    let table = FileEngine::create(Some(schema), format, place, compression, file_context(found.ctx))?;
+    let mut settings = found.ctx.state.settings.clone();
+    for setting in session_settings(&found.create.storage) {
+        written_settings::apply(setting, &mut settings, found.ctx)?;
+    }
+    let ctx = found.ctx.with_settings(settings)?;
+    let table = FileEngine::create(Some(schema), format, place, compression, file_context(&ctx))?;
     Ok(Arc::new(table))
 }
 

@@ -36,7 +36,7 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
             table(name, Arc::new(rows), &schema, new.storage)?
         }
     };
-    Ok((Arc::new(made), shown(name, new.storage)))
+    Ok((Arc::new(made), shown(new.engine, new.storage)))
 }
 
 pub(super) fn open(engine: &'static Engine, found: Found) -> Result<Arc<dyn Table>> {
@@ -58,11 +58,13 @@ pub(super) fn open(engine: &'static Engine, found: Found) -> Result<Arc<dyn Tabl
 }
 
 /// The engine with its settings, as SHOW CREATE prints them.
-fn shown(name: &str, storage: &ast::Storage) -> String {
+fn shown(engine: &Engine, storage: &ast::Storage) -> String {
+    let name = engine.name;
     let args = storage.engine.as_ref().and_then(|engine| engine.args.as_deref()).unwrap_or_default();
     let args: Vec<String> = args.iter().map(ast::Expr::to_string).collect();
     let mut text = if args.is_empty() { name.to_owned() } else { format!("{name}({})", args.join(", ")) };
-    let settings = storage.settings.iter().filter_map(|setting| match &setting.value {
+    let own = storage.settings.iter().filter(|setting| engine.settings.contains(&setting.name.name.as_str()));
+    let settings = own.filter_map(|setting| match &setting.value {
         ast::SettingValue::Expr(value) => Some(format!("{} = {value}", setting.name.name)),
         ast::SettingValue::Default => None,
     });
