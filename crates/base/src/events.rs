@@ -38,6 +38,7 @@ events! {
     ParquetPrunedRowGroups: "Row groups of Parquet files that statistics or the query condition cache excluded",
     MergeTreePrunedParts: "Parts of tables of which statistics excluded all rows",
     FilteringMarksWithSecondaryKeysMicroseconds: "Time in which data skipping indexes were tested",
+    PrewhereFilteredRows: "Rows that the first conditions of a filter left out, so that columns of the others were not read of them",
     ReadInOrder: "Sorts that were not needed because rows were read in the order of a table's key",
     FinalMergedRanges: "Ranges of keys whose rows were merged for FINAL as they were read",
     SkipIndexPrunedRows: "Rows of tables that data skipping indexes excluded",

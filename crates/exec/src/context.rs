@@ -30,6 +30,8 @@ pub struct ExecSettings {
     /// Scans skip rows by the top-k threshold of a sort above them; where its first key is a string, the second too.
     pub use_top_k_dynamic_filtering: bool,
     pub use_top_k_dynamic_filtering_for_variable_length_types: bool,
+    /// Filters of scans are tested in stages, those first that are cheap.
+    pub optimize_move_to_prewhere: bool,
     /// Rows of a table are read in the order of its key where a sort above asks for it; those of FINAL always are.
     pub optimize_read_in_order: bool,
     /// None: joins make no run-time filters.
@@ -67,6 +69,7 @@ impl Default for ExecSettings {
             optimize_use_implicit_projections: true,
             use_top_k_dynamic_filtering: true,
             use_top_k_dynamic_filtering_for_variable_length_types: false,
+            optimize_move_to_prewhere: true,
             optimize_read_in_order: true,
             join_runtime_filters: Some(RuntimeFilterPolicy::DEFAULT),
         }

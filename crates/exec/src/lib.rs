@@ -9,6 +9,7 @@
 //! - [`tasks`]: work that all of them do together, and its results
 //! - [`ranges`]: bounds of columns that follow from a filter
 //! - [`skip_index`]: what data skipping indexes test of a filter
+//! - [`filter_stages`]: which conditions of a filter are tested first
 //! - [`condition`]: a filter as text, for remembering what it found
 //! - [`aggregate_from_statistics`]: aggregates that a table answers without being read
 //! - [`pipeline`]: source, operators, sink; stages and their order
@@ -29,6 +30,7 @@ pub mod context;
 pub mod control;
 pub mod explain;
 pub mod expression;
+mod filter_stages;
 mod hash_table;
 mod join_bounds;
 pub mod operators;

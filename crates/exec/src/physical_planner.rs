@@ -1,5 +1,6 @@
 //! The physical planner: the one match from nodes of the logical plan to operators.
 
+use crate::filter_stages::filter_stages;
 use crate::expression::{Layout, Program, layout};
 use crate::join_bounds::join_bounds;
 use crate::operators::collect::RowRange;
@@ -377,7 +378,7 @@ impl PhysicalPlanner<'_> {
         let (id, threshold) = pending.take_if(|(id, _)| node.columns.iter().any(|(_, f)| f.id == *id))?;
         let columns = vec![*scan.get(&id)?];
         let evaluate = Arc::new(move |block: &Block| threshold.may_count(block));
-        Some(ScanFilter { columns, unread: Vec::new(), condition: None, evaluate })
+        Some(ScanFilter { columns, unread: Vec::new(), condition: None, evaluate, stages: Vec::new() })
     }
 
     /// Publishes the threshold of a top-k sort to the scan that its first key comes from unchanged.
@@ -421,7 +422,12 @@ impl PhysicalPlanner<'_> {
         let program = Program::new(&[expr], &positions, &self.ctx.functions)?;
         let condition = condition::text(expr, node, &self.ctx.scan.conditions_under);
         let unread = node.only_filtered.iter().filter_map(|id| scan.get(id).copied()).collect();
-        Ok(ScanFilter { columns, unread, condition, evaluate: Arc::new(move |block| program.mask(block)) })
+        let stages = match self.ctx.settings.optimize_move_to_prewhere {
+            true => filter_stages(expr, scan, &self.ctx.functions)?,
+            false => Vec::new(),
+        };
+        let evaluate = Arc::new(move |block: &Block| program.mask(block));
+        Ok(ScanFilter { columns, unread, condition, evaluate, stages })
     }
 
     fn project(&self, node: &plan::Project) -> Result<PhysicalPlan> {

@@ -8,7 +8,7 @@ use chalet_base::events::{self, Event};
 use chalet_columns::{Block, BooleanBuffer, Vector};
 use chalet_formats::by_name::ByName;
 
-use chalet_formats::input::{Pruned, RowsByNumber, intersect};
+use chalet_formats::input::{FilterStage, Pruned, RowsByNumber, intersect};
 use chalet_formats::passing_rows::PassingRows;
 use chalet_formats::{
     BlockReader, Buffer, ColumnStatistics, FileIdentity, FileScan, FormatSettings, Input, InputFormat,
@@ -49,10 +49,22 @@ impl InputFormat for Parquet {
             let unread = filter.unread.iter().filter_map(|&c| by_name.as_it_is(c));
             let unread = unread.map(|c| Ok((c, Vector::defaults(&file.column(by_name.read[c])?.ty, 1))));
             let unread = unread.collect::<Result<_>>().ok()?;
-            Some(RowFilter { columns, unread, evaluate: filter.evaluate.clone() })
+            let whole = [RowFilter { columns, unread, evaluate: filter.evaluate.clone() }];
+            if filter.stages.is_empty() {
+                return Some(whole.to_vec());
+            }
+            let mut stages = Vec::with_capacity(filter.stages.len());
+            for stage in &filter.stages {
+                let FilterStage { columns, evaluate } = stage.over(|&c| by_name.as_it_is(c))?;
+                stages.push(RowFilter { columns, unread: Vec::new(), evaluate });
+            }
+            // What none but the filter reads, none but its stages do.
+            let [whole] = whole;
+            stages.last_mut()?.unread = whole.unread;
+            Some(stages)
         };
         let filter = request.filter.as_ref().and_then(own_filter);
-        let dynamic_filters = request.dynamic_filters.iter().filter_map(own_filter).collect();
+        let dynamic_filters = request.dynamic_filters.iter().filter_map(own_filter).flatten().collect();
         let predicates = request.ranges.iter().filter_map(|range| {
             let column = by_name.read[by_name.as_it_is(range.column)?];
             let (low, high, among) = (range.low.clone(), range.high.clone(), range.among.clone());
@@ -110,8 +122,8 @@ pub(crate) struct Scan {
     known: Option<Arc<PassingRows>>,
     pub request: ReadRequest,
     pub selections: Arc<[Selection]>,
-    /// Absent where the filter reads columns that the file has in another type: it must see them converted.
-    pub filter: Option<RowFilter>,
+    /// In stages. Absent where the filter reads columns that the file has in another type: it must see them converted.
+    pub filter: Option<Vec<RowFilter>>,
     /// First, as they are cheap and leave few rows.
     dynamic_filters: Vec<RowFilter>,
     predicates: Vec<RangePredicate>,
@@ -182,7 +194,7 @@ impl FileScan for Scan {
             let kept: usize = rows.iter().map(|range| range.len()).sum();
             self.pruned.rows += (self.file.row_group_rows(group) - kept) as u64;
         }
-        let filters = self.dynamic_filters.iter().chain(&self.filter).cloned().collect();
+        let filters = self.dynamic_filters.iter().chain(self.filter.iter().flatten()).cloned().collect();
         let reader = self.file.read_row_group(group, &self.selections, filters, rows)?;
         events::count(Event::ParquetReadRowGroups);
         let bytes = self.selections.iter().map(|s| self.file.compressed_bytes(group, s.column)).sum();

@@ -4,6 +4,7 @@
 use crate::ParquetFile;
 use crate::column::ColumnReader;
 use arrow_buffer::BooleanBufferBuilder;
+use chalet_base::events::{self, Event};
 use chalet_base::{Result, ensure};
 use chalet_columns::{Block, BooleanBuffer, Column, RowMask, Vector};
 use std::ops::Range;
@@ -185,6 +186,9 @@ impl RowGroupReader {
                 !unread || later.iter().any(|filter| filter.columns.contains(&position))
             };
             passing.narrow(passes, &is_read);
+            if !later.is_empty() {
+                events::add(Event::PrewhereFilteredRows, (n_rows - passing.n_rows) as u64);
+            }
             if passing.n_rows == 0 {
                 break;
             }

@@ -165,6 +165,26 @@ pub struct RowFilter {
     pub unread: Vec<usize>,
     /// Which rows of a block of those columns pass.
     pub evaluate: Arc<dyn Fn(&Block) -> Result<BooleanBuffer> + Send + Sync>,
+    /// The same as several conditions that are best tested one after the other, each on the rows that those before left; empty where
+    /// it is one.
+    pub stages: Vec<FilterStage>,
+}
+
+/// One of several conditions of a filter.
+#[derive(Clone)]
+pub struct FilterStage {
+    /// Positions as those of the filter, in the order of the block that `evaluate` gets.
+    pub columns: Vec<usize>,
+    /// Which rows of a block of those columns pass.
+    pub evaluate: Arc<dyn Fn(&Block) -> Result<BooleanBuffer> + Send + Sync>,
+}
+
+impl FilterStage {
+    /// The stage over columns that are elsewhere; none where one of them is not there.
+    pub fn over(&self, own: impl Fn(&usize) -> Option<usize>) -> Option<FilterStage> {
+        let columns = self.columns.iter().map(own).collect::<Option<_>>()?;
+        Some(FilterStage { columns, evaluate: self.evaluate.clone() })
+    }
 }
 
 /// Of a file with so many units: the rows that are known to pass the filter of the request. Readers add to them.

@@ -274,7 +274,8 @@ impl Table for FileTable {
 fn own_filter(filter: &ScanFilter, own: &[Option<usize>]) -> Option<RowFilter> {
     let columns = filter.columns.iter().map(|&c| own[c]).collect::<Option<_>>()?;
     let unread = filter.unread.iter().filter_map(|&c| own[c]).collect();
-    Some(RowFilter { columns, unread, evaluate: filter.evaluate.clone() })
+    let stages = filter.stages.iter().map(|stage| stage.over(|&c| own[c])).collect::<Option<_>>()?;
+    Some(RowFilter { columns, unread, evaluate: filter.evaluate.clone(), stages })
 }
 
 fn own_range(range: &ColumnRange, own: &[Option<usize>]) -> Option<ColumnRange> {

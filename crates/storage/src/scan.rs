@@ -4,7 +4,7 @@ use crate::merge_tree::skip_index::SkipCondition;
 use crate::sorted_runs::SortedRuns;
 use chalet_base::Result;
 use chalet_columns::Block;
-pub use chalet_formats::input::{ColumnRange, Interval, Summary};
+pub use chalet_formats::input::{ColumnRange, FilterStage, Interval, Summary};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -42,6 +42,8 @@ pub struct ScanFilter {
     pub condition: Option<Arc<str>>,
     /// Of a block of those columns: which rows pass.
     pub evaluate: Arc<dyn Fn(&Block) -> Result<chalet_columns::BooleanBuffer> + Send + Sync>,
+    /// The same as several conditions that are best tested one after the other, where it is more than one.
+    pub stages: Vec<FilterStage>,
 }
 
 impl ScanFilter {

@@ -92,9 +92,10 @@ impl Settings {
         for (name, field) in limits {
             *field = self.number(name).unwrap_or(*field);
         }
-        let flags: [(&str, &mut bool); 5] = [
+        let flags: [(&str, &mut bool); 6] = [
             ("optimize_count_from_files", &mut s.optimize_count_from_files),
             ("optimize_use_implicit_projections", &mut s.optimize_use_implicit_projections),
+            ("optimize_move_to_prewhere", &mut s.optimize_move_to_prewhere),
             ("optimize_read_in_order", &mut s.optimize_read_in_order),
             ("use_top_k_dynamic_filtering", &mut s.use_top_k_dynamic_filtering),
             (

@@ -290,7 +290,8 @@ impl Shared {
         };
         let columns = filter.columns.iter().map(own).collect::<Option<_>>()?;
         let unread = filter.unread.iter().filter_map(own).collect();
-        Some(RowFilter { columns, unread, evaluate: filter.evaluate.clone() })
+        let stages = filter.stages.iter().map(|stage| stage.over(own)).collect::<Option<_>>()?;
+        Some(RowFilter { columns, unread, evaluate: filter.evaluate.clone(), stages })
     }
 
     fn own_range(&self, range: &ColumnRange, layout: &Layout) -> Option<ColumnRange> {

@@ -159,6 +159,7 @@ impl KeyFilter {
             unread: Vec::new(),
             condition: None,
             evaluate: Arc::new(move |block| filter.mask(block)),
+            stages: Vec::new(),
         }
     }
 

@@ -1,0 +1,80 @@
+//! Filters in stages, as PREWHERE: what is cheap to read and most often leaves few rows is tested first, so that readers decode the
+//! columns of the other conditions only where rows are left.
+//!
+//! A condition goes before others only if it cannot fail; those that may fail keep their place behind what was written before them.
+
+use crate::expression::{Layout, Program};
+use chalet_base::Result;
+use chalet_columns::Block;
+use chalet_function_api::{Comparison, Context};
+use chalet_plan::Expr;
+use chalet_storage::scan::FilterStage;
+use std::sync::Arc;
+
+/// The filter of a scan as conditions that are tested one after the other; none where one will do.
+pub(crate) fn filter_stages(filter: &Expr, scan: &Layout, ctx: &Arc<Context>) -> Result<Vec<FilterStage>> {
+    if !filter.is_deterministic() {
+        return Ok(Vec::new());
+    }
+    let mut conjuncts = Vec::new();
+    filter.clone().conjuncts(&mut conjuncts);
+    let mut stages: [Vec<Expr>; 3] = Default::default();
+    for conjunct in conjuncts {
+        stages[rank(&conjunct) as usize].push(conjunct);
+    }
+    if stages.iter().filter(|stage| !stage.is_empty()).count() < 2 {
+        return Ok(Vec::new());
+    }
+    let stages = stages.into_iter().filter(|stage| !stage.is_empty());
+    stages.map(|conjuncts| stage(&conjuncts, scan, ctx)).collect()
+}
+
+/// When a condition is tested.
+enum Rank {
+    /// It asks for one of few values, of a column that is cheap to read.
+    Points,
+    Cheap,
+    Last,
+}
+
+fn rank(conjunct: &Expr) -> Rank {
+    let mut is_cheap = conjunct.is_total();
+    conjunct.visit(&mut |e| {
+        if let Expr::Column(_, ty) = e {
+            is_cheap = is_cheap && ty.bare().physical().width().is_some();
+        }
+    });
+    if !is_cheap || conjunct.columns().is_empty() {
+        return Rank::Last;
+    }
+    match conjunct {
+        Expr::In(e) if !e.negated => Rank::Points,
+        Expr::Call { function, args }
+            if function.function.record().comparison == Comparison::Equal
+                && args.iter().any(|arg| arg.as_literal().is_some()) =>
+        {
+            Rank::Points
+        }
+        _ => Rank::Cheap,
+    }
+}
+
+/// Conditions that are tested together.
+fn stage(conjuncts: &[Expr], scan: &Layout, ctx: &Arc<Context>) -> Result<FilterStage> {
+    let ids = conjuncts.iter().flat_map(|conjunct| conjunct.columns());
+    let mut columns: Vec<usize> = ids.filter_map(|id| scan.get(&id).copied()).collect();
+    columns.sort_unstable();
+    columns.dedup();
+    let positions = scan
+        .iter()
+        .filter_map(|(id, at)| columns.binary_search(at).ok().map(|position| (*id, position)))
+        .collect();
+    let programs = conjuncts.iter().map(|conjunct| Program::new(&[conjunct], &positions, ctx));
+    let programs: Vec<Program> = programs.collect::<Result<_>>()?;
+    let evaluate = move |block: &Block| {
+        let mut masks = programs.iter().map(|program| program.mask(block));
+        let first = masks.next().unwrap_or_else(|| Ok(chalet_columns::BooleanBuffer::new_set(block.n_rows())))?;
+        masks.try_fold(first, |all, mask| Ok(&all & &mask?))
+    };
+    Ok(FilterStage { columns, evaluate: Arc::new(evaluate) })
+}
