@@ -18,15 +18,28 @@ pub(crate) fn filter_stages(filter: &Expr, scan: &Layout, ctx: &Arc<Context>) ->
     }
     let mut conjuncts = Vec::new();
     filter.clone().conjuncts(&mut conjuncts);
-    let mut stages: [Vec<Expr>; 3] = Default::default();
+    let (mut points, mut cheap, mut last) = (Vec::new(), Vec::new(), vec![Vec::new()]);
     for conjunct in conjuncts {
-        stages[rank(&conjunct) as usize].push(conjunct);
+        match rank(&conjunct) {
+            Rank::Points => points.push(conjunct),
+            Rank::Cheap => cheap.push(conjunct),
+            Rank::Last => {
+                // Not for rows that fail a condition in front of it.
+                if !conjunct.is_total() {
+                    last.push(Vec::new());
+                }
+                if let Some(stage) = last.last_mut() {
+                    stage.push(conjunct);
+                }
+            }
+        }
     }
-    if stages.iter().filter(|stage| !stage.is_empty()).count() < 2 {
+    let stages = [points, cheap].into_iter().chain(last).filter(|stage| !stage.is_empty());
+    let stages: Vec<Vec<Expr>> = stages.collect();
+    if stages.len() < 2 {
         return Ok(Vec::new());
     }
-    let stages = stages.into_iter().filter(|stage| !stage.is_empty());
-    stages.map(|conjuncts| stage(&conjuncts, scan, ctx)).collect()
+    stages.iter().map(|conjuncts| stage(conjuncts, scan, ctx)).collect()
 }
 
 /// When a condition is tested.
@@ -59,7 +72,7 @@ fn rank(conjunct: &Expr) -> Rank {
     }
 }
 
-/// Conditions that are tested together.
+/// Conditions that are tested together, on the same rows.
 fn stage(conjuncts: &[Expr], scan: &Layout, ctx: &Arc<Context>) -> Result<FilterStage> {
     let ids = conjuncts.iter().flat_map(|conjunct| conjunct.columns());
     let mut columns: Vec<usize> = ids.filter_map(|id| scan.get(&id).copied()).collect();
@@ -73,7 +86,8 @@ fn stage(conjuncts: &[Expr], scan: &Layout, ctx: &Arc<Context>) -> Result<Filter
     let programs: Vec<Program> = programs.collect::<Result<_>>()?;
     let evaluate = move |block: &Block| {
         let mut masks = programs.iter().map(|program| program.mask(block));
-        let first = masks.next().unwrap_or_else(|| Ok(chalet_columns::BooleanBuffer::new_set(block.n_rows())))?;
+        let first =
+            masks.next().unwrap_or_else(|| Ok(chalet_columns::BooleanBuffer::new_set(block.n_rows())))?;
         masks.try_fold(first, |all, mask| Ok(&all & &mask?))
     };
     Ok(FilterStage { columns, evaluate: Arc::new(evaluate) })

@@ -1,7 +1,7 @@
 //! The physical planner: the one match from nodes of the logical plan to operators.
 
-use crate::filter_stages::filter_stages;
 use crate::expression::{Layout, Program, layout};
+use crate::filter_stages::filter_stages;
 use crate::join_bounds::join_bounds;
 use crate::operators::collect::RowRange;
 use crate::operators::join::runtime_filter::{FilterByKeys, KeyFilter, RuntimeFilter};

@@ -31,7 +31,8 @@ struct Rows {
 
 impl KnownRows {
     pub fn new(scan: &Scan, group: usize, first_row: u64, numbers: Vec<usize>) -> Result<KnownRows> {
-        let mut unread = scan.filter.iter().flatten().flat_map(|stage| stage.unread.clone()).collect::<Vec<_>>();
+        let mut unread =
+            scan.filter.iter().flatten().flat_map(|stage| stage.unread.clone()).collect::<Vec<_>>();
         unread.sort_by_key(|(position, _)| *position);
         let is_read = |position: &usize| unread.binary_search_by_key(position, |u| u.0).is_err();
         // Of dictionaries only a few values are used.
