@@ -563,6 +563,7 @@ impl PhysicalPlanner<'_> {
             let orders = node.keys.iter().map(|k| k.order).collect();
             let rule = Some((node.rule.clone(), layout(&node.input.fields())));
             let order = Arc::new(MergeOrder { keys, orders, reversed: false, limit: None, rule });
+            node.input.expressions().into_iter().try_for_each(|expr| self.build_sets(expr))?;
             return self.scan(scan, Some(OrderedBy { order, key: Some(key) }));
         }
         let sort = sort::Sort {
