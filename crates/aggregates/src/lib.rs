@@ -102,6 +102,7 @@ fn register_aggregates(registry: &mut Registry) {
     registry.add_aggregate(stats::ranks::RankCorr);
     registry.add_aggregate(stats::ranks::MannWhitney);
     registry.add_aggregate(stats::gini::Gini);
+    stats::histogram_quantile::Prometheus::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
     registry.add_aggregate(stats::information_value::InformationValue);
     registry.add_aggregate(stats::kolmogorov_smirnov::KolmogorovSmirnov);
     registry.add_aggregate(stats::largest_triangle::LargestTriangle);

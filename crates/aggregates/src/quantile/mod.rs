@@ -9,14 +9,12 @@
 //! - [`digest`]: t-digest: `quantileTDigest`
 //! - [`relative`]: counts by logarithm: `quantileDD`
 //! - [`greenwald_khanna`]: samples of bounded rank: `quantileGK`
-//! - [`prometheus`]: buckets that the rows are: `quantilePrometheusHistogram`
 
 pub mod deterministic;
 pub mod digest;
 pub mod exact;
 pub mod greenwald_khanna;
 pub mod levels;
-pub mod prometheus;
 pub mod relative;
 pub mod reservoir;
 pub mod timing;
@@ -174,5 +172,4 @@ pub fn register(registry: &mut Registry) {
     all(registry, digest::Digest::ALL);
     all(registry, relative::Relative::ALL);
     all(registry, greenwald_khanna::GreenwaldKhanna::ALL);
-    all(registry, prometheus::Prometheus::ALL);
 }

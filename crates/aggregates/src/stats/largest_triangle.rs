@@ -19,7 +19,7 @@ const RECORD: AggregateRecord = AggregateRecord {
     syntax: "largestTriangleThreeBuckets(n)(x, y)",
     examples: &[Example {
         sql: "SELECT largestTriangleThreeBuckets(4)(number, number % 4 * number) FROM numbers(12)",
-        result: "[(0,0),(3,9),(8,0),(11,33)]",
+        result: "[(0,0),(4,0),(8,0),(11,33)]",
     }],
     ..AggregateRecord::DEFAULT
 };

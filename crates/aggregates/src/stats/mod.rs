@@ -12,6 +12,7 @@
 //! - [`regression`]: the line that fits best, with the sums that it comes from
 //! - [`results`]: tuples of named floats
 //! - [`line`]: functions of points
+//! - [`histogram_quantile`]: quantiles of buckets that the rows are
 //! - [`histogram`]: bars of adaptive width
 //! - [`ranks`]: statistics of ranks
 //! - [`t_test`], [`z_test`]: do two samples have the same mean?
@@ -24,6 +25,7 @@ pub mod contingency;
 pub mod covariance;
 pub mod gini;
 pub mod histogram;
+pub mod histogram_quantile;
 pub mod information_value;
 pub mod kolmogorov_smirnov;
 pub mod largest_triangle;
