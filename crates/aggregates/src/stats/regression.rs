@@ -112,7 +112,7 @@ impl RowAggregate for Pairs {
         0
     }
 
-    fn input<'a>(&self, _: &'a [Vector]) -> Result<()> {
+    fn input(&self, _: &[Vector]) -> Result<()> {
         Ok(())
     }
 

@@ -27,7 +27,7 @@ pub static FUNCTION: Plain = Plain {
 
 fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     ensure!(
-        args.len() >= 1,
+        !args.is_empty(),
         NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
         "Number of arguments for function {name} doesn't match: passed {}, should be at least 2",
         args.len()

@@ -194,7 +194,7 @@ fn smoothed(y: &[f32], window: Window) -> Vec<f32> {
         } else {
             (left, right) = if i < half {
                 (1, window.len)
-            } else if i >= n - half + 1 {
+            } else if i > n - half {
                 (n - window.len + 1, n)
             } else {
                 (i - half + 1, window.len + i - half)

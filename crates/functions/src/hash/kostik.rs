@@ -82,6 +82,6 @@ fn bucket(x: u64, n: u64) -> u64 {
     for block in [b, a] {
         rest = (rest << (shift + 1)) | (block >> (bits - 1));
     }
-    let moved = (rest % (large * (large + 1)) >> bits) + half;
+    let moved = ((rest % (large * (large + 1))) >> bits) + half;
     if moved < n { moved } else { of_power(bits - 1) }
 }
