@@ -101,6 +101,16 @@ fn register_aggregates(registry: &mut Registry) {
     registry.add_aggregate(stats::sparkbar::Sparkbar);
     registry.add_aggregate(stats::ranks::RankCorr);
     registry.add_aggregate(stats::ranks::MannWhitney);
+    registry.add_aggregate(stats::gini::Gini);
+    stats::histogram_quantile::Prometheus::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
+    registry.add_aggregate(stats::information_value::InformationValue);
+    registry.add_aggregate(stats::kolmogorov_smirnov::KolmogorovSmirnov);
+    registry.add_aggregate(stats::largest_triangle::LargestTriangle);
+    stats::matrices::Matrix::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
+    stats::regression::Regression::ALL.iter().for_each(|f| registry.add_aggregate(f));
+    registry.add_aggregate(stats::t_test_one_sample::TTestOneSample);
+    registry.add_aggregate(stats::variance_analysis::AnalysisOfVariance);
+    registry.add_aggregate(stats::z_test::MeanZTest);
     stats::line::Line::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
     quantile::register(registry);
     registry.add_aggregate(count::Count);

@@ -71,6 +71,17 @@ const FILTERED: AggregateRecord = AggregateRecord {
     ..AggregateRecord::DEFAULT
 };
 
+const FILTERED_WITH_OVERFLOW: AggregateRecord = AggregateRecord {
+    name: "sumMapFilteredWithOverflow",
+    summary: "Sums the values of the given keys, in the type of the values.",
+    syntax: "sumMapFilteredWithOverflow(keys_to_keep)(keys, values[, ...])",
+    examples: &[Example {
+        sql: "SELECT sumMapFilteredWithOverflow([1, 4])([1, 1, 4], [250, 10, 5])",
+        result: "([1,4],[4,5])",
+    }],
+    ..FILTERED
+};
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fold {
     Sum,
@@ -89,6 +100,7 @@ pub fn register(registry: &mut Registry) {
     registry.add_aggregate(function(&SUM, Fold::Sum, false, false));
     registry.add_aggregate(function(&WITH_OVERFLOW, Fold::Sum, true, false));
     registry.add_aggregate(function(&FILTERED, Fold::Sum, false, true));
+    registry.add_aggregate(function(&FILTERED_WITH_OVERFLOW, Fold::Sum, true, true));
     registry.add_aggregate(function(&MIN, Fold::Extreme(Keep::Min), true, false));
     registry.add_aggregate(function(&MAX, Fold::Extreme(Keep::Max), true, false));
 }

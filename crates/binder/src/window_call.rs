@@ -58,6 +58,7 @@ impl SelectBinder<'_> {
                 }
                 let arguments: Vec<Argument> = args.iter().map(|(name, expr)| argument(expr, name)).collect();
                 let ty = function.result_type(&parameters, &arguments, env.context())?;
+                let function = function.with_parameters(&parameters)?.unwrap_or(function);
                 (WindowImpl::Window(function), args.into_iter().map(|a| a.1).collect(), ty)
             }
             None if chalet_aggregates::resolve::exists(env.registry(), &call.name) => {

@@ -5,6 +5,7 @@ use chalet_base::Result;
 use chalet_columns::Vector;
 use chalet_types::{DataType, Value};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Whole partitions of a window, one behind the other, sorted. All ranges count rows from the first row of the first partition.
 pub struct Partitions<'a> {
@@ -26,6 +27,12 @@ pub trait WindowFunction: Send + Sync {
 
     /// The type of the result. Fails on parameters and argument types that the function does not take.
     fn result_type(&self, parameters: &[Value], args: &[Argument], ctx: &Context) -> Result<DataType>;
+
+    /// The function with its parameters, where the results depend on them. Fails on values that it does not take.
+    fn with_parameters(&self, parameters: &[Value]) -> Result<Option<Arc<dyn WindowFunction>>> {
+        let _ = parameters;
+        Ok(None)
+    }
 
     /// Looks at the whole partition whatever the frame, so that an explicit frame is an error (`lag`).
     fn ignores_frame(&self) -> bool {

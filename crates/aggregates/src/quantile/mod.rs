@@ -8,10 +8,12 @@
 //! - [`timing`]: a histogram of milliseconds: `quantileTiming`
 //! - [`digest`]: t-digest: `quantileTDigest`
 //! - [`relative`]: counts by logarithm: `quantileDD`
+//! - [`greenwald_khanna`]: samples of bounded rank: `quantileGK`
 
 pub mod deterministic;
 pub mod digest;
 pub mod exact;
+pub mod greenwald_khanna;
 pub mod levels;
 pub mod relative;
 pub mod reservoir;
@@ -169,4 +171,5 @@ pub fn register(registry: &mut Registry) {
     all(registry, timing::Timing::ALL);
     all(registry, digest::Digest::ALL);
     all(registry, relative::Relative::ALL);
+    all(registry, greenwald_khanna::GreenwaldKhanna::ALL);
 }

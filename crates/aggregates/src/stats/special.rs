@@ -72,6 +72,28 @@ pub fn student_bound(chance: f64, freedom: f64) -> f64 {
     f64::midpoint(low, high)
 }
 
+/// The chance that Fisher's F of these degrees of freedom is above `f`.
+pub fn fisher_above(f: f64, freedom: f64, freedom_within: f64) -> f64 {
+    if f <= 0.0 {
+        return 1.0;
+    }
+    // The complement of the distribution function, without its loss of digits.
+    incomplete_beta(freedom_within / 2.0, freedom / 2.0, freedom_within / (freedom_within + freedom * f))
+}
+
+/// The z above which a normally distributed number is with the given chance.
+pub fn normal_bound(chance: f64) -> f64 {
+    if chance > 0.5 {
+        return -normal_bound(1.0 - chance);
+    }
+    let (mut low, mut high) = (0.0, 40.0);
+    for _ in 0..200 {
+        let middle = f64::midpoint(low, high);
+        if normal_above(middle) > chance { low = middle } else { high = middle }
+    }
+    f64::midpoint(low, high)
+}
+
 /// The chance that a normally distributed number is above z.
 pub fn normal_above(z: f64) -> f64 {
     if z < 0.0 {
@@ -118,6 +140,9 @@ mod tests {
     fn known_values() {
         let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{a} {b}");
         close(normal_above(1.959_963_984_540_054), 0.025);
+        close(normal_bound(0.025), 1.959_963_984_540_054);
+        close(normal_bound(0.975), -1.959_963_984_540_054);
+        close(fisher_above(4.0, 2.0, 5.0), 0.091_741_667_595_568_37);
         close(normal_above(0.5), 0.308_537_538_725_986_9);
         close(student_outside(2.776_445_105_197_793, 4.0), 0.05);
         close(student_bound(0.05, 4.0), 2.776_445_105_197_793);

@@ -4,11 +4,13 @@
 //! - [`neighbours`], for `lag`, `lead`, `lagInFrame`, `leadInFrame`
 //! - [`nth_value`], for `nth_value`
 //! - [`derivative`], for `nonNegativeDerivative`
+//! - [`time_decayed`], for `exponentialTimeDecayedSum` and its kin
 
 pub mod derivative;
 pub mod neighbours;
 pub mod nth_value;
 pub mod ranks;
+pub mod time_decayed;
 
 use chalet_base::{Result, bail};
 use chalet_columns::{Builder, Data, Vector};
@@ -20,6 +22,7 @@ pub fn register(registry: &mut Registry) {
     neighbours::Neighbour::ALL.into_iter().for_each(|f| registry.add_window(f));
     registry.add_window(nth_value::NthValue);
     registry.add_window(derivative::NonNegativeDerivative);
+    time_decayed::TimeDecayed::ALL.iter().for_each(|f| registry.add_window(*f));
 }
 
 /// The offset in a row of an argument of integers.

@@ -5,6 +5,7 @@ mod format_query;
 mod format_row;
 mod has_column_in_table;
 mod join_get;
+mod named_setting;
 mod normalize_query;
 mod session_view;
 
@@ -19,5 +20,6 @@ pub(crate) fn register(registry: &mut Registry) {
     registry.add_scalar(&format_row::FORMAT_ROW_NO_NEWLINE);
     registry.add_scalar(&has_column_in_table::FUNCTION);
     join_get::register(registry);
+    named_setting::register(registry);
     normalize_query::register(registry);
 }

@@ -16,6 +16,7 @@ mod numbers;
 mod operation;
 mod plus;
 pub mod shifted_sum;
+mod sqr;
 mod states;
 mod timestamps;
 mod tuple_functions;
@@ -47,5 +48,6 @@ pub fn register(registry: &mut Registry) {
     registry.add_scalar(multiply::FUNCTION);
     registry.add_scalar(negate::Negate);
     registry.add_scalar(plus::FUNCTION);
+    registry.add_scalar(&sqr::FUNCTION);
     tuple_functions::register(registry);
 }

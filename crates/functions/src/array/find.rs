@@ -32,7 +32,25 @@ pub static HAS: Plain = Plain {
         ..FIND
     },
     bind: |name, args, ctx| bind(name, args, ctx, DataType::UInt8),
-    execute: |call| Ok(search(call, |same, range| u8::from(same[range].contains(&1)))?.into()),
+    execute: |call| match call.args[0].ty {
+        DataType::Json(_) => Ok(paths(call, u8::from)?.into()),
+        _ => Ok(search(call, |same, range| u8::from(same[range].contains(&1)))?.into()),
+    },
+};
+
+pub static NOT_HAS: Plain = Plain {
+    record: Record {
+        name: "notHas",
+        summary: "Whether an array has no element equal to a value, or a map no key equal to it. NULL is equal to NULL.",
+        syntax: "notHas(arr, x)",
+        examples: &[Example { sql: "SELECT notHas([1, 2, 3], 2), notHas([1, 2, 3], 4)", result: "0\t1" }],
+        ..FIND
+    },
+    bind: |_, args, ctx| bind(HAS.record.name, args, ctx, DataType::UInt8),
+    execute: |call| match call.args[0].ty {
+        DataType::Json(_) => Ok(paths(call, |found| u8::from(!found))?.into()),
+        _ => Ok(search(call, |same, range| u8::from(!same[range].contains(&1)))?.into()),
+    },
 };
 
 pub static INDEX_OF: Plain = Plain {
@@ -85,7 +103,17 @@ fn bind(name: &'static str, args: &[Argument], ctx: &Context, result: DataType) 
     check_arity(name, args.len(), 2..=2)?;
     let element = match &args[0].ty {
         DataType::Array(element) => element,
-        DataType::Map(key, _) if name == "has" => key,
+        DataType::Json(_) if name == HAS.record.name => {
+            let path = &args[1].ty;
+            return match path {
+                DataType::String => Ok(result.into()),
+                _ => bail!(
+                    ILLEGAL_TYPE_OF_ARGUMENT,
+                    "Second argument for function {name} must be a String when the first one is JSON. Actual {path}"
+                ),
+            };
+        }
+        DataType::Map(key, _) if name == HAS.record.name => key,
         ty => bail!(
             ILLEGAL_TYPE_OF_ARGUMENT,
             "First argument for function {name} must be an array, map or JSON. Actual {ty}"
@@ -103,6 +131,22 @@ fn bind(name: &'static str, args: &[Argument], ctx: &Context, result: DataType) 
             }))
         }
     }
+}
+
+/// Whether the objects have a value at the path, or one below it. Paths that the type names are always there.
+fn paths(call: &Call, answer: impl Fn(bool) -> u8) -> Result<Vector> {
+    let DataType::Json(ty) = call.args[0].ty else { bail!(LOGICAL_ERROR, "{} is not JSON", call.args[0].ty) };
+    let (objects, wanted) = (call.strings(0)?, call.strings(1)?);
+    let is_there = |row| -> Result<u8> {
+        let wanted = wanted.get(row);
+        let at_or_below =
+            |path: &[u8]| path.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest[0] == b'.');
+        let typed = ty.typed.iter().any(|(path, _)| at_or_below(path.as_bytes()));
+        let found = typed
+            || chalet_columns::json::entries(objects.get(row))?.iter().any(|(path, _)| at_or_below(path));
+        Ok(answer(found))
+    };
+    Ok((0..call.n_rows).map(is_there).collect::<Result<Vec<u8>>>()?.into())
 }
 
 /// Compares every element with the value of its row, and sums each row up.

@@ -1,6 +1,7 @@
 //! Functions of arrays that take no lambda.
 
 mod auc;
+mod autocorrelation;
 mod concat;
 mod construct;
 mod distinct;
@@ -15,6 +16,8 @@ mod flattened_length;
 mod inclusion;
 mod intersect;
 mod levenshtein;
+mod nested;
+mod normalized_gini;
 mod outliers;
 mod push;
 mod range;
@@ -22,6 +25,7 @@ mod remove;
 mod repeat;
 mod resize;
 mod rotate;
+mod seasonal_trend;
 mod sets;
 mod shingles;
 mod shuffle;
@@ -37,6 +41,7 @@ use chalet_function_api::Registry;
 pub fn register(registry: &mut Registry) {
     registry.add_scalar(&auc::ROC);
     registry.add_scalar(&auc::PR);
+    registry.add_scalar(&autocorrelation::FUNCTION);
     registry.add_scalar(&concat::FUNCTION);
     registry.add_scalar(&construct::FUNCTION);
     registry.add_scalar(&distinct::FUNCTION);
@@ -51,6 +56,7 @@ pub fn register(registry: &mut Registry) {
     registry.add_scalar(&enumerate_ranked::UNIQ);
     registry.add_scalar(&enumerate_ranked::DENSE);
     registry.add_scalar(&find::HAS);
+    registry.add_scalar(&find::NOT_HAS);
     registry.add_scalar(&find::INDEX_OF);
     registry.add_scalar(&find::INDEX_OF_SORTED);
     registry.add_scalar(&find::COUNT_EQUAL);
@@ -59,6 +65,8 @@ pub fn register(registry: &mut Registry) {
     registry.add_scalar(&inclusion::ALL);
     registry.add_scalar(&inclusion::ANY);
     registry.add_scalar(&inclusion::SUBSTR);
+    registry.add_scalar(&nested::FUNCTION);
+    registry.add_scalar(&normalized_gini::FUNCTION);
     registry.add_scalar(&outliers::FUNCTION);
     registry.add_scalar(&intersect::FUNCTION);
     registry.add_scalar(&intersect::JACCARD);
@@ -81,6 +89,7 @@ pub fn register(registry: &mut Registry) {
     registry.add_scalar(&rotate::ROTATE_RIGHT);
     registry.add_scalar(&rotate::SHIFT_LEFT);
     registry.add_scalar(&rotate::SHIFT_RIGHT);
+    registry.add_scalar(&seasonal_trend::FUNCTION);
     registry.add_scalar(&sets::UNION);
     registry.add_scalar(&sets::SYMMETRIC_DIFFERENCE);
     registry.add_scalar(&shingles::FUNCTION);

@@ -6,6 +6,7 @@ use crate::widen::widen;
 use crate::with_integer;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, Native, NullBuffer, Vector};
+use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{
     Argument, Bound, Call, Context, Dictionaries, Example, Nulls, Record, ScalarFunction,
 };
@@ -26,14 +27,32 @@ const RECORD: Record = Record {
     ..Record::DEFAULT
 };
 
-pub struct Midpoint;
+const AVG2: Record = Record {
+    name: "avg2",
+    summary: "The mean of two numbers, dates or times in their common type, cut off where that has no fraction. NULL does not count.",
+    syntax: "avg2(x1, x2)",
+    examples: &[Example { sql: "SELECT avg2(toUInt8(3), 1.0), avg2(1, 2)", result: "2\t1" }],
+    ..RECORD
+};
+
+pub struct Midpoint {
+    record: &'static Record,
+    /// Takes exactly two arguments.
+    of_two: bool,
+}
+
+pub const FUNCTION: Midpoint = Midpoint { record: &RECORD, of_two: false };
+pub const OF_TWO: Midpoint = Midpoint { record: &AVG2, of_two: true };
 
 impl ScalarFunction for Midpoint {
     fn record(&self) -> &'static Record {
-        &RECORD
+        self.record
     }
 
     fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
+        if self.of_two {
+            check_arity(self.record.name, args.len(), 2..=2)?;
+        }
         ensure!(
             !args.is_empty(),
             NUMBER_OF_ARGUMENTS_DOESNT_MATCH,

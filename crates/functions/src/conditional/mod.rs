@@ -30,7 +30,8 @@ pub fn register(registry: &mut Registry) {
     registry.add_scalar(is_null::IS_ZERO_OR_NULL_FUNCTION);
     registry.add_scalar(least::GREATEST_FUNCTION);
     registry.add_scalar(least::LEAST_FUNCTION);
-    registry.add_scalar(midpoint::Midpoint);
+    registry.add_scalar(midpoint::FUNCTION);
+    registry.add_scalar(midpoint::OF_TWO);
     registry.add_scalar(multi_if::MultiIf);
     registry.add_scalar(null_if::NullIf);
     registry.add_scalar(nullable::AssumeNotNull);

@@ -9,6 +9,7 @@ mod format_pattern;
 mod from_unix_timestamp;
 mod interval_start;
 mod interval_tuples;
+mod iso8601_duration;
 mod make;
 mod names;
 mod now;
@@ -20,7 +21,9 @@ mod relative;
 mod snowflake;
 mod starts_of_date;
 mod starts_of_time;
+mod time_series;
 mod time_slots;
+mod timestamp;
 pub mod timestamps;
 mod weeks;
 mod windows;
@@ -29,6 +32,10 @@ mod zone;
 use chalet_function_api::Registry;
 
 pub fn register(registry: &mut Registry) {
+    registry.add_scalar(&iso8601_duration::FUNCTION);
+    registry.add_scalar(&time_series::RANGE);
+    registry.add_scalar(&time_series::FROM_GRID);
+    registry.add_scalar(&timestamp::FUNCTION);
     snowflake::register(registry);
     add::register(registry);
     change::register(registry);

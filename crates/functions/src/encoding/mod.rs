@@ -7,6 +7,7 @@ mod bitmask;
 mod char;
 mod codec;
 mod conv;
+mod convert_charset;
 mod digits;
 mod hex;
 mod html;
@@ -23,6 +24,7 @@ pub fn register(registry: &mut Registry) {
     registry.add_scalar(&bitmask::POSITIONS);
     registry.add_scalar(&char::FUNCTION);
     registry.add_scalar(&conv::FUNCTION);
+    registry.add_scalar(&convert_charset::FUNCTION);
     registry.add_scalar(&hex::HEX);
     registry.add_scalar(&hex::BIN);
     registry.add_scalar(&html::DECODE);

@@ -1,14 +1,21 @@
 //! Places on Earth, polygons, and curves that fill the plane.
 
+mod convex_hull;
 mod ellipses;
+mod flip_coordinates;
 mod geohash;
 mod great_circle;
 mod h3;
 mod hilbert;
+mod measures;
 mod morton;
 mod polygon;
 mod ratios;
+mod relations;
 mod ring;
+mod shape;
+mod wkb;
+mod wkt;
 
 use chalet_function_api::Registry;
 
@@ -24,4 +31,10 @@ pub fn register(registry: &mut Registry) {
     registry.add_scalar(&morton::ENCODE);
     registry.add_scalar(&morton::DECODE);
     registry.add_scalar(&polygon::FUNCTION);
+    registry.add_scalar(&convex_hull::FUNCTION);
+    registry.add_scalar(&flip_coordinates::FUNCTION);
+    measures::register(registry);
+    relations::register(registry);
+    wkb::register(registry);
+    wkt::register(registry);
 }

@@ -21,7 +21,7 @@ pub enum Place {
 }
 
 /// Twice the area of a triangle: positive when the turn at `b` is to the left.
-fn turn(a: Point, b: Point, c: Point) -> f64 {
+pub fn turn(a: Point, b: Point, c: Point) -> f64 {
     (b.0 - a.0) * (c.1 - a.1) - (b.1 - a.1) * (c.0 - a.0)
 }
 
@@ -37,7 +37,8 @@ impl Ring {
         Ring { points, low, high }
     }
 
-    fn edges(&self) -> impl Iterator<Item = (Point, Point)> + '_ {
+    /// Each point and the next one.
+    pub fn edges(&self) -> impl Iterator<Item = (Point, Point)> + '_ {
         let next = self.points.iter().cycle().skip(1);
         self.points.iter().copied().zip(next.copied())
     }

@@ -6,11 +6,13 @@ mod digest;
 mod iceberg;
 mod int_hash;
 mod java;
+mod kostik;
 mod metro;
 mod murmur;
 mod plain;
 pub mod sip;
 mod spark;
+mod sqids;
 mod url;
 mod wyhash;
 
@@ -26,8 +28,11 @@ pub fn register(registry: &mut Registry) {
     registry.add_scalar(java::JAVA_FUNCTION);
     registry.add_scalar(java::JAVA_UTF16_FUNCTION);
     registry.add_scalar(java::Jump);
+    registry.add_scalar(&kostik::FUNCTION);
     plain::register(registry);
     sip::register(registry);
     registry.add_scalar(&spark::FUNCTION);
+    registry.add_scalar(&sqids::ENCODE);
+    registry.add_scalar(&sqids::DECODE);
     registry.add_scalar(&url::FUNCTION);
 }

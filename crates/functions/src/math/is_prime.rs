@@ -38,7 +38,7 @@ fn execute(call: &Call) -> Result<Column> {
 /// Miller and Rabin's test finds every composite number below 2^64 with these witnesses.
 const WITNESSES: [u64; 12] = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37];
 
-fn is_prime(n: u64) -> bool {
+pub(super) fn is_prime(n: u64) -> bool {
     if n < 2 {
         return false;
     }

@@ -10,6 +10,7 @@ mod gamma;
 mod integers;
 mod is_nan;
 mod is_prime;
+mod is_probable_prime;
 mod normal;
 mod power;
 mod sample_size;
@@ -47,6 +48,7 @@ pub fn register(registry: &mut Registry) {
     registry.add_scalar(is_nan::IS_NAN_FUNCTION);
     registry.add_scalar(is_nan::IfNotFinite);
     registry.add_scalar(&is_prime::FUNCTION);
+    registry.add_scalar(&is_probable_prime::FUNCTION);
     registry.add_scalar(&power::ATAN2);
     registry.add_scalar(&power::HYPOT);
     registry.add_scalar(&power::MAX2);

@@ -6,13 +6,17 @@ mod byte_size;
 mod digits;
 mod dump_column_structure;
 mod ignore;
+mod low_cardinality;
 mod materialize;
 mod names;
 mod parse_readable;
 mod parse_time_delta;
+mod part_names;
 mod part_of_digits;
 mod readable;
 mod running;
+mod running_concurrency;
+mod server;
 mod session;
 mod setting;
 mod sleep;
@@ -49,9 +53,25 @@ pub fn register(registry: &mut Registry) {
     registry.add_scalar(readable::DECIMAL_SIZE_FUNCTION);
     registry.add_scalar(readable::QUANTITY_FUNCTION);
     registry.add_scalar(readable::SIZE_FUNCTION);
+    registry.add_scalar(&running_concurrency::FUNCTION);
     registry.add_scalar(running::DIFFERENCE_FROM_FIRST_FUNCTION);
     registry.add_scalar(running::DIFFERENCE_FUNCTION);
     registry.add_scalar(running::Neighbor);
+    for function in [
+        &server::MAX_TABLE_NAME,
+        &server::MACRO,
+        &server::PORT,
+        &server::LOG_TRACE,
+        &server::GLOBAL_VARIABLE,
+        &server::PG_USER,
+        &server::PG_VISIBLE,
+    ] {
+        registry.add_scalar(function);
+    }
+    registry.add_scalar(&low_cardinality::INDICES);
+    registry.add_scalar(&low_cardinality::KEYS);
+    registry.add_scalar(&part_names::INFO);
+    registry.add_scalar(&part_names::COVERED);
     session::register(registry);
     registry.add_scalar(setting::GET_SETTING_FUNCTION);
     registry.add_scalar(setting::GET_SETTING_OR_DEFAULT_FUNCTION);

@@ -70,10 +70,40 @@ facts! {
         "The identifier of the connection, always 0 in an embedded engine.", "SELECT connectionId()" => "0";
     "displayName", false, &[], &[], DataType::String, |_| Value::string(host_name()),
         "The display name of the server: the name of the machine.", "SELECT displayName() != ''" => "1";
+    "serverUUID", false, &[], &[], DataType::Uuid, |_| Value::Bytes([0; 16].into()),
+        "The identifier of the server, all zeros in an embedded engine.", "SELECT serverUUID()" => "00000000-0000-0000-0000-000000000000";
+    "tid", false, &[], &[], DataType::UInt64, |_| Value::UInt(thread_id()), "The number of the thread.", "SELECT tid() > 0" => "1";
+    "currentQueryID", false, &[], &[], DataType::String, |ctx| Value::string(&ctx.query_id),
+        "The identifier of the query.", "SELECT currentQueryID() = queryID()" => "1";
+    "authenticatedUser", false, &[], &[], DataType::String, |ctx| Value::string(&ctx.user),
+        "The name of the user who logged in.", "SELECT authenticatedUser()" => "default";
+    "initialQueryStartTime", false, &[], &["initial_query_start_time"], DataType::DateTime(None), |ctx| Value::UInt((ctx.start_ns / 1_000_000_000) as u64),
+        "The time when the query began.", "SELECT initialQueryStartTime() <= now()" => "1";
+    "getOSKernelVersion", false, &[], &[], DataType::String, |_| Value::string(kernel_version()),
+        "The name and the version of the operating system's kernel.", "SELECT getOSKernelVersion() != ''" => "1";
+    "zookeeperSessionUptime", false, &[], &[], DataType::UInt32, |_| Value::UInt(0),
+        "Seconds since the session with ZooKeeper began, 0 without one.", "SELECT zookeeperSessionUptime()" => "0";
+    "hasThreadFuzzer", false, &[], &[], DataType::UInt8, |_| Value::UInt(0),
+        "Whether threads are disturbed for tests, which they never are.", "SELECT hasThreadFuzzer()" => "0";
     "shardNum", false, &[], &[], DataType::UInt32, |_| Value::UInt(0),
         "The number of the shard that runs the query, 0 without shards.", "SELECT shardNum()" => "0";
     "shardCount", false, &[], &[], DataType::UInt32, |_| Value::UInt(0),
         "The number of shards, 0 without shards.", "SELECT shardCount()" => "0";
+}
+
+fn thread_id() -> u64 {
+    // The name of this link ends in the number that the operating system gives the thread.
+    let link = std::fs::read_link("/proc/thread-self").ok();
+    let number = link.as_ref().and_then(|link| link.file_name()?.to_str()?.parse().ok());
+    number.unwrap_or_else(|| u64::from(std::process::id()))
+}
+
+fn kernel_version() -> String {
+    let read = |file: &str| std::fs::read_to_string(format!("/proc/sys/kernel/{file}")).ok();
+    match (read("ostype"), read("osrelease")) {
+        (Some(name), Some(release)) => format!("{} {}", name.trim(), release.trim()),
+        _ => std::env::consts::OS.into(),
+    }
 }
 
 fn host_name() -> String {
@@ -129,7 +159,58 @@ impl ScalarFunction for CurrentSchemas {
     }
 }
 
+/// Names of what a user has: profiles of settings, and roles.
+struct OwnNames {
+    record: Record,
+    names: &'static [&'static str],
+}
+
+macro_rules! own_names {
+    ($($name:literal, $aliases:expr, $names:expr, $summary:literal, $result:literal;)*) => {
+        static OWN_NAMES: &[OwnNames] = &[$(OwnNames {
+            record: Record {
+                name: $name,
+                aliases: $aliases,
+                summary: $summary,
+                syntax: concat!($name, "()"),
+                examples: &[Example { sql: concat!("SELECT ", $name, "()"), result: $result }],
+                volatility: Volatility::PerQuery,
+                total: true,
+                ..Record::DEFAULT
+            },
+            names: $names,
+        }),*];
+    };
+}
+
+own_names! {
+    "currentProfiles", &[], &["default"], "The profiles of settings of the user.", "['default']";
+    "enabledProfiles", &[], &["default"], "The profiles of settings that are in effect.", "['default']";
+    "defaultProfiles", &[], &["default"], "The profiles of settings that a session of the user begins with.", "['default']";
+    "currentRoles", &[], &[], "The roles of the user, of which an embedded engine has none.", "[]";
+    "enabledRoles", &[], &[], "The roles that are in effect, of which an embedded engine has none.", "[]";
+    "defaultRoles", &[], &[], "The roles that a session of the user begins with, of which an embedded engine has none.", "[]";
+}
+
+impl ScalarFunction for &'static OwnNames {
+    fn record(&self) -> &'static Record {
+        let own: &'static OwnNames = self;
+        &own.record
+    }
+
+    fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
+        check_arity(self.record.name, args.len(), 0..=0)?;
+        Ok(DataType::String.array().into())
+    }
+
+    fn execute(&self, call: &Call) -> Result<Column> {
+        let names = Value::Array(self.names.iter().map(Value::string).collect());
+        Ok(Column::constant(Vector::of_value(&names, call.result)?, call.n_rows))
+    }
+}
+
 pub fn register(registry: &mut Registry) {
+    OWN_NAMES.iter().for_each(|own| registry.add_scalar(own));
     LazyLock::force(&START);
     FACTS.iter().for_each(|fact| registry.add_scalar(fact));
     registry.add_scalar(CurrentSchemas);

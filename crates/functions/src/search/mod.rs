@@ -13,6 +13,7 @@ mod multi_search;
 mod pattern;
 mod position;
 mod regexp;
+mod regexp_position;
 mod replace;
 mod replace_regexp;
 mod subsequence;
@@ -27,6 +28,7 @@ pub use regexp::compile;
 
 pub fn register(registry: &mut Registry) {
     count::register(registry);
+    registry.add_scalar(&regexp_position::FUNCTION);
     registry.add_scalar(&extract::ONE);
     registry.add_scalar(&extract::ALL);
     registry.add_scalar(&extract::BY_INDEX);

@@ -4,7 +4,9 @@
 //! - [`elements`]: the values of one type
 //! - [`types`]: the types of values
 //! - [`paths`]: the paths of JSON objects
+//! - `all_values`: their values as text
 
+mod all_values;
 mod elements;
 mod paths;
 pub mod subcolumn;
@@ -13,6 +15,7 @@ mod types;
 use chalet_function_api::Registry;
 
 pub fn register(registry: &mut Registry) {
+    registry.add_scalar(&all_values::FUNCTION);
     registry.add_scalar(&elements::VARIANT_ELEMENT);
     registry.add_scalar(&elements::DYNAMIC_ELEMENT);
     registry.add_scalar(&types::VARIANT_TYPE);

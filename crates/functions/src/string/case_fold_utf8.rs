@@ -43,7 +43,7 @@ pub static FUNCTION: Plain = Plain {
 };
 
 /// The full folding of a character: the lower case of its upper case, with Unicode's exceptions.
-fn fold(c: char, put: &mut dyn FnMut(char)) {
+pub(super) fn fold(c: char, put: &mut dyn FnMut(char)) {
     match c {
         // Dotless i folds to itself, for its capital is that of i.
         'ı' => put(c),

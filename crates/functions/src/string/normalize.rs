@@ -1,5 +1,6 @@
 //! `normalizeUTF8NFC` and its kin, `caseFoldUTF8`, `removeDiacriticsUTF8`: one form for texts that look alike.
 
+use super::case_fold_utf8::fold;
 use crate::string_args::{Kind, StringArg, expect, try_build};
 use chalet_base::{Result, err};
 use chalet_columns::Column;
@@ -38,8 +39,29 @@ forms! {
         "SELECT normalizeUTF8NFKC('ﬁ')" => "fi", |text| text.nfkc().collect();
     "normalizeUTF8NFKD" &[], "The text in Unicode's form NFKD." "normalizeUTF8NFKD(s)"
         "SELECT normalizeUTF8NFKD('①')" => "1", |text| text.nfkd().collect();
+    "normalizeUTF8NFKCCasefold" &[], "The text in Unicode's form NFKC after case folding, without characters that are not seen."
+        "normalizeUTF8NFKCCasefold(s)" "SELECT normalizeUTF8NFKCCasefold('Ä ① Hello')" => "ä 1 hello", nfkc_casefold;
     "removeDiacriticsUTF8" &["removeAccentsUTF8"], "The text without its diacritical marks." "removeDiacriticsUTF8(s)"
         "SELECT removeDiacriticsUTF8('café')" => "cafe", |text| text.nfd().filter(|&c| !is_combining_mark(c)).nfc().collect();
+}
+
+/// Folding can make what is not normalised, and normalisation what is not folded: after two rounds nothing changes.
+fn nfkc_casefold(text: &str) -> String {
+    let round = |text: &str| {
+        let mut folded = String::with_capacity(text.len());
+        let seen = text.nfkd().filter(|c| !is_default_ignorable(*c));
+        seen.for_each(|c| fold(c, &mut |c| folded.push(c)));
+        folded.nfkc().filter(|c| !is_default_ignorable(*c)).collect::<String>()
+    };
+    round(&round(text))
+}
+
+/// Unicode's property Default_Ignorable_Code_Point.
+fn is_default_ignorable(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
+        | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}')
 }
 
 impl ScalarFunction for &'static Normalize {

@@ -1,0 +1,102 @@
+//! `gini`: how unequal values are.
+
+use crate::check::{no_parameters, one_argument};
+use crate::collect::{Collector, collecting};
+use crate::floats::{Floats, integer};
+use chalet_base::{Result, ensure};
+use chalet_columns::{Builder, Vector};
+use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
+use chalet_types::{DataType, I256, Value};
+use std::sync::Arc;
+
+const RECORD: AggregateRecord = AggregateRecord {
+    name: "gini",
+    summary: "The Gini coefficient of finite numbers that are not negative: 0 when all are equal, near 1 when one of many is \
+              all there is; NaN for less than two values or a sum of 0.",
+    syntax: "gini(x)",
+    examples: &[Example { sql: "SELECT round(gini(number), 10) FROM numbers(10)", result: "0.3666666667" }],
+    ..AggregateRecord::DEFAULT
+};
+
+pub struct Gini;
+
+impl AggregateFunction for Gini {
+    fn record(&self) -> &'static AggregateRecord {
+        &RECORD
+    }
+
+    fn bind(&self, parameters: &[Value], args: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
+        let name = RECORD.name;
+        no_parameters(name, parameters)?;
+        one_argument(name, args)?;
+        let ty = &args[0].ty;
+        ensure!(
+            ty.is_number(),
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "Illegal type {ty} of argument of aggregate function {name}, must be a number"
+        );
+        Ok(collecting(Inequality { floats: ty.is_float() || *ty == DataType::BFloat16 }, args))
+    }
+}
+
+struct Inequality {
+    floats: bool,
+}
+
+impl Collector for Inequality {
+    fn result_type(&self) -> DataType {
+        DataType::Float64
+    }
+
+    fn finish(&self, args: &[Vector], rows: &[u32], out: &mut Builder) -> Result<()> {
+        let rows = rows.iter().map(|&row| row as usize);
+        let coefficient = if self.floats {
+            let values = Floats::of(&args[0], 1.0)?;
+            let mut sorted: Vec<f64> = rows.map(|row| values.get(row)).filter(|x| !x.is_nan()).collect();
+            ensure!(
+                sorted.iter().all(|x| x.is_finite()),
+                BAD_ARGUMENTS,
+                "Aggregate function `gini` does not support infinite values"
+            );
+            check_sign(sorted.iter().all(|x| *x >= 0.0))?;
+            sorted.sort_by(f64::total_cmp);
+            coefficient(&sorted, |x| *x, |x, y| y - x)
+        } else {
+            let mut sorted: Vec<I256> = rows.map(|row| unsigned_too(&args[0], row)).collect();
+            check_sign(sorted.iter().all(|x| *x >= I256::ZERO))?;
+            sorted.sort_unstable();
+            // Differences of large integers are exact before they become floats.
+            coefficient(&sorted, |x| x.as_f64(), |x, y| y.wrapping_sub(*x).as_f64())
+        };
+        out.natives::<f64>()?.push(coefficient);
+        Ok(())
+    }
+}
+
+/// An integer; UInt256 loses its lowest bit, so that it fits.
+fn unsigned_too(vector: &Vector, row: usize) -> I256 {
+    match &vector.data {
+        chalet_columns::Data::U256(values) => (values[row] >> 1u32).as_i256(),
+        data => integer(data, row),
+    }
+}
+
+fn check_sign(positive: bool) -> Result<()> {
+    ensure!(positive, BAD_ARGUMENTS, "Aggregate function `gini` does not support negative values");
+    Ok(())
+}
+
+/// The sum of all differences of pairs from those of neighbours. Very large values are scaled down, so that no sum overflows.
+fn coefficient<T>(sorted: &[T], float: impl Fn(&T) -> f64, difference: impl Fn(&T, &T) -> f64) -> f64 {
+    let n = sorted.len();
+    let Some(greatest) = sorted.last().map(&float).filter(|greatest| n > 1 && *greatest > 0.0) else {
+        return f64::NAN;
+    };
+    let unit = if greatest < 1e200 { 1.0 } else { greatest };
+    let sum: f64 = sorted.iter().map(|x| float(x) / unit).sum();
+    let pairs = sorted.windows(2).enumerate();
+    let differences: f64 = pairs
+        .map(|(i, pair)| difference(&pair[0], &pair[1]) / unit * (i + 1) as f64 * (n - i - 1) as f64)
+        .sum();
+    differences / (n as f64 * sum)
+}

@@ -1,0 +1,186 @@
+//! `sparseGrams` and its kin: the parts of a string whose borders have greater hashes than everything between them.
+
+use crate::plain::Plain;
+use crate::string_args::{StringArg, char_len, check_type, part_lists};
+use chalet_base::{Result, ensure, err};
+use chalet_columns::{Column, Vector};
+use chalet_function_api::scalar::check_arity;
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
+use chalet_types::DataType;
+use std::ops::Range;
+
+macro_rules! sparse_grams {
+    ($($id:ident: $name:literal, $element:ident, $utf8:literal, $summary:literal, $sql:literal => $result:literal;)*) => {$(
+        pub static $id: Plain = Plain {
+            record: Record {
+                name: $name,
+                summary: $summary,
+                syntax: concat!($name, "(s[, min_ngram_length[, max_ngram_length[, min_cutoff_length]]])"),
+                examples: &[Example { sql: $sql, result: $result }],
+                ..Record::DEFAULT
+            },
+            bind: |name, args, ctx| bind(name, args, ctx, DataType::$element, $utf8),
+            execute,
+        };
+    )*};
+}
+
+sparse_grams! {
+    BYTES: "sparseGrams", String, false,
+        "All substrings of at least 3 bytes whose first and last pairs of bytes have greater hashes than every pair between them.",
+        "SELECT sparseGrams('alice')" => "['ali','lic','ice','lice']";
+    UTF8: "sparseGramsUTF8", String, true,
+        "All substrings of at least 3 characters whose first and last pairs of characters have greater hashes than every pair between them.",
+        "SELECT sparseGramsUTF8('алиса')" => "['али','лис','иса','лиса','алиса']";
+    HASHES: "sparseGramsHashes", UInt32, false, "The hashes of what sparseGrams finds.",
+        "SELECT sparseGramsHashes('alice')" => "[3851133533,3120039944,646693941,2577359366]";
+    HASHES_UTF8: "sparseGramsHashesUTF8", UInt32, true, "The hashes of what sparseGramsUTF8 finds.",
+        "SELECT sparseGramsHashesUTF8('алиса')" => "[1328958118,547287748,4155892324,2403052185,1673399070]";
+}
+
+struct Lengths {
+    least: u64,
+    most: u64,
+    /// Shorter parts are not listed.
+    cutoff: u64,
+    utf8: bool,
+}
+
+const SHORTEST: u64 = 3;
+const USUAL_MOST: u64 = 100;
+
+fn bind(name: &'static str, args: &[Argument], _: &Context, element: DataType, utf8: bool) -> Result<Bound> {
+    check_arity(name, args.len(), 1..=4)?;
+    check_type(args[0].ty == DataType::String, name, 0, "String", &args[0].ty)?;
+    let length = |index: usize, default: u64| -> Result<u64> {
+        let Some(arg) = args.get(index) else { return Ok(default) };
+        check_type(arg.ty.is_integer(), name, index, "const Number", &arg.ty)?;
+        let constant = arg.constant.as_ref().ok_or_else(|| {
+            err!(ILLEGAL_COLUMN, "Argument {} of function {name} must be constant", index + 1)
+        })?;
+        Ok(constant.as_u64().unwrap_or(0))
+    };
+    let least = length(1, SHORTEST)?;
+    let most = length(2, USUAL_MOST)?;
+    let cutoff = length(3, least)?;
+    ensure!(least >= SHORTEST, BAD_ARGUMENTS, "Argument 'min_ngram_length' must be greater or equal to 3");
+    ensure!(
+        most >= least,
+        BAD_ARGUMENTS,
+        "Argument 'max_ngram_length' must be greater or equal to 'min_ngram_length'"
+    );
+    ensure!(
+        (least..=most).contains(&cutoff),
+        BAD_ARGUMENTS,
+        "Argument 'min_cutoff_length' must be between 'min_ngram_length' and 'max_ngram_length'"
+    );
+    Ok(Bound::with_state(element.array(), Lengths { least, most, cutoff, utf8 }))
+}
+
+fn execute(call: &Call) -> Result<Column> {
+    let lengths: &Lengths = call.state()?;
+    if *call.result == DataType::String.array() {
+        return part_lists(call, 0, |_, text, out| {
+            grams(text, lengths, out);
+            Ok(())
+        });
+    }
+    let texts = StringArg::of(call, 0)?;
+    let (mut hashes, mut offsets, mut found) = (Vec::new(), vec![0i64], Vec::new());
+    for row in 0..call.n_rows {
+        let text = texts.get(row);
+        found.clear();
+        grams(text, lengths, &mut found);
+        hashes.extend(found.iter().map(|range| hash(&text[range.clone()])));
+        offsets.push(hashes.len() as i64);
+    }
+    Ok(crate::lists::list(offsets, Vector::from(hashes)).into())
+}
+
+/// A border that may begin a part: where it begins, the number of its last character, its hash.
+struct Border {
+    start: usize,
+    symbol: u64,
+    hash: u32,
+}
+
+/// Goes through the text from left to right with the borders that no later one has hidden: their hashes fall from left to right.
+fn grams(text: &[u8], lengths: &Lengths, out: &mut Vec<Range<usize>>) {
+    let next = |place: usize| match lengths.utf8 {
+        true => (place + char_len(text[place])).min(text.len()),
+        false => place + 1,
+    };
+    let (mut left, mut right) = (0, 0);
+    let width = lengths.least - 1;
+    let mut borders: Vec<Border> = Vec::new();
+    let mut symbol = 0u64;
+    while right < text.len() {
+        let end = next(right);
+        if symbol + 1 >= width {
+            let hash = hash(&text[left..end]);
+            let mut emit = |border: &Border| {
+                let length = symbol - border.symbol + width;
+                if length > lengths.most {
+                    return false;
+                }
+                if length >= lengths.cutoff {
+                    out.push(border.start..end);
+                }
+                true
+            };
+            while let Some(border) = borders.pop_if(|border| border.hash < hash) {
+                if !emit(&border) {
+                    // Those before it are even further away.
+                    borders.clear();
+                }
+            }
+            if let Some(border) = borders.last() {
+                emit(border);
+            }
+            while borders.pop_if(|border| border.hash == hash).is_some() {}
+            borders.push(Border { start: left, symbol, hash });
+            left = next(left);
+        }
+        right = end;
+        symbol += 1;
+    }
+}
+
+/// CRC32C of words of 8 bytes, the last of which tells its length.
+fn hash(text: &[u8]) -> u32 {
+    if text.len() < 8 {
+        let mut word = [0; 8];
+        word[..text.len()].copy_from_slice(text);
+        word[7] = text.len() as u8;
+        return crc32c(word, 0);
+    }
+    let (words, rest) = text.as_chunks::<8>();
+    let crc = words.iter().fold(0, |crc, word| crc32c(*word, crc));
+    if rest.is_empty() {
+        return crc;
+    }
+    let mut word = [0; 8];
+    word[8 - rest.len()..].copy_from_slice(rest);
+    word[0] |= rest.len() as u8;
+    crc32c(word, crc)
+}
+
+fn crc32c(word: [u8; 8], crc: u32) -> u32 {
+    word.iter().fold(crc, |crc, byte| TABLE[((crc ^ u32::from(*byte)) & 0xff) as usize] ^ (crc >> 8))
+}
+
+const TABLE: [u32; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut crc = byte as u32;
+        let mut bit = 0;
+        while bit < 8 {
+            crc = if crc & 1 == 1 { crc >> 1 ^ 0x82f6_3b78 } else { crc >> 1 };
+            bit += 1;
+        }
+        table[byte] = crc;
+        byte += 1;
+    }
+    table
+};
