@@ -6,6 +6,7 @@ mod digest;
 mod iceberg;
 mod int_hash;
 mod java;
+mod md5_lanes;
 mod metro;
 mod murmur;
 mod plain;
