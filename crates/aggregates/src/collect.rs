@@ -15,6 +15,9 @@ use std::sync::Arc;
 /// More rows are no state of a group.
 pub const MAX_ARRAY_SIZE: usize = 0xff_ffff;
 
+/// Row numbers that results of a growing group are made of at once.
+const PREFIXES_AT_ONCE: usize = 1 << 16;
+
 /// What is made of the rows of a group.
 pub trait Collector: Send + Sync + 'static {
     fn result_type(&self) -> DataType;
@@ -212,6 +215,27 @@ impl States for Rows {
         let index = self.index();
         let starts = &index.starts[..=n];
         self.collector.finish_all(&index.args, starts, &index.rows[..starts[n] as usize])
+    }
+
+    fn running(&mut self, args: &[Vector], from: usize, ends: &[usize]) -> Result<Vector> {
+        self.grow(1);
+        let before = self.counts[0] as usize;
+        self.add(0, args, from..ends.last().copied().unwrap_or(from))?;
+        let index = self.index();
+        let rows = index.of(0);
+        // The rows of every result one behind the other, for as many results at once as make no large copy.
+        let (mut starts, mut prefixes) = (vec![0u32], Vec::new());
+        let mut results = Vec::new();
+        for (at, &end) in ends.iter().enumerate() {
+            prefixes.extend_from_slice(&rows[..(before + end - from).min(rows.len())]);
+            starts.push(prefixes.len() as u32);
+            if prefixes.len() > PREFIXES_AT_ONCE || at + 1 == ends.len() {
+                results.push(self.collector.finish_all(&index.args, &starts, &prefixes)?);
+                starts.truncate(1);
+                prefixes.clear();
+            }
+        }
+        Ok(Vector::concat(&results.iter().collect::<Vec<_>>()))
     }
 
     fn memory(&self) -> usize {

@@ -111,7 +111,7 @@ struct Bound {
     result: DataType,
 }
 
-/// The length of the union.
+/// The length of the union. Intervals of no length add nothing, and are better left out.
 fn union<T: Copy + PartialOrd>(
     mut intervals: Vec<(T, T)>,
     zero: T,
@@ -172,7 +172,10 @@ impl Collector for Bound {
             let pairs = rows.iter().map(|&row| (starts.get(row as usize), ends.get(row as usize)));
             let pairs = pairs.filter(|(start, end)| !start.is_nan() && !end.is_nan());
             return match self.measure {
-                Measure::Length => push_float(union(pairs.collect(), 0.0, |a, b| a - b, |a, b| a + b), out),
+                Measure::Length => {
+                    let pairs = pairs.filter(|(start, end)| start != end).collect();
+                    push_float(union(pairs, 0.0, |a, b| a - b, |a, b| a + b), out)
+                }
                 Measure::Count => push_integer(deepest(pairs).0.into(), out),
                 Measure::Position => push_float(deepest(pairs).1.unwrap_or(0.0), out),
             };
@@ -185,7 +188,10 @@ impl Collector for Bound {
         });
         push_integer(
             match self.measure {
-                Measure::Length => union(pairs.collect(), 0, u64::wrapping_sub, u64::wrapping_add).into(),
+                Measure::Length => {
+                    let pairs = pairs.filter(|(start, end)| start != end).collect();
+                    union(pairs, 0, u64::wrapping_sub, u64::wrapping_add).into()
+                }
                 Measure::Count => deepest(pairs).0.into(),
                 Measure::Position => {
                     let place = deepest(pairs).1.map_or(0, |place| place.wrapping_sub(shift));

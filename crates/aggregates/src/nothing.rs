@@ -17,7 +17,6 @@ const RECORD: AggregateRecord = AggregateRecord {
     summary: "Ignores its arguments and returns the default of the first one's type, or NULL of none.",
     syntax: "nothing([x, ...])",
     examples: &[Example { sql: "SELECT nothing(5)", result: "0" }],
-    nulls: AggregateNulls::Seen,
     ..AggregateRecord::DEFAULT
 };
 
@@ -26,6 +25,7 @@ const NULL: AggregateRecord = AggregateRecord {
     summary: "Ignores its arguments and returns NULL.",
     syntax: "nothingNull([x, ...])",
     examples: &[Example { sql: "SELECT nothingNull(1)", result: "\\N" }],
+    nulls: AggregateNulls::Seen,
     ..RECORD
 };
 
@@ -34,6 +34,7 @@ const ZERO: AggregateRecord = AggregateRecord {
     summary: "Ignores its arguments and returns 0.",
     syntax: "nothingUInt64([x, ...])",
     examples: &[Example { sql: "SELECT nothingUInt64(1)", result: "0" }],
+    nulls: AggregateNulls::Seen,
     ..RECORD
 };
 
@@ -116,6 +117,10 @@ impl States for NoStates {
 
     fn finish(&mut self, n: usize) -> Result<Vector> {
         Ok(Vector::defaults(&self.0, n))
+    }
+
+    fn running(&mut self, _: &[Vector], _: usize, ends: &[usize]) -> Result<Vector> {
+        Ok(Vector::defaults(&self.0, ends.len()))
     }
 
     fn memory(&self) -> usize {

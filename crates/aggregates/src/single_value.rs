@@ -1,6 +1,7 @@
 //! `singleValueOrNull` and `anyHeavy`: the one value of a group, and a value that is frequent in it.
 
 use crate::check::{no_parameters, one_argument};
+use crate::extremes::running_rows;
 use crate::slots::{Keep, Slots, slots_of};
 use chalet_base::{Result, bail};
 use chalet_columns::wire::take_u64;
@@ -86,20 +87,22 @@ struct Counted {
 }
 
 impl Counted {
-    fn offer(&mut self, group: usize, vector: &Vector, row: usize) -> Result<()> {
+    /// Whether the row's value is the one that the group holds now, which it did not hold before.
+    fn offer(&mut self, group: usize, vector: &Vector, row: usize) -> Result<bool> {
         let count = self.counts[group];
         let equal = count > 0 && self.slots.order(Keep::Min, group, vector, row)?.is_eq();
         match (self.heavy, count, equal) {
             (_, 0, _) => {
                 self.slots.set(group, vector, row)?;
                 self.counts[group] = 1;
+                return Ok(true);
             }
             (true, _, true) => self.counts[group] += 1,
             (true, _, false) => self.counts[group] -= 1,
             (false, _, true) => {}
             (false, _, false) => self.counts[group] = 2,
         }
-        Ok(())
+        Ok(false)
     }
 
     fn offer_state(&mut self, group: usize, count: u64, other: &mut dyn Slots, i: usize) -> Result<()> {
@@ -136,11 +139,12 @@ impl States for Counted {
     }
 
     fn add(&mut self, group: usize, args: &[Vector], mut rows: Range<usize>) -> Result<()> {
-        rows.try_for_each(|row| self.offer(group, &args[0], row))
+        rows.try_for_each(|row| self.offer(group, &args[0], row).map(drop))
     }
 
     fn add_groups(&mut self, groups: &[u32], args: &[Vector]) -> Result<()> {
-        groups.iter().enumerate().try_for_each(|(row, &group)| self.offer(group as usize, &args[0], row))
+        let mut rows = groups.iter().enumerate();
+        rows.try_for_each(|(row, &group)| self.offer(group as usize, &args[0], row).map(drop))
     }
 
     fn merge(&mut self, other: &mut dyn States, from: &[u32], into: &[u32]) -> Result<()> {
@@ -172,6 +176,22 @@ impl States for Counted {
         }
         let single: Vec<bool> = self.counts[..n].iter().map(|&count| count == 1).collect();
         Ok(values.with_nulls(Some(&NullBuffer::from(single))))
+    }
+
+    fn running(&mut self, args: &[Vector], from: usize, ends: &[usize]) -> Result<Vector> {
+        let held = self.slots.finish(1, &self.ty)?;
+        let mut single = Vec::with_capacity(ends.len());
+        let values = running_rows(&held, &args[0], from, ends, |rows| {
+            let mut kept = None;
+            for row in rows {
+                if self.offer(0, &args[0], row)? {
+                    kept = Some(row);
+                }
+            }
+            single.push(self.counts[0] == 1);
+            Ok(kept)
+        })?;
+        Ok(if self.heavy { values } else { values.with_nulls(Some(&NullBuffer::from(single))) })
     }
 
     fn memory(&self) -> usize {

@@ -1,5 +1,6 @@
 //! The one error type of the engine: a ClickHouse error code, its name and a message in the user's words.
 
+use std::cell::Cell;
 use std::fmt;
 
 /// A number and a name of ClickHouse's list of error codes.
@@ -35,6 +36,18 @@ impl Error {
         Error(Box::new(Inner { code, message: message.into() }))
     }
 
+    /// What [`err!`](crate::err!) makes.
+    #[cold]
+    pub fn formatted(code: ErrorCode, message: fmt::Arguments) -> Self {
+        Error::new(code, fmt::format(message))
+    }
+
+    /// What [`err!`](crate::err!) makes inside [`discard_messages`].
+    #[cold]
+    pub fn without_message(code: ErrorCode) -> Self {
+        Error::new(code, String::new())
+    }
+
     pub fn code(&self) -> ErrorCode {
         self.0.code
     }
@@ -48,6 +61,9 @@ impl Error {
     #[cold]
     pub fn context(mut self, context: impl fmt::Display) -> Self {
         use fmt::Write;
+        if are_messages_discarded() {
+            return self;
+        }
         // Writing to a String cannot fail.
         let _ = write!(self.0.message, ": {context}");
         self
@@ -69,11 +85,41 @@ impl fmt::Debug for Error {
 
 impl std::error::Error for Error {}
 
+thread_local! {
+    static MESSAGES_DISCARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Is this thread inside [`discard_messages`]?
+#[cold]
+#[inline(never)]
+pub fn are_messages_discarded() -> bool {
+    MESSAGES_DISCARDED.get()
+}
+
+/// Runs what fails for many values and whose errors nobody sees: those that [`err!`](crate::err!) makes inside have a code and no message,
+/// since formatting one costs more than reading a value. No error may leave the closure other than by its code.
+pub fn discard_messages<R>(work: impl FnOnce() -> R) -> R {
+    /// Restores the state also where the work panics.
+    struct Restore(bool);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            MESSAGES_DISCARDED.set(self.0);
+        }
+    }
+    let _restore = Restore(MESSAGES_DISCARDED.replace(true));
+    work()
+}
+
 /// Builds an [`Error`]: `err!(BAD_ARGUMENTS, "Size {n} is too large")`. The first word is a name of [`codes`](crate::codes).
 #[macro_export]
 macro_rules! err {
     ($code:ident, $($arg:tt)+) => {
-        $crate::Error::new($crate::codes::$code, format!($($arg)+))
+        // What the message is made of is not even computed when it is discarded.
+        if $crate::error::are_messages_discarded() {
+            $crate::Error::without_message($crate::codes::$code)
+        } else {
+            $crate::Error::formatted($crate::codes::$code, format_args!($($arg)+))
+        }
     };
 }
 

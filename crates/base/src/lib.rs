@@ -25,4 +25,4 @@ pub mod simd_dispatch;
 pub mod suggest;
 
 pub use cores::cores;
-pub use error::{Error, ErrorCode, Result};
+pub use error::{Error, ErrorCode, Result, discard_messages};

@@ -2,7 +2,8 @@
 
 use chalet_base::hash::HashMap;
 use chalet_columns::keys::group_keys;
-use chalet_columns::{Column, Data, Native, Vector, each_native};
+use chalet_columns::strings::INLINE;
+use chalet_columns::{Column, Data, Native, Strings, Vector, each_native};
 
 /// Stands for NULL among values of less than 64 bits, which leave the upper half free.
 const NULL: u64 = 1 << 63;
@@ -27,7 +28,7 @@ pub fn ids(vector: &Vector) -> Vec<u64> {
     let wide = vector.data.physical().width().is_none_or(|width| width > 4);
     let direct = each_native!(&vector.data, values => words(values, values.as_bytes()),
         Data::Nothing(n) => Some(vec![NULL; *n]),
-        Data::Str(strings) => Some(numbered(strings.iter())),
+        Data::Str(strings) => Some(numbered_strings(strings)),
         Data::Fixed(fixed) => Some(numbered(fixed.iter())),
         Data::List(_) | Data::Struct(_) => None);
     let Some(mut numbers) = direct else {
@@ -48,8 +49,28 @@ pub fn ids(vector: &Vector) -> Vec<u64> {
     numbers
 }
 
+/// Numbers of strings. Those that are held in their views are compared as such, without a look at bytes.
+fn numbered_strings(strings: &Strings) -> Vec<u64> {
+    let mut short: HashMap<u128, u64> = HashMap::default();
+    let mut long: HashMap<&[u8], u64> = HashMap::default();
+    let number = |(row, &view): (usize, &u128)| {
+        let next = (short.len() + long.len()) as u64;
+        if view as u32 as usize <= INLINE {
+            *short.entry(view).or_insert(next)
+        } else {
+            *long.entry(strings.get(row)).or_insert(next)
+        }
+    };
+    strings.views().iter().enumerate().map(number).collect()
+}
+
 /// Numbers of pairs of numbers.
 pub fn paired(mut a: Vec<u64>, b: &[u64]) -> Vec<u64> {
+    let narrow = |numbers: &[u64]| numbers.iter().fold(0, |all, number| all | number) <= u32::MAX.into();
+    if narrow(&a) && narrow(b) {
+        a.iter_mut().zip(b).for_each(|(x, y)| *x = *x << 32 | y);
+        return a;
+    }
     let mut seen: HashMap<(u64, u64), u64> = HashMap::default();
     for (x, &y) in a.iter_mut().zip(b) {
         let next = seen.len() as u64;

@@ -8,7 +8,7 @@
 //! - [`text`]: text as values of other types
 //! - [`string_args`]: String and FixedString arguments
 //! - [`plain`]: a function as two free functions and a record
-//! - [`lists`], [`ids`]: what functions of arrays and maps share
+//! - [`lists`], [`ids`], [`distinct`]: what functions of arrays and maps share
 //! - [`arithmetic`]: `+`, `-`, `*`, `/` and their kin
 //! - [`comparison`]: `=`, `<` and their kin
 //! - [`conditional`]: conditions and NULL
@@ -44,6 +44,7 @@ pub mod conditional;
 pub mod conversion;
 pub mod crypto;
 pub mod date_time;
+pub mod distinct;
 pub mod encoding;
 pub mod geo;
 pub mod hash;

@@ -70,9 +70,26 @@ impl Collector for InsertAt {
     }
 
     fn finish(&self, args: &[Vector], rows: &[u32], out: &mut Builder) -> Result<()> {
+        out.push_from(&self.finish_all(args, &[0, rows.len() as u32], rows)?, 0);
+        Ok(())
+    }
+
+    fn finish_all(&self, args: &[Vector], starts: &[u32], rows: &[u32]) -> Result<Vector> {
+        let (mut chosen, mut offsets) = (Vec::new(), vec![0i64]);
+        for range in starts.windows(2) {
+            chosen.extend(self.choose(args, &rows[range[0] as usize..range[1] as usize])?);
+            offsets.push(chosen.len() as i64);
+        }
+        let values = Vector::concat(&[&self.default, &args[0]]).gather(&chosen);
+        Ok(Data::List(List { offsets: offsets.into(), values: Arc::new(values) }).into())
+    }
+}
+
+impl InsertAt {
+    /// The row at each place of a group's array, counted from 1; 0 where there is the default.
+    fn choose(&self, args: &[Vector], rows: &[u32]) -> Result<Vec<u32>> {
         let places = Unsigned::of(&args[1]);
         let mut chosen: Vec<u32> = Vec::new();
-        // Row 0 of the joined values is the default.
         for &row in rows {
             let place = places.get(row as usize);
             ensure!(
@@ -94,9 +111,6 @@ impl Collector for InsertAt {
         if let Some(size) = self.size {
             chosen.resize(size, 0);
         }
-        let values = Vector::concat(&[&self.default, &args[0]]).gather(&chosen);
-        let offsets = vec![0i64, chosen.len() as i64].into();
-        out.push_from(&Data::List(List { offsets, values: Arc::new(values) }).into(), 0);
-        Ok(())
+        Ok(chosen)
     }
 }

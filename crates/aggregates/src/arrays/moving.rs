@@ -104,6 +104,18 @@ impl Collector for Windows {
             let sums =
                 self.sums(rows.iter().map(|&row| floats.get(row as usize)), 0.0, |a, b| a + b, |a, b| a - b);
             to.extend(sums.into_iter().map(|sum| if self.mean { sum / size as f64 } else { sum }));
+        } else if let Some(value) = narrow(&args[0].data) {
+            // Sums of fewer than 2^64 values of 64 bits fit 128.
+            let sums =
+                self.sums(rows.iter().map(|&row| value(row as usize)), 0i128, |a, b| a + b, |a, b| a - b);
+            match to {
+                Values::F64(to) => to.extend(sums.into_iter().map(|sum| sum as f64 / size as f64)),
+                Values::U64(to) => to.extend(sums.into_iter().map(|sum| sum as u64)),
+                Values::I64(to) => to.extend(sums.into_iter().map(|sum| sum as i64)),
+                Values::I128(to) if self.mean => to.extend(sums.into_iter().map(|sum| sum / size as i128)),
+                Values::I128(to) => to.extend(sums),
+                _ => return Err(err!(LOGICAL_ERROR, "Moving sums are of no known type")),
+            }
         } else {
             let values = rows.iter().map(|&row| integer(&args[0].data, row as usize));
             let sums = self.sums(values, I256::ZERO, I256::wrapping_add, I256::wrapping_sub);
@@ -124,5 +136,23 @@ impl Collector for Windows {
         }
         list.close();
         Ok(())
+    }
+}
+
+/// Integers of up to 64 bits by row; none of other data.
+fn narrow(data: &Data) -> Option<Box<dyn Fn(usize) -> i128 + '_>> {
+    fn values<T: Copy + Into<i128>>(values: &[T]) -> Option<Box<dyn Fn(usize) -> i128 + '_>> {
+        Some(Box::new(|row| values[row].into()))
+    }
+    match data {
+        Data::U8(v) => values(v),
+        Data::U16(v) => values(v),
+        Data::U32(v) => values(v),
+        Data::U64(v) => values(v),
+        Data::I8(v) => values(v),
+        Data::I16(v) => values(v),
+        Data::I32(v) => values(v),
+        Data::I64(v) => values(v),
+        _ => None,
     }
 }

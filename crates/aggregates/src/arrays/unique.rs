@@ -146,6 +146,21 @@ impl States for Uniques {
         Ok(Data::List(List { offsets: offsets.into(), values: Arc::new(values.finish()) }).into())
     }
 
+    fn running(&mut self, args: &[Vector], from: usize, ends: &[usize]) -> Result<Vector> {
+        // Sets only grow, at their end: each result is the beginning of the last one.
+        let (mut chosen, mut offsets) = (Vec::new(), vec![0i64]);
+        let mut start = from;
+        for &end in ends {
+            self.add(0, args, start..end)?;
+            start = end;
+            chosen.extend(0..self.counts[0]);
+            offsets.push(chosen.len() as i64);
+        }
+        let last = self.finish(1)?;
+        let values = Arc::new(last.list()?.values.gather(&chosen));
+        Ok(Data::List(List { offsets: offsets.into(), values }).into())
+    }
+
     fn memory(&self) -> usize {
         self.sets.memory() + self.counts.capacity() * 4
     }

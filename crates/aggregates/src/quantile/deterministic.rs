@@ -3,7 +3,7 @@
 use crate::floats::{Floats, Unsigned};
 use crate::hashes::int_hash64;
 use crate::quantile::levels::{Domain, Levels, check_arguments, interpolated_type};
-use crate::quantile::{Sketch, bound, interpolated, push_float};
+use crate::quantile::{Sketch, bound, interpolated, keep_sorted, push_float};
 use chalet_base::Result;
 use chalet_columns::wire::{put_len, take_array, take_count, take_f64, take_u8};
 use chalet_columns::{Builder, Vector};
@@ -74,6 +74,7 @@ struct Sampler {
 struct Sample {
     values: Vec<(f64, u32)>,
     degree: u8,
+    /// The first values in order, made for results.
     sorted: Vec<f64>,
 }
 
@@ -85,6 +86,7 @@ impl Sample {
     fn raise(&mut self, degree: u8) {
         self.degree = degree;
         let mask = (1u64 << degree) - 1;
+        self.sorted.clear();
         self.values.retain(|(_, hash)| u64::from(*hash) & mask == 0);
     }
 
@@ -146,9 +148,8 @@ impl Sketch for Sampler {
         Ok(Sample { values, degree, sorted: Vec::new() })
     }
 
-    fn settle(&self, state: &mut Sample) {
-        state.sorted = state.values.iter().map(|v| v.0).collect();
-        state.sorted.sort_unstable_by(f64::total_cmp);
+    fn settle(&self, state: &mut Sample, _: &[f64]) {
+        keep_sorted(&mut state.sorted, state.values.len(), |at| state.values[at].0);
     }
 
     fn push(&self, state: &Sample, level: f64, _: bool, out: &mut Builder) -> Result<()> {

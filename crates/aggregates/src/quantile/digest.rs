@@ -240,7 +240,7 @@ impl Sketch for TDigest {
         Ok(state)
     }
 
-    fn settle(&self, state: &mut State) {
+    fn settle(&self, state: &mut State, _: &[f64]) {
         state.compress();
     }
 

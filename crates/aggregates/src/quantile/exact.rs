@@ -136,6 +136,11 @@ impl<T: Native> All<T> {
         crate::floats::Floats::of(&value, 1.0).map_or(f64::NAN, |floats| floats.get(0))
     }
 
+    /// Where a level lies among `n` values, counted from 1, when they are interpolated.
+    fn place(&self, n: usize, level: f64) -> f64 {
+        if self.pick == Pick::Inclusive { level * (n - 1) as f64 + 1.0 } else { level * (n + 1) as f64 }
+    }
+
     fn index(&self, n: usize, level: f64) -> usize {
         match self.pick {
             Pick::Low if level == 0.5 => n.div_ceil(2) - 1,
@@ -183,8 +188,17 @@ impl<T: Native> Sketch for All<T> {
         Ok(values.to_vec())
     }
 
-    fn settle(&self, state: &mut Vec<T>) {
-        state.sort_unstable_by(|&a, &b| order_natives(a, b, false));
+    fn settle(&self, state: &mut Vec<T>, levels: &[f64]) {
+        let order = |a: &T, b: &T| order_natives(*a, *b, false);
+        let ([level], n @ 1..) = (levels, state.len()) else { return state.sort_unstable_by(order) };
+        // Of one level only the value there is asked for, and where there is interpolation the one before it.
+        let interpolates = matches!(self.pick, Pick::Inclusive | Pick::Exclusive);
+        let index =
+            if interpolates { (self.place(n, *level) as usize).min(n - 1) } else { self.index(n, *level) };
+        let (below, ..) = state.select_nth_unstable_by(index, order);
+        if interpolates && !below.is_empty() {
+            below.select_nth_unstable_by(index - 1, order);
+        }
     }
 
     fn push(&self, state: &Vec<T>, level: f64, many: bool, out: &mut Builder) -> Result<()> {
@@ -209,8 +223,7 @@ impl<T: Native> Sketch for All<T> {
             }
             _ => {}
         }
-        let place =
-            if self.pick == Pick::Inclusive { level * (n - 1) as f64 + 1.0 } else { level * (n + 1) as f64 };
+        let place = self.place(n, level);
         let below = place as usize;
         push_float(
             if below < 1 {

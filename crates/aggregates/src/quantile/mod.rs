@@ -41,9 +41,9 @@ pub trait Sketch: Send + Sync + 'static {
     fn serialise(&self, state: &Self::State, out: &mut Vec<u8>);
     fn deserialise(&self, bytes: &mut &[u8]) -> Result<Self::State>;
 
-    /// Runs before [`push`](Self::push): sorting.
-    fn settle(&self, state: &mut Self::State) {
-        let _ = state;
+    /// Runs before [`push`](Self::push) of the levels: sorting.
+    fn settle(&self, state: &mut Self::State, levels: &[f64]) {
+        let _ = (state, levels);
     }
 
     /// Appends the quantile of a level.
@@ -99,7 +99,7 @@ impl<S: Sketch> RowAggregate for Quantiles<S> {
     }
 
     fn finish(&self, state: &mut S::State, out: &mut Builder) -> Result<()> {
-        self.sketch.settle(state);
+        self.sketch.settle(state, &self.levels.of);
         if !self.levels.many {
             return self.sketch.push(state, self.levels.of[0], false, out);
         }
@@ -115,6 +115,22 @@ impl<S: Sketch> RowAggregate for Quantiles<S> {
 
     fn heap_memory(&self, state: &S::State) -> usize {
         self.sketch.heap_memory(state)
+    }
+}
+
+/// Values that are put where they belong one by one; sorting more of them anew is faster.
+const FEW_NEW: usize = 8;
+
+/// Brings `sorted`, the first of `n` values in order, up to date with the others: a window adds one at a time.
+fn keep_sorted(sorted: &mut Vec<f64>, n: usize, value: impl Fn(usize) -> f64) {
+    let known = sorted.len();
+    if known == 0 || n.saturating_sub(known) > FEW_NEW {
+        sorted.extend((known..n).map(value));
+        return sorted.sort_unstable_by(f64::total_cmp);
+    }
+    for x in (known..n).map(value) {
+        let place = sorted.partition_point(|y| y.total_cmp(&x).is_le());
+        sorted.insert(place, x);
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::floats::{Floats, put_float, take_float};
 use crate::pcg::Pcg32;
 use crate::quantile::levels::{Domain, Levels, check_arguments, interpolated_type};
-use crate::quantile::{Sketch, bound, interpolated, push_float};
+use crate::quantile::{Sketch, bound, interpolated, keep_sorted, push_float};
 use chalet_base::Result;
 use chalet_columns::wire::{put_bytes, take_bytes, take_u64};
 use chalet_columns::{Builder, Vector};
@@ -75,7 +75,7 @@ struct Sample {
     /// Values seen.
     total: u64,
     random: Pcg32,
-    /// `values` in order, made for results; they themselves must stay where they are.
+    /// The first of `values` in order, made for results; they themselves must stay where they are.
     sorted: Vec<f64>,
 }
 
@@ -93,6 +93,7 @@ impl Sample {
         let place = self.random.below(self.total) as usize;
         if place < SAMPLE {
             self.values[place] = x;
+            self.sorted.clear();
         }
     }
 }
@@ -119,10 +120,12 @@ impl Sketch for Sampler {
             other.values.into_iter().for_each(|x| state.insert(x));
         } else if state.total <= SAMPLE as u64 {
             std::mem::swap(&mut state.values, &mut other.values);
+            state.sorted.clear();
             state.total = other.total;
             other.values.into_iter().for_each(|x| state.insert(x));
         } else {
             state.total += other.total;
+            state.sorted.clear();
             let step = state.total as f64 / other.total as f64;
             let mut place = 0.0;
             while (place as usize) < SAMPLE {
@@ -153,9 +156,8 @@ impl Sketch for Sampler {
         Ok(Sample { values, total, random, sorted: Vec::new() })
     }
 
-    fn settle(&self, state: &mut Sample) {
-        state.sorted.clone_from(&state.values);
-        state.sorted.sort_unstable_by(f64::total_cmp);
+    fn settle(&self, state: &mut Sample, _: &[f64]) {
+        keep_sorted(&mut state.sorted, state.values.len(), |at| state.values[at]);
     }
 
     fn push(&self, state: &Sample, level: f64, _: bool, out: &mut Builder) -> Result<()> {

@@ -216,7 +216,7 @@ impl Sketch for Times {
         Ok(state)
     }
 
-    fn settle(&self, state: &mut State) {
+    fn settle(&self, state: &mut State, _: &[f64]) {
         if let State::Few(values) = state {
             values.sort_unstable();
         }

@@ -210,7 +210,7 @@ impl Sketch for Weights {
         Ok(State { weights, sorted: Vec::new() })
     }
 
-    fn settle(&self, state: &mut State) {
+    fn settle(&self, state: &mut State, _: &[f64]) {
         state.sorted = state.weights.iter().map(|(&number, &weight)| (number, weight)).collect();
         if self.is_integer() && self.arg.is_unsigned() {
             state.sorted.sort_unstable_by_key(|pair| pair.0.0);

@@ -72,9 +72,55 @@ struct Pairs {
     keys: [WideKeys; 2],
 }
 
+/// The different values of one column, numbered, and the rows of each.
+#[derive(Default)]
+struct Side {
+    numbers: HashMap<u128, u32>,
+    keys: Vec<u128>,
+    counts: Vec<u64>,
+}
+
+impl Side {
+    fn add(&mut self, key: u128, n: u64) -> u32 {
+        let number = *self.numbers.entry(key).or_insert(self.keys.len() as u32);
+        if number as usize == self.keys.len() {
+            self.keys.push(key);
+            self.counts.push(0);
+        }
+        self.counts[number as usize] += n;
+        number
+    }
+}
+
+/// Rows by pair of values. Sums over pairs are taken again for every result of a window: they look up no hash.
+#[derive(Default)]
+struct Table {
+    xs: Side,
+    ys: Side,
+    numbers: HashMap<u64, u32>,
+    /// Numbers of both values, and the rows.
+    pairs: Vec<(u32, u32, u64)>,
+}
+
+impl Table {
+    fn add(&mut self, x: u128, y: u128, n: u64) {
+        let (x, y) = (self.xs.add(x, n), self.ys.add(y, n));
+        let number =
+            *self.numbers.entry(u64::from(x) << 32 | u64::from(y)).or_insert(self.pairs.len() as u32);
+        match self.pairs.get_mut(number as usize) {
+            Some((.., rows)) => *rows += n,
+            None => self.pairs.push((x, y, n)),
+        }
+    }
+
+    /// The pairs with their values.
+    fn entries(&self) -> impl Iterator<Item = (u128, u128, u64)> {
+        self.pairs.iter().map(|&(x, y, n)| (self.xs.keys[x as usize], self.ys.keys[y as usize], n))
+    }
+}
+
 impl RowAggregate for Pairs {
-    /// Rows by pair of values.
-    type State = HashMap<(u128, u128), u64>;
+    type State = Table;
     type Input<'a> = &'a [Vector];
 
     fn result_type(&self) -> DataType {
@@ -82,7 +128,7 @@ impl RowAggregate for Pairs {
     }
 
     fn empty(&self) -> Self::State {
-        HashMap::default()
+        Table::default()
     }
 
     fn input<'a>(&self, args: &'a [Vector]) -> Result<&'a [Vector]> {
@@ -90,21 +136,21 @@ impl RowAggregate for Pairs {
     }
 
     fn add(&self, state: &mut Self::State, args: &&[Vector], row: usize) -> Result<()> {
-        let mut pair = (0, 0);
-        self.keys[0].for_each(&args[..1], row..row + 1, |_, key| pair.0 = key);
-        self.keys[1].for_each(&args[1..], row..row + 1, |_, key| pair.1 = key);
-        *state.entry(pair).or_default() += 1;
+        let (mut x, mut y) = (0, 0);
+        self.keys[0].for_each(&args[..1], row..row + 1, |_, key| x = key);
+        self.keys[1].for_each(&args[1..], row..row + 1, |_, key| y = key);
+        state.add(x, y, 1);
         Ok(())
     }
 
     fn merge(&self, state: &mut Self::State, other: Self::State) -> Result<()> {
-        other.into_iter().for_each(|(pair, n)| *state.entry(pair).or_default() += n);
+        other.entries().for_each(|(x, y, n)| state.add(x, y, n));
         Ok(())
     }
 
     fn serialise(&self, state: &Self::State, out: &mut Vec<u8>) {
-        put_len(state.len(), out);
-        for ((x, y), n) in state {
+        put_len(state.pairs.len(), out);
+        for (x, y, n) in state.entries() {
             out.extend(x.to_le_bytes());
             out.extend(y.to_le_bytes());
             out.extend(n.to_le_bytes());
@@ -114,7 +160,11 @@ impl RowAggregate for Pairs {
     fn deserialise(&self, bytes: &mut &[u8]) -> Result<Self::State> {
         let n = take_count(bytes, 40)?;
         let key = |bytes: &mut &[u8]| Ok(u128::from_le_bytes(take_array(bytes)?));
-        (0..n).map(|_| Ok(((key(bytes)?, key(bytes)?), take_u64(bytes)?))).collect()
+        let mut table = Table::default();
+        for _ in 0..n {
+            table.add(key(bytes)?, key(bytes)?, take_u64(bytes)?);
+        }
+        Ok(table)
     }
 
     fn finish(&self, state: &mut Self::State, out: &mut Builder) -> Result<()> {
@@ -123,23 +173,25 @@ impl RowAggregate for Pairs {
     }
 
     fn heap_memory(&self, state: &Self::State) -> usize {
-        state.capacity() * 49
+        let side = |side: &Side| {
+            side.numbers.capacity() * 33 + side.keys.capacity() * 16 + side.counts.capacity() * 8
+        };
+        side(&state.xs) + side(&state.ys) + state.numbers.capacity() * 17 + state.pairs.capacity() * 16
     }
 }
 
-fn measure(measure: Measure, pairs: &HashMap<(u128, u128), u64>) -> f64 {
-    let (mut xs, mut ys): (HashMap<u128, f64>, HashMap<u128, f64>) = Default::default();
-    let mut total = 0.0;
-    for ((x, y), &n) in pairs {
-        *xs.entry(*x).or_default() += n as f64;
-        *ys.entry(*y).or_default() += n as f64;
-        total += n as f64;
-    }
+fn measure(measure: Measure, Table { xs, ys, pairs, .. }: &Table) -> f64 {
+    let (xs, ys) = (&xs.counts, &ys.counts);
+    let total = xs.iter().sum::<u64>() as f64;
     if total < 2.0 {
         return f64::NAN;
     }
     // Chi squared by the number of rows.
-    let phi = pairs.iter().map(|((x, y), &n)| (n * n) as f64 / (xs[x] * ys[y])).sum::<f64>() - 1.0;
+    let phi = pairs.iter().map(|&(x, y, n)| {
+        let (n, x, y) = (n as f64, xs[x as usize] as f64, ys[y as usize] as f64);
+        n * n / (x * y)
+    });
+    let phi = phi.sum::<f64>() - 1.0;
     let phi = phi.max(0.0);
     let (rows, columns) = (xs.len() as f64, ys.len() as f64);
     match measure {
@@ -152,10 +204,10 @@ fn measure(measure: Measure, pairs: &HashMap<(u128, u128), u64>) -> f64 {
         }
         Measure::Contingency => (phi / (phi + 1.0)).sqrt(),
         Measure::TheilsU => {
-            let entropy: f64 = xs.values().map(|n| n / total).map(|p| -p * p.ln()).sum();
-            let left: f64 =
-                pairs.iter().map(|((_, y), &n)| -(n as f64) / total * (n as f64 / ys[y]).ln()).sum();
-            (entropy - left) / entropy
+            let entropy: f64 = xs.iter().map(|&n| n as f64 / total).map(|p| -p * p.ln()).sum();
+            let left =
+                pairs.iter().map(|&(_, y, n)| -(n as f64) / total * (n as f64 / ys[y as usize] as f64).ln());
+            (entropy - left.sum::<f64>()) / entropy
         }
     }
 }

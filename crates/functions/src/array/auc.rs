@@ -123,5 +123,5 @@ fn precision_recall(sorted: &[(f64, bool)]) -> f64 {
             before = trues;
         }
     }
-    if trues == 0.0 { f64::NAN } else { area / trues }
+    if trues == 0.0 { 0.0 } else { area / trues }
 }

@@ -1,10 +1,10 @@
 //! `arrayDistinct`: every element once, without NULL.
 
+use crate::distinct::Distinct;
 use crate::ids::ids;
 use crate::lists::{array_element, gathered, list_of};
 use crate::plain::Plain;
 use chalet_base::Result;
-use chalet_base::hash::HashSet;
 use chalet_columns::Column;
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Call, Example, Record};
@@ -33,10 +33,10 @@ fn execute(call: &Call) -> Result<Column> {
     let numbers = ids(&list.values);
     let mut elements = Vec::new();
     let mut offsets = vec![0];
-    let mut seen: HashSet<u64> = HashSet::default();
+    let mut seen = Distinct::default();
     for range in list.ranges() {
         seen.clear();
-        let first = |&e: &usize| !list.values.is_null(e) && seen.insert(numbers[e]);
+        let first = |&e: &usize| !list.values.is_null(e) && seen.is_new(numbers[e]);
         elements.extend(range.filter(first).map(|e| e as u32));
         offsets.push(elements.len() as i64);
     }

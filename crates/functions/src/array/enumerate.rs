@@ -2,10 +2,10 @@
 //! occurrences of elements.
 
 use super::uniq::element_numbers;
+use crate::distinct::Distinct;
 use crate::lists::{array_element, list, list_of};
 use crate::plain::Plain;
 use chalet_base::Result;
-use chalet_base::hash::HashMap;
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Context, Example, Record};
@@ -75,13 +75,15 @@ fn lists(offsets: Vec<i64>, values: Vec<u32>) -> Column {
 /// How often each number occurred before and at its place, counted within each of the ranges.
 pub fn occurrences(offsets: &[i64], numbers: &[u64]) -> Vec<u32> {
     let mut out = Vec::with_capacity(numbers.len());
-    let mut counts: HashMap<u64, u32> = HashMap::default();
+    let (mut seen, mut counts) = (Distinct::default(), Vec::new());
     for window in offsets.windows(2) {
+        seen.clear();
         counts.clear();
         for number in &numbers[window[0] as usize..window[1] as usize] {
-            let count = counts.entry(*number).or_insert(0);
-            *count += 1;
-            out.push(*count);
+            let place = seen.insert(*number);
+            counts.resize(seen.len(), 0u32);
+            counts[place] += 1;
+            out.push(counts[place]);
         }
     }
     out
@@ -90,13 +92,11 @@ pub fn occurrences(offsets: &[i64], numbers: &[u64]) -> Vec<u32> {
 /// The ranks of numbers by first occurrence, within each of the ranges.
 pub fn dense(offsets: &[i64], numbers: &[u64]) -> Vec<u32> {
     let mut out = Vec::with_capacity(numbers.len());
-    let mut ranks: HashMap<u64, u32> = HashMap::default();
+    let mut seen = Distinct::default();
     for window in offsets.windows(2) {
-        ranks.clear();
-        for number in &numbers[window[0] as usize..window[1] as usize] {
-            let next = ranks.len() as u32 + 1;
-            out.push(*ranks.entry(*number).or_insert(next));
-        }
+        seen.clear();
+        let numbers = &numbers[window[0] as usize..window[1] as usize];
+        out.extend(numbers.iter().map(|number| seen.insert(*number) as u32 + 1));
     }
     out
 }

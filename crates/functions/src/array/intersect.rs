@@ -2,11 +2,11 @@
 
 use super::concat::all_arrays;
 use crate::arithmetic::convert_numbers;
+use crate::distinct::Distinct;
 use crate::ids::ids;
 use crate::lists::{list, list_of, result_element};
 use crate::plain::Plain;
 use crate::widen::widen;
-use chalet_base::hash::{HashMap, HashSet};
 use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
@@ -130,29 +130,32 @@ impl Numbered {
 fn execute(call: &Call) -> Result<Column> {
     let all = numbered(call)?;
     let (mut elements, mut offsets) = (Vec::new(), vec![0]);
-    // In how many of the arguments a value occurred.
-    let mut counts: HashMap<u64, usize> = HashMap::default();
+    // The values of the first array, and in how many of the arguments each occurred.
+    let (mut first, mut counts) = (Distinct::default(), Vec::new());
     for row in 0..call.n_rows {
-        counts.clear();
+        first.clear();
         for argument in 0..call.args.len() {
+            if argument == 0 {
+                all.places(0, row).for_each(|place| {
+                    first.insert(all.numbers[place]);
+                });
+                counts.clear();
+                counts.resize(first.len(), 1);
+                continue;
+            }
             for place in all.places(argument, row) {
-                match argument {
-                    0 => drop(counts.insert(all.numbers[place], 1)),
-                    _ => {
-                        if let Some(count) = counts.get_mut(&all.numbers[place])
-                            && *count == argument
-                        {
-                            *count += 1;
-                        }
-                    }
+                if let Some(value) = first.place(all.numbers[place])
+                    && counts[value] == argument
+                {
+                    counts[value] += 1;
                 }
             }
         }
         for place in all.places(0, row) {
-            if let Some(count) = counts.get_mut(&all.numbers[place])
-                && *count == call.args.len()
+            if let Some(value) = first.place(all.numbers[place])
+                && counts[value] == call.args.len()
             {
-                *count = 0;
+                counts[value] = 0;
                 elements.push(place as u32);
             }
         }
@@ -171,12 +174,18 @@ fn execute(call: &Call) -> Result<Column> {
 fn jaccard(call: &Call) -> Result<Column> {
     let all = numbered(call)?;
     let mut out: Vec<f64> = Vec::with_capacity(call.n_rows);
+    let (mut a, mut b) = (Distinct::default(), Distinct::default());
     for row in 0..call.n_rows {
-        let set = |argument: usize| {
-            all.numbers[all.places(argument, row)].iter().copied().collect::<HashSet<u64>>()
-        };
-        let (a, b) = (set(0), set(1));
-        let both = a.intersection(&b).count();
+        a.clear();
+        b.clear();
+        all.places(0, row).for_each(|place| {
+            a.insert(all.numbers[place]);
+        });
+        let both = all.places(1, row).filter(|&place| {
+            let number = all.numbers[place];
+            b.is_new(number) && a.place(number).is_some()
+        });
+        let both = both.count();
         out.push(both as f64 / (a.len() + b.len() - both) as f64);
     }
     Ok(Vector::from(out).into())

@@ -1,9 +1,9 @@
 //! `arrayUniq`: how many different elements an array has.
 
+use crate::distinct::Distinct;
 use crate::ids::{ids, paired};
 use crate::lists::{array_element, list_of};
 use crate::plain::Plain;
-use chalet_base::hash::HashSet;
 use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
@@ -28,12 +28,14 @@ pub static FUNCTION: Plain = Plain {
 
 fn execute(call: &Call) -> Result<Column> {
     let (offsets, numbers) = element_numbers(call)?;
-    let mut seen: HashSet<u64> = HashSet::default();
+    let mut seen = Distinct::default();
     let counts: Vec<u32> = offsets
         .windows(2)
         .map(|window| {
             seen.clear();
-            seen.extend(&numbers[window[0] as usize..window[1] as usize]);
+            for number in &numbers[window[0] as usize..window[1] as usize] {
+                seen.insert(*number);
+            }
             seen.len() as u32
         })
         .collect();

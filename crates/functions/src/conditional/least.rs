@@ -9,7 +9,7 @@ use crate::select::{Branch, select};
 use crate::widen::widen;
 use crate::with_integer;
 use chalet_base::{Result, bail, ensure, err};
-use chalet_columns::{Column, Vector};
+use chalet_columns::{Column, Data, Vector};
 use chalet_function_api::{
     Argument, Bound, Call, Constants, Context, Example, Nulls, Record, ScalarFunction,
 };
@@ -124,10 +124,16 @@ impl Extreme {
                 _ => bail!(LOGICAL_ERROR, "{ty} is no number"),
             });
         }
-        let nan = |vector: &Vector, row: usize| {
-            let number = vector.value(row).as_f64();
-            ty.bare().is_float() && number.is_some_and(f64::is_nan)
-        };
+        let wins = |ordering| u8::from(ordering == self.wanted);
+        if let (Data::Str(a), Data::Str(b)) = (&a.data, &b.data)
+            && !ty.is_of_several_types()
+        {
+            return Ok(b.iter().zip(a.iter()).map(|(b, a)| wins(b.cmp(a))).collect());
+        }
+        if !ty.bare().is_float() {
+            return Ok((0..n).map(|row| wins(b.compare(row, a, row))).collect());
+        }
+        let nan = |vector: &Vector, row: usize| vector.value(row).as_f64().is_some_and(f64::is_nan);
         Ok((0..n)
             .map(|row| {
                 let ordering = match (nan(a, row), nan(b, row)) {
@@ -135,7 +141,7 @@ impl Extreme {
                     (false, true) => self.wanted.reverse(),
                     _ => b.compare(row, a, row),
                 };
-                u8::from(ordering == self.wanted)
+                wins(ordering)
             })
             .collect())
     }

@@ -2,7 +2,7 @@
 
 use super::cast::text_of;
 use super::to_type::Failure;
-use chalet_base::{Result, bail, ensure, err};
+use chalet_base::{Result, bail, discard_messages, ensure, err};
 use chalet_columns::{Column, NullBuffer, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, Registry, ScalarFunction};
@@ -114,9 +114,9 @@ impl ScalarFunction for BestEffort {
         let mut valid = Vec::new();
         let mut ticks: Vec<i64> = Vec::with_capacity(strings.len());
         for (row, text) in strings.iter().enumerate() {
-            match read(text, &local, options, ty) {
+            let value = || read(text, &local, options, ty);
+            match if self.failure == Failure::Throw { Ok(value()?) } else { discard_messages(value) } {
                 Ok(value) => ticks.push(value),
-                Err(e) if self.failure == Failure::Throw => return Err(e),
                 Err(_) => {
                     valid.resize(row, true);
                     valid.push(false);
@@ -142,11 +142,11 @@ fn read(text: &[u8], local: &LocalTime, options: best_effort::Options, ty: &Data
     let timestamp = best_effort::timestamp(&mut cursor, local, options)?;
     if !cursor.is_at_end() {
         let parsed = cursor.position();
-        let text = String::from_utf8_lossy(text);
-        let just = text.get(..parsed).unwrap_or("");
         bail!(
             CANNOT_PARSE_TEXT,
-            "Cannot parse string '{text}' as {ty}: syntax error at position {parsed} (parsed just '{just}')"
+            "Cannot parse string '{}' as {ty}: syntax error at position {parsed} (parsed just '{}')",
+            String::from_utf8_lossy(text),
+            String::from_utf8_lossy(text).get(..parsed).unwrap_or("")
         );
     }
     match options.scale {

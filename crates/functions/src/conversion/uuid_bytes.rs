@@ -1,7 +1,7 @@
 //! `UUIDStringToNum`, `UUIDNumToString`, `UUIDToNum`: UUIDs as sixteen bytes.
 
 use super::cast::text_of;
-use chalet_base::{Result, bail, ensure};
+use chalet_base::{Result, bail, discard_messages, ensure};
 use chalet_columns::{Column, Data, Fixed, StringBuilder};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, Registry, ScalarFunction};
@@ -146,14 +146,15 @@ impl ScalarFunction for UuidBytes {
         }
         let mut all: Vec<u8> = match self.kind {
             Kind::FromUuid => call.vector(0).fixed()?.bytes.to_vec(),
-            // Text that is no UUID becomes zero bytes.
+            // Text that is no UUID becomes zero bytes; one has 32 or 36 characters.
             _ => {
                 let mut all = vec![0; call.n_rows * BYTES];
                 let texts = text_of(call.vector(0))?;
                 for (text, out) in texts.iter().zip(all.chunks_exact_mut(BYTES)) {
-                    if !read_usual(text, out) {
+                    if matches!(text.len(), 32 | 36) && !read_usual(text, out) {
                         let mut cursor = Cursor::new(text);
-                        let uuid = read::address::uuid(&mut cursor).ok().filter(|_| cursor.is_at_end());
+                        let uuid = discard_messages(|| read::address::uuid(&mut cursor)).ok();
+                        let uuid = uuid.filter(|_| cursor.is_at_end());
                         out.copy_from_slice(&uuid.unwrap_or_default()[..]);
                     }
                 }

@@ -3,8 +3,8 @@
 use super::parts_of_date::DAYS_BEFORE_1970;
 use crate::lanes::{Operand, unary};
 use crate::plain::Plain;
-use chalet_base::{Result, bail, ensure, err};
-use chalet_columns::{Builder, Column, Data, Vector};
+use chalet_base::{Result, bail, discard_messages, ensure, err};
+use chalet_columns::{Builder, Column, Data, StringBuilder, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, Registry};
 use chalet_types::DataType;
@@ -81,14 +81,12 @@ fn to_julian(call: &Call) -> Result<Column> {
             Data::Fixed(fixed) => fixed.get(row),
             _ => call.vector(0).strings()?.get(row),
         };
-        match read_date(text) {
-            Ok(day) => out.natives::<i32>()?.push(day + JULIAN_OF_1970),
-            Err(_) if call.result.is_nullable() => {
-                out.push_default();
-                continue;
-            }
-            Err(error) => return Err(error),
-        }
+        let day = || read_date(text);
+        let Ok(day) = (if call.result.is_nullable() { discard_messages(day) } else { Ok(day()?) }) else {
+            out.push_default();
+            continue;
+        };
+        out.natives::<i32>()?.push(day + JULIAN_OF_1970);
         out.mark_valid();
     }
     Ok(out.finish().into())
@@ -107,22 +105,22 @@ fn bind_from_julian(name: &'static str, args: &[Argument], result: DataType) -> 
 fn from_julian(call: &Call) -> Result<Column> {
     let numbers = unary(Operand::of(call, 0), call.n_rows, |x: i64| x)?;
     let (first, last) = (Civil::new(0, 1, 1).days(), Civil::new(9999, 12, 31).days());
-    let mut out = Builder::new(call.result);
+    let mut out = StringBuilder::with_capacity(call.n_rows);
+    let mut valid = Vec::with_capacity(call.n_rows);
     for number in numbers {
         let day = number.checked_sub(JULIAN_OF_1970.into()).and_then(|day| i32::try_from(day).ok());
-        match day.filter(|day| (first..=last).contains(day)) {
-            Some(day) => {
-                let date = Civil::of_days(day);
-                let text = format!("{:04}-{:02}-{:02}", date.year, date.month, date.day);
-                out.push_value(&chalet_types::Value::string(text))?;
-            }
-            None if call.result.is_nullable() => out.push_default(),
+        let day = day.filter(|day| (first..=last).contains(day));
+        match day {
+            Some(day) => out.push_with(|bytes| chalet_text::write::time::date(bytes, day)),
+            None if call.result.is_nullable() => out.push(b""),
             None => {
                 bail!(CANNOT_FORMAT_DATETIME, "Value cannot be represented as date because it's out of range")
             }
         }
+        valid.push(day.is_some());
     }
-    Ok(out.finish().into())
+    let texts = Vector::from(out.finish());
+    Ok(if call.result.is_nullable() { texts.with_nulls(Some(&valid.into())) } else { texts }.into())
 }
 
 static FUNCTIONS: &[Plain] = &[

@@ -4,7 +4,7 @@ use super::format_pattern::{Field, Pattern, Piece, Shown, check_for_date, joda, 
 use super::timestamps::{Takes, check_timestamp, ticks_per_second, zone_of};
 use crate::plain::Plain;
 use chalet_base::{Result, bail, ensure};
-use chalet_columns::{Column, StringBuilder, Vector};
+use chalet_columns::{Column, StringBuilder, Strings, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, Registry};
 use chalet_types::calendar::{LocalTime, SECONDS_PER_DAY};
@@ -94,6 +94,11 @@ fn execute(call: &Call) -> Result<Column> {
 /// Timestamps of a type as text.
 pub(super) fn shown(state: &State, vector: &Vector, ty: &DataType) -> Result<Vector> {
     let State { pattern, zone } = state;
+    if pattern.iter().all(|piece| matches!(piece, Piece::Literal(_))) {
+        let mut text = Vec::new();
+        write(pattern, &Shown { local: 0, fraction: (0, 0), offset: 0, zone: zone.name() }, &mut text);
+        return Ok(Vector::from(std::iter::once(&text[..]).collect::<Strings>()).repeat(vector.len()));
+    }
     let clock = LocalTime::new(zone);
     let mut out = StringBuilder::with_capacity(vector.len());
     let mut show = |local: i64, offset: i64, fraction: (u64, u8)| {

@@ -5,7 +5,7 @@ use super::format_date_time::pattern_text;
 use super::format_pattern::{Field, Pattern, Piece, joda, mysql};
 use super::parsed_timestamp::Text;
 use super::timestamps::zone_argument;
-use chalet_base::{Result, bail, ensure, err};
+use chalet_base::{Result, bail, discard_messages, ensure, err};
 use chalet_columns::{Builder, Column};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, Registry, ScalarFunction};
@@ -92,15 +92,13 @@ impl ScalarFunction for &'static Parse {
         };
         let mut out = Builder::new(call.result);
         for row in 0..call.n_rows {
-            let (timestamp, micros) = match read(row) {
-                Ok(read) => read,
-                Err(error) => match self.on_error {
-                    OnError::Fail => return Err(error),
-                    _ => {
-                        out.push_default();
-                        continue;
-                    }
-                },
+            let found = match self.on_error {
+                OnError::Fail => Ok(read(row)?),
+                OnError::Null | OnError::Zero => discard_messages(|| read(row)),
+            };
+            let Ok((timestamp, micros)) = found else {
+                out.push_default();
+                continue;
             };
             match call.result.without_nullable() {
                 DataType::DateTime64(digits, _) => {

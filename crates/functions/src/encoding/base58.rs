@@ -16,37 +16,84 @@ crate::codecs! {
 
 const DIGITS: &[u8; 58] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 
-/// The digits of a number in another base, least first; zeros in front stay apart.
-fn convert(digits: impl Iterator<Item = u32>, from: u32, to: u32) -> Vec<u8> {
-    let mut out: Vec<u8> = Vec::new();
-    for digit in digits {
-        let mut carry = digit;
-        for place in &mut out {
-            carry += u32::from(*place) * from;
-            *place = (carry % to) as u8;
-            carry /= to;
-        }
-        while carry > 0 {
-            out.push((carry % to) as u8);
-            carry /= to;
-        }
+/// 58 to the power of [`LIMB_DIGITS`], the most that 32 bits hold.
+const LIMB: u64 = 58u64.pow(LIMB_DIGITS as u32);
+const LIMB_DIGITS: usize = 5;
+
+/// The value of each digit; [`NO_DIGIT`] for other bytes.
+const VALUES: [u8; 256] = {
+    let mut values = [NO_DIGIT; 256];
+    let mut value = 0;
+    while value < 58 {
+        values[DIGITS[value] as usize] = value as u8;
+        value += 1;
     }
-    out
+    values
+};
+
+const NO_DIGIT: u8 = u8::MAX;
+
+/// `limbs * factor + digit` for a number of limbs below `base`, the least first.
+#[inline(always)]
+fn multiply_add(limbs: &mut Vec<u32>, factor: u64, digit: u64, base: u64) {
+    let mut carry = digit;
+    for limb in limbs.iter_mut() {
+        carry += u64::from(*limb) * factor;
+        *limb = (carry % base) as u32;
+        carry /= base;
+    }
+    while carry > 0 {
+        limbs.push((carry % base) as u32);
+        carry /= base;
+    }
 }
 
 fn encode(bytes: &[u8], out: &mut Vec<u8>) {
     let zeros = bytes.iter().take_while(|&&byte| byte == 0).count();
     out.resize(out.len() + zeros, DIGITS[0]);
-    let digits = convert(bytes[zeros..].iter().map(|&byte| byte.into()), 256, 58);
-    out.extend(digits.iter().rev().map(|&digit| DIGITS[usize::from(digit)]));
+    // Four bytes at once, of which the first may be fewer, become limbs of five digits.
+    let mut limbs = Vec::with_capacity(bytes.len() / 3 + 1);
+    let (first, rest) = bytes[zeros..].split_at((bytes.len() - zeros) % 4);
+    for word in std::iter::once(first).chain(rest.chunks_exact(4)).filter(|word| !word.is_empty()) {
+        let value = word.iter().fold(0u64, |value, &byte| value << 8 | u64::from(byte));
+        multiply_add(&mut limbs, 1 << 32, value, LIMB);
+    }
+    let start = out.len();
+    for limb in limbs.iter().rev() {
+        let mut digits = [0; LIMB_DIGITS];
+        let mut rest = *limb;
+        for digit in digits.iter_mut().rev() {
+            *digit = DIGITS[(rest % 58) as usize];
+            rest /= 58;
+        }
+        // Zeros in front of the first limb are no digits.
+        let shown =
+            if out.len() == start { digits.iter().take_while(|&&d| d == DIGITS[0]).count() } else { 0 };
+        out.extend_from_slice(&digits[shown..]);
+    }
 }
 
 fn decode(text: &[u8], out: &mut Vec<u8>) -> Option<()> {
     let zeros = text.iter().take_while(|&&digit| digit == DIGITS[0]).count();
-    let values =
-        text[zeros..].iter().map(|digit| DIGITS.iter().position(|d| d == digit).map(|value| value as u32));
-    let values = values.collect::<Option<Vec<u32>>>()?;
+    // Five digits at once, of which the first may be fewer, become limbs of four bytes.
+    let mut limbs = Vec::with_capacity(text.len() / 5 + 1);
+    let (first, rest) = text[zeros..].split_at((text.len() - zeros) % LIMB_DIGITS);
+    for digits in std::iter::once(first).chain(rest.chunks_exact(LIMB_DIGITS)).filter(|part| !part.is_empty())
+    {
+        let mut value = 0;
+        for &digit in digits {
+            let digit = VALUES[usize::from(digit)];
+            if digit == NO_DIGIT {
+                return None;
+            }
+            value = value * 58 + u64::from(digit);
+        }
+        multiply_add(&mut limbs, 58u64.pow(digits.len() as u32), value, 1 << 32);
+    }
     out.resize(out.len() + zeros, 0);
-    out.extend(convert(values.into_iter(), 58, 256).iter().rev());
+    let start = out.len();
+    out.extend(limbs.iter().rev().flat_map(|limb| limb.to_be_bytes()));
+    let unused = out[start..].iter().take_while(|&&byte| byte == 0).count();
+    out.drain(start..start + unused);
     Some(())
 }

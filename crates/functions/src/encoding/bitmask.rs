@@ -27,12 +27,16 @@ pub static LIST: Plain = Plain {
         let ty = call.args[0].ty;
         // The sign's bit stands for a negative number.
         let sign = ty.physical().width().filter(|_| ty.is_signed()).map(|width| 8 * width as u64 - 1);
-        let power = |bit: u64| {
-            if Some(bit) == sign { format!("-{}", 1u64 << bit) } else { (1u64 << bit).to_string() }
-        };
+        let powers: Vec<String> = (0..64)
+            .map(|bit| format!("{}{}", if Some(bit) == sign { "-" } else { "" }, 1u64 << bit))
+            .collect();
         Ok(build(call.n_rows, |row, out| {
-            let powers: Vec<String> = positions(bits[row]).map(power).collect();
-            out.extend_from_slice(powers.join(",").as_bytes());
+            for (n, bit) in positions(bits[row]).enumerate() {
+                if n > 0 {
+                    out.push(b',');
+                }
+                out.extend_from_slice(powers[bit as usize].as_bytes());
+            }
         }))
     },
 };
@@ -50,8 +54,11 @@ pub static ARRAY: Plain = Plain {
         Ok(args[0].ty.clone().array().into())
     },
     execute: |call| {
-        let (mut powers, mut offsets) = (Vec::new(), vec![0]);
-        for mask in bits(call)? {
+        let bits = bits(call)?;
+        let (mut powers, mut offsets) =
+            (Vec::with_capacity(count(&bits)), Vec::with_capacity(bits.len() + 1));
+        offsets.push(0);
+        for mask in bits {
             powers.extend(positions(mask).map(|bit| 1u64 << bit));
             offsets.push(powers.len() as i64);
         }
@@ -71,12 +78,14 @@ pub static POSITIONS: Plain = Plain {
     },
     bind: positions_type,
     execute: |call| {
-        let (mut found, mut offsets): (Vec<u64>, Vec<i64>) = (Vec::new(), vec![0]);
-        for mask in bits(call)? {
+        let bits = bits(call)?;
+        let (mut found, mut offsets) = (Vec::with_capacity(count(&bits)), Vec::with_capacity(bits.len() + 1));
+        offsets.push(0);
+        for mask in bits {
             found.extend(positions(mask));
             offsets.push(found.len() as i64);
         }
-        Ok(list(offsets, found.into()).into())
+        Ok(list(offsets, Vector::from(found)).into())
     },
 };
 
@@ -102,6 +111,16 @@ fn bits(call: &Call) -> Result<Vec<u64>> {
     unary::<u64, u64>(Operand::of(call, 0), call.n_rows, |x| x & (u64::MAX >> (64 - width)))
 }
 
-fn positions(mask: u64) -> impl Iterator<Item = u64> {
-    (0..64).filter(move |bit| mask >> bit & 1 == 1)
+/// How many bits are set in all.
+fn count(masks: &[u64]) -> usize {
+    masks.iter().map(|mask| mask.count_ones() as usize).sum()
+}
+
+/// The bits that are set, the lowest first.
+fn positions(mut mask: u64) -> impl Iterator<Item = u64> {
+    std::iter::from_fn(move || {
+        let bit = (mask != 0).then(|| mask.trailing_zeros().into());
+        mask &= mask.wrapping_sub(1);
+        bit
+    })
 }

@@ -19,12 +19,28 @@ pub static HEX: Plain = Plain {
         ..Record::DEFAULT
     },
     bind,
-    execute: |call| {
-        execute(call, |byte, out| {
-            const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-            out.extend_from_slice(&[DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
-        })
-    },
+    execute: |call| execute(call, &HEX_DIGITS),
+};
+
+/// The digits of every byte.
+static HEX_DIGITS: [[u8; 2]; 256] = {
+    let mut all = [[0; 2]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        all[byte] = [b"0123456789ABCDEF"[byte >> 4], b"0123456789ABCDEF"[byte & 15]];
+        byte += 1;
+    }
+    all
+};
+
+static BITS: [[u8; 8]; 256] = {
+    let mut all = [[b'0'; 8]; 256];
+    let mut at = 0;
+    while at < 256 * 8 {
+        all[at / 8][at % 8] += (at / 8 >> (7 - at % 8) & 1) as u8;
+        at += 1;
+    }
+    all
 };
 
 pub static BIN: Plain = Plain {
@@ -38,7 +54,7 @@ pub static BIN: Plain = Plain {
         ..Record::DEFAULT
     },
     bind,
-    execute: |call| execute(call, |byte, out| out.extend((0..8).rev().map(|bit| b'0' + (byte >> bit & 1)))),
+    execute: |call| execute(call, &BITS),
 };
 
 fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
@@ -54,12 +70,17 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     Ok(DataType::String.into())
 }
 
-fn execute(call: &Call, put: fn(u8, &mut Vec<u8>)) -> Result<Column> {
+fn execute<const N: usize>(call: &Call, digits: &[[u8; N]; 256]) -> Result<Column> {
     let vector = call.vector(0);
     let ty = call.args[0].ty;
     // Floats, decimals and timestamps with fractions are shown as they lie in memory.
     let in_memory = ty.is_float() || ty.is_decimal() || matches!(ty, DataType::DateTime64(..));
-    let all = |bytes: &[u8], out: &mut Vec<u8>| bytes.iter().for_each(|&byte| put(byte, out));
+    let all = |bytes: &[u8], out: &mut Vec<u8>| {
+        let start = out.len();
+        out.resize(start + bytes.len() * N, 0);
+        let places = out[start..].as_chunks_mut::<N>().0;
+        places.iter_mut().zip(bytes).for_each(|(place, &byte)| *place = digits[usize::from(byte)]);
+    };
     Ok(match &vector.data {
         Data::Str(strings) => build(call.n_rows, |row, out| all(strings.get(row), out)),
         Data::Fixed(fixed) => build(call.n_rows, |row, out| all(fixed.get(row), out)),
@@ -73,7 +94,10 @@ fn execute(call: &Call, put: fn(u8, &mut Vec<u8>)) -> Result<Column> {
                     return all(value, out);
                 }
                 let used = value.iter().rposition(|&byte| byte != 0).unwrap_or(0) + 1;
-                value[..used].iter().rev().for_each(|&byte| put(byte, out));
+                value[..used]
+                    .iter()
+                    .rev()
+                    .for_each(|&byte| out.extend_from_slice(&digits[usize::from(byte)]));
             })
         }
     })

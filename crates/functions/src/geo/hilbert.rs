@@ -68,22 +68,47 @@ fn encode(x: u64, y: u64) -> u64 {
         return 0;
     }
     // The curve of an odd number of levels begins upwards: one level above all bits exchanges the two.
-    let (mut x, mut y) = (y, x);
+    let mut turn = SWAPPED;
     let mut code = 0;
-    for level in (0..LEVELS).rev() {
-        let (right, up) = (x >> level & 1, y >> level & 1);
-        code = code << 2 | (3 * right) ^ up;
-        if up == 0 {
-            let mask = (1 << level) - 1;
-            (x, y) = (x & mask, y & mask);
-            if right == 1 {
-                (x, y) = (mask - x, mask - y);
-            }
-            (x, y) = (y, x);
-        }
+    for level in (0..LEVELS).step_by(STEP).rev() {
+        let nibbles = x >> level & 15 | (y >> level & 15) << 4;
+        let (digits, next) = STEPS[turn as usize][nibbles as usize];
+        code = code << (2 * STEP) | u64::from(digits);
+        turn = next;
     }
     code
 }
+
+/// Levels that are looked up at once.
+const STEP: usize = 4;
+
+/// How the curve lies in a square: its coordinates are exchanged, and both are counted from the other end.
+const SWAPPED: u8 = 1;
+const INVERTED: u8 = 2;
+
+/// By how the curve lies and the next bits of both coordinates: the digits of the code, and how the curve lies from there on.
+static STEPS: [[(u8, u8); 256]; 4] = {
+    let mut steps = [[(0, 0); 256]; 4];
+    let mut at = 0;
+    while at < 4 * 256 {
+        let (mut turn, nibbles) = ((at / 256) as u8, at % 256);
+        let mut code = 0;
+        let mut level = STEP;
+        while level > 0 {
+            level -= 1;
+            let inverted = (turn & INVERTED != 0) as usize;
+            let (x, y) = (nibbles >> level & 1 ^ inverted, nibbles >> (level + 4) & 1 ^ inverted);
+            let (right, up) = if turn & SWAPPED != 0 { (y, x) } else { (x, y) };
+            code = code << 2 | (3 * right) ^ up;
+            if up == 0 {
+                turn ^= SWAPPED | if right == 1 { INVERTED } else { 0 };
+            }
+        }
+        steps[at / 256][nibbles] = (code as u8, turn);
+        at += 1;
+    }
+    steps
+};
 
 fn decode(code: u64) -> (u64, u64) {
     let (mut x, mut y) = (0u64, 0u64);

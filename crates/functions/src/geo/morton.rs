@@ -27,12 +27,13 @@ pub static ENCODE: Plain = Plain {
     execute: |call: &Call| -> Result<Column> {
         let (ratios, coordinates) = encoder_values(call, 1..=8)?;
         let size = coordinates.len();
+        let spacing = Spacing::new(size, call.n_rows);
         let code = |row: usize| {
             let mut code = 0;
             for (index, values) in coordinates.iter().enumerate() {
                 let value =
                     ratios.get(index).map_or(values[row], |&ratio| spread(values[row], ratio as usize));
-                code |= place(value, size, index);
+                code |= spacing.place(value) << index;
             }
             code
         };
@@ -72,6 +73,30 @@ fn place(value: u64, size: usize, first: usize) -> u64 {
         out |= (value >> bit & 1) << (bit * size + first);
     }
     out
+}
+
+/// Bits of a coordinate apart, the first of them at the lowest place.
+struct Spacing {
+    size: usize,
+    /// The bits of every byte, unless there are few rows.
+    bytes: Option<Box<[u64; 256]>>,
+}
+
+impl Spacing {
+    fn new(size: usize, n_rows: usize) -> Spacing {
+        let of_byte =
+            |byte| (0..8.min(64 / size)).fold(0, |out, bit| out | (byte as u64 >> bit & 1) << (bit * size));
+        Spacing { size, bytes: (n_rows > 256).then(|| Box::new(std::array::from_fn(of_byte))) }
+    }
+
+    fn place(&self, value: u64) -> u64 {
+        let Some(bytes) = &self.bytes else { return place(value, self.size, 0) };
+        // The bits of a coordinate that fit.
+        let used = 64 / self.size;
+        let value = value & (u64::MAX >> (64 - used));
+        let of_byte = |at: usize| bytes[usize::from((value >> (8 * at)) as u8)] << (8 * at * self.size);
+        (0..used.div_ceil(8)).fold(0, |code, at| code | of_byte(at))
+    }
 }
 
 /// The bits at every `size`-th place from `first` on, together.

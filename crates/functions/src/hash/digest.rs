@@ -1,5 +1,6 @@
 //! Cryptographic digests: `MD4`, `MD5`, `SHA1` to `SHA512_256`, `RIPEMD160`, `keccak256`; and the checksums `CRC32`, `CRC64`.
 
+use super::md5_lanes;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, Data, Fixed, Vector};
 use chalet_function_api::scalar::check_arity;
@@ -10,7 +11,15 @@ use md5::Digest;
 struct OfBytes {
     record: Record,
     result: DataType,
-    run: fn(&[u8], &mut Vec<u8>),
+    run: Run,
+}
+
+#[derive(Clone, Copy)]
+enum Run {
+    /// Appends what a string makes.
+    Each(fn(&[u8], &mut Vec<u8>)),
+    /// Many strings at once.
+    Md5,
 }
 
 macro_rules! digests {
@@ -25,14 +34,13 @@ macro_rules! digests {
                 ..Record::DEFAULT
             },
             result: DataType::FixedString($width),
-            run: |bytes, out| out.extend_from_slice(&<$digest>::digest(bytes)),
+            run: Run::Each(|bytes, out| out.extend_from_slice(&<$digest>::digest(bytes))),
         }),*];
     };
 }
 
 digests! {
     "MD4", 16, md4::Md4, "The MD4 digest of a string.", "SELECT hex(MD4('a'))" => "BDE52CB31DE33E46245E05FBDBD6FB24";
-    "MD5", 16, md5::Md5, "The MD5 digest of a string.", "SELECT hex(MD5('a'))" => "0CC175B9C0F1B6A831C399E269772661";
     "SHA1", 20, sha1::Sha1, "The SHA-1 digest of a string.",
         "SELECT hex(SHA1('a'))" => "86F7E437FAA5A7FCE15D1DDCB9EAEAEA377667B8";
     "SHA224", 28, sha2::Sha224, "The SHA-224 digest of a string.",
@@ -48,6 +56,19 @@ digests! {
     "keccak256", 32, sha3::Keccak256, "The Keccak-256 digest of a string.",
         "SELECT hex(keccak256('a'))" => "3AC225168DF54212A25C1C01FD35BEBFEA408FDAC2E31DDD6F80A4BBF9A5F1CB";
 }
+
+static MD5: OfBytes = OfBytes {
+    record: Record {
+        name: "MD5",
+        summary: "The MD5 digest of a string.",
+        syntax: "MD5(s)",
+        examples: &[Example { sql: "SELECT hex(MD5('a'))", result: "0CC175B9C0F1B6A831C399E269772661" }],
+        total: true,
+        ..Record::DEFAULT
+    },
+    result: DataType::FixedString(16),
+    run: Run::Md5,
+};
 
 /// A table of a reflected CRC.
 const fn table(polynomial: u64) -> [u64; 256] {
@@ -85,10 +106,10 @@ static CHECKSUMS: &[OfBytes] = &[
             ..Record::DEFAULT
         },
         result: DataType::UInt32,
-        run: |bytes, out| {
+        run: Run::Each(|bytes, out| {
             let sum = !(crc(&CRC32_ZLIB, 0xffff_ffff, bytes) as u32);
             out.extend_from_slice(&sum.to_le_bytes());
-        },
+        }),
     },
     OfBytes {
         record: Record {
@@ -101,7 +122,9 @@ static CHECKSUMS: &[OfBytes] = &[
             ..Record::DEFAULT
         },
         result: DataType::UInt32,
-        run: |bytes, out| out.extend_from_slice(&(crc(&CRC32_ZLIB, 0, bytes) as u32).to_le_bytes()),
+        run: Run::Each(|bytes, out| {
+            out.extend_from_slice(&(crc(&CRC32_ZLIB, 0, bytes) as u32).to_le_bytes())
+        }),
     },
     OfBytes {
         record: Record {
@@ -114,7 +137,7 @@ static CHECKSUMS: &[OfBytes] = &[
             ..Record::DEFAULT
         },
         result: DataType::UInt64,
-        run: |bytes, out| out.extend_from_slice(&crc(&CRC64_ECMA, 0, bytes).to_le_bytes()),
+        run: Run::Each(|bytes, out| out.extend_from_slice(&crc(&CRC64_ECMA, 0, bytes).to_le_bytes())),
     },
 ];
 
@@ -140,9 +163,11 @@ impl ScalarFunction for &'static OfBytes {
     fn execute(&self, call: &Call) -> Result<Column> {
         let width = self.result.physical().width().unwrap_or(1);
         let mut bytes = Vec::with_capacity(call.n_rows * width);
-        match &call.vector(0).data {
-            Data::Str(strings) => strings.iter().for_each(|s| (self.run)(s, &mut bytes)),
-            Data::Fixed(fixed) => fixed.iter().for_each(|s| (self.run)(s, &mut bytes)),
+        match (self.run, &call.vector(0).data) {
+            (Run::Each(run), Data::Str(strings)) => strings.iter().for_each(|s| run(s, &mut bytes)),
+            (Run::Each(run), Data::Fixed(fixed)) => fixed.iter().for_each(|s| run(s, &mut bytes)),
+            (Run::Md5, Data::Str(strings)) => bytes = md5_lanes::digests(strings.iter()),
+            (Run::Md5, Data::Fixed(fixed)) => bytes = md5_lanes::digests(fixed.iter()),
             _ => bail!(LOGICAL_ERROR, "{} is no string", call.args[0].ty),
         }
         Ok(match self.result {
@@ -159,5 +184,5 @@ impl ScalarFunction for &'static OfBytes {
 }
 
 pub fn register(registry: &mut Registry) {
-    DIGESTS.iter().chain(CHECKSUMS).for_each(|function| registry.add_scalar(function));
+    DIGESTS.iter().chain(CHECKSUMS).chain([&MD5]).for_each(|function| registry.add_scalar(function));
 }

@@ -7,6 +7,7 @@ mod iceberg;
 mod int_hash;
 mod java;
 mod kostik;
+mod md5_lanes;
 mod metro;
 mod murmur;
 mod plain;

@@ -2,7 +2,7 @@
 
 use super::document::{Element, Node};
 use super::raw;
-use chalet_base::{Result, bail, err};
+use chalet_base::{Result, bail, discard_messages, err};
 use chalet_columns::builder::Values;
 use chalet_columns::{Builder, Native};
 use chalet_function_api::Context;
@@ -138,7 +138,8 @@ impl Typed {
         let mut text = Vec::new();
         super::raw::compact(element, &mut text);
         let mut value = Builder::new(self.ty.bare());
-        if self.reader.read(&mut chalet_text::Cursor::new(&text), &mut value).is_err() {
+        let mut cursor = chalet_text::Cursor::new(&text);
+        if discard_messages(|| self.reader.read(&mut cursor, &mut value)).is_err() {
             return Ok(false);
         }
         let value = value.finish();

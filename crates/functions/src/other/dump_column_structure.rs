@@ -1,6 +1,7 @@
 //! `dumpColumnStructure`: how a value is held, with the numbers of rows.
 
 use super::types::column_name;
+use crate::ids::ids;
 use crate::plain::Plain;
 use chalet_base::Result;
 use chalet_columns::{Column, Data, Vector};
@@ -55,10 +56,10 @@ fn structure(ty: &DataType, vector: &Vector) -> String {
         (DataType::LowCardinality(inner), _) => {
             // The kernel's dictionaries begin with the default, behind NULL where there may be one.
             let plain = Vector::new(vector.data.clone(), None);
-            let default = Vector::defaults(inner.without_nullable(), 1).value(0);
-            let rows = (0..n).filter(|&row| !vector.is_null(row)).map(|row| plain.value(row));
-            let values: HashSet<String> =
-                rows.filter(|value| *value != default).map(|value| format!("{value:?}")).collect();
+            let default = Vector::defaults(inner.without_nullable(), 1);
+            let numbers = ids(&Vector::concat(&[&default, &plain]));
+            let rows = (0..n).filter(|&row| !vector.is_null(row)).map(|row| numbers[row + 1]);
+            let values: HashSet<u64> = rows.filter(|number| *number != numbers[0]).collect();
             let size = values.len() + 1 + usize::from(inner.is_nullable());
             let index = match size {
                 0..=0x100 => "UInt8",

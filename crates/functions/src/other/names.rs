@@ -144,8 +144,8 @@ impl ScalarFunction for SmallText {
         Ok(match self.kind {
             Kind::ErrorName => {
                 for code in unary::<i64, i64>(x, n, |x| x)? {
-                    let found = codes::ALL.iter().find(|known| i64::from(known.number) == code);
-                    let name = if code == 0 { "OK" } else { found.map_or("", |known| known.name) };
+                    let found = codes::ALL.binary_search_by_key(&code, |known| known.number.into());
+                    let name = if code == 0 { "OK" } else { found.map_or("", |at| codes::ALL[at].name) };
                     texts.push(name.as_bytes());
                 }
                 Vector::from(texts.finish())

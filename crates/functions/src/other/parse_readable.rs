@@ -1,6 +1,6 @@
 //! `parseReadableSize` and its variants: numbers of bytes out of text with a unit.
 
-use chalet_base::{Result, bail, ensure, err};
+use chalet_base::{Result, bail, discard_messages, ensure};
 use chalet_columns::{Column, NullBuffer, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, ScalarFunction};
@@ -50,7 +50,7 @@ pub const OR_NULL_FUNCTION: ParseReadable = ParseReadable { record: &OR_NULL, on
 pub const OR_ZERO_FUNCTION: ParseReadable = ParseReadable { record: &OR_ZERO, on_error: OnError::Zero };
 
 fn parse(text: &[u8]) -> Result<u64> {
-    let shown = String::from_utf8_lossy(text).into_owned();
+    let shown = String::from_utf8_lossy(text);
     let wrong = |what: String| format!("Invalid expression for function parseReadableSize - {what}");
     if text.first().is_some_and(u8::is_ascii_whitespace) {
         bail!(
@@ -63,8 +63,11 @@ fn parse(text: &[u8]) -> Result<u64> {
     // A unit that begins with E is not an exponent.
     let number = (0..=digits).rev().find_map(|len| Some((len, shown.get(..len)?.parse::<f64>().ok()?)));
     let Some((len, number)) = number else {
-        let what = wrong(format!("Unable to parse readable size numeric component (\"{shown}\")"));
-        return Err(err!(CANNOT_PARSE_NUMBER, "{what}"));
+        bail!(
+            CANNOT_PARSE_NUMBER,
+            "{}",
+            wrong(format!("Unable to parse readable size numeric component (\"{shown}\")"))
+        );
     };
     ensure!(number >= 0.0, BAD_ARGUMENTS, "{}", wrong(format!("Negative sizes are not allowed ({number})")));
     let rest = shown[len..].trim_start();
@@ -124,12 +127,11 @@ impl ScalarFunction for ParseReadable {
         let mut out = Vec::with_capacity(call.n_rows);
         let mut valid = Vec::with_capacity(call.n_rows);
         for row in 0..call.n_rows {
-            match parse(texts.get(row)) {
-                Ok(size) => out.push(size),
-                Err(error) if self.on_error == OnError::Fail => return Err(error),
-                Err(_) => out.push(0),
-            }
-            valid.push(parse(texts.get(row)).is_ok());
+            let size = || parse(texts.get(row));
+            let size =
+                if self.on_error == OnError::Fail { Some(size()?) } else { discard_messages(size).ok() };
+            valid.push(size.is_some());
+            out.push(size.unwrap_or(0));
         }
         let validity = (self.on_error == OnError::Null).then(|| NullBuffer::from(valid));
         Ok(Vector::new(Vector::from(out).data, validity).into())

@@ -1,6 +1,6 @@
 //! `countSubstrings`, `countMatches` and their forms: how often something occurs in a string, without overlap.
 
-use super::position::{Fold, skip};
+use super::position::{Fold, find_once, skip};
 use super::regexp::compile;
 use crate::string_args::{Kind, StringArg, constant_text, expect, integers};
 use chalet_base::Result;
@@ -9,7 +9,7 @@ use chalet_function_api::{
     Argument, Bound, Call, Constants, Context, Example, Record, Registry, ScalarFunction,
 };
 use chalet_types::DataType;
-use memchr::memmem;
+use memchr::memmem::Finder;
 use regex::bytes::Regex;
 
 struct Count {
@@ -101,21 +101,40 @@ impl ScalarFunction for &'static Count {
             What::Substring { fold, chars } => {
                 let needles = StringArg::of(call, 1)?;
                 let starts = if call.args.len() == 3 { Some(integers(call, 2)?) } else { None };
+                let constant = needles.constant().map(|needle| Finder::new(&fold.apply(needle)).into_owned());
+                let (mut scratch, mut needle_scratch) = (Vec::new(), Vec::new());
                 for row in 0..call.n_rows {
-                    let (text, needle) = (fold.apply(texts.get(row)), fold.apply(needles.get(row)));
+                    let text = fold.apply_in(texts.get(row), &mut scratch);
                     let start =
                         starts.as_ref().map_or(0, |starts| (starts[row].max(0) as u64).saturating_sub(1));
-                    counts.push(match skip(&text, start, chars) {
-                        Some(from) if !needle.is_empty() => {
-                            memmem::find_iter(&text[from..], &needle).count() as u64
+                    let Some(from) = skip(text, start, chars) else {
+                        counts.push(0);
+                        continue;
+                    };
+                    counts.push(match &constant {
+                        Some(finder) => count(&text[from..], finder.needle(), |text| finder.find(text)),
+                        None => {
+                            let needle = fold.apply_in(needles.get(row), &mut needle_scratch);
+                            count(&text[from..], needle, |text| find_once(text, needle))
                         }
-                        _ => 0,
                     });
                 }
             }
         }
         Ok(Vector::from(counts).into())
     }
+}
+
+/// Occurrences of a needle without overlap; none of an empty one.
+fn count(mut text: &[u8], needle: &[u8], find: impl Fn(&[u8]) -> Option<usize>) -> u64 {
+    let mut count = 0;
+    while !needle.is_empty()
+        && let Some(place) = find(text)
+    {
+        count += 1;
+        text = &text[place + needle.len()..];
+    }
+    count
 }
 
 /// Matches before the first empty one, which may stand right behind another.

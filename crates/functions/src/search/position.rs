@@ -35,6 +35,36 @@ impl Fold {
     }
 }
 
+impl Fold {
+    /// As [`apply`](Self::apply), in a buffer that serves many texts.
+    pub fn apply_in<'a>(self, text: &'a [u8], scratch: &'a mut Vec<u8>) -> &'a [u8] {
+        if self == Fold::Exact {
+            return text;
+        }
+        scratch.clear();
+        scratch.extend_from_slice(text);
+        if self == Fold::Ascii || scratch.is_ascii() {
+            scratch.make_ascii_lowercase();
+        } else {
+            *scratch = self.apply(text).into_owned();
+        }
+        scratch
+    }
+}
+
+/// Up to this many bytes are searched without preparing for the needle.
+const SHORT: usize = 64;
+
+/// The first occurrence of a needle that is looked for once: preparing a search takes longer than searching a short text.
+pub fn find_once(text: &[u8], needle: &[u8]) -> Option<usize> {
+    let Some((&first, rest)) = needle.split_first() else { return Some(0) };
+    if text.len() > SHORT {
+        return memmem::find(text, needle);
+    }
+    let last = text.len().checked_sub(needle.len())?;
+    (0..=last).find(|&at| text[at] == first && text[at + 1..].starts_with(rest))
+}
+
 struct Position {
     record: Record,
     fold: Fold,
@@ -109,13 +139,17 @@ impl ScalarFunction for &'static Position {
         let (haystacks, needles) = (StringArg::of(call, haystack)?, StringArg::of(call, needle)?);
         let starts = if call.args.len() == 3 { Some(integers(call, 2)?) } else { None };
         let constant = needles.constant().map(|needle| Finder::new(&self.fold.apply(needle)).into_owned());
+        let (mut scratch, mut needle_scratch) = (Vec::new(), Vec::new());
         let find = |row: usize| {
-            let haystack = self.fold.apply(haystacks.get(row));
+            let haystack = self.fold.apply_in(haystacks.get(row), &mut scratch);
             let start = starts.as_ref().map_or(0, |starts| (starts[row] as u64).saturating_sub(1));
-            let Some(from) = skip(&haystack, start, self.chars) else { return 0 };
+            let Some(from) = skip(haystack, start, self.chars) else { return 0 };
             let found = match &constant {
                 Some(finder) => finder.find(&haystack[from..]),
-                None => memmem::find(&haystack[from..], &self.fold.apply(needles.get(row))),
+                None => {
+                    let needle = self.fold.apply_in(needles.get(row), &mut needle_scratch);
+                    find_once(&haystack[from..], needle)
+                }
             };
             match found {
                 None => 0,

@@ -56,8 +56,10 @@ impl ScalarFunction for &'static Subsequence {
 
     fn execute(&self, call: &Call) -> Result<Column> {
         let (texts, needles) = (StringArg::of(call, 0)?, StringArg::of(call, 1)?);
+        let (mut scratch, mut needle_scratch) = (Vec::new(), Vec::new());
         let test = |row: usize| {
-            let (text, needle) = (self.fold.apply(texts.get(row)), self.fold.apply(needles.get(row)));
+            let text = self.fold.apply_in(texts.get(row), &mut scratch);
+            let needle = self.fold.apply_in(needles.get(row), &mut needle_scratch);
             let mut text = text.iter();
             u8::from(needle.iter().all(|wanted| text.any(|byte| byte == wanted)))
         };

@@ -1,5 +1,6 @@
 //! `hasToken` and its forms: a word between bytes that are no ASCII letters or digits.
 
+use super::position::Fold;
 use crate::string_args::{Kind, StringArg, constant_text, expect};
 use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Vector};
@@ -85,14 +86,9 @@ impl ScalarFunction for &'static HasToken {
         }
         let needle = if self.fold { needle.to_ascii_lowercase() } else { needle.to_vec() };
         let finder = Finder::new(&needle);
-        let test = |row: usize| {
-            let text = texts.get(row);
-            u8::from(if self.fold {
-                occurs(&text.to_ascii_lowercase(), &finder)
-            } else {
-                occurs(text, &finder)
-            })
-        };
+        let fold = if self.fold { Fold::Ascii } else { Fold::Exact };
+        let mut scratch = Vec::new();
+        let test = |row: usize| u8::from(occurs(fold.apply_in(texts.get(row), &mut scratch), &finder));
         Ok(Vector::from((0..call.n_rows).map(test).collect::<Vec<u8>>()).into())
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::plain::Plain;
 use chalet_base::{Result, bail};
+use chalet_columns::strings::INLINE;
 use chalet_columns::{Column, Data, Fixed, StringBuilder, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
@@ -18,7 +19,7 @@ pub static LOWER: Plain = Plain {
         ..Record::DEFAULT
     },
     bind,
-    execute: |call| execute(call, <[u8]>::make_ascii_lowercase),
+    execute: |call| execute(call, <[u8]>::make_ascii_lowercase, b'A'),
 };
 
 pub static UPPER: Plain = Plain {
@@ -33,7 +34,7 @@ pub static UPPER: Plain = Plain {
         ..Record::DEFAULT
     },
     bind,
-    execute: |call| execute(call, <[u8]>::make_ascii_uppercase),
+    execute: |call| execute(call, <[u8]>::make_ascii_uppercase, b'a'),
 };
 
 fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
@@ -44,7 +45,22 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     }
 }
 
-fn execute(call: &Call, change: fn(&mut [u8])) -> Result<Column> {
+/// One byte in every place of a view but those of the length.
+const fn in_view(byte: u8) -> u128 {
+    u128::from_le_bytes([0, 0, 0, 0, byte, byte, byte, byte, byte, byte, byte, byte, byte, byte, byte, byte])
+}
+
+/// The view of a short string with the case changed of the 26 letters from `first` on, all its bytes at once.
+#[inline(always)]
+fn change_view(view: u128, first: u8) -> u128 {
+    // Sums of seven bits cannot carry: their top bits say which bytes are at least the first letter, and which are past the last.
+    let low = view & in_view(0x7f);
+    let (reaches, passes) = (low + in_view(0x80 - first), low + in_view(0x80 - first - 26));
+    let letters = reaches & !passes & !view & in_view(0x80);
+    view ^ letters >> 2
+}
+
+fn execute(call: &Call, change: fn(&mut [u8]), first: u8) -> Result<Column> {
     let data = match &call.vector(0).data {
         Data::Fixed(fixed) => {
             let mut bytes = fixed.bytes.to_vec();
@@ -54,7 +70,12 @@ fn execute(call: &Call, change: fn(&mut [u8])) -> Result<Column> {
         _ => {
             let strings = call.vector(0).strings()?;
             let mut out = StringBuilder::with_capacity(strings.len());
-            for text in strings.iter() {
+            for (row, &view) in strings.views().iter().enumerate() {
+                if view as u32 as usize <= INLINE {
+                    out.push_viewed(change_view(view, first), b"");
+                    continue;
+                }
+                let text = strings.get(row);
                 out.push_with(|bytes| {
                     let start = bytes.len();
                     bytes.extend_from_slice(text);

@@ -16,7 +16,7 @@ pub static LOWER: Plain = Plain {
         ..Record::DEFAULT
     },
     bind: text_to_string,
-    execute: |call| execute(call, |text, out| out.extend_from_slice(text.to_lowercase().as_bytes())),
+    execute: |call| execute(call, str::to_lowercase, <[u8]>::make_ascii_lowercase),
 };
 
 pub static UPPER: Plain = Plain {
@@ -29,11 +29,20 @@ pub static UPPER: Plain = Plain {
         ..Record::DEFAULT
     },
     bind: text_to_string,
-    execute: |call| execute(call, |text, out| out.extend_from_slice(text.to_uppercase().as_bytes())),
+    execute: |call| execute(call, str::to_uppercase, <[u8]>::make_ascii_uppercase),
 };
 
 /// Bytes that are no UTF-8 become the replacement character, as in the kernel.
-fn execute(call: &Call, change: fn(&str, &mut Vec<u8>)) -> Result<Column> {
+fn execute(call: &Call, change: fn(&str) -> String, change_ascii: fn(&mut [u8])) -> Result<Column> {
     let texts = StringArg::of(call, 0)?;
-    Ok(build(call.n_rows, |row, out| change(&String::from_utf8_lossy(texts.get(row)), out)))
+    Ok(build(call.n_rows, |row, out| {
+        let text = texts.get(row);
+        if text.is_ascii() {
+            let start = out.len();
+            out.extend_from_slice(text);
+            change_ascii(&mut out[start..]);
+        } else {
+            out.extend_from_slice(change(&String::from_utf8_lossy(text)).as_bytes());
+        }
+    }))
 }

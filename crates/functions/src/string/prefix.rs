@@ -5,13 +5,14 @@ use crate::lists::list_of;
 use crate::string_args::StringArg;
 use crate::widen::widen;
 use chalet_base::{Result, bail};
-use chalet_columns::{Column, Vector};
+use chalet_columns::{Column, Data, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{
     Argument, Bound, Call, Constants, Context, Example, Record, Registry, ScalarFunction, Search,
 };
 use chalet_types::DataType;
 use chalet_types::supertype::common_supertype;
+use std::ops::Range;
 
 struct Prefix {
     record: Record,
@@ -110,12 +111,29 @@ fn arrays(call: &Call, end: bool) -> Result<Column> {
     let own = |index: usize| call.args[index].ty.element().unwrap_or(DataType::Nothing);
     let left = widen(&a.values, &own(0), common, call.ctx)?;
     let right = widen(&b.values, &own(1), common, call.ctx)?;
-    let numbers = ids(&Vector::concat(&[&left, &right]));
-    let (x, y) = numbers.split_at(left.len());
-    let test = |(r, s): (std::ops::Range<usize>, std::ops::Range<usize>)| {
-        u8::from(if end { x[r].ends_with(&y[s]) } else { x[r].starts_with(&y[s]) })
+    // The elements that are compared: as many as the second array has.
+    let pairs = a.ranges().zip(b.ranges()).map(|(r, s)| {
+        let start = if end { r.end.checked_sub(s.len()) } else { Some(r.start) };
+        start.filter(|_| r.len() >= s.len()).map(|start| start..start + s.len()).zip(Some(s))
+    });
+    fn test(
+        pairs: impl Iterator<Item = Option<(Range<usize>, Range<usize>)>>,
+        same: impl Fn(usize, usize) -> bool,
+    ) -> Vec<u8> {
+        let test = |(r, s): (Range<usize>, Range<usize>)| r.zip(s).all(|(x, y)| same(x, y));
+        pairs.map(|pair| u8::from(pair.is_some_and(test))).collect()
+    }
+    let answers = match (&left.data, &right.data) {
+        (Data::Str(x), Data::Str(y)) if left.validity.is_none() && right.validity.is_none() => {
+            test(pairs, |i, j| x.get(i) == y.get(j))
+        }
+        _ => {
+            let numbers = ids(&Vector::concat(&[&left, &right]));
+            let (x, y) = numbers.split_at(left.len());
+            test(pairs, |i, j| x[i] == y[j])
+        }
     };
-    Ok(Vector::from(a.ranges().zip(b.ranges()).map(test).collect::<Vec<u8>>()).into())
+    Ok(Vector::from(answers).into())
 }
 
 pub fn register(registry: &mut Registry) {

@@ -52,6 +52,9 @@ pub static LEFT_UTF8: Plain = Plain {
     execute: |call| {
         let counts = integers(call, 1)?;
         parts(call, |row, text| {
+            if text.is_ascii() {
+                return 0..taken(text.len(), counts[row]);
+            }
             let starts = char_starts(text);
             0..starts[taken(starts.len() - 1, counts[row])].min(text.len())
         })
@@ -70,6 +73,9 @@ pub static RIGHT_UTF8: Plain = Plain {
     execute: |call| {
         let counts = integers(call, 1)?;
         parts(call, |row, text| {
+            if text.is_ascii() {
+                return text.len() - taken(text.len(), counts[row])..text.len();
+            }
             let starts = char_starts(text);
             let len = starts.len() - 1;
             starts[len - taken(len, counts[row])]..text.len()

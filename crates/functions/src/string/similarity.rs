@@ -20,7 +20,7 @@ pub static JACCARD: Plain = Plain {
         ..SIMILARITY
     },
     bind,
-    execute: |call| each(call, jaccard),
+    execute: |call| each(call, jaccard_of_bytes),
 };
 
 pub static JACCARD_UTF8: Plain = Plain {
@@ -90,6 +90,19 @@ fn each(call: &Call, similarity: impl Fn(&[u8], &[u8]) -> f64) -> Result<Column>
     Ok(Vector::from(values.collect::<Vec<f64>>()).into())
 }
 
+/// [`jaccard`] with sets of bits.
+fn jaccard_of_bytes(a: &[u8], b: &[u8]) -> f64 {
+    let set = |text: &[u8]| {
+        let mut set = [0u64; 4];
+        text.iter().for_each(|&byte| set[usize::from(byte >> 6)] |= 1 << (byte & 63));
+        set
+    };
+    let (x, y) = (set(a), set(b));
+    let count =
+        |both: fn(u64, u64) -> u64| x.iter().zip(y).map(|(&x, y)| both(x, y).count_ones()).sum::<u32>();
+    f64::from(count(|x, y| x & y)) / f64::from(count(|x, y| x | y).max(1))
+}
+
 fn jaccard<T: Copy + Eq + Hash>(a: &[T], b: &[T]) -> f64 {
     let (x, y): (HashSet<T>, HashSet<T>) = (a.iter().copied().collect(), b.iter().copied().collect());
     let both = x.intersection(&y).count();
@@ -102,6 +115,9 @@ fn jaro(a: &[u8], b: &[u8]) -> f64 {
         return (a.len() + b.len()) as f64;
     }
     let reach = (a.len().max(b.len()) / 2).saturating_sub(1);
+    if a.len().max(b.len()) <= 64 {
+        return jaro_of_short(a, b, reach);
+    }
     let mut taken = vec![false; b.len()];
     let mut matched = Vec::new();
     for (i, x) in a.iter().enumerate() {
@@ -115,7 +131,37 @@ fn jaro(a: &[u8], b: &[u8]) -> f64 {
         return 0.0;
     }
     let others = b.iter().zip(&taken).filter(|(_, taken)| **taken).map(|(y, _)| y);
-    let swapped = matched.iter().zip(others).filter(|(x, y)| x != y).count() as f64 / 2.0;
-    let m = matched.len() as f64;
+    let swapped = matched.iter().zip(others).filter(|(x, y)| x != y).count();
+    of_matches(a, b, matched.len(), swapped)
+}
+
+/// Jaro's similarity of strings with so many matching bytes, of which so many stand elsewhere.
+fn of_matches(a: &[u8], b: &[u8], matched: usize, swapped: usize) -> f64 {
+    let (m, swapped) = (matched as f64, swapped as f64 / 2.0);
     (m / a.len() as f64 + m / b.len() as f64 + (m - swapped) / m) * (1.0 / 3.0)
+}
+
+/// [`jaro`] of strings of at most 64 bytes: what is taken are bits.
+fn jaro_of_short(a: &[u8], b: &[u8], reach: usize) -> f64 {
+    let (mut taken, mut matched) = (0u64, 0u64);
+    for (i, x) in a.iter().enumerate() {
+        for j in i.saturating_sub(reach)..(i + reach + 1).min(b.len()) {
+            if b[j] == *x && taken >> j & 1 == 0 {
+                taken |= 1 << j;
+                matched |= 1 << i;
+                break;
+            }
+        }
+    }
+    if matched == 0 {
+        return 0.0;
+    }
+    let n = matched.count_ones() as usize;
+    let mut swapped = 0;
+    while matched != 0 {
+        swapped += usize::from(a[matched.trailing_zeros() as usize] != b[taken.trailing_zeros() as usize]);
+        matched &= matched - 1;
+        taken &= taken - 1;
+    }
+    of_matches(a, b, n, swapped)
 }

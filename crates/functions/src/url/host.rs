@@ -16,10 +16,21 @@ pub fn scheme(url: &[u8]) -> &[u8] {
 }
 
 /// Bytes that stand in no host.
-const FORBIDDEN: &[u8] = b" \t<>%{}|\\^~[];=&";
+static IS_FORBIDDEN: [bool; 256] = set(b" \t<>%{}|\\^~[];=&");
 
 /// The same, of RFC 3986: it knows user information.
-const FORBIDDEN_RFC: &[u8] = b" \t<>{}|\\^[]";
+static IS_FORBIDDEN_RFC: [bool; 256] = set(b" \t<>{}|\\^[]");
+
+/// Which bytes are among the given ones.
+const fn set(bytes: &[u8]) -> [bool; 256] {
+    let mut set = [false; 256];
+    let mut at = 0;
+    while at < bytes.len() {
+        set[bytes[at] as usize] = true;
+        at += 1;
+    }
+    set
+}
 
 /// What comes behind `//` or `scheme://`; the URL itself when there is neither, `None` when a byte that no scheme
 /// has comes first.
@@ -33,17 +44,15 @@ pub fn authority(url: &[u8]) -> Option<&[u8]> {
     while at < limit && (url[at].is_ascii_alphanumeric() || b".-+".contains(&url[at])) {
         at += 1;
     }
-    if at < limit && FORBIDDEN.contains(&url[at]) {
+    if at < limit && IS_FORBIDDEN[usize::from(url[at])] {
         return None;
     }
     Some(if at < limit && url[at..].starts_with(b"://") { &url[at + 3..] } else { url })
 }
 
-/// A host with a dot that something follows, else nothing.
-fn checked(host: &[u8], behind: Option<&u8>) -> Option<(usize, usize)> {
-    let dot = host.iter().rposition(|&b| b == b'.')?;
-    let after = host.get(dot + 1).or(behind)?;
-    (!b":/?#".contains(after)).then_some((0, host.len()))
+/// A host needs a dot that something follows. As in the kernel, one of the user information in front of it counts too.
+fn ensure_dot(rest: &[u8], dot: Option<usize>) -> Option<()> {
+    (!b":/?#".contains(rest.get(dot? + 1)?)).then_some(())
 }
 
 /// The host as the kernel's `domain` finds it, and what comes behind it.
@@ -61,12 +70,12 @@ pub fn host(url: &[u8]) -> Option<(&[u8], &[u8])> {
                 break;
             }
             b'@' => start = at + 1,
-            b if FORBIDDEN.contains(b) => return None,
+            b if IS_FORBIDDEN[usize::from(*b)] => return None,
             _ => {}
         }
     }
     let host = &rest[start..end];
-    checked(host, rest.get(end))?;
+    ensure_dot(rest, rest[..end].iter().rposition(|&b| b == b'.'))?;
     Some((host, &rest[end..]))
 }
 
@@ -87,7 +96,7 @@ pub fn host_rfc(url: &[u8]) -> Option<(&[u8], &[u8])> {
         return Some((&address[..end], &address[end + 1..]));
     }
     let (mut start, mut end) = (0, rest.len());
-    let mut colon = None;
+    let (mut colon, mut dot) = (None, None);
     let (mut has_user, mut has_other) = (false, false);
     for (at, b) in rest.iter().enumerate() {
         match b {
@@ -100,13 +109,18 @@ pub fn host_rfc(url: &[u8]) -> Option<(&[u8], &[u8])> {
                 break;
             }
             b':' => colon = Some(at),
-            b'@' if has_user => return None,
+            b'@' if has_user => {
+                end = at;
+                break;
+            }
+            // Behind a colon, a dot may be of a password.
+            b'.' if has_user || colon.is_none() => dot = Some(at),
             b'@' => {
                 (has_user, has_other, colon) = (true, false, None);
                 start = at + 1;
             }
             b';' | b'=' | b'&' | b'~' | b'%' => has_other = true,
-            b if FORBIDDEN_RFC.contains(b) => return None,
+            b if IS_FORBIDDEN_RFC[usize::from(*b)] => return None,
             _ => {}
         }
     }
@@ -117,7 +131,7 @@ pub fn host_rfc(url: &[u8]) -> Option<(&[u8], &[u8])> {
         end = colon.unwrap_or(end);
     }
     let host = &rest[start..end];
-    checked(host, rest.get(end))?;
+    ensure_dot(rest, dot)?;
     Some((host, &rest[end..]))
 }
 

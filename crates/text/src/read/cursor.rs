@@ -88,17 +88,18 @@ impl<'a> Cursor<'a> {
     /// The error that something else stands here.
     #[cold]
     pub fn expected(&self, wanted: &[u8]) -> Error {
-        let wanted = shown(wanted);
         if self.is_at_end() {
             return err!(
                 CANNOT_PARSE_INPUT_ASSERTION_FAILED,
-                "Cannot parse input: expected {wanted} at end of stream"
+                "Cannot parse input: expected {} at end of stream",
+                shown(wanted)
             );
         }
         let next = &self.rest()[..self.rest().len().min(100)];
         err!(
             CANNOT_PARSE_INPUT_ASSERTION_FAILED,
-            "Cannot parse input: expected {wanted} before: {}",
+            "Cannot parse input: expected {} before: {}",
+            shown(wanted),
             shown(next)
         )
     }

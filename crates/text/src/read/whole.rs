@@ -2,7 +2,8 @@
 
 use super::cursor::{Cursor, plain};
 use super::{Kind, Reader, number, scalar};
-use chalet_base::{Error, Result, bail, err};
+use chalet_base::error::are_messages_discarded;
+use chalet_base::{Error, Result, bail, discard_messages, err};
 use chalet_columns::Builder;
 use chalet_types::{DataType, U256};
 
@@ -32,7 +33,7 @@ impl Reader {
         {
             return false;
         }
-        let read = self.whole(text, out).is_ok();
+        let read = discard_messages(|| self.whole(text, out)).is_ok();
         if !read {
             out.truncate(len);
         }
@@ -117,6 +118,9 @@ impl Reader {
 
     #[cold]
     fn surplus(&self, text: &[u8], parsed: usize) -> Error {
+        if are_messages_discarded() {
+            return Error::without_message(chalet_base::codes::CANNOT_PARSE_TEXT);
+        }
         let (ty, text) = (&self.ty, plain(text).into_owned());
         let place = if parsed == 0 {
             "begin of string".to_string()

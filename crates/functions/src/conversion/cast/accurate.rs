@@ -8,7 +8,10 @@ use chalet_types::{AsI256, DataType, I256, Physical, Value};
 /// Fails or gives NULL where a value does not fit exactly.
 pub fn convert(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -> Result<Vector> {
     let narrow = matches!(vector.data, Data::F32(_) | Data::BF16(_));
-    let fits: Vec<bool> = (0..vector.len()).map(|row| exact(&vector.value(row), to, narrow)).collect();
+    let fits: Vec<bool> = match fits_narrow(&vector.data, to) {
+        Some(fits) => fits,
+        None => (0..vector.len()).map(|row| exact(&vector.value(row), to, narrow)).collect(),
+    };
     let cast = rules.with_mode(Mode::Cast);
     if fits.iter().all(|fit| *fit) {
         return super::bare(vector, from, to, &cast);
@@ -25,6 +28,43 @@ pub fn convert(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -
     let validity = NullBuffer::from(fits);
     Ok(chalet_function_api::call::scatter(&some, validity.inner(), to).with_nulls(Some(&validity)))
 }
+
+/// [`exact`] of all values, where these and the integers of the target have at most 64 bits.
+fn fits_narrow(data: &Data, to: &DataType) -> Option<Vec<bool>> {
+    fn integers<T: Copy + Into<i128>>(values: &[T], low: i128, high: i128) -> Option<Vec<bool>> {
+        Some(values.iter().map(|&x| (low..=high).contains(&x.into())).collect())
+    }
+    fn floats<T: Copy + Into<f64>>(values: &[T], low: i128, high: i128, most: f64) -> Option<Vec<bool>> {
+        let fits = |&x: &T| {
+            let x: f64 = x.into();
+            x.trunc() == x && x.abs() < most && (low..=high).contains(&(x as i128))
+        };
+        Some(values.iter().map(fits).collect())
+    }
+    let bits = 8 * to.physical().width().filter(|width| *width <= 8)? as u32;
+    let (low, high) = match (to.is_integer() && *to != DataType::Bool, to.is_unsigned()) {
+        (false, _) => return None,
+        (true, true) => (0, (1i128 << bits) - 1),
+        (true, false) => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
+    };
+    match data {
+        Data::U8(v) => integers(v, low, high),
+        Data::U16(v) => integers(v, low, high),
+        Data::U32(v) => integers(v, low, high),
+        Data::U64(v) => integers(v, low, high),
+        Data::I8(v) => integers(v, low, high),
+        Data::I16(v) => integers(v, low, high),
+        Data::I32(v) => integers(v, low, high),
+        Data::I64(v) => integers(v, low, high),
+        Data::F32(v) => floats(v, low, high, MOST_OF_NARROW),
+        Data::F64(v) => floats(v, low, high, MOST_OF_WIDE),
+        _ => None,
+    }
+}
+
+/// Floats of more are no integers, in 32 bits and in 64.
+const MOST_OF_NARROW: f64 = 9.2e18;
+const MOST_OF_WIDE: f64 = 1e30;
 
 /// Truncation of a finite float to 256 bits.
 fn cut(x: f64) -> I256 {
@@ -54,7 +94,7 @@ fn exact(value: &Value, to: &DataType, narrow: bool) -> bool {
             x.is_nan() || f64::from(upper) == *x
         }
         (Value::Float(x), _) => {
-            let most = if narrow { 9.2e18 } else { 1e30 };
+            let most = if narrow { MOST_OF_NARROW } else { MOST_OF_WIDE };
             x.is_finite() && x.trunc() == *x && x.abs() < most && in_bounds(cut(*x))
         }
         (Value::UInt256(_), Physical::U256) => true,

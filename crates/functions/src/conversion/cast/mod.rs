@@ -18,7 +18,7 @@ mod several;
 mod text;
 mod timestamps;
 
-use chalet_base::{Result, bail};
+use chalet_base::{Result, bail, discard_messages};
 use chalet_columns::{Builder, Column, NullBuffer, Vector};
 use chalet_function_api::Context;
 use chalet_function_api::call::scatter;
@@ -169,7 +169,7 @@ fn each_or_null(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) 
     let nullable = if to.can_be_nullable() { to.clone().nullable() } else { to.clone() };
     let mut out = Builder::new(&nullable);
     for row in 0..vector.len() {
-        match bare(&vector.slice(row, 1), from, to, &accurate) {
+        match discard_messages(|| bare(&vector.slice(row, 1), from, to, &accurate)) {
             Ok(one) => out.push_from(&one, 0),
             Err(_) => out.push_default(),
         }

@@ -1,0 +1,177 @@
+//! MD5 of many short strings side by side, one in each lane of a register: a digest is one long chain of dependent additions,
+//! which leaves most of a processor idle.
+
+use chalet_base::simd_dispatch::dispatch_simd;
+use md5::Digest;
+
+/// Strings at once: as many as a register of 256 bits has lanes.
+const LANES: usize = 8;
+
+/// With its padding and its length, a string of at most this many bytes is one block.
+const SHORT: usize = 55;
+
+/// Bytes of a digest.
+const WIDTH: usize = 16;
+
+type Lanes = [u32; LANES];
+
+/// The start of every digest.
+const START: [u32; 4] = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];
+
+/// The integer parts of 2^32 times the sines of 1 to 64.
+const SINES: [u32; 64] = [
+    0xd76a_a478,
+    0xe8c7_b756,
+    0x2420_70db,
+    0xc1bd_ceee,
+    0xf57c_0faf,
+    0x4787_c62a,
+    0xa830_4613,
+    0xfd46_9501,
+    0x6980_98d8,
+    0x8b44_f7af,
+    0xffff_5bb1,
+    0x895c_d7be,
+    0x6b90_1122,
+    0xfd98_7193,
+    0xa679_438e,
+    0x49b4_0821,
+    0xf61e_2562,
+    0xc040_b340,
+    0x265e_5a51,
+    0xe9b6_c7aa,
+    0xd62f_105d,
+    0x0244_1453,
+    0xd8a1_e681,
+    0xe7d3_fbc8,
+    0x21e1_cde6,
+    0xc337_07d6,
+    0xf4d5_0d87,
+    0x455a_14ed,
+    0xa9e3_e905,
+    0xfcef_a3f8,
+    0x676f_02d9,
+    0x8d2a_4c8a,
+    0xfffa_3942,
+    0x8771_f681,
+    0x6d9d_6122,
+    0xfde5_380c,
+    0xa4be_ea44,
+    0x4bde_cfa9,
+    0xf6bb_4b60,
+    0xbebf_bc70,
+    0x289b_7ec6,
+    0xeaa1_27fa,
+    0xd4ef_3085,
+    0x0488_1d05,
+    0xd9d4_d039,
+    0xe6db_99e5,
+    0x1fa2_7cf8,
+    0xc4ac_5665,
+    0xf429_2244,
+    0x432a_ff97,
+    0xab94_23a7,
+    0xfc93_a039,
+    0x655b_59c3,
+    0x8f0c_cc92,
+    0xffef_f47d,
+    0x8584_5dd1,
+    0x6fa8_7e4f,
+    0xfe2c_e6e0,
+    0xa301_4314,
+    0x4e08_11a1,
+    0xf753_7e82,
+    0xbd3a_f235,
+    0x2ad7_d2bb,
+    0xeb86_d391,
+];
+
+/// How far each step of a round rotates.
+const ROTATIONS: [[u32; 4]; 4] = [[7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15, 21]];
+
+/// The digests of strings, one behind the other.
+pub fn digests<'a>(strings: impl ExactSizeIterator<Item = &'a [u8]>) -> Vec<u8> {
+    let mut out = vec![0; strings.len() * WIDTH];
+    let mut block = [[0; LANES]; 16];
+    let mut rows = [0; LANES];
+    let mut n = 0;
+    for (row, string) in strings.enumerate() {
+        if string.len() > SHORT {
+            out[row * WIDTH..][..WIDTH].copy_from_slice(&md5::Md5::digest(string));
+            continue;
+        }
+        fill(&mut block, n, string);
+        rows[n] = row;
+        n += 1;
+        if n == LANES {
+            write(&block, &rows, &mut out);
+            n = 0;
+        }
+    }
+    write(&block, &rows[..n], &mut out);
+    out
+}
+
+/// Puts a string with its padding into a lane.
+fn fill(block: &mut [Lanes; 16], lane: usize, string: &[u8]) {
+    let mut bytes = [0; 64];
+    bytes[..string.len()].copy_from_slice(string);
+    bytes[string.len()] = 0x80;
+    bytes[56] = (string.len() << 3) as u8;
+    bytes[57] = (string.len() >> 5) as u8;
+    for (word, bytes) in block.iter_mut().zip(bytes.as_chunks::<4>().0) {
+        word[lane] = u32::from_le_bytes(*bytes);
+    }
+}
+
+/// Writes the digests of a block to the places of its rows.
+fn write(block: &[Lanes; 16], rows: &[usize], out: &mut [u8]) {
+    if rows.is_empty() {
+        return;
+    }
+    let digests = dispatch_simd(|| compress(block));
+    for (lane, row) in rows.iter().enumerate() {
+        for (word, place) in digests.iter().zip(out[row * WIDTH..][..WIDTH].as_chunks_mut::<4>().0) {
+            *place = word[lane].to_le_bytes();
+        }
+    }
+}
+
+#[inline(always)]
+fn compress(block: &[Lanes; 16]) -> [Lanes; 4] {
+    #[inline(always)]
+    fn each(f: impl Fn(usize) -> u32) -> Lanes {
+        std::array::from_fn(f)
+    }
+    let [mut a, mut b, mut c, mut d] = START.map(|word| [word; LANES]);
+    for step in 0..64 {
+        let round = step / 16;
+        let (mixed, word) = match round {
+            0 => (each(|i| d[i] ^ (b[i] & (c[i] ^ d[i]))), step),
+            1 => (each(|i| c[i] ^ (d[i] & (b[i] ^ c[i]))), 5 * step + 1),
+            2 => (each(|i| b[i] ^ c[i] ^ d[i]), 3 * step + 5),
+            _ => (each(|i| c[i] ^ (b[i] | !d[i])), 7 * step),
+        };
+        let (word, sine, rotation) = (&block[word % 16], SINES[step], ROTATIONS[round][step % 4]);
+        let sum = each(|i| a[i].wrapping_add(mixed[i]).wrapping_add(word[i]).wrapping_add(sine));
+        let next = each(|i| b[i].wrapping_add(sum[i].rotate_left(rotation)));
+        (a, d, c, b) = (d, c, b, next);
+    }
+    let mut out = [a, b, c, d];
+    out.iter_mut()
+        .zip(START)
+        .for_each(|(lanes, start)| lanes.iter_mut().for_each(|x| *x = x.wrapping_add(start)));
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digests_are_those_of_the_crate() {
+        let texts: Vec<Vec<u8>> = (0..130).map(|n| (0..n).map(|i| (i * 7 + n) as u8).collect()).collect();
+        let expected: Vec<u8> = texts.iter().flat_map(md5::Md5::digest).collect();
+        assert_eq!(digests(texts.iter().map(|text| &text[..])), expected);
+    }
+}
