@@ -5,10 +5,12 @@ use crate::select::SelectBinder;
 use chalet_base::{Result, bail, err, suggest};
 use chalet_columns::{Block, Column};
 use chalet_function_api::call::{BoundFunction, Input};
-use chalet_function_api::{Argument, Nulls, ScalarFunction, Volatility};
+use chalet_function_api::{Argument, Lazy, Nulls, ScalarFunction, Volatility};
 use chalet_plan::{Expr, Literal, Plan, Project};
 use chalet_syntax::ast::{self, CallStyle, ExprKind};
+use chalet_syntax::spelled_lambda;
 use chalet_types::{DataType, Value};
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Binds a function over bound arguments, and computes it right away when it can be.
@@ -112,6 +114,13 @@ impl SelectBinder<'_> {
             if call.params.is_some() {
                 bail!(FUNCTION_CANNOT_HAVE_PARAMETERS, "Function {} is not parametric", call.name);
             }
+            if let Some(nulls) = call.nulls {
+                let nulls = match nulls {
+                    ast::NullsAction::Respect => "RESPECT",
+                    ast::NullsAction::Ignore => "IGNORE",
+                };
+                bail!(SYNTAX_ERROR, "Function with name `{}` cannot use {nulls} NULLS", call.name);
+            }
             if call.distinct {
                 bail!(
                     ILLEGAL_AGGREGATION,
@@ -119,7 +128,21 @@ impl SelectBinder<'_> {
                     call.name
                 );
             }
-            return self.scalar_call(function, call);
+            let is_choice = function.record().lazy == Lazy::Conditions;
+            let n_aggregates = self.aggregates.len();
+            return self.scalar_call(function, call).or_else(|error| {
+                let chosen = if is_choice { self.chosen_branch(call) } else { None };
+                // Nobody asks for the aggregates of the other branches.
+                if let Some(chosen) = &chosen {
+                    let used = chosen.columns();
+                    let mut at = 0;
+                    self.aggregates.retain(|known| {
+                        at += 1;
+                        at <= n_aggregates || used.contains(&known.call.field.id)
+                    });
+                }
+                chosen.ok_or(error)
+            });
         }
         if let Some(bound) = self.aggregate_call(call, e)? {
             return Ok(bound);
@@ -137,6 +160,24 @@ impl SelectBinder<'_> {
         Err(unknown_function(env, &call.name))
     }
 
+    /// The branch that constant conditions choose, where another branch cannot be bound: nobody asks for that one.
+    fn chosen_branch(&mut self, call: &ast::Call) -> Option<Expr> {
+        if call.args.len() < 3 || call.args.len() % 2 == 0 {
+            return None;
+        }
+        let mut rest = &call.args[..];
+        while let [condition, value, more @ ..] = rest {
+            let condition = self.expr(condition).ok()?;
+            let literal = condition.as_literal()?.value();
+            if !literal.is_null() && literal.as_f64()? != 0.0 {
+                return self.expr(value).ok();
+            }
+            rest = more;
+        }
+        let [last] = rest else { return None };
+        self.expr(last).ok()
+    }
+
     /// Calls that are not functions of values.
     fn special(&mut self, call: &ast::Call, e: &ast::Expr) -> Result<Option<Expr>> {
         let name = call.name.as_str();
@@ -146,6 +187,12 @@ impl SelectBinder<'_> {
             | "globalnotnullin"
                 if call.args.len() == 2 =>
             {
+                if call.args.iter().any(|arg| self.lambda_of(arg).is_some()) {
+                    bail!(
+                        ILLEGAL_TYPE_OF_ARGUMENT,
+                        "Function {name} can't have lambda-expressions as arguments"
+                    );
+                }
                 let negated = lower.contains("notin") || lower.contains("notnullin");
                 let null_in = lower.contains("nullin");
                 self.in_operator(&call.args[0], &call.args[1], negated, null_in)?
@@ -187,12 +234,13 @@ impl SelectBinder<'_> {
     /// A lambda with a name (`WITH x -> x + 1 AS f`) or a function made by CREATE FUNCTION: its body with the
     /// arguments in place of its parameters.
     fn substitution(&mut self, call: &ast::Call) -> Result<Option<Expr>> {
-        let by_alias = self.aliases.get(&call.name).and_then(|e| match &e.kind {
-            ExprKind::Lambda { params, body } => {
-                Some((params.iter().map(|p| p.name.clone()).collect::<Vec<_>>(), ast::Expr::clone(body)))
+        let by_alias = match self.lambda_called(&call.name) {
+            Some(ExprKind::Lambda { params, body }) => {
+                Some((params.into_iter().map(|p| p.name).collect::<Vec<_>>(), *body))
             }
             _ => None,
-        });
+        };
+        let is_alias = by_alias.is_some();
         let found = match by_alias {
             Some(found) => Some(found),
             None => self.query.env.sql_function(&call.name)?,
@@ -207,12 +255,39 @@ impl SelectBinder<'_> {
                 params.len()
             );
         }
-        let args = call.args.iter().map(|arg| self.expr(arg)).collect::<Result<Vec<_>>>()?;
-        let outer = std::mem::take(&mut self.lambda_params);
-        self.lambda_params = params.into_iter().zip(args).collect();
+        if !is_alias && needs_text(&body) {
+            return self.written_out(&params, &call.args, body).map(Some);
+        }
+        // A lambda among the arguments is known by the parameter's name while the body is bound.
+        let mut lambdas = Vec::new();
+        let mut values = Vec::new();
+        for (param, arg) in params.into_iter().zip(&call.args) {
+            match self.lambda_of(arg) {
+                Some(kind) => lambdas.push((param, Rc::new(ast::Expr { kind, alias: None, span: arg.span }))),
+                None => values.push((param, self.expr(arg)?)),
+            }
+        }
+        let known = self.aliases.clone();
+        self.aliases.extend(lambdas);
+        let outer = std::mem::replace(&mut self.lambda_params, values);
         let bound = self.expr(&body);
         self.lambda_params = outer;
+        self.aliases = known;
         bound.map(Some)
+    }
+
+    /// The body of an SQL function with the written arguments in place of its parameters. Its aliases become the SELECT's.
+    fn written_out(&mut self, params: &[String], args: &[ast::Expr], mut body: ast::Expr) -> Result<Expr> {
+        chalet_syntax::substitute(&mut body, &|name| {
+            let position = params.iter().position(|param| param == name)?;
+            Some(ast::Expr { alias: None, ..args[position].clone() })
+        });
+        let mut aliases = self.aliases.clone();
+        crate::aliases::collect_aliases(&body, &mut aliases)?;
+        let known = std::mem::replace(&mut self.aliases, aliases);
+        let bound = self.expr(&body);
+        self.aliases = known;
+        bound
     }
 
     fn scalar_call(&mut self, function: Arc<dyn ScalarFunction>, call: &ast::Call) -> Result<Expr> {
@@ -255,16 +330,26 @@ impl SelectBinder<'_> {
             }
             let depth = self.lambda_params.len();
             let ids: Vec<_> = types.into_iter().map(|ty| (self.query.ids.next(), ty)).collect();
+            let n_columns = self.lambda_columns.len();
             for (param, (id, ty)) in params.iter().zip(&ids) {
                 self.lambda_params.push((param.name.clone(), Expr::Column(*id, ty.clone())));
+                self.lambda_columns.push(*id);
             }
             let body = self.expr(&body);
             self.lambda_params.truncate(depth);
+            self.lambda_columns.truncate(n_columns);
             let body = body?;
             arguments[index].ty = body.ty().clone();
             exprs[index] = Some(Expr::Lambda { params: ids, body: Box::new(body) });
         }
-        let args: Vec<Expr> = exprs.into_iter().flatten().collect();
+        let mut args: Vec<Expr> = exprs.into_iter().flatten().collect();
+        if function.record().takes_enum
+            && let Some(first) = args.first_mut().filter(|first| first.ty().bare().is_enum())
+        {
+            let text = if first.ty().is_nullable() { DataType::String.nullable() } else { DataType::String };
+            *first = cast(env, first.clone(), &text)?;
+            arguments[0] = argument(first, "");
+        }
         if function.record().nulls == Nulls::Propagate && args.is_empty() {
             return finish_call(env, function, &arguments, args);
         }
@@ -288,20 +373,36 @@ impl SelectBinder<'_> {
     fn lambda_of(&self, arg: &ast::Expr) -> Option<ExprKind> {
         match &arg.kind {
             ExprKind::Lambda { .. } => Some(arg.kind.clone()),
-            ExprKind::Identifier(parts) if parts.len() == 1 => {
-                match &self.aliases.get(&parts[0].name)?.kind {
-                    lambda @ ExprKind::Lambda { .. } => Some(lambda.clone()),
-                    _ => None,
-                }
-            }
+            ExprKind::Identifier(parts) if parts.len() == 1 => self.lambda_called(&parts[0].name),
+            ExprKind::Call(call) => spelled_lambda(call),
             _ => None,
         }
+    }
+
+    /// The lambda that an alias stands for, through other aliases too.
+    fn lambda_called(&self, name: &str) -> Option<ExprKind> {
+        let mut target = self.aliases.get(name)?;
+        // Aliases that stand for each other end somewhere, or in a circle.
+        for _ in 0..self.aliases.len() {
+            match &target.kind {
+                lambda @ ExprKind::Lambda { .. } => return Some(lambda.clone()),
+                ExprKind::Identifier(parts) if parts.len() == 1 => {
+                    target = self.aliases.get(&parts[0].name)?;
+                }
+                ExprKind::Call(call) => return spelled_lambda(call),
+                _ => return None,
+            }
+        }
+        None
     }
 
     /// An argument, or several when it is `*` or COLUMNS.
     pub(crate) fn expand_argument(&mut self, arg: &ast::Expr) -> Result<Vec<(String, Expr)>> {
         match &arg.kind {
             ExprKind::Star(_) | ExprKind::QualifiedStar { .. } | ExprKind::Columns { .. } => self.expand(arg),
+            ExprKind::Call(call) if call.name == "untuple" && call.args.len() == 1 => {
+                self.untuple(arg, &call.args[0])
+            }
             _ => Ok(vec![(self.result_name(arg), self.expr(arg)?)]),
         }
     }
@@ -315,10 +416,10 @@ impl SelectBinder<'_> {
                 call.args.len()
             );
         };
-        if !self.lambda_params.is_empty() {
-            bail!(BAD_ARGUMENTS, "Function arrayJoin is not allowed inside of a lambda expression");
-        }
         let array = self.expr(arg)?;
+        if self.lambda_columns.iter().any(|param| array.columns().contains(param)) {
+            bail!(BAD_ARGUMENTS, "Expression in arrayJoin cannot depend on lambda argument: {arg}");
+        }
         let Some(element) = array.ty().without_low_cardinality().element() else {
             bail!(
                 ILLEGAL_TYPE_OF_ARGUMENT,
@@ -335,4 +436,14 @@ impl SelectBinder<'_> {
         self.array_joins.push(crate::clauses::KnownArrayJoin { field: field.clone(), array, late });
         Ok(Expr::Column(field.id, field.ty))
     }
+}
+
+/// Has the body of an SQL function something that bound arguments do not reach into: aliases, sub-queries?
+fn needs_text(body: &ast::Expr) -> bool {
+    let mut found = false;
+    chalet_syntax::visit::walk(body, &mut |e| {
+        found |= e.alias.is_some() || matches!(e.kind, ExprKind::Subquery(_) | ExprKind::Exists(_));
+        true
+    });
+    found
 }

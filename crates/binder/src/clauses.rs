@@ -34,6 +34,8 @@ pub(crate) struct Grouping {
     /// There is a GROUP BY clause, of whatever form.
     pub is_present: bool,
     pub keys: Vec<(Field, Expr)>,
+    /// How the keys are written, and which key each of them is.
+    pub written: Vec<(ast::ExprKind, usize)>,
     /// Which keys are in each grouping set; empty for a plain GROUP BY.
     pub sets: Vec<Vec<usize>>,
     /// The column with the number of the set, once somebody asks for it.

@@ -104,6 +104,10 @@ pub struct BinderSettings {
     pub joined_subquery_requires_alias: bool,
     /// `additional_table_filters`: conditions on the rows of tables, by name or alias.
     pub additional_table_filters: Vec<(String, String)>,
+    /// `additional_result_filter`: a condition on the rows of the result.
+    pub additional_result_filter: String,
+    /// `analyzer_compatibility_join_using_top_level_identifier`: USING means aliases of SELECT too.
+    pub using_means_aliases: bool,
     pub enable_unaligned_array_join: bool,
     pub any_join_distinct_right_table_keys: bool,
     pub asterisk_include_materialized_columns: bool,
@@ -141,6 +145,8 @@ impl Default for BinderSettings {
             single_join_prefer_left_table: true,
             joined_subquery_requires_alias: true,
             additional_table_filters: Vec::new(),
+            additional_result_filter: String::new(),
+            using_means_aliases: false,
             enable_unaligned_array_join: false,
             any_join_distinct_right_table_keys: false,
             asterisk_include_materialized_columns: false,

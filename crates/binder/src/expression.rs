@@ -2,6 +2,7 @@
 
 use crate::call::make_call;
 use crate::parameter_value::parameter_value;
+use crate::scope::Found;
 use crate::select::SelectBinder;
 use chalet_base::{Result, bail, ensure, err, suggest};
 use chalet_plan::{Expr, Literal};
@@ -18,6 +19,10 @@ impl<'b> SelectBinder<'b> {
         self.expr_depth += 1;
         if self.expr_depth > MAX_DEPTH {
             bail!(TOO_DEEP_RECURSION, "Expression is nested too deeply, maximum depth: {MAX_DEPTH}");
+        }
+        if let Some(key) = self.written_key(&e.kind) {
+            self.expr_depth -= 1;
+            return Ok(key);
         }
         let bound = match &e.alias {
             Some(alias) if self.lambda_params.is_empty() && self.aliases.contains_key(&alias.name) => {
@@ -99,6 +104,9 @@ impl<'b> SelectBinder<'b> {
         if let Some(found) = self.by_outer(&names)? {
             return Ok(found);
         }
+        if let Some(found) = self.by_outer_with(&names) {
+            return Ok(found);
+        }
         Err(self.unknown_identifier(&names))
     }
 
@@ -123,7 +131,16 @@ impl<'b> SelectBinder<'b> {
 
     fn by_column(&mut self, names: &[&str]) -> Result<Option<Expr>> {
         let prefer_left = self.query.env.settings().single_join_prefer_left_table;
-        match self.tables.find(names, prefer_left)? {
+        let mut found = self.tables.find(names, prefer_left)?;
+        // A table that is called as one of its columns: `t.x` is the column `x` unless the column `t` has such an element.
+        if let Some(column) = &found
+            && column.used < names.len()
+            && let Some(qualified) = self.tables.find_qualified(names)
+        {
+            let element = self.elements(column.expr.clone(), &names[column.used..]);
+            found = element.map_or(Some(qualified), |expr| Some(Found { expr, used: names.len() }));
+        }
+        match found {
             // A table of a query around comes before one that has another name here.
             Some(_) if self.tables.by_own_name(names[0]).is_some() && self.outer_has_table(names[0]) => {
                 Ok(None)
@@ -171,6 +188,16 @@ impl<'b> SelectBinder<'b> {
         Ok(None)
     }
 
+    /// An expression that WITH of a query around gives a name to, and that this query has the columns for.
+    fn by_outer_with(&mut self, names: &[&str]) -> Option<Expr> {
+        if self.resolving.iter().any(|name| name == names[0]) {
+            return None;
+        }
+        let target = self.query.outer_with(names[0])?;
+        let bound = self.alias(names[0], &target).ok()?;
+        self.elements(bound, &names[1..]).ok()
+    }
+
     /// Elements of tuples, and the sub-columns that the kernel gives every type.
     pub(crate) fn elements(&mut self, mut expr: Expr, names: &[&str]) -> Result<Expr> {
         for (i, name) in names.iter().enumerate() {
@@ -185,6 +212,10 @@ impl<'b> SelectBinder<'b> {
             }
             expr = match (*name, ty.without_low_cardinality()) {
                 ("null", DataType::Nullable(_)) => make_call(env, "isNull", vec![expr])?,
+                ("size", DataType::String) => make_call(env, "length", vec![expr])?,
+                (name, DataType::Array(inner)) if let Some(below) = below_array(name, inner) => {
+                    self.of_each_element(expr, &below)?
+                }
                 ("size0", DataType::Array(_) | DataType::Map(..)) => make_call(env, "length", vec![expr])?,
                 ("keys", DataType::Map(..)) => make_call(env, "mapKeys", vec![expr])?,
                 ("values", DataType::Map(..)) => make_call(env, "mapValues", vec![expr])?,
@@ -205,6 +236,17 @@ impl<'b> SelectBinder<'b> {
             };
         }
         Ok(expr)
+    }
+
+    /// A sub-column of all elements of an array.
+    fn of_each_element(&mut self, array: Expr, name: &str) -> Result<Expr> {
+        let Some(ty) = array.ty().without_low_cardinality().element() else {
+            bail!(LOGICAL_ERROR, "Elements of {}", array.ty());
+        };
+        let id = self.query.ids.next();
+        let body = self.elements(Expr::Column(id, ty.clone()), &[name])?;
+        let lambda = Expr::Lambda { params: vec![(id, ty)], body: Box::new(body) };
+        make_call(self.query.env, "arrayMap", vec![lambda, array])
     }
 
     #[cold]
@@ -247,6 +289,18 @@ impl<'b> SelectBinder<'b> {
             }
             _ => bail!(BAD_ARGUMENTS, "{what} must be a constant expression, got {e}"),
         }
+    }
+}
+
+/// What a sub-column of an array is of its elements: their NULLs, and the sizes of the arrays among them.
+fn below_array(name: &str, element: &DataType) -> Option<String> {
+    match element.without_low_cardinality() {
+        DataType::Nullable(_) if name == "null" => Some(name.to_string()),
+        DataType::Array(_) => {
+            let level: u8 = name.strip_prefix("size")?.parse().ok()?;
+            Some(format!("size{}", level.checked_sub(1)?))
+        }
+        _ => None,
     }
 }
 

@@ -26,6 +26,7 @@ impl SelectBinder<'_> {
         if select.joins.iter().any(needs_names) {
             self.check_aliases(select)?;
         }
+        self.from_tables = chalet_syntax::visit::tables(select).cloned().collect();
         let mut plan = match &select.from {
             Some(table) => {
                 let (plan, scope) = self.table_expr(table)?;
@@ -67,7 +68,8 @@ impl SelectBinder<'_> {
     /// Without FROM: the row of `system.one`.
     fn one_row(&mut self) -> Plan {
         let field = self.query.ids.field("dummy", DataType::UInt8);
-        self.tables.list.push(TableScope::of_fields(None, std::slice::from_ref(&field)));
+        let scope = TableScope::of_fields(Some("one".into()), std::slice::from_ref(&field));
+        self.tables.list.push(TableScope { database: Some("system".into()), ..scope });
         let block = Block::new(vec![Column::constant(Vector::from(vec![0u8]), 1)], 1);
         Plan::Values(Values { fields: vec![field], block })
     }
@@ -112,6 +114,14 @@ impl SelectBinder<'_> {
                 table.column_aliases.len(),
                 visible.len()
             );
+            for (position, alias) in table.column_aliases.iter().enumerate() {
+                ensure!(
+                    !table.column_aliases[..position].iter().any(|before| before.name == alias.name),
+                    BAD_ARGUMENTS,
+                    "Column alias '{}' appears more than once",
+                    alias.name
+                );
+            }
             for (at, alias) in visible.into_iter().zip(&table.column_aliases) {
                 scope.columns[at].name = alias.name.as_str().into();
             }
@@ -143,12 +153,37 @@ impl SelectBinder<'_> {
         }
         let env = self.query.env;
         let Some((found, full_name)) = env.table(database.as_deref(), &table_name)? else {
+            // Another table of the same FROM, by its alias.
+            if database.is_none()
+                && let Some(position) = self.from_tables.iter().position(|t| is_called(t, &table_name))
+            {
+                let known = self.from_tables.remove(position);
+                return self.table_expr(&ast::TableExpr {
+                    column_aliases: table.column_aliases.clone(),
+                    alias: None,
+                    ..known
+                });
+            }
             return Err(env.unknown_table(database.as_deref(), &table_name));
         };
         let (plan, mut scope) = self.table_or_view(found, full_name.clone(), table)?;
         scope.database = full_name.split_once('.').map(|(database, _)| database.to_string());
+        self.add_virtual_names(&mut scope, &table_name);
         scope.name = Some(table_name);
         Ok((plan, scope))
+    }
+
+    /// `_table` and `_database`, which every table has unless it has columns of these names.
+    fn add_virtual_names(&self, scope: &mut TableScope, table: &str) {
+        let database = scope.database.clone().unwrap_or_default();
+        for (name, value) in [("_table", table), ("_database", &database)] {
+            let text = Expr::literal(&chalet_types::Value::from(value), DataType::String.low_cardinality());
+            if scope.find(name).is_none()
+                && let Ok(expr) = text
+            {
+                scope.columns.push(ScopeColumn { name: name.into(), expr, in_star: false });
+            }
+        }
     }
 
     fn table_or_view(
@@ -385,7 +420,7 @@ impl SelectBinder<'_> {
         };
         let mut binder = SelectBinder::without_tables(&self.query);
         binder.tables.list.push(scope.clone());
-        binder.condition(&chalet_syntax::parse_expression(text)?).map(Some)
+        binder.condition(&chalet_syntax::parse_expression(text)?, "additional_table_filters").map(Some)
     }
 
     /// `[LEFT] ARRAY JOIN exprs`: an array under its own name is replaced by its elements, one with an alias stays.
@@ -394,7 +429,18 @@ impl SelectBinder<'_> {
         let mut added: Vec<(ScopeColumn, bool)> = Vec::new();
         for e in self.nested_columns(exprs) {
             let name = self.result_name(&e);
-            let array = self.expr(&ast::Expr { alias: None, ..e.clone() })?;
+            let written = ast::Expr { alias: None, ..e.clone() };
+            let array = match self.expr(&written) {
+                Ok(array) => array,
+                // No column, but perhaps an alias of the SELECT.
+                Err(error) => {
+                    let aliases = std::mem::replace(&mut self.aliases, self.select_aliases.clone());
+                    let bound = self.expr(&written);
+                    self.aliases = aliases;
+                    self.bound_aliases.retain(|_, bound| bound.is_literal());
+                    bound.map_err(|_| error)?
+                }
+            };
             let Some(element) = array.ty().without_low_cardinality().element() else {
                 bail!(TYPE_MISMATCH, "ARRAY JOIN requires array or map argument, got {}", array.ty());
             };
@@ -426,6 +472,14 @@ impl SelectBinder<'_> {
     fn nested_columns(&self, exprs: &[ast::Expr]) -> Vec<ast::Expr> {
         let mut all = Vec::with_capacity(exprs.len());
         for e in exprs {
+            if let Some(names) = self.matcher_names(e) {
+                all.extend(names.iter().map(|name| ast::Expr {
+                    kind: ExprKind::Identifier(name.split('.').map(ast::Ident::new).collect()),
+                    alias: None,
+                    span: e.span,
+                }));
+                continue;
+            }
             let ExprKind::Identifier(parts) = &e.kind else {
                 all.push(e.clone());
                 continue;
@@ -485,6 +539,17 @@ impl QueryBinder<'_> {
     fn cte(&self, cte: &Rc<Cte>) -> Result<BoundQuery> {
         if let Some((plan, fields)) = &cte.working {
             return Ok(BoundQuery { plan: plan.clone(), fields: fields.clone() });
+        }
+        if let ast::SetExpr::SetOp { op: op @ (ast::SetOp::Intersect | ast::SetOp::Except), .. } =
+            &cte.query.body
+        {
+            ensure!(
+                !cte.recursive || !body_uses(&cte.query.body, &cte.name),
+                UNSUPPORTED_METHOD,
+                "Recursive CTE subquery {} with {} union mode is unsupported, only UNION ALL union mode is supported",
+                cte.name,
+                if *op == ast::SetOp::Intersect { "INTERSECT" } else { "EXCEPT" }
+            );
         }
         let inner = QueryBinder { ctes: cte.before.clone(), ..self.deeper() };
         let mut bound = match recursive_parts(cte) {
@@ -599,18 +664,33 @@ fn recursive_parts(cte: &Cte) -> Option<(Vec<ast::SetExpr>, Vec<ast::SetExpr>)> 
         return None;
     }
     let ast::SetExpr::SetOp { op: ast::SetOp::Union, inputs, .. } = &cte.query.body else { return None };
-    let uses = |input: &ast::SetExpr| {
-        let mut found = false;
-        let query = ast::Query { body: input.clone(), span: ast::Span::default() };
-        uses_table(&query, &cte.name, &mut found);
-        found
-    };
+    let uses = |input: &ast::SetExpr| body_uses(input, &cte.name);
     let (step, base): (Vec<_>, Vec<_>) = inputs.iter().cloned().partition(uses);
     (!step.is_empty()).then_some((base, step))
 }
 
+fn body_uses(body: &ast::SetExpr, name: &str) -> bool {
+    let mut found = false;
+    let query = ast::Query { body: body.clone(), span: ast::Span::default() };
+    uses_table(&query, name, &mut found);
+    found
+}
+
 fn uses_table(query: &ast::Query, name: &str, found: &mut bool) {
     chalet_syntax::visit::for_each_select(query, &mut |select| {
+        for item in &select.with {
+            if let ast::WithItem::Cte { query, .. } = item {
+                uses_table(query, name, found);
+            }
+        }
+        chalet_syntax::visit::for_each_clause(select, &mut |clause| {
+            chalet_syntax::visit::walk(clause, &mut |e| {
+                if let ExprKind::Subquery(query) | ExprKind::Exists(query) = &e.kind {
+                    uses_table(query, name, found);
+                }
+                true
+            });
+        });
         for table in chalet_syntax::visit::tables(select) {
             match &table.kind {
                 ast::TableKind::Name(object) if object.database.is_none() && object.name.name == name => {
@@ -624,6 +704,10 @@ fn uses_table(query: &ast::Query, name: &str, found: &mut bool) {
             }
         }
     });
+}
+
+fn is_called(table: &ast::TableExpr, name: &str) -> bool {
+    table.alias.as_ref().is_some_and(|alias| alias.name == name)
 }
 
 /// The query in the text of a view.

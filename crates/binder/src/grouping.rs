@@ -1,7 +1,7 @@
 //! GROUP BY in all its forms, and what may stand beside it.
 
 use crate::call::make_call;
-use crate::select::{After, Place, SelectBinder};
+use crate::select::{After, Item, Place, SelectBinder};
 use chalet_base::hash::HashSet;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_plan::{Aggregate, ColumnId, Expr, GroupingKind, Plan, Totals};
@@ -9,45 +9,33 @@ use chalet_syntax::ast::{self, ExprKind};
 use chalet_types::{DataType, Value};
 
 impl SelectBinder<'_> {
-    /// Binds the keys. `item` gives the written result column at a position.
-    pub(crate) fn group_by(
-        &mut self,
-        select: &ast::Select,
-        item: &dyn Fn(usize) -> Option<ast::Expr>,
-    ) -> Result<()> {
+    /// Binds the keys; positions among them mean result columns.
+    pub(crate) fn group_by(&mut self, select: &ast::Select, items: &[Item]) -> Result<()> {
         self.place = Place::Before("GROUP BY");
         self.grouping.is_present = select.group_by.is_some();
-        let n_items = select.projection.len();
         let indexes = |binder: &mut Self, exprs: &[ast::Expr]| -> Result<Vec<usize>> {
             let mut found = Vec::new();
             for e in exprs {
-                let target = match binder.position(e, n_items)? {
-                    Some(position) => item(position).unwrap_or_else(|| e.clone()),
-                    None => e.clone(),
-                };
-                found.extend(binder.add_key(&target)?);
+                match binder.position(e, items.len())?.map(|position| &items[position]) {
+                    Some(Item::Written(target)) => found.extend(binder.add_key(target)?),
+                    Some(Item::Bound(name, expr)) => found.push(binder.add_checked_key(name, expr.clone())?),
+                    None => found.extend(binder.add_key(e)?),
+                }
             }
             Ok(found)
         };
         match &select.group_by {
-            None | Some(ast::GroupBy::All) => {}
+            None | Some(ast::GroupBy::All | ast::GroupBy::AllRollup | ast::GroupBy::AllCube) => {}
             Some(ast::GroupBy::Exprs(exprs)) => {
                 indexes(self, exprs)?;
             }
             Some(ast::GroupBy::Rollup(exprs)) => {
                 let keys = indexes(self, exprs)?;
-                self.grouping.sets = (0..=keys.len()).rev().map(|n| keys[..n].to_vec()).collect();
+                self.grouping.sets = rollup(&keys);
             }
             Some(ast::GroupBy::Cube(exprs)) => {
                 let keys = indexes(self, exprs)?;
-                ensure!(keys.len() <= 12, TOO_MANY_COLUMNS, "Too many keys of CUBE: {}", keys.len());
-                self.grouping.sets = (0..1usize << keys.len())
-                    .rev()
-                    .map(|mask| {
-                        let bit = |i: &usize| mask >> (keys.len() - 1 - i) & 1 == 1;
-                        (0..keys.len()).filter(bit).map(|i| keys[i]).collect()
-                    })
-                    .collect();
+                self.grouping.sets = cube(&keys)?;
             }
             Some(ast::GroupBy::GroupingSets(sets)) => {
                 let sets = sets.iter().map(|set| indexes(self, set)).collect::<Result<Vec<_>>>()?;
@@ -90,11 +78,45 @@ impl SelectBinder<'_> {
             }
             return Ok(found);
         }
+        if matches!(e.kind, ExprKind::Star(_) | ExprKind::QualifiedStar { .. } | ExprKind::Columns { .. }) {
+            let columns = self.expand(e)?;
+            return columns.into_iter().map(|(name, expr)| self.add_checked_key(&name, expr)).collect();
+        }
         let name = self.result_name(e);
         let expr = self.expr(e)?;
+        let index = self.add_checked_key(&name, expr)?;
+        // With an alias in between, the expression behind it is the key too.
+        let mut written = &e.kind;
+        while let ExprKind::Identifier(parts) = written
+            && let [part] = &parts[..]
+            && let Some(target) = self.aliases.get(&part.name)
+            && target.kind != *written
+        {
+            written = &target.kind;
+            if self.grouping.written.len() > MAX_WRITTEN {
+                break;
+            }
+            self.grouping.written.push((written.clone(), index));
+        }
+        self.grouping.written.push((e.kind.clone(), index));
+        Ok(vec![index])
+    }
+
+    fn add_checked_key(&mut self, name: &str, expr: Expr) -> Result<usize> {
         let allowed = self.query.env.settings().allow_suspicious_types_in_group_by;
         check_key_type(expr.ty(), "GROUP BY", "group_by", allowed)?;
-        Ok(vec![self.add_bound_key(&name, expr)])
+        Ok(self.add_bound_key(name, expr))
+    }
+
+    /// With `group_by_use_nulls`: the key that an expression after aggregation is written as. Its parts may be keys
+    /// themselves, which it must not be computed from.
+    pub(crate) fn written_key(&self, e: &ExprKind) -> Option<Expr> {
+        if !self.grouping.use_nulls || self.place != Place::Aggregates {
+            return None;
+        }
+        let (_, index) = self.grouping.written.iter().find(|(kind, _)| kind == e)?;
+        let (field, key) = &self.grouping.keys[*index];
+        (!key.is_literal()).then(|| Expr::Column(field.id, field.ty.clone()))
     }
 
     fn add_bound_key(&mut self, name: &str, expr: Expr) -> usize {
@@ -107,14 +129,31 @@ impl SelectBinder<'_> {
     }
 
     /// GROUP BY ALL: whatever is not under an aggregate.
-    pub(crate) fn group_by_all(&mut self, projection: &[(String, Expr)]) -> Result<()> {
-        let aggregates: HashSet<ColumnId> = self.aggregates.iter().map(|a| a.call.field.id).collect();
-        for (name, expr) in projection {
+    pub(crate) fn group_by_all(&mut self, select: &ast::Select, projection: &[(String, Expr)]) -> Result<()> {
+        let Some(ast::GroupBy::All | ast::GroupBy::AllRollup | ast::GroupBy::AllCube) = &select.group_by
+        else {
+            return Ok(());
+        };
+        let mut computed: HashSet<ColumnId> = self.aggregates.iter().map(|a| a.call.field.id).collect();
+        // Windows come after the groups; what they read is grouped by.
+        computed.extend(self.windows.iter().map(|w| w.call.field.id));
+        let of_windows = self.windows.iter().flat_map(|window| {
+            let sorted = window.order_by.iter().map(|key| &key.expr);
+            window.call.args.iter().chain(&window.partition_by).chain(sorted)
+        });
+        let of_windows: Vec<(String, Expr)> = of_windows.map(|e| (String::new(), e.clone())).collect();
+        for (name, expr) in projection.iter().chain(&of_windows) {
             let mut keys = Vec::new();
-            keys_of(expr, &aggregates, &mut keys);
+            keys_of(expr, &computed, &mut keys);
             for key in keys {
                 self.add_bound_key(name, key);
             }
+        }
+        let keys: Vec<usize> = (0..self.grouping.keys.len()).collect();
+        match &select.group_by {
+            Some(ast::GroupBy::AllRollup) => self.grouping.sets = rollup(&keys),
+            Some(ast::GroupBy::AllCube) => self.grouping.sets = cube(&keys)?,
+            _ => {}
         }
         Ok(())
     }
@@ -235,6 +274,24 @@ impl SelectBinder<'_> {
         let position = make_call(env, "plus", vec![number, one])?;
         make_call(env, "arrayElement", vec![masks, position])
     }
+}
+
+/// More written forms of keys are not remembered: aliases that stand for each other in a circle.
+const MAX_WRITTEN: usize = 1000;
+
+/// The grouping sets of ROLLUP: all keys, all but the last, and so on.
+fn rollup(keys: &[usize]) -> Vec<Vec<usize>> {
+    (0..=keys.len()).rev().map(|n| keys[..n].to_vec()).collect()
+}
+
+/// The grouping sets of CUBE: all selections of the keys.
+fn cube(keys: &[usize]) -> Result<Vec<Vec<usize>>> {
+    ensure!(keys.len() <= 12, TOO_MANY_COLUMNS, "Too many keys of CUBE: {}", keys.len());
+    let selection = |mask: usize| {
+        let bit = |i: &usize| mask >> (keys.len() - 1 - i) & 1 == 1;
+        (0..keys.len()).filter(bit).map(|i| keys[i]).collect()
+    };
+    Ok((0..1usize << keys.len()).rev().map(selection).collect())
 }
 
 /// The largest parts of an expression that hold no aggregate.

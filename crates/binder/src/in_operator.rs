@@ -19,6 +19,18 @@ impl SelectBinder<'_> {
     ) -> Result<Expr> {
         let null_in = null_in || self.query.env.settings().transform_null_in;
         let left = self.expr(left)?;
+        if matches!(left.ty().bare(), DataType::Tuple(fields) if fields.is_empty()) {
+            // There is one empty tuple.
+            let right = self.expr(right)?;
+            ensure!(
+                matches!(right.ty().bare(), DataType::Tuple(_)),
+                ILLEGAL_TYPE_OF_ARGUMENT,
+                "Unsupported types for IN. First argument type {}. Second argument type {}",
+                left.ty(),
+                right.ty()
+            );
+            return Expr::literal(&Value::UInt(u64::from(!negated)), DataType::UInt8);
+        }
         if let Some(query) = self.set_query(right)? {
             let key = self.shared_key("set", &query);
             self.bind_mentioned_aliases(&query);
@@ -26,6 +38,13 @@ impl SelectBinder<'_> {
             return self.in_query(left, bound, key, negated, null_in);
         }
         let elements = self.set_elements(&left, right)?;
+        ensure!(
+            !matches!(&elements[..], [one] if depth(left.ty()) > 0 && is_plain(one.ty())),
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "Unsupported types for IN. First argument type {}. Second argument type {}",
+            left.ty(),
+            elements[0].ty()
+        );
         if let [array] = &elements[..]
             && is_list_of(array.ty(), left.ty())
             && array.as_literal().is_none()
@@ -39,7 +58,12 @@ impl SelectBinder<'_> {
         let env = self.query.env;
         let mut result: Option<Expr> = None;
         for element in elements {
-            let equal = make_call(env, "equals", vec![left.clone(), element])?;
+            // NULL is in no list.
+            if element.ty().is_only_null() && !null_in {
+                continue;
+            }
+            let comparison = if null_in { "isNotDistinctFrom" } else { "equals" };
+            let equal = make_call(env, comparison, vec![left.clone(), element])?;
             result = Some(match result {
                 None => equal,
                 Some(before) => make_call(env, "or", vec![before, equal])?,
@@ -99,10 +123,15 @@ impl SelectBinder<'_> {
         {
             let is_tuple = call.style == CallStyle::Tuple || call.name == "tuple";
             let is_array = call.style == CallStyle::Array || call.name == "array";
-            // `(1, 2) IN (1, 2)`: the right side is one tuple, unless its elements are tuples.
-            let elements_are_rows = call.args.iter().all(|a| self.is_row(a));
-            if (is_tuple && (!left_is_tuple || elements_are_rows)) || (is_array && !left_is_array) {
+            // `(1, 2) IN (1, 2)`: the right side is one tuple, unless it is nested deeper than the left one.
+            if (is_tuple && !left_is_tuple) || (is_array && !left_is_array) {
                 return call.args.iter().map(|a| self.expr(a)).collect();
+            }
+            if is_tuple && call.args.iter().all(|a| self.is_row(a)) {
+                let rows = call.args.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
+                if rows.first().is_none_or(|row| depth(row.ty()) >= depth(left.ty())) {
+                    return Ok(rows);
+                }
             }
             if is_array && left_is_array && call.args.iter().all(is_array_literal) {
                 return call.args.iter().map(|a| self.expr(a)).collect();
@@ -112,7 +141,9 @@ impl SelectBinder<'_> {
         let spread = match bound.ty().bare() {
             DataType::Array(inner) => !left_is_array || matches!(**inner, DataType::Array(_)),
             DataType::Tuple(fields) => {
-                !left_is_tuple || fields.iter().all(|f| matches!(f.ty.bare(), DataType::Tuple(_)))
+                !left_is_tuple
+                    || depth(bound.ty()) > depth(left.ty())
+                        && fields.iter().all(|f| matches!(f.ty.bare(), DataType::Tuple(_)))
             }
             _ => false,
         };
@@ -227,18 +258,38 @@ impl SelectBinder<'_> {
         if literal.ty.bare() == ty.bare() {
             return Ok(Some(value));
         }
+        // What can only be NULL equals no value.
+        if ty.is_only_null() {
+            return Ok(None);
+        }
         let env = self.query.env;
         let expr = Expr::Literal(literal.clone());
-        ensure!(
-            !(literal.ty.bare().is_string() && ty.bare().is_number()),
-            TYPE_MISMATCH,
-            "Cannot convert string '{}' to type {ty} in IN section",
-            literal.value().as_str().unwrap_or_default()
-        );
+        if literal.ty.bare().is_string() && ty.bare().is_number() {
+            return match cast(env, expr, ty.bare())? {
+                Expr::Literal(converted) => Ok(Some(converted.value())),
+                _ => bail!(
+                    TYPE_MISMATCH,
+                    "Cannot convert string '{}' to type {}",
+                    value.as_str().unwrap_or_default(),
+                    ty.bare()
+                ),
+            };
+        }
         if literal.ty.bare().is_number() && ty.bare().is_number() {
             let target = Expr::literal(&Value::string(ty.bare().to_string()), DataType::String)?;
-            let converted = make_call(env, "accurateCastOrNull", vec![expr, target])?;
+            let converted = make_call(env, "accurateCastOrNull", vec![expr.clone(), target])?;
+            // A Decimal of a smaller scale must have all digits of the value.
+            if ty.bare().is_decimal() {
+                let back = cast(env, converted.clone(), &literal.ty.bare().clone().nullable())?;
+                if back.as_literal().map(Literal::value) != Some(value) {
+                    return Ok(None);
+                }
+            }
             return Ok(converted.as_literal().map(Literal::value).filter(|v| !v.is_null()));
+        }
+        // A name that an Enum does not have is in no row.
+        if literal.ty.bare().is_string() && ty.bare().is_enum() {
+            return Ok(cast(env, expr, ty.bare())?.as_literal().map(Literal::value));
         }
         let target = ty.without_low_cardinality().clone();
         match cast(env, expr, &target)? {
@@ -261,6 +312,7 @@ impl SelectBinder<'_> {
     ) -> Result<Expr> {
         let env = self.query.env;
         if left.ty().is_only_null() && !null_in {
+            check_width(std::slice::from_ref(&left), &right)?;
             return Expr::literal(&Value::Null, left.ty().clone());
         }
         let coded = is_coded(&left);
@@ -325,6 +377,20 @@ impl SelectBinder<'_> {
         let set = Arc::new(InSet { types, source, built: OnceLock::new() });
         Ok(Expr::In(Box::new(InExpr { needles, negated, null_in, set, ty })))
     }
+}
+
+/// How deep arrays and tuples are nested, as the kernel counts: along the first elements.
+fn depth(ty: &DataType) -> usize {
+    match ty.bare() {
+        DataType::Array(inner) => 1 + depth(inner),
+        DataType::Tuple(fields) => 1 + fields.first().map_or(0, |field| depth(&field.ty)),
+        _ => 0,
+    }
+}
+
+/// Can no value of the type be a tuple or an array?
+fn is_plain(ty: &DataType) -> bool {
+    depth(ty) == 0 && (ty.bare().is_number() || ty.bare().is_date_or_time())
 }
 
 /// The type of the answer. Rows are compared in parts: a NULL part makes a tuple be in no set, it does not make the answer

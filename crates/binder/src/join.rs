@@ -16,6 +16,8 @@ struct MergedPair {
     left: Expr,
     right: Expr,
     common: DataType,
+    /// The left side is an alias of the SELECT: both sides keep their columns.
+    of_alias: bool,
 }
 
 /// What ON and USING come to.
@@ -38,7 +40,7 @@ impl SelectBinder<'_> {
             ast::JoinKind::Paste => JoinKind::Paste,
         };
         let strictness = self.strictness(join, kind)?;
-        let mut using: Vec<String> = match &join.constraint {
+        let mut using: Vec<(String, String)> = match &join.constraint {
             ast::JoinConstraint::Using(items) => items.iter().map(using_name).collect::<Result<_>>()?,
             _ => Vec::new(),
         };
@@ -47,18 +49,28 @@ impl SelectBinder<'_> {
             let common = right_scope.columns.iter().filter(|c| c.in_star);
             using = common
                 .filter(|c| left_columns.iter().any(|l| l.name == c.name))
-                .map(|c| c.name.to_string())
+                .map(|c| (c.name.to_string(), c.name.to_string()))
                 .collect();
         }
-        let pairs = using.iter().map(|name| self.merged_pair(name, &right_scope));
-        let mut pairs = pairs.collect::<Result<Vec<_>>>()?;
+        for (position, (name, _)) in using.iter().enumerate() {
+            ensure!(
+                !using[..position].iter().any(|(before, _)| before == name),
+                BAD_ARGUMENTS,
+                "JOIN ... USING identifier '{name}' appears more than once in USING clause"
+            );
+        }
+        let mut pairs = Vec::with_capacity(using.len());
+        for (left, right) in &using {
+            pairs.push(self.merged_pair(left, right, &right_scope)?);
+        }
         let left = self.converted_left(left, &mut pairs)?;
         let right = self.converted_right(right, &mut right_scope, &mut pairs)?;
         let mut conditions = Conditions::default();
         for pair in &pairs {
             conditions.keys.push(self.key(pair.left.clone(), pair.right.clone(), false)?);
         }
-        self.remember_using(&using, kind, &right_scope);
+        let merged: Vec<&str> = pairs.iter().filter(|pair| !pair.of_alias).map(|pair| &*pair.name).collect();
+        self.remember_using(&merged, kind, &right_scope);
         self.tables.list.push(right_scope);
         let left_ids: HashSet<ColumnId> = left.fields().iter().map(|f| f.id).collect();
         let right_ids: HashSet<ColumnId> = right.fields().iter().map(|f| f.id).collect();
@@ -85,8 +97,11 @@ impl SelectBinder<'_> {
     }
 
     /// The columns of one name in USING, and the type that both get.
-    fn merged_pair(&self, name: &str, right: &TableScope) -> Result<MergedPair> {
-        let (left, right) = self.using_pair(name, right)?;
+    fn merged_pair(&mut self, name: &str, right_name: &str, right: &TableScope) -> Result<MergedPair> {
+        let alias = self.using_alias(name);
+        // `USING (a AS b)` compares two columns, which stay two.
+        let of_alias = alias.is_some() || name != right_name;
+        let (left, right) = self.using_pair((name, right_name), alias, right)?;
         let (a, b) = (left.ty(), right.ty());
         let common = if a == b {
             a.clone()
@@ -96,7 +111,7 @@ impl SelectBinder<'_> {
                 err!(TYPE_MISMATCH, "Can't infer common type for joined columns: {a} at left, {b} at right")
             })?
         };
-        Ok(MergedPair { name: name.into(), left, right, common })
+        Ok(MergedPair { name: name.into(), left, right, common, of_alias })
     }
 
     /// The left side with its columns of USING in the common types, as which the query sees them too.
@@ -150,8 +165,8 @@ impl SelectBinder<'_> {
     }
 
     /// Notes what a USING merges, and which merged columns the table at the right makes ambiguous.
-    fn remember_using(&mut self, using: &[String], kind: JoinKind, right: &TableScope) {
-        let names: Vec<Arc<str>> = using.iter().map(|name| name.as_str().into()).collect();
+    fn remember_using(&mut self, using: &[&str], kind: JoinKind, right: &TableScope) {
+        let names: Vec<Arc<str>> = using.iter().map(|name| (*name).into()).collect();
         let is_met_again = |c: &&ScopeColumn| !names.contains(&c.name) && right.find(&c.name).is_some();
         let met_again: Vec<Arc<str>> =
             self.tables.merged.iter().filter(is_met_again).map(|c| c.name.clone()).collect();
@@ -183,18 +198,37 @@ impl SelectBinder<'_> {
         })
     }
 
-    fn using_pair(&self, name: &str, right: &TableScope) -> Result<(Expr, Expr)> {
-        let left = self.tables.find(&[name], true)?.map(|f| f.expr);
+    /// With the setting for it: what an alias of the SELECT is over the columns of the left side.
+    fn using_alias(&mut self, name: &str) -> Option<Expr> {
+        let target =
+            self.select_aliases.get(name).filter(|_| self.query.env.settings().using_means_aliases)?.clone();
+        let written = ast::Expr { alias: None, ..ast::Expr::clone(&target) };
+        self.resolving.push(name.to_string());
+        let bound = self.expr(&written).ok();
+        self.resolving.pop();
+        bound.filter(|bound| !bound.columns().is_empty())
+    }
+
+    fn using_pair(
+        &self,
+        (name, right_name): (&str, &str),
+        alias: Option<Expr>,
+        right: &TableScope,
+    ) -> Result<(Expr, Expr)> {
+        let left = match alias {
+            Some(alias) => Some(alias),
+            None => self.tables.find(&[name], true)?.map(|f| f.expr),
+        };
         let left = left.ok_or_else(|| {
             err!(
                 UNKNOWN_IDENTIFIER,
                 "JOIN using identifier '{name}' cannot be resolved from left table expression"
             )
         })?;
-        let right = right.find(name).map(|c| c.expr.clone()).ok_or_else(|| {
+        let right = right.find(right_name).map(|c| c.expr.clone()).ok_or_else(|| {
             err!(
                 UNKNOWN_IDENTIFIER,
-                "JOIN using identifier '{name}' cannot be resolved from right table expression"
+                "JOIN using identifier '{right_name}' cannot be resolved from right table expression"
             )
         })?;
         Ok((left, right))
@@ -218,6 +252,28 @@ impl SelectBinder<'_> {
         Ok(JoinKey { left: cast(env, left, &common)?, right: cast(env, right, &common)?, null_safe })
     }
 
+    /// What ON says. It is a call, or a constant that is a boolean.
+    fn join_condition(&mut self, on: &ast::Expr) -> Result<Expr> {
+        let bound = self.expr(on)?;
+        let ty = bound.ty().clone();
+        if bound.is_literal() {
+            ensure!(
+                ty.is_only_null() || matches!(ty.bare(), DataType::UInt8 | DataType::Bool),
+                INVALID_JOIN_ON_EXPRESSION,
+                "Wrong type {ty} of JOIN expression {on}"
+            );
+            return Ok(bound);
+        }
+        let parts: &[ast::Ident] = if let ExprKind::Identifier(parts) = &on.kind { parts } else { &[] };
+        let is_alias = parts.len() == 1 && self.aliases.contains_key(&parts[0].name);
+        ensure!(
+            parts.is_empty() || is_alias,
+            INVALID_JOIN_ON_EXPRESSION,
+            "JOIN ON {on} join expression expected function"
+        );
+        self.condition(on, "JOIN ON")
+    }
+
     fn on(
         &mut self,
         on: &ast::Expr,
@@ -229,7 +285,7 @@ impl SelectBinder<'_> {
         // Columns get other ids by the join: what is bound here is bound anew where it is used next.
         let bound_before = self.bound_aliases.clone();
         let aliases = std::mem::replace(&mut self.aliases, self.select_aliases.clone());
-        let bound = self.condition(on);
+        let bound = self.join_condition(on);
         self.aliases = aliases;
         self.bound_aliases = bound_before;
         self.place = outer;
@@ -291,10 +347,18 @@ impl SelectBinder<'_> {
                     conditions.residual.remove(at);
                 }
             }
+            let is_true =
+                |e: &Expr| e.as_literal().is_some_and(|l| l.value().as_f64().is_some_and(|x| x != 0.0));
+            conditions.residual.retain(|e| !is_true(e));
             ensure!(
-                conditions.residual.is_empty() && !conditions.keys.is_empty(),
+                conditions.residual.is_empty() || conditions.asof.is_none(),
                 INVALID_JOIN_ON_EXPRESSION,
                 "ASOF JOIN requires equalities and one inequality"
+            );
+            ensure!(
+                !conditions.keys.is_empty(),
+                NOT_IMPLEMENTED,
+                "ASOF join with hash algorithm needs at least one equi-join column"
             );
             ensure!(
                 matches!(kind, JoinKind::Inner | JoinKind::Left),
@@ -337,7 +401,7 @@ impl SelectBinder<'_> {
         };
         self.tables.rename(&renamed);
         let renamed = ids_and_types(&renamed);
-        for pair in merged {
+        for pair in merged.into_iter().filter(|pair| !pair.of_alias) {
             let (left, right) = (pair.left.rename(&renamed), pair.right.rename(&renamed));
             let expr = self.merged_column(kind, left, right, &pair.common)?;
             self.tables.merged.retain(|c| c.name != pair.name);
@@ -461,10 +525,14 @@ fn comparison(name: &str, swapped: bool) -> Option<Comparison> {
     Some(Comparison::Inequality(if swapped { mirrored } else { direct }))
 }
 
-fn using_name(e: &ast::Expr) -> Result<String> {
+/// What an item of USING names at the left and at the right.
+fn using_name(e: &ast::Expr) -> Result<(String, String)> {
     match &e.kind {
         ExprKind::Identifier(parts) => match parts.last() {
-            Some(last) => Ok(last.name.clone()),
+            Some(last) => {
+                let right = e.alias.as_ref().unwrap_or(last);
+                Ok((last.name.clone(), right.name.clone()))
+            }
             None => bail!(UNSUPPORTED_METHOD, "Empty identifier in USING"),
         },
         _ => bail!(UNSUPPORTED_METHOD, "JOIN USING clause expected list of identifiers, got {e}"),

@@ -3,9 +3,9 @@
 use crate::call::{call_function, cast};
 use crate::clauses::{BoundLimit, RowCount};
 use crate::select::SelectBinder;
-use chalet_base::{Result, bail, ensure};
+use chalet_base::{Result, bail, codes, ensure, err};
 use chalet_columns::keys::Order;
-use chalet_plan::{Expr, FillColumn, RowParts, SortKey};
+use chalet_plan::{Expr, FillColumn, Literal, RowParts, SortKey};
 use chalet_syntax::ast;
 use chalet_types::{DataType, IntervalUnit, Value};
 
@@ -102,25 +102,39 @@ impl SelectBinder<'_> {
     ) -> Result<FillColumn> {
         let bare = ty.bare().clone();
         ensure!(
-            bare.is_number() || bare.is_date_or_time(),
+            bare.is_number() && !bare.is_decimal() || bare.is_date_or_time(),
             INVALID_WITH_FILL_EXPRESSION,
-            "WITH FILL expression must be of a numeric, Date or DateTime type, got {ty}"
+            "Incompatible types of WITH FILL expression values with column type {ty}"
         );
-        let mut bound = |e: Option<&ast::Expr>| -> Result<Option<Value>> {
+        let mut bound = |e: Option<&ast::Expr>, clause: &str| -> Result<Option<Value>> {
             let Some(e) = e else { return Ok(None) };
-            let literal = self.constant(e, "WITH FILL bound")?;
-            if literal.value().is_null() {
-                return Ok(None);
-            }
+            let literal = self.fill_constant(e, clause)?;
+            let given = literal.ty.bare();
+            ensure!(
+                given.is_number() || given.is_date_or_time(),
+                INVALID_WITH_FILL_EXPRESSION,
+                "Sort FILL {clause} expression must be constant with numeric type. Actual: {e}"
+            );
+            ensure!(
+                !(bare.is_integer() && (given.is_float() || given.is_date_or_time())),
+                INVALID_WITH_FILL_EXPRESSION,
+                "Incompatible types of WITH FILL expression values with column type {ty}"
+            );
+            let is_negative = literal.value().as_i64().is_some_and(|x| x < 0);
+            ensure!(
+                !(is_negative && bare.is_unsigned() && bare.physical().width().is_some_and(|w| w <= 8)),
+                INVALID_WITH_FILL_EXPRESSION,
+                "WITH FILL bound values cannot be negative for unsigned type {ty}"
+            );
             match cast(self.query.env, Expr::Literal(literal), &bare)? {
                 Expr::Literal(converted) => Ok(Some(converted.value())),
                 _ => bail!(INVALID_WITH_FILL_EXPRESSION, "Incompatible types of WITH FILL expression values"),
             }
         };
-        let from = bound(fill.from.as_ref())?;
-        let to = bound(fill.to.as_ref())?;
+        let from = bound(fill.from.as_ref(), "FROM")?;
+        let to = bound(fill.to.as_ref(), "TO")?;
         let (step, step_unit) = match &fill.step {
-            Some(e) => self.fill_distance(e)?,
+            Some(e) => self.fill_distance(e, "STEP", &bare)?,
             None => (Value::Int(if descending { -1 } else { 1 }), None),
         };
         let sign = step.as_f64().unwrap_or(0.0);
@@ -137,7 +151,18 @@ impl SelectBinder<'_> {
         );
         let (staleness, staleness_unit) = match &fill.staleness {
             Some(e) => {
-                let (value, unit) = self.fill_distance(e)?;
+                ensure!(
+                    fill.from.is_none(),
+                    INVALID_WITH_FILL_EXPRESSION,
+                    "WITH FILL STALENESS cannot be used together with WITH FILL FROM"
+                );
+                let (value, unit) = self.fill_distance(e, "STALENESS", &bare)?;
+                let sign = value.as_f64().unwrap_or(0.0);
+                ensure!(
+                    sign != 0.0 && (sign > 0.0) != descending,
+                    INVALID_WITH_FILL_EXPRESSION,
+                    "WITH FILL STALENESS value must have the sign of the direction of sorting"
+                );
                 (Some(value), unit)
             }
             None => (None, None),
@@ -147,18 +172,73 @@ impl SelectBinder<'_> {
             ensure!(
                 if descending { order.is_ge() } else { order.is_le() },
                 INVALID_WITH_FILL_EXPRESSION,
-                "WITH FILL TO value cannot be less than FROM value for sorting in ascending direction"
+                "WITH FILL bounds are in the wrong order for the direction of sorting"
             );
         }
         Ok(FillColumn { from, to, step, step_unit, staleness, staleness_unit })
     }
 
-    fn fill_distance(&mut self, e: &ast::Expr) -> Result<(Value, Option<IntervalUnit>)> {
-        let literal = self.constant(e, "WITH FILL STEP")?;
-        let unit = match literal.ty.bare() {
+    fn fill_distance(
+        &mut self,
+        e: &ast::Expr,
+        clause: &str,
+        column: &DataType,
+    ) -> Result<(Value, Option<IntervalUnit>)> {
+        let literal = self.fill_constant(e, clause)?;
+        let given = literal.ty.bare();
+        let unit = match given {
             DataType::Interval(unit) => Some(*unit),
             _ => None,
         };
+        ensure!(
+            unit.is_some() || given.is_number(),
+            INVALID_WITH_FILL_EXPRESSION,
+            "Sort FILL {clause} expression must be constant with numeric or interval type. Actual: {e}"
+        );
+        ensure!(
+            unit.is_none() || column.is_date_or_time(),
+            INVALID_WITH_FILL_EXPRESSION,
+            "{clause} of Interval type can be used only with Date/DateTime types, but got {column}"
+        );
+        let is_whole = !given.is_float() || column.is_float();
+        ensure!(
+            is_whole,
+            INVALID_WITH_FILL_EXPRESSION,
+            "Incompatible types of WITH FILL expression values with column type {column}"
+        );
+        if let (DataType::Date | DataType::Date32, Some(unit)) = (column, unit) {
+            let seconds = seconds_of(unit) * literal.value().as_f64().unwrap_or(0.0).abs();
+            ensure!(
+                seconds >= seconds_of(IntervalUnit::Day),
+                INVALID_WITH_FILL_EXPRESSION,
+                "Value of step is too low ({seconds} seconds). Must be >= 1 day"
+            );
+        }
         Ok((literal.value(), unit))
+    }
+
+    /// A constant of WITH FILL.
+    fn fill_constant(&mut self, e: &ast::Expr, clause: &str) -> Result<Literal> {
+        let found = self.constant(e, clause);
+        found.map_err(|error| match error.code() {
+            codes::BAD_ARGUMENTS => err!(
+                INVALID_WITH_FILL_EXPRESSION,
+                "Sort FILL {clause} expression must be constant with numeric type. Actual: {e}"
+            ),
+            _ => error,
+        })
+    }
+}
+
+/// The length of a unit of time; that of a month and longer does not matter here.
+fn seconds_of(unit: IntervalUnit) -> f64 {
+    match unit {
+        IntervalUnit::Nanosecond => 1e-9,
+        IntervalUnit::Microsecond => 1e-6,
+        IntervalUnit::Millisecond => 1e-3,
+        IntervalUnit::Second => 1.0,
+        IntervalUnit::Minute => 60.0,
+        IntervalUnit::Hour => 3600.0,
+        _ => 86_400.0,
     }
 }

@@ -1,10 +1,13 @@
 //! Queries: SELECT, UNION, INTERSECT, EXCEPT, and the common table expressions that they see.
 
 use crate::environment::Environment;
+use crate::scope::TableScope;
 use crate::select::SelectBinder;
 use crate::shared::{Shared, count_uses};
 use chalet_base::{Result, bail, ensure};
-use chalet_plan::{CommonTableId, Distinct, Expr, Field, IdSource, Plan, Project, SetOp, SetOpKind, Union};
+use chalet_plan::{
+    CommonTableId, Distinct, Expr, Field, Filter, IdSource, Plan, Project, SetOp, SetOpKind, Union,
+};
 use chalet_syntax::ast;
 use std::rc::Rc;
 
@@ -24,7 +27,9 @@ impl BoundQuery {
 
 /// Binds a statement's query.
 pub fn bind_query(query: &ast::Query, env: &dyn Environment, ids: &IdSource) -> Result<BoundQuery> {
-    QueryBinder::new(env, ids, 0).query(query)
+    let binder = QueryBinder::new(env, ids, 0);
+    let bound = binder.query(query)?;
+    binder.with_result_filter(bound)
 }
 
 /// A common table expression and those that were there before it.
@@ -75,6 +80,15 @@ pub(crate) struct QueryBinder<'b> {
     pub in_expression: bool,
     pub depth: usize,
     pub shared: Shared,
+    /// What WITH of this query and of those around gives names to.
+    pub with: Option<Rc<WithExprs>>,
+}
+
+/// The expressions of a WITH, and those around it.
+#[derive(Debug)]
+pub(crate) struct WithExprs {
+    exprs: Vec<Rc<ast::Expr>>,
+    around: Option<Rc<WithExprs>>,
 }
 
 /// Deeper nesting of queries is refused before it exhausts the stack, whatever the setting says.
@@ -84,7 +98,30 @@ impl<'b> QueryBinder<'b> {
     /// The binder of a query that nothing stands around.
     pub fn new(env: &'b dyn Environment, ids: &'b IdSource, depth: usize) -> QueryBinder<'b> {
         let shared = Shared::default();
-        QueryBinder { env, ids, ctes: None, outer: None, in_expression: false, depth, shared }
+        QueryBinder { env, ids, ctes: None, outer: None, in_expression: false, depth, shared, with: None }
+    }
+
+    /// This binder inside of a query with this WITH.
+    pub fn inside_with(self, with: &[ast::WithItem]) -> QueryBinder<'b> {
+        let exprs: Vec<Rc<ast::Expr>> = with.iter().filter_map(expr_of).map(|e| Rc::new(e.clone())).collect();
+        if exprs.is_empty() {
+            return self;
+        }
+        let around = self.with.clone();
+        QueryBinder { with: Some(Rc::new(WithExprs { exprs, around })), ..self }
+    }
+
+    /// The expression of that name in WITH of the queries around.
+    pub fn outer_with(&self, name: &str) -> Option<Rc<ast::Expr>> {
+        let mut next = self.with.as_ref();
+        while let Some(with) = next {
+            let named = |e: &&Rc<ast::Expr>| e.alias.as_ref().is_some_and(|alias| alias.name == name);
+            if let Some(found) = with.exprs.iter().find(named) {
+                return Some(found.clone());
+            }
+            next = with.around.as_ref();
+        }
+        None
     }
 
     pub fn query(&self, query: &ast::Query) -> Result<BoundQuery> {
@@ -92,6 +129,19 @@ impl<'b> QueryBinder<'b> {
         let most = if wanted == 0 { MAX_DEPTH } else { wanted.min(MAX_DEPTH) };
         ensure!(self.depth <= most, TOO_DEEP_SUBQUERIES, "Too deep subqueries. Maximum: {most}");
         self.set_expr(&query.body)
+    }
+
+    /// The rows of a result that `additional_result_filter` lets through.
+    fn with_result_filter(&self, bound: BoundQuery) -> Result<BoundQuery> {
+        let text = &self.env.settings().additional_result_filter;
+        if text.is_empty() {
+            return Ok(bound);
+        }
+        let mut binder = SelectBinder::without_tables(self);
+        binder.tables.list.push(TableScope::of_fields(None, &bound.fields));
+        let condition =
+            binder.condition(&chalet_syntax::parse_expression(text)?, "additional_result_filter")?;
+        Ok(BoundQuery { plan: Plan::Filter(Filter { input: Box::new(bound.plan), condition }), ..bound })
     }
 
     pub fn deeper(&self) -> QueryBinder<'b> {
@@ -105,7 +155,13 @@ impl<'b> QueryBinder<'b> {
             ast::SetExpr::SetOp { op, quantifier, inputs } => {
                 // WITH before the first SELECT of a UNION is seen by all of them.
                 let shared = self.with_of_first(inputs)?;
-                let bound = inputs.iter().map(|i| shared.set_expr(i)).collect::<Result<Vec<_>>>()?;
+                let mut bound = Vec::with_capacity(inputs.len());
+                for (index, input) in inputs.iter().enumerate() {
+                    bound.push(match with_of(&inputs[0], input).filter(|_| index > 0) {
+                        Some(input) => shared.set_expr(&input)?,
+                        None => shared.set_expr(input)?,
+                    });
+                }
                 let bound = self.same_types(bound, *op)?;
                 match op {
                     ast::SetOp::Union => self.union(bound, *quantifier),
@@ -116,6 +172,7 @@ impl<'b> QueryBinder<'b> {
         }
     }
 
+    /// The common table expressions that the inputs of a set operation share.
     fn with_of_first(&self, inputs: &[ast::SetExpr]) -> Result<QueryBinder<'b>> {
         let mut binder = self.clone();
         if let Some(ast::SetExpr::Select(first)) = inputs.first() {
@@ -271,4 +328,25 @@ impl<'b> QueryBinder<'b> {
             BoundQuery { plan, fields }
         }))
     }
+}
+
+fn expr_of(item: &ast::WithItem) -> Option<&ast::Expr> {
+    match item {
+        ast::WithItem::Expr(e) => Some(e),
+        ast::WithItem::Cte { .. } => None,
+    }
+}
+
+/// An input of a set operation with the expressions that WITH of the first one names, unless it names them itself.
+fn with_of(first: &ast::SetExpr, input: &ast::SetExpr) -> Option<ast::SetExpr> {
+    let (ast::SetExpr::Select(first), ast::SetExpr::Select(select)) = (first, input) else { return None };
+    let is_own = |e: &ast::Expr| select.with.iter().filter_map(expr_of).any(|own| own.alias == e.alias);
+    let missing: Vec<ast::WithItem> =
+        first.with.iter().filter(|item| expr_of(item).is_some_and(|e| !is_own(e))).cloned().collect();
+    if missing.is_empty() {
+        return None;
+    }
+    let mut select = select.clone();
+    select.with.splice(0..0, missing);
+    Some(ast::SetExpr::Select(select))
 }

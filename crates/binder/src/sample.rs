@@ -204,7 +204,7 @@ impl SelectBinder<'_> {
             (false, true) => format!("({key}) < {high}"),
             (true, true) => format!("({key}) >= {low} AND ({key}) < {high}"),
         };
-        let condition = binder.condition(&chalet_syntax::parse_expression(&condition)?)?;
+        let condition = binder.condition(&chalet_syntax::parse_expression(&condition)?, "SAMPLE")?;
         Ok(Some(Sampling { condition: Some(condition), factor }))
     }
 }

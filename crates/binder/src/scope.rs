@@ -104,6 +104,11 @@ impl Tables {
                 return Ok(Some(Found { expr: first.expr.clone(), used }));
             }
         }
+        Ok(self.find_qualified(parts))
+    }
+
+    /// Resolves `table.column` or `database.table.column` at the front of the parts.
+    pub fn find_qualified(&self, parts: &[&str]) -> Option<Found> {
         let own = parts.first().and_then(|name| self.by_own_name(name));
         let named = self.list.iter().map(|table| (table, self.prefix_len(table, parts)));
         for (table, skips) in named.chain(own.map(|table| (table, vec![1]))) {
@@ -111,12 +116,12 @@ impl Tables {
                 for used in (skip + 1..=parts.len()).rev() {
                     let name = parts[skip..used].join(".");
                     if let Some(column) = table.find(&name) {
-                        return Ok(Some(Found { expr: column.expr.clone(), used }));
+                        return Some(Found { expr: column.expr.clone(), used });
                     }
                 }
             }
         }
-        Ok(None)
+        None
     }
 
     /// Where the column is that `table.column` or `database.table.column` names.

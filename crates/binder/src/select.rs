@@ -12,6 +12,7 @@ use chalet_plan::{
     Window,
 };
 use chalet_syntax::ast::{self, ExprKind};
+use chalet_types::DataType;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -29,12 +30,16 @@ pub(crate) struct SelectBinder<'b> {
     pub query: QueryBinder<'b>,
     pub tables: Tables,
     pub aliases: HashMap<String, Rc<ast::Expr>>,
+    /// The tables of FROM as they are written, for those that name each other.
+    pub from_tables: Vec<ast::TableExpr>,
     /// While FROM is bound: the aliases of the whole SELECT, which ON sees.
     pub select_aliases: HashMap<String, Rc<ast::Expr>>,
     pub bound_aliases: HashMap<String, Expr>,
     /// Aliases whose expressions are being bound: inside, the same names mean columns.
     pub resolving: Vec<String>,
     pub lambda_params: Vec<(String, Expr)>,
+    /// The parameters of the lambdas around, as columns.
+    pub lambda_columns: Vec<ColumnId>,
     /// How many of the parameters are columns of `APPLY`, which aggregates may take.
     pub transformer_params: usize,
     pub place: Place,
@@ -52,7 +57,7 @@ pub(crate) struct SelectBinder<'b> {
 }
 
 /// A result column before it is bound: `*` is expanded already, because positions count what it stands for.
-enum Item {
+pub(crate) enum Item {
     Written(ast::Expr),
     Bound(String, Expr),
 }
@@ -63,10 +68,12 @@ impl<'b> SelectBinder<'b> {
             query: query.clone(),
             tables: Tables::default(),
             aliases: HashMap::default(),
+            from_tables: Vec::new(),
             select_aliases: HashMap::default(),
             bound_aliases: HashMap::default(),
             resolving: Vec::new(),
             lambda_params: Vec::new(),
+            lambda_columns: Vec::new(),
             transformer_params: 0,
             place: Place::Before("constant expression"),
             in_window: false,
@@ -97,7 +104,7 @@ impl<'b> SelectBinder<'b> {
     fn bind_under(query: &QueryBinder<'b>, select: &ast::Select) -> Result<BoundQuery> {
         let uses = |name: &str| count_uses_of_select(select, name);
         let ctes = query.with_ctes(&select.with, select.recursive, &uses);
-        let query = QueryBinder { ctes, ..query.clone() };
+        let query = QueryBinder { ctes, ..query.clone() }.inside_with(&select.with);
         let mut binder = SelectBinder::without_tables(&query);
         binder.select(select).map_err(|e| {
             if e.message().contains("In scope ") {
@@ -117,14 +124,13 @@ impl<'b> SelectBinder<'b> {
         self.select_aliases = aliases.clone();
         let mut plan = self.from(select)?;
         self.aliases = aliases;
+        crate::window_call::check_names(&select.windows)?;
         self.window_defs = select.windows.clone();
         let items = self.items(&select.projection)?;
 
         let filter = self.filter_of(select, &mut plan)?;
-        self.group_by(select, &|i| match items.get(i) {
-            Some(Item::Written(e)) => Some(e.clone()),
-            _ => None,
-        })?;
+        self.check_totals(select)?;
+        self.group_by(select, &items)?;
         self.place = Place::Aggregates;
         let mut projection: Vec<(String, Expr)> = Vec::with_capacity(items.len());
         for item in &items {
@@ -133,16 +139,19 @@ impl<'b> SelectBinder<'b> {
                 Item::Bound(name, expr) => (name.clone(), expr.clone()),
             });
         }
-        if matches!(select.group_by, Some(ast::GroupBy::All)) {
-            self.group_by_all(&projection)?;
-        }
-        let having = select.having.as_ref().map(|e| self.condition(e)).transpose()?;
-        let qualify = select.qualify.as_ref().map(|e| self.condition(e)).transpose()?;
+        self.group_by_all(select, &projection)?;
+        let having = select.having.as_ref().map(|e| self.condition(e, "HAVING")).transpose()?;
+        let qualify = select.qualify.as_ref().map(|e| self.condition(e, "QUALIFY")).transpose()?;
         let order_by = self.order_by(select, &projection)?;
         let limit_by = self.limit_by(select, &projection)?;
 
         // FROM, arrayJoin, WHERE
-        let aggregated = !self.aggregates.is_empty() || select.group_by.is_some() || select.with_totals;
+        let aggregated = !self.aggregates.is_empty() || select.group_by.is_some();
+        ensure!(
+            aggregated || !select.with_totals,
+            NOT_IMPLEMENTED,
+            "WITH TOTALS, ROLLUP, CUBE or GROUPING SETS are not supported without aggregation"
+        );
         let (late, early): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.array_joins).into_iter().partition(|a| a.late && aggregated);
         plan = array_joins(plan, early);
@@ -182,7 +191,7 @@ impl<'b> SelectBinder<'b> {
         for (name, expr) in &projection {
             let expr = rewrite(self, expr)?;
             chalet_base::ensure!(
-                *expr.ty() != chalet_types::DataType::Nothing,
+                *expr.ty() != DataType::Nothing,
                 ILLEGAL_TYPE_OF_ARGUMENT,
                 "Invalid projection column with type Nothing"
             );
@@ -228,7 +237,7 @@ impl<'b> SelectBinder<'b> {
                 exprs.iter().collect()
             }
             Some(ast::GroupBy::GroupingSets(sets)) => sets.iter().flatten().collect(),
-            Some(ast::GroupBy::All) | None => Vec::new(),
+            Some(ast::GroupBy::All | ast::GroupBy::AllRollup | ast::GroupBy::AllCube) | None => Vec::new(),
         };
         let clauses = select
             .projection
@@ -257,7 +266,8 @@ impl<'b> SelectBinder<'b> {
                     items.extend(self.expand(e)?.into_iter().map(|(name, expr)| Item::Bound(name, expr)));
                 }
                 ExprKind::Call(call) if call.name == "untuple" && call.args.len() == 1 => {
-                    items.extend(self.untuple(e, &call.args[0])?);
+                    let elements = self.untuple(e, &call.args[0])?;
+                    items.extend(elements.into_iter().map(|(name, expr)| Item::Bound(name, expr)));
                 }
                 _ => items.push(Item::Written(e.clone())),
             }
@@ -267,9 +277,9 @@ impl<'b> SelectBinder<'b> {
     }
 
     /// `untuple(t)`: one column per element.
-    fn untuple(&mut self, e: &ast::Expr, arg: &ast::Expr) -> Result<Vec<Item>> {
+    pub(crate) fn untuple(&mut self, e: &ast::Expr, arg: &ast::Expr) -> Result<Vec<(String, Expr)>> {
         let tuple = self.expr(arg)?;
-        let chalet_types::DataType::Tuple(fields) = tuple.ty().bare().clone() else {
+        let DataType::Tuple(fields) = tuple.ty().bare().clone() else {
             bail!(ILLEGAL_TYPE_OF_ARGUMENT, "Function untuple expect tuple as argument, got {}", tuple.ty());
         };
         let prefix = match &e.alias {
@@ -284,7 +294,7 @@ impl<'b> SelectBinder<'b> {
                 Some(_) => format!("{prefix}.{element}"),
                 None => format!("{prefix}'{element}')"),
             };
-            items.push(Item::Bound(name, self.elements(tuple.clone(), &[&index])?));
+            items.push((name, self.elements(tuple.clone(), &[&index])?));
         }
         Ok(items)
     }
@@ -295,7 +305,7 @@ impl<'b> SelectBinder<'b> {
         for (clause, e) in [("PREWHERE", &select.prewhere), ("WHERE", &select.where_)] {
             let Some(e) = e else { continue };
             self.place = Place::Before(clause);
-            let condition = self.condition(e)?;
+            let condition = self.condition(e, clause)?;
             if clause == "PREWHERE"
                 && !self.query.env.settings().prewhere_after_final
                 && let Plan::MergeRows(node) = plan
@@ -313,19 +323,40 @@ impl<'b> SelectBinder<'b> {
     }
 
     /// A condition: a number, which is true unless it is 0 or NULL.
-    pub(crate) fn condition(&mut self, e: &ast::Expr) -> Result<Expr> {
+    pub(crate) fn condition(&mut self, e: &ast::Expr, clause: &str) -> Result<Expr> {
         let condition = self.expr(e)?;
         let ty = condition.ty();
         ensure!(
-            ty.bare().is_number() || ty.is_only_null(),
+            is_condition(ty.bare()) || ty.is_only_null(),
             ILLEGAL_TYPE_OF_COLUMN_FOR_FILTER,
-            "Illegal type {ty} of expression for filter. Must be UInt8 or Nullable(UInt8) or Const variants of them"
+            "Invalid type for filter in {clause}: {ty}"
         );
         Ok(condition)
     }
 
+    /// Fails where totals stand beside what they cannot be computed with.
+    fn check_totals(&self, select: &ast::Select) -> Result<()> {
+        let is_cube = |group: &ast::GroupBy| !matches!(group, ast::GroupBy::Exprs(_) | ast::GroupBy::All);
+        match &select.group_by {
+            Some(ast::GroupBy::GroupingSets(_)) if select.with_totals => {
+                bail!(NOT_IMPLEMENTED, "WITH TOTALS and GROUPING SETS are not supported together")
+            }
+            Some(group) if select.with_totals && select.having.is_some() && is_cube(group) => bail!(
+                NOT_IMPLEMENTED,
+                "WITH TOTALS and WITH ROLLUP or CUBE are not supported together in presence of HAVING"
+            ),
+            _ => Ok(()),
+        }
+    }
+
     fn order_by(&mut self, select: &ast::Select, projection: &[(String, Expr)]) -> Result<Vec<SortKey>> {
         if select.order_by_all {
+            ensure!(
+                !projection.iter().any(|(name, _)| name.eq_ignore_ascii_case("all")),
+                UNEXPECTED_EXPRESSION,
+                "Cannot use ORDER BY ALL to sort a column with name 'all', please disable setting \
+                 `enable_order_by_all` and try again"
+            );
             let Some(item) = select.order_by.first() else { return Ok(Vec::new()) };
             let order = chalet_columns::keys::Order::new(item.descending, item.nulls_first.unwrap_or(false));
             let keys = projection.iter().map(|(_, e)| SortKey { expr: e.clone(), order });
@@ -435,7 +466,7 @@ impl<'b> SelectBinder<'b> {
                     // Replaced below by what is under it.
                     let input = Box::new(crate::call::constant_plan(
                         self.query.ids,
-                        Expr::literal(&chalet_types::Value::UInt(0), chalet_types::DataType::UInt8)?,
+                        Expr::literal(&chalet_types::Value::UInt(0), DataType::UInt8)?,
                     ));
                     nodes.push(Window { input, partition_by, order_by, calls: vec![call] });
                 }
@@ -541,8 +572,15 @@ impl<'b> SelectBinder<'b> {
         let mut columns = Vec::with_capacity(keys.len());
         for (item, key) in select.order_by.iter().zip(keys) {
             let Some(id) = key.expr.as_column() else {
-                bail!(INVALID_WITH_FILL_EXPRESSION, "WITH FILL over a constant");
+                ensure!(item.fill.is_none(), INVALID_WITH_FILL_EXPRESSION, "WITH FILL over a constant");
+                continue;
             };
+            let is_filled = |(known, _, fill): &(ColumnId, _, Option<_>)| *known == id && fill.is_some();
+            ensure!(
+                item.fill.is_none() || !columns.iter().any(is_filled),
+                INVALID_WITH_FILL_EXPRESSION,
+                "Multiple WITH FILL for identical expressions is not supported in ORDER BY"
+            );
             let fill = match &item.fill {
                 Some(fill) => Some(self.fill_column(fill, key.expr.ty(), key.order.descending)?),
                 None => None,
@@ -572,6 +610,12 @@ impl<'b> SelectBinder<'b> {
                             item.name.name
                         );
                     };
+                    ensure!(
+                        !columns.iter().any(|column| column.0 == field.id),
+                        INVALID_WITH_FILL_EXPRESSION,
+                        "Column '{}' is participating in ORDER BY expression and can't be INTERPOLATE output",
+                        field.name
+                    );
                     let value = match &item.expr {
                         Some(e) => {
                             let bound = self.expr(e)?;
@@ -586,6 +630,13 @@ impl<'b> SelectBinder<'b> {
         }
         Ok(Plan::Fill(Fill { input: Box::new(plan), columns, interpolate }))
     }
+}
+
+/// Rows are filtered by numbers of the machine, not by wider ones.
+fn is_condition(ty: &DataType) -> bool {
+    use DataType::*;
+    matches!(ty, Bool | Float32 | Float64)
+        || ty.is_integer() && !matches!(ty, Int128 | UInt128 | Int256 | UInt256)
 }
 
 /// What expressions may refer to after aggregation.

@@ -23,6 +23,7 @@ impl<'b> QueryBinder<'b> {
             in_expression: false,
             depth: self.depth + 1,
             shared: self.shared.clone(),
+            with: self.with.clone(),
         }
     }
 

@@ -4,7 +4,7 @@ use crate::call::argument;
 use crate::clauses::KnownWindow;
 use crate::select::{Place, SelectBinder};
 use chalet_base::{Result, bail, ensure};
-use chalet_function_api::Argument;
+use chalet_function_api::{Argument, WindowFunction};
 use chalet_plan::{Expr, FrameBound, FrameSpec, FrameUnit, SortKey, WindowCall, WindowImpl};
 use chalet_syntax::ast;
 use chalet_types::{DataType, Value};
@@ -49,6 +49,7 @@ impl SelectBinder<'_> {
         }
         let order_by = spec.order_by.iter().map(|o| self.sort_key(o)).collect::<Result<Vec<_>>>()?;
         let frame = self.frame(spec.frame.as_ref(), &order_by)?;
+        let is_written = spec.frame.is_some();
         let (function, args, ty) = match env.registry().windows.get(&call.name).cloned() {
             Some(function) => {
                 let parameters = self.parameters(call)?;
@@ -58,6 +59,7 @@ impl SelectBinder<'_> {
                 }
                 let arguments: Vec<Argument> = args.iter().map(|(name, expr)| argument(expr, name)).collect();
                 let ty = function.result_type(&parameters, &arguments, env.context())?;
+                check_frame(&*function, is_written, order_by.is_empty(), &frame, &call.name)?;
                 let function = function.with_parameters(&parameters)?.unwrap_or(function);
                 (WindowImpl::Window(function), args.into_iter().map(|a| a.1).collect(), ty)
             }
@@ -83,6 +85,7 @@ impl SelectBinder<'_> {
 
     /// The window with the one it extends filled in.
     fn window_spec(&self, over: Option<&ast::WindowRef>) -> Result<ast::WindowSpec> {
+        let is_named = matches!(over, Some(ast::WindowRef::Named(_)));
         let (mut spec, mut base) = match over {
             Some(ast::WindowRef::Named(name)) => (
                 ast::WindowSpec { base: None, partition_by: vec![], order_by: vec![], frame: None },
@@ -92,15 +95,17 @@ impl SelectBinder<'_> {
             None => bail!(LOGICAL_ERROR, "A window call has no window"),
         };
         // A chain of windows that extend each other is no longer than their list.
-        for _ in 0..=self.window_defs.len() {
+        for depth in 0..=self.window_defs.len() {
             let Some(name) = base else { return Ok(spec) };
             let found = self.window_defs.iter().find(|w| w.name.name == name.name);
             let Some(found) = found else {
                 bail!(BAD_ARGUMENTS, "Window '{}' does not exist", name.name);
             };
-            if spec.partition_by.is_empty() {
-                spec.partition_by = found.spec.partition_by.clone();
+            // A name alone is that window; what extends one adds to it.
+            if depth > 0 || !is_named {
+                check_derived(&spec, &found.spec, &name.name)?;
             }
+            spec.partition_by = found.spec.partition_by.clone();
             if spec.order_by.is_empty() {
                 spec.order_by = found.spec.order_by.clone();
             }
@@ -128,8 +133,8 @@ impl SelectBinder<'_> {
             ast::FrameUnit::Range => FrameUnit::Range,
             ast::FrameUnit::Groups => FrameUnit::Groups,
         };
-        let start = self.frame_bound(&frame.start)?;
-        let end = self.frame_bound(&frame.end)?;
+        let start = self.frame_bound(&frame.start, ("start", frame.unit))?;
+        let end = self.frame_bound(&frame.end, ("end", frame.unit))?;
         ensure!(
             rank(&start) <= rank(&end)
                 && start != FrameBound::UnboundedFollowing
@@ -155,29 +160,99 @@ impl SelectBinder<'_> {
         Ok(FrameSpec { unit, start, end })
     }
 
-    fn frame_bound(&mut self, bound: &ast::FrameBound) -> Result<FrameBound> {
+    fn frame_bound(&mut self, bound: &ast::FrameBound, place: (&str, ast::FrameUnit)) -> Result<FrameBound> {
         Ok(match bound {
             ast::FrameBound::UnboundedPreceding => FrameBound::UnboundedPreceding,
             ast::FrameBound::CurrentRow => FrameBound::CurrentRow,
             ast::FrameBound::UnboundedFollowing => FrameBound::UnboundedFollowing,
             ast::FrameBound::Preceding(e) => {
-                let (value, ty) = self.frame_offset(e)?;
+                let (value, ty) = self.frame_offset(e, place)?;
                 FrameBound::Preceding(value, ty)
             }
             ast::FrameBound::Following(e) => {
-                let (value, ty) = self.frame_offset(e)?;
+                let (value, ty) = self.frame_offset(e, place)?;
                 FrameBound::Following(value, ty)
             }
         })
     }
 
-    fn frame_offset(&mut self, e: &ast::Expr) -> Result<(Value, DataType)> {
+    fn frame_offset(
+        &mut self,
+        e: &ast::Expr,
+        (end, unit): (&str, ast::FrameUnit),
+    ) -> Result<(Value, DataType)> {
         let literal = self.constant(e, "Window frame offset")?;
         let value = literal.value();
-        let negative = value.as_f64().is_none_or(|x| x < 0.0);
-        ensure!(!negative, BAD_ARGUMENTS, "Window frame offset must be a nonnegative number, '{e}' given");
+        let unit = match unit {
+            ast::FrameUnit::Rows => "ROWS",
+            ast::FrameUnit::Range => "RANGE",
+            ast::FrameUnit::Groups => "GROUPS",
+        };
+        ensure!(
+            value.as_u64().is_some_and(|n| n < MAX_OFFSET) && !literal.ty.bare().is_float(),
+            BAD_ARGUMENTS,
+            "Frame {end} offset for '{unit}' frame must be a nonnegative 32-bit integer, '{e}' of type '{}' given",
+            literal.ty
+        );
         Ok((value, literal.ty))
     }
+}
+
+/// Fails on a WINDOW clause that defines a name twice.
+pub(crate) fn check_names(windows: &[ast::WindowDef]) -> Result<()> {
+    for (position, window) in windows.iter().enumerate() {
+        ensure!(
+            !windows[..position].iter().any(|before| before.name.name == window.name.name),
+            BAD_ARGUMENTS,
+            "Window '{}' is already defined",
+            window.name.name
+        );
+    }
+    Ok(())
+}
+
+/// Offsets of frames are smaller, in the kernel too.
+const MAX_OFFSET: u64 = i32::MAX as u64;
+
+/// Fails on a frame that a function does not take.
+fn check_frame(
+    function: &dyn WindowFunction,
+    is_written: bool,
+    is_unordered: bool,
+    frame: &FrameSpec,
+    name: &str,
+) -> Result<()> {
+    ensure!(
+        !is_written || !function.ignores_frame(),
+        BAD_ARGUMENTS,
+        "Window function '{name}' does not expect window frame to be explicitly specified"
+    );
+    ensure!(
+        !(is_written || is_unordered) || function.takes_frame(frame.unit == FrameUnit::Rows, is_whole(frame)),
+        BAD_ARGUMENTS,
+        "Unsupported window frame type for function '{name}'"
+    );
+    Ok(())
+}
+
+fn is_whole(frame: &FrameSpec) -> bool {
+    frame.start == FrameBound::UnboundedPreceding && frame.end == FrameBound::UnboundedFollowing
+}
+
+/// Fails where a window changes what it has from the one that it extends.
+fn check_derived(spec: &ast::WindowSpec, base: &ast::WindowSpec, name: &str) -> Result<()> {
+    ensure!(
+        spec.partition_by.is_empty(),
+        BAD_ARGUMENTS,
+        "Derived window definition of '{name}' is not allowed to override PARTITION BY"
+    );
+    ensure!(
+        spec.order_by.is_empty() || base.order_by.is_empty(),
+        BAD_ARGUMENTS,
+        "Derived window definition of '{name}' is not allowed to override a non-empty ORDER BY"
+    );
+    ensure!(base.frame.is_none(), BAD_ARGUMENTS, "Parent window '{name}' is not allowed to define a frame");
+    Ok(())
 }
 
 /// Bounds in the order of the rows that they name.

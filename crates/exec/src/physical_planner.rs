@@ -21,7 +21,7 @@ use crate::spill::{Purpose, Threshold};
 use crate::{ExecContext, aggregate_from_statistics, condition, skip_index};
 use chalet_base::events::{self, Event};
 use chalet_base::{Result, bail};
-use chalet_columns::Block;
+use chalet_columns::{Block, Column, Vector};
 use chalet_memory::Reservation;
 use chalet_plan as plan;
 use chalet_plan::{ColumnId, Expr, Plan, SetSource};
@@ -62,14 +62,43 @@ impl BeforeLimit {
 /// The row of totals, and what must still be done to it.
 #[derive(Clone)]
 pub struct TotalsPath {
-    slot: Arc<OnceLock<Block>>,
+    source: TotalsSource,
     projections: Vec<Program>,
+}
+
+/// Where the row of totals comes from.
+#[derive(Clone)]
+enum TotalsSource {
+    /// An aggregation.
+    Slot(Arc<OnceLock<Block>>),
+    /// The sides of a join; the one that has none gives the defaults of its types.
+    Join(Box<[(Option<TotalsPath>, Vec<DataType>); 2]>),
+}
+
+impl TotalsSource {
+    fn take(&self) -> Result<Option<Block>> {
+        let sides = match self {
+            TotalsSource::Slot(slot) => return Ok(slot.get().cloned()),
+            TotalsSource::Join(sides) => sides,
+        };
+        let mut found = false;
+        let mut columns = Vec::new();
+        for (path, types) in &**sides {
+            let block = path.as_ref().map(TotalsPath::take).transpose()?.flatten();
+            found |= block.is_some();
+            match block {
+                Some(block) => columns.extend(block.columns().iter().cloned()),
+                None => columns.extend(types.iter().map(|ty| Column::constant(Vector::defaults(ty, 1), 1))),
+            }
+        }
+        Ok(found.then(|| Block::new(columns, 1)))
+    }
 }
 
 impl TotalsPath {
     /// The finished row, when the plan has run.
     pub fn take(&self) -> Result<Option<Block>> {
-        let Some(mut block) = self.slot.get().cloned() else { return Ok(None) };
+        let Some(mut block) = self.source.take()? else { return Ok(None) };
         for program in &self.projections {
             let columns = program.evaluate(&block)?;
             block = Block::new(columns, block.n_rows());
@@ -488,7 +517,8 @@ impl PhysicalPlanner<'_> {
             purpose: Purpose::Aggregation,
         });
         let input = self.input(&node.input, node.limit.is_some())?.into_rows(|stream| stream.into_sink(sink));
-        let totals = has_totals.then(|| TotalsPath { slot, projections: Vec::new() });
+        let totals =
+            has_totals.then(|| TotalsPath { source: TotalsSource::Slot(slot), projections: Vec::new() });
         Ok(PhysicalPlan { totals, ..input })
     }
 
@@ -631,8 +661,14 @@ impl PhysicalPlanner<'_> {
         self.runtime_filters.borrow_mut().add(node, &slot, self.ctx)?;
         let (left, right) = (self.plan(&node.left)?, self.plan(&node.right)?);
         let before_limits = [left.before_limits, right.before_limits].concat();
+        let totals = (left.totals.is_some() || right.totals.is_some()).then(|| {
+            let types = |fields: &[plan::Field]| fields.iter().map(|field| field.ty.clone()).collect();
+            let (of_left, of_right) = node.fields.split_at(node.left.fields().len());
+            let sides = [(left.totals, types(of_left)), (right.totals, types(of_right))];
+            TotalsPath { source: TotalsSource::Join(Box::new(sides)), projections: Vec::new() }
+        });
         let joined = self.joined(node, left.stream, right.stream, slot)?;
-        Ok(PhysicalPlan { before_limits, ..PhysicalPlan::from(joined) })
+        Ok(PhysicalPlan { before_limits, totals, ..PhysicalPlan::from(joined) })
     }
 
     fn joined(

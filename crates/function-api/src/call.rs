@@ -95,6 +95,10 @@ impl BoundFunction {
                 }
             }
         }
+        // Of elements of an empty array nothing can be made.
+        let of_nothing = record.nulls == Nulls::Propagate
+            && inner.iter().any(|a| !a.is_lambda && a.ty == DataType::Nothing);
+        let always_null = always_null || of_nothing;
         let Bound { result: inner_result, state } =
             if always_null { DataType::Nothing.into() } else { function.bind(&inner, ctx)? };
         let mut result = inner_result.clone();

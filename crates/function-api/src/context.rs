@@ -71,6 +71,7 @@ pub struct FunctionSettings {
     pub splitby_max_substrings_includes_remaining_string: bool,
     pub cast_string_to_dynamic_use_inference: bool,
     pub enable_extended_results_for_datetime_functions: bool,
+    pub enable_named_columns_in_function_tuple: bool,
     /// Every setting of the query by name, for `getSetting`.
     pub all: SettingLookup,
 }
@@ -105,6 +106,7 @@ impl Default for FunctionSettings {
             splitby_max_substrings_includes_remaining_string: false,
             cast_string_to_dynamic_use_inference: false,
             enable_extended_results_for_datetime_functions: false,
+            enable_named_columns_in_function_tuple: false,
             all: SettingLookup(Arc::new(|_| None)),
         }
     }

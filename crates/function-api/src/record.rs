@@ -24,6 +24,8 @@ pub struct Record {
     pub takes_table_name: bool,
     /// Takes a part of its first argument by name: `t.a`.
     pub part_by_name: bool,
+    /// Reads an Enum in place of its first argument, a string, as the name.
+    pub takes_enum: bool,
     /// What happens with arguments of type Variant and Dynamic.
     pub several_types: SeveralTypes,
     /// Cheap and never fails, whatever the values: safe to run on rows whose result nobody needs.
@@ -59,6 +61,7 @@ impl Record {
         lazy: Lazy::No,
         takes_table_name: false,
         part_by_name: false,
+        takes_enum: false,
         several_types: SeveralTypes::EachType,
         total: false,
         linear: Linear::No,

@@ -39,6 +39,13 @@ pub trait WindowFunction: Send + Sync {
         false
     }
 
+    /// Is a frame one that the function takes when it is written out? `rows` says that it counts rows, `whole` that it is the
+    /// whole partition.
+    fn takes_frame(&self, rows: bool, whole: bool) -> bool {
+        let _ = (rows, whole);
+        true
+    }
+
     /// Does the result depend on the frame?
     fn uses_frames(&self) -> bool {
         true

@@ -182,7 +182,7 @@ fn select_node(select: &Select) -> Node {
     children.extend(select.prewhere.iter().map(expr_node));
     children.extend(select.where_.iter().map(expr_node));
     match &select.group_by {
-        None | Some(GroupBy::All) => {}
+        None | Some(GroupBy::All | GroupBy::AllRollup | GroupBy::AllCube) => {}
         Some(GroupBy::Exprs(list)) if list.is_empty() => {
             let tuple = node("Function tuple", vec![leaf("ExpressionList")]);
             children.push(node("ExpressionList", vec![tuple]));

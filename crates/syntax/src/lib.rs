@@ -8,6 +8,7 @@
 //! - `explain`: the tree as EXPLAIN AST shows it
 //! - `name`: the names of result columns
 //! - `visit`: walks over expressions and what they contain
+//! - `substitute`: expressions in place of names
 
 pub mod ast;
 pub mod explain;
@@ -16,9 +17,11 @@ pub mod name;
 pub mod parser;
 pub mod print;
 pub mod split;
+mod substitute;
 pub mod visit;
 
 pub use explain::explain_ast;
-pub use name::column_name;
+pub use name::{column_name, spelled_lambda};
 pub use parser::{parse_expression, parse_printed, parse_statements, parse_statements_with, parse_structure};
 pub use split::split_statements;
+pub use substitute::substitute;

@@ -228,3 +228,18 @@ fn bound_name(bound: &FrameBound) -> String {
         FrameBound::Following(value) => format!("{} FOLLOWING", column_name(value)),
     }
 }
+
+/// `lambda(tuple(x, y), body)`: how the arrow is spelled as a function.
+pub fn spelled_lambda(call: &Call) -> Option<ExprKind> {
+    let [params, body] = &call.args[..] else { return None };
+    let ExprKind::Call(tuple) = &params.kind else { return None };
+    let is_tuple = tuple.style == CallStyle::Tuple || tuple.name == "tuple";
+    if call.name != "lambda" || !is_tuple {
+        return None;
+    }
+    let params = tuple.args.iter().map(|param| match &param.kind {
+        ExprKind::Identifier(parts) if parts.len() == 1 => Some(parts[0].clone()),
+        _ => None,
+    });
+    Some(ExprKind::Lambda { params: params.collect::<Option<_>>()?, body: Box::new(body.clone()) })
+}

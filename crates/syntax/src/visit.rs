@@ -182,7 +182,7 @@ pub fn for_each_clause<'a>(select: &'a Select, f: &mut dyn FnMut(&'a Expr)) {
     }
     [&select.prewhere, &select.where_].into_iter().flatten().for_each(&mut *f);
     match &select.group_by {
-        None | Some(GroupBy::All) => {}
+        None | Some(GroupBy::All | GroupBy::AllRollup | GroupBy::AllCube) => {}
         Some(GroupBy::Exprs(list) | GroupBy::Rollup(list) | GroupBy::Cube(list)) => {
             list.iter().for_each(&mut *f)
         }
@@ -253,15 +253,24 @@ fn select_tables_mut(select: &mut Select, f: &mut dyn FnMut(&mut TableExpr)) {
         table_mut(table, f);
     }
     for step in &mut select.joins {
+        if let JoinStep::Join(join) = step {
+            table_mut(&mut join.table, f);
+        }
+    }
+    for_each_clause_mut(select, &mut |e| expr_tables_mut(e, f));
+}
+
+/// Calls `f` with each expression of a SELECT that columns may stand in, for rewriting in place. Those of WITH are not among
+/// them.
+pub(crate) fn for_each_clause_mut(select: &mut Select, f: &mut dyn FnMut(&mut Expr)) {
+    for step in &mut select.joins {
         match step {
             JoinStep::Join(join) => {
-                table_mut(&mut join.table, f);
-                match &mut join.constraint {
-                    JoinConstraint::On(on) => expr_tables_mut(on, f),
-                    JoinConstraint::Using(_) | JoinConstraint::None => {}
+                if let JoinConstraint::On(on) = &mut join.constraint {
+                    f(on);
                 }
             }
-            JoinStep::ArrayJoin { exprs, .. } => exprs.iter_mut().for_each(|e| expr_tables_mut(e, f)),
+            JoinStep::ArrayJoin { exprs, .. } => exprs.iter_mut().for_each(&mut *f),
         }
     }
     let grouped: Vec<&mut Expr> = match &mut select.group_by {
@@ -269,7 +278,7 @@ fn select_tables_mut(select: &mut Select, f: &mut dyn FnMut(&mut TableExpr)) {
             exprs.iter_mut().collect()
         }
         Some(GroupBy::GroupingSets(sets)) => sets.iter_mut().flatten().collect(),
-        Some(GroupBy::All) | None => Vec::new(),
+        Some(GroupBy::All | GroupBy::AllRollup | GroupBy::AllCube) | None => Vec::new(),
     };
     let clauses = select
         .projection
@@ -282,7 +291,7 @@ fn select_tables_mut(select: &mut Select, f: &mut dyn FnMut(&mut TableExpr)) {
         .chain(&mut select.qualify)
         .chain(select.order_by.iter_mut().map(|o| &mut o.expr))
         .chain(select.limit_by.iter_mut().flat_map(|l| &mut l.exprs));
-    clauses.for_each(|e| expr_tables_mut(e, f));
+    clauses.for_each(f);
 }
 
 fn table_mut(table: &mut TableExpr, f: &mut dyn FnMut(&mut TableExpr)) {

@@ -162,17 +162,32 @@ fn numbers(a: &DataType, b: &DataType) -> Option<DataType> {
     }
 }
 
+/// Digits of the widest Decimal.
+const MAX_PRECISION: u8 = 76;
+
 fn decimals(a: &DataType, b: &DataType) -> Option<DataType> {
     use DataType::*;
-    let digits = |ty: &DataType| match ty {
+    let parts = |ty: &DataType| match ty {
         Decimal { precision, scale } => Some((widest_of_same_width(*precision), *scale)),
-        Bool | UInt8 | Int8 | UInt16 | Int16 => Some((9, 0)),
-        UInt32 | Int32 => Some((18, 0)),
-        UInt64 | Int64 => Some((38, 0)),
+        _ => Some((0, 0)),
+    };
+    let ((p1, s1), (p2, s2)) = (parts(a)?, parts(b)?);
+    let scale = s1.max(s2);
+    // The digits that an integer needs before the point. Of signed ones the kernel drops the last when there is no point.
+    let digits = |ty: &DataType| match ty {
+        Decimal { .. } => Some(0),
+        Bool | UInt8 | Int8 => Some(3),
+        UInt16 | Int16 => Some(5),
+        Int32 if scale == 0 => Some(9),
+        Int64 if scale == 0 => Some(18),
+        UInt32 | Int32 => Some(10),
+        Int64 => Some(19),
+        UInt64 => Some(20),
         _ => None,
     };
-    let ((p1, s1), (p2, s2)) = (digits(a)?, digits(b)?);
-    Some(Decimal { precision: p1.max(p2), scale: s1.max(s2) })
+    let whole = digits(a)?.max(digits(b)?);
+    let precision = p1.max(p2).max(if whole > 0 { whole + scale } else { 0 });
+    (precision <= MAX_PRECISION).then(|| Decimal { precision: widest_of_same_width(precision), scale })
 }
 
 /// The supertype of the types, or an error that names `what` needed it.

@@ -146,6 +146,14 @@ impl WindowFunction for Rank {
         false
     }
 
+    fn takes_frame(&self, rows: bool, whole: bool) -> bool {
+        match self.kind {
+            Kind::RowNumber | Kind::Rank | Kind::DenseRank => true,
+            Kind::PercentRank | Kind::CumeDist => !rows && whole,
+            Kind::Ntile => rows && whole,
+        }
+    }
+
     fn execute(&self, partitions: &Partitions, _: &[DataType], _: &DataType) -> Result<Vector> {
         Ok(match self.kind {
             Kind::RowNumber => {

@@ -28,7 +28,7 @@ impl Settings {
 
     pub fn for_binder(&self) -> BinderSettings {
         let mut s = BinderSettings::default();
-        let flags: [(&str, &mut bool); 20] = [
+        let flags: [(&str, &mut bool); 21] = [
             ("prefer_column_name_to_alias", &mut s.prefer_column_name_to_alias),
             ("transform_null_in", &mut s.transform_null_in),
             ("allow_suspicious_types_in_group_by", &mut s.allow_suspicious_types_in_group_by),
@@ -49,16 +49,18 @@ impl Settings {
             ("apply_prewhere_after_final", &mut s.prewhere_after_final),
             ("enable_materialized_cte", &mut s.materialized_cte),
             ("asterisk_include_alias_columns", &mut s.asterisk_include_alias_columns),
+            ("analyzer_compatibility_join_using_top_level_identifier", &mut s.using_means_aliases),
         ];
         for (name, field) in flags {
             *field = self.flag(name).unwrap_or(*field);
         }
-        let texts: [(&str, &mut String); 5] = [
+        let texts: [(&str, &mut String); 6] = [
             ("join_default_strictness", &mut s.join_default_strictness),
             ("union_default_mode", &mut s.union_default_mode),
             ("intersect_default_mode", &mut s.intersect_default_mode),
             ("except_default_mode", &mut s.except_default_mode),
             ("totals_mode", &mut s.totals_mode),
+            ("additional_result_filter", &mut s.additional_result_filter),
         ];
         for (name, field) in texts {
             if let Some(text) = self.text(name) {
@@ -162,7 +164,7 @@ impl Settings {
 
     pub fn for_functions(&self) -> FunctionSettings {
         let mut s = FunctionSettings::default();
-        let flags: [(&str, &mut bool); 11] = [
+        let flags: [(&str, &mut bool); 12] = [
             ("cast_keep_nullable", &mut s.cast_keep_nullable),
             ("allow_suspicious_low_cardinality_types", &mut s.allow_suspicious_low_cardinality_types),
             ("allow_suspicious_variant_types", &mut s.allow_suspicious_variant_types),
@@ -178,6 +180,7 @@ impl Settings {
                 "splitby_max_substrings_includes_remaining_string",
                 &mut s.splitby_max_substrings_includes_remaining_string,
             ),
+            ("enable_named_columns_in_function_tuple", &mut s.enable_named_columns_in_function_tuple),
             ("cast_string_to_dynamic_use_inference", &mut s.cast_string_to_dynamic_use_inference),
             (
                 "enable_extended_results_for_datetime_functions",

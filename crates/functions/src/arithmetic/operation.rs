@@ -52,10 +52,13 @@ impl Operation {
         if let Some(result) = vectors::result(self, a, b, ctx)? {
             return Ok(result);
         }
-        if let Some(result) = timestamps::result(self, a, b, ctx)? {
+        let counted = self.counted(a, b);
+        if counted.is_none()
+            && let Some(result) = timestamps::result(self, a, b, ctx)?
+        {
             return Ok(result);
         }
-        let (x, y) = (as_number(a), as_number(b));
+        let (x, y) = (counted.map_or_else(|| as_number(a), Cow::Owned), as_number(b));
         let result = match () {
             _ if !x.is_number() || !y.is_number() || a.physical() != b.physical() && ips(a, b) => None,
             _ if x.is_decimal() || y.is_decimal() => decimals::result(self, &x, &y)?,
@@ -65,6 +68,19 @@ impl Operation {
             Some(ty) if self.on_fault == OnFault::Null => Ok(ty.nullable()),
             Some(ty) => Ok(ty),
             None => Err(self.illegal(a, b)),
+        }
+    }
+
+    /// Remainders of days and seconds: the integer that a timestamp counts in.
+    fn counted(&self, a: &DataType, b: &DataType) -> Option<DataType> {
+        let remains = matches!(self.name, "modulo" | "positiveModulo");
+        let by_number = b.is_number() && !b.is_decimal();
+        match a {
+            _ if !remains || !by_number => None,
+            DataType::Date => Some(DataType::UInt16),
+            DataType::DateTime(_) => Some(DataType::UInt32),
+            DataType::Time => Some(DataType::Int32),
+            _ => None,
         }
     }
 
@@ -84,10 +100,11 @@ impl Operation {
         if vectors::concerns(a.ty, b.ty) && (tuples || !timestamps::concerns(a.ty, b.ty)) {
             return vectors::run(self, a, b, result, n_rows, ctx);
         }
-        if timestamps::concerns(a.ty, b.ty) {
+        let counted = self.counted(a.ty, b.ty);
+        if counted.is_none() && timestamps::concerns(a.ty, b.ty) {
             return timestamps::run(self, a, b, result, n_rows, ctx);
         }
-        let (ty_a, ty_b) = (as_number(a.ty), as_number(b.ty));
+        let (ty_a, ty_b) = (counted.map_or_else(|| as_number(a.ty), Cow::Owned), as_number(b.ty));
         let (vector_a, vector_b) = (as_numbers(a.vector), as_numbers(b.vector));
         let a = Operand { ty: &ty_a, vector: &vector_a, constant: a.constant };
         let b = Operand { ty: &ty_b, vector: &vector_b, constant: b.constant };

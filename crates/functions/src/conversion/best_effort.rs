@@ -72,7 +72,8 @@ impl ScalarFunction for BestEffort {
 
     fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
         let name = self.record.name;
-        check_arity(name, args.len(), 1..=2 + usize::from(self.fractions))?;
+        let takes_scale = self.fractions || !self.month_first;
+        check_arity(name, args.len(), 1..=2 + usize::from(takes_scale))?;
         ensure!(
             args[0].ty.is_string(),
             ILLEGAL_TYPE_OF_ARGUMENT,
@@ -80,25 +81,32 @@ impl ScalarFunction for BestEffort {
             args[0].ty
         );
         let mut rest = &args[1..];
-        let mut scale = 3;
-        if let (true, Some(arg)) = (self.fractions, rest.first())
+        let mut scale = self.fractions.then_some(3);
+        if let (true, Some(arg)) = (takes_scale, rest.first())
             && arg.ty.is_integer()
         {
             let Some(constant) = &arg.constant else {
                 bail!(ILLEGAL_COLUMN, "Precision of function {name} must be constant");
             };
             let given = constant.as_u64();
-            scale = given.filter(|scale| *scale <= 9).ok_or_else(|| {
+            let given = given.filter(|scale| *scale <= 9).ok_or_else(|| {
                 err!(ARGUMENT_OUT_OF_BOUND, "Precision of function {name} must be a constant from 0 to 9")
-            })? as u8;
+            })?;
+            scale = Some(given as u8);
             rest = &rest[1..];
         }
         let zone = match rest {
             [] => None,
+            [zone] if !zone.ty.is_string() => {
+                bail!(ILLEGAL_TYPE_OF_ARGUMENT, "Illegal type {} of 2nd argument of function {name}", zone.ty)
+            }
             [zone] => Some(TimeZone::named(zone.constant_str(name, "timezone")?)?),
             _ => bail!(NUMBER_OF_ARGUMENTS_DOESNT_MATCH, "Too many arguments of function {name}"),
         };
-        let ty = if self.fractions { DataType::DateTime64(scale, zone) } else { DataType::DateTime(zone) };
+        let ty = match scale.filter(|scale| *scale > 0 || self.fractions) {
+            Some(scale) => DataType::DateTime64(scale, zone),
+            None => DataType::DateTime(zone),
+        };
         Ok(if self.failure == Failure::Null { ty.nullable() } else { ty }.into())
     }
 

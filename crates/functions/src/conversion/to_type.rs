@@ -64,6 +64,11 @@ impl ToType {
         }
     }
 
+    /// A scale makes a DateTime64 of a DateTime, where failures are not caught.
+    fn may_be_fine(&self) -> bool {
+        matches!(self.target, Target::DateTime) && self.failure == Failure::Throw
+    }
+
     fn plan(&self, args: &[Argument]) -> Result<Plan> {
         let name = self.record.name;
         let from = args.first().map(|a| a.ty.bare());
@@ -77,7 +82,7 @@ impl ToType {
             matches!(self.target, Target::DateTime64 | Target::Time64) && !self.takes_scale();
         let least = 1 + usize::from(self.takes_scale());
         let most = least
-            + usize::from(optional_scale)
+            + usize::from(optional_scale || self.may_be_fine())
             + usize::from(takes_zone)
             + usize::from(self.failure == Failure::Default);
         check_arity(name, args.len(), least..=most)?;
@@ -97,9 +102,8 @@ impl ToType {
                 }
             })?);
             rest = 2;
-        } else if let (true, Some(arg)) =
-            (optional_scale || matches!(self.target, Target::DateTime), args.get(1))
-            && arg.ty.is_integer()
+        } else if let (true, Some(arg)) = (optional_scale || self.may_be_fine(), args.get(1))
+            && (arg.ty.is_unsigned() || arg.ty.is_integer() && optional_scale)
         {
             let scale = integer(arg);
             number = Some(scale.ok_or_else(|| {
@@ -157,8 +161,8 @@ impl ToType {
             Target::Type(ty) | Target::Day(ty) => ty.clone(),
             Target::String => DataType::String,
             Target::DateTime => match number {
-                Some(number) => DataType::DateTime64(scale("DateTime64", number)?, zone),
-                None => DataType::DateTime(zone),
+                Some(number) if number != 0 => DataType::DateTime64(scale("DateTime64", number)?, zone),
+                _ => DataType::DateTime(zone),
             },
             Target::DateTime64 => DataType::DateTime64(scale("DateTime64", number.unwrap_or(3))?, zone),
             Target::Time64 => DataType::Time64(scale("Time64", number.unwrap_or(3))?),

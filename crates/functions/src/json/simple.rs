@@ -91,6 +91,7 @@ static FUNCTIONS: &[Plain] = &[
     Plain {
         record: Record {
             name: "simpleJSONHas",
+            takes_enum: true,
             aliases: &["visitParamHas"],
             summary: "Does a key stand anywhere in JSON without spaces?",
             syntax: "simpleJSONHas(json, key)",
@@ -103,6 +104,7 @@ static FUNCTIONS: &[Plain] = &[
     Plain {
         record: Record {
             name: "simpleJSONExtractUInt",
+            takes_enum: true,
             aliases: &["visitParamExtractUInt"],
             summary: "The number behind a key of JSON without spaces as UInt64; 0 where there is none.",
             syntax: "simpleJSONExtractUInt(json, key)",
@@ -115,6 +117,7 @@ static FUNCTIONS: &[Plain] = &[
     Plain {
         record: Record {
             name: "simpleJSONExtractInt",
+            takes_enum: true,
             aliases: &["visitParamExtractInt"],
             summary: "The number behind a key of JSON without spaces as Int64; 0 where there is none.",
             syntax: "simpleJSONExtractInt(json, key)",
@@ -127,6 +130,7 @@ static FUNCTIONS: &[Plain] = &[
     Plain {
         record: Record {
             name: "simpleJSONExtractFloat",
+            takes_enum: true,
             aliases: &["visitParamExtractFloat"],
             summary: "The number behind a key of JSON without spaces as Float64; 0 where there is none.",
             syntax: "simpleJSONExtractFloat(json, key)",
@@ -139,6 +143,7 @@ static FUNCTIONS: &[Plain] = &[
     Plain {
         record: Record {
             name: "simpleJSONExtractBool",
+            takes_enum: true,
             aliases: &["visitParamExtractBool"],
             summary: "Does `true` stand behind a key of JSON without spaces?",
             syntax: "simpleJSONExtractBool(json, key)",

@@ -32,6 +32,7 @@ macro_rules! counts {
                 summary: $summary,
                 syntax: $syntax,
                 examples: &[Example { sql: $sql, result: $result }],
+                takes_enum: matches!($what, What::Substring { .. }),
                 constants: Constants::Seen,
                 ..Record::DEFAULT
             },

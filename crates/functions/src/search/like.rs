@@ -16,6 +16,7 @@ macro_rules! likes {
                 summary: $summary,
                 syntax: $syntax,
                 examples: &[Example { sql: $sql, result: $result }],
+                takes_enum: true,
                 constants: Constants::Seen,
                 search: Search::$search,
                 ..Record::DEFAULT

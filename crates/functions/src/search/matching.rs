@@ -27,6 +27,7 @@ macro_rules! functions {
                 summary: $summary,
                 syntax: $syntax,
                 examples: &[Example { sql: $sql, result: $result }],
+                takes_enum: true,
                 constants: Constants::Seen,
                 ..Record::DEFAULT
             },

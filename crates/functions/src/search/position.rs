@@ -84,6 +84,7 @@ macro_rules! positions {
                 summary: $summary,
                 syntax: $syntax,
                 examples: &[Example { sql: $sql, result: $result }],
+                takes_enum: !$needle_first,
                 constants: Constants::Seen,
                 total: true,
                 ..Record::DEFAULT

@@ -26,6 +26,7 @@ macro_rules! functions {
                 summary: $summary,
                 syntax: $syntax,
                 examples: &[Example { sql: $sql, result: $result }],
+                takes_enum: !$fold,
                 constants: Constants::Seen,
                 search: Search::$search,
                 ..Record::DEFAULT

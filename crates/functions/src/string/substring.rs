@@ -19,6 +19,7 @@ pub static BYTES: Plain = Plain {
             sql: "SELECT substring('database', 5), substring('database', 1, 4), substring('database', -4, 2)",
             result: "base\tdata\tba",
         }],
+        takes_enum: true,
         constants: Constants::Seen,
         ..Record::DEFAULT
     },

@@ -177,6 +177,10 @@ pub enum GroupBy {
     All,
     /// `ROLLUP(a, b)` or `a, b WITH ROLLUP`.
     Rollup(Vec<Expr>),
+    /// `GROUP BY ALL WITH ROLLUP`.
+    AllRollup,
+    /// `GROUP BY ALL WITH CUBE`.
+    AllCube,
     Cube(Vec<Expr>),
     GroupingSets(Vec<Vec<Expr>>),
 }

@@ -390,8 +390,12 @@ impl Parser<'_> {
         self.advance();
         self.expect(TokenKind::LParen)?;
         let mut value = self.bare_expr()?;
+        // `CAST(x alias AS T)`, `CAST(x alias, 'T')`.
+        if !self.at_keyword("AS") {
+            value.alias = self.short_alias();
+        }
         if self.accept(TokenKind::Comma) {
-            let ty = self.expr()?;
+            let ty = self.aliased_expr()?;
             self.accept(TokenKind::Comma);
             self.expect(TokenKind::RParen)?;
             return Ok(self.call_expr(Call::new("CAST", vec![value, ty], CallStyle::Cast), start));
@@ -405,7 +409,7 @@ impl Parser<'_> {
         if let Some(alias) = alias {
             value.alias = Some(alias);
             if self.accept(TokenKind::Comma) {
-                let ty = self.expr()?;
+                let ty = self.aliased_expr()?;
                 self.expect(TokenKind::RParen)?;
                 return Ok(self.call_expr(Call::new("CAST", vec![value, ty], CallStyle::Cast), start));
             }
@@ -435,7 +439,7 @@ impl Parser<'_> {
         let Some(function) = function else { return Err(Fail::Syntax) };
         self.advance();
         self.expect_keyword("FROM")?;
-        let mut args = vec![self.expr()?];
+        let mut args = vec![self.aliased_expr()?];
         self.expect(TokenKind::RParen)?;
         if word.eq_ignore_ascii_case("DOW") {
             // Mode 2 counts from Sunday, which is 0.
@@ -449,7 +453,7 @@ impl Parser<'_> {
     fn extract_years(&mut self, years: u64, from_one: bool, start: usize) -> Parse<Expr> {
         self.advance();
         self.expect_keyword("FROM")?;
-        let value = self.expr()?;
+        let value = self.aliased_expr()?;
         self.expect(TokenKind::RParen)?;
         let span = self.span_from(start);
         let number = |n: u64| Expr { kind: ExprKind::Literal(Literal::UInt(n)), alias: None, span };
@@ -461,15 +465,24 @@ impl Parser<'_> {
         Ok(if from_one { self.operator("plus", vec![count, number(1)], start) } else { count })
     }
 
+    /// An argument that may have an alias without AS, which none of the words that may follow is.
+    fn aliased_before(&mut self, words: &[&'static str]) -> Parse<Expr> {
+        let mut expr = self.expr()?;
+        if expr.alias.is_none() && !words.iter().any(|word| self.at_keyword(word)) {
+            expr.alias = self.short_alias();
+        }
+        Ok(expr)
+    }
+
     /// `SUBSTRING(s FROM a FOR b)`.
     fn substring(&mut self, start: usize) -> Parse<Expr> {
         self.advance();
         self.expect(TokenKind::LParen)?;
-        let mut args = vec![self.expr()?];
+        let mut args = vec![self.aliased_before(&["FOR", "PLACING"])?];
         self.expect_keyword("FROM")?;
-        args.push(self.expr()?);
+        args.push(self.aliased_before(&["FOR", "PLACING"])?);
         if self.accept_keyword("FOR") {
-            args.push(self.expr()?);
+            args.push(self.aliased_before(&["FOR", "PLACING"])?);
         }
         self.expect(TokenKind::RParen)?;
         Ok(self.function("substring", args, start))
@@ -479,9 +492,14 @@ impl Parser<'_> {
     fn position(&mut self, start: usize) -> Parse<Expr> {
         self.advance();
         self.expect(TokenKind::LParen)?;
-        let needle = self.nested(|p| p.above_comparison())?;
+        let mut needle = self.nested(|p| p.above_comparison())?;
+        if self.accept_keyword("AS") {
+            needle.alias = Some(self.ident()?);
+        } else if !self.at_keyword("IN") {
+            needle.alias = self.short_alias();
+        }
         self.expect_keyword("IN")?;
-        let haystack = self.expr()?;
+        let haystack = self.aliased_expr()?;
         self.expect(TokenKind::RParen)?;
         Ok(self.function("position", vec![haystack, needle], start))
     }
@@ -490,13 +508,13 @@ impl Parser<'_> {
     fn overlay(&mut self, start: usize) -> Parse<Expr> {
         self.advance();
         self.expect(TokenKind::LParen)?;
-        let mut args = vec![self.expr()?];
+        let mut args = vec![self.aliased_before(&["FOR", "PLACING"])?];
         self.expect_keyword("PLACING")?;
-        args.push(self.expr()?);
+        args.push(self.aliased_before(&["FOR", "PLACING"])?);
         self.expect_keyword("FROM")?;
-        args.push(self.expr()?);
+        args.push(self.aliased_before(&["FOR", "PLACING"])?);
         if self.accept_keyword("FOR") {
-            args.push(self.expr()?);
+            args.push(self.aliased_before(&["FOR", "PLACING"])?);
         }
         self.expect(TokenKind::RParen)?;
         Ok(self.function("overlay", args, start))
@@ -512,12 +530,12 @@ impl Parser<'_> {
             Some(2) => "trimRight",
             _ => "trimBoth",
         };
-        let first = self.expr()?;
+        let first = self.aliased_expr()?;
         let args = if side.is_some() {
             self.expect_keyword("FROM")?;
-            vec![self.expr()?, first]
+            vec![self.aliased_expr()?, first]
         } else if self.accept(TokenKind::Comma) {
-            vec![first, self.expr()?]
+            vec![first, self.aliased_expr()?]
         } else {
             vec![first]
         };
@@ -527,7 +545,7 @@ impl Parser<'_> {
 
     fn one_sided_trim(&mut self, left: bool, start: usize) -> Parse<Expr> {
         self.advance();
-        let args = self.paren_list(false, |p| p.expr())?;
+        let args = self.paren_list(false, |p| p.aliased_expr())?;
         Ok(self.function(if left { "trimLeft" } else { "trimRight" }, args, start))
     }
 
@@ -545,17 +563,17 @@ impl Parser<'_> {
             let unit = p.interval_unit().ok_or(Fail::Syntax)?;
             p.expect(TokenKind::Comma)?;
             let at = p.start();
-            let value = p.expr()?;
+            let value = p.aliased_expr()?;
             let interval = p.function(&format!("toInterval{unit}"), vec![value], at);
             p.expect(TokenKind::Comma)?;
-            let date = p.expr()?;
+            let date = p.aliased_expr()?;
             p.expect(TokenKind::RParen)?;
             Ok(vec![date, interval])
         })?;
         let args = match with_unit {
             Some(args) => args,
             None => {
-                let args = self.comma_list(|p| p.expr())?;
+                let args = self.comma_list(|p| p.aliased_expr())?;
                 self.expect(TokenKind::RParen)?;
                 args
             }
@@ -578,7 +596,7 @@ impl Parser<'_> {
             let span = self.span_from(at);
             args.push(string_expr(unit.to_ascii_lowercase(), span));
         }
-        args.append(&mut self.comma_list(|p| p.expr())?);
+        args.append(&mut self.comma_list(|p| p.aliased_expr())?);
         self.expect(TokenKind::RParen)?;
         Ok(self.function("dateDiff", args, start))
     }

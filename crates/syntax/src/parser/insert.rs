@@ -38,7 +38,16 @@ impl Parser<'_> {
     }
 
     fn insert_columns(&mut self) -> Parse<InsertColumns> {
-        let exprs = self.paren_list(true, |p| p.bare_expr())?;
+        let exprs = self.parens(|p| {
+            let mut exprs = Vec::new();
+            while !p.at(TokenKind::RParen) {
+                exprs.push(p.bare_expr()?);
+                if !p.accept(TokenKind::Comma) {
+                    break;
+                }
+            }
+            Ok(exprs)
+        })?;
         let plain = exprs.iter().all(|e| matches!(e.kind, ExprKind::Identifier(_)));
         if !plain {
             return Ok(InsertColumns::Exprs(exprs));

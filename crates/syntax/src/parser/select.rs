@@ -285,7 +285,13 @@ impl Parser<'_> {
             self.advance();
             GroupBy::Cube(self.paren_list(false, |p| p.expr())?)
         } else if self.accept_keyword("ALL") {
-            GroupBy::All
+            if self.accept_keyword("WITH ROLLUP") {
+                GroupBy::AllRollup
+            } else if self.accept_keyword("WITH CUBE") {
+                GroupBy::AllCube
+            } else {
+                GroupBy::All
+            }
         } else {
             let exprs = if self.at(TokenKind::LParen) && self.peek(1).kind == TokenKind::RParen {
                 self.advance();
@@ -302,6 +308,13 @@ impl Parser<'_> {
                 GroupBy::Exprs(exprs)
             }
         };
+        let is_sets = matches!(group, GroupBy::GroupingSets(_));
+        if is_sets && self.accept_any_keyword(&["WITH ROLLUP", "WITH CUBE"]).is_some() {
+            return Err(Fail::Error(err!(
+                NOT_IMPLEMENTED,
+                "GROUPING SETS are not supported together with ROLLUP and CUBE"
+            )));
+        }
         select.group_by = Some(group);
         Ok(())
     }
@@ -316,7 +329,7 @@ impl Parser<'_> {
             // Whatever its capitals were.
             select.order_by[0].expr.kind = ExprKind::Identifier(vec![Ident::new("all")]);
         }
-        if self.accept_keyword("INTERPOLATE") {
+        if select.order_by.iter().any(|item| item.fill.is_some()) && self.accept_keyword("INTERPOLATE") {
             select.interpolate = Some(if self.at(TokenKind::LParen) {
                 self.paren_list(true, |p| {
                     let name = p.ident()?;
@@ -454,10 +467,11 @@ impl Parser<'_> {
         }
         if !self.accept(TokenKind::Equals) {
             // A flag without a value is switched on.
-            if matches!(
+            let ends = matches!(
                 self.token().kind,
                 TokenKind::Comma | TokenKind::End | TokenKind::Semicolon | TokenKind::RParen
-            ) {
+            );
+            if ends || self.at_keyword("FORMAT") || self.at_keyword("INTO OUTFILE") {
                 let one = ExprKind::Literal(crate::ast::Literal::UInt(1));
                 let expr = Expr { kind: one, alias: None, span: name.span };
                 return Ok(Setting { name, value: SettingValue::Expr(expr) });
@@ -468,8 +482,34 @@ impl Parser<'_> {
             self.advance();
             return Ok(Setting { name, value: SettingValue::Default });
         }
-        let value = self.setting_value(&name)?;
+        let at = self.start();
+        let value = match self.maybe(|p| p.setting_value(&name))? {
+            Some(value) => value,
+            // The text of a query parameter may nest maps in what is no map.
+            None if name.name.starts_with("param_") && self.at(TokenKind::LBrace) => {
+                self.skip_braces()?;
+                string_expr(self.source(self.span_from(at)), self.span_from(at))
+            }
+            None => self.setting_value(&name)?,
+        };
         Ok(Setting { name, value: SettingValue::Expr(value) })
+    }
+
+    /// Goes past a pair of braces and what is between them.
+    fn skip_braces(&mut self) -> Parse<()> {
+        let mut depth = 0usize;
+        loop {
+            match self.token().kind {
+                TokenKind::LBrace => depth += 1,
+                TokenKind::RBrace => depth -= 1,
+                TokenKind::End => return Err(self.expect_here("closing brace")),
+                _ => {}
+            }
+            self.advance();
+            if depth == 0 {
+                return Ok(());
+            }
+        }
     }
 
     /// An expression, or the map literal `{'a': 1}` that only settings know.

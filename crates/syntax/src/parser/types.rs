@@ -31,6 +31,9 @@ const COMPOUND: [&str; 22] = [
     "SMALLINT UNSIGNED",
 ];
 
+/// Names behind whose width a sign may stand: `INT(11) UNSIGNED`.
+const INTEGERS: [&str; 6] = ["TINYINT", "SMALLINT", "MEDIUMINT", "INT", "INTEGER", "BIGINT"];
+
 impl Parser<'_> {
     pub(crate) fn type_name(&mut self) -> Parse<TypeName> {
         let start = self.start();
@@ -68,9 +71,17 @@ impl Parser<'_> {
         if !self.accept(TokenKind::LParen) {
             return Ok(());
         }
+        let name = out.len();
         out.push('(');
         self.nested(|p| p.write_type_args(out))?;
         out.push(')');
+        // The width of an integer says nothing; MySQL writes the sign behind it.
+        if INTEGERS.iter().any(|word| ends_with_word(&out[..name], word)) {
+            out.truncate(name);
+            if let Some(sign) = self.accept_any_keyword(&["UNSIGNED", "SIGNED"]) {
+                out.push_str([" UNSIGNED", " SIGNED"][sign]);
+            }
+        }
         Ok(())
     }
 
@@ -179,6 +190,13 @@ impl Parser<'_> {
         }
         Ok(path)
     }
+}
+
+/// Is the last word of a text this one, in any case?
+fn ends_with_word(text: &str, word: &str) -> bool {
+    text.rsplit(|c: char| !c.is_ascii_alphanumeric())
+        .next()
+        .is_some_and(|last| last.eq_ignore_ascii_case(word))
 }
 
 fn write_path(out: &mut String, path: &[Ident]) {

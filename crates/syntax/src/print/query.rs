@@ -135,6 +135,8 @@ impl Printer {
             self.line();
             match group {
                 GroupBy::All => self.word("GROUP BY ALL"),
+                GroupBy::AllRollup => self.word("GROUP BY ALL WITH ROLLUP"),
+                GroupBy::AllCube => self.word("GROUP BY ALL WITH CUBE"),
                 GroupBy::Exprs(list) if list.is_empty() => self.word("GROUP BY ()"),
                 GroupBy::Exprs(list) => {
                     self.word("GROUP BY");
