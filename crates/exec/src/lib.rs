@@ -37,7 +37,7 @@ pub mod ranges;
 pub mod result;
 pub mod row_set;
 mod runtime_filters;
-mod skip_index;
+pub mod skip_index;
 pub mod speed;
 pub mod spill;
 mod tasks;

@@ -11,7 +11,7 @@ use crate::rewriter::{Rewriter, bottom_up};
 use chalet_base::Result;
 use chalet_function_api::Linear;
 use chalet_functions::arithmetic::shifted_sum;
-use chalet_plan::{Aggregate, AggregateCall, Expr, Field, Plan, Project};
+use chalet_plan::{Aggregate, AggregateCall, AggregateName, Expr, Field, Plan, Project};
 use chalet_types::{DataType, Value};
 
 pub(crate) fn apply(plan: Plan, with: &Rewriter) -> Result<Plan> {
@@ -81,6 +81,7 @@ fn rewrite(node: Aggregate, with: &Rewriter) -> Result<Plan> {
                     args: vec![x.clone()],
                     order_dependent: false,
                     name: format!("sum({x})").into(),
+                    function: Some(AggregateName { name: "sum".into(), parameters: [].into() }),
                 });
                 let count = chalet_aggregates::count::all();
                 let count = shared(AggregateCall {
@@ -89,6 +90,7 @@ fn rewrite(node: Aggregate, with: &Rewriter) -> Result<Plan> {
                     args: Vec::new(),
                     order_dependent: false,
                     name: "count()".into(),
+                    function: Some(AggregateName { name: "count".into(), parameters: [].into() }),
                 });
                 let function = shifted_sum::bind(negated, &call.field.ty, sum.ty(), with.context)?;
                 // Modulo 2^64.

@@ -45,6 +45,8 @@ pub(crate) fn table(name: &str, ctx: &QueryContext) -> Result<Option<Arc<dyn Tab
         "detached_parts" => parts::detached_parts(ctx)?,
         "constraints" => constraints::constraints(ctx)?,
         "projections" => projections::projections(ctx)?,
+        "projection_parts" => projections::projection_parts(ctx)?,
+        "projection_parts_columns" => projections::projection_parts_columns(ctx)?,
         "backups" => backups::backups(ctx)?,
         "metrics" => metrics::metrics(ctx)?,
         "aggregate_function_combinators" => lists::combinators()?,

@@ -90,12 +90,17 @@ fn path(part: &Part) -> String {
     }
 }
 
-fn row(database: &str, name: &str, of: &MergeTree, part: &Arc<Part>) -> SparseRow {
-    let info = &part.info;
-    let (kind, files) = match &part.data {
+/// How the rows of a part are kept, and in how many files.
+pub(super) fn kind_of(part: &Part) -> (&'static str, u64) {
+    match &part.data {
         PartData::Resident(_) => ("InMemory", 0),
         PartData::File(..) => ("Compact", 1),
-    };
+    }
+}
+
+pub(super) fn row(database: &str, name: &str, of: &MergeTree, part: &Arc<Part>) -> SparseRow {
+    let info = &part.info;
+    let (kind, files) = kind_of(part);
     let marks = info.rows.div_ceil(of.definition().granularity.max(1) as u64) + 1;
     vec![
         ("partition", Value::from(&*info.partition.shown)),

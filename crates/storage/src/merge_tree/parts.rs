@@ -5,6 +5,7 @@ use super::columns::ColumnsVersion;
 use super::journal::{Follower, Journal};
 use super::part::{Part, PartInfo};
 use super::part_file::number_of;
+use super::projection;
 use super::skip_index::{is_unfinished, parse_file_name};
 use crate::disk::{TableFolder, fs};
 use crate::insert::changed_meanwhile;
@@ -71,6 +72,16 @@ impl State {
             let key = |part: &Part| (part.info.partition.id.clone(), part.info.min_block, part.info.number);
             let place = self.parts.partition_point(|other| key(other) <= key(part));
             self.parts.insert(place, part.clone());
+        }
+        for (changes, has) in [(&change.projected, true), (&change.unprojected, false)] {
+            for (number, key) in changes {
+                let known = self.parts.iter().chain(&self.detached).find(|part| part.info.number == *number);
+                match known {
+                    Some(part) if has => part.projections.declare(*key),
+                    Some(part) => part.projections.withdraw(*key),
+                    None => {}
+                }
+            }
         }
         // Behind those that come: a journal that is written anew has all parts first.
         for number in &change.detached {
@@ -340,6 +351,11 @@ impl Parts {
         bail!(LOGICAL_ERROR, "A journal was never read")
     }
 
+    /// Puts the names of files on disk that were written beside parts.
+    pub fn sync_names(&self) -> Result<()> {
+        self.folder.as_ref().map_or(Ok(()), |folder| crate::disk::durable::sync_folder(folder.path()))
+    }
+
     /// Makes a change. When this returns it is on disk and seen by later snapshots, or nothing of it is.
     ///
     /// Added parts of INSERTs have `min_block` 0: they get the next number. Fails with CANNOT_ASSIGN_OPTIMIZE, and changes
@@ -583,15 +599,19 @@ fn remove_leftovers(folder: &TableFolder, state: &State) -> Result<u64> {
                 None => _ = fs::remove_file(&path),
             }
         }
-        if is_unfinished(name) {
+        if is_unfinished(name) || projection::is_unfinished(name) {
             let _ = fs::remove_file(&path);
         }
+        last = last.max(find_projection(name, &path, state));
         let Some(number) = number_of(name) else { continue };
         last = last.max(number);
         match named.contains(&number) {
             true => _ = files.insert(number),
             false => _ = fs::remove_file(&path),
         }
+    }
+    for part in state.parts.iter().chain(&state.detached) {
+        part.projections.remove_unfinished(folder, part.info.number);
     }
     for part in &state.parts {
         if part.resident().is_none() && !files.contains(&part.info.number) {
@@ -604,6 +624,23 @@ fn remove_leftovers(folder: &TableFolder, state: &State) -> Result<u64> {
         }
     }
     Ok(last + 1)
+}
+
+/// Tells a part of a file of one of its projections, and removes that of no part. Returns the last number in its name.
+fn find_projection(name: &str, path: &std::path::Path, state: &State) -> u64 {
+    let (number, key, attempt) = match (projection::parse_rows_name(name), projection::parse_file_name(name))
+    {
+        (Some((number, key, attempt)), _) => (number, key, Some(attempt)),
+        (None, Some((number, key))) => (number, key, None),
+        (None, None) => return 0,
+    };
+    let mut all = state.parts.iter().chain(&state.detached);
+    match (all.find(|part| part.info.number == number), attempt) {
+        (Some(part), Some(attempt)) => part.projections.found_rows(key, attempt),
+        (Some(part), None) => part.projections.found(key),
+        (None, _) => _ = fs::remove_file(path),
+    }
+    number.max(attempt.unwrap_or(0))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -1,12 +1,13 @@
 //! Parts to blocks. Each row group of a file, and each part in memory, is a task of its own; statistics and the page index of
 //! files leave out what cannot pass the filter.
 
-use super::Definition;
+use super::definition::Definition;
 use super::columns::ColumnsVersion;
 use super::part::Part;
 use super::part_file::structure;
 use super::part_rows::PartRows;
 use super::skip_index::rows_to_read;
+use super::sorted_rows::{first_column, sorted_rows};
 use super::stored_type::{from_stored, is_same, keeps_order};
 use crate::condition_cache;
 use crate::file_statistics::merged;
@@ -34,6 +35,8 @@ pub(super) struct Shared {
     pub parts: Vec<Arc<Part>>,
     pub definition: Definition,
     request: ScanRequest,
+    /// The number of the column that rows of parts are sorted by first.
+    sorted_by: Option<u32>,
     places: Vec<Place>,
     /// Are rows numbered, for row ids or a column of their numbers?
     numbers: bool,
@@ -103,6 +106,7 @@ impl PartsScan {
             parts,
             definition: definition.clone(),
             request: request.clone(),
+            sorted_by: first_column(&definition.keys, &definition.columns),
             places,
             numbers,
             state: Mutex::default(),
@@ -137,6 +141,26 @@ impl PartsScan {
         found.columns.resize(n_columns, ColumnStatistics::default());
         found.rows = all_rows as f64;
         Some(found)
+    }
+}
+
+impl PartsScan {
+    /// How many rows of each part statistics, sorting keys and indexes leave.
+    pub fn selected_rows(&self) -> Result<Vec<u64>> {
+        let shared = &self.shared;
+        let of_part = |part: &Arc<Part>| {
+            if let Some(block) = part.resident() {
+                let Range { start, end } = shared.resident_rows(part, block);
+                // As files have it, whose granules are read as a whole.
+                let granule = shared.definition.granularity.max(1);
+                let rounded = end.div_ceil(granule).saturating_mul(granule).min(block.n_rows());
+                return Ok(if start < end { (rounded - start / granule * granule) as u64 } else { 0 });
+            }
+            let Some(mut scan) = shared.open_part(part)? else { return Ok(0) };
+            while scan.next_unit().map_err(|e| e.context(in_part(part)))?.is_some() {}
+            Ok(part.info.rows.saturating_sub(scan.pruned().rows))
+        };
+        shared.parts.iter().map(of_part).collect()
     }
 }
 
@@ -342,6 +366,12 @@ impl Shared {
         Ok(rows.map(Arc::from))
     }
 
+    /// The rows of a part in memory that ranges leave.
+    fn resident_rows(&self, part: &Part, block: &Block) -> Range<usize> {
+        let sorted_by = part.sorted_by.or(self.sorted_by);
+        sorted_rows(part, block, sorted_by, &self.places, &self.request.ranges)
+    }
+
     /// The next unit of any part.
     fn next_unit(&self) -> Result<Option<Unit>> {
         let mut state = self.lock();
@@ -368,12 +398,21 @@ impl Shared {
             let part = state.next_part;
             let Some(next) = self.parts.get(part) else { return Ok(None) };
             state.next_part += 1;
-            let Some(scan) = self.open_part(next)? else {
+            if let Some(block) = next.resident() {
+                let Range { start, end } = self.resident_rows(next, block);
+                let pruned = (block.n_rows() - (end - start)) as u64;
+                state.pruned.rows += pruned;
+                self.progress().skipped_rows.fetch_add(pruned, Relaxed);
+                if start == end {
+                    state.pruned_parts += 1;
+                    continue;
+                }
                 state.next_task += 1;
                 let layout = Layout::of(next, &self.places);
-                let rows = Rows::Resident { start: 0 };
+                let rows = Rows::Resident { start, end };
                 return Ok(Some(Unit { part, task: state.next_task - 1, number: 0, layout, rows }));
-            };
+            }
+            let Some(scan) = self.open_part(next)? else { continue };
             if self.numbers {
                 let rows = scan
                     .rows_by_number()
@@ -468,7 +507,7 @@ struct Unit {
 }
 
 enum Rows {
-    Resident { start: usize },
+    Resident { start: usize, end: usize },
     File { reader: Box<dyn BlockReader>, bytes: u64, passed_by: u64 },
 }
 
@@ -486,9 +525,9 @@ impl Worker {
         let Some(unit) = &mut self.current else { return Ok(None) };
         let part = &shared.parts[unit.part];
         match &mut unit.rows {
-            Rows::Resident { start } => {
+            Rows::Resident { start, end } => {
                 let Some(block) = part.resident() else { bail!(LOGICAL_ERROR, "The part is not in memory") };
-                let n = (block.n_rows() - *start).min(max_rows);
+                let n = (*end - *start).min(max_rows);
                 if n == 0 {
                     return Ok(None);
                 }
