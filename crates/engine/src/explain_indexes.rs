@@ -6,7 +6,7 @@ use chalet_base::Result;
 use chalet_exec::expression::layout;
 use chalet_exec::ranges::ranges;
 use chalet_exec::skip_index;
-use chalet_plan::{Plan, ScanNode};
+use chalet_plan::{Expr, Plan, ScanNode};
 use chalet_storage::merge_tree::part::Part;
 use chalet_storage::merge_tree::{MergeTree, PartSet};
 use chalet_storage::{ColumnRange, ScanRequest, Table};
@@ -51,7 +51,7 @@ fn parts_of(table: &dyn Table) -> Result<Option<(MergeTree, Vec<Arc<Part>>)>> {
 
 /// `EXPLAIN ... indexes = 1`: lines below a scan.
 pub(crate) fn lines(node: &ScanNode, ctx: &QueryContext) -> Result<Vec<String>> {
-    let Some(reading) = Reading::of(node, ctx)? else { return Ok(Vec::new()) };
+    let Some(reading) = Reading::of(node, &[], ctx)? else { return Ok(Vec::new()) };
     let mut lines = vec![
         format!("  Parts: {} | Granules: {}", reading.left.parts, reading.left.granules),
         "  Indexes:".to_string(),
@@ -78,7 +78,7 @@ pub(crate) fn lines(node: &ScanNode, ctx: &QueryContext) -> Result<Vec<String>> 
 /// EXPLAIN ESTIMATE: database, table, parts, rows and granules of each table of the MergeTree family that is read.
 pub(crate) fn estimate(plan: &Plan, ctx: &QueryContext) -> Result<Vec<Vec<Value>>> {
     let mut found: Vec<(String, Left)> = Vec::new();
-    collect(plan, ctx, &mut found)?;
+    collect(plan, &mut Vec::new(), ctx, &mut found)?;
     found.sort_by(|a, b| a.0.cmp(&b.0));
     let rows = found.into_iter().map(|(name, left)| {
         let (database, table) = name.split_once('.').unwrap_or(("", &name));
@@ -104,9 +104,19 @@ pub(crate) fn estimate_header() -> [(&'static str, DataType); 5] {
     ]
 }
 
-fn collect(plan: &Plan, ctx: &QueryContext, found: &mut Vec<(String, Left)>) -> Result<()> {
+/// `conditions`: of filters that stand above, directly.
+fn collect(
+    plan: &Plan,
+    conditions: &mut Vec<Expr>,
+    ctx: &QueryContext,
+    found: &mut Vec<(String, Left)>,
+) -> Result<()> {
+    if let Plan::Filter(filter) = plan {
+        conditions.push(filter.condition.clone());
+        return collect(&filter.input, conditions, ctx, found);
+    }
     if let Plan::Scan(node) = plan
-        && let Some(reading) = Reading::of(node, ctx)?
+        && let Some(reading) = Reading::of(node, conditions, ctx)?
     {
         // A projection is one of its table.
         let name = node.name.split(" (").next().unwrap_or_default().to_string();
@@ -120,17 +130,18 @@ fn collect(plan: &Plan, ctx: &QueryContext, found: &mut Vec<(String, Left)>) -> 
         }
     }
     if let Plan::SharedScan(scan) = plan {
-        return collect(&scan.source.plan, ctx, found);
+        return collect(&scan.source.plan, &mut Vec::new(), ctx, found);
     }
-    plan.inputs().into_iter().try_for_each(|input| collect(input, ctx, found))
+    plan.inputs().into_iter().try_for_each(|input| collect(input, &mut Vec::new(), ctx, found))
 }
 
 impl Reading {
-    fn of(node: &ScanNode, ctx: &QueryContext) -> Result<Option<Reading>> {
+    fn of(node: &ScanNode, above: &[Expr], ctx: &QueryContext) -> Result<Option<Reading>> {
         let Some((table, parts)) = parts_of(&*node.table)? else { return Ok(None) };
         let definition = table.definition().clone();
         let fields = Plan::Scan(node.clone()).fields();
-        let all = node.filter.as_ref().map(|filter| ranges(filter, &layout(&fields))).unwrap_or_default();
+        let layout = layout(&fields);
+        let all = node.filter.iter().chain(above).flat_map(|filter| ranges(filter, &layout)).collect();
         let name_of = |range: &ColumnRange| node.columns[range.column].1.name.to_string();
         let mut measure = Measure { table: &table, parts, granularity: definition.granularity.max(1), node };
         let mut left = measure.left(&[], &[])?;
@@ -147,7 +158,7 @@ impl Reading {
             Result::Ok(left)
         };
         let keys = &definition.keys;
-        let mut rest = all;
+        let mut rest: Vec<ColumnRange> = all;
         let mut take = |names: &[String]| -> Vec<ColumnRange> {
             let (taken, others): (Vec<_>, Vec<_>) =
                 std::mem::take(&mut rest).into_iter().partition(|range| names.contains(&name_of(range)));

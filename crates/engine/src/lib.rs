@@ -16,6 +16,7 @@
 //! - [`written_settings`], [`stored_columns`], [`column_definitions`], [`defaults`], [`reading`], [`made_table`], [`table_engines`], [`explain_indexes`], [`explain`],
 //!   [`skip_indexes`], [`projections`], [`plan_optimizer`], [`patterns`]: what statements and registries of tables share
 //! - [`merged`], [`merge_tree_functions`]: tables whose names match, as one; how tables of the MergeTree family keep their rows
+//! - [`redirected`]: other names for tables
 //! - [`remote`]: tables of ClickHouse servers
 //! - [`table_functions`], [`system`], [`tables`]: the tables that have names
 //! - [`environment`]: what the binder asks of a query context
@@ -56,6 +57,7 @@ mod plan_optimizer;
 mod projections;
 mod query_context;
 mod reading;
+mod redirected;
 mod remote;
 pub mod replacement_query;
 pub mod replacement_scan;

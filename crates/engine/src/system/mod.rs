@@ -42,6 +42,7 @@ pub(crate) fn table(name: &str, ctx: &QueryContext) -> Result<Option<Arc<dyn Tab
         "data_skipping_indices" => indexes::data_skipping_indices(ctx)?,
         "parts" => parts::parts(ctx)?,
         "parts_columns" => parts::parts_columns(ctx)?,
+        "mutations" => parts::mutations(ctx)?,
         "detached_parts" => parts::detached_parts(ctx)?,
         "constraints" => constraints::constraints(ctx)?,
         "projections" => projections::projections(ctx)?,

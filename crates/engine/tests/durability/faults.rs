@@ -87,6 +87,10 @@ const SETUP: &[&str] = &[
     "CREATE FUNCTION f AS x -> x + 1",
     "ALTER TABLE u DETACH PARTITION 1",
     "DELETE FROM t WHERE n = 7",
+    "CREATE TABLE q (p UInt8, n UInt64, s String, PROJECTION g (SELECT n % 3 AS r, count(), sum(p) GROUP BY r)) ENGINE = MergeTree ORDER BY n",
+    "INSERT INTO q SELECT 0, number, repeat(hex(sipHash128(number)), 10) FROM numbers(1500)",
+    "ALTER TABLE q ADD PROJECTION o (SELECT s, n ORDER BY s)",
+    "INSERT INTO q VALUES (1, 2, 'small')",
 ];
 
 /// Statements, none of which another one needs.
@@ -119,6 +123,8 @@ const STATEMENTS: &[&str] = &[
     "CREATE DATABASE d",
     "CREATE FUNCTION g AS x -> x * 2",
     "DROP FUNCTION f",
+    "INSERT INTO q SELECT 1, number, repeat(hex(sipHash128(number, 1)), 10) FROM numbers(1500)",
+    "OPTIMIZE TABLE q FINAL",
     "DROP TABLE t",
     "DROP TABLE l",
     "RENAME TABLE t TO other",

@@ -15,6 +15,7 @@ use chalet_base::{Error, Result, bail, codes, err};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::SystemTime;
 
 /// A journal is written anew when it is longer than this, and than twice what it still says.
 const LEAST_TO_COMPACT: u64 = 1 << 20;
@@ -163,7 +164,22 @@ pub struct Parts {
     next_mutation: AtomicU64,
     /// Snapshots that statements hold where another process may remove files.
     held: Mutex<Vec<std::sync::Weak<State>>>,
+    /// Since the table was opened.
+    mutations: Mutex<VecDeque<MutationRecord>>,
 }
+
+/// A mutation that is done.
+#[derive(Clone, Debug)]
+pub struct MutationRecord {
+    pub number: u64,
+    /// As SQL, in parentheses.
+    pub command: String,
+    pub created: SystemTime,
+    pub finished: SystemTime,
+}
+
+/// So many last mutations are remembered, as in the kernel.
+const MOST_MUTATIONS: usize = 100;
 
 /// Changes that wait to be written. Who comes first writes them all at once (group commit).
 #[derive(Default)]
@@ -240,6 +256,7 @@ impl Parts {
             next_number: AtomicU64::new(next_number.max(1)),
             next_mutation: AtomicU64::new(last + 1),
             held: Mutex::default(),
+            mutations: Mutex::default(),
         }
     }
 
@@ -275,6 +292,20 @@ impl Parts {
     /// A number for a new mutation.
     pub fn next_mutation(&self) -> u64 {
         self.next_mutation.fetch_add(1, Relaxed)
+    }
+
+    /// Remembers a mutation that is done.
+    pub fn note_mutation(&self, done: MutationRecord) {
+        let mut mutations = lock(&self.mutations);
+        mutations.push_back(done);
+        if mutations.len() > MOST_MUTATIONS {
+            mutations.pop_front();
+        }
+    }
+
+    /// Those that are remembered.
+    pub fn mutations(&self) -> Vec<MutationRecord> {
+        lock(&self.mutations).iter().cloned().collect()
     }
 
     /// Does another process write the table? So it is in a forked child.

