@@ -193,7 +193,9 @@ fn fail(start: &Place, sql: &str, at: u64, code: i32, before: &Seen, after: &See
     let is_after = found == after.0 && (is_lost || result.is_ok());
     let may_be_before = result.is_err() && found == before.0;
     assert!(is_after || may_be_before, "{told}\n{found}");
-    assert_eq!(left, if is_after { &after.1 } else { &before.1 }.clone(), "{told}");
+    // Of a statement that changes no contents nobody can tell which of the two it is.
+    let is_either = is_lost && before.0 == after.0 && left == before.1;
+    assert!(is_either || left == *if is_after { &after.1 } else { &before.1 }, "{told}\n{left:?}");
     if !is_after {
         let db = place.open();
         run(&db, sql);
