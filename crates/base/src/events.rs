@@ -45,6 +45,8 @@ events! {
     ParquetDeltaEncodedColumns: "Columns of row groups of tables that were written as differences",
     MergeTreeJournalRewrites: "Journals of tables that were written anew because most of their records said nothing any more",
     DuplicatedInsertedBlocks: "INSERTs that were done before, by their token or their rows",
+    MergeTreeDataProjectionWriterRows: "Rows of projections that were made for parts of tables",
+    ProjectionScans: "Reads of tables that were done over the rows of a projection",
     Merge: "Merges of parts that were begun",
     MergedRows: "Rows that merges read",
     ParquetMetadataCacheHits: "Footers of Parquet files that were known from an earlier query",

@@ -6,7 +6,7 @@ use crate::select::{Place, SelectBinder};
 use chalet_aggregates::resolve::{Resolved, exists, resolve, with_distinct, with_nulls_respected};
 use chalet_base::{Result, bail};
 use chalet_function_api::Argument;
-use chalet_plan::{AggregateCall, Expr};
+use chalet_plan::{AggregateCall, AggregateName, Expr};
 use chalet_syntax::ast::{self, ExprKind};
 use chalet_types::Value;
 
@@ -55,6 +55,8 @@ impl SelectBinder<'_> {
             let field = &known.call.field;
             return Ok(Some(Expr::Column(field.id, field.ty.clone())));
         }
+        let function =
+            AggregateName { name: resolved.name.as_str().into(), parameters: self.parameters(call)?.into() };
         let field = self.query.ids.field(name.clone(), resolved.result.clone());
         self.aggregates.push(KnownAggregate {
             args: args.clone(),
@@ -66,6 +68,7 @@ impl SelectBinder<'_> {
                 args,
                 order_dependent: resolved.order_dependent,
                 name,
+                function: Some(function),
             },
         });
         Ok(Some(Expr::Column(field.id, field.ty)))

@@ -13,9 +13,10 @@
 //! - [`server`]: a ClickHouse server that runs the statements, in place of this engine
 //! - [`session_state`]: what a session holds, and how a statement changes it
 //! - [`query_context`]: what one statement runs with, as data
-//! - [`written_settings`], [`stored_columns`], [`column_definitions`], [`defaults`], [`reading`], [`made_table`], [`table_engines`], [`explain`],
-//!   [`skip_indexes`], [`plan_optimizer`], [`patterns`]: what statements and registries of tables share
-//! - [`merged`]: tables whose names match, as one
+//! - [`written_settings`], [`stored_columns`], [`column_definitions`], [`defaults`], [`reading`], [`made_table`], [`table_engines`], [`explain_indexes`], [`explain`],
+//!   [`skip_indexes`], [`projections`], [`plan_optimizer`], [`patterns`]: what statements and registries of tables share
+//! - [`merged`], [`merge_tree_functions`]: tables whose names match, as one; how tables of the MergeTree family keep their rows
+//! - [`redirected`]: other names for tables
 //! - [`remote`]: tables of ClickHouse servers
 //! - [`table_functions`], [`system`], [`tables`]: the tables that have names
 //! - [`environment`]: what the binder asks of a query context
@@ -35,6 +36,7 @@ mod defaults;
 mod dictionaries;
 mod environment;
 mod explain;
+mod explain_indexes;
 mod extremes;
 mod file_access;
 pub mod fork_guard;
@@ -46,13 +48,16 @@ mod inserted_rows;
 mod made_table;
 mod materialized;
 mod merge_tree;
+mod merge_tree_functions;
 mod merged;
 mod on_disk;
 mod own_functions;
 mod patterns;
 mod plan_optimizer;
+mod projections;
 mod query_context;
 mod reading;
+mod redirected;
 mod remote;
 pub mod replacement_query;
 pub mod replacement_scan;

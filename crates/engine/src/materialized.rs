@@ -2,6 +2,7 @@
 
 use crate::inserted_rows::Key;
 use crate::query_context::QueryContext;
+use crate::redirected::Redirected;
 use crate::tables;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_storage::catalog::quoted;
@@ -87,6 +88,14 @@ pub(crate) fn read(view: &MaterializedView, ctx: &QueryContext) -> Result<Arc<dy
 pub(crate) fn destination(name: &ast::ObjectName, ctx: &QueryContext) -> Result<Destination> {
     let database = name.database.as_ref().map(|database| database.name.as_str());
     let key = || (database.unwrap_or(&ctx.state.database).to_owned(), name.name.name.clone());
+    if let Some(entry) = ctx.entry(database, &name.name.name)
+        && let Some(redirected) = entry.table.as_any().downcast_ref::<Redirected>()
+    {
+        let (table, columns) = redirected.destination(ctx)?;
+        let to = (redirected.database.clone(), redirected.table.clone());
+        let shown = format!("{}.{}", to.0, to.1).into();
+        return Ok(Destination { table, name: shown, key: Some(to), columns: Some(columns) });
+    }
     let Some(found) = view(name, ctx) else {
         let (table, shown) = tables::existing(name, ctx)?;
         let is_temporary = database.is_none() && ctx.state.temporary.contains_key(&name.name.name);

@@ -1,5 +1,6 @@
 //! The optimizer under the settings of a statement.
 
+use crate::projections::choice::Choice;
 use crate::query_context::QueryContext;
 use crate::settings::Settings;
 use crate::skip_indexes;
@@ -41,7 +42,13 @@ fn optimized_part(plan: Plan, ctx: &QueryContext, is_subquery: bool) -> Result<P
         is_subquery,
         common_tables: &ctx.common_tables,
     };
-    let mut plan = chalet_optimizer::optimize(plan, &with, &|| ctx.control.check(), None)?;
+    let mut plan = plan;
+    let mut projections = Choice::of(ctx);
+    if let Some(projections) = &mut projections {
+        projections.of_groups(&mut plan)?;
+    }
+    plan = chalet_optimizer::optimize(plan, &with, &|| ctx.control.check(), None)?;
+    projections.map_or(Ok(()), |projections| projections.of_rows(&mut plan))?;
     skip_indexes::annotate(&mut plan, ctx)?;
     if let Some(most) = settings.number("max_columns_to_read").filter(|&n| n > 0) {
         check_columns(&plan, most, 0)?;

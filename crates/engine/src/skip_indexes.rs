@@ -9,6 +9,7 @@ use chalet_exec::expression::{Program, layout};
 use chalet_formats::native::write_column;
 use chalet_plan::{Expr, Plan, ScanIndex, ScanNode};
 use chalet_storage::merge_tree::MergeTree;
+use chalet_storage::merge_tree::columns::VersionColumn;
 use chalet_storage::merge_tree::skip_index::{SkipIndexKind, SkipIndexProgram};
 use chalet_storage::{SkipIndex, Table};
 use chalet_syntax::ast::{self, ExprKind};
@@ -92,10 +93,22 @@ pub(crate) fn program(
 
 /// All that the content of an index depends on: columns go by their numbers, so that they may be renamed.
 fn identity(table: &MergeTree, index: &SkipIndex) -> Result<Arc<str>> {
-    let columns = &table.definition().columns.columns;
     let mut expr = chalet_syntax::parse_expression(&index.expr)?;
     let mut read = Vec::new();
-    chalet_syntax::visit::walk_mut(&mut expr, &mut |e| {
+    number_columns(table, &mut expr, &mut read);
+    let mut out = format!("{}\n{}\n{}\n{expr}", index.name, index.kind, index.granularity);
+    write_columns(&mut read, &mut out);
+    Ok(out.into())
+}
+
+/// Puts numbers in the place of the names of stored columns, and adds these to `read`.
+pub(crate) fn number_columns<'a>(
+    table: &'a MergeTree,
+    expr: &mut ast::Expr,
+    read: &mut Vec<&'a VersionColumn>,
+) {
+    let columns = &table.definition().columns.columns;
+    chalet_syntax::visit::walk_mut(expr, &mut |e| {
         if let ExprKind::Identifier(parts) = &mut e.kind {
             let whole = parts.iter().map(|part| part.name.as_str()).collect::<Vec<_>>().join(".");
             let found = columns.iter().find(|c| *c.name == *whole).map(|column| (column, true));
@@ -110,16 +123,18 @@ fn identity(table: &MergeTree, index: &SkipIndex) -> Result<Arc<str>> {
             }
         }
     });
+}
+
+/// Appends numbers, types and defaults of columns.
+pub(crate) fn write_columns(read: &mut Vec<&VersionColumn>, out: &mut String) {
     read.sort_by_key(|column| column.id);
     read.dedup_by_key(|column| column.id);
-    let mut out = format!("{}\n{}\n{}\n{expr}", index.name, index.kind, index.granularity);
     for column in read {
         let mut fill = Vec::new();
         write_column(&mut fill, &column.ty, &Column::Flat(column.fill.clone()));
         // Writing to a String cannot fail.
         let _ = write!(out, "\n#{} {} {fill:?}", column.id, column.ty);
     }
-    Ok(out.into())
 }
 
 /// The names that a setting lists, separated by commas.

@@ -4,9 +4,12 @@
 /// An engine, and whether it takes keys; those that do take settings, indexes and TTL too.
 pub(crate) const TABLE_ENGINES: &[(&str, bool)] = &[
     ("AggregatingMergeTree", true),
+    ("Alias", false),
+    ("Buffer", false),
     ("CoalescingMergeTree", true),
     ("CollapsingMergeTree", true),
     ("Dictionary", false),
+    ("EmbeddedRocksDB", false),
     ("File", false),
     ("GraphiteMergeTree", true),
     ("Join", false),

@@ -4,6 +4,7 @@ use crate::column_definitions::{columns, nested_parts};
 use crate::defaults::with_defaults;
 use crate::dictionaries::attached::Attached;
 use crate::formats::FORMATS;
+use crate::merge_tree_functions;
 use crate::merged;
 use crate::query_context::QueryContext;
 use crate::reading::{caster, file_context, read_request};
@@ -50,6 +51,8 @@ pub(crate) const NAMES: &[&str] = &[
     "generate_series",
     "generateSeries",
     "merge",
+    "mergeTreeIndex",
+    "mergeTreeProjection",
     "null",
     "numbers",
     "numbers_mt",
@@ -91,6 +94,8 @@ pub(crate) fn make(
         "dictionary" => dictionary(args, ctx),
         "file" => file(args, ctx),
         "merge" => merged::function(args, ctx),
+        "mergeTreeIndex" => merge_tree_functions::index(args, ctx),
+        "mergeTreeProjection" => merge_tree_functions::projection(args, ctx),
         "primes" => primes(args),
         "python" | "Python" => python(args, replacement_scan),
         "null" => {

@@ -5,6 +5,7 @@ use crate::dictionaries::table::{Dictionary, OverDictionary};
 use crate::materialized;
 use crate::merged::{self, MergeEngine};
 use crate::query_context::QueryContext;
+use crate::redirected::Redirected;
 use crate::replacement_scan::ReplacementScan;
 use crate::system::{self, names::is_system};
 use chalet_base::{Error, Result, codes, err};
@@ -60,6 +61,9 @@ fn held_table(ctx: &QueryContext, database: Option<&str>, name: &str) -> Result<
         }
         if let Some(engine) = table.as_any().downcast_ref::<MergeEngine>() {
             return merged::read(&table, engine, ctx).map(Some);
+        }
+        if let Some(redirected) = table.as_any().downcast_ref::<Redirected>() {
+            return redirected.read(ctx).map(Some);
         }
         if let Some(view) = table.as_any().downcast_ref::<MaterializedView>() {
             return materialized::read(view, ctx).map(Some);

@@ -42,7 +42,7 @@ mod read_in_order;
 pub mod result;
 pub mod row_set;
 mod runtime_filters;
-mod skip_index;
+pub mod skip_index;
 pub mod sorted_streams;
 pub mod speed;
 pub mod spill;

@@ -168,7 +168,9 @@ pub(crate) fn values(block: &Block, set_type: &DataType, ty: &DataType) -> Optio
 fn bound(value: Value, ty: &DataType, column: &DataType) -> Option<Value> {
     let (ty, column) = (ty.bare(), column.bare());
     let whole = ty.is_integer() && column.is_integer();
-    let same = ty == column && (ty.is_float() || orders_plainly(ty));
+    // Enums and addresses are the numbers that they are stored as.
+    let is_number = ty.is_float() || ty.is_enum() || *ty == DataType::IPv4;
+    let same = ty == column && (is_number || orders_plainly(ty));
     let plain = match &value {
         Value::UInt(_) | Value::Int(_) | Value::Bytes(_) => true,
         Value::Float(x) => !x.is_nan(),

@@ -56,7 +56,7 @@ fn split(node: Aggregate, with: &Rewriter) -> Aggregate {
             true => (chalet_aggregates::count::all(), Vec::new()),
             false => (chalet_aggregates::count::without_null(), nullable),
         };
-        calls.push(AggregateCall { aggregate, args, ..call });
+        calls.push(AggregateCall { aggregate, args, function: None, ..call });
     }
     let outer = node.keys.iter().map(|(field, _)| {
         let inner = with.ids.field(field.name.clone(), field.ty.clone());

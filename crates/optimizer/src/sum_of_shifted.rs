@@ -12,7 +12,7 @@ use chalet_base::Result;
 use chalet_base::events::{self, Event};
 use chalet_function_api::Linear;
 use chalet_functions::arithmetic::shifted_sum;
-use chalet_plan::{Aggregate, AggregateCall, Expr, Field, Plan, Project};
+use chalet_plan::{Aggregate, AggregateCall, AggregateName, Expr, Field, Plan, Project};
 use chalet_types::{DataType, Value};
 
 pub(crate) fn apply(plan: Plan, with: &Rewriter) -> Result<Plan> {
@@ -83,6 +83,7 @@ fn rewrite(node: Aggregate, with: &Rewriter) -> Result<Plan> {
                     args: vec![x.clone()],
                     order_dependent: false,
                     name: format!("sum({x})").into(),
+                    function: Some(AggregateName { name: "sum".into(), parameters: [].into() }),
                 });
                 let (count, args) = match x.ty().is_nullable() {
                     true => (chalet_aggregates::count::without_null(), vec![x.clone()]),
@@ -95,6 +96,7 @@ fn rewrite(node: Aggregate, with: &Rewriter) -> Result<Plan> {
                     args,
                     order_dependent: false,
                     name: name.into(),
+                    function: Some(AggregateName { name: "count".into(), parameters: [].into() }),
                 });
                 events::count(Event::ShiftedSumsRewritten);
                 let result = call.field.ty.without_nullable();

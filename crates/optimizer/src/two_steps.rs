@@ -36,7 +36,7 @@ pub(crate) fn with_parts(
     for part in split.parts {
         let field = with.ids.field(call.name.clone(), part.result_type());
         args.push(Expr::Column(field.id, field.ty.clone()));
-        parts.push(AggregateCall { field, aggregate: part, ..call.clone() });
+        parts.push(AggregateCall { field, aggregate: part, function: None, ..call.clone() });
     }
-    AggregateCall { aggregate: split.total, args, ..call }
+    AggregateCall { aggregate: split.total, args, function: None, ..call }
 }

@@ -41,7 +41,7 @@ fn simplified(condition: &Expr, with: &Rewriter) -> Result<Expr> {
         if let Some((place, value)) = function.parsed_literal() {
             let (text, other) = if place == 0 { (&mut left, &right) } else { (&mut right, &left) };
             let ty = other.ty().bare();
-            if text.is_literal() && (ty.is_date_or_time() || ty.is_integer() && *ty != DataType::Bool) {
+            if text.is_literal() && stands_for_one_value(ty) {
                 *text = Expr::literal(&value, ty.clone())?;
                 changed = true;
             }
@@ -64,6 +64,12 @@ fn simplified(condition: &Expr, with: &Rewriter) -> Result<Expr> {
         let again = BoundFunction::bind(function.function.clone(), &arguments, with.context)?;
         Ok((again.result == function.result).then(|| Expr::call(again, vec![left, right])))
     })
+}
+
+/// Is a string literal read as one value of this type, which compares with others as the string does?
+fn stands_for_one_value(ty: &DataType) -> bool {
+    let is_address = matches!(ty, DataType::Uuid | DataType::IPv4 | DataType::IPv6);
+    ty.is_date_or_time() || ty.is_enum() || is_address || ty.is_integer() && *ty != DataType::Bool
 }
 
 const COMPARISONS: [&str; 6] = ["equals", "notEquals", "less", "lessOrEquals", "greater", "greaterOrEquals"];

@@ -1,34 +1,51 @@
 //! The plan as an indented tree, one node a line, with what it computes.
 
-use crate::{Field, Plan, SharedPlan};
+use crate::{Field, Plan, ScanNode, SharedPlan};
+use chalet_base::Result;
 use std::fmt::Write;
 use std::sync::Arc;
 
 /// Lines of `EXPLAIN PLAN`. What several nodes share stands below the first of them.
 pub fn explain(plan: &Plan) -> String {
-    let mut writer = Writer::default();
-    writer.node(plan, 0);
-    writer.out
+    let lines = explain_with(plan, &mut |_| Ok(Vec::new()));
+    // Nothing fails that says nothing.
+    lines.unwrap_or_default()
 }
 
-#[derive(Default)]
-struct Writer {
+/// What stands below a scan.
+pub type AboutScan<'a> = &'a mut dyn FnMut(&ScanNode) -> Result<Vec<String>>;
+
+/// The same with lines below each scan.
+pub fn explain_with(plan: &Plan, about: AboutScan<'_>) -> Result<String> {
+    let mut writer = Writer { out: String::new(), about, written: Vec::new() };
+    writer.node(plan, 0)?;
+    Ok(writer.out)
+}
+
+struct Writer<'a> {
     out: String,
+    about: AboutScan<'a>,
     /// Shared plans that stand in the text.
     written: Vec<Arc<SharedPlan>>,
 }
 
-impl Writer {
-    fn node(&mut self, plan: &Plan, depth: usize) {
+impl Writer<'_> {
+    fn node(&mut self, plan: &Plan, depth: usize) -> Result<()> {
         // Writing to a String cannot fail.
         let _ = writeln!(self.out, "{:1$}{2}", "", depth * 2, describe(plan));
-        plan.inputs().into_iter().for_each(|input| self.node(input, depth + 1));
+        if let Plan::Scan(scan) = plan {
+            for line in (self.about)(scan)? {
+                let _ = writeln!(self.out, "{:1$}{line}", "", depth * 2);
+            }
+        }
+        plan.inputs().into_iter().try_for_each(|input| self.node(input, depth + 1))?;
         if let Plan::SharedScan(scan) = plan
             && !self.written.iter().any(|written| Arc::ptr_eq(written, &scan.source))
         {
             self.written.push(scan.source.clone());
-            self.node(&scan.source.plan, depth + 1);
+            self.node(&scan.source.plan, depth + 1)?;
         }
+        Ok(())
     }
 }
 

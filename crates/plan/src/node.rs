@@ -161,6 +161,15 @@ pub struct AggregateCall {
     pub order_dependent: bool,
     /// Functional form: `sum(x)`.
     pub name: Arc<str>,
+    /// What it is a call of; none where the optimizer has made it.
+    pub function: Option<AggregateName>,
+}
+
+/// An aggregate function by its own name, with combinators, and its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AggregateName {
+    pub name: Arc<str>,
+    pub parameters: Arc<[Value]>,
 }
 
 impl std::fmt::Debug for AggregateCall {

@@ -1,4 +1,4 @@
-//! The engines Join and Set: rows over another table, of which one may be kept for each key.
+//! The engines Join, Set and EmbeddedRocksDB: rows over another table, of which one may be kept for each key.
 
 use crate::disk::TableFolder;
 use crate::{Held, Inserter, Scan, ScanContext, ScanRequest, Table, TableSchema};
@@ -29,9 +29,11 @@ pub struct JoinEngine {
     pub use_nulls: bool,
 }
 
-/// A table of the engine Join or Set.
+/// A table of one of these engines.
 pub struct KeyedTable {
     engine: &'static str,
+    /// May mutations change values and DELETE FROM remove rows?
+    is_key_value: bool,
     rows: Arc<dyn Table>,
     shared: Arc<Shared>,
     join: Option<JoinEngine>,
@@ -66,7 +68,18 @@ impl KeyedTable {
         kept: KeptRows,
         join: Option<JoinEngine>,
     ) -> KeyedTable {
-        KeyedTable { engine, rows, shared: Arc::new(Shared { keys, kept, seen: Mutex::new(None) }), join }
+        let shared = Arc::new(Shared { keys, kept, seen: Mutex::new(None) });
+        KeyedTable { engine, is_key_value: false, rows, shared, join }
+    }
+
+    /// A table of values by key: the last row of each key is kept.
+    pub fn key_value(engine: &'static str, rows: Arc<dyn Table>, keys: Vec<usize>) -> KeyedTable {
+        KeyedTable { is_key_value: true, ..KeyedTable::new(engine, rows, keys, KeptRows::Last, None) }
+    }
+
+    /// May mutations change values and DELETE FROM remove rows?
+    pub fn is_key_value(&self) -> bool {
+        self.is_key_value
     }
 
     /// The names of the key's columns are at these positions.
@@ -171,17 +184,25 @@ impl Inserter for KeyedInserter {
 
     fn finish(self: Box<Self>) -> Result<()> {
         let mut locked = self.shared.lock();
-        if self.shared.kept == KeptRows::Last {
-            let mut blocks = read(&*self.rows)?;
-            blocks.extend(self.pending);
-            let out = self.rows.rewrite()?;
-            return last_of_each(&self.shared, blocks, out);
-        }
         let known = match locked.take() {
             Some(known) => known,
             None => read(&*self.rows)?.iter().flat_map(|block| self.shared.keys_of(block)).collect(),
         };
         let mut seen: HashSet<Box<[u8]>> = known;
+        if self.shared.kept == KeptRows::Last {
+            let new: Vec<Box<[u8]>> =
+                self.pending.iter().flat_map(|block| self.shared.keys_of(block)).collect();
+            // All rows are written anew only where some of them go.
+            let (mut blocks, out) = match new.iter().any(|key| seen.contains(key)) {
+                true => (read(&*self.rows)?, self.rows.rewrite()?),
+                false => (Vec::new(), self.rows.insert()?),
+            };
+            blocks.extend(self.pending);
+            last_of_each(&self.shared, blocks, out)?;
+            seen.extend(new);
+            *locked = Some(seen);
+            return Ok(());
+        }
         // Keys of an INSERT that fails are looked for again.
         let mut out = self.rows.insert()?;
         for block in self.pending {

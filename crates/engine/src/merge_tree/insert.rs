@@ -3,6 +3,8 @@
 use super::background;
 use super::key_program::KeyProgram;
 use super::row_rules::TableRule;
+use crate::projections::program::{ProjectionProgram, programs};
+use crate::projections::write;
 use crate::query_context::QueryContext;
 use crate::skip_indexes;
 use chalet_base::Result;
@@ -13,8 +15,10 @@ use chalet_columns::{Block, Column};
 use chalet_exec::operators::sort_buffer::SortBuffer;
 use chalet_exec::pipeline::Position;
 use chalet_memory::Reservation;
+use chalet_storage::merge_tree::part::Part;
 use chalet_storage::merge_tree::{MergeTree, PartsInserter};
 use chalet_storage::{Inserter, Table};
+use std::sync::Arc;
 
 /// The number of rows of a part, at most: they are numbered with 32 bits.
 const MOST_ROWS: u64 = 1 << 31;
@@ -48,6 +52,7 @@ pub(crate) fn inserter(table: &MergeTree, ctx: &QueryContext) -> Result<Box<dyn 
     Ok(Box::new(Sorted {
         inner: table.insert_parts(skip_indexes::programs_of_insert(table, ctx)?)?,
         rule,
+        projections: programs(table, ctx)?,
         keys,
         part: SortBuffer::default(),
         bytes: 0,
@@ -66,6 +71,7 @@ struct Sorted {
     keys: KeyProgram,
     /// What becomes of rows whose keys are equal, where an INSERT merges them.
     rule: Option<TableRule>,
+    projections: Arc<[ProjectionProgram]>,
     /// What is gathered for the next parts.
     part: SortBuffer,
     bytes: u64,
@@ -100,7 +106,9 @@ impl Sorted {
                 };
                 if !of_partition.is_empty() {
                     let rows = Block::concat(&of_partition);
-                    self.inner.write_part(partition, rows, self.ctx.exec.settings.max_threads)?;
+                    let Sorted { inner, table, projections, ctx, .. } = self;
+                    let complete = |part: &Arc<Part>| write::complete(table, part, projections, ctx);
+                    inner.write_part(partition, rows, ctx.exec.settings.max_threads, &complete)?;
                 }
             }
         }

@@ -4,6 +4,8 @@ use super::distinct::DistinctRows;
 use super::key_program::KeyProgram;
 use super::row_rules::TableRule;
 use super::ttl::TtlProgram;
+use crate::projections::program::programs;
+use crate::projections::write;
 use crate::query_context::QueryContext;
 use crate::skip_indexes;
 use chalet_base::events::{self, Event};
@@ -104,6 +106,9 @@ pub(crate) fn merge_parts(
         level: most(|part| part.info.level.into()) as u32 + u32::from(options.mutation.is_none()),
         mutation: options.mutation.unwrap_or_else(|| most(|part| part.info.mutation)),
     })?;
+    if let Some(part) = &made {
+        write::complete(table, part, &programs(table, ctx)?, ctx)?;
+    }
     let removed = parts.iter().map(|part| part.info.number).collect();
     table.parts().commit(Change { removed, added: made.into_iter().collect(), ..Change::default() })
 }

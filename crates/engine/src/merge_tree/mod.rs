@@ -6,6 +6,7 @@
 //! - [`row_rules`]: what becomes of rows of equal keys
 //! - [`ttl`]: what has expired
 //! - [`merge`]: parts put together as one
+//! - [`part_query`]: queries over parts
 //! - [`background`]: merges that nobody waits for
 
 pub(crate) mod background;
@@ -13,5 +14,6 @@ mod distinct;
 pub(crate) mod insert;
 mod key_program;
 pub(crate) mod merge;
+pub(crate) mod part_query;
 mod row_rules;
 pub(crate) mod ttl;

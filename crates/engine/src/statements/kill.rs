@@ -5,7 +5,7 @@ use chalet_base::{Result, bail};
 use chalet_binder::bind_query;
 use chalet_syntax::ast::{self, StatementKind};
 
-/// A mutation is done when its statement is, and `system.mutations` has none: all that can be wrong is the condition.
+/// A mutation is done when its statement is: all that can be wrong is the condition.
 pub(super) fn mutation(condition: &ast::Expr, ctx: &QueryContext) -> Result<()> {
     let text =
         format!("SELECT database, table, mutation_id, command FROM system.mutations WHERE {condition}");

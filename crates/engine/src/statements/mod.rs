@@ -30,7 +30,7 @@ use crate::answer::{StreamConsumer, StreamPart, Summary};
 use crate::query_context::QueryContext;
 use crate::run_options::RunOptions;
 use crate::session_state::SessionState;
-use crate::{explain, written_settings};
+use crate::{explain, explain_indexes, written_settings};
 use chalet_base::{Result, bail};
 use chalet_memory::thread;
 use chalet_syntax::ast::{self, StatementKind, TransactionCommand};
@@ -110,6 +110,11 @@ fn run_kind(
     match &statement.kind {
         StatementKind::Query(query) => query::run(query, &statement.output, ctx, output)?,
         StatementKind::Explain(explain) => {
+            if explain.kind == ast::ExplainKind::Estimate {
+                let rows = explain::estimate(&explain.statement, ctx)?;
+                print_rows(&explain_indexes::estimate_header(), rows, statement, ctx, output)?;
+                return Ok(());
+            }
             let text = explain::run(explain, ctx)?;
             print_lines(&text, "explain", statement, ctx, output)?;
         }

@@ -5,11 +5,13 @@ use crate::materialized;
 use crate::merge_tree::merge::{MergeOptions, merge_parts};
 use crate::merge_tree::ttl::has_ttl;
 use crate::query_context::QueryContext;
+use crate::redirected::Redirected;
 use crate::stored_columns::bind_stored;
 use crate::tables::existing;
 use chalet_base::{Result, bail, codes, ensure};
 use chalet_binder::row_rule::MergePurpose;
 use chalet_plan::Expr;
+use chalet_storage::keyed::KeyedTable;
 use chalet_storage::merge_tree::MergeTree;
 use chalet_storage::merge_tree::part::Part;
 use chalet_storage::{RowMerging, Table};
@@ -35,8 +37,17 @@ pub(crate) fn run(optimize: &Optimize, ctx: &QueryContext) -> Result<()> {
 
 fn merge(optimize: &Optimize, ctx: &QueryContext) -> Result<()> {
     materialized::check_own(&optimize.table, ctx)?;
+    let database = optimize.table.database.as_ref().map(|database| database.name.as_str());
+    if ctx
+        .entry(database, &optimize.table.name.name)
+        .is_some_and(|entry| entry.table.as_any().is::<Redirected>())
+    {
+        // Nothing waits to be written, and what another table has is not merged in its name.
+        return Ok(());
+    }
     let (table, name) = existing(&optimize.table, ctx)?;
-    if table.join_engine().is_some() {
+    let is_key_value = table.as_any().downcast_ref::<KeyedTable>().is_some_and(KeyedTable::is_key_value);
+    if table.join_engine().is_some() || is_key_value {
         return Ok(());
     }
     let Some(table) = table.as_any().downcast_ref::<MergeTree>() else {

@@ -10,6 +10,7 @@ use chalet_storage::merge_tree::part::{Part, PartData};
 use chalet_storage::merge_tree::parts::State;
 use chalet_types::Value;
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 pub(crate) fn parts(ctx: &QueryContext) -> Result<Arc<dyn Table>> {
     let mut rows = Vec::new();
@@ -72,6 +73,30 @@ pub(crate) fn detached_parts(ctx: &QueryContext) -> Result<Arc<dyn Table>> {
     table("detached_parts", rows)
 }
 
+/// The mutations that were done since a table was opened: a statement that returned has nothing left to do.
+pub(crate) fn mutations(ctx: &QueryContext) -> Result<Arc<dyn Table>> {
+    let seconds = |time: SystemTime| {
+        Value::UInt(time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs().min(u32::MAX.into())))
+    };
+    let mut rows = Vec::new();
+    each(ctx, |database, name, of, _| {
+        rows.extend(of.parts().mutations().into_iter().map(|done| {
+            vec![
+                ("database", Value::from(database)),
+                ("table", Value::from(name)),
+                ("mutation_id", Value::from(format!("mutation_{}.txt", done.number).as_str())),
+                ("command", Value::from(done.command.as_str())),
+                ("create_time", seconds(done.created)),
+                ("finish_time", seconds(done.finished)),
+                ("block_numbers.partition_id", Value::Array(vec![Value::from("")])),
+                ("block_numbers.number", Value::Array(vec![Value::Int(done.number as i64)])),
+                ("is_done", Value::from(true)),
+            ]
+        }));
+    })?;
+    table("mutations", rows)
+}
+
 /// Database, name, handle and parts of each table.
 fn each(ctx: &QueryContext, mut take: impl FnMut(&str, &str, &MergeTree, &State)) -> Result<()> {
     for (database, name, entry) in all_tables(ctx, &[])? {
@@ -90,12 +115,17 @@ fn path(part: &Part) -> String {
     }
 }
 
-fn row(database: &str, name: &str, of: &MergeTree, part: &Arc<Part>) -> SparseRow {
-    let info = &part.info;
-    let (kind, files) = match &part.data {
+/// How the rows of a part are kept, and in how many files.
+pub(super) fn kind_of(part: &Part) -> (&'static str, u64) {
+    match &part.data {
         PartData::Resident(_) => ("InMemory", 0),
         PartData::File(..) => ("Compact", 1),
-    };
+    }
+}
+
+pub(super) fn row(database: &str, name: &str, of: &MergeTree, part: &Arc<Part>) -> SparseRow {
+    let info = &part.info;
+    let (kind, files) = kind_of(part);
     let marks = info.rows.div_ceil(of.definition().granularity.max(1) as u64) + 1;
     vec![
         ("partition", Value::from(&*info.partition.shown)),

@@ -1,10 +1,15 @@
-//! `system.projections`: the projections of tables of the MergeTree family.
+//! `system.projections`, `system.projection_parts` and `system.projection_parts_columns`: the projections of tables of the MergeTree
+//! family, and what parts have of them.
 
 use super::catalog::all_tables;
+use super::parts::{kind_of, row as part_row};
+use super::structures::{SparseRow, table as with_all_columns};
 use crate::made_table::made;
+use crate::projections::{declared, program, write};
 use crate::query_context::QueryContext;
-use crate::statements::create::projection;
 use chalet_base::Result;
+use chalet_storage::merge_tree::part::Part;
+use chalet_storage::merge_tree::{MergeTree, projection::ProjectionDefinition};
 use chalet_storage::{Projection, Table};
 use chalet_syntax::ast::GroupBy;
 use chalet_types::{DataType, EnumValues, Value};
@@ -32,8 +37,8 @@ pub(crate) fn projections(ctx: &QueryContext) -> Result<Arc<dyn Table>> {
 }
 
 fn row(database: &str, table: &str, one: &Projection, ctx: &QueryContext) -> Result<Vec<Value>> {
-    let written = projection::parsed(one)?;
-    let aggregates = projection::aggregates(&written, ctx);
+    let written = declared::parsed(one)?;
+    let aggregates = declared::aggregates(&written, ctx);
     let sorted: Vec<String> = match (&written.query.group_by, aggregates) {
         (Some(GroupBy::Exprs(keys)), _) => keys.iter().map(ToString::to_string).collect(),
         _ => written.query.order_by.iter().map(|item| item.expr.to_string()).collect(),
@@ -47,4 +52,71 @@ fn row(database: &str, table: &str, one: &Projection, ctx: &QueryContext) -> Res
         Value::from(&*one.query),
         Value::Map(Vec::new()),
     ])
+}
+
+pub(crate) fn projection_parts(ctx: &QueryContext) -> Result<Arc<dyn Table>> {
+    let mut rows = Vec::new();
+    each(ctx, |row, _| rows.push(row))?;
+    with_all_columns("projection_parts", rows)
+}
+
+/// A row for each column of the rows that a part has of a projection.
+pub(crate) fn projection_parts_columns(ctx: &QueryContext) -> Result<Arc<dyn Table>> {
+    let mut rows = Vec::new();
+    each(ctx, |row, projection| {
+        for (at, column) in projection.definition.columns.columns.iter().enumerate() {
+            let mut row = row.clone();
+            row.extend([
+                ("column", Value::from(&*column.name)),
+                ("type", Value::from(column.ty.to_string().as_str())),
+                ("column_position", Value::UInt(at as u64 + 1)),
+            ]);
+            rows.push(row);
+        }
+    })?;
+    with_all_columns("projection_parts_columns", rows)
+}
+
+/// What each part has of each projection, but for the columns.
+fn each(ctx: &QueryContext, mut take: impl FnMut(SparseRow, &ProjectionDefinition)) -> Result<()> {
+    for (database, name, entry) in all_tables(ctx, &[])? {
+        let Some(of) = entry.table.as_any().downcast_ref::<MergeTree>() else { continue };
+        // The error of a damaged table comes when it is used.
+        let (false, Ok(state)) = (of.schema().projections.is_empty(), of.parts().snapshot()) else {
+            continue;
+        };
+        for program in program::programs(of, ctx)?.iter() {
+            let projection = &program.stored;
+            for part in state.parts.iter().filter(|part| part.has_projection(projection.key())) {
+                for rows in write::rows(of, std::slice::from_ref(part), program, ctx)? {
+                    take(projection_row(&database, &name, of, part, &rows, projection), projection);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn projection_row(
+    database: &str,
+    name: &str,
+    of: &MergeTree,
+    part: &Arc<Part>,
+    rows: &Arc<Part>,
+    projection: &ProjectionDefinition,
+) -> SparseRow {
+    let parent = part_row(database, name, of, part);
+    let of_parent = |name: &str| parent.iter().find(|(known, _)| *known == name).map(|(_, v)| v.clone());
+    let mut row = part_row(database, name, of, rows);
+    row.extend([
+        ("name", Value::from(&*projection.name)),
+        ("parent_name", Value::from(part.info.name().as_str())),
+        ("parent_part_type", Value::from(kind_of(part).0)),
+        ("parent_rows", Value::UInt(part.info.rows)),
+        ("parent_marks", of_parent("marks").unwrap_or(Value::UInt(0))),
+        ("parent_bytes_on_disk", Value::UInt(part.info.bytes)),
+        ("parent_data_compressed_bytes", Value::UInt(part.info.bytes)),
+        ("parent_data_uncompressed_bytes", Value::UInt(part.info.raw_bytes)),
+    ]);
+    row
 }

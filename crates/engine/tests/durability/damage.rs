@@ -23,6 +23,8 @@ const SETUP: &[&str] = &[
     "CREATE TABLE d.l (n UInt64, s Nullable(String)) ENGINE = Log",
     "INSERT INTO d.l SELECT number, toString(number) FROM numbers(50)",
     "INSERT INTO d.l VALUES (1000, NULL)",
+    "CREATE TABLE q (p UInt8, n UInt64, s String, PROJECTION g (SELECT n % 3 AS r, count(), sum(p) GROUP BY r), PROJECTION o (SELECT s, n ORDER BY s)) ENGINE = MergeTree ORDER BY n",
+    "INSERT INTO q SELECT 0, number, concat('the same string in all rows', toString(number % 7)) FROM numbers(9000)",
     "CREATE FUNCTION f AS x -> x + 1",
     "CREATE VIEW v AS SELECT f(n) AS m FROM d.l",
     "CREATE TABLE gone (x UInt8) ENGINE = Log",
@@ -34,6 +36,8 @@ const ASKED: &[&str] = &[
     "SELECT n, s, c FROM t WHERE n = 5 ORDER BY ALL",
     "SELECT count(), sum(cityHash64(*)) FROM d.l",
     "SELECT sum(m) FROM v",
+    "SELECT n % 3 AS r, count(), sum(p) FROM q GROUP BY r ORDER BY r",
+    "SELECT count(), sum(n) FROM q WHERE s = 'the same string in all rows3'",
     "SELECT database, name, engine, create_table_query FROM system.tables WHERE database IN ('default', 'd') ORDER BY ALL",
     "SELECT name, comment FROM system.databases ORDER BY name",
 ];

@@ -87,6 +87,10 @@ const SETUP: &[&str] = &[
     "CREATE FUNCTION f AS x -> x + 1",
     "ALTER TABLE u DETACH PARTITION 1",
     "DELETE FROM t WHERE n = 7",
+    "CREATE TABLE q (p UInt8, n UInt64, s String, PROJECTION g (SELECT n % 3 AS r, count(), sum(p) GROUP BY r)) ENGINE = MergeTree ORDER BY n",
+    "INSERT INTO q SELECT 0, number, repeat(hex(sipHash128(number)), 10) FROM numbers(1500)",
+    "ALTER TABLE q ADD PROJECTION o (SELECT s, n ORDER BY s)",
+    "INSERT INTO q VALUES (1, 2, 'small')",
 ];
 
 /// Statements, none of which another one needs.
@@ -119,6 +123,8 @@ const STATEMENTS: &[&str] = &[
     "CREATE DATABASE d",
     "CREATE FUNCTION g AS x -> x * 2",
     "DROP FUNCTION f",
+    "INSERT INTO q SELECT 1, number, repeat(hex(sipHash128(number, 1)), 10) FROM numbers(1500)",
+    "OPTIMIZE TABLE q FINAL",
     "DROP TABLE t",
     "DROP TABLE l",
     "RENAME TABLE t TO other",
@@ -187,7 +193,9 @@ fn fail(start: &Place, sql: &str, at: u64, code: i32, before: &Seen, after: &See
     let is_after = found == after.0 && (is_lost || result.is_ok());
     let may_be_before = result.is_err() && found == before.0;
     assert!(is_after || may_be_before, "{told}\n{found}");
-    assert_eq!(left, if is_after { &after.1 } else { &before.1 }.clone(), "{told}");
+    // Of a statement that changes no contents nobody can tell which of the two it is.
+    let is_either = is_lost && before.0 == after.0 && left == before.1;
+    assert!(is_either || left == *if is_after { &after.1 } else { &before.1 }, "{told}\n{left:?}");
     if !is_after {
         let db = place.open();
         run(&db, sql);

@@ -90,6 +90,7 @@ pub fn contents(db: &Session) -> String {
             let rows =
                 try_run(db, &format!("SELECT count(), sum(cityHash64(*)) FROM `{database}`.`{table}`"));
             said += &rows.unwrap_or_else(|e| format!("{}\n", e.code().name));
+            compare_projections(db, &format!("`{database}`.`{table}`"));
         }
     }
     let asides =
@@ -102,6 +103,19 @@ pub fn contents(db: &Session) -> String {
     said
 }
 
+/// What projections say is what the rows say.
+fn compare_projections(db: &Session, table: &str) {
+    for sql in [
+        format!("SELECT n % 3 AS r, count(), sum(p) FROM {table} GROUP BY r ORDER BY r"),
+        format!("SELECT count(), sum(n) FROM {table} WHERE s >= 'C' AND s < 'D'"),
+    ] {
+        let without = try_run(db, &format!("{sql} SETTINGS optimize_use_projections = 0"));
+        if let (Ok(found), Ok(without)) = (try_run(db, &sql), without) {
+            assert_eq!(found, without, "{sql}");
+        }
+    }
+}
+
 /// How many files there are of each kind; those of parts must be the parts' that there are.
 pub fn files(place: &Place) -> BTreeMap<String, usize> {
     let mut found = BTreeMap::new();
@@ -111,7 +125,7 @@ pub fn files(place: &Place) -> BTreeMap<String, usize> {
             let entry = entry.expect("a file");
             let name = entry.file_name().to_string_lossy().into_owned();
             let kind = match name.rsplit_once('.') {
-                Some((_, "parquet")) => "*.parquet".to_string(),
+                Some((_, kind @ ("parquet" | "prj"))) => format!("*.{kind}"),
                 _ if name.bytes().all(|byte| byte.is_ascii_digit()) => "*".to_string(),
                 _ => name,
             };

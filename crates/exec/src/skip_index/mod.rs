@@ -17,7 +17,7 @@ use chalet_storage::merge_tree::skip_index::{SkipCondition, SkipIndexKind};
 use chalet_types::DataType;
 
 /// The conditions that the indexes of a scan test. Fails where one that is asked for tests nothing.
-pub(crate) fn conditions(node: &ScanNode, ctx: &ExecContext) -> Result<Vec<SkipCondition>> {
+pub fn conditions(node: &ScanNode, ctx: &ExecContext) -> Result<Vec<SkipCondition>> {
     let mut found = Vec::new();
     if let Some(filter) = &node.filter {
         for index in node.skip_indexes.iter() {

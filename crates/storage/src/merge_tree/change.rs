@@ -25,6 +25,9 @@ pub struct Change {
     pub dropped_detached: Vec<u64>,
     /// Of INSERTs, for which this is asked to be done once.
     pub tokens: Vec<u64>,
+    /// Parts in the journal, by number, that have or no longer have the projection of a key.
+    pub projected: Vec<(u64, u64)>,
+    pub unprojected: Vec<(u64, u64)>,
     /// Among how many of the last tokens these are looked for.
     pub token_window: usize,
 }
@@ -37,6 +40,8 @@ const TOKEN: u64 = 5;
 const DETACHED: u64 = 6;
 const DROPPED_DETACHED: u64 = 7;
 const COLUMNS_OF_DEFINITION: u64 = 8;
+const PROJECTED: u64 = 9;
+const UNPROJECTED: u64 = 10;
 
 impl Change {
     /// Appends the change as bytes.
@@ -62,6 +67,17 @@ impl Change {
                 PartData::Resident(block) => encode_rows(block, &part.columns, out)?,
                 PartData::File(_, checksums) => checksums.encode(out),
             }
+        }
+        let added = self
+            .added
+            .iter()
+            .flat_map(|part| part.projections.declared().into_iter().map(|key| (part.info.number, key)));
+        let projected = added.chain(self.projected.iter().copied()).map(|pair| (PROJECTED, pair));
+        for (kind, (number, key)) in projected.chain(self.unprojected.iter().map(|&pair| (UNPROJECTED, pair)))
+        {
+            put_var_uint(out, kind);
+            put_var_uint(out, number);
+            put_var_uint(out, key);
         }
         for (kind, numbers) in [(DETACHED, &self.detached), (DROPPED_DETACHED, &self.dropped_detached)] {
             for number in numbers {
@@ -116,6 +132,8 @@ impl Change {
                     };
                     change.added.push(Arc::new(Part::new(info, columns, data, folder.cloned())));
                 }
+                PROJECTED => change.projected.push((from.var_uint()?, from.var_uint()?)),
+                UNPROJECTED => change.unprojected.push((from.var_uint()?, from.var_uint()?)),
                 DETACHED => change.detached.push(from.var_uint()?),
                 DROPPED_DETACHED => change.dropped_detached.push(from.var_uint()?),
                 TOKEN => change.tokens.push(from.var_uint()?),
@@ -168,7 +186,7 @@ fn decode_info(from: &mut Cursor<'_>) -> Result<PartInfo> {
     })
 }
 
-fn encode_rows(block: &Block, columns: &ColumnsVersion, out: &mut Vec<u8>) -> Result<()> {
+pub(super) fn encode_rows(block: &Block, columns: &ColumnsVersion, out: &mut Vec<u8>) -> Result<()> {
     let mut raw = Vec::new();
     for (column, version) in block.columns().iter().zip(columns.columns.iter()) {
         write_column(&mut raw, &version.ty, column);
@@ -180,7 +198,7 @@ fn encode_rows(block: &Block, columns: &ColumnsVersion, out: &mut Vec<u8>) -> Re
     Ok(())
 }
 
-fn decode_rows(from: &mut Cursor<'_>, columns: &ColumnsVersion, rows: u64) -> Result<Block> {
+pub(super) fn decode_rows(from: &mut Cursor<'_>, columns: &ColumnsVersion, rows: u64) -> Result<Block> {
     /// LZ4 does not compress better than this.
     const MOST: u64 = 256;
     let raw = from.var_uint()?;

@@ -4,6 +4,7 @@ use super::journal::Journal;
 use super::part::{Part, PartData, PartInfo};
 use super::part_file::path_of;
 use super::parts::{Parts, State};
+use super::projection;
 use super::skip_index::parse_file_name;
 use crate::disk::TableFolder;
 use crate::disk::durable::{cannot_open, cannot_read, cannot_write, sync_folder};
@@ -50,7 +51,7 @@ impl Parts {
             }
         }
         if let Some(folder) = self.folder() {
-            copy_indexes(folder, to, &state)?;
+            copy_derived(folder, to, &state)?;
         }
         sync_folder(to.path())?;
         Journal::create(to.clone(), &state.encode()?).map(drop)
@@ -64,11 +65,11 @@ fn copy_part(part: &Part, path: &Path, target: &Path) -> Result<()> {
     write_new(target, &bytes)
 }
 
-/// Indexes have checksums of their own, and a part without one is read whole.
-fn copy_indexes(from: &TableFolder, to: &TableFolder, state: &State) -> Result<()> {
+/// Indexes and projections have checksums of their own, and a part without one is read whole.
+fn copy_derived(from: &TableFolder, to: &TableFolder, state: &State) -> Result<()> {
     let numbers: HashSet<u64> = state.parts.iter().map(|part| part.info.number).collect();
     for found in fs::read_folder(from.path()).map_err(|e| cannot_open(from.path(), &e))? {
-        let Some((part, _)) = found.name.to_str().and_then(parse_file_name) else { continue };
+        let Some(part) = found.name.to_str().and_then(part_of_derived) else { continue };
         if !numbers.contains(&part) {
             continue;
         }
@@ -81,6 +82,12 @@ fn copy_indexes(from: &TableFolder, to: &TableFolder, state: &State) -> Result<(
         }
     }
     Ok(())
+}
+
+/// The part whose index or projection a file has.
+fn part_of_derived(name: &str) -> Option<u64> {
+    let found = parse_file_name(name).or_else(|| projection::parse_file_name(name)).map(|(part, _)| part);
+    found.or_else(|| projection::parse_rows_name(name).map(|(part, ..)| part))
 }
 
 fn write_new(path: &Path, bytes: &[u8]) -> Result<()> {

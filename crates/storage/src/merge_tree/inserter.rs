@@ -22,10 +22,19 @@ impl PartsInserter {
     }
 
     /// Makes a part of rows of one partition, which are in the order of the sorting key.
-    pub fn write_part(&mut self, partition: Partition, rows: Block, threads: usize) -> Result<()> {
+    /// `complete` may give it projections.
+    pub fn write_part(
+        &mut self,
+        partition: Partition,
+        rows: Block,
+        threads: usize,
+        complete: &dyn Fn(&Arc<Part>) -> Result<()>,
+    ) -> Result<()> {
         let mut part = self.table.rewrite_part(partition, self.indexes.clone()).with_threads(threads);
         part.write(rows)?;
-        self.made.extend(part.finish(Lineage::default())?);
+        let Some(part) = part.finish(Lineage::default())? else { return Ok(()) };
+        complete(&part)?;
+        self.made.push(part);
         Ok(())
     }
 

@@ -4,6 +4,7 @@
 //! <folder>/journal         the parts that there are, and small parts themselves   see `journal`
 //! <folder>/<n>.parquet     the part of that number
 //! <folder>/<n>.<key>.idx   an index of that part                            see `skip_index`
+//! <folder>/<n>.<key>.prj   that part has that projection; its rows are here or in a file beside     see `projection`
 //! ```
 //!
 //! An INSERT sorts its rows and makes a part of each partition. A small part is kept in memory, and its rows are written to
@@ -18,6 +19,7 @@
 //! - [`keys`]: partition and sorting key
 //! - [`partition`]: names of partitions
 //! - [`columns`]: versions of the columns
+//! - [`definition`]: what a table is defined as
 //! - [`part`]: one part
 //! - [`checksums`]: those of files
 //! - [`stored_type`]: columns as files have them
@@ -29,15 +31,19 @@
 //! - [`merges`]: which parts to merge
 //! - [`inserter`]: one INSERT
 //! - [`skip_index`]: data skipping indexes of parts
-//! - [`rewrite`]: parts that take the place of others
+//! - [`projection`]: projections of parts
+//! - [`rows_writer`], [`rewrite`]: rows of parts in the making, and parts that take the place of others
+//! - [`sorted_rows`]: rows of parts in memory that ranges leave
 //! - [`scan`]: parts to blocks
 //! - [`runs`]: parts as sorted runs
 //! - [`part_rows`]: rows of parts by row id
 //! - [`table`]: the table
+//! - [`part_set`]: some of its parts as a table
 
 pub mod change;
 mod checksums;
 pub mod columns;
+mod definition;
 pub mod export;
 mod inserter;
 mod journal;
@@ -46,21 +52,27 @@ mod merges;
 pub mod part;
 mod part_file;
 mod part_rows;
+mod part_set;
 mod partition;
 pub mod parts;
+pub mod projection;
 mod rewrite;
+mod rows_writer;
 mod runs;
 mod scan;
 pub mod skip_index;
+mod sorted_rows;
 mod stored_type;
 mod table;
 
+pub use definition::Definition;
 pub use inserter::PartsInserter;
 pub use keys::{SortingKey, TableKeys};
 pub use merges::MergeChoice;
+pub use part_set::PartSet;
 pub use partition::Partition;
 pub use rewrite::{Lineage, Rewrite};
-pub use table::{Definition, MergeTree, TableSettings};
+pub use table::{MergeTree, TableSettings};
 
 /// The name of the engine.
 pub const MERGE_TREE: &str = "MergeTree";

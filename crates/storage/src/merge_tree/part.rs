@@ -4,6 +4,7 @@ use super::Partition;
 use super::checksums::Checksums;
 use super::columns::ColumnsVersion;
 use super::part_file;
+use super::projection::{PartProjections, ProjectionDefinition};
 use super::skip_index::{Granules, IndexWriters, Of, PartIndexes, SkipCondition};
 use crate::disk::{TableFolder, fs};
 use chalet_base::Result;
@@ -73,6 +74,9 @@ pub struct Part {
     /// Where another process may remove the file: open from the first snapshot on.
     held: std::sync::OnceLock<fs::File>,
     pub(super) indexes: PartIndexes,
+    pub(super) projections: PartProjections,
+    /// The column by which rows of a projection are sorted first.
+    pub(super) sorted_by: Option<u32>,
 }
 
 impl Part {
@@ -91,7 +95,23 @@ impl Part {
             folder,
             held: std::sync::OnceLock::new(),
             indexes: PartIndexes::default(),
+            projections: PartProjections::default(),
+            sorted_by: None,
         }
+    }
+
+    /// What another part has of a projection, which goes with that part.
+    pub(super) fn of_projection(
+        info: PartInfo,
+        columns: Arc<ColumnsVersion>,
+        data: PartData,
+        folder: Option<Arc<TableFolder>>,
+        sorted_by: Option<u32>,
+    ) -> Part {
+        let mut part = Part::new(info, columns, data, folder);
+        part.sorted_by = sorted_by;
+        part.keep();
+        part
     }
 
     /// The journal names it.
@@ -162,8 +182,8 @@ impl Part {
 }
 
 impl Part {
-    /// What its indexes say of the rows that they are of; none where they are in memory.
-    fn of_indexes(&self) -> Option<(&TableFolder, Of)> {
+    /// What its indexes and projections say of the rows that they are of; none where they are in memory.
+    pub(super) fn of_file(&self) -> Option<(&Arc<TableFolder>, Of)> {
         let (PartData::File(_, checksums), Some(folder)) = (&self.data, &self.folder) else { return None };
         let mut bytes = Vec::new();
         checksums.encode(&mut bytes);
@@ -173,7 +193,7 @@ impl Part {
 
     /// Puts indexes of all rows on disk. Those of rows in memory are not needed.
     pub(super) fn write_indexes(&self, writers: IndexWriters) -> Result<()> {
-        let Some((folder, of)) = self.of_indexes() else { return Ok(()) };
+        let Some((folder, of)) = self.of_file() else { return Ok(()) };
         for (program, n_granules, granules) in writers.finish() {
             self.indexes.write(folder, of, &program, n_granules, &granules)?;
         }
@@ -182,7 +202,7 @@ impl Part {
 
     /// What an index knows of the rows, and the rows of a granule; none without a sound index.
     pub(super) fn granules(&self, condition: &SkipCondition) -> Option<(Granules, usize)> {
-        let (folder, of) = self.of_indexes()?;
+        let (folder, of) = self.of_file()?;
         self.indexes.granules(folder, of, condition)
     }
 
@@ -193,14 +213,43 @@ impl Part {
 
     /// Bytes of the index of this key on disk.
     pub fn index_bytes(&self, key: u64) -> u64 {
-        self.of_indexes().map_or(0, |(folder, of)| self.indexes.bytes(folder, of.number, key))
+        self.of_file().map_or(0, |(folder, of)| self.indexes.bytes(folder, of.number, key))
     }
 
     /// Removes the index of this key.
     pub fn remove_index(&self, key: u64) {
-        if let Some((folder, of)) = self.of_indexes() {
+        if let Some((folder, of)) = self.of_file() {
             self.indexes.remove(folder, of.number, key);
         }
+    }
+}
+
+impl Part {
+    /// The rows that it has of a projection; none where it has none, or keeps only its own.
+    pub fn projection(&self, projection: &ProjectionDefinition) -> Option<Arc<Part>> {
+        let Some((folder, of)) = self.of_file() else { return self.projections.in_memory(projection.key()) };
+        let rows = self.projections.get(folder, of, projection, &self.info)?;
+        // Another process may remove the file.
+        match folder.is_read_only() && rows.hold().is_err() {
+            true => None,
+            false => Some(rows),
+        }
+    }
+
+    /// Has it a projection of this key, with rows or without?
+    pub fn has_projection(&self, key: u64) -> bool {
+        self.projections.has(key)
+    }
+
+    /// Has it a projection, though only its own rows are kept?
+    pub fn declare_projection(&self, key: u64) {
+        self.projections.declare(key);
+    }
+
+    /// Removes the rows of a projection.
+    pub fn remove_projection(&self, key: u64) {
+        let folder = self.folder.as_deref();
+        self.projections.remove(folder, self.info.number, key);
     }
 }
 
@@ -213,6 +262,7 @@ impl Drop for Part {
             // What stays is removed when the table is opened again.
             let _ = fs::remove_file(path);
             self.indexes.remove_all(folder, self.info.number);
+            self.projections.remove_all(folder, self.info.number);
         }
     }
 }

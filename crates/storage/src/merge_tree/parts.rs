@@ -5,6 +5,7 @@ use super::columns::ColumnsVersion;
 use super::journal::{Follower, Journal};
 use super::part::{Part, PartInfo};
 use super::part_file::number_of;
+use super::projection;
 use super::skip_index::{is_unfinished, parse_file_name};
 use crate::disk::{TableFolder, fs};
 use crate::insert::changed_meanwhile;
@@ -14,6 +15,7 @@ use chalet_base::{Error, Result, bail, codes, err};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::SystemTime;
 
 /// A journal is written anew when it is longer than this, and than twice what it still says.
 const LEAST_TO_COMPACT: u64 = 1 << 20;
@@ -71,6 +73,16 @@ impl State {
             let key = |part: &Part| (part.info.partition.id.clone(), part.info.min_block, part.info.number);
             let place = self.parts.partition_point(|other| key(other) <= key(part));
             self.parts.insert(place, part.clone());
+        }
+        for (changes, has) in [(&change.projected, true), (&change.unprojected, false)] {
+            for (number, key) in changes {
+                let known = self.parts.iter().chain(&self.detached).find(|part| part.info.number == *number);
+                match known {
+                    Some(part) if has => part.projections.declare(*key),
+                    Some(part) => part.projections.withdraw(*key),
+                    None => {}
+                }
+            }
         }
         // Behind those that come: a journal that is written anew has all parts first.
         for number in &change.detached {
@@ -152,7 +164,22 @@ pub struct Parts {
     next_mutation: AtomicU64,
     /// Snapshots that statements hold where another process may remove files.
     held: Mutex<Vec<std::sync::Weak<State>>>,
+    /// Since the table was opened.
+    mutations: Mutex<VecDeque<MutationRecord>>,
 }
+
+/// A mutation that is done.
+#[derive(Clone, Debug)]
+pub struct MutationRecord {
+    pub number: u64,
+    /// As SQL, in parentheses.
+    pub command: String,
+    pub created: SystemTime,
+    pub finished: SystemTime,
+}
+
+/// So many last mutations are remembered, as in the kernel.
+const MOST_MUTATIONS: usize = 100;
 
 /// Changes that wait to be written. Who comes first writes them all at once (group commit).
 #[derive(Default)]
@@ -229,6 +256,7 @@ impl Parts {
             next_number: AtomicU64::new(next_number.max(1)),
             next_mutation: AtomicU64::new(last + 1),
             held: Mutex::default(),
+            mutations: Mutex::default(),
         }
     }
 
@@ -264,6 +292,20 @@ impl Parts {
     /// A number for a new mutation.
     pub fn next_mutation(&self) -> u64 {
         self.next_mutation.fetch_add(1, Relaxed)
+    }
+
+    /// Remembers a mutation that is done.
+    pub fn note_mutation(&self, done: MutationRecord) {
+        let mut mutations = lock(&self.mutations);
+        mutations.push_back(done);
+        if mutations.len() > MOST_MUTATIONS {
+            mutations.pop_front();
+        }
+    }
+
+    /// Those that are remembered.
+    pub fn mutations(&self) -> Vec<MutationRecord> {
+        lock(&self.mutations).iter().cloned().collect()
     }
 
     /// Does another process write the table? So it is in a forked child.
@@ -338,6 +380,11 @@ impl Parts {
             }
         }
         bail!(LOGICAL_ERROR, "A journal was never read")
+    }
+
+    /// Puts the names of files on disk that were written beside parts.
+    pub fn sync_names(&self) -> Result<()> {
+        self.folder.as_ref().map_or(Ok(()), |folder| crate::disk::durable::sync_folder(folder.path()))
     }
 
     /// Makes a change. When this returns it is on disk and seen by later snapshots, or nothing of it is.
@@ -583,15 +630,19 @@ fn remove_leftovers(folder: &TableFolder, state: &State) -> Result<u64> {
                 None => _ = fs::remove_file(&path),
             }
         }
-        if is_unfinished(name) {
+        if is_unfinished(name) || projection::is_unfinished(name) {
             let _ = fs::remove_file(&path);
         }
+        last = last.max(find_projection(name, &path, state));
         let Some(number) = number_of(name) else { continue };
         last = last.max(number);
         match named.contains(&number) {
             true => _ = files.insert(number),
             false => _ = fs::remove_file(&path),
         }
+    }
+    for part in state.parts.iter().chain(&state.detached) {
+        part.projections.remove_unfinished(folder, part.info.number);
     }
     for part in &state.parts {
         if part.resident().is_none() && !files.contains(&part.info.number) {
@@ -604,6 +655,23 @@ fn remove_leftovers(folder: &TableFolder, state: &State) -> Result<u64> {
         }
     }
     Ok(last + 1)
+}
+
+/// Tells a part of a file of one of its projections, and removes that of no part. Returns the last number in its name.
+fn find_projection(name: &str, path: &std::path::Path, state: &State) -> u64 {
+    let (number, key, attempt) = match (projection::parse_rows_name(name), projection::parse_file_name(name))
+    {
+        (Some((number, key, attempt)), _) => (number, key, Some(attempt)),
+        (None, Some((number, key))) => (number, key, None),
+        (None, None) => return 0,
+    };
+    let mut all = state.parts.iter().chain(&state.detached);
+    match (all.find(|part| part.info.number == number), attempt) {
+        (Some(part), Some(attempt)) => part.projections.found_rows(key, attempt),
+        (Some(part), None) => part.projections.found(key),
+        (None, _) => _ = fs::remove_file(path),
+    }
+    number.max(attempt.unwrap_or(0))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

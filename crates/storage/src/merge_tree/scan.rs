@@ -1,13 +1,14 @@
 //! Parts to blocks. Each row group of a file, and each part in memory, is a task of its own; statistics and the page index of
 //! files leave out what cannot pass the filter.
 
-use super::Definition;
 use super::columns::ColumnsVersion;
+use super::definition::Definition;
 use super::part::Part;
 use super::part_file::structure;
 use super::part_rows::PartRows;
 use super::runs::PartRuns;
 use super::skip_index::rows_to_read;
+use super::sorted_rows::{first_column, sorted_rows};
 use super::stored_type::{from_stored, is_same, keeps_order};
 use crate::condition_cache;
 use crate::file_statistics::merged;
@@ -38,6 +39,8 @@ pub(super) struct Shared {
     pub parts: Vec<Arc<Part>>,
     pub definition: Definition,
     request: ScanRequest,
+    /// The number of the column that rows of parts are sorted by first.
+    sorted_by: Option<u32>,
     pub places: Vec<Place>,
     /// Are rows numbered, for row ids or a column of their numbers?
     numbers: bool,
@@ -107,6 +110,7 @@ impl PartsScan {
             parts,
             definition: definition.clone(),
             request: request.clone(),
+            sorted_by: first_column(&definition.keys, &definition.columns),
             places,
             numbers,
             state: Mutex::default(),
@@ -141,6 +145,26 @@ impl PartsScan {
         found.columns.resize(n_columns, ColumnStatistics::default());
         found.rows = all_rows as f64;
         Some(found)
+    }
+}
+
+impl PartsScan {
+    /// How many rows of each part statistics, sorting keys and indexes leave.
+    pub fn selected_rows(&self) -> Result<Vec<u64>> {
+        let shared = &self.shared;
+        let of_part = |part: &Arc<Part>| {
+            if let Some(block) = part.resident() {
+                let Range { start, end } = shared.resident_rows(part, block);
+                // As files have it, whose granules are read as a whole.
+                let granule = shared.definition.granularity.max(1);
+                let rounded = end.div_ceil(granule).saturating_mul(granule).min(block.n_rows());
+                return Ok(if start < end { (rounded - start / granule * granule) as u64 } else { 0 });
+            }
+            let Some(mut scan) = shared.open_part(part, None)? else { return Ok(0) };
+            while scan.next_unit().map_err(|e| e.context(in_part(part)))?.is_some() {}
+            Ok(part.info.rows.saturating_sub(scan.pruned().rows))
+        };
+        shared.parts.iter().map(of_part).collect()
     }
 }
 
@@ -367,6 +391,12 @@ impl Shared {
         Ok(rows.map(Arc::from))
     }
 
+    /// The rows of a part in memory that ranges leave.
+    fn resident_rows(&self, part: &Part, block: &Block) -> Range<usize> {
+        let sorted_by = part.sorted_by.or(self.sorted_by);
+        sorted_rows(part, block, sorted_by, &self.places, &self.request.ranges)
+    }
+
     /// The next unit of any part.
     fn next_unit(&self) -> Result<Option<Unit>> {
         let mut state = self.lock();
@@ -393,12 +423,21 @@ impl Shared {
             let part = state.next_part;
             let Some(next) = self.parts.get(part) else { return Ok(None) };
             state.next_part += 1;
-            let Some(scan) = self.open_part(next, None)? else {
+            if let Some(block) = next.resident() {
+                let rows = self.resident_rows(next, block);
+                let pruned = (block.n_rows() - rows.len()) as u64;
+                state.pruned.rows += pruned;
+                self.progress().skipped_rows.fetch_add(pruned, Relaxed);
+                if rows.is_empty() {
+                    state.pruned_parts += 1;
+                    continue;
+                }
                 state.next_task += 1;
                 let layout = Layout::of(next, &self.places);
-                let rows = Rows::Resident { rows: 0..next.info.rows as usize };
+                let rows = Rows::Resident { rows };
                 return Ok(Some(Unit { part, task: state.next_task - 1, number: 0, layout, rows }));
-            };
+            }
+            let Some(scan) = self.open_part(next, None)? else { continue };
             self.keep_rows(part, &*scan)?;
             state.open = Some((part, scan));
         }

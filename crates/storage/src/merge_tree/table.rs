@@ -2,10 +2,12 @@
 
 use super::change::Change;
 use super::columns::{ColumnsVersion, VersionColumn};
+use super::definition::Definition;
 use super::inserter::PartsInserter;
 use super::merges::{self, MergeChoice};
 use super::part::{Part, PartInfo};
 use super::parts::{Claim, Parts, State};
+use super::projection::{ProjectionDefinition, ProjectionWriter};
 use super::rewrite::Rewrite;
 use super::scan::PartsScan;
 use super::skip_index::{IndexWriters, SkipIndexProgram};
@@ -24,23 +26,6 @@ use xxhash_rust::xxh3::xxh3_64;
 /// What every table of the family has beside its own columns.
 pub(super) const VIRTUAL: [&str; 6] =
     ["_part", "_partition_id", "_part_index", "_part_offset", "_part_data_version", "_sample_factor"];
-
-/// What a table is defined as.
-#[derive(Clone)]
-pub struct Definition {
-    pub keys: TableKeys,
-    /// Rows of a granule.
-    pub granularity: usize,
-    pub schema: TableSchema,
-    /// The stored columns.
-    pub columns: Arc<ColumnsVersion>,
-    /// An INSERT that is one of so many last ones again is not done again.
-    pub dedup_window: usize,
-    /// The format of the files of parts: Parquet.
-    pub format: &'static Format,
-    /// Converts what parts have in the type of an earlier version.
-    pub cast: Cast,
-}
 
 /// The settings of a table.
 #[derive(Clone, Copy, Debug)]
@@ -219,6 +204,27 @@ impl MergeTree {
         self.parts.folder().map_or(Ok(()), |folder| crate::disk::durable::sync_folder(folder.path()))
     }
 
+    /// Begins the rows that a part has of a projection.
+    pub fn project_part(&self, part: &Arc<Part>, projection: &ProjectionDefinition) -> ProjectionWriter {
+        ProjectionWriter::new(&self.parts, part.clone(), projection.clone())
+    }
+
+    /// Are parts files, and small ones records of a journal?
+    pub fn is_on_disk(&self) -> bool {
+        self.parts.folder().is_some()
+    }
+
+    /// How many rows of each part statistics, sorting keys and indexes leave for a request.
+    pub fn selected_rows(&self, parts: Vec<Arc<Part>>, request: &ScanRequest) -> Result<Vec<u64>> {
+        PartsScan::new(parts, &self.definition, request)?.selected_rows()
+    }
+
+    /// What is known of some parts.
+    pub(super) fn statistics_of(&self, parts: Vec<Arc<Part>>, columns: &[usize]) -> Option<TableStatistics> {
+        let request = ScanRequest { columns: columns.to_vec(), ..ScanRequest::default() };
+        PartsScan::new(parts, &self.definition, &request).ok()?.statistics()
+    }
+
     /// A scan of some parts, as all others in the order of the parts.
     pub fn scan_parts(&self, parts: Vec<Arc<Part>>, request: &ScanRequest) -> Result<Arc<dyn Scan>> {
         Ok(Arc::new(PartsScan::new(parts, &self.definition, request)?))
@@ -299,10 +305,7 @@ impl Table for MergeTree {
     }
 
     fn statistics(&self, columns: &[usize]) -> Option<TableStatistics> {
-        let request = ScanRequest { columns: columns.to_vec(), ..ScanRequest::default() };
-        PartsScan::new(self.parts.snapshot().ok()?.parts.clone(), &self.definition, &request)
-            .ok()?
-            .statistics()
+        self.statistics_of(self.parts.snapshot().ok()?.parts.clone(), columns)
     }
 
     fn total_bytes(&self) -> Option<u64> {

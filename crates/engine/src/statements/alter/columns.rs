@@ -118,7 +118,7 @@ fn apply(kept: &Kept, table: &MergeTree, commands: &[AlterCommand], ctx: &QueryC
     skip_index::check(&schema, ctx)?;
     create::projection::check(&schema, ctx)?;
     if commands.iter().any(|command| matches!(command, AlterCommand::AddProjection { .. })) {
-        super::projections::check_merging(table, &kept.entry, ctx)?;
+        super::projection_modes::check_merging(table, &kept.entry, ctx)?;
     }
     bind_stored(draft.keys.iter().map(String::as_str), &schema, ctx)?;
     let altered = altered(table, &draft, &schema)?;
@@ -151,14 +151,14 @@ fn apply(kept: &Kept, table: &MergeTree, commands: &[AlterCommand], ctx: &QueryC
             table.parts().clone(),
         );
         kept.replace_engine(Arc::new(handle), &schema, &engine, &draft.comment, ctx)?;
-        return indexes::remove_dropped(table, &draft.indexes, ctx);
+        return remove_dropped(table, &draft, ctx);
     }
     // The journal first: a version that no definition names is forgotten when the table is opened.
     table.parts().commit(Change { columns: vec![columns.clone()], ..Change::default() })?;
     let kept = kept.replace_engine(Arc::new(altered), &schema, &engine, &draft.comment, ctx);
     // The definition may be one that both versions have, and rows that follow are of the one that is in use.
     let settled = match &kept {
-        Ok(()) if columns.definition == 0 => return indexes::remove_dropped(table, &draft.indexes, ctx),
+        Ok(()) if columns.definition == 0 => return remove_dropped(table, &draft, ctx),
         Ok(()) => table.parts().settle_columns(&columns),
         Err(_) => table.parts().settle_columns(&version),
     };
@@ -166,7 +166,13 @@ fn apply(kept: &Kept, table: &MergeTree, commands: &[AlterCommand], ctx: &QueryC
         folder.lose();
     }
     kept?;
-    indexes::remove_dropped(table, &draft.indexes, ctx)
+    remove_dropped(table, &draft, ctx)
+}
+
+/// Removes what parts have of indexes and projections that are gone.
+fn remove_dropped(table: &MergeTree, draft: &Draft, ctx: &QueryContext) -> Result<()> {
+    indexes::remove_dropped(table, &draft.indexes, ctx)?;
+    super::projections::remove_dropped(table, &draft.projections, ctx)
 }
 
 fn altered(table: &MergeTree, draft: &Draft, schema: &TableSchema) -> Result<MergeTree> {

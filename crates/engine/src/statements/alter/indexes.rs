@@ -132,7 +132,7 @@ fn with_program(
     })
 }
 
-fn parts_of(
+pub(super) fn parts_of(
     table: &MergeTree,
     partition: Option<&ast::Partition>,
     ctx: &QueryContext,

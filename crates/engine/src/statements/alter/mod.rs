@@ -7,7 +7,7 @@
 //! - [`column_values`]: values of columns that are computed anew
 //! - [`detached`]: partitions that are kept aside
 //! - [`freeze`]: parts under a second name
-//! - [`indexes`], [`projections`], [`settings`]: INDEX, PROJECTION and SETTING
+//! - [`indexes`], [`projections`], [`projection_modes`], [`settings`]: INDEX, PROJECTION and SETTING
 //! - [`mutation`]: rows that change or go
 //! - [`sorting_key`]: MODIFY ORDER BY
 //! - [`partitions`]: partitions that go or come from elsewhere
@@ -20,6 +20,7 @@ mod freeze;
 mod indexes;
 mod mutation;
 mod partitions;
+mod projection_modes;
 mod projections;
 mod settings;
 mod sorting_key;
@@ -150,9 +151,11 @@ fn one(name: &ast::ObjectName, command: &AlterCommand, ctx: &QueryContext) -> Re
         AlterCommand::MaterializeIndex { name: index, partition, .. } => {
             indexes::materialize(name, &index.name, partition.as_ref(), ctx)
         }
-        // Parts have no files for projections.
-        AlterCommand::ClearProjection { .. } | AlterCommand::MaterializeProjection { .. } => {
-            merge_tree(&*existing(name, ctx)?.0)?.parts().check_writable()
+        AlterCommand::ClearProjection { name: projection, partition, .. } => {
+            projections::clear(name, &projection.name, partition.as_ref(), ctx)
+        }
+        AlterCommand::MaterializeProjection { name: projection, partition, .. } => {
+            projections::materialize(name, &projection.name, partition.as_ref(), ctx)
         }
         AlterCommand::ModifyQuery(_) => bail!(
             NOT_IMPLEMENTED,

@@ -2,31 +2,40 @@
 
 use super::target::{merge_tree, uses};
 use crate::materialized;
-use crate::plan_optimizer;
+use crate::merge_tree::part_query::{SOURCE, run};
+use crate::projections::program::programs;
+use crate::projections::write;
 use crate::query_context::QueryContext;
 use crate::skip_indexes;
 use crate::tables::existing;
 use chalet_base::{Result, bail, ensure};
-use chalet_binder::bind_query;
-use chalet_columns::Block;
 use chalet_storage::catalog::{in_backquotes, quoted};
 use chalet_storage::keyed::KeyedTable;
 use chalet_storage::log::LogTable;
 use chalet_storage::memory::MemoryTable;
 use chalet_storage::merge_tree::change::Change;
-use chalet_storage::merge_tree::part::Part;
-use chalet_storage::merge_tree::{Lineage, MergeTree};
-use chalet_storage::{ColumnSchema, DefaultKind, Entry, Inserter, Scan, ScanRequest, Table, TableSchema};
+use chalet_storage::merge_tree::parts::MutationRecord;
+use chalet_storage::merge_tree::{Lineage, MergeTree, PartSet};
+use chalet_storage::{ColumnSchema, DefaultKind, Table, TableSchema};
 use chalet_syntax::ast;
 use chalet_syntax::print::string_literal;
-use std::any::Any;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::time::SystemTime;
 
 /// Fails for tables of which DELETE FROM removes no rows, though ALTER TABLE does.
 pub(crate) fn check_deletes(name: &ast::ObjectName, ctx: &QueryContext) -> Result<()> {
     let (table, shown) = existing(name, ctx)?;
-    let is_keyed = table.as_any().is::<KeyedTable>();
-    ensure!(!is_keyed, BAD_ARGUMENTS, "DELETE query is not supported for table {shown}");
+    let refuses = table.as_any().downcast_ref::<KeyedTable>().is_some_and(|keyed| !keyed.is_key_value());
+    ensure!(!refuses, BAD_ARGUMENTS, "DELETE query is not supported for table {shown}");
+    if table.as_any().is::<MergeTree>() && !table.schema().projections.is_empty() {
+        ensure!(
+            super::projection_modes::are_rebuilt(name, ctx)?,
+            SUPPORT_IS_DISABLED,
+            "DELETE query is not allowed for table {shown} because as it has projections and setting \
+             lightweight_mutation_projection_mode is set to THROW. User should change lightweight_mutation_projection_mode \
+             OR drop all the projections manually before running the query"
+        );
+    }
     Ok(())
 }
 
@@ -42,7 +51,36 @@ pub(crate) fn delete(
     let columns = stored_names(&table.schema()).join(", ");
     // Rows for which the condition is NULL stay.
     let rows = |source: &str| format!("SELECT {columns} FROM {source} WHERE if({where_}, 0, 1)");
-    mutate(&*table, name, &rows, partition, where_, ctx)
+    let mutation = mutate(&*table, name, &rows, partition, where_, ctx)?;
+    note(&*table, mutation, format!("(DELETE{} WHERE {where_})", in_partition(partition)));
+    Ok(())
+}
+
+/// ` IN PARTITION ...`, as `system.mutations` shows it.
+fn in_partition(partition: Option<&ast::Partition>) -> String {
+    match partition {
+        Some(ast::Partition::Value(expr)) => format!(" IN PARTITION {expr}"),
+        Some(ast::Partition::Id(expr)) => format!(" IN PARTITION ID {expr}"),
+        Some(ast::Partition::All) | None => String::new(),
+    }
+}
+
+/// Tells `system.mutations` of one that is done.
+fn note(table: &dyn Table, mutation: Option<Mutation>, command: String) {
+    if let (Some(mutation), Some(table)) = (mutation, table.as_any().downcast_ref::<MergeTree>()) {
+        table.parts().note_mutation(MutationRecord {
+            number: mutation.number,
+            command,
+            created: mutation.created,
+            finished: SystemTime::now(),
+        });
+    }
+}
+
+/// A mutation of a MergeTree, and when it began.
+struct Mutation {
+    number: u64,
+    created: SystemTime,
 }
 
 /// UPDATE, and the command of ALTER TABLE.
@@ -55,19 +93,37 @@ pub(crate) fn update(
 ) -> Result<()> {
     materialized::check_own(name, ctx)?;
     let (table, _) = existing(name, ctx)?;
-    ensure!(
-        !table.as_any().is::<KeyedTable>(),
-        NOT_IMPLEMENTED,
-        "Table engine {} supports only DELETE mutations",
-        table.engine()
-    );
+    if let Some(keyed) = table.as_any().downcast_ref::<KeyedTable>() {
+        ensure!(
+            keyed.is_key_value(),
+            NOT_IMPLEMENTED,
+            "Table engine {} supports only DELETE mutations",
+            table.engine()
+        );
+        let schema = table.schema();
+        let stored: Vec<&ColumnSchema> = schema.stored().collect();
+        for (column, _) in assignments {
+            let is_key = keyed.key_columns().iter().any(|&at| *stored[at].name == *column.name);
+            ensure!(
+                !is_key,
+                BAD_ARGUMENTS,
+                "Primary key cannot be updated (cannot update column {})",
+                column.name
+            );
+        }
+    }
     check_assignments(&*table, &table.schema(), assignments)?;
     let assigned: Vec<Assigned> =
         assignments.iter().map(|(column, value)| (column.name.as_str(), value.clone())).collect();
     let rows = updated_rows(&table.schema(), &assigned, Some(where_), &|column| {
         column.default_kind() == Some(DefaultKind::Materialized)
     });
-    mutate(&*table, name, &rows, partition, where_, ctx)
+    let mutation = mutate(&*table, name, &rows, partition, where_, ctx)?;
+    let set: Vec<String> =
+        assignments.iter().map(|(column, value)| format!("{} = {value}", quoted(&column.name))).collect();
+    let command = format!("(UPDATE {}{} WHERE {where_})", set.join(", "), in_partition(partition));
+    note(&*table, mutation, command);
+    Ok(())
 }
 
 /// A column and its new value.
@@ -84,7 +140,7 @@ pub(super) fn rewrite(
 ) -> Result<()> {
     materialized::check_own(name, ctx)?;
     let rows = updated_rows(&table.schema(), assigned, None, computed);
-    mutate(table, name, &rows, partition, &chalet_syntax::parse_expression("1")?, ctx)
+    mutate(table, name, &rows, partition, &chalet_syntax::parse_expression("1")?, ctx).map(drop)
 }
 
 /// The query for all rows of a source, with new values in those that a condition holds for, or in all.
@@ -163,7 +219,7 @@ fn mutate(
     partition: Option<&ast::Partition>,
     where_: &ast::Expr,
     ctx: &QueryContext,
-) -> Result<()> {
+) -> Result<Option<Mutation>> {
     let is_kept_whole = table.as_any().is::<MemoryTable>()
         || table.as_any().is::<LogTable>()
         || table.as_any().is::<KeyedTable>();
@@ -171,7 +227,8 @@ fn mutate(
         ensure!(partition.is_none(), NOT_IMPLEMENTED, "Table engine {} has no partitions", table.engine());
         let out = table.rewrite()?;
         let source = existing(name, ctx)?.0;
-        return run(source, name, rows, ctx, out, |out, block| out.write(block))?.finish();
+        run(source, &rows(&named(name)), ctx, out, |out, block| out.write(block))?.finish()?;
+        return Ok(None);
     }
     let table = merge_tree(table)?;
     table.parts().check_writable()?;
@@ -179,14 +236,14 @@ fn mutate(
     let check = || ctx.control.check_with_interrupt();
     let (_claim, parts) =
         table.parts().claim_all(|info| partition.as_ref().is_none_or(|p| p.has(info)), &check)?;
-    let mutation = table.parts().next_mutation();
+    let (mutation, created) = (table.parts().next_mutation(), SystemTime::now());
     let concerned = |source: &str| format!("SELECT 1 FROM {source} WHERE {where_} LIMIT 1");
-    let indexes = skip_indexes::programs(table, ctx)?;
+    let (indexes, projections) = (skip_indexes::programs(table, ctx)?, programs(table, ctx)?);
     let mut change = Change::default();
     for part in &parts {
         check()?;
-        let of_part: Arc<dyn Table> = Arc::new(OnePart { table: table.clone(), part: part.clone() });
-        let n_concerned = run(of_part.clone(), name, &concerned, ctx, 0, |n, block| {
+        let of_part: Arc<dyn Table> = Arc::new(PartSet { table: table.clone(), parts: vec![part.clone()] });
+        let n_concerned = run(of_part.clone(), &concerned(&named(name)), ctx, 0, |n, block| {
             *n += block.n_rows();
             Ok(())
         })?;
@@ -194,90 +251,23 @@ fn mutate(
             continue;
         }
         let out = table.rewrite_part(part.info.partition.clone(), indexes.clone());
-        let out = run(of_part, name, rows, ctx, out, |out, block| out.write(block))?;
+        let out = run(of_part, &rows(&named(name)), ctx, out, |out, block| out.write(block))?;
         let info = &part.info;
         let lineage =
             Lineage { min_block: info.min_block, max_block: info.max_block, level: info.level, mutation };
         change.removed.push(info.number);
-        change.added.extend(out.finish(lineage)?);
+        if let Some(made) = out.finish(lineage)? {
+            write::complete(table, &made, &projections, ctx)?;
+            change.added.push(made);
+        }
     }
-    match change.removed.is_empty() {
-        true => Ok(()),
-        false => table.parts().commit(change),
+    if !change.removed.is_empty() {
+        table.parts().commit(change)?;
     }
+    Ok(Some(Mutation { number: mutation, created }))
 }
 
-/// The name of the rows that a mutation reads.
-const SOURCE: &str = "__rows_to_mutate";
-
-/// Runs a query over a table, and hands its rows to `target` in their order.
-fn run<T: Send + 'static>(
-    source: Arc<dyn Table>,
-    name: &ast::ObjectName,
-    query: &dyn Fn(&str) -> String,
-    ctx: &QueryContext,
-    target: T,
-    write: impl Fn(&mut T, Block) -> Result<()> + Send + 'static,
-) -> Result<T> {
-    let text = query(&format!("{SOURCE} AS {}", quoted(&name.name.name)));
-    let mut settings = ctx.state.settings.clone();
-    settings.set("max_threads", "1")?;
-    let mut ctx = ctx.with_settings(settings)?;
-    let entry = Entry { table: source, kind: "TABLE", definition: "".into(), comment: "".into() };
-    ctx.state.temporary.insert(SOURCE.into(), entry);
-    let bound = bind_query(&parsed(&text)?, &ctx, &ctx.ids)?;
-    let plan = plan_optimizer::optimized(bound.plan, &ctx)?;
-    let target = Arc::new(Mutex::new(target));
-    let shared = target.clone();
-    let consumer = Box::new(move |block: Block| {
-        write(&mut shared.lock().unwrap_or_else(PoisonError::into_inner), block)
-    });
-    chalet_exec::result::execute_unlimited(&plan, consumer, &ctx.exec)?;
-    let Some(target) = Arc::into_inner(target) else {
-        bail!(LOGICAL_ERROR, "The rows of a mutation are still being written")
-    };
-    Ok(target.into_inner().unwrap_or_else(PoisonError::into_inner))
-}
-
-fn parsed(text: &str) -> Result<ast::Query> {
-    match chalet_syntax::parse_printed(text)?.pop().map(|statement| statement.kind) {
-        Some(ast::StatementKind::Query(query)) => Ok(*query),
-        _ => bail!(LOGICAL_ERROR, "A mutation reads no rows: {text}"),
-    }
-}
-
-/// One part of a table as a table.
-struct OnePart {
-    table: MergeTree,
-    part: Arc<Part>,
-}
-
-impl Table for OnePart {
-    fn engine(&self) -> &str {
-        self.table.engine()
-    }
-
-    fn schema(&self) -> TableSchema {
-        self.table.schema()
-    }
-
-    fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn Scan>> {
-        self.table.scan_parts(vec![self.part.clone()], request)
-    }
-
-    fn has_row_ids(&self) -> bool {
-        true
-    }
-
-    fn insert(&self) -> Result<Box<dyn Inserter>> {
-        bail!(LOGICAL_ERROR, "A part is never written")
-    }
-
-    fn total_rows(&self) -> Option<u64> {
-        Some(self.part.info.rows)
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
+/// The rows that a query over a part reads, under the name of the table.
+fn named(name: &ast::ObjectName) -> String {
+    format!("{SOURCE} AS {}", quoted(&name.name.name))
 }

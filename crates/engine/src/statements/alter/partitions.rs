@@ -2,6 +2,8 @@
 
 use super::target::merge_tree;
 use crate::merge_tree::merge::open_part;
+use crate::projections::program::programs;
+use crate::projections::write;
 use crate::query_context::QueryContext;
 use crate::reading::caster;
 use crate::skip_indexes;
@@ -189,7 +191,11 @@ pub(crate) fn copied(
         ctx.control.check_with_interrupt()?;
         out.write(morsel.block)?;
     }
-    out.finish(Lineage::default())
+    let made = out.finish(Lineage::default())?;
+    if let Some(part) = &made {
+        write::complete(target, part, &programs(target, ctx)?, ctx)?;
+    }
+    Ok(made)
 }
 
 /// MOVE PARTITION TO DISK and TO VOLUME: there is one disk, and everything is on it.

@@ -1,12 +1,19 @@
-//! ALTER TABLE ... PROJECTION: which projections a table has.
+//! ALTER TABLE ... PROJECTION: which projections a table has, and which its parts.
 
+use super::altering;
+use super::indexes::parts_of;
+use crate::projections::program::{self, ProjectionProgram};
+use crate::projections::write;
 use crate::query_context::QueryContext;
-use crate::statements::create::{MergeTreeSettings, projection};
+use crate::statements::create::projection;
 use chalet_base::suggest::nearest;
 use chalet_base::{Result, bail, ensure};
 use chalet_storage::merge_tree::MergeTree;
-use chalet_storage::{Entry, Projection, Table};
+use chalet_storage::merge_tree::change::Change;
+use chalet_storage::merge_tree::part::Part;
+use chalet_storage::{Projection, Table};
 use chalet_syntax::ast::{self, ColumnPosition, ProjectionDef};
+use std::sync::Arc;
 
 /// ADD PROJECTION.
 pub(super) fn add(
@@ -56,22 +63,88 @@ pub(super) fn drop(projections: &mut Vec<Projection>, name: &str, if_exists: boo
     Ok(())
 }
 
-/// Fails for tables whose merges change rows, unless a setting says what becomes of projections.
-pub(super) fn check_merging(table: &MergeTree, entry: &Entry, ctx: &QueryContext) -> Result<()> {
-    if table.definition().keys.merging.is_none() {
-        return Ok(());
+/// Gives the parts of a table, or of one partition, the rows of a projection that they lack. What is not there is left as it is,
+/// as in the kernel, where a mutation finds out.
+pub(super) fn materialize(
+    name: &ast::ObjectName,
+    projection: &str,
+    partition: Option<&ast::Partition>,
+    ctx: &QueryContext,
+) -> Result<()> {
+    with_program(name, projection, ctx, |table, program| {
+        let key = program.stored.key();
+        let mut projected = Vec::new();
+        for part in parts_of(table, partition, ctx)? {
+            ctx.control.check_with_interrupt()?;
+            if part.has_projection(key) {
+                continue;
+            }
+            match table.is_on_disk() && part.resident().is_some() {
+                true => projected.push((part.info.number, key)),
+                false => write::written(table, &part, program, ctx)?.finish()?,
+            }
+        }
+        table.parts().sync_names()?;
+        match projected.is_empty() {
+            true => Ok(()),
+            false => table.parts().commit(Change { projected, ..Change::default() }),
+        }
+    })
+}
+
+/// Removes the rows of a projection.
+pub(super) fn clear(
+    name: &ast::ObjectName,
+    projection: &str,
+    partition: Option<&ast::Partition>,
+    ctx: &QueryContext,
+) -> Result<()> {
+    with_program(name, projection, ctx, |table, program| {
+        let parts = parts_of(table, partition, ctx)?;
+        remove(table, parts.iter(), program.stored.key())
+    })
+}
+
+/// Removes the rows of projections that a table had.
+pub(super) fn remove_dropped(table: &MergeTree, left: &[Projection], ctx: &QueryContext) -> Result<()> {
+    let state = table.parts().snapshot()?;
+    for one in table.schema().projections.iter().filter(|one| !left.contains(one)) {
+        let is_renamed = left.iter().any(|other| other.name == one.name);
+        if let (Some(program), false) = (program::program(table, one, ctx)?, is_renamed) {
+            // The definition counts: what stays is right, and goes with its part.
+            let _ = remove(table, state.parts.iter().chain(&state.detached), program.stored.key());
+        }
     }
-    let parsed = chalet_syntax::parse_printed(&entry.create_sql(None, "t"))?;
-    let Some(ast::StatementKind::CreateTable(create)) = parsed.into_iter().next().map(|s| s.kind) else {
-        bail!(LOGICAL_ERROR, "The definition of a table makes no table: {}", entry.definition)
-    };
-    let settings = MergeTreeSettings::of(&create.storage.settings, ctx)?;
-    ensure!(
-        settings.merges_projections,
-        SUPPORT_IS_DISABLED,
-        "ADD PROJECTION is not supported in {} with deduplicate_merge_projection_mode = throw. Please set setting \
-         'deduplicate_merge_projection_mode' to 'drop' or 'rebuild'",
-        table.engine()
-    );
     Ok(())
+}
+
+fn remove<'a>(table: &MergeTree, parts: impl Iterator<Item = &'a Arc<Part>>, key: u64) -> Result<()> {
+    let mut unprojected = Vec::new();
+    for part in parts.filter(|part| part.has_projection(key)) {
+        match table.is_on_disk() && part.resident().is_some() {
+            true => unprojected.push((part.info.number, key)),
+            false => part.remove_projection(key),
+        }
+    }
+    match unprojected.is_empty() {
+        true => Ok(()),
+        false => table.parts().commit(Change { unprojected, ..Change::default() }),
+    }
+}
+
+fn with_program(
+    name: &ast::ObjectName,
+    projection: &str,
+    ctx: &QueryContext,
+    work: impl FnOnce(&MergeTree, &ProjectionProgram) -> Result<()>,
+) -> Result<()> {
+    altering(name, ctx, |_, table| {
+        let schema = table.schema();
+        let found = schema.projections.iter().find(|known| *known.name == *projection);
+        let Some(found) = found else { return Ok(()) };
+        match program::program(table, found, ctx)? {
+            Some(program) => work(table, &program),
+            None => Ok(()),
+        }
+    })
 }

@@ -13,6 +13,8 @@ pub(super) struct Engine {
     pub takes_arguments: bool,
     /// Whether PARTITION BY, PRIMARY KEY and ORDER BY may follow.
     pub takes_keys: bool,
+    /// Whether PRIMARY KEY alone may follow.
+    pub takes_primary_key: bool,
     /// Settings that are supported.
     pub settings: &'static [&'static str],
     /// Settings of the kernel's engine that are not.

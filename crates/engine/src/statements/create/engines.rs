@@ -9,6 +9,8 @@ use super::merge_tree::FAMILY;
 use super::merge_tree_settings;
 use super::merged;
 use super::over_dictionary;
+use super::redirected;
+use super::rocksdb;
 use crate::query_context::QueryContext;
 use crate::settings;
 use chalet_base::{Result, bail, ensure, err};
@@ -22,6 +24,22 @@ use std::sync::Arc;
 /// Sorted by name.
 const ENGINES: &[Engine] = &[
     Engine { name: "AggregatingMergeTree", ..FAMILY },
+    Engine {
+        name: "Alias",
+        takes_arguments: true,
+        other_settings: &[],
+        create: redirected::create_alias,
+        open: redirected::open,
+        ..LOG
+    },
+    Engine {
+        name: "Buffer",
+        takes_arguments: true,
+        other_settings: &[],
+        create: redirected::create_buffer,
+        open: redirected::open,
+        ..LOG
+    },
     Engine { name: "CoalescingMergeTree", ..FAMILY },
     Engine { name: "CollapsingMergeTree", ..FAMILY },
     Engine {
@@ -30,6 +48,15 @@ const ENGINES: &[Engine] = &[
         other_settings: &[],
         create: over_dictionary::create,
         open: over_dictionary::open,
+        ..LOG
+    },
+    Engine {
+        name: "EmbeddedRocksDB",
+        takes_arguments: true,
+        takes_primary_key: true,
+        other_settings: &["optimize_for_bulk_insert", "bulk_insert_block_size"],
+        create: rocksdb::create,
+        open: rocksdb::open,
         ..LOG
     },
     Engine { name: "File", takes_arguments: true, create: file::create, open: file::open, ..LOG },
@@ -93,19 +120,91 @@ const ENGINES: &[Engine] = &[
 ];
 
 /// Engines of the kernel that are not here.
-const OTHERS: [&str; 11] = [
-    "Buffer",
+const OTHERS: &[&str] = &[
+    "ArrowStream",
+    "AzureBlobStorage",
+    "AzureQueue",
+    "BigQuery",
+    "COSN",
+    "DeltaLake",
+    "DeltaLakeAzure",
+    "DeltaLakeLocal",
+    "DeltaLakeS3",
     "Distributed",
-    "EmbeddedRocksDB",
+    "Executable",
+    "ExecutablePool",
     "FileLog",
+    "FuzzJSON",
+    "FuzzQuery",
+    "GCS",
     "GenerateRandom",
+    "HDFS",
+    "Hudi",
     "Iceberg",
+    "IcebergAzure",
+    "IcebergHDFS",
+    "IcebergLocal",
+    "IcebergS3",
+    "JDBC",
     "Kafka",
-    "KeeperMap",
+    "MongoDB",
     "MySQL",
+    "ODBC",
+    "OSS",
+    "Paimon",
+    "PaimonAzure",
+    "PaimonHDFS",
+    "PaimonLocal",
+    "PaimonS3",
     "PostgreSQL",
+    "QueryRunner",
+    "Redis",
+    "Remote",
+    "RemoteSecure",
     "S3",
+    "S3Queue",
+    "SQLite",
+    "URL",
 ];
+
+/// What the kernel says of engines that it refuses as it stands alone.
+fn refused(name: &str, has_arguments: bool) -> Result<()> {
+    match name {
+        "KeeperMap" => bail!(
+            BAD_ARGUMENTS,
+            "KeeperMap is disabled because 'keeper_map_path_prefix' config is not defined"
+        ),
+        "Loop" => bail!(
+            INCORRECT_QUERY,
+            "Direct creation of tables with ENGINE Loop is not supported, use Loop as a table function only"
+        ),
+        "MaterializedPostgreSQL" => bail!(
+            BAD_ARGUMENTS,
+            "MaterializedPostgreSQL is an experimental table engine. You can enable it with the \
+             `enable_materialized_postgresql_table` setting"
+        ),
+        "TimeSeries" => bail!(
+            SUPPORT_IS_DISABLED,
+            "TimeSeries table engine is not enabled (the setting 'enable_time_series_table')"
+        ),
+        "YTsaurus" => bail!(
+            UNKNOWN_STORAGE,
+            "Table engine YTsaurus is experimental. Set `allow_experimental_ytsaurus_table_engine` setting to enable it"
+        ),
+        _ => {}
+    }
+    let Some(local) = name.strip_prefix("Replicated") else { return Ok(()) };
+    if !ENGINES.iter().any(|engine| engine.takes_keys && engine.name == local) {
+        return Ok(());
+    }
+    ensure!(
+        has_arguments,
+        BAD_ARGUMENTS,
+        "Macro 'uuid' in engine arguments is only supported when the UUID is explicitly specified, used within an ON CLUSTER \
+         query, or when using the Replicated database engine"
+    );
+    bail!(NO_ZOOKEEPER, "Can't create replicated table without ZooKeeper")
+}
 
 /// The table of a statement, and the engine as SHOW CREATE prints it.
 pub(super) fn create(create: &ast::CreateTable, ctx: &QueryContext) -> Result<(Arc<dyn Table>, String)> {
@@ -117,8 +216,9 @@ pub(super) fn create(create: &ast::CreateTable, ctx: &QueryContext) -> Result<(A
         None => default_engine(create, ctx)?,
     };
     let Some(engine) = ENGINES.iter().find(|known| known.name == name) else {
-        let known = name.ends_with("MergeTree") || OTHERS.contains(&name.as_str());
-        ensure!(known, UNKNOWN_STORAGE, "Unknown table engine {name}");
+        let arguments = storage.engine.as_ref().and_then(|engine| engine.args.as_ref());
+        refused(&name, arguments.is_some_and(|args| !args.is_empty()))?;
+        ensure!(OTHERS.contains(&name.as_str()), UNKNOWN_STORAGE, "Unknown table engine {name}");
         let instead = if store.is_some() { "Log" } else { "Memory" };
         bail!(NOT_IMPLEMENTED, "Table engine {name} is not supported yet. Use {instead}");
     };
@@ -166,13 +266,16 @@ fn check_clauses(engine: &Engine, create: &ast::CreateTable, storage: &ast::Stor
         ensure!(known, UNKNOWN_SETTING, "Unknown setting '{setting}': for storage {name}");
         bail!(NOT_IMPLEMENTED, "Setting {setting} of storage {name} is not supported");
     }
+    let columns = &create.definition.columns;
+    let has_primary_key = storage.primary_key.is_some()
+        || create.definition.primary_key.is_some()
+        || columns.iter().any(|column| column.primary_key);
     let clauses = storage.partition_by.is_some()
-        || storage.primary_key.is_some()
-        || storage.order_by.is_some()
+        || has_primary_key && !engine.takes_primary_key
+        || storage.order_by.is_some() && !engine.takes_primary_key
         || storage.sample_by.is_some()
         || !storage.ttl.is_empty()
-        || create.definition.primary_key.is_some()
-        || create.definition.columns.iter().any(|column| column.primary_key || column.ttl.is_some());
+        || columns.iter().any(|column| column.ttl.is_some());
     ensure!(
         !clauses || engine.takes_keys,
         BAD_ARGUMENTS,

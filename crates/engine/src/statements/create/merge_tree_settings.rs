@@ -30,6 +30,8 @@ pub(crate) struct MergeTreeSettings {
     pub checks_sampling: bool,
     /// May tables whose merges change rows have projections?
     pub merges_projections: bool,
+    /// May DELETE FROM change tables that have projections?
+    pub rebuilds_projections: bool,
     pub of_table: TableSettings,
     /// May OPTIMIZE drop rows that say that they are deleted?
     pub cleanup: bool,
@@ -65,6 +67,7 @@ impl MergeTreeSettings {
             sampling_beside_key: false,
             checks_sampling: true,
             merges_projections: false,
+            rebuilds_projections: false,
             of_table: TableSettings { granularity: DEFAULT_GRANULARITY, dedup_window: 0 },
             cleanup: false,
         };
@@ -93,6 +96,7 @@ impl MergeTreeSettings {
                 }
                 "check_sample_column_is_correct" => settings.checks_sampling = number() != 0,
                 "deduplicate_merge_projection_mode" => settings.merges_projections = value != "throw",
+                "lightweight_mutation_projection_mode" => settings.rebuilds_projections = value != "throw",
                 "storage_policy" if value != ONLY => {
                     bail!(UNKNOWN_POLICY, "Unknown storage policy `{value}`")
                 }

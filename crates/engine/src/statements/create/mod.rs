@@ -27,6 +27,8 @@ mod merged;
 mod old_syntax;
 mod over_dictionary;
 pub(crate) mod projection;
+mod redirected;
+mod rocksdb;
 mod row_merging;
 pub(crate) mod sampling;
 pub(crate) mod skip_index;

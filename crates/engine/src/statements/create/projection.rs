@@ -1,11 +1,12 @@
-//! PROJECTION of a MergeTree: checked, kept and shown. Queries read the rows of the table, from which all answers follow.
+//! PROJECTION in the definition of a MergeTree: what may be one.
 
+use crate::projections::declared::{aggregates, parsed};
 use crate::query_context::QueryContext;
 use chalet_base::{Result, bail, ensure};
 use chalet_binder::bind_query;
 use chalet_storage::fixed::FixedTable;
 use chalet_storage::{ColumnSchema, Entry, Projection, TableSchema};
-use chalet_syntax::ast::{self, ExprKind, ProjectionDef, StatementKind};
+use chalet_syntax::ast::{self, ProjectionDef, StatementKind};
 use chalet_types::DataType;
 use std::sync::Arc;
 
@@ -24,32 +25,6 @@ pub(crate) fn declared(written: &ProjectionDef) -> Projection {
         query: chalet_syntax::print::projection_query(written).into(),
         shown: chalet_syntax::print::projection(written).into(),
     }
-}
-
-/// A projection that was declared.
-pub(crate) fn parsed(projection: &Projection) -> Result<ProjectionDef> {
-    let text = format!("CREATE TABLE t (PROJECTION {}) ENGINE = MergeTree", projection.shown);
-    let statement = chalet_syntax::parse_printed(&text)?.pop().map(|statement| statement.kind);
-    match statement {
-        Some(StatementKind::CreateTable(mut create)) if create.definition.projections.len() == 1 => {
-            Ok(create.definition.projections.swap_remove(0))
-        }
-        _ => bail!(LOGICAL_ERROR, "A projection cannot be printed: {}", projection.shown),
-    }
-}
-
-/// Does the query of a projection aggregate?
-pub(crate) fn aggregates(written: &ProjectionDef, ctx: &QueryContext) -> bool {
-    let mut found = written.query.group_by.is_some();
-    for expr in &written.query.projection {
-        chalet_syntax::visit::walk(expr, &mut |e| {
-            if let ExprKind::Call(call) = &e.kind {
-                found |= call.over.is_none() && ctx.registry.called(&call.name).is_none();
-            }
-            !found
-        });
-    }
-    found
 }
 
 /// Fails where a table with these columns cannot have its projections.
