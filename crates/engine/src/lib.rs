@@ -15,6 +15,7 @@
 //! - [`query_context`]: what one statement runs with, as data
 //! - [`written_settings`], [`stored_columns`], [`column_definitions`], [`defaults`], [`reading`], [`made_table`], [`table_engines`], [`explain`],
 //!   [`skip_indexes`], [`plan_optimizer`], [`patterns`]: what statements and registries of tables share
+//! - [`query_log`]: what statements have run, and which run now
 //! - [`merged`]: tables whose names match, as one
 //! - [`remote`]: tables of ClickHouse servers
 //! - [`table_functions`], [`system`], [`tables`]: the tables that have names
@@ -52,6 +53,7 @@ mod own_functions;
 mod patterns;
 mod plan_optimizer;
 mod query_context;
+mod query_log;
 mod reading;
 mod remote;
 pub mod replacement_query;
