@@ -373,7 +373,6 @@ impl Connection {
 
     /// The pipeline of a query, with what each operator did where it is to run; its rows are dropped.
     #[pyo3(signature = (query, params = None, *, run = true, tables = None, timeout = None, settings = None))]
-    #[expect(clippy::too_many_arguments, reason = "those of Python")]
     fn pipeline<'py>(
         slf: &Bound<'py, Self>,
         query: &str,
