@@ -4,6 +4,8 @@ from os import PathLike
 from types import TracebackType
 from typing import Any, NoReturn, Self, TypeVar, overload
 
+from ._pipeline import Pipeline
+from ._profile import Profile
 from ._relation import Relation
 
 _T = TypeVar("_T")
@@ -255,6 +257,34 @@ class Connection:
         timeout: float | None = None,
     ) -> Any:
         """With a format: `query`."""
+    def profile(
+        self,
+        query: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        tables: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> Profile:
+        """Runs one query, drops its rows and tells what it spent its time and memory on, by operators and functions.
+
+            db.profile("SELECT ...").save("flames.svg")
+        """
+    def pipeline(
+        self,
+        query: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        run: bool = True,
+        tables: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> Pipeline:
+        """The stages and operators of one query; with what each of them did, and each thread over time, unless `run` is
+        False. Its rows are dropped.
+
+            db.pipeline("SELECT ...").save("pipeline.svg")
+        """
     def send_query(
         self,
         query: str,

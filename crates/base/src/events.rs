@@ -1,6 +1,7 @@
 //! Counters of what the process did, for `system.events`. Cheap enough for hot loops: every thread adds in a cache line
 //! of its own, and only who reads the counters adds them up.
 
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 macro_rules! events {
@@ -130,6 +131,59 @@ pub fn total(event: Event) -> u64 {
     SHARDS.iter().map(|shard| shard.0[event as usize].load(Relaxed)).sum()
 }
 
+thread_local! {
+    /// What others counted while they worked for what this thread runs.
+    static ADOPTED: RefCell<[u64; N_EVENTS]> = const { RefCell::new([0; N_EVENTS]) };
+}
+
+/// What was counted until now by and for one thread. Threads that share counters, because there are very many, see each other's.
+pub struct Counts([u64; N_EVENTS]);
+
+impl Counts {
+    /// Those of the thread that asks.
+    pub fn of_this_thread() -> Counts {
+        let shard = &SHARDS[MINE.try_with(|mine| *mine).unwrap_or(0)].0;
+        Counts(ADOPTED.with_borrow(|adopted| std::array::from_fn(|at| adopted[at] + shard[at].load(Relaxed))))
+    }
+
+    /// What was counted since, without the events of which there were none.
+    pub fn since(&self) -> Vec<(Event, u64)> {
+        let now = Counts::of_this_thread();
+        let counted = || now.0.iter().zip(&self.0).map(|(now, before)| now.wrapping_sub(*before));
+        let mut found = Vec::with_capacity(counted().filter(|n| *n > 0).count());
+        let named = Event::ALL.iter().zip(counted()).filter(|(_, n)| *n > 0);
+        found.extend(named.map(|((event, ..), n)| (*event, n)));
+        found
+    }
+}
+
+/// What several threads count for another one.
+pub struct Shared([AtomicU64; N_EVENTS]);
+
+impl Default for Shared {
+    fn default() -> Shared {
+        Shared([const { AtomicU64::new(0) }; N_EVENTS])
+    }
+}
+
+impl Shared {
+    /// Adds what this thread has counted since.
+    pub fn add_since(&self, before: &Counts) {
+        for (event, n) in before.since() {
+            self.0[event as usize].fetch_add(n, Relaxed);
+        }
+    }
+
+    /// From now on all of it is as if the thread that calls this had counted it.
+    pub fn adopt(&self) {
+        ADOPTED.with_borrow_mut(|adopted| {
+            for (mine, counted) in adopted.iter_mut().zip(&self.0) {
+                *mine += counted.swap(0, Relaxed);
+            }
+        });
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,5 +197,23 @@ mod tests {
             }
         });
         assert_eq!(total(Event::FileOpen) - before, 200 * N_SHARDS as u64);
+    }
+
+    #[test]
+    fn a_thread_is_counted_for_by_others() {
+        let before = Counts::of_this_thread();
+        count(Event::InsertedRows);
+        let shared = Shared::default();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let before = Counts::of_this_thread();
+                add(Event::InsertedRows, 5);
+                shared.add_since(&before);
+            });
+        });
+        shared.adopt();
+        shared.adopt();
+        let counted = before.since();
+        assert!(counted.iter().any(|(event, n)| *event == Event::InsertedRows && *n >= 6), "{counted:?}");
     }
 }

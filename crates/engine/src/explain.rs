@@ -3,41 +3,60 @@
 use crate::explain_indexes;
 use crate::plan_optimizer;
 use crate::query_context::QueryContext;
+use crate::settings::Settings;
+use crate::written_settings::setting_text;
 use chalet_base::{Result, bail};
 use chalet_binder::bind_query;
 use chalet_binder::table_columns::bind_constant;
+use chalet_exec::explain::{Pipeline, PlanNotes};
+use chalet_memory::profile::Profile;
+use chalet_memory::profile::report::Report;
+use chalet_memory::profile::sampler::Periods;
+use chalet_plan::Plan;
 use chalet_plan::explain::{explain, explain_with};
 use chalet_syntax::ast::{self, ExplainKind, StatementKind};
 use chalet_syntax::print;
 use chalet_types::Value;
+use std::sync::Arc;
 
 pub(crate) fn run(statement: &ast::Explain, ctx: &QueryContext) -> Result<String> {
     let inner = &statement.statement;
     match statement.kind {
         ExplainKind::Ast => chalet_syntax::explain_ast(inner),
         ExplainKind::Syntax => Ok(print::format(inner)),
-        ExplainKind::QueryTree => {
-            let StatementKind::Query(query) = &inner.kind else { return unsupported("QUERY TREE") };
-            Ok(explain(&bind_query(query, ctx, &ctx.ids)?.plan))
-        }
+        ExplainKind::QueryTree => Ok(explain(&bind_query(query(inner, "QUERY TREE")?, ctx, &ctx.ids)?.plan)),
         ExplainKind::Plan => {
-            let StatementKind::Query(query) = &inner.kind else { return unsupported("PLAN") };
-            let plan = bind_query(query, ctx, &ctx.ids)?.plan;
-            let plan = plan_optimizer::optimized(plan, ctx)?;
+            let plan = plan(query(inner, "PLAN")?, ctx)?;
             match has_indexes(&statement.settings, ctx)? {
                 true => explain_with(&plan, &mut |scan| explain_indexes::lines(scan, ctx)),
                 false => Ok(explain(&plan)),
             }
         }
         ExplainKind::Pipeline => {
-            let StatementKind::Query(query) = &inner.kind else { return unsupported("PIPELINE") };
-            let plan = bind_query(query, ctx, &ctx.ids)?.plan;
-            chalet_exec::explain::pipeline(&plan_optimizer::optimized(plan, ctx)?, &ctx.exec)
+            let query = query(inner, "PIPELINE")?;
+            if is_json(statement, ctx)? {
+                let ctx = with_notes(ctx);
+                return Ok(Pipeline::of(&plan(query, &ctx)?, &ctx.exec)?.json(None));
+            }
+            Ok(Pipeline::of(&plan(query, ctx)?, &ctx.exec)?.text())
         }
         ExplainKind::Analyze => {
-            let StatementKind::Query(query) = &inner.kind else { return unsupported("ANALYZE") };
-            let plan = bind_query(query, ctx, &ctx.ids)?.plan;
-            chalet_exec::explain::analyze(&plan_optimizer::optimized(plan, ctx)?, &ctx.exec)
+            let query = query(inner, "ANALYZE")?;
+            if is_json(statement, ctx)? {
+                let (pipeline, report) = profiled(query, ctx)?;
+                return Ok(pipeline.json(Some(&report)));
+            }
+            let pipeline = Pipeline::of(&plan(query, ctx)?, &ctx.exec)?;
+            pipeline.run()?;
+            Ok(pipeline.measured_text())
+        }
+        ExplainKind::Profile => {
+            let query = query(inner, "PROFILE")?;
+            let (pipeline, report) = profiled(query, ctx)?;
+            if is_json(statement, ctx)? {
+                return Ok(pipeline.json(Some(&report)));
+            }
+            Ok(pipeline.shares(&report))
         }
         ExplainKind::Estimate => {
             let rows = estimate(inner, ctx)?.into_iter();
@@ -52,8 +71,7 @@ pub(crate) fn estimate(statement: &ast::Statement, ctx: &QueryContext) -> Result
     let StatementKind::Query(query) = &statement.kind else {
         bail!(INCORRECT_QUERY, "Only SELECT is supported for EXPLAIN ESTIMATE query")
     };
-    let plan = bind_query(query, ctx, &ctx.ids)?.plan;
-    explain_indexes::estimate(&plan_optimizer::optimized(plan, ctx)?, ctx)
+    explain_indexes::estimate(&plan(query, ctx)?, ctx)
 }
 
 fn shown(value: &Value) -> String {
@@ -82,6 +100,70 @@ fn has_indexes(settings: &[ast::Setting], ctx: &QueryContext) -> Result<bool> {
     Ok(wanted)
 }
 
-fn unsupported(kind: &str) -> Result<String> {
+fn query<'a>(statement: &'a ast::Statement, kind: &str) -> Result<&'a ast::Query> {
+    match &statement.kind {
+        StatementKind::Query(query) => Ok(query),
+        _ => unsupported(kind),
+    }
+}
+
+fn unsupported<T>(kind: &str) -> Result<T> {
     bail!(NOT_IMPLEMENTED, "EXPLAIN {kind} of this statement is not supported")
+}
+
+fn plan(query: &ast::Query, ctx: &QueryContext) -> Result<Plan> {
+    plan_optimizer::optimized(bind_query(query, ctx, &ctx.ids)?.plan, ctx)
+}
+
+/// Between two looks at the threads where no setting says otherwise.
+const PERIOD_NS: u64 = 1_000_000;
+
+/// Runs a query under a profile.
+fn profiled(query: &ast::Query, ctx: &QueryContext) -> Result<(Pipeline, Report)> {
+    let ctx = with_notes(ctx);
+    let profile = Arc::new(Profile::new());
+    let periods = periods(&ctx.state.settings).unwrap_or(Periods { real_ns: PERIOD_NS, cpu_ns: PERIOD_NS });
+    let sampler = profile.sample(periods)?;
+    let entered = profile.enter(&[]);
+    let pipeline = Pipeline::of(&plan(query, &ctx)?, &ctx.exec)?;
+    pipeline.run()?;
+    drop((entered, sampler));
+    Ok((pipeline, profile.report()))
+}
+
+/// What a session or statement asks for; none where it asks for nothing. The kernel's defaults are one look a second at all
+/// queries, which is for servers.
+pub(crate) fn periods(settings: &Settings) -> Option<Periods> {
+    let real_ns = settings.number("query_profiler_real_time_period_ns").unwrap_or(0);
+    let cpu_ns = settings.number("query_profiler_cpu_time_period_ns").unwrap_or(0);
+    (real_ns > 0 || cpu_ns > 0).then_some(Periods { real_ns, cpu_ns })
+}
+
+/// The same, where the physical planner says which operator is of which node.
+fn with_notes(ctx: &QueryContext) -> QueryContext {
+    let mut ctx = ctx.clone();
+    ctx.exec.notes = Some(Arc::new(PlanNotes::new(Box::new(chalet_optimizer::estimated_rows))));
+    ctx
+}
+
+/// The setting `json` of an EXPLAIN.
+fn is_json(statement: &ast::Explain, ctx: &QueryContext) -> Result<bool> {
+    let Some(setting) = statement.settings.iter().find(|setting| setting.name.name == "json") else {
+        return Ok(false);
+    };
+    match &setting.value {
+        ast::SettingValue::Default => Ok(false),
+        ast::SettingValue::Expr(value) => {
+            let literal = bind_constant(value, ctx, &ctx.ids)?;
+            let text = setting_text(&literal.value(), &literal.ty);
+            match text.as_str() {
+                "1" | "true" => Ok(true),
+                "0" | "false" => Ok(false),
+                other => bail!(
+                    INVALID_SETTING_VALUE,
+                    "Invalid value {other} for setting \"json\". Expected boolean value"
+                ),
+            }
+        }
+    }
 }

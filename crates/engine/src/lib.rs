@@ -15,6 +15,7 @@
 //! - [`query_context`]: what one statement runs with, as data
 //! - [`written_settings`], [`stored_columns`], [`column_definitions`], [`defaults`], [`reading`], [`made_table`], [`table_engines`], [`explain_indexes`], [`explain`],
 //!   [`skip_indexes`], [`projections`], [`plan_optimizer`], [`patterns`]: what statements and registries of tables share
+//! - [`query_log`]: what statements have run, and which run now
 //! - [`merged`], [`merge_tree_functions`]: tables whose names match, as one; how tables of the MergeTree family keep their rows
 //! - [`redirected`]: other names for tables
 //! - [`remote`]: tables of ClickHouse servers
@@ -56,6 +57,7 @@ mod patterns;
 mod plan_optimizer;
 mod projections;
 mod query_context;
+mod query_log;
 mod reading;
 mod redirected;
 mod remote;

@@ -99,6 +99,7 @@ impl QueryContext {
             settings: exec_settings,
             scan,
             shared: SharedPlans::default(),
+            notes: None,
         };
         Ok(QueryContext {
             formats: settings.for_formats()?,

@@ -1,6 +1,7 @@
 //! What operators know of the query that they run for.
 
 use crate::QueryControl;
+use crate::explain::PlanNotes;
 use crate::operators::shared_rows::SharedPlans;
 use crate::spill::SpillLimits;
 use chalet_function_api::Context;
@@ -85,4 +86,6 @@ pub struct ExecContext {
     pub scan: ScanContext,
     /// What places of the statement share.
     pub shared: SharedPlans,
+    /// Where the physical planner says which operator is of which node; for EXPLAIN alone.
+    pub notes: Option<Arc<PlanNotes>>,
 }

@@ -58,6 +58,8 @@ pub struct QueryControl {
     pub limits: Limits,
     started: Instant,
     cancelled: AtomicBool,
+    /// Rows were asked for.
+    begun: AtomicBool,
     /// Reading stopped early because a limit with `break` was reached.
     stopped: AtomicBool,
     /// What the query is charged to.
@@ -95,6 +97,7 @@ impl QueryControl {
             limits,
             started: Instant::now(),
             cancelled: AtomicBool::new(false),
+            begun: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
             memory,
             read_rows: AtomicU64::new(0),
@@ -147,6 +150,16 @@ impl QueryControl {
     /// The time since the query began.
     pub fn elapsed(&self) -> Duration {
         self.started.elapsed()
+    }
+
+    /// The plan of the query is known, and its rows are asked for.
+    pub(crate) fn begin(&self) {
+        self.begun.store(true, Relaxed);
+    }
+
+    /// Has it come to that?
+    pub fn has_begun(&self) -> bool {
+        self.begun.load(Relaxed)
     }
 
     /// Stops the query at the next block boundary.

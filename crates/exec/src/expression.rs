@@ -7,6 +7,7 @@ use chalet_base::{Result, bail, err};
 use chalet_columns::{Block, BooleanBuffer, Column, Data, Vector};
 use chalet_function_api::call::{BoundFunction, Input, scatter};
 use chalet_function_api::{Context, Lambda, Lazy};
+use chalet_memory::profile;
 use chalet_plan::{ColumnId, Expr, Field, InExpr, Literal};
 use chalet_types::DataType;
 use std::sync::Arc;
@@ -78,6 +79,8 @@ impl Program {
                 Step::Lazy { function, args, kind } => self.lazy(function, args, *kind, &values, n_rows)?,
                 Step::In { expr, needles } => {
                     let columns: Vec<Column> = needles.iter().map(|&n| values[n].clone()).collect();
+                    let name = if expr.negated { "notIn" } else { "in" };
+                    let _in = profile::enter(profile::Kind::Function, name, 0);
                     find_in_set(expr, &columns, n_rows)?
                 }
             };

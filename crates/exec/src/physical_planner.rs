@@ -202,6 +202,14 @@ impl PhysicalPlanner<'_> {
     }
 
     pub(crate) fn plan(&self, plan: &Plan) -> Result<PhysicalPlan> {
+        let planned = self.plan_node(plan)?;
+        if let Some(notes) = &self.ctx.notes {
+            notes.add(plan, &planned.stream);
+        }
+        Ok(planned)
+    }
+
+    fn plan_node(&self, plan: &Plan) -> Result<PhysicalPlan> {
         for expr in plan.expressions() {
             self.build_sets(expr)?;
         }

@@ -9,6 +9,7 @@ use crate::operators::stream::StreamScan;
 use crate::pool;
 use chalet_base::Result;
 use chalet_columns::Block;
+use chalet_memory::profile::{self, Kind, Phase};
 use chalet_memory::{guarded, thread};
 use chalet_storage::{Morsel, Scan};
 use std::any::Any;
@@ -180,6 +181,19 @@ impl Metrics {
     }
 }
 
+impl Source {
+    /// What it is known by in a profile.
+    pub(crate) fn id(&self) -> usize {
+        match self {
+            Source::Table(open, _) => address(open),
+            // The stage itself is not in the way of its source: each is a frame of its own kind.
+            Source::Stage(stage) => stage.id(),
+            Source::Shared { name, .. } => address(name),
+            Source::Union(streams) => streams.as_ptr() as usize,
+        }
+    }
+}
+
 impl Stream {
     /// A stream of what the source gives.
     pub fn of(source: Source) -> Stream {
@@ -229,9 +243,15 @@ impl Stage {
         Stage { stream, sink, metrics: Arc::default() }
     }
 
+    /// What it is known by in a profile.
+    pub(crate) fn id(&self) -> usize {
+        address(&self.metrics)
+    }
+
     /// Runs everything below, then this pipeline.
     pub fn run(&self, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
         let scan = self.stream.open(ctx)?;
+        let _stage = profile::enter(Kind::Stage, self.sink.name(), self.id());
         let started = Instant::now();
         if let Some(rows) = scan.total_rows()
             && self.stream.reads()
@@ -249,7 +269,11 @@ impl Stage {
         let _ = self.metrics.source.set(scan.describe());
         let finishing = Instant::now();
         thread::set_operator(self.sink.name());
-        let result = self.sink.finish(workers, ctx)?;
+        let result = {
+            let _span = profile::span(self.id(), Phase::Finish);
+            let _finish = profile::enter(Kind::Operator, self.sink.name(), address(&self.sink));
+            self.sink.finish(workers, ctx)?
+        };
         thread::set_operator("");
         self.metrics.finishing.fetch_add(finishing.elapsed().as_nanos() as u64, Relaxed);
         self.metrics.nanoseconds.fetch_add(started.elapsed().as_nanos() as u64, Relaxed);
@@ -273,6 +297,9 @@ impl Stage {
             sink: self.sink.clone(),
             scan,
             ctx: ctx.clone(),
+            id: self.id(),
+            sink_id: address(&self.sink),
+            source_id: round_id(&self.stream.source, round),
             before: before.into_iter().map(|worker| Mutex::new(Some(worker))).collect(),
             done: Mutex::new(Vec::new()),
             metrics: self.metrics.clone(),
@@ -302,6 +329,10 @@ struct Shared {
     operators: Vec<Arc<dyn Operator>>,
     round: u32,
     reads: bool,
+    /// Of stage, sink and source, in a profile.
+    id: usize,
+    sink_id: usize,
+    source_id: usize,
     sink: Arc<dyn Sink>,
     scan: Arc<dyn Scan>,
     ctx: ExecContext,
@@ -335,6 +366,7 @@ impl Shared {
     /// The loop of one worker.
     fn work(&self, number: usize) -> Result<Box<dyn SinkWorker>> {
         let started = Instant::now();
+        let _span = profile::span(self.id, Phase::Work);
         let mut worker = match self.take_before(number) {
             Some(worker) => worker,
             None => self.sink.worker(&self.ctx)?,
@@ -365,7 +397,11 @@ impl Shared {
             // Asked before a task is taken: rows that were in then are of tasks before it, so it is not needed. Rows that
             // come in while it is taken may be of tasks behind it.
             let satisfied = sink.is_satisfied();
-            let Some(Morsel { block, task: this, number }) = source.next()? else { break };
+            let next = {
+                let _read = profile::enter(Kind::Operator, READ, self.source_id);
+                counted(source.next()?)
+            };
+            let Some(Morsel { block, task: this, number }) = next else { break };
             if task != Some(this) && satisfied {
                 break;
             }
@@ -374,9 +410,11 @@ impl Shared {
             blocks += 1;
             let position = Position { round: self.round, task: this, number };
             sink_worker.begin(position)?;
-            chain.iter_mut().for_each(|(_, operator)| operator.begin(position));
+            chain.iter_mut().for_each(|link| link.worker.begin(position));
             let flow = push_through(&mut chain, block, &mut |block| {
                 let before = thread::set_operator(sink_name);
+                let _sink = profile::enter(Kind::Operator, sink_name, self.sink_id);
+                count(&block);
                 let flow = sink_worker.push(position, block);
                 thread::set_operator(before);
                 flow
@@ -386,6 +424,7 @@ impl Shared {
             }
         }
         end_chain(&mut chain)?;
+        let _sink = profile::enter(Kind::Operator, sink_name, self.sink_id);
         sink_worker.end()?;
         Ok((rows, blocks))
     }
@@ -395,19 +434,56 @@ fn check(control: &QueryControl, main: bool) -> Result<()> {
     if main { control.check_with_interrupt() } else { control.check() }
 }
 
-/// The operators of one worker, with their names.
-pub type Chain = Vec<(&'static str, Box<dyn OperatorWorker>)>;
+/// The name of reading, in a profile.
+pub const READ: &str = "Read";
+
+/// What something shared is known by in a profile, as long as the query lives.
+pub(crate) fn address<T: ?Sized>(shared: &Arc<T>) -> usize {
+    Arc::as_ptr(shared).cast::<()>() as usize
+}
+
+/// The same of a source; 0 for rows that operators held back.
+fn round_id(source: &Source, round: u32) -> usize {
+    if round == 0 { source.id() } else { 0 }
+}
+
+/// Counts a block that comes into what runs now, where somebody wants to know.
+pub(crate) fn count(block: &Block) {
+    if profile::is_on() {
+        profile::count_block(block.n_rows(), block.memory());
+    }
+}
+
+/// The same of what a source gives.
+pub(crate) fn counted(morsel: Option<Morsel>) -> Option<Morsel> {
+    morsel.inspect(|morsel| count(&morsel.block))
+}
+
+/// An operator of one worker.
+pub struct Link {
+    name: &'static str,
+    /// In a profile.
+    id: usize,
+    pub worker: Box<dyn OperatorWorker>,
+}
+
+/// The operators of one worker.
+pub type Chain = Vec<Link>;
 
 /// A worker of each operator.
 pub fn chain_of(operators: &[Arc<dyn Operator>]) -> Result<Chain> {
-    operators.iter().map(|operator| Ok((operator.name(), operator.worker()?))).collect()
+    operators
+        .iter()
+        .map(|operator| Ok(Link { name: operator.name(), id: address(operator), worker: operator.worker()? }))
+        .collect()
 }
 
 /// Tells the operators of a worker that it has no more blocks.
 pub fn end_chain(chain: &mut Chain) -> Result<()> {
-    for (name, operator) in chain {
+    for Link { name, id, worker } in chain {
         let before = thread::set_operator(name);
-        let ended = operator.end();
+        let _operator = profile::enter(Kind::Operator, name, *id);
+        let ended = worker.end();
         thread::set_operator(before);
         ended?;
     }
@@ -416,19 +492,17 @@ pub fn end_chain(chain: &mut Chain) -> Result<()> {
 
 /// Pushes a block through the operators and what comes out into `emit`. An operator is named while it works, so that errors
 /// about memory can say whose it is.
-pub fn push_through(
-    chain: &mut [(&'static str, Box<dyn OperatorWorker>)],
-    block: Block,
-    emit: Emit,
-) -> Result<Flow> {
+pub fn push_through(chain: &mut [Link], block: Block, emit: Emit) -> Result<Flow> {
     if block.is_empty() {
         return Ok(Flow::Continue);
     }
     match chain {
         [] => emit(block),
-        [(name, first), rest @ ..] => {
+        [Link { name, id, worker }, rest @ ..] => {
             let before = thread::set_operator(name);
-            let flow = first.push(block, &mut |block| push_through(rest, block, emit));
+            let _operator = profile::enter(Kind::Operator, name, *id);
+            count(&block);
+            let flow = worker.push(block, &mut |block| push_through(rest, block, emit));
             thread::set_operator(before);
             flow
         }

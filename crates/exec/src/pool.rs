@@ -1,6 +1,8 @@
 //! The workers of the process: started with the first query that can use them, shared by all queries.
 
+use chalet_base::events;
 use chalet_base::forks::PerProcess;
+use chalet_memory::profile::{self, Kind};
 use chalet_memory::thread;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -56,6 +58,24 @@ pub fn run(n: usize, job: Arc<dyn Fn(usize) + Send + Sync>, poll: &dyn Fn()) {
         }),
         None => job,
     };
+    let job: Job = match profile::current() {
+        Some((profile, around)) => Arc::new(move |number| {
+            let _entered = profile.enter(&around);
+            job(number);
+        }),
+        None => job,
+    };
+    // What the others count is counted for the query that they work for too.
+    let counted = Arc::new(events::Shared::default());
+    let of_others = counted.clone();
+    let job: Job = Arc::new(move |number| {
+        if number == 0 {
+            return job(number);
+        }
+        let before = events::Counts::of_this_thread();
+        job(number);
+        of_others.add_since(&before);
+    });
     let offer = Arc::new(Mutex::new(Offer { job: job.clone(), next: 1, n, running: 0 }));
     {
         let mut state = lock(&POOL.state);
@@ -72,6 +92,7 @@ pub fn run(n: usize, job: Arc<dyn Fn(usize) + Send + Sync>, poll: &dyn Fn()) {
     }
     POOL.wake.notify_all();
     job(0);
+    let _wait = profile::enter(Kind::Wait, "WaitForWorkers", 0);
     let mut state = lock(&POOL.state);
     state.offers.retain(|o| !Arc::ptr_eq(o, &offer));
     while lock(&offer).running > 0 {
@@ -83,6 +104,7 @@ pub fn run(n: usize, job: Arc<dyn Fn(usize) + Send + Sync>, poll: &dyn Fn()) {
     drop(state);
     // A worker may still hold the offer for a moment. What the job holds is freed here, before the caller goes on.
     lock(&offer).job = Arc::new(|_| ());
+    counted.adopt();
 }
 
 fn max_threads() -> usize {

@@ -23,6 +23,7 @@ pub struct Output {
 /// Runs a plan; its rows go to the consumer block by block, in order, from one thread at a time.
 pub fn execute(plan: &Plan, consumer: Consumer, ctx: &ExecContext) -> Result<Output> {
     guarded(|| {
+        ctx.control.begin();
         let (physical, rows) = plan_physical(plan, ctx)?;
         Stage::new(physical.stream, Arc::new(Collect::new(consumer, true, rows))).run(ctx)?;
         let totals = physical.totals.map(|path| path.take()).transpose()?.flatten();
@@ -50,6 +51,7 @@ pub fn run_to_blocks(plan: &Plan, ctx: &ExecContext) -> Result<Vec<Block>> {
 /// Like [`execute`], but the limits of the query's result do not apply: the rows go into a table.
 pub fn execute_unlimited(plan: &Plan, consumer: Consumer, ctx: &ExecContext) -> Result<()> {
     guarded(|| {
+        ctx.control.begin();
         let (physical, rows) = plan_physical(plan, ctx)?;
         Stage::new(physical.stream, Arc::new(Collect::new(consumer, false, rows))).run(ctx)?;
         Ok(())

@@ -4,6 +4,7 @@ use crate::ExecContext;
 use crate::pool;
 use chalet_base::Result;
 use chalet_memory::guarded;
+use chalet_memory::profile::{self, Phase};
 use chalet_storage::scan::TaskQueue;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,6 +17,7 @@ pub(crate) fn collect_all<T: Send + 'static>(
     let done: Arc<Mutex<Vec<Option<T>>>> = Arc::new(Mutex::new((0..n).map(|_| None).collect()));
     let (results, queue, control) = (done.clone(), TaskQueue::default(), ctx.control.clone());
     let job = move |_| {
+        let _span = profile::span_of_current(Phase::Task);
         while let Some(number) = queue.take(n) {
             let result = guarded(|| {
                 control.check()?;

@@ -6,7 +6,7 @@ use crate::{
 };
 use chalet_base::{Result, err};
 use chalet_columns::{BooleanBuffer, Column, Data, NullBuffer, Vector};
-use chalet_memory::thread;
+use chalet_memory::{profile, thread};
 use chalet_types::{DataType, Value};
 use std::any::Any;
 use std::borrow::Cow;
@@ -302,8 +302,11 @@ impl BoundFunction {
         if n_rows >= ROWS_BETWEEN_CHECKS {
             ctx.interrupt.check()?;
         }
-        let outer = thread::set_function(self.function.record().name);
+        let name = self.function.record().name;
+        let outer = thread::set_function(name);
+        let profiled = profile::enter(profile::Kind::Function, name, 0);
         let result = self.function.execute(&call);
+        drop(profiled);
         thread::set_function(outer);
         let column = result?;
         if column.len() != n_rows {

@@ -11,6 +11,7 @@
 //! - [`tracker`]: bytes, peak and limit of a query, and of what contains it
 //! - [`process`]: what the process may use: cgroup, RLIMIT_AS, RAM
 //! - [`reservation`]: bytes that one operator holds, given back when dropped
+//! - [`profile`]: where time and memory of a query go, while somebody wants to know
 //! - [`exceeded`]: which limit was exceeded, as ClickHouse words it
 //! - [`guard`]: where panics and refused allocations become errors
 
@@ -22,6 +23,7 @@ pub mod exceeded;
 mod extents;
 pub mod guard;
 pub mod process;
+pub mod profile;
 pub mod reservation;
 pub mod thread;
 pub mod tracker;

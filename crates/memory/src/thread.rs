@@ -155,6 +155,18 @@ pub fn current() -> Option<Arc<Tracker>> {
     })
 }
 
+/// Bytes that this thread has allocated and freed since it began, as the allocator counts them.
+pub(crate) fn counters() -> (u64, u64) {
+    STATE.with(|state| {
+        let _ = state.net();
+        if state.allocated.get().is_null() {
+            return (0, 0);
+        }
+        // SAFETY: as in `net`.
+        unsafe { (*state.allocated.get(), *state.freed.get()) }
+    })
+}
+
 /// Charges the tracker for what this thread allocated since it last was.
 pub fn sync() {
     STATE.with(State::sync);

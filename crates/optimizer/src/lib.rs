@@ -46,5 +46,6 @@ mod two_steps;
 mod unnest_subqueries;
 mod unwrap_cast_in_comparison;
 
+pub use estimate::estimated_rows;
 pub use rewriter::{CommonTables, JoinSides, Rewriter};
 pub use rules::{Observer, optimize};

@@ -82,6 +82,27 @@ impl Connection {
         answered(py, answer, &form)
     }
 
+    /// The document of an EXPLAIN, as what a function of the package makes of it.
+    fn explained<'py>(
+        &self,
+        py: Python<'py>,
+        kind: &str,
+        query: &str,
+        given: &Given<'_, 'py>,
+        module: &str,
+        function: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let several = chalet_engine::split::split_statements(query).len();
+        if several != 1 {
+            return Err(ProgrammingError::new_err(format!(
+                "One query is explained at a time, not {several}"
+            )));
+        }
+        let explain = format!("EXPLAIN {kind} json = 1 {query}");
+        let document = self.answer(py, &explain, Some("TSVRaw"), given)?.call_method0("data")?;
+        py.import(module)?.getattr(function)?.call1((query, document))
+    }
+
     /// Lets everything go, of which the session is returned.
     fn close_now(&self) -> Option<Arc<Handle>> {
         let handle = self.handle.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -334,6 +355,36 @@ impl Connection {
         };
         let order = Order::within(timeout)?;
         StreamingResult::new(handle, query, format, options, order).map_err(|e| to_python(py, &e))
+    }
+
+    /// Runs a query and tells what it spent its time and memory on; its rows are dropped.
+    #[pyo3(signature = (query, params = None, *, tables = None, timeout = None, settings = None))]
+    fn profile<'py>(
+        slf: &Bound<'py, Self>,
+        query: &str,
+        params: Option<&Bound<'py, PyDict>>,
+        tables: Option<&Bound<'py, PyDict>>,
+        timeout: Option<f64>,
+        settings: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let given = Given { params, tables, timeout, settings, sealed: false };
+        slf.get().explained(slf.py(), "PROFILE", query, &given, "chalet._profile", "profile_of")
+    }
+
+    /// The pipeline of a query, with what each operator did where it is to run; its rows are dropped.
+    #[pyo3(signature = (query, params = None, *, run = true, tables = None, timeout = None, settings = None))]
+    fn pipeline<'py>(
+        slf: &Bound<'py, Self>,
+        query: &str,
+        params: Option<&Bound<'py, PyDict>>,
+        run: bool,
+        tables: Option<&Bound<'py, PyDict>>,
+        timeout: Option<f64>,
+        settings: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let given = Given { params, tables, timeout, settings, sealed: false };
+        let kind = if run { "ANALYZE" } else { "PIPELINE" };
+        slf.get().explained(slf.py(), kind, query, &given, "chalet._pipeline", "pipeline_of")
     }
 
     /// Queries that `chalet.aio` may run side by side on the server that runs them.

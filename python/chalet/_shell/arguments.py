@@ -33,6 +33,8 @@ Runs SQL and prints its output. Without SQL it reads statements from a terminal,
   --ignore-error           go on after a statement that fails; the exit status is 1 all the same
   --progress=WHERE         auto, tty, err or off
   --history-file FILE      where statements of the prompt are kept; ~/.chalet_history
+  --pipeline FILE          write a picture of what the operators of the query did (.svg, .json) instead of its rows
+  --profile FILE           write a flame graph of the query (.svg, .html, .json) instead of its rows
   -V, --version            print the version
   -h, --help               print this
 """
@@ -59,6 +61,8 @@ _VALUES = {
     "table": "table",
     "progress": "progress",
     "history-file": "history_file",
+    "pipeline": "pipeline",
+    "profile": "profile",
 }
 _LISTS = {"query": "queries", "queries-file": "files"}
 _SHORT = {
@@ -104,6 +108,9 @@ class Options:
         self.table = "table"
         self.progress = "auto"
         self.history_file: str | None = None
+        #: Files for pictures of queries.
+        self.pipeline: str | None = None
+        self.profile: str | None = None
         self.vertical = False
         self.interactive = False
         self.time = False

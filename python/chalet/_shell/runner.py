@@ -34,6 +34,9 @@ class Runner:
         self.timing = options.time
         self.in_words = False
         self.failed = False
+        #: Files for pictures of queries.
+        self.pipeline = options.pipeline
+        self.profile = options.profile
         self._file: BinaryIO | None = None
 
     @property
@@ -77,6 +80,9 @@ class Runner:
             if written is not None:
                 return "written", written
         self.data.prepare(self.connection, text)
+        if (self.pipeline or self.profile) and text.lstrip(" \t\r\n(")[:6].upper().startswith(("SELECT", "WITH", "FROM")):
+            self._picture(text)
+            return None
         result = self.connection.query(text, fmt, self.params or None)
         if not isinstance(result, _chalet.Result):
             self.out.write(f"{result}\n".encode())
@@ -87,6 +93,13 @@ class Runner:
         if result.rows_written():
             return "written", result.rows_written()
         return ("", result.rows_read()) if result.size() or result.rows_read() else None
+
+    def _picture(self, text: str) -> None:
+        """Runs a query for what it does, not for its rows."""
+        if self.pipeline:
+            self.connection.pipeline(text, self.params or None).save(self.pipeline)
+        if self.profile:
+            self.connection.profile(text, self.params or None).save(self.profile)
 
     def error(self, text: str) -> None:
         """Says what failed."""

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from . import calibrate, mechanisms, report, scan
+from . import calibrate, mechanisms, profile, report, scan
 from .experiment import Failed, conducted, is_void
 from .spec import SpecError, parsed
 from .verdict import of_file
@@ -53,6 +53,10 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("workload", type=Path)
     one.add_argument("--database", default=":memory:", help="where its tables are")
     one.add_argument("--least-share", type=float, default=0.05, help="what takes less of the time is eliminated (default 0.05)")
+    one = command("profile", _profile, "runs a workload once and says where time and memory go, by operators and functions")
+    one.add_argument("workload", type=Path)
+    one.add_argument("--database", default=":memory:", help="where its tables are")
+    one.add_argument("--least-share", type=float, default=0.05, help="what is below this share of both is eliminated (default 0.05)")
     one = command("mechanisms", _mechanisms, "switches each mechanism of the engine off, as an experiment")
     one.add_argument("--out", type=Path, required=True, help="the folder of the experiments")
     one.add_argument("--table", type=Path, help="a Markdown file for the table of effects")
@@ -104,6 +108,12 @@ def _calibrate(options: argparse.Namespace) -> int:
 def _scan(options: argparse.Namespace) -> int:
     for candidate in scan.candidates(options.workload.read_text(), options.database, options.least_share):
         print(candidate)
+    return 0
+
+
+def _profile(options: argparse.Namespace) -> int:
+    kept, eliminated = profile.profiled(options.workload.read_text(), options.database, options.least_share)
+    print(profile.report(kept, eliminated, options.least_share), end="")
     return 0
 
 

@@ -9,6 +9,7 @@ mod named_setting;
 mod normalize_query;
 mod session_view;
 
+pub(crate) use self::normalize_query::normalized_hash;
 pub(crate) use self::session_view::{OwnHost, SessionView};
 
 use chalet_function_api::Registry;

@@ -84,6 +84,11 @@ fn normalized(query: &str, keep_names: bool) -> String {
     }
 }
 
+/// What `normalizedQueryHash` gives.
+pub(crate) fn normalized_hash(query: &str) -> u64 {
+    hash(query, false)
+}
+
 /// The hash of the significant tokens, literals aside.
 fn hash(query: &str, keep_names: bool) -> u64 {
     let mut lexer = Lexer::new(query);

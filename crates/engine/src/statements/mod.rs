@@ -28,6 +28,7 @@ use self::output::{Output, print_lines, print_rows};
 use self::statement_events::StatementEvents;
 use crate::answer::{StreamConsumer, StreamPart, Summary};
 use crate::query_context::QueryContext;
+use crate::query_log::{self, Written};
 use crate::run_options::RunOptions;
 use crate::session_state::SessionState;
 use crate::{explain, explain_indexes, written_settings};
@@ -35,6 +36,8 @@ use chalet_base::{Result, bail};
 use chalet_memory::thread;
 use chalet_syntax::ast::{self, StatementKind, TransactionCommand};
 use chalet_types::{DataType, Value};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Runs one statement of a text. `own` is what its session holds, without settings that are this statement's alone.
 pub(crate) fn run(
@@ -45,6 +48,40 @@ pub(crate) fn run(
     output: &mut Output,
 ) -> Result<()> {
     let ctx = &*written_settings::of_statement(statement, ctx)?;
+    let before = written(output);
+    let logged = query_log::Statement::begin(statement, sql, ctx)?;
+    let result = run_charged(statement, sql, ctx, own, output);
+    let after = written(output);
+    logged.end(
+        &result,
+        Written {
+            rows: after.rows - before.rows,
+            bytes: after.bytes - before.bytes,
+            result_rows: after.result_rows - before.result_rows,
+            result_bytes: after.result_bytes - before.result_bytes,
+        },
+    );
+    result
+}
+
+/// What was put out so far.
+fn written(output: &Output) -> Written {
+    Written {
+        rows: output.rows_written,
+        bytes: output.bytes_written,
+        result_rows: output.result_rows,
+        result_bytes: output.result_bytes,
+    }
+}
+
+/// Runs it, with all that it allocates charged to it.
+fn run_charged(
+    statement: &ast::Statement,
+    sql: &str,
+    ctx: &QueryContext,
+    own: &SessionState,
+    output: &mut Output,
+) -> Result<()> {
     let _charged = thread::enter(&ctx.control.memory);
     limits::check(sql, statement, &ctx.state.settings)?;
     readonly::check(statement, ctx)?;
@@ -73,6 +110,31 @@ pub(crate) fn stream(
         return hand_out(statement, output, consumer);
     };
     let ctx = &*written_settings::of_statement(statement, ctx)?;
+    let logged = query_log::Statement::begin(statement, sql, ctx)?;
+    let rows = Arc::new(AtomicU64::new(0));
+    let result = stream_charged(statement, query, sql, ctx, counting(consumer, rows.clone()));
+    logged.end(&result, Written { result_rows: rows.load(Relaxed), ..Written::default() });
+    result
+}
+
+/// The consumer, with the rows counted that it gets.
+fn counting(mut consumer: StreamConsumer, rows: Arc<AtomicU64>) -> StreamConsumer {
+    Box::new(move |part| {
+        if let StreamPart::Block(block) = &part {
+            rows.fetch_add(block.n_rows() as u64, Relaxed);
+        }
+        consumer(part)
+    })
+}
+
+/// Runs a query, with all that it allocates charged to it.
+fn stream_charged(
+    statement: &ast::Statement,
+    query: &ast::Query,
+    sql: &str,
+    ctx: &QueryContext,
+    consumer: StreamConsumer,
+) -> Result<Summary> {
     let _charged = thread::enter(&ctx.control.memory);
     limits::check(sql, statement, &ctx.state.settings)?;
     readonly::check(statement, ctx)?;

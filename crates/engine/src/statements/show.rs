@@ -74,7 +74,7 @@ pub(crate) fn run(
         }
         ShowKind::Columns { table, .. } => columns(table, show, statement, ctx, output),
         ShowKind::Indexes { .. } => print_rows(&[("table", text)], Vec::new(), statement, ctx, output),
-        ShowKind::Processlist => print_rows(&[("query_id", text)], Vec::new(), statement, ctx, output),
+        ShowKind::Processlist => processlist(statement, ctx, output),
         ShowKind::Engines => {
             let names =
                 ["File", "Log", "Memory", "Null", "StripeLog", "TinyLog", "View"].map(String::from).to_vec();
@@ -197,6 +197,14 @@ fn create_sql(
         "`{database}`.`{table}` is not a VIEW"
     );
     Ok(entry.create_sql(Some(database), table))
+}
+
+fn processlist(statement: &ast::Statement, ctx: &QueryContext, output: &mut Output) -> Result<()> {
+    let parsed = chalet_syntax::parse_statements("SELECT * FROM system.processes ORDER BY elapsed DESC")?;
+    match parsed.first().map(|parsed| &parsed.kind) {
+        Some(ast::StatementKind::Query(query)) => super::query::run(query, &statement.output, ctx, output),
+        _ => Ok(()),
+    }
 }
 
 fn columns(

@@ -62,7 +62,7 @@ pub(crate) fn run(
         "RELOAD DICTIONARY" => reload(target, rest, ctx),
         "RELOAD DICTIONARIES" => reload_all(ctx),
         "FLUSH LOGS" => match rest.trim() {
-            "" => Ok(()),
+            "" | "query_log" | "query_thread_log" | "processors_profile_log" | "trace_log" => Ok(()),
             log => bail!(BAD_ARGUMENTS, "Log name '{log}' does not exist"),
         },
         "DROP QUERY CONDITION CACHE" => {

@@ -8,6 +8,7 @@ mod dictionaries;
 mod functions;
 mod indexes;
 mod lists;
+mod logs;
 mod metrics;
 pub(crate) mod names;
 mod parts;
@@ -68,6 +69,9 @@ pub(crate) fn table(name: &str, ctx: &QueryContext) -> Result<Option<Arc<dyn Tab
         "warnings" => warnings(ctx)?,
         other => {
             refuse_access(other)?;
+            if let Some(log) = logs::log(other, ctx)? {
+                return Ok(Some(log));
+            }
             return structures::empty(other);
         }
     }))

@@ -1,9 +1,12 @@
 //! Streams as a scan: the inputs of UNION ALL, one after the other, each through its own operators.
 
 use crate::ExecContext;
-use crate::pipeline::{Chain, Flow, Operator, Position, Stream, chain_of, end_chain, push_through};
+use crate::pipeline::{
+    Chain, Flow, Operator, Position, READ, Stream, chain_of, counted, end_chain, push_through,
+};
 use chalet_base::Result;
 use chalet_columns::Block;
+use chalet_memory::profile::{self, Kind};
 use chalet_storage::{Morsel, Scan, ScanWorker};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,6 +19,8 @@ const REST: u32 = (1 << TASK_BITS) - 1;
 
 struct OpenStream {
     scan: Arc<dyn Scan>,
+    /// In a profile.
+    source_id: usize,
     operators: Vec<Arc<dyn Operator>>,
     /// Workers that push blocks of the scan now. When the last has ended, all of its blocks are in.
     active: AtomicUsize,
@@ -35,6 +40,7 @@ impl StreamScan {
         let open = streams.iter().map(|s| {
             Ok(OpenStream {
                 scan: s.open(ctx)?,
+                source_id: s.source.id(),
                 operators: s.operators.clone(),
                 active: AtomicUsize::new(0),
                 rest_is_taken: AtomicBool::new(false),
@@ -98,12 +104,17 @@ impl ScanWorker for Worker {
                 self.current = Some(Reading { source: stream.scan.worker()?, chain, passed: 0 });
                 continue;
             };
-            let Some(Morsel { block, task, number }) = source.next()? else {
+            let next = {
+                let id = if *passed == 0 { self.streams[self.next - 1].source_id } else { 0 };
+                let _read = profile::enter(Kind::Operator, READ, id);
+                counted(source.next()?)
+            };
+            let Some(Morsel { block, task, number }) = next else {
                 self.end_reading()?;
                 continue;
             };
             let position = Position { round: *passed as u32, task, number };
-            chain.iter_mut().for_each(|(_, operator)| operator.begin(position));
+            chain.iter_mut().for_each(|link| link.worker.begin(position));
             let stream = (self.next as u32 - 1) << TASK_BITS;
             let (task, number) = match *passed {
                 0 => (stream | task.min(REST - 1), number),

@@ -5,6 +5,7 @@ use crate::control::QueryControl;
 use chalet_base::events::{self, Event};
 use chalet_base::{Error, Result, ensure, err};
 use chalet_columns::wire::take_array;
+use chalet_memory::profile;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::sync::atomic::Ordering::Relaxed;
@@ -98,6 +99,7 @@ impl TempFile {
         written.map_err(|error| no_disk(self.purpose, &error))?;
         events::add(Event::ExternalProcessingCompressedBytesTotal, place.stored as u64);
         events::add(Event::ExternalProcessingUncompressedBytesTotal, place.raw as u64);
+        profile::count_spilled(place.stored as u64);
         let counters = self.purpose.counters();
         events::add(counters.compressed, place.stored as u64);
         events::add(counters.uncompressed, place.raw as u64);

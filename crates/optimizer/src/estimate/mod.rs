@@ -149,6 +149,11 @@ impl Estimate {
     }
 }
 
+/// Rows that a plan is expected to put out.
+pub fn estimated_rows(plan: &Plan) -> f64 {
+    estimate(plan).rows
+}
+
 /// Of the output of a plan.
 pub(crate) fn estimate(plan: &Plan) -> Estimate {
     match plan {

@@ -126,6 +126,7 @@ pub enum ExplainKind {
     Pipeline,
     Estimate,
     Analyze,
+    Profile,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

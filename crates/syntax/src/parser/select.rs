@@ -104,7 +104,7 @@ impl Parser<'_> {
     fn explain_query(&mut self) -> Parse<Select> {
         let start = self.start();
         self.advance();
-        let kinds = ["AST", "SYNTAX", "QUERY TREE", "PIPELINE", "PLAN", "ESTIMATE", "ANALYZE"];
+        let kinds = ["AST", "SYNTAX", "QUERY TREE", "PIPELINE", "PLAN", "ESTIMATE", "ANALYZE", "PROFILE"];
         let kind = match self.accept_any_keyword(&kinds) {
             None | Some(4) => "EXPLAIN".to_string(),
             Some(index) => format!("EXPLAIN {}", kinds[index]),

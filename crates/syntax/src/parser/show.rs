@@ -181,6 +181,7 @@ impl Parser<'_> {
             ("PLAN", ExplainKind::Plan),
             ("ESTIMATE", ExplainKind::Estimate),
             ("ANALYZE", ExplainKind::Analyze),
+            ("PROFILE", ExplainKind::Profile),
         ];
         for words in ["TABLE OVERRIDE", "CURRENT TRANSACTION"] {
             if self.at_keyword(words) {

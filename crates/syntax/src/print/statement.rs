@@ -194,6 +194,7 @@ impl Printer {
             ExplainKind::Pipeline => "EXPLAIN PIPELINE",
             ExplainKind::Estimate => "EXPLAIN ESTIMATE",
             ExplainKind::Analyze => "EXPLAIN ANALYZE",
+            ExplainKind::Profile => "EXPLAIN PROFILE",
         });
         if !explain.settings.is_empty() {
             self.word(" ");

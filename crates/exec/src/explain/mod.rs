@@ -1,49 +1,83 @@
-//! EXPLAIN PIPELINE and EXPLAIN ANALYZE: stages with their source, operators and sink, and what they did.
+//! EXPLAIN PIPELINE, ANALYZE and PROFILE: stages with their source, operators and sink, and what they did.
 
+mod document;
+mod json;
+mod notes;
+mod shares;
+mod spent;
+
+pub use crate::pipeline::READ;
+pub use notes::{Estimate, PlanNotes};
+pub use spent::{Place, Spent};
+
+use self::document::Document;
 use crate::ExecContext;
 use crate::operators::collect::Collect;
 use crate::physical_planner::plan_physical;
 use crate::pipeline::{Source, Stage, Stream};
 use chalet_base::Result;
+use chalet_memory::profile::report::Report;
 use chalet_plan::Plan;
 use std::fmt::Write;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError};
 
-/// The stages of a plan, the last to run first.
-pub fn pipeline(plan: &Plan, ctx: &ExecContext) -> Result<String> {
-    let stage = last_stage(plan, ctx)?;
-    let mut out = String::new();
-    write_stage(&stage, 0, false, &mut out);
-    Ok(out)
+/// The stages of a plan.
+pub struct Pipeline {
+    last: Stage,
+    ctx: ExecContext,
 }
 
-/// Runs the plan, and shows the stages with rows, blocks, workers and time.
-pub fn analyze(plan: &Plan, ctx: &ExecContext) -> Result<String> {
-    let stage = last_stage(plan, ctx)?;
-    stage.run(ctx)?;
-    let mut out = String::new();
-    write_stage(&stage, 0, true, &mut out);
-    let elapsed = ctx.control.elapsed();
-    // Writing to a String cannot fail.
-    let _ = writeln!(
-        out,
-        "Total: {:.3} ms, {} rows read, {} bytes read, peak memory {} bytes",
-        elapsed.as_secs_f64() * 1e3,
-        ctx.control.read_rows.load(Relaxed),
-        ctx.control.read_bytes.load(Relaxed),
-        ctx.control.memory.peak()
-    );
-    Ok(out)
+impl Pipeline {
+    /// Plans it physically. Fails where a query with this plan would before it runs.
+    pub fn of(plan: &Plan, ctx: &ExecContext) -> Result<Pipeline> {
+        let (physical, rows) = plan_physical(plan, ctx)?;
+        let last = Stage::new(physical.stream, Arc::new(Collect::new(Box::new(|_| Ok(())), false, rows)));
+        Ok(Pipeline { last, ctx: ctx.clone() })
+    }
+
+    /// Runs it; nobody gets the rows.
+    pub fn run(&self) -> Result<()> {
+        self.last.run(&self.ctx).map(drop)
+    }
+
+    /// As text, the last stage to run first.
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        write_stage(&self.last, 0, false, &mut out);
+        out
+    }
+
+    /// As text when it has run, with rows, blocks, workers and time.
+    pub fn measured_text(&self) -> String {
+        let mut out = String::new();
+        write_stage(&self.last, 0, true, &mut out);
+        let control = &self.ctx.control;
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            out,
+            "Total: {:.3} ms, {} rows read, {} bytes read, peak memory {} bytes",
+            control.elapsed().as_secs_f64() * 1e3,
+            control.read_rows.load(Relaxed),
+            control.read_bytes.load(Relaxed),
+            control.memory.peak()
+        );
+        out
+    }
+
+    /// As JSON; with what was spent where it has run under a profile.
+    pub fn json(&self, report: Option<&Report>) -> String {
+        Document::new(&self.last, report, &self.ctx).json().to_string()
+    }
+
+    /// What was spent, as shares of operators and functions.
+    pub fn shares(&self, report: &Report) -> String {
+        shares::text(&Document::new(&self.last, Some(report), &self.ctx))
+    }
 }
 
 fn milliseconds(nanoseconds: u64) -> f64 {
     nanoseconds as f64 / 1e6
-}
-
-fn last_stage(plan: &Plan, ctx: &ExecContext) -> Result<Stage> {
-    let (physical, rows) = plan_physical(plan, ctx)?;
-    Ok(Stage::new(physical.stream, Arc::new(Collect::new(Box::new(|_| Ok(())), false, rows))))
 }
 
 fn write_stage(stage: &Stage, depth: usize, measured: bool, out: &mut String) {

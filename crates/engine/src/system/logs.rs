@@ -1,0 +1,287 @@
+//! The logs of the process as tables, and `system.processes`. Rows are made when a query reads them, not when it is bound.
+
+use super::structures::{self, SparseRow};
+use crate::own_functions::normalized_hash;
+use crate::query_context::QueryContext;
+use crate::query_log::{Finished, Head, LOGS, Processor, Running, ThreadTime, Trace};
+use crate::settings::Settings;
+use chalet_base::Result;
+use chalet_memory::profile::sampler::TraceKind;
+use chalet_storage::{Scan, ScanRequest, Table, TableSchema};
+use chalet_types::Value;
+use std::any::Any;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Makes the rows of a log, for a user.
+type MakeRows = fn(&str) -> Vec<SparseRow>;
+
+/// A table whose rows are those of the moment when it is read.
+struct Log {
+    name: &'static str,
+    engine: String,
+    schema: TableSchema,
+    user: String,
+    rows: MakeRows,
+}
+
+impl Table for Log {
+    fn engine(&self) -> &str {
+        &self.engine
+    }
+
+    fn schema(&self) -> TableSchema {
+        self.schema.clone()
+    }
+
+    fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn Scan>> {
+        structures::table(self.name, (self.rows)(&self.user))?.scan(request)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// A log by name; `None` for other tables.
+pub(super) fn log(name: &str, ctx: &QueryContext) -> Result<Option<Arc<dyn Table>>> {
+    let logs: [(&'static str, MakeRows); 6] = [
+        ("processes", |_| processes()),
+        ("processors_profile_log", |_| LOGS.processors.collect(processor)),
+        ("query_log", |_| queries(None)),
+        ("query_thread_log", |_| LOGS.threads.collect(thread)),
+        ("trace_log", |_| LOGS.traces.collect(trace)),
+        ("user_query_log", |user| queries(Some(user))),
+    ];
+    let Some((name, rows)) = logs.into_iter().find(|(known, _)| *known == name) else { return Ok(None) };
+    let empty = structures::table(name, Vec::new())?;
+    let (engine, schema) = (empty.engine().to_string(), empty.schema());
+    let user = ctx.state.identity.user.to_string();
+    Ok(Some(Arc::new(Log { name, engine, schema, user, rows })))
+}
+
+const MICROSECONDS: i64 = 1_000_000;
+const SECONDS_OF_DAY: i64 = 86_400;
+/// `::ffff:127.0.0.1`.
+const LOCAL: [u8; 16] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1];
+/// `Local` among the interfaces.
+const LOCAL_INTERFACE: i64 = 6;
+
+fn seconds(us: i64) -> Value {
+    Value::UInt(u64::try_from(us.div_euclid(MICROSECONDS)).unwrap_or(0))
+}
+
+fn date(us: i64) -> Value {
+    Value::UInt(u64::try_from(us.div_euclid(MICROSECONDS * SECONDS_OF_DAY)).unwrap_or(0))
+}
+
+/// When a row tells of what happened.
+fn at(us: i64) -> SparseRow {
+    vec![
+        ("event_date", date(us)),
+        ("event_time", seconds(us)),
+        ("event_time_microseconds", Value::Int(us)),
+        ("hostname", Value::from(hostname().as_str())),
+    ]
+}
+
+fn hostname() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_string()
+}
+
+/// Who a statement is of.
+fn of_user(user: &str, query_id: &str) -> SparseRow {
+    let address = || Value::Bytes(LOCAL.into());
+    vec![
+        ("is_initial_query", Value::from(true)),
+        ("user", Value::from(user)),
+        ("query_id", Value::from(query_id)),
+        ("address", address()),
+        ("initial_user", Value::from(user)),
+        ("initial_query_id", Value::from(query_id)),
+        ("initial_address", address()),
+        ("interface", Value::Int(LOCAL_INTERFACE)),
+        ("client_name", Value::from("chalet")),
+    ]
+}
+
+fn of_text(sql: &str, database: &str) -> SparseRow {
+    vec![
+        ("query", Value::from(sql)),
+        ("normalized_query_hash", Value::from(normalized_hash(sql))),
+        ("current_database", Value::from(database)),
+    ]
+}
+
+fn of_start(head: &Head) -> SparseRow {
+    vec![
+        ("query_start_time", seconds(head.started_us)),
+        ("query_start_time_microseconds", Value::Int(head.started_us)),
+        ("initial_query_start_time", seconds(head.started_us)),
+        ("initial_query_start_time_microseconds", Value::Int(head.started_us)),
+    ]
+}
+
+fn settings(settings: &Settings) -> Value {
+    Value::Map(settings.changed().map(|(name, text)| (Value::from(name), Value::from(text))).collect())
+}
+
+/// Rows of all statements, or of one user's.
+fn queries(of: Option<&str>) -> Vec<SparseRow> {
+    let rows = LOGS.queries.collect(|one| match of {
+        Some(user) if *one.head.user != *user => Vec::new(),
+        _ => rows_of(one),
+    });
+    rows.into_iter().flatten().collect()
+}
+
+/// The start of a statement and its end, as far as they are to be told.
+fn rows_of(one: &Finished) -> Vec<SparseRow> {
+    const START: u8 = 1;
+    let end = match (&one.error, one.failed_early) {
+        (None, _) => 2,
+        (Some(_), true) => 3,
+        (Some(_), false) => 4,
+    };
+    let mut rows = Vec::new();
+    if one.least_type <= START && !one.failed_early {
+        let mut row = row_of(one, START, one.head.started_us);
+        row.push(("memory_usage", Value::from(0u64)));
+        rows.push(row);
+    }
+    if end >= one.least_type {
+        let head = &one.head;
+        let mut row = row_of(one, end, head.started_us + i64::try_from(head.duration_us).unwrap_or(0));
+        let events = one
+            .events
+            .iter()
+            .map(|(event, n)| (Value::string(format!("{event:?}")), Value::from(*n)))
+            .collect();
+        row.extend([
+            ("query_duration_ms", Value::from(head.duration_us / 1000)),
+            ("read_rows", Value::from(one.read_rows)),
+            ("read_bytes", Value::from(one.read_bytes)),
+            ("written_rows", Value::from(one.written.rows)),
+            ("written_bytes", Value::from(one.written.bytes)),
+            ("result_rows", Value::from(one.written.result_rows)),
+            ("result_bytes", Value::from(one.written.result_bytes)),
+            ("memory_usage", Value::from(one.peak_memory)),
+            ("ProfileEvents", Value::Map(events)),
+        ]);
+        if let Some(error) = &one.error {
+            row.push(("exception_code", Value::Int(error.0.into())));
+            row.push(("exception", Value::from(error.1.as_str())));
+        }
+        rows.push(row);
+    }
+    rows
+}
+
+fn row_of(one: &Finished, kind: u8, us: i64) -> SparseRow {
+    let head = &one.head;
+    let mut row = at(us);
+    row.extend(of_start(head));
+    row.extend(of_user(&head.user, &head.query_id));
+    row.extend(of_text(&head.sql, head.database()));
+    row.extend([
+        ("type", Value::Int(kind.into())),
+        ("query_kind", Value::from(one.kind)),
+        ("formatted_query", Value::from(one.formatted.as_deref().unwrap_or_default())),
+        ("log_comment", Value::from(one.settings.text("log_comment").unwrap_or_default())),
+        ("thread_ids", Value::Array(vec![Value::from(head.thread)])),
+        ("peak_threads_usage", Value::from(1u64)),
+        ("Settings", settings(&one.settings)),
+    ]);
+    row
+}
+
+fn processes() -> Vec<SparseRow> {
+    LOGS.running().iter().map(process).collect()
+}
+
+fn process(one: &Running) -> SparseRow {
+    let control = &one.control;
+    let progress = control.progress();
+    let mut row = of_user(&one.functions.user, &one.functions.query_id);
+    row.extend(of_text(&one.sql, &one.functions.database));
+    row.extend([
+        ("elapsed", Value::from(progress.elapsed.as_secs_f64())),
+        ("is_cancelled", Value::from(control.is_cancelled())),
+        ("read_rows", Value::from(progress.read_rows)),
+        ("read_bytes", Value::from(control.read_bytes.load(Relaxed))),
+        ("total_rows_approx", Value::from(progress.total_rows)),
+        ("memory_usage", Value::Int(i64::try_from(control.memory.current()).unwrap_or(i64::MAX))),
+        ("peak_memory_usage", Value::Int(i64::try_from(control.memory.peak()).unwrap_or(i64::MAX))),
+        ("query_kind", Value::from(one.kind)),
+        ("thread_ids", Value::Array(vec![Value::from(one.thread)])),
+        ("peak_threads_usage", Value::from(1u64)),
+        ("Settings", settings(&one.settings)),
+    ]);
+    row
+}
+
+fn thread(one: &ThreadTime) -> SparseRow {
+    let head = &one.head;
+    let mut row = at(head.started_us + i64::try_from(head.duration_us).unwrap_or(0));
+    row.extend(of_start(head));
+    row.extend(of_user(&head.user, &head.query_id));
+    row.extend(of_text(&head.sql, head.database()));
+    let peak = Value::Int(i64::try_from(one.peak_memory).unwrap_or(i64::MAX));
+    let times =
+        [("RealTimeMicroseconds", one.totals.wall_ns), ("OSCPUVirtualTimeMicroseconds", one.totals.cpu_ns)];
+    row.extend([
+        ("query_duration_ms", Value::from(one.totals.wall_ns / 1_000_000)),
+        ("memory_usage", peak.clone()),
+        ("peak_memory_usage", peak),
+        ("thread_id", Value::from(one.totals.thread)),
+        ("master_thread_id", Value::from(head.thread)),
+        (
+            "ProfileEvents",
+            Value::Map(times.map(|(name, ns)| (Value::from(name), Value::from(ns / 1000))).into()),
+        ),
+    ]);
+    row
+}
+
+fn processor(one: &Processor) -> SparseRow {
+    let head = &one.head;
+    let mut row = at(head.started_us + i64::try_from(head.duration_us).unwrap_or(0));
+    row.extend([
+        ("id", Value::from(one.id)),
+        ("parent_ids", Value::Array(one.parents.iter().map(|&id| Value::from(id)).collect())),
+        ("plan_step", Value::from(one.stage_id)),
+        ("plan_step_name", Value::from(one.stage)),
+        ("initial_query_id", Value::from(&*head.query_id)),
+        ("query_id", Value::from(&*head.query_id)),
+        ("name", Value::from(one.name)),
+        ("elapsed_us", Value::from(one.cost.wall_ns / 1000)),
+        ("input_wait_elapsed_us", Value::from(one.waiting_ns / 1000)),
+        ("input_rows", Value::from(one.cost.rows)),
+        ("input_bytes", Value::from(one.cost.bytes)),
+        ("output_rows", Value::from(one.rows_out)),
+        ("output_bytes", Value::from(one.bytes_out)),
+        ("processor_uniq_id", Value::string(format!("{}_{}", one.name, one.id))),
+        ("step_uniq_id", Value::string(format!("{}_{}", one.stage, one.stage_id))),
+    ]);
+    row
+}
+
+fn trace(one: &Trace) -> SparseRow {
+    let us = one.head.started_us + i64::try_from(one.at_ns / 1000).unwrap_or(0);
+    let mut row = at(us);
+    row.extend([
+        ("timestamp_ns", Value::from(u64::try_from(us).unwrap_or(0) * 1000 + one.at_ns % 1000)),
+        (
+            "trace_type",
+            Value::Int(match one.kind {
+                TraceKind::Real => 0,
+                TraceKind::Cpu => 1,
+            }),
+        ),
+        ("thread_id", Value::from(one.thread)),
+        ("query_id", Value::from(&*one.head.query_id)),
+        ("size", Value::Int(i64::try_from(one.weight_ns).unwrap_or(i64::MAX))),
+        ("symbols", Value::Array(one.symbols.iter().map(|name| Value::from(*name)).collect())),
+    ]);
+    row
+}
