@@ -329,6 +329,16 @@ impl File {
                 let Some(symbol) = symbol else { bail!(AVRO_EXCEPTION, "Avro enum has no symbol {index}") };
                 return enumerated(symbol, ty, to);
             }
+            Node::Array(_) | Node::Map(_) | Node::Record(_) => self.nested(rest, node, ty, to)?,
+        }
+        to.mark_valid();
+        Ok(())
+    }
+
+    /// The values of an array, a map or a record; the row is closed, and marked by the caller.
+    fn nested(&self, rest: &mut &[u8], node: &Node, ty: &DataType, to: &mut Builder) -> Result<()> {
+        let refused = || err!(ILLEGAL_COLUMN, "Type {ty} is not compatible with Avro {}", node.name());
+        match node {
             Node::Array(inner) => {
                 let (DataType::Array(element), Values::List(list)) = (ty.bare(), &mut to.values) else {
                     return Err(refused());
@@ -380,8 +390,8 @@ impl File {
                 }
                 *len += 1;
             }
+            _ => return Err(refused()),
         }
-        to.mark_valid();
         Ok(())
     }
 }
