@@ -10,7 +10,7 @@
 //! - [`forks`]: locks and forked children
 //! - [`hash`]: the fast hash of hash tables
 //! - [`suggest`]: the nearest names to a mistyped one
-//! - [`sip_hash`]: SipHash-2-4
+//! - [`sip_hash`]: the state of SipHash-2-4, which several hashes end
 //! - [`simd_dispatch`](mod@wide): loops for processors with wider registers
 
 pub mod base64;

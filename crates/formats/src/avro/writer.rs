@@ -256,7 +256,7 @@ fn value(out: &mut Vec<u8>, ty: &DataType, vector: &Vector, row: usize, uuids: &
         Data::U32(values) => put_long(out, (values[row] as i32).into()),
         Data::U64(values) => put_long(out, values[row] as i64),
         Data::I8(values) => put_integer(out, ty, values[row].into()),
-        Data::I16(values) => put_integer(out, ty, values[row].into()),
+        Data::I16(values) => put_integer(out, ty, values[row]),
         Data::I32(values) if is_decimal => big_endian(out, &values[row].to_le_bytes()),
         Data::I32(values) => put_long(out, values[row].into()),
         Data::I64(values) if is_decimal => big_endian(out, &values[row].to_le_bytes()),
