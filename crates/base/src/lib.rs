@@ -10,6 +10,7 @@
 //! - [`forks`]: locks and forked children
 //! - [`hash`]: the fast hash of hash tables
 //! - [`suggest`]: the nearest names to a mistyped one
+//! - [`sip_hash`]: the state of SipHash-2-4, which several hashes end
 //! - [`simd_dispatch`](mod@wide): loops for processors with wider registers
 
 pub mod base64;
@@ -22,6 +23,7 @@ pub mod events;
 pub mod forks;
 pub mod hash;
 pub mod simd_dispatch;
+pub mod sip_hash;
 pub mod suggest;
 
 pub use cores::cores;

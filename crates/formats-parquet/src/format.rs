@@ -4,19 +4,22 @@ use crate::input::Parquet;
 use chalet_formats::Format;
 use chalet_formats::format::Capabilities;
 
-pub static FORMATS: &[Format] = &[Format {
-    name: "Parquet",
-    suffixes: &["parquet", "pq"],
-    content_type: "application/octet-stream",
-    capabilities: Capabilities {
-        parallel_parsing: true,
-        random_access: true,
-        schema_inference: true,
-        no_append: true,
-        subset_of_columns: true,
-        no_several_types: true,
-        ..Capabilities::NONE
+pub static FORMATS: &[Format] = &[
+    crate::metadata_format::FORMAT,
+    Format {
+        name: "Parquet",
+        suffixes: &["parquet", "pq"],
+        content_type: "application/octet-stream",
+        capabilities: Capabilities {
+            parallel_parsing: true,
+            random_access: true,
+            schema_inference: true,
+            no_append: true,
+            subset_of_columns: true,
+            no_several_types: true,
+            ..Capabilities::NONE
+        },
+        input: Some(&Parquet),
+        output: Some(&Parquet),
     },
-    input: Some(&Parquet),
-    output: Some(&Parquet),
-}];
+];

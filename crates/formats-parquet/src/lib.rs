@@ -18,6 +18,7 @@
 //! - [`prune`]: what statistics, page index and bloom filters exclude
 //! - [`statistics`]: what is known of the rows, for estimates
 //! - [`input`], [`output`], [`format`]: the Parquet format of the registry
+//! - [`metadata_format`]: the format ParquetMetadata
 
 mod by_number;
 pub mod cache;
@@ -29,6 +30,7 @@ pub mod format;
 mod input;
 mod known;
 mod leaf;
+mod metadata_format;
 mod output;
 mod page;
 pub mod prune;

@@ -14,48 +14,69 @@
 //! - [`by_name`]: columns of a file found by their names
 //! - [`infer`]: schemas of text formats, guessed from their first rows
 //! - [`row_reader`], [`positional`], [`json_rows`]: reading row by row
-//! - [`text`], [`binary`], [`row_writer`], [`json_cells`], [`header`]: what several formats share
+//! - [`text`], [`binary`], [`row_writer`], [`json_cells`], [`header`], [`sliced`], [`protobuf_wire`], [`escaping`], [`integers`]:
+//!   what several formats share
 //!
 //! Formats:
 //! - for exchange: [`csv`], [`tsv`], [`tskv`], [`json_each_row`], [`json_compact_each_row`], [`json`], [`values`],
 //!   [`native`], [`row_binary`], [`line_as_string`], [`json_as_string`],
-//!   [`raw_blob`]
+//!   [`raw_blob`], [`orc`], [`avro`], [`npy`], [`bson_each_row`], [`msg_pack`], [`custom_separated`], [`template`], [`regexp`], [`form`], [`one`]
 //! - for people and documents: [`pretty`], [`vertical`], [`markdown`], [`xml`], [`sql_insert`], [`null`]
+//! - for programs: [`hash`], [`hive_text`], [`json_each_row_with_progress`], [`odbc_driver2`], [`prometheus`]
 
+pub mod avro;
 pub mod binary;
+pub mod bson_each_row;
 pub mod by_name;
 pub mod compression;
 pub mod convert;
 pub mod csv;
+pub mod custom_separated;
+pub mod escaping;
 mod fast;
+pub mod form;
 pub mod format;
+pub mod hash;
 pub mod header;
+pub mod hive_text;
 pub mod identity;
 pub mod infer;
 pub mod input;
+pub mod integers;
 pub mod json;
 pub mod json_as_string;
 pub mod json_cells;
 pub mod json_compact_each_row;
 pub mod json_each_row;
+pub mod json_each_row_with_progress;
 pub mod json_rows;
 pub mod line_as_string;
 pub mod markdown;
+pub mod msg_pack;
 pub mod native;
+pub mod npy;
 pub mod null;
+pub mod odbc_driver2;
+pub mod one;
+pub mod orc;
 pub mod output;
 pub mod passing_rows;
 pub mod positional;
 pub mod pretty;
+pub mod prometheus;
+pub mod protobuf_wire;
 pub mod raw_blob;
+pub mod regexp;
 pub mod registry;
 pub mod row_binary;
 pub mod row_reader;
 pub mod row_writer;
 pub mod segments;
 pub mod settings;
+pub mod sliced;
 pub mod sql_insert;
 pub mod statistics;
+pub mod template;
 pub mod text;
 pub mod tskv;
 pub mod tsv;

@@ -40,6 +40,11 @@ pub trait FieldSyntax: Clone + Send + Sync + 'static {
     /// Steps over a field without reading it.
     fn skip_field(&self, cur: &mut Cursor<'_>) -> Result<()>;
 
+    /// Refuses a row of so many fields.
+    fn check_fields(&self, _n: usize) -> Result<()> {
+        Ok(())
+    }
+
     /// How many fields a value of the type takes.
     fn n_fields(&self, _ty: &DataType) -> usize {
         1
@@ -216,6 +221,7 @@ impl<S: FieldSyntax> PositionalParser<S> {
 impl<S: FieldSyntax> RowParser for PositionalParser<S> {
     fn read_row(&mut self, cur: &mut Cursor<'_>, to: &mut Filling) -> Result<bool> {
         let file = &*self.file;
+        let start = cur.position();
         if !file.syntax.row_start(cur, std::mem::replace(&mut self.first, false))? {
             return Ok(false);
         }
@@ -244,9 +250,11 @@ impl<S: FieldSyntax> RowParser for PositionalParser<S> {
                 }
                 file.syntax.skip_field(cur)?;
                 seen += 1;
+                file.syntax.check_fields(seen)?;
             }
         }
         file.syntax.row_end(cur)?;
+        ensure!(cur.position() > start, INCORRECT_DATA, "Rows without delimiters have no end");
         Ok(true)
     }
 
@@ -359,7 +367,7 @@ pub trait PositionalFormat {
     fn header(&self) -> Header;
 
     /// How inference merges values.
-    fn dialect(&self) -> Dialect {
+    fn dialect(&self, _settings: &FormatSettings) -> Dialect {
         Dialect::Text
     }
 
@@ -466,6 +474,7 @@ pub fn header_line<F: PositionalFormat>(
     }
     loop {
         texts.push(format.text(syntax, cur)?);
+        syntax.check_fields(texts.len())?;
         if syntax.is_row_end(cur) {
             break;
         }

@@ -5,12 +5,14 @@
 //! - [`json`]: guesses from JSON
 //! - [`positional`]: rows of fields in a fixed order, header detection included
 //! - [`objects`]: rows of named fields
+//! - [`typed`]: values that say their types
 
 mod guess;
 mod json;
 mod literal;
 mod objects;
 mod positional;
+pub mod typed;
 
 use crate::{FormatSettings, Schema};
 use chalet_base::{Result, ensure, err};
@@ -35,17 +37,20 @@ pub fn finish(columns: Vec<(String, Guess)>, dialect: Dialect, settings: &Format
         );
         let ty = match hints.iter().find(|h| h.0 == name) {
             Some(hint) => hint.1.clone(),
-            None => guess.data_type(dialect, settings).ok_or_else(|| {
-                err!(
-                    ONLY_NULLS_WHILE_READING_SCHEMA,
-                    "Cannot determine type for column '{name}' by first rows of data, most likely this column contains only \
-                     Nulls or empty Arrays/Maps. You can specify the type for this column using setting schema_inference_hints"
-                )
-            })?,
+            None => guess.data_type(dialect, settings).ok_or_else(|| unknown_type(&name))?,
         };
         schema.push((name, ty));
     }
     Ok(schema)
+}
+
+#[cold]
+fn unknown_type(name: &str) -> chalet_base::Error {
+    err!(
+        ONLY_NULLS_WHILE_READING_SCHEMA,
+        "Cannot determine type for column '{name}' by first rows of data, most likely this column contains only Nulls or \
+         empty Arrays/Maps. You can specify the type for this column using setting schema_inference_hints"
+    )
 }
 
 /// Types that the user names: `schema_inference_hints = 'a Int8, b String'`.

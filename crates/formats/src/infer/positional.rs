@@ -34,6 +34,7 @@ pub fn positional<F: PositionalFormat>(
         let mut guesses = Vec::new();
         loop {
             guesses.push(field(&syntax, cur)?);
+            syntax.check_fields(guesses.len())?;
             if syntax.is_row_end(cur) {
                 break;
             }
@@ -75,7 +76,7 @@ pub fn positional<F: PositionalFormat>(
         }
         Header::None => {}
     }
-    positional_rows(cur, complete, names, format.dialect(), settings, row).map(Some)
+    positional_rows(cur, complete, names, format.dialect(settings), settings, row).map(Some)
 }
 
 fn of_types(names: Vec<String>, types: Vec<String>) -> Result<Schema> {

@@ -75,7 +75,7 @@ impl PositionalFormat for JsonCompactEachRow {
         self.header
     }
 
-    fn dialect(&self) -> Dialect {
+    fn dialect(&self, _: &FormatSettings) -> Dialect {
         Dialect::Json
     }
 

@@ -5,7 +5,7 @@ use crate::header::Header;
 use crate::input::{BlockReader, ReadRequest};
 use arrow_buffer::Buffer;
 use chalet_base::{Result, ensure};
-use chalet_columns::{Block, Builder, Column, Vector};
+use chalet_columns::{Block, BooleanBuffer, Builder, Column, Vector};
 use chalet_types::DataType;
 
 /// Names, and types if the header has them.
@@ -45,10 +45,17 @@ pub struct RowBinaryReader {
     rows: u64,
     fields: Vec<Field>,
     request: ReadRequest,
+    defaults: bool,
+    omitted: Vec<Option<BooleanBuffer>>,
 }
 
 impl RowBinaryReader {
-    pub fn new(bytes: Buffer, request: ReadRequest, header: Header) -> Result<RowBinaryReader> {
+    pub fn new(
+        bytes: Buffer,
+        request: ReadRequest,
+        header: Header,
+        defaults: bool,
+    ) -> Result<RowBinaryReader> {
         let mut cursor = Cursor { rest: &bytes };
         let position = |index: usize| request.wanted.iter().position(|w| *w == index);
         let fields = match read_header(&mut cursor, header)? {
@@ -86,7 +93,36 @@ impl RowBinaryReader {
                 .collect::<Result<_>>()?,
         };
         let at = bytes.len() - cursor.rest.len();
-        Ok(RowBinaryReader { bytes, at, rows: 0, fields, request })
+        Ok(RowBinaryReader { bytes, at, rows: 0, fields, request, defaults, omitted: Vec::new() })
+    }
+}
+
+/// The value, unless the byte before it says that the default stands for it; whether there was one.
+fn take_or_default(from: &mut Cursor<'_>, ty: &DataType, to: &mut Builder) -> Result<bool> {
+    let [is_default] = from.array()?;
+    match is_default {
+        0 => take_value(from, ty, to)?,
+        _ => to.push_default(),
+    }
+    Ok(is_default == 0)
+}
+
+impl RowBinaryReader {
+    /// For each wanted column the rows of a block that the data left out.
+    fn masks(&self, omitted: Vec<Vec<usize>>, n_rows: usize) -> Vec<Option<BooleanBuffer>> {
+        if omitted.iter().all(Vec::is_empty)
+            || !self.request.settings.input_format_defaults_for_omitted_fields
+        {
+            return Vec::new();
+        }
+        let mask = |rows: Vec<usize>| {
+            (!rows.is_empty()).then(|| {
+                let mut bits = vec![false; n_rows];
+                rows.into_iter().for_each(|row| bits[row] = true);
+                BooleanBuffer::from(bits)
+            })
+        };
+        omitted.into_iter().map(mask).collect()
     }
 }
 
@@ -94,16 +130,26 @@ impl BlockReader for RowBinaryReader {
     fn next_block(&mut self, max_rows: usize) -> Result<Option<Block>> {
         let mut cursor = Cursor { rest: &self.bytes[self.at..] };
         let mut builders: Vec<Builder> = self.fields.iter().map(|f| Builder::new(&f.ty)).collect();
+        let mut omitted: Vec<Vec<usize>> = vec![Vec::new(); self.request.wanted.len()];
         let mut n_rows = 0;
         while n_rows < max_rows.max(1) && !cursor.rest.is_empty() {
             let left = cursor.rest.len();
             for (field, builder) in self.fields.iter().zip(&mut builders) {
-                if let Err(error) = take_value(&mut cursor, &field.ty, builder) {
-                    let row = self.rows + n_rows as u64 + 1;
-                    return Err(error.context(format_args!("(at row {row})\n")));
-                }
-                if field.wanted.is_none() {
-                    builder.truncate(0);
+                let read = match self.defaults {
+                    true => take_or_default(&mut cursor, &field.ty, builder),
+                    false => take_value(&mut cursor, &field.ty, builder).map(|()| true),
+                };
+                let given = match read {
+                    Ok(given) => given,
+                    Err(error) => {
+                        let row = self.rows + n_rows as u64 + 1;
+                        return Err(error.context(format_args!("(at row {row})\n")));
+                    }
+                };
+                match field.wanted {
+                    Some(wanted) if !given => omitted[wanted].push(n_rows),
+                    Some(_) => {}
+                    None => builder.truncate(0),
                 }
             }
             ensure!(
@@ -128,7 +174,13 @@ impl BlockReader for RowBinaryReader {
             let default = || Column::constant(Vector::defaults(&self.request.structure[index].1, 1), n_rows);
             column.unwrap_or_else(default)
         });
-        Ok(Some(Block::new(columns.collect(), n_rows)))
+        let block = Block::new(columns.collect(), n_rows);
+        self.omitted = self.masks(omitted, n_rows);
+        Ok(Some(block))
+    }
+
+    fn omitted(&self) -> &[Option<BooleanBuffer>] {
+        &self.omitted
     }
 
     fn bytes_read(&self) -> u64 {

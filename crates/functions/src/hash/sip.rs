@@ -2,84 +2,32 @@
 
 use super::any_hash::{AnyHash, Hasher, KeyedHash, NOTHING, NULL};
 use super::int_hash::{mix_32, mix_salted};
+use chalet_base::sip_hash::Sip;
 use chalet_function_api::{Example, Record, Registry};
 use chalet_types::DataType;
 
-struct Sip {
-    v: [u64; 4],
-}
-
-impl Sip {
-    fn round(&mut self) {
-        let [v0, v1, v2, v3] = &mut self.v;
-        *v0 = v0.wrapping_add(*v1);
-        *v1 = v1.rotate_left(13) ^ *v0;
-        *v0 = v0.rotate_left(32);
-        *v2 = v2.wrapping_add(*v3);
-        *v3 = v3.rotate_left(16) ^ *v2;
-        *v0 = v0.wrapping_add(*v3);
-        *v3 = v3.rotate_left(21) ^ *v0;
-        *v2 = v2.wrapping_add(*v1);
-        *v1 = v1.rotate_left(17) ^ *v2;
-        *v2 = v2.rotate_left(32);
-    }
-
-    fn word(&mut self, word: u64) {
-        self.v[3] ^= word;
-        self.round();
-        self.round();
-        self.v[0] ^= word;
-    }
-
-    /// After all bytes, before the final rounds.
-    fn of(key: (u64, u64), bytes: &[u8], reference_128: bool) -> Sip {
-        let mut sip = Sip {
-            v: [
-                key.0 ^ 0x736f_6d65_7073_6575,
-                key.1 ^ 0x646f_7261_6e64_6f6d,
-                key.0 ^ 0x6c79_6765_6e65_7261,
-                key.1 ^ 0x7465_6462_7974_6573,
-            ],
-        };
-        if reference_128 {
-            sip.v[1] ^= 0xee;
-        }
-        let mut words = bytes.chunks_exact(8);
-        for word in &mut words {
-            sip.word(u64::from_le_bytes(word.try_into().unwrap_or_default()));
-        }
-        let mut last = [0u8; 8];
-        last[..words.remainder().len()].copy_from_slice(words.remainder());
-        last[7] = bytes.len() as u8;
-        sip.word(u64::from_le_bytes(last));
-        sip
-    }
-
-    fn finish(mut self, mark: u64) -> [u64; 4] {
-        self.v[2] ^= mark;
-        (0..4).for_each(|_| self.round());
-        self.v
-    }
+fn sip(key: (u64, u64), bytes: &[u8]) -> Sip {
+    let mut sip = Sip::new(key);
+    sip.update(bytes);
+    sip
 }
 
 pub fn sip_hash64(key: (u64, u64), bytes: &[u8]) -> u64 {
-    let v = Sip::of(key, bytes, false).finish(0xff);
+    let v = sip(key, bytes).finish();
     v[0] ^ v[1] ^ v[2] ^ v[3]
 }
 
 /// The kernel's own 128-bit variant: both halves out of the state after the 64-bit ending.
 fn sip_hash128(key: (u64, u64), bytes: &[u8]) -> u128 {
-    let v = Sip::of(key, bytes, false).finish(0xff);
+    let v = sip(key, bytes).finish();
     u128::from(v[0] ^ v[1]) | u128::from(v[2] ^ v[3]) << 64
 }
 
 /// The 128-bit variant of the authors of SipHash.
 fn sip_hash128_reference(key: (u64, u64), bytes: &[u8]) -> u128 {
-    let mut sip = Sip { v: Sip::of(key, bytes, true).finish(0xee) };
-    let low = sip.v[0] ^ sip.v[1] ^ sip.v[2] ^ sip.v[3];
-    sip.v[1] ^= 0xdd;
-    (0..4).for_each(|_| sip.round());
-    let high = sip.v[0] ^ sip.v[1] ^ sip.v[2] ^ sip.v[3];
+    let mut sip = Sip::new_reference_128(key);
+    sip.update(bytes);
+    let (low, high) = sip.finish_with(0xee).halves();
     u128::from(low) | u128::from(high) << 64
 }
 

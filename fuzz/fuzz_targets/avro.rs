@@ -1,0 +1,5 @@
+//! The reader of Avro.
+
+#![no_main]
+
+chalet_fuzz::reader!("Avro");

@@ -1,0 +1,5 @@
+//! The reader of BSONEachRow.
+
+#![no_main]
+
+chalet_fuzz::reader!("BSONEachRow");

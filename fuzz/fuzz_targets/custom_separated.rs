@@ -1,0 +1,5 @@
+//! The reader of CustomSeparated.
+
+#![no_main]
+
+chalet_fuzz::reader!("CustomSeparated");

@@ -1,0 +1,5 @@
+//! The reader of Form.
+
+#![no_main]
+
+chalet_fuzz::reader!("Form");

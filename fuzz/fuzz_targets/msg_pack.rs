@@ -1,0 +1,5 @@
+//! The reader of MsgPack.
+
+#![no_main]
+
+chalet_fuzz::reader!("MsgPack");

@@ -1,0 +1,5 @@
+//! The reader of Npy.
+
+#![no_main]
+
+chalet_fuzz::reader!("Npy");

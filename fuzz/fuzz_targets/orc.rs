@@ -1,0 +1,5 @@
+//! The reader of ORC.
+
+#![no_main]
+
+chalet_fuzz::reader!("ORC");

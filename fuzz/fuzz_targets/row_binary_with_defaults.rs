@@ -1,0 +1,5 @@
+//! The reader of RowBinaryWithNamesAndTypesAndDefaults.
+
+#![no_main]
+
+chalet_fuzz::reader!("RowBinaryWithNamesAndTypesAndDefaults");
