@@ -2,6 +2,7 @@
 
 mod backups;
 mod catalog;
+mod clusters;
 mod constraints;
 mod detached;
 mod dictionaries;
@@ -46,6 +47,7 @@ pub(crate) fn table(name: &str, ctx: &QueryContext) -> Result<Option<Arc<dyn Tab
         "constraints" => constraints::constraints(ctx)?,
         "projections" => projections::projections(ctx)?,
         "backups" => backups::backups(ctx)?,
+        "clusters" => clusters::clusters(ctx)?,
         "metrics" => metrics::metrics(ctx)?,
         "aggregate_function_combinators" => lists::combinators()?,
         "data_skipping_index_types" => lists::index_types()?,
