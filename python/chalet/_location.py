@@ -6,16 +6,23 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlencode
 
+from ._schemes import SERVERS
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_SERVER = "clickhouse://"
 _MODES = {"": [], "rw": [], "rwc": [], "ro": [("readonly", "2")]}
 _PROGRESS = ("auto", "tty", "err", "on", "off")
 # ClickHouse's other words for them.
 _ALSO = {"": "on", "1": "on", "true": "on", "yes": "on", "0": "off", "false": "off", "no": "off"}
 # Of the URL of a server; any other option is a setting.
-_OF_SERVERS = frozenset({"pool_size", "connect_timeout", "receive_timeout", "send_timeout", "compression"})
+_OF_SERVERS = frozenset(
+    {
+        *("pool_size", "connect_timeout", "receive_timeout", "send_timeout", "compression"),
+        *("secure", "verify", "ca_cert", "ca_certs", "client_cert", "certfile", "client_cert_key", "keyfile"),
+        *("server_host_name", "server_hostname"),
+    }
+)
 # What chDB passes to its server. Nothing here listens to them: there is no server, no log and no language model.
 _IGNORED = frozenset({"verbose", "log-level", "log_level", "user_scripts_path", "user_defined_executable_functions_config"})
 _ENDS_WITH_FORMAT = re.compile(r"\b(?:FORMAT\s+\w+|VALUES)\s*\Z", re.IGNORECASE)
@@ -25,7 +32,7 @@ def parse(text: str) -> tuple[str, list[tuple[str, str]], Callable[[dict[str, in
     """`[file:]PATH[?option=value&...]` as path, settings and what shows progress.
 
     A path may be a URL, `file:///PATH`, of this machine, or
-    `clickhouse://user:password@host:port,host:port/database`, which has options of its own. An option is `mode` (`ro` or `rw`), `progress`, `progress-table`, one
+    `clickhouse://user:password@host:port,host:port/database` (or `clickhouses`, `http`, `https`), which has options of its own. An option is `mode` (`ro` or `rw`), `progress`, `progress-table`, one
     of chDB's own or a setting of ClickHouse; whether it is one is found out when it is set. A wrong value is a ValueError.
     """
     place, _, options = text.partition("?")
@@ -33,7 +40,7 @@ def parse(text: str) -> tuple[str, list[tuple[str, str]], Callable[[dict[str, in
     of_server: list[tuple[str, str]] = []
     progress = None
     for name, value in parse_qsl(options, keep_blank_values=True):
-        if name in _OF_SERVERS and place.startswith(_SERVER):
+        if name in _OF_SERVERS and place.startswith(SERVERS):
             of_server.append((name, value))
         elif name == "mode":
             if value not in _MODES:
@@ -59,7 +66,7 @@ def parse(text: str) -> tuple[str, list[tuple[str, str]], Callable[[dict[str, in
 
 
 def _path(place: str) -> str:
-    if place.startswith(_SERVER):
+    if place.startswith(SERVERS):
         return place
     path = place.removeprefix("file:")
     if path != place and path.startswith("//"):

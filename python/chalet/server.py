@@ -48,6 +48,16 @@ class Server:
         """The port of the native protocol."""
         return self._server.tcp_port
 
+    @property
+    def https_port(self) -> int | None:
+        """The port of HTTP with TLS."""
+        return self._server.https_port
+
+    @property
+    def tcp_secure_port(self) -> int | None:
+        """The port of the native protocol with TLS."""
+        return self._server.tcp_secure_port
+
     def stop(self) -> None:
         """Lets nobody in any more, cancels statements that run, and waits for their end. May be called again."""
         self._server.stop()
@@ -75,19 +85,27 @@ def start(
     users: Mapping[str, Mapping[str, Any]] | str | os.PathLike[str] | None = None,
     files: str | os.PathLike[str] | None = None,
     max_connections: int = MAX_CONNECTIONS,
+    https: int | None = None,
+    tcp_secure: int | None = None,
+    certificate: str | os.PathLike[str] | None = None,
+    key: str | os.PathLike[str] | None = None,
 ) -> Server:
     """Serves a database: that of a connection, or the one at a path, which is opened for it.
 
     A port of 0 is any that is free, None serves nothing there: `http` is
     that of HTTP, `tcp` that of the native protocol. `users` is a dict by name, or the path of a file in TOML; without it there is the user
     `default` without a password, which only programs of this machine can be. `files` is the folder whose files `file()` may
-    name; without it there are none.
+    name; without it there are none. `https` and `tcp_secure` are ports of the same with TLS, which need the files of a `certificate`
+    and its `key` in the form PEM.
     """
+    if (certificate is None) != (key is None):
+        raise ValueError("A certificate and its key are given together")
+    files_of_tls = None if certificate is None or key is None else (os.fspath(certificate), os.fspath(key))
     listed = _users(users, files)
     own = None if isinstance(database, _chalet.Connection) else _chalet.Connection(os.fspath(database))
     connection = database if own is None else own
     try:
-        server = _chalet.Server(connection, host, http, tcp, listed, max_connections)
+        server = _chalet.Server(connection, host, http, tcp, listed, max_connections, https, tcp_secure, files_of_tls)
     except BaseException:
         if own is not None:
             own.close()

@@ -1,9 +1,10 @@
 //! A socket as a stream of bytes: buffered, within time limits, stoppable, and cut into chunks where both ends agreed.
 
+use crate::http::body::Body;
+use crate::stream::Stream;
 use chalet_base::{Error, Result, bail, ensure, err};
 use chalet_formats::binary::Source;
 use std::io::{self, ErrorKind};
-use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,6 +16,11 @@ pub trait Socket: Send {
 
     /// Writes what there is room for, waiting as `read` does.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize>;
+
+    /// Lets out what was written and is held back, waiting as `write` does.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Is there something to read, be it the end, without waiting?
     fn has_input(&mut self) -> bool;
@@ -32,22 +38,23 @@ pub trait Socket: Send {
 /// How long a socket waits before it looks whether it should go on.
 pub const MOMENT: Duration = Duration::from_millis(50);
 
-/// A socket without encryption, whose time limits are moments.
-pub struct Plain {
-    stream: TcpStream,
+/// A connection of the network, whose time limits are moments.
+pub struct TcpSocket {
+    stream: Stream,
     waits: bool,
 }
 
-impl Plain {
-    pub fn new(stream: TcpStream) -> io::Result<Plain> {
-        stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(MOMENT))?;
-        stream.set_write_timeout(Some(MOMENT))?;
-        Ok(Plain { stream, waits: true })
+impl TcpSocket {
+    pub fn new(stream: Stream) -> io::Result<TcpSocket> {
+        let tcp = stream.tcp();
+        tcp.set_nodelay(true)?;
+        tcp.set_read_timeout(Some(MOMENT))?;
+        tcp.set_write_timeout(Some(MOMENT))?;
+        Ok(TcpSocket { stream, waits: true })
     }
 }
 
-impl Socket for Plain {
+impl Socket for TcpSocket {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         io::Read::read(&mut self.stream, to)
     }
@@ -56,28 +63,26 @@ impl Socket for Plain {
         io::Write::write(&mut self.stream, bytes)
     }
 
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+
     fn has_input(&mut self) -> bool {
-        if self.waits && self.stream.set_nonblocking(true).is_err() {
-            return true;
-        }
-        let peeked = self.stream.peek(&mut [0]);
-        let is_as_before = !self.waits || self.stream.set_nonblocking(false).is_ok();
-        !is_as_before || !matches!(peeked, Err(e) if e.kind() == ErrorKind::WouldBlock)
+        self.stream.has_input(self.waits)
     }
 
     fn close(&mut self) {
-        // It may be closed already.
-        let _ = self.stream.shutdown(Shutdown::Both);
+        self.stream.close();
     }
 
     fn set_waits(&mut self, waits: bool) -> io::Result<()> {
-        self.stream.set_nonblocking(!waits)?;
+        self.stream.tcp().set_nonblocking(!waits)?;
         self.waits = waits;
         Ok(())
     }
 
     fn descriptor(&self) -> Option<i32> {
-        Some(self.stream.as_raw_fd())
+        Some(self.stream.tcp().as_raw_fd())
     }
 }
 
@@ -102,8 +107,8 @@ pub struct Channel {
     window: Vec<u8>,
     at: usize,
     end: usize,
-    /// Of the chunks that are read; none where there are no chunks.
-    chunks: Option<Chunks>,
+    /// What is around the bytes that are read.
+    framing: Framing,
     /// A packet that is being written.
     pub out: Vec<u8>,
     writes_chunks: bool,
@@ -142,7 +147,7 @@ impl Channel {
             window: Vec::new(),
             at: 0,
             end: 0,
-            chunks: None,
+            framing: Framing::None,
             out: Vec::new(),
             writes_chunks: false,
             waits: true,
@@ -167,10 +172,57 @@ impl Channel {
         if !reads {
             return;
         }
-        // What has arrived already is of chunks, too.
-        let mut chunks = Chunks::default();
-        self.end = self.at + chunks.unwrap(&mut self.window[self.at..self.end]);
-        self.chunks = Some(chunks);
+        self.begin_framing(Framing::Chunks(Chunks::default()));
+    }
+
+    fn begin_framing(&mut self, mut framing: Framing) {
+        // What has arrived already is inside, too.
+        self.end = self.at + framing.unwrap(&mut self.window[self.at..self.end]);
+        self.framing = framing;
+    }
+
+    /// From here on the body of a response of HTTP is read.
+    pub(crate) fn begin_body(&mut self, body: Body) {
+        self.begin_framing(Framing::Body(body));
+    }
+
+    /// Was all of the body taken?
+    pub(crate) fn body_is_over(&self) -> bool {
+        self.at == self.end && self.body_has_ended()
+    }
+
+    /// Has all of it arrived?
+    fn body_has_ended(&self) -> bool {
+        matches!(&self.framing, Framing::Body(body) if body.has_ended())
+    }
+
+    /// From here on the head of the next response is read.
+    pub(crate) fn end_body(&mut self) {
+        self.framing = Framing::None;
+    }
+
+    /// Waits for a byte of the body; false at its end.
+    pub(crate) fn has_more(&mut self) -> Result<bool> {
+        if self.at < self.end {
+            return Ok(true);
+        }
+        if self.body_is_over() {
+            return Ok(false);
+        }
+        match self.fill(1) {
+            Err(_) if self.body_is_over() && !self.attempt.is_short => Ok(false),
+            filled => filled.map(|()| true),
+        }
+    }
+
+    /// Waits until so many bytes are at hand.
+    pub(crate) fn await_bytes(&mut self, n: usize) -> Result<()> {
+        if self.end - self.at < n { self.fill(n) } else { Ok(()) }
+    }
+
+    /// Takes what is at hand.
+    pub(crate) fn drop_input(&mut self) {
+        self.at = self.end;
     }
 
     /// Has something arrived, or the other end gone, while nobody was reading?
@@ -191,6 +243,11 @@ impl Channel {
         Ok(())
     }
 
+    /// Does it wait for the other end?
+    pub(crate) fn waits(&self) -> bool {
+        self.waits
+    }
+
     /// What the operating system knows the socket by.
     pub fn descriptor(&self) -> Option<i32> {
         self.socket.descriptor()
@@ -201,14 +258,21 @@ impl Channel {
         self.attempt.start = Some(self.at);
         self.attempt.since.get_or_insert_with(Instant::now);
         let needed = self.attempt.needed;
-        let read =
-            if self.end - self.at < needed { self.fill(needed) } else { Ok(()) }.and_then(|()| read(self));
+        let filled = if self.end - self.at < needed { self.fill(needed) } else { Ok(()) };
+        let read = match filled {
+            // What was waited for will not come: who reads knows what that means.
+            Err(_) if !self.attempt.is_short && self.body_has_ended() => read(self),
+            filled => filled.and_then(|()| read(self)),
+        };
         let start = self.attempt.start.take().unwrap_or(self.at);
         if std::mem::take(&mut self.attempt.is_short) {
             self.at = start;
             return Ok(None);
         }
         self.attempt.needed = 0;
+        if read.is_err() {
+            self.at = start;
+        }
         read.map(Some)
     }
 
@@ -231,7 +295,17 @@ impl Channel {
             }
         }
         self.unsent.drain(..sent);
-        Ok(self.unsent.is_empty())
+        if !self.unsent.is_empty() {
+            return Ok(false);
+        }
+        match self.socket.flush() {
+            Ok(()) => Ok(true),
+            Err(e) => {
+                let since = *self.attempt.since.get_or_insert_with(Instant::now);
+                self.waited(&e, since, self.timeouts.send, "writing")?;
+                Ok(false)
+            }
+        }
     }
 
     /// Waits for nothing any longer, neither the other end nor a watch.
@@ -279,6 +353,9 @@ impl Channel {
                 Err(e) => self.waited(&e, since, self.timeouts.send, "writing")?,
             }
         }
+        while let Err(e) = self.socket.flush() {
+            self.waited(&e, since, self.timeouts.send, "writing")?;
+        }
         Ok(())
     }
 
@@ -292,13 +369,29 @@ impl Channel {
             self.at -= from;
             self.attempt.start = self.attempt.start.map(|_| 0);
         }
-        let n = self.at + n;
+        let Some(n) = self.at.checked_add(n) else {
+            bail!(TOO_LARGE_STRING_SIZE, "{n} bytes are announced ({})", self.peer)
+        };
         if self.window.len() > KEPT && n.max(self.end) < READ {
             self.window.truncate(READ);
             self.window.shrink_to_fit();
         }
         let mut since = Instant::now();
         while self.end < n {
+            if let Framing::Body(body) = &self.framing {
+                ensure!(
+                    !body.is_wrong(),
+                    NETWORK_ERROR,
+                    "A body of HTTP is not as announced ({})",
+                    self.peer
+                );
+                ensure!(
+                    !body.has_ended(),
+                    ATTEMPT_TO_READ_AFTER_EOF,
+                    "Attempt to read after eof: the body has ended ({})",
+                    self.peer
+                );
+            }
             let room = (n - self.end).clamp(READ, READ_AHEAD);
             if self.window.len() - self.end < room {
                 // Twice what has arrived, at most.
@@ -318,7 +411,7 @@ impl Channel {
                     since = Instant::now();
                     self.attempt.since = Some(since);
                     let arrived = &mut self.window[self.end..self.end + read];
-                    self.end += self.chunks.as_mut().map_or(read, |chunks| chunks.unwrap(arrived));
+                    self.end += self.framing.unwrap(arrived);
                 }
                 Err(e) if !self.waits && e.kind() == ErrorKind::WouldBlock => return self.falls_short(n, &e),
                 Err(e) => self.waited(&e, since, self.timeouts.receive, "reading")?,
@@ -383,6 +476,24 @@ impl Source for Channel {
 
     fn at_hand(&self) -> &[u8] {
         &self.window[self.at..self.end]
+    }
+}
+
+/// What is around the bytes that are read.
+enum Framing {
+    None,
+    Chunks(Chunks),
+    Body(Body),
+}
+
+impl Framing {
+    /// Moves what is inside to the front; gives how many bytes that is.
+    fn unwrap(&mut self, arrived: &mut [u8]) -> usize {
+        match self {
+            Framing::None => arrived.len(),
+            Framing::Chunks(chunks) => chunks.unwrap(arrived),
+            Framing::Body(body) => body.unwrap(arrived),
+        }
     }
 }
 

@@ -93,8 +93,33 @@ impl<'a, S: Source> Frames<'a, S> {
 }
 
 impl Unpacked {
+    /// Bytes that were not taken yet.
+    pub(crate) fn rest(&self) -> &[u8] {
+        &self.bytes[self.at..]
+    }
+
+    /// Takes so many of them.
+    pub(crate) fn advance(&mut self, n: usize) {
+        self.at = (self.at + n).min(self.bytes.len());
+    }
+
+    /// Adds bytes that were in no frame.
+    pub(crate) fn put(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Uses the room of what was taken again.
+    pub(crate) fn compact(&mut self) {
+        if self.at == self.bytes.len() && self.bytes.capacity() > KEPT {
+            self.bytes = Vec::new();
+        } else if self.at > 0 {
+            self.bytes.drain(..self.at);
+        }
+        self.at = 0;
+    }
+
     /// Adds what is in the next frame.
-    fn read_frame(&mut self, from: &mut impl Source) -> Result<()> {
+    pub(crate) fn read_frame(&mut self, from: &mut impl Source) -> Result<()> {
         let head: [u8; CHECKSUM + HEADER] = from.array()?;
         let (checksum, header) = head.split_at(CHECKSUM);
         let size = |at: usize| {

@@ -1,7 +1,8 @@
 //! Opening a socket within a time limit, stoppable.
 
-use crate::channel::{MOMENT, Plain, Watch};
+use crate::channel::{MOMENT, TcpSocket, Watch};
 use crate::options::Options;
+use crate::stream::Stream;
 use chalet_base::{Error, Result, bail, err};
 use std::io::{self, ErrorKind};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 
 /// A connected socket. Looking up a host and connecting cannot be interrupted: a thread of its own does both, and is left to its
 /// time limit when nobody waits any longer.
-pub fn connect(options: &Options, watch: Option<&Watch>) -> Result<Plain> {
+pub fn connect(options: &Options, watch: Option<&Watch>) -> Result<TcpSocket> {
     let (send, receive) = sync_channel(1);
     let asked = options.clone();
     let thread = std::thread::Builder::new().name("chalet-connect".into());
@@ -36,7 +37,7 @@ pub fn connect(options: &Options, watch: Option<&Watch>) -> Result<Plain> {
     }
 }
 
-fn connect_here(options: &Options) -> Result<Plain> {
+fn connect_here(options: &Options) -> Result<TcpSocket> {
     let Options { host, port, .. } = options;
     let addresses = (host.as_str(), *port).to_socket_addrs();
     let addresses =
@@ -45,8 +46,14 @@ fn connect_here(options: &Options) -> Result<Plain> {
     let mut failure = err!(DNS_ERROR, "Not found address of host: {host} ({})", options.peer());
     for address in addresses {
         let left = end.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
-        match TcpStream::connect_timeout(&address, left).and_then(Plain::new) {
-            Ok(stream) => return Ok(stream),
+        match TcpStream::connect_timeout(&address, left) {
+            Ok(tcp) => {
+                let stream = match &options.tls {
+                    Some(tls) => Stream::to_server(tcp, tls, host, end)?,
+                    None => Stream::plain(tcp),
+                };
+                return TcpSocket::new(stream).map_err(|e| refused(&e, options));
+            }
             Err(e) => failure = refused(&e, options),
         }
     }

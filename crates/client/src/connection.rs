@@ -4,12 +4,14 @@ use crate::channel::{Channel, Socket, Watch};
 use crate::compression::Unpacked;
 use crate::connect::connect;
 use crate::handshake::{Addendum, ChunkMode, ClientHello, ServerHello};
-use crate::options::Options;
-use crate::packet::{Dialect, Packet, Rows, client};
+use crate::http::Http;
+use crate::options::{Options, Transport};
+use crate::packet::{Dialect, Packet, Profile, Rows, client};
 use crate::query::{ClientInfo, Query};
+use crate::request::Request;
 use crate::revision;
 use crate::settings::{CUSTOM, IMPORTANT, Setting, quoted};
-use chalet_base::{Error, Result, bail, codes, ensure, forks};
+use chalet_base::{Error, Result, bail, codes, ensure, err, forks};
 use chalet_columns::Block;
 use chalet_formats::Schema;
 use chalet_formats::binary::put_var_uint;
@@ -20,24 +22,6 @@ const CLIENT_NAME: &str = "chalet";
 /// As servers see it: that of the release whose protocol this is.
 const VERSION: (u64, u64, u64) = (25, 6, 1);
 
-/// A query to run.
-#[derive(Clone, Debug, Default)]
-pub struct Request {
-    pub text: String,
-    /// Empty: the server makes one up.
-    pub id: String,
-    pub settings: Vec<(String, String)>,
-    /// Values of `{name:Type}`, in the form of TabSeparated.
-    pub parameters: Vec<(String, String)>,
-}
-
-impl Request {
-    /// A text without settings.
-    pub fn new(text: impl Into<String>) -> Request {
-        Request { text: text.into(), ..Request::default() }
-    }
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Idle,
@@ -47,18 +31,31 @@ enum State {
     Broken,
 }
 
+/// What is spoken.
+enum Protocol {
+    Native(Native),
+    Http(Http),
+}
+
+struct Native {
+    unpacked: Unpacked,
+    dialect: Dialect,
+    /// Settings that were set by statements: old servers keep them until the connection ends.
+    kept_settings: Vec<(String, String)>,
+}
+
 /// An open connection.
 pub struct Connection {
     channel: Channel,
-    unpacked: Unpacked,
-    dialect: Dialect,
+    protocol: Protocol,
     options: Options,
     server: ServerHello,
     state: State,
     /// Of forks, when it was opened: the conversation is the parent's.
     generation: u32,
-    /// Settings that were set by statements: old servers keep them until the connection ends.
-    kept_settings: Vec<(String, String)>,
+    /// Rows of the query that were received, and how many there are, once the server has told it.
+    n_rows: u64,
+    told_rows: Option<u64>,
     /// What it took to see that a packet has not all arrived.
     last_look: Duration,
 }
@@ -80,47 +77,25 @@ impl Connection {
     pub fn over(socket: Box<dyn Socket>, options: &Options, watch: Option<Watch>) -> Result<Connection> {
         let mut channel = Channel::new(socket, options.peer(), options.timeouts());
         channel.set_watch(watch);
-        put_var_uint(&mut channel.out, client::HELLO);
-        let hello = ClientHello {
-            client_name: CLIENT_NAME.into(),
-            version: (VERSION.0, VERSION.1),
-            revision: options.revision,
-            database: options.database.clone(),
-            user: options.user.clone(),
-            password: options.password.clone(),
-        };
-        hello.write(&mut channel.out);
-        channel.flush()?;
-        let mut unpacked = Unpacked::default();
-        let mut dialect = Dialect { revision: options.revision, compression: options.compression };
-        let peer = channel.peer().clone();
-        let server = match dialect.read(&mut channel, &mut unpacked, &peer, options.revision)? {
-            Packet::Hello(server) => *server,
-            Packet::Exception(error) => return Err(error),
-            other => return Err(unexpected(&other, "Hello or Exception", &peer)),
-        };
-        dialect.revision = options.revision.min(server.revision);
-        if dialect.revision >= revision::ADDENDUM {
-            let writes = ChunkMode::EITHER.agreed(server.chunks.1, "sending")?;
-            let reads = ChunkMode::EITHER.agreed(server.chunks.0, "receiving")?;
-            let mode = |is_chunked| ChunkMode { is_chunked, is_optional: false };
-            let addendum =
-                Addendum { quota_key: options.quota_key.clone(), chunks: (mode(writes), mode(reads)) };
-            addendum.write(&mut channel.out, dialect.revision);
-            channel.flush()?;
-            if dialect.revision >= revision::CHUNKS {
-                channel.set_chunks(reads, writes);
+        let (protocol, server) = match options.transport {
+            Transport::Native => {
+                let (native, server) = Native::open(&mut channel, options)?;
+                (Protocol::Native(native), server)
             }
-        }
+            Transport::Http => {
+                let (http, server) = Http::open(&mut channel, options)?;
+                (Protocol::Http(http), server)
+            }
+        };
         Ok(Connection {
             channel,
-            unpacked,
-            dialect,
+            protocol,
             options: options.clone(),
             server,
             state: State::Idle,
             generation: forks::generation(),
-            kept_settings: Vec::new(),
+            n_rows: 0,
+            told_rows: None,
             last_look: Duration::ZERO,
         })
     }
@@ -142,17 +117,28 @@ impl Connection {
 
     /// Can another query be sent, and is the server still there, as far as is known without asking it?
     pub fn is_idle(&mut self) -> bool {
-        self.state == State::Idle && self.generation == forks::generation() && !self.channel.has_input()
+        let is_usable = match &self.protocol {
+            Protocol::Native(_) => true,
+            Protocol::Http(http) => http.is_usable(),
+        };
+        is_usable
+            && self.state == State::Idle
+            && self.generation == forks::generation()
+            && !self.channel.has_input()
     }
 
     /// Asks the server whether it is there.
     pub fn ping(&mut self) -> Result<()> {
+        if let Protocol::Http(_) = self.protocol {
+            self.send(&Request::new("SELECT 1"))?;
+            return self.receive_end();
+        }
         self.idle()?;
         self.state = State::Broken;
         put_var_uint(&mut self.channel.out, client::PING);
         self.channel.flush()?;
         loop {
-            match self.read()? {
+            match self.read_waiting()? {
                 Packet::Pong => break,
                 // Of the query before.
                 Packet::Progress(_) => {}
@@ -177,31 +163,17 @@ impl Connection {
     /// is the same to them. [`prepared`](Self::prepared) is called when it has run.
     pub fn preparation(&self, request: &Request) -> Result<Option<Request>> {
         self.idle()?;
-        ensure!(
-            request.parameters.is_empty() || self.dialect.revision >= revision::PARAMETERS,
-            NOT_IMPLEMENTED,
-            "The server {} is too old for query parameters (revision {} of the protocol)",
-            self.channel.peer(),
-            self.dialect.revision
-        );
-        if self.dialect.revision >= revision::SETTINGS_AS_TEXT {
-            return Ok(None);
+        match &self.protocol {
+            Protocol::Native(native) => native.preparation(request, self.channel.peer()),
+            Protocol::Http(_) => Ok(None),
         }
-        let settings = &request.settings;
-        let lost = self.kept_settings.iter().find(|(kept, _)| !settings.iter().any(|(name, _)| name == kept));
-        if let Some((name, _)) = lost {
-            bail!(LOGICAL_ERROR, "Setting {name} of an earlier query is still in force");
-        }
-        let new = settings.iter().filter(|setting| !self.kept_settings.contains(setting));
-        let assignments: Vec<String> =
-            new.map(|(name, value)| format!("{name} = {}", literal(value))).collect();
-        let text = format!("SET {}", assignments.join(", "));
-        Ok((!assignments.is_empty()).then(|| Request::new(text)))
     }
 
     /// The settings of the request are those of the connection now.
     pub fn prepared(&mut self, request: &Request) {
-        self.kept_settings.clone_from(&request.settings);
+        if let Protocol::Native(native) = &mut self.protocol {
+            native.kept_settings.clone_from(&request.settings);
+        }
     }
 
     /// As [`send`](Self::send), where nothing is to run before.
@@ -234,11 +206,8 @@ impl Connection {
     pub fn try_receive(&mut self) -> Result<Option<Packet>> {
         self.busy()?;
         let started = Instant::now();
-        let (dialect, unpacked, peer) = (self.dialect, &mut self.unpacked, self.channel.peer().clone());
-        let client = self.options.revision;
         self.state = State::Broken;
-        let packet = self.channel.attempt(|channel| dialect.read(channel, unpacked, &peer, client))?;
-        let Some(packet) = packet else {
+        let Some(packet) = self.read()? else {
             self.state = State::Busy;
             self.last_look = started.elapsed();
             return Ok(None);
@@ -259,48 +228,31 @@ impl Connection {
 
     /// Would a query with these settings run as on a new connection?
     pub fn fits(&self, settings: &[(String, String)]) -> bool {
-        self.kept_settings.iter().all(|(kept, _)| settings.iter().any(|(name, _)| name == kept))
+        match &self.protocol {
+            Protocol::Native(Native { kept_settings, .. }) => {
+                kept_settings.iter().all(|(kept, _)| settings.iter().any(|(name, _)| name == kept))
+            }
+            Protocol::Http(_) => true,
+        }
     }
 
     fn send_query(&mut self, request: &Request) -> Result<()> {
-        let settings = request.settings.iter().map(|(name, value)| Setting {
-            name: name.clone(),
-            value: value.clone(),
-            flags: IMPORTANT,
-        });
-        let parameters = request.parameters.iter().map(|(name, value)| Setting {
-            name: name.clone(),
-            value: quoted(value),
-            flags: CUSTOM,
-        });
-        let query = Query {
-            id: request.id.clone(),
-            client: ClientInfo {
-                client_name: CLIENT_NAME.into(),
-                version: VERSION,
-                revision: self.options.revision,
-                quota_key: self.options.quota_key.clone(),
-                ..ClientInfo::default()
-            },
-            settings: settings.collect(),
-            is_compressed: self.dialect.compression.is_some(),
-            text: request.text.clone(),
-            parameters: parameters.collect(),
-        };
         self.state = State::Broken;
-        put_var_uint(&mut self.channel.out, client::QUERY);
-        query.write(&mut self.channel.out, self.dialect.revision);
-        self.channel.flush()?;
-        // No tables of the client come with it.
-        self.put_rows(&no_rows())?;
+        (self.n_rows, self.told_rows) = (0, None);
+        let (channel, options) = (&mut self.channel, &self.options);
+        match &mut self.protocol {
+            Protocol::Native(native) => native.send(channel, options, request)?,
+            Protocol::Http(http) => http.send(channel, options, request)?,
+        }
         self.state = State::Busy;
         Ok(())
     }
 
     fn put_rows(&mut self, rows: &Rows) -> Result<()> {
-        put_var_uint(&mut self.channel.out, client::DATA);
-        self.dialect.write_rows(&mut self.channel.out, rows)?;
-        self.channel.flush()
+        match &mut self.protocol {
+            Protocol::Native(native) => native.put_rows(&mut self.channel, rows),
+            Protocol::Http(http) => http.put_rows(&mut self.channel, &self.options, rows),
+        }
     }
 
     /// The next packet of the query. An exception of the server is an error; after it, and after the end of the stream, the
@@ -308,7 +260,7 @@ impl Connection {
     pub fn receive(&mut self) -> Result<Packet> {
         self.busy()?;
         self.state = State::Broken;
-        let packet = self.read()?;
+        let packet = self.read_waiting()?;
         self.received(packet)
     }
 
@@ -323,7 +275,15 @@ impl Connection {
     }
 
     fn received(&mut self, packet: Packet) -> Result<Packet> {
+        match &packet {
+            Packet::Data(rows) => self.n_rows += rows.block.n_rows() as u64,
+            Packet::Profile(Profile { rows, .. }) => self.told_rows = Some(*rows),
+            Packet::EndOfStream => self.check_rows()?,
+            _ => {}
+        }
+        let is_over = matches!(&self.protocol, Protocol::Http(http) if http.is_over());
         self.state = match packet {
+            Packet::EndOfStream | Packet::Exception(_) if is_over => State::Broken,
             Packet::EndOfStream | Packet::Exception(_) => State::Idle,
             _ => State::Busy,
         };
@@ -388,7 +348,7 @@ impl Connection {
         self.state = State::Broken;
         // The server may have said why it went.
         while error.code() == codes::NETWORK_ERROR
-            && let Ok(packet) = self.read()
+            && let Ok(packet) = self.read_waiting()
         {
             if let Packet::Exception(reason) = packet {
                 return Err(reason);
@@ -405,7 +365,9 @@ impl Connection {
 
     /// Tells the server to stop the query, and closes the connection.
     pub fn cancel(&mut self) {
-        if self.state == State::Busy {
+        if self.state == State::Busy
+            && let Protocol::Native(_) = self.protocol
+        {
             self.channel.hurry();
             put_var_uint(&mut self.channel.out, client::CANCEL);
             // The server also sees the end of the connection.
@@ -415,9 +377,33 @@ impl Connection {
         self.channel.close();
     }
 
-    fn read(&mut self) -> Result<Packet> {
+    /// None where the packet has not all arrived and nobody waits.
+    fn read(&mut self) -> Result<Option<Packet>> {
+        match &mut self.protocol {
+            Protocol::Native(native) => native.read(&mut self.channel, &self.options),
+            Protocol::Http(http) => http.read(&mut self.channel, &self.options),
+        }
+    }
+
+    fn read_waiting(&mut self) -> Result<Packet> {
         let peer = self.channel.peer().clone();
-        self.dialect.read(&mut self.channel, &mut self.unpacked, &peer, self.options.revision)
+        self.read()?.ok_or_else(|| err!(LOGICAL_ERROR, "Nobody waits for the server {peer}"))
+    }
+
+    /// What the server has said is all of it: a bit that was flipped on the way could make the end of a query out of anything.
+    fn check_rows(&self) -> Result<()> {
+        if let Protocol::Http(_) = self.protocol {
+            return Ok(());
+        }
+        let told = self.told_rows.unwrap_or(0);
+        ensure!(
+            told == self.n_rows,
+            CANNOT_READ_ALL_DATA,
+            "The server {} has sent {} rows and says that there are {told}",
+            self.channel.peer(),
+            self.n_rows
+        );
+        Ok(())
     }
 
     fn idle(&self) -> Result<()> {
@@ -427,6 +413,113 @@ impl Connection {
             State::Busy => bail!(LOGICAL_ERROR, "Another query runs on the connection to {peer}"),
             State::Broken => bail!(NETWORK_ERROR, "The connection to {peer} is closed"),
         }
+    }
+}
+
+impl Native {
+    /// Greets.
+    fn open(channel: &mut Channel, options: &Options) -> Result<(Native, ServerHello)> {
+        put_var_uint(&mut channel.out, client::HELLO);
+        let hello = ClientHello {
+            client_name: CLIENT_NAME.into(),
+            version: (VERSION.0, VERSION.1),
+            revision: options.revision,
+            database: options.database.clone(),
+            user: options.user.clone(),
+            password: options.password.clone(),
+        };
+        hello.write(&mut channel.out);
+        channel.flush()?;
+        let mut unpacked = Unpacked::default();
+        let mut dialect = Dialect { revision: options.revision, compression: options.compression };
+        let peer = channel.peer().clone();
+        let server = match dialect.read(channel, &mut unpacked, &peer, options.revision)? {
+            Packet::Hello(server) => *server,
+            Packet::Exception(error) => return Err(error),
+            other => return Err(unexpected(&other, "Hello or Exception", &peer)),
+        };
+        dialect.revision = options.revision.min(server.revision);
+        if dialect.revision >= revision::ADDENDUM {
+            let writes = ChunkMode::EITHER.agreed(server.chunks.1, "sending")?;
+            let reads = ChunkMode::EITHER.agreed(server.chunks.0, "receiving")?;
+            let mode = |is_chunked| ChunkMode { is_chunked, is_optional: false };
+            let addendum =
+                Addendum { quota_key: options.quota_key.clone(), chunks: (mode(writes), mode(reads)) };
+            addendum.write(&mut channel.out, dialect.revision);
+            channel.flush()?;
+            if dialect.revision >= revision::CHUNKS {
+                channel.set_chunks(reads, writes);
+            }
+        }
+        Ok((Native { unpacked, dialect, kept_settings: Vec::new() }, server))
+    }
+
+    fn send(&mut self, channel: &mut Channel, options: &Options, request: &Request) -> Result<()> {
+        let settings = request.settings.iter().map(|(name, value)| Setting {
+            name: name.clone(),
+            value: value.clone(),
+            flags: IMPORTANT,
+        });
+        let parameters = request.parameters.iter().map(|(name, value)| Setting {
+            name: name.clone(),
+            value: quoted(value),
+            flags: CUSTOM,
+        });
+        let query = Query {
+            id: request.id.clone(),
+            client: ClientInfo {
+                client_name: CLIENT_NAME.into(),
+                version: VERSION,
+                revision: options.revision,
+                quota_key: options.quota_key.clone(),
+                ..ClientInfo::default()
+            },
+            settings: settings.collect(),
+            is_compressed: self.dialect.compression.is_some(),
+            text: request.text.clone(),
+            parameters: parameters.collect(),
+        };
+        put_var_uint(&mut channel.out, client::QUERY);
+        query.write(&mut channel.out, self.dialect.revision);
+        channel.flush()?;
+        // No tables of the client come with it.
+        self.put_rows(channel, &no_rows())
+    }
+
+    fn put_rows(&self, channel: &mut Channel, rows: &Rows) -> Result<()> {
+        put_var_uint(&mut channel.out, client::DATA);
+        self.dialect.write_rows(&mut channel.out, rows)?;
+        channel.flush()
+    }
+
+    fn read(&mut self, channel: &mut Channel, options: &Options) -> Result<Option<Packet>> {
+        let (dialect, unpacked, peer) = (self.dialect, &mut self.unpacked, channel.peer().clone());
+        let mut read = |channel: &mut Channel| dialect.read(channel, unpacked, &peer, options.revision);
+        // Who waits can forget what was read of a packet.
+        if channel.waits() { read(channel).map(Some) } else { channel.attempt(read) }
+    }
+
+    /// See [`Connection::preparation`].
+    fn preparation(&self, request: &Request, peer: &str) -> Result<Option<Request>> {
+        ensure!(
+            request.parameters.is_empty() || self.dialect.revision >= revision::PARAMETERS,
+            NOT_IMPLEMENTED,
+            "The server {peer} is too old for query parameters (revision {} of the protocol)",
+            self.dialect.revision
+        );
+        if self.dialect.revision >= revision::SETTINGS_AS_TEXT {
+            return Ok(None);
+        }
+        let settings = &request.settings;
+        let lost = self.kept_settings.iter().find(|(kept, _)| !settings.iter().any(|(name, _)| name == kept));
+        if let Some((name, _)) = lost {
+            bail!(LOGICAL_ERROR, "Setting {name} of an earlier query is still in force");
+        }
+        let new = settings.iter().filter(|setting| !self.kept_settings.contains(setting));
+        let assignments: Vec<String> =
+            new.map(|(name, value)| format!("{name} = {}", literal(value))).collect();
+        let text = format!("SET {}", assignments.join(", "));
+        Ok((!assignments.is_empty()).then(|| Request::new(text)))
     }
 }
 
@@ -448,7 +541,7 @@ fn no_rows() -> Rows {
 }
 
 fn unexpected(packet: &Packet, expected: &str, peer: &str) -> Error {
-    chalet_base::err!(
+    err!(
         UNEXPECTED_PACKET_FROM_SERVER,
         "Unexpected packet from server {peer} (expected {expected}, got {})",
         packet.name()

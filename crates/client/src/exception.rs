@@ -16,7 +16,7 @@ pub fn read(from: &mut impl Source, host: &str) -> Result<Error> {
         let message = bounded::text(from, LONG, "the message of an exception")?;
         bounded::text(from, LONG, "the stack trace of an exception")?;
         let is_nested = bounded::flag(from)?;
-        let error = first.get_or_insert_with(|| error(code, &name, &message, host));
+        let error = first.get_or_insert_with(|| of_parts(code, &name, &message, host));
         if !is_nested {
             return Ok(error.clone());
         }
@@ -25,7 +25,7 @@ pub fn read(from: &mut impl Source, host: &str) -> Result<Error> {
 }
 
 /// In the kernel's words.
-fn error(code: i32, name: &str, message: &str, host: &str) -> Error {
+pub(crate) fn of_parts(code: i32, name: &str, message: &str, host: &str) -> Error {
     let known = codes::ALL.binary_search_by_key(&code, |known| known.number);
     let code =
         known.map_or(ErrorCode { number: code, name: codes::UNKNOWN_EXCEPTION.name }, |at| codes::ALL[at]);

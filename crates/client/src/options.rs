@@ -2,7 +2,16 @@
 
 use crate::channel::Timeouts;
 use crate::compression::Method;
+use crate::tls::Tls;
 use std::time::Duration;
+
+/// The protocol that is spoken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Transport {
+    #[default]
+    Native,
+    Http,
+}
 
 /// Who connects to what.
 #[derive(Clone, Debug)]
@@ -18,12 +27,20 @@ pub struct Options {
     pub receive_timeout: Duration,
     pub send_timeout: Duration,
     pub compression: Option<Method>,
+    /// Without it, what is said can be read by whoever is in between.
+    pub tls: Option<Tls>,
+    pub transport: Transport,
     /// The revision that is offered.
     pub revision: u64,
 }
 
 /// The port of servers without TLS.
 pub const PORT: u16 = 9000;
+/// The port of servers with TLS.
+pub const SECURE_PORT: u16 = 9440;
+/// The same of HTTP.
+pub const HTTP_PORT: u16 = 8123;
+pub const HTTPS_PORT: u16 = 8443;
 
 impl Default for Options {
     fn default() -> Options {
@@ -38,6 +55,8 @@ impl Default for Options {
             receive_timeout: Duration::from_secs(300),
             send_timeout: Duration::from_secs(300),
             compression: Some(Method::default()),
+            tls: None,
+            transport: Transport::Native,
             revision: crate::revision::NEWEST,
         }
     }

@@ -222,7 +222,7 @@ impl Dialect {
         Ok((table, rows))
     }
 
-    fn read_body(self, from: &mut impl Source) -> Result<Rows> {
+    pub(crate) fn read_body(self, from: &mut impl Source) -> Result<Rows> {
         // Facts of the block, each behind its number; 0 ends them.
         loop {
             match from.var_uint()? {

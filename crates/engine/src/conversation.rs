@@ -227,8 +227,7 @@ impl Conversation {
         }
         ctx.control.tell_end(self.output.rows_written, self.output.bytes_written);
         self.output.count(&ctx);
-        keep(&text, server);
-        Ok(())
+        keep(&text, server, &ctx)
     }
 
     /// The same statement on another connection, where nobody has seen that its server went away; else fails.
@@ -263,7 +262,7 @@ impl Statement {
                     *before = Before::Kept(number);
                     return Ok(true);
                 }
-                let request = request(&self.text, &self.ctx);
+                let request = request(&self.text, server, &self.ctx)?;
                 if let Some(preparation) = known.connection.preparation(&request)? {
                     known.connection.send_prepared(&preparation)?;
                     *before = Before::Settings(request);

@@ -2,7 +2,7 @@
 
 use chalet_base::Result;
 use chalet_base::forks::PerProcess;
-use chalet_client::{Connection, Hosts, Request, Url, Watch};
+use chalet_client::{Connection, Hosts, Request, Transport, Url, Watch};
 use chalet_types::TimeZone;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -15,6 +15,8 @@ pub(crate) struct Server {
     waiting: PerProcess<Mutex<Vec<Known>>>,
     /// Statements that change what later ones mean: a new connection begins with them.
     kept: Mutex<Vec<Kept>>,
+    /// The same over HTTP, where each request says it anew: settings, parameters behind `param_`, and the database.
+    remembered: Mutex<Vec<(String, String)>>,
 }
 
 /// A statement and its number.
@@ -34,7 +36,8 @@ impl Server {
         let connection = connect(&hosts, None)?;
         let zone = TimeZone::named(&connection.server().time_zone).unwrap_or_else(|_| TimeZone::utc());
         let waiting = PerProcess::new(|_| Mutex::default());
-        let server = Server { hosts, pool_size, zone, waiting, kept: Mutex::default() };
+        let server =
+            Server { hosts, pool_size, zone, waiting, kept: Mutex::default(), remembered: Mutex::default() };
         server.waiting().push(Known { connection, known: 0 });
         Ok(server)
     }
@@ -116,6 +119,23 @@ impl Server {
         // Said once more, it is the last word again.
         kept.retain(|(_, known)| known != statement);
         kept.push((next, statement.to_owned()));
+    }
+
+    /// Does each request stand alone?
+    pub fn is_http(&self) -> bool {
+        self.hosts.all().iter().any(|host| host.transport == Transport::Http)
+    }
+
+    /// Lets later requests say so; none is what the server has by itself.
+    pub fn remember(&self, name: &str, value: Option<String>) {
+        let mut remembered = lock(&self.remembered);
+        remembered.retain(|(known, _)| known != name);
+        remembered.extend(value.map(|value| (name.to_owned(), value)));
+    }
+
+    /// What later requests are to say.
+    pub fn remembered(&self) -> Vec<(String, String)> {
+        lock(&self.remembered).clone()
     }
 
     fn waiting(&self) -> MutexGuard<'_, Vec<Known>> {

@@ -27,8 +27,6 @@ use std::sync::Arc;
 /// Functions whose first argument is a cluster: none is known.
 const ON_CLUSTERS: &[&str] = &[
     "azureBlobStorageCluster",
-    "cluster",
-    "clusterAllReplicas",
     "deltaLakeAzureCluster",
     "deltaLakeCluster",
     "deltaLakeS3Cluster",
@@ -45,6 +43,8 @@ const ON_CLUSTERS: &[&str] = &[
 ];
 
 pub(crate) const NAMES: &[&str] = &[
+    "cluster",
+    "clusterAllReplicas",
     "dictionary",
     "file",
     "format",
@@ -59,6 +59,7 @@ pub(crate) const NAMES: &[&str] = &[
     "primes",
     "python",
     "remote",
+    "remoteSecure",
     "values",
     "view",
     "zeros",
@@ -103,13 +104,8 @@ pub(crate) fn make(
             Ok(Arc::new(NullTable { schema: TableSchema::of(structure) }))
         }
         "format" => format_function(args, ctx),
-        "remote" => crate::remote::table(args, ctx),
-        "remoteSecure" => {
-            bail!(
-                NOT_IMPLEMENTED,
-                "Table function 'remoteSecure' is not supported: there are no connections with TLS"
-            )
-        }
+        "remote" | "remoteSecure" => crate::remote::table(name, args, ctx),
+        "cluster" | "clusterAllReplicas" => crate::remote::cluster::table(name, args, ctx),
         _ if ON_CLUSTERS.contains(&name) => {
             let cluster = args.first().and_then(text).unwrap_or_default();
             bail!(CLUSTER_DOESNT_EXIST, "Requested cluster '{cluster}' not found")

@@ -276,7 +276,7 @@ fn failures(session: &Session, server: &Server) {
     assert!(message.contains(&format!("Received from 127.0.0.1:{port}")), "{message}");
     let (number, message) =
         code(session, &format!("SELECT * FROM remoteSecure('127.0.0.1:{port}', system.one)"));
-    assert!(number == 48 && message.contains("remoteSecure"), "{message}");
+    assert!(number == 454 && message.contains("TLS"), "{message}");
     let (number, message) = code(session, "SELECT * FROM cluster('x', system.one)");
     assert!(number == 701 && message.contains("'x'"), "{message}");
     // A server that accepts and says nothing.

@@ -5,7 +5,7 @@ use crate::connection::Connection;
 use crate::error::{InterfaceError, to_python};
 use chalet_base::{Error, Result, err, forks};
 use chalet_engine::FileAccess;
-use chalet_server::{Config, Password, User, Users};
+use chalet_server::{Config, Password, ServerTls, User, Users};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::net::{IpAddr, SocketAddr};
@@ -43,6 +43,8 @@ impl Stop for End {
 pub struct Server {
     http: Option<SocketAddr>,
     tcp: Option<SocketAddr>,
+    https: Option<SocketAddr>,
+    tcp_secure: Option<SocketAddr>,
     end: Arc<End>,
     /// What ends the server; taken by who waits for it.
     keeper: Mutex<Option<JoinHandle<()>>>,
@@ -74,7 +76,7 @@ fn file_access(folder: Option<PathBuf>) -> Result<FileAccess> {
 impl Server {
     /// Serves the database of a connection. A port of 0 takes any that is free, None serves nothing there.
     #[new]
-    #[pyo3(signature = (connection, host, http, tcp, users, max_connections))]
+    #[pyo3(signature = (connection, host, http, tcp, users, max_connections, https=None, tcp_secure=None, tls=None))]
     fn new(
         py: Python<'_>,
         connection: &Connection,
@@ -83,6 +85,9 @@ impl Server {
         tcp: Option<u16>,
         users: Vec<GivenUser>,
         max_connections: usize,
+        https: Option<u16>,
+        tcp_secure: Option<u16>,
+        tls: Option<(PathBuf, PathBuf)>,
     ) -> PyResult<Server> {
         let used = connection.handle()?;
         let failed = |e: Error| to_python(py, &e);
@@ -94,7 +99,17 @@ impl Server {
             failed(err!(BAD_ARGUMENTS, "The host must be an IP address to listen on: {host}"))
         })?;
         let users = users.into_iter().map(user).collect::<Result<Vec<User>>>().map_err(failed)?;
-        let config = Config { host, http, tcp, users: Users::new(users).map_err(failed)?, max_connections };
+        let tls = tls.map(|(certificate, key)| ServerTls::new(&certificate, &key));
+        let config = Config {
+            host,
+            http,
+            tcp,
+            https,
+            tcp_secure,
+            tls: tls.transpose().map_err(failed)?,
+            users: Users::new(users).map_err(failed)?,
+            max_connections,
+        };
         let database = used.database();
         let server = background::away(py, || chalet_server::Server::start(database, config))?;
         let server = server.map_err(failed)?;
@@ -102,6 +117,8 @@ impl Server {
         let made = Server {
             http: server.http(),
             tcp: server.tcp(),
+            https: server.https(),
+            tcp_secure: server.tcp_secure(),
             end: end.clone(),
             keeper: Mutex::new(None),
             generation: forks::generation(),
@@ -128,6 +145,16 @@ impl Server {
     #[getter]
     fn tcp_port(&self) -> Option<u16> {
         self.tcp.map(|address| address.port())
+    }
+
+    #[getter]
+    fn https_port(&self) -> Option<u16> {
+        self.https.map(|address| address.port())
+    }
+
+    #[getter]
+    fn tcp_secure_port(&self) -> Option<u16> {
+        self.tcp_secure.map(|address| address.port())
     }
 
     /// Lets nobody in any more, cancels what runs and waits for its end. May be called again.

@@ -23,5 +23,6 @@ mod statement;
 mod tally;
 mod users;
 
+pub use chalet_client::ServerTls;
 pub use server::{Config, Server};
 pub use users::{Password, User, Users};

@@ -1,10 +1,9 @@
 //! The statements that run, by their ids, and how they are stopped: by the client's going away, or the server's end.
 
 use chalet_base::{Result, ensure};
+use chalet_client::Stream;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
-use std::net::TcpStream;
-use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -73,7 +72,7 @@ impl Drop for Running<'_> {
 const PERIOD: Duration = Duration::from_millis(50);
 
 /// Tells whether a statement should stop: it was cancelled, or its client has hung up.
-pub fn interrupt(running: &Running<'_>, client: TcpStream) -> Arc<dyn Fn() -> bool + Send + Sync> {
+pub fn interrupt(running: &Running<'_>, client: Stream) -> Arc<dyn Fn() -> bool + Send + Sync> {
     let is_cancelled = running.is_cancelled.clone();
     let last = Mutex::new(Instant::now());
     Arc::new(move || {
@@ -85,28 +84,12 @@ pub fn interrupt(running: &Running<'_>, client: TcpStream) -> Arc<dyn Fn() -> bo
             return false;
         }
         *last = Instant::now();
-        let gone = has_hung_up(&client);
+        let gone = client.has_hung_up();
         if gone {
             is_cancelled.store(true, Relaxed);
         }
         gone
     })
-}
-
-/// Has the other end closed the connection? What it has sent is left for its reader.
-fn has_hung_up(client: &TcpStream) -> bool {
-    let mut byte = 0_u8;
-    // SAFETY: the descriptor is open as long as `client` lives, and the buffer is one byte that this function owns.
-    let n = unsafe {
-        libc::recv(client.as_raw_fd(), (&raw mut byte).cast(), 1, libc::MSG_PEEK | libc::MSG_DONTWAIT)
-    };
-    let would_block = || {
-        matches!(
-            std::io::Error::last_os_error().kind(),
-            std::io::ErrorKind::WouldBlock | std::io::ErrorKind::Interrupted
-        )
-    };
-    n == 0 || (n < 0 && !would_block())
 }
 
 #[cfg(test)]

@@ -7,11 +7,13 @@ use crate::shared::Shared;
 use crate::users::{Users, is_of_this_machine};
 use crate::{http, native};
 use chalet_base::{Result, bail, ensure, err};
+use chalet_client::stream::HANDSHAKE_TIME;
+use chalet_client::{ServerTls, Stream};
 use chalet_engine::{Database, RunOptions};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What is served, and to whom.
 #[derive(Clone, Debug)]
@@ -21,6 +23,11 @@ pub struct Config {
     pub http: Option<u16>,
     /// The same of the native protocol.
     pub tcp: Option<u16>,
+    /// The same of both with TLS, which need `tls`.
+    pub https: Option<u16>,
+    pub tcp_secure: Option<u16>,
+    /// What the server proves itself with.
+    pub tls: Option<ServerTls>,
     pub users: Users,
     pub max_connections: usize,
 }
@@ -30,6 +37,8 @@ pub struct Server {
     shared: Arc<Shared>,
     http: Option<SocketAddr>,
     tcp: Option<SocketAddr>,
+    https: Option<SocketAddr>,
+    tcp_secure: Option<SocketAddr>,
     listeners: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -46,7 +55,14 @@ impl Server {
             "A server that other machines reach needs users, each with a password: {} is no loopback address",
             config.host
         );
-        ensure!(config.http.or(config.tcp).is_some(), NO_ELEMENTS_IN_CONFIG, "A server without a port");
+        let Config { host, http, tcp, https, tcp_secure, tls, users, max_connections } = config;
+        let secure = https.or(tcp_secure);
+        ensure!(http.or(tcp).or(secure).is_some(), NO_ELEMENTS_IN_CONFIG, "A server without a port");
+        ensure!(
+            tls.is_some() || secure.is_none(),
+            NO_ELEMENTS_IN_CONFIG,
+            "A port with TLS needs a certificate and its key"
+        );
         let names = database.session().run(
             "SELECT displayName(), timezone(), version()",
             RunOptions { format: Some("TSVRaw".into()), ..RunOptions::default() },
@@ -59,21 +75,37 @@ impl Server {
         let part = |i: usize| version.get(i).copied().unwrap_or(0);
         let shared = Arc::new(Shared {
             database,
-            users: config.users,
+            users,
             sessions: Sessions::default(),
             queries: Queries::default(),
-            connections: Connections::new(config.max_connections),
+            connections: Connections::new(max_connections),
             version: (part(0), part(1), part(2)),
             display_name,
             time_zone,
             is_local,
         });
-        let mut server = Server { shared, http: None, tcp: None, listeners: Mutex::default() };
-        if let Some(port) = config.http {
-            server.http = Some(server.listen(config.host, port, "chalet-http", http::serve)?);
+        let mut server = Server {
+            shared,
+            http: None,
+            tcp: None,
+            https: None,
+            tcp_secure: None,
+            listeners: Mutex::default(),
+        };
+        let protocol = |name, serve, tls: &Option<ServerTls>| Protocol { name, serve, tls: tls.clone() };
+        // One after the other: where a port cannot be had, those before it are given back.
+        if let Some(port) = http {
+            server.http = Some(server.listen(host, port, protocol("chalet-http", http::serve, &None))?);
         }
-        if let Some(port) = config.tcp {
-            server.tcp = Some(server.listen(config.host, port, "chalet-tcp", native::serve)?);
+        if let Some(port) = tcp {
+            server.tcp = Some(server.listen(host, port, protocol("chalet-tcp", native::serve, &None))?);
+        }
+        if let Some(port) = https {
+            server.https = Some(server.listen(host, port, protocol("chalet-https", http::serve, &tls))?);
+        }
+        if let Some(port) = tcp_secure {
+            let protocol = protocol("chalet-tls", native::serve, &tls);
+            server.tcp_secure = Some(server.listen(host, port, protocol)?);
         }
         Ok(server)
     }
@@ -88,21 +120,25 @@ impl Server {
         self.tcp
     }
 
-    fn listen(
-        &self,
-        host: IpAddr,
-        port: u16,
-        name: &str,
-        serve: fn(TcpStream, &Arc<Shared>),
-    ) -> Result<SocketAddr> {
+    /// Where HTTP is served with TLS.
+    pub fn https(&self) -> Option<SocketAddr> {
+        self.https
+    }
+
+    /// Where the native protocol is served with TLS.
+    pub fn tcp_secure(&self) -> Option<SocketAddr> {
+        self.tcp_secure
+    }
+
+    fn listen(&self, host: IpAddr, port: u16, protocol: Protocol) -> Result<SocketAddr> {
         let address = SocketAddr::new(host, port);
         let listener = TcpListener::bind(address);
         let listener = listener.map_err(|e| err!(NETWORK_ERROR, "Listen [{host}]:{port} failed: {e}"))?;
         let address = listener.local_addr();
         let address = address.map_err(|e| err!(NETWORK_ERROR, "Listen [{host}]:{port} failed: {e}"))?;
         let shared = self.shared.clone();
-        let thread = std::thread::Builder::new().name(name.into());
-        let spawned = thread.spawn(move || accept(&listener, &shared, serve));
+        let thread = std::thread::Builder::new().name(protocol.name.into());
+        let spawned = thread.spawn(move || accept(&listener, &shared, &protocol));
         match spawned {
             Ok(thread) => self.listeners.lock().unwrap_or_else(PoisonError::into_inner).push(thread),
             Err(e) => bail!(CANNOT_SCHEDULE_TASK, "Cannot start the thread of a listener: {e}"),
@@ -115,7 +151,7 @@ impl Server {
         let listeners = std::mem::take(&mut *self.listeners.lock().unwrap_or_else(PoisonError::into_inner));
         self.shared.connections.begin_end();
         // A listener looks up when somebody comes.
-        for address in [self.http, self.tcp].into_iter().flatten() {
+        for address in [self.http, self.tcp, self.https, self.tcp_secure].into_iter().flatten() {
             if !listeners.is_empty() {
                 drop(TcpStream::connect_timeout(&reachable(address), Duration::from_secs(1)));
             }
@@ -143,7 +179,29 @@ fn reachable(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(host, address.port())
 }
 
-fn accept(listener: &TcpListener, shared: &Arc<Shared>, serve: fn(TcpStream, &Arc<Shared>)) {
+/// What is spoken on a port.
+#[derive(Clone)]
+struct Protocol {
+    /// Of the thread that listens.
+    name: &'static str,
+    serve: fn(Stream, &Arc<Shared>),
+    tls: Option<ServerTls>,
+}
+
+impl Protocol {
+    fn serve(&self, tcp: TcpStream, shared: &Arc<Shared>) {
+        let stream = match &self.tls {
+            Some(tls) => Stream::to_client(tcp, tls, Instant::now() + HANDSHAKE_TIME),
+            None => Ok(Stream::plain(tcp)),
+        };
+        // Who does not shake hands was told so, or has gone.
+        if let Ok(stream) = stream {
+            (self.serve)(stream, shared);
+        }
+    }
+}
+
+fn accept(listener: &TcpListener, shared: &Arc<Shared>, protocol: &Protocol) {
     loop {
         let accepted = listener.accept();
         if shared.connections.is_ending() {
@@ -154,13 +212,13 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>, serve: fn(TcpStream, &Ar
             std::thread::sleep(Duration::from_millis(20));
             continue;
         };
-        let shared = shared.clone();
+        let (shared, protocol) = (shared.clone(), protocol.clone());
         let thread = std::thread::Builder::new().name("chalet-client".into());
         // Where there is no thread for it, the socket is closed.
         drop(thread.spawn(move || {
             let _ = socket.set_nodelay(true);
             if let Ok(Some(_entered)) = shared.connections.enter(&socket) {
-                serve(socket, &shared);
+                protocol.serve(socket, &shared);
             }
         }));
     }

@@ -19,6 +19,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("path", nargs="?", default=":memory:", metavar="PATH", help="the database; in memory without it")
     parser.add_argument("--http", type=_port, default=8123, metavar="PORT", help="port of HTTP (8123); 0 takes one that is free, off none")
     parser.add_argument("--tcp", type=_port, default=9000, metavar="PORT", help="port of the native protocol (9000); as --http")
+    parser.add_argument("--https", type=_port, default=None, metavar="PORT", help="port of HTTP with TLS; none without it")
+    parser.add_argument("--tcp-secure", type=_port, default=None, metavar="PORT", help="port of the native protocol with TLS; none without it")
+    parser.add_argument("--certificate", metavar="FILE", help="what the ports with TLS prove themselves with, in the form PEM")
+    parser.add_argument("--key", metavar="FILE", help="the key of the certificate")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1); others need --users")
     parser.add_argument("--users", metavar="FILE", help="users and their passwords, in TOML")
     parser.add_argument("--files", metavar="FOLDER", help="the folder whose files file() may name; none without it")
@@ -40,6 +44,10 @@ def main(arguments: list[str]) -> int:
         users=options.users,
         files=options.files,
         max_connections=options.max_connections,
+        https=options.https,
+        tcp_secure=options.tcp_secure,
+        certificate=options.certificate,
+        key=options.key,
     )
     with running:
         host = f"[{options.host}]" if ":" in options.host else options.host
@@ -47,5 +55,9 @@ def main(arguments: list[str]) -> int:
             print(f"http://{host}:{running.http_port}/play", flush=True)
         if running.tcp_port is not None:
             print(f"clickhouse://{host}:{running.tcp_port}", flush=True)
+        if running.https_port is not None:
+            print(f"https://{host}:{running.https_port}/play", flush=True)
+        if running.tcp_secure_port is not None:
+            print(f"clickhouses://{host}:{running.tcp_secure_port}", flush=True)
         signal.sigwait(signals)
     return 0

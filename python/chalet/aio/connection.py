@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _chalet
 from .._chalet import Call, InterfaceError
 from .._relation import relate
+from .._schemes import SERVERS
 from .cursor import Cursor
 from .inserter import StreamingInserter
 from .relation import Relation
@@ -160,7 +161,7 @@ class Connection(Awaited):
 def connect(connection_string: str = ":memory:") -> Connection:
     """A database, see `chalet.connect`: `async with connect() as db`, or `db = await connect()`. Statements of a server,
     `clickhouse://user:password@host:port/database`, run side by side, without threads."""
-    if connection_string.startswith("clickhouse://"):
+    if connection_string.startswith(SERVERS):
         from .server import ServerConnection
 
         return ServerConnection(connection_string)

@@ -2,7 +2,7 @@
 
 use crate::scripted::Scripted;
 use chalet_base::Result;
-use chalet_client::channel::Plain;
+use chalet_client::channel::TcpSocket;
 use chalet_client::connect::connect;
 use chalet_client::{Connection, Method, Options, Packet, Request, Socket, Watch, revision};
 use std::io;
@@ -106,7 +106,7 @@ fn recorded_conversations_with_flipped_bits_never_panic() {
 
 /// Keeps what arrives over a socket.
 struct Recorder {
-    inner: Plain,
+    inner: TcpSocket,
     heard: Arc<Mutex<Vec<u8>>>,
 }
 

@@ -3,7 +3,7 @@
 use super::RemoteTable;
 use super::sql::quoted_name;
 use chalet_base::{Error, Result, bail, ensure};
-use chalet_client::{Connection, Request, Rows};
+use chalet_client::{Connection, Insertion, Request, Rows};
 use chalet_columns::{Block, Column};
 use chalet_formats::{ReadRequest, Schema};
 use chalet_storage::Inserter;
@@ -28,9 +28,15 @@ pub(super) fn inserter(table: &RemoteTable) -> Result<Box<dyn Inserter>> {
     };
     let columns: Vec<_> = table.schema.stored().collect();
     let names: Vec<String> = columns.iter().map(|column| quoted_name(&column.name)).collect();
-    let text = format!("INSERT INTO {} ({}) VALUES", table.name, names.join(", "));
+    let names = names.join(", ");
+    let head = format!("INSERT INTO {} ({names})", table.name);
+    let insertion = Insertion {
+        text: format!("{head} FORMAT Native"),
+        probe: format!("SELECT {names} FROM {} LIMIT 0", table.name),
+    };
+    let request = Request { insertion: Some(insertion), ..Request::new(format!("{head} VALUES")) };
     let mut connection = shard.connect(table.reach.watch.as_ref())?;
-    let wanted = connection.begin_insert(&Request::new(text))?;
+    let wanted = connection.begin_insert(&request)?;
     ensure!(
         wanted.len() == columns.len()
             && wanted.iter().zip(&columns).all(|(wanted, given)| wanted.0 == *given.name),

@@ -1,6 +1,7 @@
-//! `remote`: tables of ClickHouse servers. Columns, ranges of filters and limits are sent to the servers as SQL; their rows come
+//! `remote`, `remoteSecure`, `cluster`: tables of ClickHouse servers. Columns, ranges of filters and limits are sent to the servers as SQL; their rows come
 //! back block by block.
 
+pub(crate) mod cluster;
 mod insert;
 mod scan;
 mod shard;
@@ -13,7 +14,7 @@ use crate::reading::read_request;
 use crate::table_functions::text;
 use chalet_base::{Result, bail, ensure};
 use chalet_binder::TableArgument;
-use chalet_client::{Hosts, Method, Options, Watch, addresses};
+use chalet_client::{Hosts, Method, Options, Tls, TlsOptions, Watch, addresses, options};
 use chalet_formats::{ReadRequest, Schema};
 use chalet_storage::{Inserter, Scan, ScanRequest, Table, TableSchema};
 use std::any::Any;
@@ -39,32 +40,53 @@ struct Reach {
     request: ReadRequest,
 }
 
-/// `remote('addresses'[, db, table | db.table[, 'user'[, 'password']]])`.
-pub(crate) fn table(args: &[TableArgument], ctx: &QueryContext) -> Result<Arc<dyn Table>> {
+/// `remote('addresses'[, db, table | db.table[, 'user'[, 'password']]])`, and `remoteSecure`, with TLS.
+pub(crate) fn table(function: &str, args: &[TableArgument], ctx: &QueryContext) -> Result<Arc<dyn Table>> {
     let words: Option<Vec<String>> = args.iter().map(text).collect();
     let Some(words) = words.filter(|words| (1..=6).contains(&words.len())) else {
         bail!(
             NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
-            "Table function 'remote' requires from 1 to 5 parameters: <addresses pattern>, <name of remote database>, <name of \
-             remote table>, [username, [password]]"
+            "Table function 'remote' requires from 1 to 6 parameters: <addresses pattern> [, <name of remote database>, <name of \
+             remote table>] [, username[, password], sharding_key]"
         );
     };
     let (database, table, credentials) = named_table(&words[1..], &args[1..])?;
     ensure!(
         credentials.len() <= 2,
         NOT_IMPLEMENTED,
-        "A sharding key of table function 'remote' is not supported"
+        "A sharding key of table function '{function}' is not supported"
     );
-    let user = credentials.first().cloned().unwrap_or_else(|| "default".into());
-    let password = credentials.get(1).cloned().unwrap_or_default();
+    let is_secure = function.ends_with("Secure");
+    let template = Options {
+        user: credentials.first().cloned().unwrap_or_else(|| "default".into()),
+        password: credentials.get(1).cloned().unwrap_or_default(),
+        tls: if is_secure { Some(tls(ctx)?) } else { None },
+        ..Options::default()
+    };
+    let port = if is_secure { options::SECURE_PORT } else { options::PORT };
+    let servers = Servers::of(ctx);
+    let host = |address: &String| -> Result<Options> {
+        let (host, port) = addresses::host_and_port(address, port)?;
+        Ok(servers.limit(Options { host, port, ..template.clone() }))
+    };
+    let shards = addresses::shards(&words[0])?;
+    let shards = shards.iter().map(|replicas| {
+        let hosts = replicas.iter().map(host).collect::<Result<_>>()?;
+        Ok(Hosts::new(hosts))
+    });
+    over(shards.collect::<Result<_>>()?, &database, &table, ctx)
+}
+
+/// A table of these servers, as they describe it.
+fn over(shards: Vec<Hosts>, database: &str, table: &str, ctx: &QueryContext) -> Result<Arc<dyn Table>> {
     let reach = Reach {
-        shards: shards(&words[0], &user, &password, ctx)?,
+        shards,
         skips_unavailable: ctx.state.settings.flag("skip_unavailable_shards").unwrap_or(false),
         watch: ctx.functions.interrupt.0.clone(),
         request: read_request(Schema::new(), ctx),
     };
-    let name = format!("{}.{}", quoted_name(&database), quoted_name(&table));
-    let schema = structure::of(&reach, &name, (&database, &table))?;
+    let name = format!("{}.{}", quoted_name(database), quoted_name(table));
+    let schema = structure::of(&reach, &name, (database, table))?;
     Ok(Arc::new(RemoteTable { reach: Arc::new(reach), name: name.into(), schema }))
 }
 
@@ -83,34 +105,52 @@ fn named_table<'a>(words: &'a [String], args: &[TableArgument]) -> Result<(Strin
     }
 }
 
-fn shards(description: &str, user: &str, password: &str, ctx: &QueryContext) -> Result<Vec<Hosts>> {
-    let settings = &ctx.state.settings;
-    let defaults = Options::default();
-    let connect_ms = settings.number("connect_timeout_with_failover_ms").unwrap_or(1000);
-    let compression = match settings.text("network_compression_method").unwrap_or_default() {
-        text if text.eq_ignore_ascii_case("none") => Method::None,
-        text if text.eq_ignore_ascii_case("zstd") => Method::Zstd,
-        _ => Method::Lz4,
-    };
-    let options = |address: &String| -> Result<Options> {
-        let (host, port) = addresses::host_and_port(address, chalet_client::options::PORT)?;
-        Ok(Options {
-            host,
-            port,
-            user: user.into(),
-            password: password.into(),
+/// Whom to trust, by the setting `chalet_tls`, whose entries are the options of a URL: `{'verify': '0'}`, `{'ca_cert': 'path'}`.
+fn tls(ctx: &QueryContext) -> Result<Tls> {
+    let mut options = TlsOptions::default();
+    for (name, value) in ctx.state.settings.entries("chalet_tls") {
+        ensure!(options.set(&name, &value)?, BAD_ARGUMENTS, "Unknown option {name} of chalet_tls");
+    }
+    let identity = &ctx.state.identity;
+    for path in [&options.ca, &options.certificate, &options.key].into_iter().flatten() {
+        identity.files.path(&path.to_string_lossy(), &identity.user)?;
+    }
+    if options == TlsOptions::default() { Tls::of_system() } else { Tls::new(&options) }
+}
+
+/// How servers are spoken to, by the settings.
+struct Servers {
+    connect_timeout: Duration,
+    receive_timeout: Option<Duration>,
+    send_timeout: Option<Duration>,
+    compression: Method,
+}
+
+impl Servers {
+    fn of(ctx: &QueryContext) -> Servers {
+        let settings = &ctx.state.settings;
+        let connect_ms = settings.number("connect_timeout_with_failover_ms").unwrap_or(1000);
+        Servers {
             connect_timeout: Duration::from_millis(connect_ms),
-            receive_timeout: settings.seconds("receive_timeout").unwrap_or(defaults.receive_timeout),
-            send_timeout: settings.seconds("send_timeout").unwrap_or(defaults.send_timeout),
-            compression: Some(compression),
-            ..defaults.clone()
-        })
-    };
-    let shards = addresses::shards(description)?;
-    shards
-        .iter()
-        .map(|replicas| Ok(Hosts::new(replicas.iter().map(options).collect::<Result<_>>()?)))
-        .collect()
+            receive_timeout: settings.seconds("receive_timeout"),
+            send_timeout: settings.seconds("send_timeout"),
+            compression: match settings.text("network_compression_method").unwrap_or_default() {
+                text if text.eq_ignore_ascii_case("none") => Method::None,
+                text if text.eq_ignore_ascii_case("zstd") => Method::Zstd,
+                _ => Method::Lz4,
+            },
+        }
+    }
+
+    fn limit(&self, host: Options) -> Options {
+        Options {
+            connect_timeout: self.connect_timeout,
+            receive_timeout: self.receive_timeout.unwrap_or(host.receive_timeout),
+            send_timeout: self.send_timeout.unwrap_or(host.send_timeout),
+            compression: Some(self.compression),
+            ..host
+        }
+    }
 }
 
 impl Table for RemoteTable {

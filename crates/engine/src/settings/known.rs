@@ -17,6 +17,12 @@ pub struct Known {
 /// Tab-separated: name, type, default, the setting that the name is an alias of.
 const TABLE: &str = include_str!("known.tsv");
 
+/// What the kernel has in its files of configuration: set here like anything else, and not listed among the kernel's.
+const OWN: &[Known] = &[
+    Known { name: "chalet_clusters", kind: "Map", default: "{}", alias_for: "" },
+    Known { name: "chalet_tls", kind: "Map", default: "{}", alias_for: "" },
+];
+
 static ALL: LazyLock<Vec<Known>> = LazyLock::new(|| {
     let rows = TABLE.lines().filter_map(|line| {
         let mut cells = line.split('\t');
@@ -40,6 +46,7 @@ pub fn all() -> &'static [Known] {
 
 /// The setting of a name or of an alias.
 pub fn find(name: &str) -> Option<&'static Known> {
-    let known = &ALL[*BY_NAME.get(name)?];
+    let Some(&at) = BY_NAME.get(name) else { return OWN.iter().find(|known| known.name == name) };
+    let known = &ALL[at];
     if known.alias_for.is_empty() { Some(known) } else { find(known.alias_for) }
 }

@@ -74,6 +74,11 @@ impl Settings {
         self.changed.get(name).map(String::as_str)
     }
 
+    /// The entries of a setting that is a map of strings.
+    pub(crate) fn entries(&self, name: &str) -> Vec<(String, String)> {
+        self.text(name).map(map_entries).unwrap_or_default()
+    }
+
     pub(crate) fn number(&self, name: &str) -> Option<u64> {
         self.text(name)?.parse().ok()
     }

@@ -87,9 +87,13 @@ pub(crate) fn run(
                 tables.into_iter().filter(|(_, entry)| entry.kind == "DICTIONARY").map(|(name, _)| name);
             list("name", names.collect(), show, statement, ctx, output)
         }
-        ShowKind::Clusters | ShowKind::Merges => {
-            print_rows(&[("name", text)], Vec::new(), statement, ctx, output)
+        ShowKind::Clusters => {
+            let clusters = crate::remote::cluster::all(ctx)?.into_iter();
+            let mut names: Vec<String> = clusters.map(|cluster| cluster.name).collect();
+            names.sort();
+            list("cluster", names, show, statement, ctx, output)
         }
+        ShowKind::Merges => print_rows(&[("name", text)], Vec::new(), statement, ctx, output),
         ShowKind::Access(what) => Err(show_access(what)),
     }
 }

@@ -2,6 +2,7 @@
 
 mod backups;
 mod catalog;
+mod clusters;
 mod constraints;
 mod detached;
 mod dictionaries;
@@ -50,6 +51,7 @@ pub(crate) fn table(name: &str, ctx: &QueryContext) -> Result<Option<Arc<dyn Tab
         "projection_parts" => projections::projection_parts(ctx)?,
         "projection_parts_columns" => projections::projection_parts_columns(ctx)?,
         "backups" => backups::backups(ctx)?,
+        "clusters" => clusters::clusters(ctx)?,
         "metrics" => metrics::metrics(ctx)?,
         "aggregate_function_combinators" => lists::combinators()?,
         "data_skipping_index_types" => lists::index_types()?,

@@ -6,8 +6,9 @@ use super::response::Response;
 use super::{pages, query};
 use crate::shared::Shared;
 use crate::users::is_of_this_machine;
+use chalet_client::Stream;
 use std::io;
-use std::net::{IpAddr, TcpStream};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -15,9 +16,9 @@ use std::time::Duration;
 const WRITE_TIME: Duration = Duration::from_secs(300);
 
 /// Answers a client until one of both ends the connection.
-pub fn serve(socket: TcpStream, shared: &Arc<Shared>) {
+pub fn serve(socket: Stream, shared: &Arc<Shared>) {
     let Ok(receiving) = socket.try_clone() else { return };
-    if socket.set_write_timeout(Some(WRITE_TIME)).is_err() {
+    if socket.tcp().set_write_timeout(Some(WRITE_TIME)).is_err() {
         return;
     }
     let input = Arc::new(Mutex::new(Input::new(receiving)));
@@ -41,7 +42,7 @@ pub fn serve(socket: TcpStream, shared: &Arc<Shared>) {
     }
 }
 
-fn answer(request: &Request, body: Body, socket: &TcpStream, shared: &Shared) -> bool {
+fn answer(request: &Request, body: Body, socket: &Stream, shared: &Shared) -> bool {
     if let Some(why) = foreign(request, shared) {
         return pages::text(request, socket, 403, "text/plain; charset=UTF-8", &why);
     }
@@ -58,7 +59,7 @@ fn answer(request: &Request, body: Body, socket: &TcpStream, shared: &Shared) ->
 }
 
 /// Tells what is wrong with a head, to who still listens.
-fn refuse(socket: &TcpStream, error: &io::Error) {
+fn refuse(socket: &Stream, error: &io::Error) {
     let status = match error.kind() {
         io::ErrorKind::FileTooLarge => 431,
         io::ErrorKind::InvalidData => 400,

@@ -1,8 +1,8 @@
 //! What arrives over a socket: heads of requests and their bodies, within bounds of size and time.
 
 use super::request::Request;
+use chalet_client::Stream;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::TcpStream;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -35,7 +35,7 @@ enum Framing {
 
 /// The socket's receiving half.
 pub struct Input {
-    socket: TcpStream,
+    socket: Stream,
     /// Bytes that have arrived; those before `at` were taken.
     window: Vec<u8>,
     at: usize,
@@ -45,7 +45,7 @@ pub struct Input {
 }
 
 impl Input {
-    pub fn new(socket: TcpStream) -> Input {
+    pub fn new(socket: Stream) -> Input {
         Input { socket, window: Vec::new(), at: 0, body: Framing::Ended, is_awaited: false }
     }
 
@@ -84,7 +84,7 @@ impl Input {
 
     /// Reads what arrives, waiting no longer than this.
     fn fill(&mut self, patience: Duration) -> io::Result<usize> {
-        self.socket.set_read_timeout(Some(patience.max(Duration::from_millis(1))))?;
+        self.socket.tcp().set_read_timeout(Some(patience.max(Duration::from_millis(1))))?;
         let held = self.window.len();
         self.window.resize(held + READ, 0);
         let read = loop {

@@ -4,15 +4,15 @@ use super::request::Request;
 use super::response::{Body, Response};
 use crate::shared::Shared;
 use chalet_base::events::{self, Event};
+use chalet_client::Stream;
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::net::TcpStream;
 
 const TEXT: &str = "text/plain; charset=UTF-8";
 const PLAY: &str = include_str!("play.html");
 
 /// Answers a request that runs no statement. True where the connection can be used again.
-pub fn answer(request: &Request, socket: &TcpStream, shared: &Shared) -> bool {
+pub fn answer(request: &Request, socket: &Stream, shared: &Shared) -> bool {
     if !matches!(request.method.as_str(), "GET" | "HEAD" | "POST") {
         return text(request, socket, 405, TEXT, "Only GET, HEAD and POST are known here\n");
     }
@@ -33,7 +33,7 @@ pub fn answer(request: &Request, socket: &TcpStream, shared: &Shared) -> bool {
 }
 
 /// Answers with a text that is at hand.
-pub fn text(request: &Request, socket: &TcpStream, status: u16, kind: &str, body: &str) -> bool {
+pub fn text(request: &Request, socket: &Stream, status: u16, kind: &str, body: &str) -> bool {
     let Ok(socket) = socket.try_clone() else { return false };
     let mut response = Response::new(socket);
     response.status = status;

@@ -12,11 +12,11 @@ use crate::statement::{cannot_read, split};
 use crate::tally::Tally;
 use crate::users::User;
 use chalet_base::{Result, bail, base64, ensure};
+use chalet_client::Stream;
 use chalet_client::compression::FrameReader;
 use chalet_engine::{InsertData, RunOptions};
 use chalet_formats::Compression;
 use std::io::{Cursor, Read};
-use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ const OWN: &[&str] = &[
 const DEFAULT_FORMAT: &str = "TabSeparated";
 
 /// Runs the statement of a request. True where the connection can be used again.
-pub fn run(request: &Request, body: RequestBody, socket: &TcpStream, shared: &Shared) -> bool {
+pub fn run(request: &Request, body: RequestBody, socket: &Stream, shared: &Shared) -> bool {
     let Ok(clone) = socket.try_clone() else { return false };
     let mut response = Response::new(clone);
     response.has_body = request.method != "HEAD";
@@ -111,7 +111,7 @@ fn of_base64(text: &str) -> Option<Vec<u8>> {
 fn answered(
     request: &Request,
     body: RequestBody,
-    socket: &TcpStream,
+    socket: &Stream,
     shared: &Shared,
     answer: &Body,
     result: &mut Option<ResultBody>,

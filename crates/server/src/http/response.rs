@@ -4,9 +4,9 @@ use super::input::IDLE;
 use super::status::{of_error, reason};
 use crate::tally::Tally;
 use chalet_base::Error;
+use chalet_client::Stream;
 use chalet_formats::Sink;
 use std::io::{self, Write};
-use std::net::TcpStream;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes that are held back, as the kernel's are.
@@ -14,7 +14,7 @@ const HELD: usize = 1 << 20;
 
 /// One response.
 pub struct Response {
-    socket: TcpStream,
+    socket: Stream,
     pub status: u16,
     headers: Vec<(&'static str, String)>,
     held: Vec<u8>,
@@ -30,7 +30,7 @@ pub struct Response {
 }
 
 impl Response {
-    pub fn new(socket: TcpStream) -> Response {
+    pub fn new(socket: Stream) -> Response {
         Response {
             socket,
             status: 200,

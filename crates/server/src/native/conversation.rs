@@ -5,7 +5,8 @@ use super::wire::{SharedWire, Wire};
 use crate::shared::{Shared, use_database};
 use crate::users::User;
 use chalet_base::{Error, Result, bail, ensure, err};
-use chalet_client::channel::{Channel, Plain, Timeouts};
+use chalet_client::Stream;
+use chalet_client::channel::{Channel, TcpSocket, Timeouts};
 use chalet_client::handshake::{Addendum, ChunkMode, ClientHello, ServerHello};
 use chalet_client::packet::{Dialect, Packet, client};
 use chalet_client::query::Query;
@@ -13,7 +14,6 @@ use chalet_client::revision;
 use chalet_engine::Session;
 use chalet_formats::binary::Source;
 use std::io::Write;
-use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,14 +25,14 @@ const IDLE: Duration = Duration::from_secs(3600);
 const SEND_TIME: Duration = Duration::from_secs(300);
 
 /// Answers a client until one of both ends the connection.
-pub fn serve(socket: TcpStream, shared: &Arc<Shared>) {
-    let peer = socket.peer_addr().map(|peer| peer.to_string()).unwrap_or_default();
-    let Ok(plain) = socket.try_clone() else { return };
-    let Ok(socket) = Plain::new(socket) else { return };
+pub fn serve(socket: Stream, shared: &Arc<Shared>) {
+    let peer = socket.peer().map(|peer| peer.to_string()).unwrap_or_default();
+    let Ok(raw) = socket.try_clone() else { return };
+    let Ok(socket) = TcpSocket::new(socket) else { return };
     let timeouts = Timeouts { receive: HELLO_TIME, send: SEND_TIME };
     let mut channel = Channel::new(Box::new(socket), peer, timeouts);
     let dialect = Dialect { revision: revision::NEWEST, compression: None };
-    let hello = match first_word(&mut channel, plain) {
+    let hello = match first_word(&mut channel, raw) {
         Some(Ok(hello)) => hello,
         Some(Err(error)) => return refuse(channel, dialect, &error),
         None => return,
@@ -53,7 +53,7 @@ pub fn serve(socket: TcpStream, shared: &Arc<Shared>) {
 }
 
 /// What a client says first. A program that speaks HTTP is told where it is.
-fn first_word(channel: &mut Channel, mut plain: TcpStream) -> Option<Result<ClientHello>> {
+fn first_word(channel: &mut Channel, mut raw: Stream) -> Option<Result<ClientHello>> {
     match channel.var_uint() {
         Ok(client::HELLO) => Some(ClientHello::read(channel)),
         Ok(letter) if [b'G', b'P', b'H'].map(u64::from).contains(&letter) => {
@@ -61,7 +61,7 @@ fn first_word(channel: &mut Channel, mut plain: TcpStream) -> Option<Result<Clie
             let length = body.len();
             // Nobody has to listen.
             let _ = write!(
-                plain,
+                raw,
                 "HTTP/1.0 400 Bad Request\r\nContent-Type: text/plain; charset=UTF-8\r\nContent-Length: {length}\r\n\r\n{body}"
             );
             None

@@ -4,6 +4,7 @@ mod http;
 mod http_client;
 mod native;
 mod sessions;
+mod tls;
 mod users;
 
 use chalet_engine::{Database, FileAccess, RunOptions};
@@ -16,6 +17,9 @@ pub fn served_to(database: &Database, users: Vec<User>) -> Server {
         host: Ipv4Addr::LOCALHOST.into(),
         http: Some(0),
         tcp: Some(0),
+        https: None,
+        tcp_secure: None,
+        tls: None,
         users: Users::new(users).unwrap(),
         max_connections: 64,
     };

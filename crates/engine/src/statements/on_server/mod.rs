@@ -3,9 +3,11 @@
 //!
 //! - [`collected`]: what a query gives
 //! - [`given_blocks`]: data of an INSERT
+//! - [`over_http`]: what HTTP wants otherwise
 
 pub(crate) mod collected;
 pub(crate) mod given_blocks;
+mod over_http;
 
 use self::collected::{Collected, count, count_anew};
 use super::output::Output;
@@ -39,8 +41,7 @@ pub(crate) fn run(
     ctx.control.tell_end(output.rows_written - rows_before, output.bytes_written - bytes_before);
     result?;
     output.count(ctx);
-    keep(text, server);
-    Ok(())
+    keep(text, server, ctx)
 }
 
 /// A statement up to its data, and these: what the caller gives, or what stands in the statement.
@@ -61,11 +62,15 @@ pub(crate) fn parts<'a>(
 }
 
 /// What a statement that has run means for those that follow.
-pub(crate) fn keep(text: &str, server: &Server) {
+pub(crate) fn keep(text: &str, server: &Server, ctx: &QueryContext) -> Result<()> {
     let word = text.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
     if ["SET", "USE"].iter().any(|known| word.eq_ignore_ascii_case(known)) {
+        if server.is_http() {
+            return over_http::keep(text, server, ctx);
+        }
         server.keep(text);
     }
+    Ok(())
 }
 
 /// Runs one statement whose rows are handed out as they come.
@@ -119,9 +124,11 @@ impl Written {
     }
 }
 
-pub(crate) fn request(text: &str, ctx: &QueryContext) -> Request {
+pub(crate) fn request(text: &str, server: &Server, ctx: &QueryContext) -> Result<Request> {
     let id = ctx.chosen_id.clone().unwrap_or_default();
-    Request { id, settings: settings(ctx), parameters: ctx.params.clone(), text: text.to_owned() }
+    let request =
+        Request { id, settings: settings(ctx), parameters: ctx.params.clone(), ..Request::new(text) };
+    if server.is_http() { over_http::complete(request, server, ctx) } else { Ok(request) }
 }
 
 /// All that the session and the caller have set here.
@@ -143,7 +150,7 @@ fn converse(
 ) -> Result<()> {
     let mut known = connection(server, ctx)?;
     let mut receive = || -> Result<()> {
-        known.connection.send(&request(text, ctx))?;
+        known.connection.send(&request(text, server, ctx)?)?;
         loop {
             ctx.control.check_with_interrupt()?;
             match known.connection.receive()? {
@@ -204,7 +211,8 @@ fn insert(
 ) -> Result<()> {
     let mut known = connection(server, ctx)?;
     let connection = &mut known.connection;
-    let schema = match connection.begin_insert(&request(head, ctx)) {
+    let request = request(head, server, ctx)?;
+    let schema = match connection.begin_insert(&request) {
         Ok(schema) => schema,
         Err(error) => {
             server.put_back(known);

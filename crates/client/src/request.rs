@@ -1,0 +1,42 @@
+//! A query to run, and what a transport without a conversation has to know of it.
+
+/// A query to run.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    pub text: String,
+    /// Empty: the server makes one up.
+    pub id: String,
+    pub settings: Vec<(String, String)>,
+    /// Values of `{name:Type}`, in the form of TabSeparated.
+    pub parameters: Vec<(String, String)>,
+    /// Of an INSERT over HTTP.
+    pub insertion: Option<Insertion>,
+    /// A query that gives the columns of this one, for HTTP, where a result without rows has none.
+    pub header: Option<String>,
+}
+
+/// An INSERT without its data, as HTTP takes it.
+#[derive(Clone, Debug)]
+pub struct Insertion {
+    /// The statement, whose data are in format Native.
+    pub text: String,
+    /// A query that gives the columns that it takes.
+    pub probe: String,
+}
+
+impl Request {
+    /// A text without settings.
+    pub fn new(text: impl Into<String>) -> Request {
+        Request { text: text.into(), ..Request::default() }
+    }
+
+    /// Another text with the same settings and parameters.
+    pub(crate) fn about(&self, text: &str) -> Request {
+        Request {
+            text: text.to_owned(),
+            settings: self.settings.clone(),
+            parameters: self.parameters.clone(),
+            ..Request::default()
+        }
+    }
+}

@@ -1,0 +1,135 @@
+"""Clusters that the setting `chalet_clusters` names, over databases that other processes serve."""
+
+import contextlib
+import subprocess
+import sys
+
+import pytest
+import tls
+
+import chalet
+
+
+class Shard:
+    """A server of its own process, as two that wait for one another need two."""
+
+    def __init__(self, cert, key):
+        command = [sys.executable, "-m", "chalet", "server", "--http", "0", "--tcp", "0", "--https", "0", "--tcp-secure", "0"]
+        self.process = subprocess.Popen([*command, "--certificate", cert, "--key", key], stdout=subprocess.PIPE, text=True)
+        ports = [int(self.process.stdout.readline().removesuffix("/play\n").rpartition(":")[2]) for _ in range(4)]
+        self.http_port, self.tcp_port, self.https_port, self.tcp_secure_port = ports
+
+    def connect(self):
+        return chalet.connect(f"clickhouse://127.0.0.1:{self.tcp_port}")
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def shards(tmp_path_factory):
+    """Two servers, each with its rows of `t`, and the certificate of both."""
+    cert, key = tls.certificate(tmp_path_factory.mktemp("certificates"))
+    with contextlib.ExitStack() as stack:
+        servers = []
+        for number in range(2):
+            shard = Shard(cert, key)
+            stack.callback(shard.stop)
+            servers.append(shard)
+            with shard.connect() as there:
+                there.query("CREATE TABLE t (k UInt8, v UInt64, s String) ENGINE = Memory")
+                there.query(f"INSERT INTO t SELECT number % 3, number * 2 + {number}, toString(number) FROM numbers(1000)")
+        yield servers, cert
+
+
+@pytest.fixture
+def db():
+    with chalet.connect(":memory:") as connection:
+        yield connection
+
+
+SUMS = "SELECT k, count(), sum(v), uniqExact(s) FROM {} GROUP BY k ORDER BY k"
+EXPECTED = "0\t668\t667666\t334\n1\t666\t665001\t333\n2\t666\t666333\t333\n"
+
+
+def text(db, sql):
+    return db.query(sql, "TSV").data()
+
+
+def test_shards_over_each_transport(shards, db):
+    servers, cert = shards
+    for scheme, ports, options in (
+        ("clickhouse", [s.tcp_port for s in servers], ""),
+        ("http", [s.http_port for s in servers], ""),
+        ("clickhouses", [s.tcp_secure_port for s in servers], f"?ca_cert={cert}"),
+        ("https", [s.https_port for s in servers], f"?ca_cert={cert}"),
+    ):
+        url = f"{scheme}://default@" + ",".join(f"127.0.0.1:{port}" for port in ports) + "/" + options
+        db.query(f"SET chalet_clusters = {{'main': '{url}'}}")
+        assert text(db, SUMS.format("cluster('main', default.t)")) == EXPECTED
+        assert text(db, "SELECT v FROM cluster(main, default, t) WHERE v BETWEEN 4 AND 5 ORDER BY v") == "4\n5\n"
+        assert text(db, "SELECT count() FROM cluster('main', default.t) WHERE v < 0") == "0\n"
+        assert text(db, "SELECT count() FROM cluster('main')") == "2\n"
+        with pytest.raises(chalet.Error, match="no_such_table"):
+            db.query("SELECT * FROM cluster('main', default.no_such_table)")
+
+
+def test_inserts_over_each_transport(shards, db):
+    servers, cert = shards
+    server = servers[0]
+    for name, url in (
+        ("a", f"clickhouse://127.0.0.1:{server.tcp_port}"),
+        ("b", f"http://127.0.0.1:{server.http_port}"),
+        ("c", f"https://127.0.0.1:{server.https_port}/?ca_cert={cert}"),
+    ):
+        db.query(f"SET chalet_clusters = {{'main': '{url}'}}")
+        with server.connect() as there:
+            there.query(f"CREATE TABLE taken_{name} (n UInt64, s String) ENGINE = Memory")
+            db.query(f"INSERT INTO FUNCTION cluster('main', default.taken_{name}) SELECT number, toString(number) FROM numbers(200000)")
+            assert text(there, f"SELECT count(), sum(n), sum(length(s)) FROM taken_{name}") == "200000\t19999900000\t1088890\n"
+            there.query(f"DROP TABLE taken_{name}")
+
+
+def test_replicas(shards, db):
+    (first, second), _ = shards
+    one, two = (f"127.0.0.1:{server.tcp_port}" for server in (first, second))
+    db.query(f"SET chalet_clusters = {{'main': 'clickhouse://{one}|{two}', 'half': 'clickhouse://127.0.0.1:1|{two}', 'gone': 'clickhouse://{one},127.0.0.1:1'}}")
+    assert text(db, "SELECT count() FROM cluster('main', default.t)") == "1000\n"
+    assert text(db, "SELECT count() FROM clusterAllReplicas('main', default.t)") == "2000\n"
+    assert text(db, "SELECT count(), min(v) FROM cluster('half', default.t)") == "1000\t1\n"
+    with pytest.raises(chalet.Error, match="(?i)refused"):
+        db.query("SELECT sum(v) FROM cluster('gone', default.t)")
+    assert text(db, "SELECT count(), sum(v) FROM cluster('gone', default.t) SETTINGS skip_unavailable_shards = 1") == "1000\t999000\n"
+
+
+def test_what_is_known_of_clusters(db):
+    assert text(db, "SELECT count() FROM system.clusters") == "0\n"
+    db.query("SET chalet_clusters = {'b': 'clickhouse://alice:secret@h1|h2:9001,{h3,h4}/d', 'a': 'https://h?verify=0'}")
+    assert text(db, "SELECT cluster, shard_num, replica_num, host_name, port, user, default_database FROM system.clusters ORDER BY 1, 2, 3") == (
+        "a\t1\t1\th\t8443\tdefault\t\n"
+        "b\t1\t1\th1\t9000\talice\td\nb\t1\t2\th2\t9001\talice\td\nb\t2\t1\th3\t9000\talice\td\nb\t3\t1\th4\t9000\talice\td\n"
+    )
+    assert text(db, "SHOW CLUSTERS") == "a\nb\n"
+    with pytest.raises(chalet.Error, match="Requested cluster 'c' not found"):
+        db.query("SELECT * FROM cluster('c', system.one)")
+    db.query("SET chalet_clusters = {'wrong': 'ftp://h'}")
+    with pytest.raises(chalet.Error, match="cluster wrong"):
+        db.query("SELECT * FROM cluster('wrong', system.one)")
+
+
+def test_remote_with_tls(shards, db):
+    (first, _), cert = shards
+    remote = f"remoteSecure('127.0.0.1:{first.tcp_secure_port}', default.t)"
+    with pytest.raises(chalet.Error, match="certificate verify failed"):
+        db.query(f"SELECT count() FROM {remote}")
+    for trust in (f"{{'ca_cert': '{cert}'}}", "{'verify': '0'}"):
+        db.query(f"SET chalet_tls = {trust}")
+        assert text(db, f"SELECT count(), sum(v) FROM {remote}") == "1000\t999000\n"
+    db.query("SET chalet_tls = {'nonsense': '1'}")
+    with pytest.raises(chalet.Error, match="Unknown option nonsense of chalet_tls"):
+        db.query(f"SELECT count() FROM {remote}")
+    # Clients of a server look at no files through it.
+    with first.connect() as there, pytest.raises(chalet.Error, match="Not enough privileges"):
+        there.query("SELECT * FROM remoteSecure('127.0.0.1:1', system.one) SETTINGS chalet_tls = {'ca_cert': '/etc/passwd'}")
