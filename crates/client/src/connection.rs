@@ -34,7 +34,7 @@ enum State {
 /// What is spoken.
 enum Protocol {
     Native(Native),
-    Http(Http),
+    Http(Box<Http>),
 }
 
 struct Native {
@@ -84,7 +84,7 @@ impl Connection {
             }
             Transport::Http => {
                 let (http, server) = Http::open(&mut channel, options)?;
-                (Protocol::Http(http), server)
+                (Protocol::Http(Box::new(http)), server)
             }
         };
         Ok(Connection {
