@@ -28,6 +28,13 @@ def connected(suite: str):
 
 # One-to-one modulo 2^32, so that rows are shuffled.
 SHUFFLED = "((range * 2654435761) % 4294967296)"
+
+
+def random_key(number: str) -> str:
+    """A number as a key that lies close to no other."""
+    return f"CAST(hash({number}) // 2 AS BIGINT)"
+
+
 # Tables by their columns, over `range(rows)`; `rows` of scale 1.
 JOIN_TABLES = {
     "probe": (
@@ -38,12 +45,23 @@ JOIN_TABLES = {
     ),
     "small": (1_000_000, f"{SHUFFLED} % 1000000 AS k, 'key ' || range AS s, range AS id, range % 1000 AS g, range % 77 AS w"),
     "large": (10_000_000, f"{SHUFFLED} % 10000000 AS l, range % 1000 AS g, range AS t, range % 77 AS w"),
+    "random_probe": (
+        10_000_000,
+        f"{random_key(SHUFFLED + ' % 1000000')} AS k, {random_key(SHUFFLED + ' % 10000000')} AS l, "
+        f"{random_key(f'CASE WHEN range % 10 < 8 THEN 7 ELSE {SHUFFLED} % 1000000 END')} AS skewed, range % 1000 AS v",
+    ),
+    "random_small": (1_000_000, f"{random_key('range')} AS k, range % 77 AS w"),
+    "random_large": (10_000_000, f"{random_key(SHUFFLED + ' % 3000000')} AS l, {random_key(SHUFFLED + ' % 10000000')} AS u, range % 77 AS w"),
     "many": (10_000, "range % 1000 AS g, range % 77 AS w"),
     "bounds": (1_000, "range * 10000 AS low, range * 10000 + 50 AS high, range AS b"),
 }
 JOINS = {
     "10M x 1M": "SELECT count(*), sum(p.v), sum(q.w) FROM probe AS p JOIN small AS q ON p.k = q.id",
     "10M x 10M": "SELECT count(*), sum(p.v), sum(q.w) FROM probe AS p JOIN large AS q ON p.l = q.l",
+    "random 10M x 1M": "SELECT count(*), sum(p.v), sum(q.w) FROM random_probe AS p JOIN random_small AS q ON p.k = q.k",
+    "random skewed": "SELECT count(*), sum(p.v), sum(q.w) FROM random_probe AS p JOIN random_small AS q ON p.skewed = q.k",
+    "random 10M x 10M": "SELECT count(*), sum(p.v), sum(q.w) FROM random_probe AS p JOIN random_large AS q ON p.l = q.u",
+    "several rows a key": "SELECT count(*), sum(p.v), sum(q.w) FROM random_probe AS p JOIN random_large AS q ON p.l = q.l",
     "strings": "SELECT count(*), sum(p.v), sum(q.w) FROM probe AS p JOIN small AS q ON p.s = q.s",
     "two keys": "SELECT count(*), sum(p.v), sum(q.w) FROM probe AS p JOIN small AS q ON p.k = q.id AND p.g = q.g",
     "skewed": "SELECT count(*), sum(p.v), sum(q.w) FROM probe AS p JOIN small AS q ON p.skewed = q.id",

@@ -118,6 +118,7 @@ def main():
             continue
         done += 1
         limits = ", max_bytes_before_external_join = 1000" if little else ""
+        limits += rng.choice(["", ", parallel_hash_join_threshold = 0"])
         answers = []
         for run, more in ((lambda sql: str(ours.query(sql, "TabSeparated")), limits), (lambda sql: str(kernel.query(sql, "TabSeparated")), "")):
             try:

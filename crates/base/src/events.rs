@@ -84,6 +84,7 @@ events! {
     EagerAggregations: "Aggregations that were begun before a join",
     PartialAggregationRows: "Rows that aggregations in two steps took in the first of them",
     PartialAggregationGroups: "Rows that they put out",
+    ParallelJoinBuilds: "Right sides of joins that all workers indexed",
     RuntimeFiltersCreated: "Filters that joins made of the keys of their right sides, for the scans of their left sides",
     RuntimeFilterBlocksProcessed: "Blocks that such filters tested",
     RuntimeFilterBlocksSkipped: "Blocks that they did not test, because most rows passed before",

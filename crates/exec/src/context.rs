@@ -21,6 +21,8 @@ pub struct ExecSettings {
     pub external_distinct: SpillLimits,
     pub external_join: SpillLimits,
     pub max_rows_in_join: u64,
+    /// All workers index the right side of a join where it has so many rows.
+    pub parallel_join_from_rows: usize,
     pub max_rows_in_set: u64,
     pub max_rows_to_sort: u64,
     pub max_rows_in_distinct: u64,
@@ -63,6 +65,7 @@ impl Default for ExecSettings {
             external_distinct: SpillLimits::DEFAULT,
             external_join: SpillLimits::DEFAULT,
             max_rows_in_join: 0,
+            parallel_join_from_rows: 100_000,
             max_rows_in_set: 0,
             max_rows_to_sort: 0,
             max_rows_in_distinct: 0,

@@ -18,6 +18,7 @@ use crate::read_in_order::{ScanOrder, scan_order};
 use crate::row_set::RowSet;
 use crate::runtime_filters::RuntimeFilters;
 use crate::spill::{Purpose, Threshold};
+use crate::tasks::Team;
 use crate::{ExecContext, aggregate_from_statistics, condition, skip_index};
 use chalet_base::events::{self, Event};
 use chalet_base::{Result, bail};
@@ -152,10 +153,14 @@ pub fn plan_physical(plan: &Plan, ctx: &ExecContext) -> Result<(PhysicalPlan, Op
 }
 
 /// The run-time filters of a scan whose joins have been built, put into its request.
-fn made_filters(filters: &[RuntimeFilter], request: &mut ScanRequest) -> Result<Vec<KeyFilter>> {
+fn made_filters(
+    filters: &[RuntimeFilter],
+    request: &mut ScanRequest,
+    ctx: &ExecContext,
+) -> Result<Vec<KeyFilter>> {
     let mut made = Vec::new();
     for filter in filters {
-        let Some((filter, range)) = filter.make()? else { continue };
+        let Some((filter, range)) = filter.make(&Team::of(ctx))? else { continue };
         request.ranges.extend(range);
         request.dynamic_filters.push(filter.for_scan());
         made.push(filter);
@@ -315,7 +320,7 @@ impl PhysicalPlanner<'_> {
         let made = by_keys.clone();
         let open = move |ctx: &ExecContext| -> Result<Arc<dyn Scan>> {
             let mut request = request.clone();
-            let filters = made_filters(&runtime_filters, &mut request)?;
+            let filters = made_filters(&runtime_filters, &mut request, ctx)?;
             let inner = table.scan(&request)?;
             done.store(inner.applies_filter(), Relaxed);
             made.done_by_scan.store(inner.applies_dynamic_filters(), Relaxed);
@@ -709,6 +714,7 @@ impl PhysicalPlanner<'_> {
             asof_type: node.asof.as_ref().map(|asof| asof.2.ty().bare().clone()),
             range: bounds.as_ref().map(|bounds| bounds.spec.clone()),
             types: node.right.fields().into_iter().map(|f| f.ty).collect(),
+            parallel_from: self.ctx.settings.parallel_join_from_rows,
         };
         let residual = node.residual.as_ref().map(|condition| self.residual(condition, node)).transpose()?;
         let probe = join::Probe {

@@ -25,6 +25,8 @@ struct Waiting {
     slot: Arc<OnceLock<JoinTable>>,
     key: Program,
     ty: DataType,
+    /// Is it the join's only key?
+    is_only: bool,
 }
 
 impl RuntimeFilters {
@@ -46,6 +48,7 @@ impl RuntimeFilters {
                 slot: slot.clone(),
                 key: Program::new(&[right], &layout(&node.right.fields()), &ctx.functions)?,
                 ty: right.ty().clone(),
+                is_only: node.on.len() == 1,
             };
             self.waiting.entry(std::ptr::from_ref(scan)).or_default().push(waiting);
         }
@@ -69,6 +72,7 @@ impl RuntimeFilters {
                 slot: waiting.slot,
                 key: waiting.key,
                 ty: waiting.ty,
+                is_only: waiting.is_only,
                 is_plain: waiting.scanned.as_column().is_some(),
                 scanned: Program::new(&[&waiting.scanned], &own, &ctx.functions)?,
                 columns: ids.iter().filter_map(|id| places.get(id).copied()).collect(),

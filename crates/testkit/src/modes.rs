@@ -21,7 +21,10 @@ pub const MODES: &[Mode] = &[
     Mode::with("default", &[]),
     Mode::with("block_1", &[("max_block_size", "1")]),
     Mode::with("threads_1", &[("max_threads", "1")]),
-    Mode::with("threads_8", &[("max_threads", "8"), ("max_block_size", "7")]),
+    Mode::with(
+        "threads_8",
+        &[("max_threads", "8"), ("max_block_size", "7"), ("parallel_hash_join_threshold", "0")],
+    ),
     Mode::with("no_optimizer", &[("query_plan_enable_optimizations", "0")]),
     Mode::with(
         "spill",

@@ -121,6 +121,9 @@ impl Settings {
                 SpillLimits { bytes: bytes.unwrap_or(limits.bytes), ratio: ratio.unwrap_or(limits.ratio) };
         }
         s.join_runtime_filters = self.for_runtime_filters();
+        let parallel = self.number("parallel_hash_join_threshold");
+        s.parallel_join_from_rows =
+            parallel.map_or(s.parallel_join_from_rows, |rows| usize::try_from(rows).unwrap_or(usize::MAX));
         s
     }
 

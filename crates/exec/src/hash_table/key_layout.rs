@@ -98,6 +98,11 @@ impl KeyLayout {
         &self.types
     }
 
+    /// Does a word hold all of a row's keys?
+    pub fn has_words(&self) -> bool {
+        matches!(self.kind, Kind::Words(_))
+    }
+
     /// The keys of all rows, where a word holds all of a row's.
     pub fn words<'a>(&self, columns: &'a [Column], n_rows: usize) -> Option<Cow<'a, [u64]>> {
         let Kind::Words(_) = self.kind else { return None };

@@ -6,11 +6,17 @@
 //! - [`dense`]: its shortcut for words that lie close together
 //! - [`runs`]: neighbouring rows with equal keys, of which one is looked up
 //! - [`word_set`]: what it is when only the keys are wanted
+//! - [`pieces`]: a buffer that several workers fill
+//! - [`partitioned_rows`]: rows partitioned by their keys, by all workers
+//! - [`row_table`]: from keys to rows, filled by all workers
 //!
 //! Values are equal when their bits are, as in the kernel: 0 and -0 are two groups.
 
 pub mod dense;
 mod key_layout;
+pub mod partitioned_rows;
+pub mod pieces;
+pub mod row_table;
 mod runs;
 pub mod store;
 pub mod table;

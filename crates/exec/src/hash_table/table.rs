@@ -528,7 +528,7 @@ pub(super) fn prefetch(slots: &[Slot], hash: u64) {
 
 /// Fetches a value into the cache.
 #[inline(always)]
-fn fetch<T>(value: *const T) {
+pub(crate) fn fetch<T>(value: *const T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: fetching into the cache reads nothing as far as the program can tell, wherever the pointer points.
     unsafe {

@@ -1,15 +1,21 @@
 //! From the keys of right rows to the rows. Integers that lie close together index an array (a perfect hash); any other keys
-//! are in a hash table. Where no two rows have equal keys, finding the key is finding the row.
+//! are in a hash table. Where no two rows have equal keys, finding the key is finding the row. Many rows with keys of up to 8 bytes are
+//! indexed by all workers.
 
-use crate::hash_table::{GroupTable, KeyLayout, NO_GROUP, extreme_rows, integer_bias};
+use super::dense::Dense;
+use crate::hash_table::row_table::{GroupRows, RowTable};
+use crate::hash_table::table::fetch;
+use crate::hash_table::{GroupTable, KeyLayout, NO_GROUP};
 use crate::operators::join::NO_ROW;
+use crate::tasks::Team;
 use chalet_base::Result;
+use chalet_base::events::{self, Event};
 use chalet_columns::{BooleanBuffer, Column};
 use chalet_types::DataType;
 use std::sync::Arc;
 
 /// The rows of a table by their keys.
-pub(super) struct KeyIndex {
+pub struct KeyIndex {
     keys: Keys,
     rows: Rows,
 }
@@ -19,42 +25,31 @@ enum Keys {
     None,
     Dense(Dense),
     Hashed(Box<GroupTable>),
+    /// Of many rows, keys of up to 8 bytes.
+    Partitioned(Box<RowTable>),
 }
 
-enum Rows {
+pub enum Rows {
     /// A group is a row.
     Unique,
     /// Rows of group `g`: `order[starts[g]..starts[g + 1]]`, in the order of the table.
     Lists { starts: Vec<u32>, order: Vec<u32> },
+    /// Rows of group `g`: `order[g..ends[g]]`, in the order of the table. So many groups.
+    Runs { ends: Vec<u32>, order: Vec<u32>, n_groups: usize },
 }
-
-/// Integers as distances from the least one.
-struct Dense {
-    layout: Arc<KeyLayout>,
-    /// Turns the bits of signed integers into bits that order as they do.
-    bias: u64,
-    least: u64,
-    /// By distance: the row, or [`NO_ROW`]. Empty where keys are not unique: then the distance is the group.
-    rows: Vec<u32>,
-}
-
-/// A range with more integers than this for each row is not worth an array.
-const INTEGERS_PER_ROW: usize = 8;
-
-/// A range up to here always is.
-const SMALL_RANGE: usize = 1 << 16;
 
 /// Rows that are looked up between two questions whether to stop.
 const ROWS_AT_ONCE: usize = 1 << 18;
 
 impl KeyIndex {
-    /// The index of rows with these keys. Rows that are not `valid` equal nothing and are left out. Asks `check` now and then
-    /// whether to go on.
+    /// The index of rows with these keys. Rows that are not `valid` equal nothing and are left out. All of the team builds it
+    /// where there are `parallel_from` rows, and keys have up to 8 bytes.
     pub fn new(
         keys: &[Column],
         types: &[DataType],
         valid: &BooleanBuffer,
-        check: &dyn Fn() -> Result<()>,
+        team: &Team,
+        parallel_from: usize,
     ) -> Result<KeyIndex> {
         let n_rows = valid.len();
         if keys.is_empty() {
@@ -62,13 +57,25 @@ impl KeyIndex {
             return Ok(KeyIndex { keys: Keys::None, rows });
         }
         let layout = Arc::new(KeyLayout::new(types));
-        if let Some(index) = dense(keys, types, valid, &layout) {
-            return Ok(index);
+        if layout.has_words() && n_rows >= parallel_from.max(1) {
+            events::count(Event::ParallelJoinBuilds);
+            if let Some((dense, rows)) = Dense::of_many(keys, types, valid, &layout, team)? {
+                return Ok(KeyIndex { keys: Keys::Dense(dense), rows });
+            }
+            let (table, rows) = RowTable::new(&layout, keys, valid, team)?;
+            let rows = match rows {
+                GroupRows::Unique => Rows::Unique,
+                GroupRows::Runs { ends, order, n_groups } => Rows::Runs { ends, order, n_groups },
+            };
+            return Ok(KeyIndex { keys: Keys::Partitioned(Box::new(table)), rows });
+        }
+        if let Some((dense, rows)) = Dense::of(keys, types, valid, &layout) {
+            return Ok(KeyIndex { keys: Keys::Dense(dense), rows });
         }
         let mut table = GroupTable::with_room(layout, n_rows);
         let mut groups = Vec::with_capacity(n_rows);
         for start in (0..n_rows).step_by(ROWS_AT_ONCE) {
-            check()?;
+            team.check()?;
             let n = ROWS_AT_ONCE.min(n_rows - start);
             let some: Vec<Column> = keys.iter().map(|key| key.slice(start, n)).collect();
             groups.extend(table.groups(&some, n));
@@ -88,11 +95,13 @@ impl KeyIndex {
     pub fn memory(&self) -> usize {
         let keys = match &self.keys {
             Keys::None => 0,
-            Keys::Dense(dense) => dense.rows.len() * 4,
+            Keys::Dense(dense) => dense.memory(),
             Keys::Hashed(table) => table.memory(),
+            Keys::Partitioned(table) => table.memory(),
         };
         let rows = match &self.rows {
             Rows::Unique => 0,
+            Rows::Runs { ends, order, .. } => (ends.len() + order.len()) * 4,
             Rows::Lists { starts, order } => (starts.len() + order.len()) * 4,
         };
         keys + rows
@@ -103,14 +112,25 @@ impl KeyIndex {
         match &self.rows {
             Rows::Unique => usize::MAX,
             Rows::Lists { starts, .. } => starts.len() - 1,
+            Rows::Runs { n_groups, .. } => *n_groups,
         }
     }
 
     /// Lets work on the rows of every key, for sorting them.
     pub fn each_list(&mut self, mut work: impl FnMut(&mut [u32])) {
-        if let Rows::Lists { starts, order } = &mut self.rows {
-            for window in starts.windows(2) {
-                work(&mut order[window[0] as usize..window[1] as usize]);
+        match &mut self.rows {
+            Rows::Unique => {}
+            Rows::Lists { starts, order } => {
+                for window in starts.windows(2) {
+                    work(&mut order[window[0] as usize..window[1] as usize]);
+                }
+            }
+            Rows::Runs { ends, order, .. } => {
+                let mut start = 0;
+                while let Some(&end) = ends.get(start) {
+                    work(&mut order[start..end as usize]);
+                    start = end as usize;
+                }
             }
         }
     }
@@ -119,7 +139,7 @@ impl KeyIndex {
     pub fn order(&self, n_rows: usize) -> Vec<u32> {
         match &self.rows {
             Rows::Unique => (0..n_rows as u32).collect(),
-            Rows::Lists { order, .. } => order.clone(),
+            Rows::Lists { order, .. } | Rows::Runs { order, .. } => order.clone(),
         }
     }
 
@@ -131,6 +151,7 @@ impl KeyIndex {
             Rows::Lists { starts, .. } => {
                 starts[group as usize] as usize..starts[group as usize + 1] as usize
             }
+            Rows::Runs { ends, .. } => group as usize..ends[group as usize] as usize,
         }
     }
 
@@ -144,6 +165,7 @@ impl KeyIndex {
             },
             Keys::Dense(dense) => dense.find(keys, n_rows, &self.rows),
             Keys::Hashed(table) => table.find(keys, n_rows),
+            Keys::Partitioned(table) => table.find(keys, n_rows),
         };
         if valid.count_set_bits() < n_rows {
             for (row, group) in groups.iter_mut().enumerate() {
@@ -167,7 +189,29 @@ impl KeyIndex {
                 let group = *group as usize;
                 &order[starts[group] as usize..starts[group + 1] as usize]
             }
+            Rows::Runs { ends, order, .. } => &order[*group as usize..ends[*group as usize] as usize],
         }
+    }
+
+    /// Fetches what [`rows_of`](Self::rows_of) looks at first, for a group that is asked for soon.
+    #[inline]
+    pub fn prefetch(&self, group: u32) {
+        if let Rows::Runs { ends, order, .. } = &self.rows
+            && group != NO_GROUP
+        {
+            fetch(&raw const ends[group as usize]);
+            fetch(&raw const order[group as usize]);
+        }
+    }
+
+    /// The keys, where they are integers that lie close together.
+    pub fn as_dense(&self) -> Option<(&Dense, &Rows)> {
+        if let Keys::Dense(dense) = &self.keys { Some((dense, &self.rows)) } else { None }
+    }
+
+    /// The table of the keys, where it has partitions.
+    pub fn as_partitioned(&self) -> Option<&RowTable> {
+        if let Keys::Partitioned(table) = &self.keys { Some(table) } else { None }
     }
 
     /// The first row of each group, [`NO_ROW`] for [`NO_GROUP`].
@@ -175,7 +219,7 @@ impl KeyIndex {
         const { assert!(NO_GROUP == NO_ROW) };
         match &self.rows {
             Rows::Unique => groups,
-            Rows::Lists { .. } => {
+            Rows::Lists { .. } | Rows::Runs { .. } => {
                 groups.iter().map(|group| self.rows_of(group).first().copied().unwrap_or(NO_ROW)).collect()
             }
         }
@@ -185,7 +229,7 @@ impl KeyIndex {
 impl Rows {
     /// Valid rows by their groups: a counting sort. Of many groups in two steps, so that what is written stays in the cache: rows are
     /// partitioned by the upper bits of their groups first.
-    fn lists(groups: &[u32], valid: &BooleanBuffer, n_groups: usize) -> Rows {
+    pub(super) fn lists(groups: &[u32], valid: &BooleanBuffer, n_groups: usize) -> Rows {
         let mut starts = vec![0u32; n_groups + 1];
         if n_groups <= GROUPS_AT_ONCE {
             let rows = || valid.set_indices().map(|row| (groups[row] as usize, row as u32));
@@ -225,7 +269,7 @@ const GROUPS_AT_ONCE: usize = 1 << 15;
 
 /// Sorts rows by their groups, keeping their order; `rows` gives them with their groups. `starts` becomes where the rows of each group begin and
 /// where the last one ends, counted from `base`; all of its items behind the first were 0.
-fn sort_by_group<R: Iterator<Item = (usize, u32)>>(
+pub(super) fn sort_by_group<R: Iterator<Item = (usize, u32)>>(
     rows: impl Fn() -> R,
     starts: &mut [u32],
     base: u32,
@@ -243,69 +287,15 @@ fn sort_by_group<R: Iterator<Item = (usize, u32)>>(
     }
 }
 
-/// The index of integers that lie close together; none of any other keys.
-fn dense(
-    keys: &[Column],
-    types: &[DataType],
-    valid: &BooleanBuffer,
-    layout: &Arc<KeyLayout>,
-) -> Option<KeyIndex> {
-    let [ty] = types else { return None };
-    let bias = integer_bias(ty)?;
-    let n_rows = valid.len();
-    let words = layout.words(keys, n_rows)?;
-    let (least, len) = match extreme_rows(&words, valid, bias) {
-        Some((least, greatest)) => {
-            let (least, greatest) = (words[least] ^ bias, words[greatest] ^ bias);
-            (least, usize::try_from(greatest - least).ok()?.checked_add(1)?)
-        }
-        None => (0, 0),
-    };
-    if len > SMALL_RANGE.max(n_rows.saturating_mul(INTEGERS_PER_ROW)) || len >= NO_GROUP as usize {
-        return None;
-    }
-    let distance = |row: usize| ((words[row] ^ bias) - least) as usize;
-    let mut rows = vec![NO_ROW; len];
-    let is_unique = valid.set_indices().all(|row| {
-        let known = std::mem::replace(&mut rows[distance(row)], row as u32);
-        known == NO_ROW
-    });
-    let dense = |rows| Keys::Dense(Dense { layout: layout.clone(), bias, least, rows });
-    if is_unique {
-        return Some(KeyIndex { keys: dense(rows), rows: Rows::Unique });
-    }
-    let groups: Vec<u32> =
-        (0..n_rows).map(|row| if valid.value(row) { distance(row) as u32 } else { NO_GROUP }).collect();
-    Some(KeyIndex { keys: dense(Vec::new()), rows: Rows::lists(&groups, valid, len) })
-}
-
-impl Dense {
-    fn find(&self, keys: &[Column], n_rows: usize, rows: &Rows) -> Vec<u32> {
-        let words = self.layout.words(keys, n_rows).unwrap_or_default();
-        let distance = |word: &u64| (word ^ self.bias).wrapping_sub(self.least) as usize;
-        match rows {
-            Rows::Unique => {
-                words.iter().map(|word| self.rows.get(distance(word)).copied().unwrap_or(NO_ROW)).collect()
-            }
-            Rows::Lists { starts, .. } => {
-                let group = |word: &u64| {
-                    let group = distance(word);
-                    match starts.get(group..group.saturating_add(2)) {
-                        Some(&[start, end]) if start < end => group as u32,
-                        _ => NO_GROUP,
-                    }
-                };
-                words.iter().map(group).collect()
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use chalet_columns::{Builder, Vector};
     use chalet_types::Value;
+
+    fn team() -> Team {
+        Team::alone(&Arc::new(crate::QueryControl::new(crate::Limits::default(), None, None)))
+    }
 
     fn column(ty: &DataType, values: &[i64]) -> Column {
         let mut builder = Builder::new(ty);
@@ -330,15 +320,18 @@ mod tests {
             ] {
                 let valid = BooleanBuffer::new_set(keys.len());
                 let types = [ty.clone()];
-                let index = KeyIndex::new(&[column(&ty, &keys)], &types, &valid, &|| Ok(())).unwrap();
-                assert_eq!(matches!(index.keys, Keys::Dense(_)), is_dense, "{keys:?}");
-                assert_eq!(index.is_unique(), is_unique, "{keys:?}");
-                let asked = [-2_000_000_000, -4, -3, 0, 4, 5, 6, 7, 2_000_000_000, 2_000_000_001];
-                let expected: Vec<Vec<u32>> = asked
-                    .iter()
-                    .map(|a| (0..keys.len() as u32).filter(|&row| keys[row as usize] == *a).collect())
-                    .collect();
-                assert_eq!(found(&index, &column(&ty, &asked)), expected, "{keys:?}");
+                for parallel_from in [0, usize::MAX] {
+                    let index =
+                        KeyIndex::new(&[column(&ty, &keys)], &types, &valid, &team(), parallel_from).unwrap();
+                    assert_eq!(matches!(index.keys, Keys::Dense(_)), is_dense, "{keys:?}");
+                    assert_eq!(index.is_unique(), is_unique, "{keys:?}");
+                    let asked = [-2_000_000_000, -4, -3, 0, 4, 5, 6, 7, 2_000_000_000, 2_000_000_001];
+                    let expected: Vec<Vec<u32>> = asked
+                        .iter()
+                        .map(|a| (0..keys.len() as u32).filter(|&row| keys[row as usize] == *a).collect())
+                        .collect();
+                    assert_eq!(found(&index, &column(&ty, &asked)), expected, "{keys:?}");
+                }
             }
         }
     }
@@ -347,10 +340,12 @@ mod tests {
     fn rows_that_are_not_valid_are_left_out() {
         let keys = [Column::Flat(Vector::from(vec![1u32, 2, 1, 3]))];
         let valid = BooleanBuffer::from(vec![true, true, false, true]);
-        let index = KeyIndex::new(&keys, &[DataType::UInt32], &valid, &|| Ok(())).unwrap();
-        assert!(index.is_unique());
-        assert_eq!(found(&index, &keys[0]), [vec![0], vec![1], vec![0], vec![3]]);
-        assert_eq!(index.find(&keys, &valid)[2], NO_GROUP);
-        assert_eq!(index.first_rows(vec![NO_GROUP, 3]), [NO_ROW, 3]);
+        for parallel_from in [0, usize::MAX] {
+            let index = KeyIndex::new(&keys, &[DataType::UInt32], &valid, &team(), parallel_from).unwrap();
+            assert!(index.is_unique());
+            assert_eq!(found(&index, &keys[0]), [vec![0], vec![1], vec![0], vec![3]]);
+            assert_eq!(index.find(&keys, &valid)[2], NO_GROUP);
+            assert_eq!(index.first_rows(vec![NO_GROUP, 3]), [NO_ROW, 3]);
+        }
     }
 }

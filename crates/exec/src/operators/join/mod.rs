@@ -2,6 +2,7 @@
 //!
 //! - [`table`]: the right side and the index of its keys; the sink that builds it
 //! - [`index`]: from keys to rows
+//! - [`dense`]: of integers that lie close together
 //! - [`asof`]: the nearest row of ASOF joins
 //! - [`range_index`]: the rows that meet inequalities
 //! - [`values`]: values that are compared often
@@ -11,6 +12,7 @@
 //! - [`paste_join`]: PASTE JOIN, row by row
 
 mod asof;
+mod dense;
 mod index;
 mod partitioned;
 pub mod paste_join;

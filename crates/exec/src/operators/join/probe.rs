@@ -258,6 +258,9 @@ impl Pairs {
     }
 }
 
+/// So many rows ahead of the one that is joined the places of its partners are fetched.
+const AHEAD: usize = 16;
+
 /// A run of left rows and what it is joined with.
 struct Run<'a> {
     probe: &'a Probe,
@@ -320,7 +323,11 @@ impl Run<'_> {
     /// Every left row with every one of its partners, and those without one beside none where they are kept.
     fn all_pairs(&self, rows: std::ops::Range<usize>, keeps_left: bool) -> Pairs {
         let mut pairs = Pairs::default();
+        let is_large = self.table.index.as_partitioned().is_some();
         for row in rows {
+            if let Some(&ahead) = self.groups.get(row + AHEAD).filter(|_| is_large) {
+                self.table.index.prefetch(ahead);
+            }
             let before = pairs.left.len();
             self.add_candidates(row, &mut pairs);
             if pairs.left.len() == before && keeps_left {

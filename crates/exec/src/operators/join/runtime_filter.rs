@@ -3,11 +3,14 @@
 //! of files. A bitmap holds integers that lie close together, a blocked Bloom filter (Putze, Sanders and Singler, "Cache-,
 //! hash- and space-efficient Bloom filters") any other keys.
 
+use super::dense::Dense;
+use super::index::{KeyIndex, Rows};
 use super::table::{JoinTable, usable_keys};
 use crate::RuntimeFilterPolicy;
 use crate::expression::Program;
 use crate::hash_table::{KeyLayout, extreme_rows, integer_bias};
 use crate::pipeline::{Emit, Flow, Operator, OperatorWorker};
+use crate::tasks::Team;
 use chalet_base::Result;
 use chalet_base::events::{self, Event};
 use chalet_columns::{Block, BooleanBuffer, Column};
@@ -23,6 +26,8 @@ pub struct RuntimeFilter {
     /// The key over the right side's columns.
     pub key: Program,
     pub ty: DataType,
+    /// The join has no other key.
+    pub is_only: bool,
     /// The key over the columns of the scan of the left side that it comes from.
     pub scanned: Program,
     /// Positions of these columns among those of the scan.
@@ -63,7 +68,7 @@ const BITS_PER_KEY: usize = 16;
 
 impl RuntimeFilter {
     /// The filter, and the range of the keys where the scan can skip by it; none where the right side is not in memory.
-    pub fn make(&self) -> Result<Option<(KeyFilter, Option<ColumnRange>)>> {
+    pub(crate) fn make(&self, team: &Team) -> Result<Option<(KeyFilter, Option<ColumnRange>)>> {
         let Some(table) = self.slot.get().filter(|table| !table.is_spilled() && !table.is_empty()) else {
             return Ok(None);
         };
@@ -72,9 +77,19 @@ impl RuntimeFilter {
         let (keys, valid) = usable_keys(vec![key], &[false], n_rows);
         let types = [self.ty.bare().clone()];
         let layout = Arc::new(KeyLayout::new(&types));
-        let bitmap = bitmap(&keys, &types[0], &valid, &layout);
-        let range = match &bitmap {
-            Some((_, first, last)) if self.is_plain => {
+        let known = match self.dense_members(team)? {
+            Some(known) => Some(known),
+            None => bitmap(&keys, &types[0], &valid, &layout),
+        };
+        let (members, extremes) = match known {
+            Some((members, first, last)) => (members, Some((first, last))),
+            None => match self.partitioned_members(n_rows, team)? {
+                Some(members) => (members, None),
+                None => (bloom(&layout.keys(&keys, n_rows).hashes, &valid), None),
+            },
+        };
+        let range = match &extremes {
+            Some((first, last)) if self.is_plain => {
                 let value =
                     |row: usize| Some((keys[0].value(row), true)).filter(|(v, _)| is_bound(v, &types[0]));
                 Some(ColumnRange {
@@ -84,10 +99,6 @@ impl RuntimeFilter {
                 })
             }
             _ => None,
-        };
-        let members = match bitmap {
-            Some((members, _, _)) => members,
-            None => bloom(&layout.keys(&keys, n_rows).hashes, &valid),
         };
         events::count(Event::RuntimeFiltersCreated);
         let filter = KeyFilter(Arc::new(Shared {
@@ -100,7 +111,53 @@ impl RuntimeFilter {
         }));
         Ok(Some((filter, range)))
     }
+
+    /// The index of the join, where this is its only key.
+    fn index(&self) -> Option<&KeyIndex> {
+        self.slot.get().map(|table| &table.index).filter(|_| self.is_only)
+    }
+
+    /// The bitmap of an index of integers that lie close together, by all of a team, and the rows of the least and the greatest key.
+    fn dense_members(&self, team: &Team) -> Result<Option<(Members, usize, usize)>> {
+        let Some((dense, rows)) = self.index().and_then(KeyIndex::as_dense) else { return Ok(None) };
+        let (Some(bias), Some((least, len))) = (integer_bias(self.ty.bare()), dense.range()) else {
+            return Ok(None);
+        };
+        let (first, last) = dense.extreme_rows(rows);
+        let n_words = len.div_ceil(64);
+        let slot = self.slot.clone();
+        let bits = team.collect_all(n_words.div_ceil(WORDS_AT_ONCE), move |at| {
+            let words = at * WORDS_AT_ONCE..n_words.min((at + 1) * WORDS_AT_ONCE);
+            let index = slot.get().and_then(|table| table.index.as_dense());
+            let bits =
+                |(dense, rows): (&Dense, &Rows)| words.map(|word| dense.bits(rows, word * 64)).collect();
+            Ok(index.map_or_else(Vec::new, bits))
+        })?;
+        let members = Members::Bitmap { bias, least, bits: bits.concat(), len: len as u64 };
+        Ok(Some((members, first as usize, last as usize)))
+    }
+
+    /// The Bloom filter of an index with partitions, by all of a team: each partition has words of its own.
+    fn partitioned_members(&self, n_rows: usize, team: &Team) -> Result<Option<Members>> {
+        let Some(table) = self.index().and_then(KeyIndex::as_partitioned) else { return Ok(None) };
+        let n_partitions = table.n_partitions();
+        let n_words = bloom_words(n_rows).max(n_partitions);
+        let n_own = n_words / n_partitions;
+        let slot = self.slot.clone();
+        let words = team.collect_all(n_partitions, move |partition| {
+            let mut words = vec![0; n_own];
+            let table = slot.get().and_then(|table| table.index.as_partitioned());
+            for hash in table.into_iter().flat_map(|table| table.hashes(partition)) {
+                words[word_of(hash, n_words) - partition * n_own] |= bits_of(hash);
+            }
+            Ok(words)
+        })?;
+        Ok(Some(Members::Bloom(words.concat())))
+    }
 }
+
+/// Words of a bitmap that a worker makes at a time.
+const WORDS_AT_ONCE: usize = 1 << 14;
 
 /// Do values of the type order in statistics of files as they do here?
 fn is_bound(value: &Value, ty: &DataType) -> bool {
@@ -131,7 +188,7 @@ fn bitmap(
 }
 
 fn bloom(hashes: &[u64], valid: &BooleanBuffer) -> Members {
-    let n_words = (hashes.len() * BITS_PER_KEY / 64).next_power_of_two();
+    let n_words = bloom_words(hashes.len());
     let mut words = vec![0; n_words];
     for row in valid.set_indices() {
         words[word_of(hashes[row], n_words)] |= bits_of(hashes[row]);
@@ -139,9 +196,15 @@ fn bloom(hashes: &[u64], valid: &BooleanBuffer) -> Members {
     Members::Bloom(words)
 }
 
+/// Words of a Bloom filter of so many keys.
+fn bloom_words(n_keys: usize) -> usize {
+    (n_keys * BITS_PER_KEY / 64).next_power_of_two().max(2)
+}
+
+/// By the upper bits, so that each partition of a [`RowTable`] has words of its own.
 #[inline(always)]
 fn word_of(hash: u64, n_words: usize) -> usize {
-    (hash >> 32) as usize & (n_words - 1)
+    (hash >> (64 - n_words.trailing_zeros())) as usize
 }
 
 /// Four of 64 bits.

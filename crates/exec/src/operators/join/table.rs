@@ -12,6 +12,7 @@ use crate::pipeline::{Flow, Position, Sink, SinkWorker, concrete};
 use crate::spill::input_order::{RowNumbers, in_input_order};
 use crate::spill::partitions::{LazyWriter, Partition, PartitionWriter, partitions, row_hashes};
 use crate::spill::{Purpose, Threshold};
+use crate::tasks::Team;
 use chalet_base::{Result, ensure, err};
 use chalet_columns::{Block, BooleanBuffer, Column, Vector};
 use chalet_memory::Reservation;
@@ -34,6 +35,8 @@ pub struct BuildSpec {
     pub range: Option<RangeSpec>,
     /// Types of the right side's columns.
     pub types: Vec<DataType>,
+    /// So many rows are indexed by all workers.
+    pub parallel_from: usize,
 }
 
 impl BuildSpec {
@@ -171,7 +174,7 @@ impl Sink for Build {
                 worker.spill()?;
                 writers.extend(worker.writer.take_flushed()?);
             }
-            let table = self.spec.index(self.spec.no_rows(), memory, &ctx.control)?;
+            let table = self.spec.index(self.spec.no_rows(), memory, &Team::alone(&ctx.control))?;
             let _ = self.slot.set(JoinTable { spilled: Some(Mutex::new(writers)), ..table });
             return Ok(blocks_as_source(Vec::new(), ctx));
         }
@@ -182,14 +185,31 @@ impl Sink for Build {
         }
         blocks.sort_by_key(|(position, _)| *position);
         let blocks: Vec<Block> = blocks.into_iter().map(|(_, block)| block).collect();
-        let rows = if blocks.is_empty() { self.spec.no_rows() } else { Block::concat(&blocks) };
+        let team = Team::of(ctx);
+        let rows = if blocks.is_empty() { self.spec.no_rows() } else { concat(blocks, &team)? };
         ctx.control.check_with_interrupt()?;
-        let table = self.spec.index(rows, memory, &ctx.control)?;
+        let table = self.spec.index(rows, memory, &team)?;
         // The stage of a build runs once.
         let _ = self.slot.set(table);
         Ok(blocks_as_source(Vec::new(), ctx))
     }
 }
+
+/// Blocks as one, column by column by all of a team.
+fn concat(blocks: Vec<Block>, team: &Team) -> Result<Block> {
+    let n_rows: usize = blocks.iter().map(Block::n_rows).sum();
+    if n_rows < CONCAT_AT_ONCE {
+        return Ok(Block::concat(&blocks));
+    }
+    let n_columns = blocks[0].columns().len();
+    let columns = team.collect_all(n_columns, move |at| {
+        Ok(Column::concat(&blocks.iter().map(|block| block.column(at)).collect::<Vec<_>>()))
+    })?;
+    Ok(Block::new(columns, n_rows))
+}
+
+/// Fewer rows are joined together by one worker.
+const CONCAT_AT_ONCE: usize = 1 << 17;
 
 impl BuildSpec {
     fn no_rows(&self) -> Block {
@@ -198,12 +218,7 @@ impl BuildSpec {
     }
 
     /// The table of right rows, which are in their order.
-    pub(crate) fn index(
-        &self,
-        rows: Block,
-        mut memory: Reservation,
-        control: &QueryControl,
-    ) -> Result<JoinTable> {
+    pub(crate) fn index(&self, rows: Block, mut memory: Reservation, team: &Team) -> Result<JoinTable> {
         let spec = self;
         let n_rows = rows.n_rows();
         ensure!(
@@ -231,7 +246,7 @@ impl BuildSpec {
             valid = &valid & &are_there;
             bounds
         });
-        let mut index = KeyIndex::new(&keys, &types, &valid, &|| control.check_with_interrupt())?;
+        let mut index = KeyIndex::new(&keys, &types, &valid, team, spec.parallel_from)?;
         let asof = asof.zip(spec.asof_type.as_ref()).map(|(asof, ty)| AsofValues::new(asof, ty, &mut index));
         let range = bounds.zip(spec.range.as_ref());
         let range = range.and_then(|(bounds, range)| RangeIndex::new(range, bounds, &mut index));
@@ -243,14 +258,18 @@ impl BuildSpec {
     }
 
     /// The table of the rows of a partition.
-    pub(crate) fn index_partition(&self, partition: &Partition, control: &QueryControl) -> Result<JoinTable> {
+    pub(crate) fn index_partition(
+        &self,
+        partition: &Partition,
+        control: &Arc<QueryControl>,
+    ) -> Result<JoinTable> {
         let rows = match partition.block()? {
             Some(block) => in_input_order(block)?.0,
             None => self.no_rows(),
         };
         let mut memory = Reservation::new(control.memory.clone());
         memory.grow(rows.memory())?;
-        self.index(rows, memory, control)
+        self.index(rows, memory, &Team::alone(control))
     }
 }
 
