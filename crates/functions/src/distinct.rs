@@ -30,7 +30,7 @@ impl Distinct {
     }
 
     /// How many different numbers there are.
-    pub fn len(&self) -> usize {
+    pub fn n_numbers(&self) -> usize {
         self.numbers.len()
     }
 
@@ -65,9 +65,9 @@ impl Distinct {
     /// Adds a number; was it not there before?
     #[inline]
     pub fn is_new(&mut self, number: u64) -> bool {
-        let before = self.len();
+        let before = self.n_numbers();
         self.insert(number);
-        self.len() > before
+        self.n_numbers() > before
     }
 }
 
@@ -87,7 +87,7 @@ mod tests {
                     assert_eq!(distinct.insert(number * 7), number as usize);
                 }
             }
-            assert_eq!(distinct.len(), n as usize);
+            assert_eq!(distinct.n_numbers(), n as usize);
             assert_eq!(distinct.place(1), None);
         }
     }

@@ -81,7 +81,7 @@ pub fn occurrences(offsets: &[i64], numbers: &[u64]) -> Vec<u32> {
         counts.clear();
         for number in &numbers[window[0] as usize..window[1] as usize] {
             let place = seen.insert(*number);
-            counts.resize(seen.len(), 0u32);
+            counts.resize(seen.n_numbers(), 0u32);
             counts[place] += 1;
             out.push(counts[place]);
         }

@@ -140,7 +140,7 @@ fn execute(call: &Call) -> Result<Column> {
                     first.insert(all.numbers[place]);
                 });
                 counts.clear();
-                counts.resize(first.len(), 1);
+                counts.resize(first.n_numbers(), 1);
                 continue;
             }
             for place in all.places(argument, row) {
@@ -186,7 +186,7 @@ fn jaccard(call: &Call) -> Result<Column> {
             b.is_new(number) && a.place(number).is_some()
         });
         let both = both.count();
-        out.push(both as f64 / (a.len() + b.len() - both) as f64);
+        out.push(both as f64 / (a.n_numbers() + b.n_numbers() - both) as f64);
     }
     Ok(Vector::from(out).into())
 }

@@ -36,7 +36,7 @@ fn execute(call: &Call) -> Result<Column> {
             for number in &numbers[window[0] as usize..window[1] as usize] {
                 seen.insert(*number);
             }
-            seen.len() as u32
+            seen.n_numbers() as u32
         })
         .collect();
     Ok(Vector::from(counts).into())

@@ -37,7 +37,7 @@ static BITS: [[u8; 8]; 256] = {
     let mut all = [[b'0'; 8]; 256];
     let mut at = 0;
     while at < 256 * 8 {
-        all[at / 8][at % 8] += (at / 8 >> (7 - at % 8) & 1) as u8;
+        all[at / 8][at % 8] += ((at / 8) >> (7 - at % 8) & 1) as u8;
         at += 1;
     }
     all

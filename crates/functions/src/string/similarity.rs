@@ -145,8 +145,9 @@ fn of_matches(a: &[u8], b: &[u8], matched: usize, swapped: usize) -> f64 {
 fn jaro_of_short(a: &[u8], b: &[u8], reach: usize) -> f64 {
     let (mut taken, mut matched) = (0u64, 0u64);
     for (i, x) in a.iter().enumerate() {
-        for j in i.saturating_sub(reach)..(i + reach + 1).min(b.len()) {
-            if b[j] == *x && taken >> j & 1 == 0 {
+        let near = i.saturating_sub(reach)..(i + reach + 1).min(b.len());
+        for (j, y) in near.clone().zip(b.get(near).unwrap_or_default()) {
+            if y == x && taken >> j & 1 == 0 {
                 taken |= 1 << j;
                 matched |= 1 << i;
                 break;
