@@ -5,7 +5,6 @@ use chalet_formats::Format;
 use chalet_formats::format::Capabilities;
 
 pub static FORMATS: &[Format] = &[
-    crate::metadata_format::FORMAT,
     Format {
         name: "Parquet",
         suffixes: &["parquet", "pq"],
@@ -22,4 +21,5 @@ pub static FORMATS: &[Format] = &[
         input: Some(&Parquet),
         output: Some(&Parquet),
     },
+    crate::metadata_format::FORMAT,
 ];
