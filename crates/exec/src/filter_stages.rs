@@ -72,16 +72,23 @@ fn rank(conjunct: &Expr) -> Rank {
     }
 }
 
-/// Conditions that are tested together, on the same rows.
-fn stage(conjuncts: &[Expr], scan: &Layout, ctx: &Arc<Context>) -> Result<FilterStage> {
-    let ids = conjuncts.iter().flat_map(|conjunct| conjunct.columns());
+/// The columns of a scan that expressions read, ascending, and the layout of a block of these.
+pub(crate) fn read_of_scan<'e>(
+    exprs: impl IntoIterator<Item = &'e Expr>,
+    scan: &Layout,
+) -> (Vec<usize>, Layout) {
+    let ids = exprs.into_iter().flat_map(|expr| expr.columns());
     let mut columns: Vec<usize> = ids.filter_map(|id| scan.get(&id).copied()).collect();
     columns.sort_unstable();
     columns.dedup();
-    let positions = scan
-        .iter()
-        .filter_map(|(id, at)| columns.binary_search(at).ok().map(|position| (*id, position)))
-        .collect();
+    let position = |at: &usize| columns.binary_search(at).ok();
+    let layout = scan.iter().filter_map(|(id, at)| Some((*id, position(at)?))).collect();
+    (columns, layout)
+}
+
+/// Conditions that are tested together, on the same rows.
+fn stage(conjuncts: &[Expr], scan: &Layout, ctx: &Arc<Context>) -> Result<FilterStage> {
+    let (columns, positions) = read_of_scan(conjuncts, scan);
     let programs = conjuncts.iter().map(|conjunct| Program::new(&[conjunct], &positions, ctx));
     let programs: Vec<Program> = programs.collect::<Result<_>>()?;
     let evaluate = move |block: &Block| {

@@ -1,7 +1,7 @@
 //! The physical planner: the one match from nodes of the logical plan to operators.
 
 use crate::expression::{Layout, Program, layout};
-use crate::filter_stages::filter_stages;
+use crate::filter_stages::{filter_stages, read_of_scan};
 use crate::join_bounds::join_bounds;
 use crate::operators::collect::RowRange;
 use crate::operators::join::runtime_filter::{FilterByKeys, KeyFilter, RuntimeFilter};
@@ -14,7 +14,7 @@ use crate::operators::{
 };
 use crate::pipeline::{Operator, Source, Stage, Stream};
 use crate::ranges::ranges;
-use crate::read_in_order::{ScanOrder, scan_order};
+use crate::read_in_order::{OrderedBy, ScanOrder, scan_order};
 use crate::row_set::RowSet;
 use crate::runtime_filters::RuntimeFilters;
 use crate::spill::{Purpose, Threshold};
@@ -141,15 +141,7 @@ impl PhysicalPlan {
 /// them. Sets of IN are built first, by running their sub-queries, because programs look into them. Fails where a node is
 /// not supported or a set cannot be built.
 pub fn plan_physical(plan: &Plan, ctx: &ExecContext) -> Result<(PhysicalPlan, Option<RowRange>)> {
-    let runtime_filters = RefCell::new(RuntimeFilters::new(ctx));
-    PhysicalPlanner {
-        ctx,
-        top_k_threshold: RefCell::default(),
-        scan_order: RefCell::default(),
-        runtime_filters,
-        may_stop: Cell::new(false),
-    }
-    .plan_result(plan)
+    PhysicalPlanner::new(ctx).plan_result(plan)
 }
 
 /// The run-time filters of a scan whose joins have been built, put into its request.
@@ -168,9 +160,6 @@ fn made_filters(
     Ok(made)
 }
 
-/// Rows of a block, at least, where a scan in order will have few to read.
-const FEW_ROWS: usize = 1024;
-
 /// Does a join without right rows have none at all?
 fn needs_right_rows(node: &plan::Join) -> bool {
     match node.kind {
@@ -178,12 +167,6 @@ fn needs_right_rows(node: &plan::Join) -> bool {
         plan::JoinKind::Left => node.strictness == plan::JoinStrictness::Semi,
         plan::JoinKind::Full | plan::JoinKind::Paste => false,
     }
-}
-
-/// How a scan is merged that is read in order, and where its first key is if ranges of it can be read each for itself.
-struct OrderedBy {
-    order: Arc<MergeOrder>,
-    key: Option<usize>,
 }
 
 pub(crate) struct PhysicalPlanner<'a> {
@@ -195,6 +178,19 @@ pub(crate) struct PhysicalPlanner<'a> {
     runtime_filters: RefCell<RuntimeFilters>,
     /// May what comes next stop reading before all rows have come?
     may_stop: Cell<bool>,
+}
+
+impl<'a> PhysicalPlanner<'a> {
+    /// A planner that nothing stands above.
+    fn new(ctx: &'a ExecContext) -> PhysicalPlanner<'a> {
+        PhysicalPlanner {
+            ctx,
+            top_k_threshold: RefCell::default(),
+            scan_order: RefCell::default(),
+            runtime_filters: RefCell::new(RuntimeFilters::new(ctx)),
+            may_stop: Cell::new(false),
+        }
+    }
 }
 
 impl PhysicalPlanner<'_> {
@@ -220,7 +216,7 @@ impl PhysicalPlanner<'_> {
         }
         match plan {
             Plan::Scan(node) => {
-                let order = self.merge_order(node)?;
+                let order = self.scan_order(node)?;
                 self.scan(node, order)
             }
             Plan::SharedScan(node) => self.shared_scan(node),
@@ -355,15 +351,7 @@ impl PhysicalPlanner<'_> {
         let rows = match known {
             Some(rows) => rows,
             None => {
-                let runtime_filters = RefCell::new(RuntimeFilters::new(self.ctx));
-                let planner = PhysicalPlanner {
-                    ctx: self.ctx,
-                    top_k_threshold: RefCell::default(),
-                    scan_order: RefCell::default(),
-                    runtime_filters,
-                    may_stop: Cell::new(false),
-                };
-                let shared = planner.plan(&node.source.plan)?;
+                let shared = PhysicalPlanner::new(self.ctx).plan(&node.source.plan)?;
                 self.ctx.shared.add(&node.source, shared.stream)
             }
         };
@@ -371,30 +359,18 @@ impl PhysicalPlanner<'_> {
         Ok(Stream::of(Source::Shared { rows, columns, name: node.name.clone(), is_first }).into())
     }
 
-    /// The order in which a sort above wants a scan to be read.
-    fn merge_order(&self, node: &plan::ScanNode) -> Result<Option<OrderedBy>> {
+    /// How a scan is to be merged, where a sort above wants it to be read in order.
+    fn scan_order(&self, node: &plan::ScanNode) -> Result<Option<OrderedBy>> {
         let mut pending = self.scan_order.borrow_mut();
-        let is_its = |order: &mut ScanOrder| {
-            order.keys.iter().all(|(id, ..)| node.columns.iter().any(|(_, field)| field.id == *id))
-        };
         // Taken, because it is for one scan alone: copies of a plan share the ids of its columns.
-        let Some(order) = pending.take_if(is_its) else { return Ok(None) };
-        let layout = layout(&Plan::Scan(node.clone()).fields());
-        let columns: Vec<Expr> = order.keys.iter().map(|(id, ty, _)| Expr::Column(*id, ty.clone())).collect();
-        let keys = Program::new(&columns.iter().collect::<Vec<_>>(), &layout, &self.ctx.functions)?;
-        let orders = order.keys.iter().map(|key| key.2).collect();
-        let key =
-            order.keys.first().filter(|_| order.has_ranges).and_then(|(id, ..)| layout.get(id).copied());
-        let (reversed, limit) = (order.reversed, order.limit);
-        Ok(Some(OrderedBy { order: Arc::new(MergeOrder { keys, orders, reversed, limit, rule: None }), key }))
+        let order = pending.take_if(|order| order.is_of(node));
+        order.map(|order| order.merge(node, self.ctx)).transpose()
     }
 
     fn scan_context(&self, node: &plan::ScanNode, order: Option<&OrderedBy>) -> ScanContext {
         let mut context = self.ctx.scan.clone();
-        if let Some(limit) = order.and_then(|by| by.order.limit) {
-            // Not many more rows are read than are needed.
-            let needed = usize::try_from(limit).unwrap_or(usize::MAX).saturating_mul(2).max(FEW_ROWS);
-            context.max_block_size = context.max_block_size.min(needed);
+        if let Some(rows) = order.and_then(OrderedBy::block_rows) {
+            context.max_block_size = context.max_block_size.min(rows);
         }
         match &node.limits {
             Some(limits) => ScanContext { max_block_size: limits.max_block_size, ..context },
@@ -455,12 +431,7 @@ impl PhysicalPlanner<'_> {
 
     /// The filter as code over the columns that it reads.
     fn scan_filter(&self, expr: &Expr, node: &plan::ScanNode, scan: &Layout) -> Result<ScanFilter> {
-        let mut columns: Vec<usize> = expr.columns().iter().filter_map(|id| scan.get(id).copied()).collect();
-        columns.sort_unstable();
-        let positions: Layout = scan
-            .iter()
-            .filter_map(|(id, at)| columns.iter().position(|c| c == at).map(|position| (*id, position)))
-            .collect();
+        let (columns, positions) = read_of_scan([expr], scan);
         let program = Program::new(&[expr], &positions, &self.ctx.functions)?;
         let condition = condition::text(expr, node, &self.ctx.scan.conditions_under);
         let unread = node.only_filtered.iter().filter_map(|id| scan.get(id).copied()).collect();

@@ -8,11 +8,14 @@
 //! ```
 
 use crate::ExecContext;
-use crate::expression::layout;
+use crate::expression::{Program, layout};
+use crate::operators::merge_runs::MergeOrder;
 use crate::ranges::ranges;
+use chalet_base::Result;
 use chalet_columns::keys::Order;
-use chalet_plan::{ColumnId, Plan, ScanNode, Sort};
+use chalet_plan::{ColumnId, Expr, Plan, ScanNode, Sort};
 use chalet_types::DataType;
+use std::sync::Arc;
 
 /// In which order a scan is to be read.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +26,42 @@ pub(crate) struct ScanOrder {
     /// The first key is the first one of the table, and ascends: ranges of it can be read each for itself.
     pub has_ranges: bool,
     pub limit: Option<u64>,
+}
+
+/// Rows of a block, at least, where a scan in order will have few to read.
+const FEW_ROWS: usize = 1024;
+
+/// How a scan is merged that is read in order, and where its first key is if ranges of it can be read each for itself.
+pub(crate) struct OrderedBy {
+    pub order: Arc<MergeOrder>,
+    pub key: Option<usize>,
+}
+
+impl OrderedBy {
+    /// Rows of a block, at most, where not many more are to be read than are needed.
+    pub fn block_rows(&self) -> Option<usize> {
+        let limit = usize::try_from(self.order.limit?).unwrap_or(usize::MAX);
+        Some(limit.saturating_mul(2).max(FEW_ROWS))
+    }
+}
+
+impl ScanOrder {
+    /// Has the scan the columns?
+    pub fn is_of(&self, node: &ScanNode) -> bool {
+        self.keys.iter().all(|(id, ..)| node.columns.iter().any(|(_, field)| field.id == *id))
+    }
+
+    /// How the scan is merged.
+    pub fn merge(self, node: &ScanNode, ctx: &ExecContext) -> Result<OrderedBy> {
+        let layout = layout(&Plan::Scan(node.clone()).fields());
+        let columns: Vec<Expr> = self.keys.iter().map(|(id, ty, _)| Expr::Column(*id, ty.clone())).collect();
+        let keys = Program::new(&columns.iter().collect::<Vec<_>>(), &layout, &ctx.functions)?;
+        let orders = self.keys.iter().map(|key| key.2).collect();
+        let first = self.keys.first().filter(|_| self.has_ranges);
+        let key = first.and_then(|(id, ..)| layout.get(id).copied());
+        let (reversed, limit) = (self.reversed, self.limit);
+        Ok(OrderedBy { order: Arc::new(MergeOrder { keys, orders, reversed, limit, rule: None }), key })
+    }
 }
 
 /// The order in which the scan below a sort had best be read, so that there is nothing left to sort.
