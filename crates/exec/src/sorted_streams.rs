@@ -275,3 +275,76 @@ impl SortedStreams {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chalet_columns::keys::{Order, sort_keys};
+    use chalet_columns::{Builder, Column};
+    use chalet_storage::Morsel;
+    use chalet_types::{DataType, Value};
+
+    struct Blocks(std::vec::IntoIter<Block>);
+
+    impl ScanWorker for Blocks {
+        fn next(&mut self) -> Result<Option<Morsel>> {
+            Ok(self.0.next().map(|block| Morsel { block, task: 0, number: 0 }))
+        }
+    }
+
+    fn column(values: &[u64]) -> Column {
+        let mut builder = Builder::new(&DataType::UInt64);
+        values.iter().for_each(|&value| builder.push_value(&Value::UInt(value)).expect("a number"));
+        Column::Flat(builder.finish())
+    }
+
+    /// Merges streams of sorted keys and compares with a stable sort of all: each row carries where it is from.
+    fn check(streams: &[Vec<u64>], block_rows: usize, size: usize) {
+        let mut expected: Vec<(u64, u64)> = Vec::new();
+        let mut workers: Vec<Box<dyn ScanWorker>> = Vec::new();
+        for (number, stream) in streams.iter().enumerate() {
+            let places: Vec<u64> = (0..stream.len() as u64).map(|row| (number as u64) << 32 | row).collect();
+            expected.extend(stream.iter().copied().zip(places.iter().copied()));
+            let blocks = stream.chunks(block_rows).zip(places.chunks(block_rows));
+            let blocks = blocks.map(|(keys, at)| Block::new(vec![column(keys), column(at)], keys.len()));
+            workers.push(Box::new(Blocks(blocks.collect::<Vec<_>>().into_iter())));
+        }
+        expected.sort();
+        let keys = |block: &Block| Ok(sort_keys(&[(block.column(0), Order::ASCENDING)], block.n_rows()));
+        let size = MergedSize { rows: size, bytes: usize::MAX };
+        let mut merge = SortedStreams::open(workers, &keys, size).expect("streams");
+        let mut merged = Vec::new();
+        while let Some(block) = merge.next(&keys).expect("rows") {
+            assert!(block.n_rows() > 0 && block.n_rows() <= size.rows);
+            let number = |column: usize, row: usize| match block.column(column).value(row) {
+                Value::UInt(value) => value,
+                other => panic!("{other:?}"),
+            };
+            merged.extend((0..block.n_rows()).map(|row| (number(0, row), number(1, row))));
+        }
+        assert_eq!(merged, expected);
+    }
+
+    #[test]
+    fn streams_are_merged_however_much_they_overlap() {
+        let mut seed = 1_u64;
+        let mut random = move |below: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) % below
+        };
+        for (distinct, offset) in [(3, 0), (500, 0), (1 << 30, 0), (100, 90), (100, 1_000)] {
+            let streams: Vec<Vec<u64>> = (0..5)
+                .map(|stream| {
+                    let n_rows = random(700);
+                    let mut keys: Vec<u64> =
+                        (0..n_rows).map(|_| random(distinct) + stream * offset).collect();
+                    keys.sort_unstable();
+                    keys
+                })
+                .collect();
+            for (block_rows, size) in [(1, 1), (7, 10), (64, 50), (1_000, 256), (100, 10_000)] {
+                check(&streams, block_rows, size);
+            }
+        }
+    }
+}
