@@ -433,7 +433,7 @@ def _check_rows(rows: list[Any]) -> None:
 
 
 def _external(table: Mapping[str, Any]) -> Any:
-    """Rows with the types that they are to have, as a table."""
+    """Rows under the names of the structure, as a table. Its types are not looked at: those of the values hold."""
     names = [name for name, _ in table["structure"]]
     rows = [row if isinstance(row, dict) else dict(zip(names, row)) for row in table["data"]]
     return [{name: row[name] for name in names} for row in rows]

@@ -68,9 +68,8 @@ pub(super) fn sorted_rows(
 /// May rows with this value of a requested column be within all ranges?
 pub(super) fn is_within(value: &Value, column: usize, ranges: &[ColumnRange]) -> bool {
     ranges.iter().filter(|range| range.column == column).all(|range| {
-        let is_high = |(bound, _): (Value, bool)| value.compare(&bound).is_le();
-        let is_low = |(bound, _): (Value, bool)| value.compare(&bound).is_ge();
-        low(range).is_none_or(is_low) && high(range).is_none_or(is_high)
+        low(range).is_none_or(|(bound, _)| value.compare(&bound).is_ge())
+            && high(range).is_none_or(|(bound, _)| value.compare(&bound).is_le())
     })
 }
 
