@@ -3,6 +3,13 @@
 use arrow_buffer::{BooleanBuffer, Buffer};
 use chalet_base::simd_dispatch::dispatch_simd;
 
+/// The bits of rows whose bytes an iterator makes.
+#[inline(always)]
+pub fn of_bytes(bytes: impl Iterator<Item = u8>) -> BooleanBuffer {
+    let bytes: Vec<u8> = bytes.collect();
+    nonzero(&bytes)
+}
+
 /// The bits of the rows whose byte is not 0.
 pub fn nonzero(values: &[u8]) -> BooleanBuffer {
     let (sixteens, rest) = values.as_chunks::<16>();

@@ -1,6 +1,8 @@
 //! Comparison of rows of one type: NaN after the numbers, NULL last, lists and tuples by element.
 
-use crate::{Column, Data, Native, NullBuffer, Vector, each_native};
+use crate::strings::inline_view;
+use crate::{BooleanBuffer, Column, Data, Native, Strings, Vector, bits, each_native};
+use chalet_base::simd_dispatch::dispatch_simd;
 use std::cmp::Ordering;
 
 /// Orders values of one representation; NaN is greater than every number and equal to itself.
@@ -54,9 +56,9 @@ impl Vector {
 }
 
 impl Column {
-    /// Rows that stand before a bound of one row in ascending or descending order, or beside it, and those that need a
-    /// closer look: NULLs and NaNs. `None` where all need one.
-    pub fn rows_before(&self, bound: &Vector, descending: bool, or_equal: bool) -> Option<Vec<u32>> {
+    /// A bit for each row that stands before a bound of one row in ascending or descending order, or beside it, or needs a closer
+    /// look: NULLs and NaNs. `None` where all need one.
+    pub fn rows_before(&self, bound: &Vector, descending: bool, or_equal: bool) -> Option<BooleanBuffer> {
         if bound.validity.is_some() {
             return None;
         }
@@ -69,16 +71,13 @@ impl Column {
             Column::Flat(vector) => vector.rows_before(bound, &wanted),
             // All or none.
             Column::Const { value, len } => {
-                let rows = value.rows_before(bound, &wanted)?;
-                Some(if rows.is_empty() { Vec::new() } else { (0..*len as u32).collect() })
+                let is_before = value.rows_before(bound, &wanted)?.value(0);
+                Some(if is_before { BooleanBuffer::new_set(*len) } else { BooleanBuffer::new_unset(*len) })
             }
             Column::Dict { codes, values } if values.len() <= codes.len() => {
-                let mut is_before = vec![false; values.len()];
-                values
-                    .rows_before(bound, &wanted)?
-                    .into_iter()
-                    .for_each(|row| is_before[row as usize] = true);
-                Some((0..codes.len() as u32).filter(|&row| is_before[codes[row as usize] as usize]).collect())
+                let is_before = values.rows_before(bound, &wanted)?;
+                let bytes: Vec<u8> = is_before.iter().map(u8::from).collect();
+                Some(bits::of_bytes(codes.iter().map(|&code| bytes[code as usize])))
             }
             Column::Dict { .. } => None,
         }
@@ -86,77 +85,105 @@ impl Column {
 }
 
 impl Vector {
-    fn rows_before(&self, bound: &Vector, wanted: &dyn Fn(Ordering) -> bool) -> Option<Vec<u32>> {
+    fn rows_before(&self, bound: &Vector, wanted: &dyn Fn(Ordering) -> bool) -> Option<BooleanBuffer> {
         /// One loop for each answer, so that the question is not asked per row.
-        fn select<T>(values: impl Iterator<Item = T>, bound: T, wanted: &dyn Fn(Ordering) -> bool) -> Vec<u32>
+        fn select<T>(
+            values: impl Iterator<Item = T>,
+            bound: T,
+            wanted: &dyn Fn(Ordering) -> bool,
+        ) -> BooleanBuffer
         where
             T: PartialOrd + Copy,
         {
             use Ordering::{Equal, Greater, Less};
-            let rows = values.enumerate();
-            let pick = |(row, is_after): (usize, bool)| (!is_after).then_some(row as u32);
             // What a NaN is compared with is false: it is never after.
             match (wanted(Less), wanted(Equal), wanted(Greater)) {
-                (true, true, _) => rows.map(|(row, x)| (row, x > bound)).filter_map(pick).collect(),
-                (true, false, _) => rows.map(|(row, x)| (row, x >= bound)).filter_map(pick).collect(),
-                (false, true, _) => rows.map(|(row, x)| (row, x < bound)).filter_map(pick).collect(),
-                (false, false, _) => rows.map(|(row, x)| (row, x <= bound)).filter_map(pick).collect(),
+                (true, true, _) => bits::of_bytes(values.map(|x| u8::from(!(x > bound)))),
+                (true, false, _) => bits::of_bytes(values.map(|x| u8::from(!(x >= bound)))),
+                (false, true, _) => bits::of_bytes(values.map(|x| u8::from(!(x < bound)))),
+                (false, false, _) => bits::of_bytes(values.map(|x| u8::from(!(x <= bound)))),
             }
         }
         fn natives<T: Native>(
             values: &[T],
             bound: &Data,
             wanted: &dyn Fn(Ordering) -> bool,
-        ) -> Option<Vec<u32>> {
+        ) -> Option<BooleanBuffer> {
             let bound = T::unwrap(bound)?[0];
             #[expect(clippy::eq_op, reason = "only NaN differs from itself")]
             let is_nan = bound != bound;
-            (!is_nan).then(|| select(values.iter().copied(), bound, wanted))
+            (!is_nan).then(|| dispatch_simd(|| select(values.iter().copied(), bound, wanted)))
         }
         let rows = match (&self.data, &bound.data) {
-            (Data::Str(texts), Data::Str(bound)) => Some(select(texts.iter(), bound.get(0), wanted)),
+            (Data::Str(texts), Data::Str(bound)) => Some(texts_before(texts, bound.get(0), wanted)),
             (Data::Fixed(values), Data::Fixed(bound)) => Some(select(values.iter(), bound.get(0), wanted)),
             (data, bound) => each_native!(data, values => natives(values, bound, wanted), _ => None),
-        };
-        match &self.validity {
+        }?;
+        // The values under NULLs say nothing.
+        Some(match &self.validity {
             None => rows,
-            // The values under NULLs say nothing.
-            Some(validity) => rows.map(|rows| with_nulls(&rows, validity)),
-        }
+            Some(validity) => &rows | &!validity.inner(),
+        })
     }
 }
 
-/// Ascending rows, and those that are NULL.
-fn with_nulls(rows: &[u32], validity: &NullBuffer) -> Vec<u32> {
-    let mut all = Vec::with_capacity(rows.len() + validity.null_count());
-    let mut rows = rows.iter().copied().filter(|&row| validity.is_valid(row as usize)).peekable();
-    for null in (!validity.inner()).set_indices().map(|row| row as u32) {
-        while let Some(row) = rows.next_if(|&row| row < null) {
-            all.push(row);
-        }
-        all.push(null);
-    }
-    all.extend(rows);
-    all
+/// Most strings differ from a bound in their first bytes, which stand in their views.
+fn texts_before(texts: &Strings, bound: &[u8], wanted: &dyn Fn(Ordering) -> bool) -> BooleanBuffer {
+    let wanted = [Ordering::Less, Ordering::Equal, Ordering::Greater].map(wanted);
+    let start = |view: u128| ((view >> 32) as u32).swap_bytes();
+    let bound_start = start(inline_view(&bound[..bound.len().min(4)]));
+    bits::of_bytes(texts.views().iter().enumerate().map(|(row, &view)| {
+        let order = start(view).cmp(&bound_start).then_with(|| texts.get(row).cmp(bound));
+        u8::from(wanted[(order as i8 + 1) as usize])
+    }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{NullBuffer, StringBuilder};
 
     #[test]
     fn rows_before_a_bound_are_all_that_might_be() {
+        let before = |column: &Column, bound: &Vector, descending, or_equal| {
+            let rows = column.rows_before(bound, descending, or_equal)?;
+            Some(rows.set_indices().collect::<Vec<_>>())
+        };
         let floats = vec![1.0, f64::NAN, 3.0, 2.0, -0.0, f64::INFINITY];
         let column = Column::Flat(Vector::from(floats.clone()));
         let two = Vector::from(vec![2.0]);
-        assert_eq!(column.rows_before(&two, false, false), Some(vec![0, 1, 4]));
-        assert_eq!(column.rows_before(&two, false, true), Some(vec![0, 1, 3, 4]));
-        assert_eq!(column.rows_before(&two, true, false), Some(vec![1, 2, 5]));
-        assert_eq!(column.rows_before(&two, true, true), Some(vec![1, 2, 3, 5]));
-        assert_eq!(column.rows_before(&Vector::from(vec![f64::NAN]), true, true), None);
+        assert_eq!(before(&column, &two, false, false), Some(vec![0, 1, 4]));
+        assert_eq!(before(&column, &two, false, true), Some(vec![0, 1, 3, 4]));
+        assert_eq!(before(&column, &two, true, false), Some(vec![1, 2, 5]));
+        assert_eq!(before(&column, &two, true, true), Some(vec![1, 2, 3, 5]));
+        assert_eq!(before(&column, &Vector::from(vec![f64::NAN]), true, true), None);
         let validity = NullBuffer::from(vec![false, true, true, true, true, false]);
         let nullable = Column::Flat(Vector::new(Vector::from(floats).data, Some(validity)));
-        assert_eq!(nullable.rows_before(&two, false, false), Some(vec![0, 1, 4, 5]));
-        assert_eq!(nullable.rows_before(&two, true, false), Some(vec![0, 1, 2, 5]));
+        assert_eq!(before(&nullable, &two, false, false), Some(vec![0, 1, 4, 5]));
+        assert_eq!(before(&nullable, &two, true, false), Some(vec![0, 1, 2, 5]));
+    }
+
+    #[test]
+    fn strings_before_a_bound() {
+        let texts: [&[u8]; 10] =
+            [b"", b"\0", b"a", b"a\0", b"ab", b"abcd", b"abcd\0", b"abcde", b"abcdefghijklmno", b"\xff"];
+        let mut builder = StringBuilder::with_capacity(texts.len());
+        texts.iter().for_each(|text| builder.push(text));
+        let strings = builder.finish();
+        for (number, bound) in texts.iter().enumerate() {
+            let one = Vector::from(strings.slice(number, 1));
+            for (descending, or_equal) in [(false, false), (false, true), (true, false), (true, true)] {
+                let rows =
+                    Column::Flat(strings.clone().into()).rows_before(&one, descending, or_equal).unwrap();
+                for (row, text) in texts.iter().enumerate() {
+                    let order = if descending { bound.cmp(text) } else { text.cmp(bound) };
+                    assert_eq!(
+                        rows.value(row),
+                        order.is_lt() || or_equal && order.is_eq(),
+                        "{text:?} {bound:?}"
+                    );
+                }
+            }
+        }
     }
 }

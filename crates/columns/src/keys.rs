@@ -340,7 +340,7 @@ fn put_value(data: &Data, row: usize, out: &mut Vec<u8>) {
 /// 0 becomes 0 255, the end is 0 0: so that a prefix sorts first and no key is a prefix of another.
 fn put_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     let mut rest = bytes;
-    while let Some(zero) = rest.iter().position(|&b| b == 0) {
+    while let Some(zero) = memchr::memchr(0, rest) {
         out.extend_from_slice(&rest[..=zero]);
         out.push(255);
         rest = &rest[zero + 1..];

@@ -399,9 +399,11 @@ fn find_in_set(expr: &InExpr, needles: &[Column], n_rows: usize) -> Result<Colum
         let value = find_in_set(expr, &ones, 1)?.into_flat();
         return Ok(Column::Const { value, len: n_rows });
     }
-    let found = set.contains(needles, n_rows);
-    let answers: Vec<u8> = (0..n_rows).map(|row| u8::from(found.value(row) != expr.negated)).collect();
-    let mut result = Vector::from(answers);
+    let mut found = set.find(needles, n_rows);
+    if expr.negated {
+        found.iter_mut().for_each(|found| *found ^= 1);
+    }
+    let mut result = Vector::from(found);
     if expr.ty.is_nullable() && !expr.null_in {
         let null = needles.iter().map(nulls).reduce(|a, b| &a | &b);
         let validity = null.map(|null| chalet_columns::NullBuffer::new(!&null));

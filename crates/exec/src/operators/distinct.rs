@@ -9,7 +9,7 @@ use crate::spill::input_order::{InputOrder, RowNumbers, in_input_order};
 use crate::spill::partitions::{LazyWriter, Partition, PartitionWriter, partitions, row_hashes};
 use crate::spill::{Purpose, Threshold};
 use chalet_base::{Result, ensure};
-use chalet_columns::{Block, Column};
+use chalet_columns::{Block, Column, bits};
 use chalet_memory::Reservation;
 use chalet_storage::Scan;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -161,7 +161,7 @@ impl OperatorWorker for Worker {
             }
             if seen.is_full {
                 let columns: Vec<Column> = columns.into_iter().cloned().collect();
-                let known = seen.rows.contains(&columns, block.n_rows());
+                let known = bits::nonzero(&seen.rows.find(&columns, block.n_rows()));
                 drop(seen);
                 self.spill(block.filter(&!&known))?;
                 return Ok(Flow::Continue);

@@ -16,7 +16,7 @@ use crate::spill::runs::{RunKeys, RunSizes, RunWriter, merged};
 use crate::spill::{Purpose, Threshold};
 use chalet_base::{Result, ensure};
 use chalet_columns::keys::{Order, RowKeys, sort_keys};
-use chalet_columns::{Block, Column, StringBuilder, Vector};
+use chalet_columns::{Block, Column, StringBuilder, Vector, bits};
 use chalet_memory::Reservation;
 use chalet_storage::Scan;
 use std::any::Any;
@@ -165,21 +165,53 @@ const PRUNE_FACTOR: usize = 4;
 const PRUNE_LEAST: usize = 1024;
 
 impl SinkWorker for Worker {
-    fn push(&mut self, position: Position, block: Block) -> Result<Flow> {
+    fn push(&mut self, position: Position, mut block: Block) -> Result<Flow> {
         self.rows_in.fetch_add(block.n_rows() as u64, Relaxed);
+        if let Some(limit) = self.limit.filter(|_| self.threshold.is_none()) {
+            // A few rows first: the keys of most others are never made, because they sort behind these.
+            let n_first = most_unpruned(limit).saturating_add(1);
+            if block.n_rows() / PRUNE_FACTOR > n_first {
+                self.add(position, block.slice(0, n_first))?;
+                block = block.slice(n_first, block.n_rows() - n_first);
+            }
+        }
+        self.add(position, block)?;
+        Ok(Flow::Continue)
+    }
+
+    fn end(&mut self) -> Result<()> {
+        // The workers do this side by side.
+        if self.runs.is_some() { self.spill() } else { Ok(()) }
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
+
+/// With this limit, so many rows are held before some are dropped.
+fn most_unpruned(limit: usize) -> usize {
+    limit.saturating_mul(PRUNE_FACTOR).max(PRUNE_LEAST)
+}
+
+impl Worker {
+    fn add(&mut self, position: Position, mut block: Block) -> Result<()> {
         let mut columns = self.keys.evaluate(&block)?;
-        let mut block = block;
         // Most rows are told by their first key alone; only those that are left get bytes to compare.
         if let Some(threshold) = &self.threshold {
             // With one key, equal rows come too late: the rows of a worker come in order.
             let or_equal = columns.len() > 1;
             let before = columns[0].rows_before(&threshold.first, self.orders[0].descending, or_equal);
-            if let Some(rows) = before.filter(|rows| rows.len() < block.n_rows()) {
-                if rows.is_empty() {
-                    return Ok(Flow::Continue);
+            if let Some(rows) = before {
+                let n_before = rows.count_set_bits();
+                if n_before == 0 {
+                    return Ok(());
                 }
-                block = block.gather(&rows);
-                columns.iter_mut().for_each(|column| *column = column.gather(&rows));
+                if n_before < block.n_rows() {
+                    let rows = bits::set_rows(&rows);
+                    block = block.gather(&rows);
+                    columns.iter_mut().for_each(|column| *column = column.gather(&rows));
+                }
             }
         }
         let ordered: Vec<(&Column, Order)> = columns.iter().zip(self.orders.iter().copied()).collect();
@@ -188,7 +220,7 @@ impl SinkWorker for Worker {
             let kept: Vec<u32> =
                 (0..block.n_rows() as u32).filter(|&row| keys.get(row as usize) <= &key[..]).collect();
             if kept.is_empty() {
-                return Ok(Flow::Continue);
+                return Ok(());
             }
             if kept.len() < block.n_rows() {
                 block = block.gather(&kept);
@@ -207,27 +239,16 @@ impl SinkWorker for Worker {
             self.max_rows
         );
         if let Some(limit) = self.limit
-            && self.rows.n_rows() > limit.saturating_mul(PRUNE_FACTOR).max(PRUNE_LEAST)
+            && self.rows.n_rows() > most_unpruned(limit)
         {
             self.prune(limit)?;
         }
         if refused || self.spill_threshold.is_passed(&self.memory) {
             self.spill()?;
         }
-        Ok(Flow::Continue)
+        Ok(())
     }
 
-    fn end(&mut self) -> Result<()> {
-        // The workers do this side by side.
-        if self.runs.is_some() { self.spill() } else { Ok(()) }
-    }
-
-    fn into_any(self: Box<Self>) -> Box<dyn Any> {
-        self
-    }
-}
-
-impl Worker {
     /// Writes the rows that are held to disk.
     fn spill(&mut self) -> Result<()> {
         if self.rows.n_rows() == 0 {

@@ -30,7 +30,7 @@ impl TopKThreshold {
             None => true,
             Some(last) => {
                 let rows = key.rows_before(last, self.descending, false);
-                rows.is_some_and(|rows| !rows.is_empty())
+                rows.is_some_and(|rows| rows.count_set_bits() > 0)
             }
         };
         if is_tighter {
@@ -43,14 +43,7 @@ impl TopKThreshold {
         let n = keys.n_rows();
         let last = self.last.read().unwrap_or_else(PoisonError::into_inner).clone();
         let rows = last.and_then(|last| keys.column(0).rows_before(&last, self.descending, true));
-        Ok(match rows {
-            None => BooleanBuffer::new_set(n),
-            Some(rows) => {
-                let mut counts = vec![false; n];
-                rows.into_iter().for_each(|row| counts[row as usize] = true);
-                BooleanBuffer::from(counts)
-            }
-        })
+        Ok(rows.unwrap_or_else(|| BooleanBuffer::new_set(n)))
     }
 }
 

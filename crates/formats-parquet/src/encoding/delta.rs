@@ -1,6 +1,6 @@
 //! DELTA_BINARY_PACKED: a first value, then blocks of bit-packed differences.
 
-use super::cut_short;
+use super::{cut_short, rle};
 use chalet_base::{Result, bail, ensure};
 
 /// An integer that is stored so: differences wrap at its width, as the format demands.
@@ -39,6 +39,7 @@ pub fn decode<T: Integer>(bytes: &[u8], max: usize) -> Result<(Vec<T>, usize)> {
     );
     let (per_mini, n_mini, total) = ((block / n_mini) as usize, n_mini as usize, total as usize);
     let mut values = Vec::with_capacity(total);
+    let mut scratch = Vec::with_capacity(per_mini);
     if total == 0 {
         return Ok((values, at));
     }
@@ -57,24 +58,18 @@ pub fn decode<T: Integer>(bytes: &[u8], max: usize) -> Result<(Vec<T>, usize)> {
             if width > 64 {
                 bail!(INCORRECT_DATA, "Invalid bit width {width} in delta encoding of Parquet page");
             }
-            let width = usize::from(width);
-            let Some(packed) = bytes.get(at..at + per_mini * width / 8) else {
-                // The last part may be cut after the bytes that are needed.
-                let wanted = (total - values.len()).min(per_mini);
-                let packed =
-                    bytes.get(at..at + (wanted * width).div_ceil(8)).ok_or_else(|| cut_short("deltas"))?;
-                unpack(packed, width, wanted, least, &mut last, &mut values);
-                at = bytes.len();
-                continue;
-            };
-            at += packed.len();
-            let wanted = (total - values.len()).min(per_mini);
-            unpack(packed, width, wanted, least, &mut last, &mut values);
+            let (width, wanted) = (usize::from(width), (total - values.len()).min(per_mini));
+            // The last part may be cut after the bytes that are needed.
+            let packed = bytes.get(at..).filter(|packed| packed.len() >= (wanted * width).div_ceil(8));
+            let packed = packed.ok_or_else(|| cut_short("deltas"))?;
+            unpack(packed, width, wanted, least, &mut last, &mut values, &mut scratch);
+            at = (at + per_mini * width / 8).min(bytes.len());
         }
     }
     Ok((values, at))
 }
 
+/// Appends the values behind `last` whose `n` differences stand at the beginning of `packed`, behind which other bytes may follow.
 fn unpack<T: Integer>(
     packed: &[u8],
     width: usize,
@@ -82,33 +77,31 @@ fn unpack<T: Integer>(
     least: i64,
     last: &mut i64,
     values: &mut Vec<T>,
+    scratch: &mut Vec<u32>,
 ) {
     let mut next = |delta: u64| {
-        *last = last.wrapping_add(least).wrapping_add(delta as i64);
+        // One addition after the other is all that has to wait for the value before.
+        *last = last.wrapping_add(least.wrapping_add(delta as i64));
         T::of(*last)
     };
-    if width == 0 {
-        values.extend((0..n).map(|_| next(0)));
+    if width <= 32 {
+        scratch.clear();
+        rle::unpack(packed, width, 0, n, scratch);
+        values.extend(scratch.iter().map(|&delta| next(delta.into())));
         return;
     }
     let mask = u64::MAX >> (64 - width);
-    // The eight bytes from that on in which a difference begins hold all of it, if they are there.
-    let n_fast = match packed.len().checked_sub(8) {
-        Some(last_byte) if width <= 57 => ((last_byte * 8 + 7) / width + 1).min(n),
-        _ => 0,
-    };
-    values.extend((0..n_fast).map(|i| {
-        let bit = i * width;
-        let window = packed[bit / 8..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-        next(window >> (bit % 8) & mask)
-    }));
-    values.extend((n_fast..n).map(|i| {
-        let bit = i * width;
-        let (byte, shift) = (bit / 8, bit % 8);
-        let mut window = [0u8; 16];
-        let end = packed.len().min(byte + 16);
-        window[..end - byte].copy_from_slice(&packed[byte..end]);
-        next((u128::from_le_bytes(window) >> shift) as u64 & mask)
+    values.extend((0..n).map(|i| {
+        let (byte, shift) = (i * width / 8, i * width % 8);
+        let window = match packed[byte..].first_chunk() {
+            Some(bytes) => u128::from_le_bytes(*bytes),
+            None => {
+                let mut bytes = [0u8; 16];
+                bytes[..packed.len() - byte].copy_from_slice(&packed[byte..]);
+                u128::from_le_bytes(bytes)
+            }
+        };
+        next((window >> shift) as u64 & mask)
     }));
 }
 

@@ -148,7 +148,7 @@ impl Rle {
 }
 
 /// Appends values `first..first + n` of packed values; they lie inside `packed`, behind which other bytes may follow.
-fn unpack(packed: &[u8], width: usize, first: usize, n: usize, out: &mut Vec<u32>) {
+pub(super) fn unpack(packed: &[u8], width: usize, first: usize, n: usize, out: &mut Vec<u32>) {
     macro_rules! by_width {
         ($($w:literal)*) => {
             match width {

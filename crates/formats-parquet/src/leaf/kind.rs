@@ -79,21 +79,31 @@ pub fn gather<T: Copy>(from: &[T], codes: &[u32], out: &mut Vec<T>) -> Result<()
     Ok(())
 }
 
-/// [`Kind::expand`] of a vector.
+/// [`Kind::expand`] of a vector, from the last value to the first, 64 rows at once.
 pub fn expand<T: Copy>(values: &mut Vec<T>, start: usize, valid: &BooleanBuffer, filler: T) {
     let mut from = values.len();
     values.resize(start + valid.len(), filler);
-    for row in (0..valid.len()).rev() {
-        if from == start + row + 1 {
+    let words: Vec<u64> = valid.bit_chunks().iter_padded().collect();
+    for (i, &word) in words.iter().enumerate().rev() {
+        let rows = start + i * 64..(start + i * 64 + 64).min(values.len());
+        if from == rows.end {
             // As many values as rows are left: they stand in their places.
             break;
         }
-        values[start + row] = if valid.value(row) {
-            from -= 1;
-            values[from]
+        if word == 0 {
+            values[rows].fill(filler);
+        } else if word.count_ones() as usize == rows.len() {
+            from -= rows.len();
+            values.copy_within(from..from + rows.len(), rows.start);
         } else {
-            filler
-        };
+            // Without a branch for each row, which could not be foreseen.
+            for bit in (0..rows.len()).rev() {
+                let is_valid = word >> bit & 1 == 1;
+                from -= usize::from(is_valid);
+                let value = values[from];
+                values[rows.start + bit] = if is_valid { value } else { filler };
+            }
+        }
     }
 }
 
@@ -105,4 +115,40 @@ pub fn retain<T: Copy>(values: &mut Vec<T>, start: usize, selected: &BooleanBuff
         to += 1;
     }
     values.truncate(to);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Values go where the bits are, whatever their number and place.
+    #[test]
+    fn spreads_over_the_bits() {
+        let mut state = 7u64;
+        let mut random = move || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state >> 40
+        };
+        for n in [0usize, 1, 63, 64, 65, 200, 1000] {
+            for most in [0, 1, 50, 99, 100] {
+                // Stretches of NULLs and of values among the mixed ones.
+                let bits: Vec<bool> = (0..n)
+                    .map(|row| row / 130 % 3 != 1 && (row / 130 % 3 == 2 || random() % 100 < most))
+                    .collect();
+                let valid = BooleanBuffer::from(bits.clone());
+                for start in [0, 3] {
+                    let mut values: Vec<u32> = (0..start).collect();
+                    let mut expected = values.clone();
+                    let mut next = 100;
+                    for &bit in &bits {
+                        expected.push(if bit { next } else { 9 });
+                        next += u32::from(bit);
+                    }
+                    values.extend(100..next);
+                    expand(&mut values, start as usize, &valid, 9);
+                    assert_eq!(values, expected, "{n} rows, {most} %");
+                }
+            }
+        }
+    }
 }
