@@ -98,10 +98,10 @@ impl Vector {
             use Ordering::{Equal, Greater, Less};
             // What a NaN is compared with is false: it is never after.
             match (wanted(Less), wanted(Equal), wanted(Greater)) {
-                (true, true, _) => bits::of_bytes(values.map(|x| u8::from(!(x > bound)))),
-                (true, false, _) => bits::of_bytes(values.map(|x| u8::from(!(x >= bound)))),
-                (false, true, _) => bits::of_bytes(values.map(|x| u8::from(!(x < bound)))),
-                (false, false, _) => bits::of_bytes(values.map(|x| u8::from(!(x <= bound)))),
+                (true, true, _) => bits::of_bytes(values.map(|x| u8::from(x > bound) ^ 1)),
+                (true, false, _) => bits::of_bytes(values.map(|x| u8::from(x >= bound) ^ 1)),
+                (false, true, _) => bits::of_bytes(values.map(|x| u8::from(x < bound) ^ 1)),
+                (false, false, _) => bits::of_bytes(values.map(|x| u8::from(x <= bound) ^ 1)),
             }
         }
         fn natives<T: Native>(

@@ -62,36 +62,39 @@ pub fn decode<T: Integer>(bytes: &[u8], max: usize) -> Result<(Vec<T>, usize)> {
             // The last part may be cut after the bytes that are needed.
             let packed = bytes.get(at..).filter(|packed| packed.len() >= (wanted * width).div_ceil(8));
             let packed = packed.ok_or_else(|| cut_short("deltas"))?;
-            unpack(packed, width, wanted, least, &mut last, &mut values, &mut scratch);
+            last = unpack(packed, width, wanted, least, last, &mut values, &mut scratch);
             at = (at + per_mini * width / 8).min(bytes.len());
         }
     }
     Ok((values, at))
 }
 
-/// Appends the values behind `last` whose `n` differences stand at the beginning of `packed`, behind which other bytes may follow.
+/// Appends the values behind `last` whose `n` differences stand at the beginning of `packed`, behind which other bytes may follow;
+/// returns the last one.
 fn unpack<T: Integer>(
     packed: &[u8],
     width: usize,
     n: usize,
     least: i64,
-    last: &mut i64,
+    mut last: i64,
     values: &mut Vec<T>,
     scratch: &mut Vec<u32>,
-) {
-    let mut next = |delta: u64| {
-        // One addition after the other is all that has to wait for the value before.
-        *last = last.wrapping_add(least.wrapping_add(delta as i64));
-        T::of(*last)
-    };
+) -> i64 {
+    let start = values.len();
+    values.resize(start + n, T::of(0));
+    let values = &mut values[start..];
     if width <= 32 {
         scratch.clear();
         rle::unpack(packed, width, 0, n, scratch);
-        values.extend(scratch.iter().map(|&delta| next(delta.into())));
-        return;
+        for (value, &delta) in values.iter_mut().zip(&*scratch) {
+            // One addition after the other is all that has to wait for the value before.
+            last = last.wrapping_add(least.wrapping_add(delta.into()));
+            *value = T::of(last);
+        }
+        return last;
     }
     let mask = u64::MAX >> (64 - width);
-    values.extend((0..n).map(|i| {
+    for (i, value) in values.iter_mut().enumerate() {
         let (byte, shift) = (i * width / 8, i * width % 8);
         let window = match packed[byte..].first_chunk() {
             Some(bytes) => u128::from_le_bytes(*bytes),
@@ -101,8 +104,11 @@ fn unpack<T: Integer>(
                 u128::from_le_bytes(bytes)
             }
         };
-        next((window >> shift) as u64 & mask)
-    }));
+        let delta = (window >> shift) as u64 & mask;
+        last = last.wrapping_add(least.wrapping_add(delta as i64));
+        *value = T::of(last);
+    }
+    last
 }
 
 fn varint(bytes: &[u8], at: &mut usize) -> Result<u64> {
@@ -120,4 +126,85 @@ fn varint(bytes: &[u8], at: &mut usize) -> Result<u64> {
 
 fn zigzag(raw: u64) -> i64 {
     (raw >> 1) as i64 ^ -((raw & 1) as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put_varint(mut value: u64, out: &mut Vec<u8>) {
+        while value >= 0x80 {
+            out.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        out.push(value as u8);
+    }
+
+    fn put_zigzag(value: i64, out: &mut Vec<u8>) {
+        put_varint((value << 1 ^ value >> 63) as u64, out);
+    }
+
+    /// Blocks of 128 values in four parts; the last part is cut behind its last difference.
+    fn encode(values: &[i64]) -> Vec<u8> {
+        let mut out = Vec::new();
+        [128, 4, values.len() as u64].into_iter().for_each(|number| put_varint(number, &mut out));
+        put_zigzag(values.first().copied().unwrap_or(0), &mut out);
+        let deltas: Vec<i64> = values.windows(2).map(|pair| pair[1].wrapping_sub(pair[0])).collect();
+        for block in deltas.chunks(128) {
+            let least = block.iter().copied().min().unwrap_or(0);
+            put_zigzag(least, &mut out);
+            let parts: Vec<Vec<u64>> = block
+                .chunks(32)
+                .map(|part| part.iter().map(|delta| delta.wrapping_sub(least) as u64).collect())
+                .collect();
+            let width =
+                |part: &Vec<u64>| 64 - part.iter().fold(0, |bits, delta| bits | delta).leading_zeros();
+            out.extend((0..4).map(|i| parts.get(i).map_or(0, |part| width(part) as u8)));
+            for part in &parts {
+                let width = width(part) as usize;
+                let is_last = part.len() < 32 || std::ptr::eq(part, &raw const parts[parts.len() - 1]);
+                let n = if is_last { part.len() } else { 32 };
+                let mut packed = vec![0u8; (n * width).div_ceil(8)];
+                for (i, delta) in part.iter().enumerate() {
+                    for bit in (0..width).filter(|bit| delta >> bit & 1 == 1) {
+                        packed[(i * width + bit) / 8] |= 1 << ((i * width + bit) % 8);
+                    }
+                }
+                out.extend(packed);
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn differences_of_every_width() {
+        let mut state = 5u64;
+        let mut random = move || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state ^ state >> 29
+        };
+        for width in 0..=64u32 {
+            for n in [0usize, 1, 2, 31, 33, 34, 129] {
+                let mask = u64::MAX.checked_shr(64 - width).unwrap_or(0);
+                let mut value = i64::MAX - 7;
+                let values: Vec<i64> = (0..n)
+                    .map(|_| {
+                        value = value.wrapping_add((random() & mask) as i64).wrapping_sub(3);
+                        value
+                    })
+                    .collect();
+                let bytes = encode(&values);
+                let (decoded, len) = decode::<i64>(&bytes, n).unwrap();
+                assert_eq!((&decoded, len), (&values, bytes.len()), "{width} bits, {n} values");
+                let narrow: Vec<i32> = values.iter().map(|&value| value as i32).collect();
+                assert_eq!(decode::<i32>(&bytes, n).unwrap().0, narrow);
+                for cut in 0..bytes.len() {
+                    assert!(
+                        decode::<i64>(&bytes[..cut], n).is_err(),
+                        "{width} bits, {n} values, {cut} bytes"
+                    );
+                }
+            }
+        }
+    }
 }
