@@ -43,8 +43,8 @@ pub trait Environment {
     /// The lines of an EXPLAIN as a table.
     fn explain(&self, statement: &str) -> Result<Arc<dyn Table>>;
 
-    /// The plan of a sub-query that is run on its own later, as it should be run.
-    fn optimized(&self, plan: Plan) -> Result<Plan>;
+    /// The plan of a sub-query that is run on its own later for the set of its rows, as it should be run.
+    fn optimized_set(&self, plan: Plan) -> Result<Plan>;
 
     /// Runs a sub-query whose result is needed to go on binding.
     fn run(&self, plan: Plan) -> Result<Vec<Block>>;

@@ -352,7 +352,7 @@ impl SelectBinder<'_> {
         let set = match known {
             Some(set) => set,
             None => {
-                let source = SetSource::Plan(Box::new(env.optimized(plan)?));
+                let source = SetSource::Plan(Box::new(env.optimized_set(plan)?));
                 let set = Arc::new(InSet { types, source, built: OnceLock::new() });
                 if let Some(key) = key {
                     self.query.shared.add_set(key, set.clone());

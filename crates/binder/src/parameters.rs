@@ -70,8 +70,8 @@ impl Environment for WithParameters<'_> {
         self.session.explain(statement)
     }
 
-    fn optimized(&self, plan: Plan) -> Result<Plan> {
-        self.session.optimized(plan)
+    fn optimized_set(&self, plan: Plan) -> Result<Plan> {
+        self.session.optimized_set(plan)
     }
 
     fn run(&self, plan: Plan) -> Result<Vec<Block>> {

@@ -10,6 +10,15 @@ pub fn of_bytes(bytes: impl Iterator<Item = u8>) -> BooleanBuffer {
     nonzero(&bytes)
 }
 
+/// The bits of some rows, in that order. Panics where there are not as many bytes of bits.
+pub fn gather(bits: &BooleanBuffer, rows: &[u32]) -> BooleanBuffer {
+    let (bytes, offset) = (bits.values(), bits.offset());
+    of_bytes(rows.iter().map(|&row| {
+        let bit = row as usize + offset;
+        bytes[bit / 8] >> (bit % 8) & 1
+    }))
+}
+
 /// The bits of the rows whose byte is not 0.
 pub fn nonzero(values: &[u8]) -> BooleanBuffer {
     let (sixteens, rest) = values.as_chunks::<16>();
@@ -71,6 +80,18 @@ const AT_ONCE: usize = 8;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn gathers_bits_behind_an_offset() {
+        let bits = BooleanBuffer::collect_bool(300, |row| row * row % 7 < 3);
+        for offset in [0, 1, 8, 77] {
+            let part = bits.slice(offset, 200);
+            let rows: Vec<u32> = (0..500).map(|i| i * 31 % 200).collect();
+            let gathered = gather(&part, &rows);
+            assert!(rows.iter().zip(&gathered).all(|(&row, bit)| part.value(row as usize) == bit));
+            assert_eq!(gathered.len(), rows.len());
+        }
+    }
 
     #[test]
     fn every_byte_at_every_place() {

@@ -2,8 +2,8 @@
 //! than its result takes.
 
 use crate::strings::StringBuilder;
-use crate::{Block, Buf, Column, Data, Fixed, List, Native, Strings, Struct, Vector, each_native};
-use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
+use crate::{Block, Buf, Column, Data, Fixed, List, Native, Strings, Struct, Vector, bits, each_native};
+use arrow_buffer::{Buffer, NullBuffer};
 use std::sync::Arc;
 
 /// A row of one of several blocks.
@@ -52,10 +52,9 @@ impl Column {
 impl Vector {
     /// The given rows of some vectors of one representation, in that order; `block` of a row is the number of its vector.
     fn interleave(parts: &[&Vector], rows: &[BlockRow]) -> Vector {
-        let validity = parts.iter().any(|part| part.validity.is_some()).then(|| {
-            NullBuffer::new(BooleanBuffer::collect_bool(rows.len(), |i| {
-                !parts[rows[i].block as usize].is_null(rows[i].row as usize)
-            }))
+        let validity = parts.iter().any(|part| part.null_count() > 0).then(|| {
+            let is_valid = |r: &BlockRow| u8::from(!parts[r.block as usize].is_null(r.row as usize));
+            NullBuffer::new(bits::of_bytes(rows.iter().map(is_valid)))
         });
         let data: Vec<&Data> = parts.iter().map(|part| &part.data).collect();
         Vector::new(interleave(&data, rows), validity)

@@ -1,9 +1,9 @@
 //! The rows of a block that are kept. Columns of numbers of which many rows are kept move them by the bits, four or eight
 //! values at once; all others by the numbers of the rows, which are found out once.
 
-use crate::bits::set_rows;
+use crate::bits::{self, set_rows};
 use crate::{Block, Buf, Column, Data, Native, Vector, each_native};
-use arrow_buffer::BooleanBuffer;
+use arrow_buffer::{BooleanBuffer, NullBuffer};
 use std::cell::OnceCell;
 
 /// A selection of rows, given by a bit for each.
@@ -56,13 +56,13 @@ impl<'a> RowMask<'a> {
     }
 
     fn vector(&self, vector: &Vector) -> Vector {
-        if vector.validity.is_some() {
-            return vector.gather(self.rows());
-        }
         fn pick<T: Native>(mask: &RowMask, values: &Buf<T>) -> Data {
             T::wrap(mask.values(values))
         }
-        each_native!(&vector.data, values => Vector::new(pick(self, values), None), _ => vector.gather(self.rows()))
+        let data = each_native!(&vector.data, values => pick(self, values),
+            _ => return vector.gather(self.rows()));
+        let nulls = vector.validity.as_ref().filter(|validity| validity.null_count() > 0);
+        Vector::new(data, nulls.map(|validity| NullBuffer::new(bits::gather(validity.inner(), self.rows()))))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Kernels that move rows about and never look at them: gather, slice, repeat, concatenate.
 
-use crate::{Buf, Column, Data, Fixed, List, Native, Strings, Struct, Vector, each_native};
+use crate::{Buf, Column, Data, Fixed, List, Native, Strings, Struct, Vector, bits, each_native};
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,10 +8,8 @@ use std::sync::Arc;
 impl Vector {
     /// The rows of the given numbers, in that order.
     pub fn gather(&self, rows: &[u32]) -> Vector {
-        let validity = self
-            .validity
-            .as_ref()
-            .map(|v| NullBuffer::from_iter(rows.iter().map(|&r| v.is_valid(r as usize))));
+        let nulls = self.validity.as_ref().filter(|validity| validity.null_count() > 0);
+        let validity = nulls.map(|validity| NullBuffer::new(bits::gather(validity.inner(), rows)));
         Vector::new(self.data.gather(rows), validity)
     }
 

@@ -105,8 +105,8 @@ impl Environment for QueryContext {
         made_table::made("ViewExplain", &[("explain", DataType::String)], lines)
     }
 
-    fn optimized(&self, plan: Plan) -> Result<Plan> {
-        plan_optimizer::optimized_subquery(plan, self)
+    fn optimized_set(&self, plan: Plan) -> Result<Plan> {
+        plan_optimizer::optimized_set(plan, self)
     }
 
     fn run(&self, plan: Plan) -> Result<Vec<Block>> {

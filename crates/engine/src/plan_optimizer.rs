@@ -10,15 +10,27 @@ use chalet_plan::Plan;
 
 /// The plan of a statement as it should be run.
 pub(crate) fn optimized(plan: Plan, ctx: &QueryContext) -> Result<Plan> {
-    optimized_part(plan, ctx, false)
+    optimized_part(plan, ctx, Part::Statement)
 }
 
 /// The plan of a sub-query that runs for itself, before the rest of its statement.
 pub(crate) fn optimized_subquery(plan: Plan, ctx: &QueryContext) -> Result<Plan> {
-    optimized_part(plan, ctx, true)
+    optimized_part(plan, ctx, Part::Subquery)
 }
 
-fn optimized_part(plan: Plan, ctx: &QueryContext, is_subquery: bool) -> Result<Plan> {
+/// The same of one whose rows become a set.
+pub(crate) fn optimized_set(plan: Plan, ctx: &QueryContext) -> Result<Plan> {
+    optimized_part(plan, ctx, Part::Set)
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    Statement,
+    Subquery,
+    Set,
+}
+
+fn optimized_part(plan: Plan, ctx: &QueryContext, part: Part) -> Result<Plan> {
     let settings = &ctx.state.settings;
     let all_off = settings.flag("query_plan_enable_optimizations") == Some(false);
     let most_fetched_rows = settings.number("query_plan_max_limit_for_lazy_materialization");
@@ -39,7 +51,8 @@ fn optimized_part(plan: Plan, ctx: &QueryContext, is_subquery: bool) -> Result<P
             Some("1") => JoinSides::Swapped,
             _ => JoinSides::BySize,
         },
-        is_subquery,
+        is_subquery: part != Part::Statement,
+        is_set: part == Part::Set,
         common_tables: &ctx.common_tables,
     };
     let mut plan = plan;
@@ -99,6 +112,7 @@ fn is_rule_off(settings: &Settings, rule: &str) -> bool {
         }
         "sum_of_shifted" => "optimize_arithmetic_operations_in_aggregate_functions",
         "reduce_group_keys" => "optimize_group_by_function_keys",
+        "inner_to_semi_join" => "query_plan_convert_any_join_to_semi_or_anti_join",
         "eager_aggregation" => "cascades_aggregation_pushdown",
         // Groups by all keys may be more than those of the sets.
         "grouping_sets_over_groups"

@@ -17,6 +17,7 @@
 //! - [`push_down_filter`]: conditions move towards the tables
 //! - [`push_down_limit`]: limits become limits of sorts, scans and aggregates
 //! - [`join_order`]: inner joins in the cheapest order, by an [`estimate`] of rows
+//! - [`inner_to_semi_join`]: inner joins are semi joins where nobody counts rows
 //! - [`eager_aggregation`]: rows are grouped before a join
 //! - [`prune_columns`]: columns that nobody reads are not made
 //! - [`late_materialization`]: columns that a sort does not read are read only for the rows that a limit leaves
@@ -27,6 +28,7 @@ mod estimate;
 mod factor_disjunctions;
 mod fold_empty_inputs;
 mod grouping_sets_over_groups;
+mod inner_to_semi_join;
 mod join_order;
 mod late_materialization;
 mod merge_projections;

@@ -38,6 +38,8 @@ pub struct Rewriter<'a> {
     pub join_order_seed: Option<u64>,
     /// Is this a sub-query that runs for itself, before the rest of its statement?
     pub is_subquery: bool,
+    /// Do the rows become a set, whatever their number and order?
+    pub is_set: bool,
     pub common_tables: &'a CommonTables,
 }
 

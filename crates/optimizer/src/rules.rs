@@ -3,10 +3,10 @@
 use crate::rewriter::Rewriter;
 use crate::{
     cross_join_to_inner, eager_aggregation, factor_disjunctions, fold_empty_inputs,
-    grouping_sets_over_groups, join_order, late_materialization, merge_projections, min_max_through_cast,
-    outer_join_to_inner, prune_columns, push_down_filter, push_down_limit, reduce_group_keys,
-    remove_constant_keys, share_common_tables, single_distinct_to_group_by, sum_of_shifted,
-    unnest_subqueries, unwrap_cast_in_comparison,
+    grouping_sets_over_groups, inner_to_semi_join, join_order, late_materialization, merge_projections,
+    min_max_through_cast, outer_join_to_inner, prune_columns, push_down_filter, push_down_limit,
+    reduce_group_keys, remove_constant_keys, share_common_tables, single_distinct_to_group_by,
+    sum_of_shifted, unnest_subqueries, unwrap_cast_in_comparison,
 };
 use chalet_base::{Result, ensure};
 use chalet_plan::{Plan, validate::validate};
@@ -118,6 +118,11 @@ pub const RULES: &[Rule] = &[
         apply: join_order::apply,
     },
     Rule {
+        name: inner_to_semi_join::NAME,
+        reason: "the order of joins says which side a join's rows are sought in",
+        apply: inner_to_semi_join::apply,
+    },
+    Rule {
         name: "eager_aggregation",
         reason: "the order of joins says what is joined last, and which side is built",
         apply: eager_aggregation::apply,
@@ -149,7 +154,9 @@ pub fn optimize(
     observer: Option<Observer>,
 ) -> Result<Plan> {
     let plan = apply_rules(plan, with, check, observer)?;
-    share_common_tables::finish(plan, with, &mut |shared| apply_rules(shared, with, check, None))
+    // What is shared is read in other ways elsewhere.
+    let shared_with = Rewriter { is_set: false, ..*with };
+    share_common_tables::finish(plan, with, &mut |shared| apply_rules(shared, &shared_with, check, None))
 }
 
 fn apply_rules(

@@ -7,7 +7,7 @@ use chalet_columns::rows::RowCodec;
 use chalet_columns::strings::INLINE;
 use chalet_columns::{
     Block, BooleanBuffer, Buf, Builder, Column, Data, Fixed, Native, NullBuffer, StringBuilder, Strings,
-    Vector, each_native,
+    Vector, bits, each_native,
 };
 use chalet_types::{DataType, I256, Physical, U256, bf16};
 use std::borrow::Cow;
@@ -205,7 +205,8 @@ impl KeyLayout {
             shift += 8 * ty.physical().width().unwrap_or(0) as u32;
             let mut validity = None;
             if ty.is_nullable() {
-                validity = Some(NullBuffer::from_iter(words.iter().map(|w| w.bits(shift) as u8 == 0)));
+                let is_valid = words.iter().map(|w| u8::from(w.bits(shift) as u8 == 0));
+                validity = Some(NullBuffer::new(bits::of_bytes(is_valid)));
                 shift += 8;
             }
             vectors.push(Vector::new(data, validity));
