@@ -482,13 +482,22 @@ impl Native {
         put_var_uint(&mut channel.out, client::QUERY);
         query.write(&mut channel.out, self.dialect.revision);
         channel.flush()?;
-        // No tables of the client come with it.
+        for table in &request.tables {
+            for rows in &table.blocks {
+                self.put_named_rows(channel, &table.name, rows)?;
+            }
+        }
+        // There are no more tables.
         self.put_rows(channel, &no_rows())
     }
 
     fn put_rows(&self, channel: &mut Channel, rows: &Rows) -> Result<()> {
+        self.put_named_rows(channel, "", rows)
+    }
+
+    fn put_named_rows(&self, channel: &mut Channel, table: &str, rows: &Rows) -> Result<()> {
         put_var_uint(&mut channel.out, client::DATA);
-        self.dialect.write_rows(&mut channel.out, rows)?;
+        self.dialect.write_named_rows(&mut channel.out, table, rows)?;
         channel.flush()
     }
 
