@@ -96,9 +96,32 @@ class Chalet:
         self.db.executemany(f"INSERT INTO {table} VALUES", rows)
 
     def insert_pandas(self, table, frame):
+        import pyarrow
+
+        self.insert_arrow(table, pyarrow.Table.from_pandas(frame, preserve_index=False))
+
+    def insert_arrow(self, table, arrow):
+        import pyarrow
+
+        sink = pyarrow.BufferOutputStream()
+        with pyarrow.ipc.new_stream(sink, arrow.schema) as stream:
+            stream.write_table(arrow)
+        # As data, whose types are cast here to those of the table.
+        with self.db.send_insert(f"INSERT INTO {table}", "ArrowStream") as insert:
+            insert.append(sink.getvalue().to_pybytes())
+            insert.finish()
+
+
+class ChaletSent(Chalet):
+    """The same with frames as external tables."""
+
+    name = "chalet INSERT SELECT"
+
+    def insert_pandas(self, table, frame):
         self.db.query(f"INSERT INTO {table} SELECT * FROM frame", tables={"frame": frame})
 
     insert_arrow = insert_pandas
+    tuples = pandas = arrow = insert_tuples = small = property()
 
     async def small(self, sqls, place):
         import chalet.aio
@@ -272,7 +295,7 @@ class Aiochclient(ChaletHttp):
         return aiochclient.ChClient(session, url=f"http://127.0.0.1:{self.place.http}/", user=self.place.user)
 
 
-CLIENTS = [Chalet, ChaletDriver, Driver, Connect, Asynch, ChaletHttp, Aiochclient]
+CLIENTS = [Chalet, ChaletSent, ChaletDriver, Driver, Connect, Asynch, ChaletHttp, Aiochclient]
 
 
 def tasks(rows, arguments, place, admin):
