@@ -17,6 +17,7 @@ imported its package. The answers are read by the extension module:
   `n_rows`: None where it is not known yet
 - `("reader", reader, [(name, type), ...])`: `reader.read(names, count)` gives lists, no list or no rows at the end
 - `("result", result)`: the answer of another query
+- `("typed", [row, ...], [(name, type), ...])`: rows whose values are of these types
 - `("relation", connection, query, params, tables, names, types)`: a query that has not run
 - `None`: no table
 """
@@ -51,6 +52,8 @@ def describe(obj: Any) -> Description | None:
         # That of asyncio has one too, which it makes when it is first needed.
         obj = obj._relation() if hasattr(obj, "_relation") else obj
         return ("relation", obj._connection, obj._query, obj._params, obj._outline[2], *obj._outline[:2])
+    if kind is TypedRows:
+        return ("typed", obj.rows, obj.columns)
     if callable(getattr(obj, "get_schema", None)) and callable(getattr(obj, "read", None)):
         return ("reader", obj, [(str(name), str(ty)) for name, ty in obj.get_schema()])
     if hasattr(obj, "__arrow_c_stream__") or hasattr(obj, "__arrow_c_array__"):
@@ -66,6 +69,15 @@ def describe(obj: Any) -> Description | None:
         if known is not None:
             return known(obj, base.__name__)
     return None
+
+
+class TypedRows:
+    """Rows, as tuples, of columns whose types are declared."""
+
+    __slots__ = ("columns", "rows")
+
+    def __init__(self, columns: Sequence[tuple[str, str]], rows: list[Any]) -> None:
+        self.columns, self.rows = [(str(name), str(ty)) for name, ty in columns], rows
 
 
 def attribute(obj: Any, path: Sequence[str]) -> Any:

@@ -62,8 +62,8 @@ def test_results_of_all_kinds(url):
             assert (await rows.df())["n"].tolist() == [0, 1, 2]
             assert (await rows.arrow()).num_rows == 3
             assert (await db.query("SELECT 1; SELECT 2", "TSV")).data() == "1\n2\n"
-            with pytest.raises(chalet.NotSupportedError):
-                db.query(sql, tables={"t": 1})
+            with pytest.raises(chalet.Error, match="is no table"):
+                await db.query("SELECT * FROM t", tables={"t": 1})
 
     run(main())
 

@@ -6,6 +6,7 @@ import uuid
 
 import clickhouse
 import pytest
+import tls
 
 import chalet.server
 from chalet.clickhouse_driver import Client, dbapi, errors
@@ -121,12 +122,33 @@ def test_frames_settings_and_ids(client):
     if client._is_local:
         with pytest.raises(errors.NotSupportedError):
             client.execute("SELECT 1", query_id="one")
-        table = {"name": "given", "structure": [("x", "Int64")], "data": [(1,), {"x": 2}]}
-        assert client.execute("SELECT sum(x) FROM given", external_tables=[table]) == [(3,)]
     else:
         assert client.execute("SELECT 1", query_id="one") == [(1,)]
-        with pytest.raises(errors.NotSupportedError):
-            client.execute("SELECT 1", external_tables=[{"name": "t", "structure": [], "data": []}])
+
+
+def test_external_tables(client):
+    day = datetime.date(2020, 1, 2)
+    structure = [("x", "Int32"), ("s", "Nullable(String)"), ("d", "Date"), ("a", "Array(UInt8)")]
+    table = {"name": "given", "structure": structure, "data": [(1, "a", day, [1]), {"x": 2, "s": None, "d": day, "a": []}]}
+    told = "SELECT toTypeName(x), toTypeName(s), toTypeName(d), toTypeName(a) FROM given LIMIT 1"
+    asked = {"external_tables": [table]}
+    assert client.execute(told, **asked) == [("Int32", "Nullable(String)", "Date", "Array(UInt8)")]
+    assert client.execute("SELECT * FROM given ORDER BY x", **asked) == [(1, "a", day, [1]), (2, None, day, [])]
+    assert list(client.execute_iter("SELECT x FROM given ORDER BY x", **asked)) == [(1,), (2,)]
+    assert client.query_dataframe("SELECT x FROM given WHERE x IN other", external_tables=[
+        table, {"name": "other", "structure": [("n", "Int32")], "data": [(2,)]}
+    ])["x"].tolist() == [2]
+    # A text that is not understood here.
+    if not client._is_local:
+        assert client.execute("SELECT count() FROM given WHERE 1 -- \\", **asked) == [(2,)]
+        assert client.execute("SELECT count() FROM given", query_id="two", **asked) == [(2,)]
+    assert client.execute("SELECT count() FROM given", external_tables=[{**table, "data": []}]) == [(0,)]
+    with pytest.raises(ValueError, match='Empty table "t" structure'):
+        client.execute("SELECT 1", external_tables=[{"name": "t", "structure": [], "data": []}])
+    for wrong in ("text", None, 1 << 40, datetime.date(2020, 1, 2)):
+        with pytest.raises(errors.Error):
+            client.execute("SELECT * FROM given", external_tables=[{"name": "given", "structure": [("x", "Int32")], "data": [(wrong,)]}])
+    assert client.execute("SELECT 1") == [(1,)]
 
 
 def test_urls_and_connections(ours, tmp_path):
@@ -194,6 +216,7 @@ def test_beside_clickhouse_driver(port):
         ("SELECT number FROM system.numbers LIMIT 3",),
         ("SELECT 1 WHERE 0",),
         ("SELECT %(a)s, %(b)s, %(c)s", {"a": 1, "b": "it's", "c": datetime.date(2020, 1, 2)}),
+        ("SELECT number % 2 AS k, count() FROM (SELECT number FROM system.numbers LIMIT 5) GROUP BY k WITH TOTALS ORDER BY k",),
         ("SELECT %(a)s", {"a": datetime.datetime(2020, 1, 2, tzinfo=datetime.timezone.utc)}),
     ]
     with Client(*arguments) as ours, theirs.Client(*arguments) as real:
@@ -203,3 +226,81 @@ def test_beside_clickhouse_driver(port):
                 assert ours.execute(*statement, **asked) == real.execute(*statement, **asked), statement
         # Theirs is the number alone.
         assert ours.execute("SELECT toIntervalDay(3)") == [(datetime.timedelta(days=3),)]
+
+
+def test_streams(client):
+    import resource
+
+    sql = "SELECT number, toString(number) AS s FROM system.numbers LIMIT {}"
+    stream = client.execute_iter(sql.format(3), with_column_types=True)
+    assert list(stream) == [[("number", "UInt64"), ("s", "String")], (0, "0"), (1, "1"), (2, "2")]
+    assert client.last_query.profile_info.rows == 3
+    assert list(client.execute_iter(sql.format(0), with_column_types=True)) == [[("number", "UInt64"), ("s", "String")]]
+    assert list(client.execute_iter("DROP TABLE IF EXISTS driver_t", with_column_types=True)) == [[]]
+    # Without an end, and yet it begins; other statements run meanwhile; what is closed has ended.
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    endless = client.execute_iter("SELECT number FROM system.numbers", chunk_size=1000)
+    total = sum(len(next(endless)) for _ in range(500))
+    assert total == 500_000 and client.execute("SELECT 1") == [(1,)]
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300 << 10
+    endless.close()
+    rest = client.execute_iter("SELECT number FROM system.numbers")
+    assert next(rest) == (0,)
+    client.cancel()
+    with pytest.raises(errors.ServerException) as raised:
+        list(rest)
+    assert raised.value.code == 394
+    assert client.execute("SELECT 1") == [(1,)]
+    with pytest.raises(errors.ServerException):
+        list(client.execute_iter("SELECT throwIf(number = 200000) FROM system.numbers LIMIT 1000000"))
+
+
+def test_cancelling_what_runs(client):
+    import threading
+    import time
+
+    slow = "SELECT count() FROM system.numbers WHERE number % 2 = 3"
+    failures = []
+
+    def run():
+        try:
+            client.execute(slow)
+        except errors.Error as error:
+            failures.append(error)
+
+    client.execute("SELECT 1")
+    thread = threading.Thread(target=run)
+    thread.start()
+    while thread.is_alive():
+        time.sleep(0.2)
+        client.cancel()
+    assert [failure.code for failure in failures] == [394]
+    assert client.execute("SELECT 1") == [(1,)]
+
+
+def test_totals_and_extremes(client):
+    sql = "SELECT number % 2 AS k, count() AS c FROM (SELECT number FROM system.numbers LIMIT 5) GROUP BY k WITH TOTALS ORDER BY k"
+    assert client.execute(sql) == [(0, 3), (1, 2), (0, 5)]
+    assert client.execute(sql, columnar=True) == [(0, 1, 0), (3, 2, 5)]
+    assert list(client.execute_iter(sql)) == [(0, 3), (1, 2), (0, 5)]
+    numbers = "SELECT number FROM system.numbers LIMIT 3"
+    assert client.execute(numbers, settings={"extremes": 1}) == [(0,), (1,), (2,), (0,), (2,)]
+    assert list(client.execute_iter(numbers, settings={"extremes": 1})) == [(0,), (1,), (2,), (0,), (2,)]
+
+
+def test_tls_and_other_hosts(ours, tmp_path):
+    cert, key = tls.certificate(tmp_path)
+    with chalet.server.start(http=None, tcp_secure=0, certificate=cert, key=key) as server:
+        asked = {"port": server.tcp_secure_port, "secure": True}
+        with Client("localhost", **asked, ca_certs=str(cert)) as client:
+            assert client.execute("SELECT 1") == [(1,)]
+        with Client("localhost", **asked, verify=False) as client:
+            assert client.execute("SELECT 1") == [(1,)]
+        with Client.from_url(f"clickhouses://localhost:{server.tcp_secure_port}?ca_certs={cert}") as client:
+            assert client.execute("SELECT 1") == [(1,)]
+        with pytest.raises(errors.Error, match="certificate verify failed"):
+            Client("localhost", **asked).execute("SELECT 1")
+    with Client("127.0.0.1", 1, alt_hosts=f"127.0.0.1:2,127.0.0.1:{ours}") as client:
+        assert client.execute("SELECT 1") == [(1,)]
+    with pytest.raises(errors.NetworkError):
+        Client("127.0.0.1", 1, alt_hosts="127.0.0.1:2").execute("SELECT 1")

@@ -215,3 +215,24 @@ def test_command_lines():
     assert options.interactive and options.time and options.format == "Vertical"
     assert options.settings == [("max_threads", "2")] and options.params == {"a": "b=c"} and options.progress == "auto"
     assert parse([]).sql is None and parse(["x"]).format == "CSV"
+
+
+def test_a_server_by_its_name():
+    import chalet.server
+
+    with chalet.server.start(http=None, users={"alice": {"password": "s/cret@"}}) as server:
+        who = ("--host", "127.0.0.1", "--port", str(server.tcp_port), "--user", "alice", "--password", "s/cret@")
+        assert run(*who, "-q", "SELECT currentUser(), currentDatabase()").stdout == "alice\tdefault\n"
+        assert run(*who, "--database", "system", "--max_threads", "3", "-q", "SELECT currentDatabase(), getSetting('max_threads')").stdout == "system\t3\n"
+        assert run(*who, text="CREATE TABLE t (x UInt8) ENGINE = Memory; INSERT INTO t VALUES (1); SELECT x FROM t FORMAT CSV").stdout == "1\n"
+        assert run(*who, "-q", "INSERT INTO t FORMAT CSV", text="2\n3\n").returncode == 0
+        assert run(*who, "-q", "SELECT sum(x) FROM t").stdout == "6\n"
+        assert run(*who, "--param_n=1", "-q", "SELECT count() FROM t WHERE x > {n:UInt8}").stdout == "2\n"
+        failed = run(*who, "-q", "SELECT no_such_column")
+        assert failed.returncode == 1 and "UNKNOWN_IDENTIFIER" in failed.stderr
+        assert run(*who[:-1], "wrong", "-q", "SELECT 1").returncode == 1
+    assert run("--host", "127.0.0.1", "--port", "1", "-q", "SELECT 1").returncode == 1
+    assert parse(["--secure", "-u", "x"]).has_server and not parse(["-q", "SELECT 1"]).has_server
+    for wrong in (["--host", "h", "--path", "p"], ["--port", "x"], ["--port", "70000"]):
+        with pytest.raises(UsageError):
+            parse(wrong)

@@ -39,8 +39,6 @@ def test_rows_and_formats(server, table):
     assert [column[0] for column in cursor.description] == ["n", "s", "d", "x"]
     assert cursor.fetchall() == ROWS
     assert server.execute("SELECT count() FROM t").fetchone() == (2,)
-    with pytest.raises(chalet.NotSupportedError, match="Relations over a server"):
-        server.sql("SELECT 1")
     assert [chunk.data() for chunk in server.send_query("SELECT s FROM t ORDER BY n", "TSV")] == ["one\ntwo\n"]
 
 

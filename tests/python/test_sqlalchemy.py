@@ -519,3 +519,26 @@ def test_pandas(engine):
     assert chosen["text"].tolist() == ["z"]
     with pytest.raises(ValueError):
         frame.to_sql("frame", engine)
+
+
+def test_a_server():
+    import chalet.server
+
+    registry.register("chalet.clickhouse", "chalet.sqlalchemy.dialect", "ClickHouseDialect")
+    users = {"alice": {"password": "s/cret@"}}
+    with chalet.server.start(http=None, users=users) as server:
+        url = sa.URL.create("chalet+clickhouse", "alice", "s/cret@", "127.0.0.1", server.tcp_port, "default", {"max_threads": "1"})
+        engine = sa.create_engine(url)
+        metadata = sa.MetaData()
+        table = sa.Table("t", metadata, sa.Column("id", sa.Integer), sa.Column("name", sa.String), chalet_engine=Memory())
+        metadata.create_all(engine)
+        with engine.begin() as connection:
+            connection.execute(table.insert(), [{"id": 1, "name": "it's"}, {"id": 2, "name": None}])
+            rows = connection.execute(sa.select(table.c.name).where(table.c.id >= 1).order_by(table.c.id)).all()
+            assert rows == [("it's",), (None,)]
+            assert connection.exec_driver_sql("SELECT getSetting('max_threads')").scalar() == 1
+        assert sa.inspect(engine).get_table_names() == ["t"]
+        assert [column["name"] for column in sa.inspect(engine).get_columns("t")] == ["id", "name"]
+        engine.dispose()
+        with pytest.raises(sa.exc.DBAPIError):
+            sa.create_engine(url.set(password="wrong")).connect()

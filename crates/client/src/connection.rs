@@ -56,6 +56,8 @@ pub struct Connection {
     /// Rows of the query that were received, and how many there are, once the server has told it.
     n_rows: u64,
     told_rows: Option<u64>,
+    /// Tables came with the query.
+    has_tables: bool,
     /// What it took to see that a packet has not all arrived.
     last_look: Duration,
 }
@@ -96,6 +98,7 @@ impl Connection {
             generation: forks::generation(),
             n_rows: 0,
             told_rows: None,
+            has_tables: false,
             last_look: Duration::ZERO,
         })
     }
@@ -239,6 +242,7 @@ impl Connection {
     fn send_query(&mut self, request: &Request) -> Result<()> {
         self.state = State::Broken;
         (self.n_rows, self.told_rows) = (0, None);
+        self.has_tables = !request.tables.is_empty();
         let (channel, options) = (&mut self.channel, &self.options);
         match &mut self.protocol {
             Protocol::Native(native) => native.send(channel, options, request)?,
@@ -284,6 +288,7 @@ impl Connection {
         let is_over = matches!(&self.protocol, Protocol::Http(http) if http.is_over());
         self.state = match packet {
             Packet::EndOfStream | Packet::Exception(_) if is_over => State::Broken,
+            Packet::Exception(ref error) if self.is_out_of_step(error) => State::Broken,
             Packet::EndOfStream | Packet::Exception(_) => State::Idle,
             _ => State::Busy,
         };
@@ -295,6 +300,15 @@ impl Connection {
             }
             packet => Ok(packet),
         }
+    }
+
+    /// Old servers fail before they have read the tables behind a query, which they then take for the next packet.
+    fn is_out_of_step(&self, error: &Error) -> bool {
+        let is_old = match &self.protocol {
+            Protocol::Native(native) => native.dialect.revision < revision::SETTINGS_AS_TEXT,
+            Protocol::Http(_) => false,
+        };
+        is_old && (self.has_tables || error.code() == codes::SYNTAX_ERROR)
     }
 
     /// Receives the rest of a query whose rows nobody wants.
@@ -482,13 +496,22 @@ impl Native {
         put_var_uint(&mut channel.out, client::QUERY);
         query.write(&mut channel.out, self.dialect.revision);
         channel.flush()?;
-        // No tables of the client come with it.
+        for table in &request.tables {
+            for rows in &table.blocks {
+                self.put_named_rows(channel, &table.name, rows)?;
+            }
+        }
+        // There are no more tables.
         self.put_rows(channel, &no_rows())
     }
 
     fn put_rows(&self, channel: &mut Channel, rows: &Rows) -> Result<()> {
+        self.put_named_rows(channel, "", rows)
+    }
+
+    fn put_named_rows(&self, channel: &mut Channel, table: &str, rows: &Rows) -> Result<()> {
         put_var_uint(&mut channel.out, client::DATA);
-        self.dialect.write_rows(&mut channel.out, rows)?;
+        self.dialect.write_named_rows(&mut channel.out, table, rows)?;
         channel.flush()
     }
 

@@ -47,7 +47,7 @@ pub use connection::Connection;
 pub use hosts::Hosts;
 pub use options::{Options, Transport};
 pub use packet::{Packet, Profile, Progress, Rows};
-pub use request::{Insertion, Request};
+pub use request::{ExternalTable, Insertion, Request};
 pub use stream::Stream;
 pub use tls::{ServerTls, Tls, TlsOptions};
 pub use url::Url;

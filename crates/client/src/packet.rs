@@ -239,11 +239,16 @@ impl Dialect {
 
     /// Appends a block behind the number of its packet.
     pub fn write_rows(self, out: &mut Vec<u8>, rows: &Rows) -> Result<()> {
+        self.write_named_rows(out, "", rows)
+    }
+
+    /// The same with the name of the table that the rows are of.
+    pub fn write_named_rows(self, out: &mut Vec<u8>, table: &str, rows: &Rows) -> Result<()> {
         let several = rows.schema.iter().find(|(_, ty)| ty.contains_several_types());
         if let Some((name, ty)) = several {
             bail!(NOT_IMPLEMENTED, "The Native protocol does not support column {name} of type {ty}");
         }
-        put_string(out, b"");
+        put_string(out, table.as_bytes());
         let mut packed = Vec::new();
         let body = if self.compression.is_some() { &mut packed } else { &mut *out };
         self.write_body(body, &rows.schema, &rows.block);

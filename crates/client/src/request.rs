@@ -1,5 +1,7 @@
 //! A query to run, and what a transport without a conversation has to know of it.
 
+use crate::packet::Rows;
+
 /// A query to run.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
@@ -9,6 +11,8 @@ pub struct Request {
     pub settings: Vec<(String, String)>,
     /// Values of `{name:Type}`, in the form of TabSeparated.
     pub parameters: Vec<(String, String)>,
+    /// Tables that the server has while the query runs.
+    pub tables: Vec<ExternalTable>,
     /// Of an INSERT over HTTP.
     pub insertion: Option<Insertion>,
     /// A query that gives the columns of this one, for HTTP, where a result without rows has none.
@@ -22,6 +26,14 @@ pub struct Insertion {
     pub text: String,
     /// A query that gives the columns that it takes.
     pub probe: String,
+}
+
+/// Rows of the client as a table of one query.
+#[derive(Clone, Debug)]
+pub struct ExternalTable {
+    pub name: String,
+    /// Of the same columns each; at least one, which may be without rows.
+    pub blocks: Vec<Rows>,
 }
 
 impl Request {

@@ -13,6 +13,7 @@ use std::time::Duration;
 pub const DEFAULT_FORMAT: &str = "CSV";
 
 /// The answer to one text of statements.
+#[derive(Clone)]
 pub struct Answer {
     /// What the statements printed, one after the other.
     pub bytes: Vec<u8>,

@@ -9,6 +9,7 @@ use crate::session::Session;
 use crate::stack::entered;
 use crate::statements::on_server::collected::{Collected, count, count_anew};
 use crate::statements::on_server::given_blocks::{Blocks, blocks};
+use crate::statements::on_server::resolved::{Resolved, resolve};
 use crate::statements::on_server::{Written, keep, parts, request, rows_header, settings};
 use crate::statements::output::Output;
 use chalet_base::{Error, Result, bail, err};
@@ -60,6 +61,7 @@ struct Statement {
     ctx: QueryContext,
     /// Up to its data.
     text: String,
+    resolved: Resolved,
     data: Option<InsertData>,
     written: Written,
     known: Option<Known>,
@@ -169,9 +171,11 @@ impl Conversation {
         let ctx = self.session.context(&self.options)?;
         let (text, data) = parts(&self.sql, piece, self.data.take())?;
         let written = if data.is_some() { Written::none() } else { Written::of(text)? };
+        let resolved = if data.is_some() { Resolved::nothing(text, &ctx) } else { resolve(text, &ctx)? };
         Ok(Statement {
             ctx,
             text: text.to_owned(),
+            resolved,
             data,
             written,
             known: None,
@@ -262,7 +266,7 @@ impl Statement {
                     *before = Before::Kept(number);
                     return Ok(true);
                 }
-                let request = request(&self.text, server, &self.ctx)?;
+                let request = request(&self.resolved, server, &self.ctx)?;
                 if let Some(preparation) = known.connection.preparation(&request)? {
                     known.connection.send_prepared(&preparation)?;
                     *before = Before::Settings(request);

@@ -108,11 +108,9 @@ impl Session {
     }
 
     fn outline_of(&self, sql: &str, options: &RunOptions) -> Result<Option<Outline>> {
-        ensure!(
-            self.database.shared.server.is_none(),
-            NOT_IMPLEMENTED,
-            "Relations over a server are not supported: query() and cursor() run statements there"
-        );
+        if let Some(server) = &self.database.shared.server {
+            return on_server::outline(sql, server, &self.context(options)?);
+        }
         let mut parsed = chalet_syntax::parse_statements(sql)?;
         let (Some(statement), true) = (parsed.pop(), parsed.is_empty()) else { return Ok(None) };
         let ctx = self.context(options)?;

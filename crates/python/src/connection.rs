@@ -354,7 +354,35 @@ impl Connection {
             ..RunOptions::default()
         };
         let order = Order::within(timeout)?;
-        StreamingResult::new(handle, query, format, options, order).map_err(|e| to_python(py, &e))
+        StreamingResult::new(handle, query, Some(format), options, order).map_err(|e| to_python(py, &e))
+    }
+
+    /// Sends one query; its rows are fetched as results with rows while it runs. It sees none of the caller's variables.
+    #[pyo3(signature = (query, params = None, tables = None, settings = None, query_id = None))]
+    fn _stream(
+        &self,
+        py: Python<'_>,
+        query: &str,
+        params: Option<&Bound<'_, PyDict>>,
+        tables: Option<&Bound<'_, PyDict>>,
+        settings: Option<&Bound<'_, PyDict>>,
+        query_id: Option<String>,
+    ) -> PyResult<StreamingResult> {
+        let handle = self.handle()?;
+        let (params, settings) = (params.map(texts).transpose()?, settings.map(setting_texts).transpose()?);
+        let options = RunOptions {
+            params: params.unwrap_or_default(),
+            settings: settings.unwrap_or_default(),
+            query_id,
+            replacement_scan: Some(Arc::new(self.caller(&Given {
+                tables,
+                sealed: true,
+                ..Given::default()
+            }))),
+            ..RunOptions::default()
+        };
+        let order = Order::within(None)?;
+        StreamingResult::new(handle, query, None, options, order).map_err(|e| to_python(py, &e))
     }
 
     /// Runs a query and tells what it spent its time and memory on; its rows are dropped.
@@ -394,7 +422,7 @@ impl Connection {
     }
 
     /// Statements as a conversation with the server that runs them; `rows` are those of an INSERT.
-    #[pyo3(signature = (query, format, params, settings, query_id, streams, rows = None, keys = None))]
+    #[pyo3(signature = (query, format, params, settings, query_id, streams, rows = None, keys = None, tables = None))]
     #[expect(clippy::too_many_arguments, reason = "those of Python")]
     fn _converse(
         &self,
@@ -407,6 +435,7 @@ impl Connection {
         streams: bool,
         rows: Option<Bound<'_, PyList>>,
         keys: Option<Vec<Py<PyAny>>>,
+        tables: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Conversation> {
         let handle = self.handle()?;
         let form = Form::of(format);
@@ -415,6 +444,11 @@ impl Connection {
             params: params.unwrap_or_default(),
             settings: settings.unwrap_or_default(),
             query_id,
+            replacement_scan: Some(Arc::new(self.caller(&Given {
+                tables,
+                sealed: true,
+                ..Given::default()
+            }))),
             ..form.wanted().options()
         };
         let raised = Raised::default();

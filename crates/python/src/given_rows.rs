@@ -35,7 +35,8 @@ impl GivenRows {
         }))
     }
 
-    fn block(
+    /// A column for each that is wanted: of its type, or of another that is to be cast to it.
+    pub fn block(
         &self,
         py: Python<'_>,
         wanted: &[(String, DataType)],

@@ -110,6 +110,16 @@ impl QueryResult {
         self.__len__(py)
     }
 
+    /// The same with totals and extremes as further rows, as clients of servers get them.
+    fn _with_totals(&self) -> QueryResult {
+        let mut answer = self.answer.clone();
+        if let Some(rows) = &mut answer.rows {
+            let further = [rows.totals.take(), rows.extremes.take()];
+            rows.blocks.extend(further.into_iter().flatten());
+        }
+        QueryResult::new(answer)
+    }
+
     /// Prints the output.
     fn show(&self, py: Python<'_>) -> PyResult<()> {
         let stdout = py.import("sys")?.getattr("stdout")?;

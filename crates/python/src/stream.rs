@@ -33,6 +33,8 @@ const ARROW: [&str; 3] = ["Arrow", "ArrowStream", "ArrowTable"];
 /// In which form chunks are handed out.
 #[derive(Clone)]
 enum Form {
+    /// Results with rows; totals and extremes are rows too, as clients of servers get them.
+    Rows,
     Frame,
     Table,
     Bytes(String),
@@ -86,6 +88,8 @@ pub struct StreamingResult {
     shared: Arc<Shared>,
     /// Until the first fetch.
     waiting: Mutex<Option<(Stream, Arc<Handle>)>>,
+    /// Rows that were looked at for their header.
+    held: Mutex<Option<Rows>>,
     form: Form,
     is_arrow: bool,
     /// Handed over to an Arrow stream.
@@ -103,10 +107,11 @@ impl Drop for StreamingResult {
 }
 
 impl StreamingResult {
+    /// Without a format rows are handed out.
     pub fn new(
         handle: Used,
         sql: &str,
-        format: &str,
+        format: Option<&str>,
         options: RunOptions,
         order: Order,
     ) -> Result<StreamingResult> {
@@ -125,17 +130,17 @@ impl StreamingResult {
         let stream = handle.stream(sql, options)?;
         let weak: Weak<Shared> = Arc::downgrade(&shared);
         handle.keep_stoppable(weak);
-        let is = |name: &str| format.eq_ignore_ascii_case(name);
-        let form = if is("DataFrame") {
-            Form::Frame
-        } else if is("ArrowTable") {
-            Form::Table
-        } else {
-            Form::Bytes(format.to_owned())
+        let is = |name: &str| format.is_some_and(|format| format.eq_ignore_ascii_case(name));
+        let form = match format {
+            None => Form::Rows,
+            Some(_) if is("DataFrame") => Form::Frame,
+            Some(_) if is("ArrowTable") => Form::Table,
+            Some(format) => Form::Bytes(format.to_owned()),
         };
         Ok(StreamingResult {
             shared,
             waiting: Mutex::new(Some((stream, handle.handle()))),
+            held: Mutex::new(None),
             form,
             is_arrow: ARROW.iter().any(|name| is(name)),
             consumed: AtomicBool::new(false),
@@ -151,6 +156,7 @@ impl StreamingResult {
         }
         let shared = Arc::downgrade(&self.shared);
         let used = Used::begin(&handle);
+        let takes_totals = matches!(self.form, Form::Rows);
         let run = move || {
             let _used = used;
             let target = shared.clone();
@@ -159,14 +165,13 @@ impl StreamingResult {
                 let shared = target.upgrade().ok_or_else(gone)?;
                 match part {
                     StreamPart::Header(rows, format) => *lock(&shared.header) = Some((rows, format)),
-                    StreamPart::Block(block) => {
+                    StreamPart::Totals(_) | StreamPart::Extremes(_) if !takes_totals => {}
+                    StreamPart::Block(block) | StreamPart::Totals(block) | StreamPart::Extremes(block) => {
                         let bytes = block.memory();
                         if !shared.blocks.put(block, bytes) {
                             return Err(gone());
                         }
                     }
-                    // Of a stream the rows alone are wanted.
-                    StreamPart::Totals(_) | StreamPart::Extremes(_) => {}
                 }
                 Ok(())
             });
@@ -195,6 +200,9 @@ impl StreamingResult {
     /// The next rows with their header; None at the end.
     fn next_rows(&self, py: Python<'_>) -> PyResult<Option<Rows>> {
         self.check_process()?;
+        if let Some(held) = lock(&self.held).take() {
+            return Ok(Some(held));
+        }
         let watch = Watch::begin(None)?;
         let _inside = watch.enter(py)?;
         let take = || {
@@ -266,7 +274,7 @@ impl StreamingResult {
         match form {
             Form::Frame => result.get().df(py),
             Form::Table => result.get().arrow_table(py),
-            Form::Bytes(_) => Ok(result.into_any()),
+            Form::Rows | Form::Bytes(_) => Ok(result.into_any()),
         }
     }
 }
@@ -284,6 +292,18 @@ impl StreamingResult {
         }
     }
 
+    /// Names and types of the columns, for which the first rows are waited; None where there are none.
+    fn _columns(&self, py: Python<'_>) -> PyResult<Option<Vec<(String, String)>>> {
+        if lock(&self.shared.header).is_none() {
+            let rows = self.next_rows(py)?;
+            *lock(&self.held) = rows;
+        }
+        let header = lock(&self.shared.header);
+        let Some((rows, None)) = &*header else { return Ok(None) };
+        let types = rows.types.iter().map(ToString::to_string);
+        Ok(Some(rows.names.iter().cloned().zip(types).collect()))
+    }
+
     fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
         slf
     }
@@ -299,6 +319,7 @@ impl StreamingResult {
         }
         self.shared.given_up.store(true, Ordering::Relaxed);
         lock(&self.waiting).take();
+        lock(&self.held).take();
         self.shared.blocks.close();
     }
 

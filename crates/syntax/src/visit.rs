@@ -1,8 +1,9 @@
 //! Walks over the tree: the direct child expressions of an expression, for reading and for rewriting.
 
 use crate::ast::{
-    Call, ColumnsMatcher, Expr, ExprKind, Fill, FrameBound, GroupBy, JoinConstraint, JoinStep, OrderItem,
-    Query, Select, SetExpr, SettingValue, TableExpr, TableKind, Transformer, WindowRef, WindowSpec, WithItem,
+    Call, CallStyle, ColumnsMatcher, Expr, ExprKind, Fill, FrameBound, GroupBy, Ident, JoinConstraint,
+    JoinStep, OrderItem, Query, Select, SetExpr, SettingValue, TableExpr, TableKind, Transformer, WindowRef,
+    WindowSpec, WithItem,
 };
 
 /// Calls `f` with each direct child expression, in the order of the text. Sub-queries are not entered.
@@ -229,35 +230,57 @@ pub fn subquery_of(table: &TableExpr) -> Option<&Query> {
     }
 }
 
-/// Calls `f` with every table of FROM, of the query and of all queries inside it, for rewriting in place.
-pub fn for_each_table_mut(query: &mut Query, f: &mut dyn FnMut(&mut TableExpr)) {
-    set_expr_tables_mut(&mut query.body, f);
+/// Where a query names a table.
+pub enum Place<'a> {
+    /// In FROM.
+    Table(&'a mut TableExpr),
+    /// Behind IN: an identifier.
+    Set(&'a mut Expr),
+    /// In WITH, where the name begins to stand for a query.
+    Cte(&'a mut Ident),
 }
 
-fn set_expr_tables_mut(body: &mut SetExpr, f: &mut dyn FnMut(&mut TableExpr)) {
+/// Calls `f` with every table of FROM, of the query and of all queries inside it, for rewriting in place.
+pub fn for_each_table_mut(query: &mut Query, f: &mut dyn FnMut(&mut TableExpr)) {
+    for_each_place_mut(query, &mut |place| {
+        if let Place::Table(table) = place {
+            f(table);
+        }
+    });
+}
+
+/// Calls `f` with every place where the query, or one inside it, names a table.
+pub fn for_each_place_mut(query: &mut Query, f: &mut dyn FnMut(Place<'_>)) {
+    set_expr_places_mut(&mut query.body, f);
+}
+
+fn set_expr_places_mut(body: &mut SetExpr, f: &mut dyn FnMut(Place<'_>)) {
     match body {
-        SetExpr::Select(select) => select_tables_mut(select, f),
-        SetExpr::SetOp { inputs, .. } => inputs.iter_mut().for_each(|i| set_expr_tables_mut(i, f)),
-        SetExpr::Query(query) => for_each_table_mut(query, f),
+        SetExpr::Select(select) => select_places_mut(select, f),
+        SetExpr::SetOp { inputs, .. } => inputs.iter_mut().for_each(|i| set_expr_places_mut(i, f)),
+        SetExpr::Query(query) => for_each_place_mut(query, f),
     }
 }
 
-fn select_tables_mut(select: &mut Select, f: &mut dyn FnMut(&mut TableExpr)) {
+fn select_places_mut(select: &mut Select, f: &mut dyn FnMut(Place<'_>)) {
     for item in &mut select.with {
         match item {
-            WithItem::Expr(e) => expr_tables_mut(e, f),
-            WithItem::Cte { query, .. } => for_each_table_mut(query, f),
+            WithItem::Expr(e) => expr_places_mut(e, f),
+            WithItem::Cte { name, query, .. } => {
+                f(Place::Cte(name));
+                for_each_place_mut(query, f);
+            }
         }
     }
     if let Some(table) = &mut select.from {
-        table_mut(table, f);
+        table_places_mut(table, f);
     }
     for step in &mut select.joins {
         if let JoinStep::Join(join) = step {
-            table_mut(&mut join.table, f);
+            table_places_mut(&mut join.table, f);
         }
     }
-    for_each_clause_mut(select, &mut |e| expr_tables_mut(e, f));
+    for_each_clause_mut(select, &mut |e| expr_places_mut(e, f));
 }
 
 /// Calls `f` with each expression of a SELECT that columns may stand in, for rewriting in place. Those of WITH are not among
@@ -294,18 +317,30 @@ pub(crate) fn for_each_clause_mut(select: &mut Select, f: &mut dyn FnMut(&mut Ex
     clauses.for_each(f);
 }
 
-fn table_mut(table: &mut TableExpr, f: &mut dyn FnMut(&mut TableExpr)) {
-    f(table);
+fn table_places_mut(table: &mut TableExpr, f: &mut dyn FnMut(Place<'_>)) {
+    f(Place::Table(table));
     match &mut table.kind {
-        TableKind::Query(query) => for_each_table_mut(query, f),
-        TableKind::Function(call) => call.args.iter_mut().for_each(|a| expr_tables_mut(a, f)),
+        TableKind::Query(query) => for_each_place_mut(query, f),
+        TableKind::Function(call) => call.args.iter_mut().for_each(|a| expr_places_mut(a, f)),
         TableKind::Name(_) | TableKind::File(_) => {}
     }
 }
 
-fn expr_tables_mut(e: &mut Expr, f: &mut dyn FnMut(&mut TableExpr)) {
+fn expr_places_mut(e: &mut Expr, f: &mut dyn FnMut(Place<'_>)) {
     walk_mut(e, &mut |e| match &mut e.kind {
-        ExprKind::Subquery(query) | ExprKind::Exists(query) => for_each_table_mut(query, f),
+        ExprKind::Subquery(query) | ExprKind::Exists(query) => for_each_place_mut(query, f),
+        ExprKind::Call(call) if call.style == CallStyle::Operator && is_in(&call.name) => {
+            if let [_, set] = &mut call.args[..]
+                && let ExprKind::Identifier(_) = set.kind
+            {
+                f(Place::Set(set));
+            }
+        }
         _ => {}
     });
+}
+
+/// Is it the function of an operator that has a set on its right?
+pub(crate) fn is_in(name: &str) -> bool {
+    matches!(name, "in" | "notIn" | "globalIn" | "globalNotIn")
 }

@@ -19,6 +19,9 @@ Runs SQL and prints its output. Without SQL it reads statements from a terminal,
   -E, --vertical           one column a line
   -d, --database NAME      the database that names without one are in
   --path PATH              the database; in memory without it
+  --host HOST, --port PORT      a server of ClickHouse, which runs the statements, instead of a database
+  -u, --user NAME          its user; --password TEXT, or --ask-password
+  --secure                 with TLS
   --param_NAME VALUE       the value of {NAME:Type}
   --NAME VALUE             a setting, as --max_threads 4
 
@@ -47,6 +50,8 @@ _FLAGS = {
     "time": "time",
     "echo": "echo",
     "ignore-error": "ignore_error",
+    "secure": "secure",
+    "ask-password": "asks_password",
     "version": "version",
     "help": "help",
 }
@@ -55,6 +60,10 @@ _VALUES = {
     "output-format": "format",
     "database": "database",
     "path": "path",
+    "host": "host",
+    "port": "port",
+    "user": "user",
+    "password": "password",
     "file": "file",
     "structure": "structure",
     "input-format": "input_format",
@@ -70,6 +79,7 @@ _SHORT = {
     "f": "format",
     "E": "vertical",
     "d": "database",
+    "u": "user",
     "F": "file",
     "S": "structure",
     "N": "table",
@@ -100,6 +110,13 @@ class Options:
         self.format: str | None = None
         self.database: str | None = None
         self.path = ":memory:"
+        #: Of a server.
+        self.host: str | None = None
+        self.port: str | None = None
+        self.user: str | None = None
+        self.password: str | None = None
+        self.secure = False
+        self.asks_password = False
         self.params: dict[str, str] = {}
         self.settings: list[tuple[str, str]] = []
         self.file: str | None = None
@@ -118,6 +135,12 @@ class Options:
         self.ignore_error = False
         self.version = False
         self.help = False
+
+    @property
+    def has_server(self) -> bool:
+        """Do statements go to a server?"""
+        said = (self.host, self.port, self.user, self.password)
+        return self.secure or self.asks_password or any(value is not None for value in said)
 
 
 def parse(arguments: list[str]) -> Options:
@@ -145,6 +168,10 @@ def parse(arguments: list[str]) -> Options:
         options.format = places[1] if len(places) > 1 else options.format or "CSV"
     if options.vertical:
         options.format = "Vertical"
+    if options.has_server and options.path != ":memory:":
+        raise UsageError("--path is a database in the process, and --host a server: name one of them")
+    if options.port is not None and not (options.port.isascii() and options.port.isdigit() and 0 < int(options.port) < 65536):
+        raise UsageError(f"--port is a number up to 65535, not {options.port!r}")
     if options.progress not in _PROGRESS:
         raise UsageError(f"--progress is one of {', '.join(_PROGRESS)}, not {options.progress!r}")
     return options

@@ -82,7 +82,7 @@ def _run(options: Options) -> int:
     data = Data(options, standard_input_is_free="-" not in files and not sys.stdin.isatty())
     with _connection(options) as connection, contextlib.closing(data):
         runner = Runner(connection, options, data)
-        if runner.on_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
+        if runner.on_terminal and not options.has_server and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
             connection.query("SET output_format_pretty_color = 1")
         for text in scripts:
             if not runner.script(text):
@@ -98,11 +98,11 @@ def _run(options: Options) -> int:
 
 
 def _connection(options: Options) -> _chalet.Connection:
-    connection = _chalet.Connection(options.path)
+    connection = _chalet.Connection(_server(options) if options.has_server else options.path)
     try:
         for setting, value in options.settings:
             connection.query(f"SET {name(setting)} = {literal(value)}")
-        if options.database is not None:
+        if options.database is not None and not options.has_server:
             connection.query(f"USE {name(options.database)}")
         if options.progress in ("auto", "on"):
             if sys.stderr.isatty():
@@ -113,6 +113,23 @@ def _connection(options: Options) -> _chalet.Connection:
         connection.close()
         raise
     return connection
+
+
+def _server(options: Options) -> str:
+    """The URL of the server that the command line names."""
+    from urllib.parse import quote
+
+    password = options.password or ""
+    if options.asks_password:
+        import getpass
+
+        password = getpass.getpass(f"Password for user ({options.user or 'default'}): ")
+    who = quote(options.user or "default", safe="") + (f":{quote(password, safe='')}" if password else "")
+    host = options.host or "localhost"
+    host = f"[{host}]" if ":" in host and not host.startswith("[") else host
+    port = "" if options.port is None else f":{options.port}"
+    scheme = "clickhouses" if options.secure else "clickhouse"
+    return f"{scheme}://{who}@{host}{port}/{quote(options.database or '', safe='')}"
 
 
 def _show_progress(connection: _chalet.Connection, where: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _chalet
 from .._bind import placed, rows_statement
-from .._chalet import InterfaceError, NotSupportedError
+from .._chalet import InterfaceError
 from .connection import Connection
 from .cursor import _BATCH
 from .talk import Talk
@@ -28,7 +28,7 @@ class ServerConnection(Connection):
 
     Queries run side by side, each on a connection of its own, at most `pool_size` (an option of the URL; 10) at a time; others wait
     for their turn. `SET` and `USE` hold for all that begin later. Cancelling a task that waits tells the server to stop, and
-    closes the socket. Objects of the program are no tables there.
+    closes the socket. Objects of the program that are registered, or given in `tables=`, are sent with the queries that name them.
     """
 
     def __init__(self, connection_string: str) -> None:
@@ -76,11 +76,10 @@ class ServerConnection(Connection):
         rows: list[Any] | None = None,
         keys: Sequence[Any] | None = None,
     ) -> Talk:
-        if tables:
-            raise NotSupportedError("Objects of the program are no tables of a server")
         given = None if params is None else dict(params)
+        objects = None if tables is None else dict(tables)
         set_here = None if settings is None else dict(settings)
-        begun = self._connection()._converse(query, format, given, set_here, query_id, streams, rows, keys)
+        begun = self._connection()._converse(query, format, given, set_here, query_id, streams, rows, keys, objects)
         return Talk(self, begun, timeout)
 
     def query(

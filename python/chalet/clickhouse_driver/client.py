@@ -9,6 +9,7 @@ import types
 from typing import TYPE_CHECKING, Any
 
 from .. import _chalet
+from .._sources import TypedRows
 from . import _place
 from ._literals import substituted
 from .errors import NotSupportedError, TypeMismatchError, raised
@@ -157,33 +158,39 @@ class Client:
         _check(of_client)
         return {**self.settings, **given}, of_client
 
+    def _prepared(self, query: str, params: Any, settings: Mapping[str, Any] | None) -> tuple[Any, Any, str]:
+        """Settings of a statement, the values that are sent with it, and its text with the others."""
+        statement, of_client = self._settings(settings)
+        if params is None:
+            return statement, None, query
+        if of_client["server_side_params"]:
+            return statement, dict(params), query
+        return statement, None, self.substitute_params(query, params)
+
     def _answer(
         self, query: str, params: Any, external_tables: Any, query_id: str | None, settings: Mapping[str, Any] | None
     ) -> _chalet.Result:
-        statement, of_client = self._settings(settings)
+        statement, bound, query = self._prepared(query, params, settings)
         tables = self._tables(external_tables)
-        bound = None
-        if params is not None and of_client["server_side_params"]:
-            bound = dict(params)
-        elif params is not None:
-            query = self.substitute_params(query, params)
         began = time.monotonic()
         connection = self.connection
         try:
             if query_id is not None:
-                result = self._converse(query, query_id, bound, statement)
+                result = self._converse(query, query_id, bound, statement, None, tables)
             else:
                 result = connection._read(query, None, bound, tables, settings=statement)
         except _chalet.Error as error:
             raise raised(error) from None
         self.last_query = QueryInfo.of(result, time.monotonic() - began)
-        return result
+        return result._with_totals()
 
-    def _converse(self, query: str, query_id: str, params: Any, settings: Any, rows: Any = None) -> _chalet.Result:
+    def _converse(
+        self, query: str, query_id: str, params: Any, settings: Any, rows: Any = None, tables: Any = None
+    ) -> _chalet.Result:
         """A statement that the server knows by an id."""
         if self._is_local:
             raise NotSupportedError("query_id is not supported without a server")
-        talk = self.connection._converse(query, None, params, settings, query_id, False, rows, None)
+        talk = self.connection._converse(query, None, params, settings, query_id, False, rows, None, tables)
         try:
             while True:
                 what, seconds, _ = talk.step()
@@ -199,11 +206,7 @@ class Client:
             talk.stop()
 
     def _tables(self, external_tables: Any) -> dict[str, Any] | None:
-        if not external_tables:
-            return None
-        if not self._is_local:
-            raise NotSupportedError("external tables are not supported for servers: make a temporary table")
-        return {one["name"]: _external(one) for one in external_tables}
+        return {one["name"]: _external(one) for one in external_tables} if external_tables else None
 
     def execute(
         self,
@@ -268,10 +271,44 @@ class Client:
         chunk_size: int = 1,
     ) -> Iterator[Any]:
         """The rows of a query one by one, or lists of `chunk_size` of them; first the columns, with `with_column_types`. The
-        result is here as columns when this returns; rows become Python objects as they are asked for."""
-        result = self._answer(query, params, external_tables, query_id, settings)
-        rows = _one_by_one(result, with_column_types)
+        query runs while they are asked for, from the first one on; some megabytes of its rows wait at most. Closing the
+        generator ends it."""
+        rows = self._one_by_one(query, params, with_column_types, external_tables, query_id, settings)
         return _chunks(rows, chunk_size) if chunk_size > 1 else rows
+
+    def _one_by_one(
+        self, query: str, params: Any, with_column_types: bool, external_tables: Any, query_id: Any, settings: Any
+    ) -> Iterator[Any]:
+        statement, bound, query = self._prepared(query, params, settings)
+        if query_id is not None and self._is_local:
+            raise NotSupportedError("query_id is not supported without a server")
+        info, began = QueryInfo(), time.monotonic()
+        self.last_query = info
+        stream = None
+        try:
+            try:
+                stream = self.connection._stream(query, bound, self._tables(external_tables), statement, query_id)
+            except _chalet.Error as error:
+                if "Streaming query is not supported" not in str(error):
+                    raise
+                self._answer(query, params, external_tables, query_id, settings)
+                if with_column_types:
+                    yield []
+                return
+            columns = stream._columns() or []
+            if with_column_types:
+                yield columns
+            padded = _padded(columns)
+            while (result := stream.fetch()) is not None:
+                info.add(result, time.monotonic() - began)
+                while columns and (rows := result.fetchmany(_BATCH)):
+                    yield from _unpadded(rows, padded)
+            info.elapsed = time.monotonic() - began
+        except _chalet.Error as error:
+            raise raised(error) from None
+        finally:
+            if stream is not None:
+                stream.close()
 
     def query_dataframe(
         self,
@@ -375,19 +412,6 @@ def _rows(result: _chalet.Result) -> tuple[list[Row], list[tuple[str, str]]]:
     return _unpadded(result.fetchall(), _padded(columns)), columns
 
 
-def _one_by_one(result: _chalet.Result, with_column_types: bool) -> Iterator[Any]:
-    try:
-        columns = list(zip(result.columns, result.types))
-    except ValueError:
-        columns = []
-    if with_column_types:
-        yield columns
-    if columns:
-        padded = _padded(columns)
-        while rows := result.fetchmany(_BATCH):
-            yield from _unpadded(rows, padded)
-
-
 def _padded(columns: list[tuple[str, str]]) -> list[int]:
     """Columns whose values have zeros at their ends."""
     return [at for at, (_, ty) in enumerate(columns) if ty.startswith(_PADDED)]
@@ -432,11 +456,15 @@ def _check_rows(rows: list[Any]) -> None:
             raise ValueError(f"Different rows length: {len(row)}, and {length}")
 
 
-def _external(table: Mapping[str, Any]) -> Any:
-    """Rows under the names of the structure, as a table. Its types are not looked at: those of the values hold."""
-    names = [name for name, _ in table["structure"]]
-    rows = [row if isinstance(row, dict) else dict(zip(names, row)) for row in table["data"]]
-    return [{name: row[name] for name in names} for row in rows]
+def _external(table: Mapping[str, Any]) -> TypedRows:
+    """The rows, tuples or dicts, of a table of a structure."""
+    structure = table["structure"]
+    if not structure:
+        raise ValueError(f'Empty table "{table["name"]}" structure')
+    names = [name for name, _ in structure]
+    rows = [tuple([row[name] for name in names]) if isinstance(row, dict) else row for row in table["data"]]
+    _check_rows(rows)
+    return TypedRows(structure, rows)
 
 
 def _quoted(name: str) -> str:

@@ -44,6 +44,13 @@ class QueryInfo:
         info.elapsed = elapsed
         return info
 
+    def add(self, result: Result, elapsed: float) -> None:
+        """Rows of a stream that have come."""
+        self.profile_info.rows += result.rows_read()
+        self.profile_info.bytes += result.bytes_read()
+        self.progress.rows, self.progress.bytes = self.profile_info.rows, self.profile_info.bytes
+        self.elapsed = elapsed
+
     @classmethod
     def written(cls, rows: int, elapsed: float) -> QueryInfo:
         """That of an INSERT."""

@@ -1,5 +1,7 @@
 """A dialect of SQLAlchemy 2: `create_engine("chalet://")`, `create_engine("chalet:///path?max_threads=4")`.
 
+`create_engine("chalet+clickhouse://user:password@host:9000/database")` is a server.
+
     from chalet.sqlalchemy import Memory, types
     table = Table("t", metadata, Column("id", types.UInt64), chalet_engine=Memory())
 
@@ -12,7 +14,7 @@
 """
 
 from . import types
-from .dialect import ChaletDialect
+from .dialect import ChaletDialect, ClickHouseDialect
 from .engines import Engine, File, Log, Memory
 
-__all__ = ["ChaletDialect", "Engine", "File", "Log", "Memory", "types"]
+__all__ = ["ChaletDialect", "ClickHouseDialect", "Engine", "File", "Log", "Memory", "types"]

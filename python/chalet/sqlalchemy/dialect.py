@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import sqlalchemy.types as sa
 from sqlalchemy import Table, pool
@@ -178,6 +178,26 @@ class ChaletDialect(Reflection):
             return
         for each in parameters:
             self.do_execute(cursor, statement, each, context)
+
+
+class ClickHouseDialect(ChaletDialect):
+    """`chalet+clickhouse://user:password@host:port/database?secure=1` is a server, which must know query parameters."""
+
+    driver = "clickhouse"
+    supports_statement_cache = True
+
+    @classmethod
+    def get_pool_class(cls, url: URL) -> type[pool.Pool]:
+        return pool.QueuePool
+
+    def create_connect_args(self, url: URL) -> Any:
+        # A connection of SQLAlchemy is one of the server: what is temporary there stays.
+        options = {**_SETTINGS, "pool_size": "1", **{name: str(value) for name, value in url.query.items()}}
+        who = quote(url.username or "default", safe="") + (f":{quote(str(url.password), safe='')}" if url.password else "")
+        host = f"[{url.host}]" if ":" in (url.host or "") else url.host or "localhost"
+        port = "" if url.port is None else f":{url.port}"
+        place = f"clickhouse://{who}@{host}{port}/{quote(url.database or '', safe='')}"
+        return (), {"path": f"{place}?{urlencode(options)}"}
 
 
 def _is_memory(url: URL) -> bool:

@@ -119,6 +119,11 @@ impl Http {
 
     /// Sends a statement, or what is to be known before it.
     pub fn send(&mut self, channel: &mut Channel, options: &Options, request: &Request) -> Result<()> {
+        ensure!(
+            request.tables.is_empty(),
+            NOT_IMPLEMENTED,
+            "Tables of the client (external tables) are not supported over HTTP: the native protocol takes them"
+        );
         match &request.insertion {
             None => {
                 let response = self.post(channel, options, request, "Native")?;

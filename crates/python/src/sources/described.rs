@@ -11,6 +11,7 @@ use super::raised;
 use super::reader::Reader;
 use super::relation;
 use super::rows::Answered;
+use super::typed;
 use crate::result::QueryResult;
 use chalet_base::{Error, Result, ensure, err};
 use chalet_engine::replacement_scan::{ReplacementTable, Source, Table};
@@ -78,6 +79,11 @@ fn source_of(
         "reader" => {
             let object: Bound<'_, PyAny> = part(described, 1)?;
             Arc::new(Reader::new(object.unbind(), part(described, 2)?)?)
+        }
+        "typed" => {
+            let (rows, columns): (Bound<'_, PyList>, Vec<(String, String)>) =
+                (part(described, 1)?, part(described, 2)?);
+            Arc::new(typed::rows(py, &rows, &columns)?)
         }
         "result" => {
             let result: Bound<'_, PyAny> = part(described, 1)?;

@@ -12,6 +12,7 @@
 //! - [`arrow`]: the Arrow C interface
 //! - [`reader`]: objects that give rows when asked
 //! - [`rows`]: answers of other queries
+//! - [`typed`]: rows of declared types
 //! - [`relation`]: queries that have not run
 //! - [`borrowed`]: the memory that is borrowed from the caller
 
@@ -27,6 +28,7 @@ pub mod reader;
 pub mod relation;
 pub mod rows;
 pub mod shape;
+pub mod typed;
 pub mod value;
 
 use chalet_base::{Error, err};

@@ -6,6 +6,7 @@ use crate::ast::{
     Call, CallStyle, ColumnsMatcher, Expr, ExprKind, FrameBound, FrameUnit, Ident, Literal, NullsAction,
     OrderItem, Setting, SettingValue, Transformer, WindowRef, WindowSpec,
 };
+use crate::visit::is_in;
 
 /// The symbol of an operator of two operands.
 fn infix_symbol(name: &str) -> Option<&'static str> {
@@ -36,10 +37,6 @@ fn infix_symbol(name: &str) -> Option<&'static str> {
         "globalNotIn" => "GLOBAL NOT IN",
         _ => return None,
     })
-}
-
-fn is_in(name: &str) -> bool {
-    matches!(name, "in" | "notIn" | "globalIn" | "globalNotIn")
 }
 
 impl Printer {

@@ -1,7 +1,7 @@
 //! What a query on a server gives, packet by packet, and what it prints in the end.
 
 use super::rows_header;
-use crate::answer::Rows;
+use crate::answer::{Outline, Rows};
 use crate::formats::FORMATS;
 use crate::query_context::QueryContext;
 use crate::server::Server;
@@ -42,6 +42,11 @@ impl Collected {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Names and types of the columns.
+    pub fn columns(self) -> Outline {
+        self.0.map_or_else(Vec::new, |rows| rows.names.into_iter().zip(rows.types).collect())
     }
 
     /// Adds the result, if there is one, to what the statements print.

@@ -1,6 +1,7 @@
 //! Statements of a session whose database is a server: they are sent there as they are written; rows, progress and errors come
 //! back. Formats are read and written here.
 //!
+//! - [`resolved`]: what a statement names of its caller
 //! - [`collected`]: what a query gives
 //! - [`given_blocks`]: data of an INSERT
 //! - [`over_http`]: what HTTP wants otherwise
@@ -8,14 +9,16 @@
 pub(crate) mod collected;
 pub(crate) mod given_blocks;
 mod over_http;
+pub(crate) mod resolved;
 
 use self::collected::{Collected, count, count_anew};
+use self::resolved::{Resolved, resolve, resolve_with_variables};
 use super::output::Output;
-use crate::answer::{Rows, StreamConsumer, StreamPart};
+use crate::answer::{Outline, Rows, StreamConsumer, StreamPart};
 use crate::insert_data::InsertData;
 use crate::query_context::QueryContext;
 use crate::server::{Known, Server};
-use chalet_base::{Result, ensure};
+use chalet_base::{Result, codes, ensure};
 use chalet_client::hosts::is_gone;
 use chalet_client::{Packet, Request};
 use chalet_formats::Schema;
@@ -85,14 +88,20 @@ pub(crate) fn stream(
     let format = written.output.format.map(|format| format.name);
     let mut is_told = false;
     let mut take = |packet| {
-        let Packet::Data(rows) = packet else { return Ok(()) };
+        let rows = match packet {
+            Packet::Data(rows) => rows,
+            Packet::Totals(rows) => return consumer(StreamPart::Totals(rows.block)),
+            Packet::Extremes(rows) => return consumer(StreamPart::Extremes(rows.block)),
+            _ => return Ok(()),
+        };
         if !is_told {
             is_told = true;
             consumer(StreamPart::Header(rows_header(&rows.schema, server, ctx), format.clone()))?;
         }
         if rows.block.is_empty() { Ok(()) } else { consumer(StreamPart::Block(rows.block)) }
     };
-    let received = converse(sql, server, ctx, &mut take);
+    let received =
+        with_tables(sql, written.is_query, ctx, &mut |resolved| converse(resolved, server, ctx, &mut take));
     ctx.control.tell_end(0, 0);
     received
 }
@@ -124,10 +133,49 @@ impl Written {
     }
 }
 
-pub(crate) fn request(text: &str, server: &Server, ctx: &QueryContext) -> Result<Request> {
-    let id = ctx.chosen_id.clone().unwrap_or_default();
-    let request =
-        Request { id, settings: settings(ctx), parameters: ctx.params.clone(), ..Request::new(text) };
+/// What one query gives, without running it; `None` for a text that is anything but one query with the caller's own choice of a
+/// format.
+pub(crate) fn outline(sql: &str, server: &Server, ctx: &QueryContext) -> Result<Option<Outline>> {
+    let Ok(mut parsed) = chalet_syntax::parse_statements(sql) else { return Ok(None) };
+    let (Some(statement), true) = (parsed.pop(), parsed.is_empty()) else { return Ok(None) };
+    let (StatementKind::Query(_), true) = (&statement.kind, statement.output == ast::Output::default())
+    else {
+        return Ok(None);
+    };
+    let text = sql.get(statement.span.range()).unwrap_or(sql);
+    let header = format!("SELECT * FROM (\n{text}\n) LIMIT 0");
+    let collected = with_tables(&header, true, ctx, &mut |resolved| collected(resolved, server, ctx))?;
+    Ok(Some(collected.columns()))
+}
+
+/// Runs a statement with what its caller lends. Variables of the caller are tables where the server has none of the name, which
+/// it says itself.
+fn with_tables<T>(
+    text: &str,
+    is_query: bool,
+    ctx: &QueryContext,
+    run: &mut dyn FnMut(&Resolved) -> Result<T>,
+) -> Result<T> {
+    let given = resolve(text, ctx)?;
+    match run(&given) {
+        Err(error) if is_query && error.code() == codes::UNKNOWN_TABLE => {
+            match resolve_with_variables(text, ctx)? {
+                found if found.is_more_than(&given) => run(&found),
+                _ => Err(error),
+            }
+        }
+        done => done,
+    }
+}
+
+pub(crate) fn request(resolved: &Resolved, server: &Server, ctx: &QueryContext) -> Result<Request> {
+    let request = Request {
+        id: ctx.chosen_id.clone().unwrap_or_default(),
+        settings: settings(ctx),
+        parameters: resolved.params.clone(),
+        tables: resolved.tables.clone(),
+        ..Request::new(resolved.text.clone())
+    };
     if server.is_http() { over_http::complete(request, server, ctx) } else { Ok(request) }
 }
 
@@ -143,14 +191,14 @@ fn connection(server: &Server, ctx: &QueryContext) -> Result<Known> {
 /// Sends a query and takes everything that it gives. A connection over which the server has said what is wrong can be used
 /// again.
 fn converse(
-    text: &str,
+    resolved: &Resolved,
     server: &Server,
     ctx: &QueryContext,
     take: &mut dyn FnMut(Packet) -> Result<()>,
 ) -> Result<()> {
     let mut known = connection(server, ctx)?;
     let mut receive = || -> Result<()> {
-        known.connection.send(&request(text, server, ctx)?)?;
+        known.connection.send(&request(resolved, server, ctx)?)?;
         loop {
             ctx.control.check_with_interrupt()?;
             match known.connection.receive()? {
@@ -187,19 +235,21 @@ pub(crate) fn rows_header(schema: &Schema, server: &Server, ctx: &QueryContext) 
 /// A query whose server goes away is run once more, where another host of the URL may answer: nobody has seen a row of it.
 fn query(text: &str, server: &Server, ctx: &QueryContext, output: &mut Output) -> Result<()> {
     let written = Written::of(text)?;
-    let collect = || -> Result<Collected> {
-        let mut collected = Collected::default();
-        converse(text, server, ctx, &mut |packet| collected.take(packet, server, ctx))?;
-        Ok(collected)
-    };
-    let collected = match collect() {
-        Err(error) if written.is_query && is_gone(&error) => {
-            count_anew(ctx);
-            collect()?
-        }
-        collected => collected?,
-    };
+    let collected =
+        with_tables(text, written.is_query, ctx, &mut |resolved| match collected(resolved, server, ctx) {
+            Err(error) if written.is_query && is_gone(&error) => {
+                count_anew(ctx);
+                collected(resolved, server, ctx)
+            }
+            collected => collected,
+        })?;
     collected.finish(&written.output, ctx, output)
+}
+
+fn collected(resolved: &Resolved, server: &Server, ctx: &QueryContext) -> Result<Collected> {
+    let mut collected = Collected::default();
+    converse(resolved, server, ctx, &mut |packet| collected.take(packet, server, ctx))?;
+    Ok(collected)
 }
 
 fn insert(
@@ -211,7 +261,7 @@ fn insert(
 ) -> Result<()> {
     let mut known = connection(server, ctx)?;
     let connection = &mut known.connection;
-    let request = request(head, server, ctx)?;
+    let request = request(&Resolved::nothing(head, ctx), server, ctx)?;
     let schema = match connection.begin_insert(&request) {
         Ok(schema) => schema,
         Err(error) => {
