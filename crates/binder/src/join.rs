@@ -347,6 +347,23 @@ impl SelectBinder<'_> {
                     conditions.residual.remove(at);
                 }
             }
+            if let Some((left, _, _)) = &conditions.asof {
+                let ty = left.ty().without_nullable();
+                let fits = ty.is_number()
+                    || matches!(
+                        ty,
+                        DataType::Date
+                            | DataType::Date32
+                            | DataType::DateTime(_)
+                            | DataType::DateTime64(..)
+                            | DataType::Time
+                            | DataType::Time64(_)
+                            | DataType::Enum8(_)
+                            | DataType::Enum16(_)
+                            | DataType::Interval(_)
+                    );
+                ensure!(fits, BAD_TYPE_OF_FIELD, "ASOF join not supported for type: {ty}");
+            }
             let is_true =
                 |e: &Expr| e.as_literal().is_some_and(|l| l.value().as_f64().is_some_and(|x| x != 0.0));
             conditions.residual.retain(|e| !is_true(e));

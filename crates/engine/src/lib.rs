@@ -30,6 +30,7 @@
 
 pub mod answer;
 mod backup;
+mod column_checks;
 mod column_definitions;
 pub mod conversation;
 pub mod database;
