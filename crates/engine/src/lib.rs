@@ -39,6 +39,7 @@ mod dictionaries;
 mod environment;
 mod explain;
 mod explain_indexes;
+mod external_functions;
 mod extremes;
 mod file_access;
 pub mod fork_guard;

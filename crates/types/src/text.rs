@@ -565,7 +565,6 @@ fn low_cardinality(inner: DataType) -> Result<DataType> {
             | LowCardinality(_)
             | Nothing
             | Decimal { .. }
-            | Interval(_)
             | Enum8(_)
             | Enum16(_)
             | DateTime64(..)
