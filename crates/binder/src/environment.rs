@@ -89,6 +89,8 @@ pub struct BinderSettings {
     pub allow_suspicious_types_in_group_by: bool,
     pub allow_suspicious_types_in_order_by: bool,
     pub join_use_nulls: bool,
+    /// Names of algorithms; those that cannot do a join fail it, although one does them all.
+    pub join_algorithm: String,
     /// "", ALL, ANY: what a JOIN without strictness is.
     pub join_default_strictness: String,
     pub group_by_use_nulls: bool,
@@ -132,6 +134,7 @@ impl Default for BinderSettings {
             allow_suspicious_types_in_group_by: false,
             allow_suspicious_types_in_order_by: false,
             join_use_nulls: false,
+            join_algorithm: "default".into(),
             join_default_strictness: "ALL".into(),
             group_by_use_nulls: false,
             force_grouping_standard_compatibility: true,

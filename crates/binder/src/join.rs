@@ -85,6 +85,7 @@ impl SelectBinder<'_> {
             };
             conditions.asof = Some((key.left, AsofOp::GreaterOrEqual, key.right));
         }
+        check_algorithms(&self.query.env.settings().join_algorithm, &right, kind, strictness, &conditions)?;
         let needs_condition = !matches!(kind, JoinKind::Cross | JoinKind::Paste) && !join.natural;
         ensure!(
             !needs_condition || !matches!(join.constraint, ast::JoinConstraint::None),
@@ -347,6 +348,23 @@ impl SelectBinder<'_> {
                     conditions.residual.remove(at);
                 }
             }
+            if let Some((left, _, _)) = &conditions.asof {
+                let ty = left.ty().without_nullable();
+                let fits = ty.is_number()
+                    || matches!(
+                        ty,
+                        DataType::Date
+                            | DataType::Date32
+                            | DataType::DateTime(_)
+                            | DataType::DateTime64(..)
+                            | DataType::Time
+                            | DataType::Time64(_)
+                            | DataType::Enum8(_)
+                            | DataType::Enum16(_)
+                            | DataType::Interval(_)
+                    );
+                ensure!(fits, BAD_TYPE_OF_FIELD, "ASOF join not supported for type: {ty}");
+            }
             let is_true =
                 |e: &Expr| e.as_literal().is_some_and(|l| l.value().as_f64().is_some_and(|x| x != 0.0));
             conditions.residual.retain(|e| !is_true(e));
@@ -439,6 +457,65 @@ impl SelectBinder<'_> {
 /// Columns and what they become, for expressions over them.
 fn ids_and_types(renamed: &[(ColumnId, Field)]) -> Vec<(ColumnId, (ColumnId, DataType))> {
     renamed.iter().map(|(from, to)| (*from, (to.id, to.ty.clone()))).collect()
+}
+
+/// Fails where none of the algorithms of `join_algorithm` could do the join in the kernel.
+fn check_algorithms(
+    names: &str,
+    right: &Plan,
+    kind: JoinKind,
+    strictness: JoinStrictness,
+    conditions: &Conditions,
+) -> Result<()> {
+    use JoinKind::{Cross, Full, Inner, Left, Paste, Right};
+    use JoinStrictness::{All, Anti, Any, Asof, Semi};
+    ensure!(strictness != Any || kind != Full, NOT_IMPLEMENTED, "ANY FULL JOINs are not implemented");
+    if matches!(kind, Cross | Paste) || conditions.keys.is_empty() && conditions.asof.is_none() {
+        return Ok(());
+    }
+    let sorts = |name: &str| match name {
+        "full_sorting_merge" => Some(!matches!(strictness, Semi | Anti)),
+        "partial_merge" => Some(match strictness {
+            All => true,
+            Any => matches!(kind, Inner | Left),
+            Semi => kind != Right,
+            Anti | Asof => false,
+        }),
+        _ => None,
+    };
+    let can = |name: &str| match name {
+        "full_sorting_merge" | "partial_merge" => sorts(name) == Some(true),
+        "grace_hash" => strictness != Asof,
+        // Of tables that have their rows under their keys.
+        "direct" => matches!(right, Plan::Scan(_)),
+        _ => true,
+    };
+    let list: Vec<String> = names.split(',').map(|name| name.trim().to_ascii_lowercase()).collect();
+    let word = match strictness {
+        All => "ALL",
+        Any => "ANY",
+        Semi => "SEMI",
+        Anti => "ANTI",
+        Asof => "ASOF",
+    };
+    let side = match kind {
+        Left => "LEFT",
+        Right => "RIGHT",
+        Full => "FULL",
+        _ => "INNER",
+    };
+    ensure!(
+        list.iter().any(|name| can(name)),
+        NOT_IMPLEMENTED,
+        "None of the algorithms enabled by the 'join_algorithm' setting [{names}] can execute this {word} {side} JOIN with the given \
+         right table storage type"
+    );
+    ensure!(
+        kind == Inner || conditions.residual.is_empty() || !list.iter().all(|name| sorts(name).is_some()),
+        NOT_IMPLEMENTED,
+        "JOIN with mixed conditions supports only hash join or grace hash join"
+    );
+    Ok(())
 }
 
 /// Fails where a table of the engine Join is joined as it cannot be: it has its rows under its keys, for one kind of join.

@@ -1,5 +1,6 @@
 //! Columns as statements and structures declare them: types, Nested, defaults.
 
+use crate::column_checks::{check_circles, check_matchers, check_statistics, check_type, with_modifiers};
 use crate::query_context::QueryContext;
 use chalet_base::{Result, bail, ensure};
 use chalet_binder::row_rule::check_simple_aggregate;
@@ -17,6 +18,7 @@ pub(crate) fn columns(defs: &[ast::ColumnDef], ctx: &QueryContext) -> Result<Vec
     let mut columns: Vec<ColumnSchema> = Vec::with_capacity(defs.len());
     // A default may use columns that come later: types first, expressions when all names are known.
     let mut untyped = Vec::new();
+    check_circles(defs)?;
     let flattens = ctx.state.settings.flag("flatten_nested") != Some(false);
     for def in defs {
         let name = &def.name.name;
@@ -38,7 +40,8 @@ pub(crate) fn columns(defs: &[ast::ColumnDef], ctx: &QueryContext) -> Result<Vec
         if let Some(function) = &simple_aggregate {
             check_simple_aggregate(function, &parsed, ctx)?;
         }
-        let parsed = if def.nullable == Some(true) { parsed.nullable() } else { parsed };
+        check_statistics(def, &parsed, ctx)?;
+        let parsed = with_modifiers(def, parsed, ctx)?;
         if let Some(parts) = nested_parts(name, &ty.text, &parsed).filter(|_| flattens) {
             let part = |(name, ty): (String, DataType)| ColumnSchema {
                 ttl: ttl.clone(),
@@ -51,8 +54,29 @@ pub(crate) fn columns(defs: &[ast::ColumnDef], ctx: &QueryContext) -> Result<Vec
         let column = ColumnSchema::new(name.as_str(), parsed);
         columns.push(ColumnSchema { default, comment, simple_aggregate, ttl, ..column });
     }
-    for index in untyped {
-        columns[index].ty = type_of_default(&columns, index, ctx)?;
+    // One may use another that comes later.
+    while !untyped.is_empty() {
+        let typed =
+            untyped.iter().enumerate().map(|(at, &index)| (at, index, type_of_default(&columns, index, ctx)));
+        let mut failed = None;
+        let mut found = None;
+        for (at, index, ty) in typed {
+            match ty {
+                Ok(ty) => {
+                    found = Some((at, index, ty));
+                    break;
+                }
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        match (found, failed) {
+            (Some((at, index, ty)), _) => {
+                columns[index].ty = ty;
+                untyped.remove(at);
+            }
+            (None, Some(error)) => return Err(error),
+            (None, None) => break,
+        }
     }
     check_defaults(&columns, ctx)?;
     Ok(columns)
@@ -81,6 +105,7 @@ pub(crate) fn nested_parts(name: &str, written: &str, ty: &DataType) -> Option<S
 }
 
 fn check_suspicious(ty: &DataType, ctx: &QueryContext) -> Result<()> {
+    check_type(ty, ctx)?;
     if !ctx.functions.settings.allow_suspicious_variant_types {
         ty.check_suspicious_variants()?;
     }
@@ -119,6 +144,9 @@ fn default_of(default: &ast::ColumnDefault, name: &str) -> Result<(DefaultKind, 
             bail!(SYNTAX_ERROR, "AUTO_INCREMENT is not supported (column {name})")
         }
     };
+    if let Some(expr) = &default.expr {
+        check_matchers(expr)?;
+    }
     let text = default.expr.as_ref().map_or(String::new(), |e| e.to_string());
     Ok((kind, text.into()))
 }

@@ -30,6 +30,7 @@
 
 pub mod answer;
 mod backup;
+mod column_checks;
 mod column_definitions;
 pub mod conversation;
 pub mod database;
@@ -38,6 +39,7 @@ mod dictionaries;
 mod environment;
 mod explain;
 mod explain_indexes;
+mod external_functions;
 mod extremes;
 mod file_access;
 pub mod fork_guard;

@@ -4,6 +4,7 @@ use chalet_base::{Result, bail, ensure};
 use chalet_storage::catalog::quoted;
 use chalet_storage::disk::{Definition, DefinitionFile, DefinitionKind, Store};
 use chalet_syntax::ast::{self, ExprKind, StatementKind};
+use chalet_syntax::visit::walk;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -29,8 +30,22 @@ pub(crate) struct SqlFunctions {
 impl SqlFunction {
     pub fn of(create: &ast::CreateFunction) -> Result<SqlFunction> {
         let ExprKind::Lambda { params, body } = &create.body.kind else {
-            bail!(UNSUPPORTED_METHOD, "A function is created as a lambda expression, got {}", create.body);
+            bail!(BAD_ARGUMENTS, "Expected function, got: {}", create.body);
         };
+        for (index, param) in params.iter().enumerate() {
+            ensure!(
+                params[..index].iter().all(|earlier| earlier.name != param.name),
+                BAD_ARGUMENTS,
+                "Identifier {} already used as function parameter",
+                param.name
+            );
+        }
+        let mut calls_itself = false;
+        walk(body, &mut |e| {
+            calls_itself |= matches!(&e.kind, ExprKind::Call(call) if call.name == create.name.name);
+            true
+        });
+        ensure!(!calls_itself, CANNOT_CREATE_RECURSIVE_FUNCTION, "You cannot create recursive function");
         Ok(SqlFunction {
             params: params.iter().map(|p| p.name.clone()).collect(),
             body: Ok(ast::Expr::clone(body)),

@@ -3,6 +3,7 @@
 use crate::column_definitions::{columns, nested_parts};
 use crate::defaults::with_defaults;
 use crate::dictionaries::attached::Attached;
+use crate::external_functions;
 use crate::formats::FORMATS;
 use crate::merge_tree_functions;
 use crate::merged;
@@ -112,6 +113,7 @@ pub(crate) fn make(
         }
         _ if name.eq_ignore_ascii_case("values") => values(args, ctx),
         _ => {
+            external_functions::check(name, args)?;
             let near = chalet_base::suggest::nearest(name, NAMES.iter().copied(), 1);
             match near.first() {
                 Some(near) => {

@@ -1,7 +1,7 @@
 //! Adding intervals to dates and times, as `+`, `-` and the functions `addDays` to `subtractYears` do.
 
 use crate::lanes::{Operand, try_binary};
-use chalet_base::{Result, bail, err};
+use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::{Builder, Data, Vector};
 use chalet_function_api::Context;
 use chalet_text::{Reader, Syntax};
@@ -107,6 +107,28 @@ fn shift_seconds(timestamp: i64, unit: IntervalUnit, amount: i64, clock: &LocalT
     clock.to_timestamp(day * SECONDS_PER_DAY + time)
 }
 
+/// Fails unless an amount of the type can be added: integers of 64 bits at most, and floats.
+pub fn check_amount(ty: &DataType, function: &str) -> Result<()> {
+    ensure!(
+        (ty.is_integer() || ty.is_float()) && ty.physical().width().is_some_and(|width| width <= 8),
+        ILLEGAL_TYPE_OF_ARGUMENT,
+        "Second argument for function {function} must be a number"
+    );
+    Ok(())
+}
+
+/// Fails if an amount is no number of 64 bits with a sign. What is no number counts as none.
+fn check_range(amount: Operand) -> Result<()> {
+    let fits = match &amount.vector.data {
+        Data::U64(values) => values.iter().all(|x| i64::try_from(*x).is_ok()),
+        Data::F64(values) => values.iter().all(|x| x.is_nan() || x.abs() < 9_223_372_036_854_775_808.0),
+        Data::F32(values) => values.iter().all(|x| x.is_nan() || x.abs() < 9_223_372_036_854_775_808.0),
+        _ => true,
+    };
+    ensure!(fits, DECIMAL_OVERFLOW, "Numeric overflow");
+    Ok(())
+}
+
 /// `timestamp + sign * amount` of the unit; `result` is what [`result`] said for the type of `timestamp`.
 pub fn add(
     timestamp: Operand,
@@ -118,6 +140,7 @@ pub fn add(
     ctx: &Context,
 ) -> Result<Vector> {
     use DataType::*;
+    check_range(amount)?;
     let zone = timestamp.ty.time_zone().unwrap_or(&ctx.time_zone).clone();
     let clock = LocalTime::new(&zone);
     let signed = |amount: i64| amount.wrapping_mul(sign);

@@ -59,8 +59,12 @@ impl<'a> StringArg<'a> {
 pub enum Kind {
     /// String or FixedString.
     Text,
+    /// String alone.
+    String,
     /// A String known before the query runs.
     ConstText,
+    /// A String or FixedString known before the query runs.
+    ConstAnyText,
     Integer,
     ConstInteger,
     Any,
@@ -73,14 +77,17 @@ pub fn expect(name: &str, args: &[Argument], required: usize, kinds: &[Kind]) ->
         let ty = &arg.ty;
         let (fits, expected) = match kind {
             Kind::Text => (ty.is_string(), "String"),
+            Kind::String => (*ty == DataType::String, "String"),
             Kind::ConstText => (*ty == DataType::String, "const String"),
+            Kind::ConstAnyText => (ty.is_string(), "const String"),
             Kind::Integer => (ty.is_integer(), "Integer"),
             Kind::ConstInteger => (ty.is_integer(), "const Integer"),
             Kind::Any => (true, ""),
         };
         check_type(fits, name, index, expected, ty)?;
         ensure!(
-            !matches!(kind, Kind::ConstText | Kind::ConstInteger) || arg.constant.is_some(),
+            !matches!(kind, Kind::ConstText | Kind::ConstAnyText | Kind::ConstInteger)
+                || arg.constant.is_some(),
             ILLEGAL_COLUMN,
             "Argument {} of function {name} must be constant",
             index + 1

@@ -565,7 +565,6 @@ fn low_cardinality(inner: DataType) -> Result<DataType> {
             | LowCardinality(_)
             | Nothing
             | Decimal { .. }
-            | Interval(_)
             | Enum8(_)
             | Enum16(_)
             | DateTime64(..)
@@ -657,6 +656,16 @@ fn decimal(parameters: &[Parameter], fixed: Option<u8>) -> Result<DataType> {
 /// Entries without a number continue from the one before.
 fn enumeration(family: &str, parameters: Vec<Parameter>) -> Result<DataType> {
     ensure!(!parameters.is_empty(), EMPTY_DATA_PASSED, "Enum data type cannot be empty");
+    // Numbers stand at all elements, at none, or at one of them that others continue from.
+    let numbered: Vec<bool> = parameters.iter().map(|p| matches!(p, Parameter::Entry(..))).collect();
+    let n_numbered = numbered.iter().filter(|numbered| **numbered).count();
+    let goes_on = n_numbered == 1 && !numbered[0] && numbered.last() != Some(&true);
+    ensure!(
+        n_numbered <= 1 && !goes_on || n_numbered == numbered.len(),
+        UNEXPECTED_AST_STRUCTURE,
+        "All elements of Enum data type must be of form: 'name' = number or 'name', where name is string literal and number is an \
+         integer"
+    );
     let mut entries: Vec<(Arc<str>, i64)> = Vec::with_capacity(parameters.len());
     for parameter in parameters {
         match parameter {

@@ -162,6 +162,27 @@ impl DataType {
     }
 
     /// The types of a Variant that could be taken for each other are refused, unless a setting allows them.
+    pub fn check_long_fixed_strings(&self) -> Result<()> {
+        match self {
+            DataType::FixedString(length) if *length > 256 => bail!(
+                ILLEGAL_COLUMN,
+                "Cannot create column with type '{self}' because fixed string with size > 256 is suspicious. Set setting \
+                 allow_suspicious_fixed_string_types = 1 in order to allow it"
+            ),
+            DataType::Nullable(inner) | DataType::LowCardinality(inner) | DataType::Array(inner) => {
+                inner.check_long_fixed_strings()
+            }
+            DataType::Map(key, value) => {
+                key.check_long_fixed_strings()?;
+                value.check_long_fixed_strings()
+            }
+            DataType::Tuple(fields) => fields.iter().try_for_each(|f| f.ty.check_long_fixed_strings()),
+            DataType::Variant(types) => types.iter().try_for_each(DataType::check_long_fixed_strings),
+            _ => Ok(()),
+        }
+    }
+
+    /// Fails where types of a Variant are so alike that values could be of either.
     pub fn check_suspicious_variants(&self) -> Result<()> {
         match self {
             DataType::Variant(types) => {

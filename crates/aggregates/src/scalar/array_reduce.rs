@@ -3,7 +3,6 @@
 use super::named::named;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Buf, Column, Vector};
-use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{
     Aggregate, Arg, Argument, Bound, Call, Context, Example, Nulls, Record, ScalarFunction,
 };
@@ -33,7 +32,13 @@ impl ScalarFunction for ArrayReduce {
     }
 
     fn bind(&self, args: &[Argument], ctx: &Context) -> Result<Bound> {
-        check_arity(RECORD.name, args.len(), 2..=usize::MAX)?;
+        ensure!(
+            args.len() >= 2,
+            TOO_FEW_ARGUMENTS_FOR_FUNCTION,
+            "Number of arguments for function {} doesn't match: passed {}, should be at least 2",
+            RECORD.name,
+            args.len()
+        );
         let found = named(RECORD.name, &args[0], element_types(RECORD.name, args, 1)?, ctx)?;
         Ok(Bound::with_state(found.result, Found(found.aggregate)))
     }

@@ -36,7 +36,8 @@ fn find(name: &str, parameters: &[Value], types: &[DataType], ctx: &Context) -> 
 
 /// The aggregate that the first argument of `function` names, for arguments of the given types.
 pub fn named(function: &str, text: &Argument, types: Vec<DataType>, ctx: &Context) -> Result<Resolved> {
-    let Some(text) = text.constant.as_ref().and_then(Value::as_str) else {
+    let plain = text.ty == DataType::String;
+    let Some(text) = text.constant.as_ref().filter(|_| plain).and_then(Value::as_str) else {
         bail!(
             ILLEGAL_TYPE_OF_ARGUMENT,
             "First argument for function {function} must be constant string: name of aggregate function"

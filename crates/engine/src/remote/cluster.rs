@@ -29,6 +29,14 @@ pub(crate) fn all(ctx: &QueryContext) -> Result<Vec<Cluster>> {
     clusters.collect()
 }
 
+/// Fails unless there is a cluster of the name.
+pub(crate) fn check(name: &str, ctx: &QueryContext) -> Result<()> {
+    if !all(ctx)?.iter().any(|cluster| cluster.name == name) {
+        bail!(CLUSTER_DOESNT_EXIST, "Requested cluster '{name}' not found");
+    }
+    Ok(())
+}
+
 /// `cluster('name'[, db, table | db.table[, sharding_key]])`, and `clusterAllReplicas`, of which each replica is a shard.
 pub(crate) fn table(function: &str, args: &[TableArgument], ctx: &QueryContext) -> Result<Arc<dyn Table>> {
     let words: Option<Vec<String>> = args.iter().map(text).collect();

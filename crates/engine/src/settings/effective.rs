@@ -54,7 +54,8 @@ impl Settings {
         for (name, field) in flags {
             *field = self.flag(name).unwrap_or(*field);
         }
-        let texts: [(&str, &mut String); 6] = [
+        let texts: [(&str, &mut String); 7] = [
+            ("join_algorithm", &mut s.join_algorithm),
             ("join_default_strictness", &mut s.join_default_strictness),
             ("union_default_mode", &mut s.union_default_mode),
             ("intersect_default_mode", &mut s.intersect_default_mode),

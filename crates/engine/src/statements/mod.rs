@@ -18,6 +18,7 @@ pub(crate) mod output;
 mod query;
 pub(crate) mod readonly;
 mod receiver;
+mod replicas;
 mod set;
 mod show;
 mod statement_events;
@@ -140,7 +141,7 @@ fn stream_charged(
     readonly::check(statement, ctx)?;
     let counted = StatementEvents::begin(&statement.kind);
     let format = statement.output.format.as_ref().map(|f| f.name.clone());
-    let result = query::stream(query, format, ctx, consumer);
+    let result = replicas::check(query, ctx).and_then(|()| query::stream(query, format, ctx, consumer));
     counted.end(result.is_ok(), 0);
     ctx.control.tell_end(0, 0);
     let rows_before_limit = result?;
@@ -170,7 +171,10 @@ fn run_kind(
     output: &mut Output,
 ) -> Result<()> {
     match &statement.kind {
-        StatementKind::Query(query) => query::run(query, &statement.output, ctx, output)?,
+        StatementKind::Query(query) => {
+            replicas::check(query, ctx)?;
+            query::run(query, &statement.output, ctx, output)?
+        }
         StatementKind::Explain(explain) => {
             if explain.kind == ast::ExplainKind::Estimate {
                 let rows = explain::estimate(&explain.statement, ctx)?;

@@ -10,8 +10,45 @@ pub(crate) fn gives_rows(kind: &StatementKind) -> bool {
     matches!(kind, Query(_) | Explain(_) | Show(_) | Describe(_) | Exists { .. })
 }
 
+/// Fails where `allow_ddl = 0` forbids to define things. It cannot be taken back.
+fn check_ddl(kind: &StatementKind, ctx: &QueryContext) -> Result<()> {
+    use StatementKind::*;
+    if ctx.state.settings.flag("allow_ddl") != Some(false) {
+        return Ok(());
+    }
+    if let Set(SetStatement::Settings(list)) = kind {
+        ensure!(
+            !list.iter().any(|setting| setting.name.name == "allow_ddl"),
+            QUERY_IS_PROHIBITED,
+            "Cannot modify 'allow_ddl' setting when DDL queries are prohibited for the user"
+        );
+    }
+    let defines = match kind {
+        CreateTable(_)
+        | CreateView(_)
+        | CreateDatabase(_)
+        | CreateFunction(_)
+        | CreateDictionary(_)
+        | AlterTable(_)
+        | AlterDatabase { .. }
+        | Attach { .. }
+        | Rename { .. }
+        | Undrop(_) => true,
+        Drop(drop) => !drop.if_exists,
+        _ => false,
+    };
+    ensure!(
+        !defines,
+        QUERY_IS_PROHIBITED,
+        "Cannot execute query. DDL queries are prohibited for the user {}",
+        ctx.functions.user
+    );
+    Ok(())
+}
+
 /// Fails where the session may only read and the statement does more.
 pub(crate) fn check(statement: &Statement, ctx: &QueryContext) -> Result<()> {
+    check_ddl(&statement.kind, ctx)?;
     let level = ctx.state.settings.number("readonly").unwrap_or(0);
     if level == 0 {
         return Ok(());

@@ -4,7 +4,7 @@ use crate::input::{BlockReader, ReadRequest};
 use crate::row_reader::{Failures, Filling, RowParser, RowReader};
 use crate::segments::{Rows, Unit};
 use crate::text::text_settings;
-use chalet_base::{Error, Result, bail, err};
+use chalet_base::{Error, Result, bail, codes, err};
 use chalet_text::read::cursor::Cursor;
 use chalet_text::read::{Reader, Syntax};
 use std::sync::Arc;
@@ -119,6 +119,10 @@ impl ValuesParser {
             Err(error) => error,
         };
         builder.truncate(before);
+        // A Decimal that is too big is none as an expression either.
+        if failure.code() == codes::ARGUMENT_OUT_OF_BOUND {
+            return Err(failure);
+        }
         *cur = start;
         if !self.evaluate(index, cur, builder, failure)? {
             to.mark_omitted(column);

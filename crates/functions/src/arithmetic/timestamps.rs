@@ -74,7 +74,9 @@ pub fn result(op: &Operation, a: &DataType, b: &DataType, _: &Context) -> Result
 fn number_only(timestamp: &DataType, number: &DataType) -> Result<()> {
     let by_days = matches!(timestamp, DataType::Date | DataType::Date32);
     ensure!(
-        !number.is_decimal() && number.is_number(),
+        !number.is_decimal()
+            && number.is_number()
+            && number.physical().width().is_some_and(|width| width <= 8),
         ILLEGAL_TYPE_OF_ARGUMENT,
         "Second argument for function add{} must be a number",
         if by_days { "Days" } else { "Seconds" }

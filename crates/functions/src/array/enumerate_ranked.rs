@@ -64,7 +64,11 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     let mut depths = Depths { clear: 1, arrays: Vec::new(), max: 0 };
     let number = |arg: &Argument| match arg.constant.as_ref().and_then(|value| value.as_i64()) {
         Some(depth) if depth > 0 => Ok(depth as usize),
-        None if arg.constant.is_none() => bail!(ILLEGAL_COLUMN, "Depths of function {name} must be constant"),
+        None if arg.constant.is_none() => bail!(
+            BAD_ARGUMENTS,
+            "Incorrect argument type of function {name}. Expected an Array or Const(UInt64), got {}",
+            arg.ty
+        ),
         _ => bail!(
             BAD_ARGUMENTS,
             "Incorrect arguments for function {name}: depths must be positive constant integers"

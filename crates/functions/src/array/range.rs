@@ -31,13 +31,25 @@ pub static FUNCTION: Plain = Plain {
 fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     check_arity(name, args.len(), 1..=3)?;
     for index in 0..args.len() {
-        let integer =
-            |ty: &DataType| ty.is_integer() && ty.physical().width().is_some_and(|width| width <= 8);
-        check_type(name, args, index, integer, "integer")?;
+        check_type(name, args, index, |ty| ty.is_integer() || *ty == DataType::IPv4, "integer")?;
     }
+    ensure!(
+        args.iter().all(|arg| arg.ty.physical().width().is_some_and(|width| width <= 8)),
+        ILLEGAL_COLUMN,
+        "Illegal columns of arguments of function {name}, the function only implemented for unsigned/signed integers up to 64 bit"
+    );
+    ensure!(
+        args.len() > 1 || args[0].ty != DataType::IPv4,
+        ILLEGAL_COLUMN,
+        "Illegal column IPv4 of argument of function {name}"
+    );
     let types: Vec<DataType> = args
         .iter()
-        .map(|arg| if arg.ty == DataType::Bool { DataType::UInt8 } else { arg.ty.clone() })
+        .map(|arg| match &arg.ty {
+            DataType::Bool => DataType::UInt8,
+            DataType::IPv4 => DataType::UInt32,
+            other => other.clone(),
+        })
         .collect();
     Ok(common_supertype(&types)?.array().into())
 }

@@ -2,12 +2,13 @@
 
 use crate::arithmetic::as_number;
 use crate::lanes::{Operand, binary, unary};
+use crate::number::Integer;
 use crate::with_integer;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, Data, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, ScalarFunction};
-use chalet_types::DataType;
+use chalet_types::{DataType, I256};
 
 const COUNT: Record = Record {
     name: "bitCount",
@@ -116,22 +117,35 @@ impl ScalarFunction for Hamming {
         if a.is_string() && b.is_string() {
             return Ok(DataType::UInt64.into());
         }
-        let narrow = |ty: &DataType| ty.is_integer() && ty.physical().width().unwrap_or(16) <= 8;
+        let narrow = |ty: &DataType| ty.physical().width().unwrap_or(16) <= 8;
+        let number = |ty: &DataType| ty.is_integer() || ty.is_float();
         ensure!(
-            a.is_integer() && b.is_integer(),
+            number(a) && number(b),
             ILLEGAL_TYPE_OF_ARGUMENT,
             "Illegal types {a} and {b} of arguments of function bitHammingDistance"
         );
         ensure!(
-            narrow(a) && narrow(b),
+            narrow(a) == narrow(b),
             ILLEGAL_COLUMN,
             "Unsupported data type combination in function 'bitHammingDistance'"
         );
-        Ok(DataType::UInt8.into())
+        let of_256_bits = matches!(a, DataType::UInt256 | DataType::Int256);
+        Ok(if of_256_bits { DataType::UInt16 } else { DataType::UInt8 }.into())
     }
 
     fn execute(&self, call: &Call) -> Result<Column> {
         let (a, b, n) = (Operand::of(call, 0), Operand::of(call, 1), call.n_rows);
+        let width = |x: &Operand| x.ty.physical().width().unwrap_or(0);
+        if *call.result != DataType::UInt64 && width(&a).max(width(&b)) > 8 {
+            let distances = if width(&a) == 16 && width(&b) == 16 {
+                binary::<i128, u16>(a, b, n, |x, y| (x ^ y).count_ones() as u16)?
+            } else {
+                binary::<I256, u16>(a, b, n, |x, y| x.bit_xor(y).count_ones() as u16)?
+            };
+            return Ok(
+                crate::arithmetic::convert_numbers(distances.into(), call.result.physical(), n)?.into()
+            );
+        }
         if *call.result == DataType::UInt8 {
             let distances = binary::<i64, u8>(a, b, n, |x, y| (x ^ y).count_ones() as u8)?;
             return Ok(Vector::from(distances).into());

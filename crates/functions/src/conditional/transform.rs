@@ -1,6 +1,6 @@
 //! `transform`: values replaced by a table of constants.
 
-use super::branches::common;
+use crate::conversion::cast::{Mode, Rules, check, convert};
 use crate::select::{Branch, select};
 use crate::widen::widen;
 use chalet_base::hash::HashMap;
@@ -10,6 +10,7 @@ use chalet_columns::{Column, Vector};
 use chalet_function_api::{
     Argument, Bound, Call, Constants, Context, Dictionaries, Example, Nulls, Record, ScalarFunction,
 };
+use chalet_types::supertype::common_supertype;
 use chalet_types::{DataType, Value};
 
 const RECORD: Record = Record {
@@ -69,28 +70,62 @@ impl ScalarFunction for Transform {
                 args[2].ty
             );
         };
+        let other = args.get(3).map_or(&args[0].ty, |arg| &arg.ty);
+        // Where x itself is the default, NULL has no place among the values.
+        let nullable = args.len() == 3 && (to.is_nullable() || other.is_nullable());
+        let result = common_supertype(&[to.clone(), other.clone()]).ok().filter(|_| !nullable);
+        let Some(result) = result.filter(|_| *to != DataType::Nothing) else {
+            bail!(
+                ILLEGAL_TYPE_OF_ARGUMENT,
+                "Function transform has signature: transform(T, Array(T), Array(U), U) -> U; or transform(T, Array(T), Array(T)) -> T; where T and U are types"
+            );
+        };
         let (Some(Value::Array(keys_given)), Some(Value::Array(values))) =
             (&args[1].constant, &args[2].constant)
         else {
             bail!(ILLEGAL_COLUMN, "Second and third arguments of function transform must be constant arrays");
         };
         ensure!(
-            keys_given.len() == values.len(),
+            keys_given.len() == values.len() || keys_given.is_empty(),
             BAD_ARGUMENTS,
             "Second and third arguments of function transform must be arrays of same size"
         );
-        let other = args.get(3).map_or(&args[0].ty, |arg| &arg.ty);
-        let result = common(&[to.clone(), other.clone()])?;
-        let lookup = common(&[args[0].ty.clone(), from.clone()])?;
+        ensure!(
+            args.len() < 4
+                || !matches!(result.bare(), DataType::Array(_) | DataType::Tuple(_) | DataType::Map(..)),
+            NOT_IMPLEMENTED,
+            "Unexpected type {result} in function 'transform'"
+        );
         let vector_of = |values: &[Value], ty: &DataType| {
             let list = Vector::of_value(&Value::Array(values.to_vec()), &ty.clone().array())?;
             Ok(list.list()?.values.as_ref().clone())
         };
-        let from_vector = widen(&vector_of(keys_given, from)?, from, &lookup, ctx)?;
+        let x = &args[0].ty;
+        ensure!(
+            x.is_nullable() || !keys_given.iter().any(|key| matches!(key, Value::Null)),
+            CANNOT_CONVERT_TYPE,
+            "Cannot convert NULL to a non-nullable type"
+        );
+        let given = vector_of(keys_given, from)?;
         let to_vector = widen(&vector_of(values, to)?, to, &result, ctx)?;
         let mut rows = HashMap::default();
+        // Keys that x can never equal are left out.
+        let (lookup, from_vector, fits) = match common_supertype(&[x.clone(), from.clone()]) {
+            Ok(lookup) => {
+                let wide = widen(&given, from, &lookup, ctx)?;
+                (lookup, wide, None)
+            }
+            Err(_) => {
+                check(from, x)?;
+                let own = x.clone().nullable();
+                let read = convert(&given, from, &own, &Rules::new(Mode::OrNull, ctx))?;
+                (x.clone(), read.without_nulls(), read.validity.clone())
+            }
+        };
         for (row, key) in keys(from_vector).into_iter().enumerate() {
-            rows.entry(key).or_insert(row as u32);
+            if fits.as_ref().is_none_or(|fits| fits.is_valid(row)) {
+                rows.entry(key).or_insert(row as u32);
+            }
         }
         Ok(Bound::with_state(result, Table { lookup, rows, to: to_vector }))
     }

@@ -92,6 +92,13 @@ fn target(name: &str, args: &[Argument], ctx: &Context) -> Result<DataType> {
     if !ctx.settings.allow_suspicious_variant_types && name != INTERNAL_CAST.name {
         ty.check_suspicious_variants()?;
     }
+    let long_allowed = || {
+        let setting = ctx.settings.all.0("allow_suspicious_fixed_string_types");
+        setting.is_some_and(|(value, _)| value.as_u64() == Some(1))
+    };
+    if name != INTERNAL_CAST.name && ty.check_long_fixed_strings().is_err() && !long_allowed() {
+        ty.check_long_fixed_strings()?;
+    }
     Ok(ty)
 }
 

@@ -20,6 +20,7 @@ use std::ops::RangeInclusive;
 use unix_timestamp::unix64;
 
 pub use cast::cast_column;
+pub use reinterpret::bytes_of;
 
 /// The range to which a conversion clamps numbers, which it else leaves as they are; none for other conversions.
 fn monotonic_range(from: &DataType, to: &DataType) -> Option<RangeInclusive<i128>> {

@@ -2,7 +2,7 @@
 
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::builder::Values;
-use chalet_columns::{Builder, Column, Data, Vector, each_native};
+use chalet_columns::{Builder, Column, Data, StringBuilder, Vector, each_native};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, Registry, ScalarFunction};
 use chalet_types::DataType;
@@ -81,8 +81,29 @@ impl ScalarFunction for Reinterpret {
                 ),
             },
             Some(to) => to.clone(),
-            None => args[1].constant_str(name, "2")?.parse()?,
+            None => {
+                let Some(text) = args[1].constant.as_ref().and_then(|value| value.as_str()) else {
+                    bail!(
+                        ILLEGAL_TYPE_OF_ARGUMENT,
+                        "Second argument to {name} must be a constant string describing type. Instead there is non-constant column of type {}",
+                        args[1].ty
+                    );
+                };
+                text.parse()?
+            }
         };
+        // Arrays of values of one width are their bytes, one behind the other.
+        if let DataType::Array(element) = &to
+            && from.is_string()
+            && width(element).is_some()
+        {
+            return Ok(to.into());
+        }
+        if let (DataType::Array(element), DataType::String) = (from, &to)
+            && width(element).is_some()
+        {
+            return Ok(to.into());
+        }
         let readable = width(from).is_some() || *from == DataType::String;
         ensure!(
             readable,
@@ -91,7 +112,7 @@ impl ScalarFunction for Reinterpret {
         );
         if let (DataType::FixedString(n), None) = (&to, &self.to) {
             ensure!(
-                width(from) == Some(*n as usize),
+                width(from).is_some_and(|width| width <= *n as usize),
                 ILLEGAL_TYPE_OF_ARGUMENT,
                 "Cannot reinterpret {from} as {to} because it is not fixed size and contiguous in memory"
             );
@@ -112,7 +133,17 @@ impl ScalarFunction for Reinterpret {
 
     fn execute(&self, call: &Call) -> Result<Column> {
         let from = call.args[0].ty;
+        if let DataType::Array(element) = from {
+            let list = call.vector(0).list()?.normalised();
+            let (bytes, starts) = bytes_of(&list.values, element)?;
+            let mut out = StringBuilder::with_capacity(call.n_rows);
+            list.ranges().for_each(|range| out.push(&bytes[starts[range.start]..starts[range.end]]));
+            return Ok(Vector::from(out.finish()).into());
+        }
         let (bytes, starts) = bytes_of(call.vector(0), from)?;
+        if let DataType::Array(element) = call.result {
+            return elements(&bytes, &starts, element);
+        }
         let mut out = Builder::new(call.result);
         for row in 0..call.n_rows {
             let mut value = &bytes[starts[row]..starts[row + 1]];
@@ -125,6 +156,25 @@ impl ScalarFunction for Reinterpret {
     }
 }
 
+/// The bytes of each row as an array.
+fn elements(bytes: &[u8], starts: &[usize], element: &DataType) -> Result<Column> {
+    let width = width(element).unwrap_or(1).max(1);
+    let mut out = Builder::new(element);
+    let (mut offsets, mut total) = (vec![0i64], 0);
+    for range in starts.windows(2) {
+        let row = &bytes[range[0]..range[1]];
+        ensure!(
+            row.len() % width == 0,
+            BAD_ARGUMENTS,
+            "Incorrect length argument for method ColumnArray::insertData"
+        );
+        row.chunks_exact(width).try_for_each(|value| push(&mut out, value, element))?;
+        total += (row.len() / width) as i64;
+        offsets.push(total);
+    }
+    Ok(crate::lists::list(offsets, out.finish()).into())
+}
+
 /// UUIDs are two integers of 64 bits, the more significant first; swapping is its own inverse.
 fn swap_halves(bytes: &mut [u8]) {
     bytes[..8].reverse();
@@ -132,7 +182,7 @@ fn swap_halves(bytes: &mut [u8]) {
 }
 
 /// The bytes of all rows, and where each begins.
-fn bytes_of(vector: &Vector, ty: &DataType) -> Result<(Vec<u8>, Vec<usize>)> {
+pub fn bytes_of(vector: &Vector, ty: &DataType) -> Result<(Vec<u8>, Vec<usize>)> {
     let n = vector.len();
     let mut out: Vec<u8> = Vec::new();
     match &vector.data {

@@ -31,6 +31,8 @@ pub enum Target {
     DateTime,
     /// A scale follows, then perhaps a zone.
     DateTime64,
+    /// A scale may follow the value, which makes it Time64.
+    Time,
     Time64,
     /// A scale follows; digits of the width.
     Decimal(u8),
@@ -64,9 +66,9 @@ impl ToType {
         }
     }
 
-    /// A scale makes a DateTime64 of a DateTime, where failures are not caught.
+    /// A scale makes a DateTime64 of a DateTime and a Time64 of a Time, where failures are not caught.
     fn may_be_fine(&self) -> bool {
-        matches!(self.target, Target::DateTime) && self.failure == Failure::Throw
+        matches!(self.target, Target::DateTime | Target::Time) && self.failure == Failure::Throw
     }
 
     fn plan(&self, args: &[Argument]) -> Result<Plan> {
@@ -86,6 +88,11 @@ impl ToType {
             + usize::from(takes_zone)
             + usize::from(self.failure == Failure::Default);
         check_arity(name, args.len(), least..=most)?;
+        ensure!(
+            !matches!(self.target, Target::Time) || args.len() < 2 || !args[1].ty.is_string(),
+            NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+            "An incorrect number of arguments was specified for function '{name}'. Expected 1 argument, got 2 arguments"
+        );
         let integer = |arg: &Argument| arg.ty.is_integer().then(|| arg.constant.as_ref()?.as_i64()).flatten();
         let mut rest = 1;
         let mut number = None;
@@ -165,6 +172,15 @@ impl ToType {
                 _ => DataType::DateTime(zone),
             },
             Target::DateTime64 => DataType::DateTime64(scale("DateTime64", number.unwrap_or(3))?, zone),
+            Target::Time => match number {
+                None | Some(0) => DataType::Time,
+                Some(number) => {
+                    let scale = u8::try_from(number).ok().filter(|scale| *scale <= 9).ok_or_else(|| {
+                        err!(BAD_ARGUMENTS, "DataTypeTime64 scale {number} is too large, maximum is 9")
+                    })?;
+                    DataType::Time64(scale)
+                }
+            },
             Target::Time64 => DataType::Time64(scale("Time64", number.unwrap_or(3))?),
             Target::Decimal(precision) => {
                 let number = number.unwrap_or(0);
@@ -202,6 +218,8 @@ impl ScalarFunction for ToType {
         let plan = self.plan(args)?;
         let (name, from) = (self.record.name, &args[0].ty);
         match self.failure {
+            // Casts refuse wide integers, these functions take them.
+            Failure::Throw if matches!(self.target, Target::Decimal(_)) && from.is_integer() => {}
             Failure::Throw => check(from, &plan.to).map_err(|e| self.refused(e, from))?,
             Failure::Zero | Failure::Null => ensure!(
                 from.is_string(),

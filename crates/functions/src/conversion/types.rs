@@ -151,7 +151,7 @@ fn timestamps(registry: &mut Registry) {
     );
     family!(@or registry, "Time", Target::Type(DataType::Time), "");
     single!(
-        registry, "toTime", Target::Type(DataType::Time), "Converts a value to Time.", "toTime(x)",
+        registry, "toTime", Target::Time, "Converts a value to Time, or with a scale to Time64.", "toTime(x[, scale])",
         "SELECT toTime('12:34:56')" => "12:34:56"
     );
     family!(@or registry, "Time64", Target::Time64, ", scale");

@@ -1,5 +1,6 @@
 //! Adding to dates and timestamps: `addDays`, `subtractMonths` and their kin, `addDate`, `subDate`.
 
+use super::timestamps::zone_argument;
 use crate::interval;
 use crate::lanes::Operand;
 use crate::plain::Plain;
@@ -7,22 +8,56 @@ use chalet_base::{Result, bail, ensure};
 use chalet_columns::Column;
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record, Registry};
-use chalet_types::{DataType, IntervalUnit};
+use chalet_types::{DataType, IntervalUnit, TimeZone};
+
+/// The zone of the third argument, in which the result is shown and days and months are counted.
+struct Zone(Option<TimeZone>);
 
 fn bind(name: &'static str, args: &[Argument], _: &Context, unit: IntervalUnit) -> Result<Bound> {
-    check_arity(name, args.len(), 2..=2)?;
+    check_arity(name, args.len(), 2..=3)?;
     ensure!(
         args[1].ty.is_integer() || args[1].ty.is_float(),
         ILLEGAL_TYPE_OF_ARGUMENT,
         "Invalid type {} of 2nd argument of function {name}. Should be number",
         args[1].ty
     );
-    Ok(interval::result(&args[0].ty, unit)?.into())
+    interval::check_amount(&args[1].ty, name)?;
+    let mut from = args[0].ty.clone();
+    let mut zone = None;
+    if args.len() == 3 {
+        ensure!(
+            matches!(from, DataType::DateTime(_) | DataType::DateTime64(..)),
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "Illegal type {from} of first argument of function {name}. Must be a DateTime/DateTime64"
+        );
+        ensure!(
+            args[2].ty.is_string(),
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "Illegal type {} of third argument of function {name}. The 3rd argument must be a constant string with a timezone \
+             name",
+            args[2].ty
+        );
+        zone = zone_argument(name, args, 2)?;
+        from = in_zone(&from, zone.as_ref());
+    }
+    Ok(Bound::with_state(interval::result(&from, unit)?, Zone(zone)))
+}
+
+/// A moment's type with the zone in place of its own.
+fn in_zone(ty: &DataType, zone: Option<&TimeZone>) -> DataType {
+    match (ty, zone) {
+        (DataType::DateTime(_), Some(zone)) => DataType::DateTime(Some(zone.clone())),
+        (DataType::DateTime64(scale, _), Some(zone)) => DataType::DateTime64(*scale, Some(zone.clone())),
+        _ => ty.clone(),
+    }
 }
 
 /// `timestamp + sign * amount` of the unit; text is read as a timestamp.
 fn add(call: &Call, unit: IntervalUnit, sign: i64) -> Result<Column> {
     let (mut timestamp, amount) = (Operand::of(call, 0), Operand::of(call, 1));
+    let zone = call.state.and_then(|state| state.downcast_ref::<Zone>()).and_then(|zone| zone.0.as_ref());
+    let ty = in_zone(timestamp.ty, zone);
+    timestamp = Operand { ty: &ty, ..timestamp };
     let read;
     if timestamp.ty.is_string() {
         read = interval::read_text(timestamp, &[unit], call.ctx)?;
@@ -51,7 +86,7 @@ macro_rules! shifts {
             record: Record {
                 name: $name,
                 summary: $summary,
-                syntax: concat!($name, "(date, n)"),
+                syntax: concat!($name, "(date, n[, timezone])"),
                 examples: &[Example { sql: $sql, result: $result }],
                 constants: Constants::Seen,
                 ..Record::DEFAULT

@@ -140,6 +140,14 @@ fn dates(call: &Call, f: impl Fn(i32) -> i32) -> Result<Column> {
 }
 
 fn bind_date(name: &'static str, args: &[Argument], ctx: &Context) -> Result<Bound> {
+    ensure!(
+        args.len() != 3
+            || !matches!(args[0].ty, DataType::Date | DataType::Date32)
+            || args[1].ty != DataType::UInt8
+            || !args[2].ty.is_string(),
+        ILLEGAL_TYPE_OF_ARGUMENT,
+        "The timezone argument of function {name} is allowed only when the 1st argument is DateTime or DateTime64"
+    );
     bind(name, args, ctx, false, |ty| if is_extended(ty, ctx) { DataType::Date32 } else { DataType::Date })
 }
 

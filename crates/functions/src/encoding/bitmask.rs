@@ -3,12 +3,13 @@
 use crate::arithmetic::convert_numbers;
 use crate::lanes::{Operand, unary};
 use crate::lists::list;
+use crate::number::{Integer, Number};
 use crate::plain::Plain;
 use crate::string_args::{Kind, build, expect};
 use chalet_base::{Result, ensure};
-use chalet_columns::Vector;
+use chalet_columns::{Native, Vector};
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
-use chalet_types::DataType;
+use chalet_types::{DataType, U256};
 
 pub static LIST: Plain = Plain {
     record: Record {
@@ -27,11 +28,11 @@ pub static LIST: Plain = Plain {
         let ty = call.args[0].ty;
         // The sign's bit stands for a negative number.
         let sign = ty.physical().width().filter(|_| ty.is_signed()).map(|width| 8 * width as u64 - 1);
-        let powers: Vec<String> = (0..64)
-            .map(|bit| format!("{}{}", if Some(bit) == sign { "-" } else { "" }, 1u64 << bit))
+        let powers: Vec<String> = (0..256)
+            .map(|bit| format!("{}{}", if Some(bit) == sign { "-" } else { "" }, power(bit)))
             .collect();
         Ok(build(call.n_rows, |row, out| {
-            for (n, bit) in positions(bits[row]).enumerate() {
+            for (n, bit) in positions(&bits[row]).enumerate() {
                 if n > 0 {
                     out.push(b',');
                 }
@@ -59,7 +60,7 @@ pub static ARRAY: Plain = Plain {
             (Vec::with_capacity(count(&bits)), Vec::with_capacity(bits.len() + 1));
         offsets.push(0);
         for mask in bits {
-            powers.extend(positions(mask).map(|bit| 1u64 << bit));
+            powers.extend(positions(&mask).map(power));
             offsets.push(powers.len() as i64);
         }
         let n = powers.len();
@@ -82,7 +83,7 @@ pub static POSITIONS: Plain = Plain {
         let (mut found, mut offsets) = (Vec::with_capacity(count(&bits)), Vec::with_capacity(bits.len() + 1));
         offsets.push(0);
         for mask in bits {
-            found.extend(positions(mask));
+            found.extend(positions(&mask));
             offsets.push(found.len() as i64);
         }
         Ok(list(offsets, Vector::from(found)).into())
@@ -97,30 +98,52 @@ fn positions_type(name: &'static str, args: &[Argument], _: &Context) -> Result<
 fn integer(name: &str, args: &[Argument]) -> Result<()> {
     expect(name, args, 1, &[Kind::Any])?;
     let ty = &args[0].ty;
-    ensure!(
-        ty.is_integer() && ty.physical().width().is_some_and(|width| width <= 8),
-        ILLEGAL_TYPE_OF_ARGUMENT,
-        "Illegal type {ty} of argument of function {name}"
-    );
+    ensure!(ty.is_integer(), ILLEGAL_TYPE_OF_ARGUMENT, "Illegal type {ty} of argument of function {name}");
     Ok(())
 }
 
+/// 64 bits each, the lowest first; integers of 64 bits at most have one.
+type Words = [u64; 4];
+
+fn power(bit: u64) -> U256 {
+    U256::ONE.shl(bit as u32)
+}
+
 /// The bits of the argument's own width.
-fn bits(call: &Call) -> Result<Vec<u64>> {
-    let width = 8 * call.args[0].ty.physical().width().unwrap_or(8) as u32;
-    unary::<u64, u64>(Operand::of(call, 0), call.n_rows, |x| x & (u64::MAX >> (64 - width)))
+fn bits(call: &Call) -> Result<Vec<Words>> {
+    let width = call.args[0].ty.physical().width().unwrap_or(8);
+    if width <= 8 {
+        let own = u64::MAX >> (64 - 8 * width as u32);
+        return unary_words::<u64>(call, |x| [x & own, 0, 0, 0]);
+    }
+    unary_words::<U256>(call, |x| {
+        let bytes = x.to_le_bytes();
+        let mut out = [0; 4];
+        for (word, bytes) in out.iter_mut().zip(bytes.as_chunks::<8>().0).take(width / 8) {
+            *word = u64::from_le_bytes(*bytes);
+        }
+        out
+    })
+}
+
+fn unary_words<C: Number + Native>(call: &Call, f: impl Fn(C) -> Words) -> Result<Vec<Words>> {
+    let values = unary::<C, C>(Operand::of(call, 0), call.n_rows, |x| x)?;
+    Ok(values.into_iter().map(f).collect())
 }
 
 /// How many bits are set in all.
-fn count(masks: &[u64]) -> usize {
-    masks.iter().map(|mask| mask.count_ones() as usize).sum()
+fn count(masks: &[Words]) -> usize {
+    masks.iter().flatten().map(|word| word.count_ones() as usize).sum()
 }
 
 /// The bits that are set, the lowest first.
-fn positions(mut mask: u64) -> impl Iterator<Item = u64> {
-    std::iter::from_fn(move || {
-        let bit = (mask != 0).then(|| mask.trailing_zeros().into());
-        mask &= mask.wrapping_sub(1);
-        bit
+fn positions(mask: &Words) -> impl Iterator<Item = u64> {
+    mask.iter().zip([0u64, 64, 128, 192]).flat_map(|(word, first)| {
+        let mut word = *word;
+        std::iter::from_fn(move || {
+            let bit = (word != 0).then(|| first + u64::from(word.trailing_zeros()));
+            word &= word.wrapping_sub(1);
+            bit
+        })
     })
 }

@@ -1,5 +1,8 @@
 //! `javaHash`, `javaHashUTF16LE`, `hiveHash`, `jumpConsistentHash`: hashes that other systems compute.
+//!
+//! Java hashes text and integers. Of another value the kernel hashes the bytes that hold it, as text.
 
+use crate::conversion::bytes_of;
 use crate::lanes::{Operand, try_binary, unary};
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, Data, Vector};
@@ -9,7 +12,7 @@ use chalet_types::DataType;
 
 const JAVA: Record = Record {
     name: "javaHash",
-    summary: "The hash code that Java gives a string or an integer.",
+    summary: "The hash code that Java gives a string or an integer; of other values it is that of their bytes.",
     syntax: "javaHash(x)",
     examples: &[Example { sql: "SELECT javaHash('Hello, world!')", result: "-1880044555" }],
     ..Record::DEFAULT
@@ -74,14 +77,19 @@ impl ScalarFunction for Foreign {
 
     fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
         let name = self.record.name;
-        check_arity(name, args.len(), 1..=1)?;
-        let ty = &args[0].ty;
-        if self.kind == Kind::Java && ty.is_unsigned() {
+        let system = if self.kind == Kind::Hive { "Hive" } else { "Java" };
+        let Some(first) = args.first() else { return Ok(DataType::Int32.into()) };
+        let ty = &first.ty;
+        if self.kind == Kind::Java && unsigned(ty) {
             bail!(NOT_IMPLEMENTED, "Unsigned types are not supported");
         }
-        let narrow = ty.is_signed() && ty.physical().width().unwrap_or(16) <= 8;
         ensure!(
-            ty.is_string() || self.kind == Kind::Java && narrow,
+            args.len() == 1 && !matches!(ty, DataType::Array(_) | DataType::Tuple(_) | DataType::Map(..)),
+            NOT_IMPLEMENTED,
+            "{system} hash is not combineable for multiple arguments"
+        );
+        ensure!(
+            ty.is_string() || ty.physical().width().is_some(),
             ILLEGAL_TYPE_OF_ARGUMENT,
             "Illegal type {ty} of argument of function {name}"
         );
@@ -89,16 +97,24 @@ impl ScalarFunction for Foreign {
     }
 
     fn execute(&self, call: &Call) -> Result<Column> {
+        if call.args.is_empty() {
+            // The kernel's seed of these hashes, cut to 32 bits.
+            return Ok(Column::constant(Vector::from(vec![-31_267_812i32]), call.n_rows));
+        }
         let (x, n) = (Operand::of(call, 0), call.n_rows);
-        if x.ty.is_signed() {
+        let narrow = x.ty.is_signed() && x.ty.physical().width().unwrap_or(16) <= 8;
+        if self.kind == Kind::Java && narrow {
             let wide = *x.ty == DataType::Int64;
             let fold = |x: i64| if wide { (x ^ ((x as u64) >> 32) as i64) as i32 } else { x as i32 };
             return Ok(Vector::from(unary::<i64, i32>(x, n, fold)?).into());
         }
+        let bytes;
         let strings: Vec<&[u8]> = match &x.vector.data {
             Data::Str(strings) => strings.iter().collect(),
-            Data::Fixed(fixed) => fixed.iter().collect(),
-            _ => bail!(LOGICAL_ERROR, "{} is no string", x.ty),
+            _ => {
+                bytes = bytes_of(x.vector, x.ty)?;
+                bytes.1.windows(2).map(|range| &bytes.0[range[0]..range[1]]).collect()
+            }
         };
         Ok(match self.kind {
             Kind::Java => Vector::from(strings.into_iter().map(java_bytes).collect::<Vec<i32>>()),
@@ -121,6 +137,11 @@ impl ScalarFunction for Foreign {
         }
         .into())
     }
+}
+
+/// Integers without a sign, and what is stored as one.
+fn unsigned(ty: &DataType) -> bool {
+    ty.is_unsigned() || matches!(ty, DataType::Date | DataType::DateTime(_))
 }
 
 pub struct Jump;

@@ -6,7 +6,6 @@ use super::typed::text_of;
 use crate::plain::Plain;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::{Column, StringBuilder, Vector};
-use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Example, Record, Registry};
 use chalet_types::DataType;
 
@@ -76,6 +75,14 @@ impl<'a> Parser<'a> {
                 return Ok(Step::Member(name));
             }
         }
+        let bare: usize =
+            self.rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').map(char::len_utf8).sum();
+        if bare > 0 && !self.rest.starts_with(|c: char| c.is_ascii_digit()) {
+            let name = self.rest.as_bytes()[..bare].to_vec();
+            self.rest = &self.rest[bare..];
+            self.expect("]")?;
+            return Ok(Step::Member(name));
+        }
         let mut ranges = Vec::new();
         loop {
             let first = self.number()?;
@@ -136,7 +143,8 @@ impl Path {
 }
 
 fn bind(name: &'static str, args: &[Argument], result: DataType) -> Result<Bound> {
-    check_arity(name, args.len(), 2..=2)?;
+    // Further arguments are not looked at.
+    ensure!(args.len() >= 2, TOO_FEW_ARGUMENTS_FOR_FUNCTION, "Function {name} requires at least 2 arguments");
     for (index, what) in ["JSON", "JSONPath"].into_iter().enumerate() {
         ensure!(
             args[index].ty.is_string(),

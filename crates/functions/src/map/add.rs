@@ -78,6 +78,17 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
         );
         values.push(value);
     }
+    ensure!(
+        key.is_integer()
+            || key.is_string()
+            || key.is_enum()
+            || matches!(
+                key.bare(),
+                DataType::Date | DataType::Date32 | DataType::DateTime(_) | DataType::Uuid | DataType::String
+            ),
+        ILLEGAL_TYPE_OF_ARGUMENT,
+        "Illegal column type {key} for keys in arguments of function {name}"
+    );
     let value = match () {
         _ if values.iter().all(DataType::is_float) => DataType::Float64,
         _ if values.iter().all(DataType::is_unsigned) => widest(&values, DataType::UInt64),
@@ -108,8 +119,8 @@ fn execute(call: &Call, subtract: bool) -> Result<Column> {
                 let (k, v) = (pair.fields[0].list()?.normalised(), pair.fields[1].list()?.normalised());
                 ensure!(
                     k.offsets[..] == v.offsets[..],
-                    BAD_ARGUMENTS,
-                    "Key and value arrays should have same amount of elements"
+                    NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+                    "Key and value array should have same amount of elements"
                 );
                 (k.offsets, Vector::clone(&k.values), Vector::clone(&v.values))
             }

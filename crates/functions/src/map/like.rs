@@ -1,10 +1,11 @@
 //! `mapContainsKeyLike`, `mapExtractKeyLike` and their forms for values: pairs of maps by LIKE.
 
 use super::concat::map_column;
+use crate::lanes::Operand;
 use crate::lists::{list_of, map_types, pairs};
 use crate::plain::Plain;
-use crate::search::{Pattern, like_pattern};
-use crate::string_args::constant_text;
+use crate::search::{Cache, Pattern, like_pattern};
+use crate::string_args::StringArg;
 use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Data, List, Vector};
 use chalet_function_api::scalar::check_arity;
@@ -83,13 +84,35 @@ fn bind(name: &'static str, args: &[Argument], part: usize, result: Option<DataT
         "Second argument of function {name} must be a String, got {}",
         args[1].ty
     );
-    let pattern = like_pattern(constant_text(name, args, 1)?)?;
-    Ok(Bound::with_state(result.unwrap_or_else(|| args[0].ty.clone()), pattern))
+    let pattern =
+        args[1].constant.as_ref().and_then(|value| value.as_bytes()).map(like_pattern).transpose()?;
+    Ok(Bound::with_state(result.unwrap_or_else(|| args[0].ty.clone()), Constant(pattern)))
 }
 
+/// The pattern that is the same for all rows.
+struct Constant(Option<Pattern>);
+
 fn matching(call: &Call, list: &List, part: usize) -> Result<Vec<bool>> {
-    let pattern: &Pattern = call.state()?;
+    let Constant(pattern) = call.state()?;
     let (keys, values) = pairs(list)?;
+    let Some(pattern) = pattern else {
+        let (patterns, texts) = (
+            StringArg::of(call, 1)?,
+            Operand { ty: &DataType::String, vector: if part == 0 { keys } else { values }, constant: false },
+        );
+        let mut cache = Cache::new(like_pattern);
+        let mut out = Vec::with_capacity(texts.vector.len());
+        for (row, range) in list.ranges().enumerate() {
+            for pair in range {
+                let text = match &texts.vector.data {
+                    Data::Fixed(fixed) => fixed.get(pair),
+                    _ => texts.vector.strings()?.get(pair),
+                };
+                out.push(cache.get(patterns.get(row))?.matches(text));
+            }
+        }
+        return Ok(out);
+    };
     Ok(match &(if part == 0 { keys } else { values }).data {
         Data::Fixed(fixed) => fixed.iter().map(|text| pattern.matches(text)).collect(),
         data => Vector::from(data.clone()).strings()?.iter().map(|text| pattern.matches(text)).collect(),

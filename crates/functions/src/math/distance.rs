@@ -161,10 +161,21 @@ impl ScalarFunction for &'static Geometry {
         }
         if let Some(p) = args.get(self.vectors()) {
             ensure!(
-                p.ty.is_number(),
+                p.ty.is_number() && !p.ty.is_decimal() && p.ty.physical().width().unwrap_or(0) <= 8,
                 ILLEGAL_TYPE_OF_ARGUMENT,
-                "Argument p of function {name} must be a number, got {}",
-                p.ty
+                "Argument p of function {name} must be a numeric constant"
+            );
+            let Some(p) = &p.constant else {
+                bail!(
+                    ILLEGAL_COLUMN,
+                    "Argument at index {} for function {name} must be constant",
+                    self.vectors()
+                );
+            };
+            ensure!(
+                p.as_f64().is_none_or(|p| p.is_finite() && p >= 1.0),
+                ARGUMENT_OUT_OF_BOUND,
+                "Second argument for function {name} must be a finite number not less than one"
             );
         }
         if let DataType::Tuple(x) = &vectors[0].ty {

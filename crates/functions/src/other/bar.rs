@@ -37,6 +37,13 @@ impl ScalarFunction for Bar {
                 index + 1
             );
         }
+        if let Some(width) = args.get(3) {
+            ensure!(
+                width.constant.is_some(),
+                ILLEGAL_COLUMN,
+                "Argument at index 3 for function bar must be constant"
+            );
+        }
         Ok(DataType::String.into())
     }
 
@@ -52,8 +59,14 @@ impl ScalarFunction for Bar {
         let mut out = StringBuilder::with_capacity(n);
         for row in 0..n {
             let width = width[row];
+            ensure!(!width.is_nan(), ILLEGAL_TYPE_OF_ARGUMENT, "Argument 'max_width' must not be NaN");
             ensure!(width >= 1.0, ARGUMENT_OUT_OF_BOUND, "Argument 'max_width' must be >= 1");
             ensure!(width <= 1000.0, ARGUMENT_OUT_OF_BOUND, "Argument 'max_width' must be <= 1000");
+            ensure!(
+                max[row] - min[row] != f64::INFINITY || !(x[row] > min[row] && x[row] < max[row]),
+                BAD_ARGUMENTS,
+                "Value of width must not be NaN and Inf"
+            );
             let length = match () {
                 _ if x[row] <= min[row] || x[row].is_nan() => 0.0,
                 _ if x[row] >= max[row] => width,

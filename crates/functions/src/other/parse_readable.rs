@@ -69,6 +69,7 @@ fn parse(text: &[u8]) -> Result<u64> {
             wrong(format!("Unable to parse readable size numeric component (\"{shown}\")"))
         );
     };
+    ensure!(number.is_finite(), BAD_ARGUMENTS, "{}", wrong(format!("Invalid numeric component: {number}")));
     ensure!(number >= 0.0, BAD_ARGUMENTS, "{}", wrong(format!("Negative sizes are not allowed ({number})")));
     let rest = shown[len..].trim_start();
     let unit: String = rest.chars().take_while(|c| c.is_ascii_alphabetic()).collect();

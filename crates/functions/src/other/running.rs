@@ -1,6 +1,7 @@
 //! `runningDifference`, `neighbor`: other rows of the same block. Deprecated, as in the kernel, behind a setting.
 
 use crate::lanes::{Operand, unary};
+use crate::number::Integer;
 use crate::widen::widen;
 use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Vector};
@@ -8,8 +9,8 @@ use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{
     Argument, Bound, Call, Context, Dictionaries, Example, Nulls, Record, ScalarFunction, Volatility,
 };
-use chalet_types::DataType;
 use chalet_types::supertype::common_supertype;
+use chalet_types::{DataType, I256};
 
 const DIFFERENCE: Record = Record {
     name: "runningDifference",
@@ -85,6 +86,8 @@ impl ScalarFunction for Difference {
             | DataType::Int32
             | DataType::Int64
             | DataType::DateTime(_) => DataType::Int64,
+            DataType::UInt128 | DataType::Int128 => DataType::Int128,
+            DataType::UInt256 | DataType::Int256 => DataType::Int256,
             _ => chalet_base::bail!(
                 ILLEGAL_TYPE_OF_ARGUMENT,
                 "Argument for function {name} must have numeric type"
@@ -100,6 +103,10 @@ impl ScalarFunction for Difference {
         let vector = if *call.result.without_nullable() == DataType::Float64 {
             let values = unary::<f64, f64>(x, n, |x| x)?;
             Vector::from(self.differences(&values, is_valid, |x, before| x - before))
+        } else if x.ty.physical().width().unwrap_or(8) > 8 {
+            let values = unary::<I256, I256>(x, n, |x| x)?;
+            let all = Vector::from(self.differences(&values, is_valid, I256::sub));
+            crate::arithmetic::convert_numbers(all, call.result.physical(), n)?
         } else {
             let values = unary::<i64, i64>(x, n, |x| x)?;
             let all = Vector::from(self.differences(&values, is_valid, i64::wrapping_sub));

@@ -47,7 +47,7 @@ impl ScalarFunction for Round {
         );
         if let Some(digits) = args.get(1) {
             ensure!(
-                digits.ty.is_integer(),
+                digits.ty.is_integer() && digits.ty.physical().width().is_some_and(|width| width <= 8),
                 ILLEGAL_TYPE_OF_ARGUMENT,
                 "A value of illegal type was provided as 2nd argument 'N' to function '{name}'. Expected: The number of decimal places to round to, got: {}",
                 digits.ty

@@ -12,6 +12,7 @@ use std::ops::Range;
 pub static ONE: Plain = Plain {
     record: Record {
         name: "extract",
+        case_insensitive: true,
         summary: "The first match of a constant regular expression, or of its first group when it has one; empty when there is none.",
         syntax: "extract(haystack, pattern)",
         examples: &[Example { sql: "SELECT extract('number: 1, number: 2', '\\\\d+')", result: "1" }],
@@ -71,7 +72,7 @@ pub static BY_INDEX: Plain = Plain {
         ..Record::DEFAULT
     },
     bind: |name, args, _| {
-        expect(name, args, 2, &[Kind::Text, Kind::ConstText, Kind::Integer])?;
+        expect(name, args, 2, &[Kind::String, Kind::ConstText, Kind::Integer])?;
         Ok(Bound::with_state(DataType::String, compile(constant_text(name, args, 1)?, "")?))
     },
     execute: |call| {
@@ -93,7 +94,7 @@ pub static BY_INDEX: Plain = Plain {
 };
 
 fn bind(name: &'static str, args: &[Argument], result: DataType) -> Result<Bound> {
-    expect(name, args, 2, &[Kind::Text, Kind::ConstText])?;
+    expect(name, args, 2, &[Kind::String, Kind::ConstText])?;
     Ok(Bound::with_state(result, compile(constant_text(name, args, 1)?, "")?))
 }
 

@@ -67,7 +67,7 @@ pub static HORIZONTAL: Plain = Plain {
 };
 
 fn bind(name: &'static str, args: &[Argument], result: DataType) -> Result<Bound> {
-    expect(name, args, 2, &[Kind::Text, Kind::ConstText])?;
+    expect(name, args, 2, &[Kind::Text, Kind::ConstAnyText])?;
     let pattern = constant_text(name, args, 1)?;
     ensure!(!pattern.is_empty(), BAD_ARGUMENTS, "Length of 'needle' argument must be greater than 0");
     let regex = compile(pattern, "")?;

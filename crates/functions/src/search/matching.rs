@@ -62,7 +62,7 @@ impl ScalarFunction for &'static Match {
     }
 
     fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
-        expect(self.record.name, args, 2, &[Kind::Text, Kind::Text])?;
+        expect(self.record.name, args, 2, &[Kind::Text, Kind::String])?;
         let constant = args[1].constant.as_ref().and_then(|value| value.as_bytes());
         Ok(Bound::with_state(DataType::UInt8, Compiled(constant.map(self.compile).transpose()?)))
     }

@@ -23,6 +23,7 @@ mod tokens;
 
 use chalet_function_api::Registry;
 pub use like::like_pattern;
+pub use matching::Cache;
 pub use pattern::Pattern;
 pub use regexp::compile;
 

@@ -2,13 +2,14 @@
 //! within an edit distance.
 
 use super::fuzzy::Fuzzy;
+use super::multi_match::{check_allowed, check_patterns};
 use crate::lists::{list, list_of};
 use crate::plain::Plain;
 use crate::string_args::StringArg;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
-use chalet_function_api::{Argument, Bound, Call, Constants, Example, Record, Registry};
+use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record, Registry};
 use chalet_types::{DataType, Value};
 
 /// The edits that are allowed, and the patterns where they are constant.
@@ -17,7 +18,8 @@ struct Patterns {
     constant: Option<Vec<Fuzzy>>,
 }
 
-fn bind(name: &str, args: &[Argument], result: DataType) -> Result<Bound> {
+fn bind(name: &str, args: &[Argument], ctx: &Context, result: DataType) -> Result<Bound> {
+    check_allowed(ctx)?;
     check_arity(name, args.len(), 3..=3)?;
     let fits = [
         args[0].ty == DataType::String,
@@ -33,6 +35,7 @@ fn bind(name: &str, args: &[Argument], result: DataType) -> Result<Bound> {
     let edits = u32::try_from(edits).unwrap_or(u32::MAX);
     let constant = match &args[2].constant {
         Some(Value::Array(items)) => {
+            check_patterns(items.iter().filter_map(Value::as_bytes), ctx)?;
             let patterns = items.iter().filter_map(Value::as_bytes).map(|text| Fuzzy::new(text, edits));
             Some(patterns.collect::<Result<Vec<_>>>()?)
         }
@@ -103,7 +106,7 @@ static FUNCTIONS: [Plain; 3] = [
             constants: Constants::Seen,
             ..Record::DEFAULT
         },
-        bind: |name, args, _| bind(name, args, DataType::UInt8),
+        bind: |name, args, ctx| bind(name, args, ctx, DataType::UInt8),
         execute: any,
     },
     Plain {
@@ -119,7 +122,7 @@ static FUNCTIONS: [Plain; 3] = [
             constants: Constants::Seen,
             ..Record::DEFAULT
         },
-        bind: |name, args, _| bind(name, args, DataType::UInt64),
+        bind: |name, args, ctx| bind(name, args, ctx, DataType::UInt64),
         execute: any_index,
     },
     Plain {
@@ -134,7 +137,7 @@ static FUNCTIONS: [Plain; 3] = [
             constants: Constants::Seen,
             ..Record::DEFAULT
         },
-        bind: |name, args, _| bind(name, args, DataType::UInt64.array()),
+        bind: |name, args, ctx| bind(name, args, ctx, DataType::UInt64.array()),
         execute: all_indices,
     },
 ];

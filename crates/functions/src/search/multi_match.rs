@@ -4,10 +4,10 @@ use super::pattern::Pattern;
 use crate::lists::list;
 use crate::plain::Plain;
 use crate::string_args::StringArg;
-use chalet_base::{Result, bail, ensure};
+use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::Vector;
 use chalet_function_api::scalar::check_arity;
-use chalet_function_api::{Argument, Bound, Constants, Example, Record};
+use chalet_function_api::{Argument, Bound, Constants, Context, Example, Record};
 use chalet_types::{DataType, Value};
 
 pub static ANY: Plain = Plain {
@@ -19,7 +19,7 @@ pub static ANY: Plain = Plain {
         constants: Constants::Seen,
         ..Record::DEFAULT
     },
-    bind: |name, args, _| bind(name, args, DataType::UInt8),
+    bind: |name, args, ctx| bind(name, args, ctx, DataType::UInt8),
     execute: |call| {
         let (Patterns(patterns), texts) = (call.state()?, StringArg::of(call, 0)?);
         let any = |row: usize| u8::from(patterns.iter().any(|p| p.matches(texts.get(row))));
@@ -36,7 +36,7 @@ pub static ANY_INDEX: Plain = Plain {
         constants: Constants::Seen,
         ..Record::DEFAULT
     },
-    bind: |name, args, _| bind(name, args, DataType::UInt64),
+    bind: |name, args, ctx| bind(name, args, ctx, DataType::UInt64),
     execute: |call| {
         let (Patterns(patterns), texts) = (call.state()?, StringArg::of(call, 0)?);
         let index =
@@ -57,7 +57,7 @@ pub static ALL_INDICES: Plain = Plain {
         constants: Constants::Seen,
         ..Record::DEFAULT
     },
-    bind: |name, args, _| bind(name, args, DataType::UInt64.array()),
+    bind: |name, args, ctx| bind(name, args, ctx, DataType::UInt64.array()),
     execute: |call| {
         let (Patterns(patterns), texts) = (call.state()?, StringArg::of(call, 0)?);
         let (mut indices, mut offsets): (Vec<u64>, Vec<i64>) = (Vec::new(), vec![0]);
@@ -72,7 +72,69 @@ pub static ALL_INDICES: Plain = Plain {
 
 struct Patterns(Vec<Pattern>);
 
-fn bind(name: &'static str, args: &[Argument], result: DataType) -> Result<Bound> {
+/// Fails where the settings forbid what the kernel's library of several patterns, Vectorscan, would be asked.
+pub fn check_allowed(ctx: &Context) -> Result<()> {
+    ensure!(
+        setting(ctx, "allow_hyperscan").is_none_or(|allowed| allowed != 0),
+        FUNCTION_NOT_ALLOWED,
+        "Hyperscan functions are disabled, because setting 'allow_hyperscan' is set to 0"
+    );
+    Ok(())
+}
+
+fn setting(ctx: &Context, name: &str) -> Option<u64> {
+    ctx.settings.all.0(name).and_then(|(value, _)| value.as_u64())
+}
+
+/// Repetitions of more than this are slow in that library.
+const MANY_REPETITIONS: u64 = 50;
+
+/// Does a number in braces ask for many repetitions?
+fn is_slow(pattern: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(pattern);
+    text.split('{').skip(1).filter_map(|rest| rest.split_once('}')).any(|(inside, _)| {
+        let bounds = inside.split_once(',').unwrap_or((inside, ""));
+        [bounds.0, bounds.1].iter().all(|n| n.bytes().all(|b| b.is_ascii_digit()))
+            && !bounds.0.is_empty()
+            && [bounds.0, bounds.1].iter().any(|n| n.parse().is_ok_and(|n: u64| n > MANY_REPETITIONS))
+    })
+}
+
+/// Checks the limits of patterns.
+pub fn check_patterns<'a>(patterns: impl Iterator<Item = &'a [u8]>, ctx: &Context) -> Result<()> {
+    let longest = setting(ctx, "max_hyperscan_regexp_length").unwrap_or(0);
+    let most = setting(ctx, "max_hyperscan_regexp_total_length").unwrap_or(0);
+    let rejects = setting(ctx, "reject_expensive_hyperscan_regexps").is_none_or(|rejects| rejects != 0);
+    let mut total = 0;
+    for pattern in patterns {
+        let len = pattern.len() as u64;
+        ensure!(longest == 0 || len <= longest, BAD_ARGUMENTS, "Regexp length too large ({len} > {longest})");
+        total += len;
+        ensure!(
+            most == 0 || total <= most,
+            BAD_ARGUMENTS,
+            "Total regexp lengths too large ({total} > {most})"
+        );
+        ensure!(
+            !rejects || !is_slow(pattern),
+            HYPERSCAN_CANNOT_SCAN_TEXT,
+            "Regular expression evaluation in vectorscan will be too slow. To ignore this error, disable setting \
+             'reject_expensive_hyperscan_regexps'"
+        );
+    }
+    Ok(())
+}
+
+/// A pattern, whose errors have another code here.
+fn compiled(pattern: &[u8]) -> Result<Pattern> {
+    Pattern::of_regexp(pattern, "").map_err(|error| {
+        let text = String::from_utf8_lossy(pattern);
+        err!(BAD_ARGUMENTS, "Pattern '{text}' failed with error '{}'", error.message())
+    })
+}
+
+fn bind(name: &'static str, args: &[Argument], ctx: &Context, result: DataType) -> Result<Bound> {
+    check_allowed(ctx)?;
     check_arity(name, args.len(), 2..=2)?;
     ensure!(
         args[0].ty.is_string(),
@@ -81,7 +143,7 @@ fn bind(name: &'static str, args: &[Argument], result: DataType) -> Result<Bound
         args[0].ty
     );
     ensure!(
-        matches!(args[1].ty.element(), Some(DataType::String | DataType::Nothing)),
+        matches!(args[1].ty.element(), Some(DataType::String)),
         ILLEGAL_TYPE_OF_ARGUMENT,
         "Illegal type {} of argument of function {name}",
         args[1].ty
@@ -89,6 +151,7 @@ fn bind(name: &'static str, args: &[Argument], result: DataType) -> Result<Bound
     let Some(Value::Array(items)) = &args[1].constant else {
         bail!(ILLEGAL_COLUMN, "The patterns of function {name} must be constant");
     };
-    let patterns = items.iter().filter_map(Value::as_bytes).map(|pattern| Pattern::of_regexp(pattern, ""));
+    check_patterns(items.iter().filter_map(Value::as_bytes), ctx)?;
+    let patterns = items.iter().filter_map(Value::as_bytes).map(compiled);
     Ok(Bound::with_state(result, Patterns(patterns.collect::<Result<_>>()?)))
 }

@@ -9,7 +9,7 @@ use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{
     Argument, Bound, Call, Constants, Context, Example, Record, Registry, ScalarFunction, Search,
 };
-use chalet_types::DataType;
+use chalet_types::{DataType, Value};
 use memchr::memmem;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -97,6 +97,9 @@ searches! {
         "SELECT multiSearchAllPositionsCaseInsensitiveUTF8('Привет', ['ВЕТ', 'x'])" => "[4,0]";
 }
 
+/// As many needles are taken, as in the kernel.
+const MOST_NEEDLES: usize = 255;
+
 impl ScalarFunction for &'static MultiSearch {
     fn record(&self) -> &'static Record {
         let function: &'static MultiSearch = self;
@@ -114,11 +117,20 @@ impl ScalarFunction for &'static MultiSearch {
         );
         let needles = args[1].ty.element();
         ensure!(
-            matches!(needles, Some(DataType::String | DataType::Nothing)),
+            matches!(needles, Some(DataType::String)),
             ILLEGAL_TYPE_OF_ARGUMENT,
             "Illegal type {} of argument of function {name}",
             args[1].ty
         );
+        match &args[1].constant {
+            Some(Value::Array(items)) if self.answer == Answer::AllPositions => ensure!(
+                items.len() <= MOST_NEEDLES,
+                NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+                "Number of arguments for function {name} doesn't match: passed {}, should be at most {MOST_NEEDLES}",
+                items.len()
+            ),
+            _ => {}
+        }
         Ok(match self.answer {
             Answer::Any => DataType::UInt8,
             Answer::FirstPosition | Answer::FirstIndex => DataType::UInt64,

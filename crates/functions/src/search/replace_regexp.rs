@@ -79,7 +79,7 @@ enum Piece<'a> {
 }
 
 fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
-    expect(name, args, 3, &[Kind::Text, Kind::Text, Kind::Text])?;
+    expect(name, args, 3, &[Kind::Text, Kind::String, Kind::Text])?;
     let constant = |index: usize| args[index].constant.as_ref().and_then(|value| value.as_bytes());
     let Some(pattern) = constant(1) else { return Ok(Bound::with_state(DataType::String, Compiled(None))) };
     let regex = compile(pattern, "")?;

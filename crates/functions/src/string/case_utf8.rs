@@ -1,10 +1,12 @@
 //! `lowerUTF8` and `upperUTF8`: the case of letters of all scripts.
 
 use crate::plain::Plain;
-use crate::string_args::{StringArg, build, text_to_string};
-use chalet_base::Result;
+use crate::string_args::{Kind, StringArg, build, expect};
+use chalet_base::{Result, ensure};
 use chalet_columns::Column;
-use chalet_function_api::{Call, Example, Record};
+use chalet_function_api::scalar::check_arity;
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
+use chalet_types::DataType;
 
 pub static LOWER: Plain = Plain {
     record: Record {
@@ -15,7 +17,7 @@ pub static LOWER: Plain = Plain {
         total: true,
         ..Record::DEFAULT
     },
-    bind: text_to_string,
+    bind,
     execute: |call| execute(call, str::to_lowercase, <[u8]>::make_ascii_lowercase),
 };
 
@@ -28,9 +30,20 @@ pub static UPPER: Plain = Plain {
         total: true,
         ..Record::DEFAULT
     },
-    bind: text_to_string,
+    bind,
     execute: |call| execute(call, str::to_uppercase, <[u8]>::make_ascii_uppercase),
 };
+
+fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
+    check_arity(name, args.len(), 1..=1)?;
+    ensure!(
+        !matches!(args[0].ty, DataType::FixedString(_)),
+        BAD_ARGUMENTS,
+        "Functions lowerUTF8 and upperUTF8 cannot work with FixedString argument"
+    );
+    expect(name, args, 1, &[Kind::String])?;
+    Ok(DataType::String.into())
+}
 
 /// Bytes that are no UTF-8 become the replacement character, as in the kernel.
 fn execute(call: &Call, change: fn(&str) -> String, change_ascii: fn(&mut [u8])) -> Result<Column> {

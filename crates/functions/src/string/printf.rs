@@ -4,7 +4,7 @@ use crate::lanes::{Operand, unary};
 use crate::plain::Plain;
 use crate::string_args::{constant_text, try_build};
 use crate::text::settings;
-use chalet_base::{Result, bail, ensure};
+use chalet_base::{Error, Result, bail, ensure, err};
 use chalet_columns::Column;
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record};
@@ -62,12 +62,10 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
         pieces.iter().filter_map(|piece| if let Piece::Value(spec) = piece { Some(spec) } else { None });
     let mut given = 1;
     for spec in specs {
-        let Some(arg) = args.get(given) else {
-            bail!(BAD_ARGUMENTS, "Not enough arguments of function {name} for its format");
-        };
+        let Some(arg) = args.get(given) else { return Err(wrong_number(args)) };
         let fits = match spec.conversion {
             b's' => arg.ty.is_string(),
-            b'f' | b'F' | b'e' | b'E' | b'g' | b'G' => arg.ty.is_float(),
+            b'f' | b'F' | b'e' | b'E' | b'g' | b'G' | b'a' | b'A' => arg.ty.is_float(),
             _ => arg.ty.is_integer(),
         };
         ensure!(
@@ -78,8 +76,20 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
         );
         given += 1;
     }
-    ensure!(given == args.len(), BAD_ARGUMENTS, "Too many arguments of function {name} for its format");
+    if given != args.len() {
+        return Err(wrong_number(args));
+    }
     Ok(Bound::with_state(DataType::String, Pattern(pieces)))
+}
+
+fn wrong_number(args: &[Argument]) -> Error {
+    let format = args[0].constant.as_ref().and_then(|value| value.as_bytes()).unwrap_or_default();
+    err!(
+        NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+        "Number of arguments for function printf doesn't match: passed {}, but format is {}",
+        args.len(),
+        String::from_utf8_lossy(format)
+    )
 }
 
 fn parse(pattern: &[u8]) -> Result<Vec<Piece>> {
@@ -121,7 +131,7 @@ fn parse(pattern: &[u8]) -> Result<Vec<Piece>> {
             Some(b'%') => literal.push(b'%'),
             Some(
                 conversion @ (b'd' | b'i' | b'u' | b'x' | b'X' | b'o' | b'c' | b's' | b'f' | b'F' | b'e'
-                | b'E' | b'g' | b'G'),
+                | b'E' | b'g' | b'G' | b'a' | b'A'),
             ) => {
                 spec.conversion = conversion;
                 pieces.push(Piece::Literal(std::mem::take(&mut literal)));
@@ -242,6 +252,7 @@ fn float(out: &mut Vec<u8>, spec: &Spec, value: f64) {
     let digits = match spec.conversion {
         b'f' | b'F' => format!("{magnitude:.precision$}"),
         b'e' | b'E' => exponent(magnitude, precision),
+        b'a' | b'A' => hexadecimal(magnitude, spec.precision),
         _ => {
             let precision = precision.max(1);
             let shown = format!("{:.*e}", precision - 1, magnitude);
@@ -258,7 +269,43 @@ fn float(out: &mut Vec<u8>, spec: &Spec, value: f64) {
         }
     };
     let digits = if spec.conversion.is_ascii_uppercase() { digits.to_uppercase() } else { digits };
+    if let Some(digits) = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
+        // The prefix stands before the zeros.
+        let prefix = if spec.conversion == b'a' { &b"0x"[..] } else { b"0X" };
+        return padded(out, spec, &[sign, prefix].concat(), digits.as_bytes());
+    }
     padded(out, spec, sign, digits.as_bytes());
+}
+
+/// `0x1.8p+1`: all digits that are needed, or as many as told.
+fn hexadecimal(value: f64, precision: Option<usize>) -> String {
+    const FRACTION: u32 = 52;
+    if value == 0.0 {
+        let zeros = "0".repeat(precision.unwrap_or(0));
+        return format!("0x0{}{zeros}p+0", if zeros.is_empty() { "" } else { "." });
+    }
+    let bits = value.to_bits();
+    let (biased, mut mantissa) = ((bits >> FRACTION) as i32, bits & ((1 << FRACTION) - 1));
+    // A subnormal number has no implied one.
+    let power = if biased == 0 { -1022 } else { biased - 1023 };
+    let mut whole = u64::from(biased != 0);
+    if let Some(digits) = precision.filter(|digits| *digits < 13) {
+        let dropped = FRACTION - 4 * digits as u32;
+        let all = (whole << FRACTION) | mantissa;
+        let (kept, rest, half) = (all >> dropped, all & ((1 << dropped) - 1), 1u64 << (dropped - 1));
+        let kept = kept + u64::from(rest > half || rest == half && kept & 1 == 1);
+        whole = kept >> (FRACTION - dropped);
+        mantissa = (kept << dropped) & ((1 << FRACTION) - 1);
+    }
+    let mut digits = format!("{mantissa:013x}");
+    match precision {
+        None => digits.truncate(digits.trim_end_matches('0').len()),
+        Some(precision) => {
+            digits.truncate(precision);
+            digits = format!("{digits:0<precision$}");
+        }
+    }
+    format!("0x{whole}{}{digits}p{power:+}", if digits.is_empty() { "" } else { "." })
 }
 
 fn without_zeros(text: &str) -> &str {

@@ -1,8 +1,9 @@
 //! `reverseUTF8` and `reverseBySeparator`: characters or pieces in reverse order.
 
 use crate::plain::Plain;
-use crate::string_args::{Kind, StringArg, build, char_starts, constant_text, expect, text_to_string};
-use chalet_base::ensure;
+use crate::string_args::{
+    Kind, StringArg, build, char_starts, constant_text, expect, plain_string_to_string,
+};
 use chalet_function_api::{Constants, Example, Record};
 use chalet_types::DataType;
 
@@ -15,7 +16,7 @@ pub static FUNCTION: Plain = Plain {
         total: true,
         ..Record::DEFAULT
     },
-    bind: text_to_string,
+    bind: plain_string_to_string,
     execute: |call| {
         let texts = StringArg::of(call, 0)?;
         Ok(build(call.n_rows, |row, out| {
@@ -43,11 +44,7 @@ pub static BY_SEPARATOR: Plain = Plain {
     bind: |name, args, _| {
         expect(name, args, 1, &[Kind::Text, Kind::ConstText])?;
         if args.len() == 2 {
-            ensure!(
-                !constant_text(name, args, 1)?.is_empty(),
-                BAD_ARGUMENTS,
-                "Separator of function {name} must not be empty"
-            );
+            constant_text(name, args, 1)?;
         }
         Ok(DataType::String.into())
     },
@@ -57,6 +54,9 @@ pub static BY_SEPARATOR: Plain = Plain {
         Ok(build(call.n_rows, |row, out| {
             let separator = separators.map_or(&b"."[..], |s| s.get(row));
             let mut rest = texts.get(row);
+            if separator.is_empty() {
+                return out.extend(rest.iter().rev());
+            }
             while let Some(place) = memchr::memmem::rfind(rest, separator) {
                 out.extend_from_slice(&rest[place + separator.len()..]);
                 out.extend_from_slice(separator);

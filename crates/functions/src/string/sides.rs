@@ -1,7 +1,7 @@
 //! `left`, `right` and `firstLine`: one end of a string.
 
 use crate::plain::Plain;
-use crate::string_args::{Kind, char_starts, expect, integers, parts, text_to_string};
+use crate::string_args::{Kind, char_starts, check_type, expect, integers, parts, text_to_string};
 use chalet_base::Result;
 use chalet_function_api::{Argument, Bound, Constants, Context, Example, Record};
 use chalet_types::DataType;
@@ -103,6 +103,8 @@ pub static FIRST_LINE: Plain = Plain {
 
 fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     expect(name, args, 2, &[Kind::Text, Kind::Integer])?;
+    let narrow = args[1].ty.physical().width().is_some_and(|width| width <= 8);
+    check_type(narrow, name, 1, "UInt or Int", &args[1].ty)?;
     Ok(DataType::String.into())
 }
 

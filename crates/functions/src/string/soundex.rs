@@ -1,7 +1,7 @@
 //! `soundex`: how an English name sounds.
 
 use crate::plain::Plain;
-use crate::string_args::{StringArg, build, text_to_string};
+use crate::string_args::{StringArg, build, plain_string_to_string};
 use chalet_function_api::{Example, Record};
 
 pub static FUNCTION: Plain = Plain {
@@ -14,7 +14,7 @@ pub static FUNCTION: Plain = Plain {
         total: true,
         ..Record::DEFAULT
     },
-    bind: text_to_string,
+    bind: plain_string_to_string,
     execute: |call| {
         let texts = StringArg::of(call, 0)?;
         Ok(build(call.n_rows, |row, out| {

@@ -38,16 +38,16 @@ sparse_grams! {
         "SELECT sparseGramsHashesUTF8('алиса')" => "[1328958118,547287748,4155892324,2403052185,1673399070]";
 }
 
-struct Lengths {
-    least: u64,
-    most: u64,
+pub struct Lengths {
+    pub least: u64,
+    pub most: u64,
     /// Shorter parts are not listed.
-    cutoff: u64,
-    utf8: bool,
+    pub cutoff: u64,
+    pub utf8: bool,
 }
 
-const SHORTEST: u64 = 3;
-const USUAL_MOST: u64 = 100;
+pub const SHORTEST: u64 = 3;
+pub const USUAL_MOST: u64 = 100;
 
 fn bind(name: &'static str, args: &[Argument], _: &Context, element: DataType, utf8: bool) -> Result<Bound> {
     check_arity(name, args.len(), 1..=4)?;
@@ -105,7 +105,7 @@ struct Border {
 }
 
 /// Goes through the text from left to right with the borders that no later one has hidden: their hashes fall from left to right.
-fn grams(text: &[u8], lengths: &Lengths, out: &mut Vec<Range<usize>>) {
+pub fn grams(text: &[u8], lengths: &Lengths, out: &mut Vec<Range<usize>>) {
     let next = |place: usize| match lengths.utf8 {
         true => (place + char_len(text[place])).min(text.len()),
         false => place + 1,

@@ -60,7 +60,8 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     );
     for (arg, which) in args[1..].iter().zip(["second", "third"]) {
         ensure!(
-            arg.ty.is_integer() || arg.ty.is_float(),
+            (arg.ty.is_integer() || arg.ty.is_float())
+                && arg.ty.physical().width().is_some_and(|width| width <= 8),
             ILLEGAL_TYPE_OF_ARGUMENT,
             "Illegal type {} of {which} argument of function {name}, expected (U)Int*",
             arg.ty

@@ -1,7 +1,7 @@
 //! `substringIndex` and `substringIndexUTF8`: a string up to the n-th occurrence of a delimiter.
 
 use crate::plain::Plain;
-use crate::string_args::{Kind, StringArg, constant_text, expect, integers, parts};
+use crate::string_args::{Kind, StringArg, check_type, constant_text, expect, integers, parts};
 use chalet_base::{Result, ensure};
 use chalet_columns::Column;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record};
@@ -44,6 +44,8 @@ pub static UTF8: Plain = Plain {
 
 fn bind(name: &'static str, args: &[Argument], _: &Context, fits: fn(&[u8]) -> bool) -> Result<Bound> {
     expect(name, args, 3, &[Kind::Text, Kind::ConstText, Kind::Integer])?;
+    let narrow = args[2].ty.physical().width().is_some_and(|width| width <= 8);
+    check_type(narrow, name, 2, "UInt or Int", &args[2].ty)?;
     ensure!(
         fits(constant_text(name, args, 1)?),
         BAD_ARGUMENTS,

@@ -1,8 +1,9 @@
 //! `ngrams` and `tokens`: the terms of a text.
 
+use super::sparse_grams::{Lengths, SHORTEST, USUAL_MOST, grams};
 use crate::plain::Plain;
 use crate::string_args::{Kind, char_starts, constant_text, expect, part_lists};
-use chalet_base::{Result, bail, ensure};
+use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::Column;
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record};
@@ -31,8 +32,8 @@ pub static NGRAMS: Plain = Plain {
 pub static TOKENS: Plain = Plain {
     record: Record {
         name: "tokens",
-        summary: "The terms of a text by a tokenizer: splitByNonAlpha (the default), splitByString, ngrams or array.",
-        syntax: "tokens(s[, tokenizer[, parameter]])",
+        summary: "The terms of a text by a tokenizer: splitByNonAlpha (the default), splitByString, ngrams, sparseGrams or array.",
+        syntax: "tokens(s[, tokenizer[, parameter, ...]])",
         examples: &[Example {
             sql: "SELECT tokens('test1,;\\\\ test2'), tokens('abcd', 'ngrams', 3)",
             result: "['test1','test2']\t['abc','bcd']",
@@ -49,6 +50,38 @@ enum Tokenizer {
     Ngrams(usize),
     Separators(Vec<Vec<u8>>),
     Whole,
+    SparseGrams(Lengths),
+}
+
+/// `tokens(s, 'sparseGrams'[, least, most[, cutoff]])`.
+fn sparse_lengths(name: &str, args: &[Argument]) -> Result<Lengths> {
+    ensure!(
+        args.len() != 3,
+        NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+        "An incorrect number of arguments was specified for function '{name}'. Expected 1 mandatory argument and 1 optional argument, got 3 arguments"
+    );
+    let length = |index: usize, default: u64| match args.get(index) {
+        None => Ok(default),
+        Some(arg) => arg.constant.as_ref().and_then(Value::as_u64).ok_or_else(|| {
+            err!(ILLEGAL_COLUMN, "The lengths of tokenizer 'sparseGrams' must be constant integers")
+        }),
+    };
+    let (least, most) = (length(2, SHORTEST)?, length(3, USUAL_MOST)?);
+    let cutoff = length(4, least)?;
+    let wrong = |what: String| err!(BAD_ARGUMENTS, "Unexpected parameter of tokenizer 'sparseGrams': {what}");
+    if least < SHORTEST {
+        return Err(wrong(format!("minimal length must be at least 3, but got {least}")));
+    }
+    if most > USUAL_MOST {
+        return Err(wrong(format!("maximal length must be at most 100, but got {most}")));
+    }
+    if most < least {
+        return Err(wrong(format!("minimal length {least} cannot be larger than maximal length {most}")));
+    }
+    if !(least..=most).contains(&cutoff) {
+        return Err(wrong(format!("cutoff length {cutoff} must be between {least} and {most}")));
+    }
+    Ok(Lengths { least, most, cutoff, utf8: true })
 }
 
 fn size(name: &str, arg: &Argument) -> Result<usize> {
@@ -63,28 +96,68 @@ fn size(name: &str, arg: &Argument) -> Result<usize> {
     Ok(size as usize)
 }
 
+/// Separators of a constant array of strings.
+fn separators(name: &str, arg: &Argument) -> Result<Vec<Vec<u8>>> {
+    ensure!(
+        matches!(arg.ty, DataType::Array(_)),
+        ILLEGAL_TYPE_OF_ARGUMENT,
+        "A value of illegal type was provided as 3rd argument 'separators' to function '{name}'. Expected: const Array, got: {}",
+        arg.ty
+    );
+    let Some(Value::Array(items)) = &arg.constant else {
+        bail!(ILLEGAL_COLUMN, "The separators of function {name} must be constant");
+    };
+    ensure!(
+        !items.is_empty(),
+        BAD_ARGUMENTS,
+        "Incorrect parameter of tokenizer 'splitByString': separators cannot be empty"
+    );
+    let mut separators = Vec::with_capacity(items.len());
+    for item in items.iter() {
+        let Some(text) = item.as_bytes() else {
+            bail!(
+                BAD_ARGUMENTS,
+                "Tokenizer argument 'separator' expected to be of type String, but got another type"
+            );
+        };
+        ensure!(
+            !text.is_empty(),
+            BAD_ARGUMENTS,
+            "Incorrect parameter of tokenizer 'splitByString': the empty string cannot be used as a separator"
+        );
+        separators.push(text.to_vec());
+    }
+    Ok(separators)
+}
+
 fn bind_tokens(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
-    check_arity(name, args.len(), 1..=3)?;
-    let kinds = [Kind::Text, Kind::ConstText, Kind::Any];
+    check_arity(name, args.len(), 1..=5)?;
+    let kinds = [Kind::Text, Kind::ConstText, Kind::Any, Kind::Any, Kind::Any];
     expect(name, args, 1, &kinds[..args.len()])?;
+    if args.len() > 1 && matches!(constant_text(name, args, 1)?, b"sparseGrams" | b"sparse_grams") {
+        return Ok(Bound::with_state(
+            DataType::String.array(),
+            Tokenizer::SparseGrams(sparse_lengths(name, args)?),
+        ));
+    }
+    check_arity(name, args.len(), 1..=3)?;
     let tokenizer = match args.get(1) {
         None => Tokenizer::Words,
         Some(_) => match (constant_text(name, args, 1)?, args.get(2)) {
             (b"splitByNonAlpha" | b"default", None) => Tokenizer::Words,
             (b"array" | b"noop", None) => Tokenizer::Whole,
             (b"ngrams", None) => Tokenizer::Ngrams(3),
-            (b"ngrams", Some(arg)) => Tokenizer::Ngrams(size("ngrams", arg)?),
+            (b"ngrams", Some(arg)) => {
+                ensure!(
+                    arg.ty == DataType::UInt8,
+                    ILLEGAL_TYPE_OF_ARGUMENT,
+                    "A value of illegal type was provided as 3rd argument 'ngrams' to function '{name}'. Expected: const UInt8, got: {}",
+                    arg.ty
+                );
+                Tokenizer::Ngrams(size("ngrams", arg)?)
+            }
             (b"splitByString" | b"split", None) => Tokenizer::Separators(vec![b" ".to_vec()]),
-            (b"splitByString" | b"split", Some(arg)) => match &arg.constant {
-                Some(Value::Array(items)) if !items.is_empty() => Tokenizer::Separators(
-                    items.iter().filter_map(Value::as_bytes).map(<[u8]>::to_vec).collect(),
-                ),
-                None => bail!(ILLEGAL_COLUMN, "The separators of function {name} must be constant"),
-                _ => bail!(
-                    BAD_ARGUMENTS,
-                    "The separators of function {name} must be a constant array of strings"
-                ),
-            },
+            (b"splitByString" | b"split", Some(arg)) => Tokenizer::Separators(separators(name, arg)?),
             (b"splitByNonAlpha" | b"default" | b"array" | b"noop", Some(_)) => bail!(
                 NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
                 "An incorrect number of arguments was specified for function '{name}'. Expected 1 mandatory argument and 1 optional argument, got 3 arguments"
@@ -103,6 +176,7 @@ fn execute(call: &Call) -> Result<Column> {
     let tokenizer: &Tokenizer = call.state()?;
     part_lists(call, 0, |_, text, out| {
         match tokenizer {
+            Tokenizer::SparseGrams(lengths) => grams(text, lengths, out),
             Tokenizer::Whole if text.is_empty() => {}
             Tokenizer::Whole => out.push(0..text.len()),
             Tokenizer::Ngrams(n) => {

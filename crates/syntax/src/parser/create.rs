@@ -259,6 +259,18 @@ impl Parser<'_> {
         if comment.is_none() {
             comment = self.comment_clause()?;
         }
+        if storage.order_by.is_some()
+            || storage.primary_key.is_some()
+            || storage.sample_by.is_some()
+            || storage.partition_by.is_some()
+            || !storage.ttl.is_empty()
+        {
+            let engine = storage.engine.as_ref().map_or("Atomic", |engine| &engine.name);
+            return Err(Fail::Error(err!(
+                UNKNOWN_ELEMENT_IN_AST,
+                "Database engine `{engine}` cannot have parameters, primary_key, order_by, sample_by, settings"
+            )));
+        }
         let database = CreateDatabase {
             attach: head.attach,
             if_not_exists,

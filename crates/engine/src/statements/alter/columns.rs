@@ -3,6 +3,7 @@
 
 use super::clauses::with_clause;
 use super::{Kept, altering, indexes, renamed, sorting_key, uses};
+use crate::column_checks::is_reserved;
 use crate::column_definitions::columns;
 use crate::query_context::QueryContext;
 use crate::reading::caster;
@@ -354,6 +355,11 @@ impl Draft<'_> {
         position: Option<&ColumnPosition>,
     ) -> Result<()> {
         let name = &column.name.name;
+        ensure!(
+            !is_reserved(name),
+            ILLEGAL_COLUMN,
+            "Cannot add column `{name}`: this column name is reserved for persistent virtual column"
+        );
         if self.columns.iter().any(|known| *known.schema.name == **name) {
             ensure!(
                 if_not_exists,

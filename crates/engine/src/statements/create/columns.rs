@@ -1,6 +1,7 @@
 //! The columns of CREATE TABLE and VIEW: as they are declared, taken from elsewhere, and as SHOW CREATE prints them.
 
 use super::{projection, skip_index};
+use crate::column_checks::{check_stored, check_type};
 use crate::column_definitions::{columns, declared_type, default_and_comment};
 use crate::query_context::QueryContext;
 use crate::stored_columns::validate;
@@ -18,6 +19,7 @@ pub(super) fn schema_of(create: &ast::CreateTable, ctx: &QueryContext) -> Result
     let definition = &create.definition;
     if !definition.columns.is_empty() {
         let schema = TableSchema::new_checked(columns(&definition.columns, ctx)?)?;
+        check_stored(&schema.columns)?;
         let schema = TableSchema {
             constraints: constraints(definition),
             indexes: indexes(definition)?,
@@ -30,6 +32,7 @@ pub(super) fn schema_of(create: &ast::CreateTable, ctx: &QueryContext) -> Result
     match &create.source {
         Some(CreateSource::Query { query, .. }) => {
             let bound = bind_query(query, ctx, &ctx.ids)?;
+            bound.fields.iter().try_for_each(|field| check_type(&field.ty, ctx))?;
             TableSchema::new_checked(
                 bound.fields.into_iter().map(|f| ColumnSchema::new(f.name, f.ty)).collect(),
             )

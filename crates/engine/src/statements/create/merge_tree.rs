@@ -4,6 +4,7 @@ use super::columns::{schema_of, stored_schema};
 use super::engine::{Engine, Found, New};
 use super::merge_tree_settings::MergeTreeSettings;
 use super::{old_syntax, projection, row_merging, sampling, skip_index, ttl};
+use crate::column_checks::is_reserved;
 use crate::formats::FORMATS;
 use crate::query_context::QueryContext;
 use crate::reading::detached_caster;
@@ -46,6 +47,13 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
         schema.columns = of_other.columns;
         schema.indexes = of_other.indexes;
         schema.projections = of_other.projections;
+    }
+    if let Some(column) = schema.columns.iter().find(|c| is_reserved(&c.name)) {
+        bail!(
+            ILLEGAL_COLUMN,
+            "Cannot create table with column '{}' for MergeTree engines because it is reserved for persistent virtual column",
+            column.name
+        );
     }
     skip_index::check(&schema, new.ctx)?;
     let merging = row_merging::checked(new.engine.name, row_merging::arguments(written), &schema)?;

@@ -21,6 +21,11 @@ pub(crate) fn table(create: &ast::CreateTable, ctx: &QueryContext, output: &mut 
          3. ATTACH TABLE {0} UUID '<uuid>' <table definition>;",
         create.name.name.name
     );
+    ensure!(
+        !create.temporary || create.name.database.is_none(),
+        BAD_DATABASE_FOR_TEMPORARY_TABLE,
+        "Temporary objects (tables/views) cannot be inside a database. You should not specify a database for a temporary objects"
+    );
     let database = create.name.database.as_ref().map_or(ctx.state.database.as_str(), |d| &d.name);
     let name = &create.name.name.name;
     let catalog = &ctx.database.shared.catalog;

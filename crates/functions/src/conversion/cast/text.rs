@@ -71,7 +71,7 @@ pub fn parse(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -> 
     }
     let or_null = rules.mode == Mode::OrNull;
     let nullable = if or_null && to.can_be_nullable() { to.clone().nullable() } else { to.clone() };
-    let reader = Reader::new(to, Syntax::Plain, &rules.text);
+    let reader = Reader::new(&with_all_digits(to), Syntax::Plain, &rules.text);
     let mut out = Builder::new(&nullable);
     let strict = rules.mode == Mode::Accurate && is_narrow_number(to);
     for text in strings.iter() {
@@ -88,6 +88,22 @@ pub fn parse(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -> 
         }
     }
     Ok(out.finish())
+}
+
+/// A cast takes as many digits as values of the width hold, whatever the precision is.
+fn with_all_digits(ty: &DataType) -> DataType {
+    match ty {
+        DataType::Decimal { scale, .. } => {
+            let precision = match ty.physical().width() {
+                Some(4) => 9,
+                Some(8) => 18,
+                Some(16) => 38,
+                _ => 76,
+            };
+            DataType::Decimal { precision, scale: *scale }
+        }
+        other => other.clone(),
+    }
 }
 
 fn is_narrow_number(ty: &DataType) -> bool {

@@ -1,0 +1,91 @@
+//! Table functions of systems elsewhere: none of them is there, but calls that the kernel refuses are refused as it does.
+
+use crate::table_functions::text;
+use chalet_base::{Result, bail, ensure};
+use chalet_binder::TableArgument;
+
+/// Functions whose first argument is an address of object storage.
+const OF_S3: &[&str] = &[
+    "s3",
+    "gcs",
+    "oss",
+    "cosn",
+    "deltaLake",
+    "deltaLakeS3",
+    "hudi",
+    "iceberg",
+    "icebergS3",
+    "paimon",
+    "paimonS3",
+];
+
+/// Fails for arguments that the function cannot have, whatever is at the other end.
+pub(crate) fn check(name: &str, args: &[TableArgument]) -> Result<()> {
+    let n = args.len();
+    let first = args.first().and_then(text).unwrap_or_default();
+    let takes = |fits: bool, usage: &str| -> Result<()> {
+        ensure!(fits, NUMBER_OF_ARGUMENTS_DOESNT_MATCH, "{usage}");
+        Ok(())
+    };
+    match name {
+        "mongodb" => takes(
+            matches!(n, 3 | 4 | 6..=8),
+            "Incorrect argument count for table function 'mongodb'. Usage: mongodb('host:port', database, collection, user, \
+             password, structure[, options[, oid_columns]]) or mongodb(uri, collection, structure[, oid_columns])",
+        ),
+        "mysql" => takes(
+            (5..=7).contains(&n),
+            "Storage MySQL requires 5-7 parameters: MySQL('host:port' (or 'addresses_pattern'), database, table (or query), \
+             'user', 'password'[, replace_query, 'on_duplicate_clause'])",
+        ),
+        "postgresql" => takes(
+            (5..=7).contains(&n),
+            "Storage PostgreSQL requires from 5 to 7 parameters: PostgreSQL('host:port', 'database', 'table' (or query), \
+             'username', 'password' [, 'schema', 'ON CONFLICT ...'])",
+        ),
+        "sqlite" => {
+            takes(n == 2, "SQLite database requires 2 arguments: database path, table name (or query)")
+        }
+        "executable" => {
+            takes(
+                n >= 3,
+                "Table function 'executable' requires minimum 3 arguments: script_name, format, structure, [input_query...]",
+            )?;
+            bail!(UNSUPPORTED_METHOD, "Executable file {first} does not exist inside user scripts folder")
+        }
+        "redis" => {
+            ensure!(n >= 3, BAD_ARGUMENTS, "Bad arguments count when creating Redis table function");
+            Ok(())
+        }
+        "odbc" | "jdbc" => {
+            ensure!(
+                n != 1,
+                BAD_ARGUMENTS,
+                "Table function '{name}' has 1 argument, it is expected to be named collection"
+            );
+            Ok(())
+        }
+        "url" => {
+            takes(
+                n >= 1,
+                "The signature of table function url shall be the following: uri[, format[, structure[, compression_method]]]",
+            )?;
+            ensure!(first.contains("://"), BAD_ARGUMENTS, "Empty protocol in the URL");
+            Ok(())
+        }
+        "hdfs" => {
+            ensure!(
+                first.starts_with("hdfs://"),
+                BAD_ARGUMENTS,
+                "Bad HDFS URL: {first}. It should have the following structure 'hdfs://<host_name>:<port>/path'"
+            );
+            Ok(())
+        }
+        _ if OF_S3.contains(&name) => {
+            takes(n >= 1, "Storage S3 requires 1 to 10 arguments")?;
+            ensure!(first.contains("://"), BAD_ARGUMENTS, "Host is empty in S3 URI");
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
