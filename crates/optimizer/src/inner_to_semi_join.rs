@@ -15,7 +15,7 @@ use crate::rewriter::{Rewriter, placeholder};
 use chalet_base::Result;
 use chalet_base::events::{self, Event};
 use chalet_base::hash::HashSet;
-use chalet_plan::{ColumnId, Expr, Field, Join, JoinKind, JoinStrictness, Plan};
+use chalet_plan::{ColumnId, Expr, Field, Join, JoinKind, JoinStrictness, Plan, SetOp, SetOpKind};
 
 pub(crate) const NAME: &str = "inner_to_semi_join";
 
@@ -42,10 +42,7 @@ fn counted(mut plan: Plan) -> Plan {
             }
         }
         Plan::SetOp(node) if node.distinct => {
-            for input in [&mut node.left, &mut node.right] {
-                let fields = ids(&input.fields());
-                replace(input, |input| uncounted(input, &fields));
-            }
+            uncounted_sides(node);
             return plan;
         }
         Plan::Join(join) if matches!(join.strictness, JoinStrictness::Semi | JoinStrictness::Anti) => {
@@ -68,6 +65,14 @@ fn replace(plan: &mut Plan, f: impl FnOnce(Plan) -> Plan) {
     *plan = f(std::mem::replace(plan, placeholder()));
 }
 
+/// Neither how often a row is on the left nor on the right matters.
+fn uncounted_sides(node: &mut SetOp) {
+    for input in [&mut node.left, &mut node.right] {
+        let fields = ids(&input.fields());
+        replace(input, |input| uncounted(input, &fields));
+    }
+}
+
 /// A plan of whose rows, cut to the columns that are read, only those matter that differ.
 fn uncounted(mut plan: Plan, read: &HashSet<ColumnId>) -> Plan {
     match &mut plan {
@@ -88,6 +93,12 @@ fn uncounted(mut plan: Plan, read: &HashSet<ColumnId>) -> Plan {
                     pairs.filter(|(field, _)| read.contains(&field.id)).map(|(_, own)| own.id).collect();
                 replace(input, |input| uncounted(input, &read));
             }
+            plan
+        }
+        // What is in both is so as often as it may be. Of EXCEPT ALL a row stays that is on the left more often.
+        Plan::SetOp(node) if node.kind == SetOpKind::Intersect || node.distinct => {
+            node.distinct = true;
+            uncounted_sides(node);
             plan
         }
         Plan::Join(join) if is_plain(join) => {

@@ -180,8 +180,6 @@ fn is_computed(plan: &Plan) -> bool {
         Plan::Aggregate(_) | Plan::Distinct(_) | Plan::Window(_) | Plan::LimitBy(_) | Plan::SetOp(_) => true,
         Plan::Sort(node) => node.limit.is_some() || is_computed(&node.input),
         Plan::Union(node) => node.inputs.iter().all(is_computed),
-        // What makes one side outweighs the conditions that could go below the other.
-        Plan::Join(_) => plan.inputs().into_iter().any(is_computed),
         Plan::Filter(_) | Plan::Project(_) | Plan::Limit(_) => plan.inputs().into_iter().all(is_computed),
         _ => false,
     }
