@@ -3,6 +3,7 @@
 
 pub(crate) mod cluster;
 mod insert;
+mod receiving;
 mod scan;
 mod shard;
 mod sql;
