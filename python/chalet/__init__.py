@@ -62,7 +62,10 @@ _LAZY = {
     **dict.fromkeys(("ROWID", "Date", "Time", "Timestamp", "DateFromTicks", "TimeFromTicks"), "dbapi"),
     **dict.fromkeys(("TimestampFromTicks", "get_client_info"), "dbapi"),
 }
-_MODULES = ("adbc", "aio", "clickhouse_connect", "dataframe", "dbapi", "rwabc", "session", "sqltypes", "state", "udf", "utils")
+_MODULES = (
+    *("adbc", "aio", "clickhouse_connect", "clickhouse_driver", "dataframe", "dbapi", "rwabc"),
+    *("session", "sqltypes", "state", "udf", "utils"),
+)
 
 # Where chDB writes executable functions, and what guards its one connection: nothing here, nothing to guard.
 g_udf_path = ""

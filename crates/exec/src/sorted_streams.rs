@@ -1,6 +1,9 @@
 //! Merging sorted streams of blocks: a k-way merge that gallops, so that streams that hardly overlap cost little more than copying them,
-//! and blocks that lie before all others pass as they are.
+//! and blocks that lie before all others pass as they are. Where streams overlap so much that there is little to gallop over, the rows
+//! that all of them have up to a key some way ahead are sorted by their normalized keys: runs are found and merged there without
+//! a branch for every row.
 
+use crate::operators::key_prefix::{Entry, KeySpread, entry, place};
 use chalet_base::bisect::partition_point;
 use chalet_base::{Result, bail};
 use chalet_columns::Block;
@@ -28,8 +31,19 @@ struct Stream {
     /// Keys of the first and the last row of the block. Those of all rows are made when they are needed.
     first: Vec<u8>,
     last: Vec<u8>,
-    keys: Option<RowKeys>,
+    keys: Option<Keys>,
 }
+
+/// Keys of all rows of a block, and how they differ.
+struct Keys {
+    of_rows: RowKeys,
+    spread: KeySpread,
+}
+
+/// So few rows of a stream before the next one of another are a short run.
+const SHORT_RUN: usize = 16;
+/// After so many short runs in a row, rows ahead are sorted.
+const SHORT_RUNS: u32 = 8;
 
 /// Sorted streams as one; equal rows come in the order of the streams.
 pub struct SortedStreams {
@@ -46,10 +60,23 @@ impl Stream {
     /// The key of its next row.
     fn key(&self) -> &[u8] {
         match &self.keys {
-            Some(keys) => keys.get(self.row),
+            Some(keys) => keys.of_rows.get(self.row),
             // Whoever stops within a block has made the keys.
             None => &self.first,
         }
+    }
+
+    /// Keys of all rows of its block, which is given.
+    fn keys(&mut self, block: &Block, make: MakeKeys) -> Result<&Keys> {
+        let keys = match self.keys.take() {
+            Some(keys) => keys,
+            None => {
+                let (of_rows, mut spread) = (make(block)?, KeySpread::default());
+                spread.add(&of_rows);
+                Keys { of_rows, spread }
+            }
+        };
+        Ok(self.keys.insert(keys))
     }
 
     /// Takes the next block and gives it; none at the end.
@@ -86,8 +113,13 @@ impl SortedStreams {
 
     /// The next rows; none at the end.
     pub fn next(&mut self, keys: MakeKeys) -> Result<Option<Block>> {
-        let mut bytes = 0;
+        let (mut bytes, mut n_short) = (0, 0);
         while self.rows.len() < self.size.rows && bytes < self.size.bytes && !self.queue.is_empty() {
+            if n_short >= SHORT_RUNS {
+                bytes += self.sort_ahead(keys)?;
+                n_short = 0;
+                continue;
+            }
             let (least, end) = self.least_run(keys)?;
             let stream = &mut self.streams[least as usize];
             let block = &self.blocks[stream.block as usize];
@@ -105,15 +137,14 @@ impl SortedStreams {
             }
             let end = end.min(stream.row + self.size.rows - self.rows.len());
             let n = end - stream.row;
+            n_short = if n < SHORT_RUN && self.queue.len() > 1 { n_short + 1 } else { 0 };
             bytes += block.memory() / block.n_rows().max(1) * n;
             self.rows.extend((stream.row..end).map(|row| BlockRow { block: stream.block, row: row as u32 }));
             self.queue.pop();
             if end == block.n_rows() {
                 self.load(least, keys)?;
             } else {
-                if stream.keys.is_none() {
-                    stream.keys = Some(keys(block)?);
-                }
+                stream.keys(block, keys)?;
                 stream.row = end;
                 self.enqueue(least);
             }
@@ -160,12 +191,10 @@ impl SortedStreams {
         if precedes(&self.streams[least as usize].last, self.streams[second as usize].key()) {
             return Ok((least, n_rows));
         }
-        if self.streams[least as usize].keys.is_none() {
-            self.streams[least as usize].keys = Some(keys(block)?);
-        }
+        self.streams[least as usize].keys(block, keys)?;
         let (stream, bound) = (&self.streams[least as usize], self.streams[second as usize].key());
         let Some(keys) = &stream.keys else { bail!(LOGICAL_ERROR, "A stream has no keys") };
-        let precedes = |row: usize| precedes(keys.get(row), bound);
+        let precedes = |row: usize| precedes(keys.of_rows.get(row), bound);
         // Steps that double, then bisection: runs are long where parts hardly overlap, and short where they do.
         let (mut low, mut step) = (stream.row + 1, 1);
         while low + step < n_rows && precedes(low + step - 1) {
@@ -173,6 +202,63 @@ impl SortedStreams {
             step *= 2;
         }
         Ok((least, partition_point(low..(low + step).min(n_rows), precedes)))
+    }
+
+    /// Takes the rows of all streams up to a key that no more than a share of the output lies before in any of them, sorted. Gives about
+    /// how many bytes they take.
+    fn sort_ahead(&mut self, keys: MakeKeys) -> Result<usize> {
+        let room = self.size.rows - self.rows.len();
+        let ahead = (room / self.queue.len().max(1)).max(1);
+        let mut spread = KeySpread::default();
+        // Equal rows go by the streams.
+        let mut queued = std::mem::take(&mut self.queue);
+        queued.sort_unstable();
+        for &at in &queued {
+            let stream = &mut self.streams[at as usize];
+            spread.merge(&stream.keys(&self.blocks[stream.block as usize], keys)?.spread);
+        }
+        let packing = spread.packing();
+        let key = |at: u32, row: usize| match &self.streams[at as usize].keys {
+            Some(keys) => keys.of_rows.get(row),
+            None => &[],
+        };
+        let n_rows = |at: u32| self.blocks[self.streams[at as usize].block as usize].n_rows();
+        let row_ahead = |at: u32| (self.streams[at as usize].row + ahead).min(n_rows(at)) - 1;
+        let bound = queued.iter().map(|&at| (key(at, row_ahead(at)), at)).min();
+        let mut entries: Vec<Entry> = Vec::with_capacity(room);
+        let (mut ends, mut bytes) = (Vec::with_capacity(queued.len()), 0);
+        for &at in &queued {
+            let start = self.streams[at as usize].row;
+            let end = partition_point(start..row_ahead(at) + 1, |row| Some((key(at, row), at)) <= bound);
+            let block = &self.blocks[self.streams[at as usize].block as usize];
+            bytes += block.memory() / block.n_rows().max(1) * (end - start);
+            if let Some(keys) = &self.streams[at as usize].keys {
+                let (offsets, all) = (&keys.of_rows.offsets, &keys.of_rows.bytes);
+                let prefix = |row: usize| packing.prefix(all, offsets[row], offsets[row + 1]);
+                entries.extend((start..end).map(|row| entry(prefix(row), at, row as u32)));
+            }
+            ends.push(end);
+        }
+        packing.sort(
+            &mut entries,
+            true,
+            &|entry| key(place(entry).0, place(entry).1 as usize),
+            &|| Ok(()),
+        )?;
+        let streams = &self.streams;
+        self.rows.extend(entries.iter().map(|&entry| {
+            let (at, row) = place(entry);
+            BlockRow { block: streams[at as usize].block, row }
+        }));
+        for (at, end) in queued.into_iter().zip(ends) {
+            if end == self.blocks[self.streams[at as usize].block as usize].n_rows() {
+                self.load(at, keys)?;
+            } else {
+                self.streams[at as usize].row = end;
+                self.enqueue(at);
+            }
+        }
+        Ok(bytes)
     }
 
     /// Lets go of blocks of which all rows are out.
@@ -187,5 +273,78 @@ impl SortedStreams {
             self.blocks.push(block);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chalet_columns::keys::{Order, sort_keys};
+    use chalet_columns::{Builder, Column};
+    use chalet_storage::Morsel;
+    use chalet_types::{DataType, Value};
+
+    struct Blocks(std::vec::IntoIter<Block>);
+
+    impl ScanWorker for Blocks {
+        fn next(&mut self) -> Result<Option<Morsel>> {
+            Ok(self.0.next().map(|block| Morsel { block, task: 0, number: 0 }))
+        }
+    }
+
+    fn column(values: &[u64]) -> Column {
+        let mut builder = Builder::new(&DataType::UInt64);
+        values.iter().for_each(|&value| builder.push_value(&Value::UInt(value)).expect("a number"));
+        Column::Flat(builder.finish())
+    }
+
+    /// Merges streams of sorted keys and compares with a stable sort of all: each row carries where it is from.
+    fn check(streams: &[Vec<u64>], block_rows: usize, size: usize) {
+        let mut expected: Vec<(u64, u64)> = Vec::new();
+        let mut workers: Vec<Box<dyn ScanWorker>> = Vec::new();
+        for (number, stream) in streams.iter().enumerate() {
+            let places: Vec<u64> = (0..stream.len() as u64).map(|row| (number as u64) << 32 | row).collect();
+            expected.extend(stream.iter().copied().zip(places.iter().copied()));
+            let blocks = stream.chunks(block_rows).zip(places.chunks(block_rows));
+            let blocks = blocks.map(|(keys, at)| Block::new(vec![column(keys), column(at)], keys.len()));
+            workers.push(Box::new(Blocks(blocks.collect::<Vec<_>>().into_iter())));
+        }
+        expected.sort();
+        let keys = |block: &Block| Ok(sort_keys(&[(block.column(0), Order::ASCENDING)], block.n_rows()));
+        let size = MergedSize { rows: size, bytes: usize::MAX };
+        let mut merge = SortedStreams::open(workers, &keys, size).expect("streams");
+        let mut merged = Vec::new();
+        while let Some(block) = merge.next(&keys).expect("rows") {
+            assert!(block.n_rows() > 0 && block.n_rows() <= size.rows);
+            let number = |column: usize, row: usize| match block.column(column).value(row) {
+                Value::UInt(value) => value,
+                other => panic!("{other:?}"),
+            };
+            merged.extend((0..block.n_rows()).map(|row| (number(0, row), number(1, row))));
+        }
+        assert_eq!(merged, expected);
+    }
+
+    #[test]
+    fn streams_are_merged_however_much_they_overlap() {
+        let mut seed = 1_u64;
+        let mut random = move |below: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) % below
+        };
+        for (distinct, offset) in [(3, 0), (500, 0), (1 << 30, 0), (100, 90), (100, 1_000)] {
+            let streams: Vec<Vec<u64>> = (0..5)
+                .map(|stream| {
+                    let n_rows = random(700);
+                    let mut keys: Vec<u64> =
+                        (0..n_rows).map(|_| random(distinct) + stream * offset).collect();
+                    keys.sort_unstable();
+                    keys
+                })
+                .collect();
+            for (block_rows, size) in [(1, 1), (7, 10), (64, 50), (1_000, 256), (100, 10_000)] {
+                check(&streams, block_rows, size);
+            }
+        }
     }
 }

@@ -134,6 +134,10 @@ impl SortedRuns for PartRuns {
             let ends = minima.iter().skip(1).map(|(row, _)| *row).chain([part.info.rows as usize]);
             samples.extend(minima.iter().zip(ends).map(|((row, least), end)| (least.clone(), end - row)));
         }
+        // What the filter leaves of the key is all that is worth cutting.
+        if let Some((key, _)) = &self.key {
+            samples.retain(|(value, _)| self.shared.may_be_read(*key, value));
+        }
         samples.sort_by(|a, b| a.0.compare(&b.0));
         samples
     }

@@ -8,7 +8,7 @@ use super::part_file::structure;
 use super::part_rows::PartRows;
 use super::runs::PartRuns;
 use super::skip_index::rows_to_read;
-use super::sorted_rows::{first_column, sorted_rows};
+use super::sorted_rows::{first_column, is_within, sorted_rows};
 use super::stored_type::{from_stored, is_same, keeps_order};
 use crate::condition_cache;
 use crate::file_statistics::merged;
@@ -395,6 +395,11 @@ impl Shared {
     fn resident_rows(&self, part: &Part, block: &Block) -> Range<usize> {
         let sorted_by = part.sorted_by.or(self.sorted_by);
         sorted_rows(part, block, sorted_by, &self.places, &self.request.ranges)
+    }
+
+    /// May rows with this value of a requested column pass the filter?
+    pub fn may_be_read(&self, column: usize, value: &Value) -> bool {
+        is_within(value, column, &self.request.ranges)
     }
 
     /// The next unit of any part.

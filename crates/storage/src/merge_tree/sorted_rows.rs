@@ -65,6 +65,14 @@ pub(super) fn sorted_rows(
     rows
 }
 
+/// May rows with this value of a requested column be within all ranges?
+pub(super) fn is_within(value: &Value, column: usize, ranges: &[ColumnRange]) -> bool {
+    ranges.iter().filter(|range| range.column == column).all(|range| {
+        low(range).is_none_or(|(bound, _)| value.compare(&bound).is_ge())
+            && high(range).is_none_or(|(bound, _)| value.compare(&bound).is_le())
+    })
+}
+
 fn of_type(value: &Value, ty: &DataType) -> Option<Vector> {
     Vector::of_value(value, &ty.recursively_without_low_cardinality()).ok()
 }

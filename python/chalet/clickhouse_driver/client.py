@@ -1,0 +1,443 @@
+"""`Client` of clickhouse-driver: statements, INSERTs of rows, streams and DataFrames, over a connection of this package."""
+
+from __future__ import annotations
+
+import re
+import select
+import time
+import types
+from typing import TYPE_CHECKING, Any
+
+from .. import _chalet
+from . import _place
+from ._literals import substituted
+from .errors import NotSupportedError, TypeMismatchError, raised
+from .result import ProgressQueryResult, QueryInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+Row = tuple[Any, ...]
+
+_OF_CLIENT = {
+    "insert_block_size": 1048576,
+    "strings_as_bytes": False,
+    "strings_encoding": "utf-8",
+    "use_numpy": False,
+    "opentelemetry_traceparent": None,
+    "opentelemetry_tracestate": "",
+    "quota_key": "",
+    "input_format_null_as_default": False,
+    "namedtuple_as_json": True,
+    "server_side_params": False,
+}
+# Those that change what is done; others than these values are refused.
+_FIXED = ("strings_as_bytes", "strings_encoding", "use_numpy")
+_INTO = re.compile(r"\s*INSERT\s+INTO\s+(?:TABLE\s+)?(?P<table>(?:`[^`]*`|\"[^\"]*\"|[\w.])+)\s*(?P<columns>\([^()]*\))?", re.I)
+_BEHIND = re.compile(r"\s*(?:\bVALUES|\bFORMAT\s+\w+)?\s*;?\s*\Z", re.I)
+_PADDED = ("FixedString(", "Nullable(FixedString(", "LowCardinality(FixedString(")
+# Rows that become Python objects at a time.
+_BATCH = 4096
+# Of values that a column does not take.
+_OF_VALUES = frozenset((6, 26, 27, 38, 41, 43, 53, 69, 70, 72, 131, 321, 349, 376, 407))
+
+
+class Client:
+    """`Client("host")` speaks to a server, `Client(":memory:")` and `Client("./folder")` have a database in the process.
+
+    It connects when its first statement runs. The arguments are those of clickhouse-driver; `connection` is an open connection of
+    this package, which stays open after it.
+
+    >>> from chalet.clickhouse_driver import Client
+    >>> with Client(":memory:") as client:
+    ...     client.execute("CREATE TABLE t (x UInt64) ENGINE = Memory")
+    ...     client.execute("INSERT INTO t VALUES", [(1,), (2,)])
+    ...     client.execute("SELECT x + %(n)s FROM t", {"n": 10}, with_column_types=True)
+    []
+    2
+    ([(11,), (12,)], [('plus(x, 10)', 'UInt64')])
+    """
+
+    def __init__(
+        self,
+        host: Any = ":memory:",
+        port: int | None = None,
+        database: str = "",
+        user: str = "default",
+        password: str = "",
+        *,
+        compression: Any = False,
+        secure: bool = False,
+        verify: bool = True,
+        connect_timeout: float = 10,
+        send_receive_timeout: float = 300,
+        alt_hosts: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+        connection: _chalet.Connection | None = None,
+        **others: Any,
+    ) -> None:
+        self.settings = dict(settings or {})
+        self.client_settings = {name: self.settings.pop(name, value) for name, value in _OF_CLIENT.items()}
+        _check(self.client_settings)
+        self.last_query: QueryInfo | None = None
+        self._given = connection
+        self._opened = connection
+        self._zone: str | None = None
+        self._database = database
+        self._is_local = connection is not None or _place.is_local(host)
+        if self._is_local:
+            self._string = str(host)
+        else:
+            self._string = _place.connection_string(
+                host,
+                port,
+                database,
+                user,
+                password,
+                compression=compression,
+                secure=secure,
+                verify=verify,
+                connect_timeout=connect_timeout,
+                send_receive_timeout=send_receive_timeout,
+                alt_hosts=alt_hosts,
+                **others,
+            )
+
+    @classmethod
+    def from_url(cls, url: str) -> Client:
+        """`clickhouse://[user:password@]host[:port]/[database][?argument=value&...]`, `clickhouses://...` with TLS, or a path."""
+        host, arguments = _place.arguments_of(url)
+        return cls(host, **arguments)
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.disconnect()
+
+    @property
+    def connection(self) -> _chalet.Connection:
+        """The connection beneath, which is opened by this where none is open."""
+        if self._opened is None:
+            try:
+                opened = _chalet.Connection(self._string)
+                if self._is_local and self._database:
+                    opened.query(f"USE {_quoted(self._database)}")
+            except _chalet.Error as error:
+                raise raised(error) from None
+            self._opened = opened
+        return self._opened
+
+    def disconnect(self) -> None:
+        """Closes the connection; the next statement opens another. A database in memory is gone then."""
+        opened, self._opened = self._opened, self._given
+        self.last_query = None
+        if opened is not None and opened is not self._given:
+            opened.close()
+
+    def cancel(self, with_column_types: bool = False) -> Any:
+        """Stops the statement that runs on another thread. What was not read of its rows is gone."""
+        if self._opened is not None:
+            self._opened.interrupt()
+        return ([], []) if with_column_types else []
+
+    def substitute_params(self, query: str, params: Any, context: Any = None) -> str:
+        """The statement with the values in the place of `%(name)s`."""
+        return substituted(query, params, self._server_zone)
+
+    def _server_zone(self) -> str:
+        if self._zone is None:
+            self._zone = self.connection.query("SELECT timezone()", "TabSeparatedRaw").data().strip()
+        return self._zone
+
+    def _settings(self, settings: Mapping[str, Any] | None) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Those of a statement, and of the client for it."""
+        given = dict(settings or {})
+        of_client = {name: given.pop(name, value) for name, value in self.client_settings.items()}
+        _check(of_client)
+        return {**self.settings, **given}, of_client
+
+    def _answer(
+        self, query: str, params: Any, external_tables: Any, query_id: str | None, settings: Mapping[str, Any] | None
+    ) -> _chalet.Result:
+        statement, of_client = self._settings(settings)
+        tables = self._tables(external_tables)
+        bound = None
+        if params is not None and of_client["server_side_params"]:
+            bound = dict(params)
+        elif params is not None:
+            query = self.substitute_params(query, params)
+        began = time.monotonic()
+        connection = self.connection
+        try:
+            if query_id is not None:
+                result = self._converse(query, query_id, bound, statement)
+            else:
+                result = connection._read(query, None, bound, tables, settings=statement)
+        except _chalet.Error as error:
+            raise raised(error) from None
+        self.last_query = QueryInfo.of(result, time.monotonic() - began)
+        return result
+
+    def _converse(self, query: str, query_id: str, params: Any, settings: Any, rows: Any = None) -> _chalet.Result:
+        """A statement that the server knows by an id."""
+        if self._is_local:
+            raise NotSupportedError("query_id is not supported without a server")
+        talk = self.connection._converse(query, None, params, settings, query_id, False, rows, None)
+        try:
+            while True:
+                what, seconds, _ = talk.step()
+                if what == 0:
+                    return talk.answer()
+                if what == 3:
+                    talk.connect()
+                elif what in (1, 2):
+                    time.sleep(seconds)
+                    at = [talk.fileno()]
+                    select.select(at if what == 1 else [], at if what == 2 else [], [], 0.1)
+        finally:
+            talk.stop()
+
+    def _tables(self, external_tables: Any) -> dict[str, Any] | None:
+        if not external_tables:
+            return None
+        if not self._is_local:
+            raise NotSupportedError("external tables are not supported for servers: make a temporary table")
+        return {one["name"]: _external(one) for one in external_tables}
+
+    def execute(
+        self,
+        query: str,
+        params: Any = None,
+        with_column_types: bool = False,
+        external_tables: Any = None,
+        query_id: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+        types_check: bool = False,
+        columnar: bool = False,
+    ) -> Any:
+        """Runs a statement: the rows as a list of tuples, `[]` where there are none.
+
+        A dict of `params` stands for `%(name)s`. A list, tuple or generator is the rows of an INSERT, tuples or dicts, or with
+        `columnar` its columns; how many were written is returned. With `columnar` the columns of a query are returned, as
+        tuples. Values are always checked, whatever `types_check` says.
+        """
+        if isinstance(params, (list, tuple, types.GeneratorType)):
+            return self._insert(query, params, query_id, settings, columnar)
+        result = self._answer(query, params, external_tables, query_id, settings)
+        rows, columns = _rows(result)
+        if columnar:
+            rows = list(zip(*rows))
+        return (rows, columns) if with_column_types else rows
+
+    def execute_with_progress(
+        self,
+        query: str,
+        params: Any = None,
+        with_column_types: bool = False,
+        external_tables: Any = None,
+        query_id: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+        types_check: bool = False,
+        columnar: bool = False,
+    ) -> ProgressQueryResult:
+        """Runs a query on a thread: iterating gives (rows read, rows to read), and `get_result()` what `execute` returns."""
+        connection = self.connection
+
+        def run(tell: Any) -> Any:
+            connection.set_progress_callback(tell)
+            try:
+                return self.execute(
+                    query, params, with_column_types, external_tables, query_id, settings, types_check, columnar
+                )
+            finally:
+                if not connection.closed:
+                    connection.set_progress_callback(None)
+
+        return ProgressQueryResult(run)
+
+    def execute_iter(
+        self,
+        query: str,
+        params: Any = None,
+        with_column_types: bool = False,
+        external_tables: Any = None,
+        query_id: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+        types_check: bool = False,
+        chunk_size: int = 1,
+    ) -> Iterator[Any]:
+        """The rows of a query one by one, or lists of `chunk_size` of them; first the columns, with `with_column_types`. The
+        result is here as columns when this returns; rows become Python objects as they are asked for."""
+        result = self._answer(query, params, external_tables, query_id, settings)
+        rows = _one_by_one(result, with_column_types)
+        return _chunks(rows, chunk_size) if chunk_size > 1 else rows
+
+    def query_dataframe(
+        self,
+        query: str,
+        params: Any = None,
+        external_tables: Any = None,
+        query_id: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+        replace_nonwords: bool = True,
+    ) -> Any:
+        """A query as a pandas DataFrame; what is no letter, digit or `_` in the names of its columns becomes `_`."""
+        frame = self._answer(query, params, external_tables, query_id, settings).df()
+        if replace_nonwords:
+            frame.columns = [re.sub(r"\W", "_", name) for name in frame.columns]
+        return frame
+
+    def insert_dataframe(
+        self,
+        query: str,
+        dataframe: Any,
+        external_tables: Any = None,
+        query_id: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> int:
+        """Inserts the columns of a DataFrame that the statement names, or all of its table; returns how many rows."""
+        names = self._columns(query)
+        missing = set(names) - set(dataframe.columns)
+        if missing:
+            raise ValueError(f"DataFrame missing required columns: {sorted(missing)}")
+        return self._insert(query, [dataframe[name].tolist() for name in names], query_id, settings, True)
+
+    def query_arrow(
+        self,
+        query: str,
+        params: Any = None,
+        external_tables: Any = None,
+        query_id: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """A query as a pyarrow Table."""
+        return self._answer(query, params, external_tables, query_id, settings).arrow()
+
+    def _columns(self, query: str) -> list[str]:
+        """Names of the columns that an INSERT takes."""
+        found = _INTO.match(query)
+        if found is None:
+            raise ValueError(f"An INSERT was expected, not: {query}")
+        listed = (found["columns"] or "()")[1:-1].strip()
+        asked = f"SELECT {listed or '*'} FROM {found['table']} LIMIT 0"
+        try:
+            return self.connection._read(asked, None).columns
+        except _chalet.Error as error:
+            raise raised(error) from None
+
+    def _insert(self, query: str, data: Any, query_id: Any, settings: Mapping[str, Any] | None, columnar: bool) -> int:
+        statement, _ = self._settings(settings)
+        rows = _of_columns(data) if columnar else list(data)
+        if rows and isinstance(rows[0], dict):
+            names = self._columns(query)
+            rows = [tuple([row[name] for name in names]) for row in rows]
+        _check_rows(rows)
+        text = _BEHIND.sub(" VALUES", query, count=1)
+        began = time.monotonic()
+        if not rows:
+            # The table may not be there.
+            self._columns(query)
+            self.last_query = QueryInfo()
+            return 0
+        try:
+            n_rows = self._write(text, rows, query_id, statement)
+        except _chalet.Error as error:
+            if error.code in _OF_VALUES:
+                raise TypeMismatchError(str(error)) from None
+            raise raised(error) from None
+        except TypeError as error:
+            raise TypeMismatchError(str(error)) from None
+        self.last_query = QueryInfo.written(n_rows, time.monotonic() - began)
+        return n_rows
+
+    def _write(self, text: str, rows: list[Row], query_id: Any, settings: dict[str, Any]) -> int:
+        if self._is_local:
+            if query_id is not None:
+                raise NotSupportedError("query_id is not supported without a server")
+            return self.connection.insert_rows(text, rows)
+        return self._converse(text, query_id or "", None, settings, rows).rows_written()
+
+
+def _check(settings: Mapping[str, Any]) -> None:
+    for name in _FIXED:
+        value = settings[name]
+        if value != _OF_CLIENT[name] and str(value).lower().replace("-", "") != "utf8":
+            raise NotSupportedError(f"the setting {name} = {value!r} is not supported")
+
+
+def _rows(result: _chalet.Result) -> tuple[list[Row], list[tuple[str, str]]]:
+    try:
+        columns = list(zip(result.columns, result.types))
+    except ValueError:
+        # Statements without rows, or rows that are text by their own FORMAT.
+        return [], []
+    return _unpadded(result.fetchall(), _padded(columns)), columns
+
+
+def _one_by_one(result: _chalet.Result, with_column_types: bool) -> Iterator[Any]:
+    try:
+        columns = list(zip(result.columns, result.types))
+    except ValueError:
+        columns = []
+    if with_column_types:
+        yield columns
+    if columns:
+        padded = _padded(columns)
+        while rows := result.fetchmany(_BATCH):
+            yield from _unpadded(rows, padded)
+
+
+def _padded(columns: list[tuple[str, str]]) -> list[int]:
+    """Columns whose values have zeros at their ends."""
+    return [at for at, (_, ty) in enumerate(columns) if ty.startswith(_PADDED)]
+
+
+def _unpadded(rows: Any, padded: list[int]) -> list[Row]:
+    if not padded:
+        return list(rows)
+    zero = {at: (lambda value: value.rstrip("\0" if isinstance(value, str) else b"\0") if value else value) for at in padded}
+    return [tuple([zero[at](value) if at in zero else value for at, value in enumerate(row)]) for row in rows]
+
+
+def _chunks(rows: Iterator[Any], size: int) -> Iterator[list[Any]]:
+    chunk = []
+    for row in rows:
+        chunk.append(row)
+        if len(chunk) == size:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
+
+
+def _of_columns(columns: Any) -> list[Row]:
+    columns = list(columns)
+    for column in columns:
+        if not isinstance(column, (list, tuple)):
+            raise TypeError(f"Unsupported column type: {type(column)}. list or tuple is expected.")
+    if len(set(map(len, columns))) > 1:
+        raise ValueError(f"Different column length: {sorted(set(map(len, columns)))}")
+    return list(zip(*columns))
+
+
+def _check_rows(rows: list[Any]) -> None:
+    length = None
+    for row in rows:
+        if not isinstance(row, (list, tuple)):
+            raise TypeError(f"Unsupported row type: {type(row)}. dict, list or tuple is expected.")
+        if length is None:
+            length = len(row)
+        if len(row) != length:
+            raise ValueError(f"Different rows length: {len(row)}, and {length}")
+
+
+def _external(table: Mapping[str, Any]) -> Any:
+    """Rows under the names of the structure, as a table. Its types are not looked at: those of the values hold."""
+    names = [name for name, _ in table["structure"]]
+    rows = [row if isinstance(row, dict) else dict(zip(names, row)) for row in table["data"]]
+    return [{name: row[name] for name in names} for row in rows]
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"
