@@ -1,44 +1,19 @@
 """Clusters that the setting `chalet_clusters` names, over databases that other processes serve."""
 
-import contextlib
-import subprocess
-import sys
-
 import pytest
 import tls
+from shards import started
 
 import chalet
-
-
-class Shard:
-    """A server of its own process, as two that wait for one another need two."""
-
-    def __init__(self, cert, key):
-        command = [sys.executable, "-m", "chalet", "server", "--http", "0", "--tcp", "0", "--https", "0", "--tcp-secure", "0"]
-        self.process = subprocess.Popen([*command, "--certificate", cert, "--key", key], stdout=subprocess.PIPE, text=True)
-        ports = [int(self.process.stdout.readline().removesuffix("/play\n").rpartition(":")[2]) for _ in range(4)]
-        self.http_port, self.tcp_port, self.https_port, self.tcp_secure_port = ports
-
-    def connect(self):
-        return chalet.connect(f"clickhouse://127.0.0.1:{self.tcp_port}")
-
-    def stop(self):
-        self.process.terminate()
-        self.process.wait()
-        self.process.stdout.close()
 
 
 @pytest.fixture(scope="module")
 def shards(tmp_path_factory):
     """Two servers, each with its rows of `t`, and the certificate of both."""
     cert, key = tls.certificate(tmp_path_factory.mktemp("certificates"))
-    with contextlib.ExitStack() as stack:
-        servers = []
-        for number in range(2):
-            shard = Shard(cert, key)
-            stack.callback(shard.stop)
-            servers.append(shard)
-            with shard.connect() as there:
+    with started(2, "--https", "0", "--tcp-secure", "0", "--certificate", cert, "--key", key) as servers:
+        for number, server in enumerate(servers):
+            with server.connect() as there:
                 there.query("CREATE TABLE t (k UInt8, v UInt64, s String) ENGINE = Memory")
                 there.query(f"INSERT INTO t SELECT number % 3, number * 2 + {number}, toString(number) FROM numbers(1000)")
         yield servers, cert

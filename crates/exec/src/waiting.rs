@@ -16,6 +16,8 @@ pub(crate) struct Waiting<W> {
 
 struct State<W> {
     put_down: Vec<W>,
+    /// Threads that were asked for them and have not come yet.
+    recalled: usize,
     /// The thread that runs the query waits, and nobody has called it.
     main_waits: bool,
     recall: Option<Recall>,
@@ -23,7 +25,7 @@ struct State<W> {
 
 impl<W: Send + 'static> Waiting<W> {
     pub fn new() -> Arc<Waiting<W>> {
-        let state = State { put_down: Vec::new(), main_waits: false, recall: None };
+        let state = State { put_down: Vec::new(), recalled: 0, main_waits: false, recall: None };
         Arc::new(Waiting { state: Mutex::new(state), woken: Condvar::new(), calls: AtomicU64::new(0) })
     }
 
@@ -51,7 +53,8 @@ impl<W: Send + 'static> Waiting<W> {
         let mut state = self.lock();
         self.calls.fetch_add(1, SeqCst);
         let is_for_main = std::mem::take(&mut state.main_waits);
-        let recall = state.recall.clone().filter(|_| !is_for_main && !state.put_down.is_empty());
+        let recall = state.recall.clone().filter(|_| !is_for_main && state.put_down.len() > state.recalled);
+        state.recalled += usize::from(recall.is_some());
         drop(state);
         self.woken.notify_all();
         if let Some(recall) = recall {
@@ -76,7 +79,9 @@ impl<W: Send + 'static> Waiting<W> {
 
     /// A worker that was put down.
     pub fn take(&self) -> Option<W> {
-        self.lock().put_down.pop()
+        let mut state = self.lock();
+        state.recalled = state.recalled.saturating_sub(1);
+        state.put_down.pop()
     }
 
     /// Waits until the source calls, or a moment.

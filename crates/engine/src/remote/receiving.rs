@@ -2,6 +2,7 @@
 //! that a server which is faster than who reads it waits.
 
 use super::Reach;
+use chalet_base::events;
 use chalet_base::{Error, Result, bail, err};
 use chalet_client::hosts::is_unreachable;
 use chalet_client::{Packet, Request, Rows, Watch};
@@ -45,6 +46,8 @@ struct Queue {
     taken: Condvar,
     is_over: AtomicBool,
     wake: Option<Wake>,
+    /// What the threads that receive count, for the query.
+    counted: events::Shared,
 }
 
 struct State {
@@ -63,25 +66,23 @@ impl Receiving {
     /// Asks all shards.
     pub fn begin(asked: &Arc<Asked>, wake: Option<Wake>) -> Arc<Receiving> {
         let n = asked.reach.shards.len();
-        let state = State {
-            blocks: VecDeque::new(),
-            of_shards: vec![0; n],
-            running: n,
-            failure: None,
-            task: 0,
-        };
+        let state =
+            State { blocks: VecDeque::new(), of_shards: vec![0; n], running: n, failure: None, task: 0 };
         let queue = Arc::new(Queue {
             state: Mutex::new(state),
             arrived: Condvar::new(),
             taken: Condvar::new(),
             is_over: AtomicBool::new(false),
             wake,
+            counted: events::Shared::default(),
         });
         for shard in 0..n {
             let (asked, of_thread, tracker) = (asked.clone(), queue.clone(), thread::current());
             let receive = move || {
                 let _charged = tracker.as_ref().map(thread::enter);
+                let before = events::Counts::of_this_thread();
                 let received = guarded(|| asked.receive(shard, &of_thread));
+                of_thread.counted.add_since(&before);
                 of_thread.end(received);
             };
             let started = std::thread::Builder::new().name("chalet-receive".into()).spawn(receive);
@@ -134,7 +135,11 @@ impl Queue {
             return Err(error);
         }
         let Some((shard, block)) = state.blocks.pop_front() else {
-            return Ok(if state.running == 0 { Poll::Ready(None) } else { Poll::Pending });
+            if state.running > 0 {
+                return Ok(Poll::Pending);
+            }
+            self.counted.adopt();
+            return Ok(Poll::Ready(None));
         };
         state.of_shards[shard] -= 1;
         self.taken.notify_all();

@@ -42,7 +42,8 @@ impl RemoteScan {
 
 impl Scan for RemoteScan {
     fn worker(&self) -> Result<Box<dyn ScanWorker>> {
-        let receiving = self.receiving.get_or_init(|| Receiving::begin(&self.asked, self.wake.get().cloned()));
+        let receiving =
+            self.receiving.get_or_init(|| Receiving::begin(&self.asked, self.wake.get().cloned()));
         Ok(Box::new(Worker(receiving.clone())))
     }
 
