@@ -81,6 +81,7 @@ events! {
     ShiftedSumsRewritten: "Sums of a value and a constant that were made of the sum of the value",
     CommonTablesShared: "Common table expressions that ran once for several places of a statement",
     GroupingSetsOverGroups: "GROUP BYs with several grouping sets that were made of groups by all keys",
+    RemoteGroups: "GROUP BYs and DISTINCTs over tables of servers that the servers began, so that they sent groups instead of rows",
     EagerAggregations: "Aggregations that were begun before a join",
     PartialAggregationRows: "Rows that aggregations in two steps took in the first of them",
     PartialAggregationGroups: "Rows that they put out",

@@ -25,11 +25,11 @@ impl RemoteScan {
             let column = &schema.columns[c];
             (column.name.clone(), column.ty.clone())
         });
-        let counts = request.filter.is_none() && request.limit.is_none();
+        let counts = request.filter.is_none() && request.limit.is_none() && table.made.is_none();
         RemoteScan {
             asked: Arc::new(Asked {
                 reach: table.reach.clone(),
-                sql: sql::select(&table.name, schema, request),
+                sql: sql::select(&table.name, schema, table.made.as_ref(), request),
                 columns: columns.collect(),
                 max_block_size: request.context.max_block_size.max(1),
             }),
