@@ -1,44 +1,19 @@
 """Clusters that the setting `chalet_clusters` names, over databases that other processes serve."""
 
-import contextlib
-import subprocess
-import sys
-
 import pytest
 import tls
+from shards import started
 
 import chalet
-
-
-class Shard:
-    """A server of its own process, as two that wait for one another need two."""
-
-    def __init__(self, cert, key):
-        command = [sys.executable, "-m", "chalet", "server", "--http", "0", "--tcp", "0", "--https", "0", "--tcp-secure", "0"]
-        self.process = subprocess.Popen([*command, "--certificate", cert, "--key", key], stdout=subprocess.PIPE, text=True)
-        ports = [int(self.process.stdout.readline().removesuffix("/play\n").rpartition(":")[2]) for _ in range(4)]
-        self.http_port, self.tcp_port, self.https_port, self.tcp_secure_port = ports
-
-    def connect(self):
-        return chalet.connect(f"clickhouse://127.0.0.1:{self.tcp_port}")
-
-    def stop(self):
-        self.process.terminate()
-        self.process.wait()
-        self.process.stdout.close()
 
 
 @pytest.fixture(scope="module")
 def shards(tmp_path_factory):
     """Two servers, each with its rows of `t`, and the certificate of both."""
     cert, key = tls.certificate(tmp_path_factory.mktemp("certificates"))
-    with contextlib.ExitStack() as stack:
-        servers = []
-        for number in range(2):
-            shard = Shard(cert, key)
-            stack.callback(shard.stop)
-            servers.append(shard)
-            with shard.connect() as there:
+    with started(2, "--https", "0", "--tcp-secure", "0", "--certificate", cert, "--key", key) as servers:
+        for number, server in enumerate(servers):
+            with server.connect() as there:
                 there.query("CREATE TABLE t (k UInt8, v UInt64, s String) ENGINE = Memory")
                 there.query(f"INSERT INTO t SELECT number % 3, number * 2 + {number}, toString(number) FROM numbers(1000)")
         yield servers, cert
@@ -133,3 +108,55 @@ def test_remote_with_tls(shards, db):
     # Clients of a server look at no files through it.
     with first.connect() as there, pytest.raises(chalet.Error, match="Not enough privileges"):
         there.query("SELECT * FROM remoteSecure('127.0.0.1:1', system.one) SETTINGS chalet_tls = {'ca_cert': '/etc/passwd'}")
+
+
+def test_distributed_tables(shards, db, tmp_path):
+    servers, _ = shards
+    url = "clickhouse://default@" + ",".join(f"127.0.0.1:{server.tcp_port}" for server in servers)
+    db.query(f"SET chalet_clusters = {{'main': '{url}'}}")
+    db.query("CREATE TABLE d ENGINE = Distributed('main', 'default', 't')")
+    assert text(db, "SHOW CREATE TABLE d FORMAT TSVRaw") == (
+        "CREATE TABLE default.d\n(\n    `k` UInt8,\n    `v` UInt64,\n    `s` String\n)\nENGINE = Distributed('main', 'default', 't')\n"
+    )
+    assert text(db, SUMS.format("d")) == EXPECTED
+    assert text(db, "SELECT v FROM d WHERE v BETWEEN 4 AND 5 ORDER BY v") == "4\n5\n"
+    # Grouped by the servers.
+    assert "countState()" in db.query("EXPLAIN ANALYZE SELECT k, count() FROM d GROUP BY k", "TSVRaw").data()
+    with pytest.raises(chalet.Error, match="STORAGE_REQUIRES_PARAMETER"):
+        db.query("INSERT INTO d VALUES (1, 1, '')")
+    for server in servers:
+        with server.connect() as there:
+            there.query("CREATE TABLE parts (n Int64, s String DEFAULT 'x') ENGINE = Memory")
+    db.query("CREATE TABLE e (n Int64, s String) ENGINE = Distributed(main, default, parts, n % 8)")
+    db.query("INSERT INTO e SELECT number, toString(number) FROM numbers(1000)")
+    db.query("INSERT INTO e (n) VALUES (1000)")
+    for number, server in enumerate(servers):
+        with server.connect() as there:
+            assert text(there, "SELECT count(), uniqExact(n % 2), min(n % 2) FROM parts") == f"{501 - number}\t1\t{number}\n"
+    assert text(db, "SELECT count(), sum(n), uniqExact(s) FROM e") == "1001\t500500\t1001\n"
+    # To one shard a block.
+    db.query("CREATE TABLE any AS e ENGINE = Distributed('main', 'default', 'parts')")
+    with pytest.raises(chalet.Error, match="STORAGE_REQUIRES_PARAMETER"):
+        db.query("INSERT INTO any SELECT 1, ''")
+    db.query("INSERT INTO any SETTINGS insert_distributed_one_random_shard = 1 SELECT number, '' FROM numbers(10)")
+    assert text(db, "SELECT count() FROM any") == "1011\n"
+    for wrong, error in (
+        ("Distributed('main', 'default')", "NUMBER_OF_ARGUMENTS_DOESNT_MATCH"),
+        ("Distributed('none', 'default', 't')", "CLUSTER_DOESNT_EXIST"),
+        ("Distributed('main', 'default', 'parts', s)", "TYPE_MISMATCH"),
+        ("Distributed('main', 'default', 'parts', nothing)", "UNKNOWN_IDENTIFIER"),
+    ):
+        with pytest.raises(chalet.Error, match=error):
+            db.query(f"CREATE TABLE w (n Int64, s String) ENGINE = {wrong}")
+    db.query("DROP TABLE d")
+    assert text(db, "SELECT count() FROM cluster('main', default.t)") == "2000\n"
+    # Kept on disk; the cluster is that of the session that uses it.
+    path = str(tmp_path / "kept")
+    with chalet.connect(path) as kept:
+        kept.query(f"SET chalet_clusters = {{'main': '{url}'}}")
+        kept.query("CREATE TABLE e (n Int64, s String) ENGINE = Distributed(main, default, parts, n)")
+    with chalet.connect(path) as kept:
+        with pytest.raises(chalet.Error, match="CLUSTER_DOESNT_EXIST"):
+            kept.query("SELECT count() FROM e")
+        kept.query(f"SET chalet_clusters = {{'main': '{url}'}}")
+        assert text(kept, "SELECT count() FROM e") == "1011\n"

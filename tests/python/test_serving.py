@@ -140,6 +140,14 @@ def test_users(tmp_path):
         basic = "Basic " + base64.b64encode(b"reader:secret").decode()
         assert ask(server, "SELECT currentUser()", headers={"Authorization": basic}) == b"reader\n"
         assert code(server, "CREATE TABLE t (x UInt8) ENGINE = Memory", headers={"Authorization": basic}) == 164
+        # Nobody sees what others ask.
+        for log in ("query_log", "processes", "user_query_log"):
+            users = f"SELECT DISTINCT user FROM system.{log}"
+            assert ask(server, users, headers={"Authorization": basic}) == b"reader\n"
+            assert ask(server, users, password="secret") == b"default\n"
+        with chalet.connect() as owner:
+            seen = owner.query("SELECT DISTINCT user FROM system.query_log ORDER BY user", "TSV").data()
+            assert "default" in seen and "reader" in seen
     for users, message in [
         ({"a": {}}, "one of password"),
         ({"a": {"password": "", "pass": 1}}, "unknown pass"),

@@ -24,6 +24,7 @@ const AVG: AggregateRecord = AggregateRecord {
     summary: "The mean of numbers as Float64, NaN of no rows; of dates and times a date or time.",
     syntax: "avg(x)",
     examples: &[Example { sql: "SELECT avg(number) FROM numbers(4)", result: "1.5" }],
+    portable_states: true,
     ..AggregateRecord::DEFAULT
 };
 

@@ -23,6 +23,7 @@ const RECORD: AggregateRecord = AggregateRecord {
     nulls: AggregateNulls::SkipPlainResult,
     null_flag: false,
     zero_when_only_null: true,
+    portable_states: true,
     ..AggregateRecord::DEFAULT
 };
 

@@ -25,6 +25,7 @@ const MIN: AggregateRecord = AggregateRecord {
         sql: "SELECT min(number), min(toString(number)) FROM numbers(12)",
         result: "0\t0",
     }],
+    portable_states: true,
     ..AggregateRecord::DEFAULT
 };
 
@@ -37,6 +38,7 @@ const MAX: AggregateRecord = AggregateRecord {
         sql: "SELECT max(number), max(toString(number)) FROM numbers(12)",
         result: "11\t9",
     }],
+    portable_states: true,
     ..AggregateRecord::DEFAULT
 };
 

@@ -23,6 +23,7 @@ const RECORD: AggregateRecord = AggregateRecord {
               sum in the largest precision of their scale.",
     syntax: "sum(x)",
     examples: &[Example { sql: "SELECT sum(number) FROM numbers(5)", result: "10" }],
+    portable_states: true,
     ..AggregateRecord::DEFAULT
 };
 

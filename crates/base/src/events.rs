@@ -82,6 +82,7 @@ events! {
     CommonTablesShared: "Common table expressions that ran once for several places of a statement",
     GroupingSetsOverGroups: "GROUP BYs with several grouping sets that were made of groups by all keys",
     JoinsToSemiJoins: "Inner joins that became semi joins, because nobody asked how often a row came",
+    RemoteGroups: "GROUP BYs and DISTINCTs over tables of servers that the servers began, so that they sent groups instead of rows",
     EagerAggregations: "Aggregations that were begun before a join",
     PartialAggregationRows: "Rows that aggregations in two steps took in the first of them",
     PartialAggregationGroups: "Rows that they put out",

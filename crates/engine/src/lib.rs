@@ -13,12 +13,13 @@
 //! - [`server`]: a ClickHouse server that runs the statements, in place of this engine
 //! - [`session_state`]: what a session holds, and how a statement changes it
 //! - [`query_context`]: what one statement runs with, as data
-//! - [`written_settings`], [`stored_columns`], [`column_definitions`], [`defaults`], [`reading`], [`made_table`], [`table_engines`], [`explain_indexes`], [`explain`],
-//!   [`skip_indexes`], [`projections`], [`plan_optimizer`], [`patterns`]: what statements and registries of tables share
+//! - [`written_settings`], [`stored_columns`], [`column_definitions`], [`defaults`], [`reading`], [`made_table`], [`table_engines`], [`table_argument`],
+//!   [`explain_indexes`], [`explain`], [`skip_indexes`], [`projections`]: what statements and registries of tables share
+//! - [`remote`]: tables of ClickHouse servers
+//! - [`plan_optimizer`], [`patterns`]: the same, above it
 //! - [`query_log`]: what statements have run, and which run now
 //! - [`merged`], [`merge_tree_functions`]: tables whose names match, as one; how tables of the MergeTree family keep their rows
 //! - [`redirected`]: other names for tables
-//! - [`remote`]: tables of ClickHouse servers
 //! - [`table_functions`], [`system`], [`tables`]: the tables that have names
 //! - [`environment`]: what the binder asks of a query context
 //! - [`merge_tree`]: keys, INSERTs and merges of tables of that family
@@ -76,6 +77,7 @@ mod stack;
 mod statements;
 mod stored_columns;
 mod system;
+mod table_argument;
 mod table_engines;
 mod table_functions;
 mod tables;

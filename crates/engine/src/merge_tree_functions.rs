@@ -3,7 +3,7 @@
 use crate::projections::{program, write};
 use crate::query_context::QueryContext;
 use crate::stored_columns::bind_stored;
-use crate::table_functions::text;
+use crate::table_argument::text;
 use chalet_base::suggest::nearest;
 use chalet_base::{Result, bail, ensure};
 use chalet_binder::TableArgument;

@@ -2,6 +2,7 @@
 
 use crate::projections::choice::Choice;
 use crate::query_context::QueryContext;
+use crate::remote;
 use crate::settings::Settings;
 use crate::skip_indexes;
 use chalet_base::{Result, ensure};
@@ -60,6 +61,7 @@ fn optimized_part(plan: Plan, ctx: &QueryContext, part: Part) -> Result<Plan> {
     if let Some(projections) = &mut projections {
         projections.of_groups(&mut plan)?;
     }
+    remote::groups::push_down(&mut plan, ctx)?;
     plan = chalet_optimizer::optimize(plan, &with, &|| ctx.control.check(), None)?;
     projections.map_or(Ok(()), |projections| projections.of_rows(&mut plan))?;
     skip_indexes::annotate(&mut plan, ctx)?;

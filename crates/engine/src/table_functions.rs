@@ -10,6 +10,7 @@ use crate::merged;
 use crate::query_context::QueryContext;
 use crate::reading::{caster, file_context, read_request};
 use crate::replacement_scan::ReplacementScan;
+use crate::table_argument::text;
 use crate::written_settings::setting_text;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_binder::{Environment, TableArgument};
@@ -211,14 +212,6 @@ fn series(name: &str, args: &[TableArgument]) -> Result<Arc<dyn Table>> {
     );
     let column = "generate_series";
     Ok(Arc::new(Sequence { column, first, step, count, zeros: false, engine: "SystemNumbers" }))
-}
-
-pub(crate) fn text(arg: &TableArgument) -> Option<String> {
-    match arg {
-        TableArgument::Value(value, _) => value.as_bytes().map(|b| String::from_utf8_lossy(b).into_owned()),
-        TableArgument::Word(word) => Some(word.clone()),
-        TableArgument::Named(..) => None,
-    }
 }
 
 /// The columns of `'a UInt8, b String'`.

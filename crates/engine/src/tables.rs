@@ -6,6 +6,7 @@ use crate::materialized;
 use crate::merged::{self, MergeEngine};
 use crate::query_context::QueryContext;
 use crate::redirected::Redirected;
+use crate::remote::distributed::Distributed;
 use crate::replacement_scan::ReplacementScan;
 use crate::system::{self, names::is_system};
 use chalet_base::{Error, Result, codes, err};
@@ -64,6 +65,9 @@ fn held_table(ctx: &QueryContext, database: Option<&str>, name: &str) -> Result<
         }
         if let Some(redirected) = table.as_any().downcast_ref::<Redirected>() {
             return redirected.read(ctx).map(Some);
+        }
+        if let Some(distributed) = table.as_any().downcast_ref::<Distributed>() {
+            return distributed.attached(ctx).map(Some);
         }
         if let Some(view) = table.as_any().downcast_ref::<MaterializedView>() {
             return materialized::read(view, ctx).map(Some);

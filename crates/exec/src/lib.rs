@@ -47,6 +47,7 @@ pub mod sorted_streams;
 pub mod speed;
 pub mod spill;
 mod tasks;
+mod waiting;
 
 pub use context::{ExecContext, ExecSettings, RuntimeFilterPolicy};
 pub use control::{Limits, Overflow, QueryControl};

@@ -7,14 +7,16 @@ use crate::operators::collect::blocks_as_source;
 use crate::operators::shared_rows::SharedRows;
 use crate::operators::stream::StreamScan;
 use crate::pool;
+use crate::waiting::Waiting;
 use chalet_base::Result;
 use chalet_columns::Block;
 use chalet_memory::profile::{self, Kind, Phase};
 use chalet_memory::{guarded, thread};
-use chalet_storage::{Morsel, Scan};
+use chalet_storage::{Morsel, Scan, ScanWorker};
 use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::task::Poll;
 use std::time::Instant;
 
 /// Place of a block in its source's order.
@@ -115,6 +117,16 @@ pub trait SinkWorker: Send {
     /// Takes a block; blocks of one worker come in the order of their positions.
     fn push(&mut self, position: Position, block: Block) -> Result<Flow>;
 
+    /// This worker waits for blocks that have not come yet: all of its tasks are finished.
+    fn pause(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    /// After [`pause`](Self::pause): the worker is in front of all tasks that nobody has taken.
+    fn resume(&mut self) -> Result<()> {
+        Ok(())
+    }
+
     /// This worker has no more blocks.
     fn end(&mut self) -> Result<()> {
         Ok(())
@@ -175,8 +187,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    fn worked(&self, since: Instant) {
-        let nanoseconds = since.elapsed().as_nanos() as u64;
+    fn worked(&self, nanoseconds: u64) {
         self.workers.lock().unwrap_or_else(PoisonError::into_inner).push(nanoseconds);
     }
 }
@@ -301,24 +312,33 @@ impl Stage {
             sink_id: address(&self.sink),
             source_id: round_id(&self.stream.source, round),
             before: before.into_iter().map(|worker| Mutex::new(Some(worker))).collect(),
+            n_workers: n,
+            waiting: Waiting::new(),
             done: Mutex::new(Vec::new()),
             metrics: self.metrics.clone(),
         };
+        shared.scan.set_wake(shared.waiting.wake());
         if n == 1 {
-            let worker = shared.work(0)?;
-            return Ok(shared.all(vec![(0, worker)]));
+            shared.work(shared.lane(0)?)?;
+            return Ok(shared.all());
         }
         // Jobs outlive no call of `pool::run`, but the pool's type asks for 'static: everything is shared.
         let shared = Arc::new(shared);
         let job = shared.clone();
         // A cancelled query is noticed by its workers.
         let poll = || drop(ctx.control.check_with_interrupt());
-        pool::run(n, Arc::new(move |number| job.run(number)), &poll);
+        let begin = |recall| shared.waiting.set_recall(recall);
+        pool::run_recalled(n, Arc::new(move |number| job.run(number)), &poll, &begin);
+        let put_down: Vec<Lane> = std::iter::from_fn(|| shared.waiting.take()).collect();
         if let Some(error) = ctx.control.take_failure() {
             return Err(error);
         }
-        let done = std::mem::take(&mut *shared.done.lock().unwrap_or_else(PoisonError::into_inner));
-        Ok(shared.all(done))
+        // There is nothing more for them, or nothing that is needed.
+        for mut lane in put_down {
+            lane.is_main = true;
+            shared.work(lane)?;
+        }
+        Ok(shared.all())
     }
 }
 
@@ -338,15 +358,39 @@ struct Shared {
     ctx: ExecContext,
     /// Workers of the round before, by number.
     before: Vec<Mutex<Option<Box<dyn SinkWorker>>>>,
+    /// Numbers from here on are threads that come back for a worker that was put down.
+    n_workers: usize,
+    waiting: Arc<Waiting<Lane>>,
     done: Mutex<SinkWorkers>,
     metrics: Arc<Metrics>,
 }
 
+/// A worker on its way through the source: it may be put down between two morsels, and taken up by another thread.
+struct Lane {
+    number: usize,
+    /// Its thread runs the query.
+    is_main: bool,
+    sink: Box<dyn SinkWorker>,
+    chain: Chain,
+    source: Box<dyn ScanWorker>,
+    task: Option<u32>,
+    rows: u64,
+    blocks: u64,
+    nanoseconds: u64,
+}
+
 impl Shared {
     fn run(&self, number: usize) {
-        match guarded(|| self.work(number)) {
-            Ok(worker) => self.done.lock().unwrap_or_else(PoisonError::into_inner).push((number, worker)),
-            Err(error) => self.ctx.control.fail(error),
+        let worked = guarded(|| {
+            let lane = match self.waiting.take() {
+                Some(lane) => lane,
+                None if number < self.n_workers => self.lane(number)?,
+                None => return Ok(()),
+            };
+            self.work(lane)
+        });
+        if let Err(error) = worked {
+            self.ctx.control.fail(error);
         }
     }
 
@@ -356,62 +400,96 @@ impl Shared {
     }
 
     /// Those that were at work in this round and those that were not, in order of their numbers.
-    fn all(&self, mut done: SinkWorkers) -> Vec<Box<dyn SinkWorker>> {
+    fn all(&self) -> Vec<Box<dyn SinkWorker>> {
+        let mut done = std::mem::take(&mut *self.done.lock().unwrap_or_else(PoisonError::into_inner));
         let idle = (0..self.before.len()).filter_map(|number| Some((number, self.take_before(number)?)));
         done.extend(idle);
         done.sort_by_key(|(number, _)| *number);
         done.into_iter().map(|(_, worker)| worker).collect()
     }
 
-    /// The loop of one worker.
-    fn work(&self, number: usize) -> Result<Box<dyn SinkWorker>> {
-        let started = Instant::now();
-        let _span = profile::span(self.id, Phase::Work);
-        let mut worker = match self.take_before(number) {
+    /// A worker at its beginning.
+    fn lane(&self, number: usize) -> Result<Lane> {
+        let mut sink = match self.take_before(number) {
             Some(worker) => worker,
             None => self.sink.worker(&self.ctx)?,
         };
-        let (rows, blocks) = self.drive(&mut *worker, number == 0)?;
-        self.metrics.rows.fetch_add(rows, Relaxed);
-        self.metrics.blocks.fetch_add(blocks, Relaxed);
-        self.metrics.worked(started);
-        Ok(worker)
+        let chain = chain_of(&self.operators)?;
+        let source = self.scan.worker()?;
+        // The worker has ended once: it is in front of all tasks again before it takes one.
+        sink.begin(Position { round: self.round, ..Position::default() })?;
+        let (task, rows, blocks, nanoseconds) = (None, 0, 0, 0);
+        Ok(Lane { number, is_main: number == 0, sink, chain, source, task, rows, blocks, nanoseconds })
     }
 
-    /// Returns rows and blocks of the source.
-    fn drive(&self, sink_worker: &mut dyn SinkWorker, main: bool) -> Result<(u64, u64)> {
-        let Shared { sink, ctx, .. } = self;
-        let mut chain = chain_of(&self.operators)?;
-        let mut source = self.scan.worker()?;
-        let sink_name = sink.name();
-        let (mut rows, mut blocks) = (0, 0);
-        let mut task = None;
-        // The worker has ended once: it is in front of all tasks again before it takes one.
-        sink_worker.begin(Position { round: self.round, ..Position::default() })?;
+    /// The loop of one worker, to its end, or until it is put down.
+    fn work(&self, mut lane: Lane) -> Result<()> {
+        let _span = profile::span(self.id, Phase::Work);
         loop {
-            check(&ctx.control, main)?;
+            let started = Instant::now();
+            let calls = self.drive(&mut lane)?;
+            lane.nanoseconds += started.elapsed().as_nanos() as u64;
+            let Some(calls) = calls else { break };
+            lane.sink.pause()?;
+            if lane.is_main {
+                let _wait = profile::enter(Kind::Wait, "WaitForSource", self.source_id);
+                self.waiting.wait(calls);
+            } else {
+                match self.waiting.put_down(lane, calls) {
+                    Some(back) => lane = back,
+                    None => return Ok(()),
+                }
+            }
+            check(&self.ctx.control, lane.is_main)?;
+            lane.sink.resume()?;
+        }
+        let Lane { number, mut sink, mut chain, rows, blocks, nanoseconds, .. } = lane;
+        end_chain(&mut chain)?;
+        {
+            let _sink = profile::enter(Kind::Operator, self.sink.name(), self.sink_id);
+            sink.end()?;
+        }
+        self.metrics.rows.fetch_add(rows, Relaxed);
+        self.metrics.blocks.fetch_add(blocks, Relaxed);
+        self.metrics.worked(nanoseconds);
+        self.done.lock().unwrap_or_else(PoisonError::into_inner).push((number, sink));
+        Ok(())
+    }
+
+    /// Pushes morsels on until there are no more; where none has come yet, gives how often the source had called before it was asked.
+    fn drive(&self, lane: &mut Lane) -> Result<Option<u64>> {
+        let Shared { sink, ctx, .. } = self;
+        let Lane { is_main, sink: sink_worker, chain, source, .. } = lane;
+        let sink_name = sink.name();
+        loop {
+            check(&ctx.control, *is_main)?;
             // A limit with `break` ends the reading of tables; what came of it goes on through the later stages.
             if self.reads && ctx.control.is_stopped() {
-                break;
+                return Ok(None);
             }
             // Asked before a task is taken: rows that were in then are of tasks before it, so it is not needed. Rows that
             // come in while it is taken may be of tasks behind it.
             let satisfied = sink.is_satisfied();
+            let calls = self.waiting.calls();
             let next = {
                 let _read = profile::enter(Kind::Operator, READ, self.source_id);
-                counted(source.next()?)
+                match source.poll_next()? {
+                    Poll::Ready(morsel) => counted(morsel),
+                    Poll::Pending if satisfied => None,
+                    Poll::Pending => return Ok(Some(calls)),
+                }
             };
-            let Some(Morsel { block, task: this, number }) = next else { break };
-            if task != Some(this) && satisfied {
-                break;
+            let Some(Morsel { block, task: this, number }) = next else { return Ok(None) };
+            if lane.task != Some(this) && satisfied {
+                return Ok(None);
             }
-            task = Some(this);
-            rows += block.n_rows() as u64;
-            blocks += 1;
+            lane.task = Some(this);
+            lane.rows += block.n_rows() as u64;
+            lane.blocks += 1;
             let position = Position { round: self.round, task: this, number };
             sink_worker.begin(position)?;
             chain.iter_mut().for_each(|link| link.worker.begin(position));
-            let flow = push_through(&mut chain, block, &mut |block| {
+            let flow = push_through(chain, block, &mut |block| {
                 let before = thread::set_operator(sink_name);
                 let _sink = profile::enter(Kind::Operator, sink_name, self.sink_id);
                 count(&block);
@@ -420,13 +498,9 @@ impl Shared {
                 flow
             })?;
             if flow == Flow::Stop {
-                break;
+                return Ok(None);
             }
         }
-        end_chain(&mut chain)?;
-        let _sink = profile::enter(Kind::Operator, sink_name, self.sink_id);
-        sink_worker.end()?;
-        Ok((rows, blocks))
     }
 }
 

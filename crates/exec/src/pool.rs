@@ -5,7 +5,7 @@ use chalet_base::forks::PerProcess;
 use chalet_memory::profile::{self, Kind};
 use chalet_memory::thread;
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 type Job = Arc<dyn Fn(usize) + Send + Sync>;
@@ -40,13 +40,41 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Lets another thread join work under way.
+#[derive(Clone)]
+pub struct Recall(Weak<Mutex<Offer>>);
+
+impl Recall {
+    /// The job is offered once more, under a number that nobody had; nothing where its caller waits for the last ones already.
+    pub fn one_more(&self) {
+        let Some(offer) = self.0.upgrade() else { return };
+        let state = lock(&POOL.state);
+        if state.offers.iter().any(|open| Arc::ptr_eq(open, &offer)) {
+            lock(&offer).n += 1;
+            drop(state);
+            POOL.wake.notify_one();
+        }
+    }
+}
+
 /// How often a caller that waits for others looks up, for signals of the host.
-const WAIT: Duration = Duration::from_millis(10);
+pub const WAIT: Duration = Duration::from_millis(10);
 
 /// Runs `job(0)` on this thread and offers `job(1)` to `job(n - 1)` to the pool. Returns when all that started have
 /// finished; those that no thread was free for are not run, so a job must be able to do all the work alone. While this
 /// thread waits for the others it calls `poll` now and then. All are charged to the tracker of this thread.
 pub fn run(n: usize, job: Arc<dyn Fn(usize) + Send + Sync>, poll: &dyn Fn()) {
+    run_recalled(n, job, poll, &|_| ());
+}
+
+/// As [`run`], for jobs that end when there is nothing for them now: `begin` is given what lets a thread come back. It is called
+/// before the work begins, where others may join it.
+pub fn run_recalled(
+    n: usize,
+    job: Arc<dyn Fn(usize) + Send + Sync>,
+    poll: &dyn Fn(),
+    begin: &dyn Fn(Recall),
+) {
     if n <= 1 {
         job(0);
         return;
@@ -90,6 +118,7 @@ pub fn run(n: usize, job: Arc<dyn Fn(usize) + Send + Sync>, poll: &dyn Fn()) {
             state.idle += 1;
         }
     }
+    begin(Recall(Arc::downgrade(&offer)));
     POOL.wake.notify_all();
     job(0);
     let _wait = profile::enter(Kind::Wait, "WaitForWorkers", 0);

@@ -22,6 +22,19 @@ pub fn ranges(filter: &Expr, scan: &Layout) -> Vec<ColumnRange> {
     conjuncts.iter().filter_map(|conjunct| range(conjunct, scan)).collect()
 }
 
+/// What a conjunct says of one column, where that is all that it says.
+pub fn exact_range(conjunct: &Expr, scan: &Layout) -> Option<ColumnRange> {
+    match conjunct {
+        Expr::Call { function, args } if function.function.record().lazy == Lazy::Or => {
+            let ranges = args.iter().map(|arg| exact_range(arg, scan)).collect::<Option<Vec<_>>>()?;
+            let is_plain = |range: &ColumnRange| range.any_of.is_empty();
+            if ranges.iter().all(is_plain) { any_of(&ranges) } else { None }
+        }
+        // `range` leaves out nothing of what it understands.
+        other => range(other, scan),
+    }
+}
+
 fn range(conjunct: &Expr, scan: &Layout) -> Option<ColumnRange> {
     match conjunct {
         Expr::In(e) => among(e, scan),

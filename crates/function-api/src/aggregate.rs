@@ -37,6 +37,9 @@ pub struct AggregateRecord {
     pub state_version: u64,
     /// A state of Nullable arguments that gives a plain result begins with a byte that is 1.
     pub null_flag: bool,
+    /// Servers of all versions write its states of numbers of up to 64 bits, strings, dates and date-times, none of them Nullable, as
+    /// we do.
+    pub portable_states: bool,
 }
 
 /// What the framework does with NULL arguments.
@@ -69,6 +72,7 @@ impl AggregateRecord {
         name_in_types: "",
         state_version: 0,
         null_flag: true,
+        portable_states: false,
     };
 }
 

@@ -8,6 +8,7 @@ pub use chalet_formats::input::{ColumnRange, FilterStage, Interval, Summary};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::task::Poll;
 
 /// What a query needs of a table.
 #[derive(Clone, Default)]
@@ -117,6 +118,12 @@ pub trait Scan: Send + Sync {
         1
     }
 
+    /// From now on `wake` is called when there is something new for workers of which [`ScanWorker::poll_next`] said that nothing has
+    /// come yet: once for each morsel, and when no more will come. It may be called from any thread.
+    fn set_wake(&self, wake: Wake) {
+        let _ = wake;
+    }
+
     /// Rows that will come, when known; for progress.
     fn total_rows(&self) -> Option<u64> {
         None
@@ -176,10 +183,19 @@ pub struct Morsel {
     pub number: u32,
 }
 
+/// Tells those who wait for a scan that it has something for them.
+pub type Wake = Arc<dyn Fn() + Send + Sync>;
+
 /// Reading by one worker.
 pub trait ScanWorker: Send {
     /// The next rows, none when the worker finds no more work. Fails when reading does.
     fn next(&mut self) -> Result<Option<Morsel>>;
+
+    /// As [`next`](Self::next), but does not wait for what comes from outside: `Pending` where nothing has come yet, see
+    /// [`Scan::set_wake`]. The worker has finished its task then, and the next one is behind all that were taken.
+    fn poll_next(&mut self) -> Result<Poll<Option<Morsel>>> {
+        self.next().map(Poll::Ready)
+    }
 
     /// Rows that were read since this was last asked and are in no morsel, because they do not pass the filter.
     fn take_passed_by(&mut self) -> u64 {

@@ -23,6 +23,7 @@ const RECORD: AggregateRecord = AggregateRecord {
     examples: &[Example { sql: "SELECT uniqExact(number % 3) FROM numbers(10)", result: "3" }],
     nulls: AggregateNulls::SkipPlainResult,
     zero_when_only_null: true,
+    portable_states: true,
     ..AggregateRecord::DEFAULT
 };
 

@@ -17,11 +17,11 @@ use chalet_types::DataType;
 use std::sync::Arc;
 
 /// A GROUP BY over the rows of a table, with all expressions over the columns of the scan.
-pub(super) struct GroupBy<'a> {
+pub(crate) struct GroupBy<'a> {
     pub node: &'a Aggregate,
     pub scan: &'a ScanNode,
-    keys: Vec<Expr>,
-    args: Vec<Vec<Expr>>,
+    pub keys: Vec<Expr>,
+    pub args: Vec<Vec<Expr>>,
     filters: Vec<Expr>,
 }
 
@@ -128,7 +128,7 @@ impl<'a> GroupBy<'a> {
 }
 
 /// How a query is answered from groups.
-pub(super) struct Match {
+pub(crate) struct Match {
     /// The keys of the groups over the columns of the scan, and as columns.
     keys: Vec<Expr>,
     fields: Vec<Field>,
@@ -259,7 +259,8 @@ impl Match {
     }
 }
 
-fn aggregate(
+/// The aggregate with a combinator.
+pub(crate) fn aggregate(
     function: &AggregateName,
     combinator: &str,
     args: &[Argument],

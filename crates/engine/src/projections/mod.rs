@@ -8,6 +8,6 @@
 
 pub(crate) mod choice;
 pub(crate) mod declared;
-mod groups;
+pub(crate) mod groups;
 pub(crate) mod program;
 pub(crate) mod write;

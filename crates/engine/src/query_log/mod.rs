@@ -5,9 +5,9 @@ mod profiled;
 mod ring;
 
 pub(crate) use self::profiled::{Processor, ThreadTime, Trace};
+pub(crate) use self::ring::Ring;
 
 use self::profiled::Profiling;
-use self::ring::Ring;
 use crate::query_context::QueryContext;
 use crate::settings::Settings;
 use chalet_base::events::{Counts, Event};

@@ -3,11 +3,11 @@
 
 use super::{Servers, named_table, over};
 use crate::query_context::QueryContext;
-use crate::table_functions::text;
+use crate::table_argument::text;
 use chalet_base::{Result, bail, ensure};
 use chalet_binder::TableArgument;
 use chalet_client::{Hosts, Options, Url};
-use chalet_storage::Table;
+use chalet_storage::{ColumnSchema, Table, TableSchema};
 use std::sync::Arc;
 
 /// The setting that has them.
@@ -48,9 +48,7 @@ pub(crate) fn table(function: &str, args: &[TableArgument], ctx: &QueryContext) 
         );
     };
     let name = words.first().map_or("default", String::as_str);
-    let Some(cluster) = all(ctx)?.into_iter().find(|cluster| cluster.name == name) else {
-        bail!(CLUSTER_DOESNT_EXIST, "Requested cluster '{name}' not found")
-    };
+    let cluster = named(name, ctx)?;
     let named = words.len().min(1);
     let (database, table, rest) = named_table(&words[named..], &args[named..])?;
     ensure!(
@@ -63,9 +61,35 @@ pub(crate) fn table(function: &str, args: &[TableArgument], ctx: &QueryContext) 
     } else {
         cluster.shards
     };
+    over(hosts(shards, ctx), &database, &table, ctx)
+}
+
+fn named(name: &str, ctx: &QueryContext) -> Result<Cluster> {
+    let Some(cluster) = all(ctx)?.into_iter().find(|cluster| cluster.name == name) else {
+        bail!(CLUSTER_DOESNT_EXIST, "Requested cluster '{name}' not found")
+    };
+    Ok(cluster)
+}
+
+/// Servers as a statement speaks to them.
+fn hosts(shards: Vec<Vec<Options>>, ctx: &QueryContext) -> Vec<Hosts> {
     let limits = Servers::of(ctx);
     let shards = shards
         .into_iter()
         .map(|replicas| Hosts::new(replicas.into_iter().map(|replica| limits.limit(replica)).collect()));
-    over(shards.collect(), &database, &table, ctx)
+    shards.collect()
+}
+
+/// The shards of a cluster.
+pub(crate) fn shards(name: &str, ctx: &QueryContext) -> Result<Vec<Hosts>> {
+    Ok(hosts(named(name, ctx)?.shards, ctx))
+}
+
+/// What the servers of a cluster say that the columns of a table are.
+pub(crate) fn schema(name: &str, database: &str, table: &str, ctx: &QueryContext) -> Result<TableSchema> {
+    let described = over(shards(name, ctx)?, database, table, ctx)?.schema();
+    let own = described.columns.into_iter().filter(|column| column.in_star());
+    Ok(TableSchema::new(
+        own.map(|column| ColumnSchema::new(column.name.clone(), column.ty.clone())).collect(),
+    ))
 }

@@ -3,11 +3,12 @@
 use super::RemoteTable;
 use super::sql::quoted_name;
 use chalet_base::{Error, Result, bail, ensure};
-use chalet_client::{Connection, Insertion, Request, Rows};
+use chalet_client::{Connection, Hosts, Insertion, Request, Rows};
 use chalet_columns::{Block, Column};
 use chalet_formats::{ReadRequest, Schema};
 use chalet_storage::Inserter;
 use chalet_types::DataType;
+use std::sync::Arc;
 
 /// Sends blocks to one server.
 struct RemoteInserter {
@@ -19,13 +20,30 @@ struct RemoteInserter {
     request: ReadRequest,
 }
 
+/// The number of the shard of each row of a block of the stored columns.
+pub(super) type Division = Arc<dyn Fn(&Block) -> Result<Vec<usize>> + Send + Sync>;
+
+/// Sends rows to the shards that they belong to.
+struct DividedInserter {
+    shards: Vec<Box<dyn Inserter>>,
+    division: Division,
+}
+
 pub(super) fn inserter(table: &RemoteTable) -> Result<Box<dyn Inserter>> {
-    let [shard] = &table.reach.shards[..] else {
-        bail!(
+    match (&table.reach.shards[..], &table.division) {
+        ([shard], _) => to_shard(table, shard),
+        (shards, Some(division)) => {
+            let shards = shards.iter().map(|shard| to_shard(table, shard)).collect::<Result<_>>()?;
+            Ok(Box::new(DividedInserter { shards, division: division.clone() }))
+        }
+        _ => bail!(
             STORAGE_REQUIRES_PARAMETER,
             "Method write is not supported by storage Distributed with more than one shard and no sharding key provided"
-        );
-    };
+        ),
+    }
+}
+
+fn to_shard(table: &RemoteTable, shard: &Hosts) -> Result<Box<dyn Inserter>> {
     let columns: Vec<_> = table.schema.stored().collect();
     let names: Vec<String> = columns.iter().map(|column| quoted_name(&column.name)).collect();
     let names = names.join(", ");
@@ -66,5 +84,26 @@ impl Inserter for RemoteInserter {
 
     fn finish(mut self: Box<Self>) -> Result<()> {
         self.connection.finish_insert()
+    }
+}
+
+impl Inserter for DividedInserter {
+    fn write(&mut self, block: Block) -> Result<()> {
+        let of_rows = (self.division)(&block)?;
+        for (number, shard) in self.shards.iter_mut().enumerate() {
+            let rows = (0u32..).zip(&of_rows).filter(|(_, of_row)| **of_row == number);
+            let rows: Vec<u32> = rows.map(|(row, _)| row).collect();
+            match rows.len() {
+                0 => {}
+                n if n == block.n_rows() => return shard.write(block),
+                _ => shard.write(block.gather(&rows))?,
+            }
+        }
+        Ok(())
+    }
+
+    /// What one shard refuses the others may have taken.
+    fn finish(self: Box<Self>) -> Result<()> {
+        self.shards.into_iter().try_for_each(|shard| shard.finish())
     }
 }

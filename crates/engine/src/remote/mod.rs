@@ -2,7 +2,10 @@
 //! back block by block.
 
 pub(crate) mod cluster;
+pub(crate) mod distributed;
+pub(crate) mod groups;
 mod insert;
+mod receiving;
 mod scan;
 mod shard;
 mod sql;
@@ -11,7 +14,7 @@ mod structure;
 use self::sql::quoted_name;
 use crate::query_context::QueryContext;
 use crate::reading::read_request;
-use crate::table_functions::text;
+use crate::table_argument::text;
 use chalet_base::{Result, bail, ensure};
 use chalet_binder::TableArgument;
 use chalet_client::{Hosts, Method, Options, Tls, TlsOptions, Watch, addresses, options};
@@ -27,6 +30,10 @@ pub(crate) struct RemoteTable {
     /// As the servers know it: `` `db`.`table` ``.
     name: Arc<str>,
     schema: TableSchema,
+    /// Where it is what the servers make of the table.
+    made: Option<sql::Made>,
+    /// How rows that are inserted are divided among several shards.
+    division: Option<insert::Division>,
 }
 
 /// Servers, and the statement that speaks to them.
@@ -79,15 +86,31 @@ pub(crate) fn table(function: &str, args: &[TableArgument], ctx: &QueryContext) 
 
 /// A table of these servers, as they describe it.
 fn over(shards: Vec<Hosts>, database: &str, table: &str, ctx: &QueryContext) -> Result<Arc<dyn Table>> {
-    let reach = Reach {
+    let reach = reach(shards, ctx);
+    let name = remote_name(database, table);
+    let schema = structure::of(&reach, &name, (database, table))?;
+    Ok(Arc::new(RemoteTable {
+        reach: Arc::new(reach),
+        name: name.into(),
+        schema,
+        made: None,
+        division: None,
+    }))
+}
+
+/// As servers know a table.
+fn remote_name(database: &str, table: &str) -> String {
+    format!("{}.{}", quoted_name(database), quoted_name(table))
+}
+
+/// The servers, for a statement.
+fn reach(shards: Vec<Hosts>, ctx: &QueryContext) -> Reach {
+    Reach {
         shards,
         skips_unavailable: ctx.state.settings.flag("skip_unavailable_shards").unwrap_or(false),
         watch: ctx.functions.interrupt.0.clone(),
         request: read_request(Schema::new(), ctx),
-    };
-    let name = format!("{}.{}", quoted_name(database), quoted_name(table));
-    let schema = structure::of(&reach, &name, (database, table))?;
-    Ok(Arc::new(RemoteTable { reach: Arc::new(reach), name: name.into(), schema }))
+    }
 }
 
 /// Database and table of the arguments behind the addresses, and what follows them.

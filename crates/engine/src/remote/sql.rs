@@ -13,21 +13,43 @@ pub(super) fn quoted_name(name: &str) -> String {
     quoted
 }
 
+/// What servers make of the rows of a table before they send them.
+pub(super) struct Made {
+    /// For each column of the schema the expression that it is: a name, or the state of an aggregate.
+    pub columns: Vec<String>,
+    /// What rows must meet.
+    pub conditions: Vec<String>,
+    /// Of GROUP BY.
+    pub keys: Vec<String>,
+    pub is_distinct: bool,
+}
+
 /// The query of a scan.
-pub(super) fn select(table: &str, schema: &TableSchema, request: &ScanRequest) -> String {
-    let names: Vec<String> = request.columns.iter().map(|&c| quoted_name(&schema.columns[c].name)).collect();
+pub(super) fn select(
+    table: &str,
+    schema: &TableSchema,
+    made: Option<&Made>,
+    request: &ScanRequest,
+) -> String {
+    let name = |c: usize| match made {
+        Some(made) => made.columns[c].clone(),
+        None => quoted_name(&schema.columns[c].name),
+    };
+    let names: Vec<String> = request.columns.iter().map(|&c| name(c)).collect();
     let columns = if names.is_empty() { "1".to_string() } else { names.join(", ") };
-    let mut sql = format!("SELECT {columns} FROM {table}");
-    let conditions: Vec<String> = request
-        .ranges
-        .iter()
-        .flat_map(|range| {
-            let ty = &schema.columns[request.columns[range.column]].ty;
-            conditions(range, &names[range.column], ty)
-        })
-        .collect();
+    let distinct = if made.is_some_and(|made| made.is_distinct) { "DISTINCT " } else { "" };
+    let mut sql = format!("SELECT {distinct}{columns} FROM {table}");
+    let of_request = request.ranges.iter().flat_map(|range| {
+        let ty = &schema.columns[request.columns[range.column]].ty;
+        conditions(range, &names[range.column], ty)
+    });
+    let of_made = made.iter().flat_map(|made| made.conditions.iter().cloned());
+    let conditions: Vec<String> = of_made.chain(of_request).collect();
     if !conditions.is_empty() {
         sql.push_str(&format!(" WHERE {}", conditions.join(" AND ")));
+    }
+    if let Some(keys) = made.map(|made| &made.keys).filter(|keys| !keys.is_empty()) {
+        sql.push_str(&format!(" GROUP BY {}", keys.join(", ")));
     }
     // A limit counts rows that pass the whole filter, which the server need not know.
     if let (Some(limit), None) = (request.limit, &request.filter) {
@@ -48,6 +70,15 @@ fn conditions(range: &ColumnRange, column: &str, ty: &DataType) -> Vec<String> {
     let any: Option<Vec<String>> = range.any_of.iter().map(|interval| within(interval, column, ty)).collect();
     all.extend(any.filter(|any| !any.is_empty()).map(|any| format!("({})", any.join(" OR "))));
     all
+}
+
+/// A range as a condition that says the same; none where one of its values cannot be written.
+pub(super) fn exactly(range: &ColumnRange, column: &str, ty: &DataType) -> Option<String> {
+    let inner = range.any_of.iter().flat_map(|interval| [&interval.low, &interval.high]);
+    let bounds = [&range.low, &range.high].into_iter().chain(inner).flatten().map(|(value, _)| value);
+    let is_writable = bounds.chain(&range.among).all(|value| literal(value, ty).is_some());
+    let all = conditions(range, column, ty);
+    (is_writable && !all.is_empty()).then(|| all.join(" AND "))
 }
 
 fn bound(bound: &Option<(Value, bool)>, operator: &str, column: &str, ty: &DataType) -> Option<String> {
@@ -98,7 +129,7 @@ mod tests {
 
     fn sent(columns: &[usize], ranges: Vec<ColumnRange>, limit: Option<u64>) -> String {
         let request = ScanRequest { columns: columns.to_vec(), ranges, limit, ..ScanRequest::default() };
-        select("`db`.`t`", &schema(), &request)
+        select("`db`.`t`", &schema(), None, &request)
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! The logs of the process as tables, and `system.processes`. Rows are made when a query reads them, not when it is bound.
 
 use super::structures::{self, SparseRow};
+use crate::file_access::FileAccess;
 use crate::own_functions::normalized_hash;
 use crate::query_context::QueryContext;
-use crate::query_log::{Finished, Head, LOGS, Processor, Running, ThreadTime, Trace};
+use crate::query_log::{Finished, Head, LOGS, Processor, Ring, Running, ThreadTime, Trace};
+use crate::session_state::Identity;
 use crate::settings::Settings;
 use chalet_base::Result;
 use chalet_memory::profile::sampler::TraceKind;
@@ -13,15 +15,16 @@ use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Makes the rows of a log, for a user.
-type MakeRows = fn(&str) -> Vec<SparseRow>;
+/// Makes the rows of a log: of the statements of one user, or of all.
+type MakeRows = fn(Option<&str>) -> Vec<SparseRow>;
 
 /// A table whose rows are those of the moment when it is read.
 struct Log {
     name: &'static str,
     engine: String,
     schema: TableSchema,
-    user: String,
+    /// Whose statements are told of; of everybody's if `None`.
+    of: Option<String>,
     rows: MakeRows,
 }
 
@@ -35,7 +38,7 @@ impl Table for Log {
     }
 
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn Scan>> {
-        structures::table(self.name, (self.rows)(&self.user))?.scan(request)
+        structures::table(self.name, (self.rows)(self.of.as_deref()))?.scan(request)
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -46,18 +49,35 @@ impl Table for Log {
 /// A log by name; `None` for other tables.
 pub(super) fn log(name: &str, ctx: &QueryContext) -> Result<Option<Arc<dyn Table>>> {
     let logs: [(&'static str, MakeRows); 6] = [
-        ("processes", |_| processes()),
-        ("processors_profile_log", |_| LOGS.processors.collect(processor)),
-        ("query_log", |_| queries(None)),
-        ("query_thread_log", |_| LOGS.threads.collect(thread)),
-        ("trace_log", |_| LOGS.traces.collect(trace)),
-        ("user_query_log", |user| queries(Some(user))),
+        ("processes", processes),
+        ("processors_profile_log", |of| collected(&LOGS.processors, |one| &one.head.user, processor, of)),
+        ("query_log", queries),
+        ("query_thread_log", |of| collected(&LOGS.threads, |one| &one.head.user, thread, of)),
+        ("trace_log", |of| collected(&LOGS.traces, |one| &one.head.user, trace, of)),
+        (USER_LOG, queries),
     ];
     let Some((name, rows)) = logs.into_iter().find(|(known, _)| *known == name) else { return Ok(None) };
     let empty = structures::table(name, Vec::new())?;
     let (engine, schema) = (empty.engine().to_string(), empty.schema());
-    let user = ctx.state.identity.user.to_string();
-    Ok(Some(Arc::new(Log { name, engine, schema, user, rows })))
+    // Clients of a server see their own statements, the program that embeds the engine all.
+    let Identity { user, files } = &ctx.state.identity;
+    let sees_all = matches!(files, FileAccess::All) && name != USER_LOG;
+    let of = (!sees_all).then(|| user.to_string());
+    Ok(Some(Arc::new(Log { name, engine, schema, of, rows })))
+}
+
+/// The log that has the statements of who asks alone.
+const USER_LOG: &str = "user_query_log";
+
+/// The rows of the entries that one user may see.
+fn collected<T>(
+    ring: &Ring<T>,
+    user: fn(&T) -> &Arc<str>,
+    row: fn(&T) -> SparseRow,
+    of: Option<&str>,
+) -> Vec<SparseRow> {
+    let is_seen = |one: &T| of.is_none_or(|of| **user(one) == *of);
+    ring.collect(|one| is_seen(one).then(|| row(one))).into_iter().flatten().collect()
 }
 
 const MICROSECONDS: i64 = 1_000_000;
@@ -195,8 +215,10 @@ fn row_of(one: &Finished, kind: u8, us: i64) -> SparseRow {
     row
 }
 
-fn processes() -> Vec<SparseRow> {
-    LOGS.running().iter().map(process).collect()
+fn processes(of: Option<&str>) -> Vec<SparseRow> {
+    let running = LOGS.running();
+    let seen = running.iter().filter(|one| of.is_none_or(|of| *one.functions.user == *of));
+    seen.map(process).collect()
 }
 
 fn process(one: &Running) -> SparseRow {

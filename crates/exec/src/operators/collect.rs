@@ -214,6 +214,20 @@ impl SinkWorker for Worker {
         Ok(())
     }
 
+    fn pause(&mut self) -> Result<()> {
+        let mut state = self.shared.lock();
+        state.workers[self.number] = None;
+        if !state.waiting.is_empty() && !state.drain(&self.control)? {
+            self.shared.full.store(true, Relaxed);
+        }
+        Ok(())
+    }
+
+    fn resume(&mut self) -> Result<()> {
+        self.shared.lock().workers[self.number] = Some(Position::default());
+        Ok(())
+    }
+
     fn push(&mut self, position: Position, block: Block) -> Result<Flow> {
         if self.shared.full.load(Relaxed) {
             return Ok(Flow::Stop);

@@ -4,9 +4,11 @@ use crate::QueryControl;
 use crate::control::read_limit_error;
 use chalet_base::Result;
 use chalet_plan::ScanLimits;
+use chalet_storage::scan::Wake;
 use chalet_storage::{Morsel, RowsById, Scan, ScanWorker, Summary};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::task::Poll;
 
 /// A scan that reports what it reads to the query's control.
 pub struct ProgressScan {
@@ -56,6 +58,10 @@ impl Scan for ProgressScan {
         self.inner.parallelism()
     }
 
+    fn set_wake(&self, wake: Wake) {
+        self.inner.set_wake(wake);
+    }
+
     fn total_rows(&self) -> Option<u64> {
         self.inner.total_rows()
     }
@@ -86,10 +92,32 @@ struct Worker {
 
 impl ScanWorker for Worker {
     fn next(&mut self) -> Result<Option<Morsel>> {
-        if !self.open || self.own_limits.as_ref().is_some_and(|limits| limits.ended.load(Relaxed)) {
+        if self.is_over() {
             return Ok(None);
         }
         let morsel = self.inner.next()?;
+        self.count(morsel)
+    }
+
+    fn poll_next(&mut self) -> Result<Poll<Option<Morsel>>> {
+        if self.is_over() {
+            return Ok(Poll::Ready(None));
+        }
+        match self.inner.poll_next()? {
+            Poll::Ready(morsel) => self.count(morsel).map(Poll::Ready),
+            Poll::Pending => Ok(Poll::Pending),
+        }
+    }
+}
+
+impl Worker {
+    /// Has a limit ended the reading?
+    fn is_over(&self) -> bool {
+        !self.open || self.own_limits.as_ref().is_some_and(|limits| limits.ended.load(Relaxed))
+    }
+
+    /// Counts what was read.
+    fn count(&mut self, morsel: Option<Morsel>) -> Result<Option<Morsel>> {
         let passed_by = self.inner.take_passed_by();
         let (rows, bytes) = match &morsel {
             Some(morsel) => (morsel.block.n_rows() as u64, morsel.block.memory() as u64),

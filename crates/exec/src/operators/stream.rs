@@ -7,10 +7,12 @@ use crate::pipeline::{
 use chalet_base::Result;
 use chalet_columns::Block;
 use chalet_memory::profile::{self, Kind};
+use chalet_storage::scan::Wake;
 use chalet_storage::{Morsel, Scan, ScanWorker};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::task::Poll;
 
 /// Task numbers of one stream stay below this; the bits above number the stream.
 const TASK_BITS: u32 = 22;
@@ -66,6 +68,10 @@ impl Scan for StreamScan {
         self.streams.iter().fold(0, |sum, s| sum.saturating_add(s.scan.parallelism()))
     }
 
+    fn set_wake(&self, wake: Wake) {
+        self.streams.iter().for_each(|stream| stream.scan.set_wake(wake.clone()));
+    }
+
     fn total_rows(&self) -> Option<u64> {
         self.streams.iter().map(|s| s.scan.total_rows()).sum()
     }
@@ -92,12 +98,26 @@ struct Reading {
 
 impl ScanWorker for Worker {
     fn next(&mut self) -> Result<Option<Morsel>> {
+        match self.advance(true)? {
+            Poll::Ready(morsel) => Ok(morsel),
+            Poll::Pending => Ok(None),
+        }
+    }
+
+    fn poll_next(&mut self) -> Result<Poll<Option<Morsel>>> {
+        self.advance(false)
+    }
+}
+
+impl Worker {
+    /// The next morsel; pending only where it is not to be waited for.
+    fn advance(&mut self, waits: bool) -> Result<Poll<Option<Morsel>>> {
         loop {
             if let Some(morsel) = self.ready.pop_front() {
-                return Ok(Some(morsel));
+                return Ok(Poll::Ready(Some(morsel)));
             }
             let Some(Reading { source, chain, passed }) = &mut self.current else {
-                let Some(stream) = self.streams.get(self.next) else { return Ok(None) };
+                let Some(stream) = self.streams.get(self.next) else { return Ok(Poll::Ready(None)) };
                 self.next += 1;
                 stream.active.fetch_add(1, SeqCst);
                 let chain = chain_of(&stream.operators)?;
@@ -107,7 +127,9 @@ impl ScanWorker for Worker {
             let next = {
                 let id = if *passed == 0 { self.streams[self.next - 1].source_id } else { 0 };
                 let _read = profile::enter(Kind::Operator, READ, id);
-                counted(source.next()?)
+                let next = if waits { Poll::Ready(source.next()?) } else { source.poll_next()? };
+                let Poll::Ready(next) = next else { return Ok(Poll::Pending) };
+                counted(next)
             };
             let Some(Morsel { block, task, number }) = next else {
                 self.end_reading()?;
@@ -133,9 +155,7 @@ impl ScanWorker for Worker {
             }
         }
     }
-}
 
-impl Worker {
     /// Ends what is read. The last worker of a stream goes on with what its operators held back.
     fn end_reading(&mut self) -> Result<()> {
         let Some(mut reading) = self.current.take() else { return Ok(()) };

@@ -1,6 +1,7 @@
 //! ENGINE = ...: which engines there are, and the one that a statement means.
 
 use super::columns::{schema_of, stored_schema};
+use super::distributed;
 use super::engine::{Engine, Found, New};
 use super::file;
 use super::keyed;
@@ -48,6 +49,14 @@ const ENGINES: &[Engine] = &[
         other_settings: &[],
         create: over_dictionary::create,
         open: over_dictionary::open,
+        ..LOG
+    },
+    Engine {
+        name: "Distributed",
+        takes_arguments: true,
+        other_settings: &[],
+        create: distributed::create,
+        open: distributed::open,
         ..LOG
     },
     Engine {
@@ -130,7 +139,6 @@ const OTHERS: &[&str] = &[
     "DeltaLakeAzure",
     "DeltaLakeLocal",
     "DeltaLakeS3",
-    "Distributed",
     "Executable",
     "ExecutablePool",
     "FileLog",

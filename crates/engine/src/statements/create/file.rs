@@ -5,7 +5,7 @@ use super::engine::{Engine, Found, New};
 use crate::formats::FORMATS;
 use crate::query_context::QueryContext;
 use crate::written_settings::{self, session_settings};
-use crate::{reading, table_functions};
+use crate::{reading, table_argument};
 use chalet_base::{Result, bail, ensure, err};
 use chalet_binder::table_columns::bind_table_arguments;
 use chalet_function_api::{Context, Host, Interrupt};
@@ -76,7 +76,7 @@ fn file_arguments(create: &ast::CreateTable, ctx: &QueryContext) -> Result<Vec<S
     );
     let mut words = Vec::with_capacity(args.len());
     for arg in bind_table_arguments(args, ctx, &ctx.ids)? {
-        let word = table_functions::text(&arg);
+        let word = table_argument::text(&arg);
         words.push(word.ok_or_else(|| err!(BAD_ARGUMENTS, "Arguments of storage File must be strings"))?);
     }
     Ok(words)

@@ -14,6 +14,7 @@ mod clauses;
 mod columns;
 mod database;
 mod dictionary;
+mod distributed;
 mod engine;
 mod engines;
 mod file;

@@ -1,0 +1,136 @@
+"""GROUP BY and DISTINCT that servers begin: what they send, and that the answer is that of their rows, with a real server (18.16) and
+our own."""
+
+import clickhouse
+import pytest
+import shards
+
+import chalet
+
+OFF = "SETTINGS chalet_push_down_groups = 0"
+AGGREGATES = ("count", "sum", "avg", "min", "max", "uniqExact")
+# A column of each type of which states travel.
+COLUMNS = {
+    "u8": ("UInt8", "number * 3 % 100"),
+    "i16": ("Int16", "number * 3 % 100 - 30"),
+    "u32": ("UInt32", "number * 3 % 100"),
+    "i64": ("Int64", "number * 3 % 100 - 30"),
+    "u64": ("UInt64", "number * 3 % 100"),
+    "f32": ("Float32", "number * 3 % 100 - 30"),
+    "f64": ("Float64", "number / 4 - 30"),
+    "s": ("String", "substring(concat('s', toString(number % 40)), 1, number % 5)"),
+    "d": ("Date", "toDate('2019-01-01') + number"),
+    "t": ("DateTime", "toDateTime('2019-01-01 00:00:00') + number"),
+}
+NUMBERS = [name for name, (ty, _) in COLUMNS.items() if "Int" in ty or "Float" in ty]
+
+
+def fill(port):
+    with chalet.connect(f"clickhouse://127.0.0.1:{port}") as there:
+        columns = ", ".join(f"{name} {ty}" for name, (ty, _) in COLUMNS.items())
+        there.query(f"CREATE TABLE g (k UInt8, w String, `a``b` UInt8, m Nullable(Int32), {columns}) ENGINE = Memory")
+        values = ", ".join(f"CAST({value} AS {ty}) AS {name}" for name, (ty, value) in COLUMNS.items())
+        there.query(
+            "INSERT INTO g SELECT k, w, b, m, " + ", ".join(COLUMNS) + " FROM (SELECT toUInt8(number % 4) AS k, if(number % 3 = 0, 'it''s', 'x') AS w,"
+            f" toUInt8(number % 7) AS b, if(number % 3 = 0, NULL, toInt32(number)) AS m, {values} FROM numbers(300))"
+        )
+
+
+@pytest.fixture(scope="module", params=["18.16", "own"])
+def g(request, tmp_path_factory):
+    """Two shards that are the same server."""
+    if request.param == "own":
+        with shards.started(1) as (server,):
+            fill(server.tcp_port)
+            yield f"remote('127.0.0.1:{server.tcp_port},127.0.0.1:{server.tcp_port}', default.g)"
+    else:
+        with clickhouse.started(tmp_path_factory.mktemp("server")) as port:
+            fill(port)
+            yield f"remote('127.0.0.1:{port},127.0.0.1:{port}', default.g)"
+
+
+def text(db, sql):
+    return db.query(sql, "TSVRaw").data()
+
+
+def sent(db, sql):
+    (line,) = [line for line in text(db, f"EXPLAIN ANALYZE {sql}").splitlines() if "Sent" in line]
+    return line.rpartition("Sent: ")[2]
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_states_of_each_type(db, g, column):
+    names = [name for name in AGGREGATES if column in NUMBERS or name not in ("sum", "avg")]
+    calls = ", ".join(f"{name}({column})" for name in names)
+    for sql in (
+        f"SELECT k, {calls} FROM {g} GROUP BY k ORDER BY k",
+        f"SELECT {calls} FROM {g} WHERE k < 2",
+        # No rows.
+        f"SELECT {calls} FROM {g} WHERE k = 77",
+        f"SELECT k, {calls} FROM {g} WHERE k = 77 GROUP BY k",
+        # As a key.
+        f"SELECT {column}, count() FROM {g} GROUP BY {column} ORDER BY {column}",
+    ):
+        assert text(db, sql) == text(db, f"{sql} {OFF}"), sql
+        assert "State(" in sent(db, sql) and "State(" not in sent(db, f"{sql} {OFF}")
+
+
+def test_what_is_sent(db, g):
+    for sql, expected in (
+        ("SELECT k, sum(u8) FROM {} GROUP BY k", "SELECT `k`, sumState(`u8`) FROM `default`.`g` GROUP BY `k`"),
+        ("SELECT count() FROM {} WHERE w = 'it''s'", "SELECT countState() FROM `default`.`g` WHERE `w` = 'it\\'s'"),
+        (
+            "SELECT k, w, max(s) FROM {} WHERE k >= 1 AND u8 IN (3, 6) AND (d < '2019-02-01' OR d = '2019-03-01') GROUP BY w, k HAVING max(s) != ''",
+            None,
+        ),
+        ("SELECT DISTINCT k FROM {}", "SELECT DISTINCT `k` FROM `default`.`g`"),
+        ("SELECT DISTINCT w, k FROM {} WHERE k BETWEEN 1 AND 2", None),
+        ("SELECT `a`b`, avg(f64) FROM {} GROUP BY `a`b`".replace("`a`b`", "`a``b`"), None),
+        ("SELECT count(DISTINCT s) FROM {}", "SELECT uniqExactState(`s`) FROM `default`.`g`"),
+        ("SELECT k, sum(u8) FROM {} GROUP BY k WITH TOTALS", None),
+        ("SELECT k + 1, sum(u8) + count() FROM {} GROUP BY k", None),
+    ):
+        sql = sql.format(g)
+        found = sent(db, sql)
+        assert "State(" in found or "DISTINCT" in found, found
+        if expected and "WHERE" not in expected:
+            assert found == expected
+        assert sorted(text(db, sql).splitlines()) == sorted(text(db, f"{sql} {OFF}").splitlines()), sql
+
+
+def test_what_stays_here(db, g):
+    """States that are others at old servers, and what cannot be said exactly."""
+    for sql in (
+        f"SELECT k, sum(m) FROM {g} GROUP BY k",
+        f"SELECT k, sum(u8 * 2) FROM {g} GROUP BY k",
+        f"SELECT k, sumIf(u8, k = 1) FROM {g} GROUP BY k",
+        f"SELECT k, median(u8) FROM {g} GROUP BY k",
+        f"SELECT k % 2 AS r, count() FROM {g} GROUP BY r",
+        f"SELECT k, count() FROM {g} WHERE s LIKE '%1%' GROUP BY k",
+        f"SELECT k, count() FROM {g} WHERE u8 != 3 AND k < 3 GROUP BY k",
+        f"SELECT k, w, count() FROM {g} GROUP BY k, w WITH ROLLUP",
+        f"SELECT k, count() FROM {g} GROUP BY k {OFF}",
+        f"SELECT DISTINCT k + 1 FROM {g}",
+    ):
+        found = sent(db, sql)
+        assert "State(" not in found and "DISTINCT" not in found, found
+        off = sql if OFF in sql else f"{sql} {OFF}"
+        assert sorted(text(db, sql).splitlines()) == sorted(text(db, off).splitlines()), sql
+
+
+def test_it_is_counted(db, g):
+    count = "SELECT sum(value) FROM system.events WHERE event = 'RemoteGroups'"
+    before = int(text(db, count))
+    text(db, f"SELECT k, count() FROM {g} GROUP BY k")
+    assert int(text(db, count)) == before + 1
+    text(db, f"SELECT k, count() FROM {g} GROUP BY k {OFF}")
+    assert int(text(db, count)) == before + 1
+
+
+def test_shards_that_cannot_be_reached(db, g):
+    gone = g.replace("remote('", "remote('127.0.0.1:1,")
+    assert text(db, f"SELECT k, count() FROM {gone} GROUP BY k ORDER BY k SETTINGS skip_unavailable_shards = 1") == text(
+        db, f"SELECT k, count() FROM {g} GROUP BY k ORDER BY k"
+    )
+    with pytest.raises(chalet.Error, match="(?i)refused"):
+        db.query(f"SELECT k, count() FROM {gone} GROUP BY k")
