@@ -1,5 +1,6 @@
 //! Columns as statements and structures declare them: types, Nested, defaults.
 
+use crate::column_codecs;
 use crate::query_context::QueryContext;
 use chalet_base::{Result, bail, ensure};
 use chalet_binder::row_rule::check_simple_aggregate;
@@ -39,9 +40,11 @@ pub(crate) fn columns(defs: &[ast::ColumnDef], ctx: &QueryContext) -> Result<Vec
             check_simple_aggregate(function, &parsed, ctx)?;
         }
         let parsed = if def.nullable == Some(true) { parsed.nullable() } else { parsed };
+        let codec = column_codecs::declared(&def.codec, &parsed, ctx)?;
         if let Some(parts) = nested_parts(name, &ty.text, &parsed).filter(|_| flattens) {
             let part = |(name, ty): (String, DataType)| ColumnSchema {
                 ttl: ttl.clone(),
+                codec: codec.clone(),
                 ..ColumnSchema::new(name, ty)
             };
             columns.extend(parts.into_iter().map(part));
@@ -49,10 +52,13 @@ pub(crate) fn columns(defs: &[ast::ColumnDef], ctx: &QueryContext) -> Result<Vec
         }
         check_suspicious(&parsed, ctx)?;
         let column = ColumnSchema::new(name.as_str(), parsed);
-        columns.push(ColumnSchema { default, comment, simple_aggregate, ttl, ..column });
+        columns.push(ColumnSchema { default, comment, simple_aggregate, ttl, codec, ..column });
     }
     for index in untyped {
         columns[index].ty = type_of_default(&columns, index, ctx)?;
+        let def = defs.iter().find(|def| *def.name.name == *columns[index].name);
+        let codecs = def.map_or(&[][..], |def| &def.codec);
+        columns[index].codec = column_codecs::declared(codecs, &columns[index].ty, ctx)?;
     }
     check_defaults(&columns, ctx)?;
     Ok(columns)

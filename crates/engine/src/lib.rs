@@ -13,7 +13,7 @@
 //! - [`server`]: a ClickHouse server that runs the statements, in place of this engine
 //! - [`session_state`]: what a session holds, and how a statement changes it
 //! - [`query_context`]: what one statement runs with, as data
-//! - [`written_settings`], [`stored_columns`], [`column_definitions`], [`defaults`], [`reading`], [`made_table`], [`table_engines`], [`explain_indexes`], [`explain`],
+//! - [`written_settings`], [`stored_columns`], [`column_codecs`], [`column_definitions`], [`defaults`], [`reading`], [`made_table`], [`table_engines`], [`explain_indexes`], [`explain`],
 //!   [`skip_indexes`], [`projections`], [`plan_optimizer`], [`patterns`]: what statements and registries of tables share
 //! - [`query_log`]: what statements have run, and which run now
 //! - [`merged`], [`merge_tree_functions`]: tables whose names match, as one; how tables of the MergeTree family keep their rows
@@ -30,6 +30,7 @@
 
 pub mod answer;
 mod backup;
+mod column_codecs;
 mod column_definitions;
 pub mod conversation;
 pub mod database;

@@ -178,7 +178,9 @@ impl Parser<'_> {
         self.expect_keyword("ON")?;
         let name = self.object_name()?;
         let cluster = self.on_cluster()?;
-        let expr = self.bare_expr()?;
+        let mut expr = self.bare_expr()?;
+        // These parentheses are the statement's.
+        expr.span.parenthesised = false;
         if !self.accept_keyword("TYPE") {
             return Err(Fail::Error(err!(INCORRECT_QUERY, "CREATE INDEX without TYPE is forbidden")));
         }
@@ -304,7 +306,10 @@ impl Parser<'_> {
                 );
                 if goes_on { Err(Fail::Syntax) } else { Ok(list) }
             })?;
-            if let Some(list) = list {
+            if let Some(mut list) = list {
+                if let ([one], false) = (&mut list[..], is_tuple) {
+                    one.expr.span.parenthesised = !one.descending;
+                }
                 return Ok(list);
             }
         }
