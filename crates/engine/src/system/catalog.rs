@@ -270,15 +270,15 @@ fn row_of_column(column: &ColumnSchema, keys: &ColumnsOfKeys) -> SparseRow {
 
 /// The names that stand in the keys of a table.
 #[derive(Default)]
-struct ColumnsOfKeys {
+pub(crate) struct ColumnsOfKeys {
     partition: HashSet<String>,
-    sorting: HashSet<String>,
-    primary: HashSet<String>,
+    pub(crate) sorting: HashSet<String>,
+    pub(crate) primary: HashSet<String>,
     sampling: HashSet<String>,
 }
 
 impl ColumnsOfKeys {
-    fn of(keys: Option<&TableKeys>) -> ColumnsOfKeys {
+    pub(crate) fn of(keys: Option<&TableKeys>) -> ColumnsOfKeys {
         let Some(keys) = keys else { return ColumnsOfKeys::default() };
         let names = |texts: &mut dyn Iterator<Item = &str>| {
             let mut names = HashSet::new();

@@ -57,6 +57,13 @@ pub fn one_line_query(query: &Query) -> String {
     printer.out
 }
 
+/// [`print`] or, on many lines, [`format`], without the data of INSERT, as the kernel has it.
+pub fn without_data(statement: &Statement, many_lines: bool) -> String {
+    let mut printer = Printer { drops_data: true, ..Printer::new(many_lines) };
+    printer.statement(statement);
+    printer.out
+}
+
 /// [`format`] of a query.
 pub fn format_query(query: &Query) -> String {
     let mut printer = Printer::new(true);
@@ -68,11 +75,13 @@ pub(crate) struct Printer {
     out: String,
     multiline: bool,
     indent: usize,
+    /// Data behind INSERT are left out.
+    drops_data: bool,
 }
 
 impl Printer {
     fn new(multiline: bool) -> Self {
-        Printer { out: String::new(), multiline, indent: 0 }
+        Printer { out: String::new(), multiline, indent: 0, drops_data: false }
     }
 
     fn word(&mut self, text: &str) {
