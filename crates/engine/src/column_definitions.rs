@@ -1,6 +1,7 @@
 //! Columns as statements and structures declare them: types, Nested, defaults.
 
 use crate::column_checks::{check_circles, check_matchers, check_statistics, check_type, with_modifiers};
+use crate::column_codecs;
 use crate::query_context::QueryContext;
 use chalet_base::{Result, bail, ensure};
 use chalet_binder::row_rule::check_simple_aggregate;
@@ -42,9 +43,11 @@ pub(crate) fn columns(defs: &[ast::ColumnDef], ctx: &QueryContext) -> Result<Vec
         }
         check_statistics(def, &parsed, ctx)?;
         let parsed = with_modifiers(def, parsed, ctx)?;
+        let codec = column_codecs::declared(&def.codec, &parsed, ctx)?;
         if let Some(parts) = nested_parts(name, &ty.text, &parsed).filter(|_| flattens) {
             let part = |(name, ty): (String, DataType)| ColumnSchema {
                 ttl: ttl.clone(),
+                codec: codec.clone(),
                 ..ColumnSchema::new(name, ty)
             };
             columns.extend(parts.into_iter().map(part));
@@ -52,7 +55,7 @@ pub(crate) fn columns(defs: &[ast::ColumnDef], ctx: &QueryContext) -> Result<Vec
         }
         check_suspicious(&parsed, ctx)?;
         let column = ColumnSchema::new(name.as_str(), parsed);
-        columns.push(ColumnSchema { default, comment, simple_aggregate, ttl, ..column });
+        columns.push(ColumnSchema { default, comment, simple_aggregate, ttl, codec, ..column });
     }
     // One may use another that comes later.
     while !untyped.is_empty() {
@@ -71,6 +74,9 @@ pub(crate) fn columns(defs: &[ast::ColumnDef], ctx: &QueryContext) -> Result<Vec
         }
         match (found, failed) {
             (Some((at, index, ty)), _) => {
+                let def = defs.iter().find(|def| *def.name.name == *columns[index].name);
+                let codecs = def.map_or(&[][..], |def| &def.codec);
+                columns[index].codec = column_codecs::declared(codecs, &ty, ctx)?;
                 columns[index].ty = ty;
                 untyped.remove(at);
             }

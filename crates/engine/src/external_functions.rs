@@ -1,6 +1,6 @@
 //! Table functions of systems elsewhere: none of them is there, but calls that the kernel refuses are refused as it does.
 
-use crate::table_functions::text;
+use crate::table_argument::text;
 use chalet_base::{Result, bail, ensure};
 use chalet_binder::TableArgument;
 

@@ -13,7 +13,7 @@
 //! - [`server`]: a ClickHouse server that runs the statements, in place of this engine
 //! - [`session_state`]: what a session holds, and how a statement changes it
 //! - [`query_context`]: what one statement runs with, as data
-//! - [`written_settings`], [`stored_columns`], [`column_definitions`], [`defaults`], [`reading`], [`made_table`], [`table_engines`], [`table_argument`],
+//! - [`written_settings`], [`stored_columns`], [`column_codecs`], [`column_definitions`], [`defaults`], [`reading`], [`made_table`], [`table_engines`], [`table_argument`],
 //!   [`explain_indexes`], [`explain`], [`skip_indexes`], [`projections`]: what statements and registries of tables share
 //! - [`remote`]: tables of ClickHouse servers
 //! - [`plan_optimizer`], [`patterns`]: the same, above it
@@ -32,6 +32,7 @@
 pub mod answer;
 mod backup;
 mod column_checks;
+mod column_codecs;
 mod column_definitions;
 pub mod conversation;
 pub mod database;

@@ -48,6 +48,8 @@ pub struct ColumnSchema {
     pub simple_aggregate: Option<Arc<str>>,
     /// When merges put defaults in the place of its values, as SQL text.
     pub ttl: Option<Arc<str>>,
+    /// The list inside of `CODEC(...)`, in full: kept as it was declared. Empty where there is none.
+    pub codec: Arc<str>,
 }
 
 impl ColumnSchema {
@@ -61,6 +63,7 @@ impl ColumnSchema {
             is_virtual: false,
             simple_aggregate: None,
             ttl: None,
+            codec: "".into(),
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::ast::{
     Call, CallStyle, Expr, ExprKind, FrameBound, FrameUnit, Literal, OrderItem, WindowRef, WindowSpec,
 };
-use crate::print::{float_text, write_string};
+use crate::print::{bare_expr, float_text, write_string};
 
 /// The alias, or the kernel's spelling of the expression.
 ///
@@ -50,7 +50,7 @@ fn name(out: &mut String, expr: &Expr) {
         | ExprKind::QualifiedStar { .. }
         | ExprKind::Columns { .. }
         | ExprKind::Parameter { .. } => {
-            out.push_str(&expr.to_string());
+            out.push_str(&bare_expr(expr));
         }
     }
 }

@@ -75,7 +75,7 @@ impl WindowFunction for NonNegativeDerivative {
             DataType::DateTime64(scale, _) => 10f64.powi(scale.into()),
             _ => 1.0,
         };
-        let times = Floats::of(&partitions.args[1], ticks)?;
+        let times = Floats::of(&partitions.args[1], 1.0)?;
         let unit = match args.get(2) {
             Some(DataType::Interval(unit)) => seconds(*unit).unwrap_or(1.0),
             _ => 1.0,
@@ -83,11 +83,12 @@ impl WindowFunction for NonNegativeDerivative {
         let lengths = partitions.args.get(2).map(|arg| Floats::of(arg, 1.0)).transpose()?;
         let growth = |row: usize| {
             let rise = values.get(row) - values.get(row - 1);
+            // In ticks: seconds since 1970 would have no room for their fractions.
             let elapsed = times.get(row) - times.get(row - 1);
             if rise < 0.0 || elapsed <= 0.0 {
                 return 0.0;
             }
-            rise / elapsed * unit * lengths.map_or(1.0, |lengths| lengths.get(row))
+            rise * ticks / elapsed * (unit * lengths.map_or(1.0, |lengths| lengths.get(row)))
         };
         let mut results = Vec::with_capacity(partitions.n_rows);
         for rows in partitions.ranges {

@@ -14,7 +14,7 @@ fn formatted(query: &[u8], many_lines: bool) -> Result<String> {
     let [statement] = &statements[..] else {
         bail!(SYNTAX_ERROR, "Syntax error (Multi-statements are not allowed)");
     };
-    Ok(if many_lines { print::format(statement) } else { print::print(statement) })
+    Ok(print::without_data(statement, many_lines))
 }
 
 fn bind(name: &'static str, args: &[Argument], or_null: bool) -> Result<Bound> {

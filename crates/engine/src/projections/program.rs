@@ -146,7 +146,7 @@ fn rows(
 ) -> Result<Option<Draft>> {
     let mut exprs: Vec<ast::Expr> = Vec::new();
     let mut push = |expr: ast::Expr| {
-        if exprs.iter().all(|known| known.to_string() != expr.to_string()) {
+        if exprs.iter().all(|known| *known != expr) {
             exprs.push(expr);
         }
     };
@@ -180,7 +180,7 @@ fn groups(
     for item in &items {
         chalet_syntax::visit::walk(item, &mut |e| match &e.kind {
             ExprKind::Call(call) if call.over.is_none() && is_aggregate(call, ctx) => {
-                if found.iter().all(|known| of_call(known).to_string() != of_call(call).to_string()) {
+                if found.iter().all(|known| *known != **call) {
                     found.push((**call).clone());
                 }
                 false

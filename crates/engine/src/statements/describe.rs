@@ -37,7 +37,7 @@ fn row(column: &ColumnSchema, ctx: &QueryContext) -> Vec<Value> {
         false => column.declared_type(),
     };
     let ttl = column.ttl.as_deref().unwrap_or_default();
-    [&*column.name, &ty, kind, expression, &column.comment, "", ttl].map(Value::from).to_vec()
+    [&*column.name, &ty, kind, expression, &column.comment, &column.codec, ttl].map(Value::from).to_vec()
 }
 
 fn schema_of(target: &ast::TableExpr, ctx: &QueryContext) -> Result<TableSchema> {

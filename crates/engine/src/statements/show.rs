@@ -5,6 +5,7 @@ use crate::patterns::passes_pattern;
 use crate::query_context::QueryContext;
 use crate::settings;
 use crate::system::names::{self, is_system};
+use crate::system::{ColumnsOfKeys, listed};
 use crate::tables;
 use chalet_base::{Error, Result, bail, ensure, err};
 use chalet_storage::catalog::quoted;
@@ -72,8 +73,8 @@ pub(crate) fn run(
             names.sort();
             list("name", names, show, statement, ctx, output)
         }
-        ShowKind::Columns { table, .. } => columns(table, show, statement, ctx, output),
-        ShowKind::Indexes { .. } => print_rows(&[("table", text)], Vec::new(), statement, ctx, output),
+        ShowKind::Columns { table, full, .. } => columns(table, *full, show, statement, ctx, output),
+        ShowKind::Indexes { table, .. } => indexes(table, statement, ctx, output),
         ShowKind::Processlist => processlist(statement, ctx, output),
         ShowKind::Engines => {
             let names =
@@ -213,6 +214,7 @@ fn processlist(statement: &ast::Statement, ctx: &QueryContext, output: &mut Outp
 
 fn columns(
     table: &ast::ObjectName,
+    full: bool,
     show: &ast::Show,
     statement: &ast::Statement,
     ctx: &QueryContext,
@@ -220,14 +222,19 @@ fn columns(
 ) -> Result<()> {
     let (found, _) = tables::existing(table, ctx)?;
     let text = DataType::String;
-    let header = [
+    let mut header = vec![
         ("field", text.clone()),
         ("type", text.clone()),
         ("null", text.clone()),
         ("key", text.clone()),
         ("default", text.clone().nullable()),
-        ("extra", text),
+        ("extra", text.clone()),
     ];
+    if full {
+        let nothing = DataType::Nothing.nullable();
+        header.extend([("collation", nothing), ("comment", text.clone()), ("privileges", text)]);
+    }
+    let keys = ColumnsOfKeys::of(found.keys());
     let mut rows = Vec::new();
     let schema = found.schema();
     let mut columns: Vec<_> = schema.columns.iter().filter(|c| !c.is_virtual).collect();
@@ -239,16 +246,93 @@ fn columns(
         let default = column.default.as_ref().map_or(Value::Null, |(_, text)| Value::from(&**text));
         let null = if column.ty.is_nullable() { "YES" } else { "NO" };
         let ty = column.ty.to_string();
-        rows.push(vec![
+        let key = match (keys.primary.contains(&*column.name), keys.sorting.contains(&*column.name)) {
+            (true, _) => "PRI SOR",
+            (false, true) => "SOR",
+            (false, false) => "",
+        };
+        let mut row = vec![
             Value::from(&*column.name),
             Value::from(ty.as_str()),
             Value::from(null),
-            Value::from(""),
+            Value::from(key),
             default,
             Value::from(""),
-        ]);
+        ];
+        if full {
+            row.extend([Value::Null, Value::from(&*column.comment), Value::from("")]);
+        }
+        rows.push(row);
     }
     print_rows(&header, rows, statement, ctx, output)
+}
+
+/// The primary key and the indexes of a table, by their types; nothing of a table that is not there.
+fn indexes(
+    table: &ast::ObjectName,
+    statement: &ast::Statement,
+    ctx: &QueryContext,
+    output: &mut Output,
+) -> Result<()> {
+    let text = DataType::String;
+    let nothing = DataType::Nothing.nullable();
+    let header = [
+        ("table", text.clone()),
+        ("non_unique", DataType::UInt8),
+        ("key_name", text.clone()),
+        ("seq_in_index", DataType::UInt64),
+        ("pk_col", text.clone()),
+        ("collation", text.clone().nullable()),
+        ("cardinality", DataType::UInt8),
+        ("sub_part", nothing.clone()),
+        ("packed", nothing.clone()),
+        ("null", nothing),
+        ("index_type", text.clone()),
+        ("comment", text.clone()),
+        ("index_comment", text.clone()),
+        ("visible", text.clone()),
+        ("expression", text),
+    ];
+    let database = table.database.as_ref().map(|database| database.name.as_str());
+    let Some((found, _)) = tables::find(ctx, database, &table.name.name)? else {
+        return print_rows(&header, Vec::new(), statement, ctx, output);
+    };
+    let row = |name: &str, at: usize, column: &str, collation: Value, ty: &str, expression: &str| {
+        vec![
+            Value::from(table.name.name.as_str()),
+            Value::from(true),
+            Value::from(name),
+            Value::UInt(at as u64),
+            Value::from(column),
+            collation,
+            Value::UInt(0),
+            Value::Null,
+            Value::Null,
+            Value::Null,
+            Value::from(ty),
+            Value::from(""),
+            Value::from(""),
+            Value::from("YES"),
+            Value::from(expression),
+        ]
+    };
+    let mut rows: Vec<(String, String, usize, Vec<Value>)> = Vec::new();
+    let primary = found.keys().map_or(Vec::new(), |keys| keys.sorting[..keys.n_primary].to_vec());
+    let mut columns: Vec<&str> = primary.iter().map(|key| &*key.expr).collect();
+    if columns.is_empty() {
+        columns.push("");
+    }
+    for (i, column) in columns.into_iter().enumerate() {
+        let shown = row("PRIMARY", i + 1, column, Value::from("A"), "PRIMARY", "");
+        rows.push(("PRIMARY".into(), String::new(), i, shown));
+    }
+    for index in found.schema().indexes.iter() {
+        let (ty, expression) = (index.kind_name().to_ascii_uppercase(), listed(&index.expr));
+        let shown = row(&index.name, 1, "", Value::Null, &ty, &expression);
+        rows.push((ty, expression, 0, shown));
+    }
+    rows.sort_by(|a, b| (&a.0, &a.1, a.2).cmp(&(&b.0, &b.1, b.2)));
+    print_rows(&header, rows.into_iter().map(|row| row.3).collect(), statement, ctx, output)
 }
 
 pub(crate) fn exists(kind: ObjectKind, temporary: bool, name: &ast::ObjectName, ctx: &QueryContext) -> bool {

@@ -64,7 +64,7 @@ fn row(database: &str, table: &str, index: &SkipIndex, bytes: u64) -> Vec<Value>
 }
 
 /// The expressions of a tuple without its parentheses.
-fn listed(expr: &str) -> String {
+pub(crate) fn listed(expr: &str) -> String {
     match chalet_syntax::parse_expression(expr).map(|parsed| parsed.kind) {
         Ok(ExprKind::Call(call)) if call.name == "tuple" => {
             call.args.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")

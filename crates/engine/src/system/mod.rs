@@ -17,6 +17,9 @@ mod projections;
 mod settings;
 mod structures;
 
+pub(crate) use catalog::ColumnsOfKeys;
+pub(crate) use indexes::listed;
+
 use crate::formats::FORMATS;
 use crate::made_table::made;
 use crate::query_context::QueryContext;

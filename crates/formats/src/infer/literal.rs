@@ -47,40 +47,75 @@ pub fn number(text: &[u8], settings: &FormatSettings, exponents: bool) -> Option
     rest.is_empty().then_some(Kind::Float)
 }
 
-/// A date or a timestamp and nothing else. Plain numbers are none, though they could be.
+/// A date or a timestamp and nothing else. Plain numbers are none, though they could be. A date beyond Date
+/// is a timestamp, one beyond DateTime or with a fraction a DateTime64 of nanoseconds, if that holds it.
 pub fn date_or_time(text: &[u8], settings: &FormatSettings) -> Option<Kind> {
-    // Every date has a year of four digits, and something beside it.
-    let longest = text.split(|b| !b.is_ascii_digit()).map(<[u8]>::len).max().unwrap_or(0);
-    if text.len() < 8 || text.len() > 64 || longest < 4 || number(text, settings, true).is_some() {
+    // Most texts are none: they have no digit near their start, or are too short or long.
+    let has_digit = text.iter().take(16).any(u8::is_ascii_digit);
+    if text.len() < 6 || text.len() > 64 || !has_digit || number(text, settings, true).is_some() {
         return None;
     }
-    if settings.input_format_try_infer_dates {
-        let mut cur = Cursor::new(text);
-        if text[0].is_ascii_digit() && time::civil(&mut cur).is_ok() && cur.is_at_end() && text[4] == b'-' {
-            return Some(Kind::Date);
-        }
+    if settings.input_format_try_infer_dates && is_date(text) {
+        return Some(Kind::Date);
     }
     if !settings.input_format_try_infer_datetimes {
         return None;
     }
     let utc = LocalTime::new(&TimeZone::utc());
     let mut cur = Cursor::new(text);
-    let fraction = match settings.date_time_input_format {
-        DateTimeInputFormat::Basic => {
-            time::ticks_basic(&mut cur, 9, &utc).ok()?;
-            text.contains(&b'.')
-        }
+    let (seconds, fraction) = match settings.date_time_input_format {
+        DateTimeInputFormat::Basic => basic(&mut cur, &utc)?,
         mode => {
             let month_first = mode == DateTimeInputFormat::BestEffortUs;
-            timestamp(&mut cur, &utc, Options { month_first, scale: Some(9) }).ok()?;
-            text.contains(&b'.')
+            let options = Options { month_first, scale: Some(9), strict: true };
+            let read = timestamp(&mut cur, &utc, options).ok()?;
+            (read.unix_seconds, text.contains(&b'.').then_some(read.fraction))
         }
     };
     if !cur.is_at_end() {
         return None;
     }
-    let coarse = !fraction && !settings.input_format_try_infer_datetimes_only_datetime64;
-    Some(if coarse { Kind::DateTime } else { Kind::DateTime64 })
+    let coarse = fraction.is_none() && !settings.input_format_try_infer_datetimes_only_datetime64;
+    if coarse && u32::try_from(seconds).is_ok() {
+        return Some(Kind::DateTime);
+    }
+    let ticks = seconds.checked_mul(1_000_000_000)?.checked_add(fraction.unwrap_or(0));
+    ticks.is_some().then_some(Kind::DateTime64)
+}
+
+/// A year of four digits, month and day, apart from each other, within what a Date holds. Such a day need not be.
+fn is_date(text: &[u8]) -> bool {
+    let digits = |text: &[u8]| text.iter().take_while(|b| b.is_ascii_digit()).count();
+    if digits(text) != 4 || !text[4..].iter().all(|b| matches!(b, b'0'..=b'9' | b'-' | b'/' | b':')) {
+        return false;
+    }
+    let mut cur = Cursor::new(text);
+    let Ok(date) = time::civil(&mut cur) else { return false };
+    let possible = (1..=12).contains(&date.month) && (1..=31).contains(&date.day);
+    cur.is_at_end() && possible && u16::try_from(date.days()).is_ok()
+}
+
+/// `YYYY-MM-DD[ hh:mm:ss[.fraction]]`: seconds, and nanoseconds where a fraction is written.
+fn basic(cur: &mut Cursor, utc: &LocalTime) -> Option<(i64, Option<i64>)> {
+    let date = cur.rest().get(..10)?;
+    let separators = |b: u8| matches!(b, b'-' | b'/' | b':');
+    let fits = |text: &[u8], at: [usize; 2], separator: &dyn Fn(u8) -> bool| {
+        text.iter().enumerate().all(|(i, b)| if at.contains(&i) { separator(*b) } else { b.is_ascii_digit() })
+    };
+    if !fits(date, [4, 7], &separators) {
+        return None;
+    }
+    if let [b' ' | b'T', clock @ ..] = &cur.rest()[10..]
+        && !fits(clock.get(..8)?, [2, 5], &|b| b == b':')
+    {
+        return None;
+    }
+    if date.starts_with(b"0000") {
+        return None;
+    }
+    let seconds = time::timestamp_basic(cur, utc).ok().filter(|s| *s != i64::MIN)?;
+    let fraction = cur.accept(b'.').then(|| time::fraction(cur, 9));
+    Some((seconds, fraction))
 }
 
 /// A field of CSV as it stands, quotes included.

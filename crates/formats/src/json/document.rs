@@ -9,6 +9,7 @@ use chalet_columns::Block;
 use chalet_text::Style;
 use chalet_text::write::escape::json;
 use chalet_types::DataType;
+use std::sync::Arc;
 
 /// How a row is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -69,7 +70,9 @@ enum Part {
 }
 
 impl DocumentLayout {
-    pub fn new(request: WriteRequest, rows: Rows, as_strings: bool) -> DocumentLayout {
+    pub fn new(mut request: WriteRequest, rows: Rows, as_strings: bool) -> DocumentLayout {
+        // A document is UTF-8, whatever the setting says of the formats of rows.
+        Arc::make_mut(&mut request.settings).output_format_json_validate_utf8 = true;
         let cells = |depth| {
             let pretty = rows == Rows::Objects && request.settings.output_format_json_pretty_print;
             let style = if pretty { Style::JsonPretty(depth) } else { Style::Json };

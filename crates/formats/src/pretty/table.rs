@@ -29,9 +29,15 @@ pub struct Table<'a> {
     pub single_uncut: bool,
 }
 
-/// A value as it is drawn: lines, and the mark where it was cut.
+/// A value as it is drawn: its lines, of which each is cut by itself.
 struct Cell<'a> {
-    lines: Vec<&'a [u8]>,
+    lines: Vec<CellLine<'a>>,
+    /// The value ends in a line break: its last line is marked as if another followed.
+    open: bool,
+}
+
+struct CellLine<'a> {
+    text: &'a [u8],
     cut: bool,
 }
 
@@ -188,13 +194,18 @@ impl Table<'_> {
     }
 
     fn cell<'t>(&self, text: &'t [u8]) -> Cell<'t> {
-        let cuts = !self.single_uncut && width(text, 0) > self.max_value_width;
-        let shown = if cuts { cut(text, self.max_value_width) } else { text };
-        let lines = match self.multiline {
-            true => shown.split(|b| *b == b'\n').map(|l| l.strip_suffix(b"\r").unwrap_or(l)).collect(),
-            false => vec![shown],
+        let line = |text: &'t [u8]| {
+            let cuts = !self.single_uncut && width(text, 0) > self.max_value_width;
+            CellLine { text: if cuts { cut(text, self.max_value_width) } else { text }, cut: cuts }
         };
-        Cell { lines, cut: cuts }
+        if !self.multiline {
+            return Cell { lines: vec![line(text)], open: false };
+        }
+        let (text, open) = match text.strip_suffix(b"\n") {
+            Some(lines) => (lines, true),
+            None => (text, false),
+        };
+        Cell { lines: text.split(|b| *b == b'\n').map(line).collect(), open }
     }
 
     fn draw_row(&self, out: &mut Vec<u8>, widths: &[usize], number: u64, texts: &[Vec<u8>]) {
@@ -206,7 +217,8 @@ impl Table<'_> {
         };
         for line in 0..height {
             if self.number_width > 0 && line == 0 {
-                let text = format!("{:>1$}. ", number, self.number_width - 2);
+                let text = format!("{number}. ");
+                self.spaces(out, self.number_width.saturating_sub(text.len()));
                 self.colours.put(out, GREY, text.as_bytes());
             } else {
                 self.indent(out);
@@ -229,10 +241,11 @@ impl Table<'_> {
 
     /// One line of a cell with what stands before and behind it.
     fn draw_cell(&self, out: &mut Vec<u8>, cell: &Cell, line: usize, column: usize, column_width: usize) {
-        let text = cell.lines.get(line).copied().unwrap_or_default();
-        let (is_last, exists) = (line + 1 >= cell.lines.len(), line < cell.lines.len());
-        // An empty last line is not marked as a continuation.
-        if line > 0 && exists && !(is_last && text.is_empty()) {
+        let shown = cell.lines.get(line);
+        let text = shown.map_or(&[][..], |l| l.text);
+        // The mark of a line break stands behind each line but the last.
+        let breaks = line + 1 < cell.lines.len() || (line + 1 == cell.lines.len() && cell.open);
+        if line > 0 && shown.is_some() {
             self.colours.put(out, GREY, "↳".as_bytes());
         } else {
             self.spaces(out, 1);
@@ -242,18 +255,17 @@ impl Table<'_> {
         if self.right[column] {
             self.spaces(out, padding);
         }
-        match is_last {
-            true => self.colours.put_value(out, text, self.number[column]),
-            false => out.extend_from_slice(text),
-        }
+        self.colours.put_value(out, text, self.number[column]);
         if !self.right[column] {
             self.spaces(out, padding);
         }
-        if !is_last {
-            self.colours.put(out, GREY, "↴".as_bytes());
-        } else if cell.cut && exists {
+        let cut = shown.is_some_and(|l| l.cut);
+        if cut {
             self.colours.put(out, RED, "⋯".as_bytes());
-        } else {
+        }
+        if breaks {
+            self.colours.put(out, GREY, "↴".as_bytes());
+        } else if !cut {
             self.spaces(out, 1);
         }
     }

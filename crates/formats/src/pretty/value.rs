@@ -171,12 +171,12 @@ impl Colours {
         }
     }
 
-    /// A value, or its last line: every third digit of a long number underlined, trailing spaces marked.
+    /// A value, or a line of it: every third digit of a long number underlined, trailing white space marked.
     pub fn put_value(self, out: &mut Vec<u8>, text: &[u8], number: bool) {
         if number && self.digit_groups {
             return put_digit_groups(out, text);
         }
-        let kept = text.len() - text.iter().rev().take_while(|b| **b == b' ').count();
+        let kept = text.len() - text.iter().rev().take_while(|b| is_space(**b)).count();
         out.extend_from_slice(&text[..kept]);
         if kept < text.len() {
             if self.trailing_spaces {
@@ -188,6 +188,10 @@ impl Colours {
             }
         }
     }
+}
+
+fn is_space(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || byte == 0x0b
 }
 
 pub const BOLD: &str = "\x1b[1m";

@@ -7,7 +7,7 @@ use crate::text::Cells;
 use chalet_base::Result;
 use chalet_columns::Block;
 use chalet_text::Style;
-use chalet_text::write::escape::xml;
+use chalet_text::write::escape::{lossy, xml};
 
 struct Xml;
 
@@ -56,7 +56,7 @@ impl XmlLayout {
             self.text.clear();
             self.cells.write(&mut self.text, block, column, row);
             // What is not UTF-8 cannot stand in a document.
-            out.extend_from_slice(String::from_utf8_lossy(&self.text).as_bytes());
+            out.extend_from_slice(&lossy(&self.text));
             out.extend_from_slice(format!("</{tag}>\n").as_bytes());
         }
     }

@@ -11,7 +11,8 @@ use chalet_types::DataType;
 const RECORD: Record = Record {
     name: "firstNonDefault",
     case_insensitive: true,
-    summary: "The first argument that is neither NULL nor the default of its type (0, an empty string), else the last one.",
+    summary: "The first argument that is neither NULL nor, if its type has no NULL, the default (0, an empty string); else \
+              NULL or the default.",
     syntax: "firstNonDefault(x, ...)",
     examples: &[Example {
         sql: "SELECT firstNonDefault(NULL, 0, 43, 77), firstNonDefault('', 'a')",
@@ -43,8 +44,10 @@ impl ScalarFunction for FirstNonDefault {
 
     fn execute(&self, call: &Call) -> Result<Column> {
         let last = call.args.len() - 1;
-        let mut choice = vec![last as u8; call.n_rows];
-        for (index, arg) in call.args[..last].iter().enumerate().rev() {
+        // Where no argument is taken, the result is NULL if it can be: one that can be NULL is NULL then.
+        let otherwise = call.args.iter().position(|arg| arg.ty.is_nullable()).unwrap_or(last);
+        let mut choice = vec![otherwise as u8; call.n_rows];
+        for (index, arg) in call.args.iter().enumerate().rev() {
             if matches!(arg.vector.data, Data::Nothing(_)) {
                 continue;
             }
@@ -52,7 +55,8 @@ impl ScalarFunction for FirstNonDefault {
             let default = Vector::defaults(bare, 1);
             for (row, choice) in choice.iter_mut().enumerate() {
                 let row = if arg.constant { 0 } else { row };
-                if !arg.vector.is_null(row) && arg.vector.compare(row, &default, 0).is_ne() {
+                let is_taken = arg.ty.is_nullable() || arg.vector.compare(row, &default, 0).is_ne();
+                if is_taken && !arg.vector.is_null(row) {
                     *choice = index as u8;
                 }
             }

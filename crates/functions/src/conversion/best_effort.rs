@@ -117,7 +117,7 @@ impl ScalarFunction for BestEffort {
             DataType::DateTime64(scale, _) => Some(*scale),
             _ => None,
         };
-        let options = best_effort::Options { month_first: self.month_first, scale };
+        let options = best_effort::Options { month_first: self.month_first, scale, strict: false };
         let strings = text_of(call.vector(0))?;
         let mut valid = Vec::new();
         let mut ticks: Vec<i64> = Vec::with_capacity(strings.len());

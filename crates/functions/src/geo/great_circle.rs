@@ -175,7 +175,7 @@ impl<T: Real> Tables<T> {
     }
 }
 
-fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
+fn bind(name: &'static str, args: &[Argument], ctx: &Context) -> Result<Bound> {
     check_arity(name, args.len(), 4..=4)?;
     for (index, arg) in args.iter().enumerate() {
         ensure!(
@@ -186,7 +186,9 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
             index + 1
         );
     }
-    let wide = args.iter().any(|arg| arg.ty == DataType::Float64);
+    let setting = (ctx.settings.all.0)("geo_distance_returns_float64_on_float64_arguments");
+    let keeps_width = setting.is_none_or(|(value, _)| value.as_u64() != Some(0));
+    let wide = keeps_width && args.iter().any(|arg| arg.ty == DataType::Float64);
     Ok(if wide { DataType::Float64 } else { DataType::Float32 }.into())
 }
 

@@ -74,6 +74,10 @@ pub fn accumulate<H: Hasher>(
     match &vector.data {
         Data::Struct(tuple) => {
             let DataType::Tuple(fields) = ty else { bail!(LOGICAL_ERROR, "{ty} is no tuple") };
+            // An empty tuple counts where nothing stands before it.
+            if fields.is_empty() && hashes.is_none() {
+                *hashes = Some(vec![hasher.nothing(); vector.len()]);
+            }
             for (field, f) in tuple.fields.iter().zip(fields.iter()) {
                 accumulate(hasher, field, &f.ty, hashes)?;
             }

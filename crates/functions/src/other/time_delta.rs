@@ -35,6 +35,9 @@ const UNITS: [(&str, u128); 9] = [
     ("nanosecond", 1),
 ];
 
+/// The index of the second in `UNITS`.
+const SECOND: usize = 5;
+
 /// Indices of the greatest and the least unit.
 struct Range {
     greatest: usize,
@@ -75,7 +78,7 @@ impl ScalarFunction for TimeDelta {
             RECORD.name
         );
         let greatest = unit(args, 1, "maximum", 0)?;
-        let least = unit(args, 2, "minimum", greatest.max(5))?;
+        let least = unit(args, 2, "minimum", if greatest > SECOND { UNITS.len() - 1 } else { SECOND })?;
         ensure!(
             greatest <= least,
             BAD_ARGUMENTS,
@@ -128,15 +131,17 @@ fn words(seconds: f64, range: &Range) -> String {
     }
     let mut rest = seconds.trunc() as u128 * 1_000_000_000 + (seconds.fract() * 1e9).round() as u128;
     let mut parts = Vec::new();
-    for (name, length) in &UNITS[range.greatest..=range.least] {
+    for (index, (name, length)) in UNITS.iter().enumerate().take(range.least + 1).skip(range.greatest) {
         let count = rest / length;
         rest %= length;
-        if count > 0 {
+        // Zero seconds are named where nothing greater is, and so is the last of the smaller units.
+        let names_zero = index == SECOND || index > SECOND && index == range.least;
+        if count > 0 || parts.is_empty() && names_zero {
             parts.push(format!("{count} {name}{}", if count == 1 { "" } else { "s" }));
         }
     }
     let text = match parts.split_last() {
-        None => format!("0 {}s", UNITS[range.least].0),
+        None => String::new(),
         Some((last, [])) => last.clone(),
         Some((last, before)) => format!("{} and {last}", before.join(", ")),
     };

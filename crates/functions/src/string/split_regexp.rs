@@ -34,8 +34,15 @@ pub static FUNCTION: Plain = Plain {
         part_lists(call, 1, |_, text, out| {
             let Some(regex) = regex else {
                 let starts = char_starts(text);
-                let pairs = starts.windows(2).take(limit.max.unwrap_or(usize::MAX));
-                out.extend(pairs.map(|pair| pair[0]..pair[1]));
+                for pair in starts.windows(2) {
+                    if !limit.allows(out.len()) {
+                        if limit.rest {
+                            out.push(pair[0]..text.len());
+                        }
+                        break;
+                    }
+                    out.push(pair[0]..pair[1]);
+                }
                 return Ok(());
             };
             let mut start = 0;

@@ -8,16 +8,19 @@ use std::hash::{Hash, Hasher};
 pub struct Span {
     pub start: u32,
     pub end: u32,
+    /// Of an expression: it was written in parentheses, which printing keeps as the kernel does.
+    pub parenthesised: bool,
 }
 
 impl Span {
     pub fn new(start: usize, end: usize) -> Self {
-        Span { start: start as u32, end: end as u32 }
+        Span { start: start as u32, end: end as u32, parenthesised: false }
     }
 
     /// The smallest span that covers both.
     pub fn to(self, other: Span) -> Self {
-        Span { start: self.start.min(other.start), end: self.end.max(other.end) }
+        let (start, end) = (self.start.min(other.start), self.end.max(other.end));
+        Span { start, end, parenthesised: false }
     }
 
     pub fn range(self) -> std::ops::Range<usize> {

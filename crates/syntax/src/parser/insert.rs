@@ -65,7 +65,7 @@ impl Parser<'_> {
     fn insert_source(&mut self) -> Parse<InsertSource> {
         if self.at_keyword("VALUES") {
             let word = self.advance();
-            let format = Ident::at("Values", Span { start: word.start, end: word.end });
+            let format = Ident::at("Values", Span::new(word.start as usize, word.end as usize));
             let data = self.inline_values(word.end as usize);
             return Ok(InsertSource::Inline { format, data });
         }

@@ -425,7 +425,7 @@ impl<'a> Parser<'a> {
     /// An identifier, quoted or not, or the parameter `{name:Identifier}`.
     pub(crate) fn ident(&mut self) -> Parse<Ident> {
         let token = self.token();
-        let span = Span { start: token.start, end: token.end };
+        let span = Span::new(token.start as usize, token.end as usize);
         match token.kind {
             TokenKind::Word => {
                 self.pos += 1;

@@ -56,6 +56,7 @@ impl Parser<'_> {
             let mut expr = first;
             // The parentheses belong to the span, so that a cast of `(1)` sees them.
             expr.span = self.span_from(start);
+            expr.span.parenthesised = !matches!(expr.kind, ExprKind::Subquery(_));
             return Ok(expr);
         }
         let mut args = vec![first];

@@ -167,7 +167,14 @@ impl Parser<'_> {
     /// What follows TYPE.
     fn index_of_type(&mut self, name: Ident, expr: Expr) -> Parse<IndexDef> {
         let ty = Some(self.name_or_call()?);
-        let granularity = if self.accept_keyword("GRANULARITY") { Some(self.unsigned()?) } else { None };
+        // Of an index of text it depends on the type, and is the engine's to choose.
+        let is_text = ty.as_ref().is_some_and(|ty: &Expr| match &ty.kind {
+            ExprKind::Identifier(parts) => parts.iter().any(|part| part.name.eq_ignore_ascii_case("text")),
+            ExprKind::Call(call) => call.name.eq_ignore_ascii_case("text"),
+            _ => false,
+        });
+        let given = if self.accept_keyword("GRANULARITY") { Some(self.unsigned()?) } else { None };
+        let granularity = given.or((!is_text).then_some(1));
         Ok(IndexDef { name, expr, ty, granularity })
     }
 
@@ -178,7 +185,9 @@ impl Parser<'_> {
         self.expect_keyword("ON")?;
         let name = self.object_name()?;
         let cluster = self.on_cluster()?;
-        let expr = self.bare_expr()?;
+        let mut expr = self.bare_expr()?;
+        // These parentheses are the statement's.
+        expr.span.parenthesised = false;
         if !self.accept_keyword("TYPE") {
             return Err(Fail::Error(err!(INCORRECT_QUERY, "CREATE INDEX without TYPE is forbidden")));
         }
@@ -304,7 +313,10 @@ impl Parser<'_> {
                 );
                 if goes_on { Err(Fail::Syntax) } else { Ok(list) }
             })?;
-            if let Some(list) = list {
+            if let Some(mut list) = list {
+                if let ([one], false) = (&mut list[..], is_tuple) {
+                    one.expr.span.parenthesised = !one.descending;
+                }
                 return Ok(list);
             }
         }

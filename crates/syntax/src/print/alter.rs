@@ -8,11 +8,24 @@ impl Printer {
         self.word(if alter.temporary { "ALTER TEMPORARY TABLE " } else { "ALTER TABLE " });
         self.object_name(&alter.name);
         self.on_cluster(&alter.cluster);
-        self.tall_list(&alter.commands, |p, command| {
-            p.word("(");
-            p.alter_command(command);
-            p.word(")");
+        self.indented(|p| {
+            for (i, command) in alter.commands.iter().enumerate() {
+                if i > 0 {
+                    p.word(",");
+                }
+                p.line();
+                p.word("(");
+                p.alter_command(command);
+                p.word(")");
+            }
         });
+    }
+
+    /// Here the kernel has the name in backquotes.
+    fn modify_column_name(&mut self, if_exists: bool, name: &Ident) {
+        self.word("MODIFY COLUMN ");
+        self.word(if if_exists { "IF EXISTS " } else { "" });
+        super::text::write_quoted(&mut self.out, &name.name);
     }
 
     fn exists(&mut self, flag: bool, text: &str) {
@@ -89,12 +102,12 @@ impl Printer {
                 self.position(position);
             }
             ModifyColumnSettings { if_exists, name, settings } => {
-                self.on_name("MODIFY COLUMN", *if_exists, name, &None);
+                self.modify_column_name(*if_exists, name);
                 self.word(" MODIFY SETTING ");
                 self.settings(settings);
             }
             ResetColumnSettings { if_exists, name, names } => {
-                self.on_name("MODIFY COLUMN", *if_exists, name, &None);
+                self.modify_column_name(*if_exists, name);
                 self.word(" RESET SETTING ");
                 self.comma_list(names, |p, n| p.ident(n));
             }

@@ -281,7 +281,7 @@ impl Printer {
         };
         match key {
             [] => self.word("tuple()"),
-            [one] if plain(&one.expr) => item(self, one),
+            [one] if plain(&one.expr) || one.expr.span.parenthesised => item(self, one),
             _ => {
                 self.word("(");
                 self.comma_list(key, item);

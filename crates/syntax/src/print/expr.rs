@@ -40,9 +40,16 @@ fn infix_symbol(name: &str) -> Option<&'static str> {
 }
 
 impl Printer {
-    /// With its alias.
+    /// With its alias and the parentheses it was written in.
     pub(crate) fn expr(&mut self, expr: &Expr) {
+        let wrap = expr.span.parenthesised;
+        if wrap {
+            self.word("(");
+        }
         self.bare(expr);
+        if wrap {
+            self.word(")");
+        }
         if let Some(alias) = &expr.alias {
             self.word(" AS ");
             self.ident(alias);
@@ -90,7 +97,7 @@ impl Printer {
         self.comma_list(list, |p, e| p.expr(e));
     }
 
-    fn bare(&mut self, expr: &Expr) {
+    pub(crate) fn bare(&mut self, expr: &Expr) {
         match &expr.kind {
             ExprKind::Literal(literal) => self.literal(literal),
             ExprKind::Identifier(parts) => self.path(parts),
@@ -157,6 +164,7 @@ impl Printer {
     fn operand(&mut self, expr: &Expr) {
         let wrap = expr.alias.is_some()
             || match &expr.kind {
+                _ if expr.span.parenthesised => false,
                 ExprKind::Call(call) => is_operator(call),
                 ExprKind::Lambda { .. } => true,
                 ExprKind::Star(t) | ExprKind::QualifiedStar { transformers: t, .. } => !t.is_empty(),
@@ -189,6 +197,19 @@ impl Printer {
         }
     }
 
+    /// As the kernel has them, IN is in parentheses where it is one of several.
+    fn arguments_of_function(&mut self, args: &[Expr]) {
+        let mut args = std::borrow::Cow::Borrowed(args);
+        if args.len() > 1 {
+            let is_in_call =
+                |e: &Expr| matches!(&e.kind, ExprKind::Call(c) if is_operator(c) && is_in(&c.name));
+            if args.iter().any(is_in_call) {
+                args.to_mut().iter_mut().filter(|e| is_in_call(e)).for_each(|e| e.span.parenthesised = true);
+            }
+        }
+        self.arguments(&args);
+    }
+
     fn arguments(&mut self, args: &[Expr]) {
         for (i, arg) in args.iter().enumerate() {
             if i > 0 {
@@ -196,7 +217,9 @@ impl Printer {
             }
             match &arg.kind {
                 // After another argument `y -> x` would take that argument for a parameter.
-                ExprKind::Lambda { params, body } if i > 0 && arg.alias.is_none() => {
+                ExprKind::Lambda { params, body }
+                    if i > 0 && arg.alias.is_none() && !arg.span.parenthesised =>
+                {
                     self.lambda(params, body, true)
                 }
                 _ => self.expr(arg),
@@ -231,7 +254,7 @@ impl Printer {
                 self.word(" ELSE ");
                 self.expr(other);
             }
-            args => self.arguments(args),
+            args => self.arguments_of_function(args),
         }
         if !call.order_by.is_empty() {
             self.word(" ORDER BY ");
@@ -269,7 +292,8 @@ impl Printer {
         match (call.name.as_str(), &call.args[..]) {
             ("negate", [arg]) => {
                 self.word("-");
-                let literal = matches!(arg.kind, ExprKind::Literal(_)) && arg.alias.is_none();
+                let plain = arg.alias.is_none() && !arg.span.parenthesised;
+                let literal = matches!(arg.kind, ExprKind::Literal(_)) && plain;
                 if literal {
                     self.word("(");
                 }
@@ -322,17 +346,17 @@ impl Printer {
 
     /// A single value on the right side of IN is in parentheses, which do not make it a tuple.
     fn right_of_in(&mut self, arg: &Expr) {
-        let wrap = arg.alias.is_none()
-            && matches!(
-                arg.kind,
-                ExprKind::Literal(_) | ExprKind::Identifier(_) | ExprKind::Parameter { .. }
-            );
-        if wrap {
-            self.word("(");
-            self.expr(arg);
-            self.word(")");
-        } else {
-            self.operand(arg);
+        match &arg.kind {
+            ExprKind::Literal(_) | ExprKind::Identifier(_) | ExprKind::Parameter { .. }
+                if arg.alias.is_none() =>
+            {
+                self.word("(");
+                self.bare(arg);
+                self.word(")");
+            }
+            // A tuple has its own.
+            ExprKind::Call(call) if call.style == CallStyle::Tuple && arg.alias.is_none() => self.bare(arg),
+            _ => self.operand(arg),
         }
     }
 
@@ -341,6 +365,7 @@ impl Printer {
         let by_name = matches!(index.kind, ExprKind::Literal(Literal::String(_)));
         let wrap = match &tuple.kind {
             _ if tuple.alias.is_some() => true,
+            _ if tuple.span.parenthesised => false,
             ExprKind::Identifier(_) => by_name,
             ExprKind::Call(call) => is_operator(call) || call.over.is_some() || call.nulls.is_some(),
             ExprKind::Parameter { .. } | ExprKind::Subquery(_) => false,

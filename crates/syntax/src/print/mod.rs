@@ -35,6 +35,35 @@ pub fn format(statement: &Statement) -> String {
     printer.out
 }
 
+/// An expression in one line, without parentheses around the whole of it.
+pub fn bare_expr(expr: &Expr) -> String {
+    let mut plain = expr.clone();
+    plain.span.parenthesised = false;
+    plain.to_string()
+}
+
+/// Engine and clauses of a table in one line, as `system.tables` has them; empty without an engine.
+pub fn engine_full(storage: &crate::ast::Storage) -> String {
+    let mut printer = Printer::new(false);
+    printer.storage(storage);
+    let text = printer.out.trim_start();
+    text.strip_prefix("ENGINE = ").unwrap_or_default().to_string()
+}
+
+/// A query in one line.
+pub fn one_line_query(query: &Query) -> String {
+    let mut printer = Printer::new(false);
+    printer.query(query);
+    printer.out
+}
+
+/// [`print`] or, on many lines, [`format`], without the data of INSERT, as the kernel has it.
+pub fn without_data(statement: &Statement, many_lines: bool) -> String {
+    let mut printer = Printer { drops_data: true, ..Printer::new(many_lines) };
+    printer.statement(statement);
+    printer.out
+}
+
 /// [`format`] of a query.
 pub fn format_query(query: &Query) -> String {
     let mut printer = Printer::new(true);
@@ -46,11 +75,13 @@ pub(crate) struct Printer {
     out: String,
     multiline: bool,
     indent: usize,
+    /// Data behind INSERT are left out.
+    drops_data: bool,
 }
 
 impl Printer {
     fn new(multiline: bool) -> Self {
-        Printer { out: String::new(), multiline, indent: 0 }
+        Printer { out: String::new(), multiline, indent: 0, drops_data: false }
     }
 
     fn word(&mut self, text: &str) {

@@ -297,6 +297,14 @@ impl Printer {
             }
             InsertSource::Inline { format, data } => {
                 let values = format.name.eq_ignore_ascii_case("Values");
+                if self.drops_data {
+                    self.word(" FORMAT ");
+                    match values {
+                        true => self.word("Values"),
+                        false => write_ident(&mut self.out, &format.name),
+                    }
+                    return;
+                }
                 if values {
                     self.word(" VALUES");
                 } else {

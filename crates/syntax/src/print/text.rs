@@ -18,7 +18,6 @@ const QUOTED: &[&str] = &[
     "EXISTS",
     "FALSE",
     "FROM",
-    "ID",
     "IF",
     "ILIKE",
     "IN",

@@ -51,6 +51,9 @@ pub struct Options {
     pub month_first: bool,
     /// Digits of the fraction; without, unix seconds have none.
     pub scale: Option<u8>,
+    /// For guesses: year, month and day are written, apart from each other. No unix seconds, no date or time
+    /// as one number, no points between the parts of a date.
+    pub strict: bool,
 }
 
 #[cold]
@@ -110,6 +113,9 @@ pub fn timestamp(cur: &mut Cursor, time: &LocalTime, options: Options) -> Result
             _ => break,
         }
     }
+    if options.strict && (parts.year == 0 || parts.month == 0 || parts.day == 0) {
+        return Err(unexpected("end of date"));
+    }
     finish(parts, time)
 }
 
@@ -148,6 +154,9 @@ enum Next {
 fn number(cur: &mut Cursor, parts: &mut Parts, options: Options) -> Result<Next> {
     let before = *cur;
     let (value, n) = digits(cur);
+    if options.strict && n > 4 {
+        return Err(unexpected_digits("", n));
+    }
     let fresh = parts.year == 0 && !parts.has_time;
     match n {
         9 | 10 if fresh => {
@@ -175,7 +184,7 @@ fn number(cur: &mut Cursor, parts: &mut Parts, options: Options) -> Result<Next>
         6 if !parts.has_time => set_clock(parts, value as u32),
         4 if parts.year == 0 => {
             parts.year = value as u32;
-            after_year(cur, parts)?;
+            after_year(cur, parts, options)?;
         }
         1 | 2 => return small_number(cur, before, value as u32, parts, options),
         _ => return Err(unexpected_digits("", n)),
@@ -203,11 +212,14 @@ fn set_clock(parts: &mut Parts, value: u32) {
 }
 
 /// `-MM[-DD]` behind the year, with any sign between.
-fn after_year(cur: &mut Cursor, parts: &mut Parts) -> Result<()> {
+fn after_year(cur: &mut Cursor, parts: &mut Parts, options: Options) -> Result<()> {
     let Some(separator) = cur.peek().filter(|b| !matches!(b, b' ' | b',' | b'\'' | b'"' | b'\t' | b'\n'))
     else {
         return Ok(());
     };
+    if options.strict && !matches!(separator, b'-' | b'/' | b':') {
+        return Err(unexpected("separator after year"));
+    }
     cur.advance(1);
     parts.month = two(cur, " after year")?;
     if cur.accept(separator) {
@@ -252,11 +264,13 @@ fn small_number<'a>(
                 parts.day = value;
             }
         }
+        Some(b'.') if options.strict => return Err(unexpected("point symbol")),
         Some(separator @ (b'/' | b'-' | b'.')) if parts.day == 0 && parts.month == 0 => {
             cur.advance(1);
             day_and_month(cur, value, separator, parts, options)?;
         }
-        _ if parts.has_time => {
+        // Behind the time a day or a month may come, unless year and month are there.
+        _ if parts.has_time && parts.year != 0 && parts.month != 0 => {
             *cur = before;
             return Ok(Next::Stop);
         }

@@ -258,7 +258,7 @@ impl Reader {
 }
 
 pub(super) fn options(mode: DateTimeInput, scale: Option<u8>) -> best_effort::Options {
-    best_effort::Options { month_first: mode == DateTimeInput::BestEffortUs, scale }
+    best_effort::Options { month_first: mode == DateTimeInput::BestEffortUs, scale, strict: false }
 }
 
 #[inline]

@@ -69,11 +69,25 @@ pub struct JsonStrings {
     pub validate: bool,
 }
 
+/// The text with each run of bytes that are no UTF-8 replaced by one U+FFFD, as the kernel does.
+pub fn lossy(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut in_run = false;
+    for chunk in text.utf8_chunks() {
+        in_run &= chunk.valid().is_empty();
+        out.extend_from_slice(chunk.valid().as_bytes());
+        if !chunk.invalid().is_empty() && !std::mem::replace(&mut in_run, true) {
+            out.extend_from_slice("\u{fffd}".as_bytes());
+        }
+    }
+    out
+}
+
 /// A JSON string in double quotes.
 pub fn json(out: &mut Vec<u8>, text: &[u8], how: JsonStrings) {
     out.push(b'"');
     if how.validate && std::str::from_utf8(text).is_err() {
-        json_body(out, String::from_utf8_lossy(text).as_bytes(), how.escape_slashes);
+        json_body(out, &lossy(text), how.escape_slashes);
     } else {
         json_body(out, text, how.escape_slashes);
     }

@@ -474,6 +474,7 @@ impl Draft<'_> {
                 "MATERIALIZED" if is_kind(DefaultKind::Materialized) => schema.default = None,
                 "ALIAS" if is_kind(DefaultKind::Alias) => schema.default = None,
                 "TTL" if schema.ttl.is_some() => schema.ttl = None,
+                "CODEC" if !schema.codec.is_empty() => schema.codec = "".into(),
                 "COMMENT" if !schema.comment.is_empty() => schema.comment = "".into(),
                 other => bail!(BAD_ARGUMENTS, "Column `{name}` doesn't have {other}, cannot remove it"),
             }
@@ -497,6 +498,9 @@ impl Draft<'_> {
         }
         if column.ttl.is_none() {
             schema.ttl.clone_from(&before.schema.ttl);
+        }
+        if column.codec.is_empty() {
+            schema.codec.clone_from(&before.schema.codec);
         }
         let was_stored = before.schema.is_stored();
         // Rows of parts without the column have its default, whichever it is now.

@@ -77,8 +77,9 @@ pub(super) fn stored_schema(definition: &ast::TableDefinition) -> Result<TableSc
         let (default, comment) = default_and_comment(def)?;
         let (simple_aggregate, ty) = declared_type(&ty.text)?;
         let column = ColumnSchema::new(name.as_str(), ty);
+        let codec = crate::column_codecs::stored(&def.codec);
         let ttl = def.ttl.as_ref().map(|ttl| ttl.to_string().into());
-        columns.push(ColumnSchema { default, comment, simple_aggregate, ttl, ..column });
+        columns.push(ColumnSchema { default, comment, simple_aggregate, ttl, codec, ..column });
     }
     Ok(TableSchema {
         constraints: constraints(definition),
@@ -123,7 +124,8 @@ pub(crate) fn columns_sql(schema: &TableSchema) -> String {
                 Some(_) => c.declared_type(),
             };
             let ttl = c.ttl.as_ref().map_or(String::new(), |ttl| format!(" TTL {ttl}"));
-            format!("    `{name}` {ty}{default}{comment}{ttl}")
+            let codec = if c.codec.is_empty() { String::new() } else { format!(" CODEC({})", c.codec) };
+            format!("    `{name}` {ty}{default}{comment}{codec}{ttl}")
         })
         .collect();
     let constraints = schema.constraints.iter().map(|c| {

@@ -16,6 +16,7 @@ use chalet_plan::Expr;
 use chalet_storage::merge_tree::{MergeTree, SortingKey, TableKeys};
 use chalet_storage::{Table, TableSchema};
 use chalet_syntax::ast::{self, CreateSource, ExprKind};
+use chalet_syntax::print::bare_expr;
 use chalet_types::DataType;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -133,10 +134,8 @@ impl Primary {
         match self {
             Primary::Columns(names) => names.clone(),
             Primary::Clause(expr) => match &expr.kind {
-                ExprKind::Call(call) if call.name == "tuple" => {
-                    call.args.iter().map(ToString::to_string).collect()
-                }
-                _ => vec![expr.to_string()],
+                ExprKind::Call(call) if call.name == "tuple" => call.args.iter().map(bare_expr).collect(),
+                _ => vec![bare_expr(expr)],
             },
         }
     }
@@ -167,7 +166,7 @@ fn keys_of(primary: Option<&Primary>, written: &ast::Storage) -> Result<TableKey
     let sorting: Vec<SortingKey> = match &written.order_by {
         Some(items) => {
             let key = |item: &ast::OrderItem| SortingKey {
-                expr: item.expr.to_string().into(),
+                expr: bare_expr(&item.expr).into(),
                 descending: item.descending,
             };
             items.iter().map(key).collect()
@@ -190,8 +189,8 @@ fn keys_of(primary: Option<&Primary>, written: &ast::Storage) -> Result<TableKey
             key.expr
         );
     }
-    let partition = written.partition_by.as_ref().map_or(String::new(), ToString::to_string);
-    let sampling = written.sample_by.as_ref().map_or(String::new(), ToString::to_string);
+    let partition = written.partition_by.as_ref().map_or(String::new(), bare_expr);
+    let sampling = written.sample_by.as_ref().map_or(String::new(), bare_expr);
     Ok(TableKeys {
         partition: partition.into(),
         sorting,
@@ -305,19 +304,27 @@ fn shown(
     temporary: bool,
 ) -> String {
     let mut out = engine;
-    if !keys.partition.is_empty() {
-        out += &format!("\nPARTITION BY {}", keys.partition);
+    // Keys are kept without the parentheses that were written around them, but shown with them.
+    if let Some(partition) = &written.partition_by {
+        out += &format!("\nPARTITION BY {partition}");
     }
     if let Some(primary) = primary {
         out += &format!("\nPRIMARY KEY {}", primary.shown());
     }
     let sorting = match (&written.order_by, primary) {
         (None, Some(primary)) => primary.shown(),
+        (Some(items), _) => {
+            let key = |item: &ast::OrderItem| SortingKey {
+                expr: item.expr.to_string().into(),
+                descending: item.descending,
+            };
+            sorting_key(&items.iter().map(key).collect::<Vec<_>>())
+        }
         _ => sorting_key(&keys.sorting),
     };
     out += &format!("\nORDER BY {sorting}");
-    if !keys.sampling.is_empty() {
-        out += &format!("\nSAMPLE BY {}", keys.sampling);
+    if let Some(sampling) = &written.sample_by {
+        out += &format!("\nSAMPLE BY {sampling}");
     }
     if !keys.ttl.is_empty() {
         out += &format!("\nTTL {}", keys.ttl);

@@ -8,28 +8,11 @@ use chalet_base::{Result, bail, ensure};
 use chalet_storage::TableSchema;
 use chalet_storage::merge_tree::TableKeys;
 use chalet_syntax::ast::{self, ExprKind, TtlAction};
+use chalet_syntax::print::bare_expr;
 use chalet_types::DataType;
 
 /// The one disk and the one volume.
 const ONLY: &[u8] = b"default";
-
-const CODECS: [&str; 15] = [
-    "AES_128_GCM_SIV",
-    "AES_256_GCM_SIV",
-    "ALP",
-    "Default",
-    "Delta",
-    "DoubleDelta",
-    "FPC",
-    "GCD",
-    "Gorilla",
-    "LZ4",
-    "LZ4HC",
-    "NONE",
-    "T64",
-    "ZSTD",
-    "ZSTD_QAT",
-];
 
 /// Fails where a table with these columns and keys cannot have its TTL, or a column its own.
 pub(crate) fn check(keys: &TableKeys, schema: &TableSchema, ctx: &QueryContext) -> Result<()> {
@@ -65,7 +48,7 @@ pub(crate) fn check(keys: &TableKeys, schema: &TableSchema, ctx: &QueryContext) 
                 "No such volume `{}` for given storage policy",
                 String::from_utf8_lossy(name)
             ),
-            TtlAction::Recompress(codecs) => codecs.iter().try_for_each(check_codec)?,
+            TtlAction::Recompress(codecs) => codecs.iter().try_for_each(crate::column_codecs::check_name)?,
             TtlAction::GroupBy { keys: by, set } => check_groups(by, set, keys, schema, ctx)?,
         }
     }
@@ -118,16 +101,6 @@ fn check_subqueries(written: &ast::Expr) -> Result<()> {
     Ok(())
 }
 
-fn check_codec(written: &ast::Expr) -> Result<()> {
-    let name = match &written.kind {
-        ExprKind::Identifier(parts) => parts.first().map_or("", |part| &part.name),
-        ExprKind::Call(call) => &call.name,
-        _ => "",
-    };
-    ensure!(CODECS.contains(&name), UNKNOWN_CODEC, "Unknown codec family: {name}");
-    Ok(())
-}
-
 fn check_groups(
     by: &[ast::Expr],
     set: &[(ast::Ident, ast::Expr)],
@@ -137,7 +110,7 @@ fn check_groups(
 ) -> Result<()> {
     let primary = &keys.sorting[..keys.n_primary];
     let is_prefix =
-        by.len() <= primary.len() && by.iter().zip(primary).all(|(by, key)| by.to_string() == *key.expr);
+        by.len() <= primary.len() && by.iter().zip(primary).all(|(by, key)| bare_expr(by) == *key.expr);
     ensure!(is_prefix, BAD_TTL_EXPRESSION, "TTL Expression GROUP BY key should be a prefix of primary key");
     for (at, (name, value)) in set.iter().enumerate() {
         let name = &name.name;
