@@ -88,7 +88,7 @@ pub(crate) fn shards(name: &str, ctx: &QueryContext) -> Result<Vec<Hosts>> {
 /// What the servers of a cluster say that the columns of a table are.
 pub(crate) fn schema(name: &str, database: &str, table: &str, ctx: &QueryContext) -> Result<TableSchema> {
     let described = over(shards(name, ctx)?, database, table, ctx)?.schema();
-    let own = described.columns.into_iter().filter(|column| column.in_star());
+    let own = described.columns.iter().filter(|column| column.in_star());
     Ok(TableSchema::new(
         own.map(|column| ColumnSchema::new(column.name.clone(), column.ty.clone())).collect(),
     ))

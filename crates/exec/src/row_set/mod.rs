@@ -1,28 +1,28 @@
 //! Sets of rows: for IN, DISTINCT, INTERSECT. One column of integers of up to 8 bytes or of strings has a set of its own kind;
 //! anything else goes through row keys.
 
-mod texts;
-mod words;
+mod integers;
+mod strings;
 
 use chalet_base::hash::HashSet;
 use chalet_columns::keys::group_keys;
 use chalet_columns::{Block, Column, Data, Vector};
-use texts::Texts;
-use words::Words;
+use integers::IntegerSet;
+use strings::StringSet;
 
 /// A set of rows, by their values.
 #[derive(Default)]
 pub struct RowSet {
-    words: Words,
-    texts: Texts,
+    integers: IntegerSet,
+    strings: StringSet,
     keys: HashSet<Box<[u8]>>,
     key_bytes: usize,
     holds_null: bool,
 }
 
-/// Does `$do` with the values of a column of integers of up to 8 bytes; floats go through keys, where zeros and NaNs are made
+/// Does `$do` with the values of a column of integers of up to 8 bytes, or `$do_strings` with strings; floats go through keys, where zeros and NaNs are made
 /// equal.
-macro_rules! with_integers {
+macro_rules! each_integer_or_string {
     ($data:expr, $values:ident => $do:expr, $strings:ident => $do_strings:expr, _ => $otherwise:expr) => {
         match $data {
             Data::U8($values) => $do,
@@ -42,7 +42,7 @@ macro_rules! with_integers {
 impl RowSet {
     /// The number of different rows.
     pub fn len(&self) -> usize {
-        self.words.len() + self.texts.len() + self.keys.len() + usize::from(self.holds_null)
+        self.integers.len() + self.strings.len() + self.keys.len() + usize::from(self.holds_null)
     }
 
     /// Has it no rows?
@@ -52,16 +52,16 @@ impl RowSet {
 
     /// Bytes of memory held.
     pub fn memory(&self) -> usize {
-        self.words.memory() + self.texts.memory() + self.keys.capacity() * 17 + self.key_bytes
+        self.integers.memory() + self.strings.memory() + self.keys.capacity() * 17 + self.key_bytes
     }
 
     /// Adds the rows of some columns; returns the numbers of the rows that were not there yet.
     pub fn insert(&mut self, columns: &[&Column], n_rows: usize) -> Vec<u32> {
         if let [column] = columns {
             let flat = column.flat();
-            let fresh = with_integers!(&flat.data,
-                values => Some(self.insert_each(&flat, n_rows, |set, row| set.words.insert(values[row]))),
-                strings => Some(self.insert_each(&flat, n_rows, |set, row| set.texts.insert(strings.get(row)))),
+            let fresh = each_integer_or_string!(&flat.data,
+                values => Some(self.insert_each(&flat, n_rows, |set, row| set.integers.insert(values[row]))),
+                strings => Some(self.insert_each(&flat, n_rows, |set, row| set.strings.insert(strings.get(row)))),
                 _ => None);
             if let Some(fresh) = fresh {
                 return fresh;
@@ -90,9 +90,9 @@ impl RowSet {
     pub fn find(&self, columns: &[Column], n_rows: usize) -> Vec<u8> {
         if let [column] = columns {
             let flat = column.flat();
-            let found = with_integers!(&flat.data,
-                values => Some(self.words.find(&values[..n_rows])),
-                strings => Some(self.texts.find(strings)),
+            let found = each_integer_or_string!(&flat.data,
+                values => Some(self.integers.find(&values[..n_rows])),
+                strings => Some(self.strings.find(strings)),
                 _ => None);
             if let Some(mut found) = found {
                 if let Some(validity) = &flat.validity {

@@ -37,7 +37,7 @@ macro_rules! integers {
 integers!(u8 u16 u32 u64 i8 i16 i32 i64);
 
 #[derive(Default)]
-pub struct Words {
+pub struct IntegerSet {
     set: HashSet<u64>,
     /// Made when the first value is searched.
     lookup: OnceLock<Lookup>,
@@ -53,7 +53,7 @@ enum Lookup {
     Hashed,
 }
 
-impl Words {
+impl IntegerSet {
     pub fn len(&self) -> usize {
         self.set.len()
     }

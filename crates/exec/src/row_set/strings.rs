@@ -10,14 +10,14 @@ const FEW: usize = 8;
 const IN_HEAD: usize = 4;
 
 #[derive(Default)]
-pub struct Texts {
+pub struct StringSet {
     set: HashSet<Box<[u8]>>,
     n_bytes: usize,
     /// The heads of the views of few strings, and the strings; made when the first value is searched.
     few: OnceLock<Option<Vec<(u64, Box<[u8]>)>>>,
 }
 
-impl Texts {
+impl StringSet {
     pub fn len(&self) -> usize {
         self.set.len()
     }
