@@ -9,6 +9,7 @@ pub(crate) const TABLE_ENGINES: &[(&str, bool)] = &[
     ("CoalescingMergeTree", true),
     ("CollapsingMergeTree", true),
     ("Dictionary", false),
+    ("Distributed", false),
     ("EmbeddedRocksDB", false),
     ("File", false),
     ("GraphiteMergeTree", true),
