@@ -175,14 +175,62 @@ impl Data {
 }
 
 fn gather_list(list: &List, rows: &[u32]) -> List {
-    let mut offsets = Vec::with_capacity(rows.len() + 1);
-    let mut elements: Vec<u32> = Vec::new();
-    offsets.push(0i64);
-    for &row in rows {
-        elements.extend(list.range(row as usize).map(|e| e as u32));
-        offsets.push(elements.len() as i64);
+    list.of_ranges(rows.iter().map(|&row| list.range(row as usize)))
+}
+
+impl List {
+    /// A list for each range of elements, which are copied stretch by stretch.
+    fn of_ranges(&self, ranges: impl Iterator<Item = Range<usize>>) -> List {
+        let ranges: Vec<Range<usize>> = ranges.collect();
+        let mut offsets = Vec::with_capacity(ranges.len() + 1);
+        let mut end = 0;
+        offsets.push(end);
+        for range in &ranges {
+            end += range.len() as i64;
+            offsets.push(end);
+        }
+        List { offsets: offsets.into(), values: Arc::new(self.values.copy_ranges(&ranges, end as usize)) }
     }
-    List { offsets: offsets.into(), values: Arc::new(list.values.gather(&elements)) }
+}
+
+impl Vector {
+    /// The rows of some ranges, one range behind the other: `len` rows in all.
+    fn copy_ranges(&self, ranges: &[Range<usize>], len: usize) -> Vector {
+        let nulls = self.validity.as_ref().filter(|validity| validity.null_count() > 0);
+        let validity = nulls.map(|validity| {
+            let mut bits = BooleanBufferBuilder::new(len);
+            let (bytes, offset) = (validity.inner().values(), validity.inner().offset());
+            ranges.iter().for_each(|r| bits.append_packed_range(offset + r.start..offset + r.end, bytes));
+            NullBuffer::new(bits.finish())
+        });
+        Vector::new(self.data.copy_ranges(ranges, len), validity)
+    }
+}
+
+impl Data {
+    fn copy_ranges(&self, ranges: &[Range<usize>], len: usize) -> Data {
+        fn copied<T: Copy>(values: &[T], ranges: &[Range<usize>], len: usize) -> Vec<T> {
+            let mut out = Vec::with_capacity(len);
+            ranges.iter().for_each(|range| out.extend_from_slice(&values[range.clone()]));
+            out
+        }
+        fn natives<T: Native>(values: &Buf<T>, ranges: &[Range<usize>], len: usize) -> Data {
+            T::wrap(copied(values, ranges, len).into())
+        }
+        each_native!(self, values => natives(values, ranges, len),
+        Data::Nothing(_) => Data::Nothing(len),
+        Data::Str(s) => Data::Str(s.with_views(copied(s.views(), ranges, len))),
+        Data::Fixed(f) => {
+            let mut bytes = Vec::with_capacity(len * f.width);
+            ranges.iter().for_each(|r| bytes.extend_from_slice(&f.bytes[r.start * f.width..r.end * f.width]));
+            Data::Fixed(Fixed { width: f.width, bytes: bytes.into() })
+        }
+        Data::List(l) => Data::List(l.of_ranges(ranges.iter().cloned().flatten().map(|row| l.range(row)))),
+        Data::Struct(s) => {
+            let fields = s.fields.iter().map(|field| field.copy_ranges(ranges, len));
+            Data::Struct(Struct { fields: fields.collect(), len })
+        })
+    }
 }
 
 impl Column {
@@ -286,6 +334,48 @@ fn holds_lists(vector: &Vector) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Builder;
+    use chalet_types::Value;
+
+    /// Lists of everything that a list may hold, with NULLs and behind an offset, are gathered value by value.
+    #[test]
+    fn lists_are_gathered() {
+        let types = [
+            "Array(Nullable(Int32))",
+            "Array(String)",
+            "Array(Array(Nullable(UInt8)))",
+            "Array(FixedString(3))",
+            "Array(Tuple(UInt64, Nullable(String)))",
+            "Array(Nothing)",
+        ];
+        let texts = ["", "a", "bcd", "a text that does not fit into a view"];
+        for ty in types {
+            let ty: chalet_types::DataType = ty.parse().unwrap();
+            let number = |i: usize| if i % 3 == 0 { Value::Null } else { Value::from(i as u64 % 200) };
+            let element = |i: usize| match ty.element().unwrap().to_string().as_str() {
+                "String" => Value::string(texts[i % 4]),
+                "FixedString(3)" => Value::string(["abc", "xyz"][i % 2]),
+                "Array(Nullable(UInt8))" => Value::Array((0..i % 4).map(number).collect()),
+                "Nullable(Int32)" => number(i),
+                _ => Value::Tuple(vec![
+                    Value::from(i as u64),
+                    if i % 4 == 1 { Value::Null } else { Value::string(texts[i % 4]) },
+                ]),
+            };
+            let mut builder = Builder::new(&ty);
+            for row in 0..40usize {
+                let len = if ty.to_string() == "Array(Nothing)" { 0 } else { row * 7 % 5 };
+                builder.push_value(&Value::Array((row..row + len).map(element).collect())).unwrap();
+            }
+            let column = builder.finish().slice(3, 35);
+            let rows: Vec<u32> = (0..60u32).map(|i| i * 11 % 35).collect();
+            let gathered = Column::Flat(column.gather(&rows));
+            let column = Column::Flat(column);
+            for (at, &row) in rows.iter().enumerate() {
+                assert_eq!(gathered.value(at), column.value(row as usize), "{ty}");
+            }
+        }
+    }
 
     #[test]
     fn lent_values_are_copied_wherever_they_are() {
