@@ -1,8 +1,10 @@
-"""What the Python tests share: a fresh in-memory database each."""
+"""What the Python tests share: a fresh in-memory database each, servers of a module."""
 
+import clickhouse
 import pytest
 
 import chalet
+import chalet.server
 
 
 @pytest.fixture
@@ -19,3 +21,17 @@ def value(connection, expression):
 @pytest.fixture
 def of(db):
     return lambda expression: value(db, expression)
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory):
+    """The ports of a ClickHouse server: native, HTTP."""
+    with clickhouse.started_with_http(tmp_path_factory.mktemp("server")) as ports:
+        yield ports
+
+
+@pytest.fixture(scope="module")
+def ours():
+    """The same of one of ours."""
+    with chalet.server.start() as server:
+        yield server.tcp_port, server.http_port

@@ -5,23 +5,9 @@ import datetime
 import io
 import uuid
 
-import clickhouse
 import pytest
 
-import chalet.server
 from chalet.aiochclient import ChClient, ChClientError, Record
-
-
-@pytest.fixture(scope="module")
-def real(tmp_path_factory):
-    with clickhouse.started_with_http(tmp_path_factory.mktemp("server")) as ports:
-        yield ports
-
-
-@pytest.fixture(scope="module")
-def ours():
-    with chalet.server.start() as server:
-        yield server.tcp_port, server.http_port
 
 
 @pytest.fixture(params=["real", "real native", "ours", "ours native", "local"])

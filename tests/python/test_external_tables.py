@@ -2,24 +2,10 @@
 
 import asyncio
 
-import clickhouse
 import pytest
 
 import chalet
 import chalet.aio
-import chalet.server
-
-
-@pytest.fixture(scope="module")
-def real(tmp_path_factory):
-    with clickhouse.started_with_http(tmp_path_factory.mktemp("server")) as ports:
-        yield ports
-
-
-@pytest.fixture(scope="module")
-def ours():
-    with chalet.server.start() as server:
-        yield server.tcp_port, server.http_port
 
 
 @pytest.fixture(params=["real", "ours"])

@@ -47,18 +47,8 @@ pub(crate) fn with_modifiers(def: &ast::ColumnDef, ty: DataType, ctx: &QueryCont
                 .is_some_and(|e| matches!(e.kind, ExprKind::Literal(ast::Literal::Null)));
             null && default.kind == ast::DefaultKind::Default
         });
-    let simple = !matches!(
-        ty,
-        DataType::Array(_)
-            | DataType::Map(..)
-            | DataType::Tuple(_)
-            | DataType::LowCardinality(_)
-            | DataType::Variant(_)
-            | DataType::Dynamic(_)
-            | DataType::Json(_)
-            | DataType::AggregateFunction(_)
-    );
-    Ok(if is_null && simple && !ty.is_nullable() { ty.nullable() } else { ty })
+    let is_simple = ty.can_be_nullable() && !matches!(ty, DataType::Tuple(_) | DataType::Json(_));
+    Ok(if is_null && is_simple { ty.nullable() } else { ty })
 }
 
 /// Types that are refused unless a setting allows them.

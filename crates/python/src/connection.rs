@@ -70,6 +70,25 @@ impl Connection {
         Caller::new(tables, self.registered.clone(), Arc::default(), sight)
     }
 
+    /// How a statement runs that sees none of the caller's variables; `base` says what it answers with.
+    fn sealed_options(
+        &self,
+        params: Option<&Bound<'_, PyDict>>,
+        settings: Option<&Bound<'_, PyDict>>,
+        query_id: Option<String>,
+        tables: Option<&Bound<'_, PyDict>>,
+        base: RunOptions,
+    ) -> PyResult<RunOptions> {
+        let caller = self.caller(&Given { tables, sealed: true, ..Given::default() });
+        Ok(RunOptions {
+            params: params.map(texts).transpose()?.unwrap_or_default(),
+            settings: settings.map(setting_texts).transpose()?.unwrap_or_default(),
+            query_id,
+            replacement_scan: Some(Arc::new(caller)),
+            ..base
+        })
+    }
+
     fn answer<'py>(
         &self,
         py: Python<'py>,
@@ -369,18 +388,7 @@ impl Connection {
         query_id: Option<String>,
     ) -> PyResult<StreamingResult> {
         let handle = self.handle()?;
-        let (params, settings) = (params.map(texts).transpose()?, settings.map(setting_texts).transpose()?);
-        let options = RunOptions {
-            params: params.unwrap_or_default(),
-            settings: settings.unwrap_or_default(),
-            query_id,
-            replacement_scan: Some(Arc::new(self.caller(&Given {
-                tables,
-                sealed: true,
-                ..Given::default()
-            }))),
-            ..RunOptions::default()
-        };
+        let options = self.sealed_options(params, settings, query_id, tables, RunOptions::default())?;
         let order = Order::within(None)?;
         StreamingResult::new(handle, query, None, options, order).map_err(|e| to_python(py, &e))
     }
@@ -439,18 +447,7 @@ impl Connection {
     ) -> PyResult<Conversation> {
         let handle = self.handle()?;
         let form = Form::of(format);
-        let (params, settings) = (params.map(texts).transpose()?, settings.map(setting_texts).transpose()?);
-        let options = RunOptions {
-            params: params.unwrap_or_default(),
-            settings: settings.unwrap_or_default(),
-            query_id,
-            replacement_scan: Some(Arc::new(self.caller(&Given {
-                tables,
-                sealed: true,
-                ..Given::default()
-            }))),
-            ..form.wanted().options()
-        };
+        let options = self.sealed_options(params, settings, query_id, tables, form.wanted().options())?;
         let raised = Raised::default();
         let data =
             rows.map(|rows| GivenRows { rows: rows.unbind(), keys, raised: raised.clone() }.into_data());
