@@ -9,6 +9,7 @@
 //! - [`events`]: counters of what the process did
 //! - [`forks`]: locks and forked children
 //! - [`hash`]: the fast hash of hash tables
+//! - [`lz4`]: blocks of LZ4
 //! - [`suggest`]: the nearest names to a mistyped one
 //! - [`sip_hash`]: the state of SipHash-2-4, which several hashes end
 //! - [`simd_dispatch`](mod@wide): loops for processors with wider registers
@@ -22,6 +23,7 @@ pub mod error;
 pub mod events;
 pub mod forks;
 pub mod hash;
+pub mod lz4;
 pub mod simd_dispatch;
 pub mod sip_hash;
 pub mod suggest;

@@ -350,6 +350,7 @@ impl SelectBinder<'_> {
             columns,
             filter: None,
             only_filtered: Vec::new(),
+            only_lengths: Vec::new(),
             limit: None,
             row_id: None,
             limits: self.query.env.scan_limits(),

@@ -1,7 +1,7 @@
 //! Compressed blocks: frames of LZ4 or ZSTD, each with a checksum, that follow one another without an end mark.
 
 use chalet_base::city_hash::city_hash128;
-use chalet_base::{Result, bail, ensure, err};
+use chalet_base::{Result, bail, ensure, err, lz4};
 use chalet_formats::binary::Source;
 use chalet_formats::output::Sink;
 use std::io::{self, Read, Write};
@@ -37,7 +37,10 @@ pub fn write_frames(out: &mut Vec<u8>, method: Method, bytes: &[u8]) -> Result<(
 fn write_frame(out: &mut Vec<u8>, method: Method, bytes: &[u8]) -> Result<()> {
     let (tag, packed) = match method {
         Method::None => (NONE, None),
-        Method::Lz4 => (LZ4, Some(lz4_flex::block::compress(bytes))),
+        Method::Lz4 => {
+            let packed = lz4::pack(bytes);
+            (LZ4, Some(packed.map_err(|e| err!(CANNOT_COMPRESS, "Cannot compress block with LZ4: {e}"))?))
+        }
         Method::Zstd => {
             let packed = zstd::bulk::compress(bytes, 1);
             (ZSTD, Some(packed.map_err(|e| err!(CANNOT_COMPRESS, "Cannot compress block with ZSTD: {e}"))?))
@@ -168,7 +171,7 @@ fn unpack(method: u8, packed: &[u8], size: usize, to: &mut Vec<u8>) -> Result<()
                 packed.len()
             );
             to.resize(start + size, 0);
-            let n = lz4_flex::block::decompress_into(packed, &mut to[start..]);
+            let n = lz4::unpack_into(packed, &mut to[start..]);
             let n = n.map_err(|e| err!(CANNOT_DECOMPRESS, "Cannot decompress LZ4: {e}"))?;
             to.truncate(start + n);
         }

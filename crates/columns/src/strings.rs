@@ -47,6 +47,15 @@ impl Strings {
         Strings { views: Buf::from_vec(vec![0u128; n]), buffers: Arc::new([]) }
     }
 
+    /// Strings of these lengths, for those who ask for nothing else: their bytes are zeros.
+    pub fn of_lengths(lengths: &[u32]) -> Self {
+        let longest = lengths.iter().copied().max().unwrap_or(0) as usize;
+        let views: Vec<u128> = lengths.iter().map(|&len| u128::from(len)).collect();
+        // A view of a length alone points to the start of the first buffer, or is as many zeros itself.
+        let zeros = if longest > INLINE { vec![0u8; longest] } else { Vec::new() };
+        Strings { views: Buf::from_vec(views), buffers: Arc::new([Buffer::from_vec(zeros)]) }
+    }
+
     /// The number of strings.
     #[inline(always)]
     pub fn len(&self) -> usize {

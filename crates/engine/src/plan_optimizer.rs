@@ -113,6 +113,7 @@ fn is_rule_off(settings: &Settings, rule: &str) -> bool {
                 .any(|switch| settings.flag(switch) == Some(false));
         }
         "sum_of_shifted" => "optimize_arithmetic_operations_in_aggregate_functions",
+        "only_lengths" => "optimize_functions_to_subcolumns",
         "reduce_group_keys" => "optimize_group_by_function_keys",
         "inner_to_semi_join" => "query_plan_convert_any_join_to_semi_or_anti_join",
         "eager_aggregation" => "cascades_aggregation_pushdown",

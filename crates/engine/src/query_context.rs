@@ -90,6 +90,7 @@ impl QueryContext {
             max_block_size: exec_settings.max_block_size,
             max_threads: exec_settings.max_threads,
             use_query_condition_cache: settings.flag("use_query_condition_cache").unwrap_or(true),
+            use_dictionary_cache: settings.flag("chalet_use_dictionary_cache").unwrap_or(true),
             conditions_under: conditions_under(settings, functions.time_zone.name()),
             progress: control.files.clone(),
         };

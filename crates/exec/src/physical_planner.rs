@@ -296,6 +296,7 @@ impl PhysicalPlanner<'_> {
         };
         let request = ScanRequest {
             columns: node.columns.iter().map(|c| c.0).collect(),
+            only_lengths: node.only_lengths.iter().filter_map(|id| layout.get(id).copied()).collect(),
             ranges: node.filter.as_ref().map(|expr| ranges(expr, &layout)).unwrap_or_default(),
             skip_conditions: skip_index::conditions(node, self.ctx)?,
             filter: filter.as_ref().map(|(expr, _)| self.scan_filter(expr, node, &layout)).transpose()?,

@@ -63,7 +63,7 @@ impl RowsByNumber for FileRows {
         let request = ReadRequest { wanted, ..self.request.clone() };
         let by_name = by_name(&self.file, &request)?;
         // Of dictionaries only a few values are used.
-        let selection = |&column: &usize| Selection { column, keep_dictionary: false };
+        let selection = |&column: &usize| Selection { keep_dictionary: false, ..Selection::new(column) };
         let selections: Vec<Selection> = by_name.read.iter().map(selection).collect();
         let mut blocks = Vec::new();
         let mut rest = numbers;

@@ -1,7 +1,7 @@
 //! Decompression of pages.
 
 use crate::snappy;
-use chalet_base::{Error, Result, bail, ensure, err};
+use chalet_base::{Error, Result, bail, ensure, err, lz4};
 use parquet::basic::Compression;
 use std::io::Read;
 
@@ -28,8 +28,8 @@ pub fn decompress(codec: Compression, bytes: &[u8], size: usize, out: &mut Vec<u
         }
         Compression::GZIP(_) => fill(&mut flate2::read::MultiGzDecoder::new(bytes), out, "gzip")?,
         Compression::BROTLI(_) => fill(&mut brotli::Decompressor::new(bytes, 4096), out, "brotli")?,
-        Compression::LZ4_RAW => lz4_flex::block::decompress_into(bytes, out).map_err(|e| broken("lz4", e))?,
-        Compression::LZ4 => lz4(bytes, out)?,
+        Compression::LZ4_RAW => lz4::unpack_into(bytes, out).map_err(|e| broken("lz4", e))?,
+        Compression::LZ4 => deprecated_lz4(bytes, out)?,
         Compression::UNCOMPRESSED => bail!(LOGICAL_ERROR, "Uncompressed Parquet pages need no decompression"),
         other => bail!(NOT_IMPLEMENTED, "Parquet compression {other} is not supported"),
     };
@@ -49,14 +49,14 @@ fn fill(from: &mut impl Read, out: &mut [u8], codec: &str) -> Result<usize> {
 }
 
 /// The deprecated LZ4 means three things: Hadoop's blocks, a frame, or a bare block.
-fn lz4(bytes: &[u8], out: &mut [u8]) -> Result<usize> {
+fn deprecated_lz4(bytes: &[u8], out: &mut [u8]) -> Result<usize> {
     if let Some(n) = hadoop_lz4(bytes, out) {
         return Ok(n);
     }
     if bytes.starts_with(&[0x04, 0x22, 0x4d, 0x18]) {
         return fill(&mut lz4_flex::frame::FrameDecoder::new(bytes), out, "lz4");
     }
-    lz4_flex::block::decompress_into(bytes, out).map_err(|e| broken("lz4", e))
+    lz4::unpack_into(bytes, out).map_err(|e| broken("lz4", e))
 }
 
 /// Blocks that begin with two big-endian sizes: after and before decompression.
@@ -67,7 +67,7 @@ fn hadoop_lz4(mut bytes: &[u8], out: &mut [u8]) -> Option<usize> {
         let compressed = u32::from_be_bytes(bytes.get(4..8)?.try_into().ok()?) as usize;
         let block = bytes.get(8..8usize.checked_add(compressed)?)?;
         let room = out.get_mut(at..at.checked_add(size)?)?;
-        if lz4_flex::block::decompress_into(block, room).ok()? != size {
+        if lz4::unpack_into(block, room).ok()? != size {
             return None;
         }
         at += size;

@@ -6,7 +6,7 @@ use crate::schema::{Field, List, Node};
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::bits::set_rows;
-use chalet_columns::{Buf, Column, Data, Struct, Vector};
+use chalet_columns::{Buf, Column, Data, Strings, Struct, Vector};
 use std::sync::Arc;
 
 /// Reads one column of one row group from its first row to its last.
@@ -17,6 +17,8 @@ pub enum ColumnReader {
         /// NULL where the first leaf is.
         nullable: bool,
     },
+    /// Strings of these lengths, with any bytes.
+    Lengths(Box<dyn LeafReader>),
     /// Lists anywhere in it: all its leaves are read together.
     Nested {
         node: Node,
@@ -32,6 +34,14 @@ impl ColumnReader {
         keep_dictionary: bool,
     ) -> Result<ColumnReader> {
         ColumnReader::of_node(file, group, &field.node, keep_dictionary)
+    }
+
+    /// Strings of which the column holds the lengths.
+    pub fn of_lengths(file: &ParquetFile, group: usize, field: &Field) -> Result<ColumnReader> {
+        match &field.node {
+            Node::Leaf(leaf) => Ok(ColumnReader::Lengths(leaf::reader(file, group, leaf, false)?)),
+            _ => bail!(LOGICAL_ERROR, "Parquet column '{}' holds no lengths", field.name),
+        }
     }
 
     fn of_node(file: &ParquetFile, group: usize, node: &Node, keep_dictionary: bool) -> Result<ColumnReader> {
@@ -62,6 +72,7 @@ impl ColumnReader {
     pub fn read(&mut self, n: usize, selected: Option<&BooleanBuffer>) -> Result<Column> {
         match self {
             ColumnReader::Leaf(leaf) => leaf.read(n, selected),
+            ColumnReader::Lengths(leaf) => strings_of(&leaf.read(n, selected)?.into_flat()),
             ColumnReader::Struct { fields, nullable } => {
                 let fields: Vec<Vector> = fields
                     .iter_mut()
@@ -88,13 +99,21 @@ impl ColumnReader {
 
     pub fn skip(&mut self, n: usize) -> Result<()> {
         match self {
-            ColumnReader::Leaf(leaf) => leaf.skip(n),
+            ColumnReader::Leaf(leaf) | ColumnReader::Lengths(leaf) => leaf.skip(n),
             ColumnReader::Struct { fields, .. } => fields.iter_mut().try_for_each(|field| field.skip(n)),
             ColumnReader::Nested { leaves, .. } => {
                 leaves.iter_mut().try_for_each(|leaf| leaf.read_nested(n).map(|_| ()))
             }
         }
     }
+}
+
+/// Strings of these lengths.
+fn strings_of(lengths: &Vector) -> Result<Column> {
+    let Data::U32(values) = &lengths.data else {
+        bail!(LOGICAL_ERROR, "Lengths of strings are of type UInt32")
+    };
+    Ok(Vector::new(Data::Str(Strings::of_lengths(values)), lengths.validity.clone()).into())
 }
 
 fn first_validity(vector: &Vector) -> Option<NullBuffer> {

@@ -19,6 +19,8 @@ use std::sync::{Arc, OnceLock};
 pub struct ParquetFile {
     bytes: Buffer,
     footer: Arc<Footer>,
+    /// For what is kept of the file beyond one reading of it.
+    pub(crate) identity: Option<Arc<FileIdentity>>,
     verify_checksums: bool,
     /// Of the bytes of the file as such.
     verify: Option<Verify>,
@@ -89,11 +91,11 @@ impl ParquetFile {
             }
             Footer::parse(&bytes)
         };
-        let footer = match identity {
+        let footer = match identity.clone() {
             Some(identity) => cache::footer(identity, parse)?,
             None => parse()?.into(),
         };
-        Ok(Arc::new(ParquetFile { bytes, footer, verify_checksums: true, verify }))
+        Ok(Arc::new(ParquetFile { bytes, footer, identity, verify_checksums: true, verify }))
     }
 
     /// Fails where the bytes of a range are known to be damaged.
@@ -121,15 +123,17 @@ impl ParquetFile {
         }
     }
 
-    /// Whether pages with a checksum are compared with it (`input_format_parquet_verify_checksums`).
-    pub fn with_verify_checksums(self: Arc<Self>, verify: bool) -> Arc<Self> {
-        if self.verify_checksums == verify {
+    /// Whether pages with a checksum are compared with it (`input_format_parquet_verify_checksums`), and dictionaries kept for the next
+    /// reading.
+    pub fn with(self: Arc<Self>, verify_checksums: bool, keep_dictionaries: bool) -> Arc<Self> {
+        if self.verify_checksums == verify_checksums && keep_dictionaries {
             return self;
         }
         Arc::new(ParquetFile {
             bytes: self.bytes.clone(),
             footer: self.footer.clone(),
-            verify_checksums: verify,
+            identity: self.identity.clone().filter(|_| keep_dictionaries),
+            verify_checksums,
             verify: self.verify.clone(),
         })
     }

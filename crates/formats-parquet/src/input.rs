@@ -3,20 +3,20 @@
 use crate::by_number::FileRows;
 use crate::known::KnownRows;
 use crate::{ParquetFile, RangePredicate, RowFilter, RowGroupReader, Selection};
-use chalet_base::Result;
 use chalet_base::events::{self, Event};
+use chalet_base::{Result, bail};
 use chalet_columns::{Block, BooleanBuffer, Vector};
 use chalet_formats::by_name::ByName;
-
-use chalet_formats::input::{FilterStage, Pruned, RowsByNumber, intersect};
+use chalet_formats::input::{FilterStage, OnlyLengths, Pruned, RowsByNumber, intersect};
 use chalet_formats::passing_rows::PassingRows;
 use chalet_formats::{
     BlockReader, Buffer, ColumnStatistics, FileIdentity, FileScan, FormatSettings, Input, InputFormat,
     ReadRequest, Schema, Summary, TableStatistics,
 };
 use chalet_types::Value;
+use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 pub struct Parquet;
 
@@ -42,7 +42,7 @@ impl InputFormat for Parquet {
             Some(verify) => ParquetFile::open_with(bytes, identity.clone(), Some(verify))?,
             None => open(bytes, identity.clone(), settings)?,
         };
-        let file = file.with_verify_checksums(settings.input_format_parquet_verify_checksums);
+        let file = file.with(settings.input_format_parquet_verify_checksums, request.keep_dictionaries);
         let by_name = by_name(&file, &request)?;
         let own_filter = |filter: &chalet_formats::input::RowFilter| {
             let columns = filter.columns.iter().map(|&c| by_name.as_it_is(c)).collect::<Option<_>>()?;
@@ -74,8 +74,7 @@ impl InputFormat for Parquet {
             true => predicates.collect(),
             false => Vec::new(),
         };
-        let selections: Arc<[Selection]> =
-            by_name.read.iter().map(|&column| Selection::new(column)).collect();
+        let selections = selections(&file, &request, &by_name);
         let known = match (&request.remember, &filter, identity) {
             (Some(remember), Some(_), Some(identity)) => Some(remember(&identity, file.n_row_groups())),
             _ => None,
@@ -91,6 +90,7 @@ impl InputFormat for Parquet {
             by_name: Arc::new(by_name),
             next_group: 0,
             first_row: 0,
+            pieces: VecDeque::new(),
             pruned: Pruned::default(),
         }))
     }
@@ -131,8 +131,23 @@ pub(crate) struct Scan {
     next_group: usize,
     /// Of that group, in the file.
     first_row: u64,
+    /// Of the group before it, what was not given out yet.
+    pieces: VecDeque<Piece>,
     pruned: Pruned,
 }
+
+/// Rows of a row group that are a unit.
+struct Piece {
+    group: usize,
+    /// Of the row group, in the file.
+    first_row: u64,
+    /// Of the row group; `None` for all.
+    rows: Option<Vec<Range<usize>>>,
+    found: Option<Arc<Found>>,
+}
+
+/// Rows of a piece of a row group, at least.
+const PIECE_ROWS: usize = 1 << 14;
 
 impl Scan {
     /// The rows of a row group, from that row of the file on, that the request asks for; `None` for all.
@@ -149,10 +164,73 @@ impl Scan {
     fn known_rows(&self, group: usize) -> Option<&[u32]> {
         self.known.as_ref()?.of(group)
     }
+
+    /// Cuts rows of a row group into as many pieces as it takes for there to be enough units.
+    fn cut(&mut self, group: usize, first_row: u64, rows: Option<Vec<Range<usize>>>) {
+        let n_rows = self.file.row_group_rows(group);
+        let kept = rows.as_ref().map_or(n_rows, |rows| rows.iter().map(ExactSizeIterator::len).sum());
+        let n = self.request.units.div_ceil(self.file.n_row_groups()).min(kept / PIECE_ROWS).max(1);
+        // What passes a bound, too, is not all that passes the filter.
+        let known = self.known.clone().filter(|_| self.dynamic_filters.is_empty());
+        let found = known.map(|known| Arc::new(Found::new(known, group, n_rows, n)));
+        let pieces: Vec<Option<Vec<Range<usize>>>> = match n {
+            1 => vec![rows],
+            _ => {
+                cut_evenly(&rows.unwrap_or_else(|| Vec::from([0..n_rows])), n).into_iter().map(Some).collect()
+            }
+        };
+        let piece = |rows| Piece { group, first_row, rows, found: found.clone() };
+        self.pieces.extend(pieces.into_iter().map(piece));
+    }
+
+    fn unit(&self, piece: Piece) -> Result<Box<dyn BlockReader>> {
+        let Piece { group, first_row, rows, found } = piece;
+        let filters = self.dynamic_filters.iter().chain(self.filter.iter().flatten()).cloned().collect();
+        let kept: usize = rows.iter().flatten().map(ExactSizeIterator::len).sum();
+        let n_rows = if rows.is_some() { kept } else { self.file.row_group_rows(group) };
+        let reader = self.file.read_row_group(group, &self.selections, filters, rows)?;
+        events::count(Event::ParquetReadRowGroups);
+        let bytes: u64 = self.selections.iter().map(|s| self.file.compressed_bytes(group, s.column)).sum();
+        Ok(Box::new(Group {
+            reader,
+            has_filter: self.filter.is_some(),
+            request: self.request.clone(),
+            by_name: self.by_name.clone(),
+            first_row,
+            n_rows: n_rows as u64,
+            rows_read: 0,
+            bytes: bytes * n_rows as u64 / (self.file.row_group_rows(group) as u64).max(1),
+            omitted: Vec::new(),
+            found: found.map(|all| (all, Vec::new())),
+        }))
+    }
+}
+
+/// Divides rows into `n` runs of about as many, in order.
+fn cut_evenly(rows: &[Range<usize>], n: usize) -> Vec<Vec<Range<usize>>> {
+    let kept: usize = rows.iter().map(ExactSizeIterator::len).sum();
+    let mut pieces = vec![Vec::new(); n];
+    let mut at = 0;
+    for range in rows {
+        let mut rest = range.clone();
+        while !rest.is_empty() {
+            // The first row of the next piece, counted in kept rows.
+            let piece = (at * n / kept).min(n - 1);
+            let end = ((piece + 1) * kept).div_ceil(n);
+            let taken = rest.len().min(end - at);
+            pieces[piece].push(rest.start..rest.start + taken);
+            rest.start += taken;
+            at += taken;
+        }
+    }
+    pieces
 }
 
 impl FileScan for Scan {
     fn next_unit(&mut self) -> Result<Option<Box<dyn BlockReader>>> {
+        if let Some(piece) = self.pieces.pop_front() {
+            return self.unit(piece).map(Some);
+        }
         let settings = &self.request.settings;
         let use_bloom_filter = settings.input_format_parquet_bloom_filter_push_down;
         let (group, first_row) = loop {
@@ -194,28 +272,11 @@ impl FileScan for Scan {
             let kept: usize = rows.iter().map(|range| range.len()).sum();
             self.pruned.rows += (self.file.row_group_rows(group) - kept) as u64;
         }
-        let filters = self.dynamic_filters.iter().chain(self.filter.iter().flatten()).cloned().collect();
-        let reader = self.file.read_row_group(group, &self.selections, filters, rows)?;
-        events::count(Event::ParquetReadRowGroups);
-        let bytes = self.selections.iter().map(|s| self.file.compressed_bytes(group, s.column)).sum();
-        Ok(Some(Box::new(Group {
-            reader,
-            has_filter: self.filter.is_some(),
-            request: self.request.clone(),
-            by_name: self.by_name.clone(),
-            first_row,
-            n_rows: self.file.row_group_rows(group) as u64,
-            rows_read: 0,
-            bytes,
-            omitted: Vec::new(),
-            // What passes a bound, too, is not all that passes the filter.
-            found: self.known.clone().filter(|_| self.dynamic_filters.is_empty()).map(|known| Found {
-                most: PassingRows::most(self.file.row_group_rows(group)),
-                known,
-                group,
-                rows: Vec::new(),
-            }),
-        })))
+        self.cut(group, first_row, rows);
+        match self.pieces.pop_front() {
+            Some(piece) => self.unit(piece).map(Some),
+            None => bail!(LOGICAL_ERROR, "A Parquet row group has no piece"),
+        }
     }
 
     fn pruned(&self) -> Pruned {
@@ -249,6 +310,20 @@ impl FileScan for Scan {
     }
 }
 
+/// What is read of a file: of strings of which only the lengths are needed, the column of the lengths where it has one.
+fn selections(file: &ParquetFile, request: &ReadRequest, by_name: &ByName) -> Arc<[Selection]> {
+    let mut selections: Vec<Selection> = by_name.read.iter().map(|&column| Selection::new(column)).collect();
+    for OnlyLengths { wanted, kept_as } in &request.only_lengths {
+        let mut behind = request.structure.len()..file.n_columns();
+        let lengths = behind.find(|&column| file.column_name(column) == kept_as);
+        if let (Some(position), Some(column)) = (by_name.as_it_is(*wanted), lengths) {
+            events::count(Event::StringsReadByLength);
+            selections[position] = Selection { is_length: true, ..Selection::new(column) };
+        }
+    }
+    selections.into()
+}
+
 /// How the wanted columns are made from those of a file.
 pub(crate) fn by_name(file: &ParquetFile, request: &ReadRequest) -> Result<ByName> {
     let settings = &request.settings;
@@ -273,31 +348,53 @@ struct Group {
     /// Of the columns that are read, compressed.
     bytes: u64,
     omitted: Vec<Option<BooleanBuffer>>,
-    /// To be remembered at the end; gone when there are too many for that.
-    found: Option<Found>,
+    /// Rows that passed the filter; gone when there are too many to be remembered.
+    found: Option<(Arc<Found>, Vec<u32>)>,
 }
 
-/// Rows that passed the filter.
+/// Rows of a row group that passed the filter, to be remembered once all its pieces were read.
 struct Found {
     known: Arc<PassingRows>,
     group: usize,
-    rows: Vec<u32>,
     most: usize,
+    /// How many pieces are still to come, and the rows of the others; none when there are too many.
+    rows: Mutex<Option<(usize, Vec<u32>)>>,
+}
+
+impl Found {
+    fn new(known: Arc<PassingRows>, group: usize, n_rows: usize, pieces: usize) -> Found {
+        Found { known, group, most: PassingRows::most(n_rows), rows: Mutex::new(Some((pieces, Vec::new()))) }
+    }
+
+    /// Adds those of a piece.
+    fn add(&self, rows: Vec<u32>) {
+        let mut all = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((pieces, found)) = all.as_mut() else { return };
+        *pieces -= 1;
+        found.extend(rows);
+        if found.len() > self.most {
+            *all = None;
+        } else if *pieces == 0 {
+            found.sort_unstable();
+            self.known.insert(self.group, std::mem::take(found));
+            *all = None;
+        }
+    }
 }
 
 impl BlockReader for Group {
     fn next_block(&mut self, max_rows: usize) -> Result<Option<Block>> {
         let limit = self.request.settings.input_format_parquet_max_block_size.max(1) as usize;
         let Some(block) = self.reader.next_block(max_rows.min(limit))? else {
-            if let Some(found) = self.found.take() {
-                found.known.insert(found.group, found.rows);
+            if let Some((found, rows)) = self.found.take() {
+                found.add(rows);
             }
             return Ok(None);
         };
         let n = block.n_rows();
-        if let Some(found) = &mut self.found {
-            if found.rows.len() + n <= found.most {
-                found.rows.extend(self.reader.row_numbers().into_iter().map(|row| row as u32));
+        if let Some((found, rows)) = &mut self.found {
+            if rows.len() + n <= found.most {
+                rows.extend(self.reader.row_numbers().into_iter().map(|row| row as u32));
             } else {
                 self.found = None;
             }
@@ -328,7 +425,7 @@ impl BlockReader for Group {
     }
 
     fn bytes_read(&self) -> u64 {
-        let rows = self.rows_read + self.reader.skipped() as u64;
+        let rows = self.rows_read + self.reader.filtered() as u64;
         self.bytes * rows / self.n_rows.max(1)
     }
 }

@@ -4,7 +4,7 @@
 //! decoding are ours, because that is where the time goes.
 //!
 //! - [`file`]: an opened file: bytes, footer, columns
-//! - [`cache`]: footers of files read before
+//! - [`cache`], [`dictionaries`]: footers and dictionaries of files read before, both [`lru`]
 //! - [`schema`]: the Parquet schema as our types
 //! - [`thrift`]: page headers
 //! - [`codec`], [`snappy`]: decompression
@@ -24,12 +24,14 @@ mod by_number;
 pub mod cache;
 mod codec;
 mod column;
+pub mod dictionaries;
 mod encoding;
 pub mod file;
 pub mod format;
 mod input;
 mod known;
 mod leaf;
+mod lru;
 mod metadata_format;
 mod output;
 mod page;

@@ -17,11 +17,13 @@ pub struct Selection {
     pub column: usize,
     /// Text that is dictionary-coded in the file comes as [`Column::Dict`] where a block has codes only.
     pub keep_dictionary: bool,
+    /// The column holds the lengths of strings, which are to come with any bytes.
+    pub is_length: bool,
 }
 
 impl Selection {
     pub fn new(column: usize) -> Selection {
-        Selection { column, keep_dictionary: true }
+        Selection { column, keep_dictionary: true, is_length: false }
     }
 }
 
@@ -103,7 +105,10 @@ impl ParquetFile {
         let n_rows = self.row_group_rows(group);
         let open = |selection: &Selection| -> Result<Lazy> {
             let field = self.column(selection.column)?;
-            let reader = ColumnReader::open(self, group, field, selection.keep_dictionary);
+            let reader = match selection.is_length {
+                true => ColumnReader::of_lengths(self, group, field),
+                false => ColumnReader::open(self, group, field, selection.keep_dictionary),
+            };
             let reader = reader.map_err(|e| e.context(format!("(column '{}')", field.name)))?;
             Ok(Lazy { reader, pending: 0 })
         };

@@ -193,6 +193,15 @@ pub type Remember = Arc<dyn Fn(&Arc<FileIdentity>, usize) -> Arc<PassingRows> + 
 /// Fails where the bytes of a range of the file are not those that were written. Readers call it before they use bytes.
 pub type Verify = Arc<dyn Fn(Range<usize>) -> Result<()> + Send + Sync>;
 
+/// A wanted column of strings that may come with any bytes, as long as there are as many.
+#[derive(Clone, Debug)]
+pub struct OnlyLengths {
+    /// Position among the wanted columns.
+    pub wanted: usize,
+    /// The name of a column behind those of the structure where the file may keep the lengths, as UInt32.
+    pub kept_as: String,
+}
+
 /// What to read from a file.
 #[derive(Clone)]
 pub struct ReadRequest {
@@ -211,12 +220,18 @@ pub struct ReadRequest {
     pub filter: Option<RowFilter>,
     /// Rows that do not pass them are not needed. They may get stricter from block to block. Hints: the reader may ignore them.
     pub dynamic_filters: Vec<RowFilter>,
+    /// Wanted strings of which only the lengths are needed.
+    pub only_lengths: Vec<OnlyLengths>,
     /// Conditions that every needed row meets, for leaving out units and rows that cannot; all hold together.
     pub ranges: Arc<[ColumnRange]>,
     /// Only these rows of the file may be needed, ascending and apart; `None` for all. A hint: the reader may ignore it.
     pub rows: Option<Arc<[Range<usize>]>>,
     /// Blocks have one more column, the last: UInt64, the number of the row in the file. Only of formats that number rows.
     pub row_numbers: bool,
+    /// As many units are best for who reads the file: one of fewer may cut them. A hint.
+    pub units: usize,
+    /// May dictionaries of which few values are needed be kept for others who read the file?
+    pub keep_dictionaries: bool,
     /// Given where the filter is one that may be remembered.
     pub remember: Option<Remember>,
     /// Given where the bytes of the file have checksums.
@@ -235,9 +250,12 @@ impl ReadRequest {
             cast: None,
             filter: None,
             dynamic_filters: Vec::new(),
+            only_lengths: Vec::new(),
             ranges: Arc::new([]),
             rows: None,
             row_numbers: false,
+            units: 1,
+            keep_dictionaries: true,
             remember: None,
             verify: None,
         }

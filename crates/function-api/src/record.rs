@@ -34,6 +34,8 @@ pub struct Record {
     pub linear: Linear,
     /// Of two values: which order of them is the one that makes it true?
     pub comparison: Comparison,
+    /// Of a String it looks at the length alone.
+    pub only_length: bool,
     /// What of its first argument is it about? For indexes of values and words.
     pub search: Search,
 }
@@ -66,6 +68,7 @@ impl Record {
         total: false,
         linear: Linear::No,
         comparison: Comparison::No,
+        only_length: false,
         search: Search::No,
     };
 }

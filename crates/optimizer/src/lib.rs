@@ -21,6 +21,7 @@
 //! - [`eager_aggregation`]: rows are grouped before a join
 //! - [`prune_columns`]: columns that nobody reads are not made
 //! - [`late_materialization`]: columns that a sort does not read are read only for the rows that a limit leaves
+//! - [`only_lengths`]: strings of which only the length is asked
 
 mod cross_join_to_inner;
 mod eager_aggregation;
@@ -33,6 +34,7 @@ mod join_order;
 mod late_materialization;
 mod merge_projections;
 mod min_max_through_cast;
+mod only_lengths;
 mod outer_join_to_inner;
 mod prune_columns;
 mod push_down_filter;

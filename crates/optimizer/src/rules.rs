@@ -4,9 +4,9 @@ use crate::rewriter::Rewriter;
 use crate::{
     cross_join_to_inner, eager_aggregation, factor_disjunctions, fold_empty_inputs,
     grouping_sets_over_groups, inner_to_semi_join, join_order, late_materialization, merge_projections,
-    min_max_through_cast, outer_join_to_inner, prune_columns, push_down_filter, push_down_limit,
-    reduce_group_keys, remove_constant_keys, share_common_tables, single_distinct_to_group_by,
-    sum_of_shifted, unnest_subqueries, unwrap_cast_in_comparison,
+    min_max_through_cast, only_lengths, outer_join_to_inner, prune_columns, push_down_filter,
+    push_down_limit, reduce_group_keys, remove_constant_keys, share_common_tables,
+    single_distinct_to_group_by, sum_of_shifted, unnest_subqueries, unwrap_cast_in_comparison,
 };
 use chalet_base::{Result, ensure};
 use chalet_plan::{Plan, validate::validate};
@@ -134,8 +134,13 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         name: "late_materialization",
-        reason: "last: limits have reached sorts, and only columns that are needed are left",
+        reason: "limits have reached sorts, and only columns that are needed are left",
         apply: late_materialization::apply,
+    },
+    Rule {
+        name: only_lengths::NAME,
+        reason: "after all that moves expressions and columns",
+        apply: only_lengths::apply,
     },
 ];
 

@@ -66,6 +66,12 @@ pub fn describe(plan: &Plan) -> String {
             if let Some(filter) = &n.filter {
                 let _ = write!(text, " where {filter}");
             }
+            if !n.only_lengths.is_empty() {
+                let columns = n.columns.iter().map(|(_, field)| field);
+                let names: Vec<String> =
+                    columns.filter(|f| n.only_lengths.contains(&f.id)).map(named).collect();
+                let _ = write!(text, " lengths of [{}]", names.join(", "));
+            }
             if let Some(limit) = n.limit {
                 let _ = write!(text, " limit {limit}");
             }

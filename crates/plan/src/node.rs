@@ -47,6 +47,8 @@ pub struct ScanNode {
     pub filter: Option<Expr>,
     /// Columns that nobody reads but the filter: they may come with any values.
     pub only_filtered: Vec<ColumnId>,
+    /// Columns of strings of which only the lengths are read: they may come with any bytes.
+    pub only_lengths: Vec<ColumnId>,
     pub limit: Option<u64>,
     /// A UInt64 column behind the others: where each row is, for [`Fetch`]. Only of tables that have row ids.
     pub row_id: Option<Field>,

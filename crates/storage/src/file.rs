@@ -118,8 +118,11 @@ impl FileTable {
             cast: self.context.cast.clone(),
             filter: request.filter.as_ref().and_then(|filter| own_filter(filter, &own)),
             dynamic_filters: request.dynamic_filters.iter().filter_map(|f| own_filter(f, &own)).collect(),
+            only_lengths: Vec::new(),
             ranges: request.ranges.iter().filter_map(|range| own_range(range, &own)).collect(),
             row_numbers: request.with_row_ids,
+            keep_dictionaries: request.context.use_dictionary_cache,
+            units: request.context.max_threads.div_ceil(self.files.len().max(1)),
             remember: condition_cache::remember(request),
             verify: None,
         };

@@ -15,6 +15,8 @@ use std::task::Poll;
 pub struct ScanRequest {
     /// Indexes into the schema's columns, in the order that blocks have them.
     pub columns: Vec<usize>,
+    /// Positions in `columns` of strings of which only the lengths are needed: they may come with any bytes.
+    pub only_lengths: Vec<usize>,
     /// Conditions that every needed row meets, for skipping; all of them hold together.
     pub ranges: Vec<ColumnRange>,
     /// What data skipping indexes of the table test of the filter.
@@ -64,6 +66,8 @@ pub struct ScanContext {
     /// Workers that will read, at most.
     pub max_threads: usize,
     pub use_query_condition_cache: bool,
+    /// Are dictionaries of which few values are needed kept for the next query?
+    pub use_dictionary_cache: bool,
     /// Whatever of the session may change what a condition answers: changed settings and the time zone.
     pub conditions_under: Arc<str>,
     pub progress: Arc<ScanProgress>,
@@ -75,6 +79,7 @@ impl Default for ScanContext {
             max_block_size: 65_409,
             max_threads: 1,
             use_query_condition_cache: true,
+            use_dictionary_cache: true,
             conditions_under: "".into(),
             progress: Arc::default(),
         }

@@ -170,6 +170,7 @@ impl Match {
             columns,
             filter: all_of(&self.conditions, ctx)?,
             only_filtered: Vec::new(),
+            only_lengths: Vec::new(),
             limit: None,
             row_id: None,
             limits: by.scan.limits.clone(),

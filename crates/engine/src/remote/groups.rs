@@ -211,6 +211,7 @@ impl<'a> Draft<'a> {
             columns: self.columns.into_iter().map(|(_, field)| field).enumerate().collect(),
             filter: None,
             only_filtered: Vec::new(),
+            only_lengths: Vec::new(),
             ..self.scan.clone()
         })
     }

@@ -22,6 +22,7 @@ const OWN: &[Known] = &[
     Known { name: "chalet_clusters", kind: "Map", default: "{}", alias_for: "" },
     Known { name: "chalet_push_down_groups", kind: "Bool", default: "1", alias_for: "" },
     Known { name: "chalet_tls", kind: "Map", default: "{}", alias_for: "" },
+    Known { name: "chalet_use_dictionary_cache", kind: "Bool", default: "1", alias_for: "" },
 ];
 
 static ALL: LazyLock<Vec<Known>> = LazyLock::new(|| {

@@ -73,6 +73,10 @@ pub(crate) fn run(
             chalet_formats_parquet::cache::clear();
             Ok(())
         }
+        "DROP UNCOMPRESSED CACHE" => {
+            chalet_formats_parquet::dictionaries::clear();
+            Ok(())
+        }
         _ if WITHOUT_EFFECT.contains(&command) => Ok(()),
         _ if command.starts_with("DROP ") && command.ends_with(" CACHE") => Ok(()),
         _ => of_table(command, target, rest, ctx),

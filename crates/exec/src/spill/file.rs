@@ -3,7 +3,7 @@
 use super::Purpose;
 use crate::control::QueryControl;
 use chalet_base::events::{self, Event};
-use chalet_base::{Error, Result, ensure, err};
+use chalet_base::{Error, Result, ensure, err, lz4};
 use chalet_columns::wire::take_array;
 use chalet_memory::profile;
 use std::fs::File;
@@ -177,8 +177,8 @@ fn compress(raw: &[u8], backoff: &mut CompressionBackoff, out: &mut Vec<u8>) -> 
     let start = out.len();
     out.resize(start + HEAD, 0);
     if backoff.tries() {
-        out.resize(start + HEAD + lz4_flex::block::get_maximum_output_size(raw.len()), 0);
-        let n = lz4_flex::block::compress_into(raw, &mut out[start + HEAD..])
+        out.resize(start + HEAD + lz4::max_packed_len(raw.len()), 0);
+        let n = lz4::pack_into(raw, &mut out[start + HEAD..])
             .map_err(|error| err!(CANNOT_COMPRESS, "Cannot compress temporary data: {error}"))?;
         backoff.tried(raw.len(), n);
         out.truncate(start + HEAD + if n < raw.len() { n } else { 0 });
@@ -204,7 +204,7 @@ fn decompress(bytes: &mut &[u8], out: &mut Vec<u8>) -> Result<()> {
     ensure!(raw <= FRAME, CORRUPTED_DATA, "Temporary data came back damaged");
     let start = out.len();
     out.resize(start + raw, 0);
-    let n = lz4_flex::block::decompress_into(frame, &mut out[start..])
+    let n = lz4::unpack_into(frame, &mut out[start..])
         .map_err(|error| err!(CANNOT_DECOMPRESS, "Cannot decompress temporary data: {error}"))?;
     ensure!(n == raw, CORRUPTED_DATA, "Temporary data came back damaged");
     Ok(())

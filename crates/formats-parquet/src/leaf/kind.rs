@@ -7,7 +7,7 @@ use chalet_columns::{Column, Strings};
 
 pub trait Kind: Send + 'static {
     /// The values of a dictionary page.
-    type Dictionary: Send;
+    type Dictionary: Send + Sync + 'static;
     /// The column being read.
     type Column: Send;
 
@@ -16,6 +16,11 @@ pub trait Kind: Send + 'static {
 
     /// The `n` plain values of a dictionary page.
     fn dictionary(&self, page: Buffer, n: usize) -> Result<Self::Dictionary>;
+
+    /// Bytes that it holds, where making it takes long; 0: it is not worth keeping.
+    fn dictionary_weight(&self, _dictionary: &Self::Dictionary) -> usize {
+        0
+    }
 
     fn start(&self, rows: usize) -> Self::Column;
     fn len(&self, column: &Self::Column) -> usize;

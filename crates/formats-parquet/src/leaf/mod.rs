@@ -66,7 +66,7 @@ pub fn reader(
         Pages::new(file.chunk_bytes(group, leaf.index)?, chunk.compression(), file.verifies_checksums());
 
     fn boxed<K: Kind>(kind: K, leaf: &Leaf, pages: Pages) -> Result<Box<dyn LeafReader>> {
-        Ok(Box::new(Stream::new(kind, leaf, pages)))
+        Ok(Box::new(Stream::new(kind, leaf, pages, None)))
     }
     macro_rules! cast {
         ($from:ty => $($to:ident),*) => {
@@ -104,6 +104,10 @@ pub fn reader(
             }
         }
         Conversion::Fixed(width) => boxed(fixed::FixedBytes { width }, leaf, pages),
-        Conversion::Text => boxed(text::Text { keep_dictionary, nullable: leaf.nullable }, leaf, pages),
+        Conversion::Text => {
+            let key = file.identity.clone().map(|identity| (identity, group, leaf.index));
+            let kind = text::Text { keep_dictionary, nullable: leaf.nullable };
+            Ok(Box::new(Stream::new(kind, leaf, pages, key)))
+        }
     }
 }

@@ -6,6 +6,7 @@
 use super::kind::Kind;
 use super::values::Values;
 use super::{LeafReader, Levels};
+use crate::dictionaries;
 use crate::encoding::cut_short;
 use crate::encoding::rle::Rle;
 use crate::page::{Pages, StoredPage};
@@ -14,6 +15,7 @@ use crate::thrift::{PageKind, encoding};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, Buffer, NullBuffer};
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, Vector};
+use std::sync::Arc;
 
 pub struct Stream<K: Kind> {
     kind: K,
@@ -21,10 +23,21 @@ pub struct Stream<K: Kind> {
     pages: Pages,
     /// Found in the file, not needed yet.
     stored_dictionary: Option<StoredPage>,
-    dictionary: Option<K::Dictionary>,
+    dictionary: Option<Arc<K::Dictionary>>,
+    kept: Kept,
     page: Option<Page>,
     /// Codes and levels on their way; kept for their memory.
     scratch: Vec<u32>,
+}
+
+/// Whether the dictionary is kept for others who read the column chunk.
+#[derive(Default)]
+struct Kept {
+    /// Of the column chunk; none where nothing may be kept, or the dictionary is.
+    key: Option<dictionaries::Key>,
+    /// Values that were read by codes so far, and how many there are in the dictionary.
+    used: usize,
+    values: usize,
 }
 
 /// The current page.
@@ -61,7 +74,8 @@ struct Output<K: Kind> {
 }
 
 impl<K: Kind> Stream<K> {
-    pub fn new(kind: K, leaf: &Leaf, pages: Pages) -> Self {
+    /// `key` is the column chunk, where its dictionary may be kept.
+    pub fn new(kind: K, leaf: &Leaf, pages: Pages, key: Option<dictionaries::Key>) -> Self {
         let leaf = leaf.clone();
         Stream {
             kind,
@@ -69,6 +83,7 @@ impl<K: Kind> Stream<K> {
             pages,
             stored_dictionary: None,
             dictionary: None,
+            kept: Kept { key, ..Kept::default() },
             page: None,
             scratch: Vec::new(),
         }
@@ -114,8 +129,17 @@ impl<K: Kind> Stream<K> {
                 "Parquet dictionaries of encoding {} are not supported",
                 dictionary.header.encoding
             );
-            let (_, bytes) = self.pages.load(&dictionary)?;
-            self.dictionary = Some(self.kind.dictionary(bytes, dictionary.header.n_values)?);
+            self.dictionary = match self.kept.key.as_ref().and_then(dictionaries::find) {
+                Some(known) => {
+                    self.kept.key = None;
+                    Some(known)
+                }
+                None => {
+                    let (_, bytes) = self.pages.load(&dictionary)?;
+                    self.kept.values = dictionary.header.n_values;
+                    Some(Arc::new(self.kind.dictionary(bytes, dictionary.header.n_values)?))
+                }
+            };
         }
         let (levels, memory) = self.pages.load(stored)?;
         let (max_repetition, max_definition) = (self.leaf.max_repetition, self.leaf.max_definition);
@@ -165,17 +189,18 @@ impl<K: Kind> Stream<K> {
         let valid = open.validity(n, &self.leaf, &mut self.scratch)?;
         let n_values = valid.as_ref().map_or(n, |valid| valid.count_set_bits());
         let start = self.kind.len(&out.column);
+        self.kept.used += n_values;
         open.values.take(
             n_values,
             &self.kind,
             &mut out.column,
-            self.dictionary.as_ref(),
+            self.dictionary.as_deref(),
             &mut self.scratch,
         )?;
         if let Some(valid) = &valid
             && n_values < n
         {
-            self.kind.expand(&mut out.column, self.dictionary.as_ref(), start, valid);
+            self.kind.expand(&mut out.column, self.dictionary.as_deref(), start, valid);
         }
         match (&mut out.validity, valid) {
             (Some(validity), Some(valid)) => validity.append_buffer(&valid),
@@ -212,7 +237,20 @@ impl<K: Kind> Stream<K> {
 
     fn finish(&self, out: Output<K>) -> Column {
         let validity = out.validity.map(|mut bits| NullBuffer::new(bits.finish()));
-        self.kind.finish(out.column, self.dictionary.as_ref(), validity.filter(|v| v.null_count() > 0))
+        self.kind.finish(out.column, self.dictionary.as_deref(), validity.filter(|v| v.null_count() > 0))
+    }
+}
+
+impl<K: Kind> Drop for Stream<K> {
+    /// Keeps the dictionary where few of its values were read.
+    fn drop(&mut self) {
+        if self.kept.used >= self.kept.values {
+            return;
+        }
+        if let (Some(key), Some(dictionary)) = (self.kept.key.take(), self.dictionary.take()) {
+            let weight = self.kind.dictionary_weight(&dictionary);
+            dictionaries::insert(key, dictionary, weight);
+        }
     }
 }
 
@@ -315,11 +353,11 @@ impl<K: Kind> LeafReader for Stream<K> {
                 n_values,
                 &self.kind,
                 &mut out.column,
-                self.dictionary.as_ref(),
+                self.dictionary.as_deref(),
                 &mut self.scratch,
             )?;
             if n_values < valid.len() {
-                self.kind.expand(&mut out.column, self.dictionary.as_ref(), start, &valid);
+                self.kind.expand(&mut out.column, self.dictionary.as_deref(), start, &valid);
             }
             if let Some(validity) = &mut out.validity {
                 validity.append_buffer(&valid);

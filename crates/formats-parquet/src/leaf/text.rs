@@ -126,6 +126,10 @@ impl Kind for Text {
         Ok(Dictionary { page, views, values })
     }
 
+    fn dictionary_weight(&self, dictionary: &Dictionary) -> usize {
+        dictionary.page.len() + 2 * size_of_val(&*dictionary.views)
+    }
+
     fn start(&self, rows: usize) -> TextColumn {
         let coded = self.keep_dictionary;
         TextColumn {

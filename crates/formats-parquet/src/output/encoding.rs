@@ -1,12 +1,14 @@
 //! How a column chunk of a table's own file is encoded: by a dictionary, as differences, plain and compressed, or plain alone,
 //! whichever is small for what it takes to read. A file of a user is written as the settings say.
 //!
-//! Differences (DELTA_BINARY_PACKED) of values that are near each other take few bits and are decoded several times faster than
+//! What many rows share is kept once, in a dictionary, also where few neighbours are equal. Differences (DELTA_BINARY_PACKED) of values that are near each other take few bits and are decoded several times faster than
 //! LZ4 undoes plain values; where LZ4 saves next to nothing, plain values need no decoding at all.
 
+use super::distinct;
 use super::shred::Entries;
 use chalet_base::events::{self, Event};
-use chalet_base::hash::{HashSet, hash_bytes};
+use chalet_base::hash::{HashSet, hash_bytes, hash_u64};
+use chalet_base::lz4;
 use chalet_columns::keys::group_keys;
 use chalet_columns::{Column, Data};
 use parquet::basic::{Compression, Encoding};
@@ -50,10 +52,16 @@ impl Encodings {
 
     /// The best one for the entries of a chunk.
     pub fn chosen(&self, entries: &[Entries<'_>]) -> WriterPropertiesPtr {
-        if !mostly_distinct(entries) {
+        let n: usize = entries.iter().map(Entries::len).sum();
+        if !mostly_distinct(entries, n) {
             return self.by_settings.clone();
         }
-        match of_sample(entries).best() {
+        let distinct = distinct::estimate(entries, n);
+        if distinct.is_some_and(|distinct| is_repetitive_text(entries, n, distinct)) {
+            return self.by_settings.clone();
+        }
+        match of_sample(entries, distinct).best() {
+            Best::Dictionary => self.by_settings.clone(),
             Best::Compressed => self.without_dictionary.clone(),
             Best::Plain => self.plain.clone(),
             Best::Differences => {
@@ -65,6 +73,7 @@ impl Encodings {
 }
 
 enum Best {
+    Dictionary,
     Compressed,
     Plain,
     Differences,
@@ -76,6 +85,8 @@ struct Sizes {
     plain: usize,
     compressed: usize,
     differences: usize,
+    /// With their share of the dictionary; none where that is not known.
+    dictionary: Option<usize>,
 }
 
 impl Sizes {
@@ -84,6 +95,7 @@ impl Sizes {
             plain: self.plain + other.plain,
             compressed: self.compressed + other.compressed,
             differences: self.differences + other.differences,
+            dictionary: self.dictionary.zip(other.dictionary).map(|(a, b)| a + b),
         }
     }
 
@@ -94,7 +106,12 @@ impl Sizes {
         }
         // Ten per cent more bytes are read faster than LZ4 is undone.
         let limit = (self.compressed + self.compressed / 10).min(self.plain);
+        let others = limit.min(self.differences);
         match () {
+            // Looking values up takes longer than the others do.
+            () if self.dictionary.is_some_and(|dictionary| dictionary < others - others / 4) => {
+                Best::Dictionary
+            }
             () if self.differences <= limit => Best::Differences,
             () if self.compressed >= self.plain - self.plain / 10 => Best::Plain,
             () => Best::Compressed,
@@ -102,15 +119,22 @@ impl Sizes {
     }
 }
 
-/// Sizes of some runs of the values of a chunk.
-fn of_sample(entries: &[Entries<'_>]) -> Sizes {
+/// Sizes of some runs of the values of a chunk, of which so many may be distinct.
+fn of_sample(entries: &[Entries<'_>], distinct: Option<usize>) -> Sizes {
+    let n: usize = entries.iter().map(Entries::len).sum();
     let run = |number: usize| {
         let one = entries.get(number * entries.len() / RUNS)?;
         let from = (one.len() - one.len().min(RUN)) / RUNS * number;
         let (values, width) = integers(one, from, RUN.min(one.len() - from))?;
-        Some(of_run(&values, width))
+        let mut sizes = of_run(&values, width);
+        sizes.dictionary = distinct.map(|distinct| {
+            let own_share = width * distinct * values.len() / n.max(1);
+            own_share + codes_of_run(&values, distinct)
+        });
+        Some(sizes)
     };
-    (0..RUNS).filter_map(run).fold(Sizes::default(), Sizes::and)
+    let runs: Vec<Sizes> = (0..RUNS).filter_map(run).collect();
+    runs.into_iter().reduce(Sizes::and).unwrap_or_default()
 }
 
 /// Values that follow each other, and the width that they have in the file; none of other types.
@@ -143,14 +167,47 @@ fn of_run(values: &[i64], width: usize) -> Sizes {
     });
     Sizes {
         plain: bytes.len(),
-        compressed: lz4_flex::block::compress(&bytes).len(),
+        compressed: lz4::pack(&bytes).map_or(bytes.len(), |packed| packed.len()),
         differences: bits.sum::<usize>() / 8 + width,
+        dictionary: None,
     }
 }
 
-/// Are most values of a column chunk different from each other? A dictionary of them would be made for nothing.
-fn mostly_distinct(entries: &[Entries<'_>]) -> bool {
-    let n: usize = entries.iter().map(|entries| entries.len()).sum();
+/// Bytes of the codes of values of which a chunk has so many distinct ones: equal values have equal codes, and no other order is
+/// known of them.
+fn codes_of_run(values: &[i64], distinct: usize) -> usize {
+    let width = usize::BITS - distinct.max(2).saturating_sub(1).leading_zeros();
+    let (mut packed, mut held, mut n_held) = (Vec::with_capacity(values.len() * 4), 0u64, 0);
+    for &value in values {
+        held |= (hash_u64(value as u64) >> (u64::BITS - width)) << n_held;
+        n_held += width;
+        while n_held >= 8 {
+            packed.push(held as u8);
+            held >>= 8;
+            n_held -= 8;
+        }
+    }
+    lz4::pack(&packed).map_or(packed.len(), |codes| codes.len().min(packed.len()))
+}
+
+/// Strings of which a dictionary, with the codes, takes much less than all of them: it is compressed as they are, and what is asked of
+/// strings is asked of the dictionary.
+fn is_repetitive_text(entries: &[Entries<'_>], n: usize, distinct: usize) -> bool {
+    let mut bytes = 0;
+    for one in entries {
+        let Data::Str(strings) = &one.vector.data else { return false };
+        bytes += one
+            .row_numbers(0, one.len())
+            .map(|row| 4 + (strings.views()[row] as u32 as usize))
+            .sum::<usize>();
+    }
+    let width = (usize::BITS - distinct.leading_zeros()) as usize;
+    let dictionary = bytes / n.max(1) * distinct + width * n / 8;
+    dictionary < bytes - bytes / 4
+}
+
+/// Are most values of a sample of a column chunk different from each other? Otherwise a dictionary of them is small.
+fn mostly_distinct(entries: &[Entries<'_>], n: usize) -> bool {
     if n < 2 * DICTIONARY_SAMPLE {
         return false;
     }

@@ -1,10 +1,12 @@
 //! The Parquet format as a writer: blocks gathered into row groups, leaf by leaf.
 //!
+//! - [`distinct`]: how many values of a column are distinct
 //! - [`encoding`]: how a column of a table's own file is encoded
 //! - [`schema`]: the Parquet schema of our types
 //! - [`shred`]: columns taken apart into leaves and levels
 //! - [`values`]: values of a leaf as Parquet stores them
 
+mod distinct;
 mod encoding;
 mod schema;
 mod shred;

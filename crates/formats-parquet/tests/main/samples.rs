@@ -41,7 +41,7 @@ pub fn open(sample: &str) -> Arc<ParquetFile> {
 /// All rows of a file in blocks of at most `max_rows`.
 pub fn read(file: &Arc<ParquetFile>, max_rows: usize, keep_dictionary: bool) -> Vec<Block> {
     let columns: Vec<Selection> =
-        (0..file.n_columns()).map(|column| Selection { column, keep_dictionary }).collect();
+        (0..file.n_columns()).map(|column| Selection { keep_dictionary, ..Selection::new(column) }).collect();
     let mut blocks = Vec::new();
     for group in 0..file.n_row_groups() {
         let mut reader = file.read_row_group(group, &columns, Vec::new(), None).unwrap();

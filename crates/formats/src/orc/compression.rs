@@ -1,6 +1,6 @@
 //! The chunks that streams of an ORC file are compressed in.
 
-use chalet_base::{Result, bail, ensure, err};
+use chalet_base::{Result, bail, ensure, err, lz4};
 use std::borrow::Cow;
 use std::io::{Read, Write};
 
@@ -60,7 +60,7 @@ impl Codec {
             Codec::Lz4 => {
                 // At best, a byte stands for 255.
                 let limit = limit.min(packed.len().saturating_mul(255));
-                let plain = lz4_flex::block::decompress(packed, limit).map_err(|e| broken(e.to_string()))?;
+                let plain = lz4::unpack(packed, limit).map_err(|e| broken(e.to_string()))?;
                 out.extend_from_slice(&plain);
             }
         }
@@ -82,7 +82,7 @@ impl Codec {
             }
             Codec::Zstd => zstd::encode_all(plain, 1).map_err(|e| failed(e.to_string())),
             Codec::Snappy => snap::raw::Encoder::new().compress_vec(plain).map_err(|e| failed(e.to_string())),
-            Codec::Lz4 => Ok(lz4_flex::block::compress(plain)),
+            Codec::Lz4 => lz4::pack(plain).map_err(|e| failed(e.to_string())),
         }
     }
 }

@@ -14,6 +14,7 @@ pub static EMPTY: Plain = Plain {
         syntax: "empty(x)",
         examples: &[Example { sql: "SELECT empty(''), empty([1])", result: "1\t0" }],
         total: true,
+        only_length: true,
         ..Record::DEFAULT
     },
     bind,
@@ -27,6 +28,7 @@ pub static NOT_EMPTY: Plain = Plain {
         syntax: "notEmpty(x)",
         examples: &[Example { sql: "SELECT notEmpty(''), notEmpty([1])", result: "0\t1" }],
         total: true,
+        only_length: true,
         ..Record::DEFAULT
     },
     bind,

@@ -17,6 +17,7 @@ const RECORD: Record = Record {
         result: "4\t2\t1",
     }],
     total: true,
+    only_length: true,
     ..Record::DEFAULT
 };
 

@@ -1,7 +1,7 @@
 //! Blocks to frames.
 
 use super::layout::{Head, StoredColumn};
-use chalet_base::{Result, ensure, err};
+use chalet_base::{Result, ensure, err, lz4};
 use chalet_columns::Block;
 use chalet_formats::native::write_column;
 use chalet_types::DataType;
@@ -48,8 +48,8 @@ pub fn encode(block: &Block, types: &[DataType], out: &mut Vec<Encoded>) -> Resu
             raw.len()
         );
         let start = body.len();
-        body.resize(start + lz4_flex::block::get_maximum_output_size(raw.len()), 0);
-        let n = lz4_flex::block::compress_into(&raw, &mut body[start..])
+        body.resize(start + lz4::max_packed_len(raw.len()), 0);
+        let n = lz4::pack_into(&raw, &mut body[start..])
             .map_err(|e| err!(CANNOT_COMPRESS, "Cannot compress a column: {e}"))?;
         body.truncate(start + n);
         if n >= raw.len() {

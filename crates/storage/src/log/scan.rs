@@ -7,7 +7,7 @@ use crate::disk::durable::cannot_read;
 use crate::scan::{ScanContext, TaskQueue};
 use crate::{Morsel, Scan, ScanWorker};
 use chalet_base::events::{Event, add, count};
-use chalet_base::{Result, bail, ensure, err};
+use chalet_base::{Result, bail, ensure, err, lz4};
 use chalet_columns::{Block, Column, Vector};
 use chalet_formats::binary::Cursor;
 use chalet_formats::native::read_column;
@@ -203,7 +203,7 @@ impl Shared {
         let values = if raw as usize == stored.len() {
             stored
         } else {
-            unpacked = lz4_flex::block::decompress(stored, raw as usize).map_err(|_| damaged())?;
+            unpacked = lz4::unpack(stored, raw as usize).map_err(|_| damaged())?;
             &unpacked
         };
         let mut cursor = Cursor { rest: values };

@@ -5,7 +5,7 @@ use super::checksums::Checksums;
 use super::columns::{ColumnsVersion, put_text};
 use super::part::{Part, PartData, PartInfo};
 use crate::disk::TableFolder;
-use chalet_base::{Result, bail, ensure, err};
+use chalet_base::{Result, bail, ensure, err, lz4};
 use chalet_columns::Block;
 use chalet_formats::binary::{Cursor, put_var_uint};
 use chalet_formats::native::{read_column, write_column};
@@ -191,7 +191,8 @@ pub(super) fn encode_rows(block: &Block, columns: &ColumnsVersion, out: &mut Vec
     for (column, version) in block.columns().iter().zip(columns.columns.iter()) {
         write_column(&mut raw, &version.ty, column);
     }
-    let compressed = lz4_flex::block::compress(&raw);
+    let compressed =
+        lz4::pack(&raw).map_err(|e| err!(CANNOT_COMPRESS, "Cannot compress the rows of a part: {e}"))?;
     put_var_uint(out, raw.len() as u64);
     put_var_uint(out, compressed.len() as u64);
     out.extend(compressed);
@@ -205,7 +206,7 @@ pub(super) fn decode_rows(from: &mut Cursor<'_>, columns: &ColumnsVersion, rows:
     let compressed = from.var_uint()?;
     ensure!(raw / MOST <= compressed, INCORRECT_DATA, "{compressed} bytes are not {raw}");
     let compressed = from.take(compressed as usize)?;
-    let raw = lz4_flex::block::decompress(compressed, raw as usize)
+    let raw = lz4::unpack(compressed, raw as usize)
         .map_err(|e| err!(CANNOT_DECOMPRESS, "Cannot decompress the rows of a part: {e}"))?;
     let mut values = Cursor { rest: &raw };
     let read = columns.columns.iter().map(|column| read_column(&mut values, &column.ty, rows as usize));

@@ -77,7 +77,14 @@ impl RowsWriter {
                 return Ok(());
             };
             let Definition { columns, granularity, format, .. } = &self.definition;
-            let writer = PartWriter::create(path.clone(), columns, *granularity, format, self.threads)?;
+            let writer = PartWriter::create(
+                path.clone(),
+                columns,
+                *granularity,
+                format,
+                self.threads,
+                &self.gathered,
+            )?;
             let (writer, indexes) = self.writer.insert((writer, IndexWriters::new(&self.indexes)));
             return std::mem::take(&mut self.gathered).iter().try_for_each(|block| {
                 indexes.write(block)?;

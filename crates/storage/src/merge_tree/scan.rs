@@ -4,7 +4,7 @@
 use super::columns::ColumnsVersion;
 use super::definition::Definition;
 use super::part::Part;
-use super::part_file::structure;
+use super::part_file::{lengths_of, structure};
 use super::part_rows::PartRows;
 use super::runs::PartRuns;
 use super::skip_index::rows_to_read;
@@ -20,7 +20,7 @@ use chalet_base::events::{self, Event};
 use chalet_base::{Result, bail, err};
 use chalet_columns::{Block, Column, Vector};
 use chalet_formats::input::{
-    BlockReader, Cast, ColumnRange, FileScan, Pruned, RowFilter, RowsByNumber, intersect,
+    BlockReader, Cast, ColumnRange, FileScan, OnlyLengths, Pruned, RowFilter, RowsByNumber, intersect,
 };
 use chalet_formats::{ColumnStatistics, FormatSettings, Input, ReadRequest, Summary, TableStatistics};
 use chalet_types::{DataType, Value};
@@ -357,17 +357,35 @@ impl Shared {
                 .iter()
                 .filter_map(|filter| self.own_filter(filter, &layout))
                 .collect(),
+            only_lengths: self.only_lengths(part, &layout),
             ranges: self.request.ranges.iter().filter_map(|range| self.own_range(range, &layout)).collect(),
             rows: match (self.rows_to_read(part)?, rows) {
                 (Some(left), Some(rows)) => Some(intersect(&left, std::slice::from_ref(rows)).into()),
                 (left, rows) => left.or(rows.map(|rows| Arc::from([rows.clone()]))),
             },
             row_numbers: self.numbers,
+            keep_dictionaries: self.request.context.use_dictionary_cache,
+            // Runs that are read in order are cut by who merges them.
+            units: match rows {
+                None => self.request.context.max_threads.div_ceil(self.parts.len().max(1)),
+                Some(_) => 1,
+            },
             remember,
             verify,
             ..ReadRequest::all(structure(&part.columns)?)
         };
         self.definition.format.open(input, read).map(Some).map_err(|e| e.context(in_part(part)))
+    }
+
+    /// Strings that may come with any bytes.
+    fn only_lengths(&self, part: &Part, layout: &Layout) -> Vec<OnlyLengths> {
+        let own = |&column: &usize| {
+            let Place::Stored(_, ty) = &self.places[column] else { return None };
+            let wanted = layout.as_it_is(column, ty)?;
+            let name = &part.columns.columns[layout.wanted[wanted]].name;
+            Some(OnlyLengths { wanted, kept_as: lengths_of(name) })
+        };
+        self.request.only_lengths.iter().filter_map(own).collect()
     }
 
     /// The rows of a part that the indexes of the table leave.
