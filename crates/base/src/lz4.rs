@@ -24,18 +24,38 @@ pub fn pack_into(bytes: &[u8], out: &mut [u8]) -> io::Result<usize> {
 
 /// Unpacks a block to the start of `out`; returns how many bytes it holds. Fails where it is damaged, or holds more than fit.
 pub fn unpack_into(packed: &[u8], out: &mut [u8]) -> io::Result<usize> {
-    let too_long = |_| io::Error::new(io::ErrorKind::InvalidInput, "LZ4 blocks have less than 2 GB");
-    // The library counts in 32 bits.
-    let (_, room) =
-        (i32::try_from(packed.len()).map_err(too_long)?, i32::try_from(out.len()).map_err(too_long)?);
+    narrow(packed.len())?;
+    let room = narrow(out.len())?;
     lz4::block::decompress_to_buffer(packed, Some(room), out)
+}
+
+/// Appends the bytes of a block that holds at most `most`; returns how many it holds. Fails where it is damaged or holds more, or the
+/// memory is not there. Fresh memory is not zeroed first, which would take a tenth of the time.
+pub fn unpack_onto(packed: &[u8], most: usize, out: &mut Vec<u8>) -> io::Result<usize> {
+    let (len, room) = (narrow(packed.len())?, narrow(most)?);
+    out.try_reserve_exact(most).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    // SAFETY: the library reads `len` bytes of `packed` and writes at most `room` behind the end of `out`, which has been reserved.
+    let n = unsafe {
+        let target = out.as_mut_ptr().add(out.len());
+        lz4::liblz4::LZ4_decompress_safe(packed.as_ptr().cast(), target.cast(), len, room)
+    };
+    let n =
+        usize::try_from(n).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "corrupt LZ4 block"))?;
+    // SAFETY: the library has written the first `n` of these bytes.
+    unsafe { out.set_len(out.len() + n) };
+    Ok(n)
+}
+
+/// The library counts in 32 bits.
+fn narrow(len: usize) -> io::Result<i32> {
+    i32::try_from(len)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "LZ4 blocks have less than 2 GB"))
 }
 
 /// The bytes of a block that holds at most `most`. Fails where it is damaged or holds more.
 pub fn unpack(packed: &[u8], most: usize) -> io::Result<Vec<u8>> {
-    let mut bytes = vec![0; most];
-    let len = unpack_into(packed, &mut bytes)?;
-    bytes.truncate(len);
+    let mut bytes = Vec::new();
+    unpack_onto(packed, most, &mut bytes)?;
     Ok(bytes)
 }
 

@@ -15,11 +15,17 @@ pub fn decompress(codec: Compression, bytes: &[u8], size: usize, out: &mut Vec<u
     if codec == Compression::SNAPPY {
         return snappy::decompress(bytes, size, out);
     }
+    let no_memory = |_| err!(CANNOT_ALLOCATE_MEMORY, "Cannot allocate {size} bytes for a Parquet page");
+    if codec == Compression::LZ4_RAW {
+        out.clear();
+        out.try_reserve_exact(size).map_err(no_memory)?;
+        let got = lz4::unpack_onto(bytes, size, out).map_err(|e| broken("lz4", e))?;
+        return as_promised(got, size);
+    }
     // What is there already need not be zeroed again.
     if out.len() < size {
         let more = size - out.len();
-        out.try_reserve_exact(more)
-            .map_err(|_| err!(CANNOT_ALLOCATE_MEMORY, "Cannot allocate {size} bytes for a Parquet page"))?;
+        out.try_reserve_exact(more).map_err(no_memory)?;
     }
     out.resize(size, 0);
     let got = match codec {
@@ -28,11 +34,14 @@ pub fn decompress(codec: Compression, bytes: &[u8], size: usize, out: &mut Vec<u
         }
         Compression::GZIP(_) => fill(&mut flate2::read::MultiGzDecoder::new(bytes), out, "gzip")?,
         Compression::BROTLI(_) => fill(&mut brotli::Decompressor::new(bytes, 4096), out, "brotli")?,
-        Compression::LZ4_RAW => lz4::unpack_into(bytes, out).map_err(|e| broken("lz4", e))?,
         Compression::LZ4 => deprecated_lz4(bytes, out)?,
         Compression::UNCOMPRESSED => bail!(LOGICAL_ERROR, "Uncompressed Parquet pages need no decompression"),
         other => bail!(NOT_IMPLEMENTED, "Parquet compression {other} is not supported"),
     };
+    as_promised(got, size)
+}
+
+fn as_promised(got: usize, size: usize) -> Result<()> {
     ensure!(got == size, INCORRECT_DATA, "Parquet page has {got} bytes where its header says {size}");
     Ok(())
 }

@@ -226,6 +226,9 @@ fn run_kind(
         }
         StatementKind::Check { table: None, .. } => check::all(statement, ctx, output)?,
         StatementKind::Kill { mutation: true, where_, .. } => kill::mutation(where_, ctx)?,
+        StatementKind::Kill { mutation: false, where_, mode } => {
+            kill::query(where_, *mode, statement, ctx, output)?;
+        }
         StatementKind::System { command, target, rest } => {
             system::run(command, target.as_ref(), rest, ctx)?;
         }
@@ -240,7 +243,6 @@ fn run_kind(
 /// The words that a statement which is not supported begins with.
 fn kind_name(kind: &StatementKind) -> &'static str {
     match kind {
-        StatementKind::Kill { .. } => "KILL QUERY",
         StatementKind::Transaction(_) => "A transaction",
         _ => "This statement",
     }

@@ -151,7 +151,8 @@ pub(crate) fn stream(
     Ok(result.rows_before_limit)
 }
 
-fn collect(bound: BoundQuery, ctx: &QueryContext) -> Result<Rows> {
+/// All rows of a query.
+pub(super) fn collect(bound: BoundQuery, ctx: &QueryContext) -> Result<Rows> {
     let names = bound.fields.iter().map(|f| f.name.to_string()).collect();
     let types = bound.fields.iter().map(|f| f.ty.clone()).collect();
     let plan = plan_optimizer::optimized(bound.plan, ctx)?;
