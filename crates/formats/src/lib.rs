@@ -14,6 +14,7 @@
 //! - [`by_name`]: columns of a file found by their names
 //! - [`infer`]: schemas of text formats, guessed from their first rows
 //! - [`row_reader`], [`positional`], [`json_rows`]: reading row by row
+//! - [`several_types`], `binary_types`: values of Variant, Dynamic and JSON, and types, in binary form
 //! - [`text`], [`binary`], [`row_writer`], [`json_cells`], [`header`], [`sliced`], [`protobuf_wire`], [`escaping`], [`integers`]:
 //!   what several formats share
 //!
@@ -26,6 +27,7 @@
 
 pub mod avro;
 pub mod binary;
+mod binary_types;
 pub mod bson_each_row;
 pub mod by_name;
 pub mod compression;
@@ -73,6 +75,7 @@ pub mod row_reader;
 pub mod row_writer;
 pub mod segments;
 pub mod settings;
+pub mod several_types;
 pub mod sliced;
 pub mod sql_insert;
 pub mod statistics;
