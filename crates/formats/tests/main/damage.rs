@@ -240,3 +240,27 @@ fn broken_templates() {
 fn one_reads_nothing() {
     damage_bytes("One", b"anything", &schema(&[("dummy", "UInt8")]), &settings(&[]));
 }
+
+#[test]
+fn broken_protobuf() {
+    let schema = "syntax = \"proto3\"; message M { uint32 u = 1; sint64 i = 2; double f = 3; string s = 4; optional sfixed32 n = 5; \
+                  string d = 6; string ts = 7; string de = 8; repeated string a = 9; map<string, int32> m = 10; T t = 11; bool b = \
+                  12; message T { int32 x = 1; optional string y = 2; } }";
+    let changed =
+        [("format_schema_source", "string"), ("format_schema", schema), ("format_schema_message_name", "M")];
+    for format in ["Protobuf", "ProtobufList"] {
+        let (columns, settings) = (self::schema(COLUMNS), settings(&changed));
+        let whole = written(format, &columns, &block_of(&columns, ROWS), &settings);
+        assert_eq!(read(format, &whole, Some(&columns), &settings), Some(3), "{format}");
+        damage_bytes(format, &whole, &columns, &settings);
+    }
+    // The schema may be damaged as well.
+    for at in 0..schema.len() {
+        let broken = [&schema[..at], &schema[at + 1..]].concat();
+        let mut changed = changed;
+        changed[1].1 = &broken;
+        read("Protobuf", b"\x02\x08\x01", None, &settings(&changed));
+        changed[1].1 = &schema[..at];
+        read("Protobuf", b"\x02\x08\x01", None, &settings(&changed));
+    }
+}
