@@ -11,6 +11,7 @@ const STRUCTURES: &[&[&str]] = &[
     &["Nullable(Int64)", "Float64", "Date", "DateTime"],
     &["Array(UInt32)", "Map(String, UInt8)", "Tuple(Int8, String)"],
     &["Decimal(38, 9)", "UUID", "IPv6", "DateTime64(6, 'UTC')", "Enum8('a' = 1, 'b' = 2)"],
+    &["Variant(String, UInt8)", "Dynamic", "JSON(a UInt8)"],
     &["LowCardinality(Nullable(String))", "FixedString(3)", "Bool", "Int256"],
 ];
 

@@ -121,7 +121,7 @@ pub struct Dialect {
 impl Dialect {
     fn layout(self) -> BlockLayout {
         let has_serialization_kinds = self.revision >= revision::SERIALIZATION_KINDS;
-        BlockLayout { has_zones: true, has_serialization_kinds }
+        BlockLayout { has_zones: true, has_serialization_kinds, ..BlockLayout::FILE }
     }
 
     /// Reads a packet of a server. `host` is for errors; `client`, its revision, for the greeting.
@@ -244,14 +244,10 @@ impl Dialect {
 
     /// The same with the name of the table that the rows are of.
     pub fn write_named_rows(self, out: &mut Vec<u8>, table: &str, rows: &Rows) -> Result<()> {
-        let several = rows.schema.iter().find(|(_, ty)| ty.contains_several_types());
-        if let Some((name, ty)) = several {
-            bail!(NOT_IMPLEMENTED, "The Native protocol does not support column {name} of type {ty}");
-        }
         put_string(out, table.as_bytes());
         let mut packed = Vec::new();
         let body = if self.compression.is_some() { &mut packed } else { &mut *out };
-        self.write_body(body, &rows.schema, &rows.block);
+        self.write_body(body, &rows.schema, &rows.block)?;
         match self.compression {
             Some(method) => write_frames(out, method, &packed),
             None => Ok(()),
@@ -259,12 +255,12 @@ impl Dialect {
     }
 
     /// Appends facts of a block and its columns.
-    pub fn write_body(self, out: &mut Vec<u8>, schema: &Schema, block: &Block) {
+    pub fn write_body(self, out: &mut Vec<u8>, schema: &Schema, block: &Block) -> Result<()> {
         // No overflow, no bucket.
         out.extend([1, 0, 2]);
         out.extend((-1i32).to_le_bytes());
         out.push(0);
-        write_block(out, schema, block, self.layout());
+        write_block(out, schema, block, self.layout())
     }
 
     fn read_progress(self, from: &mut impl Source) -> Result<Progress> {

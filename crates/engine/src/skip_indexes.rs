@@ -97,7 +97,7 @@ fn identity(table: &MergeTree, index: &SkipIndex) -> Result<Arc<str>> {
     let mut read = Vec::new();
     number_columns(table, &mut expr, &mut read);
     let mut out = format!("{}\n{}\n{}\n{expr}", index.name, index.kind, index.granularity);
-    write_columns(&mut read, &mut out);
+    write_columns(&mut read, &mut out)?;
     Ok(out.into())
 }
 
@@ -126,15 +126,16 @@ pub(crate) fn number_columns<'a>(
 }
 
 /// Appends numbers, types and defaults of columns.
-pub(crate) fn write_columns(read: &mut Vec<&VersionColumn>, out: &mut String) {
+pub(crate) fn write_columns(read: &mut Vec<&VersionColumn>, out: &mut String) -> Result<()> {
     read.sort_by_key(|column| column.id);
     read.dedup_by_key(|column| column.id);
     for column in read {
         let mut fill = Vec::new();
-        write_column(&mut fill, &column.ty, &Column::Flat(column.fill.clone()));
+        write_column(&mut fill, &column.ty, &Column::Flat(column.fill.clone()))?;
         // Writing to a String cannot fail.
         let _ = write!(out, "\n#{} {} {fill:?}", column.id, column.ty);
     }
+    Ok(())
 }
 
 /// The names that a setting lists, separated by commas.

@@ -26,6 +26,8 @@ pub struct ExportOptions {
     /// Without the `arrow.uuid` extension name.
     pub uuid_as_fixed_byte_array: bool,
     pub unsupported_types_as_binary: bool,
+    /// Values of a Variant as texts instead of a union.
+    pub variant_as_string: bool,
     /// The zone of a DateTime64 that names none.
     pub time_zone: Arc<str>,
 }
@@ -41,6 +43,7 @@ impl Default for ExportOptions {
             date_as_uint16: false,
             uuid_as_fixed_byte_array: false,
             unsupported_types_as_binary: true,
+            variant_as_string: false,
             time_zone: "UTC".into(),
         }
     }

@@ -60,7 +60,7 @@ impl Footer {
                 group.num_rows()
             );
         }
-        let columns = schema::columns(schema.root_schema());
+        let columns = schema::columns(schema.root_schema(), false);
         // A field is its name, its type and its levels.
         let memory = metadata.memory_size() + columns.len() * 256;
         Ok(Footer { metadata, columns, page_index: OnceLock::new(), memory })
@@ -148,15 +148,13 @@ impl ParquetFile {
 
     /// Names and types; an error where a column has a type that is not supported, unless those are to be left out.
     pub fn schema(&self, skip_unsupported: bool) -> Result<Vec<(String, DataType)>> {
-        let mut schema = Vec::with_capacity(self.footer.columns.len());
-        for (name, column) in &self.footer.columns {
-            match column {
-                Ok(field) => schema.push((name.clone(), field.ty.clone())),
-                Err(_) if skip_unsupported => {}
-                Err(error) => return Err(error.clone()),
-            }
-        }
-        Ok(schema)
+        names_and_types(&self.footer.columns, skip_unsupported)
+    }
+
+    /// The same with type JSON where texts are annotated so.
+    pub fn schema_with_json(&self, skip_unsupported: bool) -> Result<Vec<(String, DataType)>> {
+        let root = self.footer.metadata.file_metadata().schema_descr().root_schema();
+        names_and_types(&schema::columns(root, true), skip_unsupported)
     }
 
     /// Number of columns, those of unsupported types included.
@@ -297,4 +295,19 @@ fn footer_range(bytes: &[u8]) -> Result<Range<usize>> {
 /// Runs code of the metadata library over bytes that may be anything.
 pub(crate) fn guarded<T>(run: impl FnOnce() -> Result<T>) -> Result<T> {
     guarded_reading(run, || err!(INCORRECT_DATA, "Failed to parse Parquet metadata: it makes no sense"))
+}
+
+fn names_and_types(
+    columns: &[(String, Result<schema::Field>)],
+    skip_unsupported: bool,
+) -> Result<Vec<(String, DataType)>> {
+    let mut known = Vec::with_capacity(columns.len());
+    for (name, column) in columns {
+        match column {
+            Ok(field) => known.push((name.clone(), field.ty.clone())),
+            Err(_) if skip_unsupported => {}
+            Err(error) => return Err(error.clone()),
+        }
+    }
+    Ok(known)
 }

@@ -15,7 +15,6 @@ pub static FORMATS: &[Format] = &[
             schema_inference: true,
             no_append: true,
             subset_of_columns: true,
-            no_several_types: true,
             ..Capabilities::NONE
         },
         input: Some(&Parquet),

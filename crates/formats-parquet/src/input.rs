@@ -30,8 +30,11 @@ impl InputFormat for Parquet {
             None => Input::Bytes(bytes.clone()),
         };
         let file = open(bytes, identity, settings)?;
-        file.schema(settings.input_format_parquet_skip_columns_with_unsupported_types_in_schema_inference)
-            .map(Some)
+        let skip = settings.input_format_parquet_skip_columns_with_unsupported_types_in_schema_inference;
+        match settings.input_format_parquet_enable_json_parsing {
+            true => file.schema_with_json(skip).map(Some),
+            false => file.schema(skip).map(Some),
+        }
     }
 
     fn open(&self, input: Input, request: ReadRequest) -> Result<Box<dyn FileScan>> {

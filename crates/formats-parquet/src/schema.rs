@@ -104,14 +104,18 @@ struct Place {
 
 struct Walker {
     next_leaf: usize,
+    /// Texts that are annotated as JSON are of type JSON.
+    json: bool,
 }
 
 /// Deeper schemas are refused before they can exhaust the stack.
 const MAX_DEPTH: usize = 100;
 
 /// The columns of a file, and for those that have no type of ours the reason.
-pub fn columns(root: &Type) -> Vec<(String, Result<Field>)> {
-    let mut walker = Walker { next_leaf: 0 };
+///
+/// Texts that are annotated as JSON are String where they are read, and of type JSON where `json` asks what they are.
+pub fn columns(root: &Type, json: bool) -> Vec<(String, Result<Field>)> {
+    let mut walker = Walker { next_leaf: 0, json };
     let top = Place { definition: 0, repetition: 0, slot_definition: 0 };
     let fields = root.get_fields().iter();
     fields
@@ -243,7 +247,13 @@ impl Walker {
     fn leaf(&mut self, ty: &Type, place: Place) -> Result<(Node, DataType)> {
         let index = self.next_leaf;
         self.next_leaf += 1;
-        let (conversion, bare) = leaf_type(ty)?;
+        let (conversion, mut bare) = leaf_type(ty)?;
+        let info = ty.get_basic_info();
+        let is_json = info.logical_type_ref() == Some(&LogicalType::Json)
+            || info.converted_type() == ConvertedType::JSON;
+        if self.json && is_json && conversion == Conversion::Text {
+            bare = DataType::Json(Default::default());
+        }
         let nullable = place.definition > place.slot_definition;
         let leaf = Leaf {
             index,

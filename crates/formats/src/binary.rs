@@ -1,5 +1,6 @@
 //! The kernel's binary forms that Native and RowBinary share: little-endian numbers, counts as variable-length integers.
 
+use crate::several_types;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::builder::Values;
 use chalet_columns::{Builder, Data, Vector, each_native};
@@ -216,17 +217,25 @@ pub fn swapped_uuids(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Appends one value the RowBinary way.
-pub fn put_value(out: &mut Vec<u8>, ty: &DataType, vector: &Vector, row: usize) {
+pub fn put_value(out: &mut Vec<u8>, ty: &DataType, vector: &Vector, row: usize) -> Result<()> {
+    if ty.is_of_several_types() {
+        match vector.is_null(row) {
+            true => several_types::put_null(out, ty),
+            false => several_types::put(out, ty, vector.strings()?.get(row))?,
+        }
+        return Ok(());
+    }
     if ty.is_nullable() {
         let null = vector.is_null(row);
         out.push(null.into());
         if null {
-            return;
+            return Ok(());
         }
     }
     let ty = ty.bare();
     each_native!(&vector.data, values => out.extend_from_slice(&values[row].to_le_bytes()),
         Data::Nothing(_) => {}
+        Data::Str(s) if matches!(ty, DataType::Json(_)) => several_types::put(out, ty, s.get(row))?,
         // A state says itself where it ends.
         Data::Str(s) if matches!(ty, DataType::AggregateFunction(_)) => out.extend_from_slice(s.get(row)),
         Data::Str(s) => put_string(out, s.get(row)),
@@ -237,26 +246,43 @@ pub fn put_value(out: &mut Vec<u8>, ty: &DataType, vector: &Vector, row: usize) 
             put_var_uint(out, range.len() as u64);
             match ty {
                 DataType::Map(key, value) => {
-                    let Data::Struct(pairs) = &list.values.data else { return };
+                    let Data::Struct(pairs) = &list.values.data else { return Ok(()) };
                     for e in range {
-                        put_value(out, key, &pairs.fields[0], e);
-                        put_value(out, value, &pairs.fields[1], e);
+                        put_value(out, key, &pairs.fields[0], e)?;
+                        put_value(out, value, &pairs.fields[1], e)?;
                     }
                 }
-                DataType::Array(inner) => range.for_each(|e| put_value(out, inner, &list.values, e)),
+                DataType::Array(inner) => {
+                    for e in range {
+                        put_value(out, inner, &list.values, e)?;
+                    }
+                }
                 _ => {}
             }
         }
         Data::Struct(s) => {
             if let DataType::Tuple(fields) = ty {
-                fields.iter().zip(&s.fields).for_each(|(f, v)| put_value(out, &f.ty, v, row));
+                for (field, values) in fields.iter().zip(&s.fields) {
+                    put_value(out, &field.ty, values, row)?;
+                }
             }
         }
-    )
+    );
+    Ok(())
 }
 
 /// Reads one value the RowBinary way.
 pub fn take_value(from: &mut Cursor<'_>, ty: &DataType, to: &mut Builder) -> Result<()> {
+    if ty.is_of_several_types() {
+        match (several_types::take(from, ty)?, &mut to.values) {
+            (Some(encoded), Values::Str(strings)) => {
+                strings.push(&encoded);
+                to.mark_valid();
+            }
+            _ => to.push_default(),
+        }
+        return Ok(());
+    }
     if ty.is_nullable() && from.array::<1>()?[0] != 0 {
         to.push_default();
         return Ok(());
@@ -286,6 +312,7 @@ pub fn take_value(from: &mut Cursor<'_>, ty: &DataType, to: &mut Builder) -> Res
         Values::F64(v) => number!(v, f64),
         Values::Str(s) => match ty {
             DataType::AggregateFunction(states) => s.push(&from.state(states)?),
+            DataType::Json(_) => s.push(&several_types::take(from, ty)?.unwrap_or_default()),
             _ => s.push(from.string()?),
         },
         Values::Fixed { bytes, .. } if *ty == DataType::Uuid => {

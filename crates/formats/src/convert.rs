@@ -2,7 +2,7 @@
 
 use crate::ReadRequest;
 use chalet_base::{Result, bail};
-use chalet_columns::{Column, NullBuffer, Vector};
+use chalet_columns::{Buf, Column, Data, Fixed, List, Native, NullBuffer, Struct, Vector};
 use chalet_types::{DataType, TupleField};
 use std::sync::Arc;
 
@@ -27,10 +27,72 @@ pub fn column(column: &Column, from: &DataType, to: &DataType, request: &ReadReq
             });
         }
     }
+    if let Some(meant) = meant(from, to) {
+        let vector = reinterpreted(&column.flat(), &meant);
+        return self::column(&vector.into(), &meant, to, request);
+    }
     match &request.cast {
         Some(cast) => cast(column, from, to),
         None => bail!(TYPE_MISMATCH, "Cannot convert column of type {from} to {to}"),
     }
+}
+
+/// The type that the values of a file have, where it has bytes of a fixed width for numbers and addresses of that width.
+fn meant(from: &DataType, to: &DataType) -> Option<DataType> {
+    match (from, to) {
+        (DataType::LowCardinality(from), to) => meant(from, to),
+        (from, DataType::LowCardinality(to)) => meant(from, to),
+        (DataType::Nullable(from), to) => meant(from, to.without_nullable()).map(DataType::nullable),
+        (from, DataType::Nullable(to)) => meant(from, to),
+        (DataType::FixedString(16), DataType::Int128 | DataType::UInt128 | DataType::IPv6)
+        | (DataType::FixedString(32), DataType::Int256 | DataType::UInt256) => Some(to.clone()),
+        (DataType::Array(from), DataType::Array(to)) => meant(from, to).map(DataType::array),
+        (DataType::Map(key, value), DataType::Map(to_key, to_value)) => {
+            let (new_key, new_value) = (meant(key, to_key), meant(value, to_value));
+            if new_key.is_none() && new_value.is_none() {
+                return None;
+            }
+            let old = |ty: &Arc<DataType>| DataType::clone(ty);
+            Some(DataType::map(new_key.unwrap_or_else(|| old(key)), new_value.unwrap_or_else(|| old(value))))
+        }
+        (DataType::Tuple(fields), DataType::Tuple(to)) if fields.len() == to.len() => {
+            let meant: Vec<_> = fields.iter().zip(to.iter()).map(|(f, t)| meant(&f.ty, &t.ty)).collect();
+            if meant.iter().all(Option::is_none) {
+                return None;
+            }
+            let field = |(f, ty): (&TupleField, Option<DataType>)| TupleField {
+                name: f.name.clone(),
+                ty: ty.unwrap_or_else(|| f.ty.clone()),
+            };
+            Some(DataType::Tuple(fields.iter().zip(meant).map(field).collect()))
+        }
+        _ => None,
+    }
+}
+
+/// Bytes of a fixed width as the numbers and addresses that a type says they are; they are little-endian.
+fn reinterpreted(vector: &Vector, ty: &DataType) -> Vector {
+    let data = match (&vector.data, ty.bare()) {
+        (Data::Fixed(fixed), DataType::Int128) => numbers::<i128>(fixed),
+        (Data::Fixed(fixed), DataType::UInt128) => numbers::<u128>(fixed),
+        (Data::Fixed(fixed), DataType::Int256) => numbers::<chalet_types::I256>(fixed),
+        (Data::Fixed(fixed), DataType::UInt256) => numbers::<chalet_types::U256>(fixed),
+        (Data::List(list), bare) => {
+            let element = bare.element().unwrap_or(DataType::Nothing);
+            let values = Arc::new(reinterpreted(&list.values, &element));
+            Data::List(List { offsets: list.offsets.clone(), values })
+        }
+        (Data::Struct(parts), DataType::Tuple(types)) => {
+            let fields = parts.fields.iter().zip(types.iter()).map(|(field, f)| reinterpreted(field, &f.ty));
+            Data::Struct(Struct { fields: fields.collect(), len: parts.len })
+        }
+        (data, _) => data.clone(),
+    };
+    Vector::new(data, vector.validity.clone())
+}
+
+fn numbers<T: Native>(fixed: &Fixed) -> Data {
+    T::wrap(Buf::from_arrow(arrow_buffer::Buffer::from(fixed.bytes.as_bytes())))
 }
 
 /// The type without the zones of its date-times: a zone changes how a value is shown, not what it is.

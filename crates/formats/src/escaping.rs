@@ -140,9 +140,9 @@ impl FieldRules {
 }
 
 /// How inference merges the values of fields of a rule.
-pub fn dialect(rule: EscapingRule) -> infer::Dialect {
+pub fn dialect(rule: EscapingRule, settings: &FormatSettings) -> infer::Dialect {
     match rule {
-        EscapingRule::Json => infer::Dialect::Json,
+        EscapingRule::Json => infer::Dialect::json(settings),
         EscapingRule::Quoted => infer::Dialect::Literals,
         _ => infer::Dialect::Text,
     }

@@ -56,6 +56,8 @@ impl Format {
     /// Names and types from the data, or the kernel's refusal.
     pub fn infer_schema(&self, input: &mut Input, settings: &FormatSettings) -> Result<Schema> {
         let found = match self.input {
+            // What is wrong with a schema that the user gives is not wrong with the file.
+            Some(format) if self.capabilities.external_schema => format.infer_schema(input, settings)?,
             Some(format) => format.infer_schema(input, settings).map_err(|e| self.no_structure(e))?,
             None => None,
         };

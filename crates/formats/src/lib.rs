@@ -14,18 +14,21 @@
 //! - [`by_name`]: columns of a file found by their names
 //! - [`infer`]: schemas of text formats, guessed from their first rows
 //! - [`row_reader`], [`positional`], [`json_rows`]: reading row by row
+//! - [`several_types`], `binary_types`: values of Variant, Dynamic and JSON, and types, in binary form
 //! - [`text`], [`binary`], [`row_writer`], [`json_cells`], [`header`], [`sliced`], [`protobuf_wire`], [`escaping`], [`integers`]:
 //!   what several formats share
 //!
 //! Formats:
 //! - for exchange: [`csv`], [`tsv`], [`tskv`], [`json_each_row`], [`json_compact_each_row`], [`json`], [`values`],
 //!   [`native`], [`row_binary`], [`line_as_string`], [`json_as_string`],
-//!   [`raw_blob`], [`orc`], [`avro`], [`npy`], [`bson_each_row`], [`msg_pack`], [`custom_separated`], [`template`], [`regexp`], [`form`], [`one`]
+//!   [`raw_blob`], [`orc`], [`avro`], [`npy`], [`bson_each_row`], [`msg_pack`], [`custom_separated`], [`template`], [`regexp`], [`form`], [`one`],
+//!   [`protobuf`]
 //! - for people and documents: [`pretty`], [`vertical`], [`markdown`], [`xml`], [`sql_insert`], [`null`]
 //! - for programs: [`hash`], [`hive_text`], [`json_each_row_with_progress`], [`odbc_driver2`], [`prometheus`]
 
 pub mod avro;
 pub mod binary;
+mod binary_types;
 pub mod bson_each_row;
 pub mod by_name;
 pub mod compression;
@@ -64,6 +67,7 @@ pub mod passing_rows;
 pub mod positional;
 pub mod pretty;
 pub mod prometheus;
+pub mod protobuf;
 pub mod protobuf_wire;
 pub mod raw_blob;
 pub mod regexp;
@@ -73,6 +77,7 @@ pub mod row_reader;
 pub mod row_writer;
 pub mod segments;
 pub mod settings;
+pub mod several_types;
 pub mod sliced;
 pub mod sql_insert;
 pub mod statistics;

@@ -83,9 +83,6 @@ const NOT_HERE: &[&str] = &[
     "PNG",
     "Parquet",
     "PostgreSQLWire",
-    "Protobuf",
-    "ProtobufList",
-    "ProtobufSingle",
     "Puffin",
     "PuffinMetadata",
 ];
@@ -115,6 +112,7 @@ const FAMILIES: &[&[Format]] = &[
     crate::orc::FORMATS,
     crate::pretty::FORMATS,
     crate::prometheus::FORMATS,
+    crate::protobuf::FORMATS,
     crate::raw_blob::FORMATS,
     crate::regexp::FORMATS,
     crate::row_binary::FORMATS,

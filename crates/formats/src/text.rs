@@ -22,6 +22,13 @@ pub fn text_settings(s: &FormatSettings, time_zone: &TimeZone) -> TextSettings {
         bool_true_representation: s.bool_true_representation.as_str().into(),
         bool_false_representation: s.bool_false_representation.as_str().into(),
         output_format_decimal_trailing_zeros: s.output_format_decimal_trailing_zeros,
+        output_format_float_precision: s.output_format_float_precision,
+        output_format_always_write_decimal_point_in_float_and_decimal: s
+            .output_format_always_write_decimal_point_in_float_and_decimal,
+        output_format_trim_fixed_string: s.output_format_trim_fixed_string,
+        output_format_values_escape_quote_with_quote: s.output_format_values_escape_quote_with_quote,
+        date_time_64_output_format_cut_trailing_zeros_align_to_groups_of_thousands: s
+            .date_time_64_output_format_cut_trailing_zeros_align_to_groups_of_thousands,
         output_format_json_quote_64bit_integers: s.output_format_json_quote_64bit_integers,
         output_format_json_quote_64bit_floats: s.output_format_json_quote_64bit_floats,
         output_format_json_quote_denormals: s.output_format_json_quote_denormals,

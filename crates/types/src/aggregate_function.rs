@@ -83,6 +83,11 @@ impl AggregateType {
         }
     }
 
+    /// Of the states' bytes.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
     /// The function's name, combinators included.
     pub fn function(&self) -> &str {
         &self.function

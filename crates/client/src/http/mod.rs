@@ -184,7 +184,7 @@ impl Http {
             return channel.flush();
         }
         let mut bytes = Vec::new();
-        write_block(&mut bytes, &rows.schema, &rows.block, BlockLayout::FILE);
+        write_block(&mut bytes, &rows.schema, &rows.block, BlockLayout::FILE)?;
         if let Some(method) = options.compression {
             let plain = std::mem::take(&mut bytes);
             write_frames(&mut bytes, method, &plain)?;

@@ -305,12 +305,17 @@ fn stored(
         cast: caster(ctx),
         ..table.definition().clone()
     };
-    let identity = identity(table, projection, draft, ctx);
+    let identity = identity(table, projection, draft, ctx)?;
     Ok(ProjectionDefinition { name: projection.name.clone(), identity, definition, sorted_by })
 }
 
 /// All that the rows depend on: columns go by their numbers, so that they may be renamed.
-fn identity(table: &MergeTree, projection: &Projection, draft: &Draft, ctx: &QueryContext) -> Arc<str> {
+fn identity(
+    table: &MergeTree,
+    projection: &Projection,
+    draft: &Draft,
+    ctx: &QueryContext,
+) -> Result<Arc<str>> {
     let mut read = Vec::new();
     let mut is_computed = false;
     let mut texts = |exprs: &[ast::Expr]| -> Vec<String> {
@@ -331,8 +336,8 @@ fn identity(table: &MergeTree, projection: &Projection, draft: &Draft, ctx: &Que
         // Dates of timestamps are of the time zone of the session.
         out.push_str(&format!("\n{}", ctx.functions.time_zone.name()));
     }
-    skip_indexes::write_columns(&mut read, &mut out);
-    out.into()
+    skip_indexes::write_columns(&mut read, &mut out)?;
+    Ok(out.into())
 }
 
 /// Names that a query gives to expressions.

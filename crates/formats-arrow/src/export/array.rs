@@ -6,11 +6,13 @@ use arrow_array::types::*;
 use arrow_array::{
     ArrayRef, ArrowPrimitiveType, BinaryArray, BinaryViewArray, BooleanArray, DictionaryArray,
     FixedSizeBinaryArray, ListArray, MapArray, NullArray, PrimitiveArray, StringArray, StructArray,
+    UnionArray,
 };
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer, i256};
 use arrow_schema::{DataType as Arrow, Field, Fields, TimeUnit};
 use chalet_base::{Result, bail, err};
-use chalet_columns::{Column, Data, List, Native, Strings, Struct, Vector};
+use chalet_columns::{Column, Data, List, Native, Strings, Struct, Vector, variant};
+use chalet_formats::several_types::json_texts;
 use chalet_types::DataType;
 use std::sync::Arc;
 
@@ -101,10 +103,45 @@ fn vector(from: &Vector, ty: &DataType, options: &ExportOptions) -> Result<Array
             let types: Vec<&DataType> = types.iter().map(|field| &field.ty).collect();
             Arc::new(structure(from.structure()?, fields, &types, nulls(), options)?)
         }
-        Variant(_) | Dynamic(_) | Json(_) => {
-            bail!(NOT_IMPLEMENTED, "Columns of type {ty} are not supported in Arrow")
+        Variant(_) if options.variant_as_string => {
+            let texts = json_texts(from, ty);
+            strings(texts.strings()?, nulls(), options)?
         }
+        Variant(types) => union(from, ty, types, options)?,
+        Dynamic(_) => strings(json_texts(from, ty).strings()?, None, options)?,
+        Json(_) => strings(json_texts(from, ty).strings()?, nulls(), options)?,
     })
+}
+
+/// A dense union: of each row the number of its type and its place among the values of that type.
+fn union(from: &Vector, ty: &DataType, types: &[DataType], options: &ExportOptions) -> Result<ArrayRef> {
+    let Arrow::Union(fields, _) = field_of("", ty, options)?.data_type().clone() else {
+        bail!(LOGICAL_ERROR, "Variant is not a union");
+    };
+    let groups = variant::groups(from, ty)?;
+    let (mut ids, mut offsets) = (vec![types.len() as i8; from.len()], vec![0i32; from.len()]);
+    let mut children = Vec::with_capacity(types.len() + 1);
+    for (id, alternative) in types.iter().enumerate() {
+        let Some(group) = groups.iter().find(|group| group.ty == *alternative) else {
+            children.push(vector(&Vector::defaults(alternative, 0), alternative, options)?);
+            continue;
+        };
+        for (place, &row) in group.rows.iter().enumerate() {
+            ids[row as usize] = id as i8;
+            offsets[row as usize] = place as i32;
+        }
+        children.push(vector(&group.values, alternative, options)?);
+    }
+    let mut n_nulls = 0;
+    for (id, offset) in ids.iter().zip(&mut offsets) {
+        if *id == types.len() as i8 {
+            *offset = n_nulls;
+            n_nulls += 1;
+        }
+    }
+    children.push(Arc::new(NullArray::new(n_nulls as usize)));
+    let union = UnionArray::try_new(fields, ids.into(), Some(offsets.into()), children);
+    Ok(Arc::new(union.map_err(arrow_error)?))
 }
 
 /// DateTime64 as timestamps of the coarsest unit that holds its scale.

@@ -1,7 +1,7 @@
 //! The Arrow field of a type: data type, nullability, extension name.
 
-use crate::{ExportOptions, StringsAs};
-use arrow_schema::{DataType as Arrow, Field, Fields, TimeUnit};
+use crate::{ExportOptions, StringsAs, arrow_error};
+use arrow_schema::{DataType as Arrow, Field, Fields, TimeUnit, UnionFields, UnionMode};
 use chalet_base::{Result, bail};
 use chalet_types::{DataType, IntervalUnit};
 use std::collections::HashMap;
@@ -9,16 +9,39 @@ use std::sync::Arc;
 
 /// The field that a column of this type becomes.
 pub fn field_of(name: &str, ty: &DataType, options: &ExportOptions) -> Result<Field> {
-    let field = Field::new(name, arrow_type(ty, options)?, ty.is_nullable());
+    // A text that may be `null` is none itself.
+    let nullable = ty.is_nullable() && !matches!(ty, DataType::Dynamic(_));
+    let field = Field::new(name, arrow_type(ty, options)?, nullable);
+    if matches!(ty.bare(), DataType::Dynamic(_) | DataType::Json(_)) {
+        return Ok(field.with_metadata(extension([
+            ("ARROW:extension:name", "arrow.json"),
+            ("ARROW:extension:metadata", ""),
+        ])));
+    }
     if *ty.bare() != DataType::Uuid || options.uuid_as_fixed_byte_array {
         return Ok(field);
     }
-    let pairs = [
+    Ok(field.with_metadata(extension([
         ("ARROW:extension:name", "arrow.uuid"),
         ("ARROW:extension:metadata", ""),
         ("PARQUET:logical_type", "UUID"),
-    ];
-    Ok(field.with_metadata(HashMap::from(pairs.map(|(key, value)| (key.to_owned(), value.to_owned())))))
+    ])))
+}
+
+fn extension<const N: usize>(pairs: [(&str, &str); N]) -> HashMap<String, String> {
+    HashMap::from(pairs.map(|(key, value)| (key.to_owned(), value.to_owned())))
+}
+
+/// The fields of the union that a Variant becomes: its types by their names, then NULL.
+fn union_of(types: &[DataType], options: &ExportOptions) -> Result<UnionFields> {
+    let ids = 0i8..=types.len().min(i8::MAX as usize) as i8;
+    if types.len() >= i8::MAX as usize {
+        bail!(NOT_IMPLEMENTED, "A Variant of {} types is too large for Arrow", types.len());
+    }
+    let fields = types.iter().map(|ty| field_of(&ty.to_string(), ty, options));
+    let mut fields = fields.collect::<Result<Vec<Field>>>()?;
+    fields.push(Field::new("NULL", Arrow::Null, true));
+    UnionFields::try_new(ids, fields).map_err(arrow_error)
 }
 
 fn arrow_type(ty: &DataType, options: &ExportOptions) -> Result<Arrow> {
@@ -36,9 +59,9 @@ fn arrow_type(ty: &DataType, options: &ExportOptions) -> Result<Arrow> {
             };
             Arrow::Dictionary(Box::new(keys), Box::new(arrow_type(inner, options)?))
         }
-        Variant(_) | Dynamic(_) | Json(_) => {
-            bail!(NOT_IMPLEMENTED, "Columns of type {ty} are not supported in Arrow")
-        }
+        Variant(_) if options.variant_as_string => string_type(options),
+        Variant(types) => Arrow::Union(union_of(types, options)?, UnionMode::Dense),
+        Dynamic(_) | Json(_) => string_type(options),
         LowCardinality(inner) | Nullable(inner) => arrow_type(inner, options)?,
         Nothing => Arrow::Null,
         Bool => Arrow::Boolean,

@@ -4,11 +4,11 @@ use super::field::type_of_field;
 use super::text;
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
-use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, OffsetSizeTrait, make_array};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, OffsetSizeTrait, UnionArray, make_array};
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
 use arrow_schema::{DataType as Arrow, Field, TimeUnit};
 use chalet_base::{Result, bail, ensure};
-use chalet_columns::{Buf, Builder, Column, Data, Fixed, List, Native, Struct, Vector};
+use chalet_columns::{Buf, Builder, Column, Data, Fixed, List, Native, Struct, Vector, variant};
 use chalet_types::{DataType, I256, TupleField, Value};
 use std::sync::Arc;
 
@@ -126,10 +126,35 @@ fn vector(array: &dyn Array, ty: &DataType) -> Result<Vector> {
             let fields = children.map(one).collect::<Result<_>>()?;
             Data::Struct(Struct { fields, len: array.len() })
         }
+        Arrow::Union(..) => return union(array.as_union(), ty),
         other => bail!(UNKNOWN_TYPE, "Arrow type {other} is not supported"),
     };
     let validity = if ty.is_nullable() { array.logical_nulls() } else { None };
     Ok(Vector::new(data, validity))
+}
+
+/// The values of each type of a union, put back to their rows.
+fn union(array: &UnionArray, ty: &DataType) -> Result<Vector> {
+    let Arrow::Union(fields, _) = array.data_type() else {
+        bail!(LOGICAL_ERROR, "An Arrow union is read as {ty}");
+    };
+    let mut groups = Vec::with_capacity(fields.len());
+    for (id, field) in fields.iter().filter(|(_, field)| *field.data_type() != Arrow::Null) {
+        let rows = array.type_ids().iter().enumerate().filter(|(_, own)| **own == id);
+        let rows: Vec<u32> = rows.map(|(row, _)| row as u32).collect();
+        let child = array.child(id);
+        let inside = |row: &u32| array.value_offset(*row as usize) as u32;
+        let places: Vec<u32> = rows.iter().map(inside).collect();
+        ensure!(
+            places.iter().all(|place| (*place as usize) < child.len()),
+            INCORRECT_DATA,
+            "Offsets of an Arrow union are out of bounds"
+        );
+        let of = type_of_field(field)?;
+        let values = plain(child, &of)?.gather(&places);
+        groups.push((rows, variant::wrap(&values, &of, ty)?));
+    }
+    Ok(variant::gather(&groups, array.len(), ty))
 }
 
 /// What is inside a struct or a list that is NULL may be anything, so it is NULL as well.

@@ -91,8 +91,9 @@ fn bare_type(field: &Field) -> Result<DataType> {
             let value = type_of_field(&Field::new(name, Arrow::clone(value), field.is_nullable()))?;
             if may_be_low_cardinality(value.bare()) { value.low_cardinality() } else { value }
         }
-        other @ Arrow::Union(..) => {
-            bail!(NOT_IMPLEMENTED, "Arrow type {other} is not supported (field '{name}')")
+        Arrow::Union(fields, _) => {
+            let known = fields.iter().filter(|(_, field)| *field.data_type() != Arrow::Null);
+            DataType::variant(known.map(|(_, field)| bare_type(field)).collect::<Result<Vec<_>>>()?)?
         }
         other => bail!(UNKNOWN_TYPE, "Arrow type {other} is not supported (field '{name}')"),
     })

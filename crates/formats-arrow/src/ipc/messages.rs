@@ -105,6 +105,10 @@ fn as_bytes(field: &Field) -> Field {
             let value = as_bytes(&Field::new("", DataType::clone(value), true)).data_type().clone();
             DataType::Dictionary(key.clone(), Box::new(value))
         }
+        DataType::Union(fields, mode) => {
+            let fields = fields.iter().map(|(id, field)| (id, nested(field)));
+            DataType::Union(fields.collect(), *mode)
+        }
         other => other.clone(),
     };
     field.clone().with_data_type(ty)

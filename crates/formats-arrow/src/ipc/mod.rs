@@ -13,13 +13,8 @@ mod output;
 use chalet_formats::Format;
 use chalet_formats::format::Capabilities;
 
-const CAPABILITIES: Capabilities = Capabilities {
-    schema_inference: true,
-    no_append: true,
-    subset_of_columns: true,
-    no_several_types: true,
-    ..Capabilities::NONE
-};
+const CAPABILITIES: Capabilities =
+    Capabilities { schema_inference: true, no_append: true, subset_of_columns: true, ..Capabilities::NONE };
 
 /// The rows of this crate in the table of formats.
 pub static FORMATS: &[Format] = &[

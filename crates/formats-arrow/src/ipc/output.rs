@@ -32,6 +32,7 @@ impl ExportOptions {
             date_as_uint16: settings.output_format_arrow_date_as_uint16,
             uuid_as_fixed_byte_array: settings.output_format_arrow_uuid_as_fixed_byte_array,
             unsupported_types_as_binary: settings.output_format_arrow_unsupported_types_as_binary,
+            variant_as_string: settings.output_format_arrow_variant_as_string,
             time_zone: time_zone.into(),
         }
     }

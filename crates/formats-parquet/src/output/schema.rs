@@ -73,6 +73,7 @@ pub fn storage(ty: &DataType, settings: &FormatSettings) -> Option<Storage> {
         Float32 => Storage::new(Stored::FLOAT),
         Float64 => Storage::new(Stored::DOUBLE),
         String => text(),
+        Json(_) => Storage::new(Stored::BYTE_ARRAY).logical(LogicalType::Json),
         FixedString(n) if settings.output_format_parquet_fixed_string_as_fixed_byte_array => {
             Storage::fixed(*n)
         }
@@ -137,6 +138,9 @@ fn field(name: &str, ty: &DataType, settings: &FormatSettings) -> Result<Type> {
                 let family = match bare {
                     DataType::Interval(_) => "Interval",
                     DataType::Time64(_) => "Time64",
+                    DataType::Variant(_) => "Variant",
+                    DataType::Dynamic(_) => "Dynamic",
+                    DataType::AggregateFunction(_) => "AggregateFunction",
                     _ => &family,
                 };
                 bail!(

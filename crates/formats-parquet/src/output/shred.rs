@@ -2,6 +2,7 @@
 
 use chalet_base::{Result, bail};
 use chalet_columns::{Column, Vector};
+use chalet_formats::several_types::json_texts;
 use chalet_types::DataType;
 use std::borrow::Cow;
 
@@ -63,7 +64,8 @@ pub fn leaf<'a>(column: &'a Column, ty: &DataType, leaf: usize) -> Result<Entrie
     let n = vector.len();
     let is_leaf = !matches!(ty.bare(), DataType::Array(_) | DataType::Map(..) | DataType::Tuple(_));
     if is_leaf && !ty.is_nullable() {
-        return Ok(Entries { vector, ty: ty.bare().clone(), rows: None, definition: None, repetition: None });
+        let (vector, ty) = as_stored(vector, ty.bare().clone());
+        return Ok(Entries { vector, ty, rows: None, definition: None, repetition: None });
     }
     let mut state = State {
         rows: (0..n as u32).collect(),
@@ -82,6 +84,7 @@ pub fn leaf<'a>(column: &'a Column, ty: &DataType, leaf: usize) -> Result<Entrie
             (Cow::Owned(vector), ty)
         }
     };
+    let (vector, ty) = as_stored(vector, ty);
     let State { mut rows, definition, repetition, level, lists } = state;
     rows.retain(|&row| row != ABSENT);
     Ok(Entries {
@@ -91,6 +94,14 @@ pub fn leaf<'a>(column: &'a Column, ty: &DataType, leaf: usize) -> Result<Entrie
         definition: (level > 0).then_some(definition),
         repetition: (lists > 0).then_some(repetition),
     })
+}
+
+/// Objects are stored as texts.
+fn as_stored(vector: Cow<'_, Vector>, ty: DataType) -> (Cow<'_, Vector>, DataType) {
+    match ty {
+        DataType::Json(_) => (Cow::Owned(json_texts(&vector, &ty)), DataType::String),
+        _ => (vector, ty),
+    }
 }
 
 impl State {

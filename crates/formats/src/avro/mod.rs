@@ -21,7 +21,6 @@ pub const FORMATS: &[Format] = &[Format {
         schema_inference: true,
         no_append: true,
         subset_of_columns: true,
-        no_several_types: true,
         ..Capabilities::NONE
     },
     input: Some(&Avro),

@@ -81,7 +81,7 @@ impl PositionalFormat for CustomSeparated {
     }
 
     fn dialect(&self, settings: &FormatSettings) -> Dialect {
-        dialect(settings.format_custom_escaping_rule)
+        dialect(settings.format_custom_escaping_rule, settings)
     }
 
     fn detects_header(&self, settings: &FormatSettings) -> bool {

@@ -68,7 +68,7 @@ impl Value {
         };
         let writer = || Box::new(Writer::new(ty, Style::Plain, settings));
         Ok(match ty.without_nullable() {
-            DataType::Float32 | DataType::Float64 => Value::Float(writer()),
+            DataType::BFloat16 | DataType::Float32 | DataType::Float64 => Value::Float(writer()),
             DataType::Bool
             | DataType::UInt8
             | DataType::UInt16
@@ -79,10 +79,6 @@ impl Value {
             | DataType::Int32
             | DataType::Int64
             | DataType::String
-            | DataType::FixedString(_)
-            | DataType::Uuid
-            | DataType::IPv4
-            | DataType::IPv6
             | DataType::Date
             | DataType::Date32
             | DataType::DateTime(_)

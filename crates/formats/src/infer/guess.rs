@@ -9,9 +9,40 @@ pub enum Dialect {
     /// What is neither becomes a String.
     Text,
     /// Numbers and booleans may be read as strings, booleans as numbers.
-    Json,
+    Json(JsonRules),
     /// Nothing is forgiven.
     Literals,
+}
+
+/// Which values of JSON may be read as others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JsonRules {
+    pub numbers_as_strings: bool,
+    pub bools_as_strings: bool,
+    pub bools_as_numbers: bool,
+}
+
+impl Dialect {
+    /// JSON, with what the settings allow.
+    pub fn json(settings: &FormatSettings) -> Dialect {
+        Dialect::Json(JsonRules {
+            numbers_as_strings: settings.input_format_json_read_numbers_as_strings,
+            bools_as_strings: settings.input_format_json_read_bools_as_strings,
+            bools_as_numbers: settings.input_format_json_read_bools_as_numbers,
+        })
+    }
+
+    /// The same between the elements of an array, where numbers and strings are different things.
+    pub fn elements(settings: &FormatSettings) -> Dialect {
+        match Dialect::json(settings) {
+            Dialect::Json(rules) => Dialect::Json(JsonRules { numbers_as_strings: false, ..rules }),
+            other => other,
+        }
+    }
+
+    fn is_json(self) -> bool {
+        matches!(self, Dialect::Json(_))
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +65,8 @@ pub enum Kind {
     DateTime64,
     String,
     Array(Box<Guess>),
+    /// An array of JSON whose elements have nothing in common; those one after the other that are alike are there once.
+    Mixed(Vec<Guess>),
     Tuple(Vec<Guess>),
     Map(Box<Guess>, Box<Guess>),
     /// Named values in the order in which they were first seen.
@@ -79,7 +112,7 @@ impl Guess {
 
     fn named(&self, dialect: Dialect, settings: &FormatSettings) -> Option<DataType> {
         let inner = |guess: &Guess| match guess.named(dialect, settings) {
-            None if dialect == Dialect::Json => Some(guess.wrap(DataType::String, settings)),
+            None if dialect.is_json() => Some(guess.wrap(DataType::String, settings)),
             named => named,
         };
         let fields = |fields: Vec<(Option<&str>, &Guess)>| {
@@ -99,6 +132,19 @@ impl Guess {
             Kind::DateTime64 => DataType::DateTime64(9, None),
             Kind::String => DataType::String,
             Kind::Array(element) => inner(element)?.array(),
+            Kind::Mixed(elements) if settings.input_format_try_infer_variants => {
+                let types = elements.iter().filter_map(|e| e.named(dialect, settings));
+                DataType::variant(types.map(|ty| ty.bare().clone())).ok()?.array()
+            }
+            Kind::Mixed(_)
+                if settings.input_format_json_infer_array_of_dynamic_from_array_of_different_types =>
+            {
+                DataType::DYNAMIC.array()
+            }
+            Kind::Mixed(elements) => match merge_all(elements.iter().cloned(), dialect) {
+                Some(merged) => inner(&merged)?.array(),
+                None => DataType::Tuple(fields(elements.iter().map(|e| (None, e)).collect())?.into()),
+            },
             Kind::Map(key, value) => {
                 let key = key.named(dialect, settings)?;
                 DataType::map(key.without_nullable().clone(), inner(value)?)
@@ -131,16 +177,35 @@ fn merge_kinds(a: Kind, b: Kind, dialect: Dialect) -> Option<Kind> {
     if a == b {
         return Some(a);
     }
-    let json = dialect == Dialect::Json;
+    let rules = match dialect {
+        Dialect::Json(rules) => rules,
+        _ => JsonRules { numbers_as_strings: false, bools_as_strings: false, bools_as_numbers: false },
+    };
+    let json = rules.numbers_as_strings;
     Some(match (a, b) {
+        (Mixed(x), Mixed(y)) => merge_mixed(x, y, dialect),
+        (Mixed(x), Array(y)) | (Array(y), Mixed(x)) => {
+            let merged = merge_all(x.iter().cloned().chain([*y.clone()]), dialect);
+            merged
+                .map_or_else(|| Mixed(x.into_iter().chain([*y]).collect()), |merged| Array(Box::new(merged)))
+        }
+        (Mixed(x), Unknown) | (Unknown, Mixed(x)) => match merge_all(x.iter().cloned(), dialect) {
+            Some(merged) => Array(Box::new(merged)),
+            None => Mixed(x),
+        },
         (Unknown, other) | (other, Unknown) => other,
         (Int, UInt) | (UInt, Int) => UInt,
         (Int | UInt, Float) | (Float, Int | UInt) => Float,
         (Date, DateTime) | (DateTime, Date) => DateTime,
         (Date | DateTime, DateTime64) | (DateTime64, Date | DateTime) => DateTime64,
         (String, Date | DateTime | DateTime64) | (Date | DateTime | DateTime64, String) => String,
-        (Bool, number @ (Int | UInt | Float)) | (number @ (Int | UInt | Float), Bool) if json => number,
-        (String, Bool | Int | UInt | Float) | (Bool | Int | UInt | Float, String) if json => String,
+        (Bool, number @ (Int | UInt | Float)) | (number @ (Int | UInt | Float), Bool)
+            if rules.bools_as_numbers =>
+        {
+            number
+        }
+        (String, Bool) | (Bool, String) if rules.bools_as_strings => String,
+        (String, Int | UInt | Float) | (Int | UInt | Float, String) if json => String,
         (Date | DateTime | DateTime64, Bool | Int | UInt | Float)
         | (Bool | Int | UInt | Float, Date | DateTime | DateTime64)
             if json =>
@@ -168,4 +233,25 @@ fn merge_kinds(a: Kind, b: Kind, dialect: Dialect) -> Option<Kind> {
         }
         _ => return None,
     })
+}
+
+/// The guess that holds all of them, if there is one.
+fn merge_all(guesses: impl Iterator<Item = Guess>, dialect: Dialect) -> Option<Guess> {
+    let nothing = Guess { kind: Kind::Unknown, null: false };
+    guesses.into_iter().try_fold(nothing, |merged, guess| merged.merge(guess, dialect))
+}
+
+/// Arrays whose elements have nothing in common are merged element by element; then they may have.
+fn merge_mixed(x: Vec<Guess>, y: Vec<Guess>, dialect: Dialect) -> Kind {
+    if x == y {
+        return Kind::Mixed(x);
+    }
+    let pairs = x.iter().zip(&y).map(|(a, b)| a.clone().merge(b.clone(), dialect));
+    match pairs.collect::<Option<Vec<_>>>() {
+        Some(merged) if x.len() == y.len() => match merged.iter().all(|guess| *guess == merged[0]) {
+            true => Kind::Array(Box::new(merged[0].clone())),
+            false => Kind::Mixed(merged),
+        },
+        _ => Kind::Mixed(x.into_iter().chain(y).collect()),
+    }
 }

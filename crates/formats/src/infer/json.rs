@@ -59,20 +59,31 @@ pub fn json_string(text: &[u8], settings: &FormatSettings) -> Guess {
 
 fn array(cur: &mut Cursor<'_>, settings: &FormatSettings, depth: usize) -> Result<Guess> {
     cur.advance(1);
+    let dialect = Dialect::elements(settings);
     let mut merged = Guess { kind: Kind::Unknown, null: false };
+    // Once an element has nothing in common with those before: all of them.
+    let mut mixed: Vec<Guess> = Vec::new();
     let mut first = true;
     loop {
         cur.skip_whitespace();
         if cur.accept(b']') {
-            return Ok(Kind::Array(Box::new(merged)).into());
+            let kind = if mixed.is_empty() { Kind::Array(Box::new(merged)) } else { Kind::Mixed(mixed) };
+            return Ok(kind.into());
         }
         if !std::mem::replace(&mut first, false) {
             cur.expect(b',')?;
         }
         let element = value(cur, settings, depth + 1)?;
-        let null = merged.null || element.null;
-        // Elements with nothing in common are kept as their text.
-        merged = merged.merge(element, Dialect::Json).unwrap_or(Guess { kind: Kind::String, null });
+        if !mixed.is_empty() {
+            if mixed.last() != Some(&element) {
+                mixed.push(element);
+            }
+            continue;
+        }
+        match merged.clone().merge(element.clone(), dialect) {
+            Some(both) => merged = both,
+            None => mixed = vec![merged.clone(), element],
+        }
     }
 }
 
@@ -95,7 +106,7 @@ fn object(cur: &mut Cursor<'_>, settings: &FormatSettings, depth: usize) -> Resu
     let mut merged = Guess { kind: Kind::Unknown, null: false };
     for (_, guess) in members {
         let null = merged.null || guess.null;
-        merged = merged.merge(guess, Dialect::Json).unwrap_or(Guess { kind: Kind::String, null });
+        merged = merged.merge(guess, Dialect::json(settings)).unwrap_or(Guess { kind: Kind::String, null });
     }
     Ok(Kind::Map(Box::new(Kind::String.into()), Box::new(merged)).into())
 }

@@ -71,7 +71,9 @@ pub fn mismatch(name: &str, row: usize, before: &Guess, now: &Guess) -> chalet_b
             schema_inference_make_columns_nullable: crate::settings::Auto(Some(0)),
             ..Default::default()
         };
-        guess.data_type(Dialect::Json, &settings).map_or_else(|| "Nothing".to_string(), |ty| ty.to_string())
+        guess
+            .data_type(Dialect::json(&settings), &settings)
+            .map_or_else(|| "Nothing".to_string(), |ty| ty.to_string())
     };
     err!(
         TYPE_MISMATCH,

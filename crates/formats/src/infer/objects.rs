@@ -43,7 +43,7 @@ impl NamedGuesses {
 
 /// Rows of JSON objects.
 pub fn objects(input: &mut Input, settings: &FormatSettings, as_strings: bool) -> Result<Option<Schema>> {
-    of_named_rows(input, settings, Dialect::Json, |cur, is_first| {
+    of_named_rows(input, settings, Dialect::json(settings), |cur, is_first| {
         if is_first {
             cur.accept_bytes(b"\xef\xbb\xbf");
         }

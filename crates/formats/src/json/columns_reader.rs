@@ -149,7 +149,7 @@ pub fn infer_columns(bytes: &[u8], settings: &FormatSettings, layout: ColumnsLay
             let before = merged.clone();
             merged = before
                 .clone()
-                .merge(guess.clone(), Dialect::Json)
+                .merge(guess.clone(), Dialect::json(settings))
                 .ok_or_else(|| infer::mismatch(&name, row, &before, &guess))?;
             row += 1;
             Ok(())
@@ -157,7 +157,7 @@ pub fn infer_columns(bytes: &[u8], settings: &FormatSettings, layout: ColumnsLay
         columns.push((name, merged));
         Ok(())
     })?;
-    infer::finish(columns, Dialect::Json, settings)
+    infer::finish(columns, Dialect::json(settings), settings)
 }
 
 impl BlockReader for ColumnsReader {

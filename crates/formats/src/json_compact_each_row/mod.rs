@@ -75,8 +75,8 @@ impl PositionalFormat for JsonCompactEachRow {
         self.header
     }
 
-    fn dialect(&self, _: &FormatSettings) -> Dialect {
-        Dialect::Json
+    fn dialect(&self, settings: &FormatSettings) -> Dialect {
+        Dialect::json(settings)
     }
 
     fn detects_header(&self, _: &FormatSettings) -> bool {

@@ -1,5 +1,6 @@
 //! What revisions of the protocol have added around the columns of a block.
 
+use crate::FormatSettings;
 use crate::binary::Source;
 use chalet_base::{Result, bail};
 use chalet_types::DataType;
@@ -11,11 +12,41 @@ pub struct BlockLayout {
     pub has_zones: bool,
     /// Each column says how it is serialised.
     pub has_serialization_kinds: bool,
+    /// Types are in their binary form instead of their names.
+    pub binary_types: bool,
+    /// Values of JSON columns are texts.
+    pub json_as_text: bool,
+    /// All types of Dynamic columns and all paths of JSON columns are columns of their own.
+    pub flattened: bool,
 }
 
 impl BlockLayout {
     /// The layout of files.
-    pub const FILE: BlockLayout = BlockLayout { has_zones: false, has_serialization_kinds: false };
+    pub const FILE: BlockLayout = BlockLayout {
+        has_zones: false,
+        has_serialization_kinds: false,
+        binary_types: false,
+        json_as_text: false,
+        flattened: false,
+    };
+
+    /// The layout of files that are read under these settings.
+    pub fn of_input(settings: &FormatSettings) -> BlockLayout {
+        BlockLayout {
+            binary_types: settings.input_format_native_decode_types_in_binary_format,
+            ..BlockLayout::FILE
+        }
+    }
+
+    /// The layout of files that are written under these settings.
+    pub fn of_output(settings: &FormatSettings) -> BlockLayout {
+        BlockLayout {
+            binary_types: settings.output_format_native_encode_types_in_binary_format,
+            json_as_text: settings.output_format_native_write_json_as_string,
+            flattened: settings.output_format_native_use_flattened_dynamic_and_json_serialization,
+            ..BlockLayout::FILE
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

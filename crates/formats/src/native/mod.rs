@@ -2,6 +2,8 @@
 
 mod layout;
 mod reader;
+mod several_reader;
+mod several_writer;
 mod writer;
 
 use crate::format::{Capabilities, Format};
@@ -20,20 +22,15 @@ pub const FORMATS: &[Format] = &[Format {
     name: "Native",
     suffixes: &["native"],
     content_type: "application/octet-stream",
-    capabilities: Capabilities {
-        schema_inference: true,
-        subset_of_columns: true,
-        no_several_types: true,
-        ..Capabilities::NONE
-    },
+    capabilities: Capabilities { schema_inference: true, subset_of_columns: true, ..Capabilities::NONE },
     input: Some(&Native),
     output: Some(&Native),
 }];
 
 impl InputFormat for Native {
-    fn infer_schema(&self, input: &mut Input, _: &FormatSettings) -> Result<Option<Schema>> {
+    fn infer_schema(&self, input: &mut Input, settings: &FormatSettings) -> Result<Option<Schema>> {
         let (head, _) = input.head(usize::MAX)?;
-        let first = read_block(&mut Cursor { rest: head })?;
+        let first = read_block(&mut Cursor { rest: head }, BlockLayout::of_input(settings))?;
         Ok(Some(first.map(|(schema, _)| schema).unwrap_or_default()))
     }
 
@@ -45,5 +42,14 @@ impl InputFormat for Native {
 impl OutputFormat for Native {
     fn writer(&self, request: WriteRequest, sink: Box<dyn Sink>) -> Result<Box<dyn BlockWriter>> {
         Ok(Box::new(writer::NativeWriter::new(request, sink)))
+    }
+}
+
+/// Bytes of a number below `n`, or of `n` itself.
+fn index_width(n: u64) -> usize {
+    match n {
+        0..=0xff => 1,
+        0x100..=0xffff => 2,
+        _ => 4,
     }
 }

@@ -1,7 +1,9 @@
 //! Reading Native blocks: column by column, numbers in one copy.
 
 use super::layout::{BlockLayout, Kind, Serialization};
+use super::several_reader;
 use crate::binary::{Cursor, Source, swapped_uuids};
+use crate::binary_types::take_type;
 use crate::input::{BlockReader, ReadRequest, Schema};
 use arrow_buffer::{Buffer, NullBuffer};
 use chalet_base::{Error, Result, bail, ensure, err};
@@ -16,11 +18,11 @@ const MAX_SPARSE_ROWS: usize = 1 << 24;
 const MAX_SPARSE_BYTES: usize = 1 << 30;
 
 /// Names, types and columns of the next block; `None` at the end of the data.
-pub fn read_block(from: &mut Cursor<'_>) -> Result<Option<(Schema, Block)>> {
+pub fn read_block(from: &mut Cursor<'_>, layout: BlockLayout) -> Result<Option<(Schema, Block)>> {
     if from.rest.is_empty() {
         return Ok(None);
     }
-    read_block_of(from, BlockLayout::FILE).map(Some)
+    read_block_of(from, layout).map(Some)
 }
 
 /// Names, types and columns of a block, as they arrive.
@@ -32,12 +34,11 @@ pub fn read_block_of(from: &mut impl Source, layout: BlockLayout) -> Result<(Sch
     let mut columns = Vec::new();
     for _ in 0..n_columns {
         let name = from.text()?.to_string();
-        let ty: DataType = from.text()?.parse().map_err(|e: Error| e.context(format!("column {name}")))?;
-        ensure!(
-            !ty.contains_several_types(),
-            NOT_IMPLEMENTED,
-            "Format Native does not support column {name} of type {ty}"
-        );
+        let ty = match layout.binary_types {
+            true => take_type(from),
+            false => from.text()?.parse(),
+        };
+        let ty: DataType = ty.map_err(|e: Error| e.context(format!("column {name}")))?;
         let serialization = match layout.has_serialization_kinds && from.array::<1>()? != [0] {
             true => Serialization::read(from, &ty)?,
             false => Serialization::PLAIN,
@@ -50,6 +51,15 @@ pub fn read_block_of(from: &mut impl Source, layout: BlockLayout) -> Result<(Sch
         );
         let column = match n_rows {
             0 => Vector::defaults(&ty, 0).into(),
+            _ if ty.contains_several_types() => {
+                ensure!(
+                    serialization.is_plain(),
+                    NOT_IMPLEMENTED,
+                    "Sparse serialization of type {ty} is not supported"
+                );
+                let inside = several_reader::Layout::read(from, &ty, layout)?;
+                several_reader::values(from, &ty, &inside, n_rows)?.into()
+            }
             _ => serialised_column(from, &ty, &serialization, n_rows)?,
         };
         schema.push((name, ty));
@@ -80,7 +90,7 @@ fn serialised_column(
 }
 
 /// What stands before the data of a column: the version of each dictionary in it.
-fn prefix(from: &mut impl Source, ty: &DataType) -> Result<()> {
+pub(super) fn prefix(from: &mut impl Source, ty: &DataType) -> Result<()> {
     match ty {
         DataType::LowCardinality(_) => {
             let version = from.u64()?;
@@ -164,6 +174,12 @@ fn sparse(from: &mut impl Source, ty: &DataType, n: usize) -> Result<Vector> {
     Ok(Vector::concat(&[&Vector::defaults(ty, 1), &values]).gather(&rows))
 }
 
+/// The values of a dictionary, row by row.
+pub(super) fn dictionary_values(from: &mut impl Source, inner: &DataType, n: usize) -> Result<Vector> {
+    let (codes, values) = dictionary(from, inner, n)?;
+    Ok(values.gather(&codes))
+}
+
 const GLOBAL_DICTIONARY: u64 = 1 << 8;
 const ADDITIONAL_KEYS: u64 = 1 << 9;
 
@@ -199,19 +215,22 @@ fn dictionary(from: &mut impl Source, inner: &DataType, n: usize) -> Result<(Vec
     Ok((codes, values))
 }
 
-fn words<const N: usize>(from: &mut impl Source, n: usize) -> Result<impl Iterator<Item = [u8; N]>> {
+pub(super) fn words<const N: usize>(
+    from: &mut impl Source,
+    n: usize,
+) -> Result<impl Iterator<Item = [u8; N]>> {
     let bytes = from.take(n.saturating_mul(N))?;
     Ok(bytes.as_chunks::<N>().0.iter().copied())
 }
 
-fn vector(from: &mut impl Source, ty: &DataType, n: usize) -> Result<Vector> {
+pub(super) fn vector(from: &mut impl Source, ty: &DataType, n: usize) -> Result<Vector> {
     match ty {
         DataType::Nullable(inner) => {
             let nulls = from.take(n)?;
             let validity = NullBuffer::from_iter(nulls.iter().map(|b| *b == 0));
             Ok(Vector::new(data(from, inner, n)?, Some(validity)))
         }
-        // Tables keep such values as they are in columns; files and the protocol have none.
+        // Tables keep such values as they are in columns; for files and the protocol see `several_reader`.
         DataType::Variant(_) | DataType::Dynamic(_) => {
             let nulls = from.take(n)?;
             let validity = NullBuffer::from_iter(nulls.iter().map(|b| *b == 0));
@@ -222,8 +241,7 @@ fn vector(from: &mut impl Source, ty: &DataType, n: usize) -> Result<Vector> {
                 // A nested dictionary without rows has no bytes.
                 return Ok(Vector::defaults(inner, 0));
             }
-            let (codes, values) = dictionary(from, inner, n)?;
-            Ok(values.gather(&codes))
+            dictionary_values(from, inner, n)
         }
         _ => Ok(data(from, ty, n)?.into()),
     }
@@ -275,19 +293,8 @@ fn data(from: &mut impl Source, ty: &DataType, n: usize) -> Result<Data> {
             Data::Fixed(Fixed { width: width as usize, bytes: Buf::from_vec(bytes) })
         }
         Physical::List => {
-            let ends: Vec<u64> = words::<8>(from, n)?.map(u64::from_le_bytes).collect();
-            let ordered = ends.is_sorted() && ends.last().is_none_or(|end| *end <= i64::MAX as u64);
-            ensure!(ordered, INCORRECT_DATA, "Offsets of an array are not ascending");
-            let total = ends.last().map_or(0, |end| *end as usize);
             let element = ty.element().unwrap_or(DataType::Nothing);
-            ensure!(
-                total <= from.at_most(),
-                CANNOT_READ_ALL_DATA,
-                "Cannot read all array values: read just {} of {total}",
-                from.at_most()
-            );
-            let offsets = std::iter::once(0).chain(ends.iter().map(|end| *end as i64)).collect();
-            Data::List(List { offsets, values: Arc::new(vector(from, &element, total)?) })
+            Data::List(list(from, n, |from, total| vector(from, &element, total))?)
         }
         Physical::Struct => {
             let DataType::Tuple(types) = ty else { bail!(LOGICAL_ERROR, "{ty} is held as a tuple") };
@@ -298,6 +305,26 @@ fn data(from: &mut impl Source, ty: &DataType, n: usize) -> Result<Data> {
             Data::Struct(Struct { fields, len: n })
         }
     })
+}
+
+/// The ends of lists, then their elements.
+pub(super) fn list<S: Source>(
+    from: &mut S,
+    n: usize,
+    elements: impl FnOnce(&mut S, usize) -> Result<Vector>,
+) -> Result<List> {
+    let ends: Vec<u64> = words::<8>(from, n)?.map(u64::from_le_bytes).collect();
+    let ordered = ends.is_sorted() && ends.last().is_none_or(|end| *end <= i64::MAX as u64);
+    ensure!(ordered, INCORRECT_DATA, "Offsets of an array are not ascending");
+    let total = ends.last().map_or(0, |end| *end as usize);
+    ensure!(
+        total <= from.at_most(),
+        CANNOT_READ_ALL_DATA,
+        "Cannot read all array values: read just {} of {total}",
+        from.at_most()
+    );
+    let offsets = std::iter::once(0).chain(ends.iter().map(|end| *end as i64)).collect();
+    Ok(List { offsets, values: Arc::new(elements(from, total)?) })
 }
 
 #[cold]
@@ -323,7 +350,8 @@ impl NativeReader {
     fn file_block(&mut self) -> Result<Option<Block>> {
         loop {
             let mut cursor = Cursor { rest: &self.bytes[self.at..] };
-            let Some((schema, block)) = read_block(&mut cursor)? else { return Ok(None) };
+            let layout = BlockLayout::of_input(&self.request.settings);
+            let Some((schema, block)) = read_block(&mut cursor, layout)? else { return Ok(None) };
             self.at = self.bytes.len() - cursor.rest.len();
             if block.is_empty() {
                 continue;

@@ -1,7 +1,9 @@
 //! Writing Native blocks.
 
 use super::layout::BlockLayout;
+use super::several_writer;
 use crate::binary::{put_string, put_value, put_var_uint, swapped_uuids};
+use crate::binary_types::put_type;
 use crate::output::{BlockWriter, Out, Sink, Statistics, WriteRequest};
 use chalet_base::Result;
 use chalet_base::hash::HashMap;
@@ -9,28 +11,39 @@ use chalet_columns::{Block, Column, Data, Vector, each_native};
 use chalet_types::DataType;
 
 /// Appends one block. A block without rows is written too: a header, to those who want one.
-pub fn write_block(out: &mut Vec<u8>, header: &[(String, DataType)], block: &Block, layout: BlockLayout) {
+pub fn write_block(
+    out: &mut Vec<u8>,
+    header: &[(String, DataType)],
+    block: &Block,
+    layout: BlockLayout,
+) -> Result<()> {
     put_var_uint(out, header.len() as u64);
     put_var_uint(out, block.n_rows() as u64);
     for ((name, ty), column) in header.iter().zip(block.columns()) {
         put_string(out, name.as_bytes());
         match ty {
+            _ if layout.binary_types => put_type(out, ty),
             DataType::DateTime(_) if !layout.has_zones => put_string(out, b"DateTime"),
             _ => put_string(out, ty.to_string().as_bytes()),
         }
         if layout.has_serialization_kinds {
             out.push(0);
         }
-        if block.n_rows() > 0 {
-            write_column(out, ty, column);
+        match block.is_empty() {
+            true => {}
+            false if ty.contains_several_types() => several_writer::write_column(out, ty, column, layout)?,
+            false => write_column(out, ty, column)?,
         }
     }
+    Ok(())
 }
 
 /// Appends the values of a column that has rows, without its name and type.
-pub fn write_column(out: &mut Vec<u8>, ty: &DataType, column: &Column) {
+///
+/// Values of Variant, Dynamic and JSON are written as they are in columns: for tables, not for files and the protocol.
+pub fn write_column(out: &mut Vec<u8>, ty: &DataType, column: &Column) -> Result<()> {
     prefix(out, ty);
-    write_vector(out, ty, &column.flat());
+    write_vector(out, ty, &column.flat())
 }
 
 fn prefix(out: &mut Vec<u8>, ty: &DataType) {
@@ -46,27 +59,24 @@ fn prefix(out: &mut Vec<u8>, ty: &DataType) {
     }
 }
 
-fn write_vector(out: &mut Vec<u8>, ty: &DataType, vector: &Vector) {
+fn write_vector(out: &mut Vec<u8>, ty: &DataType, vector: &Vector) -> Result<()> {
     match ty {
         DataType::Nullable(inner) => {
             out.extend((0..vector.len()).map(|row| u8::from(vector.is_null(row))));
-            write_data(out, inner, &vector.data);
+            write_data(out, inner, &vector.data)
         }
         DataType::Variant(_) | DataType::Dynamic(_) => {
             out.extend((0..vector.len()).map(|row| u8::from(vector.is_null(row))));
-            write_data(out, ty, &vector.data);
+            write_data(out, ty, &vector.data)
         }
-        DataType::LowCardinality(inner) => {
-            if !vector.is_empty() {
-                dictionary(out, inner, vector);
-            }
-        }
+        DataType::LowCardinality(_) if vector.is_empty() => Ok(()),
+        DataType::LowCardinality(inner) => dictionary(out, inner, vector),
         _ => write_data(out, ty, &vector.data),
     }
 }
 
 /// Distinct values in order of appearance behind the default ones, then the number of each row's value.
-fn dictionary(out: &mut Vec<u8>, inner: &DataType, vector: &Vector) {
+pub(super) fn dictionary(out: &mut Vec<u8>, inner: &DataType, vector: &Vector) -> Result<()> {
     let bare = inner.without_nullable();
     let default = Vector::defaults(bare, 1);
     let mut keys: Vec<(&Vector, usize)> = vec![(&default, 0)];
@@ -75,7 +85,7 @@ fn dictionary(out: &mut Vec<u8>, inner: &DataType, vector: &Vector) {
     }
     let mut known: HashMap<Vec<u8>, u64> = HashMap::default();
     let mut key = Vec::new();
-    put_value(&mut key, bare, &default, 0);
+    put_value(&mut key, bare, &default, 0)?;
     known.insert(key.clone(), keys.len() as u64 - 1);
     let mut codes = Vec::with_capacity(vector.len());
     for row in 0..vector.len() {
@@ -84,7 +94,7 @@ fn dictionary(out: &mut Vec<u8>, inner: &DataType, vector: &Vector) {
             continue;
         }
         key.clear();
-        put_value(&mut key, bare, vector, row);
+        put_value(&mut key, bare, vector, row)?;
         let code = known.get(&*key).copied().unwrap_or_else(|| {
             let next = keys.len() as u64;
             known.insert(key.clone(), next);
@@ -104,13 +114,14 @@ fn dictionary(out: &mut Vec<u8>, inner: &DataType, vector: &Vector) {
     out.extend_from_slice(&(kind | ADDITIONAL_KEYS_AND_UPDATE).to_le_bytes());
     out.extend_from_slice(&(keys.len() as u64).to_le_bytes());
     for (vector, row) in &keys {
-        write_data(out, bare, &vector.slice(*row, 1).data);
+        write_data(out, bare, &vector.slice(*row, 1).data)?;
     }
     out.extend_from_slice(&(codes.len() as u64).to_le_bytes());
     codes.iter().for_each(|code| out.extend_from_slice(&code.to_le_bytes()[..1 << kind]));
+    Ok(())
 }
 
-fn write_data(out: &mut Vec<u8>, ty: &DataType, data: &Data) {
+pub(super) fn write_data(out: &mut Vec<u8>, ty: &DataType, data: &Data) -> Result<()> {
     each_native!(data, values => out.extend_from_slice(&values.to_arrow()),
         // A type without values still writes a byte a row.
         Data::Nothing(n) => out.resize(out.len() + n, b'0'),
@@ -125,15 +136,16 @@ fn write_data(out: &mut Vec<u8>, ty: &DataType, data: &Data) {
         Data::List(list) => {
             let list = list.normalised();
             list.offsets[1..].iter().for_each(|end| out.extend_from_slice(&end.to_le_bytes()));
-            write_vector(out, &ty.element().unwrap_or(DataType::Nothing), &list.values);
+            write_vector(out, &ty.element().unwrap_or(DataType::Nothing), &list.values)?;
         }
         Data::Struct(s) => match ty {
             DataType::Tuple(types) if !types.is_empty() => {
-                types.iter().zip(&s.fields).for_each(|(f, v)| write_vector(out, &f.ty, v))
+                types.iter().zip(&s.fields).try_for_each(|(f, v)| write_vector(out, &f.ty, v))?
             }
             _ => out.resize(out.len() + s.len, b'0'),
         },
-    )
+    );
+    Ok(())
 }
 
 pub struct NativeWriter {
@@ -150,7 +162,8 @@ impl NativeWriter {
 impl BlockWriter for NativeWriter {
     fn write(&mut self, block: &Block) -> Result<()> {
         if !block.is_empty() {
-            write_block(&mut self.out.text, &self.request.header, block, BlockLayout::FILE);
+            let layout = BlockLayout::of_output(&self.request.settings);
+            write_block(&mut self.out.text, &self.request.header, block, layout)?;
         }
         self.out.settle()
     }

@@ -29,7 +29,7 @@ impl BlockWriter for RawBlobWriter {
                 match &vector.data {
                     _ if vector.is_null(row) => {}
                     Data::Str(strings) => self.out.text.extend_from_slice(strings.get(row)),
-                    _ => put_value(&mut self.out.text, ty.bare(), vector, row),
+                    _ => put_value(&mut self.out.text, ty.bare(), vector, row)?,
                 }
             }
             self.out.settle()?;

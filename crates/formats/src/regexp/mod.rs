@@ -88,7 +88,8 @@ impl InputFormat for Regexp {
             };
             fields.into_iter().map(guess).collect::<Result<Vec<_>>>().map(Some)
         };
-        infer::positional_rows(Cursor::new(head), complete, None, dialect(rule), settings, row).map(Some)
+        infer::positional_rows(Cursor::new(head), complete, None, dialect(rule, settings), settings, row)
+            .map(Some)
     }
 
     fn open(&self, input: Input, request: ReadRequest) -> Result<Box<dyn FileScan>> {

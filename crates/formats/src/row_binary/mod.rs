@@ -21,12 +21,7 @@ const fn format(name: &'static str, format: &'static RowBinary, schema_inference
         name,
         suffixes: &[],
         content_type: "application/octet-stream",
-        capabilities: Capabilities {
-            parallel_formatting: true,
-            schema_inference,
-            no_several_types: true,
-            ..Capabilities::NONE
-        },
+        capabilities: Capabilities { parallel_formatting: true, schema_inference, ..Capabilities::NONE },
         input: Some(format),
         output: Some(format),
     }
@@ -38,12 +33,7 @@ const fn with_defaults(name: &'static str, format: &'static RowBinary, schema_in
         name,
         suffixes: &[],
         content_type: "",
-        capabilities: Capabilities {
-            tty_friendly: true,
-            schema_inference,
-            no_several_types: true,
-            ..Capabilities::NONE
-        },
+        capabilities: Capabilities { tty_friendly: true, schema_inference, ..Capabilities::NONE },
         input: Some(format),
         output: None,
     }

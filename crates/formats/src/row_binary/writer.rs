@@ -30,7 +30,7 @@ impl BlockWriter for RowBinaryWriter {
         for row in 0..block.n_rows() {
             for ((_, ty), column) in self.request.header.iter().zip(block.columns()) {
                 let (vector, row) = column.locate(row);
-                put_value(&mut self.out.text, ty, vector, row);
+                put_value(&mut self.out.text, ty, vector, row)?;
             }
             self.out.settle()?;
         }

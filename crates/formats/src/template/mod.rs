@@ -62,7 +62,7 @@ impl InputFormat for Template {
             }
             layout.guesses(cur, settings).map(Some)
         };
-        infer::positional_rows(cur, complete, Some(names), layout.dialect(), settings, row).map(Some)
+        infer::positional_rows(cur, complete, Some(names), layout.dialect(settings), settings, row).map(Some)
     }
 
     fn open(&self, input: Input, request: ReadRequest) -> Result<Box<dyn FileScan>> {

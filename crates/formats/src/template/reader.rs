@@ -84,8 +84,8 @@ impl Layout {
         self.row.parts.iter().filter(|part| !part.name.is_empty()).map(|part| part.name.clone()).collect()
     }
 
-    pub fn dialect(&self) -> Dialect {
-        self.row.parts.first().map_or(Dialect::Text, |part| dialect(part.rule))
+    pub fn dialect(&self, settings: &FormatSettings) -> Dialect {
+        self.row.parts.first().map_or(Dialect::Text, |part| dialect(part.rule, settings))
     }
 
     fn skip_spaces(&self, cur: &mut Cursor<'_>) {

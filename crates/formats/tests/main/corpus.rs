@@ -3,6 +3,7 @@
 use chalet_columns::Block;
 use chalet_formats::Schema;
 use chalet_formats::binary::Cursor;
+use chalet_formats::native::{BlockLayout, read_block};
 use std::path::PathBuf;
 
 pub struct Case {
@@ -30,8 +31,7 @@ impl Case {
         let mut cursor = Cursor { rest: self.piece(name)? };
         let mut schema = Schema::new();
         let mut blocks = Vec::new();
-        while let Some((columns, block)) = chalet_formats::native::read_block(&mut cursor).expect(&self.name)
-        {
+        while let Some((columns, block)) = read_block(&mut cursor, BlockLayout::FILE).expect(&self.name) {
             schema = columns;
             blocks.push(block);
         }

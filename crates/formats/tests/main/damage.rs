@@ -170,3 +170,97 @@ fn broken_lines_and_forms() {
     damage_bytes("Regexp", b"1=x\\N\n2=\\N\r\n3=", &schema, &by_groups);
     damage_bytes("Form", b"a=1&b=x%20y", &schema, &settings(&[]));
 }
+
+const SEVERAL_TYPES: &[(&str, &str)] = &[
+    ("v", "Variant(UInt8, String, Array(UInt16))"),
+    ("d", "Dynamic"),
+    ("few", "Dynamic(max_types = 1)"),
+    ("j", "JSON(max_dynamic_paths = 1, t UInt8)"),
+];
+
+const ROWS_OF_SEVERAL_TYPES: &str = r#"
+    (1, 'x', 1, '{"a": 1, "b": [1, "x"], "t": 3}'),
+    ('s', 5, 'y', '{}'),
+    (NULL, NULL, true, '{"b": "z"}')"#;
+
+#[test]
+fn broken_columns_of_several_types() {
+    damage("RowBinaryWithNamesAndTypes", SEVERAL_TYPES, ROWS_OF_SEVERAL_TYPES, &[]);
+    damage("Native", SEVERAL_TYPES, ROWS_OF_SEVERAL_TYPES, &[]);
+    for changed in [
+        &[("output_format_native_use_flattened_dynamic_and_json_serialization", "1")][..],
+        &[("output_format_native_write_json_as_string", "1")],
+        &[
+            ("output_format_native_encode_types_in_binary_format", "1"),
+            ("input_format_native_decode_types_in_binary_format", "1"),
+        ],
+    ] {
+        damage(
+            "Native",
+            &SEVERAL_TYPES[2..],
+            "(1, '{\"a\": [1], \"t\": 3}'), ('y', '{}'), (NULL, '{}')",
+            changed,
+        );
+    }
+}
+
+#[test]
+fn broken_objects_in_containers() {
+    let columns = [("n", "Nullable(JSON)"), ("a", "Array(Tuple(x Dynamic, y JSON))")];
+    let rows = r#"(NULL, []), ('{"q": [{"w": 1}]}', [(1, '{"a": 1}')]), ('{}', [])"#;
+    damage("Native", &columns, rows, &[]);
+    damage("RowBinaryWithNamesAndTypes", &columns, rows, &[]);
+}
+
+#[test]
+fn broken_native_and_rows() {
+    damage("Native", COLUMNS, ROWS, &[]);
+    damage("RowBinaryWithNamesAndTypes", COLUMNS, ROWS, &[]);
+}
+
+#[test]
+fn broken_templates() {
+    let schema = schema(&[("a", "UInt8"), ("b", "Nullable(String)"), ("c", "Array(UInt8)")]);
+    for row in
+        ["<${a:CSV};${b:JSON} ${c:Quoted}>", "${a:Escaped}\t${b:Escaped}|${c:Raw}", "${:Escaped}${a:JSON}"]
+    {
+        let changed = settings(&[
+            ("format_template_row_format", row),
+            ("format_template_resultset_format", "[\n${data}\n${:CSV}]"),
+            ("format_template_rows_between_delimiter", ",\n"),
+        ]);
+        for whole in [&b"[\n<1;\"x\" [1,2]>,\n<2;null []>\n5]"[..], b"[\n1\tx|[1],\n2\t\\N|[]\n]"] {
+            damage_bytes("Template", whole, &schema, &changed);
+            damage_bytes("TemplateIgnoreSpaces", whole, &schema, &changed);
+        }
+    }
+}
+
+#[test]
+fn one_reads_nothing() {
+    damage_bytes("One", b"anything", &schema(&[("dummy", "UInt8")]), &settings(&[]));
+}
+
+#[test]
+fn broken_protobuf() {
+    let schema = "syntax = \"proto3\"; message M { uint32 u = 1; sint64 i = 2; double f = 3; string s = 4; optional sfixed32 n = 5; \
+                  string d = 6; string ts = 7; string de = 8; repeated string a = 9; map<string, int32> m = 10; T t = 11; bool b = \
+                  12; message T { int32 x = 1; optional string y = 2; } }";
+    let changed =
+        [("format_schema_source", "string"), ("format_schema", schema), ("format_schema_message_name", "M")];
+    for format in ["Protobuf", "ProtobufList"] {
+        let (columns, settings) = (self::schema(COLUMNS), settings(&changed));
+        let whole = written(format, &columns, &block_of(&columns, ROWS), &settings);
+        assert_eq!(read(format, &whole, Some(&columns), &settings), Some(3), "{format}");
+        damage_bytes(format, &whole, &columns, &settings);
+    }
+    // The schema may be damaged as well.
+    for at in 0..schema.len() {
+        let broken = [&schema[..at], &schema[at + 1..]].concat();
+        let mut changed = changed;
+        changed[1].1 = &broken;
+        read("Protobuf", b"\x02\x08\x01", None, &settings(&changed));
+        changed[1].1 = &schema[..at];
+        read("Protobuf", b"\x02\x08\x01", None, &settings(&changed));
+    }
+}

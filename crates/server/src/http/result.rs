@@ -243,7 +243,7 @@ struct NativeBlocks {
 impl BlockWriter for NativeBlocks {
     fn write(&mut self, block: &Block) -> Result<()> {
         let mut bytes = Vec::new();
-        self.dialect.write_body(&mut bytes, &self.schema, block);
+        self.dialect.write_body(&mut bytes, &self.schema, block)?;
         self.sink.write_all(&bytes).map_err(gone)
     }
 

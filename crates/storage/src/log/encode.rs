@@ -35,7 +35,7 @@ pub fn encode(block: &Block, types: &[DataType], out: &mut Vec<Encoded>) -> Resu
     let mut raw = Vec::new();
     for (column, ty) in block.columns().iter().zip(types) {
         raw.clear();
-        write_column(&mut raw, ty, column);
+        write_column(&mut raw, ty, column)?;
         if raw.len() > MOST_BYTES && n_rows > 1 {
             let half = n_rows / 2;
             encode(&block.slice(0, half), types, out)?;

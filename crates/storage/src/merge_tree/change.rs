@@ -54,7 +54,7 @@ impl Change {
                     put_var_uint(out, definition);
                 }
             }
-            columns.encode(out);
+            columns.encode(out)?;
         }
         for number in &self.removed {
             put_var_uint(out, REMOVED);
@@ -189,7 +189,7 @@ fn decode_info(from: &mut Cursor<'_>) -> Result<PartInfo> {
 pub(super) fn encode_rows(block: &Block, columns: &ColumnsVersion, out: &mut Vec<u8>) -> Result<()> {
     let mut raw = Vec::new();
     for (column, version) in block.columns().iter().zip(columns.columns.iter()) {
-        write_column(&mut raw, &version.ty, column);
+        write_column(&mut raw, &version.ty, column)?;
     }
     let compressed =
         lz4::pack(&raw).map_err(|e| err!(CANNOT_COMPRESS, "Cannot compress the rows of a part: {e}"))?;

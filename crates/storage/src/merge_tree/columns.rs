@@ -55,7 +55,7 @@ impl ColumnsVersion {
     }
 
     /// Appends the version as bytes.
-    pub fn encode(&self, out: &mut Vec<u8>) {
+    pub fn encode(&self, out: &mut Vec<u8>) -> Result<()> {
         put_var_uint(out, self.number.into());
         put_var_uint(out, self.columns.len() as u64);
         for VersionColumn { id, name, ty, fill } in self.columns.iter() {
@@ -63,10 +63,11 @@ impl ColumnsVersion {
             put_text(out, name);
             put_text(out, &ty.to_string());
             let mut value = Vec::new();
-            write_column(&mut value, ty, &Column::Flat(fill.clone()));
+            write_column(&mut value, ty, &Column::Flat(fill.clone()))?;
             put_var_uint(out, value.len() as u64);
             out.extend(value);
         }
+        Ok(())
     }
 
     /// What [`encode`](Self::encode) has appended.

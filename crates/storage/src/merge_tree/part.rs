@@ -194,7 +194,8 @@ impl Part {
     /// Puts indexes of all rows on disk. Those of rows in memory are not needed.
     pub(super) fn write_indexes(&self, writers: IndexWriters) -> Result<()> {
         let Some((folder, of)) = self.of_file() else { return Ok(()) };
-        for (program, n_granules, granules) in writers.finish() {
+        for index in writers.finish() {
+            let (program, n_granules, granules) = index?;
             self.indexes.write(folder, of, &program, n_granules, &granules)?;
         }
         Ok(())

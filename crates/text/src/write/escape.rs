@@ -45,6 +45,17 @@ pub fn quoted(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'\'');
 }
 
+/// In single quotes, inner ones doubled; backslashes stay as they are.
+pub fn quoted_with_quotes(out: &mut Vec<u8>, text: &[u8]) {
+    out.push(b'\'');
+    replacing(out, text, |byte| match byte {
+        b'\'' => Some(b"''"),
+        b'\\' => None,
+        other => backslashed(other, false),
+    });
+    out.push(b'\'');
+}
+
 /// In double quotes, inner ones doubled.
 pub fn csv(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'"');

@@ -43,7 +43,17 @@ pub struct Writer {
     /// Of the whole value: what a container writes its elements with is in `kind`.
     quotes: Quotes,
     csv_delimiter: u8,
+    /// Quotes inside of quoted strings are doubled instead of escaped.
+    doubled_quotes: bool,
     json: JsonOptions,
+}
+
+/// What settings change about floats.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct FloatLayout {
+    /// Digits behind the point at most; 0 for as many as it takes.
+    precision: usize,
+    always_point: bool,
 }
 
 /// What stands around a value that is no string.
@@ -64,12 +74,16 @@ enum Kind {
     Float {
         null_for_denormals: bool,
         quote_denormals: bool,
+        layout: FloatLayout,
     },
     Decimal {
         scale: u8,
         trailing_zeros: bool,
+        always_point: bool,
     },
     String,
+    /// FixedString without the zeros behind the text.
+    Trimmed,
     Uuid,
     IPv4,
     IPv6,
@@ -82,6 +96,8 @@ enum Kind {
         scale: u8,
         time: LocalTime,
         format: DateTimeOutput,
+        /// No, three, six or nine digits behind the point, whichever hold the value.
+        by_thousands: bool,
     },
     Time,
     Time64 {
@@ -157,7 +173,8 @@ impl Writer {
         };
         let json = JsonOptions::of(settings);
         let csv_delimiter = settings.format_csv_delimiter;
-        Writer { kind, style, null: null.into(), quotes, csv_delimiter, json }
+        let doubled_quotes = settings.output_format_values_escape_quote_with_quote;
+        Writer { kind, style, null: null.into(), quotes, csv_delimiter, doubled_quotes, json }
     }
 
     /// Appends the value of a row.
@@ -190,7 +207,12 @@ impl Writer {
             (Kind::Integer, _) => integer(out, data, row),
             (Kind::String, Data::Str(strings)) => self.string(out, strings.get(row)),
             (Kind::String, Data::Fixed(fixed)) => self.string(out, fixed.get(row)),
-            (Kind::Float { null_for_denormals, quote_denormals }, _) => {
+            (Kind::Trimmed, Data::Fixed(fixed)) => {
+                let bytes = fixed.get(row);
+                let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+                self.string(out, &bytes[..end])
+            }
+            (Kind::Float { null_for_denormals, quote_denormals, layout }, _) => {
                 let finite = match data {
                     Data::F64(v) => v[row].is_finite(),
                     Data::F32(v) => v[row].is_finite(),
@@ -198,7 +220,14 @@ impl Writer {
                     _ => true,
                 };
                 if finite {
-                    float(out, data, row)
+                    let start = out.len();
+                    float(out, data, row);
+                    if layout.precision > 0 {
+                        number::round_float(out, start, layout.precision);
+                    }
+                    if layout.always_point {
+                        number::put_point(out, start);
+                    }
                 } else if *null_for_denormals {
                     out.extend_from_slice(b"null")
                 } else if *quote_denormals && self.quotes == Quotes::None {
@@ -216,20 +245,30 @@ impl Writer {
             (Kind::Bool { yes, no }, Data::U8(v)) => {
                 out.extend_from_slice(if v[row] != 0 { yes.as_bytes() } else { no.as_bytes() })
             }
-            (Kind::Decimal { scale, trailing_zeros }, _) => match data {
-                Data::I32(v) => number::decimal(out, v[row].into(), *scale, *trailing_zeros),
-                Data::I64(v) => number::decimal(out, v[row].into(), *scale, *trailing_zeros),
-                Data::I128(v) => number::decimal(out, v[row], *scale, *trailing_zeros),
-                Data::I256(v) => number::decimal256(out, v[row], *scale, *trailing_zeros),
-                _ => {}
-            },
+            (Kind::Decimal { scale, trailing_zeros, always_point }, _) => {
+                let start = out.len();
+                match data {
+                    Data::I32(v) => number::decimal(out, v[row].into(), *scale, *trailing_zeros),
+                    Data::I64(v) => number::decimal(out, v[row].into(), *scale, *trailing_zeros),
+                    Data::I128(v) => number::decimal(out, v[row], *scale, *trailing_zeros),
+                    Data::I256(v) => number::decimal256(out, v[row], *scale, *trailing_zeros),
+                    _ => {}
+                }
+                if *always_point {
+                    number::put_point(out, start);
+                }
+            }
             (Kind::Date, Data::U16(v)) => time::date(out, v[row].into()),
             (Kind::Date, Data::I32(v)) => time::date(out, v[row]),
             (Kind::DateTime { time, format }, Data::U32(v)) => {
                 time::date_time(out, v[row].into(), time, *format)
             }
-            (Kind::DateTime64 { scale, time, format }, Data::I64(v)) => {
-                time::date_time64(out, v[row], *scale, time, *format)
+            (Kind::DateTime64 { scale, time, format, by_thousands }, Data::I64(v)) => {
+                let (ticks, scale) = match by_thousands {
+                    true => time::by_thousands(v[row], *scale),
+                    false => (v[row], *scale),
+                };
+                time::date_time64(out, ticks, scale, time, *format)
             }
             (Kind::Time, Data::I32(v)) => time::time(out, v[row]),
             (Kind::Time64 { scale }, Data::I64(v)) => time::time64(out, v[row], *scale),
@@ -256,6 +295,7 @@ impl Writer {
         match self.style {
             Style::Plain | Style::Raw => out.extend_from_slice(text),
             Style::Escaped => escape::escaped(out, text),
+            Style::Quoted if self.doubled_quotes => escape::quoted_with_quotes(out, text),
             Style::Quoted => escape::quoted(out, text),
             Style::Csv => escape::csv(out, text),
             Style::Json | Style::JsonPretty(_) => escape::json(out, text, self.json.strings),
@@ -375,6 +415,10 @@ impl Kind {
             _ => settings.date_time_output_format,
         };
         let element = |ty: &DataType| Writer::new(ty, element_style, settings);
+        // Numbers of JSON have a digit behind the point, if they have one.
+        let always_point = settings.output_format_always_write_decimal_point_in_float_and_decimal
+            && !json_like
+            && style != Style::Plain;
         match ty {
             DataType::Nothing | DataType::LowCardinality(_) | DataType::Nullable(_) => Kind::Nothing,
             DataType::Bool => match style {
@@ -389,19 +433,34 @@ impl Kind {
             DataType::BFloat16 | DataType::Float32 | DataType::Float64 => Kind::Float {
                 null_for_denormals: json_like && !settings.output_format_json_quote_denormals,
                 quote_denormals: json_like,
+                layout: FloatLayout {
+                    precision: match style {
+                        Style::Plain => 0,
+                        _ => settings.output_format_float_precision.min(MAX_PRECISION) as usize,
+                    },
+                    always_point,
+                },
             },
             DataType::Decimal { scale, .. } => Kind::Decimal {
                 scale: *scale,
                 // Nor does `toString` of a decimal.
                 trailing_zeros: settings.output_format_decimal_trailing_zeros && style != Style::Plain,
+                always_point,
             },
+            DataType::FixedString(_) if settings.output_format_trim_fixed_string => Kind::Trimmed,
             DataType::String | DataType::FixedString(_) | DataType::AggregateFunction(_) => Kind::String,
             DataType::Uuid => Kind::Uuid,
             DataType::IPv4 => Kind::IPv4,
             DataType::IPv6 => Kind::IPv6,
             DataType::Date | DataType::Date32 => Kind::Date,
             DataType::DateTime(zone) => Kind::DateTime { time: time(zone), format },
-            DataType::DateTime64(scale, zone) => Kind::DateTime64 { scale: *scale, time: time(zone), format },
+            DataType::DateTime64(scale, zone) => Kind::DateTime64 {
+                scale: *scale,
+                time: time(zone),
+                format,
+                by_thousands: format == DateTimeOutput::Simple
+                    && settings.date_time_64_output_format_cut_trailing_zeros_align_to_groups_of_thousands,
+            },
             DataType::Time => Kind::Time,
             DataType::Time64(scale) => Kind::Time64 { scale: *scale },
             DataType::Enum8(names) | DataType::Enum16(names) => Kind::Enum(names.clone()),
@@ -431,6 +490,9 @@ impl Kind {
         }
     }
 }
+
+/// More digits than any float has.
+const MAX_PRECISION: u64 = 1000;
 
 fn is_negative_nan(data: &Data, row: usize) -> bool {
     match data {

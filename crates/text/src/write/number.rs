@@ -77,6 +77,69 @@ fn not_finite(out: &mut Vec<u8>, nan: bool, positive: bool) {
     });
 }
 
+/// Rounds the float whose text begins at `start` to so many digits behind the point, without zeros at its end. What is too
+/// small or too large for plain digits stays as it is.
+pub fn round_float(out: &mut Vec<u8>, start: usize, precision: usize) {
+    const MOST_DIGITS: i32 = 60;
+    let text = String::from_utf8_lossy(&out[start..]).into_owned();
+    let (sign, unsigned) = text.strip_prefix('-').map_or(("", &*text), |rest| ("-", rest));
+    let (mantissa, exponent) = unsigned.split_once('e').unwrap_or((unsigned, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let mut digits: Vec<u8> = whole.bytes().chain(fraction.bytes()).collect();
+    // Digits before the point.
+    let mut point = whole.len() as i32 + exponent;
+    let has_exponent = unsigned.contains('e');
+    let behind = (digits.len() as i32 - point).max(0) as usize;
+    if point > MOST_DIGITS || (has_exponent && exponent < 0 && behind > precision) {
+        return;
+    }
+    if point < 0 {
+        digits.splice(0..0, std::iter::repeat_n(b'0', -point as usize));
+        point = 0;
+    }
+    if digits.len() < point as usize {
+        digits.resize(point as usize, b'0');
+    }
+    let kept = point as usize + precision;
+    if kept < digits.len() {
+        let up = digits[kept] >= b'5';
+        digits.truncate(kept);
+        let mut carry = up;
+        for digit in digits.iter_mut().rev() {
+            if !carry {
+                break;
+            }
+            carry = *digit == b'9';
+            *digit = if carry { b'0' } else { *digit + 1 };
+        }
+        if carry {
+            digits.insert(0, b'1');
+            point += 1;
+        }
+    }
+    let (whole, fraction) = digits.split_at(point as usize);
+    let end = fraction.iter().rposition(|digit| *digit != b'0').map_or(0, |last| last + 1);
+    out.truncate(start);
+    out.extend_from_slice(sign.as_bytes());
+    let first = whole.iter().position(|digit| *digit != b'0').unwrap_or(whole.len());
+    match &whole[first..] {
+        [] => out.push(b'0'),
+        whole => out.extend_from_slice(whole),
+    }
+    if end > 0 {
+        out.push(b'.');
+        out.extend_from_slice(&fraction[..end]);
+    }
+}
+
+/// Ends the number that begins at `start` with a point where it has none.
+pub fn put_point(out: &mut Vec<u8>, start: usize) {
+    if !out[start..].iter().any(|byte| matches!(byte, b'.' | b'e')) {
+        out.push(b'.');
+    }
+}
+
 /// Lays out `shortest`, which is digits, perhaps with a point and an exponent.
 fn float_layout(out: &mut Vec<u8>, shortest: &[u8]) {
     let unsigned = match shortest.strip_prefix(b"-") {
@@ -218,6 +281,30 @@ mod tests {
         }
         assert_eq!(text(|out| f32(out, 123456789.0)), "123456790");
         assert_eq!(text(|out| f32(out, 0.1)), "0.1");
+    }
+
+    #[test]
+    fn floats_are_rounded() {
+        for (x, precision, expected) in [
+            (0.1 + 0.2, 3, "0.3"),
+            (0.135, 2, "0.14"),
+            (0.05, 1, "0.1"),
+            (-0.04, 1, "-0"),
+            (99.96, 1, "100"),
+            (0.00012345, 5, "0.00012"),
+            (1e-5, 2, "0"),
+            (1.23456e-7, 5, "1.23456e-7"),
+            (1.23456e-7, 20, "0.000000123456"),
+            (1e21, 2, "1000000000000000000000"),
+            (1.5e300, 2, "1.5e300"),
+            (3.0, 2, "3"),
+        ] {
+            let rounded = text(|out| {
+                f64(out, x);
+                round_float(out, 0, precision);
+            });
+            assert_eq!(rounded, expected);
+        }
     }
 
     #[test]

@@ -91,6 +91,22 @@ pub fn date_time64(out: &mut Vec<u8>, ticks: i64, scale: u8, time: &LocalTime, f
     }
 }
 
+/// Ticks of the coarsest of seconds, milli-, micro- and nanoseconds that holds a value, and their digits.
+pub fn by_thousands(ticks: i64, scale: u8) -> (i64, u8) {
+    let per_second = 10i64.pow(scale.into());
+    for digits in [0u8, 3, 6] {
+        if digits >= scale {
+            return (ticks.saturating_mul(10i64.pow((digits - scale).into())), digits);
+        }
+        let cut = per_second / 10i64.pow(digits.into());
+        if ticks % cut == 0 {
+            return (ticks / cut, digits);
+        }
+    }
+    let digits = 9;
+    (ticks.saturating_mul(10i64.pow((digits - scale).into())), digits)
+}
+
 #[inline]
 fn fraction_of(out: &mut Vec<u8>, fraction: i64, scale: u8) {
     if scale > 0 {

@@ -84,10 +84,10 @@ impl MinMaxBuilder {
         self.flags.push(std::mem::take(&mut self.current));
     }
 
-    pub fn finish(self, out: &mut Vec<u8>) {
+    pub fn finish(self, out: &mut Vec<u8>) -> Result<()> {
         out.extend(&self.flags);
-        write_column(out, &self.ty, &Column::Flat(self.min.finish()));
-        write_column(out, &self.ty, &Column::Flat(self.max.finish()));
+        write_column(out, &self.ty, &Column::Flat(self.min.finish()))?;
+        write_column(out, &self.ty, &Column::Flat(self.max.finish()))
     }
 }
 

@@ -71,15 +71,16 @@ impl SetsBuilder {
         self.is_full = false;
     }
 
-    pub fn finish(self, out: &mut Vec<u8>) {
+    pub fn finish(self, out: &mut Vec<u8>) -> Result<()> {
         self.lens.iter().for_each(|len| put_var_uint(out, *len));
         let rows = Block::concat(&self.rows);
         if rows.is_empty() {
-            return;
+            return Ok(());
         }
         for (column, ty) in rows.columns().iter().zip(&self.types) {
-            write_column(out, ty, column);
+            write_column(out, ty, column)?;
         }
+        Ok(())
     }
 }
 

@@ -25,7 +25,7 @@ impl IndexWriters {
     }
 
     /// Each index with its granules.
-    pub fn finish(self) -> impl Iterator<Item = (SkipIndexProgram, usize, Vec<u8>)> {
+    pub fn finish(self) -> impl Iterator<Item = Result<(SkipIndexProgram, usize, Vec<u8>)>> {
         self.0.into_iter().map(IndexWriter::finish)
     }
 }
@@ -98,14 +98,16 @@ impl IndexWriter {
         self.n_granules += 1;
     }
 
-    fn finish(mut self) -> (SkipIndexProgram, usize, Vec<u8>) {
+    fn finish(mut self) -> Result<(SkipIndexProgram, usize, Vec<u8>)> {
         if self.rows > 0 {
             self.cut();
         }
         let mut out = Vec::new();
         match self.content {
-            Content::MinMax(builders) => builders.into_iter().for_each(|builder| builder.finish(&mut out)),
-            Content::Sets(sets) => sets.finish(&mut out),
+            Content::MinMax(builders) => {
+                builders.into_iter().try_for_each(|builder| builder.finish(&mut out))?
+            }
+            Content::Sets(sets) => sets.finish(&mut out)?,
             Content::Filters(builders) => {
                 let mut bits = Vec::new();
                 for builder in builders {
@@ -115,7 +117,7 @@ impl IndexWriter {
                 out.extend(bits);
             }
         }
-        (self.program, self.n_granules, out)
+        Ok((self.program, self.n_granules, out))
     }
 }
 
