@@ -120,11 +120,7 @@ def fuzz(kind, args):
     rng = random.Random(f"{args.seed} {kind}")
     if generator.setup:
         setup = generator.setup(rng)
-        for engine in (pair.kernel, pair.ours):
-            engine.setup = setup
-            engine.start()
-            for sql, answer in engine.failed:
-                print(f"{engine.name}: cannot prepare: {sql[:200]}: {answer.text[:200]}", file=sys.stderr)
+        pair.prepare(setup)
     groups, counts, spent = {}, Counter(), 0
     end = time.monotonic() + args.seconds
     while time.monotonic() < end:

@@ -16,7 +16,7 @@ JOINS = [
 ]
 SETTINGS = [
     "join_use_nulls = 1", "group_by_use_nulls = 1", "transform_null_in = 1", "aggregate_functions_null_for_empty = 1", "union_default_mode = 'DISTINCT'", "extremes = 1",
-    "prefer_column_name_to_alias = 1", "enable_optimize_predicate_expression = 0", "max_block_size = 3", "limit = 3", "offset = 1", "cast_keep_nullable = 1",
+    "prefer_column_name_to_alias = 1", "enable_optimize_predicate_expression = 0", "max_block_size = 3", "cast_keep_nullable = 1",
     "enable_positional_arguments = 0", "optimize_aggregators_of_group_by_keys = 0", "totals_mode = 'before_having'", "any_join_distinct_right_table_keys = 1",
     "data_type_default_nullable = 1", "final = 1", "date_time_output_format = 'iso'", "output_format_decimal_trailing_zeros = 1", "default_null_order = 'nulls_first'",
     "bool_true_representation = 'yes'", "decimal_check_overflow = 0", "regexp_max_matches_per_row = 3", "short_circuit_function_evaluation = 'disable'", "distinct_overflow_mode = 'break'",
@@ -299,7 +299,7 @@ class Clauses:
         else:
             self.tags.append("ORDER BY")
             tail.append(f"ORDER BY {self.pick(['ALL', ', '.join(str(i + 1) for i in range(len(items))), '1', 'ALL DESC'])}")
-        if self.chance(0.35):
+        if self.chance(0.35) and tail[-1] != "ORDER BY 1":
             limit = self.pick(["LIMIT 3", "LIMIT 2 OFFSET 1", "LIMIT 1, 2", "OFFSET 2", "LIMIT 2 WITH TIES", "LIMIT -2", "LIMIT 0.5", "LIMIT 0", "OFFSET 1 ROW FETCH FIRST 2 ROWS ONLY", "LIMIT -2 OFFSET -1", "LIMIT 0.3 OFFSET 1"])
             self.tags.append(limit)
             tail.append(limit)

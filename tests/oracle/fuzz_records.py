@@ -53,9 +53,7 @@ class Records:
         if self.left == 0:
             self.left = EACH
             self.name, setup, self.queries = rng.choice(self.files)
-            for engine in (self.pair.kernel, self.pair.ours):
-                engine.setup = setup
-                engine.start()
+            self.pair.prepare(setup)
         self.left -= 1
         sql = rng.choice(self.queries)
         for _ in range(rng.choice([1, 1, 1, 2])):

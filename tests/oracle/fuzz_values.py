@@ -5,7 +5,7 @@ TEXTS = [
     "''", "'a'", "'abc'", "'Hello, World!'", "'ÄÖü ß€'", "'日本語'", "'😀x'", "'123'", "'-1.5'", "'1e3'", "'nan'", "'true'", "'NULL'", "' x '", "'a,b,,c'",
     "'a b  c'", "'a%b_c'", "'(\\\\w+)'", "'[a-c]'", "'%Y-%m-%d %H:%i:%s'", "'day'", "'month'", "'UTC'", "'Europe/Berlin'", "'2024-02-29'", "'2024-01-02 03:04:05'",
     "'2024-01-02T03:04:05.678Z'", "'{\"a\":1,\"b\":[1,2,{\"c\":\"x\"}],\"d\":null}'", "'$.b[0]'", "'[1,2,3]'", "'https://u:p@www.example.com:80/a/b.html?x=1&y=2#f'", "'1.2.3.4'",
-    "'::1'", "'10.0.0.0/8'", "'61f0c404-5cb3-11e7-907b-a6006ad3dba0'", "'YWJj'", "'616263'", "'x\\0y'", "'\\xff\\xfe'", "'line\\nbreak\\ttab'", "'a=1;b=2'", "'UInt8'", "'\\''",
+    "'::1'", "'10.0.0.0/8'", "'61f0c404-5cb3-11e7-907b-a6006ad3dba0'", "'YWJj'", "'616263'", "'x\\0y'", "unhex('fffe')", "'line\\nbreak\\ttab'", "'a=1;b=2'", "'UInt8'", "'\\''",
 ]
 # Type, and values as literals that CAST takes.
 SCALARS = {
@@ -113,10 +113,10 @@ def literal(rng, ty):
 def constant(rng, ty):
     """An expression of the type (or of the type that its literal has by itself) without columns."""
     text = literal(rng, ty)
-    natural = text[0] != "'" or ty == "String"
+    natural = text[0] not in "'u" or ty == "String"
     if natural and rng.random() < 0.45:
         return text
-    return rng.choice([f"CAST({text}, {quoted(ty)})", f"CAST({text} AS {ty})", f"CAST({text} AS {ty})", f"{text}::{ty}" if text[0] not in "-Nmtfi" else f"CAST({text} AS {ty})"])
+    return rng.choice([f"CAST({text}, {quoted(ty)})", f"CAST({text} AS {ty})", f"CAST({text} AS {ty})", f"{text}::{ty}" if text[0] not in "-Nmtfiu" else f"CAST({text} AS {ty})"])
 
 
 def quoted(ty):
