@@ -1,4 +1,4 @@
-//! `bless` and `oracle`: the Python harness of the real kernel, in an environment that is made when missing.
+//! `bless` and `oracle`: the Python harness and fuzzer of the real kernel, in an environment that is made when missing.
 
 use crate::project::Project;
 use std::path::{Path, PathBuf};
@@ -24,12 +24,17 @@ pub fn print_python() -> Result<(), String> {
 /// Runs one command of the harness.
 pub fn run(command: &str, arguments: &[String]) -> Result<(), String> {
     let project = Project::open()?;
-    let harness = project.root.join("tests/oracle/oracle.py");
-    if !harness.is_file() {
-        return Err(format!("{} is missing", harness.display()));
+    // The fuzzer is a program of its own beside the harness.
+    let (program, command) = match command {
+        "fuzz" => ("tests/oracle/fuzz.py", None),
+        _ => ("tests/oracle/oracle.py", Some(command)),
+    };
+    let program = project.root.join(program);
+    if !program.is_file() {
+        return Err(format!("{} is missing", program.display()));
     }
     let python = python(&project.root)?;
-    finish(Command::new(python).arg(&harness).arg(command).args(arguments).current_dir(&project.root))
+    finish(Command::new(python).arg(&program).args(command).args(arguments).current_dir(&project.root))
 }
 
 /// A Python that has the kernel: the one named by CHALET_ORACLE_PYTHON, or our own environment.

@@ -40,10 +40,10 @@ pub fn cast(env: &dyn Environment, expr: Expr, ty: &DataType) -> Result<Expr> {
 
 pub(crate) fn argument(expr: &Expr, name: &str) -> Argument {
     Argument {
-        ty: expr.ty().clone(),
         constant: expr.as_literal().map(Literal::value),
         is_lambda: matches!(expr, Expr::Lambda { .. }),
         name: name.into(),
+        ..Argument::of_type(expr.ty().clone())
     }
 }
 

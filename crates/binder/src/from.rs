@@ -2,6 +2,7 @@
 
 use crate::environment::{REGEXP, TableArgument};
 use crate::query::{BoundQuery, Cte, QueryBinder};
+use crate::recursive::{body_uses, recursive_parts};
 use crate::row_rule::{MergePurpose, MergedColumn, row_rule};
 use crate::sample::{SAMPLE_FACTOR, check_subquery};
 use crate::scope::{ScopeColumn, TableScope};
@@ -92,6 +93,7 @@ impl SelectBinder<'_> {
                     "Table expression modifiers FINAL are not supported for subquery {query}"
                 );
                 check_subquery(table, query)?;
+                self.query.count_subquery();
                 let bound = self.query.deeper_in(self).query(query)?;
                 self.derived(bound)
             }
@@ -215,6 +217,7 @@ impl SelectBinder<'_> {
         if call.name.eq_ignore_ascii_case("view")
             && let [ast::Expr { kind: ExprKind::Subquery(query), .. }] = &call.args[..]
         {
+            self.query.count_subquery();
             let bound = self.query.deeper_in(self).query(query)?;
             return Ok(self.derived(bound));
         }
@@ -538,6 +541,7 @@ impl QueryBinder<'_> {
 
     /// A common table expression where it is used.
     fn cte(&self, cte: &Rc<Cte>) -> Result<BoundQuery> {
+        self.count_subquery();
         if let Some((plan, fields)) = &cte.working {
             return Ok(BoundQuery { plan: plan.clone(), fields: fields.clone() });
         }
@@ -581,130 +585,6 @@ impl QueryBinder<'_> {
         }
         Ok(bound)
     }
-
-    /// Runs the base, then the step over what came last, until nothing comes.
-    fn recursive_cte(
-        &self,
-        cte: &Rc<Cte>,
-        base: Vec<ast::SetExpr>,
-        step: Vec<ast::SetExpr>,
-    ) -> Result<BoundQuery> {
-        let as_query = |inputs: Vec<ast::SetExpr>| {
-            let span = ast::Span::default();
-            let body = match <[ast::SetExpr; 1]>::try_from(inputs) {
-                Ok([one]) => one,
-                Err(inputs) => {
-                    ast::SetExpr::SetOp { op: ast::SetOp::Union, quantifier: ast::SetQuantifier::All, inputs }
-                }
-            };
-            ast::Query { body, span }
-        };
-        let bound = self.query(&as_query(base))?;
-        let mut fields = bound.fields.clone();
-        for (field, name) in fields.iter_mut().zip(&cte.columns) {
-            field.name = name.as_str().into();
-        }
-        let step = as_query(step);
-        let mut rows = self.env.run(bound.plan)?;
-        let mut all = rows.clone();
-        let max_depth = self.env.settings().max_recursive_cte_evaluation_depth;
-        let mut depth = 0;
-        while rows.iter().any(|b| !b.is_empty()) {
-            depth += 1;
-            ensure!(
-                depth <= max_depth,
-                TOO_DEEP_RECURSION,
-                "Maximum recursive CTE evaluation depth ({max_depth}) exceeded, during evaluation of {}. Consider \
-                 raising max_recursive_cte_evaluation_depth setting",
-                cte.name
-            );
-            let last = self.rows_as_plan(&fields, &rows);
-            let working = (last, fields.clone());
-            let ctes = Some(Rc::new(cte.step(working)));
-            let bound = QueryBinder { ctes, ..self.clone() }.query(&step)?;
-            ensure!(
-                bound.fields.len() == fields.len(),
-                UNION_ALL_RESULT_STRUCTURES_MISMATCH,
-                "Different number of columns in recursive CTE {}",
-                cte.name
-            );
-            let mut exprs = Vec::with_capacity(fields.len());
-            for (field, target) in bound.fields.iter().zip(&fields) {
-                let source = Expr::Column(field.id, field.ty.clone());
-                exprs.push((
-                    self.ids.field(target.name.clone(), target.ty.clone()),
-                    crate::call::cast(self.env, source, &target.ty)?,
-                ));
-            }
-            let plan = Plan::Project(chalet_plan::Project { input: Box::new(bound.plan), exprs });
-            rows = self.env.run(plan)?;
-            all.extend(rows.iter().cloned());
-        }
-        // New ids: the same rows may be used in several places.
-        let fields: Vec<Field> =
-            fields.iter().map(|f| self.ids.field(f.name.clone(), f.ty.clone())).collect();
-        Ok(BoundQuery { plan: self.rows_as_plan(&fields, &all), fields })
-    }
-
-    fn rows_as_plan(&self, fields: &[Field], rows: &[Block]) -> Plan {
-        let rows: Vec<Block> = rows.iter().filter(|b| !b.is_empty()).cloned().collect();
-        let block = match rows.is_empty() {
-            true => {
-                let columns = fields.iter().map(|f| Column::Flat(Vector::defaults(&f.ty, 0)));
-                Block::new(columns.collect(), 0)
-            }
-            false => Block::concat(&rows),
-        };
-        Plan::Values(Values { fields: fields.to_vec(), block })
-    }
-}
-
-/// The inputs of the UNION that do not use the expression itself, and those that do.
-fn recursive_parts(cte: &Cte) -> Option<(Vec<ast::SetExpr>, Vec<ast::SetExpr>)> {
-    if !cte.recursive {
-        return None;
-    }
-    let ast::SetExpr::SetOp { op: ast::SetOp::Union, inputs, .. } = &cte.query.body else { return None };
-    let uses = |input: &ast::SetExpr| body_uses(input, &cte.name);
-    let (step, base): (Vec<_>, Vec<_>) = inputs.iter().cloned().partition(uses);
-    (!step.is_empty()).then_some((base, step))
-}
-
-fn body_uses(body: &ast::SetExpr, name: &str) -> bool {
-    let mut found = false;
-    let query = ast::Query { body: body.clone(), span: ast::Span::default() };
-    uses_table(&query, name, &mut found);
-    found
-}
-
-fn uses_table(query: &ast::Query, name: &str, found: &mut bool) {
-    chalet_syntax::visit::for_each_select(query, &mut |select| {
-        for item in &select.with {
-            if let ast::WithItem::Cte { query, .. } = item {
-                uses_table(query, name, found);
-            }
-        }
-        chalet_syntax::visit::for_each_clause(select, &mut |clause| {
-            chalet_syntax::visit::walk(clause, &mut |e| {
-                if let ExprKind::Subquery(query) | ExprKind::Exists(query) = &e.kind {
-                    uses_table(query, name, found);
-                }
-                true
-            });
-        });
-        for table in chalet_syntax::visit::tables(select) {
-            match &table.kind {
-                ast::TableKind::Name(object) if object.database.is_none() && object.name.name == name => {
-                    *found = true
-                }
-                _ => {
-                    if let Some(query) = chalet_syntax::visit::subquery_of(table) {
-                        uses_table(query, name, found);
-                    }
-                }
-            }
-        }
-    });
 }
 
 fn is_called(table: &ast::TableExpr, name: &str) -> bool {

@@ -30,11 +30,11 @@ impl SelectBinder<'_> {
                 indexes(self, exprs)?;
             }
             Some(ast::GroupBy::Rollup(exprs)) => {
-                let keys = indexes(self, exprs)?;
+                let keys = each_once(indexes(self, exprs)?);
                 self.grouping.sets = rollup(&keys);
             }
             Some(ast::GroupBy::Cube(exprs)) => {
-                let keys = indexes(self, exprs)?;
+                let keys = each_once(indexes(self, exprs)?);
                 self.grouping.sets = cube(&keys)?;
             }
             Some(ast::GroupBy::GroupingSets(sets)) => {
@@ -278,6 +278,13 @@ impl SelectBinder<'_> {
 
 /// More written forms of keys are not remembered: aliases that stand for each other in a circle.
 const MAX_WRITTEN: usize = 1000;
+
+/// A key that is named again makes no more sets.
+fn each_once(mut keys: Vec<usize>) -> Vec<usize> {
+    let mut seen = HashSet::default();
+    keys.retain(|key| seen.insert(*key));
+    keys
+}
 
 /// The grouping sets of ROLLUP: all keys, all but the last, and so on.
 fn rollup(keys: &[usize]) -> Vec<Vec<usize>> {

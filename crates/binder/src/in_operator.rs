@@ -70,16 +70,25 @@ impl SelectBinder<'_> {
             });
         }
         let Some(result) = result else { bail!(BAD_ARGUMENTS, "The right side of IN is empty") };
+        let result = cast(env, result, &DataType::UInt8.nullable())?;
         if negated { make_call(env, "not", vec![result]) } else { Ok(result) }
     }
 
     /// IN over the elements of an array that differs from row to row.
     fn in_array(&mut self, left: Expr, array: Expr, negated: bool) -> Result<Expr> {
-        if left.ty().is_only_null() {
-            return Expr::literal(&Value::Null, left.ty().clone());
+        let ty = DataType::UInt8.nullable();
+        let is_null = left.ty().is_only_null() || left.as_literal().is_some_and(|l| l.value().is_null());
+        if is_null {
+            return Expr::literal(&Value::Null, ty);
         }
+        // An array may hold NULL: the answer has a type for that.
         let env = self.query.env;
-        let found = make_call(env, "has", vec![array, left])?;
+        let mut found = make_call(env, "has", vec![array, left.clone()])?;
+        if left.ty().without_low_cardinality().is_nullable() {
+            let missing = make_call(env, "isNull", vec![left])?;
+            found = make_call(env, "if", vec![missing, Expr::literal(&Value::Null, ty.clone())?, found])?;
+        }
+        let found = cast(env, found, &ty)?;
         if negated { make_call(env, "not", vec![found]) } else { Ok(found) }
     }
 

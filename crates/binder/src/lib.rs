@@ -23,6 +23,7 @@
 //! - [`names`]: the names of result columns
 //! - [`parameter_value`]: texts of query parameters as values
 //! - [`sample`]: the clause SAMPLE of a table
+//! - [`recursive`]: the rows of WITH RECURSIVE
 //! - [`row_rule`]: what engines of the MergeTree family do to rows of equal keys
 //! - [`parameters`]: views with parameters
 //! - [`table_columns`]: defaults and other expressions in table definitions
@@ -43,6 +44,7 @@ mod order;
 mod parameter_value;
 mod parameters;
 pub mod query;
+mod recursive;
 pub mod row_rule;
 mod sample;
 mod scope;

@@ -1,8 +1,10 @@
 //! The names of result columns: the alias, else the functional form of the expression.
 
-use crate::select::SelectBinder;
-use chalet_syntax::ast::{Expr, ExprKind, Ident, Span};
+use crate::query::{Cte, QueryBinder};
+use crate::select::{Item, SelectBinder};
+use chalet_syntax::ast::{Expr, ExprKind, Ident, Query, Select, Span, TableKind, WithItem};
 use chalet_syntax::{column_name, visit};
+use std::rc::Rc;
 
 impl SelectBinder<'_> {
     /// `t.x` is called `x`, unless `x` alone means another column.
@@ -12,6 +14,11 @@ impl SelectBinder<'_> {
         }
         let mut shown = expr.clone();
         visit::walk_mut(&mut shown, &mut |e| match &mut e.kind {
+            ExprKind::Subquery(_) => {
+                if let Some(number) = self.subquery_numbers.get(&e.span.start) {
+                    *e = Expr { alias: e.alias.take(), ..identifier(&format!("_subquery_{number}")) };
+                }
+            }
             ExprKind::Identifier(parts) if parts.len() > 1 => self.shorten(parts),
             ExprKind::Call(call) => self.spell_out(&mut call.args),
             ExprKind::Lambda { body, .. } => {
@@ -51,6 +58,85 @@ impl SelectBinder<'_> {
             || self.is_taken(&column, place.table);
         parts.drain(..if is_other { place.qualifier - 1 } else { place.qualifier });
     }
+}
+
+impl SelectBinder<'_> {
+    /// Gives the sub-queries of the result their numbers: they are counted over the whole statement, those of FROM first.
+    pub(crate) fn number_subqueries(&mut self, select: &Select, items: &[Item]) {
+        let count = self.query.n_subqueries.clone();
+        let before = count.get();
+        let with = select.with.iter().filter_map(|item| match item {
+            WithItem::Expr(e) => Some(e),
+            WithItem::Cte { .. } => None,
+        });
+        let written = items.iter().filter_map(|item| match item {
+            Item::Written(e) => Some(e),
+            Item::Bound(..) => None,
+        });
+        for e in with.chain(written) {
+            visit::walk(e, &mut |e| {
+                match &e.kind {
+                    ExprKind::Subquery(query) => {
+                        count.set(count.get() + 1);
+                        self.subquery_numbers.insert(e.span.start, count.get());
+                        count.set(count.get() + n_inside(query, self.query.ctes.as_ref()));
+                    }
+                    // The kernel wraps a query around one that is asked for its rows.
+                    ExprKind::Exists(query) => {
+                        count.set(count.get() + 2 + n_inside(query, self.query.ctes.as_ref()))
+                    }
+                    _ => {}
+                }
+                true
+            });
+        }
+        // The other clauses come behind the result.
+        count.set(before + n_in_clauses(select, self.query.ctes.as_ref()));
+    }
+}
+
+impl QueryBinder<'_> {
+    /// One more sub-query of the statement.
+    pub(crate) fn count_subquery(&self) {
+        self.n_subqueries.set(self.n_subqueries.get() + 1);
+    }
+}
+
+/// How many sub-queries are inside of a query, common table expressions where they are used.
+fn n_inside(query: &Query, ctes: Option<&Rc<Cte>>) -> u32 {
+    let mut n = 0;
+    visit::for_each_select(query, &mut |select| {
+        for table in visit::tables(select) {
+            match &table.kind {
+                TableKind::Query(query) => n += 1 + n_inside(query, ctes),
+                TableKind::Name(name) if name.database.is_none() => {
+                    let mut known = std::iter::successors(ctes, |cte| cte.before.as_ref());
+                    if let Some(cte) = known.find(|cte| cte.name == name.name.name) {
+                        n += 1 + n_inside(&cte.query, cte.before.as_ref());
+                    }
+                }
+                _ => {}
+            }
+        }
+        n += n_in_clauses(select, ctes);
+    });
+    n
+}
+
+/// How many sub-queries are in the expressions of a SELECT, or inside of those.
+fn n_in_clauses(select: &Select, ctes: Option<&Rc<Cte>>) -> u32 {
+    let mut n = 0;
+    visit::for_each_clause(select, &mut |clause| {
+        visit::walk(clause, &mut |e| {
+            match &e.kind {
+                ExprKind::Subquery(query) => n += 1 + n_inside(query, ctes),
+                ExprKind::Exists(query) => n += 2 + n_inside(query, ctes),
+                _ => {}
+            }
+            true
+        });
+    });
+    n
 }
 
 fn identifier(name: &str) -> Expr {

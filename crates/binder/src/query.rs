@@ -9,6 +9,7 @@ use chalet_plan::{
     CommonTableId, Distinct, Expr, Field, Filter, IdSource, Plan, Project, SetOp, SetOpKind, Union,
 };
 use chalet_syntax::ast;
+use std::cell::Cell;
 use std::rc::Rc;
 
 /// A bound query: its columns are the plan's fields.
@@ -82,6 +83,8 @@ pub(crate) struct QueryBinder<'b> {
     pub shared: Shared,
     /// What WITH of this query and of those around gives names to.
     pub with: Option<Rc<WithExprs>>,
+    /// How many sub-queries of the statement were counted so far: columns are named by their numbers.
+    pub n_subqueries: Rc<Cell<u32>>,
 }
 
 /// The expressions of a WITH, and those around it.
@@ -98,7 +101,17 @@ impl<'b> QueryBinder<'b> {
     /// The binder of a query that nothing stands around.
     pub fn new(env: &'b dyn Environment, ids: &'b IdSource, depth: usize) -> QueryBinder<'b> {
         let shared = Shared::default();
-        QueryBinder { env, ids, ctes: None, outer: None, in_expression: false, depth, shared, with: None }
+        QueryBinder {
+            env,
+            ids,
+            ctes: None,
+            outer: None,
+            in_expression: false,
+            depth,
+            shared,
+            with: None,
+            n_subqueries: Rc::default(),
+        }
     }
 
     /// This binder inside of a query with this WITH.

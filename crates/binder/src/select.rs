@@ -54,6 +54,8 @@ pub(crate) struct SelectBinder<'b> {
     /// Expressions that sub-queries read under the names of aliases, and the parameters that stand for them there.
     pub subquery_params: RefCell<Vec<(ColumnId, Expr)>>,
     pub grouping: Grouping,
+    /// The numbers of the sub-queries in the expressions of the result, by where they stand in the text.
+    pub subquery_numbers: HashMap<u32, u32>,
 }
 
 /// A result column before it is bound: `*` is expanded already, because positions count what it stands for.
@@ -85,6 +87,7 @@ impl<'b> SelectBinder<'b> {
             outer_columns: HashSet::default(),
             subquery_params: RefCell::default(),
             grouping: Grouping::default(),
+            subquery_numbers: HashMap::default(),
         }
     }
 
@@ -127,6 +130,7 @@ impl<'b> SelectBinder<'b> {
         crate::window_call::check_names(&select.windows)?;
         self.window_defs = select.windows.clone();
         let items = self.items(&select.projection)?;
+        self.number_subqueries(select, &items);
 
         let filter = self.filter_of(select, &mut plan)?;
         self.check_totals(select)?;

@@ -7,6 +7,8 @@ use chalet_columns::{Block, Vector};
 use chalet_plan::{Expr, Limit, Literal, Plan, RowParts, SubqueryKind};
 use chalet_syntax::ast;
 use chalet_types::{DataType, TupleField, Value};
+use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 impl<'b> QueryBinder<'b> {
@@ -24,6 +26,7 @@ impl<'b> QueryBinder<'b> {
             depth: self.depth + 1,
             shared: self.shared.clone(),
             with: self.with.clone(),
+            n_subqueries: self.n_subqueries.clone(),
         }
     }
 
@@ -32,7 +35,9 @@ impl<'b> QueryBinder<'b> {
     where
         'b: 's,
     {
-        QueryBinder { in_expression: true, ..self.deeper_in(outer) }
+        // Its number and those of the sub-queries inside it are counted already.
+        let n_subqueries = Rc::new(Cell::new(self.n_subqueries.get()));
+        QueryBinder { in_expression: true, n_subqueries, ..self.deeper_in(outer) }
     }
 }
 

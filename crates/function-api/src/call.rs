@@ -4,7 +4,7 @@ use crate::several::Several;
 use crate::{
     Arg, Argument, Bound, Call, Context, Dictionaries, Lambda, Nulls, Record, ScalarFunction, Volatility,
 };
-use chalet_base::{Result, err};
+use chalet_base::{ErrorCode, Result, codes, err};
 use chalet_columns::{BooleanBuffer, Column, Data, NullBuffer, Vector};
 use chalet_memory::{profile, thread};
 use chalet_types::{DataType, Value};
@@ -88,6 +88,7 @@ impl BoundFunction {
             for arg in inner.iter_mut().filter(|a| !a.is_lambda) {
                 if let DataType::Nullable(below) = &arg.ty {
                     nullable = true;
+                    arg.was_nullable = true;
                     arg.ty = DataType::clone(below);
                     if arg.constant == Some(Value::Null) {
                         arg.constant = None;
@@ -99,8 +100,13 @@ impl BoundFunction {
         let of_nothing = record.nulls == Nulls::Propagate
             && inner.iter().any(|a| !a.is_lambda && a.ty == DataType::Nothing);
         let always_null = always_null || of_nothing;
-        let Bound { result: inner_result, state } =
-            if always_null { DataType::Nothing.into() } else { function.bind(&inner, ctx)? };
+        let bound = function.bind(&inner, ctx);
+        let Bound { result: inner_result, state } = match bound {
+            // A NULL may stand for an argument of any type, but not for a missing one.
+            Err(error) if always_null && !is_of_arity(error.code()) => DataType::Nothing.into(),
+            Ok(_) if always_null => DataType::Nothing.into(),
+            bound => bound?,
+        };
         let mut result = inner_result.clone();
         if nullable && result.can_be_nullable() {
             result = result.nullable();
@@ -327,6 +333,16 @@ impl std::fmt::Debug for BoundFunction {
     }
 }
 
+/// Does the error say that there are too few or too many arguments?
+fn is_of_arity(code: ErrorCode) -> bool {
+    [
+        codes::NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+        codes::TOO_FEW_ARGUMENTS_FOR_FUNCTION,
+        codes::TOO_MANY_ARGUMENTS_FOR_FUNCTION,
+    ]
+    .contains(&code)
+}
+
 fn per_value(record: &Record) -> bool {
     record.dictionaries == Dictionaries::PerValue && record.volatility != Volatility::PerRow
 }
@@ -345,7 +361,6 @@ fn can_be_low_cardinality(ty: &DataType) -> bool {
             | DataType::Enum8(_)
             | DataType::Enum16(_)
             | DataType::DateTime64(..)
-            | DataType::Interval(_)
     )
 }
 

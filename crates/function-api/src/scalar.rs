@@ -70,6 +70,8 @@ pub struct Argument {
     /// Known before the query runs.
     pub constant: Option<Value>,
     pub is_lambda: bool,
+    /// The framework took Nullable off the type.
+    pub was_nullable: bool,
     /// The name a column of this expression would have.
     pub name: Arc<str>,
 }
@@ -77,7 +79,7 @@ pub struct Argument {
 impl Argument {
     /// An argument of which only the type is known: no constant, no lambda, no name.
     pub fn of_type(ty: DataType) -> Argument {
-        Argument { ty, constant: None, is_lambda: false, name: "".into() }
+        Argument { ty, constant: None, is_lambda: false, was_nullable: false, name: "".into() }
     }
 
     /// The constant as text, or the error that the argument must be one.

@@ -184,7 +184,20 @@ fn negative_zero(value: &Vector) -> bool {
     }
 }
 
-/// Structural: the same function over equal arguments. Sets and sub-queries are equal when they are the same object.
+/// Are the rows of both sets constant, and the same?
+fn are_of_same_rows(a: &InSet, b: &InSet) -> bool {
+    let (SetSource::Block(ours), SetSource::Block(theirs)) = (&a.source, &b.source) else { return false };
+    if a.types != b.types || ours.n_rows() != theirs.n_rows() {
+        return false;
+    }
+    ours.columns().iter().zip(theirs.columns()).all(|(ours, theirs)| {
+        let (ours, theirs) = (ours.flat(), theirs.flat());
+        negative_zero(&ours) == negative_zero(&theirs)
+            && (0..ours.len()).all(|row| ours.compare(row, &theirs, row) == Ordering::Equal)
+    })
+}
+
+/// Structural: the same function over equal arguments. Sub-queries, also those of sets, are equal when they are the same object.
 impl PartialEq for Expr {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
@@ -204,7 +217,10 @@ impl PartialEq for Expr {
                 }
             }
             (Expr::In(a), Expr::In(b)) => {
-                Arc::ptr_eq(&a.set, &b.set) && a.negated == b.negated && a.needles == b.needles
+                a.negated == b.negated
+                    && a.null_in == b.null_in
+                    && a.needles == b.needles
+                    && (Arc::ptr_eq(&a.set, &b.set) || are_of_same_rows(&a.set, &b.set))
             }
             (Expr::Subquery(a), Expr::Subquery(b)) => {
                 Arc::ptr_eq(&a.plan, &b.plan) && a.kind == b.kind && a.args == b.args

@@ -7,7 +7,7 @@ use crate::print::{bare_expr, float_text, write_string};
 
 /// The alias, or the kernel's spelling of the expression.
 ///
-/// Three names need what only the binder knows: a sub-query's (`_subquery1`, numbered over the whole statement, here
+/// Three names need what only the binder knows: a sub-query's (`_subquery_1`, numbered over the whole statement, here
 /// `_subquery`), a qualified column's (`t.x` is named `x` when that is unambiguous, here `t.x`), and the names of the
 /// columns behind a star.
 pub fn column_name(expr: &Expr) -> String {

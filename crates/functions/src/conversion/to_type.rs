@@ -54,6 +54,8 @@ struct Plan {
     zone: Option<TimeZone>,
     /// The argument that holds the default.
     default: usize,
+    /// What cannot be converted is NULL.
+    lenient: bool,
 }
 
 impl ToType {
@@ -69,6 +71,11 @@ impl ToType {
     /// A scale makes a DateTime64 of a DateTime and a Time64 of a Time, where failures are not caught.
     fn may_be_fine(&self) -> bool {
         matches!(self.target, Target::DateTime | Target::Time) && self.failure == Failure::Throw
+    }
+
+    /// Does it take numbers too where failures are NULL?
+    fn takes_timestamps(&self) -> bool {
+        matches!(&self.target, Target::Day(DataType::Date) | Target::DateTime | Target::DateTime64)
     }
 
     fn plan(&self, args: &[Argument]) -> Result<Plan> {
@@ -138,7 +145,9 @@ impl ToType {
         }
         let to = self.type_of(number, zone.clone())?;
         let to = if zone.is_none() { with_zone_of(to, &args[0].ty) } else { to };
-        Ok(Plan { to, zone, default: rest })
+        let lenient =
+            self.failure == Failure::Null || self.failure == Failure::Throw && null_for_text(&args[0], &to);
+        Ok(Plan { to, zone, default: rest, lenient })
     }
 
     /// The functions of decimals have other codes for types without a conversion.
@@ -221,6 +230,7 @@ impl ScalarFunction for ToType {
             // Casts refuse wide integers, these functions take them.
             Failure::Throw if matches!(self.target, Target::Decimal(_)) && from.is_integer() => {}
             Failure::Throw => check(from, &plan.to).map_err(|e| self.refused(e, from))?,
+            Failure::Null if from.integer_range().is_some() && self.takes_timestamps() => {}
             Failure::Zero | Failure::Null => ensure!(
                 from.is_string(),
                 ILLEGAL_TYPE_OF_ARGUMENT,
@@ -239,7 +249,7 @@ impl ScalarFunction for ToType {
                 }
             }
         }
-        let result = if self.failure == Failure::Null { plan.to.clone().nullable() } else { plan.to.clone() };
+        let result = if plan.lenient { plan.to.clone().nullable() } else { plan.to.clone() };
         Ok(Bound::with_state(result, plan))
     }
 
@@ -249,7 +259,7 @@ impl ScalarFunction for ToType {
 
     fn execute(&self, call: &Call) -> Result<Column> {
         let plan: &Plan = call.state()?;
-        let mode = if self.failure == Failure::Throw { Mode::Cast } else { Mode::OrNull };
+        let mode = if self.failure == Failure::Throw && !plan.lenient { Mode::Cast } else { Mode::OrNull };
         let mut rules = Rules::new(mode, call.ctx);
         let mut from = call.args[0].ty.clone();
         if let Some(zone) = &plan.zone {
@@ -261,16 +271,31 @@ impl ScalarFunction for ToType {
             };
         }
         let mut vector = Cow::Borrowed(call.vector(0));
-        if self.failure != Failure::Throw && matches!(from, DataType::FixedString(_)) {
+        let nulls = vector.validity.clone();
+        if self.failure == Failure::Default {
+            // NULL has no value of the type either.
+            from = from.without_nullable().clone();
+            vector = Cow::Owned(vector.without_nulls());
+        }
+        if (self.failure != Failure::Throw || plan.lenient) && matches!(from, DataType::FixedString(_)) {
             // Unlike casts, these functions read it as they read String.
             let texts = convert(&vector, &from, &DataType::String, &rules)?;
             vector = Cow::Owned(if plan.to.is_integer() { zero_for_empty(&texts)? } else { texts });
             from = DataType::String;
         }
+        // Casts refuse text that is no interval, also where NULL may be the answer; it is read as the number that it holds.
+        let to = match &plan.to {
+            DataType::Interval(_) if plan.lenient => &DataType::Int64,
+            to => to,
+        };
         let converted = if self.failure == Failure::Default && check(&from, &plan.to).is_err() {
             Vector::defaults(&plan.to.clone().nullable(), vector.len())
         } else {
-            convert(&vector, &from, &plan.to, &rules)?
+            convert(&vector, &from, to, &rules)?
+        };
+        let converted = match nulls {
+            Some(nulls) if self.failure == Failure::Default => converted.with_nulls(Some(&nulls)),
+            _ => converted,
         };
         let converted = if call.args[0].constant { converted.repeat(call.n_rows) } else { converted };
         match self.failure {
@@ -279,6 +304,19 @@ impl ScalarFunction for ToType {
             Failure::Default => or_default::filled(converted, call, plan.default),
         }
     }
+}
+
+/// Text that may be NULL is NULL where it is no value of the type; of these types it has to be one.
+pub(super) fn null_for_text(from: &Argument, to: &DataType) -> bool {
+    let strict = matches!(
+        to,
+        DataType::Bool
+            | DataType::String
+            | DataType::FixedString(_)
+            | DataType::DateTime64(..)
+            | DataType::Time64(_)
+    );
+    from.was_nullable && from.ty.is_string() && !strict
 }
 
 /// A FixedString of zero bytes alone reads as the integer 0.

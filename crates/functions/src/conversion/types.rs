@@ -1,18 +1,22 @@
 //! The list of the `toType` functions.
 
 use super::to_type::{BASE, Failure, Target, ToType};
-use chalet_function_api::{Example, Record, Registry};
+use chalet_function_api::{Example, Nulls, Record, Registry};
 use chalet_types::{DataType, IntervalUnit};
 
 /// One record; the example is optional.
 macro_rules! record {
     ($name:expr, $summary:expr, $syntax:expr $(, $sql:expr => $result:expr)?) => {
+        record!(Nulls::Propagate; $name, $summary, $syntax $(, $sql => $result)?)
+    };
+    ($nulls:expr; $name:expr, $summary:expr, $syntax:expr $(, $sql:expr => $result:expr)?) => {
         const {
             &Record {
                 name: $name,
                 summary: $summary,
                 syntax: $syntax,
                 examples: &[$(Example { sql: $sql, result: $result })?],
+                nulls: $nulls,
                 ..BASE
             }
         }
@@ -35,6 +39,7 @@ macro_rules! family {
         });
         $registry.add_scalar(ToType {
             record: record!(
+                Nulls::Seen;
                 concat!("to", $type, "OrDefault"),
                 concat!("Converts a value to ", $type, "; what does not fit becomes the given default or zero."),
                 concat!("to", $type, "OrDefault(x", $more, "[, default])")

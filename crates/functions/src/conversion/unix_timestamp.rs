@@ -1,6 +1,7 @@
 //! `toUnixTimestamp`, `toUnixTimestamp64Milli` and their kin: between timestamps and unix seconds.
 
 use super::cast::{Mode, Rules, check, convert};
+use super::to_type::null_for_text;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
@@ -34,11 +35,14 @@ impl ScalarFunction for ToUnixTimestamp {
             Some(zone) => TimeZone::named(zone.constant_str(TO.name, "timezone")?)?,
             None => ctx.time_zone.clone(),
         };
-        Ok(Bound::with_state(DataType::UInt32, zone))
+        let lenient = null_for_text(&args[0], &DataType::DateTime(None));
+        let result = if lenient { DataType::UInt32.nullable() } else { DataType::UInt32 };
+        Ok(Bound::with_state(result, zone))
     }
 
     fn execute(&self, call: &Call) -> Result<Column> {
-        let mut rules = Rules::new(Mode::Cast, call.ctx);
+        let mode = if call.result.is_nullable() { Mode::OrNull } else { Mode::Cast };
+        let mut rules = Rules::new(mode, call.ctx);
         rules.text.time_zone = call.state::<TimeZone>()?.clone();
         let (vector, from) = (call.vector(0), call.args[0].ty);
         let seconds = match from {

@@ -5,7 +5,7 @@ use crate::ids::ids;
 use crate::lists::gathered;
 use chalet_base::Result;
 use chalet_columns::{Column, Vector};
-use chalet_function_api::{Call, Example, Nulls, Record};
+use chalet_function_api::{Call, Example, Record};
 
 pub static FUNCTION: HigherOrder = HigherOrder {
     record: Record {
@@ -13,7 +13,6 @@ pub static FUNCTION: HigherOrder = HigherOrder {
         summary: "The elements of an array without those that are equal to the one before, or for which a lambda gives what it gave for the one before.",
         syntax: "arrayCompact([x -> ...,] arr, ...)",
         examples: &[Example { sql: "SELECT arrayCompact([1, 1, 2, 2, 1])", result: "[1,2,1]" }],
-        nulls: Nulls::Seen,
         ..Record::DEFAULT
     },
     bind: |name, args, _| Ok(maybe_lambda(name, args, 0)?.elements.swap_remove(0).array().into()),

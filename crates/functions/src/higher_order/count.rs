@@ -3,10 +3,10 @@
 use super::lambda::{Elements, HigherOrder, check_predicate, maybe_lambda};
 use chalet_base::Result;
 use chalet_columns::{Column, Vector};
-use chalet_function_api::{Argument, Bound, Call, Example, Nulls, Record};
+use chalet_function_api::{Argument, Bound, Call, Example, Record};
 use chalet_types::DataType;
 
-const PREDICATE: Record = Record { nulls: Nulls::Seen, ..Record::DEFAULT };
+const PREDICATE: Record = Record::DEFAULT;
 
 pub static COUNT: HigherOrder = HigherOrder {
     record: Record {

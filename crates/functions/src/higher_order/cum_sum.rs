@@ -8,7 +8,7 @@ use crate::number::Integer;
 use crate::with_integer;
 use chalet_base::{Result, bail};
 use chalet_columns::{Column, Vector};
-use chalet_function_api::{Argument, Bound, Call, Context, Example, Nulls, Record};
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
 use chalet_types::DataType;
 
 pub static FUNCTION: HigherOrder = HigherOrder {
@@ -17,7 +17,6 @@ pub static FUNCTION: HigherOrder = HigherOrder {
         summary: "The sums of the elements up to each place, or of what a lambda makes of them.",
         syntax: "arrayCumSum([x -> ...,] arr, ...)",
         examples: &[Example { sql: "SELECT arrayCumSum([1, 2, 3])", result: "[1,3,6]" }],
-        nulls: Nulls::Seen,
         ..Record::DEFAULT
     },
     bind,
@@ -31,7 +30,6 @@ pub static NON_NEGATIVE: HigherOrder = HigherOrder {
         summary: "As arrayCumSum, where a sum that would become negative begins anew at 0.",
         syntax: "arrayCumSumNonNegative([x -> ...,] arr, ...)",
         examples: &[Example { sql: "SELECT arrayCumSumNonNegative([1, -3, 4])", result: "[1,0,4]" }],
-        nulls: Nulls::Seen,
         ..Record::DEFAULT
     },
     bind,

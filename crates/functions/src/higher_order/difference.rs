@@ -7,7 +7,7 @@ use crate::number::Integer;
 use crate::with_integer;
 use chalet_base::{Result, bail};
 use chalet_columns::{Column, Vector};
-use chalet_function_api::{Argument, Bound, Call, Context, Example, Nulls, Record};
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
 use chalet_types::DataType;
 
 pub static FUNCTION: HigherOrder = HigherOrder {
@@ -16,7 +16,6 @@ pub static FUNCTION: HigherOrder = HigherOrder {
         summary: "The differences of the elements to the ones before them, 0 for the first; or of what a lambda makes of them.",
         syntax: "arrayDifference([x -> ...,] arr, ...)",
         examples: &[Example { sql: "SELECT arrayDifference([1, 2, 5])", result: "[0,1,3]" }],
-        nulls: Nulls::Seen,
         ..Record::DEFAULT
     },
     bind,

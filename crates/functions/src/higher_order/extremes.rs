@@ -4,7 +4,7 @@ use super::lambda::{Elements, HigherOrder, maybe_lambda};
 use crate::lists::{NONE, gather_or_default};
 use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Data, Vector};
-use chalet_function_api::{Argument, Bound, Call, Context, Example, Nulls, Record};
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
 use chalet_types::DataType;
 use std::cmp::Ordering;
 
@@ -17,7 +17,6 @@ pub static MIN: HigherOrder = HigherOrder {
             sql: "SELECT arrayMin([3, 1, 2]), arrayMin(x -> -x, [3, 1, 2])",
             result: "1\t-3",
         }],
-        nulls: Nulls::Seen,
         ..Record::DEFAULT
     },
     bind,
@@ -34,7 +33,6 @@ pub static MAX: HigherOrder = HigherOrder {
             sql: "SELECT arrayMax([3, 1, 2]), arrayMax(x -> -x, [3, 1, 2])",
             result: "3\t-1",
         }],
-        nulls: Nulls::Seen,
         ..Record::DEFAULT
     },
     bind,

@@ -4,7 +4,7 @@ use super::lambda::{Elements, HigherOrder, check_predicate, with_lambda};
 use crate::lists::gathered;
 use chalet_base::Result;
 use chalet_columns::Column;
-use chalet_function_api::{Argument, Bound, Call, Context, Example, Nulls, Record};
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
 
 pub static FORWARD: HigherOrder = HigherOrder {
     record: Record {
@@ -12,7 +12,6 @@ pub static FORWARD: HigherOrder = HigherOrder {
         summary: "The elements of the first array, each replaced by the one before where a lambda is false. The first is never replaced.",
         syntax: "arrayFill(x -> ..., arr, ...)",
         examples: &[Example { sql: "SELECT arrayFill(x -> x > 0, [1, 0, 2, 0])", result: "[1,1,2,2]" }],
-        nulls: Nulls::Seen,
         ..Record::DEFAULT
     },
     bind,
@@ -39,7 +38,6 @@ pub static BACKWARD: HigherOrder = HigherOrder {
             sql: "SELECT arrayReverseFill(x -> x > 0, [1, 0, 2, 0])",
             result: "[1,2,2,0]",
         }],
-        nulls: Nulls::Seen,
         ..Record::DEFAULT
     },
     bind,

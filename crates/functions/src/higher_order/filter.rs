@@ -4,7 +4,7 @@ use super::lambda::{Elements, HigherOrder, check_predicate, with_lambda};
 use crate::lists::gathered;
 use chalet_base::Result;
 use chalet_columns::Column;
-use chalet_function_api::{Argument, Bound, Call, Context, Example, Nulls, Record};
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
 
 pub static ARRAY: HigherOrder = HigherOrder {
     record: Record {
@@ -15,7 +15,6 @@ pub static ARRAY: HigherOrder = HigherOrder {
             sql: "SELECT arrayFilter(x -> x > 1, [1, 2, 3]), arrayFilter((x, y) -> y, ['a', 'b'], [0, 1])",
             result: "[2,3]\t['b']",
         }],
-        nulls: Nulls::Seen,
         ..Record::DEFAULT
     },
     bind,
@@ -32,7 +31,6 @@ pub static MAP: HigherOrder = HigherOrder {
             sql: "SELECT mapFilter((k, v) -> v > 1, map('a', 1, 'b', 2))",
             result: "{'b':2}",
         }],
-        nulls: Nulls::Seen,
         ..Record::DEFAULT
     },
     bind,

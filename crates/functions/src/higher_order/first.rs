@@ -4,10 +4,10 @@ use super::lambda::{Elements, HigherOrder, check_predicate, with_lambda};
 use crate::lists::{NONE, gather_or_default};
 use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Vector};
-use chalet_function_api::{Argument, Bound, Call, Context, Example, Nulls, Record};
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
 use chalet_types::DataType;
 
-const PREDICATE: Record = Record { nulls: Nulls::Seen, ..Record::DEFAULT };
+const PREDICATE: Record = Record::DEFAULT;
 
 macro_rules! picks {
     ($($id:ident $name:literal $last:literal $bind:ident $execute:ident $summary:literal $syntax:literal $sql:literal => $result:literal;)*) => {$(

@@ -5,7 +5,7 @@ use crate::lists::list;
 use crate::map::check_key;
 use chalet_base::{Result, bail};
 use chalet_columns::Column;
-use chalet_function_api::{Argument, Bound, Call, Context, Example, Nulls, Record};
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
 use chalet_types::DataType;
 
 pub static ARRAY: HigherOrder = HigherOrder {
@@ -17,7 +17,6 @@ pub static ARRAY: HigherOrder = HigherOrder {
             sql: "SELECT arrayMap(x -> x * 2, [1, 2, 3]), arrayMap((x, y) -> x + y, [1, 2], [10, 20])",
             result: "[2,4,6]\t[11,22]",
         }],
-        nulls: Nulls::Seen,
         ..Record::DEFAULT
     },
     bind: |name, args, _| Ok(with_lambda(name, args, 0)?.mapped.array().into()),
@@ -31,7 +30,6 @@ pub static MAP: HigherOrder = HigherOrder {
         summary: "A map of the pairs that a lambda makes of the pairs of a map.",
         syntax: "mapApply((k, v) -> (key, value), map)",
         examples: &[Example { sql: "SELECT mapApply((k, v) -> (k, v + 1), map('a', 1))", result: "{'a':2}" }],
-        nulls: Nulls::Seen,
         ..Record::DEFAULT
     },
     bind: bind_map,

@@ -6,7 +6,7 @@ use crate::lists::gathered;
 use chalet_base::{Result, ensure};
 use chalet_columns::compare::compare_natives;
 use chalet_columns::{Column, Data, Native, Vector, each_native};
-use chalet_function_api::{Argument, Bound, Call, Context, Example, Nulls, Record};
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
 use std::cmp::Ordering;
 
 macro_rules! sorts {
@@ -17,7 +17,6 @@ macro_rules! sorts {
                 summary: $summary,
                 syntax: $syntax,
                 examples: &[Example { sql: $sql, result: $result }],
-                nulls: Nulls::Seen,
                 ..Record::DEFAULT
             },
             bind: |name, args, ctx| bind(name, args, ctx, $skipped),

@@ -4,7 +4,7 @@ use super::lambda::{Elements, HigherOrder, check_predicate, with_lambda};
 use crate::lists::list;
 use chalet_base::Result;
 use chalet_columns::Column;
-use chalet_function_api::{Argument, Bound, Call, Context, Example, Nulls, Record};
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
 
 pub static BEFORE: HigherOrder = HigherOrder {
     record: Record {
@@ -12,7 +12,6 @@ pub static BEFORE: HigherOrder = HigherOrder {
         summary: "The first array in pieces: a new one begins at every element for which a lambda is true.",
         syntax: "arraySplit(x -> ..., arr, ...)",
         examples: &[Example { sql: "SELECT arraySplit(x -> x = 3, [1, 2, 3, 4])", result: "[[1,2],[3,4]]" }],
-        nulls: Nulls::Seen,
         ..Record::DEFAULT
     },
     bind,
@@ -29,7 +28,6 @@ pub static AFTER: HigherOrder = HigherOrder {
             sql: "SELECT arrayReverseSplit(x -> x = 3, [1, 2, 3, 4])",
             result: "[[1,2,3],[4]]",
         }],
-        nulls: Nulls::Seen,
         ..Record::DEFAULT
     },
     bind,

@@ -6,10 +6,10 @@ use crate::number::Integer;
 use crate::with_integer;
 use chalet_base::{Result, bail};
 use chalet_columns::{Column, Vector};
-use chalet_function_api::{Argument, Bound, Call, Context, Example, Nulls, Record};
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
 use chalet_types::{DataType, I256};
 
-const SUMMED: Record = Record { nulls: Nulls::Seen, ..Record::DEFAULT };
+const SUMMED: Record = Record::DEFAULT;
 
 pub static SUM: HigherOrder = HigherOrder {
     record: Record {

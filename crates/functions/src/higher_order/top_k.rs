@@ -6,7 +6,7 @@ use crate::lanes::{Operand, unary};
 use crate::lists::list;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, Vector};
-use chalet_function_api::{Argument, Bound, Call, Context, Example, Nulls, Record};
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
 use chalet_types::DataType;
 
 macro_rules! top_k {
@@ -17,7 +17,6 @@ macro_rules! top_k {
                 summary: $summary,
                 syntax: concat!($name, "([x -> ...,] k, arr, ...)"),
                 examples: &[Example { sql: $sql, result: $result }],
-                nulls: Nulls::Seen,
                 ..Record::DEFAULT
             },
             bind,

@@ -69,7 +69,8 @@ pub static WITH_SEPARATOR_ASSUME_INJECTIVE: Plain = Plain {
 fn of_containers(types: &[&DataType]) -> Option<&'static Plain> {
     let all = |test: fn(&DataType) -> bool| types.iter().all(|ty| test(ty));
     match () {
-        _ if types.is_empty() => None,
+        // One alone is text.
+        _ if types.len() < 2 => None,
         _ if all(|ty| matches!(ty, DataType::Array(_))) => Some(&crate::array::CONCAT),
         _ if all(|ty| matches!(ty, DataType::Tuple(_))) => Some(&crate::tuple::CONCAT),
         _ if all(|ty| matches!(ty, DataType::Map(..))) => Some(&crate::map::CONCAT),

@@ -22,6 +22,9 @@ const TASK_ROWS: usize = 1 << 15;
 /// The windows over rows in memory, as a table.
 pub(super) fn open(window: Window, buckets: Buckets, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
     let sorted = SortedRows::new(buckets, ctx)?;
+    if sorted.n_rows() == 0 {
+        return Ok(blocks_as_source(Vec::new(), ctx));
+    }
     if window.n_partition == 0 {
         // All rows are one partition.
         let rows = sorted.gather_all(ctx)?;
