@@ -1,7 +1,7 @@
 //! Intervals: `intervalLengthSum`, `maxIntersections`, `maxIntersectionsPosition`.
 
 use crate::check::{illegal_type, no_parameters, two_arguments};
-use crate::collect::{Collector, collecting};
+use crate::collect::{Collector, collecting, finish_prefixes};
 use crate::floats::{Floats, Unsigned, push_integer};
 use crate::quantile::push_float;
 use chalet_base::Result;
@@ -9,6 +9,8 @@ use chalet_columns::{Builder, Vector};
 use chalet_function_api::aggregate::AggregateNulls;
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
 use chalet_types::{DataType, I256, Value};
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const LENGTH: AggregateRecord = AggregateRecord {
@@ -125,7 +127,7 @@ fn union<T: Copy + PartialOrd>(
     }
     // Rows often come in the order of time.
     if !intervals.is_sorted() {
-        intervals.sort_unstable_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
+        intervals.sort_unstable_by(|a, b| a.partial_cmp(b).unwrap_or(Ordering::Equal));
     }
     let mut total = zero;
     let mut current: Option<(T, T)> = None;
@@ -147,10 +149,53 @@ fn union<T: Copy + PartialOrd>(
     current.map_or(total, |(from, until)| plus(total, minus(until, from)))
 }
 
+/// Intervals that do not touch each other: the union of those that came, by where they start.
+struct Union<T>(BTreeMap<T, T>);
+
+impl<T: Copy + Ord> Union<T> {
+    /// Adds an interval; calls `lost` and `won` with intervals that go and the one that comes.
+    fn add(&mut self, (start, end): (T, T), mut lost: impl FnMut(T, T), won: impl FnOnce(T, T)) {
+        let (mut start, mut end) = if start <= end { (start, end) } else { (end, start) };
+        if start == end {
+            return;
+        }
+        while let Some((&from, &until)) =
+            self.0.range(..=end).next_back().filter(|(_, until)| **until >= start)
+        {
+            if from <= start && until >= end {
+                return;
+            }
+            self.0.remove(&from);
+            lost(from, until);
+            (start, end) = (start.min(from), end.max(until));
+        }
+        self.0.insert(start, end);
+        won(start, end);
+    }
+}
+
+/// A float with the order of numbers; NaN has been left out.
+#[derive(Clone, Copy, PartialEq)]
+struct Place(f64);
+
+impl Eq for Place {}
+
+impl PartialOrd for Place {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Place {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.partial_cmp(&other.0).unwrap_or(Ordering::Equal)
+    }
+}
+
 /// The largest number of open intervals, and where it is reached first.
 fn deepest<T: Copy + PartialOrd>(intervals: impl Iterator<Item = (T, T)>) -> (i64, Option<T>) {
     let mut events: Vec<(T, i64)> = intervals.flat_map(|(start, end)| [(start, 1), (end, -1)]).collect();
-    events.sort_unstable_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
+    events.sort_unstable_by(|a, b| a.partial_cmp(b).unwrap_or(Ordering::Equal));
     let (mut open, mut most, mut place) = (0, 0, None);
     for (at, change) in events {
         open += change;
@@ -180,8 +225,7 @@ impl Collector for Bound {
                 Measure::Position => push_float(deepest(pairs).1.unwrap_or(0.0), out),
             };
         }
-        // Integers have at most 64 bits; moved up by half the range, those with a sign have the order of unsigned ones.
-        let shift = if self.signed { 1 << 63 } else { 0 };
+        let shift = self.shift();
         let (starts, ends) = (Unsigned::of(&args[0]), Unsigned::of(&args[1]));
         let pairs = rows.iter().map(|&row| {
             (starts.get(row as usize).wrapping_add(shift), ends.get(row as usize).wrapping_add(shift))
@@ -200,5 +244,64 @@ impl Collector for Bound {
             },
             out,
         )
+    }
+
+    fn finish_growing(&self, args: &[Vector], rows: &[u32], ends: &[usize]) -> Result<Vector> {
+        if self.measure != Measure::Length {
+            return finish_prefixes(self, args, rows, ends);
+        }
+        if self.float {
+            return self.growing_floats(args, rows, ends);
+        }
+        let shift = self.shift();
+        let (starts, stops) = (Unsigned::of(&args[0]), Unsigned::of(&args[1]));
+        let (mut union, mut total, mut results) =
+            (Union(BTreeMap::new()), 0u64, Vec::with_capacity(ends.len()));
+        let mut from = 0;
+        for &end in ends {
+            for &row in &rows[from..end] {
+                let moved = |x: u64| x.wrapping_add(shift);
+                let interval = (moved(starts.get(row as usize)), moved(stops.get(row as usize)));
+                let mut lost = 0u64;
+                union.add(
+                    interval,
+                    |a, b| lost = lost.wrapping_add(b - a),
+                    |a, b| total = total.wrapping_add(b - a),
+                );
+                total = total.wrapping_sub(lost);
+            }
+            from = end;
+            results.push(total);
+        }
+        Ok(results.into())
+    }
+}
+
+impl Bound {
+    /// Integers have at most 64 bits; moved up by half the range, those with a sign have the order of unsigned ones.
+    fn shift(&self) -> u64 {
+        if self.signed { 1 << 63 } else { 0 }
+    }
+
+    /// Sums of floats are taken anew for each result, in the order of the intervals: so they round as that of all at once.
+    fn growing_floats(&self, args: &[Vector], rows: &[u32], ends: &[usize]) -> Result<Vector> {
+        let (starts, stops) = (Floats::of(&args[0], 1.0)?, Floats::of(&args[1], 1.0)?);
+        let (mut union, mut from, mut total) = (Union(BTreeMap::new()), 0, 0.0);
+        let mut results = Vec::with_capacity(ends.len());
+        for &end in ends {
+            let mut grew = false;
+            for &row in &rows[from..end] {
+                let (a, b) = (starts.get(row as usize), stops.get(row as usize));
+                if !a.is_nan() && !b.is_nan() {
+                    union.add((Place(a), Place(b)), |_, _| {}, |_, _| grew = true);
+                }
+            }
+            from = end;
+            if grew {
+                total = union.0.iter().map(|(a, b)| b.0 - a.0).fold(0.0, |sum, length| sum + length);
+            }
+            results.push(total);
+        }
+        Ok(results.into())
     }
 }

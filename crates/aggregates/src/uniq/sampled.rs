@@ -121,7 +121,7 @@ impl Sketch for Sample {
         other.hashes.for_each(|hash| self.add(hash));
     }
 
-    fn count(&self, _: &Mix) -> u64 {
+    fn count(&mut self, _: &Mix) -> u64 {
         let kept = self.hashes.len() as u64;
         if self.skip == 0 {
             return kept;
