@@ -1,9 +1,9 @@
 //! Intervals: `intervalLengthSum`, `maxIntersections`, `maxIntersectionsPosition`.
 
 use crate::check::{illegal_type, no_parameters, two_arguments};
-use crate::collect::{Collector, collecting, finish_prefixes};
+use crate::collect::{Collector, collecting};
 use crate::floats::{Floats, Unsigned, push_integer};
-use crate::quantile::push_float;
+use crate::quantile::{push_float, sort_grown};
 use chalet_base::Result;
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::aggregate::AggregateNulls;
@@ -192,18 +192,49 @@ impl Ord for Place {
     }
 }
 
+/// An interval opens (1) or closes (-1) at a place.
+type Event<T> = (T, i64);
+
+fn event_order<T: PartialOrd>(a: &Event<T>, b: &Event<T>) -> Ordering {
+    a.partial_cmp(b).unwrap_or(Ordering::Equal)
+}
+
 /// The largest number of open intervals, and where it is reached first.
 fn deepest<T: Copy + PartialOrd>(intervals: impl Iterator<Item = (T, T)>) -> (i64, Option<T>) {
-    let mut events: Vec<(T, i64)> = intervals.flat_map(|(start, end)| [(start, 1), (end, -1)]).collect();
-    events.sort_unstable_by(|a, b| a.partial_cmp(b).unwrap_or(Ordering::Equal));
+    let mut events: Vec<Event<T>> = intervals.flat_map(|(start, end)| [(start, 1), (end, -1)]).collect();
+    events.sort_unstable_by(event_order);
+    deepest_of(&events)
+}
+
+/// The same of events in order.
+fn deepest_of<T: Copy>(events: &[Event<T>]) -> (i64, Option<T>) {
     let (mut open, mut most, mut place) = (0, 0, None);
-    for (at, change) in events {
+    for &(at, change) in events {
         open += change;
         if open > most {
             (most, place) = (open, Some(at));
         }
     }
     (most, place)
+}
+
+/// The deepest of a group that grows, after each of `ends`. `interval` gives that of a row, if it counts.
+fn growing_depths<T: Copy + PartialOrd>(
+    rows: &[u32],
+    ends: &[usize],
+    interval: impl Fn(usize) -> Option<(T, T)>,
+    mut result: impl FnMut((i64, Option<T>)) -> Result<()>,
+) -> Result<()> {
+    let (mut events, mut from) = (Vec::new(), 0);
+    for &end in ends {
+        let known = events.len();
+        let intervals = rows[from..end].iter().filter_map(|&row| interval(row as usize));
+        events.extend(intervals.flat_map(|(start, end)| [(start, 1), (end, -1)]));
+        sort_grown(&mut events, known, event_order);
+        from = end;
+        result(deepest_of(&events))?;
+    }
+    Ok(())
 }
 
 impl Collector for Bound {
@@ -221,8 +252,7 @@ impl Collector for Bound {
                     let pairs = pairs.filter(|(start, end)| start != end).collect();
                     push_float(union(pairs, 0.0, |a, b| a - b, |a, b| a + b), out)
                 }
-                Measure::Count => push_integer(deepest(pairs).0.into(), out),
-                Measure::Position => push_float(deepest(pairs).1.unwrap_or(0.0), out),
+                _ => self.push_floats(deepest(pairs), out),
             };
         }
         let shift = self.shift();
@@ -230,25 +260,18 @@ impl Collector for Bound {
         let pairs = rows.iter().map(|&row| {
             (starts.get(row as usize).wrapping_add(shift), ends.get(row as usize).wrapping_add(shift))
         });
-        push_integer(
-            match self.measure {
-                Measure::Length => {
-                    let pairs = pairs.filter(|(start, end)| start != end).collect();
-                    union(pairs, 0, u64::wrapping_sub, u64::wrapping_add).into()
-                }
-                Measure::Count => deepest(pairs).0.into(),
-                Measure::Position => {
-                    let place = deepest(pairs).1.map_or(0, |place| place.wrapping_sub(shift));
-                    if self.signed { I256::from(place as i64) } else { place.into() }
-                }
-            },
-            out,
-        )
+        match self.measure {
+            Measure::Length => {
+                let pairs = pairs.filter(|(start, end)| start != end).collect();
+                push_integer(union(pairs, 0, u64::wrapping_sub, u64::wrapping_add).into(), out)
+            }
+            _ => self.push_integers(deepest(pairs), out),
+        }
     }
 
     fn finish_growing(&self, args: &[Vector], rows: &[u32], ends: &[usize]) -> Result<Vector> {
         if self.measure != Measure::Length {
-            return finish_prefixes(self, args, rows, ends);
+            return self.growing_depth(args, rows, ends);
         }
         if self.float {
             return self.growing_floats(args, rows, ends);
@@ -281,6 +304,42 @@ impl Bound {
     /// Integers have at most 64 bits; moved up by half the range, those with a sign have the order of unsigned ones.
     fn shift(&self) -> u64 {
         if self.signed { 1 << 63 } else { 0 }
+    }
+
+    fn growing_depth(&self, args: &[Vector], rows: &[u32], ends: &[usize]) -> Result<Vector> {
+        let mut out = Builder::new(&self.result);
+        if self.float {
+            let (starts, stops) = (Floats::of(&args[0], 1.0)?, Floats::of(&args[1], 1.0)?);
+            let interval = |row| Some((starts.get(row), stops.get(row)));
+            let interval = |row| interval(row).filter(|(start, end)| !start.is_nan() && !end.is_nan());
+            growing_depths(rows, ends, interval, |found| self.push_floats(found, &mut out))?;
+        } else {
+            let shift = self.shift();
+            let (starts, stops) = (Unsigned::of(&args[0]), Unsigned::of(&args[1]));
+            let moved = |x: u64| x.wrapping_add(shift);
+            let interval = |row| Some((moved(starts.get(row)), moved(stops.get(row))));
+            growing_depths(rows, ends, interval, |found| self.push_integers(found, &mut out))?;
+        }
+        Ok(out.finish())
+    }
+
+    fn push_floats(&self, (most, place): (i64, Option<f64>), out: &mut Builder) -> Result<()> {
+        match self.measure {
+            Measure::Position => push_float(place.unwrap_or(0.0), out),
+            _ => push_integer(most.into(), out),
+        }
+    }
+
+    fn push_integers(&self, (most, place): (i64, Option<u64>), out: &mut Builder) -> Result<()> {
+        let place = place.map_or(0, |place| place.wrapping_sub(self.shift()));
+        push_integer(
+            match self.measure {
+                Measure::Position if self.signed => I256::from(place as i64),
+                Measure::Position => place.into(),
+                _ => most.into(),
+            },
+            out,
+        )
     }
 
     /// Sums of floats are taken anew for each result, in the order of the intervals: so they round as that of all at once.

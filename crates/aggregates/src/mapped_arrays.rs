@@ -231,7 +231,7 @@ impl Aggregate for Bound {
         });
         Box::new(Maps {
             shape: self.0.clone(),
-            sets: GroupSets::default(),
+            sets: GroupSets::of_width(self.0.codec.width()),
             columns: columns.collect(),
             seen: Vec::new(),
         })

@@ -165,6 +165,10 @@ impl Collector for Windows {
 
     fn finish_growing(&self, args: &[Vector], rows: &[u32], ends: &[usize]) -> Result<Vector> {
         let sums = self.sums(&args[0], &rows[..ends.last().copied().unwrap_or(0)])?;
+        if !self.mean {
+            let ranges: Vec<_> = ends.iter().map(|&end| 0..end).collect();
+            return Ok(Data::List(Vector::from(sums).lists(&ranges)).into());
+        }
         let mut out = Builder::new(&self.result_type());
         let to = list(&mut out)?;
         to.values.reserve(ends.iter().sum());

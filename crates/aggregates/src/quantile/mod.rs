@@ -47,7 +47,12 @@ pub trait Sketch: Send + Sync + 'static {
         let _ = (state, levels);
     }
 
-    /// The same where rows come one by one and results are asked for in between.
+    /// Adds a row where results are asked for in between.
+    fn grow(&self, state: &mut Self::State, input: &Self::Input<'_>, row: usize) {
+        self.add(state, input, row);
+    }
+
+    /// Settles a state that grows.
     fn settle_growing(&self, state: &mut Self::State, levels: &[f64]) {
         self.settle(state, levels);
     }
@@ -119,7 +124,7 @@ impl<S: Sketch> RowAggregate for Quantiles<S> {
     ) -> Result<()> {
         let starts = std::iter::once(&from).chain(ends);
         for (&start, &end) in starts.zip(ends) {
-            (start..end).for_each(|row| self.sketch.add(state, input, row));
+            (start..end).for_each(|row| self.sketch.grow(state, input, row));
             self.sketch.settle_growing(state, &self.levels.of);
             self.push(state, out)?;
         }
@@ -151,7 +156,7 @@ impl<S: Sketch> Quantiles<S> {
 const FEW_NEW: usize = 8;
 
 /// Brings values into order of which the first `n_sorted` are: a window adds one at a time.
-fn sort_grown<T: Copy>(values: &mut [T], n_sorted: usize, order: impl Fn(&T, &T) -> Ordering) {
+pub fn sort_grown<T: Copy>(values: &mut [T], n_sorted: usize, order: impl Fn(&T, &T) -> Ordering) {
     if n_sorted == 0 || values.len().saturating_sub(n_sorted) > FEW_NEW {
         return values.sort_unstable_by(order);
     }

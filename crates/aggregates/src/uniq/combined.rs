@@ -272,7 +272,12 @@ impl Sketch for Combined {
 
     fn merge(&mut self, plan: &Plan, other: Self) {
         match other {
-            Combined::Few(set) => set.for_each(|hash| self.add(plan, hash)),
+            Combined::Few(set) => {
+                if let Combined::Few(own) = self {
+                    own.reserve(set.len());
+                }
+                set.for_each(|hash| self.add(plan, hash));
+            }
             Combined::Buckets(other) => {
                 let own = self.buckets(plan);
                 own.of_rank = None;
