@@ -38,6 +38,33 @@ pub trait Collector: Send + Sync + 'static {
         }
         Ok(out.finish())
     }
+
+    /// The results of a group that grows: those of its first `ends[i]` rows. Ends ascend.
+    fn finish_growing(&self, args: &[Vector], rows: &[u32], ends: &[usize]) -> Result<Vector> {
+        finish_prefixes(self, args, rows, ends)
+    }
+}
+
+/// The results of a group that grows, each made from all of its rows.
+pub fn finish_prefixes<C: Collector + ?Sized>(
+    collector: &C,
+    args: &[Vector],
+    rows: &[u32],
+    ends: &[usize],
+) -> Result<Vector> {
+    // The rows of every result one behind the other, for as many results at once as make no large copy.
+    let (mut starts, mut prefixes) = (vec![0u32], Vec::new());
+    let mut results = Vec::new();
+    for (at, &end) in ends.iter().enumerate() {
+        prefixes.extend_from_slice(&rows[..end]);
+        starts.push(prefixes.len() as u32);
+        if prefixes.len() > PREFIXES_AT_ONCE || at + 1 == ends.len() {
+            results.push(collector.finish_all(args, &starts, &prefixes)?);
+            starts.truncate(1);
+            prefixes.clear();
+        }
+    }
+    Ok(Vector::concat(&results.iter().collect::<Vec<_>>()))
 }
 
 /// An aggregate that collects rows of the given arguments.
@@ -223,19 +250,9 @@ impl States for Rows {
         self.add(0, args, from..ends.last().copied().unwrap_or(from))?;
         let index = self.index();
         let rows = index.of(0);
-        // The rows of every result one behind the other, for as many results at once as make no large copy.
-        let (mut starts, mut prefixes) = (vec![0u32], Vec::new());
-        let mut results = Vec::new();
-        for (at, &end) in ends.iter().enumerate() {
-            prefixes.extend_from_slice(&rows[..(before + end - from).min(rows.len())]);
-            starts.push(prefixes.len() as u32);
-            if prefixes.len() > PREFIXES_AT_ONCE || at + 1 == ends.len() {
-                results.push(self.collector.finish_all(&index.args, &starts, &prefixes)?);
-                starts.truncate(1);
-                prefixes.clear();
-            }
-        }
-        Ok(Vector::concat(&results.iter().collect::<Vec<_>>()))
+        // Rows beyond the limit have not been kept.
+        let ends: Vec<usize> = ends.iter().map(|end| (before + end - from).min(rows.len())).collect();
+        self.collector.finish_growing(&index.args, rows, &ends)
     }
 
     fn memory(&self) -> usize {

@@ -36,6 +36,27 @@ impl AggregateFunction for Entropy {
 
 struct Frequencies(WideKeys);
 
+impl Frequencies {
+    /// Counts a row: how many its value has had so far; 0 of NaN, which does not count.
+    fn count(&self, state: &mut HashMap<u128, u64>, args: &[Vector], row: usize) -> u64 {
+        let nan = match (&args[0].data, args.len()) {
+            (Data::F64(v), 1) => v[row].is_nan(),
+            (Data::F32(v), 1) => v[row].is_nan(),
+            _ => false,
+        };
+        if nan {
+            return 0;
+        }
+        let mut so_far = 0;
+        self.0.for_each(args, row..row + 1, |_, key| {
+            let n = state.entry(key).or_default();
+            *n += 1;
+            so_far = *n;
+        });
+        so_far
+    }
+}
+
 impl RowAggregate for Frequencies {
     /// Rows by value.
     type State = HashMap<u128, u64>;
@@ -54,15 +75,34 @@ impl RowAggregate for Frequencies {
     }
 
     fn add(&self, state: &mut Self::State, args: &&[Vector], row: usize) -> Result<()> {
-        let nan = match (&args[0].data, args.len()) {
-            (Data::F64(v), 1) => v[row].is_nan(),
-            (Data::F32(v), 1) => v[row].is_nan(),
-            _ => false,
-        };
-        if nan {
-            return Ok(());
+        self.count(state, args, row);
+        Ok(())
+    }
+
+    fn running(
+        &self,
+        state: &mut Self::State,
+        args: &&[Vector],
+        from: usize,
+        ends: &[usize],
+        out: &mut Builder,
+    ) -> Result<()> {
+        let results = out.natives::<f64>()?;
+        let mut total: u64 = state.values().sum();
+        // The sum of n * log2(n) over the values' rows.
+        let mut sum: f64 = state.values().map(|&n| n as f64 * (n as f64).log2()).sum();
+        let starts = std::iter::once(&from).chain(ends);
+        for (&start, &end) in starts.zip(ends) {
+            for row in start..end {
+                let n = self.count(state, args, row) as f64;
+                total += u64::from(n > 0.0);
+                if n > 1.0 {
+                    sum += n * n.log2() - (n - 1.0) * (n - 1.0).log2();
+                }
+            }
+            let rows = total as f64;
+            results.push(if state.len() < 2 { 0.0 } else { rows.log2() - sum / rows });
         }
-        self.0.for_each(args, row..row + 1, |_, key| *state.entry(key).or_default() += 1);
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! `sumMap`, `minMap`, `maxMap` over pairs of arrays: the first array holds keys, the others values for them.
 
-use crate::floats::{put_float, take_float};
+use crate::floats::{Floats, put_float, take_float};
 use crate::sets::GroupSets;
 use crate::slots::{Keep, Slots, slots_of};
 use crate::sum::total_type;
@@ -14,6 +14,7 @@ use chalet_function_api::{
 };
 use chalet_types::{DataType, I256, TupleField, Value};
 use std::any::Any;
+use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -230,7 +231,7 @@ impl Aggregate for Bound {
         });
         Box::new(Maps {
             shape: self.0.clone(),
-            sets: GroupSets::default(),
+            sets: GroupSets::of_width(self.0.codec.width()),
             columns: columns.collect(),
             seen: Vec::new(),
         })
@@ -247,6 +248,25 @@ enum Column {
     Floats(Vec<f64>),
     Integers(Vec<I256>),
     Slots(Box<dyn Slots>),
+}
+
+/// Stands for the entry of an element whose key does not count.
+const LEFT_OUT: u32 = u32::MAX;
+
+/// The order of entries by their keys; NULL comes first.
+fn by_key(keys: &Vector, a: u32, b: u32) -> Ordering {
+    let (a, b) = (a as usize, b as usize);
+    keys.is_null(b).cmp(&keys.is_null(a)).then_with(|| keys.compare(a, keys, b))
+}
+
+/// A tuple of arrays, which end where `offsets` says.
+fn lists(keys: Vector, values: Vec<Vector>, offsets: Vec<i64>) -> Vector {
+    let n = offsets.len() - 1;
+    let offsets = chalet_columns::Buf::from_vec(offsets);
+    let lists = std::iter::once(keys)
+        .chain(values)
+        .map(|column| Data::List(List { offsets: offsets.clone(), values: Arc::new(column) }).into());
+    Data::Struct(Struct { fields: lists.collect(), len: n }).into()
 }
 
 struct Maps {
@@ -274,11 +294,18 @@ impl Maps {
         entry
     }
 
-    fn add_rows(&mut self, args: &[Vector], rows: Range<usize>, group: impl Fn(usize) -> u32) -> Result<()> {
+    /// The entries of the elements of rows, one behind the other; [`LEFT_OUT`] where a key does not count.
+    fn entries(
+        &mut self,
+        args: &[Vector],
+        rows: Range<usize>,
+        group: impl Fn(usize) -> u32,
+    ) -> Result<Vec<u32>> {
         let shape = self.shape.clone();
         let arrays = shape.arrays(args)?;
         let keys = arrays[0].list()?;
         let mut key = Vec::new();
+        let mut entries = Vec::new();
         for row in rows {
             let range = keys.range(row);
             for array in &arrays[1..] {
@@ -288,35 +315,110 @@ impl Maps {
                     "Sizes of keys and values arrays do not match"
                 );
             }
-            for (place, element) in range.enumerate() {
+            for element in range {
                 key.clear();
                 shape.codec.put(&keys.values, element, &mut key);
-                if shape.kept.as_ref().is_some_and(|kept| !kept.contains(&key)) {
+                let counts = shape.kept.as_ref().is_none_or(|kept| kept.contains(&key));
+                entries.push(if counts { self.entry(group(row), &key) } else { LEFT_OUT });
+            }
+        }
+        Ok(entries)
+    }
+
+    /// Adds the values of rows to entries, of which `entries[first]` is that of the first element. Where those of the next row begin.
+    fn add_values(
+        &mut self,
+        args: &[Vector],
+        rows: Range<usize>,
+        entries: &[u32],
+        first: usize,
+    ) -> Result<usize> {
+        let shape = self.shape.clone();
+        let arrays = shape.arrays(args)?;
+        let mut end = first;
+        for ((column, array), ty) in self.columns.iter_mut().zip(&arrays[1..]).zip(&shape.values) {
+            let list = array.list()?;
+            let floats = matches!(column, Column::Floats(_))
+                .then(|| Floats::of(&list.values, crate::floats::divisor(ty)))
+                .transpose()?;
+            let elements = rows.clone().flat_map(|row| list.range(row));
+            end = first;
+            for element in elements {
+                let entry = entries[end] as usize;
+                end += 1;
+                if entry == LEFT_OUT as usize || list.values.is_null(element) {
                     continue;
                 }
-                let entry = self.entry(group(row), &key) as usize;
-                for ((column, array), ty) in self.columns.iter_mut().zip(&arrays[1..]).zip(&shape.values) {
-                    let list = array.list()?;
-                    let element = list.range(row).start + place;
-                    if list.values.is_null(element) {
-                        continue;
+                self.seen[entry] |= ty.is_nullable();
+                match (&mut *column, &floats, shape.fold) {
+                    (Column::Floats(sums), Some(floats), _) => sums[entry] += floats.get(element),
+                    (Column::Integers(sums), ..) => {
+                        let x = crate::floats::integer(&list.values.data, element);
+                        sums[entry] = sums[entry].wrapping_add(x);
                     }
-                    self.seen[entry] |= ty.is_nullable();
-                    match (column, shape.fold) {
-                        (Column::Floats(sums), _) => {
-                            let divisor = crate::floats::divisor(ty);
-                            sums[entry] += crate::floats::Floats::of(&list.values, divisor)?.get(element);
-                        }
-                        (Column::Integers(sums), _) => {
-                            let x = crate::floats::integer(&list.values.data, element);
-                            sums[entry] = sums[entry].wrapping_add(x);
-                        }
-                        (Column::Slots(slots), Fold::Extreme(keep)) => {
-                            slots.fold_rows(keep, entry, &list.values, element..element + 1)?;
-                        }
-                        (Column::Slots(_), Fold::Sum) => {}
+                    (Column::Slots(slots), _, Fold::Extreme(keep)) => {
+                        slots.fold_rows(keep, entry, &list.values, element..element + 1)?;
                     }
+                    _ => {}
                 }
+            }
+        }
+        Ok(end)
+    }
+
+    fn add_rows(&mut self, args: &[Vector], rows: Range<usize>, group: impl Fn(usize) -> u32) -> Result<()> {
+        let entries = self.entries(args, rows.clone(), group)?;
+        self.add_values(args, rows, &entries, 0)?;
+        Ok(())
+    }
+
+    /// The keys of all entries.
+    fn keys(&self) -> Result<Vector> {
+        let mut keys = Builder::new(&self.shape.key);
+        for entry in 0..self.sets.len() as u32 {
+            self.shape.codec.take(&mut self.sets.key(entry), &mut keys)?;
+        }
+        Ok(keys.finish())
+    }
+
+    /// The values of all entries, a vector for each array.
+    fn values(&self) -> Result<Vec<Vector>> {
+        let n_entries = self.sets.len();
+        let mut values = Vec::with_capacity(self.columns.len());
+        for (column, ty) in self.columns.iter().zip(&self.shape.results) {
+            let mut out = Builder::new(ty);
+            match column {
+                Column::Floats(sums) => {
+                    sums.iter().try_for_each(|&x| crate::quantile::push_float(x, &mut out))?;
+                }
+                Column::Integers(sums) => {
+                    sums.iter().try_for_each(|&x| crate::floats::push_integer(x, &mut out))?;
+                }
+                Column::Slots(slots) => {
+                    values.push(slots.finish(n_entries, ty)?);
+                    continue;
+                }
+            }
+            values.push(out.finish());
+        }
+        Ok(values)
+    }
+
+    /// Appends the values of entries to a builder for each array.
+    fn push_values(&self, entries: &[u32], out: &mut [Builder]) -> Result<()> {
+        for ((column, ty), out) in self.columns.iter().zip(&self.shape.results).zip(out) {
+            match column {
+                Column::Floats(sums) => {
+                    entries
+                        .iter()
+                        .try_for_each(|&entry| crate::quantile::push_float(sums[entry as usize], out))?;
+                }
+                Column::Integers(sums) => {
+                    entries
+                        .iter()
+                        .try_for_each(|&entry| crate::floats::push_integer(sums[entry as usize], out))?;
+                }
+                Column::Slots(slots) => out.push_rows(&slots.finish(self.sets.len(), ty)?, entries),
             }
         }
         Ok(())
@@ -439,46 +541,48 @@ impl States for Maps {
 
     fn finish(&mut self, n: usize) -> Result<Vector> {
         self.grow(n);
-        let n_entries = self.sets.len();
-        let mut keys = Builder::new(&self.shape.key);
-        for entry in 0..n_entries as u32 {
-            self.shape.codec.take(&mut self.sets.key(entry), &mut keys)?;
-        }
-        let keys = keys.finish();
-        let mut values: Vec<Vector> = Vec::with_capacity(self.columns.len());
-        for (column, ty) in self.columns.iter().zip(&self.shape.results) {
-            let mut out = Builder::new(ty);
-            match column {
-                Column::Floats(sums) => {
-                    sums.iter().try_for_each(|&x| crate::quantile::push_float(x, &mut out))?;
-                }
-                Column::Integers(sums) => {
-                    sums.iter().try_for_each(|&x| crate::floats::push_integer(x, &mut out))?;
-                }
-                Column::Slots(slots) => {
-                    values.push(slots.finish(n_entries, ty)?);
-                    continue;
-                }
-            }
-            values.push(out.finish());
-        }
-        let mut rows: Vec<u32> = Vec::with_capacity(n_entries);
+        let keys = self.keys()?;
+        let values = self.values()?;
+        let mut rows: Vec<u32> = Vec::with_capacity(self.sets.len());
         let mut offsets = vec![0i64];
         for group in 0..n {
             let start = rows.len();
             rows.extend(self.sets.entries_of(group).filter(|&entry| !self.is_zero(entry)));
-            // NULL sorts first.
-            let null = |entry: u32| !keys.is_null(entry as usize);
-            rows[start..].sort_by(|&a, &b| {
-                null(a).cmp(&null(b)).then_with(|| keys.compare(a as usize, &keys, b as usize))
-            });
+            rows[start..].sort_by(|&a, &b| by_key(&keys, a, b));
             offsets.push(rows.len() as i64);
         }
-        let offsets = chalet_columns::Buf::from_vec(offsets);
-        let columns = std::iter::once(&keys).chain(&values).map(|column| column.gather(&rows));
-        let lists = columns
-            .map(|column| Data::List(List { offsets: offsets.clone(), values: Arc::new(column) }).into());
-        Ok(Data::Struct(Struct { fields: lists.collect(), len: n }).into())
+        let values = values.iter().map(|column| column.gather(&rows)).collect();
+        Ok(lists(keys.gather(&rows), values, offsets))
+    }
+
+    fn running(&mut self, args: &[Vector], from: usize, ends: &[usize]) -> Result<Vector> {
+        self.grow(1);
+        let last = ends.last().copied().unwrap_or(from);
+        let known = self.sets.len();
+        // All keys first, so that they are sorted once.
+        let entries = self.entries(args, from..last, |_| 0)?;
+        let keys = self.keys()?;
+        let mut order: Vec<u32> = (0..self.sets.len() as u32).collect();
+        order.sort_by(|&a, &b| by_key(&keys, a, b));
+        let mut present: Vec<bool> = (0..self.sets.len()).map(|entry| entry < known).collect();
+        let (mut rows, mut offsets) = (Vec::new(), vec![0i64]);
+        let mut values: Vec<Builder> = self.shape.results.iter().map(Builder::new).collect();
+        let starts = std::iter::once(&from).chain(ends);
+        let mut next = 0;
+        for (&start, &end) in starts.zip(ends) {
+            let first = next;
+            next = self.add_values(args, start..end, &entries, first)?;
+            entries[first..next]
+                .iter()
+                .filter(|&&entry| entry != LEFT_OUT)
+                .for_each(|&entry| present[entry as usize] = true);
+            let first = rows.len();
+            rows.extend(order.iter().filter(|&&entry| present[entry as usize] && !self.is_zero(entry)));
+            offsets.push(rows.len() as i64);
+            self.push_values(&rows[first..], &mut values)?;
+        }
+        let values = values.into_iter().map(Builder::finish).collect();
+        Ok(lists(keys.gather(&rows), values, offsets))
     }
 
     fn memory(&self) -> usize {

@@ -105,7 +105,15 @@ impl Counted {
         Ok(false)
     }
 
-    fn offer_state(&mut self, group: usize, count: u64, other: &mut dyn Slots, i: usize) -> Result<()> {
+    /// Offers slot `i` of other slots, whose values are given too.
+    fn offer_state(
+        &mut self,
+        group: usize,
+        count: u64,
+        other: &mut dyn Slots,
+        values: &Vector,
+        i: usize,
+    ) -> Result<()> {
         if count == 0 {
             return Ok(());
         }
@@ -114,8 +122,7 @@ impl Counted {
             self.counts[group] = count;
             return self.slots.copy(group, other, i);
         }
-        let value = other.finish(i + 1, &self.ty)?;
-        let equal = self.slots.order(Keep::Min, group, &value, i)?.is_eq();
+        let equal = self.slots.order(Keep::Min, group, values, i)?.is_eq();
         self.counts[group] = match (self.heavy, equal) {
             (true, true) => own + count,
             (true, false) if own >= count => own - count,
@@ -149,9 +156,10 @@ impl States for Counted {
 
     fn merge(&mut self, other: &mut dyn States, from: &[u32], into: &[u32]) -> Result<()> {
         let other = same_states::<Self>(other)?;
+        let values = other.slots.finish(other.counts.len(), &self.ty)?;
         for (&from, &into) in from.iter().zip(into) {
             let from = from as usize;
-            self.offer_state(into as usize, other.counts[from], &mut *other.slots, from)?;
+            self.offer_state(into as usize, other.counts[from], &mut *other.slots, &values, from)?;
         }
         Ok(())
     }
@@ -165,7 +173,8 @@ impl States for Counted {
         let mut value = self.slots.deserialise(bytes)?;
         let count = take_u64(bytes)?;
         let count = if value.is_set(0) { count } else { 0 };
-        self.offer_state(group, count, &mut *value, 0)
+        let values = value.finish(1, &self.ty)?;
+        self.offer_state(group, count, &mut *value, &values, 0)
     }
 
     fn finish(&mut self, n: usize) -> Result<Vector> {

@@ -53,6 +53,14 @@ impl RowCodec {
         RowCodec { nullable: ty.is_nullable(), shape }
     }
 
+    /// The bytes that every value has, if all have as many.
+    pub fn width(&self) -> Option<usize> {
+        match self.shape {
+            Shape::Plain(width) if !self.nullable => Some(width),
+            _ => None,
+        }
+    }
+
     /// Appends the bytes of one row.
     pub fn put(&self, vector: &Vector, row: usize, out: &mut Vec<u8>) {
         if self.nullable {

@@ -175,25 +175,23 @@ impl Data {
 }
 
 fn gather_list(list: &List, rows: &[u32]) -> List {
-    list.of_ranges(rows.iter().map(|&row| list.range(row as usize)))
-}
-
-impl List {
-    /// A list for each range of elements, which are copied stretch by stretch.
-    fn of_ranges(&self, ranges: impl Iterator<Item = Range<usize>>) -> List {
-        let ranges: Vec<Range<usize>> = ranges.collect();
-        let mut offsets = Vec::with_capacity(ranges.len() + 1);
-        let mut end = 0;
-        offsets.push(end);
-        for range in &ranges {
-            end += range.len() as i64;
-            offsets.push(end);
-        }
-        List { offsets: offsets.into(), values: Arc::new(self.values.copy_ranges(&ranges, end as usize)) }
-    }
+    let ranges: Vec<Range<usize>> = rows.iter().map(|&row| list.range(row as usize)).collect();
+    list.values.lists(&ranges)
 }
 
 impl Vector {
+    /// A list for each range of these values, which are copied stretch by stretch.
+    pub fn lists(&self, ranges: &[Range<usize>]) -> List {
+        let mut offsets = Vec::with_capacity(ranges.len() + 1);
+        let mut end = 0;
+        offsets.push(end);
+        for range in ranges {
+            end += range.len() as i64;
+            offsets.push(end);
+        }
+        List { offsets: offsets.into(), values: Arc::new(self.copy_ranges(ranges, end as usize)) }
+    }
+
     /// The rows of some ranges, one range behind the other: `len` rows in all.
     fn copy_ranges(&self, ranges: &[Range<usize>], len: usize) -> Vector {
         let nulls = self.validity.as_ref().filter(|validity| validity.null_count() > 0);
@@ -225,7 +223,10 @@ impl Data {
             ranges.iter().for_each(|r| bytes.extend_from_slice(&f.bytes[r.start * f.width..r.end * f.width]));
             Data::Fixed(Fixed { width: f.width, bytes: bytes.into() })
         }
-        Data::List(l) => Data::List(l.of_ranges(ranges.iter().cloned().flatten().map(|row| l.range(row)))),
+        Data::List(l) => {
+            let lists: Vec<Range<usize>> = ranges.iter().cloned().flatten().map(|row| l.range(row)).collect();
+            Data::List(l.values.lists(&lists))
+        }
         Data::Struct(s) => {
             let fields = s.fields.iter().map(|field| field.copy_ranges(ranges, len));
             Data::Struct(Struct { fields: fields.collect(), len })

@@ -39,6 +39,25 @@ pub trait RowAggregate: Send + Sync + 'static {
     /// Appends the result of one group. The state stays usable: rows may follow.
     fn finish(&self, state: &mut Self::State, out: &mut Builder) -> Result<()>;
 
+    /// Appends the results of a state as it grows: rows up to each of `ends` are added before its result, the first from `from`.
+    /// Aggregates whose results are made from those before override it; what they keep besides the state is made anew at each
+    /// call, since a call asks for many results.
+    fn running(
+        &self,
+        state: &mut Self::State,
+        input: &Self::Input<'_>,
+        from: usize,
+        ends: &[usize],
+        out: &mut Builder,
+    ) -> Result<()> {
+        let starts = std::iter::once(&from).chain(ends);
+        for (&start, &end) in starts.zip(ends) {
+            (start..end).try_for_each(|row| self.add(state, input, row))?;
+            self.finish(state, out)?;
+        }
+        Ok(())
+    }
+
     /// Bytes that a state holds beyond its own size.
     fn heap_memory(&self, state: &Self::State) -> usize {
         let _ = state;
@@ -121,14 +140,9 @@ impl<A: RowAggregate> States for StateVec<A> {
 
     fn running(&mut self, args: &[Vector], from: usize, ends: &[usize]) -> Result<Vector> {
         let input = self.aggregate.input(args)?;
-        let state = &mut self.states[0];
         let mut out = Builder::new(&self.aggregate.result_type());
-        let mut start = from;
-        for &end in ends {
-            (start..end).try_for_each(|row| self.aggregate.add(state, &input, row))?;
-            start = end;
-            self.aggregate.finish(state, &mut out)?;
-        }
+        out.reserve(ends.len());
+        self.aggregate.running(&mut self.states[0], &input, from, ends, &mut out)?;
         Ok(out.finish())
     }
 

@@ -2,7 +2,7 @@
 
 use crate::arrays::parameters::{limit, optional_limit, positive};
 use crate::check::one_argument;
-use crate::collect::{Collector, collecting};
+use crate::collect::{Collector, collecting, finish_prefixes};
 use crate::pcg::Pcg32;
 use crate::slots::kinds::order_rows;
 use chalet_base::{Result, bail};
@@ -176,7 +176,11 @@ impl Collector for LimitedCollector {
     fn finish_all(&self, args: &[Vector], starts: &[u32], rows: &[u32]) -> Result<Vector> {
         if matches!(self.choice, Choice::First) {
             let offsets = starts.iter().map(|&start| i64::from(start)).collect();
-            return Ok(Data::List(List { offsets, values: Arc::new(args[0].gather(rows)) }).into());
+            // The rows of one group mostly are all that there are.
+            let is_run = rows.first().is_some_and(|&first| (first..).zip(rows).all(|(at, &row)| at == row));
+            let values =
+                if is_run { args[0].slice(rows[0] as usize, rows.len()) } else { args[0].gather(rows) };
+            return Ok(Data::List(List { offsets, values: Arc::new(values) }).into());
         }
         let mut chosen = Vec::new();
         let mut offsets = vec![0i64];
@@ -185,5 +189,16 @@ impl Collector for LimitedCollector {
             offsets.push(chosen.len() as i64);
         }
         Ok(Data::List(List { offsets: offsets.into(), values: Arc::new(args[0].gather(&chosen)) }).into())
+    }
+
+    fn finish_growing(&self, args: &[Vector], rows: &[u32], ends: &[usize]) -> Result<Vector> {
+        match self.choice {
+            Choice::First => {
+                let values = args[0].gather(&rows[..ends.last().copied().unwrap_or(0)]);
+                let ranges: Vec<_> = ends.iter().map(|&end| 0..end).collect();
+                Ok(Data::List(values.lists(&ranges)).into())
+            }
+            _ => finish_prefixes(self, args, rows, ends),
+        }
     }
 }

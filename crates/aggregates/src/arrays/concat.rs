@@ -4,7 +4,8 @@ use crate::arrays::parameters::positive;
 use crate::collect::{Collector, collecting};
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::builder::Values;
-use chalet_columns::{Builder, Vector};
+use chalet_columns::strings::{Parts, StringBuilder};
+use chalet_columns::{Builder, Data, Vector};
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
 use chalet_text::{Style, TextSettings, Writer};
 use chalet_types::{DataType, Value};
@@ -86,21 +87,46 @@ impl Collector for Concat {
         let Values::Str(strings) = &mut out.values else {
             bail!(LOGICAL_ERROR, "groupConcat does not make a string");
         };
-        let writer = Writer::new(&self.ty, Style::Raw, &self.settings);
-        strings.push_with(|text| {
-            for (i, &row) in rows.iter().enumerate() {
-                if i > 0 {
-                    text.extend_from_slice(&self.delimiter);
-                }
-                let start = text.len();
-                writer.write(text, &args[0], row as usize);
-                if matches!(self.ty.without_nullable(), DataType::FixedString(_)) {
-                    // Without the zeros that fill the string up.
-                    let len = text[start..].iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
-                    text.truncate(start + len);
-                }
-            }
-        });
+        strings.push_with(|text| self.write(&args[0], rows, text, |_| {}));
         Ok(())
+    }
+
+    fn finish_growing(&self, args: &[Vector], rows: &[u32], ends: &[usize]) -> Result<Vector> {
+        // One text, of which all results are beginnings. Views of 32 bits point into it.
+        let (mut text, mut lengths) = (Vec::new(), vec![0]);
+        self.write(&args[0], &rows[..ends.last().copied().unwrap_or(0)], &mut text, |len| lengths.push(len));
+        ensure!(
+            u32::try_from(text.len()).is_ok(),
+            TOO_LARGE_STRING_SIZE,
+            "Too large string size {}",
+            text.len()
+        );
+        let mut whole = StringBuilder::default();
+        whole.push_with(|to| *to = text);
+        let whole = whole.finish();
+        let mut results = Parts::of(&whole, ends.len());
+        ends.iter().for_each(|&end| results.push(0, 0..lengths[end]));
+        Ok(Data::Str(results.finish()).into())
+    }
+}
+
+impl Concat {
+    /// Appends the texts of rows, and calls `ended` with the length so far after each.
+    fn write(&self, values: &Vector, rows: &[u32], text: &mut Vec<u8>, mut ended: impl FnMut(usize)) {
+        let writer = Writer::new(&self.ty, Style::Raw, &self.settings);
+        let is_fixed = matches!(self.ty.without_nullable(), DataType::FixedString(_));
+        for (i, &row) in rows.iter().enumerate() {
+            if i > 0 {
+                text.extend_from_slice(&self.delimiter);
+            }
+            let start = text.len();
+            writer.write(text, values, row as usize);
+            if is_fixed {
+                // Without the zeros that fill the string up.
+                let len = text[start..].iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+                text.truncate(start + len);
+            }
+            ended(text.len());
+        }
     }
 }

@@ -77,19 +77,31 @@ impl Collector for InsertAt {
     fn finish_all(&self, args: &[Vector], starts: &[u32], rows: &[u32]) -> Result<Vector> {
         let (mut chosen, mut offsets) = (Vec::new(), vec![0i64]);
         for range in starts.windows(2) {
-            chosen.extend(self.choose(args, &rows[range[0] as usize..range[1] as usize])?);
+            let mut of_group = Vec::new();
+            self.choose(args, &rows[range[0] as usize..range[1] as usize], &mut of_group)?;
+            self.append(&of_group, &mut chosen);
             offsets.push(chosen.len() as i64);
         }
-        let values = Vector::concat(&[&self.default, &args[0]]).gather(&chosen);
-        Ok(Data::List(List { offsets: offsets.into(), values: Arc::new(values) }).into())
+        Ok(self.lists(args, &chosen, offsets))
+    }
+
+    fn finish_growing(&self, args: &[Vector], rows: &[u32], ends: &[usize]) -> Result<Vector> {
+        let (mut chosen, mut offsets) = (Vec::new(), vec![0i64]);
+        let (mut of_group, mut from) = (Vec::new(), 0);
+        for &end in ends {
+            self.choose(args, &rows[from..end], &mut of_group)?;
+            from = end;
+            self.append(&of_group, &mut chosen);
+            offsets.push(chosen.len() as i64);
+        }
+        Ok(self.lists(args, &chosen, offsets))
     }
 }
 
 impl InsertAt {
-    /// The row at each place of a group's array, counted from 1; 0 where there is the default.
-    fn choose(&self, args: &[Vector], rows: &[u32]) -> Result<Vec<u32>> {
+    /// Puts rows, counted from 1, at the places of a group's array where nothing is yet; 0 stands for the default.
+    fn choose(&self, args: &[Vector], rows: &[u32], chosen: &mut Vec<u32>) -> Result<()> {
         let places = Unsigned::of(&args[1]);
-        let mut chosen: Vec<u32> = Vec::new();
         for &row in rows {
             let place = places.get(row as usize);
             ensure!(
@@ -108,9 +120,20 @@ impl InsertAt {
                 chosen[place] = row + 1;
             }
         }
+        Ok(())
+    }
+
+    /// Appends the places of one group, filled up to the size that was asked for.
+    fn append(&self, of_group: &[u32], chosen: &mut Vec<u32>) {
+        let start = chosen.len();
+        chosen.extend_from_slice(of_group);
         if let Some(size) = self.size {
-            chosen.resize(size, 0);
+            chosen.resize(start + size, 0);
         }
-        Ok(chosen)
+    }
+
+    fn lists(&self, args: &[Vector], chosen: &[u32], offsets: Vec<i64>) -> Vector {
+        let values = Vector::concat(&[&self.default, &args[0]]).gather(chosen);
+        Data::List(List { offsets: offsets.into(), values: Arc::new(values) }).into()
     }
 }

@@ -4,12 +4,12 @@ use crate::arrays::parameters::optional_limit;
 use crate::check::{illegal_type, one_argument};
 use crate::collect::{Collector, collecting};
 use crate::floats::{Floats, integer};
-use chalet_base::{Result, bail, err};
-use chalet_columns::builder::Values;
+use chalet_base::{Result, bail};
+use chalet_columns::builder::{ListBuilder, Values};
 use chalet_columns::{Builder, Data, Vector};
 use chalet_function_api::aggregate::AggregateNulls;
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
-use chalet_types::{DataType, I256, Value};
+use chalet_types::{DataType, I256, Physical, Value};
 use std::sync::Arc;
 
 const SUM: AggregateRecord = AggregateRecord {
@@ -69,8 +69,42 @@ struct Windows {
 }
 
 impl Windows {
+    /// The sum of the window that ends at each of the rows, in the type of the result.
+    fn sums(&self, arg: &Vector, rows: &[u32]) -> Result<Data> {
+        if matches!(arg.data, Data::F64(_) | Data::F32(_) | Data::BF16(_)) {
+            let floats = Floats::of(arg, 1.0)?;
+            let values = rows.iter().map(|&row| floats.get(row as usize));
+            return Ok(Data::F64(self.moving(values, 0.0, |a, b| a + b, |a, b| a - b).into()));
+        }
+        let result = self.result.physical();
+        if let Some(value) = narrow(&arg.data) {
+            // Sums of fewer than 2^64 values of 64 bits fit 128.
+            let values = rows.iter().map(|&row| value(row as usize));
+            let sums = self.moving(values, 0i128, |a, b| a + b, |a, b| a - b);
+            return Ok(match result {
+                Physical::F64 => Data::F64(sums.into_iter().map(|sum| sum as f64).collect()),
+                Physical::U64 => Data::U64(sums.into_iter().map(|sum| sum as u64).collect()),
+                Physical::I64 => Data::I64(sums.into_iter().map(|sum| sum as i64).collect()),
+                Physical::I128 => Data::I128(sums.into()),
+                _ => bail!(LOGICAL_ERROR, "Moving sums are of no known type"),
+            });
+        }
+        let values = rows.iter().map(|&row| integer(&arg.data, row as usize));
+        let sums = self.moving(values, I256::ZERO, I256::wrapping_add, I256::wrapping_sub);
+        Ok(match result {
+            Physical::F64 => Data::F64(sums.into_iter().map(|sum| sum.as_f64()).collect()),
+            Physical::U64 => Data::U64(sums.into_iter().map(|sum| sum.as_u64()).collect()),
+            Physical::I64 => Data::I64(sums.into_iter().map(|sum| sum.as_i64()).collect()),
+            Physical::U128 => Data::U128(sums.into_iter().map(|sum| sum.as_u128()).collect()),
+            Physical::U256 => Data::U256(sums.into_iter().map(|sum| sum.as_u256()).collect()),
+            Physical::I128 => Data::I128(sums.into_iter().map(|sum| sum.as_i128()).collect()),
+            Physical::I256 => Data::I256(sums.into()),
+            _ => bail!(LOGICAL_ERROR, "Moving sums are of no known type"),
+        })
+    }
+
     /// Sums of windows from running totals.
-    fn sums<T: Copy>(
+    fn moving<T: Copy>(
         &self,
         values: impl Iterator<Item = T>,
         zero: T,
@@ -84,6 +118,40 @@ impl Windows {
         let window = self.window.unwrap_or(usize::MAX);
         (1..totals.len()).map(|end| minus(totals[end], totals[end.saturating_sub(window)])).collect()
     }
+
+    /// Appends the elements of a group of `n` rows, whose sums are the first ones.
+    fn append(&self, sums: &Data, n: usize, out: &mut ListBuilder) -> Result<()> {
+        let size = self.window.unwrap_or(n).max(1);
+        let to = &mut out.values.values;
+        match (sums, to) {
+            (Data::F64(sums), Values::F64(to)) if self.mean => {
+                to.extend(sums[..n].iter().map(|sum| sum / size as f64));
+            }
+            (Data::I128(sums), Values::I128(to)) if self.mean => {
+                to.extend(sums[..n].iter().map(|sum| sum / size as i128));
+            }
+            (Data::I256(sums), Values::I256(to)) if self.mean => {
+                to.extend(sums[..n].iter().map(|sum| *sum / I256::from(size as u64)));
+            }
+            (Data::F64(sums), Values::F64(to)) => to.extend_from_slice(&sums[..n]),
+            (Data::U64(sums), Values::U64(to)) => to.extend_from_slice(&sums[..n]),
+            (Data::I64(sums), Values::I64(to)) => to.extend_from_slice(&sums[..n]),
+            (Data::U128(sums), Values::U128(to)) => to.extend_from_slice(&sums[..n]),
+            (Data::I128(sums), Values::I128(to)) => to.extend_from_slice(&sums[..n]),
+            (Data::U256(sums), Values::U256(to)) => to.extend_from_slice(&sums[..n]),
+            (Data::I256(sums), Values::I256(to)) => to.extend_from_slice(&sums[..n]),
+            _ => bail!(LOGICAL_ERROR, "Moving sums are of no known type"),
+        }
+        out.close();
+        Ok(())
+    }
+}
+
+fn list(out: &mut Builder) -> Result<&mut ListBuilder> {
+    match &mut out.values {
+        Values::List(list) => Ok(list),
+        _ => bail!(LOGICAL_ERROR, "Moving sums are not a list"),
+    }
 }
 
 impl Collector for Windows {
@@ -92,50 +160,20 @@ impl Collector for Windows {
     }
 
     fn finish(&self, args: &[Vector], rows: &[u32], out: &mut Builder) -> Result<()> {
-        let Values::List(list) = &mut out.values else {
-            bail!(LOGICAL_ERROR, "Moving sums are not a list");
-        };
-        let size = self.window.unwrap_or(rows.len()).max(1);
-        let floats = Floats::of(&args[0], 1.0)?;
-        let to = &mut list.values.values;
-        if let (Values::F64(to), true) =
-            (&mut *to, matches!(args[0].data, Data::F64(_) | Data::F32(_) | Data::BF16(_)))
-        {
-            let sums =
-                self.sums(rows.iter().map(|&row| floats.get(row as usize)), 0.0, |a, b| a + b, |a, b| a - b);
-            to.extend(sums.into_iter().map(|sum| if self.mean { sum / size as f64 } else { sum }));
-        } else if let Some(value) = narrow(&args[0].data) {
-            // Sums of fewer than 2^64 values of 64 bits fit 128.
-            let sums =
-                self.sums(rows.iter().map(|&row| value(row as usize)), 0i128, |a, b| a + b, |a, b| a - b);
-            match to {
-                Values::F64(to) => to.extend(sums.into_iter().map(|sum| sum as f64 / size as f64)),
-                Values::U64(to) => to.extend(sums.into_iter().map(|sum| sum as u64)),
-                Values::I64(to) => to.extend(sums.into_iter().map(|sum| sum as i64)),
-                Values::I128(to) if self.mean => to.extend(sums.into_iter().map(|sum| sum / size as i128)),
-                Values::I128(to) => to.extend(sums),
-                _ => return Err(err!(LOGICAL_ERROR, "Moving sums are of no known type")),
-            }
-        } else {
-            let values = rows.iter().map(|&row| integer(&args[0].data, row as usize));
-            let sums = self.sums(values, I256::ZERO, I256::wrapping_add, I256::wrapping_sub);
-            for sum in sums {
-                match to {
-                    Values::F64(to) => to.push(sum.as_f64() / size as f64),
-                    Values::U64(to) => to.push(sum.as_u64()),
-                    Values::I64(to) => to.push(sum.as_i64()),
-                    Values::U128(to) => to.push(sum.as_u128()),
-                    Values::U256(to) => to.push(sum.as_u256()),
-                    Values::I128(to) if self.mean => to.push(sum.as_i128() / size as i128),
-                    Values::I128(to) => to.push(sum.as_i128()),
-                    Values::I256(to) if self.mean => to.push(sum / I256::from(size as u64)),
-                    Values::I256(to) => to.push(sum),
-                    _ => return Err(err!(LOGICAL_ERROR, "Moving sums are of no known type")),
-                }
-            }
+        self.append(&self.sums(&args[0], rows)?, rows.len(), list(out)?)
+    }
+
+    fn finish_growing(&self, args: &[Vector], rows: &[u32], ends: &[usize]) -> Result<Vector> {
+        let sums = self.sums(&args[0], &rows[..ends.last().copied().unwrap_or(0)])?;
+        if !self.mean {
+            let ranges: Vec<_> = ends.iter().map(|&end| 0..end).collect();
+            return Ok(Data::List(Vector::from(sums).lists(&ranges)).into());
         }
-        list.close();
-        Ok(())
+        let mut out = Builder::new(&self.result_type());
+        let to = list(&mut out)?;
+        to.values.reserve(ends.iter().sum());
+        ends.iter().try_for_each(|&end| self.append(&sums, end, to))?;
+        Ok(out.finish())
     }
 }
 

@@ -6,7 +6,7 @@ use crate::sets::GroupSets;
 use chalet_base::Result;
 use chalet_columns::rows::{RowCodec, take_row};
 use chalet_columns::wire::{put_len, take_count};
-use chalet_columns::{Builder, Data, List, Vector};
+use chalet_columns::{Buf, Builder, Data, List, Native, Vector, each_native};
 use chalet_function_api::aggregate::AggregateNulls;
 use chalet_function_api::states::same_states;
 use chalet_function_api::{
@@ -57,9 +57,9 @@ impl Aggregate for Bound {
     fn states(&self) -> Box<dyn States> {
         Box::new(Uniques {
             ty: self.ty.clone(),
+            sets: GroupSets::of_width(RowCodec::new(&self.ty).width()),
             codec: RowCodec::new(&self.ty),
             limit: self.limit,
-            sets: GroupSets::default(),
             counts: Vec::new(),
         })
     }
@@ -82,6 +82,39 @@ impl Uniques {
     }
 }
 
+/// Numbers of up to 64 bits go into the sets as words.
+fn add_words<T: Native>(
+    sets: &mut Uniques,
+    values: &Buf<T>,
+    rows: Range<usize>,
+    group: impl Fn(usize) -> u32,
+) {
+    let width = size_of::<T>();
+    let bytes = values.as_bytes();
+    for row in rows {
+        let mut word = [0; 8];
+        word[..width].copy_from_slice(&bytes[row * width..(row + 1) * width]);
+        let count = &mut sets.counts[group(row) as usize];
+        if (*count as usize) < sets.limit {
+            *count += u32::from(sets.sets.insert_word(group(row), u64::from_le_bytes(word), width).1);
+        }
+    }
+}
+
+impl Uniques {
+    fn add_rows(&mut self, values: &Vector, rows: Range<usize>, group: impl Fn(usize) -> u32) {
+        if self.codec.width().is_some_and(|width| width <= 8) {
+            each_native!(&values.data, values => return add_words(self, values, rows, group), _ => {});
+        }
+        let mut key = Vec::new();
+        for row in rows {
+            key.clear();
+            self.codec.put(values, row, &mut key);
+            self.insert(group(row), &key);
+        }
+    }
+}
+
 impl States for Uniques {
     fn grow(&mut self, n: usize) {
         self.sets.grow(n);
@@ -91,22 +124,12 @@ impl States for Uniques {
     }
 
     fn add(&mut self, group: usize, args: &[Vector], rows: Range<usize>) -> Result<()> {
-        let mut key = Vec::new();
-        for row in rows {
-            key.clear();
-            self.codec.put(&args[0], row, &mut key);
-            self.insert(group as u32, &key);
-        }
+        self.add_rows(&args[0], rows, |_| group as u32);
         Ok(())
     }
 
     fn add_groups(&mut self, groups: &[u32], args: &[Vector]) -> Result<()> {
-        let mut key = Vec::new();
-        for (row, &group) in groups.iter().enumerate() {
-            key.clear();
-            self.codec.put(&args[0], row, &mut key);
-            self.insert(group, &key);
-        }
+        self.add_rows(&args[0], 0..groups.len(), |row| groups[row]);
         Ok(())
     }
 
@@ -148,17 +171,15 @@ impl States for Uniques {
 
     fn running(&mut self, args: &[Vector], from: usize, ends: &[usize]) -> Result<Vector> {
         // Sets only grow, at their end: each result is the beginning of the last one.
-        let (mut chosen, mut offsets) = (Vec::new(), vec![0i64]);
+        let mut ranges = Vec::with_capacity(ends.len());
         let mut start = from;
         for &end in ends {
             self.add(0, args, start..end)?;
             start = end;
-            chosen.extend(0..self.counts[0]);
-            offsets.push(chosen.len() as i64);
+            ranges.push(0..self.counts[0] as usize);
         }
         let last = self.finish(1)?;
-        let values = Arc::new(last.list()?.values.gather(&chosen));
-        Ok(Data::List(List { offsets: offsets.into(), values }).into())
+        Ok(Data::List(last.list()?.values.lists(&ranges)).into())
     }
 
     fn memory(&self) -> usize {

@@ -1,13 +1,14 @@
 //! `quantileExact` and its variants: all values are kept.
 
 use crate::quantile::levels::{Domain, Levels, check_arguments};
-use crate::quantile::{Sketch, bound, push_float};
+use crate::quantile::{Sketch, bound, push_float, sort_grown};
 use crate::slots::kinds::order_natives;
 use chalet_base::{Result, bail};
 use chalet_columns::wire::{put_len, take, take_count};
 use chalet_columns::{Buf, Builder, Native, Vector};
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
 use chalet_types::{DataType, I256, Physical, U256, Value};
+use std::cmp::Ordering;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -123,6 +124,18 @@ impl AggregateFunction for Exact {
 }
 
 /// All values of a group, NaN left out.
+struct Values<T> {
+    all: Vec<T>,
+    /// As many of them are in order, from the first on.
+    n_sorted: usize,
+}
+
+impl<T> Default for Values<T> {
+    fn default() -> Self {
+        Values { all: Vec::new(), n_sorted: 0 }
+    }
+}
+
 struct All<T> {
     pick: Pick,
     ty: DataType,
@@ -130,6 +143,10 @@ struct All<T> {
 }
 
 impl<T: Native> All<T> {
+    fn order(a: &T, b: &T) -> Ordering {
+        order_natives(*a, *b, false)
+    }
+
     fn float(x: T) -> f64 {
         // Only types of up to 64 bits come here.
         let value = Vector::from(vec![x]);
@@ -151,7 +168,7 @@ impl<T: Native> All<T> {
 }
 
 impl<T: Native> Sketch for All<T> {
-    type State = Vec<T>;
+    type State = Values<T>;
     type Input<'a> = &'a [T];
 
     fn result_type(&self) -> DataType {
@@ -164,45 +181,59 @@ impl<T: Native> Sketch for All<T> {
 
     #[inline]
     #[allow(clippy::eq_op)]
-    fn add(&self, state: &mut Vec<T>, input: &&[T], row: usize) {
+    fn add(&self, state: &mut Values<T>, input: &&[T], row: usize) {
         let x = input[row];
         // Not so only for NaN.
         if x == x {
-            state.push(x);
+            state.all.push(x);
         }
     }
 
-    fn merge(&self, state: &mut Vec<T>, other: Vec<T>) {
-        state.extend(other);
+    fn merge(&self, state: &mut Values<T>, other: Values<T>) {
+        state.all.extend(other.all);
     }
 
-    fn serialise(&self, state: &Vec<T>, out: &mut Vec<u8>) {
-        put_len(state.len(), out);
-        out.extend_from_slice(Buf::from_vec(state.clone()).as_bytes());
+    fn serialise(&self, state: &Values<T>, out: &mut Vec<u8>) {
+        put_len(state.all.len(), out);
+        out.extend_from_slice(Buf::from_vec(state.all.clone()).as_bytes());
     }
 
-    fn deserialise(&self, bytes: &mut &[u8]) -> Result<Vec<T>> {
+    fn deserialise(&self, bytes: &mut &[u8]) -> Result<Values<T>> {
         let n = take_count(bytes, size_of::<T>())?;
         let values: Buf<T> =
             Buf::from_arrow(Buf::from_vec(take(bytes, n * size_of::<T>())?.to_vec()).to_arrow());
-        Ok(values.to_vec())
+        Ok(Values { all: values.to_vec(), n_sorted: 0 })
     }
 
-    fn settle(&self, state: &mut Vec<T>, levels: &[f64]) {
-        let order = |a: &T, b: &T| order_natives(*a, *b, false);
-        let ([level], n @ 1..) = (levels, state.len()) else { return state.sort_unstable_by(order) };
+    fn settle(&self, state: &mut Values<T>, levels: &[f64]) {
+        let Values { all, n_sorted } = state;
+        let n = all.len();
+        if *n_sorted == n {
+            return;
+        }
+        let [level] = levels else {
+            all.sort_unstable_by(Self::order);
+            *n_sorted = n;
+            return;
+        };
+        *n_sorted = 0;
         // Of one level only the value there is asked for, and where there is interpolation the one before it.
         let interpolates = matches!(self.pick, Pick::Inclusive | Pick::Exclusive);
         let index =
             if interpolates { (self.place(n, *level) as usize).min(n - 1) } else { self.index(n, *level) };
-        let (below, ..) = state.select_nth_unstable_by(index, order);
+        let (below, ..) = all.select_nth_unstable_by(index, Self::order);
         if interpolates && !below.is_empty() {
-            below.select_nth_unstable_by(index - 1, order);
+            below.select_nth_unstable_by(index - 1, Self::order);
         }
     }
 
-    fn push(&self, state: &Vec<T>, level: f64, many: bool, out: &mut Builder) -> Result<()> {
-        let n = state.len();
+    fn settle_growing(&self, state: &mut Values<T>, _: &[f64]) {
+        sort_grown(&mut state.all, state.n_sorted, Self::order);
+        state.n_sorted = state.all.len();
+    }
+
+    fn push(&self, state: &Values<T>, level: f64, many: bool, out: &mut Builder) -> Result<()> {
+        let (state, n) = (&state.all, state.all.len());
         if n == 0 {
             // The plural form of the kernel gives 0 where the singular gives NaN.
             let float = matches!(self.ty, DataType::Float32 | DataType::Float64);
@@ -238,7 +269,7 @@ impl<T: Native> Sketch for All<T> {
         )
     }
 
-    fn heap_memory(&self, state: &Vec<T>) -> usize {
-        state.capacity() * size_of::<T>()
+    fn heap_memory(&self, state: &Values<T>) -> usize {
+        state.all.capacity() * size_of::<T>()
     }
 }

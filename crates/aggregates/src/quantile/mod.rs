@@ -26,6 +26,7 @@ use chalet_columns::{Builder, Vector};
 use chalet_function_api::{Aggregate, AggregateFunction, EachState, Registry, RowAggregate};
 use chalet_types::DataType;
 use levels::Levels;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// A way to remember values and to tell their quantiles.
@@ -44,6 +45,16 @@ pub trait Sketch: Send + Sync + 'static {
     /// Runs before [`push`](Self::push) of the levels: sorting.
     fn settle(&self, state: &mut Self::State, levels: &[f64]) {
         let _ = (state, levels);
+    }
+
+    /// Adds a row where results are asked for in between.
+    fn grow(&self, state: &mut Self::State, input: &Self::Input<'_>, row: usize) {
+        self.add(state, input, row);
+    }
+
+    /// Settles a state that grows.
+    fn settle_growing(&self, state: &mut Self::State, levels: &[f64]) {
+        self.settle(state, levels);
     }
 
     /// Appends the quantile of a level.
@@ -100,6 +111,33 @@ impl<S: Sketch> RowAggregate for Quantiles<S> {
 
     fn finish(&self, state: &mut S::State, out: &mut Builder) -> Result<()> {
         self.sketch.settle(state, &self.levels.of);
+        self.push(state, out)
+    }
+
+    fn running(
+        &self,
+        state: &mut S::State,
+        input: &S::Input<'_>,
+        from: usize,
+        ends: &[usize],
+        out: &mut Builder,
+    ) -> Result<()> {
+        let starts = std::iter::once(&from).chain(ends);
+        for (&start, &end) in starts.zip(ends) {
+            (start..end).for_each(|row| self.sketch.grow(state, input, row));
+            self.sketch.settle_growing(state, &self.levels.of);
+            self.push(state, out)?;
+        }
+        Ok(())
+    }
+
+    fn heap_memory(&self, state: &S::State) -> usize {
+        self.sketch.heap_memory(state)
+    }
+}
+
+impl<S: Sketch> Quantiles<S> {
+    fn push(&self, state: &S::State, out: &mut Builder) -> Result<()> {
         if !self.levels.many {
             return self.sketch.push(state, self.levels.of[0], false, out);
         }
@@ -112,26 +150,29 @@ impl<S: Sketch> RowAggregate for Quantiles<S> {
         list.close();
         Ok(())
     }
-
-    fn heap_memory(&self, state: &S::State) -> usize {
-        self.sketch.heap_memory(state)
-    }
 }
 
 /// Values that are put where they belong one by one; sorting more of them anew is faster.
 const FEW_NEW: usize = 8;
 
-/// Brings `sorted`, the first of `n` values in order, up to date with the others: a window adds one at a time.
+/// Brings values into order of which the first `n_sorted` are: a window adds one at a time.
+pub fn sort_grown<T: Copy>(values: &mut [T], n_sorted: usize, order: impl Fn(&T, &T) -> Ordering) {
+    if n_sorted == 0 || values.len().saturating_sub(n_sorted) > FEW_NEW {
+        return values.sort_unstable_by(order);
+    }
+    for new in n_sorted..values.len() {
+        let x = values[new];
+        let place = values[..new].partition_point(|y| order(y, &x).is_le());
+        values.copy_within(place..new, place + 1);
+        values[place] = x;
+    }
+}
+
+/// Brings `sorted`, the first of `n` values in order, up to date with the others.
 fn keep_sorted(sorted: &mut Vec<f64>, n: usize, value: impl Fn(usize) -> f64) {
     let known = sorted.len();
-    if known == 0 || n.saturating_sub(known) > FEW_NEW {
-        sorted.extend((known..n).map(value));
-        return sorted.sort_unstable_by(f64::total_cmp);
-    }
-    for x in (known..n).map(value) {
-        let place = sorted.partition_point(|y| y.total_cmp(&x).is_le());
-        sorted.insert(place, x);
-    }
+    sorted.extend((known..n).map(value));
+    sort_grown(sorted, known, f64::total_cmp);
 }
 
 /// Appends a float to a builder of floats, or truncated to one of integers.

@@ -4,7 +4,7 @@
 use crate::floats::{Floats, Unsigned};
 use crate::hashes::int_hash32;
 use crate::quantile::levels::{Domain, Levels, check_arguments};
-use crate::quantile::{Sketch, bound, push_float};
+use crate::quantile::{Sketch, bound, push_float, sort_grown};
 use chalet_base::{Result, bail};
 use chalet_columns::wire::{take, take_array, take_u8, take_u64};
 use chalet_columns::{Builder, Vector};
@@ -19,9 +19,11 @@ const FINE: usize = 1024;
 /// Milliseconds per bar above.
 const STEP: usize = 16;
 const BARS: usize = FINE + (LARGEST as usize - FINE) / STEP + 1;
-/// More values than this are a histogram.
+/// Bars that are summed up for the search.
+const BLOCK: usize = 64;
 /// The most values of the kernel's smallest state.
 const TINY: usize = 31;
+/// More values than this are a histogram.
 const FEW: usize = 5672;
 
 macro_rules! records {
@@ -92,14 +94,53 @@ impl AggregateFunction for Timing {
 struct Times;
 
 enum State {
-    /// Exact values.
-    Few(Vec<u16>),
-    Histogram(Box<[u64; BARS]>),
+    /// Exact values, of which the first `sorted` are in order.
+    Few {
+        values: Vec<u16>,
+        sorted: usize,
+    },
+    Histogram(Box<Histogram>),
 }
 
 impl Default for State {
     fn default() -> Self {
-        State::Few(Vec::new())
+        State::Few { values: Vec::new(), sorted: 0 }
+    }
+}
+
+struct Histogram {
+    bars: [u64; BARS],
+    /// Sums of as many bars each, since a window asks for a level after every row.
+    blocks: [u64; BARS.div_ceil(BLOCK)],
+    /// The sum of all, which may be more than the bars can hold.
+    total: u128,
+}
+
+impl Histogram {
+    fn add(&mut self, bar: usize, n: u64) {
+        self.bars[bar] = self.bars[bar].wrapping_add(n);
+        self.blocks[bar / BLOCK] = self.blocks[bar / BLOCK].wrapping_add(n);
+        self.total += u128::from(n);
+    }
+
+    /// The first bar up to which there are at least as many as a level says. Sums wrap around at 2^64, as in the kernel.
+    fn find(&self, level: f64) -> Option<usize> {
+        let total = self.total as u64;
+        let place = (total as f64 * level).ceil() as u64;
+        let (mut seen, mut from) = (0u64, 0);
+        if u128::from(total) == self.total {
+            for block in self.blocks {
+                if seen + block >= place.max(1) {
+                    break;
+                }
+                seen += block;
+                from += BLOCK;
+            }
+        }
+        (from..BARS).find(|&bar| {
+            seen = seen.wrapping_add(self.bars[bar]);
+            self.bars[bar] > 0 && seen >= place
+        })
     }
 }
 
@@ -119,27 +160,25 @@ fn value_of(bar: usize) -> f64 {
 }
 
 impl State {
-    fn histogram(&mut self) -> &mut [u64; BARS] {
-        if let State::Few(values) = self {
-            let mut bars = Box::new([0; BARS]);
-            values.iter().for_each(|&x| bars[bar(x)] += 1);
-            *self = State::Histogram(bars);
+    fn histogram(&mut self) -> &mut Histogram {
+        if let State::Few { values, .. } = self {
+            let mut histogram =
+                Box::new(Histogram { bars: [0; BARS], blocks: [0; BARS.div_ceil(BLOCK)], total: 0 });
+            values.iter().for_each(|&x| histogram.add(bar(x), 1));
+            *self = State::Histogram(histogram);
         }
         match self {
-            State::Histogram(bars) => bars,
-            State::Few(_) => unreachable!("made a histogram above"),
+            State::Histogram(histogram) => histogram,
+            State::Few { .. } => unreachable!("made a histogram above"),
         }
     }
 
     fn insert(&mut self, x: u16, weight: u64) {
         match self {
-            State::Few(values) if (values.len() as u64).saturating_add(weight) <= FEW as u64 => {
+            State::Few { values, .. } if (values.len() as u64).saturating_add(weight) <= FEW as u64 => {
                 values.resize(values.len() + weight as usize, x);
             }
-            _ => {
-                let n = &mut self.histogram()[bar(x)];
-                *n = n.wrapping_add(weight);
-            }
+            _ => self.histogram().add(bar(x), weight),
         }
     }
 }
@@ -167,16 +206,17 @@ impl Sketch for Times {
 
     fn merge(&self, state: &mut State, other: State) {
         match other {
-            State::Few(values) => values.into_iter().for_each(|x| state.insert(x, 1)),
-            State::Histogram(bars) => {
-                state.histogram().iter_mut().zip(bars.iter()).for_each(|(x, y)| *x = x.wrapping_add(*y));
+            State::Few { values, .. } => values.into_iter().for_each(|x| state.insert(x, 1)),
+            State::Histogram(other) => {
+                let histogram = state.histogram();
+                other.bars.iter().enumerate().for_each(|(bar, &n)| histogram.add(bar, n));
             }
         }
     }
 
     fn serialise(&self, state: &State, out: &mut Vec<u8>) {
         match state {
-            State::Few(values) => {
+            State::Few { values, .. } => {
                 // The kernel tells few values from very few.
                 if values.len() <= TINY {
                     out.push(1);
@@ -187,11 +227,10 @@ impl Sketch for Times {
                 }
                 values.iter().for_each(|x| out.extend(x.to_le_bytes()));
             }
-            State::Histogram(bars) => {
+            State::Histogram(histogram) => {
                 out.push(3);
-                let total = bars.iter().fold(0u64, |total, n| total.wrapping_add(*n));
-                out.extend(total.to_le_bytes());
-                bars.iter().for_each(|n| out.extend(n.to_le_bytes()));
+                out.extend((histogram.total as u64).to_le_bytes());
+                histogram.bars.iter().for_each(|n| out.extend(n.to_le_bytes()));
             }
         }
     }
@@ -203,8 +242,9 @@ impl Sketch for Times {
             2 => take_u64(bytes)? as usize,
             3 => {
                 take_u64(bytes)?;
-                for n in state.histogram() {
-                    *n = take_u64(bytes)?;
+                let histogram = state.histogram();
+                for bar in 0..BARS {
+                    histogram.add(bar, take_u64(bytes)?);
                 }
                 return Ok(state);
             }
@@ -217,31 +257,22 @@ impl Sketch for Times {
     }
 
     fn settle(&self, state: &mut State, _: &[f64]) {
-        if let State::Few(values) = state {
-            values.sort_unstable();
+        if let State::Few { values, sorted } = state {
+            sort_grown(values, *sorted, u16::cmp);
+            *sorted = values.len();
         }
     }
 
     fn push(&self, state: &State, level: f64, _: bool, out: &mut Builder) -> Result<()> {
         push_float(
             match state {
-                State::Few(values) if values.is_empty() => f64::NAN,
-                State::Few(values) => {
+                State::Few { values, .. } if values.is_empty() => f64::NAN,
+                State::Few { values, .. } => {
                     let n = values.len();
                     let index = if level == 1.0 { n - 1 } else { (n as f64 * level) as usize };
                     values[index.min(n - 1)].into()
                 }
-                State::Histogram(bars) => {
-                    // Sums of weights wrap around at 2^64, as in the kernel.
-                    let total = bars.iter().fold(0u64, |sum, n| sum.wrapping_add(*n));
-                    let place = (total as f64 * level).ceil() as u64;
-                    let mut seen = 0u64;
-                    let found = bars.iter().enumerate().find(|(_, n)| {
-                        seen = seen.wrapping_add(**n);
-                        **n > 0 && seen >= place
-                    });
-                    found.map_or(LARGEST as f64, |(bar, _)| value_of(bar))
-                }
+                State::Histogram(histogram) => histogram.find(level).map_or(LARGEST as f64, value_of),
             },
             out,
         )
@@ -249,8 +280,8 @@ impl Sketch for Times {
 
     fn heap_memory(&self, state: &State) -> usize {
         match state {
-            State::Few(values) => values.capacity() * 2,
-            State::Histogram(_) => BARS * 8,
+            State::Few { values, .. } => values.capacity() * 2,
+            State::Histogram(_) => size_of::<Histogram>(),
         }
     }
 }

@@ -10,6 +10,7 @@ use chalet_columns::wire::{put_len, take_count, take_f64, take_u64};
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
 use chalet_types::{DataType, Value};
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// What stands for a level, and what is remembered.
@@ -115,7 +116,10 @@ struct Weights {
 #[derive(Default)]
 struct State {
     weights: HashMap<Number, u64>,
+    /// The same in order, for results.
     sorted: Vec<(Number, u64)>,
+    /// `sorted` is up to date.
+    settled: bool,
 }
 
 /// A number that hashes: integers of 64 bits exactly, others as the float nearest to them.
@@ -172,27 +176,29 @@ impl Sketch for Weights {
         Ok((&args[0], Floats::of(&args[0], 1.0)?, args.get(1).map(Unsigned::of)))
     }
 
-    fn add(&self, state: &mut State, (values, floats, weights): &Self::Input<'_>, row: usize) {
-        let number = if self.is_integer() {
-            Number(Unsigned::of(values).get(row))
-        } else {
-            let x = floats.get(row);
-            if x.is_nan() {
-                return;
+    fn add(&self, state: &mut State, input: &Self::Input<'_>, row: usize) {
+        if let Some((number, weight)) = self.weighed(input, row) {
+            add_weight(state, number, weight);
+        }
+    }
+
+    fn grow(&self, state: &mut State, input: &Self::Input<'_>, row: usize) {
+        let Some((number, weight)) = self.weighed(input, row) else { return };
+        let settled = state.settled;
+        let weight = add_weight(state, number, weight);
+        if settled {
+            match state.sorted.binary_search_by(|pair| self.order(pair.0, number)) {
+                Ok(at) => state.sorted[at].1 = weight,
+                Err(at) => state.sorted.insert(at, (number, weight)),
             }
-            let kept = if self.pick == Pick::BFloat16 {
-                f64::from(f32::from_bits((x as f32).to_bits() & 0xffff_0000))
-            } else {
-                x
-            };
-            Number(kept.to_bits())
-        };
-        let weight = weights.map_or(1, |weights| weights.get(row));
-        add_weight(state, number, weight);
+            state.settled = true;
+        }
     }
 
     fn merge(&self, state: &mut State, other: State) {
-        other.weights.into_iter().for_each(|(number, weight)| add_weight(state, number, weight));
+        for (number, weight) in other.weights {
+            add_weight(state, number, weight);
+        }
     }
 
     fn serialise(&self, state: &State, out: &mut Vec<u8>) {
@@ -207,23 +213,20 @@ impl Sketch for Weights {
         let n = take_count(bytes, 16)?;
         let pair = |bytes: &mut &[u8]| Ok((Number(take_f64(bytes)?.to_bits()), take_u64(bytes)?));
         let weights = (0..n).map(|_| pair(bytes)).collect::<Result<HashMap<_, _>>>()?;
-        Ok(State { weights, sorted: Vec::new() })
+        Ok(State { weights, ..State::default() })
     }
 
     fn settle(&self, state: &mut State, _: &[f64]) {
-        state.sorted = state.weights.iter().map(|(&number, &weight)| (number, weight)).collect();
-        if self.is_integer() && self.arg.is_unsigned() {
-            state.sorted.sort_unstable_by_key(|pair| pair.0.0);
-        } else if self.is_integer() {
-            state.sorted.sort_unstable_by_key(|pair| pair.0.0 as i64);
-        } else {
-            state.sorted.sort_unstable_by(|a, b| self.float(a.0).total_cmp(&self.float(b.0)));
+        if !state.settled {
+            state.sorted = state.weights.iter().map(|(&number, &weight)| (number, weight)).collect();
+            state.sorted.sort_unstable_by(|a, b| self.order(a.0, b.0));
+            state.settled = true;
         }
     }
 
     fn push(&self, state: &State, level: f64, many: bool, out: &mut Builder) -> Result<()> {
         let sorted = &state.sorted;
-        let total: u128 = sorted.iter().map(|pair| u128::from(pair.1)).sum();
+        let total = total_weight(sorted);
         let Some(last) = sorted.last() else {
             if self.result.is_float() && (!many || self.pick == Pick::BFloat16) {
                 return push_float(f64::NAN, out);
@@ -234,6 +237,14 @@ impl Sketch for Weights {
         match self.pick {
             Pick::Exact | Pick::BFloat16 => {
                 let threshold = (total as f64 * level).ceil();
+                if total < WITHOUT_LOSS {
+                    let (threshold, mut seen) = (threshold as u64, 0);
+                    let found = sorted.iter().find(|(_, weight)| {
+                        seen += weight;
+                        seen >= threshold
+                    });
+                    return self.push_number(found.unwrap_or(last).0, out);
+                }
                 let mut seen = 0u128;
                 for (number, weight) in sorted {
                     seen += u128::from(*weight);
@@ -253,7 +264,46 @@ impl Sketch for Weights {
     }
 }
 
+/// Integers below this are floats without a loss.
+const WITHOUT_LOSS: u128 = 1 << 53;
+
+fn total_weight(sorted: &[(Number, u64)]) -> u128 {
+    let small = sorted.iter().try_fold(0u64, |sum, pair| sum.checked_add(pair.1));
+    small.map_or_else(|| sorted.iter().map(|pair| u128::from(pair.1)).sum(), u128::from)
+}
+
 impl Weights {
+    /// The number of a row and its weight; none of NaN.
+    fn weighed(
+        &self,
+        (values, floats, weights): &(&Vector, Floats<'_>, Option<Unsigned<'_>>),
+        row: usize,
+    ) -> Option<(Number, u64)> {
+        let number = if self.is_integer() {
+            Unsigned::of(values).get(row)
+        } else {
+            let x = floats.get(row);
+            if x.is_nan() {
+                return None;
+            }
+            let is_short = self.pick == Pick::BFloat16;
+            let kept =
+                if is_short { f64::from(f32::from_bits((x as f32).to_bits() & 0xffff_0000)) } else { x };
+            kept.to_bits()
+        };
+        Some((Number(number), weights.map_or(1, |weights| weights.get(row))))
+    }
+
+    fn order(&self, a: Number, b: Number) -> Ordering {
+        if !self.is_integer() {
+            self.float(a).total_cmp(&self.float(b))
+        } else if self.arg.is_unsigned() {
+            a.0.cmp(&b.0)
+        } else {
+            (a.0 as i64).cmp(&(b.0 as i64))
+        }
+    }
+
     /// Levels of values are the middles of their shares of the total weight.
     fn between(&self, sorted: &[(Number, u64)], total: f64, level: f64) -> f64 {
         let mut seen = 0.0;
@@ -297,10 +347,12 @@ impl Weights {
     }
 }
 
-/// Weights of one value wrap around at 2^64, as in the kernel.
-fn add_weight(state: &mut State, number: Number, weight: u64) {
+/// Weights of one value wrap around at 2^64, as in the kernel. The weight that the value has then.
+fn add_weight(state: &mut State, number: Number, weight: u64) -> u64 {
+    state.settled = false;
     let sum = state.weights.entry(number).or_default();
     *sum = sum.wrapping_add(weight);
+    *sum
 }
 
 /// The index of the first end that is greater, by bisection; also of ends that are not in order.

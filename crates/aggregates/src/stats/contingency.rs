@@ -92,7 +92,7 @@ impl Side {
     }
 }
 
-/// Rows by pair of values. Sums over pairs are taken again for every result of a window: they look up no hash.
+/// Rows by pair of values.
 #[derive(Default)]
 struct Table {
     xs: Side,
@@ -103,7 +103,8 @@ struct Table {
 }
 
 impl Table {
-    fn add(&mut self, x: u128, y: u128, n: u64) {
+    /// Adds rows of a pair, and gives its number.
+    fn add(&mut self, x: u128, y: u128, n: u64) -> u32 {
         let (x, y) = (self.xs.add(x, n), self.ys.add(y, n));
         let number =
             *self.numbers.entry(u64::from(x) << 32 | u64::from(y)).or_insert(self.pairs.len() as u32);
@@ -111,11 +112,45 @@ impl Table {
             Some((.., rows)) => *rows += n,
             None => self.pairs.push((x, y, n)),
         }
+        number
     }
 
     /// The pairs with their values.
     fn entries(&self) -> impl Iterator<Item = (u128, u128, u64)> {
         self.pairs.iter().map(|&(x, y, n)| (self.xs.keys[x as usize], self.ys.keys[y as usize], n))
+    }
+
+    fn n_rows(&self) -> u64 {
+        self.xs.counts.iter().sum()
+    }
+
+    /// Chi squared by the number of rows, and 1 more.
+    fn squares(&self) -> f64 {
+        let share = |&(x, y, n): &(u32, u32, u64)| {
+            let (x, y) = (self.xs.counts[x as usize] as f64, self.ys.counts[y as usize] as f64);
+            n as f64 * n as f64 / (x * y)
+        };
+        self.pairs.iter().map(share).sum()
+    }
+
+    /// The entropy of the first column, and what is left of it where the second one is known; both negative, as in the kernel, which
+    /// has -0 where nothing is known.
+    fn entropies(&self) -> (f64, f64) {
+        let total = self.n_rows() as f64;
+        let all: f64 = self.xs.counts.iter().map(|&n| n as f64 / total).map(|p| p * p.ln()).sum();
+        let left = |&(_, y, n): &(u32, u32, u64)| {
+            n as f64 / total * (n as f64 / self.ys.counts[y as usize] as f64).ln()
+        };
+        (all, self.pairs.iter().map(left).sum())
+    }
+}
+
+impl Pairs {
+    fn pair(&self, args: &[Vector], row: usize) -> (u128, u128) {
+        let (mut x, mut y) = (0, 0);
+        self.keys[0].for_each(&args[..1], row..row + 1, |_, key| x = key);
+        self.keys[1].for_each(&args[1..], row..row + 1, |_, key| y = key);
+        (x, y)
     }
 }
 
@@ -127,7 +162,7 @@ impl RowAggregate for Pairs {
         DataType::Float64
     }
 
-    fn empty(&self) -> Self::State {
+    fn empty(&self) -> Table {
         Table::default()
     }
 
@@ -135,20 +170,41 @@ impl RowAggregate for Pairs {
         Ok(args)
     }
 
-    fn add(&self, state: &mut Self::State, args: &&[Vector], row: usize) -> Result<()> {
-        let (mut x, mut y) = (0, 0);
-        self.keys[0].for_each(&args[..1], row..row + 1, |_, key| x = key);
-        self.keys[1].for_each(&args[1..], row..row + 1, |_, key| y = key);
+    fn add(&self, state: &mut Table, args: &&[Vector], row: usize) -> Result<()> {
+        let (x, y) = self.pair(args, row);
         state.add(x, y, 1);
         Ok(())
     }
 
-    fn merge(&self, state: &mut Self::State, other: Self::State) -> Result<()> {
-        other.entries().for_each(|(x, y, n)| state.add(x, y, n));
+    fn running(
+        &self,
+        state: &mut Table,
+        args: &&[Vector],
+        from: usize,
+        ends: &[usize],
+        out: &mut Builder,
+    ) -> Result<()> {
+        let results = out.natives::<f64>()?;
+        let starts = std::iter::once(&from).chain(ends);
+        let mut growing = Growing::of(self.measure, state);
+        for (&start, &end) in starts.zip(ends) {
+            for row in start..end {
+                let (x, y) = self.pair(args, row);
+                growing.add(state, x, y);
+            }
+            results.push(growing.measure(state));
+        }
         Ok(())
     }
 
-    fn serialise(&self, state: &Self::State, out: &mut Vec<u8>) {
+    fn merge(&self, state: &mut Table, other: Table) -> Result<()> {
+        for (x, y, n) in other.entries() {
+            state.add(x, y, n);
+        }
+        Ok(())
+    }
+
+    fn serialise(&self, state: &Table, out: &mut Vec<u8>) {
         put_len(state.pairs.len(), out);
         for (x, y, n) in state.entries() {
             out.extend(x.to_le_bytes());
@@ -157,7 +213,7 @@ impl RowAggregate for Pairs {
         }
     }
 
-    fn deserialise(&self, bytes: &mut &[u8]) -> Result<Self::State> {
+    fn deserialise(&self, bytes: &mut &[u8]) -> Result<Table> {
         let n = take_count(bytes, 40)?;
         let key = |bytes: &mut &[u8]| Ok(u128::from_le_bytes(take_array(bytes)?));
         let mut table = Table::default();
@@ -167,12 +223,12 @@ impl RowAggregate for Pairs {
         Ok(table)
     }
 
-    fn finish(&self, state: &mut Self::State, out: &mut Builder) -> Result<()> {
-        out.natives::<f64>()?.push(measure(self.measure, state));
+    fn finish(&self, state: &mut Table, out: &mut Builder) -> Result<()> {
+        out.natives::<f64>()?.push(self.measure.of(state));
         Ok(())
     }
 
-    fn heap_memory(&self, state: &Self::State) -> usize {
+    fn heap_memory(&self, state: &Table) -> usize {
         let side = |side: &Side| {
             side.numbers.capacity() * 33 + side.keys.capacity() * 16 + side.counts.capacity() * 8
         };
@@ -180,34 +236,198 @@ impl RowAggregate for Pairs {
     }
 }
 
-fn measure(measure: Measure, Table { xs, ys, pairs, .. }: &Table) -> f64 {
-    let (xs, ys) = (&xs.counts, &ys.counts);
-    let total = xs.iter().sum::<u64>() as f64;
-    if total < 2.0 {
-        return f64::NAN;
+impl Measure {
+    fn of(self, table: &Table) -> f64 {
+        let total = table.n_rows();
+        match self {
+            _ if total < 2 => f64::NAN,
+            Measure::TheilsU => of_entropies(table.entropies()),
+            _ => self.of_squares(table.squares(), total, table),
+        }
     }
-    // Chi squared by the number of rows.
-    let phi = pairs.iter().map(|&(x, y, n)| {
-        let (n, x, y) = (n as f64, xs[x as usize] as f64, ys[y as usize] as f64);
-        n * n / (x * y)
-    });
-    let phi = phi.sum::<f64>() - 1.0;
-    let phi = phi.max(0.0);
-    let (rows, columns) = (xs.len() as f64, ys.len() as f64);
-    match measure {
-        Measure::CramersV => (phi / (rows.min(columns) - 1.0)).sqrt(),
-        Measure::CramersVBiasCorrected => {
-            let freedom = (rows - 1.0) * (columns - 1.0);
-            let corrected = (phi - freedom / (total - 1.0)).max(0.0);
-            let shrunk = |n: f64| n - (n - 1.0) * (n - 1.0) / (total - 1.0);
-            (corrected / (shrunk(rows).min(shrunk(columns)) - 1.0)).sqrt()
+
+    fn of_squares(self, squares: f64, total: u64, table: &Table) -> f64 {
+        let (phi, total) = ((squares - 1.0).max(0.0), total as f64);
+        let (rows, columns) = (table.xs.keys.len() as f64, table.ys.keys.len() as f64);
+        match self {
+            Measure::CramersVBiasCorrected => {
+                let freedom = (rows - 1.0) * (columns - 1.0);
+                let corrected = phi - freedom / (total - 1.0);
+                // What roundings leave of 0 would be infinite where the divisor is 0 too.
+                let corrected = if corrected > phi * ROUNDINGS { corrected } else { 0.0 };
+                let shrunk = |n: f64| n - (n - 1.0) * (n - 1.0) / (total - 1.0);
+                (corrected / (shrunk(rows).min(shrunk(columns)) - 1.0)).sqrt()
+            }
+            Measure::Contingency => (phi / (phi + 1.0)).sqrt(),
+            _ => (phi / (rows.min(columns) - 1.0)).sqrt(),
         }
-        Measure::Contingency => (phi / (phi + 1.0)).sqrt(),
-        Measure::TheilsU => {
-            let entropy: f64 = xs.iter().map(|&n| n as f64 / total).map(|p| -p * p.ln()).sum();
-            let left =
-                pairs.iter().map(|&(_, y, n)| -(n as f64) / total * (n as f64 / ys[y as usize] as f64).ln());
-            (entropy - left.sum::<f64>()) / entropy
+    }
+}
+
+/// One value has no entropy, of which everything is known.
+fn of_entropies((all, left): (f64, f64)) -> f64 {
+    if all == 0.0 { 0.0 } else { (all - left) / all }
+}
+
+/// Of a sum of shares, what its roundings may be.
+const ROUNDINGS: f64 = 1e-12;
+
+/// Below this the sum over all pairs is taken anew: what roundings left of chi squared would show in its root.
+const SMALL_PHI: f64 = 1e-6;
+
+/// Sums over the pairs of a table to which rows are added one by one, for results after each of them.
+struct Growing {
+    measure: Measure,
+    total: u64,
+    sums: Sums,
+}
+
+enum Sums {
+    Squares(Squares),
+    Entropies(Entropies),
+}
+
+impl Growing {
+    fn of(measure: Measure, table: &Table) -> Growing {
+        let sums = match measure {
+            Measure::TheilsU => Sums::Entropies(Entropies::of(table)),
+            _ => Sums::Squares(Squares::of(table)),
+        };
+        Growing { measure, total: table.n_rows(), sums }
+    }
+
+    fn add(&mut self, table: &mut Table, x: u128, y: u128) {
+        let pair = table.add(x, y, 1) as usize;
+        self.total += 1;
+        match &mut self.sums {
+            Sums::Squares(squares) => squares.add(table, pair),
+            Sums::Entropies(entropies) => entropies.add(table, pair),
         }
+    }
+
+    fn measure(&self, table: &Table) -> f64 {
+        match &self.sums {
+            _ if self.total < 2 => f64::NAN,
+            Sums::Entropies(entropies) => {
+                let known = of_entropies(entropies.both(self.total, table));
+                if known > 0.0 { known } else { 0.0 }
+            }
+            Sums::Squares(squares) => {
+                let sum = if squares.sum - 1.0 < SMALL_PHI { table.squares() } else { squares.sum };
+                self.measure.of_squares(sum, self.total, table)
+            }
+        }
+    }
+}
+
+/// The sum of n * n / (x * y) over pairs, n being the rows of the pair, x and y those of its values.
+struct Squares {
+    sum: f64,
+    /// The pairs of each value of the listed side, which is the one with more values: a row changes the shares of its pairs.
+    lists: Vec<Vec<u32>>,
+    /// For each value of the other side the sum of n * n / the count of the listed value, over its pairs.
+    shares: Vec<f64>,
+    lists_ys: bool,
+}
+
+impl Squares {
+    fn of(table: &Table) -> Squares {
+        let lists_ys = table.ys.keys.len() >= table.xs.keys.len();
+        let mut squares = Squares { sum: table.squares(), lists: Vec::new(), shares: Vec::new(), lists_ys };
+        let (listed, other) = squares.sides(table);
+        squares.lists.resize(listed.keys.len(), Vec::new());
+        squares.shares.resize(other.keys.len(), 0.0);
+        for (number, &pair) in table.pairs.iter().enumerate() {
+            let (at, to) = squares.places(pair);
+            squares.lists[at].push(number as u32);
+            squares.shares[to] += pair.2 as f64 * pair.2 as f64 / listed.counts[at] as f64;
+        }
+        squares
+    }
+
+    /// The side with lists, and the other one.
+    fn sides<'a>(&self, table: &'a Table) -> (&'a Side, &'a Side) {
+        if self.lists_ys { (&table.ys, &table.xs) } else { (&table.xs, &table.ys) }
+    }
+
+    /// The numbers of a pair's values on both sides.
+    fn places(&self, (x, y, _): (u32, u32, u64)) -> (usize, usize) {
+        if self.lists_ys { (y as usize, x as usize) } else { (x as usize, y as usize) }
+    }
+
+    /// Takes notice of a row that has been added to a pair.
+    fn add(&mut self, table: &Table, number: usize) {
+        let pair = table.pairs[number];
+        let (at, to) = self.places(pair);
+        let (listed, other) = self.sides(table);
+        self.lists.resize(listed.keys.len(), Vec::new());
+        self.shares.resize(other.keys.len(), 0.0);
+        let (n, listed_count, other_count) =
+            (pair.2 as f64 - 1.0, listed.counts[at] as f64, other.counts[to] as f64);
+        if n == 0.0 {
+            self.lists[at].push(number as u32);
+        }
+        // One more of the listed value: all of its pairs have smaller shares.
+        if listed_count > 1.0 {
+            let change = 1.0 / listed_count - 1.0 / (listed_count - 1.0);
+            for &of_value in &self.lists[at] {
+                let (_, to) = self.places(table.pairs[of_value as usize]);
+                let own = of_value as usize == number;
+                let rows = if own { n } else { table.pairs[of_value as usize].2 as f64 };
+                let change = rows * rows * change;
+                self.shares[to] += change;
+                // The pair's own row is not yet counted on the other side; nor is it a pair before its first row.
+                let count = other.counts[to] as f64 - f64::from(u8::from(own));
+                if rows > 0.0 {
+                    self.sum += change / count;
+                }
+            }
+        }
+        // One more of the other value.
+        if other_count > 1.0 {
+            self.sum += self.shares[to] * (1.0 / other_count - 1.0 / (other_count - 1.0));
+        }
+        // One more of the pair.
+        let more = (2.0 * n + 1.0) / listed_count;
+        self.shares[to] += more;
+        self.sum += more / other_count;
+    }
+}
+
+/// Sums of n * ln(n) over counts n.
+struct Entropies {
+    /// Over the values of the first column.
+    xs: f64,
+    /// Over the values of the second column, less those over pairs: 0 where each value of the second tells the first.
+    left: f64,
+}
+
+impl Entropies {
+    fn of(table: &Table) -> Entropies {
+        let left =
+            |&(_, y, n): &(u32, u32, u64)| n as f64 * (table.ys.counts[y as usize] as f64 / n as f64).ln();
+        Entropies {
+            xs: table.xs.counts.iter().map(|&n| n as f64 * (n as f64).ln()).sum(),
+            left: table.pairs.iter().map(left).sum(),
+        }
+    }
+
+    /// Takes notice of a row that has been added to a pair.
+    fn add(&mut self, table: &Table, pair: usize) {
+        /// What n * ln(n) is more than it was for one less.
+        fn more(n: u64) -> f64 {
+            let n = n as f64;
+            if n > 1.0 { n * n.ln() - (n - 1.0) * (n - 1.0).ln() } else { 0.0 }
+        }
+        let (x, y, n) = table.pairs[pair];
+        self.xs += more(table.xs.counts[x as usize]);
+        // Equal counts cancel out without a rest.
+        self.left += more(table.ys.counts[y as usize]) - more(n);
+    }
+
+    fn both(&self, total: u64, table: &Table) -> (f64, f64) {
+        let total = total as f64;
+        let all = if table.xs.keys.len() == 1 { 0.0 } else { total.ln() - self.xs / total };
+        (all, self.left / total)
     }
 }

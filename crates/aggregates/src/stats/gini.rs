@@ -2,11 +2,13 @@
 
 use crate::check::{no_parameters, one_argument};
 use crate::collect::{Collector, collecting};
-use crate::floats::{Floats, integer};
+use crate::floats::{Floats, Unsigned, integer};
+use crate::quantile::sort_grown;
 use chalet_base::{Result, ensure};
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
 use chalet_types::{DataType, I256, Value};
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 const RECORD: AggregateRecord = AggregateRecord {
@@ -53,11 +55,7 @@ impl Collector for Inequality {
         let coefficient = if self.floats {
             let values = Floats::of(&args[0], 1.0)?;
             let mut sorted: Vec<f64> = rows.map(|row| values.get(row)).filter(|x| !x.is_nan()).collect();
-            ensure!(
-                sorted.iter().all(|x| x.is_finite()),
-                BAD_ARGUMENTS,
-                "Aggregate function `gini` does not support infinite values"
-            );
+            check_finite(sorted.iter().all(|x| x.is_finite()))?;
             check_sign(sorted.iter().all(|x| *x >= 0.0))?;
             sorted.sort_by(f64::total_cmp);
             coefficient(&sorted, |x| *x, |x, y| y - x)
@@ -65,12 +63,89 @@ impl Collector for Inequality {
             let mut sorted: Vec<I256> = rows.map(|row| unsigned_too(&args[0], row)).collect();
             check_sign(sorted.iter().all(|x| *x >= I256::ZERO))?;
             sorted.sort_unstable();
-            // Differences of large integers are exact before they become floats.
-            coefficient(&sorted, |x| x.as_f64(), |x, y| y.wrapping_sub(*x).as_f64())
+            of_integers(&sorted)
         };
         out.natives::<f64>()?.push(coefficient);
         Ok(())
     }
+
+    fn finish_growing(&self, args: &[Vector], rows: &[u32], ends: &[usize]) -> Result<Vector> {
+        if self.floats {
+            let values = Floats::of(&args[0], 1.0)?;
+            return growing(
+                rows,
+                ends,
+                f64::total_cmp,
+                |row| {
+                    let x = values.get(row);
+                    if x.is_nan() {
+                        return Ok(None);
+                    }
+                    check_finite(x.is_finite())?;
+                    check_sign(x >= 0.0)?;
+                    Ok(Some(x))
+                },
+                |sorted| coefficient(sorted, |x| *x, |x, y| y - x),
+            );
+        }
+        if args[0].data.physical().width().is_some_and(|width| width <= 8) {
+            let values = Unsigned::of(&args[0]);
+            let is_negative = |row| integer(&args[0].data, row) < I256::ZERO;
+            return growing(
+                rows,
+                ends,
+                u64::cmp,
+                |row| {
+                    check_sign(!is_negative(row))?;
+                    Ok(Some(values.get(row)))
+                },
+                |sorted| coefficient(sorted, |x| *x as f64, |x, y| (y - x) as f64),
+            );
+        }
+        growing(
+            rows,
+            ends,
+            I256::cmp,
+            |row| {
+                let x = unsigned_too(&args[0], row);
+                check_sign(x >= I256::ZERO)?;
+                Ok(Some(x))
+            },
+            of_integers,
+        )
+    }
+}
+
+/// The coefficients of a group that grows. `value` checks the value of a row, which is none where it does not count.
+fn growing<T: Copy>(
+    rows: &[u32],
+    ends: &[usize],
+    order: fn(&T, &T) -> Ordering,
+    value: impl Fn(usize) -> Result<Option<T>>,
+    coefficient: impl Fn(&[T]) -> f64,
+) -> Result<Vector> {
+    let (mut sorted, mut from) = (Vec::new(), 0);
+    let mut results = Vec::with_capacity(ends.len());
+    for &end in ends {
+        let known = sorted.len();
+        for &row in &rows[from..end] {
+            sorted.extend(value(row as usize)?);
+        }
+        from = end;
+        sort_grown(&mut sorted, known, order);
+        results.push(coefficient(&sorted));
+    }
+    Ok(results.into())
+}
+
+fn of_integers(sorted: &[I256]) -> f64 {
+    // Differences of large integers are exact before they become floats.
+    coefficient(sorted, |x| x.as_f64(), |x, y| y.wrapping_sub(*x).as_f64())
+}
+
+fn check_finite(finite: bool) -> Result<()> {
+    ensure!(finite, BAD_ARGUMENTS, "Aggregate function `gini` does not support infinite values");
+    Ok(())
 }
 
 /// An integer; UInt256 loses its lowest bit, so that it fits.

@@ -3,7 +3,7 @@
 use crate::check::no_parameters;
 use crate::floats::Floats;
 use chalet_base::{Result, bail, ensure};
-use chalet_columns::builder::Values;
+use chalet_columns::builder::{ListBuilder, Values};
 use chalet_columns::wire::take_f64;
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::{
@@ -109,6 +109,39 @@ impl Pairs {
     }
 }
 
+/// Matrices being appended: the offsets of lines and of matrices, and the elements.
+struct Lines<'a> {
+    matrices: &'a mut Vec<i64>,
+    lines: &'a mut Vec<i64>,
+    elements: &'a mut Vec<f64>,
+}
+
+impl Lines<'_> {
+    fn of(out: &mut Builder) -> Result<Lines<'_>> {
+        let Values::List(ListBuilder { offsets: matrices, values }) = &mut out.values else {
+            bail!(LOGICAL_ERROR, "A matrix is not a list");
+        };
+        let Values::List(ListBuilder { offsets: lines, values }) = &mut values.values else {
+            bail!(LOGICAL_ERROR, "A line of a matrix is not a list");
+        };
+        Ok(Lines { matrices, lines, elements: values.natives::<f64>()? })
+    }
+}
+
+impl Pairs {
+    fn push(&self, state: &[Sums], Lines { matrices, lines, elements }: &mut Lines<'_>) {
+        for i in 0..self.n_variables {
+            for j in 0..self.n_variables {
+                let (row, column) = (i.max(j), i.min(j));
+                elements.push(self.result(state[row * (row + 1) / 2 + column]));
+            }
+            lines.push(elements.len() as i64);
+        }
+        // Offsets begin with 0.
+        matrices.push(lines.len() as i64 - 1);
+    }
+}
+
 impl RowAggregate for Pairs {
     /// Of the pairs of the lower triangle, row by row.
     type State = Vec<Sums>;
@@ -160,20 +193,24 @@ impl RowAggregate for Pairs {
     }
 
     fn finish(&self, state: &mut Vec<Sums>, out: &mut Builder) -> Result<()> {
-        let Values::List(matrix) = &mut out.values else {
-            bail!(LOGICAL_ERROR, "A matrix is not a list");
-        };
-        for i in 0..self.n_variables {
-            let Values::List(line) = &mut matrix.values.values else {
-                bail!(LOGICAL_ERROR, "A line of a matrix is not a list");
-            };
-            for j in 0..self.n_variables {
-                let (row, column) = (i.max(j), i.min(j));
-                line.values.natives::<f64>()?.push(self.result(state[row * (row + 1) / 2 + column]));
-            }
-            line.close();
+        self.push(state, &mut Lines::of(out)?);
+        Ok(())
+    }
+
+    fn running(
+        &self,
+        state: &mut Vec<Sums>,
+        input: &Vec<Floats<'_>>,
+        from: usize,
+        ends: &[usize],
+        out: &mut Builder,
+    ) -> Result<()> {
+        let mut lines = Lines::of(out)?;
+        let starts = std::iter::once(&from).chain(ends);
+        for (&start, &end) in starts.zip(ends) {
+            (start..end).try_for_each(|row| self.add(state, input, row))?;
+            self.push(state, &mut lines);
         }
-        matrix.close();
         Ok(())
     }
 

@@ -166,8 +166,43 @@ impl Plan {
 
 enum Combined {
     Few(KeySet<u64>),
+    Buckets(Buckets),
+}
+
+/// Ranks are places in 64 bits, counted from 1.
+const RANKS: usize = 65;
+
+struct Buckets {
     /// The largest rank of each bucket.
-    Buckets(Vec<u8>),
+    ranks: Vec<u8>,
+    /// How many buckets have each rank, all that the estimate is made of; from the first estimate on, since a window asks for more.
+    of_rank: Option<Box<[u32; RANKS]>>,
+}
+
+impl Buckets {
+    fn of(ranks: Vec<u8>) -> Buckets {
+        Buckets { ranks, of_rank: None }
+    }
+
+    #[inline]
+    fn offer(&mut self, (bucket, rank): (usize, u8)) {
+        let held = &mut self.ranks[bucket];
+        if *held < rank {
+            if let Some(of_rank) = &mut self.of_rank {
+                of_rank[usize::from(*held)] -= 1;
+                of_rank[usize::from(rank)] += 1;
+            }
+            *held = rank;
+        }
+    }
+
+    fn of_rank(&mut self) -> &[u32; RANKS] {
+        self.of_rank.get_or_insert_with(|| {
+            let mut of_rank = Box::new([0; RANKS]);
+            self.ranks.iter().for_each(|&rank| of_rank[usize::from(rank)] += 1);
+            of_rank
+        })
+    }
 }
 
 impl Combined {
@@ -183,18 +218,13 @@ impl Combined {
             }
             Combined::Buckets(_) => {}
         }
-        let (bucket, rank) = plan.place(hash);
-        let buckets = self.buckets(plan);
-        buckets[bucket] = buckets[bucket].max(rank);
+        self.buckets(plan).offer(plan.place(hash));
     }
 
-    fn buckets(&mut self, plan: &Plan) -> &mut Vec<u8> {
+    fn buckets(&mut self, plan: &Plan) -> &mut Buckets {
         if let Combined::Few(set) = self {
-            let mut buckets = vec![0u8; 1 << plan.precision];
-            set.for_each(|hash| {
-                let (bucket, rank) = plan.place(hash);
-                buckets[bucket] = buckets[bucket].max(rank);
-            });
+            let mut buckets = Buckets::of(vec![0; 1 << plan.precision]);
+            set.for_each(|hash| buckets.offer(plan.place(hash)));
             *self = Combined::Buckets(buckets);
         }
         match self {
@@ -204,10 +234,9 @@ impl Combined {
     }
 }
 
-fn estimate(plan: &Plan, ranks: &[u8]) -> f64 {
-    let n = ranks.len() as f64;
-    let mut of_rank = vec![0u64; usize::from(plan.max_rank()) + 1];
-    ranks.iter().for_each(|&rank| of_rank[usize::from(rank)] += 1);
+fn estimate(plan: &Plan, buckets: &mut Buckets) -> f64 {
+    let n = buckets.ranks.len() as f64;
+    let of_rank = buckets.of_rank();
     // The sum of 2^-rank over all buckets, from the smallest term up.
     let sum = of_rank.iter().rev().fold(0.0, |sum, &count| sum / 2.0 + count as f64);
     let raw = 0.7213 / (1.0 + 1.079 / n) * n * n / sum;
@@ -243,17 +272,24 @@ impl Sketch for Combined {
 
     fn merge(&mut self, plan: &Plan, other: Self) {
         match other {
-            Combined::Few(set) => set.for_each(|hash| self.add(plan, hash)),
-            Combined::Buckets(ranks) => {
-                self.buckets(plan).iter_mut().zip(ranks).for_each(|(own, rank)| *own = rank.max(*own));
+            Combined::Few(set) => {
+                if let Combined::Few(own) = self {
+                    own.reserve(set.len());
+                }
+                set.for_each(|hash| self.add(plan, hash));
+            }
+            Combined::Buckets(other) => {
+                let own = self.buckets(plan);
+                own.of_rank = None;
+                own.ranks.iter_mut().zip(other.ranks).for_each(|(own, rank)| *own = rank.max(*own));
             }
         }
     }
 
-    fn count(&self, plan: &Plan) -> u64 {
+    fn count(&mut self, plan: &Plan) -> u64 {
         match self {
             Combined::Few(set) => set.len() as u64,
-            Combined::Buckets(ranks) => (estimate(plan, ranks) + 0.5) as u64,
+            Combined::Buckets(buckets) => (estimate(plan, buckets) + 0.5) as u64,
         }
     }
 
@@ -269,9 +305,9 @@ impl Sketch for Combined {
                 put_len(set.len(), out);
                 set.for_each(|hash| out.extend(&hash.to_le_bytes()[..plan.hash_width()]));
             }
-            Combined::Buckets(ranks) => {
+            Combined::Buckets(buckets) => {
                 out.push(BUCKETS);
-                out.extend_from_slice(ranks);
+                out.extend_from_slice(&buckets.ranks);
             }
         }
     }
@@ -295,13 +331,15 @@ impl Sketch for Combined {
             CANNOT_READ_ALL_DATA,
             "Aggregate state has a rank that is too large"
         );
-        Ok(Combined::Buckets(ranks))
+        Ok(Combined::Buckets(Buckets::of(ranks)))
     }
 
     fn heap(&self) -> usize {
         match self {
             Combined::Few(set) => set.heap(),
-            Combined::Buckets(ranks) => ranks.capacity(),
+            Combined::Buckets(buckets) => {
+                buckets.ranks.capacity() + buckets.of_rank.as_ref().map_or(0, |_| RANKS * 4)
+            }
         }
     }
 }

@@ -173,6 +173,19 @@ impl<W: Keys> States for Sets<W> {
         Ok(self.sets[..n].iter().map(|set| set.len() as u64).collect::<Vec<u64>>().into())
     }
 
+    fn running(&mut self, args: &[Vector], from: usize, ends: &[usize]) -> Result<Vector> {
+        let set = &mut self.sets[0];
+        let mut counts = Vec::with_capacity(ends.len());
+        self.keys.each(args, from..ends.last().copied().unwrap_or(from), |row, key| {
+            while ends.get(counts.len()).is_some_and(|&end| end <= row) {
+                counts.push(set.len() as u64);
+            }
+            set.insert(key);
+        })?;
+        counts.resize(ends.len(), set.len() as u64);
+        Ok(counts.into())
+    }
+
     fn memory(&self) -> usize {
         let heap: usize = self.sets.iter().map(KeySet::heap).sum();
         self.sets.capacity() * size_of::<KeySet<W::Key>>() + heap

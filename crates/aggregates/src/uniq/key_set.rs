@@ -60,6 +60,18 @@ impl<K: Key> KeySet<K> {
         }
     }
 
+    /// Keeps only the keys that `keep` holds of.
+    pub fn retain(&mut self, keep: impl Fn(K) -> bool) {
+        let all = std::mem::take(self);
+        // Keys come in the order of their hashes: in a smaller table they would all want the places at its beginning.
+        self.reserve(all.len());
+        all.for_each(|key| {
+            if keep(key) {
+                self.insert(key);
+            }
+        });
+    }
+
     /// Makes room for so many more keys.
     pub fn reserve(&mut self, more: usize) {
         if let KeySet::Many(table) = self {

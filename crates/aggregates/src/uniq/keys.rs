@@ -3,7 +3,7 @@
 use chalet_base::hash::{FixedState, hash_bytes};
 use chalet_base::{Result, err};
 use chalet_columns::rows::RowCodec;
-use chalet_columns::{Data, Vector};
+use chalet_columns::{Data, Vector, each_native};
 use chalet_function_api::Argument;
 use std::hash::BuildHasher;
 use std::ops::Range;
@@ -40,6 +40,14 @@ impl WideKeys {
     pub fn for_each(&self, args: &[Vector], rows: Range<usize>, mut f: impl FnMut(usize, u128)) {
         if let [Vector { data: Data::Str(strings), validity: None }] = args {
             return rows.for_each(|row| f(row, bytes_key(strings.get(row))));
+        }
+        if let [Vector { data, validity: None }] = args
+            && let Some(width) = data.physical().width()
+        {
+            each_native!(data, values => {
+                let bytes = values.as_bytes();
+                return rows.for_each(|row| f(row, bytes_key(&bytes[row * width..(row + 1) * width])));
+            }, _ => {});
         }
         let mut bytes = Vec::new();
         for row in rows {

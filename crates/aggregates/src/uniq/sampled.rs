@@ -78,12 +78,9 @@ impl Sample {
 
     fn raise(&mut self, skip: u8) {
         self.skip = skip;
-        let all = std::mem::take(&mut self.hashes);
-        all.for_each(|hash| {
-            if self.good(hash) {
-                self.hashes.insert(hash);
-            }
-        });
+        let mut hashes = std::mem::take(&mut self.hashes);
+        hashes.retain(|hash| self.good(hash));
+        self.hashes = hashes;
     }
 }
 
@@ -118,10 +115,11 @@ impl Sketch for Sample {
         if other.skip > self.skip {
             self.raise(other.skip);
         }
+        self.hashes.reserve(other.hashes.len());
         other.hashes.for_each(|hash| self.add(hash));
     }
 
-    fn count(&self, _: &Mix) -> u64 {
+    fn count(&mut self, _: &Mix) -> u64 {
         let kept = self.hashes.len() as u64;
         if self.skip == 0 {
             return kept;

@@ -18,7 +18,7 @@ pub trait Sketch: Send + Sized + 'static {
     fn empty(plan: &Self::Plan) -> Self;
     fn insert(&mut self, plan: &Self::Plan, word: u64);
     fn merge(&mut self, plan: &Self::Plan, other: Self);
-    fn count(&self, plan: &Self::Plan) -> u64;
+    fn count(&mut self, plan: &Self::Plan) -> u64;
     fn serialise(&self, plan: &Self::Plan, out: &mut Vec<u8>);
     fn deserialise(plan: &Self::Plan, bytes: &mut &[u8]) -> Result<Self>;
     fn heap(&self) -> usize;
@@ -91,8 +91,22 @@ impl<S: Sketch> States for Sketches<S> {
 
     fn finish(&mut self, n: usize) -> Result<Vector> {
         self.grow(n);
-        let counts = self.sketches[..n].iter().map(|sketch| sketch.count(&self.plan));
+        let counts = self.sketches[..n].iter_mut().map(|sketch| sketch.count(&self.plan));
         Ok(counts.collect::<Vec<u64>>().into())
+    }
+
+    fn running(&mut self, args: &[Vector], from: usize, ends: &[usize]) -> Result<Vector> {
+        let (plan, sketch) = (&self.plan, &mut self.sketches[0]);
+        let mut counts = Vec::with_capacity(ends.len());
+        let last = ends.last().copied().unwrap_or(from);
+        self.words.for_each(args, from..last, |row, word| {
+            while ends.get(counts.len()).is_some_and(|&end| end <= row) {
+                counts.push(sketch.count(plan));
+            }
+            sketch.insert(plan, word);
+        });
+        counts.resize(ends.len(), sketch.count(plan));
+        Ok(counts.into())
     }
 
     fn memory(&self) -> usize {

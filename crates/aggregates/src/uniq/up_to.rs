@@ -75,7 +75,7 @@ impl Sketch for Few {
         other.0.into_iter().for_each(|word| self.insert(limit, word));
     }
 
-    fn count(&self, _: &usize) -> u64 {
+    fn count(&mut self, _: &usize) -> u64 {
         self.0.len() as u64
     }
 

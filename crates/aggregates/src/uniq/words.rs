@@ -42,18 +42,24 @@ impl Words {
     }
 
     /// Calls `f` with every row of the range and its word.
+    #[inline]
     pub fn for_each(&self, args: &[Vector], rows: Range<usize>, mut f: impl FnMut(usize, u64)) {
-        let mut bytes = Vec::new();
-        for row in rows {
-            let word = if self.contiguous {
-                args.iter().fold(None, |hash, arg| Some(words_of(arg, row, hash))).unwrap_or(0)
-            } else {
-                bytes.clear();
-                self.codecs.iter().zip(args).for_each(|(codec, arg)| codec.put(arg, row, &mut bytes));
-                hash_bytes(&bytes)
-            };
-            let word = if self.number { number(&args[0].data, row) } else { word };
-            f(row, word);
+        match args {
+            [one] if self.number => numbers(&one.data, rows, f),
+            [Vector { data: Data::Str(strings), .. }] if self.contiguous => {
+                rows.for_each(|row| f(row, city_hash64(strings.get(row))));
+            }
+            _ if self.contiguous => rows.for_each(|row| {
+                f(row, args.iter().fold(None, |hash, arg| Some(words_of(arg, row, hash))).unwrap_or(0));
+            }),
+            _ => {
+                let mut bytes = Vec::new();
+                for row in rows {
+                    bytes.clear();
+                    self.codecs.iter().zip(args).for_each(|(codec, arg)| codec.put(arg, row, &mut bytes));
+                    f(row, hash_bytes(&bytes));
+                }
+            }
         }
     }
 }
@@ -77,23 +83,35 @@ fn words_of(vector: &Vector, row: usize, before: Option<u64>) -> u64 {
     before.map_or(hash, |before| hash_16(hash, before))
 }
 
-fn number(data: &Data, row: usize) -> u64 {
-    match data {
-        Data::U8(v) => v[row].into(),
-        Data::U16(v) => v[row].into(),
-        Data::U32(v) => v[row].into(),
-        Data::U64(v) => v[row],
-        Data::I8(v) => v[row] as u64,
-        Data::I16(v) => v[row] as u64,
-        Data::I32(v) => v[row] as u64,
-        Data::I64(v) => v[row] as u64,
-        Data::BF16(v) => v[row].to_bits().into(),
-        Data::F32(v) => v[row].to_bits().into(),
-        Data::F64(v) => v[row].to_bits(),
-        Data::U128(v) => hash_16(v[row] as u64, (v[row] >> 64) as u64),
-        Data::I128(v) => hash_16(v[row] as u64, (v[row] >> 64) as u64),
-        Data::U256(v) => city_hash64(&v[row].to_le_bytes()),
-        Data::I256(v) => city_hash64(&v[row].to_le_bytes()),
-        _ => 0,
+/// Calls `f` with every row of the range and the word of its number.
+#[inline]
+fn numbers(data: &Data, rows: Range<usize>, mut f: impl FnMut(usize, u64)) {
+    macro_rules! each {
+        ($($variant:ident $x:ident => $word:expr,)*) => {
+            match data {
+                $(Data::$variant(values) => rows.for_each(|row| {
+                    let $x = values[row];
+                    f(row, $word);
+                }),)*
+                _ => rows.for_each(|row| f(row, 0)),
+            }
+        };
+    }
+    each! {
+        U8 x => x.into(),
+        U16 x => x.into(),
+        U32 x => x.into(),
+        U64 x => x,
+        I8 x => x as u64,
+        I16 x => x as u64,
+        I32 x => x as u64,
+        I64 x => x as u64,
+        BF16 x => x.to_bits().into(),
+        F32 x => x.to_bits().into(),
+        F64 x => x.to_bits(),
+        U128 x => hash_16(x as u64, (x >> 64) as u64),
+        I128 x => hash_16(x as u64, (x >> 64) as u64),
+        U256 x => city_hash64(&x.to_le_bytes()),
+        I256 x => city_hash64(&x.to_le_bytes()),
     }
 }
