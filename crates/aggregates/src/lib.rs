@@ -7,7 +7,9 @@
 //! - [`check`]: checks that many share, in the kernel's words
 //! - [`scalar`]: scalar functions that run an aggregate by name
 //! - [`bitmap`]: sets of integers, and aggregates of them
+//! - [`numeric_vector`]: sparse vectors of numbers, and the aggregate that makes them
 //! - [`selection`], [`collect`], [`sets`], [`slots`], [`floats`], [`hashes`], [`pcg`], `mean_of_parts`: what states are made of
+//! - [`time_series`]: samples at times, looked at from the points of a grid
 //! - the others: the functions, see [`register`]
 
 pub mod arg_extremes;
@@ -32,6 +34,7 @@ pub mod intervals;
 pub mod mapped_arrays;
 mod mean_of_parts;
 pub mod nothing;
+pub mod numeric_vector;
 pub mod pcg;
 pub mod quantile;
 pub mod resolve;
@@ -45,6 +48,7 @@ pub mod state_types;
 pub mod stats;
 pub mod sum;
 pub mod sum_kinds;
+pub mod time_series;
 pub mod top_k;
 pub mod uniq;
 pub mod window;
@@ -113,6 +117,8 @@ fn register_aggregates(registry: &mut Registry) {
     registry.add_aggregate(stats::z_test::MeanZTest);
     stats::line::Line::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
     quantile::register(registry);
+    time_series::register(registry);
+    registry.add_aggregate(numeric_vector::aggregate::GroupNumericIndexedVector);
     registry.add_aggregate(count::Count);
     registry.add_aggregate(nothing::Nothing::PLAIN);
     registry.add_aggregate(nothing::Nothing::NULL);

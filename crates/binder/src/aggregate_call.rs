@@ -6,9 +6,9 @@ use crate::select::{Place, SelectBinder};
 use chalet_aggregates::resolve::{Resolved, exists, resolve, with_distinct, with_nulls_respected};
 use chalet_base::{Result, bail};
 use chalet_function_api::Argument;
-use chalet_plan::{AggregateCall, AggregateName, Expr};
+use chalet_plan::{AggregateCall, AggregateName, Expr, Literal};
 use chalet_syntax::ast::{self, ExprKind};
-use chalet_types::Value;
+use chalet_types::{DataType, ScaledValue, Value};
 
 impl SelectBinder<'_> {
     /// `None` when no aggregate has the name.
@@ -128,6 +128,21 @@ impl SelectBinder<'_> {
     /// The constants of `f(parameters)(...)`.
     pub(crate) fn parameters(&mut self, call: &ast::Call) -> Result<Vec<Value>> {
         let what = format!("Parameter of function {}", call.name);
-        call.params.iter().flatten().map(|p| Ok(self.constant(p, &what)?.value())).collect()
+        call.params.iter().flatten().map(|p| Ok(with_scale(&self.constant(p, &what)?))).collect()
+    }
+}
+
+/// A constant as a parameter: what its type says of its scale goes with it.
+fn with_scale(constant: &Literal) -> Value {
+    let value = constant.value();
+    let scale = match constant.ty.bare() {
+        DataType::Decimal { scale, .. } => *scale,
+        DataType::DateTime64(scale, _) => *scale,
+        _ => return value,
+    };
+    let bits = constant.ty.physical().width().unwrap_or_default() as u16 * 8;
+    match value.as_i256() {
+        Some(digits) => Value::Decimal(Box::new(ScaledValue { digits, scale, bits })),
+        None => value,
     }
 }

@@ -14,7 +14,7 @@ use chalet_exec::control::OnProgress;
 use chalet_exec::operators::shared_rows::SharedPlans;
 use chalet_exec::{ExecContext, Overflow, QueryControl};
 use chalet_formats::FormatSettings;
-use chalet_function_api::{Context, Host, Interrupt, Registry};
+use chalet_function_api::{Context, Host, Interrupt, Registry, Shared};
 use chalet_optimizer::CommonTables;
 use chalet_plan::{IdSource, ScanLimits};
 use chalet_storage::{Entry, Held, ScanContext, Table};
@@ -84,6 +84,7 @@ impl QueryContext {
                 database: database.clone(),
                 state: state.clone(),
             }))))),
+            shared: Shared::default(),
         });
         let exec_settings = settings.for_exec();
         let scan = ScanContext {
@@ -151,6 +152,7 @@ impl QueryContext {
             start_ns: self.functions.start_ns,
             query_id: self.functions.query_id.clone(),
             interrupt: self.functions.interrupt.clone(),
+            shared: self.functions.shared.clone(),
             ..Context::clone(&ctx.functions)
         });
         ctx.ids = self.ids.clone();

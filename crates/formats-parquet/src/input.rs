@@ -176,11 +176,10 @@ impl Scan {
         // What passes a bound, too, is not all that passes the filter.
         let known = self.known.clone().filter(|_| self.dynamic_filters.is_empty());
         let found = known.map(|known| Arc::new(Found::new(known, group, n_rows, n)));
-        let pieces: Vec<Option<Vec<Range<usize>>>> = match n {
-            1 => vec![rows],
-            _ => {
-                cut_evenly(&rows.unwrap_or_else(|| Vec::from([0..n_rows])), n).into_iter().map(Some).collect()
-            }
+        let pieces: Vec<Option<Vec<Range<usize>>>> = match (n, &rows) {
+            (1, _) => vec![rows],
+            (_, Some(rows)) => cut_evenly(rows, n).into_iter().map(Some).collect(),
+            (_, None) => cut_evenly(std::slice::from_ref(&(0..n_rows)), n).into_iter().map(Some).collect(),
         };
         let piece = |rows| Piece { group, first_row, rows, found: found.clone() };
         self.pieces.extend(pieces.into_iter().map(piece));

@@ -1,9 +1,10 @@
 //! What a function may know beside its arguments.
 
 use chalet_base::Result;
+use chalet_base::hash::HashMap;
 use chalet_types::{DataType, TimeZone, Value};
-use std::any::Any;
-use std::sync::Arc;
+use std::any::{Any, TypeId};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Facts of the session and the query; the same for all calls of one query.
 #[derive(Clone, Debug)]
@@ -18,6 +19,26 @@ pub struct Context {
     pub interrupt: Interrupt,
     pub settings: FunctionSettings,
     pub host: Host,
+    pub shared: Shared,
+}
+
+/// What functions tell each other while a query runs, a value per type.
+#[derive(Clone, Default)]
+pub struct Shared(Arc<Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>>);
+
+impl Shared {
+    /// The query's value of this type; the default where none was asked for before.
+    pub fn get<T: Any + Default + Send + Sync>(&self) -> Arc<T> {
+        let mut values = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let value = values.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(T::default())).clone();
+        value.downcast().unwrap_or_default()
+    }
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Shared")
+    }
 }
 
 /// What runs the query, for functions that come from its own room: nobody else knows the type.
@@ -123,6 +144,7 @@ impl Default for Context {
             interrupt: Interrupt::default(),
             settings: FunctionSettings::default(),
             host: Host::default(),
+            shared: Shared::default(),
         }
     }
 }

@@ -21,7 +21,7 @@ pub mod states;
 pub mod window;
 
 pub use aggregate::{Aggregate, AggregateFunction, AggregateRecord, States};
-pub use context::{Context, Host, Interrupt};
+pub use context::{Context, Host, Interrupt, Shared};
 pub use record::{
     Comparison, Constants, Dictionaries, Example, Lazy, Linear, Nulls, Record, Search, SeveralTypes,
     Volatility,

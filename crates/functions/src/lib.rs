@@ -15,6 +15,7 @@
 //! - [`logical`]: AND, OR, NOT
 //! - [`conversion`]: CAST and the `toType` functions
 //! - [`tuple`], [`array`], [`map`]: containers
+//! - `time_series`: tags of time series
 //! - [`higher_order`]: functions of arrays and maps that take a lambda
 //! - [`math`]: functions of floats, distances
 //! - [`rounding`]: round, floor, ceil and their kin
@@ -69,6 +70,7 @@ pub mod string;
 pub mod string_args;
 pub mod ternary_logic;
 pub mod text;
+mod time_series;
 pub mod tuple;
 pub mod url;
 pub mod widen;
@@ -100,6 +102,7 @@ pub fn register(registry: &mut Registry) {
     rounding::register(registry);
     several::register(registry);
     string::register(registry);
+    time_series::register(registry);
     tuple::register(registry);
     url::register(registry);
 }

@@ -1,7 +1,7 @@
 //! `AggregateFunction(f, T, ...)`: the type of states of an aggregate function. A value is the bytes of one state. What
 //! these bytes mean is known to the room of the functions, which registers a lookup here: types cannot depend on it.
 
-use crate::{DataType, Value};
+use crate::{DataType, I256, Value};
 use chalet_base::{Result, ensure, err};
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -193,6 +193,14 @@ fn write_literal(f: &mut fmt::Formatter<'_>, value: &Value) -> fmt::Result {
             let values: Vec<Value> =
                 pairs.iter().map(|(key, value)| Value::Tuple(vec![key.clone(), value.clone()])).collect();
             write_list(f, "[", &values, "]")
+        }
+        Value::Decimal(x) => {
+            let (sign, digits) = (if x.digits < I256::ZERO { "-" } else { "" }, x.digits.unsigned_abs());
+            let digits = format!("{digits:0>width$}", width = usize::from(x.scale) + 1);
+            let (whole, fraction) = digits.split_at(digits.len() - usize::from(x.scale));
+            let fraction = fraction.trim_end_matches('0');
+            let point = if fraction.is_empty() { "" } else { "." };
+            write!(f, "'{sign}{whole}{point}{fraction}'::Decimal{}({})", x.bits, x.scale)
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::aggregate_function::AggregateType;
 use crate::text::Parser;
-use crate::{DataType, Value};
+use crate::{DataType, ScaledValue, Value};
 use chalet_base::{Result, bail, ensure};
 use std::sync::Arc;
 
@@ -83,7 +83,10 @@ impl Parser<'_> {
 
     fn literal(&mut self) -> Result<Value> {
         match self.peek() {
-            Some('\'') => Ok(Value::from(&*self.quoted('\'')?)),
+            Some('\'') => {
+                let text = self.quoted('\'')?;
+                if self.accept(':') { self.decimal_literal(&text) } else { Ok(Value::from(&*text)) }
+            }
             Some(open @ ('[' | '(')) => {
                 let close = if open == '[' { ']' } else { ')' };
                 self.accept(open);
@@ -107,6 +110,27 @@ impl Parser<'_> {
                 Some("nan") => Ok(Value::Float(f64::NAN)),
                 _ => Err(self.failed("literal")),
             },
+        }
+    }
+
+    /// What follows the first colon of `'0.5'::Decimal64(3)`.
+    fn decimal_literal(&mut self, text: &str) -> Result<Value> {
+        let colon = self.accept(':');
+        let bits = self.word().and_then(|name| name.strip_prefix("Decimal")?.parse::<u16>().ok());
+        let scale = if colon && self.accept('(') { self.numeric_literal().ok() } else { None };
+        let (Some(bits), Some(scale), true) =
+            (bits, scale.and_then(|scale| scale.as_u64()).filter(|&scale| scale <= 76), self.accept(')'))
+        else {
+            return Err(self.failed("Decimal32, Decimal64, Decimal128 or Decimal256 with a scale"));
+        };
+        let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+        let digits = format!("{whole}{fraction:0<width$}", width = scale as usize);
+        let fits = fraction.len() <= scale as usize;
+        match digits.parse() {
+            Ok(digits) if fits => {
+                Ok(Value::Decimal(Box::new(ScaledValue { digits, scale: scale as u8, bits })))
+            }
+            _ => Err(self.failed("decimal number")),
         }
     }
 

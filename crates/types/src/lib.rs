@@ -38,5 +38,5 @@ pub use ethnum::{AsI256, AsU256, I256, U256};
 pub use half::bf16;
 pub use physical::Physical;
 pub use time_zone::TimeZone;
-pub use value::Value;
+pub use value::{ScaledValue, Value};
 pub use variant::JsonType;

@@ -22,6 +22,23 @@ pub enum Value {
     Tuple(Vec<Value>),
     /// Key-value pairs in order.
     Map(Vec<(Value, Value)>),
+    /// A Decimal or a DateTime64 as a parameter of a function, beside which no `DataType` travels.
+    Decimal(Box<ScaledValue>),
+}
+
+/// A number as an integer and the digits of it that are behind the point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScaledValue {
+    pub digits: I256,
+    pub scale: u8,
+    /// Of the type: 32, 64, 128 or 256.
+    pub bits: u16,
+}
+
+impl ScaledValue {
+    fn as_f64(&self) -> f64 {
+        self.digits.as_f64() / 10f64.powi(i32::from(self.scale))
+    }
 }
 
 impl Value {
@@ -84,6 +101,7 @@ impl Value {
             Value::UInt256(x) => x.as_f64(),
             Value::Int256(x) => x.as_f64(),
             Value::Float(x) => *x,
+            Value::Decimal(x) => x.as_f64(),
             _ => return None,
         })
     }

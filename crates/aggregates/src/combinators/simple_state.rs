@@ -4,7 +4,7 @@
 use chalet_base::{Result, ensure};
 
 /// Functions that `SimpleAggregateFunction` takes: their states are values, and merging them is aggregating these.
-pub const SIMPLE: [&str; 21] = [
+pub const SIMPLE: [&str; 22] = [
     "any",
     "any_respect_nulls",
     "anyLast",
@@ -26,6 +26,7 @@ pub const SIMPLE: [&str; 21] = [
     "sumMappedArrays",
     "minMappedArrays",
     "maxMappedArrays",
+    "timeSeriesGroupArray",
 ];
 
 /// Fails unless `SimpleAggregateFunction` takes the function of this name.

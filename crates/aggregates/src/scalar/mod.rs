@@ -5,6 +5,7 @@
 //! - [`in_ranges`]: over ranges of elements of arrays
 //! - [`initialize`]: over the single row
 //! - [`bitmaps`], [`bitmap_values`]: functions of states of `groupBitmap`
+//! - [`numeric_vectors`]: functions of states of `groupNumericIndexedVector`
 //! - [`running_accumulate`]: results over the states so far
 //! - [`finalize`]: the results of states
 
@@ -15,6 +16,7 @@ mod finalize;
 mod in_ranges;
 mod initialize;
 mod named;
+mod numeric_vectors;
 mod running_accumulate;
 
 use chalet_function_api::Registry;
@@ -27,5 +29,6 @@ pub fn register(registry: &mut Registry) {
     registry.add_scalar(finalize::FinalizeAggregation);
     registry.add_scalar(in_ranges::ArrayReduceInRanges);
     registry.add_scalar(initialize::InitializeAggregation);
+    numeric_vectors::register(registry);
     registry.add_scalar(running_accumulate::RunningAccumulate);
 }

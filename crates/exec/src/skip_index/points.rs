@@ -41,7 +41,7 @@ pub fn hash(value: &Value, ty: &DataType, column: &DataType) -> Option<u64> {
         }
         _ if ty == column && !ty.is_float() => match value {
             Value::UInt256(_) | Value::Int256(_) => None,
-            Value::Array(_) | Value::Tuple(_) | Value::Map(_) => None,
+            Value::Array(_) | Value::Tuple(_) | Value::Map(_) | Value::Decimal(_) => None,
             _ => hash_value(value, is_fixed),
         },
         _ => None,
