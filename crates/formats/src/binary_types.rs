@@ -171,6 +171,11 @@ fn put_parameter(out: &mut Vec<u8>, value: &Value) {
         Value::UInt256(x) => put_fixed(out, 0x05, &x.to_le_bytes()),
         Value::Int256(x) => put_fixed(out, 0x06, &x.to_le_bytes()),
         Value::Float(x) => put_fixed(out, 0x07, &x.to_le_bytes()),
+        Value::Decimal(decimal) => {
+            out.push(0x08 + (decimal.bits / 32).trailing_zeros() as u8);
+            put_var_uint(out, decimal.scale.into());
+            out.extend_from_slice(&decimal.digits.to_le_bytes()[..usize::from(decimal.bits / 8)]);
+        }
         Value::Bytes(text) => {
             out.push(0x0c);
             put_string(out, text);
@@ -373,6 +378,16 @@ fn parameter(from: &mut impl Source, depth: u32) -> Result<Value> {
         0x05 => Value::UInt256(chalet_types::U256::from_le_bytes(from.array()?)),
         0x06 => Value::Int256(chalet_types::I256::from_le_bytes(from.array()?)),
         0x07 => Value::Float(f64::from_le_bytes(from.array()?)),
+        0x08..=0x0b => {
+            let bits = 32u16 << (code - 0x08);
+            let scale = digits(from, 76)?;
+            let narrow = from.take(usize::from(bits / 8))?;
+            let is_negative = narrow.last().is_some_and(|byte| byte & 0x80 != 0);
+            let mut wide = [if is_negative { 0xff } else { 0 }; 32];
+            wide[..narrow.len()].copy_from_slice(narrow);
+            let digits = chalet_types::I256::from_le_bytes(wide);
+            Value::Decimal(Box::new(chalet_types::ScaledValue { digits, scale, bits }))
+        }
         0x0c => Value::string(from.string()?),
         0x0d => Value::Array(parameters(from, depth + 1)?),
         0x0e => Value::Tuple(parameters(from, depth + 1)?),
@@ -385,4 +400,32 @@ fn parameter(from: &mut impl Source, depth: u32) -> Result<Value> {
             bail!(NOT_IMPLEMENTED, "Parameters of type code 0x{other:02X} are not supported in the data")
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::binary::Cursor;
+    use chalet_types::{I256, ScaledValue};
+
+    #[test]
+    fn decimal_parameters_have_their_scale_and_width() {
+        let decimal = |digits: i64, scale, bits| {
+            Value::Decimal(Box::new(ScaledValue { digits: I256::from(digits), scale, bits }))
+        };
+        // As the kernel writes the DateTime64(3) 2025-06-01 00:00:00.5.
+        let mut bytes = Vec::new();
+        put_parameter(&mut bytes, &decimal(1_748_736_000_500, 3, 64));
+        assert_eq!(bytes, [0x09, 0x03, 0xf4, 0xc1, 0xc9, 0x28, 0x97, 0x01, 0, 0]);
+        for value in [decimal(-5, 1, 32), decimal(7, 0, 64), decimal(-12345, 20, 128), decimal(-1, 76, 256)] {
+            bytes.clear();
+            put_parameter(&mut bytes, &value);
+            let mut cursor = Cursor { rest: &bytes };
+            assert_eq!(parameter(&mut cursor, 0).unwrap(), value);
+            assert!(cursor.rest.is_empty());
+            for cut in 0..bytes.len() {
+                parameter(&mut Cursor { rest: &bytes[..cut] }, 0).unwrap_err();
+            }
+        }
+    }
 }
