@@ -80,7 +80,7 @@ fn add(expr: &Expr, whole: &mut Whole) {
             rest.for_each(|arg| add(arg, whole));
         }
         Expr::Column(..) | Expr::Lambda { .. } | Expr::Subquery(_) => expr.collect_columns(whole),
-        Expr::Literal(_) | Expr::In(_) => expr.children().into_iter().for_each(|child| add(child, whole)),
+        Expr::Literal(_) | Expr::In(_) => expr.children().iter().for_each(|child| add(child, whole)),
     }
 }
 
