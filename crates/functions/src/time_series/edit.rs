@@ -17,7 +17,7 @@ use regex::bytes::Regex;
 enum Kind {
     Group,
     Text,
-    Texts,
+    Strings,
 }
 
 fn bind(name: &str, args: &[Argument], kinds: &[Kind]) -> Result<Bound> {
@@ -26,7 +26,7 @@ fn bind(name: &str, args: &[Argument], kinds: &[Kind]) -> Result<Bound> {
         match kind {
             Kind::Group => check_group(name, args, index)?,
             Kind::Text => check_text(name, args, index, false)?,
-            Kind::Texts => check_text(name, args, index, true)?,
+            Kind::Strings => check_text(name, args, index, true)?,
         }
     }
     Ok(DataType::UInt64.into())
@@ -111,7 +111,7 @@ editors! {
         [Group, Group, Text], "g, h, 'b'" => "[('a','1'),('b','3')]",
         |call, name| copy(call, &[constant(call, 2, name)?]);
     COPY_TAGS, "timeSeriesCopyTags", "The group with tags as they are in another group.", "dest_group, src_group, tags_to_copy",
-        [Group, Group, Texts], "g, h, ['a', 'b']" => "[('b','3')]",
+        [Group, Group, Strings], "g, h, ['a', 'b']" => "[('b','3')]",
         |call, name| copy(call, &constants(call, 2, name)?);
     REMOVE_TAG, "timeSeriesRemoveTag", "The group without a tag.", "group, tag_to_remove",
         [Group, Text], "g, 'a'" => "[('b','2')]",
@@ -120,19 +120,19 @@ editors! {
             keep(call, |tag| tag != removed)
         };
     REMOVE_TAGS, "timeSeriesRemoveTags", "The group without some tags.", "group, tags_to_remove",
-        [Group, Texts], "g, ['a', 'c']" => "[('b','2')]",
+        [Group, Strings], "g, ['a', 'c']" => "[('b','2')]",
         |call, name| {
             let removed = constants(call, 1, name)?;
             keep(call, |tag| !removed.contains(&tag))
         };
     REMOVE_OTHERS, "timeSeriesRemoveAllTagsExcept", "The group of only some tags.", "group, tags_to_keep",
-        [Group, Texts], "g, ['a', 'c']" => "[('a','1')]",
+        [Group, Strings], "g, ['a', 'c']" => "[('a','1')]",
         |call, name| {
             let kept = constants(call, 1, name)?;
             keep(call, |tag| kept.contains(&tag))
         };
     JOIN, "timeSeriesJoinTags", "The group with a tag whose value is those of others, joined.", "group, dest_tag, separator, src_tags",
-        [Group, Text, Text, Texts], "g, 'c', '-', ['a', 'b']" => "[('a','1'),('b','2'),('c','1-2')]",
+        [Group, Text, Text, Strings], "g, 'c', '-', ['a', 'b']" => "[('a','1'),('b','2'),('c','1-2')]",
         |call, name| {
             let (to, separator) = (constant(call, 1, name)?, constant(call, 2, name)?);
             let from = constants(call, 3, name)?;
