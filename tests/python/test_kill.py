@@ -33,7 +33,7 @@ class Running:
 
     def is_shown(self, db):
         asked = "SELECT count() FROM system.processes WHERE query = {q:String}"
-        return str(db.query(asked, "TSV", parameters={"q": self.sql})) != "0\n"
+        return str(db.query(asked, "TSV", {"q": self.sql})) != "0\n"
 
     def wait(self, db):
         end = time.monotonic() + 10

@@ -53,8 +53,8 @@ def test_short_strings_have_no_lengths_of_their_own(tmp_path):
 
 def test_files_of_parts_show_the_lengths_to_other_programs(db, tmp_path):
     [part] = (tmp_path / "lengths").rglob("*.parquet")
-    names = db.query(f"SELECT groupArray(name) FROM (DESCRIBE TABLE file('{part}', Parquet))", "TSV")
-    assert str(names).strip() == "['k','s','n','s.size','n.size']"
+    described = str(db.query(f"DESCRIBE TABLE file('{part}', Parquet)", "TSV"))
+    assert [line.split("\t")[0] for line in described.splitlines()] == ["k", "s", "n", "s.size", "n.size"]
     sums = db.query(f"SELECT sum(length(s)) = sum(`s.size`), sum(length(n)) = sum(`n.size`) FROM file('{part}', Parquet)", "TSV")
     assert str(sums) == "1\t1\n"
 
