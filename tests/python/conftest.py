@@ -23,6 +23,21 @@ def of(db):
     return lambda expression: value(db, expression)
 
 
+@pytest.fixture
+def counted():
+    """Runs a statement: gives its answer, and by how much it moved a counter of `system.events`."""
+
+    def value_of(db, event):
+        return int(str(db.query(f"SELECT sum(value) FROM system.events WHERE event = '{event}'", "TSV")))
+
+    def run(db, sql, event):
+        before = value_of(db, event)
+        answer = str(db.query(sql, "TSV"))
+        return answer, value_of(db, event) - before
+
+    return run
+
+
 @pytest.fixture(scope="module")
 def real(tmp_path_factory):
     """The ports of a ClickHouse server: native, HTTP."""

@@ -23,36 +23,26 @@ def db(tmp_path):
         yield db
 
 
-def events(db, name):
-    return int(str(db.query(f"SELECT sum(value) FROM system.events WHERE event = '{name}'", "TSV")))
+HITS, INSERTS = "ParquetDictionaryCacheHits", "ParquetDictionaryCacheInserts"
 
 
-def hits(db, sql):
-    before = events(db, "ParquetDictionaryCacheHits")
-    answer = str(db.query(sql, "TSV"))
-    return answer, events(db, "ParquetDictionaryCacheHits") - before
-
-
-def test_the_second_query_finds_them(db):
+def test_the_second_query_finds_them(db, counted):
     expected = f"a rather long text, number {41237 * 7919 % 9000}\tanother text {41237 % 7000}\n"
-    assert hits(db, ONE) == (expected, 0)
-    assert hits(db, ONE) == (expected, 2)
-    assert hits(db, "SELECT s FROM t WHERE k = 41300")[1] == 1
+    assert counted(db, ONE, HITS) == (expected, 0)
+    assert counted(db, ONE, HITS) == (expected, 2)
+    assert counted(db, "SELECT s FROM t WHERE k = 41300", HITS)[1] == 1
 
 
-def test_a_switch_turns_it_off(db):
+def test_a_switch_turns_it_off(db, counted):
     off = f"{ONE} SETTINGS chalet_use_dictionary_cache = 0"
-    kept = events(db, "ParquetDictionaryCacheInserts")
-    answer, _ = hits(db, off)
-    assert hits(db, off) == (answer, 0)
-    assert events(db, "ParquetDictionaryCacheInserts") == kept
-    assert hits(db, ONE) == (answer, 0)
+    answer, kept = counted(db, off, INSERTS)
+    assert kept == 0
+    assert counted(db, off, HITS) == (answer, 0)
+    assert counted(db, ONE, HITS) == (answer, 0)
 
 
-def test_scans_of_all_rows_keep_nothing(db):
-    before = events(db, "ParquetDictionaryCacheInserts")
-    db.query("SELECT max(s), max(n) FROM t", "TSV")
-    assert events(db, "ParquetDictionaryCacheInserts") == before
+def test_scans_of_all_rows_keep_nothing(db, counted):
+    assert counted(db, "SELECT max(s), max(n) FROM t", INSERTS)[1] == 0
 
 
 def test_a_changed_part_is_read_anew(db):
@@ -61,26 +51,23 @@ def test_a_changed_part_is_read_anew(db):
     assert str(db.query("SELECT s FROM t WHERE k = 41237", "TSV")) == "changed\n"
 
 
-def test_they_can_be_dropped(db):
+def test_they_can_be_dropped(db, counted):
     db.query(ONE)
     db.query("SYSTEM DROP UNCOMPRESSED CACHE")
-    assert hits(db, ONE)[1] == 0
+    assert counted(db, ONE, HITS)[1] == 0
 
 
-def test_a_row_group_is_read_by_several_workers(db):
+def test_a_row_group_is_read_by_several_workers(db, counted):
     def groups(threads):
-        before = events(db, "ParquetReadRowGroups")
-        answer = str(db.query(f"SELECT sum(k), uniqExact(s) FROM t SETTINGS max_threads = {threads}", "TSV"))
-        return answer, events(db, "ParquetReadRowGroups") - before
+        return counted(db, f"SELECT sum(k), uniqExact(s) FROM t SETTINGS max_threads = {threads}", "ParquetReadRowGroups")
 
-    alone, together = groups(1), groups(3)
-    assert alone == (f"{ROWS * (ROWS - 1) // 2}\t9000\n", 1)
-    assert together == (alone[0], 3)
+    sums = f"{ROWS * (ROWS - 1) // 2}\t9000\n"
+    assert groups(1) == (sums, 1)
+    assert groups(3) == (sums, 3)
 
 
-def test_rows_found_in_pieces_are_remembered_as_those_of_the_row_group(db):
+def test_rows_found_in_pieces_are_remembered_as_those_of_the_row_group(db, counted):
     sql = "SELECT count(), sum(k) FROM t WHERE s LIKE '%number 77' SETTINGS max_threads = 3"
     first = str(db.query(sql, "TSV"))
-    before = events(db, "QueryConditionCacheHits")
-    assert str(db.query(sql, "TSV")) == first
-    assert events(db, "QueryConditionCacheHits") > before
+    answer, found = counted(db, sql, "QueryConditionCacheHits")
+    assert answer == first and found > 0

@@ -4,6 +4,7 @@ import pytest
 
 import chalet
 
+EVENT = "JoinsToSemiJoins"
 STATEMENTS = [
     "SELECT DISTINCT a.w FROM a JOIN b ON a.k = b.k ORDER BY 1",
     "SELECT count() FROM b WHERE k IN (SELECT p.k FROM a AS p, a AS q WHERE p.k = q.k AND p.w <> q.w)",
@@ -22,21 +23,14 @@ def db():
         yield db
 
 
-def counted(db, sql):
-    asked = "SELECT sum(value) FROM system.events WHERE event = 'JoinsToSemiJoins'"
-    before = int(str(db.query(asked, "TSV")))
-    answer = str(db.query(sql, "TSV"))
-    return answer, int(str(db.query(asked, "TSV"))) - before
-
-
 @pytest.mark.parametrize("sql", STATEMENTS)
-def test_a_switch_turns_it_off(db, sql):
-    answer, with_it = counted(db, sql)
-    other, without = counted(db, f"{sql} SETTINGS query_plan_convert_any_join_to_semi_or_anti_join = 0")
+def test_a_switch_turns_it_off(db, sql, counted):
+    answer, with_it = counted(db, sql, EVENT)
+    other, without = counted(db, f"{sql} SETTINGS query_plan_convert_any_join_to_semi_or_anti_join = 0", EVENT)
     assert answer == other and answer
     assert with_it > 0 and without == 0
 
 
-def test_rows_that_are_counted_keep_their_joins(db):
-    answer, rewritten = counted(db, "SELECT count() FROM (SELECT a.w FROM a JOIN b ON a.k = b.k)")
+def test_rows_that_are_counted_keep_their_joins(db, counted):
+    answer, rewritten = counted(db, "SELECT count() FROM (SELECT a.w FROM a JOIN b ON a.k = b.k)", EVENT)
     assert rewritten == 0 and int(answer) > 3000

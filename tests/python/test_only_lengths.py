@@ -4,6 +4,7 @@ import pytest
 
 import chalet
 
+EVENT = "StringsReadByLength"
 STATEMENTS = [
     "SELECT sum(length(s)), max(length(n)) FROM t",
     "SELECT k % 3 AS g, avg(length(s)), count() FROM t WHERE s <> '' GROUP BY g ORDER BY g",
@@ -24,31 +25,24 @@ def db(tmp_path):
         yield db
 
 
-def counted(db, sql):
-    asked = "SELECT sum(value) FROM system.events WHERE event = 'StringsReadByLength'"
-    before = int(str(db.query(asked, "TSV")))
-    answer = str(db.query(sql, "TSV"))
-    return answer, int(str(db.query(asked, "TSV"))) - before
-
-
 @pytest.mark.parametrize("sql", STATEMENTS)
-def test_a_switch_turns_it_off(db, sql):
-    answer, with_it = counted(db, sql)
-    other, without = counted(db, f"{sql} SETTINGS optimize_functions_to_subcolumns = 0")
+def test_a_switch_turns_it_off(db, sql, counted):
+    answer, with_it = counted(db, sql, EVENT)
+    other, without = counted(db, f"{sql} SETTINGS optimize_functions_to_subcolumns = 0", EVENT)
     assert answer == other and answer
     assert with_it > 0 and without == 0
 
 
-def test_strings_that_are_read_otherwise_too_are_read(db):
+def test_strings_that_are_read_otherwise_too_are_read(db, counted):
     for sql in ("SELECT max(s), sum(length(s)) FROM t", "SELECT count() FROM t WHERE length(s) > 3 AND s LIKE '%1'"):
-        assert counted(db, sql)[1] == 0
+        assert counted(db, sql, EVENT)[1] == 0
 
 
-def test_short_strings_have_no_lengths_of_their_own(tmp_path):
+def test_short_strings_have_no_lengths_of_their_own(tmp_path, counted):
     with chalet.connect(str(tmp_path / "short")) as db:
         db.query("CREATE TABLE t (s String) ENGINE = MergeTree ORDER BY tuple()")
         db.query("INSERT INTO t SELECT toString(number) FROM numbers(200000)")
-        assert counted(db, "SELECT sum(length(s)) FROM t") == ("1088890\n", 0)
+        assert counted(db, "SELECT sum(length(s)) FROM t", EVENT) == ("1088890\n", 0)
 
 
 def test_files_of_parts_show_the_lengths_to_other_programs(db, tmp_path):
