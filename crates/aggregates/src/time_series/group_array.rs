@@ -1,9 +1,8 @@
 //! `timeSeriesGroupArray`: samples in order of time.
 
-use super::samples::{Input, Samples, Shape};
+use super::samples::{Input, Samples, Shape, push_samples};
 use crate::check::no_parameters;
-use chalet_base::{Result, bail};
-use chalet_columns::builder::Values;
+use chalet_base::Result;
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::aggregate::AggregateNulls;
 use chalet_function_api::{
@@ -85,27 +84,7 @@ impl RowAggregate for InOrder {
     }
 
     fn finish(&self, state: &mut Samples, out: &mut Builder) -> Result<()> {
-        let Values::List(list) = &mut out.values else {
-            bail!(LOGICAL_ERROR, "Samples are not a list");
-        };
-        let Values::Struct { fields, len } = &mut list.values.values else {
-            bail!(LOGICAL_ERROR, "Samples are not tuples");
-        };
-        for &(time, value) in state.in_order() {
-            match &mut fields[0].values {
-                Values::U32(times) => times.push(time as u32),
-                Values::I64(times) => times.push(time),
-                _ => bail!(LOGICAL_ERROR, "Times of samples are of no known type"),
-            }
-            match &mut fields[1].values {
-                Values::F32(values) => values.push(value as f32),
-                Values::F64(values) => values.push(value),
-                _ => bail!(LOGICAL_ERROR, "Values of samples are of no known type"),
-            }
-            *len += 1;
-        }
-        list.close();
-        Ok(())
+        push_samples(state.in_order().iter(), out)
     }
 
     fn heap_memory(&self, state: &Samples) -> usize {

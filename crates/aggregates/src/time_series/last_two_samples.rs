@@ -1,10 +1,9 @@
 //! `timeSeriesLastTwoSamples`: the last two samples, the later first.
 
-use super::samples::{Sample, greater};
+use super::samples::{SIGN, Sample, greater, push_samples};
 use crate::check::two_arguments;
 use crate::floats::Floats;
-use chalet_base::{Result, bail, ensure};
-use chalet_columns::builder::Values;
+use chalet_base::{Result, ensure};
 use chalet_columns::wire::{put_len, take_array, take_count, take_f64};
 use chalet_columns::{Builder, Data, Vector};
 use chalet_function_api::aggregate::AggregateNulls;
@@ -65,9 +64,6 @@ struct LastTwo {
     value: DataType,
 }
 
-/// The sign bit of an unsigned time: flipped, it sorts as a signed one.
-const SIGN: u64 = 1 << 63;
-
 fn time(data: &Data, row: usize) -> i64 {
     match data {
         Data::U8(v) => v[row].into(),
@@ -80,21 +76,6 @@ fn time(data: &Data, row: usize) -> i64 {
         Data::I64(v) => v[row],
         _ => 0,
     }
-}
-
-fn push_time(time: i64, out: &mut Builder) -> Result<()> {
-    match &mut out.values {
-        Values::U8(values) => values.push(time as u8),
-        Values::U16(values) => values.push(time as u16),
-        Values::U32(values) => values.push(time as u32),
-        Values::U64(values) => values.push(time as u64 ^ SIGN),
-        Values::I8(values) => values.push(time as i8),
-        Values::I16(values) => values.push(time as i16),
-        Values::I32(values) => values.push(time as i32),
-        Values::I64(values) => values.push(time),
-        _ => bail!(LOGICAL_ERROR, "Times of samples are of no known type"),
-    }
-    Ok(())
 }
 
 /// Takes a sample where it is among the last two.
@@ -154,23 +135,7 @@ impl RowAggregate for LastTwo {
     }
 
     fn finish(&self, state: &mut Vec<Sample>, out: &mut Builder) -> Result<()> {
-        let Values::List(list) = &mut out.values else {
-            bail!(LOGICAL_ERROR, "Samples are not a list");
-        };
-        let Values::Struct { fields, len } = &mut list.values.values else {
-            bail!(LOGICAL_ERROR, "Samples are not tuples");
-        };
-        for &(time, value) in state.iter() {
-            push_time(time, &mut fields[0])?;
-            match &mut fields[1].values {
-                Values::F32(values) => values.push(value as f32),
-                Values::F64(values) => values.push(value),
-                _ => bail!(LOGICAL_ERROR, "Values of samples are of no known type"),
-            }
-            *len += 1;
-        }
-        list.close();
-        Ok(())
+        push_samples(state.iter(), out)
     }
 
     fn heap_memory(&self, state: &Vec<Sample>) -> usize {

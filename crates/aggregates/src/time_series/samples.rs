@@ -3,7 +3,7 @@
 use crate::check::two_arguments;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::wire::{put_len, take_array, take_count, take_f64};
-use chalet_columns::{Data, List, Vector};
+use chalet_columns::{Builder, Data, List, Vector, builder};
 use chalet_function_api::Argument;
 use chalet_types::DataType;
 
@@ -96,6 +96,45 @@ impl Shape {
             Form::ArrayOfTuples => lists(args[0].list()?, None),
         }
     }
+}
+
+/// Appends samples as a list of tuples of a time and a value.
+pub fn push_samples<'a>(samples: impl Iterator<Item = &'a Sample>, out: &mut Builder) -> Result<()> {
+    let builder::Values::List(list) = &mut out.values else {
+        bail!(LOGICAL_ERROR, "Samples are not a list");
+    };
+    let builder::Values::Struct { fields, len } = &mut list.values.values else {
+        bail!(LOGICAL_ERROR, "Samples are not tuples");
+    };
+    for &(time, value) in samples {
+        push_time(time, &mut fields[0])?;
+        match &mut fields[1].values {
+            builder::Values::F32(values) => values.push(value as f32),
+            builder::Values::F64(values) => values.push(value),
+            _ => bail!(LOGICAL_ERROR, "Values of samples are of no known type"),
+        }
+        *len += 1;
+    }
+    list.close();
+    Ok(())
+}
+
+/// The sign bit of an unsigned time: flipped, it sorts as a signed one.
+pub const SIGN: u64 = 1 << 63;
+
+fn push_time(time: i64, out: &mut Builder) -> Result<()> {
+    match &mut out.values {
+        builder::Values::U8(values) => values.push(time as u8),
+        builder::Values::U16(values) => values.push(time as u16),
+        builder::Values::U32(values) => values.push(time as u32),
+        builder::Values::U64(values) => values.push(time as u64 ^ SIGN),
+        builder::Values::I8(values) => values.push(time as i8),
+        builder::Values::I16(values) => values.push(time as i16),
+        builder::Values::I32(values) => values.push(time as i32),
+        builder::Values::I64(values) => values.push(time),
+        _ => bail!(LOGICAL_ERROR, "Times of samples are of no known type"),
+    }
+    Ok(())
 }
 
 /// The samples of a block.

@@ -1,8 +1,9 @@
 //! How a column chunk of a table's own file is encoded: by a dictionary, as differences, plain and compressed, or plain alone,
 //! whichever is small for what it takes to read. A file of a user is written as the settings say.
 //!
-//! What many rows share is kept once, in a dictionary, also where few neighbours are equal. Differences (DELTA_BINARY_PACKED) of values that are near each other take few bits and are decoded several times faster than
-//! LZ4 undoes plain values; where LZ4 saves next to nothing, plain values need no decoding at all.
+//! What many rows share is kept once, in a dictionary, also where few neighbours are equal. Differences (DELTA_BINARY_PACKED) of
+//! values that are near each other take few bits and are decoded several times faster than LZ4 undoes plain values; where LZ4 saves
+//! next to nothing, plain values need no decoding at all.
 
 use super::distinct;
 use super::shred::Entries;

@@ -53,7 +53,7 @@ const LENGTHS_FROM: usize = 16;
 fn columns_with_lengths(columns: &ColumnsVersion, sample: &[Block]) -> Vec<usize> {
     let is_long = |column: &usize| {
         let of_block = |block: &Block| match &block.column(*column).flat().data {
-            Data::Str(strings) => strings.views().iter().map(|view| *view as u32 as usize).sum(),
+            Data::Str(strings) => strings.total_bytes(),
             _ => 0,
         };
         let bytes: usize = sample.iter().map(of_block).sum();
