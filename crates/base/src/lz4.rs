@@ -1,4 +1,4 @@
-//! Blocks of LZ4, by its own C library: it unpacks text and numbers 1.4 to 1.9 times as fast as the `lz4_flex` crate
+//! Blocks of LZ4, by its own C library: it unpacks text and numbers 1.2 to 1.9 times as fast as the `lz4_flex` crate
 //! (2026-11-25), and scans of tables spend a quarter of their time and more on it.
 
 use std::io;

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes of dictionaries kept at once.
 const MAX_BYTES: usize = 64 << 20;
-/// A smaller one is made as fast as it is found.
+/// A smaller one is made in tens of microseconds.
 const LEAST_BYTES: usize = 1 << 16;
 
 /// A column chunk: the file, the row group, the leaf.

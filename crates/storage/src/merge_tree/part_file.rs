@@ -46,7 +46,7 @@ pub(super) fn lengths_of(column: &str) -> String {
     format!("{column}.size")
 }
 
-/// Bytes of a string on average from which on its length is kept beside it: there it takes less than a tenth as long to read.
+/// Bytes of a string on average from which on its length is kept beside it, in about one byte.
 const LENGTHS_FROM: usize = 16;
 
 /// The stored columns whose lengths are to be kept, by what the first rows look like.
