@@ -146,3 +146,25 @@ def test_over_http(ours):
         assert server.sql("SELECT 1 AS x").filter("x > 1").fetchall() == []
         with pytest.raises(chalet.NotSupportedError, match="over HTTP"):
             server.query("SELECT * FROM given", tables={"given": PRICES})
+
+
+@pytest.mark.parametrize("way", ["sync", "asyncio"])
+def test_a_server_that_refuses_a_large_table(real, way):
+    # An old server takes the rest of the table for packets, and complains about each: nobody may wait for the other to listen.
+    pyarrow = pytest.importorskip("pyarrow")
+    n = 500_000
+    moments = pyarrow.table({"t": pyarrow.array(range(n), pyarrow.timestamp("ms")), "s": [f"value {i}" for i in range(n)]})
+    url = f"clickhouse://alice:secret@127.0.0.1:{real[0]}"
+
+    async def run():
+        async with await chalet.aio.connect(url) as server:
+            await server.query("SELECT count() FROM moments", tables={"moments": moments})
+
+    with pytest.raises(chalet.Error, match="DateTime64") as raised:
+        if way == "asyncio":
+            asyncio.run(run())
+        with chalet.connect(url) as server:
+            server.query("SELECT count() FROM moments", tables={"moments": moments})
+    assert raised.value.code == 50
+    with chalet.connect(url) as server:
+        assert server.query("SELECT 1", "TSV").data() == "1\n"

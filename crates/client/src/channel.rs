@@ -134,6 +134,8 @@ struct Attempt {
 /// Bytes that one read asks for at least, and memory that is set aside before they have come at most.
 const READ: usize = 64 << 10;
 const READ_AHEAD: usize = 1 << 20;
+/// What the other end says while it is written to, at most.
+const HEARD: usize = 1 << 20;
 /// Memory of this size is kept from one packet to the next.
 const KEPT: usize = 4 << 20;
 
@@ -350,13 +352,52 @@ impl Channel {
                     bytes = &bytes[n..];
                     since = Instant::now();
                 }
-                Err(e) => self.waited(&e, since, self.timeouts.send, "writing")?,
+                Err(e) => {
+                    self.waited(&e, since, self.timeouts.send, "writing")?;
+                    self.listen()?;
+                }
             }
         }
         while let Err(e) = self.socket.flush() {
             self.waited(&e, since, self.timeouts.send, "writing")?;
+            self.listen()?;
         }
         Ok(())
+    }
+
+    /// Takes in what the other end says while it does not read: it may go on only once that has gone out, and both ends would
+    /// wait for each other.
+    fn listen(&mut self) -> Result<()> {
+        while self.socket.has_input() {
+            ensure!(
+                self.end - self.at < HEARD,
+                NETWORK_ERROR,
+                "The server writes and does not read ({})",
+                self.peer
+            );
+            self.make_room(READ);
+            match self.socket.read(&mut self.window[self.end..]) {
+                Ok(0) => return Ok(()),
+                Ok(read) => self.arrived(read),
+                Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => return Ok(()),
+                Err(e) => return Err(broken(&e, "writing", &self.peer)),
+            }
+        }
+        Ok(())
+    }
+
+    fn make_room(&mut self, room: usize) {
+        if self.window.len() - self.end < room {
+            // Twice what has arrived, at most.
+            let mut window = vec![0; self.end + room.max(self.end)];
+            window[..self.end].copy_from_slice(&self.window[..self.end]);
+            self.window = window;
+        }
+    }
+
+    fn arrived(&mut self, n: usize) {
+        let arrived = &mut self.window[self.end..self.end + n];
+        self.end += self.framing.unwrap(arrived);
     }
 
     /// Waits until there are `n` bytes behind `at`; in an attempt there are, or it is short.
@@ -392,13 +433,7 @@ impl Channel {
                     self.peer
                 );
             }
-            let room = (n - self.end).clamp(READ, READ_AHEAD);
-            if self.window.len() - self.end < room {
-                // Twice what has arrived, at most.
-                let mut window = vec![0; self.end + room.max(self.end)];
-                window[..self.end].copy_from_slice(&self.window[..self.end]);
-                self.window = window;
-            }
+            self.make_room((n - self.end).clamp(READ, READ_AHEAD));
             match self.socket.read(&mut self.window[self.end..]) {
                 Ok(0) => {
                     bail!(
@@ -410,8 +445,7 @@ impl Channel {
                 Ok(read) => {
                     since = Instant::now();
                     self.attempt.since = Some(since);
-                    let arrived = &mut self.window[self.end..self.end + read];
-                    self.end += self.framing.unwrap(arrived);
+                    self.arrived(read);
                 }
                 Err(e) if !self.waits && e.kind() == ErrorKind::WouldBlock => return self.falls_short(n, &e),
                 Err(e) => self.waited(&e, since, self.timeouts.receive, "reading")?,

@@ -244,12 +244,29 @@ impl Connection {
         (self.n_rows, self.told_rows) = (0, None);
         self.has_tables = !request.tables.is_empty();
         let (channel, options) = (&mut self.channel, &self.options);
-        match &mut self.protocol {
-            Protocol::Native(native) => native.send(channel, options, request)?,
-            Protocol::Http(http) => http.send(channel, options, request)?,
+        let sent = match &mut self.protocol {
+            Protocol::Native(native) => native.send(channel, options, request),
+            Protocol::Http(http) => http.send(channel, options, request),
+        };
+        match sent {
+            Ok(()) => self.state = State::Busy,
+            Err(error) if self.has_tables => return Err(self.reason_of(error)),
+            Err(error) => return Err(error),
         }
-        self.state = State::Busy;
         Ok(())
+    }
+
+    /// Why the other end took no more: it may have said so before it went.
+    fn reason_of(&mut self, error: Error) -> Error {
+        self.state = State::Broken;
+        while error.code() == codes::NETWORK_ERROR
+            && let Ok(packet) = self.read_waiting()
+        {
+            if let Packet::Exception(reason) = packet {
+                return reason;
+            }
+        }
+        error
     }
 
     fn put_rows(&mut self, rows: &Rows) -> Result<()> {
@@ -358,17 +375,7 @@ impl Connection {
                 );
             }
         }
-        let Err(error) = self.put_rows(rows) else { return Ok(()) };
-        self.state = State::Broken;
-        // The server may have said why it went.
-        while error.code() == codes::NETWORK_ERROR
-            && let Ok(packet) = self.read_waiting()
-        {
-            if let Packet::Exception(reason) = packet {
-                return Err(reason);
-            }
-        }
-        Err(error)
+        self.put_rows(rows).map_err(|error| self.reason_of(error))
     }
 
     /// Ends an INSERT: its rows are written when this returns.
