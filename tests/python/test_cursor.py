@@ -294,3 +294,30 @@ def test_executemany_is_fast(db):
     assert db.execute("SELECT count(), sum(a), countIf(e IS NULL) FROM t").fetchone() == (150_000, 3 * sum(range(50_000)), 15_000)
     # 50 ms are promised; the rest is for machines that do other things meanwhile.
     assert min(times) < 0.3
+
+
+def test_values_that_come_again_are_one_object(db):
+    kinds = {
+        "toDate('2020-01-01') + number % 10": 10,
+        "concat('value ', toString(number % 1000))": 1000,
+        "toDateTime('2020-01-01 00:00:00', 'UTC') + number % 7": 7,
+        "1000 + number % 50": 50,
+        "if(number % 3 = 0, NULL, toInt32(number % 1000 - 100000))": 1001,
+        "toDecimal64(number % 20, 2)": 20,
+        "(number % 16) / 4": 16,
+        "toIPv4(toUInt32(number % 9))": 9,
+    }
+    for expression, n in kinds.items():
+        sql = f"SELECT {expression} FROM numbers(20000) SETTINGS max_block_size = 20000"
+        values = [row[0] for row in db.execute(sql).fetchall()]
+        texts = db.query(sql, "TSV").data().splitlines()
+        assert len(set(map(str, values))) == len(set(texts)) == n, expression
+        # Some share a place of the cache and push each other out.
+        assert len({id(value) for value in values}) < 20_000 / 3, expression
+    # What is equal is not always the same.
+    zeros = [row[0] for row in db.execute("SELECT if(number % 2 = 0, 0.0, -0.0) FROM numbers(5000)").fetchall()]
+    assert [str(zero) for zero in zeros] == ["0.0", "-0.0"] * 2500
+    mixed = "SELECT if(number % 2 = 0, 'a', unhex('ff')) FROM numbers(5000)"
+    assert [row[0] for row in db.execute(mixed).fetchall()] == ["a", b"\xff"] * 2500
+    differ = [row[0] for row in db.execute("SELECT repeat('x', number % 3000) FROM numbers(6000)").fetchall()]
+    assert differ == ["x" * (n % 3000) for n in range(6000)]

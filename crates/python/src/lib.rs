@@ -57,6 +57,7 @@ mod memory_view;
 mod objects;
 mod parallel;
 mod pipe;
+mod repeated;
 mod result;
 mod server;
 mod several;

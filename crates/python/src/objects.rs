@@ -1,6 +1,6 @@
 //! Columns as Python objects: one loop a column, so that the type is looked at once and not for each value.
 
-use crate::{classes, fast, several};
+use crate::{classes, fast, repeated, several};
 use chalet_columns::{Column, Data, Fixed, Vector};
 use chalet_types::calendar::{Civil, Clock, LocalTime};
 use chalet_types::{DataType, EnumValues, IntervalUnit, TimeZone};
@@ -85,20 +85,20 @@ fn plain<'py>(
         (T::Bool, Data::U8(values)) => each(values, |&x| any(py, x != 0)),
         (T::Date, Data::U16(values)) => {
             let dates = fast::Dates::new(py);
-            each(values, |&days| date(dates, i64::from(days)))
+            repeated(values, |days| date(dates, i64::from(days)))
         }
         (T::Date32, Data::I32(values)) => {
             let dates = fast::Dates::new(py);
-            each(values, |&days| date(dates, i64::from(days)))
+            repeated(values, |days| date(dates, i64::from(days)))
         }
         (T::DateTime(zone), Data::U32(values)) => {
             let timestamps = Timestamps::new(py, zone.as_ref(), session)?;
-            each(values, |&seconds| timestamps.object(i64::from(seconds), 0))
+            repeated(values, |seconds| timestamps.object(i64::from(seconds), 0))
         }
         (T::DateTime64(scale, zone), Data::I64(values)) => {
             let timestamps = Timestamps::new(py, zone.as_ref(), session)?;
             let ticks = 10i64.pow(u32::from(*scale));
-            each(values, |&value| {
+            repeated(values, |value| {
                 let fraction = value.rem_euclid(ticks);
                 // Python knows microseconds; what is below is cut, as ClickHouse cuts when a scale shrinks.
                 let micros = i128::from(fraction) * 1_000_000 / i128::from(ticks);
@@ -118,7 +118,7 @@ fn plain<'py>(
         (T::Enum16(names), Data::I16(values)) => enumeration(py, names, values.iter().copied()),
         (T::IPv4, Data::U32(values)) => {
             let maker = fast::IPV4.maker(py)?;
-            each(values, |&x| maker.make(&fast::IPV4, fast::unsigned(py, u64::from(x))?))
+            repeated(values, |x| maker.make(&fast::IPV4, fast::unsigned(py, u64::from(x))?))
         }
         (T::IPv6, Data::Fixed(values)) => {
             let maker = fast::IPV6.maker(py)?;
@@ -147,28 +147,36 @@ fn plain<'py>(
         (T::Json(_), _) => several::dictionaries(py, vector, session),
         (_, Data::Nothing(n)) => Ok(vec![PyNone::get(py).into_bound().into_any(); *n]),
         (_, Data::U8(values)) => each(values, |&x| fast::unsigned(py, x.into())),
-        (_, Data::U16(values)) => each(values, |&x| fast::unsigned(py, x.into())),
-        (_, Data::U32(values)) => each(values, |&x| fast::unsigned(py, x.into())),
-        (_, Data::U64(values)) => each(values, |&x| fast::unsigned(py, x)),
+        (_, Data::U16(values)) => repeated(values, |x| fast::unsigned(py, x.into())),
+        (_, Data::U32(values)) => repeated(values, |x| fast::unsigned(py, x.into())),
+        (_, Data::U64(values)) => repeated(values, |x| fast::unsigned(py, x)),
         (_, Data::U128(values)) => each(values, |&x| any(py, x)),
         (_, Data::U256(values)) => each(values, |x| large(py, &x.to_le_bytes(), false)),
         (_, Data::I8(values)) => each(values, |&x| fast::signed(py, x.into())),
-        (_, Data::I16(values)) => each(values, |&x| fast::signed(py, x.into())),
-        (_, Data::I32(values)) => each(values, |&x| fast::signed(py, x.into())),
-        (_, Data::I64(values)) => each(values, |&x| fast::signed(py, x)),
+        (_, Data::I16(values)) => repeated(values, |x| fast::signed(py, x.into())),
+        (_, Data::I32(values)) => repeated(values, |x| fast::signed(py, x.into())),
+        (_, Data::I64(values)) => repeated(values, |x| fast::signed(py, x)),
         (_, Data::I128(values)) => each(values, |&x| any(py, x)),
         (_, Data::I256(values)) => each(values, |x| large(py, &x.to_le_bytes(), true)),
         (_, Data::BF16(values)) => each(values, |&x| any(py, f32::from(x))),
         (_, Data::F32(values)) => each(values, |&x| fast::float(py, x.into())),
-        (_, Data::F64(values)) => each(values, |&x| fast::float(py, x)),
-        (_, Data::Str(strings)) => strings.iter().map(|bytes| fast::text(py, bytes)).collect(),
-        (_, Data::Fixed(fixed)) => fixed.iter().map(|bytes| fast::text(py, bytes)).collect(),
+        (_, Data::F64(values)) => repeated(values, |x| fast::float(py, x)),
+        (_, Data::Str(strings)) => repeated::objects(strings.iter(), |bytes| fast::text(py, bytes)),
+        (_, Data::Fixed(fixed)) => repeated::objects(fixed.iter(), |bytes| fast::text(py, bytes)),
         (_, data) => Err(mismatch(ty, data)),
     }
 }
 
 fn each<'py, T>(values: &[T], make: impl Fn(&T) -> PyResult<Object<'py>>) -> PyResult<Vec<Object<'py>>> {
     values.iter().map(make).collect()
+}
+
+/// The same where values may come again.
+fn repeated<'py, K: repeated::Key>(
+    values: &[K],
+    make: impl Fn(K) -> PyResult<Object<'py>>,
+) -> PyResult<Vec<Object<'py>>> {
+    repeated::objects(values.iter().copied(), make)
 }
 
 fn any<'py>(py: Python<'py>, value: impl IntoPyObject<'py>) -> PyResult<Object<'py>> {
@@ -261,8 +269,8 @@ fn decimals<'py>(py: Python<'py>, data: &Data, scale: u8) -> PyResult<Vec<Object
     let class = classes::decimal(py)?;
     let make = |digits: String| fast::decimal(class, &with_point(&digits, usize::from(scale)));
     match data {
-        Data::I32(values) => each(values, |x| make(x.to_string())),
-        Data::I64(values) => each(values, |x| make(x.to_string())),
+        Data::I32(values) => repeated(values, |x| make(x.to_string())),
+        Data::I64(values) => repeated(values, |x| make(x.to_string())),
         Data::I128(values) => each(values, |x| make(x.to_string())),
         Data::I256(values) => each(values, |x| make(x.to_string())),
         other => Err(mismatch(&DataType::Decimal { precision: 76, scale }, other)),
