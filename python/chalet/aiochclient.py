@@ -7,6 +7,7 @@ the native protocol; `ChClient(url=":memory:")` and `ChClient(url="./folder")` h
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import datetime
 import decimal
 import ipaddress
@@ -22,7 +23,7 @@ from . import _chalet
 from ._schemes import SERVERS
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 
     from .aio import Connection
 
@@ -37,6 +38,8 @@ _FETCHED = frozenset(("SELECT", "WITH", "SHOW", "DESCRIBE", "DESC", "EXISTS", "E
 _JSON = "JSONEachRow"
 # Rows that become Python objects at a time.
 _BATCH = 4096
+# Seconds in which a query of which one row is wanted may end.
+_END = 0.02
 
 
 class ChClientError(Exception):
@@ -139,8 +142,7 @@ class ChClient:
     ) -> None:
         """Runs a statement. `args` are the rows of an INSERT, tuples, or with `json` dicts; `params` are put, as literals, into
         the places of `{name}`."""
-        async for _ in self._rows(query, args, json, params, query_id, True):
-            return
+        await self._first(self._batches(query, args, json, params, query_id, True))
 
     async def fetch(
         self,
@@ -152,7 +154,10 @@ class ChClient:
         decode: bool = True,
     ) -> list[Any]:
         """All rows as Records; with `json` as dicts; without `decode` their fields are bytes, as the format TabSeparated has them."""
-        return [row async for row in self._rows(query, args, json, params, query_id, decode)]
+        rows: list[Any] = []
+        async for batch in self._batches(query, args, json, params, query_id, decode):
+            rows += batch
+        return rows
 
     async def fetchrow(
         self,
@@ -164,9 +169,7 @@ class ChClient:
         decode: bool = True,
     ) -> Any:
         """The first row, None where there is none."""
-        async for row in self._rows(query, args, json, params, query_id, decode):
-            return row
-        return None
+        return await self._first(self._batches(query, args, json, params, query_id, decode))
 
     async def fetchone(self, query: str, *args: Any) -> Any:
         """`fetchrow` under its old name."""
@@ -196,8 +199,13 @@ class ChClient:
         decode: bool = True,
     ) -> AsyncIterator[Any]:
         """The rows one by one, while the query runs."""
-        async for row in self._rows(query, args, json, params, query_id, decode):
-            yield row
+        batches = self._batches(query, args, json, params, query_id, decode)
+        try:
+            async for batch in batches:
+                for row in batch:
+                    yield row
+        finally:
+            await batches.aclose()
 
     async def cursor(self, query: str, *args: Any) -> AsyncIterator[Any]:
         """`iterate` under its old name."""
@@ -240,9 +248,22 @@ class ChClient:
         except _chalet.Error as error:
             raise _raised(error) from None
 
-    async def _rows(
+    @staticmethod
+    async def _first(batches: AsyncGenerator[list[Any], None]) -> Any:
+        """The first row of all. A query that is not at its end takes its connection with it, so that end is waited for, a little."""
+        try:
+            first = await anext(batches, None)
+            if first is not None:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(anext(batches, None), _END)
+            return first[0] if first else None
+        finally:
+            await batches.aclose()
+
+    async def _batches(
         self, query: str, args: tuple[Any, ...], json: bool, params: Any, query_id: str | None, decode: bool
-    ) -> AsyncIterator[Any]:
+    ) -> AsyncGenerator[list[Any], None]:
+        """The rows, some at a time, never none."""
         query, word, named = _filled(query, params), _word(query), _FORMAT.search(query)
         is_json = json or (named is not None and named[1] == _JSON)
         if args:
@@ -255,20 +276,19 @@ class ChClient:
             raise ChClientError(f"The format {named[1]} is not read here: leave it out, or name {_JSON}")
         elif is_json:
             async for chunk in self._chunks(query, _JSON, query_id):
-                for line in chunk.bytes().splitlines():
-                    yield self._json.loads(line)
+                if lines := chunk.bytes().splitlines():
+                    yield [self._json.loads(line) for line in lines]
         elif decode:
             async for chunk in self._chunks(query, None, query_id):
                 names = {name: at for at, name in enumerate(chunk.columns)}
                 while rows := chunk.fetchmany(_BATCH):
-                    for row in rows:
-                        yield Record(row, names)
+                    yield [Record(row, names) for row in rows]
         else:
             async for chunk in self._chunks(query, "TabSeparatedWithNames", query_id):
                 lines = chunk.bytes().split(b"\n")
                 names = {name: at for at, name in enumerate(lines[0].decode().split("\t"))}
-                for line in lines[1:-1]:
-                    yield Record(tuple(line.split(b"\t")), names)
+                if lines[1:-1]:
+                    yield [Record(tuple(line.split(b"\t")), names) for line in lines[1:-1]]
 
     async def _chunks(self, query: str, format: str | None, query_id: str | None) -> AsyncIterator[Any]:
         """Results with rows, or in a format, as they come."""
