@@ -10,6 +10,7 @@ use chalet_function_api::{
     Aggregate, AggregateFunction, AggregateRecord, Argument, Context, EachState, Example, RowAggregate,
 };
 use chalet_types::{DataType, Value};
+use std::ops::Range;
 use std::sync::Arc;
 
 const RECORD: AggregateRecord = AggregateRecord {
@@ -37,23 +38,27 @@ impl AggregateFunction for Entropy {
 struct Frequencies(WideKeys);
 
 impl Frequencies {
-    /// Counts a row: how many its value has had so far; 0 of NaN, which does not count.
-    fn count(&self, state: &mut HashMap<u128, u64>, args: &[Vector], row: usize) -> u64 {
-        let nan = match (&args[0].data, args.len()) {
-            (Data::F64(v), 1) => v[row].is_nan(),
-            (Data::F32(v), 1) => v[row].is_nan(),
-            _ => false,
+    /// Counts rows, and calls `f` with how many the value of each has had so far; a NaN does not count.
+    fn count(
+        &self,
+        state: &mut HashMap<u128, u64>,
+        args: &[Vector],
+        rows: Range<usize>,
+        mut f: impl FnMut(u64),
+    ) {
+        let (doubles, singles) = match args {
+            [Vector { data: Data::F64(values), .. }] => (Some(values), None),
+            [Vector { data: Data::F32(values), .. }] => (None, Some(values)),
+            _ => (None, None),
         };
-        if nan {
-            return 0;
-        }
-        let mut so_far = 0;
-        self.0.for_each(args, row..row + 1, |_, key| {
+        self.0.for_each(args, rows, |row, key| {
+            if doubles.is_some_and(|values| values[row].is_nan()) || singles.is_some_and(|values| values[row].is_nan()) {
+                return;
+            }
             let n = state.entry(key).or_default();
             *n += 1;
-            so_far = *n;
+            f(*n);
         });
-        so_far
     }
 }
 
@@ -75,7 +80,12 @@ impl RowAggregate for Frequencies {
     }
 
     fn add(&self, state: &mut Self::State, args: &&[Vector], row: usize) -> Result<()> {
-        self.count(state, args, row);
+        self.count(state, args, row..row + 1, drop);
+        Ok(())
+    }
+
+    fn add_rows(&self, state: &mut Self::State, args: &&[Vector], rows: Range<usize>) -> Result<()> {
+        self.count(state, args, rows, drop);
         Ok(())
     }
 
@@ -93,13 +103,13 @@ impl RowAggregate for Frequencies {
         let mut sum: f64 = state.values().map(|&n| n as f64 * (n as f64).log2()).sum();
         let starts = std::iter::once(&from).chain(ends);
         for (&start, &end) in starts.zip(ends) {
-            for row in start..end {
-                let n = self.count(state, args, row) as f64;
-                total += u64::from(n > 0.0);
+            self.count(state, args, start..end, |n| {
+                let n = n as f64;
+                total += 1;
                 if n > 1.0 {
                     sum += n * n.log2() - (n - 1.0) * (n - 1.0).log2();
                 }
-            }
+            });
             let rows = total as f64;
             results.push(if state.len() < 2 { 0.0 } else { rows.log2() - sum / rows });
         }

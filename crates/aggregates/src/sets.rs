@@ -1,7 +1,6 @@
 //! Sets of byte strings for many groups in one hash table: each (group, key) is one numbered entry.
 
-use chalet_base::hash::{combine, hash_bytes, hash_u64};
-use hashbrown::HashTable;
+use chalet_base::hash::{combine, fetch, hash_bytes, hash_u64};
 
 /// No entry.
 const END: u32 = u32::MAX;
@@ -15,8 +14,13 @@ pub struct GroupSets {
     entries: Vec<Entry>,
     /// First and last entry of every group.
     groups: Vec<(u32, u32)>,
-    table: HashTable<u32>,
+    /// Open addressing: half of the hash above, the number of the entry + 1 below; 0 is empty. A power of two of them, or none,
+    /// at most two thirds of them used.
+    slots: Vec<u64>,
 }
+
+const TAG: u64 = !0 << 32;
+const FIRST_SLOTS: usize = 64;
 
 struct Entry {
     /// The key is `keys[start..next entry's start]`; or the key as a word, where all have one width.
@@ -54,6 +58,11 @@ impl GroupSets {
         }
     }
 
+    /// The keys of all entries, one after the other.
+    pub fn keys(&self) -> &[u8] {
+        &self.keys
+    }
+
     pub fn group(&self, entry: u32) -> u32 {
         self.entries[entry as usize].group
     }
@@ -65,53 +74,74 @@ impl GroupSets {
             word[..width].copy_from_slice(new);
             return self.insert_word(group, u64::from_le_bytes(word), width);
         }
-        let GroupSets { keys, entries, table, .. } = self;
         let hash = combine(hash_bytes(new), group.into());
-        let found = table.find(hash, |&e| entries[e as usize].group == group && key(keys, entries, e) == new);
-        if let Some(&entry) = found {
+        let GroupSets { keys, entries, .. } = &*self;
+        let is = |e: u32| entries[e as usize].group == group && key(keys, entries, e) == new;
+        if let Some(entry) = find(&self.slots, hash, is) {
             return (entry, false);
         }
-        let entry = entries.len() as u32;
-        entries.push(Entry { start: keys.len() as u64, group, next: END });
-        keys.extend_from_slice(new);
-        table.insert_unique(hash, entry, |&e| {
-            combine(hash_bytes(key(keys, entries, e)), entries[e as usize].group.into())
-        });
-        self.link(entry);
-        (entry, true)
+        let entry = Entry { start: self.keys.len() as u64, group, next: END };
+        self.keys.extend_from_slice(new);
+        (self.push(hash, entry), true)
     }
 
     /// The same of a key of the width that all have.
     #[inline]
     pub fn insert_word(&mut self, group: u32, word: u64, width: usize) -> (u32, bool) {
-        let GroupSets { keys, entries, table, .. } = self;
-        let hash = combine(hash_u64(word), group.into());
-        let found = table.find(hash, |&e| {
-            let entry = &entries[e as usize];
-            entry.start == word && entry.group == group
-        });
-        if let Some(&entry) = found {
-            return (entry, false);
-        }
-        let entry = entries.len() as u32;
-        entries.push(Entry { start: word, group, next: END });
-        keys.extend_from_slice(&word.to_le_bytes()[..width]);
-        table.insert_unique(hash, entry, |&e| {
-            let entry = &entries[e as usize];
-            combine(hash_u64(entry.start), entry.group.into())
-        });
-        self.link(entry);
-        (entry, true)
+        self.insert_hashed(word_hash(group, word), group, word, width)
     }
 
-    /// Puts a new entry behind the others of its group.
-    fn link(&mut self, entry: u32) {
-        let (first, last) = &mut self.groups[self.entries[entry as usize].group as usize];
-        match *last {
-            END => *first = entry,
-            before => self.entries[before as usize].next = entry,
+    /// The same with its [`word_hash`].
+    #[inline]
+    pub fn insert_hashed(&mut self, hash: u64, group: u32, word: u64, width: usize) -> (u32, bool) {
+        let is = |e: u32| {
+            let entry = &self.entries[e as usize];
+            entry.start == word && entry.group == group
+        };
+        if let Some(entry) = find(&self.slots, hash, is) {
+            return (entry, false);
         }
-        *last = entry;
+        self.keys.extend_from_slice(&word.to_le_bytes()[..width]);
+        (self.push(hash, Entry { start: word, group, next: END }), true)
+    }
+
+    /// Fetches into the cache where a key of this hash is looked for first.
+    #[inline]
+    pub fn fetch(&self, hash: u64) {
+        if !self.slots.is_empty() {
+            fetch(&raw const self.slots[hash as usize & (self.slots.len() - 1)]);
+        }
+    }
+
+    fn push(&mut self, hash: u64, entry: Entry) -> u32 {
+        let number = self.entries.len() as u32;
+        let (first, last) = &mut self.groups[entry.group as usize];
+        match *last {
+            END => *first = number,
+            before => self.entries[before as usize].next = number,
+        }
+        *last = number;
+        self.entries.push(entry);
+        if self.entries.len() * 3 > self.slots.len() * 2 {
+            self.rehash();
+        } else {
+            place(&mut self.slots, hash, number);
+        }
+        number
+    }
+
+    /// Makes twice as many slots, for all entries.
+    #[cold]
+    fn rehash(&mut self) {
+        self.slots = vec![0; (self.slots.len() * 2).max(FIRST_SLOTS)];
+        for number in 0..self.entries.len() as u32 {
+            let entry = &self.entries[number as usize];
+            let hash = match self.width {
+                Some(_) => word_hash(entry.group, entry.start),
+                None => combine(hash_bytes(key(&self.keys, &self.entries, number)), entry.group.into()),
+            };
+            place(&mut self.slots, hash, number);
+        }
     }
 
     /// The entries of a group, in the order of insertion.
@@ -126,8 +156,42 @@ impl GroupSets {
         self.keys.capacity()
             + self.entries.capacity() * size_of::<Entry>()
             + self.groups.capacity() * 8
-            + self.table.capacity() * 5
+            + self.slots.capacity() * 8
     }
+}
+
+/// The hash of a key of at most 8 bytes in a group.
+#[inline]
+pub fn word_hash(group: u32, word: u64) -> u64 {
+    combine(hash_u64(word), group.into())
+}
+
+#[inline]
+fn find(slots: &[u64], hash: u64, is: impl Fn(u32) -> bool) -> Option<u32> {
+    let mask = slots.len().checked_sub(1)?;
+    let mut at = hash as usize & mask;
+    loop {
+        let slot = slots[at];
+        if slot == 0 {
+            return None;
+        }
+        let entry = (slot as u32) - 1;
+        if (slot ^ hash) & TAG == 0 && is(entry) {
+            return Some(entry);
+        }
+        at = (at + 1) & mask;
+    }
+}
+
+/// Puts an entry that is not there into the first free slot.
+#[inline]
+fn place(slots: &mut [u64], hash: u64, entry: u32) {
+    let mask = slots.len() - 1;
+    let mut at = hash as usize & mask;
+    while slots[at] != 0 {
+        at = (at + 1) & mask;
+    }
+    slots[at] = (hash & TAG) | u64::from(entry + 1);
 }
 
 fn key<'a>(keys: &'a [u8], entries: &[Entry], entry: u32) -> &'a [u8] {

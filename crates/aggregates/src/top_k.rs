@@ -3,7 +3,7 @@
 //! for all values.
 
 use crate::floats::Unsigned;
-use chalet_base::hash::{HashMap, hash_bytes};
+use chalet_base::hash::hash_bytes;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::builder::Values;
 use chalet_columns::rows::RowCodec;
@@ -14,6 +14,8 @@ use chalet_function_api::{
     Aggregate, AggregateFunction, AggregateRecord, Argument, Context, EachState, Example, RowAggregate,
 };
 use chalet_types::{DataType, TupleField, Value};
+use hashbrown::HashTable;
+use std::cell::RefCell;
 use std::sync::Arc;
 
 const TOP_K: AggregateRecord = AggregateRecord {
@@ -157,11 +159,13 @@ struct Top {
     counts: bool,
 }
 
-#[derive(Clone)]
 struct Counter {
-    key: Arc<[u8]>,
+    key: Key,
+    hash: u64,
     count: u64,
     error: u64,
+    /// Where it stands in the order.
+    place: u32,
 }
 
 impl Counter {
@@ -170,59 +174,115 @@ impl Counter {
     }
 }
 
-/// Counters from the largest down, their places by key, and what values without a counter have gathered.
+/// The bytes of a value.
+enum Key {
+    Short(u8, [u8; Key::SHORT]),
+    Long(Box<[u8]>),
+}
+
+impl Key {
+    const SHORT: usize = 22;
+
+    fn new(bytes: &[u8]) -> Key {
+        let mut short = [0; Key::SHORT];
+        match short.get_mut(..bytes.len()) {
+            Some(place) => {
+                place.copy_from_slice(bytes);
+                Key::Short(bytes.len() as u8, short)
+            }
+            None => Key::Long(bytes.into()),
+        }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Key::Short(len, bytes) => &bytes[..usize::from(*len)],
+            Key::Long(bytes) => bytes,
+        }
+    }
+}
+
+/// Counters by number, their numbers from the largest down and by key, and what values without a counter have gathered.
 #[derive(Default)]
 struct State {
     counters: Vec<Counter>,
-    places: HashMap<Arc<[u8]>, usize>,
+    order: Vec<u32>,
+    table: HashTable<u32>,
     others: Vec<u64>,
 }
 
 impl State {
-    fn rise(&mut self, mut place: usize) {
-        while place > 0 && self.counters[place].beats(&self.counters[place - 1]) {
-            self.counters.swap(place, place - 1);
-            self.places.insert(self.counters[place].key.clone(), place);
-            place -= 1;
-        }
-        self.places.insert(self.counters[place].key.clone(), place);
+    fn find(&self, hash: u64, key: &[u8]) -> Option<u32> {
+        self.table.find(hash, |&id| self.counters[id as usize].key.bytes() == key).copied()
     }
 
-    fn push(&mut self, counter: Counter) {
-        self.counters.push(counter);
-        self.rise(self.counters.len() - 1);
+    /// From the largest down.
+    fn in_order(&self) -> impl Iterator<Item = &Counter> {
+        self.order.iter().map(|&id| &self.counters[id as usize])
+    }
+
+    /// Moves a counter up to where it belongs.
+    fn rise(&mut self, id: u32) {
+        let mut place = self.counters[id as usize].place;
+        while place > 0 {
+            let above = self.order[place as usize - 1];
+            if !self.counters[id as usize].beats(&self.counters[above as usize]) {
+                break;
+            }
+            self.order[place as usize] = above;
+            self.counters[above as usize].place = place;
+            place -= 1;
+        }
+        self.order[place as usize] = id;
+        self.counters[id as usize].place = place;
+    }
+
+    fn push(&mut self, key: Key, hash: u64, count: u64, error: u64) {
+        let id = self.counters.len() as u32;
+        self.counters.push(Counter { key, hash, count, error, place: id });
+        self.order.push(id);
+        let counters = &self.counters;
+        self.table.insert_unique(hash, id, |&id| counters[id as usize].hash);
+        self.rise(id);
     }
 
     fn insert(&mut self, reserved: usize, key: &[u8], count: u64, error: u64) {
-        if let Some(&place) = self.places.get(key) {
-            let counter = &mut self.counters[place];
+        let hash = hash_bytes(key);
+        if let Some(id) = self.find(hash, key) {
+            let counter = &mut self.counters[id as usize];
             counter.count = counter.count.wrapping_add(count);
             counter.error += error;
-            return self.rise(place);
+            return self.rise(id);
         }
         if self.counters.len() < reserved {
-            return self.push(Counter { key: key.into(), count, error });
+            return self.push(Key::new(key), hash, count, error);
         }
         if self.others.is_empty() {
             self.others = vec![0; (reserved * 6).next_power_of_two()];
         }
         let mask = self.others.len() - 1;
-        let last = self.counters.len() - 1;
-        let gathered = self.others[hash_bytes(key) as usize & mask];
-        if gathered + count < self.counters[last].count {
-            self.others[hash_bytes(key) as usize & mask] += count;
+        let last = self.order[self.order.len() - 1];
+        let smallest = &mut self.counters[last as usize];
+        let gathered = self.others[hash as usize & mask];
+        if gathered + count < smallest.count {
+            self.others[hash as usize & mask] += count;
             return;
         }
-        let smallest = self.counters.swap_remove(last);
-        self.others[hash_bytes(&smallest.key) as usize & mask] = smallest.count;
-        self.places.remove(&smallest.key);
-        self.push(Counter { key: key.into(), count: gathered + count, error: gathered + error });
+        self.others[smallest.hash as usize & mask] = smallest.count;
+        if let Ok(entry) = self.table.find_entry(smallest.hash, |&id| id == last) {
+            entry.remove();
+        }
+        let place = smallest.place;
+        *smallest = Counter { key: Key::new(key), hash, count: gathered + count, error: gathered + error, place };
+        let counters = &self.counters;
+        self.table.insert_unique(hash, last, |&id| counters[id as usize].hash);
+        self.rise(last);
     }
 }
 
 impl RowAggregate for Top {
     type State = State;
-    type Input<'a> = (&'a Vector, Option<Unsigned<'a>>);
+    type Input<'a> = (&'a Vector, Option<Unsigned<'a>>, RefCell<Vec<u8>>);
 
     fn result_type(&self) -> DataType {
         if !self.counts {
@@ -242,11 +302,12 @@ impl RowAggregate for Top {
     }
 
     fn input<'a>(&self, args: &'a [Vector]) -> Result<Self::Input<'a>> {
-        Ok((&args[0], self.weighted.then(|| Unsigned::of(&args[1]))))
+        Ok((&args[0], self.weighted.then(|| Unsigned::of(&args[1])), RefCell::default()))
     }
 
-    fn add(&self, state: &mut State, (values, weights): &Self::Input<'_>, row: usize) -> Result<()> {
-        let mut key = Vec::new();
+    fn add(&self, state: &mut State, (values, weights, key): &Self::Input<'_>, row: usize) -> Result<()> {
+        let mut key = key.borrow_mut();
+        key.clear();
         self.codec.put(values, row, &mut key);
         state.insert(self.reserved, &key, weights.map_or(1, |weights| weights.get(row)), 0);
         Ok(())
@@ -254,7 +315,7 @@ impl RowAggregate for Top {
 
     /// A value that only one side counts may have up to the other side's smallest count more.
     fn merge(&self, state: &mut State, other: State) -> Result<()> {
-        let least = |state: &State| match state.counters.last() {
+        let least = |state: &State| match state.in_order().last() {
             Some(last) if state.counters.len() >= self.reserved => last.count,
             _ => 0,
         };
@@ -265,30 +326,34 @@ impl RowAggregate for Top {
                 counter.error += theirs;
             }
         }
-        for counter in other.counters {
-            if state.places.contains_key(&counter.key) {
+        let mut counters = other.counters.into_iter().map(Some).collect::<Vec<_>>();
+        for counter in other.order.iter().filter_map(|&id| counters[id as usize].take()) {
+            if let Some(id) = state.find(counter.hash, counter.key.bytes()) {
                 // What was added above for a value that might be missing there.
                 let (count, error) = (counter.count - theirs, counter.error.wrapping_sub(theirs));
-                let place = state.places[&counter.key];
-                let mine = &mut state.counters[place];
+                let mine = &mut state.counters[id as usize];
                 mine.count += count;
                 mine.error = mine.error.wrapping_add(error);
-                state.rise(place);
+                state.rise(id);
             } else {
-                let (count, error) = (counter.count + own, counter.error + own);
-                state.push(Counter { key: counter.key, count, error });
+                state.push(counter.key, counter.hash, counter.count + own, counter.error + own);
             }
         }
-        state.counters.sort_by(|a, b| b.count.cmp(&a.count).then(a.error.cmp(&b.error)));
-        state.counters.truncate(self.reserved);
-        state.places = state.counters.iter().enumerate().map(|(place, c)| (c.key.clone(), place)).collect();
+        let mut counters = std::mem::take(&mut state.counters);
+        counters.sort_unstable_by(|a, b| b.count.cmp(&a.count).then(a.error.cmp(&b.error)).then(a.place.cmp(&b.place)));
+        counters.truncate(self.reserved);
+        state.order.clear();
+        state.table.clear();
+        for counter in counters {
+            state.push(counter.key, counter.hash, counter.count, counter.error);
+        }
         Ok(())
     }
 
     fn serialise(&self, state: &State, out: &mut Vec<u8>) {
         put_len(state.counters.len(), out);
-        for counter in &state.counters {
-            put_bytes(&counter.key, out);
+        for counter in state.in_order() {
+            put_bytes(counter.key.bytes(), out);
             out.extend(counter.count.to_le_bytes());
             out.extend(counter.error.to_le_bytes());
         }
@@ -297,14 +362,15 @@ impl RowAggregate for Top {
     fn deserialise(&self, bytes: &mut &[u8]) -> Result<State> {
         let mut state = State::default();
         for _ in 0..take_count(bytes, 17)? {
-            let key: Arc<[u8]> = take_bytes(bytes)?.into();
+            let key = take_bytes(bytes)?;
             let (count, error) = (take_u64(bytes)?, take_u64(bytes)?);
+            let hash = hash_bytes(key);
             ensure!(
-                !state.places.contains_key(&key),
+                state.find(hash, key).is_none(),
                 CANNOT_READ_ALL_DATA,
                 "Aggregate state has a value twice"
             );
-            state.push(Counter { key, count, error });
+            state.push(Key::new(key), hash, count, error);
         }
         Ok(state)
     }
@@ -313,8 +379,8 @@ impl RowAggregate for Top {
         let Values::List(list) = &mut out.values else {
             bail!(LOGICAL_ERROR, "topK does not make a list");
         };
-        for counter in state.counters.iter().take(self.n) {
-            let mut key = &counter.key[..];
+        for counter in state.in_order().take(self.n) {
+            let mut key = counter.key.bytes();
             match &mut list.values.values {
                 Values::Struct { fields, len } if self.counts => {
                     self.codec.take(&mut key, &mut fields[0])?;
@@ -330,9 +396,14 @@ impl RowAggregate for Top {
     }
 
     fn heap_memory(&self, state: &State) -> usize {
-        let keys: usize = state.counters.iter().map(|c| c.key.len() + 16).sum();
-        keys + state.counters.capacity() * size_of::<Counter>()
-            + state.places.capacity() * 25
+        let long = |counter: &Counter| match &counter.key {
+            Key::Short(..) => 0,
+            Key::Long(bytes) => bytes.len(),
+        };
+        state.counters.iter().map(long).sum::<usize>()
+            + state.counters.capacity() * size_of::<Counter>()
+            + state.order.capacity() * 4
+            + state.table.capacity() * 6
             + state.others.capacity() * 8
     }
 }

@@ -21,6 +21,18 @@ pub fn combine(hash: u64, word: u64) -> u64 {
     (product as u64) ^ ((product >> 64) as u64)
 }
 
+/// Fetches a value into the cache.
+#[inline(always)]
+pub fn fetch<T>(value: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: fetching into the cache reads nothing as far as the program can tell, wherever the pointer points.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(value.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = value;
+}
+
 /// Hashes bytes of any length.
 #[inline]
 pub fn hash_bytes(bytes: &[u8]) -> u64 {

@@ -159,4 +159,31 @@ impl RowCodec {
         out.mark_valid();
         Ok(())
     }
+    /// Reads rows of a type with a [`width`](Self::width) into a builder of it, as long as there are bytes.
+    pub fn take_all(&self, mut bytes: &[u8], out: &mut Builder) -> Result<()> {
+        let whole = |width: usize| {
+            ensure!(bytes.len() % width == 0, CANNOT_READ_ALL_DATA, "Rows of {width} bytes end in the middle of one");
+            Ok(bytes.chunks_exact(width))
+        };
+        /// One arm per fixed width.
+        macro_rules! read {
+            ($($variant:ident => $ty:ty),*) => {
+                match &mut out.values {
+                    $(Values::$variant(values) if !self.nullable => {
+                        const WIDTH: usize = size_of::<$ty>();
+                        let native = |chunk: &[u8]| chunk.first_chunk::<WIDTH>().map(|&chunk| <$ty>::from_le_bytes(chunk));
+                        values.extend(whole(WIDTH)?.filter_map(native));
+                    })*
+                    _ => while !bytes.is_empty() {
+                        let before = bytes.len();
+                        self.take(&mut bytes, out)?;
+                        ensure!(bytes.len() < before, LOGICAL_ERROR, "Rows without bytes have no end");
+                    },
+                }
+            };
+        }
+        read!(U8 => u8, U16 => u16, U32 => u32, U64 => u64, I8 => i8, I16 => i16, I32 => i32, I64 => i64,
+            F32 => f32, F64 => f64);
+        Ok(())
+    }
 }

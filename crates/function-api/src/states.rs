@@ -27,6 +27,11 @@ pub trait RowAggregate: Send + Sync + 'static {
     /// Adds one row of a block to a state.
     fn add(&self, state: &mut Self::State, input: &Self::Input<'_>, row: usize) -> Result<()>;
 
+    /// Adds rows of a block to one state. Aggregates override it for which a loop is faster than its turns.
+    fn add_rows(&self, state: &mut Self::State, input: &Self::Input<'_>, mut rows: Range<usize>) -> Result<()> {
+        rows.try_for_each(|row| self.add(state, input, row))
+    }
+
     /// `other`'s rows come after `state`'s.
     fn merge(&self, state: &mut Self::State, other: Self::State) -> Result<()>;
 
@@ -97,10 +102,9 @@ impl<A: RowAggregate> States for StateVec<A> {
         }
     }
 
-    fn add(&mut self, group: usize, args: &[Vector], mut rows: Range<usize>) -> Result<()> {
+    fn add(&mut self, group: usize, args: &[Vector], rows: Range<usize>) -> Result<()> {
         let input = self.aggregate.input(args)?;
-        let state = &mut self.states[group];
-        rows.try_for_each(|row| self.aggregate.add(state, &input, row))
+        self.aggregate.add_rows(&mut self.states[group], &input, rows)
     }
 
     fn add_groups(&mut self, groups: &[u32], args: &[Vector]) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use crate::arrays::parameters::optional_limit;
 use crate::check::one_argument;
-use crate::sets::GroupSets;
+use crate::sets::{GroupSets, word_hash};
 use chalet_base::Result;
 use chalet_columns::rows::{RowCodec, take_row};
 use chalet_columns::wire::{put_len, take_count};
@@ -82,6 +82,9 @@ impl Uniques {
     }
 }
 
+/// Rows whose places in the table are fetched together.
+const TOGETHER: usize = 32;
+
 /// Numbers of up to 64 bits go into the sets as words.
 fn add_words<T: Native>(
     sets: &mut Uniques,
@@ -91,12 +94,23 @@ fn add_words<T: Native>(
 ) {
     let width = size_of::<T>();
     let bytes = values.as_bytes();
-    for row in rows {
-        let mut word = [0; 8];
-        word[..width].copy_from_slice(&bytes[row * width..(row + 1) * width]);
-        let count = &mut sets.counts[group(row) as usize];
-        if (*count as usize) < sets.limit {
-            *count += u32::from(sets.sets.insert_word(group(row), u64::from_le_bytes(word), width).1);
+    let mut words = [(0, 0); TOGETHER];
+    let mut start = rows.start;
+    while start < rows.end {
+        let some = start..rows.end.min(start + TOGETHER);
+        for (row, place) in some.clone().zip(&mut words) {
+            let mut word = [0; 8];
+            word[..width].copy_from_slice(&bytes[row * width..(row + 1) * width]);
+            let word = u64::from_le_bytes(word);
+            *place = (word, word_hash(group(row), word));
+            sets.sets.fetch(place.1);
+        }
+        start = some.end;
+        for (row, &(word, hash)) in some.zip(&words) {
+            let count = &mut sets.counts[group(row) as usize];
+            if (*count as usize) < sets.limit {
+                *count += u32::from(sets.sets.insert_hashed(hash, group(row), word, width).1);
+            }
         }
     }
 }
@@ -160,9 +174,18 @@ impl States for Uniques {
         self.grow(n);
         let mut values = Builder::new(&self.ty);
         let mut offsets = vec![0i64];
+        let has_width = self.codec.width().is_some();
+        let mut keys = Vec::new();
         for group in 0..n {
-            for entry in self.sets.entries_of(group) {
-                self.codec.take(&mut self.sets.key(entry), &mut values)?;
+            if has_width && self.counts.len() == 1 {
+                self.codec.take_all(self.sets.keys(), &mut values)?;
+            } else if has_width {
+                keys.clear();
+                self.sets.entries_of(group).for_each(|entry| keys.extend_from_slice(self.sets.key(entry)));
+                self.codec.take_all(&keys, &mut values)?;
+            } else {
+                let mut entries = self.sets.entries_of(group);
+                entries.try_for_each(|entry| self.codec.take(&mut self.sets.key(entry), &mut values))?;
             }
             offsets.push(values.len() as i64);
         }

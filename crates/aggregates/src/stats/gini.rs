@@ -37,12 +37,21 @@ impl AggregateFunction for Gini {
             ILLEGAL_TYPE_OF_ARGUMENT,
             "Illegal type {ty} of argument of aggregate function {name}, must be a number"
         );
-        Ok(collecting(Inequality { floats: ty.is_float() || *ty == DataType::BFloat16 }, args))
+        let floats = ty.is_float() || *ty == DataType::BFloat16;
+        Ok(collecting(Inequality { floats, signed: ty.is_signed() }, args))
     }
 }
 
 struct Inequality {
     floats: bool,
+    signed: bool,
+}
+
+impl Inequality {
+    /// Integers of at most 64 bits; negative ones are those whose top bit is set, where there are signs.
+    fn words<'a>(&self, values: &'a Vector) -> Option<Unsigned<'a>> {
+        values.data.physical().width().filter(|&width| width <= 8).map(|_| Unsigned::of(values))
+    }
 }
 
 impl Collector for Inequality {
@@ -57,8 +66,17 @@ impl Collector for Inequality {
             let mut sorted: Vec<f64> = rows.map(|row| values.get(row)).filter(|x| !x.is_nan()).collect();
             check_finite(sorted.iter().all(|x| x.is_finite()))?;
             check_sign(sorted.iter().all(|x| *x >= 0.0))?;
-            sorted.sort_by(f64::total_cmp);
+            sorted.sort_unstable_by(f64::total_cmp);
             coefficient(&sorted, |x| *x, |x, y| y - x)
+        } else if let Some(values) = self.words(&args[0]) {
+            let mut is_negative = false;
+            let mut sorted: Vec<u64> = rows.map(|row| {
+                is_negative |= self.signed && (values.get(row) as i64) < 0;
+                values.get(row)
+            }).collect();
+            check_sign(!is_negative)?;
+            sorted.sort_unstable();
+            of_words(&sorted)
         } else {
             let mut sorted: Vec<I256> = rows.map(|row| unsigned_too(&args[0], row)).collect();
             check_sign(sorted.iter().all(|x| *x >= I256::ZERO))?;
@@ -88,18 +106,16 @@ impl Collector for Inequality {
                 |sorted| coefficient(sorted, |x| *x, |x, y| y - x),
             );
         }
-        if args[0].data.physical().width().is_some_and(|width| width <= 8) {
-            let values = Unsigned::of(&args[0]);
-            let is_negative = |row| integer(&args[0].data, row) < I256::ZERO;
+        if let Some(values) = self.words(&args[0]) {
             return growing(
                 rows,
                 ends,
                 u64::cmp,
                 |row| {
-                    check_sign(!is_negative(row))?;
+                    check_sign(!self.signed || values.get(row) as i64 >= 0)?;
                     Ok(Some(values.get(row)))
                 },
-                |sorted| coefficient(sorted, |x| *x as f64, |x, y| (y - x) as f64),
+                of_words,
             );
         }
         growing(
@@ -136,6 +152,10 @@ fn growing<T: Copy>(
         results.push(coefficient(&sorted));
     }
     Ok(results.into())
+}
+
+fn of_words(sorted: &[u64]) -> f64 {
+    coefficient(sorted, |x| *x as f64, |x, y| (y - x) as f64)
 }
 
 fn of_integers(sorted: &[I256]) -> f64 {

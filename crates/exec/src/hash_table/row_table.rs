@@ -6,7 +6,7 @@
 
 use super::partitioned_rows::{Entry, PartitionedRows};
 use super::pieces::Pieces;
-use super::table::fetch;
+use chalet_base::hash::fetch;
 use super::{KeyLayout, NO_GROUP};
 use crate::tasks::Team;
 use chalet_base::Result;

@@ -7,7 +7,7 @@ use super::runs::Runs;
 use super::word_set::WordSet;
 use super::{KeyLayout, Store, empty_slots};
 use chalet_base::Result;
-use chalet_base::hash::hash_u64;
+use chalet_base::hash::{fetch, hash_u64};
 use chalet_columns::strings::INLINE;
 use chalet_columns::{Block, Column, StringBuilder, Strings};
 use std::sync::Arc;
@@ -524,18 +524,6 @@ const AHEAD: usize = 12;
 #[inline(always)]
 pub(super) fn prefetch(slots: &[Slot], hash: u64) {
     fetch(&raw const slots[hash as usize & (slots.len() - 1)]);
-}
-
-/// Fetches a value into the cache.
-#[inline(always)]
-pub(crate) fn fetch<T>(value: *const T) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: fetching into the cache reads nothing as far as the program can tell, wherever the pointer points.
-    unsafe {
-        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(value.cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = value;
 }
 
 fn insert<'k, S: Held>(

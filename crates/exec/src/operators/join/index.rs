@@ -4,7 +4,7 @@
 
 use super::dense::Dense;
 use crate::hash_table::row_table::{GroupRows, RowTable};
-use crate::hash_table::table::fetch;
+use chalet_base::hash::fetch;
 use crate::hash_table::{GroupTable, KeyLayout, NO_GROUP};
 use crate::operators::join::NO_ROW;
 use crate::tasks::Team;
