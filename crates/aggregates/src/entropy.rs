@@ -52,7 +52,9 @@ impl Frequencies {
             _ => (None, None),
         };
         self.0.for_each(args, rows, |row, key| {
-            if doubles.is_some_and(|values| values[row].is_nan()) || singles.is_some_and(|values| values[row].is_nan()) {
+            if doubles.is_some_and(|values| values[row].is_nan())
+                || singles.is_some_and(|values| values[row].is_nan())
+            {
                 return;
             }
             let n = state.entry(key).or_default();

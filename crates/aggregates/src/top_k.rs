@@ -273,7 +273,8 @@ impl State {
             entry.remove();
         }
         let place = smallest.place;
-        *smallest = Counter { key: Key::new(key), hash, count: gathered + count, error: gathered + error, place };
+        *smallest =
+            Counter { key: Key::new(key), hash, count: gathered + count, error: gathered + error, place };
         let counters = &self.counters;
         self.table.insert_unique(hash, last, |&id| counters[id as usize].hash);
         self.rise(last);
@@ -340,7 +341,9 @@ impl RowAggregate for Top {
             }
         }
         let mut counters = std::mem::take(&mut state.counters);
-        counters.sort_unstable_by(|a, b| b.count.cmp(&a.count).then(a.error.cmp(&b.error)).then(a.place.cmp(&b.place)));
+        counters.sort_unstable_by(|a, b| {
+            b.count.cmp(&a.count).then(a.error.cmp(&b.error)).then(a.place.cmp(&b.place))
+        });
         counters.truncate(self.reserved);
         state.order.clear();
         state.table.clear();

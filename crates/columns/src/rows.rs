@@ -162,7 +162,11 @@ impl RowCodec {
     /// Reads rows of a type with a [`width`](Self::width) into a builder of it, as long as there are bytes.
     pub fn take_all(&self, mut bytes: &[u8], out: &mut Builder) -> Result<()> {
         let whole = |width: usize| {
-            ensure!(bytes.len() % width == 0, CANNOT_READ_ALL_DATA, "Rows of {width} bytes end in the middle of one");
+            ensure!(
+                bytes.len() % width == 0,
+                CANNOT_READ_ALL_DATA,
+                "Rows of {width} bytes end in the middle of one"
+            );
             Ok(bytes.chunks_exact(width))
         };
         /// One arm per fixed width.

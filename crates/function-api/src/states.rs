@@ -28,7 +28,12 @@ pub trait RowAggregate: Send + Sync + 'static {
     fn add(&self, state: &mut Self::State, input: &Self::Input<'_>, row: usize) -> Result<()>;
 
     /// Adds rows of a block to one state. Aggregates override it for which a loop is faster than its turns.
-    fn add_rows(&self, state: &mut Self::State, input: &Self::Input<'_>, mut rows: Range<usize>) -> Result<()> {
+    fn add_rows(
+        &self,
+        state: &mut Self::State,
+        input: &Self::Input<'_>,
+        mut rows: Range<usize>,
+    ) -> Result<()> {
         rows.try_for_each(|row| self.add(state, input, row))
     }
 

@@ -70,10 +70,12 @@ impl Collector for Inequality {
             coefficient(&sorted, |x| *x, |x, y| y - x)
         } else if let Some(values) = self.words(&args[0]) {
             let mut is_negative = false;
-            let mut sorted: Vec<u64> = rows.map(|row| {
-                is_negative |= self.signed && (values.get(row) as i64) < 0;
-                values.get(row)
-            }).collect();
+            let mut sorted: Vec<u64> = rows
+                .map(|row| {
+                    is_negative |= self.signed && (values.get(row) as i64) < 0;
+                    values.get(row)
+                })
+                .collect();
             check_sign(!is_negative)?;
             sorted.sort_unstable();
             of_words(&sorted)

@@ -6,10 +6,10 @@
 
 use super::partitioned_rows::{Entry, PartitionedRows};
 use super::pieces::Pieces;
-use chalet_base::hash::fetch;
 use super::{KeyLayout, NO_GROUP};
 use crate::tasks::Team;
 use chalet_base::Result;
+use chalet_base::hash::fetch;
 use chalet_base::hash::hash_u64;
 use chalet_columns::{BooleanBuffer, Column};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -2,7 +2,7 @@
 
 use crate::plain::Plain;
 use crate::string_args::StringArg;
-use chalet_base::hash::HashSet;
+use chalet_base::hash::HashMap;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
@@ -20,7 +20,7 @@ pub static ANY: Plain = Plain {
         ..Record::DEFAULT
     },
     bind,
-    execute: |call| execute(call, |words, wanted| wanted.iter().any(|token| words.contains(&token[..]))),
+    execute: |call| execute(call, |text, wanted| words(text).any(|word| wanted.contains_key(word))),
 };
 
 pub static ALL: Plain = Plain {
@@ -35,8 +35,19 @@ pub static ALL: Plain = Plain {
     },
     bind,
     execute: |call| {
-        execute(call, |words, wanted| {
-            !wanted.is_empty() && wanted.iter().all(|token| words.contains(&token[..]))
+        let mut found = Vec::new();
+        execute(call, |text, wanted| {
+            found.clear();
+            found.resize(wanted.len(), false);
+            let mut missing = wanted.len();
+            for word in words(text) {
+                if let Some(&number) = wanted.get(word)
+                    && !std::mem::replace(&mut found[number], true)
+                {
+                    missing -= 1;
+                }
+            }
+            !wanted.is_empty() && missing == 0
         })
     },
 };
@@ -77,9 +88,15 @@ fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|byte| byte.is_ascii() && !byte.is_ascii_alphanumeric()).filter(|word| !word.is_empty())
 }
 
-fn execute(call: &Call, test: fn(&HashSet<&[u8]>, &[Vec<u8>]) -> bool) -> Result<Column> {
-    let Tokens(wanted) = call.state()?;
+/// `test` sees the text and the different tokens, which are numbered.
+fn execute(call: &Call, mut test: impl FnMut(&[u8], &HashMap<&[u8], usize>) -> bool) -> Result<Column> {
+    let Tokens(tokens) = call.state()?;
+    let mut wanted = HashMap::default();
+    for token in tokens {
+        let number = wanted.len();
+        wanted.entry(&token[..]).or_insert(number);
+    }
     let texts = StringArg::of(call, 0)?;
-    let answer = |row: usize| u8::from(test(&words(texts.get(row)).collect(), wanted));
+    let answer = |row: usize| u8::from(test(texts.get(row), &wanted));
     Ok(Vector::from((0..call.n_rows).map(answer).collect::<Vec<u8>>()).into())
 }

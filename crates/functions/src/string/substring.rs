@@ -2,7 +2,7 @@
 
 use crate::lanes::{Operand, unary};
 use crate::plain::Plain;
-use crate::string_args::{char_starts, parts, window};
+use crate::string_args::{char_len, char_starts, parts, window};
 use chalet_base::{Result, ensure};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record};
@@ -43,12 +43,32 @@ pub static UTF8: Plain = Plain {
     execute: |call| {
         let (positions, lengths) = (numbers(call, 1)?, lengths(call)?);
         parts(call, |row, text| {
+            let (position, length) = (positions[row], lengths.as_ref().map(|l| l[row]));
+            if text.is_ascii() {
+                return window(text.len(), position, length);
+            }
+            if position > 0 && length.is_none_or(|length| length >= 0) {
+                let start = skip_chars(text, 0, position - 1);
+                return start..length.map_or(text.len(), |length| skip_chars(text, start, length));
+            }
             let starts = char_starts(text);
-            let chars = window(starts.len() - 1, positions[row], lengths.as_ref().map(|l| l[row]));
+            let chars = window(starts.len() - 1, position, length);
             starts[chars.start].min(text.len())..starts[chars.end].min(text.len())
         })
     },
 };
+
+/// Where the character begins that stands so many behind the one at `start`; the end of the text where there are fewer.
+fn skip_chars(text: &[u8], start: usize, n: i64) -> usize {
+    let mut place = start;
+    for _ in 0..n {
+        match text.get(place) {
+            Some(&first) => place += char_len(first),
+            None => break,
+        }
+    }
+    place.min(text.len())
+}
 
 fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     check_arity(name, args.len(), 2..=3)?;

@@ -2,6 +2,7 @@
 
 use super::cursor::{Cursor, plain};
 use super::{Kind, Reader, number, scalar};
+use crate::settings::DateTimeInput;
 use chalet_base::error::are_messages_discarded;
 use chalet_base::{Error, Result, bail, discard_messages, err};
 use chalet_columns::Builder;
@@ -33,11 +34,32 @@ impl Reader {
         {
             return false;
         }
+        if self.begins_with_a_word(text) {
+            return false;
+        }
         let read = discard_messages(|| self.whole(text, out)).is_ok();
         if !read {
             out.truncate(len);
         }
         read
+    }
+
+    /// Does a text begin with a letter, where a number or a date would have to stand? It is what most texts do that are neither, and
+    /// an error for each costs more than reading it.
+    fn begins_with_a_word(&self, text: &[u8]) -> bool {
+        let has_none = match &self.kind {
+            Kind::Integer(_)
+            | Kind::Float(_)
+            | Kind::Decimal { .. }
+            | Kind::Date
+            | Kind::Date32
+            | Kind::IPv4 => true,
+            Kind::DateTime { mode, .. } | Kind::DateTime64 { mode, .. } => *mode == DateTimeInput::Basic,
+            _ => false,
+        };
+        // Infinity, NaN and NULL are words, too.
+        let begins = |byte: &u8| byte.is_ascii_alphabetic() && !matches!(byte, b'i' | b'I' | b'n' | b'N');
+        has_none && text.first().is_some_and(begins)
     }
 
     fn whole(&self, text: &[u8], out: &mut Builder) -> Result<()> {

@@ -4,12 +4,12 @@
 
 use super::dense::Dense;
 use crate::hash_table::row_table::{GroupRows, RowTable};
-use chalet_base::hash::fetch;
 use crate::hash_table::{GroupTable, KeyLayout, NO_GROUP};
 use crate::operators::join::NO_ROW;
 use crate::tasks::Team;
 use chalet_base::Result;
 use chalet_base::events::{self, Event};
+use chalet_base::hash::fetch;
 use chalet_columns::{BooleanBuffer, Column};
 use chalet_types::DataType;
 use std::sync::Arc;
