@@ -24,8 +24,8 @@ pub(crate) fn find(ctx: &QueryContext, database: Option<&str>, name: &str) -> Re
     let is_temporary = database.is_none() && ctx.state.temporary.contains_key(name);
     let shown = database.unwrap_or(&ctx.state.database);
     if !is_temporary && is_system(shown) {
-        let found = system::table(name, ctx)?;
-        return Ok(found.map(|table| (table, format!("system.{name}").into())));
+        let found = system::table_of(shown, name, ctx)?;
+        return Ok(found.map(|table| (table, format!("{shown}.{name}").into())));
     }
     Ok(held_table(ctx, database, name)?.map(|table| {
         let shown = if is_temporary { name.into() } else { format!("{shown}.{name}").into() };

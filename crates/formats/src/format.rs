@@ -31,6 +31,8 @@ pub struct Capabilities {
     pub prefers_large_blocks: bool,
     /// Not writable after data that is already in the file.
     pub no_append: bool,
+    /// Settings decide whether more may be written after what is already in the file.
+    pub append_by_settings: bool,
     /// Finds columns by name, so that columns may be left out.
     pub subset_of_columns: bool,
     /// Its bytes have no form for columns of type Variant, Dynamic and JSON.
@@ -47,6 +49,7 @@ impl Capabilities {
         external_schema: false,
         prefers_large_blocks: false,
         no_append: false,
+        append_by_settings: false,
         subset_of_columns: false,
         no_several_types: false,
     };

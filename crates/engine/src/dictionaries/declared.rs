@@ -17,6 +17,9 @@ use chalet_types::{DataType, Value};
 /// What a flat dictionary's keys are below, unless it says otherwise.
 const MOST_FLAT_KEYS: u64 = 500_000;
 
+/// Sources that are here.
+pub(crate) const SOURCES: [&str; 3] = ["clickhouse", "file", "null"];
+
 /// Sources of the kernel that are not here.
 const OTHER_SOURCES: [&str; 14] = [
     "cassandra",

@@ -92,6 +92,11 @@ pub(crate) const OTHERS: [&str; 7] = [
     "complex_key_ssd_cache",
 ];
 
+/// The words of all layouts, and whether their keys may be of several columns and of other types than UInt64.
+pub(crate) fn names() -> impl Iterator<Item = (&'static str, bool)> {
+    LAYOUTS.iter().map(|known| (known.word, !matches!(known.keys, KeyKind::Simple)))
+}
+
 /// The layout of a word in lower case.
 pub(crate) fn layout(word: &str) -> Option<&'static Layout> {
     LAYOUTS.iter().find(|known| known.word == word)

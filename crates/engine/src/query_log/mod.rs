@@ -12,12 +12,13 @@ use crate::query_context::QueryContext;
 use crate::settings::Settings;
 use chalet_base::events::{Counts, Event};
 use chalet_base::forks::PerProcess;
-use chalet_base::{Result, forks};
+use chalet_base::{Error, Result, forks};
 use chalet_exec::QueryControl;
 use chalet_function_api::Context;
 use chalet_memory::profile::sampler;
 use chalet_syntax::ast::{self, InsertSource, StatementKind};
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -28,6 +29,7 @@ pub(crate) struct Logs {
     pub threads: Ring<ThreadTime>,
     pub processors: Ring<Processor>,
     pub traces: Ring<Trace>,
+    errors: Mutex<BTreeMap<i32, Failed>>,
 }
 
 pub(crate) static LOGS: PerProcess<Logs> = PerProcess::new(|_| Logs {
@@ -36,12 +38,27 @@ pub(crate) static LOGS: PerProcess<Logs> = PerProcess::new(|_| Logs {
     threads: Ring::new(4096, 1 << 20),
     processors: Ring::new(10_000, 4 << 20),
     traces: Ring::new(1 << 16, 8 << 20),
+    errors: Mutex::default(),
 });
 
 impl Logs {
+    /// How often statements failed, by the numbers of codes.
+    pub fn errors(&self) -> MutexGuard<'_, BTreeMap<i32, Failed>> {
+        self.errors.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub fn running(&self) -> MutexGuard<'_, Vec<Running>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Statements that failed with the same code.
+#[derive(Clone)]
+pub(crate) struct Failed {
+    pub name: &'static str,
+    pub times: u64,
+    /// Of the last one: seconds since 1970-01-01 UTC, the text, the statement's id.
+    pub last: (i64, String, Box<str>),
 }
 
 /// A statement that runs.
@@ -155,6 +172,9 @@ impl<'a> Statement<'a> {
     pub fn end<T>(mut self, result: &Result<T>, written: Written) {
         let (settings, control) = (&self.ctx.state.settings, &self.ctx.control);
         let profiling = self.profiling.take();
+        if let Err(error) = result {
+            self.count_error(error);
+        }
         let duration_us = u64::try_from(control.elapsed().as_micros()).unwrap_or(u64::MAX);
         if settings.flag("log_queries") == Some(false) || !is_chosen(self.number, settings) {
             return;
@@ -202,6 +222,23 @@ impl<'a> Statement<'a> {
         };
         let bytes = entry.bytes();
         LOGS.queries.push(entry, bytes);
+    }
+}
+
+impl Statement<'_> {
+    #[cold]
+    fn count_error(&self, error: &Error) {
+        let functions = &self.ctx.functions;
+        let elapsed = i64::try_from(self.ctx.control.elapsed().as_secs()).unwrap_or_default();
+        let last = (
+            functions.start_ns / 1_000_000_000 + elapsed,
+            error.message().to_owned(),
+            functions.query_id.as_str().into(),
+        );
+        let code = error.code();
+        let mut errors = LOGS.errors();
+        let times = errors.get(&code.number).map_or(0, |known| known.times) + 1;
+        errors.insert(code.number, Failed { name: code.name, times, last });
     }
 }
 

@@ -24,7 +24,13 @@ static ALL: LazyLock<Vec<MergeTreeSetting>> = LazyLock::new(|| {
     let rows = TABLE.lines().filter_map(|line| {
         let mut cells = line.split('\t');
         Some(MergeTreeSetting {
-            known: Known { name: cells.next()?, kind: cells.next()?, default: cells.next()?, alias_for: "" },
+            known: Known {
+                name: cells.next()?,
+                kind: cells.next()?,
+                default: cells.next()?,
+                alias_for: "",
+                tier: "",
+            },
             is_readonly: cells.next()? == "1",
             tier: cells.next()?,
             allowed: cells.next()?.split(',').filter(|word| !word.is_empty()).collect(),

@@ -7,7 +7,7 @@ pub mod merge_tree;
 mod number;
 pub mod server;
 
-pub use known::{Known, all, find};
+pub use known::{Known, TIERS, all, find};
 
 use chalet_base::{Result, bail, ensure, err, suggest};
 use chalet_types::Value;

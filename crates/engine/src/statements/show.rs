@@ -4,7 +4,7 @@ use super::output::{Output, print_rows};
 use crate::patterns::passes_pattern;
 use crate::query_context::QueryContext;
 use crate::settings;
-use crate::system::names::{self, is_system};
+use crate::system::{self, names, names::is_system};
 use crate::system::{ColumnsOfKeys, listed};
 use crate::tables;
 use chalet_base::{Error, Result, bail, ensure, err};
@@ -35,7 +35,7 @@ pub(crate) fn run(
             } else {
                 let database = from.as_ref().map_or(ctx.state.database.as_str(), |d| &d.name);
                 if is_system(database) {
-                    names::TABLES.iter().map(|t| t.to_string()).collect()
+                    system::names_of(database).into_iter().map(str::to_owned).collect()
                 } else {
                     let tables = ctx.database.shared.catalog.tables(database)?;
                     tables.into_iter().map(|(name, _)| name).collect()
@@ -181,6 +181,11 @@ fn create_sql(
     }
     ensure!(!temporary, UNKNOWN_TABLE, "Temporary table {table} doesn't exist");
     let database = name.database.as_ref().map_or(ctx.state.database.as_str(), |d| &d.name);
+    if is_system(database)
+        && let Some(sql) = system::create_sql(database, table)?
+    {
+        return Ok(sql);
+    }
     ensure!(
         !is_system(database),
         UNKNOWN_TABLE,
@@ -344,12 +349,17 @@ pub(crate) fn exists(kind: ObjectKind, temporary: bool, name: &ast::ObjectName, 
         ObjectKind::Database => catalog.database_exists(table) || is_system(table),
         ObjectKind::Function => ctx.database.shared.functions.all().contains_key(table),
         ObjectKind::Dictionary => catalog.find(database, table).is_some_and(|e| e.kind == "DICTIONARY"),
-        ObjectKind::View => catalog.find(database, table).is_some_and(|e| e.table.view_query().is_some()),
+        ObjectKind::View => {
+            catalog.find(database, table).is_some_and(|e| e.table.view_query().is_some())
+                || is_system(database)
+                    && database != names::SYSTEM
+                    && system::names_of(database).contains(&table.as_str())
+        }
         ObjectKind::Table if temporary => in_temporary,
         ObjectKind::Table => {
             in_temporary
                 || catalog.find(database, table).is_some()
-                || is_system(database) && names::TABLES.contains(&table.as_str())
+                || is_system(database) && system::names_of(database).contains(&table.as_str())
         }
     }
 }

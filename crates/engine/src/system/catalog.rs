@@ -1,5 +1,6 @@
 //! `system.databases`, `system.tables`, `system.columns`.
 
+use super::information_schema::definition;
 use super::names::{self, is_system};
 use super::structures::{SparseRow, table};
 use crate::query_context::QueryContext;
@@ -34,7 +35,7 @@ pub(crate) fn databases(ctx: &QueryContext) -> Result<Arc<dyn Table>> {
 /// Every table that the session sees: database (empty for temporary ones), name, entry. `others` are those of system.
 pub(super) fn all_tables(
     ctx: &QueryContext,
-    others: &[(&str, Arc<dyn Table>)],
+    others: &[(&str, &str, Arc<dyn Table>)],
 ) -> Result<Vec<(String, String, Entry)>> {
     let catalog = &ctx.database.shared.catalog;
     let mut all = Vec::new();
@@ -46,14 +47,16 @@ pub(super) fn all_tables(
             all.push((database.clone(), name, entry));
         }
     }
-    for (name, table) in others {
-        let entry = Entry { table: table.clone(), kind: "TABLE", definition: "".into(), comment: "".into() };
-        all.push(("system".into(), (*name).into(), entry));
+    for (database, name, table) in others {
+        let kind = if table.view_query().is_some() { "VIEW" } else { "TABLE" };
+        let entry =
+            Entry { table: table.clone(), kind, definition: definition(&**table).into(), comment: "".into() };
+        all.push(((*database).into(), (*name).into(), entry));
     }
     Ok(all)
 }
 
-pub(crate) fn tables(ctx: &QueryContext, others: &[(&str, Arc<dyn Table>)]) -> Result<Arc<dyn Table>> {
+pub(crate) fn tables(ctx: &QueryContext, others: &[(&str, &str, Arc<dyn Table>)]) -> Result<Arc<dyn Table>> {
     let all = all_tables(ctx, others)?;
     let mut rows = Vec::with_capacity(all.len());
     for (database, name, entry) in &all {
@@ -105,7 +108,7 @@ fn row_of_table(database: &str, name: &str, entry: &Entry) -> SparseRow {
         ("primary_key", Value::from(statement.primary_key.as_deref().unwrap_or(&primary_key))),
         ("sampling_key", Value::from(keys.map_or("", |keys| &*keys.sampling))),
         ("skipping_indices_types", Value::Array(indexes.iter().map(|i| Value::from(i.as_str())).collect())),
-        ("total_rows", optional(entry.table.total_rows())),
+        ("total_rows", optional(entry.table.total_rows().filter(|_| !is_system(database)))),
         ("total_bytes", optional(entry.table.total_bytes())),
         ("comment", Value::from(&*entry.comment)),
         ("has_own_data", Value::from(own_data)),
@@ -205,7 +208,7 @@ fn engine_full(create: &str, comment: &str) -> String {
     in_one_line(&engine[..commented.flatten().unwrap_or(engine.len())])
 }
 
-pub(crate) fn columns(ctx: &QueryContext, others: &[(&str, Arc<dyn Table>)]) -> Result<Arc<dyn Table>> {
+pub(crate) fn columns(ctx: &QueryContext, others: &[(&str, &str, Arc<dyn Table>)]) -> Result<Arc<dyn Table>> {
     let mut rows = Vec::new();
     for (database, name, entry) in all_tables(ctx, others)? {
         let keys = ColumnsOfKeys::of(entry.table.keys());

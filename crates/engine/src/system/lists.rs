@@ -1,6 +1,9 @@
 //! What the engine has of something: engines, combinators, kinds of indexes, time zones, disks.
 
+use super::rows;
 use super::structures::{self, SparseRow};
+use crate::dictionaries::declared::SOURCES;
+use crate::dictionaries::layout;
 use crate::query_context::QueryContext;
 use crate::table_engines::TABLE_ENGINES;
 use chalet_base::Result;
@@ -16,7 +19,38 @@ fn named(table: &str, names: impl Iterator<Item = String>) -> Result<Arc<dyn Tab
 }
 
 pub(super) fn combinators() -> Result<Arc<dyn Table>> {
-    named("aggregate_function_combinators", chalet_aggregates::combinators::suffixes().map(str::to_owned))
+    rows::combinators(|name| chalet_aggregates::combinators::suffixes().any(|suffix| suffix == name))
+}
+
+/// Engines of databases: one in memory is Memory, one at a path Atomic.
+pub(super) fn database_engines() -> Result<Arc<dyn Table>> {
+    named("database_engines", ["Atomic", "Memory"].into_iter().map(str::to_owned))
+}
+
+pub(super) fn dictionary_layouts() -> Result<Arc<dyn Table>> {
+    let rows = layout::names().map(|(name, is_complex)| -> SparseRow {
+        vec![("name", Value::from(name)), ("is_complex", Value::from(is_complex))]
+    });
+    structures::table("dictionary_layouts", rows.collect())
+}
+
+pub(super) fn dictionary_sources() -> Result<Arc<dyn Table>> {
+    named("dictionary_sources", SOURCES.iter().map(|name| (*name).to_owned()))
+}
+
+pub(super) fn disk_types() -> Result<Arc<dyn Table>> {
+    named("disk_types", std::iter::once("local".to_owned()))
+}
+
+/// Where users are from: those of the program that embeds the engine.
+pub(super) fn user_directories() -> Result<Arc<dyn Table>> {
+    let row = vec![
+        ("name", Value::from("users_xml")),
+        ("type", Value::from("users_xml")),
+        ("params", Value::from("{}")),
+        ("precedence", Value::UInt(1)),
+    ];
+    structures::table("user_directories", vec![row])
 }
 
 pub(super) fn index_types() -> Result<Arc<dyn Table>> {
@@ -24,18 +58,7 @@ pub(super) fn index_types() -> Result<Arc<dyn Table>> {
 }
 
 pub(super) fn table_engines() -> Result<Arc<dyn Table>> {
-    let rows = TABLE_ENGINES.iter().map(|&(name, takes_keys)| -> SparseRow {
-        vec![
-            ("name", Value::from(name)),
-            ("supports_settings", Value::from(takes_keys)),
-            ("supports_skipping_indices", Value::from(takes_keys)),
-            ("supports_projections", Value::from(takes_keys)),
-            ("supports_sort_order", Value::from(takes_keys)),
-            ("supports_ttl", Value::from(takes_keys)),
-            ("supports_parallel_insert", Value::from(takes_keys)),
-        ]
-    });
-    structures::table("table_engines", rows.collect())
+    rows::table_engines(|name| TABLE_ENGINES.contains(&name))
 }
 
 pub(super) fn time_zones() -> Result<Arc<dyn Table>> {

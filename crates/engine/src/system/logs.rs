@@ -12,6 +12,7 @@ use chalet_memory::profile::sampler::TraceKind;
 use chalet_storage::{Scan, ScanRequest, Table, TableSchema};
 use chalet_types::Value;
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -48,7 +49,9 @@ impl Table for Log {
 
 /// A log by name; `None` for other tables.
 pub(super) fn log(name: &str, ctx: &QueryContext) -> Result<Option<Arc<dyn Table>>> {
-    let logs: [(&'static str, MakeRows); 6] = [
+    let logs: [(&'static str, MakeRows); 8] = [
+        ("errors", errors),
+        ("user_processes", user_processes),
         ("processes", processes),
         ("processors_profile_log", |of| collected(&LOGS.processors, |one| &one.head.user, processor, of)),
         ("query_log", queries),
@@ -213,6 +216,43 @@ fn row_of(one: &Finished, kind: u8, us: i64) -> SparseRow {
         ("Settings", settings(&one.settings)),
     ]);
     row
+}
+
+/// The codes that statements failed with. Clients of a server see that there were some, and not what the others' statements said.
+fn errors(of: Option<&str>) -> Vec<SparseRow> {
+    let errors = LOGS.errors();
+    let rows = errors.iter().map(|(code, failed)| -> SparseRow {
+        let (time, message, query_id) = &failed.last;
+        let mut row = vec![
+            ("name", Value::from(failed.name)),
+            ("code", Value::Int((*code).into())),
+            ("value", Value::from(failed.times)),
+            ("last_error_time", Value::UInt(u64::try_from(*time).unwrap_or_default())),
+        ];
+        if of.is_none() {
+            row.push(("last_error_message", Value::from(message.as_str())));
+            row.push(("query_id", Value::from(&**query_id)));
+        }
+        row
+    });
+    rows.collect()
+}
+
+/// What the statements of each user take that run now.
+fn user_processes(of: Option<&str>) -> Vec<SparseRow> {
+    let running = LOGS.running();
+    let mut users: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for one in running.iter().filter(|one| of.is_none_or(|of| *one.functions.user == *of)) {
+        let memory = &one.control.memory;
+        let sums = users.entry(&one.functions.user).or_default();
+        sums.0 = sums.0.saturating_add(memory.current());
+        sums.1 = sums.1.saturating_add(memory.peak());
+    }
+    let rows = users.into_iter().map(|(user, (now, peak))| -> SparseRow {
+        let bytes = |bytes: u64| Value::Int(i64::try_from(bytes).unwrap_or(i64::MAX));
+        vec![("user", Value::from(user)), ("memory_usage", bytes(now)), ("peak_memory_usage", bytes(peak))]
+    });
+    rows.collect()
 }
 
 fn processes(of: Option<&str>) -> Vec<SparseRow> {

@@ -1,19 +1,23 @@
 //! The tables of the `system` database: made when they are read.
 
 mod backups;
+mod build;
 mod catalog;
 mod clusters;
+mod completions;
 mod constraints;
 mod detached;
 mod dictionaries;
 mod functions;
 mod indexes;
+mod information_schema;
 mod lists;
 mod logs;
 mod metrics;
 pub(crate) mod names;
 mod parts;
 mod projections;
+mod rows;
 mod settings;
 mod structures;
 
@@ -23,6 +27,7 @@ pub(crate) use indexes::listed;
 use crate::formats::FORMATS;
 use crate::made_table::made;
 use crate::query_context::QueryContext;
+use crate::table_functions;
 use chalet_base::{Result, bail};
 use chalet_storage::Table;
 use chalet_storage::fixed::FixedTable;
@@ -30,6 +35,7 @@ use chalet_storage::numbers::Sequence;
 use chalet_storage::primes::Primes;
 use chalet_types::{DataType, Value, families};
 use std::sync::Arc;
+use structures::SparseRow;
 
 /// A table of the system database by name.
 pub(crate) fn table(name: &str, ctx: &QueryContext) -> Result<Option<Arc<dyn Table>>> {
@@ -40,10 +46,17 @@ pub(crate) fn table(name: &str, ctx: &QueryContext) -> Result<Option<Arc<dyn Tab
         "primes" => Arc::new(Primes { first: 0, count: None, step: 1 }),
         "zeros" | "zeros_mt" => Arc::new(sequence("zero", true, "SystemZeros")),
         "functions" => functions::functions(ctx)?,
-        "table_functions" => functions::table_functions()?,
+        "table_functions" => rows::table_functions(|name| table_functions::NAMES.contains(&name))?,
+        "build_options" => build::options()?,
+        "completions" => completions::completions(ctx)?,
+        "database_engines" => lists::database_engines()?,
+        "dictionary_layouts" => lists::dictionary_layouts()?,
+        "dictionary_sources" => lists::dictionary_sources()?,
+        "disk_types" => lists::disk_types()?,
+        "user_directories" => lists::user_directories()?,
         "settings" => settings::settings(ctx)?,
         "server_settings" => settings::server_settings()?,
-        "merge_tree_settings" => settings::merge_tree_settings()?,
+        "merge_tree_settings" | "replicated_merge_tree_settings" => settings::merge_tree_settings(name)?,
         "data_skipping_indices" => indexes::data_skipping_indices(ctx)?,
         "parts" => parts::parts(ctx)?,
         "parts_columns" => parts::parts_columns(ctx)?,
@@ -74,6 +87,9 @@ pub(crate) fn table(name: &str, ctx: &QueryContext) -> Result<Option<Arc<dyn Tab
         "warnings" => warnings(ctx)?,
         other => {
             refuse_access(other)?;
+            if let Some(facts) = rows::table(other)? {
+                return Ok(Some(facts));
+            }
             if let Some(log) = logs::log(other, ctx)? {
                 return Ok(Some(log));
             }
@@ -100,11 +116,36 @@ fn refuse_access(name: &str) -> Result<()> {
     )
 }
 
-/// All but the two that describe tables, which would describe themselves without end.
-fn others(ctx: &QueryContext) -> Result<Vec<(&'static str, Arc<dyn Table>)>> {
+/// A table of a database of the system by its name.
+pub(crate) fn table_of(database: &str, name: &str, ctx: &QueryContext) -> Result<Option<Arc<dyn Table>>> {
+    if database == names::SYSTEM { table(name, ctx) } else { information_schema::view(name) }
+}
+
+/// The names of the tables of a database of the system.
+pub(crate) fn names_of(database: &str) -> Vec<&'static str> {
+    if database == names::SYSTEM { names::TABLES.to_vec() } else { information_schema::names().collect() }
+}
+
+/// What SHOW CREATE prints of a view of the system.
+pub(crate) fn create_sql(database: &str, name: &str) -> Result<Option<String>> {
+    if database == names::SYSTEM { Ok(None) } else { information_schema::create_sql(database, name) }
+}
+
+/// All tables of the system with their databases. The two that describe tables would describe themselves without end: of these,
+/// the columns alone.
+fn others(ctx: &QueryContext) -> Result<Vec<(&'static str, &'static str, Arc<dyn Table>)>> {
     let mut others = Vec::with_capacity(names::TABLES.len());
-    for name in names::TABLES.iter().filter(|name| !matches!(**name, "tables" | "columns")) {
-        others.extend(table(name, ctx)?.map(|table| (*name, table)));
+    for &name in names::TABLES {
+        let found = match name {
+            "tables" | "columns" | "completions" => structures::empty(name)?,
+            _ => table(name, ctx)?,
+        };
+        others.extend(found.map(|table| (names::SYSTEM, name, table)));
+    }
+    for database in names::NAMES.iter().filter(|name| **name != names::SYSTEM) {
+        for name in information_schema::names() {
+            others.extend(information_schema::view(name)?.map(|view| (*database, name, view)));
+        }
     }
     Ok(others)
 }
@@ -122,30 +163,34 @@ fn warnings(ctx: &QueryContext) -> Result<Arc<dyn Table>> {
 }
 
 fn formats() -> Result<Arc<dyn Table>> {
-    let header = [
-        ("name", DataType::String),
-        ("is_input", DataType::UInt8),
-        ("is_output", DataType::UInt8),
-        ("supports_parallel_parsing", DataType::UInt8),
-        ("supports_parallel_formatting", DataType::UInt8),
-    ];
-    let rows = FORMATS.list().into_iter().map(|f| {
+    let rows = FORMATS.list().into_iter().map(|format| -> SparseRow {
+        let can = &format.capabilities;
         vec![
-            Value::from(f.name),
-            Value::from(f.input.is_some()),
-            Value::from(f.output.is_some()),
-            Value::from(f.capabilities.parallel_parsing),
-            Value::from(f.capabilities.parallel_formatting),
+            ("name", Value::from(format.name)),
+            ("is_input", Value::from(format.input.is_some())),
+            ("is_output", Value::from(format.output.is_some())),
+            ("supports_parallel_parsing", Value::from(can.parallel_parsing)),
+            ("supports_parallel_formatting", Value::from(can.parallel_formatting)),
+            ("is_tty_friendly", Value::from(can.tty_friendly)),
+            ("content_type", Value::from(format.content_type)),
+            ("supports_random_access", Value::from(can.random_access)),
+            ("has_schema_inference", Value::from(can.schema_inference)),
+            ("has_external_schema", Value::from(can.external_schema)),
+            ("prefers_large_blocks", Value::from(can.prefers_large_blocks)),
+            ("supports_append", Value::from(can.append_by_settings)),
+            ("supports_subsets_of_columns", Value::from(can.subset_of_columns)),
         ]
     });
-    made("SystemFormats", &header, rows)
+    structures::table("formats", rows.collect())
 }
 
 fn data_type_families() -> Result<Arc<dyn Table>> {
-    let header =
-        [("name", DataType::String), ("case_insensitive", DataType::UInt8), ("alias_to", DataType::String)];
-    let rows = families::FAMILIES
-        .iter()
-        .map(|f| vec![Value::from(f.name), Value::from(f.case_insensitive), Value::from(f.alias_to)]);
-    made("SystemTableDataTypeFamilies", &header, rows)
+    let rows = families::FAMILIES.iter().map(|family| -> SparseRow {
+        vec![
+            ("name", Value::from(family.name)),
+            ("case_insensitive", Value::from(family.case_insensitive)),
+            ("alias_to", Value::from(family.alias_to)),
+        ]
+    });
+    structures::table("data_type_families", rows.collect())
 }

@@ -1,9 +1,12 @@
 //! Which databases and tables of the system there are.
 
-/// Databases that are always there.
-pub(crate) const NAMES: &[&str] = &["system"];
+/// The database of what the engine has and does.
+pub(crate) const SYSTEM: &str = "system";
 
-/// Sorted by name.
+/// Databases that are always there: beside `system` the standard's, in either case.
+pub(crate) const NAMES: &[&str] = &["INFORMATION_SCHEMA", "information_schema", SYSTEM];
+
+/// Those of `system`, sorted by name.
 pub(crate) const TABLES: &[&str] = &[
     "aggregate_function_combinators",
     "asynchronous_inserts",
@@ -13,26 +16,35 @@ pub(crate) const TABLES: &[&str] = &[
     "azure_queue_settings",
     "background_schedule_pool",
     "backups",
+    "build_options",
     "certificates",
     "clusters",
+    "codecs",
+    "collations",
     "columns",
+    "completions",
     "constraints",
     "current_roles",
     "data_skipping_index_types",
     "data_skipping_indices",
     "data_type_families",
+    "database_engines",
     "database_replicas",
     "databases",
     "detached_parts",
     "detached_tables",
     "dictionaries",
+    "dictionary_layouts",
+    "dictionary_sources",
     "dimensional_metrics",
+    "disk_types",
     "disks",
     "distribution_queue",
     "dns_cache",
     "dropped_tables",
     "dropped_tables_parts",
     "enabled_roles",
+    "errors",
     "events",
     "filesystem_cache",
     "filesystem_cache_settings",
@@ -40,11 +52,13 @@ pub(crate) const TABLES: &[&str] = &[
     "functions",
     "graphite_retentions",
     "handlers",
+    "histogram_metrics",
     "hypothetical_indexes",
     "hypothetical_projections",
     "iceberg_files",
     "iceberg_history",
     "kafka_consumers",
+    "keywords",
     "macros",
     "merge_tree_settings",
     "merges",
@@ -59,6 +73,7 @@ pub(crate) const TABLES: &[&str] = &[
     "parts",
     "parts_columns",
     "primes",
+    "privileges",
     "processes",
     "processors_profile_log",
     "projection_parts",
@@ -71,6 +86,7 @@ pub(crate) const TABLES: &[&str] = &[
     "remote_data_paths",
     "replicas",
     "replicated_fetches",
+    "replicated_merge_tree_settings",
     "replication_queue",
     "resources",
     "rocksdb",
@@ -86,8 +102,11 @@ pub(crate) const TABLES: &[&str] = &[
     "table_functions",
     "tables",
     "time_zones",
+    "tokenizers",
     "trace_log",
     "user_defined_functions",
+    "user_directories",
+    "user_processes",
     "user_query_log",
     "view_refreshes",
     "warnings",

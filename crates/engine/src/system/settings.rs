@@ -1,8 +1,9 @@
 //! `system.settings`, `system.server_settings` and `system.events`.
 
+use super::structures::{self, SparseRow};
 use crate::made_table::{made, made_as};
 use crate::query_context::QueryContext;
-use crate::settings::{self, server};
+use crate::settings::{self, TIERS, server};
 use chalet_base::Result;
 use chalet_base::events::{self, Event};
 use chalet_storage::{ColumnSchema, DefaultKind, Table, TableSchema};
@@ -10,69 +11,48 @@ use chalet_types::{DataType, EnumValues, Value};
 use std::sync::Arc;
 
 pub(crate) fn settings(ctx: &QueryContext) -> Result<Arc<dyn Table>> {
-    let text = DataType::String;
-    let header = [
-        ("name", text.clone()),
-        ("value", text.clone()),
-        ("changed", DataType::UInt8),
-        ("readonly", DataType::UInt8),
-        ("type", text.clone()),
-        ("default", text.clone()),
-        ("alias_for", text),
-    ];
     let current = &ctx.state.settings;
     let is_fixed = current.get("readonly").is_some_and(|level| level == "1");
-    let rows = settings::all().iter().map(|known| {
+    let rows = settings::all().iter().map(|known| -> SparseRow {
         let value = current.get(known.name).unwrap_or_default();
         vec![
-            Value::from(known.name),
-            Value::from(value.as_str()),
-            Value::from(current.is_changed(known.name)),
-            Value::from(is_fixed),
-            Value::from(known.kind),
-            Value::from(known.default),
-            Value::from(known.alias_for),
+            ("name", Value::from(known.name)),
+            ("value", Value::from(value.as_str())),
+            ("changed", Value::from(current.is_changed(known.name))),
+            ("min", Value::Null),
+            ("max", Value::Null),
+            ("readonly", Value::from(is_fixed)),
+            ("type", Value::from(known.kind)),
+            ("default", Value::from(known.default)),
+            ("alias_for", Value::from(known.alias_for)),
+            ("is_obsolete", Value::from(known.tier == "Obsolete")),
+            ("tier", tier(known.tier)),
         ]
     });
-    made("SystemSettings", &header, rows)
+    structures::table("settings", rows.collect())
 }
 
-/// Settings of tables of the MergeTree family; CREATE and ALTER say what a table has, and nothing else changes them.
-pub(crate) fn merge_tree_settings() -> Result<Arc<dyn Table>> {
-    let text = DataType::String;
-    let tiers =
-        [("Production", 0), ("Obsolete", 4), ("Experimental", 8), ("Beta", 12), ("PrivatePreview", 16)];
-    let values = EnumValues::new(tiers.into_iter().map(|(name, x)| (name.into(), x)).collect())?;
-    let header = [
-        ("name", text.clone()),
-        ("value", text.clone()),
-        ("default", text.clone()),
-        ("changed", DataType::UInt8),
-        ("min", text.clone().nullable()),
-        ("max", text.clone().nullable()),
-        ("disallowed_values", DataType::Array(Arc::new(text.clone()))),
-        ("readonly", DataType::UInt8),
-        ("type", text),
-        ("is_obsolete", DataType::UInt8),
-        ("tier", DataType::Enum8(Arc::new(values))),
-    ];
-    let rows = settings::merge_tree::all().iter().map(|setting| {
-        let tier = tiers.iter().find(|(name, _)| *name == setting.tier).map_or(0, |(_, x)| *x);
+fn tier(word: &str) -> Value {
+    Value::Int(TIERS.iter().find(|(name, _)| *name == word).map_or(0, |(_, number)| *number).into())
+}
+
+/// Settings of tables of the MergeTree family, and the same for those that are replicated; CREATE and ALTER say what a table has,
+/// and nothing else changes them.
+pub(crate) fn merge_tree_settings(name: &str) -> Result<Arc<dyn Table>> {
+    let rows = settings::merge_tree::all().iter().map(|setting| -> SparseRow {
         vec![
-            Value::from(setting.known.name),
-            Value::from(setting.known.default),
-            Value::from(setting.known.default),
-            Value::from(false),
-            Value::Null,
-            Value::Null,
-            Value::Array([].into()),
-            Value::from(setting.is_readonly),
-            Value::from(setting.known.kind),
-            Value::from(setting.tier == "Obsolete"),
-            Value::Int(tier.into()),
+            ("name", Value::from(setting.known.name)),
+            ("value", Value::from(setting.known.default)),
+            ("default", Value::from(setting.known.default)),
+            ("min", Value::Null),
+            ("max", Value::Null),
+            ("readonly", Value::from(setting.is_readonly)),
+            ("type", Value::from(setting.known.kind)),
+            ("is_obsolete", Value::from(setting.tier == "Obsolete")),
+            ("tier", tier(setting.tier)),
         ]
     });
-    made("SystemMergeTreeSettings", &header, rows)
+    structures::table(name, rows.collect())
 }
 
 /// Settings of the process.

@@ -1,7 +1,7 @@
 //! Columns of tables of the system database as the kernel has them, and the tables that tell of what there is none here.
 
 use crate::made_table::made_as;
-use chalet_base::{Result, err};
+use chalet_base::{Error, Result, err};
 use chalet_columns::Vector;
 use chalet_storage::{ColumnSchema, DefaultKind, Table, TableSchema};
 use chalet_types::Value;
@@ -18,12 +18,21 @@ pub(super) fn empty(name: &str) -> Result<Option<Arc<dyn Table>>> {
     if structure(name).is_none() { Ok(None) } else { table(name, Vec::new()).map(Some) }
 }
 
+/// The columns of a table.
+pub(super) fn schema(name: &str) -> Result<TableSchema> {
+    let (_, columns) = structure(name).ok_or_else(|| unknown(name))?;
+    Ok(TableSchema::new(columns.map(column).collect::<Result<_>>()?))
+}
+
+#[cold]
+fn unknown(name: &str) -> Error {
+    err!(LOGICAL_ERROR, "The columns of system.{name} are not known")
+}
+
 /// A table of these rows with all columns of the kernel's.
 pub(super) fn table(name: &str, rows: Vec<SparseRow>) -> Result<Arc<dyn Table>> {
-    let found = structure(name);
-    let (engine, columns) =
-        found.ok_or_else(|| err!(LOGICAL_ERROR, "The columns of system.{name} are not known"))?;
-    let schema = TableSchema::new(columns.map(column).collect::<Result<_>>()?);
+    let (engine, _) = structure(name).ok_or_else(|| unknown(name))?;
+    let schema = schema(name)?;
     let defaults: Vec<(Arc<str>, Value)> = schema
         .columns
         .iter()

@@ -41,6 +41,7 @@ const fn format(name: &'static str, format: &'static CustomSeparated) -> Format 
             tty_friendly: true,
             schema_inference: true,
             subset_of_columns: !matches!(format.header, Header::None),
+            append_by_settings: !format.ignore_spaces,
             ..Capabilities::NONE
         },
         input: Some(format),

@@ -28,12 +28,7 @@ const fn format(name: &'static str, format: &'static Protobuf) -> Format {
         name,
         suffixes: &[],
         content_type: "application/octet-stream",
-        capabilities: Capabilities {
-            schema_inference: true,
-            external_schema: true,
-            subset_of_columns: true,
-            ..Capabilities::NONE
-        },
+        capabilities: Capabilities { external_schema: true, subset_of_columns: true, ..Capabilities::NONE },
         input: Some(format),
         output: Some(format),
     }

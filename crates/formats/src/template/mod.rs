@@ -27,7 +27,12 @@ pub const FORMATS: &[Format] = &[
         name: "Template",
         suffixes: &[],
         content_type: "text/plain; charset=UTF-8",
-        capabilities: Capabilities { tty_friendly: true, schema_inference: true, ..Capabilities::NONE },
+        capabilities: Capabilities {
+            tty_friendly: true,
+            schema_inference: true,
+            append_by_settings: true,
+            ..Capabilities::NONE
+        },
         input: Some(PLAIN),
         output: Some(PLAIN),
     },

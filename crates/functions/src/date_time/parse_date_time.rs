@@ -144,7 +144,7 @@ macro_rules! parses {
 }
 
 static FUNCTIONS: &[Parse] = parses! {
-    "parseDateTime" &[], Fail, false, false, "Reads a DateTime by a pattern of MySQL's % letters.",
+    "parseDateTime" &["TO_UNIXTIME"], Fail, false, false, "Reads a DateTime by a pattern of MySQL's % letters.",
         "SELECT parseDateTime('05/02/2024 03:04', '%d/%m/%Y %H:%i', 'UTC')", "2024-02-05 03:04:00";
     "parseDateTimeOrNull" &["str_to_date"], Null, false, false, "Reads a DateTime by a pattern of MySQL's % letters; NULL where the text does not fit.",
         "SELECT parseDateTimeOrNull('x', '%Y')", "\\N";

@@ -17,7 +17,7 @@ mod readable;
 mod running;
 mod running_concurrency;
 mod server;
-mod session;
+pub mod session;
 mod setting;
 mod sleep;
 mod time_delta;

@@ -11,8 +11,9 @@ use std::sync::LazyLock;
 use std::time::Instant;
 
 /// The version of the dialect that is spoken, which is what programs look at this number for.
-const DIALECT_VERSION: &str = "26.9.1.1";
-const DIALECT_REVISION: u64 = 54_509;
+pub const DIALECT_VERSION: &str = "26.9.1.1";
+/// The protocol revision that belongs to it.
+pub const DIALECT_REVISION: u64 = 54_509;
 
 static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 
@@ -73,9 +74,9 @@ facts! {
     "serverUUID", false, &[], &[], DataType::Uuid, |_| Value::Bytes([0; 16].into()),
         "The identifier of the server, all zeros in an embedded engine.", "SELECT serverUUID()" => "00000000-0000-0000-0000-000000000000";
     "tid", false, &[], &[], DataType::UInt64, |_| Value::UInt(thread_id()), "The number of the thread.", "SELECT tid() > 0" => "1";
-    "currentQueryID", false, &[], &[], DataType::String, |ctx| Value::string(&ctx.query_id),
+    "currentQueryID", false, &[], &["current_query_id"], DataType::String, |ctx| Value::string(&ctx.query_id),
         "The identifier of the query.", "SELECT currentQueryID() = queryID()" => "1";
-    "authenticatedUser", false, &[], &[], DataType::String, |ctx| Value::string(&ctx.user),
+    "authenticatedUser", false, &["authUser"], &[], DataType::String, |ctx| Value::string(&ctx.user),
         "The name of the user who logged in.", "SELECT authenticatedUser()" => "default";
     "initialQueryStartTime", false, &[], &["initial_query_start_time"], DataType::DateTime(None), |ctx| Value::UInt((ctx.start_ns / 1_000_000_000) as u64),
         "The time when the query began.", "SELECT initialQueryStartTime() <= now()" => "1";
