@@ -1,8 +1,9 @@
 //! `topK` and its kin: the most frequent values by the filtered space-saving algorithm: counters for some times more
 //! values than asked for; a value without a counter takes over the smallest one. Exact as long as there are counters
-//! for all values.
+//! for all values, in the order in which they came, out of which the kernel's selection takes the first.
 
 use crate::floats::Unsigned;
+use crate::floyd_rivest::partial_sort;
 use chalet_base::hash::{HashMap, hash_bytes};
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::builder::Values;
@@ -170,15 +171,34 @@ impl Counter {
     }
 }
 
-/// Counters from the largest down, their places by key, and what values without a counter have gathered.
+/// Values that always have a counter of their own, however few are asked for.
+const LEAST_COUNTERS: usize = 64;
+
+/// Counters, their places by key, and what values without a counter have gathered.
 #[derive(Default)]
 struct State {
+    /// In the order in which their values came; from the largest down once there are too many values.
     counters: Vec<Counter>,
     places: HashMap<Arc<[u8]>, usize>,
     others: Vec<u64>,
+    /// Values go without a counter from here on.
+    is_full: bool,
+}
+
+/// Counters until values go without one.
+fn most_counters(reserved: usize) -> usize {
+    LEAST_COUNTERS.max(reserved.saturating_mul(2).next_power_of_two())
 }
 
 impl State {
+    /// Leaves the largest counters.
+    fn shrink(&mut self, reserved: usize) {
+        self.is_full = true;
+        self.counters.sort_by(|a, b| b.count.cmp(&a.count).then(a.error.cmp(&b.error)));
+        self.counters.truncate(reserved);
+        self.places = self.counters.iter().enumerate().map(|(place, c)| (c.key.clone(), place)).collect();
+    }
+
     fn rise(&mut self, mut place: usize) {
         while place > 0 && self.counters[place].beats(&self.counters[place - 1]) {
             self.counters.swap(place, place - 1);
@@ -193,15 +213,26 @@ impl State {
         self.rise(self.counters.len() - 1);
     }
 
+    fn append(&mut self, counter: Counter) {
+        self.places.insert(counter.key.clone(), self.counters.len());
+        self.counters.push(counter);
+    }
+
     fn insert(&mut self, reserved: usize, key: &[u8], count: u64, error: u64) {
         if let Some(&place) = self.places.get(key) {
             let counter = &mut self.counters[place];
             counter.count = counter.count.wrapping_add(count);
             counter.error += error;
-            return self.rise(place);
+            if self.is_full {
+                self.rise(place);
+            }
+            return;
         }
-        if self.counters.len() < reserved {
-            return self.push(Counter { key: key.into(), count, error });
+        if !self.is_full {
+            if self.counters.len() < most_counters(reserved) {
+                return self.append(Counter { key: key.into(), count, error });
+            }
+            self.shrink(reserved);
         }
         if self.others.is_empty() {
             self.others = vec![0; (reserved * 6).next_power_of_two()];
@@ -255,7 +286,7 @@ impl RowAggregate for Top {
     /// A value that only one side counts may have up to the other side's smallest count more.
     fn merge(&self, state: &mut State, other: State) -> Result<()> {
         let least = |state: &State| match state.counters.last() {
-            Some(last) if state.counters.len() >= self.reserved => last.count,
+            Some(last) if state.is_full => last.count,
             _ => 0,
         };
         let (own, theirs) = (least(state), least(&other));
@@ -273,15 +304,14 @@ impl RowAggregate for Top {
                 let mine = &mut state.counters[place];
                 mine.count += count;
                 mine.error = mine.error.wrapping_add(error);
-                state.rise(place);
             } else {
                 let (count, error) = (counter.count + own, counter.error + own);
-                state.push(Counter { key: counter.key, count, error });
+                state.append(Counter { key: counter.key, count, error });
             }
         }
-        state.counters.sort_by(|a, b| b.count.cmp(&a.count).then(a.error.cmp(&b.error)));
-        state.counters.truncate(self.reserved);
-        state.places = state.counters.iter().enumerate().map(|(place, c)| (c.key.clone(), place)).collect();
+        if state.is_full || other.is_full || state.counters.len() > most_counters(self.reserved) {
+            state.shrink(self.reserved);
+        }
         Ok(())
     }
 
@@ -304,8 +334,10 @@ impl RowAggregate for Top {
                 CANNOT_READ_ALL_DATA,
                 "Aggregate state has a value twice"
             );
-            state.push(Counter { key, count, error });
+            state.append(Counter { key, count, error });
         }
+        // Only where values went without a counter there are errors.
+        state.is_full = state.counters.iter().any(|counter| counter.error > 0);
         Ok(state)
     }
 
@@ -313,6 +345,7 @@ impl RowAggregate for Top {
         let Values::List(list) = &mut out.values else {
             bail!(LOGICAL_ERROR, "topK does not make a list");
         };
+        partial_sort(&mut state.counters, self.n, &mut Counter::beats);
         for counter in state.counters.iter().take(self.n) {
             let mut key = &counter.key[..];
             match &mut list.values.values {
