@@ -29,6 +29,7 @@ pub mod entropy;
 pub mod events;
 pub mod extremes;
 pub mod floats;
+pub mod floyd_rivest;
 pub mod hashes;
 pub mod intervals;
 pub mod mapped_arrays;

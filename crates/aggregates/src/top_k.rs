@@ -1,8 +1,9 @@
 //! `topK` and its kin: the most frequent values by the filtered space-saving algorithm: counters for some times more
 //! values than asked for; a value without a counter takes over the smallest one. Exact as long as there are counters
-//! for all values.
+//! for all values, in the order in which they came, out of which the kernel's selection takes the first.
 
 use crate::floats::Unsigned;
+use crate::floyd_rivest::partial_sort;
 use chalet_base::hash::hash_bytes;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::builder::Values;
@@ -164,7 +165,7 @@ struct Counter {
     hash: u64,
     count: u64,
     error: u64,
-    /// Where it stands in the order.
+    /// Where it stands in the order of all.
     place: u32,
 }
 
@@ -202,12 +203,24 @@ impl Key {
     }
 }
 
-/// Counters by number, their numbers from the largest down and by key, and what values without a counter have gathered.
+/// Values that always have a counter of their own, however few are asked for.
+const LEAST_COUNTERS: usize = 64;
+
+/// Counters until values go without one.
+fn most_counters(reserved: usize) -> usize {
+    LEAST_COUNTERS.max(reserved.saturating_mul(2).next_power_of_two())
+}
+
+/// Counters by number, their numbers by key, and what values without a counter have gathered.
 #[derive(Default)]
 struct State {
+    /// In the order in which their values came, unless there are too many values.
     counters: Vec<Counter>,
-    order: Vec<u32>,
     table: HashTable<u32>,
+    /// Values go without a counter from here on.
+    is_full: bool,
+    /// Once they do, the counters from the largest down.
+    order: Vec<u32>,
     others: Vec<u64>,
 }
 
@@ -216,9 +229,25 @@ impl State {
         self.table.find(hash, |&id| self.counters[id as usize].key.bytes() == key).copied()
     }
 
-    /// From the largest down.
-    fn in_order(&self) -> impl Iterator<Item = &Counter> {
-        self.order.iter().map(|&id| &self.counters[id as usize])
+    fn in_order(&self) -> Vec<&Counter> {
+        match self.is_full {
+            true => self.order.iter().map(|&id| &self.counters[id as usize]).collect(),
+            false => self.counters.iter().collect(),
+        }
+    }
+
+    /// Leaves the largest counters.
+    fn shrink(&mut self, reserved: usize) {
+        self.is_full = true;
+        let by_size = |a: &Counter, b: &Counter| {
+            b.count.cmp(&a.count).then(a.error.cmp(&b.error)).then(a.place.cmp(&b.place))
+        };
+        let mut counters = std::mem::take(&mut self.counters);
+        counters.sort_unstable_by(by_size);
+        counters.truncate(reserved);
+        self.table.clear();
+        counters.into_iter().for_each(|counter| self.append(counter));
+        self.order = (0..self.counters.len() as u32).collect();
     }
 
     /// Moves a counter up to where it belongs.
@@ -237,13 +266,12 @@ impl State {
         self.counters[id as usize].place = place;
     }
 
-    fn push(&mut self, key: Key, hash: u64, count: u64, error: u64) {
-        let id = self.counters.len() as u32;
-        self.counters.push(Counter { key, hash, count, error, place: id });
-        self.order.push(id);
+    /// The counter comes last, whatever it has counted.
+    fn append(&mut self, counter: Counter) {
+        let (id, hash) = (self.counters.len() as u32, counter.hash);
+        self.counters.push(Counter { place: id, ..counter });
         let counters = &self.counters;
         self.table.insert_unique(hash, id, |&id| counters[id as usize].hash);
-        self.rise(id);
     }
 
     fn insert(&mut self, reserved: usize, key: &[u8], count: u64, error: u64) {
@@ -252,10 +280,16 @@ impl State {
             let counter = &mut self.counters[id as usize];
             counter.count = counter.count.wrapping_add(count);
             counter.error += error;
-            return self.rise(id);
+            if self.is_full {
+                self.rise(id);
+            }
+            return;
         }
-        if self.counters.len() < reserved {
-            return self.push(Key::new(key), hash, count, error);
+        if !self.is_full {
+            if self.counters.len() < most_counters(reserved) {
+                return self.append(Counter { key: Key::new(key), hash, count, error, place: 0 });
+            }
+            self.shrink(reserved);
         }
         if self.others.is_empty() {
             self.others = vec![0; (reserved * 6).next_power_of_two()];
@@ -316,8 +350,8 @@ impl RowAggregate for Top {
 
     /// A value that only one side counts may have up to the other side's smallest count more.
     fn merge(&self, state: &mut State, other: State) -> Result<()> {
-        let least = |state: &State| match state.in_order().last() {
-            Some(last) if state.counters.len() >= self.reserved => last.count,
+        let least = |state: &State| match state.order.last() {
+            Some(&last) if state.is_full => state.counters[last as usize].count,
             _ => 0,
         };
         let (own, theirs) = (least(state), least(&other));
@@ -327,28 +361,21 @@ impl RowAggregate for Top {
                 counter.error += theirs;
             }
         }
-        let mut counters = other.counters.into_iter().map(Some).collect::<Vec<_>>();
-        for counter in other.order.iter().filter_map(|&id| counters[id as usize].take()) {
-            if let Some(id) = state.find(counter.hash, counter.key.bytes()) {
+        for counter in other.in_order() {
+            let (hash, key) = (counter.hash, counter.key.bytes());
+            if let Some(id) = state.find(hash, key) {
                 // What was added above for a value that might be missing there.
                 let (count, error) = (counter.count - theirs, counter.error.wrapping_sub(theirs));
                 let mine = &mut state.counters[id as usize];
                 mine.count += count;
                 mine.error = mine.error.wrapping_add(error);
-                state.rise(id);
             } else {
-                state.push(counter.key, counter.hash, counter.count + own, counter.error + own);
+                let (count, error) = (counter.count + own, counter.error + own);
+                state.append(Counter { key: Key::new(key), hash, count, error, place: 0 });
             }
         }
-        let mut counters = std::mem::take(&mut state.counters);
-        counters.sort_unstable_by(|a, b| {
-            b.count.cmp(&a.count).then(a.error.cmp(&b.error)).then(a.place.cmp(&b.place))
-        });
-        counters.truncate(self.reserved);
-        state.order.clear();
-        state.table.clear();
-        for counter in counters {
-            state.push(counter.key, counter.hash, counter.count, counter.error);
+        if state.is_full || other.is_full || state.counters.len() > most_counters(self.reserved) {
+            state.shrink(self.reserved);
         }
         Ok(())
     }
@@ -373,7 +400,12 @@ impl RowAggregate for Top {
                 CANNOT_READ_ALL_DATA,
                 "Aggregate state has a value twice"
             );
-            state.push(Key::new(key), hash, count, error);
+            state.append(Counter { key: Key::new(key), hash, count, error, place: 0 });
+        }
+        // Only where values went without a counter there are errors.
+        state.is_full = state.counters.iter().any(|counter| counter.error > 0);
+        if state.is_full {
+            state.order = (0..state.counters.len() as u32).collect();
         }
         Ok(state)
     }
@@ -382,7 +414,9 @@ impl RowAggregate for Top {
         let Values::List(list) = &mut out.values else {
             bail!(LOGICAL_ERROR, "topK does not make a list");
         };
-        for counter in state.in_order().take(self.n) {
+        let mut counters = state.in_order();
+        partial_sort(&mut counters, self.n, &mut |a, b| a.beats(b));
+        for counter in counters.into_iter().take(self.n) {
             let mut key = counter.key.bytes();
             match &mut list.values.values {
                 Values::Struct { fields, len } if self.counts => {

@@ -201,7 +201,7 @@ impl SelectBinder<'_> {
             "grouping" => self.grouping_call(call, e)?,
             "exists" if matches!(call.args[..], [ast::Expr { kind: ExprKind::Subquery(_), .. }]) => {
                 let ExprKind::Subquery(query) = &call.args[0].kind else { return Ok(None) };
-                self.exists(query)?
+                self.exists(query, e.span.start)?
             }
             _ if call.style == CallStyle::Operator => return self.path_of_value(e),
             _ => return Ok(None),

@@ -38,6 +38,8 @@ pub(crate) struct Grouping {
     pub written: Vec<(ast::ExprKind, usize)>,
     /// Which keys are in each grouping set; empty for a plain GROUP BY.
     pub sets: Vec<Vec<usize>>,
+    /// The sets are those of GROUPING SETS, where the set of no keys has a row even if there are none to group.
+    pub are_listed: bool,
     /// The column with the number of the set, once somebody asks for it.
     pub set_number: Option<Field>,
     /// Keys become Nullable, NULL where the set lacks them.

@@ -59,7 +59,7 @@ impl<'b> SelectBinder<'b> {
             ExprKind::Identifier(parts) => self.identifier(parts),
             ExprKind::Call(call) => self.call(call, e),
             ExprKind::Subquery(query) => self.scalar_subquery(query),
-            ExprKind::Exists(query) => self.exists(query),
+            ExprKind::Exists(query) => self.exists(query, e.span.start),
             ExprKind::Parameter { name, ty } => self.parameter(name, &ty.text),
             ExprKind::Lambda { .. } => {
                 bail!(BAD_ARGUMENTS, "Lambda {e} is not allowed in expression context")

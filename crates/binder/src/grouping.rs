@@ -40,6 +40,7 @@ impl SelectBinder<'_> {
             Some(ast::GroupBy::GroupingSets(sets)) => {
                 let sets = sets.iter().map(|set| indexes(self, set)).collect::<Result<Vec<_>>>()?;
                 self.grouping.sets = sets;
+                self.grouping.are_listed = !self.grouping.keys.iter().any(|(_, key)| key.is_literal());
             }
         }
         if !self.grouping.sets.is_empty() && self.query.env.settings().group_by_use_nulls {
@@ -196,7 +197,8 @@ impl SelectBinder<'_> {
         for (field, key) in &mut keys {
             *key = crate::call::cast(self.query.env, key.clone(), &field.ty)?;
         }
-        let empty_if_no_rows = settings.empty_result_for_aggregation_by_empty_set;
+        let empty_if_no_rows = settings.empty_result_for_aggregation_by_empty_set
+            || !sets.is_empty() && !self.grouping.are_listed;
         Ok(Plan::Aggregate(Aggregate {
             input: Box::new(input),
             keys,

@@ -2,7 +2,7 @@
 
 use crate::query::{Cte, QueryBinder};
 use crate::select::{Item, SelectBinder};
-use chalet_syntax::ast::{Expr, ExprKind, Ident, Query, Select, Span, TableKind, WithItem};
+use chalet_syntax::ast::{Expr, ExprKind, Ident, Literal, Query, Select, Span, TableKind, WithItem};
 use chalet_syntax::{column_name, visit};
 use std::rc::Rc;
 
@@ -17,6 +17,14 @@ impl SelectBinder<'_> {
             ExprKind::Subquery(_) => {
                 if let Some(number) = self.subquery_numbers.get(&e.span.start) {
                     *e = Expr { alias: e.alias.take(), ..identifier(&format!("_subquery_{number}")) };
+                }
+            }
+            ExprKind::Exists(_) => {
+                if let Some(found) = self.found_by_exists.get(&e.span.start) {
+                    e.kind = ExprKind::Literal(Literal::UInt(u64::from(*found)));
+                } else if let Some(number) = self.subquery_numbers.get(&e.span.start) {
+                    let name = format!("exists(_subquery_{number})");
+                    *e = Expr { alias: e.alias.take(), ..identifier(&name) };
                 }
             }
             ExprKind::Identifier(parts) if parts.len() > 1 => self.shorten(parts),
@@ -83,6 +91,7 @@ impl SelectBinder<'_> {
                     }
                     // The kernel wraps a query around one that is asked for its rows.
                     ExprKind::Exists(query) => {
+                        self.subquery_numbers.insert(e.span.start, count.get() + 1);
                         count.set(count.get() + 2 + n_inside(query, self.query.ctes.as_ref()))
                     }
                     _ => {}

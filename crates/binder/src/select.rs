@@ -56,6 +56,8 @@ pub(crate) struct SelectBinder<'b> {
     pub grouping: Grouping,
     /// The numbers of the sub-queries in the expressions of the result, by where they stand in the text.
     pub subquery_numbers: HashMap<u32, u32>,
+    /// What EXISTS has found, by its place in the text: where it depends on no row, its column is called by that.
+    pub found_by_exists: HashMap<u32, bool>,
 }
 
 /// A result column before it is bound: `*` is expanded already, because positions count what it stands for.
@@ -88,6 +90,7 @@ impl<'b> SelectBinder<'b> {
             subquery_params: RefCell::default(),
             grouping: Grouping::default(),
             subquery_numbers: HashMap::default(),
+            found_by_exists: HashMap::default(),
         }
     }
 
@@ -139,7 +142,11 @@ impl<'b> SelectBinder<'b> {
         let mut projection: Vec<(String, Expr)> = Vec::with_capacity(items.len());
         for item in &items {
             projection.push(match item {
-                Item::Written(e) => (self.result_name(e), self.expr(e)?),
+                Item::Written(e) => {
+                    // EXISTS is called by what it finds.
+                    let bound = self.expr(e)?;
+                    (self.result_name(e), bound)
+                }
                 Item::Bound(name, expr) => (name.clone(), expr.clone()),
             });
         }

@@ -88,7 +88,16 @@ impl SelectBinder<'_> {
         }
     }
 
-    pub(crate) fn exists(&mut self, query: &ast::Query) -> Result<Expr> {
+    /// `place` is where EXISTS begins in the text.
+    pub(crate) fn exists(&mut self, query: &ast::Query, place: u32) -> Result<Expr> {
+        let found = self.rows_exist(query)?;
+        if let Some(literal) = found.as_literal() {
+            self.found_by_exists.insert(place, literal.value().as_u64() == Some(1));
+        }
+        Ok(found)
+    }
+
+    fn rows_exist(&mut self, query: &ast::Query) -> Result<Expr> {
         let key = self.shared_key("exists", query);
         if let Some(found) = key.as_ref().and_then(|key| self.query.shared.value(key)) {
             return Ok(found);

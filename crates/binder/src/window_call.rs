@@ -1,6 +1,6 @@
 //! Calls OVER a window: they become columns of a Window node; the call itself is a reference to one.
 
-use crate::call::argument;
+use crate::call::{argument, cast};
 use crate::clauses::KnownWindow;
 use crate::select::{Place, SelectBinder};
 use chalet_base::{Result, bail, ensure};
@@ -61,7 +61,14 @@ impl SelectBinder<'_> {
                 let ty = function.result_type(&parameters, &arguments, env.context())?;
                 check_frame(&*function, is_written, order_by.is_empty(), &frame, &call.name)?;
                 let function = function.with_parameters(&parameters)?.unwrap_or(function);
-                (WindowImpl::Window(function), args.into_iter().map(|a| a.1).collect(), ty)
+                let mut converted = Vec::with_capacity(args.len());
+                for (index, (_, arg)) in args.into_iter().enumerate() {
+                    converted.push(match function.converts_argument(index) {
+                        true => cast(env, arg, &ty)?,
+                        false => arg,
+                    });
+                }
+                (WindowImpl::Window(function), converted, ty)
             }
             None if chalet_aggregates::resolve::exists(env.registry(), &call.name) => {
                 let (resolved, args) = self.resolve_aggregate(call)?;

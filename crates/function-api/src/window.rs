@@ -46,6 +46,12 @@ pub trait WindowFunction: Send + Sync {
         true
     }
 
+    /// Is the argument at this place converted to the type of the result before it comes to `execute`?
+    fn converts_argument(&self, index: usize) -> bool {
+        let _ = index;
+        false
+    }
+
     /// Does the result depend on the frame?
     fn uses_frames(&self) -> bool {
         true

@@ -119,7 +119,8 @@ pub struct Aggregate {
     pub sets: Vec<Vec<usize>>,
     /// UInt64 column with the number of the set that made the row.
     pub set_number: Option<Field>,
-    /// Without keys and rows: one row (`false`), or none (`empty_result_for_aggregation_by_empty_set`).
+    /// Without keys and rows: one row (`false`), or none (`empty_result_for_aggregation_by_empty_set`). Of grouping sets, for each set without
+    /// keys.
     pub empty_if_no_rows: bool,
     /// No more than this many groups are needed, whichever.
     pub limit: Option<u64>,

@@ -134,7 +134,14 @@ impl Combinator {
                 );
                 elements(&mut split.args, "Array")?;
             }
-            Combinator::ForEach => elements(&mut split.args, "ForEach")?,
+            Combinator::ForEach => {
+                ensure!(
+                    !args.is_empty(),
+                    NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+                    "Aggregate function {name}ForEach require at least one argument"
+                );
+                elements(&mut split.args, "ForEach")?;
+            }
             Combinator::Distinct => ensure!(
                 !args.is_empty(),
                 NUMBER_OF_ARGUMENTS_DOESNT_MATCH,

@@ -176,7 +176,7 @@ impl Collector for Test {
         let step = if self.corrects { 0.5 } else { 0.0 };
         let z = (u - n * m / 2.0 - step) / deviation;
         let p = match self.alternative {
-            Alternative::TwoSided => 2.0 * normal_above(z),
+            Alternative::TwoSided => 2.0 * normal_above(z.abs()),
             _ => normal_above(z),
         };
         let Values::Struct { fields, len } = &mut out.values else {

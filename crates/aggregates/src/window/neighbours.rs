@@ -2,7 +2,7 @@
 
 use crate::window::{offset, with_default};
 use chalet_base::{Result, bail, ensure};
-use chalet_columns::{Builder, Vector};
+use chalet_columns::Vector;
 use chalet_function_api::{AggregateRecord, Argument, Context, Example, Partitions, WindowFunction};
 use chalet_types::{DataType, Value, supertype};
 
@@ -106,7 +106,7 @@ impl WindowFunction for Neighbour {
                     BAD_ARGUMENTS,
                     "There is no supertype for the argument type '{ty}' and the default value type '{default}'"
                 ),
-                Some(common) if common != ty => bail!(
+                Some(common) if !is_as_wide(&common, &ty) => bail!(
                     BAD_ARGUMENTS,
                     "The supertype '{common}' for the argument type '{ty}' and the default value type '{default}' \
                      is not the same as the argument type"
@@ -117,32 +117,38 @@ impl WindowFunction for Neighbour {
         Ok(ty)
     }
 
+    fn converts_argument(&self, index: usize) -> bool {
+        index == 2
+    }
+
     fn uses_frames(&self) -> bool {
         self.in_frame
     }
 
-    fn execute(&self, partitions: &Partitions, args: &[DataType], result: &DataType) -> Result<Vector> {
+    fn execute(&self, partitions: &Partitions, _: &[DataType], result: &DataType) -> Result<Vector> {
         let rows = self.rows(partitions)?;
         let Some(defaults) = partitions.args.get(2) else {
             let (values, default) = with_default(&partitions.args[0], result);
             let rows: Vec<u32> = rows.iter().map(|row| row.unwrap_or(default)).collect();
             return Ok(values.gather(&rows));
         };
-        // Only the defaults that are needed are converted.
         let needed: Vec<u32> =
             (0..).zip(&rows).filter(|(_, found)| found.is_none()).map(|(row, _)| row).collect();
-        let mut defaults = defaults.gather(&needed);
-        if args.get(2).is_none_or(|ty| ty.without_low_cardinality() != result) {
-            let mut converted = Builder::new(result);
-            for row in 0..needed.len() {
-                converted.push_value(&defaults.value(row))?;
-            }
-            defaults = converted.finish();
-        }
+        let defaults = defaults.gather(&needed);
         let mut next = partitions.n_rows as u32..;
         let rows: Vec<u32> =
             rows.into_iter().map(|row| row.unwrap_or_else(|| next.next().unwrap_or_default())).collect();
         Ok(Vector::concat(&[&partitions.args[0], &defaults]).gather(&rows))
+    }
+}
+
+/// Are the types the same, when decimals of one width count as the same type whatever their precision?
+fn is_as_wide(a: &DataType, b: &DataType) -> bool {
+    match (a, b) {
+        (DataType::Decimal { scale: x, .. }, DataType::Decimal { scale: y, .. }) => {
+            x == y && a.physical() == b.physical()
+        }
+        _ => a == b,
     }
 }
 

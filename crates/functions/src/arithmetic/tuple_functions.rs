@@ -2,7 +2,7 @@
 
 use super::negate::{negate, negated};
 use super::operation::{Kind, OnFault, Operation};
-use super::vectors::{by_field, tuple_of, tuples};
+use super::vectors::{by_field, element, tuple_of, tuples, with_whole};
 use crate::lanes::Operand;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::Column;
@@ -103,7 +103,7 @@ impl ScalarFunction for &'static TupleFunction {
         };
         if self.by_number {
             let b = &args[1].ty;
-            let types = x.iter().map(|f| self.operation.result(f.ty.without_nullable(), b, ctx));
+            let types = x.iter().map(|f| element(&self.operation, &f.ty, b, ctx));
             return Ok(tuple_of(types)?.into());
         }
         let DataType::Tuple(y) = &args[1].ty else {
@@ -125,7 +125,8 @@ impl ScalarFunction for &'static TupleFunction {
 
     fn execute(&self, call: &Call) -> Result<Column> {
         let (a, b) = (Operand::of(call, 0), Operand::of(call, 1));
-        Ok(by_field(&self.operation, a, b, call.result, call.n_rows, call.ctx)?.into())
+        let run = if self.by_number { with_whole } else { by_field };
+        Ok(run(&self.operation, a, b, call.result, call.n_rows, call.ctx)?.into())
     }
 }
 

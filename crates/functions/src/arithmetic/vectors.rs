@@ -52,7 +52,7 @@ pub fn tuple_of(types: impl Iterator<Item = Result<DataType>>) -> Result<DataTyp
 }
 
 /// The result for two elements; NULL in, NULL out.
-fn element(op: &Operation, a: &DataType, b: &DataType, ctx: &Context) -> Result<DataType> {
+pub fn element(op: &Operation, a: &DataType, b: &DataType, ctx: &Context) -> Result<DataType> {
     if a.is_only_null() || b.is_only_null() {
         return Ok(DataType::Nothing.nullable());
     }
@@ -135,6 +135,22 @@ pub fn by_field(
     };
     let fields =
         types.iter().enumerate().map(|(i, f)| around_nulls(op, field(a, i)?, field(b, i)?, &f.ty, n, ctx));
+    Ok(Data::Struct(Struct { fields: fields.collect::<Result<_>>()?, len: n }).into())
+}
+
+/// Each field of `a` with the whole of `b`, which may be a tuple itself.
+pub fn with_whole(
+    op: &Operation,
+    a: Operand,
+    b: Operand,
+    result: &DataType,
+    n: usize,
+    ctx: &Context,
+) -> Result<Vector> {
+    let DataType::Tuple(types) = result else {
+        bail!(LOGICAL_ERROR, "{result} is not a tuple");
+    };
+    let fields = types.iter().enumerate().map(|(i, f)| around_nulls(op, field(a, i)?, b, &f.ty, n, ctx));
     Ok(Data::Struct(Struct { fields: fields.collect::<Result<_>>()?, len: n }).into())
 }
 

@@ -6,7 +6,7 @@ use crate::lanes::{Operand, unary};
 use crate::lists::{NONE, gather_or_default, list, pairs};
 use crate::plain::Plain;
 use crate::several::subcolumn;
-use chalet_base::{Result, bail};
+use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, List};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record, Search};
@@ -25,7 +25,10 @@ pub static FUNCTION: Plain = Plain {
         ..Record::DEFAULT
     },
     bind: |name, args, ctx| bind(name, args, ctx, false),
-    execute,
+    execute: |call| {
+        check_index(call)?;
+        execute(call)
+    },
 };
 
 pub static OR_NULL: Plain = Plain {
@@ -94,6 +97,17 @@ fn bind(name: &'static str, args: &[Argument], ctx: &Context, or_null: bool) -> 
 fn key_as_index<'a>(key: &'a DataType, index: &DataType) -> Option<&'a DataType> {
     let narrow = |ty: &DataType| ty.is_integer() && ty.physical().width().is_some_and(|width| width <= 8);
     (narrow(key) && narrow(index) && key != index).then_some(key)
+}
+
+/// The kernel refuses a constant 0 as the index of arrays that are not constant, and gives the default for any other 0.
+fn check_index(call: &Call) -> Result<()> {
+    let [container, index] = call.args else { return Ok(()) };
+    let is_array = matches!(container.ty, DataType::Array(_)) && index.ty.is_integer();
+    if is_array && !container.constant && index.constant && call.n_rows > 0 {
+        let zero = unary::<i128, i128>(Operand::of(call, 1), 1, |x| x)?[0] == 0;
+        ensure!(!zero, ZERO_ARRAY_OR_TUPLE_INDEX, "Array indices are 1-based");
+    }
+    Ok(())
 }
 
 fn execute(call: &Call) -> Result<Column> {

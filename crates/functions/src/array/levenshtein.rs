@@ -29,7 +29,7 @@ pub static PLAIN: Plain = Plain {
         let pairs = Pairs::of(call)?;
         let distance = |row: usize| {
             let (a, b) = pairs.row(row);
-            weighted(a, b, |_| 1.0, |_| 1.0) as u32
+            unweighted(a, b)
         };
         Ok(Vector::from((0..call.n_rows).map(distance).collect::<Vec<u32>>()).into())
     },
@@ -141,8 +141,22 @@ fn execute_weighted(call: &Call, finish: fn(f64, f64) -> f64) -> Result<Column> 
     Ok(Vector::from(out).into())
 }
 
-/// The least sum of weights of what has to be removed from `a` and inserted from `b`; replacing costs the greater
-/// when all weights are one, else both.
+/// The least number of steps, where replacing is one.
+fn unweighted(a: &[u64], b: &[u64]) -> u32 {
+    let mut previous: Vec<u32> = (0..=b.len() as u32).collect();
+    for x in a {
+        let mut diagonal = previous[0];
+        previous[0] += 1;
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + u32::from(x != y);
+            diagonal = previous[j + 1];
+            previous[j + 1] = replaced.min(diagonal + 1).min(previous[j] + 1);
+        }
+    }
+    previous[b.len()]
+}
+
+/// The least sum of weights of what has to be removed from `a` and inserted from `b`; replacing costs both.
 fn weighted(a: &[u64], b: &[u64], from: impl Fn(usize) -> f64, to: impl Fn(usize) -> f64) -> f64 {
     let mut previous: Vec<f64> = vec![0.0];
     previous.extend((0..b.len()).scan(0.0, |sum, j| {
@@ -153,14 +167,10 @@ fn weighted(a: &[u64], b: &[u64], from: impl Fn(usize) -> f64, to: impl Fn(usize
         let mut diagonal = previous[0];
         previous[0] += from(i);
         for (j, y) in b.iter().enumerate() {
-            let replaced = if x == y { diagonal } else { diagonal + replacement(from(i), to(j)) };
+            let replaced = if x == y { diagonal } else { diagonal + from(i) + to(j) };
             diagonal = previous[j + 1];
             previous[j + 1] = replaced.min(diagonal + from(i)).min(previous[j] + to(j));
         }
     }
     previous[b.len()]
-}
-
-fn replacement(from: f64, to: f64) -> f64 {
-    if from == 1.0 && to == 1.0 { 1.0 } else { from + to }
 }

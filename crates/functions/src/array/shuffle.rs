@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub static FUNCTION: Plain = Plain {
     record: Record {
         name: "arrayShuffle",
-        summary: "The elements in random order; with a seed, the same order for every array of one length.",
+        summary: "The elements in random order; with a seed, the same orders every time.",
         syntax: "arrayShuffle(arr[, seed])",
         examples: &[Example { sql: "SELECT arraySort(arrayShuffle([1, 2, 3]))", result: "[1,2,3]" }],
         constants: Constants::Seen,
@@ -65,44 +65,79 @@ fn bind(
     check_arity(name, args.len(), arity)?;
     array_element(name, args, 0)?;
     (1..args.len()).try_for_each(|index| check_type(name, args, index, DataType::is_integer, "Integer"))?;
+    if name != SAMPLE.record.name {
+        for (index, arg) in args.iter().enumerate().skip(1) {
+            ensure!(
+                arg.constant.is_some(),
+                ILLEGAL_COLUMN,
+                "Argument {} of function {name} must be a constant integer",
+                index + 1
+            );
+        }
+    }
     Ok(args[0].ty.clone().into())
 }
 
-/// A generator of random numbers: a counter, hashed.
-struct Random(u64);
+/// PCG with a multiplicative state of 128 bits and an output of 64 bits (XSL-RR): with the same seed the kernel draws the same.
+struct Random(u128);
+
+const MULTIPLIER: u128 = 2_549_297_995_355_413_924 << 64 | 4_865_540_595_714_422_341;
 
 /// So that two calls without a seed differ, also within one nanosecond.
 static CALLS: AtomicU64 = AtomicU64::new(0);
 
 impl Random {
+    fn new(seed: u64) -> Random {
+        Random(u128::from(seed) | 3)
+    }
+
     fn unseeded() -> Random {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         let nanoseconds = now.map_or(0, |d| d.as_nanos() as u64);
-        Random(nanoseconds ^ hash_u64(CALLS.fetch_add(1, Ordering::Relaxed)))
+        Random::new(hash_u64(nanoseconds ^ hash_u64(CALLS.fetch_add(1, Ordering::Relaxed))))
     }
 
-    /// A number below `limit`, which is not 0.
+    fn draw(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(MULTIPLIER);
+        let folded = (self.0 >> 64) as u64 ^ self.0 as u64;
+        folded.rotate_right((self.0 >> 122) as u32)
+    }
+
+    /// A number below `limit`, which is not 0: as many of the low bits as it has, drawn until they are below.
     fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        ((u128::from(hash_u64(self.0)) * limit as u128) >> 64) as usize
+        if limit == 1 {
+            return 0;
+        }
+        let mask = u64::MAX >> (limit as u64 - 1).leading_zeros();
+        loop {
+            let drawn = (self.draw() & mask) as usize;
+            if drawn < limit {
+                return drawn;
+            }
+        }
     }
 }
 
 fn shuffle(call: &Call, limit: Option<usize>, seed: usize) -> Result<Column> {
     let rows = list_of(&call.args[0], call.n_rows)?;
-    let numbers = |index: usize| unary::<i128, i128>(Operand::of(call, index), call.n_rows, |x| x);
-    let limits = limit.filter(|&index| index < call.args.len()).map(numbers).transpose()?;
-    let seeds = (seed < call.args.len()).then(|| numbers(seed)).transpose()?;
-    let mut random = Random::unseeded();
-    let mut elements: Vec<u32> = (0..rows.values.len() as u32).collect();
-    for (row, range) in rows.ranges().enumerate() {
-        if let Some(seeds) = &seeds {
-            random = Random(seeds[row] as u64);
+    let number = |index: usize| -> Result<Option<u64>> {
+        if index >= call.args.len() || call.n_rows == 0 {
+            return Ok(None);
         }
-        let limit = limits.as_ref().map_or(0, |limits| limits[row]);
+        Ok(Some(unary::<i128, i128>(Operand::of(call, index), 1, |x| x)?[0] as u64))
+    };
+    let limit = match limit {
+        Some(index) => number(index)?.unwrap_or(0),
+        None => 0,
+    };
+    // One generator for all rows, which go on where the row before has ended.
+    let mut random = number(seed)?.map_or_else(Random::unseeded, Random::new);
+    let mut elements: Vec<u32> = (0..rows.values.len() as u32).collect();
+    for range in rows.ranges() {
         let places = &mut elements[range];
         let len = places.len();
-        let picked = if limit > 0 { (limit as usize).min(len) } else { len };
+        let last = len.saturating_sub(1);
+        let picked = if limit > 0 { last.min(usize::try_from(limit).unwrap_or(usize::MAX)) } else { last };
         for place in 0..picked {
             let other = place + random.below(len - place);
             places.swap(place, other);

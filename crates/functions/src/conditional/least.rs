@@ -80,23 +80,25 @@ fn of_two_numbers(a: &DataType, b: &DataType, least: bool) -> Option<DataType> {
     }
 }
 
+/// Is the rule of two numbers the one that counts? Where there is a NULL, the common type is.
+fn are_two_numbers(a: &DataType, b: &DataType) -> bool {
+    a.is_number() && b.is_number()
+}
+
 impl Extreme {
     fn result(&self, args: &[Argument]) -> Result<DataType> {
         let some: Vec<&DataType> = args.iter().map(|arg| &arg.ty).filter(|ty| !ty.is_only_null()).collect();
-        if let [a, b] = some[..]
-            && a.bare().is_number()
-            && b.bare().is_number()
+        if let [a, b] = args
+            && are_two_numbers(&a.ty, &b.ty)
         {
-            let (x, y) = (a.bare(), b.bare());
-            let ty = of_two_numbers(x, y, self.wanted == Ordering::Less).ok_or_else(|| {
+            let (x, y) = (&a.ty, &b.ty);
+            return of_two_numbers(x, y, self.wanted == Ordering::Less).ok_or_else(|| {
                 err!(
                     ILLEGAL_TYPE_OF_ARGUMENT,
                     "Illegal types {x} and {y} of arguments of function {}",
                     self.record.name
                 )
-            })?;
-            let nullable = a.is_nullable() || b.is_nullable() || some.len() < args.len();
-            return Ok(if nullable { ty.nullable() } else { ty });
+            });
         }
         let result = common(&some.iter().map(|&ty| ty.clone()).collect::<Vec<_>>())?;
         Ok(if some.len() < args.len() { result.nullable() } else { result })
@@ -114,7 +116,7 @@ impl Extreme {
 
     fn better(&self, a: &Vector, b: &Vector, ty: &DataType, n: usize, two: bool) -> Result<Vec<u8>> {
         let operand = |vector| Operand { ty, vector, constant: false };
-        if two && ty.bare().is_number() {
+        if two {
             let (a, b) = (operand(a), operand(b));
             return with_integer!(ty.physical(), C => self.numbers::<C>(a, b, n),
             _ => match ty.physical() {
@@ -167,7 +169,8 @@ impl ScalarFunction for Extreme {
         let some: Vec<_> = call.args.iter().filter(|arg| !arg.ty.is_only_null()).collect();
         // Signed and unsigned 64 bits meet in neither of the two.
         let sign = |ty: &DataType| some.iter().any(|arg| arg.ty.bare() == ty);
-        let mixed = some.len() == 2 && sign(&DataType::Int64) && sign(&DataType::UInt64);
+        let two = matches!(call.args, [a, b] if are_two_numbers(a.ty, b.ty));
+        let mixed = two && sign(&DataType::Int64) && sign(&DataType::UInt64);
         let ty = &if mixed { DataType::Int128.nullable() } else { call.result.clone() };
         let vectors: Vec<Vector> = some
             .into_iter()
@@ -179,7 +182,6 @@ impl ScalarFunction for Extreme {
                 Ok(if arg.constant { vector.repeat(n) } else { vector })
             })
             .collect::<Result<_>>()?;
-        let two = vectors.len() == 2;
         let mut rest = vectors.into_iter();
         let Some(mut best) = rest.next() else {
             return Ok(Column::constant(Vector::defaults(call.result, 1), n));

@@ -5,7 +5,7 @@ use crate::ternary_logic::{Ternary, as_bools, known};
 use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::{
-    Argument, Bound, Call, Constants, Context, Example, Lazy, Nulls, Record, ScalarFunction,
+    Argument, Bound, Call, Constants, Context, Dictionaries, Example, Lazy, Nulls, Record, ScalarFunction,
 };
 use chalet_types::DataType;
 
@@ -16,6 +16,8 @@ const AND: Record = Record {
     examples: &[Example { sql: "SELECT 1 AND 2, 1 AND 0, NULL AND 0, NULL AND 1", result: "1\t0\t0\t\\N" }],
     nulls: Nulls::Seen,
     constants: Constants::Seen,
+    // The result is a plain UInt8 whatever the arguments are.
+    dictionaries: Dictionaries::Decoded,
     lazy: Lazy::And,
     total: true,
     ..Record::DEFAULT

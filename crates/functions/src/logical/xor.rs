@@ -5,7 +5,9 @@ use crate::lanes::Operand;
 use crate::ternary_logic::as_bools;
 use chalet_base::Result;
 use chalet_columns::{Column, Vector};
-use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record, ScalarFunction};
+use chalet_function_api::{
+    Argument, Bound, Call, Constants, Context, Dictionaries, Example, Record, ScalarFunction,
+};
 
 const RECORD: Record = Record {
     name: "xor",
@@ -13,6 +15,7 @@ const RECORD: Record = Record {
     syntax: "xor(a, b, ...)",
     examples: &[Example { sql: "SELECT xor(1, 0), xor(1, 1), xor(1, 1, 1)", result: "1\t0\t1" }],
     constants: Constants::Seen,
+    dictionaries: Dictionaries::Decoded,
     total: true,
     ..Record::DEFAULT
 };

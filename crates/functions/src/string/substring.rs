@@ -25,7 +25,7 @@ pub static BYTES: Plain = Plain {
     },
     bind,
     execute: |call| {
-        let (positions, lengths) = (numbers(call, 1)?, lengths(call)?);
+        let (positions, lengths) = (positions(call)?, lengths(call)?);
         parts(call, |row, text| window(text.len(), positions[row], lengths.as_ref().map(|l| l[row])))
     },
 };
@@ -41,7 +41,7 @@ pub static UTF8: Plain = Plain {
     },
     bind,
     execute: |call| {
-        let (positions, lengths) = (numbers(call, 1)?, lengths(call)?);
+        let (positions, lengths) = (positions(call)?, lengths(call)?);
         parts(call, |row, text| {
             let (position, length) = (positions[row], lengths.as_ref().map(|l| l[row]));
             if text.is_ascii() {
@@ -88,6 +88,14 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
         );
     }
     Ok(DataType::String.into())
+}
+
+/// The kernel refuses a constant 0 as the position in strings that are not constant, and gives nothing for any other 0.
+fn positions(call: &Call) -> Result<Vec<i64>> {
+    let positions = numbers(call, 1)?;
+    let is_zero = call.args[1].constant && !call.args[0].constant && positions.first() == Some(&0);
+    ensure!(!is_zero, ZERO_ARRAY_OR_TUPLE_INDEX, "Indices in strings are 1-based");
+    Ok(positions)
 }
 
 /// The kernel takes floats too, without their fractions.

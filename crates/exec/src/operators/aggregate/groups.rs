@@ -156,6 +156,13 @@ impl Groups {
         self.add_to_states(&groups, args)
     }
 
+    /// Groups of no rows.
+    pub fn add_without_rows(&mut self, keys: &[Column], n: usize) {
+        if n > 0 {
+            self.table.groups(keys, n);
+        }
+    }
+
     /// Looks each value of a dictionary up once.
     fn groups_of_codes(&mut self, codes: &Buf<u32>, values: &Vector) -> Vec<u32> {
         let mut known = match self.dictionary.take() {

@@ -258,11 +258,27 @@ impl Sink for Aggregate {
         if !groups.is_keyed() && !groups.any_rows && self.empty_if_no_rows {
             return Ok(blocks_as_source(Vec::new(), ctx));
         }
+        if groups.is_empty() && !self.empty_if_no_rows {
+            self.add_sets_without_keys(&mut groups);
+        }
         let block = match &self.totals {
             None => self.shape.output(groups.finish()?),
             Some(totals) => totals.finish(groups, &self.shape, &self.key_types)?,
         };
         Ok(blocks_as_source(split(block, max_rows), ctx))
+    }
+}
+
+impl Aggregate {
+    /// The rows that the grouping sets of no keys have where there is nothing to group.
+    fn add_sets_without_keys(&self, groups: &mut Groups) {
+        let numbers: Vec<u64> =
+            (0..).zip(&self.sets).filter(|(_, set)| set.is_empty()).map(|(n, _)| n).collect();
+        let n = numbers.len();
+        let constant = |ty| Column::constant(Vector::defaults(ty, 1), n);
+        let mut keys: Vec<Column> = self.key_types.iter().map(constant).collect();
+        keys.push(Column::Flat(Vector::from(numbers)));
+        groups.add_without_rows(&keys, n);
     }
 }
 

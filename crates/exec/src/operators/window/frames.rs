@@ -178,7 +178,7 @@ fn moved(
 ) -> Result<Value> {
     let bare = ty.bare();
     if !(bare.is_number() || bare.is_date_or_time()) {
-        bail!(BAD_ARGUMENTS, "The RANGE OFFSET frame for '{ty}' ORDER BY column is not implemented");
+        bail!(NOT_IMPLEMENTED, "The RANGE OFFSET frame for '{ty}' ORDER BY column is not implemented");
     }
     if let (Some(x), Some(d)) = (value.as_i256(), distance.as_i256()) {
         let d = d * I256::from(scale(distance_type, bare)?);
@@ -186,7 +186,7 @@ fn moved(
     }
     match (value.as_f64(), distance.as_f64()) {
         (Some(x), Some(d)) => Ok(Value::Float(if backwards { x - d } else { x + d })),
-        _ => bail!(BAD_ARGUMENTS, "The RANGE OFFSET frame for '{ty}' ORDER BY column is not implemented"),
+        _ => bail!(NOT_IMPLEMENTED, "The RANGE OFFSET frame for '{ty}' ORDER BY column is not implemented"),
     }
 }
 
