@@ -2,7 +2,6 @@
 
 use crate::Buf;
 use arrow_buffer::Buffer;
-use chalet_base::hash::fetch;
 use std::sync::Arc;
 
 /// Strings of at most this many bytes live inside their view.
@@ -303,22 +302,6 @@ impl StringBuilder {
     #[inline(always)]
     pub fn view(&self, row: usize) -> u128 {
         self.views[row]
-    }
-
-    /// Fetches the view of a string into the cache.
-    #[inline(always)]
-    pub fn fetch_view(&self, row: usize) {
-        fetch(&raw const self.views[row]);
-    }
-
-    /// Fetches the bytes of a string, whose view should be there by now.
-    #[inline(always)]
-    pub fn fetch_bytes(&self, row: usize) {
-        if self.views[row] as u32 as usize > INLINE {
-            let bytes = self.get(row);
-            fetch(bytes.as_ptr());
-            fetch(&raw const bytes[bytes.len() - 1]);
-        }
     }
 
     /// Appends a string that is given with its view.

@@ -179,18 +179,8 @@ fn adopt(to: &mut StringBuilder, strings: &Strings) {
     }
 }
 
-/// How many strings ahead of the one copied bytes are fetched, and views before them.
-const BYTES_AHEAD: usize = 8;
-const VIEWS_AHEAD: usize = 2 * BYTES_AHEAD;
-
 fn copy(to: &mut StringBuilder, from: &StringBuilder, rows: &[u32]) {
-    for (i, &row) in rows.iter().enumerate() {
-        if let Some(&ahead) = rows.get(i + VIEWS_AHEAD) {
-            from.fetch_view(ahead as usize);
-        }
-        if let Some(&ahead) = rows.get(i + BYTES_AHEAD) {
-            from.fetch_bytes(ahead as usize);
-        }
+    for &row in rows {
         to.push_viewed(from.view(row as usize), from.get(row as usize));
     }
 }

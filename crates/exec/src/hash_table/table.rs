@@ -10,7 +10,6 @@ use chalet_base::Result;
 use chalet_base::hash::{fetch, hash_u64};
 use chalet_columns::strings::INLINE;
 use chalet_columns::{Block, Column, StringBuilder, Strings};
-use std::ops::Range;
 use std::sync::Arc;
 
 /// From keys to consecutive group numbers.
@@ -326,17 +325,10 @@ impl GroupTable {
 /// Keys that a table compares.
 trait Compared {
     type Key<'a>: Copy;
-    /// What keys are compared with is far from where it is looked up: worth while to fetch it for many of them at once.
-    const IS_FAR: bool = false;
     fn equals(&self, group: usize, key: Self::Key<'_>) -> bool;
     /// Fetches what [`equals`](Self::equals) looks at.
     #[inline(always)]
     fn prefetch(&self, group: usize) {
-        let _ = group;
-    }
-    /// Fetches what it looks at after that; nothing for `NO_GROUP`.
-    #[inline(always)]
-    fn prefetch_bytes(&self, group: u32) {
         let _ = group;
     }
 }
@@ -444,16 +436,6 @@ impl Compared for StringBuilder {
         }
         view as u64 == key.view as u64 && self.get(group) == key.bytes
     }
-    #[inline(always)]
-    fn prefetch(&self, group: usize) {
-        self.fetch_view(group);
-    }
-    #[inline(always)]
-    fn prefetch_bytes(&self, group: u32) {
-        if group != NO_GROUP {
-            self.fetch_bytes(group as usize);
-        }
-    }
 }
 
 impl Compared for (&Vec<u128>, &StringBuilder) {
@@ -467,18 +449,9 @@ impl Compared for (&Vec<u128>, &StringBuilder) {
 /// Strings and their hashes.
 impl Compared for (&mut StringBuilder, &mut Vec<u64>) {
     type Key<'a> = Text<'a>;
-    const IS_FAR: bool = true;
     #[inline(always)]
     fn equals(&self, group: usize, key: Text) -> bool {
         self.0.equals(group, key)
-    }
-    #[inline(always)]
-    fn prefetch(&self, group: usize) {
-        self.0.prefetch(group);
-    }
-    #[inline(always)]
-    fn prefetch_bytes(&self, group: u32) {
-        self.0.prefetch_bytes(group);
     }
 }
 
@@ -500,19 +473,9 @@ impl Held for (&mut StringBuilder, &mut Vec<u64>) {
 /// Words, strings and their hashes.
 impl Compared for (&mut Vec<u128>, (&mut StringBuilder, &mut Vec<u64>)) {
     type Key<'a> = (u128, Text<'a>);
-    const IS_FAR: bool = true;
     #[inline(always)]
     fn equals(&self, group: usize, (word, text): (u128, Text)) -> bool {
         self.0[group] == word && self.1.equals(group, text)
-    }
-    #[inline(always)]
-    fn prefetch(&self, group: usize) {
-        self.0.prefetch(group);
-        self.1.prefetch(group);
-    }
-    #[inline(always)]
-    fn prefetch_bytes(&self, group: u32) {
-        self.1.prefetch_bytes(group);
     }
 }
 
@@ -570,43 +533,24 @@ fn insert<'k, S: Held>(
     key: impl Fn(usize) -> S::Key<'k>,
 ) -> Vec<u32> {
     let mut groups = Vec::with_capacity(hashes.len());
-    for start in (0..hashes.len()).step_by(FOUND_AT_ONCE) {
-        let rows = start..hashes.len().min(start + FOUND_AT_ONCE);
-        let is_far = S::IS_FAR && store.len() > NEAR;
-        if is_far {
-            // Compared is afterwards, when what the keys are compared with has come.
-            guess(slots, store, hashes, rows.clone(), &mut groups);
-            rows.clone().for_each(|row| store.prefetch_bytes(groups[row]));
+    for (row, &hash) in hashes.iter().enumerate() {
+        if let Some(ahead) = hashes.get(row + AHEAD) {
+            prefetch(slots, *ahead);
         }
-        for row in rows {
-            if !is_far && let Some(ahead) = hashes.get(row + AHEAD) {
-                prefetch(slots, *ahead);
+        let key = key(row);
+        groups.push(probe(slots, store, hash, key).unwrap_or_else(|at| {
+            let group = store.len() as u32;
+            slots[at] = hash & TAG | u64::from(group + 1);
+            store.push(key, hash);
+            if store.len() * 2 > slots.len() {
+                grow(slots, store);
             }
-            let (hash, key) = (hashes[row], key(row));
-            if is_far && groups[row] != NO_GROUP && store.equals(groups[row] as usize, key) {
-                continue;
-            }
-            let group = probe(slots, store, hash, key).unwrap_or_else(|at| {
-                let group = store.len() as u32;
-                slots[at] = hash & TAG | u64::from(group + 1);
-                store.push(key, hash);
-                if store.len() * 2 > slots.len() {
-                    grow(slots, store);
-                }
-                group
-            });
-            if is_far {
-                groups[row] = group;
-            } else {
-                groups.push(group);
-            }
-        }
+            group
+        }));
     }
     groups
 }
 
-/// So many keys are in the cache wherever they are.
-const NEAR: usize = 4096;
 /// Keys that are looked up together.
 const FOUND_AT_ONCE: usize = 256;
 
@@ -618,11 +562,29 @@ fn find<'k, S: Compared>(
     hashes: &[u64],
     key: impl Fn(usize) -> S::Key<'k>,
 ) -> Vec<u32> {
+    let mask = slots.len() - 1;
     let mut groups = Vec::with_capacity(hashes.len());
     for start in (0..hashes.len()).step_by(FOUND_AT_ONCE) {
-        let rows = start..hashes.len().min(start + FOUND_AT_ONCE);
-        guess(slots, store, hashes, rows.clone(), &mut groups);
-        for row in rows {
+        let end = hashes.len().min(start + FOUND_AT_ONCE);
+        for row in start..end {
+            if let Some(ahead) = hashes.get(row + AHEAD) {
+                prefetch(slots, *ahead);
+            }
+            let hash = hashes[row];
+            let mut at = hash as usize & mask;
+            let mut slot = slots[at];
+            // One branch for both ends, not `&&`: which of them it is cannot be guessed.
+            while (slot as u32 != 0) & ((slot ^ hash) & TAG != 0) {
+                at = (at + 1) & mask;
+                slot = slots[at];
+            }
+            let group = (slot as u32).wrapping_sub(1);
+            if group != NO_GROUP {
+                store.prefetch(group as usize);
+            }
+            groups.push(group);
+        }
+        for row in start..end {
             let group = groups[row];
             // Two keys may have half of the hash in common.
             if group != NO_GROUP && !store.equals(group as usize, key(row)) {
@@ -631,31 +593,6 @@ fn find<'k, S: Compared>(
         }
     }
     groups
-}
-
-/// Appends the groups that keys could be in by half of their hashes, `NO_GROUP` where there is none, and fetches what they are
-/// compared with.
-#[inline(always)]
-fn guess<S: Compared>(slots: &[Slot], store: &S, hashes: &[u64], rows: Range<usize>, groups: &mut Vec<u32>) {
-    let mask = slots.len() - 1;
-    for row in rows {
-        if let Some(ahead) = hashes.get(row + AHEAD) {
-            prefetch(slots, *ahead);
-        }
-        let hash = hashes[row];
-        let mut at = hash as usize & mask;
-        let mut slot = slots[at];
-        // One branch for both ends, not `&&`: which of them it is cannot be guessed.
-        while (slot as u32 != 0) & ((slot ^ hash) & TAG != 0) {
-            at = (at + 1) & mask;
-            slot = slots[at];
-        }
-        let group = (slot as u32).wrapping_sub(1);
-        if group != NO_GROUP {
-            store.prefetch(group as usize);
-        }
-        groups.push(group);
-    }
 }
 
 fn insert_direct(direct: &mut [u32], store: &mut Vec<u64>, words: &[u64]) -> Vec<u32> {
