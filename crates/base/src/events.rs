@@ -41,6 +41,7 @@ events! {
     FilteringMarksWithSecondaryKeysMicroseconds: "Time in which data skipping indexes were tested",
     PrewhereFilteredRows: "Rows that the first conditions of a filter left out, so that columns of the others were not read of them",
     ReadInOrder: "Sorts that were not needed because rows were read in the order of a table's key",
+    WindowParts: "Parts of partitions of windows that were computed without holding the partition",
     FinalMergedRanges: "Ranges of keys whose rows were merged for FINAL as they were read",
     SkipIndexPrunedRows: "Rows of tables that data skipping indexes excluded",
     ParquetDeltaEncodedColumns: "Columns of row groups of tables that were written as differences",

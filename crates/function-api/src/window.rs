@@ -20,6 +20,24 @@ pub struct Partitions<'a> {
     pub n_rows: usize,
 }
 
+/// What the result of a row depends on: a partition may be too long to be held as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// All rows of the partition.
+    Partition,
+    /// The rows of its frame.
+    Frame,
+    /// So many rows before it and after it, and in the frame where the function uses that.
+    Rows { before: usize, after: usize },
+    /// How many rows of the partition are before it. The result for a later part of the partition is as if the part were all,
+    /// and as many more as there are rows before it.
+    RowsBefore,
+    /// The same of the first of its peers.
+    RowsBeforePeers,
+    /// The same of groups of peers.
+    PeersBefore,
+}
+
 /// A function over partitions: one result per row.
 pub trait WindowFunction: Send + Sync {
     /// What the function says of itself.
@@ -55,6 +73,12 @@ pub trait WindowFunction: Send + Sync {
     /// Does the result depend on the frame?
     fn uses_frames(&self) -> bool {
         true
+    }
+
+    /// What the result of a row depends on; `constants` are the values of the arguments that are constant.
+    fn reach(&self, constants: &[Option<Value>]) -> Reach {
+        let _ = constants;
+        Reach::Partition
     }
 
     /// The results of all rows.

@@ -3,7 +3,7 @@
 use crate::floats::{Floats, divisor};
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::Vector;
-use chalet_function_api::{AggregateRecord, Argument, Context, Example, Partitions, WindowFunction};
+use chalet_function_api::{AggregateRecord, Argument, Context, Example, Partitions, Reach, WindowFunction};
 use chalet_types::{DataType, IntervalUnit, Value};
 
 const RECORD: AggregateRecord = AggregateRecord {
@@ -67,6 +67,10 @@ impl WindowFunction for NonNegativeDerivative {
 
     fn uses_frames(&self) -> bool {
         false
+    }
+
+    fn reach(&self, _: &[Option<Value>]) -> Reach {
+        Reach::Rows { before: 1, after: 0 }
     }
 
     fn execute(&self, partitions: &Partitions, args: &[DataType], _: &DataType) -> Result<Vector> {

@@ -3,7 +3,7 @@
 use crate::window::{offset, with_default};
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::Vector;
-use chalet_function_api::{AggregateRecord, Argument, Context, Example, Partitions, WindowFunction};
+use chalet_function_api::{AggregateRecord, Argument, Context, Example, Partitions, Reach, WindowFunction};
 use chalet_types::{DataType, Value, supertype};
 
 const LAG: AggregateRecord = AggregateRecord {
@@ -123,6 +123,18 @@ impl WindowFunction for Neighbour {
 
     fn uses_frames(&self) -> bool {
         self.in_frame
+    }
+
+    fn reach(&self, constants: &[Option<Value>]) -> Reach {
+        let distance = match constants.get(1) {
+            None => Some(1),
+            Some(constant) => constant.as_ref().and_then(|n| usize::try_from(n.as_u64()?).ok()),
+        };
+        match distance {
+            Some(after) if self.forward => Reach::Rows { before: 0, after },
+            Some(before) => Reach::Rows { before, after: 0 },
+            None => Reach::Partition,
+        }
     }
 
     fn execute(&self, partitions: &Partitions, _: &[DataType], result: &DataType) -> Result<Vector> {

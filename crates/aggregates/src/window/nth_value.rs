@@ -3,7 +3,7 @@
 use crate::window::{offset, with_default};
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::Vector;
-use chalet_function_api::{AggregateRecord, Argument, Context, Example, Partitions, WindowFunction};
+use chalet_function_api::{AggregateRecord, Argument, Context, Example, Partitions, Reach, WindowFunction};
 use chalet_types::{DataType, Value};
 
 const RECORD: AggregateRecord = AggregateRecord {
@@ -37,6 +37,10 @@ impl WindowFunction for NthValue {
             bail!(BAD_ARGUMENTS, "Offset must be an integer, '{}' given", args[1].ty);
         }
         Ok(args[0].ty.recursively_without_low_cardinality())
+    }
+
+    fn reach(&self, _: &[Option<Value>]) -> Reach {
+        Reach::Frame
     }
 
     fn execute(&self, partitions: &Partitions, _: &[DataType], result: &DataType) -> Result<Vector> {

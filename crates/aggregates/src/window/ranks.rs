@@ -3,7 +3,7 @@
 use crate::window::offset;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::Vector;
-use chalet_function_api::{AggregateRecord, Argument, Context, Example, Partitions, WindowFunction};
+use chalet_function_api::{AggregateRecord, Argument, Context, Example, Partitions, Reach, WindowFunction};
 use chalet_types::{DataType, Value};
 use std::ops::Range;
 
@@ -151,6 +151,15 @@ impl WindowFunction for Rank {
             Kind::RowNumber | Kind::Rank | Kind::DenseRank => true,
             Kind::PercentRank | Kind::CumeDist => !rows && whole,
             Kind::Ntile => rows && whole,
+        }
+    }
+
+    fn reach(&self, _: &[Option<Value>]) -> Reach {
+        match self.kind {
+            Kind::RowNumber => Reach::RowsBefore,
+            Kind::Rank => Reach::RowsBeforePeers,
+            Kind::DenseRank => Reach::PeersBefore,
+            _ => Reach::Partition,
         }
     }
 

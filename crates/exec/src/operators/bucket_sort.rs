@@ -43,7 +43,7 @@ impl Buckets {
             parts: parts(&buffer, n_parts),
             control: ctx.control.clone(),
             buffer,
-            _memory: memory,
+            memory,
             packing,
             splitters,
         });
@@ -118,6 +118,11 @@ impl SortedRows {
         let (buckets, sorted) = (self.buckets, self.sorted);
         let parts = collect_all(sorted.len(), ctx, move |bucket| Ok(buckets.gather(&sorted[bucket])))?;
         Ok(Block::concat(&parts))
+    }
+
+    /// Bytes of memory that the rows hold.
+    pub fn memory(&self) -> usize {
+        self.buckets.distribution.memory.iter().map(Reservation::bytes).sum()
     }
 
     /// The columns of one row, by its number in the order.
@@ -196,7 +201,7 @@ fn parts(buffer: &SortBuffer, n_parts: usize) -> Vec<Range<usize>> {
 struct Distribution {
     buffer: SortBuffer,
     /// The memory of the rows, their keys and entries.
-    _memory: Vec<Reservation>,
+    memory: Vec<Reservation>,
     packing: Packing,
     splitters: Vec<u64>,
     parts: Vec<Range<usize>>,

@@ -572,6 +572,7 @@ impl PhysicalPlanner<'_> {
         let calls = node.calls.iter().map(|c| window::Call {
             function: c.function.clone(),
             arg_types: c.args.iter().map(|a| a.ty().clone()).collect(),
+            constants: c.args.iter().map(|a| a.as_literal().map(|literal| literal.value.value(0))).collect(),
             result: c.field.ty.clone(),
             frame: c.frame.clone(),
         });

@@ -3,11 +3,13 @@
 //! short, and the partitions that are computed.
 //!
 //! - [`frames`]: which rows each row's frame has
+//! - [`long_partition`]: partitions that are computed part by part
 //! - [`partition_scan`]: the result as a table, computed from sorted rows that come from disk
 //! - [`partition_tasks`]: the same of rows in memory, by many workers
 //! - [`running`]: aggregates over frames
 
 mod frames;
+mod long_partition;
 mod partition_scan;
 mod partition_tasks;
 mod running;
@@ -24,7 +26,7 @@ use chalet_function_api::Partitions;
 use chalet_memory::Reservation;
 use chalet_plan::{FrameSpec, FrameUnit, WindowImpl};
 use chalet_storage::Scan;
-use chalet_types::DataType;
+use chalet_types::{DataType, Value};
 use frames::Frames;
 use running::FramedRows;
 use std::any::Any;
@@ -52,6 +54,8 @@ pub struct Window {
 pub struct Call {
     pub function: WindowImpl,
     pub arg_types: Vec<DataType>,
+    /// The values of those arguments that are constants.
+    pub constants: Vec<Option<Value>>,
     pub result: DataType,
     pub frame: FrameSpec,
 }

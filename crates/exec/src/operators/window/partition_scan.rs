@@ -1,26 +1,36 @@
 //! Windows as a table, of rows that come in order: whoever reads it gathers whole partitions and computes the functions over
-//! these. Rows of a partition come in one task. Holds the rows of the partition that is not complete yet.
+//! these. Rows of a partition come in one task. Holds the rows of the partition that is not complete yet; of a long one, where the
+//! functions allow it, no more than a part.
 
-use super::Window;
+use super::long_partition::Carried;
+use super::{BYTES_A_ROW, Window};
 use crate::ExecContext;
 use crate::control::QueryControl;
 use crate::operators::aggregate::split;
 use chalet_base::Result;
+use chalet_base::events::{self, Event};
 use chalet_columns::keys::group_keys;
 use chalet_columns::{Block, Column};
 use chalet_memory::thread;
 use chalet_storage::{Morsel, Scan, ScanWorker};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// The windows over rows that are sorted by partition and order, as a table.
 pub(super) fn open(window: Window, sorted: Arc<dyn Scan>, ctx: &ExecContext) -> Arc<dyn Scan> {
     let (max_block_size, control) = (ctx.settings.max_block_size, ctx.control.clone());
-    Arc::new(WindowScan { window, sorted, max_block_size, control })
+    let fitting = match ctx.control.memory.limit() {
+        0 => usize::MAX,
+        limit => (limit / PART_SHARE) as usize / BYTES_A_ROW,
+    };
+    let part_rows = (PART_BLOCKS * max_block_size).min(fitting).max(1);
+    Arc::new(WindowScan { window, sorted, part_rows, max_block_size, control })
 }
 
 struct WindowScan {
     window: Window,
     sorted: Arc<dyn Scan>,
+    part_rows: usize,
     max_block_size: usize,
     control: Arc<QueryControl>,
 }
@@ -31,11 +41,15 @@ impl Scan for WindowScan {
             window: self.window.clone(),
             sorted: self.sorted.worker()?,
             held: Vec::new(),
+            n_held: 0,
+            part_at: self.part_rows,
+            part_rows: self.part_rows,
+            long: None,
             key: Vec::new(),
             next: None,
             task: 0,
             number: 0,
-            ready: Vec::new().into_iter(),
+            ready: VecDeque::new(),
             max_block_size: self.max_block_size,
             control: self.control.clone(),
         }))
@@ -49,23 +63,41 @@ impl Scan for WindowScan {
 struct Worker {
     window: Window,
     sorted: Box<dyn ScanWorker>,
-    /// Rows of the last partition so far, and its key.
+    /// Rows of the last partition so far, how many, and its key.
     held: Vec<Block>,
+    n_held: usize,
     key: Vec<u8>,
+    /// With so many rows a part of the partition is computed.
+    part_at: usize,
+    part_rows: usize,
+    /// There were parts.
+    long: Option<LongPartition>,
     /// The first rows of the next task.
     next: Option<Morsel>,
     task: u32,
     number: u32,
     /// Rows that can be put out.
-    ready: std::vec::IntoIter<Block>,
+    ready: VecDeque<Block>,
     max_block_size: usize,
     control: Arc<QueryControl>,
 }
 
+/// A partition of which parts were computed.
+struct LongPartition {
+    carried: Carried,
+    /// How many of the rows that are held have their results.
+    n_computed: usize,
+}
+
+/// Rows of a part, in blocks of full size.
+const PART_BLOCKS: usize = 2;
+/// The share of the memory of a query that a part may take.
+const PART_SHARE: u64 = 64;
+
 impl ScanWorker for Worker {
     fn next(&mut self) -> Result<Option<Morsel>> {
         loop {
-            if let Some(block) = self.ready.next() {
+            if let Some(block) = self.ready.pop_front() {
                 let number = self.number;
                 self.number += 1;
                 return Ok(Some(Morsel { block, task: self.task, number }));
@@ -75,26 +107,10 @@ impl ScanWorker for Worker {
                 Some(morsel) => Some(morsel),
                 None => self.sorted.next()?,
             };
-            let at_end = morsel.is_none();
-            let complete = match morsel {
-                Some(morsel) if morsel.task == self.task || self.held.is_empty() => {
-                    if morsel.task != self.task {
-                        (self.task, self.number) = (morsel.task, 0);
-                    }
-                    self.take(morsel.block)
-                }
-                // The last partition of a task ends with it.
-                other => {
-                    self.next = other;
-                    std::mem::take(&mut self.held)
-                }
-            };
-            if !complete.is_empty() {
-                let before = thread::set_operator("Window");
-                let computed = self.window.compute(Block::concat(&complete), &self.control);
-                thread::set_operator(before);
-                self.ready = split(computed?, self.max_block_size).into_iter();
-            } else if at_end {
+            let before = thread::set_operator("Window");
+            let is_over = self.take(morsel);
+            thread::set_operator(before);
+            if is_over? {
                 return Ok(None);
             }
         }
@@ -102,11 +118,34 @@ impl ScanWorker for Worker {
 }
 
 impl Worker {
-    /// Takes the next sorted rows; gives the rows of partitions that are complete now.
-    fn take(&mut self, block: Block) -> Vec<Block> {
+    /// Takes the next sorted rows, or their end; true at the end of all.
+    fn take(&mut self, morsel: Option<Morsel>) -> Result<bool> {
+        match morsel {
+            Some(morsel) if morsel.task == self.task || !self.is_in_partition() => {
+                if morsel.task != self.task {
+                    (self.task, self.number) = (morsel.task, 0);
+                }
+                self.take_rows(morsel.block)?;
+                Ok(false)
+            }
+            // The last partition of a task ends with it.
+            other => {
+                let is_over = other.is_none() && !self.is_in_partition();
+                self.next = other;
+                self.end_partition(Vec::new())?;
+                Ok(is_over)
+            }
+        }
+    }
+
+    fn is_in_partition(&self) -> bool {
+        self.long.is_some() || !self.held.is_empty()
+    }
+
+    fn take_rows(&mut self, block: Block) -> Result<()> {
         let n_rows = block.n_rows();
         if n_rows == 0 {
-            return Vec::new();
+            return Ok(());
         }
         let columns = self.window.inputs[..self.window.n_partition].iter().map(|&at| block.column(at));
         let keys = group_keys(&columns.collect::<Vec<&Column>>(), n_rows);
@@ -116,17 +155,79 @@ impl Worker {
         while start > 0 && keys.get(start - 1) == last {
             start -= 1;
         }
-        if start == 0 && (self.held.is_empty() || self.key == last) {
+        if start == 0 && (!self.is_in_partition() || self.key == last) {
             self.key = last.to_vec();
-            self.held.push(block);
-            return Vec::new();
+            self.hold(block);
+            return if self.n_held < self.part_at { Ok(()) } else { self.compute_part(false) };
         }
-        let mut complete = std::mem::take(&mut self.held);
-        if start > 0 {
-            complete.push(block.slice(0, start));
+        // Where the partition ends whose rows are held.
+        let mut end = 0;
+        while self.is_in_partition() && end < start && keys.get(end) == self.key {
+            end += 1;
         }
+        if end > 0 {
+            self.hold(block.slice(0, end));
+        }
+        let further = if end < start { vec![block.slice(end, start - end)] } else { Vec::new() };
+        self.end_partition(further)?;
         self.key = last.to_vec();
-        self.held.push(block.slice(start, n_rows - start));
-        complete
+        self.hold(block.slice(start, n_rows - start));
+        Ok(())
+    }
+
+    fn hold(&mut self, block: Block) {
+        self.n_held += block.n_rows();
+        self.held.push(block);
+    }
+
+    /// Computes the partition whose rows are held, and whole ones behind it.
+    fn end_partition(&mut self, further: Vec<Block>) -> Result<()> {
+        let whole = match self.long {
+            Some(_) => {
+                self.compute_part(true)?;
+                self.long = None;
+                self.held.clear();
+                further
+            }
+            None => std::mem::take(&mut self.held).into_iter().chain(further).collect(),
+        };
+        (self.n_held, self.part_at) = (0, self.part_rows);
+        if !whole.is_empty() {
+            let computed = self.window.compute(Block::concat(&whole), &self.control)?;
+            self.ready.extend(split(computed, self.max_block_size));
+        }
+        Ok(())
+    }
+
+    /// Computes what can be computed of the rows that are held; keeps those that are still needed.
+    fn compute_part(&mut self, is_last: bool) -> Result<()> {
+        if self.held.is_empty() {
+            return Ok(());
+        }
+        if self.window.surroundings().is_none() {
+            self.part_at = usize::MAX;
+            return Ok(());
+        }
+        let long = self
+            .long
+            .get_or_insert_with(|| LongPartition { carried: self.window.nothing_carried(), n_computed: 0 });
+        let rows = Block::concat(&std::mem::take(&mut self.held));
+        let (computed, rest, n_computed) =
+            self.window.compute_part(rows, long.n_computed, is_last, &mut long.carried, &self.control)?;
+        long.n_computed = n_computed;
+        self.n_held = rest.n_rows();
+        // Rows that all are peers of each other stay together.
+        self.part_at = match computed {
+            Some(_) => self.n_held + self.part_rows,
+            None => self.n_held * 2,
+        };
+        if self.n_held > 0 {
+            self.held.push(rest);
+        }
+        if let Some(computed) = computed {
+            events::count(Event::WindowParts);
+            self.ready.extend(split(computed, self.max_block_size));
+        }
+        Ok(())
     }
 }

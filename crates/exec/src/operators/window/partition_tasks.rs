@@ -1,7 +1,7 @@
 //! Windows as a table that all workers compute together. Sorted rows are cut into tasks between partitions; whoever takes a task
 //! gathers its rows and computes the functions over them.
 
-use super::Window;
+use super::{Window, partition_scan};
 use crate::ExecContext;
 use crate::control::QueryControl;
 use crate::operators::aggregate::split;
@@ -25,6 +25,12 @@ pub(super) fn open(window: Window, buckets: Buckets, ctx: &ExecContext) -> Resul
     if sorted.n_rows() == 0 {
         return Ok(blocks_as_source(Vec::new(), ctx));
     }
+    let copies = if window.n_partition == 0 { 3 } else { 1 };
+    let is_short = ctx.control.memory.exceeded_by((copies * sorted.memory()) as u64).is_some();
+    if is_short && window.surroundings().is_some() {
+        let rows = Arc::new(InOrder { sorted, tasks: TaskQueue::default() });
+        return Ok(partition_scan::open(window, Arc::new(InOrderScan(rows)), ctx));
+    }
     if window.n_partition == 0 {
         // All rows are one partition.
         let rows = sorted.gather_all(ctx)?;
@@ -42,6 +48,47 @@ pub(super) fn open(window: Window, buckets: Buckets, ctx: &ExecContext) -> Resul
         max_block_size: ctx.settings.max_block_size,
         control: ctx.control.clone(),
     }))))
+}
+
+/// The rows as one task, for memory that has no room for them beside what they are gathered from.
+struct InOrder {
+    sorted: SortedRows,
+    tasks: TaskQueue,
+}
+
+struct InOrderScan(Arc<InOrder>);
+
+impl Scan for InOrderScan {
+    fn worker(&self) -> Result<Box<dyn ScanWorker>> {
+        Ok(Box::new(InOrderWorker { rows: self.0.clone(), left: 0..0, number: 0 }))
+    }
+
+    fn parallelism(&self) -> usize {
+        1
+    }
+}
+
+struct InOrderWorker {
+    rows: Arc<InOrder>,
+    left: Range<usize>,
+    number: u32,
+}
+
+impl ScanWorker for InOrderWorker {
+    fn next(&mut self) -> Result<Option<Morsel>> {
+        let InOrder { sorted, tasks } = &*self.rows;
+        if self.left.is_empty() && tasks.take(1).is_some() {
+            self.left = 0..sorted.n_rows();
+        }
+        if self.left.is_empty() {
+            return Ok(None);
+        }
+        let end = self.left.end.min(self.left.start + TASK_ROWS);
+        let block = sorted.gather(self.left.start..end);
+        self.left.start = end;
+        self.number += 1;
+        Ok(Some(Morsel { block, task: 0, number: self.number - 1 }))
+    }
 }
 
 struct WindowScan(Arc<Tasks>);

@@ -1,0 +1,317 @@
+//! Partitions that are not held as a whole: their rows come part by part, in order, and each part is computed from what was carried
+//! over from those before and from some rows around it.
+
+use super::frames::Frames;
+use super::running::FramedRows;
+use super::{BYTES_A_ROW, Window, runs};
+use crate::control::QueryControl;
+use chalet_base::{Result, err};
+use chalet_columns::keys::{Order, sort_keys};
+use chalet_columns::{Block, Column, Data, Vector};
+use chalet_function_api::{Partitions, Reach, States};
+use chalet_memory::Reservation;
+use chalet_plan::{FrameBound, FrameSpec, FrameUnit, WindowImpl};
+use std::ops::Range;
+
+/// Rows around a part that results in it depend on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Surroundings {
+    before: usize,
+    after: usize,
+    /// Rows that are equal under ORDER BY must not be parted.
+    peers: bool,
+}
+
+/// More rows around a part are not held either.
+const MOST_AROUND: usize = 1 << 16;
+
+/// How a call is computed part by part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// From the rows around, as if they were a partition.
+    Around,
+    /// By a state that takes the rows as they come.
+    Growing,
+    /// As if the part were a partition; the rows before it are added to the result.
+    RowsBefore,
+    /// The same with the groups of peers before it.
+    PeersBefore,
+}
+
+/// What the parts of a partition before one leave for it.
+pub(super) struct Carried {
+    /// By call.
+    states: Vec<Option<Box<dyn States>>>,
+    rows: u64,
+    peers: u64,
+}
+
+impl Window {
+    /// What parts of partitions have to see around them; none where some result depends on the whole partition.
+    pub(super) fn surroundings(&self) -> Option<Surroundings> {
+        let mut all = Surroundings::default();
+        for number in 0..self.calls.len() {
+            let (_, around) = self.way(number)?;
+            all.before = all.before.max(around.before);
+            all.after = all.after.max(around.after);
+            all.peers |= around.peers;
+        }
+        (all.before.max(all.after) <= MOST_AROUND).then_some(all)
+    }
+
+    fn way(&self, number: usize) -> Option<(Way, Surroundings)> {
+        let call = &self.calls[number];
+        let by_peers = call.frame.unit != FrameUnit::Rows;
+        let carried = |way, peers| Some((way, Surroundings { peers, ..Surroundings::default() }));
+        let around = |before, after, peers| Some((Way::Around, Surroundings { before, after, peers }));
+        let (reach, uses_frames) = match &call.function {
+            WindowImpl::Aggregate(_) if is_growing(&call.frame) => return carried(Way::Growing, by_peers),
+            WindowImpl::Aggregate(_) => (Reach::Frame, true),
+            WindowImpl::Window(function) => (function.reach(&call.constants), function.uses_frames()),
+        };
+        match (reach, frame_reach(&call.frame)) {
+            (Reach::RowsBefore, _) => carried(Way::RowsBefore, false),
+            (Reach::RowsBeforePeers, _) => carried(Way::RowsBefore, by_peers),
+            (Reach::PeersBefore, _) => carried(Way::PeersBefore, by_peers),
+            (Reach::Rows { before, after }, _) if !uses_frames => around(before, after, false),
+            (Reach::Rows { before, after }, Some((further, ahead))) => {
+                around(before.max(further), after.max(ahead), false)
+            }
+            (Reach::Rows { before, after }, None) if is_growing(&call.frame) => {
+                around(before, after, by_peers)
+            }
+            (Reach::Frame, Some((before, after))) => around(before, after, false),
+            _ => None,
+        }
+    }
+
+    /// Nothing carried yet: a partition begins.
+    pub(super) fn nothing_carried(&self) -> Carried {
+        let states =
+            (0..self.calls.len()).map(|number| match (&self.calls[number].function, self.way(number)) {
+                (WindowImpl::Aggregate(aggregate), Some((Way::Growing, _))) => {
+                    let mut states = aggregate.states();
+                    states.grow(1);
+                    Some(states)
+                }
+                _ => None,
+            });
+        Carried { states: states.collect(), rows: 0, peers: 0 }
+    }
+
+    /// The results for the rows of a block from `start` on, beside their columns, as far as what they depend on is there; the rows
+    /// before `start` have theirs. Gives also the rows that are still needed, of which as many as it says have their results.
+    pub(super) fn compute_part(
+        &self,
+        block: Block,
+        start: usize,
+        is_last: bool,
+        carried: &mut Carried,
+        control: &QueryControl,
+    ) -> Result<(Option<Block>, Block, usize)> {
+        let n_rows = block.n_rows();
+        let around = self.surroundings().unwrap_or_default();
+        let mut memory = Reservation::new(control.memory.clone());
+        memory.grow(n_rows * BYTES_A_ROW * self.calls.len().max(1))?;
+        let inputs: Vec<Vector> =
+            self.inputs.iter().map(|&at| block.column(at).flat().into_owned()).collect();
+        let n_keys = self.n_partition + self.orders.len();
+        let order_columns: Vec<&Column> =
+            self.inputs[self.n_partition..n_keys].iter().map(|&at| block.column(at)).collect();
+        let peers = match around.peers {
+            true => {
+                runs(&order_columns, std::iter::once(0..n_rows).filter(|rows| !rows.is_empty()), |columns| {
+                    let ordered: Vec<(&Column, Order)> =
+                        columns.iter().copied().zip(self.orders.iter().copied()).collect();
+                    sort_keys(&ordered, n_rows)
+                })
+            }
+            false => Vec::new(),
+        };
+        let mut end = if is_last { n_rows } else { n_rows.saturating_sub(around.after) };
+        if around.peers && !is_last {
+            // More peers of the last row may come.
+            end = peers.iter().rev().map(|peers| peers.start).find(|&boundary| boundary <= end).unwrap_or(0);
+        }
+        let end = end.max(start);
+        let kept = end.saturating_sub(around.before);
+        let rest = block.slice(kept, n_rows - kept);
+        if start == end {
+            return Ok((None, rest, end - kept));
+        }
+        let part = Part { inputs: &inputs, peers: &peers, own: start..end, n_rows };
+        let mut results = Vec::with_capacity(self.calls.len());
+        let mut next_arg = n_keys;
+        for number in 0..self.calls.len() {
+            let args = next_arg..next_arg + self.calls[number].arg_types.len();
+            next_arg = args.end;
+            results.push(Column::Flat(self.results(number, &part, args, carried, control)?));
+            control.check_with_interrupt()?;
+        }
+        carried.rows += (end - start) as u64;
+        carried.peers += part.own_peers().len() as u64;
+        let mut columns = block.slice(start, end - start).into_columns();
+        columns.truncate(columns.len() - self.n_computed);
+        columns.extend(results);
+        Ok((Some(Block::new(columns, end - start)), rest, end - kept))
+    }
+
+    /// What one call gives for the rows of a part.
+    fn results(
+        &self,
+        number: usize,
+        part: &Part,
+        args: Range<usize>,
+        carried: &mut Carried,
+        control: &QueryControl,
+    ) -> Result<Vector> {
+        let call = &self.calls[number];
+        let args = &part.inputs[args];
+        let own = part.own.clone();
+        let by_peers = call.frame.unit != FrameUnit::Rows;
+        let way = self.way(number).map(|(way, _)| way);
+        match (way, &call.function) {
+            (Some(Way::Growing), _) => {
+                let ends = if by_peers { part.peer_ends() } else { (own.start + 1..=own.end).collect() };
+                let state = carried.states[number].as_mut();
+                let state = state.ok_or_else(|| err!(LOGICAL_ERROR, "A part of a partition has no state"))?;
+                growing(&mut **state, args, own, ends)
+            }
+            (Some(way @ (Way::RowsBefore | Way::PeersBefore)), WindowImpl::Window(function)) => {
+                let peers: Vec<Range<usize>> = match by_peers {
+                    true => part
+                        .own_peers()
+                        .iter()
+                        .map(|rows| rows.start - own.start..rows.end - own.start)
+                        .collect(),
+                    false => (0..own.len()).map(|row| row..row + 1).collect(),
+                };
+                let args: Vec<Vector> = args.iter().map(|arg| arg.slice(own.start, own.len())).collect();
+                let all = [0..own.len()];
+                let partitions =
+                    Partitions { args: &args, ranges: &all, peers: &peers, frames: &[], n_rows: own.len() };
+                let before = match (way, by_peers) {
+                    (Way::PeersBefore, true) => carried.peers,
+                    _ => carried.rows,
+                };
+                Ok(raised(function.execute(&partitions, &call.arg_types, &call.result)?, before))
+            }
+            (_, WindowImpl::Window(function)) if !function.uses_frames() => {
+                let all = [0..part.n_rows];
+                let partitions =
+                    Partitions { args, ranges: &all, peers: part.peers, frames: &[], n_rows: part.n_rows };
+                let results = function.execute(&partitions, &call.arg_types, &call.result)?;
+                Ok(results.slice(own.start, own.len()))
+            }
+            (_, function) => {
+                let partitions = &[0..part.n_rows];
+                let alone: Vec<Range<usize>>;
+                let peers = match by_peers {
+                    true => part.peers,
+                    false => {
+                        alone = (0..part.n_rows).map(|row| row..row + 1).collect();
+                        &alone
+                    }
+                };
+                let frames = Frames {
+                    spec: &call.frame,
+                    partitions,
+                    peers,
+                    order: part.inputs.get(self.n_partition).zip(self.orders.first()),
+                    order_type: self.order_types.first(),
+                    n_rows: part.n_rows,
+                };
+                let frames = frames.compute()?;
+                match function {
+                    WindowImpl::Aggregate(aggregate) => {
+                        let check = || control.check_with_interrupt();
+                        let framed = FramedRows {
+                            partitions: std::slice::from_ref(&own),
+                            frames: &frames,
+                            check: &check,
+                        };
+                        framed.aggregate(&**aggregate, args)
+                    }
+                    WindowImpl::Window(function) => {
+                        let partitions = Partitions {
+                            args,
+                            ranges: partitions,
+                            peers,
+                            frames: &frames,
+                            n_rows: part.n_rows,
+                        };
+                        let results = function.execute(&partitions, &call.arg_types, &call.result)?;
+                        Ok(results.slice(own.start, own.len()))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Rows of a partition: those that get their results, and some around them.
+struct Part<'a> {
+    inputs: &'a [Vector],
+    /// All rows that are equal under ORDER BY, where somebody asks for them.
+    peers: &'a [Range<usize>],
+    own: Range<usize>,
+    n_rows: usize,
+}
+
+impl Part<'_> {
+    fn own_peers(&self) -> &[Range<usize>] {
+        let first = self.peers.partition_point(|peers| peers.start < self.own.start);
+        let end = self.peers.partition_point(|peers| peers.start < self.own.end);
+        &self.peers[first..end.max(first)]
+    }
+
+    /// For each row of its own, where its peers end.
+    fn peer_ends(&self) -> Vec<usize> {
+        self.own_peers().iter().flat_map(|peers| std::iter::repeat_n(peers.end, peers.len())).collect()
+    }
+}
+
+/// The results of a state that takes rows up to each of `ends`, which ascend.
+fn growing(state: &mut dyn States, args: &[Vector], own: Range<usize>, ends: Vec<usize>) -> Result<Vector> {
+    let mut different = ends.clone();
+    different.dedup();
+    let results = state.running(args, own.start, &different)?;
+    if different.len() == ends.len() {
+        return Ok(results);
+    }
+    let mut of_rows = Vec::with_capacity(ends.len());
+    let mut number = 0;
+    for end in ends {
+        number += u32::from(different[number as usize] != end);
+        of_rows.push(number);
+    }
+    Ok(results.gather(&of_rows))
+}
+
+/// Numbers that go on where those of the rows before ended.
+fn raised(numbers: Vector, before: u64) -> Vector {
+    match &numbers.data {
+        Data::U64(values) if before > 0 => values.iter().map(|n| n + before).collect::<Vec<u64>>().into(),
+        _ => numbers,
+    }
+}
+
+/// Does the frame take in all rows up to the current one, or its peers?
+fn is_growing(frame: &FrameSpec) -> bool {
+    (&frame.start, &frame.end) == (&FrameBound::UnboundedPreceding, &FrameBound::CurrentRow)
+}
+
+/// The rows before and after each that are in its frame, where these are so many at most.
+fn frame_reach(frame: &FrameSpec) -> Option<(usize, usize)> {
+    let distance = |bound: &FrameBound| match bound {
+        FrameBound::CurrentRow => Some((0, 0)),
+        FrameBound::Preceding(n, _) => Some((usize::try_from(n.as_u64()?).ok()?, 0)),
+        FrameBound::Following(n, _) => Some((0, usize::try_from(n.as_u64()?).ok()?)),
+        FrameBound::UnboundedPreceding | FrameBound::UnboundedFollowing => None,
+    };
+    if frame.unit != FrameUnit::Rows {
+        return None;
+    }
+    let (start, end) = (distance(&frame.start)?, distance(&frame.end)?);
+    Some((start.0.max(end.0), start.1.max(end.1)))
+}
