@@ -67,6 +67,12 @@ oracle: wheel-checked ## compare tests/sql with the real kernel, and programs of
 	"$$oracle" tools/random_joins.py --joins 500
 	$(RUN) xtask -- oracle compare
 
+.PHONY: coverage
+coverage: wheel-checked ## write docs/coverage.md: what of the dialect is here, by the kernel's lists and our own
+	@oracle=$$($(RUN) xtask -- oracle-python)
+	tools/install-wheel "$${oracle%/bin/python}" dist/checked
+	"$$oracle" tools/coverage.py --kernel "$$oracle"
+
 .PHONY: bench
 bench: .venv-bench/ready wheel ## run QUERIES over ROWS generated rows in FILES files with THREADS, ours beside its peers
 	@tools/install-wheel .venv-bench

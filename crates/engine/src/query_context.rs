@@ -19,6 +19,7 @@ use chalet_optimizer::CommonTables;
 use chalet_plan::{IdSource, ScanLimits};
 use chalet_storage::{Entry, Held, ScanContext, Table};
 use std::borrow::Cow;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -193,6 +194,16 @@ struct OwnView {
 impl SessionView for OwnView {
     fn format_settings(&self) -> Result<Arc<FormatSettings>> {
         self.state.settings.for_formats()
+    }
+
+    fn user_path(&self, written: &str) -> Result<String> {
+        let identity = &self.state.identity;
+        Ok(identity.files.path(written, &identity.user)?.into_owned())
+    }
+
+    fn folder(&self) -> PathBuf {
+        let store = self.database.shared.catalog.store();
+        store.map_or_else(|| ".".into(), |store| store.root().to_path_buf())
     }
 
     fn table(&self, database: &str, name: &str) -> Result<Arc<dyn Table>> {

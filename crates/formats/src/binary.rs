@@ -1,5 +1,6 @@
 //! The kernel's binary forms that Native and RowBinary share: little-endian numbers, counts as variable-length integers.
 
+use crate::FormatSettings;
 use crate::several_types;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::builder::Values;
@@ -123,9 +124,23 @@ impl Source for Cursor<'_> {
 #[derive(Clone)]
 pub struct Cursor<'a> {
     pub rest: &'a [u8],
+    /// The longest string and the longest array that are believed.
+    longest: (u64, u64),
 }
 
 impl<'a> Cursor<'a> {
+    pub fn new(rest: &'a [u8]) -> Cursor<'a> {
+        Cursor { rest, longest: (MAX_LENGTH, MAX_LENGTH) }
+    }
+
+    /// With the limits of `format_binary_max_string_size` and `format_binary_max_array_size`, of which 0 is none.
+    pub fn limited(rest: &'a [u8], settings: &FormatSettings) -> Cursor<'a> {
+        let limit = |most: u64| if most == 0 { MAX_LENGTH } else { most.min(MAX_LENGTH) };
+        let longest =
+            (limit(settings.format_binary_max_string_size), limit(settings.format_binary_max_array_size));
+        Cursor { rest, longest }
+    }
+
     #[inline]
     pub fn take(&mut self, n: usize) -> Result<&'a [u8]> {
         match self.rest.split_at_checked(n) {
@@ -170,7 +185,12 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub fn string(&mut self) -> Result<&'a [u8]> {
         let n = self.var_uint()?;
-        ensure!(n <= MAX_LENGTH, TOO_LARGE_STRING_SIZE, "Too large string size: {n}");
+        ensure!(
+            n <= self.longest.0,
+            TOO_LARGE_STRING_SIZE,
+            "Too large string size: {n}. The maximum is: {}. To increase the maximum, use setting format_binary_max_string_size",
+            self.longest.0
+        );
         self.take(n as usize)
     }
 
@@ -321,7 +341,12 @@ pub fn take_value(from: &mut Cursor<'_>, ty: &DataType, to: &mut Builder) -> Res
         Values::Fixed { width, bytes } => bytes.extend_from_slice(from.take(*width)?),
         Values::List(list) => {
             let n = from.var_uint()?;
-            ensure!(n <= MAX_LENGTH, TOO_LARGE_ARRAY_SIZE, "Too large array size (maximum: {MAX_LENGTH})");
+            ensure!(
+                n <= from.longest.1,
+                TOO_LARGE_ARRAY_SIZE,
+                "Too large array size: {n}. The maximum is: {}. To increase the maximum, use setting format_binary_max_array_size",
+                from.longest.1
+            );
             let element = ty.element().unwrap_or(DataType::Nothing);
             // Elements take bytes; those of the empty tuple would let a short input claim any number of them.
             ensure!(

@@ -420,11 +420,11 @@ mod tests {
         for value in [decimal(-5, 1, 32), decimal(7, 0, 64), decimal(-12345, 20, 128), decimal(-1, 76, 256)] {
             bytes.clear();
             put_parameter(&mut bytes, &value);
-            let mut cursor = Cursor { rest: &bytes };
+            let mut cursor = Cursor::new(&bytes);
             assert_eq!(parameter(&mut cursor, 0).unwrap(), value);
             assert!(cursor.rest.is_empty());
             for cut in 0..bytes.len() {
-                parameter(&mut Cursor { rest: &bytes[..cut] }, 0).unwrap_err();
+                parameter(&mut Cursor::new(&bytes[..cut]), 0).unwrap_err();
             }
         }
     }

@@ -3,8 +3,9 @@
 use crate::FormatSettings;
 use crate::input::{FileScan, Input, InputFormat, ReadRequest, Schema};
 use crate::output::{BlockWriter, OutputFormat, Sink, WriteRequest};
-use chalet_base::{Result, bail, err};
-use chalet_types::DataType;
+use crate::settings::IntervalOutputFormat;
+use chalet_base::{Result, bail, ensure, err};
+use chalet_types::{DataType, IntervalUnit};
 
 /// One name of a format: its row in `system.formats` and its two halves.
 pub struct Format {
@@ -109,6 +110,7 @@ impl Format {
 
     pub fn writer(&self, request: WriteRequest, sink: Box<dyn Sink>) -> Result<Box<dyn BlockWriter>> {
         self.check_types(&request.header)?;
+        check_intervals(&request)?;
         match self.output {
             Some(format) => format.writer(request, sink),
             None => {
@@ -116,4 +118,23 @@ impl Format {
             }
         }
     }
+}
+
+/// Kusto has no intervals of a varying length, and none shorter than 100 ns.
+fn check_intervals(request: &WriteRequest) -> Result<()> {
+    if request.settings.interval_output_format != IntervalOutputFormat::Kusto {
+        return Ok(());
+    }
+    for (name, ty) in request.header.iter() {
+        let is_refused = |ty: &DataType| {
+            use IntervalUnit::{Month, Nanosecond, Quarter, Year};
+            matches!(ty, DataType::Interval(Month | Nanosecond | Quarter | Year))
+        };
+        ensure!(
+            !ty.is_or_contains(&is_refused),
+            BAD_ARGUMENTS,
+            "Cannot format column {name} of type {ty} in Kusto timespan format"
+        );
+    }
+    Ok(())
 }

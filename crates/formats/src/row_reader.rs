@@ -2,7 +2,7 @@
 
 use crate::input::{BlockReader, ReadRequest};
 use crate::segments::{Rows, Unit};
-use chalet_base::{Error, Result};
+use chalet_base::{Error, Result, ensure};
 use chalet_columns::{Block, BooleanBuffer, Builder, Column, Vector};
 use chalet_text::read::cursor::Cursor;
 use chalet_types::DataType;
@@ -160,6 +160,18 @@ impl<P: RowParser> RowReader<P> {
         failed <= count || failed as f64 <= ratio * seen as f64
     }
 
+    /// Fails for a column that cannot be NULL although the data has no value of it.
+    fn check_nullable(&self, column: usize) -> Result<()> {
+        let ty = &self.types[column];
+        ensure!(
+            ty.is_nullable(),
+            TYPE_MISMATCH,
+            "Cannot insert NULL value into a column `{}` of type '{ty}'",
+            self.request.structure[self.request.wanted[column]].0
+        );
+        Ok(())
+    }
+
     #[cold]
     fn locate(&mut self, error: Error, before: Option<usize>, start: usize) -> Error {
         let number = self.unit.rows_before(&*self.rows) + self.n_rows + 1;
@@ -188,6 +200,9 @@ impl<P: RowParser> BlockReader for RowReader<P> {
         }
         let mut filling = Filling::new(&self.types);
         let absent = self.parser.absent().to_vec();
+        if self.request.settings.input_format_force_null_for_omitted_fields {
+            absent.iter().try_for_each(|column| self.check_nullable(*column))?;
+        }
         let bytes = self.unit.bytes.clone();
         let mut cur = Cursor::new(&bytes[self.at..]);
         let base = self.at;
@@ -197,7 +212,13 @@ impl<P: RowParser> BlockReader for RowReader<P> {
             match self.parser.read_row(&mut cur, &mut filling) {
                 Ok(true) => {
                     for column in 0..self.types.len() {
-                        if !filling.has(column) && !absent.contains(&column) {
+                        if filling.has(column) || absent.contains(&column) {
+                            continue;
+                        }
+                        if self.request.settings.input_format_force_null_for_omitted_fields {
+                            self.check_nullable(column)?;
+                            filling.builders[column].push_default();
+                        } else {
                             filling.omit(column);
                         }
                     }
@@ -252,8 +273,11 @@ impl<P: RowParser> RowReader<P> {
             return None;
         }
         let (block, mut omitted) = filling.finish(&self.types, absent);
-        if !self.request.settings.input_format_defaults_for_omitted_fields {
+        let settings = &self.request.settings;
+        if !settings.input_format_defaults_for_omitted_fields {
             omitted.clear();
+        } else if settings.input_format_force_null_for_omitted_fields {
+            absent.iter().for_each(|column| omitted[*column] = None);
         }
         self.omitted = omitted;
         Some(block)

@@ -66,6 +66,13 @@ pub fn text_settings(s: &FormatSettings, time_zone: &TimeZone) -> TextSettings {
         input_format_csv_enum_as_number: s.input_format_csv_enum_as_number,
         input_format_tsv_enum_as_number: s.input_format_tsv_enum_as_number,
         type_json_skip_duplicated_paths: s.type_json_skip_duplicated_paths,
+        input_format_json_empty_as_default: s.input_format_json_empty_as_default,
+        input_format_csv_use_default_on_bad_values: s.input_format_csv_use_default_on_bad_values,
+        input_format_csv_deserialize_separate_columns_into_tuple: s
+            .input_format_csv_deserialize_separate_columns_into_tuple,
+        input_format_csv_missing_nullable_as_empty_string: s
+            .input_format_csv_missing_nullable_as_empty_string,
+        interval_output_format_kusto: s.interval_output_format == of::IntervalOutputFormat::Kusto,
         ..TextSettings::default()
     }
 }

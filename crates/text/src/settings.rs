@@ -101,6 +101,12 @@ pub struct TextSettings {
     pub input_format_csv_enum_as_number: bool,
     pub input_format_tsv_enum_as_number: bool,
     pub type_json_skip_duplicated_paths: bool,
+    pub input_format_json_empty_as_default: bool,
+    pub input_format_csv_use_default_on_bad_values: bool,
+    pub input_format_csv_deserialize_separate_columns_into_tuple: bool,
+    pub input_format_csv_missing_nullable_as_empty_string: bool,
+    /// Intervals as days, hours, minutes and seconds, as Kusto has them; not months and years.
+    pub interval_output_format_kusto: bool,
 }
 
 impl Default for TextSettings {
@@ -151,6 +157,11 @@ impl Default for TextSettings {
             input_format_csv_enum_as_number: false,
             input_format_tsv_enum_as_number: false,
             type_json_skip_duplicated_paths: false,
+            input_format_json_empty_as_default: false,
+            input_format_csv_use_default_on_bad_values: false,
+            input_format_csv_deserialize_separate_columns_into_tuple: true,
+            input_format_csv_missing_nullable_as_empty_string: false,
+            interval_output_format_kusto: false,
         }
     }
 }

@@ -161,7 +161,7 @@ fn greetings_are_read_as_written() {
     for &server in REVISIONS {
         let mut bytes = Vec::new();
         hello(server).write(&mut bytes, revision::NEWEST);
-        let mut cursor = Cursor { rest: &bytes };
+        let mut cursor = Cursor::new(&bytes);
         let read = ServerHello::read(&mut cursor, revision::NEWEST).unwrap();
         assert!(cursor.rest.is_empty());
         let spoken = server.min(revision::NEWEST);
@@ -173,7 +173,7 @@ fn greetings_are_read_as_written() {
     }
     let mut bytes = Vec::new();
     hello(revision::OLDEST - 1).write(&mut bytes, revision::NEWEST);
-    let error = ServerHello::read(&mut Cursor { rest: &bytes }, revision::NEWEST).unwrap_err();
+    let error = ServerHello::read(&mut Cursor::new(&bytes), revision::NEWEST).unwrap_err();
     assert!(error.message().contains("revision 54411 of the protocol"), "{error}");
 }
 
@@ -192,7 +192,7 @@ fn progress_is_read_as_written() {
         let dialect = Dialect { revision, compression: None };
         let mut bytes = Vec::new();
         dialect.write(&mut bytes, &Packet::Progress(told), revision).unwrap();
-        let mut cursor = Cursor { rest: &bytes };
+        let mut cursor = Cursor::new(&bytes);
         let read = dialect.read(&mut cursor, &mut Unpacked::default(), "made", revision).unwrap();
         assert!(cursor.rest.is_empty());
         let Packet::Progress(read) = read else { panic!("{}", read.name()) };
@@ -212,12 +212,12 @@ fn sparse_columns_are_read() {
     bytes.extend(offsets);
     bytes.extend([5, 0, 7, 0]);
     let dialect = Dialect { revision: revision::SERIALIZATION_KINDS, compression: None };
-    let rows = dialect.read_rows(&mut Cursor { rest: &bytes }, &mut Unpacked::default()).unwrap();
+    let rows = dialect.read_rows(&mut Cursor::new(&bytes), &mut Unpacked::default()).unwrap();
     let values: Vec<_> = (0..6).map(|row| rows.block.column(0).value(row).as_u64().unwrap()).collect();
     assert_eq!(values, [0, 5, 0, 0, 7, 0]);
     for end in 0..bytes.len() {
         assert!(
-            dialect.read_rows(&mut Cursor { rest: &bytes[..end] }, &mut Unpacked::default()).is_err(),
+            dialect.read_rows(&mut Cursor::new(&bytes[..end]), &mut Unpacked::default()).is_err(),
             "{end}"
         );
     }
@@ -227,6 +227,6 @@ fn sparse_columns_are_read() {
 fn counts_are_bounded() {
     let mut bytes = Vec::new();
     bounded::put_numbers(&mut bytes, &[u64::MAX]);
-    assert!(bounded::text(&mut Cursor { rest: &bytes }, 10, "a name").is_err());
-    assert!(bounded::count(&mut Cursor { rest: &bytes }, 10, "things").is_err());
+    assert!(bounded::text(&mut Cursor::new(&bytes), 10, "a name").is_err());
+    assert!(bounded::count(&mut Cursor::new(&bytes), 10, "things").is_err());
 }

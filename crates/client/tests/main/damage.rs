@@ -62,7 +62,7 @@ fn a_flipped_bit_in_a_frame_is_an_error() {
         let mut bytes = Vec::new();
         write_frames(&mut bytes, method, &text).unwrap();
         let read = |bytes: &[u8]| {
-            let mut cursor = Cursor { rest: bytes };
+            let mut cursor = Cursor::new(bytes);
             let mut unpacked = Unpacked::default();
             let mut frames = Frames::new(&mut cursor, &mut unpacked);
             let read = frames.take(text.len())?.to_vec();
@@ -90,7 +90,7 @@ fn a_frame_cannot_claim_memory() {
     bytes[..8].copy_from_slice(&low.to_le_bytes());
     bytes[8..16].copy_from_slice(&high.to_le_bytes());
     let mut unpacked = Unpacked::default();
-    let mut cursor = Cursor { rest: &bytes };
+    let mut cursor = Cursor::new(&bytes);
     let error = Frames::new(&mut cursor, &mut unpacked).take(1).map(<[u8]>::to_vec).unwrap_err();
     assert!(error.message().contains("cannot stand for 1073741824"), "{error}");
 }

@@ -1,12 +1,16 @@
 //! Functions of statements, formats and tables: the room of functions knows neither parser nor formats nor catalog.
 
 mod dictionary;
+mod disk_space;
+mod file_contents;
 mod format_query;
 mod format_row;
 mod has_column_in_table;
 mod join_get;
 mod named_setting;
 mod normalize_query;
+mod partition_id;
+mod serialized;
 mod session_view;
 
 pub(crate) use self::normalize_query::normalized_hash;
@@ -16,6 +20,13 @@ use chalet_function_api::Registry;
 
 pub(crate) fn register(registry: &mut Registry) {
     dictionary::register(registry);
+    registry.add_scalar(&disk_space::AVAILABLE);
+    registry.add_scalar(&disk_space::CAPACITY);
+    registry.add_scalar(&disk_space::UNRESERVED);
+    registry.add_scalar(&file_contents::FUNCTION);
+    registry.add_scalar(&partition_id::FUNCTION);
+    registry.add_scalar(&serialized::SIZE);
+    registry.add_scalar(&serialized::STREAMS);
     format_query::register(registry);
     registry.add_scalar(&format_row::FORMAT_ROW);
     registry.add_scalar(&format_row::FORMAT_ROW_NO_NEWLINE);

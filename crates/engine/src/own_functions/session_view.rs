@@ -4,11 +4,18 @@ use chalet_base::{Result, err};
 use chalet_formats::FormatSettings;
 use chalet_function_api::Context;
 use chalet_storage::Table;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// What the functions ask of a session.
 pub(crate) trait SessionView: Send + Sync {
     fn format_settings(&self) -> Result<Arc<FormatSettings>>;
+
+    /// The path of a file as the user of the session may open it; fails where he may not.
+    fn user_path(&self, written: &str) -> Result<String>;
+
+    /// The folder of the database; of one in memory, that of the process.
+    fn folder(&self) -> PathBuf;
 
     /// The table of a name in a database; fails where there is none.
     fn table(&self, database: &str, name: &str) -> Result<Arc<dyn Table>>;

@@ -11,6 +11,9 @@ use chalet_storage::Table;
 use chalet_types::{TimeZone, Value};
 use std::sync::Arc;
 
+/// Engines that CREATE VIEW makes tables of.
+const VIEWS: [&str; 2] = ["MaterializedView", "View"];
+
 /// The kinds of data skipping indexes.
 const INDEX_TYPES: [&str; 5] = ["minmax", "set", "bloom_filter", "tokenbf_v1", "ngrambf_v1"];
 
@@ -58,7 +61,7 @@ pub(super) fn index_types() -> Result<Arc<dyn Table>> {
 }
 
 pub(super) fn table_engines() -> Result<Arc<dyn Table>> {
-    rows::table_engines(|name| TABLE_ENGINES.contains(&name))
+    rows::table_engines(|name| TABLE_ENGINES.contains(&name) || VIEWS.contains(&name))
 }
 
 pub(super) fn time_zones() -> Result<Arc<dyn Table>> {

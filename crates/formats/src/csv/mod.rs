@@ -11,7 +11,7 @@ use crate::input::{FileScan, Input, InputFormat, ReadRequest, Schema};
 use crate::output::{BlockWriter, OutputFormat, Sink, WriteRequest};
 use crate::positional::{self, FoundHeader, PositionalFormat};
 use crate::row_writer::RowWriter;
-use chalet_base::Result;
+use chalet_base::{Result, ensure};
 use chalet_text::read::cursor::Cursor;
 use chalet_types::DataType;
 use reader::CsvSyntax;
@@ -47,6 +47,9 @@ pub const FORMATS: &[Format] = &[
     format("CSVWithNamesAndTypes", &Csv(Header::NamesAndTypes)),
 ];
 
+/// Bytes that values begin with or are made of.
+const DOUBTFUL_DELIMITERS: &[u8] = b"\"'.UL";
+
 impl OutputFormat for Csv {
     fn writer(&self, request: WriteRequest, sink: Box<dyn Sink>) -> Result<Box<dyn BlockWriter>> {
         Ok(RowWriter::boxed(writer::CsvLayout::new(request, self.0), sink))
@@ -66,6 +69,9 @@ impl PositionalFormat for Csv {
 
     /// The elements of a tuple are columns of the file, each named behind the tuple's name.
     fn fold_header(&self, header: &mut FoundHeader, request: &ReadRequest) {
+        if !request.settings.input_format_csv_deserialize_separate_columns_into_tuple {
+            return;
+        }
         let Some(names) = &mut header.names else { return };
         for (name, ty) in request.structure.iter().filter(|c| matches!(c.1, DataType::Tuple(_))) {
             let mut spread = Vec::new();
@@ -103,6 +109,15 @@ impl InputFormat for Csv {
     }
 
     fn open(&self, input: Input, request: ReadRequest) -> Result<Box<dyn FileScan>> {
+        let delimiter = request.settings.format_csv_delimiter.0;
+        let blank = matches!(delimiter, b' ' | b'\t');
+        let allowed = blank && request.settings.input_format_csv_allow_whitespace_or_tab_as_delimiter;
+        ensure!(
+            allowed || !blank && !DOUBTFUL_DELIMITERS.contains(&delimiter),
+            BAD_ARGUMENTS,
+            "CSV format may not work correctly with delimiter '{}'. Try use CustomSeparated format instead",
+            char::from(delimiter)
+        );
         positional::open(self, input, request)
     }
 }

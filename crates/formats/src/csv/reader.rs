@@ -18,6 +18,7 @@ pub struct CsvSyntax {
     quotes: CsvQuotes,
     cr_ends_line: bool,
     variable_fields: bool,
+    spreads_tuples: bool,
     skip_trailing_empty_lines: bool,
     /// The text of NULL.
     null: Arc<[u8]>,
@@ -34,6 +35,7 @@ impl CsvSyntax {
             },
             cr_ends_line: settings.input_format_csv_allow_cr_end_of_line,
             variable_fields: settings.input_format_csv_allow_variable_number_of_columns,
+            spreads_tuples: settings.input_format_csv_deserialize_separate_columns_into_tuple,
             skip_trailing_empty_lines: settings.input_format_csv_skip_trailing_empty_lines,
             null: settings.format_csv_null_representation.as_bytes().into(),
         }
@@ -148,7 +150,7 @@ impl FieldSyntax for CsvSyntax {
     /// The elements of a tuple stand in fields of their own.
     fn n_fields(&self, ty: &DataType) -> usize {
         match ty {
-            DataType::Tuple(fields) if !fields.is_empty() => {
+            DataType::Tuple(fields) if !fields.is_empty() && self.spreads_tuples => {
                 fields.iter().map(|f| self.n_fields(&f.ty)).sum()
             }
             _ => 1,

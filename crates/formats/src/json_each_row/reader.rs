@@ -185,7 +185,14 @@ impl RowParser for JsonObjectParser {
             cur.skip_whitespace();
             match column {
                 None => {
-                    string::json_value(cur)?;
+                    let value = string::json_value(cur)?;
+                    let most = self.file.request.settings.input_format_json_max_depth;
+                    ensure!(
+                        string::json_depth(value) <= most,
+                        TOO_DEEP_RECURSION,
+                        "JSON is too deep for key '{}'",
+                        String::from_utf8_lossy(&self.name)
+                    );
                 }
                 Some(column) => {
                     if to.has(column) {

@@ -18,6 +18,8 @@ pub struct BlockLayout {
     pub json_as_text: bool,
     /// All types of Dynamic columns and all paths of JSON columns are columns of their own.
     pub flattened: bool,
+    /// Without the limits of Dynamic and JSON, as newer versions of their structure are.
+    pub without_limits: bool,
 }
 
 impl BlockLayout {
@@ -28,6 +30,7 @@ impl BlockLayout {
         binary_types: false,
         json_as_text: false,
         flattened: false,
+        without_limits: false,
     };
 
     /// The layout of files that are read under these settings.

@@ -4,6 +4,7 @@ mod layout;
 mod reader;
 mod several_reader;
 mod several_writer;
+mod streams;
 mod writer;
 
 use crate::format::{Capabilities, Format};
@@ -14,6 +15,7 @@ use chalet_base::Result;
 
 pub use layout::BlockLayout;
 pub use reader::{read_block, read_block_of, read_column};
+pub use streams::{serialized_size, streams};
 pub use writer::{write_block, write_column};
 
 struct Native;
@@ -30,7 +32,7 @@ pub const FORMATS: &[Format] = &[Format {
 impl InputFormat for Native {
     fn infer_schema(&self, input: &mut Input, settings: &FormatSettings) -> Result<Option<Schema>> {
         let (head, _) = input.head(usize::MAX)?;
-        let first = read_block(&mut Cursor { rest: head }, BlockLayout::of_input(settings))?;
+        let first = read_block(&mut Cursor::new(head), BlockLayout::of_input(settings))?;
         Ok(Some(first.map(|(schema, _)| schema).unwrap_or_default()))
     }
 

@@ -349,7 +349,7 @@ impl NativeReader {
     /// The next file block that has rows, with the wanted columns in their types.
     fn file_block(&mut self) -> Result<Option<Block>> {
         loop {
-            let mut cursor = Cursor { rest: &self.bytes[self.at..] };
+            let mut cursor = Cursor::new(&self.bytes[self.at..]);
             let layout = BlockLayout::of_input(&self.request.settings);
             let Some((schema, block)) = read_block(&mut cursor, layout)? else { return Ok(None) };
             self.at = self.bytes.len() - cursor.rest.len();

@@ -224,7 +224,7 @@ fn shared_values(vector: &Vector) -> Result<Vector> {
     let mut out = StringBuilder::with_capacity(vector.len());
     let mut valid = Vec::with_capacity(vector.len());
     for bytes in vector.strings()?.iter() {
-        let value = several_types::take(&mut Cursor { rest: bytes }, &DataType::DYNAMIC)?;
+        let value = several_types::take(&mut Cursor::new(bytes), &DataType::DYNAMIC)?;
         valid.push(value.is_some());
         out.push(value.as_deref().unwrap_or_default());
     }
@@ -279,7 +279,7 @@ fn objects(
             }
         }
         for pair in shared.range(row) {
-            let mut value = Cursor { rest: values.get(pair) };
+            let mut value = Cursor::new(values.get(pair));
             if let Some(value) = several_types::take(&mut value, &DataType::DYNAMIC)? {
                 entries.push((paths.get(pair).to_vec(), value));
             }

@@ -129,7 +129,9 @@ impl Streams {
         const VERSION: u64 = 1;
         self.prefix.extend_from_slice(&VERSION.to_le_bytes());
         // As many as there may be, which the kernel sets to as many as there are.
-        put_var_uint(&mut self.prefix, apart.len() as u64);
+        if !self.layout.without_limits {
+            put_var_uint(&mut self.prefix, apart.len() as u64);
+        }
         put_var_uint(&mut self.prefix, apart.len() as u64);
         for ty in alternatives.iter().filter_map(|alternative| alternative.ty.as_ref()) {
             self.type_name(ty);
@@ -170,7 +172,7 @@ impl Streams {
         let version: u64 = if self.layout.flattened { 3 } else { 0 };
         self.prefix.extend_from_slice(&version.to_le_bytes());
         let n_paths = paths.dynamic.len() as u64;
-        if !self.layout.flattened {
+        if !self.layout.flattened && !self.layout.without_limits {
             // As many as there may be, which the kernel sets to as many as there are.
             put_var_uint(&mut self.prefix, n_paths);
         }

@@ -58,7 +58,7 @@ impl InputFormat for RowBinary {
         }
         // Names and types of any sane header.
         let (head, _) = input.head(16 << 20)?;
-        reader::read_header(&mut crate::binary::Cursor { rest: head }, self.header).map(|header| {
+        reader::read_header(&mut crate::binary::Cursor::new(head), self.header).map(|header| {
             header.map(|columns| columns.into_iter().filter_map(|c| Some((c.0, c.1?))).collect())
         })
     }

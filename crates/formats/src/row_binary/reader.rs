@@ -56,7 +56,7 @@ impl RowBinaryReader {
         header: Header,
         defaults: bool,
     ) -> Result<RowBinaryReader> {
-        let mut cursor = Cursor { rest: &bytes };
+        let mut cursor = Cursor::new(&bytes);
         let position = |index: usize| request.wanted.iter().position(|w| *w == index);
         let fields = match read_header(&mut cursor, header)? {
             None => {
@@ -128,7 +128,7 @@ impl RowBinaryReader {
 
 impl BlockReader for RowBinaryReader {
     fn next_block(&mut self, max_rows: usize) -> Result<Option<Block>> {
-        let mut cursor = Cursor { rest: &self.bytes[self.at..] };
+        let mut cursor = Cursor::limited(&self.bytes[self.at..], &self.request.settings);
         let mut builders: Vec<Builder> = self.fields.iter().map(|f| Builder::new(&f.ty)).collect();
         let mut omitted: Vec<Vec<usize>> = vec![Vec::new(); self.request.wanted.len()];
         let mut n_rows = 0;

@@ -28,7 +28,7 @@ impl Case {
 
     /// A piece of Native blocks: its columns, and its rows in one block.
     pub fn native(&self, name: &str) -> Option<(Schema, Block)> {
-        let mut cursor = Cursor { rest: self.piece(name)? };
+        let mut cursor = Cursor::new(self.piece(name)?);
         let mut schema = Schema::new();
         let mut blocks = Vec::new();
         while let Some((columns, block)) = read_block(&mut cursor, BlockLayout::FILE).expect(&self.name) {

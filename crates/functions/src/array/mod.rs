@@ -17,6 +17,7 @@ mod inclusion;
 mod intersect;
 mod levenshtein;
 mod nested;
+mod nested_sizes;
 mod normalized_gini;
 mod outliers;
 mod push;
@@ -39,6 +40,7 @@ pub use concat::FUNCTION as CONCAT;
 use chalet_function_api::Registry;
 
 pub fn register(registry: &mut Registry) {
+    registry.add_scalar(&nested_sizes::FUNCTION);
     registry.add_scalar(&auc::ROC);
     registry.add_scalar(&auc::PR);
     registry.add_scalar(&autocorrelation::FUNCTION);

@@ -22,6 +22,7 @@ static FUNCTIONS: &[Plain] = &[
     Plain {
         record: Record {
             name: "toYear",
+            aliases: &["__toYearCalendarOnly"],
             any_case_aliases: &["YEAR"],
             summary: "The year of a date or moment.",
             syntax: "toYear(date[, zone])",

@@ -23,6 +23,7 @@ const MATERIALIZE: Record = Record {
 
 const IDENTITY: Record = Record {
     name: "identity",
+    aliases: &["__scalarSubqueryResult"],
     several_types: SeveralTypes::Seen,
     summary: "The argument.",
     syntax: "identity(x)",

@@ -6,6 +6,8 @@ mod byte_size;
 mod digits;
 mod dump_column_structure;
 mod ignore;
+mod ignore_set;
+mod internal;
 mod low_cardinality;
 mod materialize;
 mod names;
@@ -21,6 +23,7 @@ pub mod session;
 mod setting;
 mod sleep;
 mod time_delta;
+mod transactions;
 mod types;
 
 pub(crate) use byte_size::byte_sizes;
@@ -68,6 +71,21 @@ pub fn register(registry: &mut Registry) {
     ] {
         registry.add_scalar(function);
     }
+    for function in [
+        &internal::ACTION_NAME,
+        &internal::APPLY_FILTER,
+        &internal::BOOL_MASK_AND,
+        &internal::BOOL_MASK_OR,
+        &internal::GET_SCALAR,
+        &internal::SWAP_LAST_TWO,
+        &internal::WRAPPER,
+        &transactions::SERIAL_ID,
+        &transactions::TRANSACTION_ID,
+    ] {
+        registry.add_scalar(function);
+    }
+    ignore_set::FUNCTIONS.iter().for_each(|function| registry.add_scalar(function));
+    transactions::SNAPSHOTS.iter().for_each(|function| registry.add_scalar(function));
     registry.add_scalar(&low_cardinality::INDICES);
     registry.add_scalar(&low_cardinality::KEYS);
     registry.add_scalar(&part_names::INFO);

@@ -1,6 +1,7 @@
 //! Facts of the session, the query and the process.
 
 use chalet_base::Result;
+use chalet_base::sip_hash::Sip;
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{
@@ -14,6 +15,27 @@ use std::time::Instant;
 pub const DIALECT_VERSION: &str = "26.9.1.1";
 /// The protocol revision that belongs to it.
 pub const DIALECT_REVISION: u64 = 54_509;
+
+/// Of chDB, which has the same dialect.
+const CHDB_VERSION: &str = "26.9.0";
+
+/// What a build is made of, hashed: the version of the package, of the dialect, the machine and whether it is optimised.
+fn build_id() -> String {
+    let parts = [
+        env!("CARGO_PKG_VERSION"),
+        DIALECT_VERSION,
+        std::env::consts::ARCH,
+        if cfg!(debug_assertions) { "debug" } else { "release" },
+    ];
+    let mut words = (0..3u64).map(|number| {
+        let mut sip = Sip::new((number, 0));
+        parts.iter().for_each(|part| sip.update(part.as_bytes()));
+        sip.finish().into_iter().fold(0, |word, part| word ^ part)
+    });
+    let mut text: String = words.by_ref().take(2).map(|word| format!("{word:016X}")).collect();
+    text.extend(words.map(|word| format!("{:08X}", word as u32)));
+    text
+}
 
 static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 
@@ -56,6 +78,11 @@ facts! {
         "The identifier of the query.", "SELECT initialQueryID() = queryID()" => "1";
     "version", true, &[], &[], DataType::String, |_| Value::string(DIALECT_VERSION),
         "The version of the ClickHouse dialect that is spoken.", "SELECT version() != ''" => "1";
+    "chdb", false, &[], &[], DataType::String, |_| Value::string(CHDB_VERSION),
+        "The version of chDB whose interface and dialect are spoken.", "SELECT chdb() != ''" => "1";
+    "buildId", true, &[], &[], DataType::String, |_| Value::string(build_id()),
+        "A number of 160 bits, in hexadecimal, that builds of different versions or kinds differ in.",
+        "SELECT length(buildId())" => "40";
     "revision", true, &[], &[], DataType::UInt32, |_| Value::UInt(DIALECT_REVISION),
         "The protocol revision that belongs to the version.", "SELECT revision() > 0" => "1";
     "hostName", false, &["hostname"], &[], DataType::String, |_| Value::string(host_name()),

@@ -45,7 +45,7 @@ pub static TOKENS: Plain = Plain {
     execute,
 };
 
-enum Tokenizer {
+pub(super) enum Tokenizer {
     Words,
     Ngrams(usize),
     Separators(Vec<Vec<u8>>),
@@ -175,7 +175,15 @@ fn bind_tokens(name: &'static str, args: &[Argument], _: &Context) -> Result<Bou
 fn execute(call: &Call) -> Result<Column> {
     let tokenizer: &Tokenizer = call.state()?;
     part_lists(call, 0, |_, text, out| {
-        match tokenizer {
+        tokenizer.split(text, out);
+        Ok(())
+    })
+}
+
+impl Tokenizer {
+    /// The terms of a text, as ranges of its bytes.
+    pub(super) fn split(&self, text: &[u8], out: &mut Vec<Range<usize>>) {
+        match self {
             Tokenizer::SparseGrams(lengths) => grams(text, lengths, out),
             Tokenizer::Whole if text.is_empty() => {}
             Tokenizer::Whole => out.push(0..text.len()),
@@ -192,8 +200,7 @@ fn execute(call: &Call) -> Result<Column> {
                 separators.iter().find(|s| !s.is_empty() && rest.starts_with(s)).map_or(0, Vec::len)
             }),
         }
-        Ok(())
-    })
+    }
 }
 
 /// Runs without separators; `separator` gives the bytes of one at the front of the rest, 0 for none.

@@ -21,12 +21,14 @@
 //! - [`broken`]: a table whose definition cannot be read
 //! - [`durable`]: files that are on disk when a call returns
 //! - [`fs`]: the calls of the file system
+//! - [`space`]: how large a file system is
 
 pub mod broken;
 pub mod definitions;
 pub mod durable;
 pub mod fs;
 mod lock;
+pub mod space;
 pub mod store;
 pub mod table_folder;
 pub mod writer;

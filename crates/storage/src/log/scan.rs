@@ -206,7 +206,7 @@ impl Shared {
             unpacked = lz4::unpack(stored, raw as usize).map_err(|_| damaged())?;
             &unpacked
         };
-        let mut cursor = Cursor { rest: values };
+        let mut cursor = Cursor::new(values);
         let read = read_column(&mut cursor, ty, n_rows).map_err(|_| damaged())?;
         ensure!(
             cursor.rest.is_empty() && read.len() == n_rows,

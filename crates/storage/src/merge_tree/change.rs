@@ -98,7 +98,7 @@ impl Change {
         versions: &[Arc<ColumnsVersion>],
         folder: Option<&Arc<TableFolder>>,
     ) -> Result<Change> {
-        let mut from = Cursor { rest: bytes };
+        let mut from = Cursor::new(bytes);
         let mut change = Change::default();
         while !from.rest.is_empty() {
             match from.var_uint()? {
@@ -208,7 +208,7 @@ pub(super) fn decode_rows(from: &mut Cursor<'_>, columns: &ColumnsVersion, rows:
     let compressed = from.take(compressed as usize)?;
     let raw = lz4::unpack(compressed, raw as usize)
         .map_err(|e| err!(CANNOT_DECOMPRESS, "Cannot decompress the rows of a part: {e}"))?;
-    let mut values = Cursor { rest: &raw };
+    let mut values = Cursor::new(&raw);
     let read = columns.columns.iter().map(|column| read_column(&mut values, &column.ty, rows as usize));
     let read = read.collect::<Result<Vec<_>>>()?;
     ensure!(

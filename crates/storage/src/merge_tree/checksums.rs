@@ -142,11 +142,11 @@ mod tests {
         let mut bytes = Vec::new();
         written.finish().encode(&mut bytes);
         for at in [0, 131_071, 131_072, 299_999] {
-            let checksums = Checksums::decode(&mut Cursor { rest: &bytes }).expect("whole");
+            let checksums = Checksums::decode(&mut Cursor::new(&bytes)).expect("whole");
             checksums.verify(&file, at..at + 1).expect("undamaged");
             let mut damaged = file.clone();
             damaged[at] ^= 1;
-            let fresh = Checksums::decode(&mut Cursor { rest: &bytes }).expect("whole");
+            let fresh = Checksums::decode(&mut Cursor::new(&bytes)).expect("whole");
             assert!(fresh.verify(&damaged, at..at + 1).is_err());
             assert!(checksums.verify_all(&damaged).is_err());
             assert!(fresh.verify(&file[..at], 0..at).is_err());

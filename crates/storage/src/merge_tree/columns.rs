@@ -81,7 +81,7 @@ impl ColumnsVersion {
             let name = from.text()?.into();
             let ty: DataType = from.text()?.parse()?;
             let n = from.var_uint()? as usize;
-            let mut value = Cursor { rest: from.take(n)? };
+            let mut value = Cursor::new(from.take(n)?);
             let fill = read_column(&mut value, &ty, 1)?.into_flat();
             Ok(VersionColumn { id, name, ty, fill })
         });

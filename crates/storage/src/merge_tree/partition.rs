@@ -1,9 +1,9 @@
 //! Partitions: what their values are called in the names of parts.
 
+use chalet_base::sip_hash::Sip;
 use chalet_types::{DataType, Value};
 use std::fmt::Write;
 use std::sync::Arc;
-use xxhash_rust::xxh3::xxh3_128;
 
 /// Rows of one value of the partition key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -37,9 +37,68 @@ fn id(value: &Value, ty: &DataType) -> String {
     };
     let readable: Option<Vec<String>> = parts.iter().map(|(value, ty)| readable(value, ty)).collect();
     readable.map(|parts| parts.join("-")).unwrap_or_else(|| {
-        let hash = xxh3_128(format!("{value:?}").as_bytes());
-        format!("{hash:032x}")
+        let mut hash = Sip::new((0, 0));
+        parts.iter().for_each(|(value, ty)| add(&mut hash, value, ty));
+        let v = hash.finish();
+        let bytes = (v[0] ^ v[1]).to_le_bytes().into_iter().chain((v[2] ^ v[3]).to_le_bytes());
+        bytes.fold(String::new(), |mut text, byte| {
+            // Writing to a String does not fail.
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
     })
+}
+
+/// Adds a value to the hash that names a partition: a byte for its kind, and its bytes behind their number where that varies.
+fn add(hash: &mut Sip, value: &Value, ty: &DataType) {
+    let mut put = |kind: u8, bytes: &[u8]| {
+        hash.update(&[kind]);
+        hash.update(bytes);
+    };
+    match (value, ty.bare()) {
+        (Value::Null, _) => put(0, &[]),
+        (Value::Int(n), DataType::Decimal { precision: ..=9, .. }) => put(19, &(*n as i32).to_le_bytes()),
+        (Value::Int(n), DataType::Decimal { .. } | DataType::DateTime64(..)) => put(20, &n.to_le_bytes()),
+        (Value::Int128(n), DataType::Decimal { .. }) => put(21, &n.to_le_bytes()),
+        (Value::Int256(n), DataType::Decimal { .. }) => put(23, &n.to_le_bytes()),
+        (Value::UInt(n), _) => put(1, &n.to_le_bytes()),
+        (Value::Int(n), _) => put(2, &n.to_le_bytes()),
+        (Value::Float(x), _) => put(3, &x.to_le_bytes()),
+        (Value::UInt128(n), _) => put(4, &n.to_le_bytes()),
+        (Value::Int128(n), _) => put(5, &n.to_le_bytes()),
+        (Value::UInt256(n), _) => put(24, &n.to_le_bytes()),
+        (Value::Int256(n), _) => put(25, &n.to_le_bytes()),
+        (Value::Decimal(scaled), _) => put(23, &scaled.digits.to_le_bytes()),
+        (Value::Bytes(bytes), DataType::Uuid) => {
+            let (high, low) = bytes.split_at(bytes.len() / 2);
+            let reversed = |half: &[u8]| half.iter().rev().copied().collect::<Vec<u8>>();
+            put(4, &[reversed(high), reversed(low)].concat());
+        }
+        (Value::Bytes(bytes), _) => {
+            put(16, &(bytes.len() as u64).to_le_bytes());
+            hash.update(bytes);
+        }
+        (Value::Array(values), DataType::Array(inner)) => {
+            put(17, &(values.len() as u64).to_le_bytes());
+            values.iter().for_each(|value| add(hash, value, inner));
+        }
+        (Value::Array(values), _) => put(17, &(values.len() as u64).to_le_bytes()),
+        (Value::Tuple(values), of) => {
+            put(18, &(values.len() as u64).to_le_bytes());
+            let types = if let DataType::Tuple(fields) = of { &fields[..] } else { &[] };
+            values.iter().zip(types).for_each(|(value, field)| add(hash, value, &field.ty));
+        }
+        (Value::Map(entries), DataType::Map(key, of)) => {
+            put(26, &(entries.len() as u64).to_le_bytes());
+            for (name, value) in entries {
+                hash.update(&[18]);
+                hash.update(&2u64.to_le_bytes());
+                add(hash, name, key);
+                add(hash, value, of);
+            }
+        }
+        (Value::Map(entries), _) => put(26, &(entries.len() as u64).to_le_bytes()),
+    }
 }
 
 fn readable(value: &Value, ty: &DataType) -> Option<String> {
@@ -49,10 +108,7 @@ fn readable(value: &Value, ty: &DataType) -> Option<String> {
             let (year, month, day) = civil_of_days(*days as i64);
             write!(out, "{year:04}{month:02}{day:02}").ok()?;
         }
-        (Value::Int(days), DataType::Date32) => {
-            let (year, month, day) = civil_of_days(*days);
-            write!(out, "{year:04}{month:02}{day:02}").ok()?;
-        }
+        (Value::Int(n), DataType::Date32) => write!(out, "{n}").ok()?,
         (Value::UInt(n), ty) if !ty.is_float() => write!(out, "{n}").ok()?,
         (Value::Int(n), DataType::Int8 | DataType::Int16 | DataType::Int32 | DataType::Int64) => {
             write!(out, "{n}").ok()?;
@@ -90,6 +146,6 @@ mod tests {
             [DataType::UInt8, DataType::UInt8].map(|ty| chalet_types::TupleField { name: None, ty }).into(),
         );
         assert_eq!(of(Value::Tuple(vec![Value::UInt(1), Value::UInt(2)]), pair), "1-2");
-        assert_eq!(of(Value::string("x"), DataType::String).len(), 32);
+        assert_eq!(of(Value::string("a"), DataType::String), "51fbadfb0deeea70ceafbd3c7c8aef25");
     }
 }

@@ -58,11 +58,15 @@ struct Options {
     tsv_null: Box<[u8]>,
     csv_empty_as_default: bool,
     tsv_empty_as_default: bool,
+    csv_default_for_bad: bool,
+    csv_spreads_tuples: bool,
+    csv_empty_is_text: bool,
     csv_enum_as_number: bool,
     tsv_enum_as_number: bool,
     null_as_default: bool,
     yes: Box<[u8]>,
     no: Box<[u8]>,
+    json_empty_as_default: bool,
     json_bools_as_numbers: bool,
     json_numbers_as_strings: bool,
     json_bools_as_strings: bool,
@@ -130,11 +134,15 @@ impl Reader {
             tsv_null: settings.format_tsv_null_representation.as_bytes().into(),
             csv_empty_as_default: settings.input_format_csv_empty_as_default,
             tsv_empty_as_default: settings.input_format_tsv_empty_as_default,
+            csv_default_for_bad: settings.input_format_csv_use_default_on_bad_values,
+            csv_spreads_tuples: settings.input_format_csv_deserialize_separate_columns_into_tuple,
+            csv_empty_is_text: settings.input_format_csv_missing_nullable_as_empty_string,
             csv_enum_as_number: settings.input_format_csv_enum_as_number,
             tsv_enum_as_number: settings.input_format_tsv_enum_as_number,
             null_as_default: settings.input_format_null_as_default,
             yes: settings.bool_true_representation.as_bytes().into(),
             no: settings.bool_false_representation.as_bytes().into(),
+            json_empty_as_default: settings.input_format_json_empty_as_default,
             json_bools_as_numbers: settings.input_format_json_read_bools_as_numbers,
             json_numbers_as_strings: settings.input_format_json_read_numbers_as_strings,
             json_bools_as_strings: settings.input_format_json_read_bools_as_strings,
@@ -180,7 +188,7 @@ impl Reader {
             DataType::Array(inner) => Kind::Array(Box::new(element(inner))),
             DataType::Tuple(fields) => {
                 // In CSV the elements of a tuple are fields of the line, but for one that may be NULL as a whole.
-                let spreads = syntax == Syntax::Csv && !ty.is_nullable();
+                let spreads = syntax == Syntax::Csv && !ty.is_nullable() && options.csv_spreads_tuples;
                 let of = |ty: &DataType| match spreads {
                     true => Reader::build(ty, Syntax::Csv, settings, options),
                     false => element(ty),
@@ -224,10 +232,17 @@ impl Reader {
                 self.read_whole(rest, out)?;
                 return Ok(true);
             }
+            Syntax::Csv if self.options.csv_default_for_bad => return self.csv_or_default(cur, out),
             Syntax::Csv if self.options.csv_quotes.trim => self.skip_blanks(cur),
             Syntax::Json => cur.skip_whitespace(),
             _ => {}
         }
+        self.given(cur, out)
+    }
+
+    /// A value behind the blanks before it.
+    #[inline]
+    fn given(&self, cur: &mut Cursor, out: &mut Builder) -> Result<bool> {
         if let Some(given) = self.null(cur, out)? {
             return Ok(given);
         }
@@ -236,6 +251,26 @@ impl Reader {
             self.skip_blanks(cur);
         }
         Ok(true)
+    }
+
+    /// A field of CSV; the default where its text is not like the type.
+    #[cold]
+    fn csv_or_default(&self, cur: &mut Cursor, out: &mut Builder) -> Result<bool> {
+        let o = &*self.options;
+        let (start, n_rows) = (*cur, out.len());
+        if o.csv_quotes.trim {
+            self.skip_blanks(cur);
+        }
+        let read = self.given(cur, out);
+        let ends = matches!(cur.peek(), None | Some(b'\n' | b'\r')) || cur.peek() == Some(o.csv_delimiter);
+        if ends && let Ok(given) = read {
+            return Ok(given);
+        }
+        out.truncate(n_rows);
+        *cur = start;
+        string::csv(cur, o.csv_delimiter, o.csv_quotes, &mut Vec::new())?;
+        out.push_default();
+        Ok(false)
     }
 
     fn skip_blanks(&self, cur: &mut Cursor) {
@@ -269,6 +304,13 @@ impl Reader {
                 if matches!(self.kind, Kind::Tuple(_)) && !self.nullable {
                     return Ok(None);
                 }
+                if self.nullable
+                    && o.csv_empty_is_text
+                    && matches!(self.kind, Kind::String)
+                    && ends(cur.rest().first())
+                {
+                    return Ok(None);
+                }
                 if o.csv_empty_as_default && ends(cur.rest().first()) {
                     out.push_default();
                     return Ok(Some(false));
@@ -287,6 +329,10 @@ impl Reader {
                 }
             }
             Syntax::Json => {
+                if o.json_empty_as_default && cur.accept_bytes(b"\"\"") {
+                    out.push_default();
+                    return Ok(Some(false));
+                }
                 let null = cur.peek() == Some(b'n');
                 if null {
                     cur.expect_bytes(b"null")?;

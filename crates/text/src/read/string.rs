@@ -223,6 +223,32 @@ fn json_unit(cur: &mut Cursor) -> Result<u32> {
     Ok(unit.into())
 }
 
+/// How many arrays and objects of a value are inside of one another.
+pub fn json_depth(value: &[u8]) -> u64 {
+    let (mut depth, mut deepest) = (0u64, 0u64);
+    let mut bytes = value.iter();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'[' | b'{' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            b'"' => {
+                while let Some(byte) = bytes.next() {
+                    match byte {
+                        b'\\' => drop(bytes.next()),
+                        b'"' => break,
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    deepest
+}
+
 /// Steps over one JSON value of any kind and gives its bytes.
 pub fn json_value<'a>(cur: &mut Cursor<'a>) -> Result<&'a [u8]> {
     cur.skip_whitespace();

@@ -10,7 +10,7 @@ pub mod time;
 use crate::{DateTimeOutput, TextSettings};
 use chalet_columns::{Data, Vector};
 use chalet_types::calendar::LocalTime;
-use chalet_types::{DataType, EnumValues};
+use chalet_types::{DataType, EnumValues, IntervalUnit};
 use json::JsonOptions;
 use several::Several;
 use std::sync::Arc;
@@ -71,6 +71,8 @@ enum Kind {
         no: Box<str>,
     },
     Integer,
+    /// As Kusto writes spans of time.
+    Interval(IntervalUnit),
     Float {
         null_for_denormals: bool,
         quote_denormals: bool,
@@ -161,6 +163,7 @@ impl Writer {
                     | DataType::Enum8(_)
                     | DataType::Enum16(_)
             );
+        let timely = timely || settings.interval_output_format_kusto && matches!(bare, DataType::Interval(_));
         let quotes = match (style, bare) {
             (Style::Quoted, _) if timely && !bare.is_enum() => Quotes::Single,
             (Style::Csv, _) if timely && !bare.is_enum() => Quotes::Double,
@@ -205,6 +208,7 @@ impl Writer {
     fn bare(&self, out: &mut Vec<u8>, data: &Data, row: usize) {
         match (&self.kind, data) {
             (Kind::Integer, _) => integer(out, data, row),
+            (Kind::Interval(unit), Data::I64(v)) => time::kusto_interval(out, v[row], *unit),
             (Kind::String, Data::Str(strings)) => self.string(out, strings.get(row)),
             (Kind::String, Data::Fixed(fixed)) => self.string(out, fixed.get(row)),
             (Kind::Trimmed, Data::Fixed(fixed)) => {
@@ -486,6 +490,7 @@ impl Kind {
             DataType::Variant(_) | DataType::Dynamic(_) | DataType::Json(_) => {
                 Kind::several(ty, style, settings)
             }
+            DataType::Interval(unit) if settings.interval_output_format_kusto => Kind::Interval(*unit),
             _ => Kind::Integer,
         }
     }

@@ -3,6 +3,7 @@
 use super::number::{integer, padded};
 use crate::read::time::{MAX_SECONDS, MIN_SECONDS};
 use crate::settings::DateTimeOutput;
+use chalet_types::IntervalUnit;
 use chalet_types::calendar::{Civil, Clock, LocalTime, split_day};
 
 #[inline]
@@ -143,4 +144,29 @@ pub fn time64(out: &mut Vec<u8>, ticks: i64, scale: u8) {
     }
     hours(out, ticks.unsigned_abs() / per_second);
     fraction_of(out, (ticks.unsigned_abs() % per_second) as i64, scale);
+}
+
+/// A span of time as `[-][days.]hours:minutes:seconds[.ticks of 100 ns]`. Of months and longer units, which have no fixed length, and of
+/// parts of a tick, nobody asks.
+pub fn kusto_interval(out: &mut Vec<u8>, count: i64, unit: IntervalUnit) {
+    const TICKS_A_SECOND: u128 = 10_000_000;
+    let count_of = |ticks: u128| u128::from(count.unsigned_abs()) * ticks;
+    let ticks = match unit {
+        IntervalUnit::Nanosecond => u128::from(count.unsigned_abs()) / 100,
+        IntervalUnit::Microsecond => count_of(10),
+        IntervalUnit::Millisecond => count_of(10_000),
+        IntervalUnit::Second => count_of(TICKS_A_SECOND),
+        IntervalUnit::Minute => count_of(60 * TICKS_A_SECOND),
+        IntervalUnit::Hour => count_of(3600 * TICKS_A_SECOND),
+        IntervalUnit::Day => count_of(86_400 * TICKS_A_SECOND),
+        IntervalUnit::Week => count_of(7 * 86_400 * TICKS_A_SECOND),
+        IntervalUnit::Month | IntervalUnit::Quarter | IntervalUnit::Year => 0,
+    };
+    let (seconds, ticks) = (ticks / TICKS_A_SECOND, ticks % TICKS_A_SECOND);
+    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    let sign = if count < 0 { "-" } else { "" };
+    let days = if days > 0 { format!("{days}.") } else { String::new() };
+    let fraction = if ticks > 0 { format!(".{ticks:07}") } else { String::new() };
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    out.extend_from_slice(format!("{sign}{days}{hour:02}:{minute:02}:{second:02}{fraction}").as_bytes());
 }

@@ -122,7 +122,7 @@ fn decode(
     projection: &ProjectionDefinition,
     parent: &PartInfo,
 ) -> Result<Arc<Part>> {
-    let mut from = Cursor { rest: bytes };
+    let mut from = Cursor::new(bytes);
     ensure!(from.text()? == &*projection.identity, INCORRECT_DATA, "The projection is another one");
     let mut numbers = [0; 5];
     for number in &mut numbers {

@@ -93,7 +93,7 @@ pub fn load(folder: &TableFolder, of: Of, key: u64) -> Option<Buffer> {
 
 /// The granules of an index for a condition, and how many rows each has.
 pub fn decode(bytes: &Buffer, of: Of, condition: &SkipCondition) -> Result<(Granules, usize)> {
-    let mut from = Cursor { rest: bytes.get(24..).unwrap_or(&[]) };
+    let mut from = Cursor::new(bytes.get(24..).unwrap_or(&[]));
     ensure!(from.text()? == &*condition.identity, INCORRECT_DATA, "The index is another one");
     let (rows, granule_rows, n_granules) = (from.var_uint()?, from.var_uint()?, from.var_uint()?);
     let is_sound = rows == of.rows && granule_rows > 0 && n_granules == rows.div_ceil(granule_rows);

@@ -118,13 +118,13 @@ mod tests {
         }
         heads.extend(bits);
         let bytes = Buffer::from_vec(heads);
-        let filters = Filters::decode(&mut Cursor { rest: &bytes }, &bytes, 1, 3).expect("whole");
+        let filters = Filters::decode(&mut Cursor::new(&bytes), &bytes, 1, 3).expect("whole");
         for granule in 0..3usize {
             let own = granule as u64 * 1000..granule as u64 * 1000 + 1000;
             assert!(own.clone().all(|x| filters.may_have(0, granule, hash(x))));
             let mistaken = (10_000..20_000).filter(|&x| filters.may_have(0, granule, hash(x))).count();
             assert!(mistaken < 250, "{mistaken} of 10,000 at 1 %");
         }
-        assert!(Filters::decode(&mut Cursor { rest: &bytes[..50] }, &bytes, 1, 3).is_err());
+        assert!(Filters::decode(&mut Cursor::new(&bytes[..50]), &bytes, 1, 3).is_err());
     }
 }
