@@ -1,10 +1,13 @@
 //! Queries: SELECT, UNION, INTERSECT, EXCEPT, and the common table expressions that they see.
 
+use crate::call::argument;
 use crate::environment::Environment;
 use crate::scope::TableScope;
 use crate::select::SelectBinder;
 use crate::shared::{Shared, count_uses};
 use chalet_base::{Result, bail, ensure};
+use chalet_function_api::Argument;
+use chalet_functions::conditional::branches::types_to_mix;
 use chalet_plan::{
     CommonTableId, Distinct, Expr, Field, Filter, IdSource, Plan, Project, SetOp, SetOpKind, Union,
 };
@@ -266,7 +269,8 @@ impl<'b> QueryBinder<'b> {
         let mut types = Vec::with_capacity(n);
         let use_variant = self.env.context().settings.use_variant_as_common_type;
         for i in 0..n {
-            let column: Vec<_> = inputs.iter().map(|input| input.fields[i].ty.clone()).collect();
+            let column: Vec<Argument> = inputs.iter().map(|input| column_of(input, i)).collect();
+            let column = types_to_mix(column.iter());
             types.push(chalet_types::variant::common_or_variant(&column, use_variant)?);
         }
         inputs
@@ -362,4 +366,17 @@ fn with_of(first: &ast::SetExpr, input: &ast::SetExpr) -> Option<ast::SetExpr> {
     let mut select = select.clone();
     select.with.splice(0..0, missing);
     Some(ast::SetExpr::Select(select))
+}
+
+/// A column of a query as an argument: with its value where the query gives a constant as it is.
+fn column_of(query: &BoundQuery, index: usize) -> Argument {
+    let field = &query.fields[index];
+    let made = match &query.plan {
+        Plan::Project(node) => node.exprs.iter().find(|(made, _)| made.id == field.id),
+        _ => None,
+    };
+    match made {
+        Some((_, expr)) if expr.is_literal() => argument(expr, &field.name),
+        _ => Argument::of_type(field.ty.clone()),
+    }
 }

@@ -370,8 +370,12 @@ impl<'b> SelectBinder<'b> {
             );
             let Some(item) = select.order_by.first() else { return Ok(Vec::new()) };
             let order = chalet_columns::keys::Order::new(item.descending, item.nulls_first.unwrap_or(false));
-            let keys = projection.iter().map(|(_, e)| SortKey { expr: e.clone(), order });
-            return Ok(keys.collect());
+            let allowed = self.query.env.settings().allow_suspicious_types_in_order_by;
+            let key = |(_, e): &(String, Expr)| {
+                crate::grouping::check_key_type(e.ty(), "ORDER BY", "order_by", allowed)?;
+                Ok(SortKey { expr: e.clone(), order })
+            };
+            return projection.iter().map(key).collect();
         }
         let mut keys = Vec::with_capacity(select.order_by.len());
         for item in &select.order_by {

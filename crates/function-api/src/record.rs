@@ -30,6 +30,8 @@ pub struct Record {
     pub several_types: SeveralTypes,
     /// Cheap and never fails, whatever the values: safe to run on rows whose result nobody needs.
     pub total: bool,
+    /// The result of a row depends on the rows before it: a condition above does not pass.
+    pub counts_rows: bool,
     /// Of two integers: is it their sum or difference?
     pub linear: Linear,
     /// Of two values: which order of them is the one that makes it true?
@@ -66,6 +68,7 @@ impl Record {
         takes_enum: false,
         several_types: SeveralTypes::EachType,
         total: false,
+        counts_rows: false,
         linear: Linear::No,
         comparison: Comparison::No,
         only_length: false,

@@ -6,7 +6,7 @@
 //!     Scan                               Scan where x > 1
 //! ```
 //!
-//! A condition does not pass: another column's `rand()`, LIMIT, windows (unless it reads only their partition), the side
+//! A condition does not pass: another column's `rand()`, numbers of rows (`rowNumberInAllBlocks()`), LIMIT, windows (unless it reads only their partition), the side
 //! of an outer join that may be filled with defaults.
 
 use crate::rewriter::Rewriter;
@@ -47,10 +47,11 @@ impl Pusher<'_> {
                 }
             }
             Plan::Project(mut node) => {
+                let counts_rows = node.exprs.iter().any(|(_, e)| e.counts_rows());
                 let (through, stay): (Vec<_>, Vec<_>) = conditions.into_iter().partition(|condition| {
                     let columns = condition.columns();
                     let made = node.exprs.iter().filter(|(f, _)| columns.contains(&f.id));
-                    made.into_iter().all(|(_, e)| e.is_deterministic())
+                    !counts_rows && made.into_iter().all(|(_, e)| e.is_deterministic())
                 });
                 let through = through.iter().map(|c| substitute(c, &node.exprs)).collect::<Result<_>>()?;
                 node.input = Box::new(self.push(*node.input, through)?);

@@ -113,6 +113,14 @@ impl Expr {
         })
     }
 
+    /// The result of a row depends on the rows before it.
+    pub fn counts_rows(&self) -> bool {
+        self.any(&|e| match e {
+            Expr::Call { function, .. } => function.function.record().counts_rows,
+            _ => false,
+        })
+    }
+
     /// Cannot fail, so that it may run on rows that a filter would have taken out.
     pub fn is_total(&self) -> bool {
         !self.any(&|e| match e {

@@ -12,6 +12,7 @@ use chalet_types::DataType;
 
 const RECORD: Record = Record {
     name: "runningAccumulate",
+    counts_rows: true,
     summary: "The result over the states of this row and those before it in the same block, anew wherever the grouping changes. \
               Use window functions instead.",
     syntax: "runningAccumulate(state[, grouping])",

@@ -1,5 +1,6 @@
 //! `array`: an array of its arguments, as values of their common type.
 
+use crate::conditional::branches::types_to_mix;
 use crate::lists::{even_offsets, interleave, list, result_element};
 use crate::plain::Plain;
 use crate::widen::widen_element;
@@ -8,7 +9,6 @@ use chalet_columns::{Column, Vector};
 use chalet_function_api::{
     Argument, Bound, Call, Constants, Context, Dictionaries, Example, Nulls, Record, SeveralTypes,
 };
-use chalet_types::DataType;
 use chalet_types::variant::common_or_variant;
 
 pub static FUNCTION: Plain = Plain {
@@ -29,7 +29,7 @@ pub static FUNCTION: Plain = Plain {
 };
 
 fn bind(_: &'static str, args: &[Argument], ctx: &Context) -> Result<Bound> {
-    let types: Vec<DataType> = args.iter().map(|arg| arg.ty.clone()).collect();
+    let types = types_to_mix(args.iter());
     Ok(common_or_variant(&types, ctx.settings.use_variant_as_common_type)?.array().into())
 }
 

@@ -7,9 +7,8 @@ use crate::widen::widen;
 use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::{Arg, Argument, Call, Context};
-use chalet_types::DataType;
 use chalet_types::supertype::common_supertype;
-use chalet_types::variant;
+use chalet_types::{DataType, Value, variant};
 
 /// The common type of values; what is only NULL makes it Nullable.
 pub fn common(types: &[DataType]) -> Result<DataType> {
@@ -22,6 +21,37 @@ pub fn common(types: &[DataType]) -> Result<DataType> {
 pub fn common_or_variant(types: &[DataType], ctx: &Context) -> Result<DataType> {
     let result = variant::common_or_variant(types, ctx.settings.use_variant_as_common_type)?;
     Ok(if result == DataType::Nothing { result.nullable() } else { result })
+}
+
+/// The types of arguments that are to get a common type. A positive number as it is written is UInt64 when it needs more than
+/// 32 bits, but as good as an Int64 where it fits into one: beside negative ones it counts as that.
+pub fn types_to_mix<'a>(args: impl Iterator<Item = &'a Argument>) -> Vec<DataType> {
+    let (mut types, mut signed, mut any) = (Vec::new(), Vec::new(), false);
+    for arg in args {
+        let as_signed = arg.constant.as_ref().and_then(|value| signed_type(&arg.ty, value));
+        any |= as_signed.is_some();
+        signed.push(as_signed.unwrap_or_else(|| arg.ty.clone()));
+        types.push(arg.ty.clone());
+    }
+    if any && common_supertype(&types).is_err() && common_supertype(&signed).is_ok() { signed } else { types }
+}
+
+/// The type with Int64 in place of UInt64, when the value is of numbers that both hold.
+fn signed_type(ty: &DataType, value: &Value) -> Option<DataType> {
+    match (ty, value) {
+        (DataType::UInt64, _) => {
+            let number = value.as_u64()?;
+            (number > u64::from(u32::MAX) && i64::try_from(number).is_ok()).then_some(DataType::Int64)
+        }
+        (DataType::Array(element), Value::Array(values)) => {
+            let is_small = |v: &Value| v.as_u64().is_some_and(|number| number <= u64::from(u32::MAX));
+            let of_large = values.iter().filter(|v| **element != DataType::UInt64 || !is_small(v));
+            let mut types = of_large.map(|v| signed_type(element, v));
+            let first = types.next()??;
+            types.all(|ty| ty.as_ref() == Some(&first)).then(|| first.array())
+        }
+        _ => None,
+    }
 }
 
 /// A condition must be UInt8, Bool or NULL.

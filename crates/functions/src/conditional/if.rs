@@ -1,6 +1,6 @@
 //! `if`: one of two values.
 
-use super::branches::{check_condition, common_or_variant, condition, pick};
+use super::branches::{check_condition, common_or_variant, condition, pick, types_to_mix};
 use chalet_base::Result;
 use chalet_columns::Column;
 use chalet_function_api::scalar::check_arity;
@@ -37,7 +37,7 @@ impl ScalarFunction for If {
     fn bind(&self, args: &[Argument], ctx: &Context) -> Result<Bound> {
         check_arity(RECORD.name, args.len(), 3..=3)?;
         check_condition(&args[0], RECORD.name, "first argument (condition)")?;
-        Ok(common_or_variant(&[args[1].ty.clone(), args[2].ty.clone()], ctx)?.into())
+        Ok(common_or_variant(&types_to_mix(args[1..].iter()), ctx)?.into())
     }
 
     fn execute(&self, call: &Call) -> Result<Column> {

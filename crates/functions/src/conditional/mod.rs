@@ -1,6 +1,6 @@
 //! Conditions and NULL.
 
-mod branches;
+pub mod branches;
 mod case;
 mod clamp;
 mod coalesce;

@@ -1,13 +1,12 @@
 //! `multiIf`: the value behind the first true condition; CASE without an operand.
 
-use super::branches::{check_condition, common_or_variant, condition, pick};
+use super::branches::{check_condition, common_or_variant, condition, pick, types_to_mix};
 use chalet_base::{Result, ensure};
 use chalet_columns::Column;
 use chalet_function_api::{
     Argument, Bound, Call, Constants, Context, Dictionaries, Example, Lazy, Nulls, Record, ScalarFunction,
     SeveralTypes,
 };
-use chalet_types::DataType;
 
 const RECORD: Record = Record {
     name: "multiIf",
@@ -51,7 +50,7 @@ impl ScalarFunction for MultiIf {
         for arg in args[..args.len() - 1].iter().step_by(2) {
             check_condition(arg, RECORD.name, "argument (condition)")?;
         }
-        let types: Vec<DataType> = values(args.len()).map(|i| args[i].ty.clone()).collect();
+        let types = types_to_mix(values(args.len()).map(|i| &args[i]));
         Ok(common_or_variant(&types, ctx)?.into())
     }
 

@@ -77,7 +77,7 @@ fn result(ty: &DataType, unit: IntervalUnit, zone: Option<TimeZone>, extended: b
     })
 }
 
-/// The first day of the span of `n` units, counted as the kernel does: from year 0, from January 1970, from the
+/// The first day of the span of `n` units, counted as the kernel does: from year 0, from January 1900, from the
 /// first Monday of 1970, from 1970-01-01.
 pub fn start_of_days(day: i32, unit: IntervalUnit, n: i64) -> i32 {
     use IntervalUnit::*;
@@ -92,9 +92,9 @@ pub fn start_of_days(day: i32, unit: IntervalUnit, n: i64) -> i32 {
                 return start_of_month(day);
             }
             let date = Civil::of_days(day);
-            let passed = i64::from(date.year - 1970) * 12 + i64::from(date.month) - 1;
+            let passed = i64::from(date.year - 1900) * 12 + i64::from(date.month) - 1;
             let start = passed.div_euclid(n) * n;
-            Civil::new(1970 + start.div_euclid(12) as i32, start.rem_euclid(12) as u8 + 1, 1).days()
+            Civil::new(1900 + start.div_euclid(12) as i32, start.rem_euclid(12) as u8 + 1, 1).days()
         }
         Week if n == 1 => monday(day),
         Week => {

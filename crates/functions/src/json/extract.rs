@@ -9,7 +9,7 @@ use chalet_columns::builder::Values;
 use chalet_columns::{Builder, Column, Data};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{
-    Argument, Bound, Call, Constants, Context, Example, Record, Registry, ScalarFunction,
+    Argument, Bound, Call, Constants, Context, Dictionaries, Example, Record, Registry, ScalarFunction,
 };
 use chalet_types::{DataType, EnumValues};
 use std::sync::{Arc, LazyLock};
@@ -250,6 +250,7 @@ macro_rules! json_functions {
                 syntax: concat!($name, $syntax),
                 examples: &[Example { sql: $sql, result: $answer }],
                 constants: Constants::Seen,
+                dictionaries: Dictionaries::Decoded,
                 ..Record::DEFAULT
             },
             what: What::$what,

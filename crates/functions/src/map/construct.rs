@@ -1,5 +1,6 @@
 //! `map`: a map of pairs of arguments.
 
+use crate::conditional::branches::types_to_mix;
 use crate::lists::{even_offsets, interleave, list};
 use crate::plain::Plain;
 use crate::widen::widen_element;
@@ -35,8 +36,7 @@ fn bind(_: &'static str, args: &[Argument], ctx: &Context) -> Result<Bound> {
         "Function map requires even number of arguments, but {} given",
         args.len()
     );
-    let types =
-        |first: usize| args.iter().skip(first).step_by(2).map(|arg| arg.ty.clone()).collect::<Vec<_>>();
+    let types = |first: usize| types_to_mix(args.iter().skip(first).step_by(2));
     let common = |types: &[DataType]| common_or_variant(types, ctx.settings.use_variant_as_common_type);
     let (key, value) = (common(&types(0))?, common(&types(1))?);
     check_key(&key)?;

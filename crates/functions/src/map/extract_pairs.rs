@@ -141,7 +141,9 @@ fn bind(name: &'static str, args: &[Argument], ctx: &Context, escapes: bool) -> 
         "Invalid arguments, \\ is reserved for the escaping character"
     );
     let most = (ctx.settings.all.0)("extract_key_value_pairs_max_pairs_per_row");
+    // 0 is no limit.
     let most = most.and_then(|(value, _)| value.as_u64()).unwrap_or(1000);
+    let most = if most == 0 { u64::MAX } else { most };
     let syntax = Syntax { colon, separators, quote, unexpected, escapes, most };
     Ok(Bound::with_state(DataType::map(DataType::String, DataType::String), syntax))
 }

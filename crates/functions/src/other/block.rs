@@ -31,6 +31,7 @@ const BLOCK_SIZE: Record = Record {
 
 const ROW_NUMBER_IN_BLOCK: Record = Record {
     name: "rowNumberInBlock",
+    counts_rows: true,
     several_types: SeveralTypes::Seen,
     summary: "The number of the row in its block, counted from 0.",
     syntax: "rowNumberInBlock()",
@@ -40,6 +41,7 @@ const ROW_NUMBER_IN_BLOCK: Record = Record {
 
 const ROW_NUMBER_IN_ALL_BLOCKS: Record = Record {
     name: "rowNumberInAllBlocks",
+    counts_rows: true,
     several_types: SeveralTypes::Seen,
     summary: "The number of the row among all that the function has seen in this query, counted from 0.",
     syntax: "rowNumberInAllBlocks()",

@@ -13,7 +13,7 @@ const SIZE: Record = Record {
     name: "formatReadableSize",
     any_case_aliases: &["FORMAT_BYTES"],
     summary: "A number of bytes with a binary unit: KiB, MiB, ...",
-    syntax: "formatReadableSize(x)",
+    syntax: "formatReadableSize(x[, precision])",
     examples: &[Example { sql: "SELECT formatReadableSize(192851925)", result: "183.92 MiB" }],
     total: true,
     ..Record::DEFAULT
@@ -22,7 +22,7 @@ const SIZE: Record = Record {
 const DECIMAL_SIZE: Record = Record {
     name: "formatReadableDecimalSize",
     summary: "A number of bytes with a decimal unit: KB, MB, ...",
-    syntax: "formatReadableDecimalSize(x)",
+    syntax: "formatReadableDecimalSize(x[, precision])",
     examples: &[Example { sql: "SELECT formatReadableDecimalSize(192851925)", result: "192.85 MB" }],
     total: true,
     ..Record::DEFAULT
@@ -31,7 +31,7 @@ const DECIMAL_SIZE: Record = Record {
 const QUANTITY: Record = Record {
     name: "formatReadableQuantity",
     summary: "A rounded number with the word for its power of a thousand.",
-    syntax: "formatReadableQuantity(x)",
+    syntax: "formatReadableQuantity(x[, precision])",
     examples: &[Example { sql: "SELECT formatReadableQuantity(123456789)", result: "123.46 million" }],
     total: true,
     ..Record::DEFAULT
@@ -90,13 +90,23 @@ impl ScalarFunction for Readable {
     }
 
     fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
-        check_arity(self.record.name, args.len(), 1..=1)?;
+        let name = self.record.name;
+        check_arity(name, args.len(), 1..=2)?;
         let ty = &args[0].ty;
         ensure!(
             ty.is_number(),
             ILLEGAL_TYPE_OF_ARGUMENT,
             "Cannot format {ty} because it's not a native numeric type"
         );
+        if let Some(precision) = args.get(1) {
+            ensure!(
+                precision.ty == DataType::UInt8 && precision.constant.is_some(),
+                ILLEGAL_TYPE_OF_ARGUMENT,
+                "A value of illegal type was provided as 2nd argument 'precision' to function '{name}'. \
+                 Expected: const UInt8, got: {}",
+                precision.ty
+            );
+        }
         Ok(DataType::String.into())
     }
 
@@ -104,6 +114,10 @@ impl ScalarFunction for Readable {
         let operand = Operand::of(call, 0);
         let vector = floats(operand, call.n_rows)?;
         let numbers = unary::<f64, f64>(Operand { vector: &vector, ..operand }, call.n_rows, |x| x)?;
+        let digits = match call.args.get(1) {
+            Some(_) => unary::<i128, i128>(Operand::of(call, 1), 1, |x| x)?[0] as usize,
+            None => 2,
+        };
         let mut out = StringBuilder::with_capacity(call.n_rows);
         for mut x in numbers {
             let mut unit = 0;
@@ -115,10 +129,25 @@ impl ScalarFunction for Readable {
             out.push_with(|bytes| {
                 let _ = match x {
                     _ if x.is_nan() => write!(bytes, "nan{}", self.units[unit]),
-                    _ => write!(bytes, "{x:.2}{}", self.units[unit]),
+                    _ => write!(bytes, "{:.digits$}{}", away_from_tie(x, digits), self.units[unit]),
                 };
             });
         }
         Ok(Vector::from(out.finish()).into())
+    }
+}
+
+/// The number that rounds as the kernel rounds `x`: what lies just between two decimals goes away from zero.
+fn away_from_tie(x: f64, digits: usize) -> f64 {
+    // Such a number has one decimal digit more, which is 5, and is a multiple of a power of two of that size.
+    let text = format!("{x:.*}", digits + 1);
+    let is_tie = x.is_finite() && text.ends_with('5') && {
+        let scaled = x * 2f64.powi(digits as i32 + 1);
+        scaled.fract() == 0.0
+    };
+    match is_tie {
+        true if x < 0.0 => x.next_down(),
+        true => x.next_up(),
+        false => x,
     }
 }

@@ -14,6 +14,7 @@ use chalet_types::{DataType, I256};
 
 const DIFFERENCE: Record = Record {
     name: "runningDifference",
+    counts_rows: true,
     summary: "The difference to the row before in the same block, 0 for the first one. Use window functions instead.",
     syntax: "runningDifference(x)",
     examples: &[Example {
@@ -39,6 +40,7 @@ const DIFFERENCE_FROM_FIRST: Record = Record {
 
 const NEIGHBOR: Record = Record {
     name: "neighbor",
+    counts_rows: true,
     summary: "The value of the row at the given distance in the same block, or the default. Use window functions instead.",
     syntax: "neighbor(x, offset[, default])",
     examples: &[Example {
