@@ -1,6 +1,8 @@
 //! Columns as statements and structures declare them: types, Nested, defaults.
 
-use crate::column_checks::{check_circles, check_matchers, check_statistics, check_type, with_modifiers};
+use crate::column_checks::{
+    check_circles, check_matchers, check_statistics, check_type, settings, statistics, with_modifiers,
+};
 use crate::column_codecs;
 use crate::query_context::QueryContext;
 use chalet_base::{Result, bail, ensure};
@@ -34,6 +36,8 @@ pub(crate) fn columns(defs: &[ast::ColumnDef], ctx: &QueryContext) -> Result<Vec
             untyped.push(columns.len());
             let column =
                 ColumnSchema { default, comment, ttl, ..ColumnSchema::new(name.as_str(), DataType::Nothing) };
+            let column =
+                ColumnSchema { statistics: statistics(def)?, settings: settings(&def.settings), ..column };
             columns.push(column);
             continue;
         };
@@ -55,7 +59,17 @@ pub(crate) fn columns(defs: &[ast::ColumnDef], ctx: &QueryContext) -> Result<Vec
         }
         check_suspicious(&parsed, ctx)?;
         let column = ColumnSchema::new(name.as_str(), parsed);
-        columns.push(ColumnSchema { default, comment, simple_aggregate, ttl, codec, ..column });
+        let (statistics, settings) = (statistics(def)?, settings(&def.settings));
+        columns.push(ColumnSchema {
+            default,
+            comment,
+            simple_aggregate,
+            ttl,
+            codec,
+            statistics,
+            settings,
+            ..column
+        });
     }
     // One may use another that comes later.
     while !untyped.is_empty() {

@@ -20,6 +20,7 @@ const TABLE: &str = include_str!("known.tsv");
 /// What the kernel has in its files of configuration: set here like anything else, and not listed among the kernel's.
 const OWN: &[Known] = &[
     Known { name: "chalet_clusters", kind: "Map", default: "{}", alias_for: "" },
+    Known { name: "chalet_local_replicas", kind: "Bool", default: "0", alias_for: "" },
     Known { name: "chalet_push_down_groups", kind: "Bool", default: "1", alias_for: "" },
     Known { name: "chalet_tls", kind: "Map", default: "{}", alias_for: "" },
     Known { name: "chalet_use_dictionary_cache", kind: "Bool", default: "1", alias_for: "" },

@@ -2,7 +2,7 @@
 
 use super::merge_tree::changing_part;
 use crate::query_context::QueryContext;
-use crate::stored_columns::bind_stored;
+use crate::stored_columns::bind_with_aliases;
 use chalet_base::{Result, bail, ensure};
 use chalet_storage::{SkipIndex, TableSchema};
 use chalet_syntax::ast::{self, Expr, ExprKind, Literal};
@@ -73,7 +73,7 @@ fn types_of(index: &SkipIndex, schema: &TableSchema, ctx: &QueryContext) -> Resu
         INCORRECT_QUERY,
         "Skip index '{name}' must have at least one column in its expression."
     );
-    let (_, bound) = bind_stored(list.iter().map(String::as_str), schema, ctx)?;
+    let (_, bound) = bind_with_aliases(list.iter().map(String::as_str), schema, ctx)?;
     if let Some(part) = changing_part(expr, ctx)? {
         bail!(
             BAD_ARGUMENTS,
