@@ -20,7 +20,7 @@ pub(crate) fn with_modifiers(def: &ast::ColumnDef, ty: DataType, ctx: &QueryCont
         );
     }
     ensure!(
-        def.nullable.is_none() || !ty.is_nullable(),
+        def.nullable.is_none() || !ty.is_nullable() || ty.is_of_several_types(),
         ILLEGAL_SYNTAX_FOR_DATA_TYPE,
         "Can't use [NOT] NULL modifier with Nullable type"
     );
@@ -92,7 +92,14 @@ pub(crate) fn check_statistics(def: &ast::ColumnDef, ty: &DataType, ctx: &QueryC
             "tdigest" | "minmax" => is_number,
             _ => !matches!(
                 inner,
-                DataType::Array(_) | DataType::Map(..) | DataType::Tuple(_) | DataType::Json(_)
+                DataType::Array(_)
+                    | DataType::Map(..)
+                    | DataType::Tuple(_)
+                    | DataType::Json(_)
+                    | DataType::Variant(_)
+                    | DataType::Dynamic(_)
+                    | DataType::Uuid
+                    | DataType::IPv6
             ),
         };
         let shown = match &*name {

@@ -147,6 +147,19 @@ fn check_suspicious(ty: &DataType, ctx: &QueryContext) -> Result<()> {
     Ok(())
 }
 
+/// The kind of a column's default and its expression, as DESCRIBE and `system.columns` show them.
+pub(crate) fn shown_default(column: &ColumnSchema) -> (&'static str, String) {
+    match &column.default {
+        // What an INSERT may leave out begins with the type's own default.
+        Some((kind, text)) if text.is_empty() => {
+            let ty = chalet_syntax::print::string_literal(column.ty.to_string());
+            (kind.name(), format!("defaultValueOfTypeName({ty})"))
+        }
+        Some((kind, text)) => (kind.name(), text.to_string()),
+        None => ("", String::new()),
+    }
+}
+
 type Default = Option<(DefaultKind, Arc<str>)>;
 
 pub(crate) fn default_and_comment(def: &ast::ColumnDef) -> Result<(Default, Arc<str>)> {

@@ -1,6 +1,7 @@
 //! DESCRIBE: columns of a table, a table function or a query.
 
 use super::output::{Output, print_rows};
+use crate::column_definitions::shown_default;
 use crate::materialized;
 use crate::query_context::QueryContext;
 use crate::stored_columns::bind_stored;
@@ -96,17 +97,14 @@ fn virtual_columns(
 }
 
 fn row(column: &ColumnSchema, ctx: &QueryContext) -> Vec<Value> {
-    let (kind, expression) = match &column.default {
-        Some((kind, text)) => (kind.name(), &**text),
-        None => ("", ""),
-    };
+    let (kind, expression) = shown_default(column);
     let pretty = ctx.state.settings.flag("print_pretty_type_names") != Some(false);
     let ty = match pretty && column.simple_aggregate.is_none() {
         true => column.ty.pretty(),
         false => column.declared_type(),
     };
     let ttl = column.ttl.as_deref().unwrap_or_default();
-    [&*column.name, &ty, kind, expression, &column.comment, &column.codec, ttl].map(Value::from).to_vec()
+    [&*column.name, &ty, kind, &expression, &column.comment, &column.codec, ttl].map(Value::from).to_vec()
 }
 
 fn schema_of(target: &ast::TableExpr, ctx: &QueryContext) -> Result<TableSchema> {

@@ -29,8 +29,10 @@ const TOKENIZERS: [&str; 8] = [
 pub(crate) fn declared(written: &ast::IndexDef) -> Result<SkipIndex> {
     let Some(kind) = &written.ty else { bail!(INCORRECT_QUERY, "CREATE INDEX without TYPE is forbidden") };
     let is_text = type_of(kind).is_some_and(|(name, _)| name.eq_ignore_ascii_case("text"));
-    let granularity = written.granularity.unwrap_or(if is_text { TEXT_GRANULARITY } else { 1 });
+    let granularity = written.granularity.unwrap_or(1);
     ensure!(granularity > 0, BAD_ARGUMENTS, "Index GRANULARITY must be a positive integer");
+    // A part has one, whatever is written.
+    let granularity = if is_text { TEXT_GRANULARITY } else { granularity };
     Ok(SkipIndex {
         name: written.name.name.as_str().into(),
         expr: written.expr.to_string().into(),
