@@ -46,6 +46,7 @@ class Engine:
     def __init__(self, name, path, setup):
         self.name, self.path, self.setup = name, path, setup
         self.child = self.folder = None
+        self.database = ":memory:"
 
     def start(self, seconds=START_SECONDS):
         self.stop()
@@ -56,7 +57,7 @@ class Engine:
         env["PYTHONPATH"] = os.pathsep.join([self.path] * bool(self.path) + [p for p in sys.path if p and p != str(WORKER.parent)])
         self.noise = tempfile.TemporaryFile()
         self.child = subprocess.Popen(
-            [sys.executable, str(WORKER), self.name], cwd=self.folder.name, env=env,
+            [sys.executable, str(WORKER), self.name, self.database], cwd=self.folder.name, env=env,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.noise,
         )
         self.lines = queue.Queue()

@@ -9,11 +9,11 @@ import sys
 from worker import MODULES
 
 
-def main(engine):
+def main(engine, database):
     # The engine may write to descriptor 1; answers go to a private copy of it.
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
-    session = importlib.import_module(MODULES[engine]).connect(":memory:")
+    session = importlib.import_module(MODULES[engine]).connect(database)
     for line in sys.stdin:
         try:
             result = session.query(json.loads(line), "TabSeparatedWithNamesAndTypes")
@@ -26,4 +26,4 @@ def main(engine):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -78,6 +78,18 @@ pub enum TableArgument {
     Word(String),
     /// `name = value`.
     Named(String, Value, DataType),
+    /// The rows of another table function.
+    Table(ArgumentTable),
+}
+
+/// A table as an argument.
+#[derive(Clone)]
+pub struct ArgumentTable(pub Arc<dyn Table>);
+
+impl std::fmt::Debug for ArgumentTable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.0.engine())
+    }
 }
 
 /// Settings that change what a query means, by the kernel's names.

@@ -1,6 +1,6 @@
 //! FROM: tables, views, table functions, sub-queries, common table expressions, ARRAY JOIN.
 
-use crate::environment::{REGEXP, TableArgument};
+use crate::environment::{ArgumentTable, REGEXP, TableArgument};
 use crate::query::{BoundQuery, Cte, QueryBinder};
 use crate::recursive::{body_uses, recursive_parts};
 use crate::row_rule::{MergePurpose, MergedColumn, row_rule};
@@ -17,6 +17,9 @@ use chalet_syntax::ast::{self, ExprKind};
 use chalet_types::DataType;
 use std::rc::Rc;
 use std::sync::Arc;
+
+/// The virtual column of what PARTITION BY says of a row.
+const PARTITION_VALUE: &str = "_partition_value";
 
 impl SelectBinder<'_> {
     pub(crate) fn from(&mut self, select: &ast::Select) -> Result<Plan> {
@@ -208,7 +211,7 @@ impl SelectBinder<'_> {
         let bound = binder.query(&query)?;
         let (plan, mut scope) = self.derived(self.query.as_declared(bound, &*found)?);
         for (column, declared) in scope.columns.iter_mut().zip(found.schema().columns.iter()) {
-            column.in_star &= !declared.is_virtual;
+            column.in_star &= declared.in_star();
         }
         Ok((plan, scope))
     }
@@ -273,6 +276,15 @@ impl SelectBinder<'_> {
         {
             let literal = SelectBinder::without_tables(&self.query).constant(pattern, "Argument")?;
             return Ok(TableArgument::Named(REGEXP.into(), literal.value(), literal.ty));
+        }
+        // A function of tables, which no function of values has the name of.
+        if let ExprKind::Call(call) = &arg.kind
+            && self.query.env.registry().called(&call.name).is_none()
+            && self.query.env.sql_function(&call.name)?.is_none()
+        {
+            let args = self.table_arguments(&call.args)?;
+            let table = self.query.env.table_function(&call.name, &args)?;
+            return Ok(TableArgument::Table(ArgumentTable(table)));
         }
         let literal = self.constant(arg, "Argument of a table function")?;
         Ok(TableArgument::Value(literal.value(), literal.ty))
@@ -340,6 +352,7 @@ impl SelectBinder<'_> {
             }
             waiting = failed;
         }
+        self.add_partition_value(&*table, &mut scope);
         let mut conditions: Vec<Expr> = self.additional_filter(&name, written, &scope)?.into_iter().collect();
         if let Some(sampling) = self.sampling(&*table, &name, written, &scope)? {
             if let Some(column) = scope.columns.iter_mut().find(|column| &*column.name == SAMPLE_FACTOR) {
@@ -366,6 +379,26 @@ impl SelectBinder<'_> {
         };
         let filtered = |plan, condition| Plan::Filter(Filter { input: Box::new(plan), condition });
         Ok((conditions.into_iter().fold(plan, filtered), scope))
+    }
+
+    /// `_partition_value`: what PARTITION BY says of a row, as a tuple.
+    fn add_partition_value(&self, table: &dyn Table, scope: &mut TableScope) {
+        let Some(partition) = table.keys().map(|keys| &*keys.partition).filter(|text| !text.is_empty())
+        else {
+            return;
+        };
+        let of_row = |text: &str| {
+            let mut binder = SelectBinder::without_tables(&self.query);
+            binder.tables.list.push(scope.clone());
+            binder.expr(&chalet_syntax::parse_expression(text)?)
+        };
+        let value = of_row(partition).and_then(|value| match value.ty() {
+            DataType::Tuple(_) => Ok(value),
+            _ => of_row(&format!("tuple({partition})")),
+        });
+        if let (Ok(expr), None) = (value, scope.find(PARTITION_VALUE)) {
+            scope.columns.push(ScopeColumn { name: PARTITION_VALUE.into(), expr, in_star: false });
+        }
     }
 
     /// FINAL: the rows of a scan as a merge of all parts would leave them.

@@ -56,6 +56,6 @@ pub mod table_columns;
 mod window_call;
 
 pub use call::{cast, make_call};
-pub use environment::{BinderSettings, Environment, MaybeOwned, REGEXP, TableArgument};
+pub use environment::{ArgumentTable, BinderSettings, Environment, MaybeOwned, REGEXP, TableArgument};
 pub use parameters::{bind_view, has_parameters};
 pub use query::{BoundQuery, bind_query};

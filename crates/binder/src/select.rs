@@ -361,6 +361,7 @@ impl<'b> SelectBinder<'b> {
     }
 
     fn order_by(&mut self, select: &ast::Select, projection: &[(String, Expr)]) -> Result<Vec<SortKey>> {
+        let mut keys = Vec::with_capacity(select.order_by.len());
         if select.order_by_all {
             ensure!(
                 !projection.iter().any(|(name, _)| name.eq_ignore_ascii_case("all")),
@@ -368,30 +369,20 @@ impl<'b> SelectBinder<'b> {
                 "Cannot use ORDER BY ALL to sort a column with name 'all', please disable setting \
                  `enable_order_by_all` and try again"
             );
-            let Some(item) = select.order_by.first() else { return Ok(Vec::new()) };
-            let order = chalet_columns::keys::Order::new(item.descending, item.nulls_first.unwrap_or(false));
-            let allowed = self.query.env.settings().allow_suspicious_types_in_order_by;
-            let key = |(_, e): &(String, Expr)| {
-                crate::grouping::check_key_type(e.ty(), "ORDER BY", "order_by", allowed)?;
-                Ok(SortKey { expr: e.clone(), order })
-            };
-            return projection.iter().map(key).collect();
+            let Some(item) = select.order_by.first() else { return Ok(keys) };
+            for (_, expr) in projection {
+                keys.push(self.sort_key_over(expr.clone(), item)?);
+            }
+            check_comparable(&keys)?;
+            return Ok(keys);
         }
-        let mut keys = Vec::with_capacity(select.order_by.len());
         for item in &select.order_by {
             keys.push(match self.position(&item.expr, projection.len())? {
                 Some(position) => self.sort_key_over(projection[position].1.clone(), item)?,
                 None => self.sort_key(item)?,
             });
         }
-        for key in &keys {
-            let ty = key.expr.ty();
-            ensure!(
-                !ty.has_states(),
-                ILLEGAL_COLUMN,
-                "Data type {ty} is not allowed in ORDER BY keys, because its values are not comparable"
-            );
-        }
+        check_comparable(&keys)?;
         Ok(keys)
     }
 
@@ -667,4 +658,16 @@ fn array_joins(mut plan: Plan, joins: Vec<KnownArrayJoin>) -> Plan {
         plan = Plan::ArrayJoin(ArrayJoin { input: Box::new(plan), columns, left: false, unaligned: false });
     }
     plan
+}
+
+/// Fails for keys that have no order.
+fn check_comparable(keys: &[SortKey]) -> Result<()> {
+    keys.iter().map(|key| key.expr.ty()).try_for_each(|ty| {
+        ensure!(
+            !ty.has_states(),
+            ILLEGAL_COLUMN,
+            "Data type {ty} is not allowed in ORDER BY keys, because its values are not comparable"
+        );
+        Ok(())
+    })
 }

@@ -321,11 +321,26 @@ impl Data {
     }
 }
 
+/// 1900-01-01 in days since 1970-01-01.
+const FIRST_DATE32: i32 = -25_567;
+
 impl Vector {
     /// `n` defaults of a type: NULLs for Nullable.
     pub fn defaults(ty: &DataType, n: usize) -> Vector {
         let validity = ty.is_nullable().then(|| NullBuffer::new_null(n));
         Vector::new(Data::defaults(ty, n), validity)
+    }
+
+    /// What a column has where nothing was said of it: as the default, but a Date32 begins with its first day, 1900-01-01.
+    pub fn unsaid(ty: &DataType, n: usize) -> Vector {
+        match ty {
+            DataType::Date32 => Vector::from(vec![FIRST_DATE32; n]),
+            DataType::Tuple(fields) if n > 0 && !fields.is_empty() => {
+                let fields = fields.iter().map(|field| Vector::unsaid(&field.ty, n)).collect();
+                Vector::new(Data::Struct(Struct { fields, len: n }), None)
+            }
+            _ => Vector::defaults(ty, n),
+        }
     }
 
     /// What fills a row that has no partner: as the default, but an Enum that names 0 has 0.

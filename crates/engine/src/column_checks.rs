@@ -7,6 +7,7 @@ use chalet_syntax::ast::{self, Expr, ExprKind};
 use chalet_syntax::visit::walk;
 use chalet_types::DataType;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// The type that a column gets from its modifier, its default and the settings.
 pub(crate) fn with_modifiers(def: &ast::ColumnDef, ty: DataType, ctx: &QueryContext) -> Result<DataType> {
@@ -19,7 +20,7 @@ pub(crate) fn with_modifiers(def: &ast::ColumnDef, ty: DataType, ctx: &QueryCont
         );
     }
     ensure!(
-        def.nullable.is_none() || !ty.is_nullable(),
+        def.nullable.is_none() || !ty.is_nullable() || ty.is_of_several_types(),
         ILLEGAL_SYNTAX_FOR_DATA_TYPE,
         "Can't use [NOT] NULL modifier with Nullable type"
     );
@@ -91,7 +92,14 @@ pub(crate) fn check_statistics(def: &ast::ColumnDef, ty: &DataType, ctx: &QueryC
             "tdigest" | "minmax" => is_number,
             _ => !matches!(
                 inner,
-                DataType::Array(_) | DataType::Map(..) | DataType::Tuple(_) | DataType::Json(_)
+                DataType::Array(_)
+                    | DataType::Map(..)
+                    | DataType::Tuple(_)
+                    | DataType::Json(_)
+                    | DataType::Variant(_)
+                    | DataType::Dynamic(_)
+                    | DataType::Uuid
+                    | DataType::IPv6
             ),
         };
         let shown = match &*name {
@@ -115,6 +123,40 @@ pub(crate) fn check_statistics(def: &ast::ColumnDef, ty: &DataType, ctx: &QueryC
         "Create table with statistics is disabled. Turn on allow_statistics"
     );
     Ok(())
+}
+
+/// The kinds of statistics that a column asks for, as SHOW CREATE prints them.
+pub(crate) fn statistics(def: &ast::ColumnDef) -> Result<Arc<str>> {
+    let kinds = def.statistics.iter().map(statistics_kind).collect::<Result<Vec<_>>>()?;
+    let is_stored = !matches!(
+        def.default.as_ref().map(|default| &default.kind),
+        Some(ast::DefaultKind::Alias | ast::DefaultKind::Ephemeral)
+    );
+    ensure!(
+        kinds.is_empty() || is_stored,
+        ILLEGAL_STATISTICS,
+        "Cannot add statistics to column '{}': it is not physically stored",
+        def.name.name
+    );
+    Ok(listed_statistics(&kinds))
+}
+
+/// Kinds of statistics in the order of the kernel.
+pub(crate) fn listed_statistics(kinds: &[String]) -> Arc<str> {
+    let order = ["tdigest", "uniq", "countmin", "minmax", "basic", "uniq_v2"];
+    let listed = order.iter().filter(|kind| kinds.iter().any(|known| known == *kind));
+    listed.copied().collect::<Vec<_>>().join(", ").into()
+}
+
+/// The settings of a column, as SHOW CREATE prints them.
+pub(crate) fn settings(settings: &[ast::Setting]) -> Arc<str> {
+    let shown = |setting: &ast::Setting| match &setting.value {
+        ast::SettingValue::Expr(value) => format!("{} = {value}", setting.name.name),
+        ast::SettingValue::Default => format!("{} = DEFAULT", setting.name.name),
+    };
+    let mut shown: Vec<String> = settings.iter().map(shown).collect();
+    shown.sort();
+    shown.join(", ").into()
 }
 
 /// The kind that `tdigest` or `tdigest(...)` names.

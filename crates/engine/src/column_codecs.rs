@@ -128,7 +128,8 @@ fn one(codec: &Expr, ty: &DataType, ctx: &QueryContext) -> Result<Codec> {
         "LZ4HC" => Ok(Codec { shown: format!("LZ4HC({})", level(name, args, 0)?), family: Family::Generic }),
         "ZSTD" => zstd(args),
         "Delta" => {
-            let bytes = width(name, ty)?;
+            // Any bytes can be taken as numbers of a width that is given.
+            let bytes = if args.is_empty() { width(name, ty)? } else { 0 };
             Ok(Codec {
                 shown: format!("Delta({})", width_given("Delta", "delta", args, bytes)?),
                 family: Family::Delta,

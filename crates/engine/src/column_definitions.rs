@@ -1,6 +1,8 @@
 //! Columns as statements and structures declare them: types, Nested, defaults.
 
-use crate::column_checks::{check_circles, check_matchers, check_statistics, check_type, with_modifiers};
+use crate::column_checks::{
+    check_circles, check_matchers, check_statistics, check_type, settings, statistics, with_modifiers,
+};
 use crate::column_codecs;
 use crate::query_context::QueryContext;
 use chalet_base::{Result, bail, ensure};
@@ -34,6 +36,8 @@ pub(crate) fn columns(defs: &[ast::ColumnDef], ctx: &QueryContext) -> Result<Vec
             untyped.push(columns.len());
             let column =
                 ColumnSchema { default, comment, ttl, ..ColumnSchema::new(name.as_str(), DataType::Nothing) };
+            let column =
+                ColumnSchema { statistics: statistics(def)?, settings: settings(&def.settings), ..column };
             columns.push(column);
             continue;
         };
@@ -55,7 +59,17 @@ pub(crate) fn columns(defs: &[ast::ColumnDef], ctx: &QueryContext) -> Result<Vec
         }
         check_suspicious(&parsed, ctx)?;
         let column = ColumnSchema::new(name.as_str(), parsed);
-        columns.push(ColumnSchema { default, comment, simple_aggregate, ttl, codec, ..column });
+        let (statistics, settings) = (statistics(def)?, settings(&def.settings));
+        columns.push(ColumnSchema {
+            default,
+            comment,
+            simple_aggregate,
+            ttl,
+            codec,
+            statistics,
+            settings,
+            ..column
+        });
     }
     // One may use another that comes later.
     while !untyped.is_empty() {
@@ -131,6 +145,19 @@ fn check_suspicious(ty: &DataType, ctx: &QueryContext) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// The kind of a column's default and its expression, as DESCRIBE and `system.columns` show them.
+pub(crate) fn shown_default(column: &ColumnSchema) -> (&'static str, String) {
+    match &column.default {
+        // What an INSERT may leave out begins with the type's own default.
+        Some((kind, text)) if text.is_empty() => {
+            let ty = chalet_syntax::print::string_literal(column.ty.to_string());
+            (kind.name(), format!("defaultValueOfTypeName({ty})"))
+        }
+        Some((kind, text)) => (kind.name(), text.to_string()),
+        None => ("", String::new()),
+    }
 }
 
 type Default = Option<(DefaultKind, Arc<str>)>;

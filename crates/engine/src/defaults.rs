@@ -141,7 +141,7 @@ fn default_expr(column: &ColumnSchema, known: &Known, ctx: &QueryContext) -> Res
             bind_default(text, &column.ty, &known.without(&column.name), ctx, &ctx.ids)
         }
         _ => {
-            let default = Vector::defaults(&column.ty, 1);
+            let default = Vector::unsaid(&column.ty, 1);
             let literal = chalet_plan::Literal { value: Arc::new(default), ty: column.ty.clone() };
             let default = Expr::Literal(literal);
             match nested_sibling(column, known) {

@@ -20,6 +20,7 @@
 //! - [`query_log`]: what statements have run, and which run now
 //! - [`merged`], [`merge_tree_functions`]: tables whose names match, as one; how tables of the MergeTree family keep their rows
 //! - [`redirected`]: other names for tables
+//! - [`generate_random`]: arguments of tables of random values
 //! - [`table_functions`], [`system`], [`tables`]: the tables that have names
 //! - [`environment`]: what the binder asks of a query context
 //! - [`merge_tree`]: keys, INSERTs and merges of tables of that family
@@ -47,6 +48,7 @@ mod file_access;
 pub mod fork_guard;
 pub mod formats;
 pub mod functions;
+mod generate_random;
 pub mod host;
 mod insert_data;
 mod inserted_rows;

@@ -87,17 +87,30 @@ pub(crate) fn index(args: &[TableArgument], ctx: &QueryContext) -> Result<Arc<dy
         ColumnSchema::new("mark_number", DataType::UInt64),
         ColumnSchema::new("rows_in_granule", DataType::UInt64),
     ];
-    let mut items = String::new();
-    for (text, expr) in texts.zip(&bound) {
-        items.push_str(&format!(", argMin({text}, _part_offset) AS {}", in_backquotes(text)));
+    let (mut keys, mut firsts, mut lasts) = (String::new(), String::new(), String::new());
+    for (at, (text, expr)) in texts.zip(&bound).enumerate() {
+        keys.push_str(&format!(", {text} AS `__key_{at}`"));
+        let name = in_backquotes(text);
+        firsts.push_str(&format!(", argMin(`__key_{at}`, `__row`) AS {name}"));
+        lasts.push_str(&format!(", argMax(`__key_{at}`, `__row`) AS {name}"));
         columns.push(ColumnSchema::new(text, expr.ty().clone()));
     }
     let granularity = definition.granularity;
-    let query = format!(
-        "SELECT CAST(_part, 'String') AS part_name, intDiv(_part_offset, {granularity}) AS mark_number, count() AS rows_in_granule{items} \
-         FROM {}.{} GROUP BY _part, mark_number ORDER BY part_name, mark_number",
+    let rows = format!(
+        "(SELECT CAST(_part, 'String') AS part_name, _part_offset AS `__row`{keys} FROM {}.{})",
         quoted(&database),
         quoted(&name)
     );
+    let granules = format!(
+        "SELECT part_name, intDiv(`__row`, {granularity}) AS mark_number, count() AS rows_in_granule{firsts} FROM {rows} \
+         GROUP BY part_name, mark_number"
+    );
+    // Behind the last granule stands a mark of no rows, with the last key.
+    let ends = format!(
+        " UNION ALL SELECT part_name, intDiv(max(`__row`), {granularity}) + 1 AS mark_number, toUInt64(0) AS \
+         rows_in_granule{lasts} FROM {rows} GROUP BY part_name"
+    );
+    let ends = if definition.is_adaptive { ends } else { String::new() };
+    let query = format!("SELECT * FROM ({granules}{ends}) ORDER BY part_name, mark_number");
     Ok(Arc::new(View { schema: TableSchema::new(columns), query }))
 }

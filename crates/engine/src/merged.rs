@@ -5,7 +5,7 @@ use crate::query_context::QueryContext;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_binder::{REGEXP, TableArgument};
 use chalet_storage::catalog::quoted;
-use chalet_storage::{ColumnSchema, Entry, Scan, ScanRequest, Table, TableSchema};
+use chalet_storage::{ColumnSchema, DefaultKind, Entry, Scan, ScanRequest, Table, TableSchema};
 use chalet_syntax::print::string_literal;
 use chalet_types::{DataType, Value, supertype};
 use std::any::Any;
@@ -50,7 +50,7 @@ impl Matching {
             Some(TableArgument::Named(name, pattern, _)) if name == REGEXP => (text(pattern), true),
             Some(TableArgument::Value(name, _)) => (text(name), false),
             Some(TableArgument::Word(name)) => (Some(name.clone()), false),
-            Some(TableArgument::Named(..)) => (None, false),
+            Some(TableArgument::Named(..) | TableArgument::Table(_)) => (None, false),
         };
         let tables = match tables {
             TableArgument::Value(pattern, _) => text(pattern),
@@ -103,7 +103,11 @@ impl Matching {
         for (_, _, entry) in self.find(None, ctx)? {
             for column in entry.table.schema().columns.iter().filter(|column| !column.is_virtual) {
                 match columns.iter_mut().find(|known| known.name == column.name) {
-                    None => columns.push(ColumnSchema::new(column.name.clone(), column.ty.clone())),
+                    None => columns.push(ColumnSchema {
+                        // What `*` leaves out of a table it leaves out here.
+                        default: column.default.clone(),
+                        ..ColumnSchema::new(column.name.clone(), column.ty.clone())
+                    }),
                     Some(known) if known.ty == column.ty => {}
                     Some(known) => {
                         known.ty = supertype::pair(&known.ty, &column.ty).ok_or_else(|| {
@@ -157,11 +161,16 @@ fn merged(
     for (database, table, entry) in matching.find(own, ctx)? {
         let of_table = entry.table.schema();
         let exprs = columns.iter().map(|column| match of_table.index_of(&column.name) {
-            Some(at) if !column.is_virtual && of_table.columns[at].ty == column.ty => quoted(&column.name),
-            Some(_) if !column.is_virtual => cast(&quoted(&column.name), column),
-            _ if column.is_virtual => {
-                cast(&string_literal(if &*column.name == "_table" { &table } else { &database }), column)
+            Some(at) if of_table.columns[at].default_kind() == Some(DefaultKind::Ephemeral) => {
+                missing(column)
             }
+            Some(at) if !of_table.columns[at].is_virtual && of_table.columns[at].ty == column.ty => {
+                quoted(&column.name)
+            }
+            Some(at) if !of_table.columns[at].is_virtual => cast(&quoted(&column.name), column),
+            _ if &*column.name == "_table" => cast(&string_literal(&table), column),
+            _ if &*column.name == "_database" => cast(&string_literal(&database), column),
+            Some(_) if column.is_virtual => cast(&quoted(&column.name), column),
             _ => missing(column),
         });
         let exprs = exprs.collect::<Vec<_>>().join(", ");

@@ -1,7 +1,7 @@
 //! The data skipping indexes of a table as programs over its stored columns, and as what scans may use.
 
 use crate::query_context::QueryContext;
-use crate::stored_columns::bind_stored;
+use crate::stored_columns::bind_with_aliases;
 use chalet_base::{Result, bail};
 use chalet_binder::table_columns::bind_over;
 use chalet_columns::Column;
@@ -11,7 +11,7 @@ use chalet_plan::{Expr, Plan, ScanIndex, ScanNode};
 use chalet_storage::merge_tree::MergeTree;
 use chalet_storage::merge_tree::columns::VersionColumn;
 use chalet_storage::merge_tree::skip_index::{SkipIndexKind, SkipIndexProgram};
-use chalet_storage::{SkipIndex, Table};
+use chalet_storage::{DefaultKind, SkipIndex, Table};
 use chalet_syntax::ast::{self, ExprKind};
 use chalet_types::DataType;
 use std::fmt::Write;
@@ -74,7 +74,7 @@ pub(crate) fn program(
 ) -> Result<Option<SkipIndexProgram>> {
     let Some(kind) = kind_of(index)? else { return Ok(None) };
     let texts: Vec<String> = expressions(&index.expr)?.iter().map(ToString::to_string).collect();
-    let (fields, bound) = bind_stored(texts.iter().map(String::as_str), &table.schema(), ctx)?;
+    let (fields, bound) = bind_with_aliases(texts.iter().map(String::as_str), &table.schema(), ctx)?;
     let types: Arc<[DataType]> = bound.iter().map(|expr| expr.ty().clone()).collect();
     if !kind.takes(&types) {
         return Ok(None);
@@ -95,10 +95,39 @@ pub(crate) fn program(
 fn identity(table: &MergeTree, index: &SkipIndex) -> Result<Arc<str>> {
     let mut expr = chalet_syntax::parse_expression(&index.expr)?;
     let mut read = Vec::new();
+    replace_aliases(table, &mut expr)?;
     number_columns(table, &mut expr, &mut read);
     let mut out = format!("{}\n{}\n{}\n{expr}", index.name, index.kind, index.granularity);
     write_columns(&mut read, &mut out)?;
     Ok(out.into())
+}
+
+/// Puts what ALIAS columns stand for in the place of their names.
+fn replace_aliases(table: &MergeTree, expr: &mut ast::Expr) -> Result<()> {
+    let schema = table.schema();
+    let mut aliases = Vec::new();
+    for column in schema.columns.iter() {
+        if let Some((DefaultKind::Alias, text)) = &column.default {
+            aliases.push((column.name.clone(), chalet_syntax::parse_expression(text)?));
+        }
+    }
+    // They may use each other; none uses itself.
+    for _ in 0..aliases.len() {
+        let mut is_done = true;
+        chalet_syntax::visit::walk_mut(expr, &mut |e| {
+            if let ExprKind::Identifier(parts) = &e.kind
+                && let [part] = &parts[..]
+                && let Some((_, value)) = aliases.iter().find(|(name, _)| **name == *part.name)
+            {
+                e.kind = value.kind.clone();
+                is_done = false;
+            }
+        });
+        if is_done {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// Puts numbers in the place of the names of stored columns, and adds these to `read`.
@@ -239,6 +268,6 @@ fn all_bound(
         return Ok(None);
     }
     let texts: Vec<String> = expressions(&index.expr)?.iter().map(ToString::to_string).collect();
-    let (_, elsewhere) = bind_stored(texts.iter().map(String::as_str), &table.schema(), ctx)?;
+    let (_, elsewhere) = bind_with_aliases(texts.iter().map(String::as_str), &table.schema(), ctx)?;
     Ok(Some(exprs.into_iter().zip(elsewhere).map(|(own, other)| own.unwrap_or(other)).collect()))
 }

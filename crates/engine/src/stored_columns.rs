@@ -2,9 +2,9 @@
 
 use crate::query_context::QueryContext;
 use chalet_base::Result;
-use chalet_binder::table_columns::bind_over;
+use chalet_binder::table_columns::{bind_default, bind_over};
 use chalet_plan::{Expr, Field};
-use chalet_storage::TableSchema;
+use chalet_storage::{ColumnSchema, DefaultKind, TableSchema};
 
 /// The stored columns as fields, and expressions over them.
 pub(crate) fn bind_stored<'a>(
@@ -20,9 +20,46 @@ pub(crate) fn bind_stored<'a>(
     Ok((fields, bound))
 }
 
-/// Fails where the expression of a constraint cannot be computed from stored columns.
+/// As [`bind_stored`], of expressions that may use ALIAS columns too.
+pub(crate) fn bind_with_aliases<'a>(
+    texts: impl IntoIterator<Item = &'a str>,
+    schema: &TableSchema,
+    ctx: &QueryContext,
+) -> Result<(Vec<Field>, Vec<Expr>)> {
+    let fields: Vec<Field> = schema.stored().map(|c| ctx.ids.field(c.name.clone(), c.ty.clone())).collect();
+    let mut named: Vec<(String, Expr)> =
+        fields.iter().map(|f| (f.name.to_string(), Expr::Column(f.id, f.ty.clone()))).collect();
+    let is_alias = |c: &&ColumnSchema| c.default_kind() == Some(DefaultKind::Alias);
+    let mut waiting: Vec<&ColumnSchema> = schema.columns.iter().filter(is_alias).collect();
+    // They may use each other, those that come later included.
+    loop {
+        let before = waiting.len();
+        waiting.retain(|column| {
+            let Some((_, text)) = &column.default else { return false };
+            match bind_default(text, &column.ty, &named, ctx, &ctx.ids) {
+                Ok(expr) => {
+                    named.push((column.name.to_string(), expr));
+                    false
+                }
+                Err(_) => true,
+            }
+        });
+        if waiting.is_empty() || waiting.len() == before {
+            break;
+        }
+    }
+    let bind = |text| bind_over(&chalet_syntax::parse_expression(text)?, &named, ctx, &ctx.ids);
+    let bound = texts.into_iter().map(bind).collect::<Result<Vec<_>>>()?;
+    Ok((fields, bound))
+}
+
+/// Fails where the expression of a constraint cannot be computed from stored columns. What is assumed is never computed.
 pub(crate) fn validate(schema: &TableSchema, ctx: &QueryContext) -> Result<()> {
-    schema.constraints.iter().try_for_each(|c| bind_stored([&*c.expr], schema, ctx).map(drop))
+    schema
+        .constraints
+        .iter()
+        .filter(|c| !c.is_assumed)
+        .try_for_each(|c| bind_stored([&*c.expr], schema, ctx).map(drop))
 }
 
 /// `n` of `n.a`.

@@ -5,6 +5,7 @@ use crate::defaults::with_defaults;
 use crate::dictionaries::attached::Attached;
 use crate::external_functions;
 use crate::formats::FORMATS;
+use crate::generate_random;
 use crate::merge_tree_functions;
 use crate::merged;
 use crate::query_context::QueryContext;
@@ -18,6 +19,7 @@ use chalet_columns::{Block, Builder, Column};
 use chalet_formats::{Format, Input, Schema};
 use chalet_storage::file::FileTable;
 use chalet_storage::fixed::FixedTable;
+use chalet_storage::looped::Looped;
 use chalet_storage::null::NullTable;
 use chalet_storage::numbers::Sequence;
 use chalet_storage::primes::Primes;
@@ -50,8 +52,10 @@ pub(crate) const NAMES: &[&str] = &[
     "dictionary",
     "file",
     "format",
+    "generateRandom",
     "generate_series",
     "generateSeries",
+    "loop",
     "merge",
     "mergeTreeIndex",
     "mergeTreeProjection",
@@ -77,7 +81,9 @@ pub(crate) fn make(
 ) -> Result<Arc<dyn Table>> {
     match name {
         "numbers" | "numbers_mt" => numbers(name, args),
+        "generateRandom" => Ok(Arc::new(generate_random::function(args, parse_structure)?)),
         "generateSeries" | "generate_series" => series(name, args),
+        "loop" => looped(args, ctx),
         "zeros" | "zeros_mt" => {
             ensure!(
                 args.len() <= 1,
@@ -124,6 +130,43 @@ pub(crate) fn make(
             }
         }
     }
+}
+
+/// `loop([database, ]table)`, `loop(table_function(...))`.
+fn looped(args: &[TableArgument], ctx: &QueryContext) -> Result<Arc<dyn Table>> {
+    ensure!(!args.is_empty(), ILLEGAL_TYPE_OF_ARGUMENT, "No arguments provided for table function 'loop'");
+    let table = match args {
+        [TableArgument::Table(table)] => table.0.clone(),
+        [_] | [_, _] => {
+            let words: Option<Vec<String>> = args.iter().map(text).collect();
+            let words = words.unwrap_or_default();
+            let (database, name) = match &words[..] {
+                [database, name] => (Some(database.as_str()), name.as_str()),
+                [name] => name
+                    .split_once('.')
+                    .map_or((None, name.as_str()), |(database, name)| (Some(database), name)),
+                _ => bail!(
+                    ILLEGAL_TYPE_OF_ARGUMENT,
+                    "Expected identifier or function for argument 1 of function 'loop'"
+                ),
+            };
+            match Environment::table(ctx, database, name)? {
+                Some((table, _)) => table,
+                None => {
+                    let database = database.unwrap_or(&ctx.state.database);
+                    bail!(UNKNOWN_TABLE, "Table '{name}' not found in database '{database}'")
+                }
+            }
+        }
+        _ => bail!(NUMBER_OF_ARGUMENTS_DOESNT_MATCH, "Table function 'loop' must have 1 or 2 arguments"),
+    };
+    ensure!(
+        table.view_query().is_none(),
+        NOT_IMPLEMENTED,
+        "Table function 'loop' over a {} is not supported",
+        table.engine()
+    );
+    Ok(Arc::new(Looped { table }))
 }
 
 fn unsigned(arg: &TableArgument, function: &str) -> Result<u64> {

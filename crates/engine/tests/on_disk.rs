@@ -196,7 +196,7 @@ fn every_type_survives() {
 fn what_cannot_be_kept_is_refused() {
     let place = Place::new();
     let db = place.open();
-    for engine in ["Kafka", "GenerateRandom", "S3Queue ORDER BY x"] {
+    for engine in ["Kafka", "Hudi", "S3Queue ORDER BY x"] {
         let error = fails(&db, &format!("CREATE TABLE t (x UInt8) ENGINE = {engine}"));
         assert_eq!(error.code(), codes::NOT_IMPLEMENTED);
         assert!(error.message().contains(engine.split(' ').next().unwrap_or_default()), "{error}");
@@ -691,4 +691,52 @@ fn dictionaries_survive() {
     assert_eq!(run(&db, "SELECT * FROM over"), "ONE\n");
     assert_eq!(run(&db, "SHOW CREATE DICTIONARY names"), definition);
     assert_eq!(fails(&db, "DROP TABLE rows").code(), codes::HAVE_DEPENDENT_OBJECTS);
+}
+
+#[test]
+fn merges_that_were_left_are_done_after_opening() {
+    let place = Place::new();
+    let n_parts = |session: &Session| run(session, "SELECT count() FROM system.parts WHERE active");
+    {
+        let session = place.open();
+        run(&session, "CREATE TABLE t (k UInt32) ENGINE = MergeTree ORDER BY k");
+        run(&session, "SYSTEM STOP MERGES t");
+        (0..64).for_each(|k| _ = run(&session, &format!("INSERT INTO t VALUES ({k})")));
+        assert_eq!(n_parts(&session), "64\n");
+    }
+    {
+        let reader = Database::open_to_read(place.path()).expect("the database").session();
+        assert_eq!(n_parts(&reader), "64\n");
+    }
+    let session = place.open();
+    let begun = std::time::Instant::now();
+    while n_parts(&session) == "64\n" {
+        assert!(begun.elapsed().as_secs() < 60, "nothing is merged");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert_eq!(run(&session, "SELECT count(), sum(k) FROM t"), "64\t2016\n");
+}
+
+#[test]
+fn defaults_over_other_columns_survive() {
+    let place = Place::new();
+    {
+        let session = place.open();
+        run(&session, "CREATE TABLE t (k UInt32, s String) ENGINE = MergeTree ORDER BY k");
+        run(&session, "INSERT INTO t SELECT number, toString(number) FROM numbers(100000)");
+        run(&session, "INSERT INTO t VALUES (7, 'seven')");
+        run(
+            &session,
+            "ALTER TABLE t ADD COLUMN u String DEFAULT concat(s, '!'), ADD COLUMN n UInt64 MATERIALIZED length(u)",
+        );
+    }
+    let answer =
+        "SELECT count(), sum(n), countIf(u = concat(s, '!')), max(length(u)) FROM t WHERE u != '12!'";
+    let expected = "100000\t588893\t100000\t6\n";
+    let session = place.open();
+    assert_eq!(run(&session, answer), expected);
+    run(&session, "OPTIMIZE TABLE t FINAL");
+    assert_eq!(run(&session, answer), expected);
+    drop(session);
+    assert_eq!(run(&place.open(), answer), expected);
 }

@@ -293,6 +293,13 @@ impl Catalog {
         self.change(|databases| {
             let mut changed = databases.clone();
             for ((from_db, from), (to_db, to)) in pairs {
+                if (from_db, from) == (to_db, to) {
+                    let is_there =
+                        changed.get(from_db).is_some_and(|source| source.tables.contains_key(from));
+                    ensure!(is_there, UNKNOWN_TABLE, "Table {from_db}.{from} does not exist");
+                    ensure!(exchange, TABLE_ALREADY_EXISTS, "Table {to_db}.{to} already exists");
+                    continue;
+                }
                 let source = changed.get_mut(from_db).ok_or_else(|| unknown_database(from_db))?;
                 let Some(entry) = source.tables.remove(from) else {
                     bail!(UNKNOWN_TABLE, "Table {from_db}.{from} does not exist");

@@ -13,6 +13,8 @@
 //! - [`merge_tree`]: tables of sorted parts that are merged
 //! - [`numbers`]: `numbers`, `zeros`, `generateSeries`
 //! - [`primes`]: prime numbers
+//! - [`generate_random`]: endless rows of random values
+//! - [`looped`]: the rows of another table again and again
 //! - [`fixed`]: blocks that are given beforehand: `values`, `system.one`
 //! - [`file`]: files of any format, by path or glob
 //! - [`condition_cache`]: which parts of files hold no row that passes a filter
@@ -35,9 +37,11 @@ pub mod file_engine;
 mod file_rows;
 mod file_statistics;
 pub mod fixed;
+pub mod generate_random;
 pub mod insert;
 pub mod keyed;
 pub mod log;
+pub mod looped;
 mod mapped;
 pub mod memory;
 pub mod merge_tree;

@@ -50,6 +50,10 @@ pub struct ColumnSchema {
     pub ttl: Option<Arc<str>>,
     /// The list inside of `CODEC(...)`, in full: kept as it was declared. Empty where there is none.
     pub codec: Arc<str>,
+    /// The kinds inside of `STATISTICS(...)`. Empty where there are none: files have statistics of their own.
+    pub statistics: Arc<str>,
+    /// What stands inside of `SETTINGS (...)`, kept as it was declared.
+    pub settings: Arc<str>,
 }
 
 impl ColumnSchema {
@@ -64,6 +68,8 @@ impl ColumnSchema {
             simple_aggregate: None,
             ttl: None,
             codec: "".into(),
+            statistics: "".into(),
+            settings: "".into(),
         }
     }
 

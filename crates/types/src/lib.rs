@@ -28,6 +28,7 @@ pub mod promotion;
 pub mod simple_aggregate;
 pub mod supertype;
 pub mod text;
+pub use text::laid_out;
 pub mod time_zone;
 pub mod value;
 pub mod variant;

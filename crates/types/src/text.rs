@@ -134,6 +134,73 @@ impl DataType {
     }
 }
 
+/// The text of a type as statements print it: the elements of a tuple that has several stand on lines of their own. `depth` says how
+/// many steps what is around it is indented.
+pub fn laid_out(text: &str, depth: usize) -> String {
+    let mut out = String::with_capacity(text.len());
+    // For each open parenthesis: is it of a tuple with several elements?
+    let mut open: Vec<bool> = Vec::new();
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let quoted = if matches!(c, '\'' | '`') { quoted_len(rest) } else { 0 };
+        if quoted > 0 {
+            out.push_str(&rest[..quoted]);
+            rest = &rest[quoted..];
+            continue;
+        }
+        rest = &rest[c.len_utf8()..];
+        let mut is_broken = false;
+        match c {
+            '(' => {
+                let is_tuple = out.ends_with("Tuple") && !out.ends_with("NamedTuple");
+                is_broken = is_tuple && has_several(rest);
+                open.push(is_broken);
+            }
+            ')' => _ = open.pop(),
+            ',' => is_broken = open.last() == Some(&true),
+            _ => {}
+        }
+        out.push(c);
+        if is_broken {
+            let steps = depth + open.iter().filter(|is_tuple| **is_tuple).count();
+            out.push('\n');
+            out.extend(std::iter::repeat_n(' ', 4 * steps));
+            rest = rest.trim_start();
+        }
+    }
+    out
+}
+
+/// The bytes of a quoted text at the start.
+fn quoted_len(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let mut at = 1;
+    while at < bytes.len() && bytes[at] != bytes[0] {
+        at += if bytes[at] == b'\\' { 2 } else { 1 };
+    }
+    (at + 1).min(bytes.len())
+}
+
+/// Is there a comma before the parenthesis that closes what has been opened?
+fn has_several(text: &str) -> bool {
+    let (mut depth, mut at) = (0usize, 0);
+    while let Some(c) = text[at..].chars().next() {
+        match c {
+            '\'' | '`' => {
+                at += quoted_len(&text[at..]);
+                continue;
+            }
+            '(' => depth += 1,
+            ')' if depth == 0 => return false,
+            ')' => depth -= 1,
+            ',' if depth == 0 => return true,
+            _ => {}
+        }
+        at += c.len_utf8();
+    }
+    false
+}
+
 /// A name as types show it.
 pub(crate) struct Identifier<'a>(pub &'a str);
 

@@ -1,5 +1,5 @@
-//! Merges that nobody waits for: one thread of the process, which begins with the first INSERT that leaves something to merge
-//! and ends when there is nothing left to do.
+//! Merges that nobody waits for: one thread of the process, which begins with the first INSERT that leaves something to merge,
+//! or with the opening of a database where an ended process has left something, and ends when there is nothing left to do.
 //!
 //! It holds no table and no database: one that is closed is not merged on, and its lock is free at once.
 
@@ -45,6 +45,22 @@ fn lock() -> MutexGuard<'static, Queue> {
 
 /// Has a table merged, if it has parts that should be.
 pub(crate) fn wake(table: &MergeTree, ctx: &QueryContext) {
+    wake_in(table, &ctx.database);
+}
+
+/// Has the tables of a database that was just opened merged: an ended process may have left merges to be done.
+pub(crate) fn resume(database: &Database) {
+    let catalog = &database.shared.catalog;
+    for name in catalog.database_names() {
+        for (_, entry) in catalog.tables(&name).unwrap_or_default() {
+            if let Some(table) = entry.table.as_any().downcast_ref::<MergeTree>() {
+                wake_in(table, database);
+            }
+        }
+    }
+}
+
+fn wake_in(table: &MergeTree, database: &Database) {
     if !matches!(table.choose_merge(), Ok(Some(_))) {
         return;
     }
@@ -53,7 +69,7 @@ pub(crate) fn wake(table: &MergeTree, ctx: &QueryContext) {
     if queue.jobs.iter().any(|job| job.parts.ptr_eq(&parts)) {
         return;
     }
-    let database = Arc::downgrade(&ctx.database.shared);
+    let database = Arc::downgrade(&database.shared);
     queue.jobs.push_back(Job { parts, definition: table.definition().clone(), database });
     if !queue.is_running {
         // Without a thread nothing is merged until the next INSERT, and nothing is wrong.

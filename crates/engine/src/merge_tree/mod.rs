@@ -6,6 +6,7 @@
 //! - [`row_rules`]: what becomes of rows of equal keys
 //! - [`ttl`]: what has expired
 //! - [`merge`]: parts put together as one
+//! - [`part_defaults`]: defaults for rows of parts that lack a column
 //! - [`part_query`]: queries over parts
 //! - [`background`]: merges that nobody waits for
 
@@ -14,6 +15,7 @@ mod distinct;
 pub(crate) mod insert;
 mod key_program;
 pub(crate) mod merge;
+pub(crate) mod part_defaults;
 pub(crate) mod part_query;
 mod row_rules;
 pub(crate) mod ttl;

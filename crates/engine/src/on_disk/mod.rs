@@ -69,6 +69,9 @@ fn open(path: &Path, accesses: &[Access], make: fn(&Path) -> Result<Store>) -> R
     let access = if store.is_read_only() { Access::Read } else { Access::Write };
     let database = Database::on_disk(store, load::changes, background::settle);
     entered(|| load::first(&database))?;
+    if access == Access::Write {
+        background::resume(&database);
+    }
     open.retain(|_, shared| shared.strong_count() > 0);
     open.insert((root, access), Arc::downgrade(&database.shared));
     Ok(database)

@@ -29,6 +29,7 @@ const PRODUCTION: &str = "Production";
 /// What the kernel has in its files of configuration: set here like anything else, and not listed among the kernel's.
 const OWN: &[Known] = &[
     Known { name: "chalet_clusters", kind: "Map", default: "{}", alias_for: "", tier: PRODUCTION },
+    Known { name: "chalet_local_replicas", kind: "Bool", default: "0", alias_for: "", tier: PRODUCTION },
     Known { name: "chalet_push_down_groups", kind: "Bool", default: "1", alias_for: "", tier: PRODUCTION },
     Known { name: "chalet_tls", kind: "Map", default: "{}", alias_for: "", tier: PRODUCTION },
     Known {

@@ -1,15 +1,19 @@
 //! DESCRIBE: columns of a table, a table function or a query.
 
 use super::output::{Output, print_rows};
+use crate::column_definitions::shown_default;
 use crate::materialized;
 use crate::query_context::QueryContext;
+use crate::stored_columns::bind_stored;
 use crate::tables;
 use chalet_base::{Result, bail, ensure};
 use chalet_binder::table_columns::bind_table_arguments;
 use chalet_binder::{Environment, bind_query, has_parameters};
+use chalet_functions::several::subcolumn;
+use chalet_storage::merge_tree::PERSISTED;
 use chalet_storage::{ColumnSchema, TableSchema};
 use chalet_syntax::ast::{self, TableKind};
-use chalet_types::{DataType, Value};
+use chalet_types::{DataType, TupleField, Value};
 
 const HEADER: [&str; 7] =
     ["name", "type", "default_type", "default_expression", "comment", "codec_expression", "ttl_expression"];
@@ -21,23 +25,86 @@ pub(crate) fn run(
     output: &mut Output,
 ) -> Result<()> {
     let schema = schema_of(&describe.target, ctx)?;
-    let header: Vec<(&str, DataType)> = HEADER.iter().map(|name| (*name, DataType::String)).collect();
-    let rows = schema.columns.iter().filter(|c| !c.is_virtual).map(|c| row(c, ctx)).collect();
-    print_rows(&header, rows, statement, ctx, output)
+    let mut header: Vec<(&str, DataType)> = HEADER.iter().map(|name| (*name, DataType::String)).collect();
+    let is_set = |name| ctx.state.settings.flag(name) == Some(true);
+    let (with_parts, with_virtual) =
+        (is_set("describe_include_subcolumns"), is_set("describe_include_virtual_columns"));
+    let own = schema.columns.iter().filter(|c| !c.is_virtual).cloned();
+    let mut listed: Vec<(ColumnSchema, bool)> = own.map(|column| (column, false)).collect();
+    if with_virtual {
+        let found = virtual_columns(&schema, &describe.target, ctx)?;
+        listed.extend(found.into_iter().map(|column| (column, false)));
+    }
+    if with_parts {
+        header.push(("is_subcolumn", DataType::UInt8));
+        for column in schema.columns.iter().filter(|c| !c.is_virtual) {
+            let parts = subcolumn::names(&column.ty).into_iter();
+            let part = |(name, ty)| ColumnSchema {
+                ty,
+                name: format!("{}.{name}", column.name).into(),
+                default: None,
+                codec: "".into(),
+                ttl: None,
+                simple_aggregate: None,
+                ..column.clone()
+            };
+            listed.extend(parts.map(|named| (part(named), true)));
+        }
+    }
+    if with_virtual {
+        header.push(("is_virtual", DataType::UInt8));
+    }
+    let rows = listed.iter().map(|(column, is_part)| {
+        let mut cells = row(column, ctx);
+        cells.extend(with_parts.then_some(Value::UInt((*is_part).into())));
+        cells.extend(with_virtual.then_some(Value::UInt(column.is_virtual.into())));
+        cells
+    });
+    print_rows(&header, rows.collect(), statement, ctx, output)
+}
+
+/// What a table has beside its own columns, in the order of the kernel: those that parts may keep are the last.
+fn virtual_columns(
+    schema: &TableSchema,
+    target: &ast::TableExpr,
+    ctx: &QueryContext,
+) -> Result<Vec<ColumnSchema>> {
+    if matches!(target.kind, TableKind::Query(_)) {
+        return Ok(Vec::new());
+    }
+    let own = schema.columns.iter().filter(|c| c.is_virtual).cloned();
+    let (kept, mut made): (Vec<_>, Vec<_>) = own.partition(|c| PERSISTED.contains(&&*c.name));
+    for name in ["_table", "_database"] {
+        if schema.index_of(name).is_none() {
+            made.push(ColumnSchema::virtual_column(name, DataType::String.low_cardinality()));
+        }
+    }
+    if let TableKind::Name(name) = &target.kind
+        && let Some((table, _)) =
+            tables::find(ctx, name.database.as_ref().map(|d| &*d.name), &name.name.name)?
+        && let Some(partition) = table.keys().map(|keys| &*keys.partition).filter(|text| !text.is_empty())
+    {
+        let (_, bound) = bind_stored([partition], schema, ctx)?;
+        let ty = match bound[0].ty() {
+            tuple @ DataType::Tuple(_) => tuple.clone(),
+            one => DataType::Tuple([TupleField { name: None, ty: one.clone() }].into()),
+        };
+        let column = ColumnSchema::virtual_column("_partition_value", ty);
+        made.push(ColumnSchema { comment: "Value (a tuple) of a PARTITION BY expression".into(), ..column });
+    }
+    made.extend(kept);
+    Ok(made)
 }
 
 fn row(column: &ColumnSchema, ctx: &QueryContext) -> Vec<Value> {
-    let (kind, expression) = match &column.default {
-        Some((kind, text)) => (kind.name(), &**text),
-        None => ("", ""),
-    };
+    let (kind, expression) = shown_default(column);
     let pretty = ctx.state.settings.flag("print_pretty_type_names") != Some(false);
     let ty = match pretty && column.simple_aggregate.is_none() {
         true => column.ty.pretty(),
         false => column.declared_type(),
     };
     let ttl = column.ttl.as_deref().unwrap_or_default();
-    [&*column.name, &ty, kind, expression, &column.comment, &column.codec, ttl].map(Value::from).to_vec()
+    [&*column.name, &ty, kind, &expression, &column.comment, &column.codec, ttl].map(Value::from).to_vec()
 }
 
 fn schema_of(target: &ast::TableExpr, ctx: &QueryContext) -> Result<TableSchema> {

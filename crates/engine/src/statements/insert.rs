@@ -90,7 +90,7 @@ fn target(insert: &ast::Insert, ctx: &QueryContext) -> Result<Destination> {
             let says_auto = |arg: &TableArgument| match arg {
                 TableArgument::Word(word) => word == "auto",
                 TableArgument::Value(value, _) => value.as_str() == Some("auto"),
-                TableArgument::Named(..) => false,
+                TableArgument::Named(..) | TableArgument::Table(_) => false,
             };
             if call.name == "file"
                 && args.get(2).is_none_or(says_auto)

@@ -4,6 +4,7 @@ use super::alter::wanted;
 use crate::materialized;
 use crate::merge_tree::merge::{MergeOptions, merge_parts};
 use crate::merge_tree::ttl::has_ttl;
+use crate::patterns::passes_pattern;
 use crate::query_context::QueryContext;
 use crate::redirected::Redirected;
 use crate::stored_columns::bind_stored;
@@ -15,7 +16,7 @@ use chalet_storage::keyed::KeyedTable;
 use chalet_storage::merge_tree::MergeTree;
 use chalet_storage::merge_tree::part::Part;
 use chalet_storage::{RowMerging, Table};
-use chalet_syntax::ast::{self, ExprKind, Optimize, Transformer};
+use chalet_syntax::ast::{self, ColumnsMatcher, ExprKind, Optimize, Transformer};
 use std::sync::Arc;
 
 /// How often it begins anew where the table is altered meanwhile.
@@ -99,6 +100,27 @@ fn purpose(optimize: &Optimize, table: &MergeTree) -> Result<MergePurpose> {
     Ok(if *allows_cleanup { MergePurpose::StoreWithoutDeleted } else { MergePurpose::Store })
 }
 
+/// The stored columns that `COLUMNS(...)` names.
+fn matched(written: &ast::Expr, stored: &[&str], ctx: &QueryContext) -> Result<Vec<usize>> {
+    let ExprKind::Columns { matcher, transformers, .. } = &written.kind else {
+        bail!(LOGICAL_ERROR, "{written} matches no columns")
+    };
+    let mut found = Vec::new();
+    for (at, name) in stored.iter().enumerate() {
+        let is_named = match matcher {
+            ColumnsMatcher::Regex(pattern) => passes_pattern("match", name, pattern, &ctx.functions)?,
+            ColumnsMatcher::List(columns) => columns.iter().any(|column| column.to_string() == *name),
+        };
+        let is_left_out = transformers.iter().any(|transformer| {
+            matches!(transformer, Transformer::Except { columns, .. } if columns.iter().any(|c| c.name == *name))
+        });
+        if is_named && !is_left_out {
+            found.push(at);
+        }
+    }
+    Ok(found)
+}
+
 /// The columns of DEDUPLICATE BY, as positions among the stored ones; all where none is listed.
 fn distinct_columns(
     listed: &[ast::Expr],
@@ -120,6 +142,16 @@ fn distinct_columns(
                     left.retain(|&at| columns.iter().all(|column| column.name != stored[at]));
                 }
                 found.extend(left);
+            }
+            ExprKind::Columns { .. } => {
+                let named = matched(written, &stored, ctx)?;
+                ensure!(
+                    !named.is_empty(),
+                    EMPTY_LIST_OF_COLUMNS_QUERIED,
+                    "Empty list of columns queried. There are columns: {}",
+                    stored.join(", ")
+                );
+                found.extend(named);
             }
             ExprKind::Identifier(parts) => {
                 let column = parts.iter().map(|part| part.name.as_str()).collect::<Vec<_>>().join(".");

@@ -70,7 +70,9 @@ impl Receiver {
     fn run_views(self, ctx: &QueryContext, filled: &mut Vec<Box<dyn Inserter>>) -> Result<()> {
         filled.push(self.inner);
         let Some(key) = self.key.filter(|_| !self.blocks.is_empty()) else { return Ok(()) };
-        let columns = self.schema.columns.iter().filter(|column| !column.is_virtual).cloned().collect();
+        // Blocks have the stored columns alone: others stand behind them.
+        let computed = self.schema.columns.iter().filter(|c| !c.is_stored() && !c.is_virtual);
+        let columns = self.schema.stored().chain(computed).cloned().collect();
         let rows = Arc::new(FixedTable::new("MergeTree", TableSchema::new(columns), self.blocks));
         let inserted = Some(Arc::new(InsertedRows { key, rows }));
         let mut inside = ctx.clone();

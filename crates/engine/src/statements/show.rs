@@ -225,7 +225,9 @@ fn columns(
     ctx: &QueryContext,
     output: &mut Output,
 ) -> Result<()> {
-    let (found, _) = tables::existing(table, ctx)?;
+    // A table that is not there has no columns.
+    let database = table.database.as_ref().map(|database| database.name.as_str());
+    let found = tables::find(ctx, database, &table.name.name)?.map(|(found, _)| found);
     let text = DataType::String;
     let mut header = vec![
         ("field", text.clone()),
@@ -239,9 +241,9 @@ fn columns(
         let nothing = DataType::Nothing.nullable();
         header.extend([("collation", nothing), ("comment", text.clone()), ("privileges", text)]);
     }
-    let keys = ColumnsOfKeys::of(found.keys());
+    let keys = ColumnsOfKeys::of(found.as_ref().and_then(|found| found.keys()));
     let mut rows = Vec::new();
-    let schema = found.schema();
+    let schema = found.as_ref().map(|found| found.schema()).unwrap_or_default();
     let mut columns: Vec<_> = schema.columns.iter().filter(|c| !c.is_virtual).collect();
     columns.sort_by(|a, b| a.name.cmp(&b.name));
     for column in columns {

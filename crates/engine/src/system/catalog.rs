@@ -3,6 +3,7 @@
 use super::information_schema::definition;
 use super::names::{self, is_system};
 use super::structures::{SparseRow, table};
+use crate::column_definitions::shown_default;
 use crate::query_context::QueryContext;
 use chalet_base::Result;
 use chalet_storage::merge_tree::{MergeTree, TableKeys};
@@ -226,10 +227,7 @@ pub(crate) fn columns(ctx: &QueryContext, others: &[(&str, &str, Arc<dyn Table>)
 }
 
 fn row_of_column(column: &ColumnSchema, keys: &ColumnsOfKeys) -> SparseRow {
-    let (kind, expression) = match &column.default {
-        Some((kind, text)) => (kind.name(), &**text),
-        None => ("", ""),
-    };
+    let (kind, expression) = shown_default(column);
     let ty = column.declared_type();
     let codec = if column.codec.is_empty() { String::new() } else { format!("CODEC({})", column.codec) };
     let name = &*column.name;
@@ -255,7 +253,7 @@ fn row_of_column(column: &ColumnSchema, keys: &ColumnsOfKeys) -> SparseRow {
         ("name", Value::from(name)),
         ("type", Value::from(ty.as_str())),
         ("default_kind", Value::from(kind)),
-        ("default_expression", Value::from(expression)),
+        ("default_expression", Value::from(expression.as_str())),
         ("comment", Value::from(&*column.comment)),
         ("is_in_partition_key", Value::from(keys.partition.contains(name))),
         ("is_in_sorting_key", Value::from(keys.sorting.contains(name))),

@@ -101,14 +101,14 @@ pub const IS_CONSTANT_FUNCTION: OfType = OfType {
 
 pub const DEFAULT_OF_ARGUMENT_FUNCTION: OfType = OfType {
     record: &DEFAULT_OF_ARGUMENT,
-    result: |arg, _| Ok((arg.ty.clone(), Vector::defaults(&arg.ty, 1).value(0))),
+    result: |arg, _| Ok((arg.ty.clone(), Vector::unsaid(&arg.ty, 1).value(0))),
 };
 
 pub const DEFAULT_OF_NAME_FUNCTION: OfType = OfType {
     record: &DEFAULT_OF_NAME,
     result: |arg, _| {
         let ty: DataType = arg.constant_str("defaultValueOfTypeName", "1")?.parse()?;
-        let value = Vector::defaults(&ty, 1).value(0);
+        let value = Vector::unsaid(&ty, 1).value(0);
         Ok((ty, value))
     },
 };

@@ -120,6 +120,53 @@ pub fn plan(ty: &DataType, name: &str) -> Option<(Access, DataType)> {
     }
 }
 
+/// The names of all parts that values of a type have, and their types, in the order in which DESCRIBE lists them.
+pub fn names(ty: &DataType) -> Vec<(String, DataType)> {
+    let mut found: Vec<(String, DataType)> = Vec::new();
+    let with_parts = |found: &mut Vec<(String, DataType)>, name: &str, part: DataType| {
+        let inside = names(&part).into_iter().map(|(rest, ty)| (format!("{name}.{rest}"), ty));
+        found.extend(std::iter::once((name.to_string(), part.clone())).chain(inside));
+    };
+    match ty {
+        DataType::Nullable(inner) => {
+            found.push(("null".into(), DataType::UInt8));
+            if **inner == DataType::String {
+                found.push(("size".into(), DataType::UInt64.nullable()));
+            }
+        }
+        DataType::String => with_parts(&mut found, "size", DataType::UInt64),
+        DataType::Array(inner) => {
+            with_parts(&mut found, "size0", DataType::UInt64);
+            for (name, ty) in names(inner) {
+                let depth = name.strip_prefix("size").and_then(|depth| depth.parse::<usize>().ok());
+                let name = depth.map_or(name, |depth| format!("size{}", depth + 1));
+                found.push((name, ty.array()));
+            }
+        }
+        DataType::Map(key, value) => {
+            with_parts(&mut found, "size0", DataType::UInt64);
+            with_parts(&mut found, "keys", DataType::clone(key).array());
+            with_parts(&mut found, "values", DataType::clone(value).array());
+            // How many there are is said once.
+            found.retain(|(name, _)| !matches!(&**name, "keys.size0" | "values.size0"));
+        }
+        DataType::Tuple(fields) => {
+            for (at, field) in fields.iter().enumerate() {
+                let number = (at + 1).to_string();
+                with_parts(&mut found, field.name.as_deref().unwrap_or(&number), field.ty.clone());
+            }
+        }
+        DataType::Json(json) => {
+            json.typed.iter().for_each(|(path, ty)| with_parts(&mut found, path, ty.clone()));
+        }
+        DataType::Variant(types) => {
+            types.iter().for_each(|ty| with_parts(&mut found, &ty.to_string(), variant::element_type(ty)));
+        }
+        _ => {}
+    }
+    found
+}
+
 /// The longest beginning of a name that is a type, and what follows it. It may be quoted.
 fn type_prefix(name: &str) -> Option<(DataType, &str)> {
     if let Some(quoted) = name.strip_prefix(":`").or_else(|| name.strip_prefix('`')) {

@@ -2,9 +2,12 @@
 
 use super::columns::ColumnsVersion;
 use super::keys::TableKeys;
-use crate::TableSchema;
+use crate::{ColumnSchema, TableSchema};
+use chalet_base::{Result, err};
+use chalet_columns::{Block, Column};
 use chalet_formats::Format;
 use chalet_formats::input::Cast;
+use chalet_types::DataType;
 use std::sync::Arc;
 
 /// What a table is defined as.
@@ -18,8 +21,55 @@ pub struct Definition {
     pub columns: Arc<ColumnsVersion>,
     /// An INSERT that is one of so many last ones again is not done again.
     pub dedup_window: usize,
+    /// Are rows to keep the numbers of the INSERTs that they came with?
+    pub keeps_blocks: bool,
+    /// `index_granularity_bytes` is not 0.
+    pub is_adaptive: bool,
     /// The format of the files of parts: Parquet.
     pub format: &'static Format,
     /// Converts what parts have in the type of an earlier version.
     pub cast: Cast,
+    /// Computes what parts lack.
+    pub defaults: Arc<dyn Defaults>,
 }
+
+/// Defaults of columns as programs over other columns.
+pub trait Defaults: Send + Sync {
+    /// Which of the stored columns the default of a column reads: none where it is the same for all rows.
+    fn reads(&self, column: &ColumnSchema, schema: &TableSchema) -> Result<Arc<[Arc<str>]>>;
+
+    /// The default of rows that have those columns, in that order.
+    fn compute(&self, column: &ColumnSchema, schema: &TableSchema, inputs: &Block) -> Result<Column>;
+}
+
+impl Definition {
+    /// The column of a number, where its default reads others, and those.
+    pub(super) fn default_over_others(&self, id: u32) -> Result<Option<(ColumnSchema, Inputs)>> {
+        let columns = &self.columns.columns;
+        let Some(name) = columns.iter().find(|column| column.id == id).map(|column| &column.name) else {
+            return Ok(None);
+        };
+        let Some(column) = self.schema.index_of(name).map(|at| &self.schema.columns[at]) else {
+            return Ok(None);
+        };
+        if column.default.is_none() {
+            return Ok(None);
+        }
+        let reads = self.defaults.reads(column, &self.schema)?;
+        let input = |name: &Arc<str>| {
+            let found = columns.iter().find(|column| column.name == *name);
+            let found = found.ok_or_else(|| err!(LOGICAL_ERROR, "Column {name} is not stored"))?;
+            Ok((found.id, found.ty.clone()))
+        };
+        let inputs = reads.iter().map(input).collect::<Result<Inputs>>()?;
+        Ok((!inputs.is_empty()).then(|| (column.clone(), inputs)))
+    }
+
+    /// The default of a column in rows that have what it reads.
+    pub(super) fn default_of(&self, column: &ColumnSchema, inputs: &Block) -> Result<Column> {
+        self.defaults.compute(column, &self.schema, inputs)
+    }
+}
+
+/// Columns by their numbers, with their types.
+pub(super) type Inputs = Vec<(u32, DataType)>;

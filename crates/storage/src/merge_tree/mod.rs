@@ -65,14 +65,14 @@ mod sorted_rows;
 mod stored_type;
 mod table;
 
-pub use definition::Definition;
+pub use definition::{Defaults, Definition};
 pub use inserter::PartsInserter;
 pub use keys::{SortingKey, TableKeys};
 pub use merges::MergeChoice;
 pub use part_set::PartSet;
 pub use partition::Partition;
 pub use rewrite::{Lineage, Rewrite};
-pub use table::{MergeTree, TableSettings};
+pub use table::{MergeTree, PERSISTED, TableSettings};
 
 /// The name of the engine.
 pub const MERGE_TREE: &str = "MergeTree";

@@ -27,7 +27,7 @@ impl RowsById for PartRows {
         let mut blocks = Vec::new();
         for (part, place, numbers) in row_ids::by_source(row_ids) {
             let Some(of) = shared.parts.get(part) else { bail!(LOGICAL_ERROR, "A row id is of part {part}") };
-            let layout = Layout::of(of, &places);
+            let layout = Layout::of(of, &places, &shared.definition)?;
             let read = match (of.resident(), shared.rows.get(part).and_then(|rows| rows.get())) {
                 _ if layout.wanted.is_empty() => Vec::new(),
                 (Some(block), _) => {
@@ -39,7 +39,7 @@ impl RowsById for PartRows {
                 (None, None) => bail!(LOGICAL_ERROR, "A row id is of part {part}, which was not read"),
             };
             let numbers = Some(Column::from(Vector::from(numbers)));
-            let columns = shared.complete(part, &layout, &places, read, numbers, place.len())?;
+            let columns = shared.complete(part, &layout, places.len(), read, numbers, place.len())?;
             blocks.push(Block::new(columns, place.len()));
         }
         Ok(Block::concat(&blocks))

@@ -15,7 +15,7 @@ use crate::file_statistics::merged;
 use crate::row_ids;
 use crate::scan::{ScanFilter, ScanProgress};
 use crate::sorted_runs::SortedRuns;
-use crate::{Morsel, RowsById, Scan, ScanRequest, ScanWorker, TableSchema};
+use crate::{ColumnSchema, Morsel, RowsById, Scan, ScanRequest, ScanWorker, TableSchema};
 use chalet_base::events::{self, Event};
 use chalet_base::{Result, bail, err};
 use chalet_columns::{Block, Column, Vector};
@@ -61,9 +61,25 @@ pub(super) enum Place {
     PartIndex,
     /// The number of the row in its part.
     Offset,
+    /// How many rows parts before it have.
+    StartingOffset,
+    /// The number of the row's granule in its part.
+    GranuleOffset,
+    /// Of the INSERT that it came with, or of the first of them.
+    BlockNumber,
     DataVersion,
+    PartUuid,
+    DiskName,
+    RowExists,
+    Distance,
     /// How many rows of the table each row stands for: 1, where no sample is read.
     SampleFactor,
+}
+
+impl Place {
+    fn needs_numbers(&self) -> bool {
+        matches!(self, Place::Offset | Place::GranuleOffset)
+    }
 }
 
 #[derive(Default)]
@@ -89,6 +105,14 @@ pub(super) fn places(
             "_partition_id" if column.is_virtual => Place::PartitionId,
             "_part_index" if column.is_virtual => Place::PartIndex,
             "_part_offset" if column.is_virtual => Place::Offset,
+            "_block_offset" if column.is_virtual => Place::Offset,
+            "_part_starting_offset" if column.is_virtual => Place::StartingOffset,
+            "_part_granule_offset" if column.is_virtual => Place::GranuleOffset,
+            "_block_number" if column.is_virtual => Place::BlockNumber,
+            "_part_uuid" if column.is_virtual => Place::PartUuid,
+            "_disk_name" if column.is_virtual => Place::DiskName,
+            "_distance" if column.is_virtual => Place::Distance,
+            "_row_exists" if column.is_virtual => Place::RowExists,
             "_part_data_version" if column.is_virtual => Place::DataVersion,
             "_sample_factor" if column.is_virtual => Place::SampleFactor,
             name => match version.columns.iter().find(|c| *c.name == *name) {
@@ -103,7 +127,7 @@ pub(super) fn places(
 impl PartsScan {
     pub fn new(parts: Vec<Arc<Part>>, definition: &Definition, request: &ScanRequest) -> Result<PartsScan> {
         let places = places(&definition.schema, &definition.columns, &request.columns)?;
-        let numbers = request.with_row_ids || places.iter().any(|place| matches!(place, Place::Offset));
+        let numbers = request.with_row_ids || places.iter().any(Place::needs_numbers);
         let rows = parts.iter().map(|_| OnceLock::new()).collect();
         let parallelism = request.context.max_threads.max(1);
         let shared = Shared {
@@ -205,7 +229,7 @@ impl Scan for PartsScan {
         let mut all = Summary::empty(columns.len());
         for part in &shared.parts {
             let scan = shared.open_part(part, None).ok()??;
-            let layout = Layout::of(part, &shared.places);
+            let layout = Layout::of(part, &shared.places, &shared.definition).ok()?;
             let own = |&column: &usize| {
                 let Place::Stored(_, ty) = &shared.places[column] else { return None };
                 layout.as_it_is(column, ty).filter(|_| is_same(ty) && keeps_order(ty))
@@ -236,29 +260,57 @@ impl Scan for PartsScan {
 
 /// Which of the requested columns a part has.
 pub(super) struct Layout {
-    /// For each requested column, where it is among those that are read of the part.
+    /// The requested columns, and behind them those that defaults of the ones which the part lacks read.
+    places: Vec<Place>,
+    /// For each place, where it is among the columns that are read of the part.
     pub read: Vec<Option<usize>>,
     /// Those, by their position in the part.
     pub wanted: Arc<[usize]>,
     /// Their types in the part.
     types: Vec<DataType>,
+    /// Which places are computed from which others, which stand behind them.
+    computed: Vec<(usize, Computed)>,
+    /// Of the columns that are read, those that defaults need, whatever the query does not need of them.
+    of_defaults: Vec<usize>,
+}
+
+/// A column that a part lacks, with a default over others.
+struct Computed {
+    column: ColumnSchema,
+    inputs: Vec<usize>,
 }
 
 impl Layout {
-    pub fn of(part: &Part, places: &[Place]) -> Layout {
+    pub fn of(part: &Part, places: &[Place], definition: &Definition) -> Result<Layout> {
+        let n_requested = places.len();
+        let mut places = places.to_vec();
         let (mut read, mut wanted) = (Vec::with_capacity(places.len()), Vec::<usize>::new());
-        for place in places {
+        let mut computed = Vec::new();
+        let mut at = 0;
+        while let Some(place) = places.get(at) {
             let position = match place {
                 Place::Stored(id, _) => part.columns.position(*id),
                 _ => None,
             };
+            if let (Place::Stored(id, _), None) = (place, position)
+                && let Some((column, inputs)) = definition.default_over_others(*id)?
+            {
+                // One that reads itself through others was refused when it was declared.
+                let first = places.len();
+                places.extend(inputs.into_iter().map(|(id, ty)| Place::Stored(id, ty)));
+                computed.push((at, Computed { column, inputs: (first..places.len()).collect() }));
+            }
             read.push(position.map(|position| {
-                wanted.push(position);
-                wanted.len() - 1
+                wanted.iter().position(|known| *known == position).unwrap_or_else(|| {
+                    wanted.push(position);
+                    wanted.len() - 1
+                })
             }));
+            at += 1;
         }
+        let of_defaults = read[n_requested..].iter().flatten().copied().collect();
         let types = wanted.iter().map(|&position| part.columns.columns[position].ty.clone()).collect();
-        Layout { read, wanted: wanted.into(), types }
+        Ok(Layout { places, read, wanted: wanted.into(), types, computed, of_defaults })
     }
 
     /// Where a requested column is among those that are read, if the part has it in this very type.
@@ -285,7 +337,7 @@ impl Layout {
 impl Shared {
     fn part_statistics(&self, part: &Part) -> Option<TableStatistics> {
         let scan = self.open_part(part, None).ok()??;
-        let layout = Layout::of(part, &self.places);
+        let layout = Layout::of(part, &self.places, &self.definition).ok()?;
         let own: Vec<Option<usize>> = self
             .places
             .iter()
@@ -313,7 +365,8 @@ impl Shared {
             layout.as_it_is(column, ty).filter(|_| is_same(ty))
         };
         let columns = filter.columns.iter().map(own).collect::<Option<_>>()?;
-        let unread = filter.unread.iter().filter_map(own).collect();
+        let unread =
+            filter.unread.iter().filter_map(own).filter(|at| !layout.of_defaults.contains(at)).collect();
         let stages = filter.stages.iter().map(|stage| stage.over(own)).collect::<Option<_>>()?;
         Some(RowFilter { columns, unread, evaluate: filter.evaluate.clone(), stages })
     }
@@ -326,18 +379,18 @@ impl Shared {
 
     /// Where a requested column is among the columns of a part, if the part has it in this very type.
     pub fn position(&self, part: &Part, column: usize, ty: &DataType) -> Option<usize> {
-        let layout = Layout::of(part, &self.places);
+        let layout = Layout::of(part, &self.places, &self.definition).ok()?;
         layout.as_it_is(column, ty).map(|at| layout.wanted[at])
     }
 
     /// Where it is among those that are read of the part.
     pub fn read_position(&self, part: &Part, column: usize, ty: &DataType) -> Option<usize> {
-        Layout::of(part, &self.places).as_it_is(column, ty)
+        Layout::of(part, &self.places, &self.definition).ok()?.as_it_is(column, ty)
     }
 
     /// The file of a part, opened for all rows or some; none where the part is in memory.
     pub fn open_part(&self, part: &Part, rows: Option<&Range<usize>>) -> Result<Option<Box<dyn FileScan>>> {
-        let layout = Layout::of(part, &self.places);
+        let layout = Layout::of(part, &self.places, &self.definition)?;
         let Some(input) = part.open()? else { return Ok(None) };
         let verify = match &input {
             Input::Bytes(bytes) | Input::Known(bytes, _) => part.verifier(bytes.clone()),
@@ -381,7 +434,7 @@ impl Shared {
     fn only_lengths(&self, part: &Part, layout: &Layout) -> Vec<OnlyLengths> {
         let own = |&column: &usize| {
             let Place::Stored(_, ty) = &self.places[column] else { return None };
-            let wanted = layout.as_it_is(column, ty)?;
+            let wanted = layout.as_it_is(column, ty).filter(|at| !layout.of_defaults.contains(at))?;
             let name = &part.columns.columns[layout.wanted[wanted]].name;
             Some(OnlyLengths { wanted, kept_as: lengths_of(name) })
         };
@@ -428,7 +481,7 @@ impl Shared {
                 let part = *part;
                 if let Some(reader) = scan.next_unit().map_err(|e| e.context(in_part(&self.parts[part])))? {
                     state.next_task += 1;
-                    let layout = Layout::of(&self.parts[part], &self.places);
+                    let layout = Layout::of(&self.parts[part], &self.places, &self.definition)?;
                     let rows = Rows::File { reader, bytes: 0, passed_by: 0 };
                     return Ok(Some(Unit { part, task: state.next_task - 1, number: 0, layout, rows }));
                 }
@@ -456,7 +509,7 @@ impl Shared {
                     continue;
                 }
                 state.next_task += 1;
-                let layout = Layout::of(next, &self.places);
+                let layout = Layout::of(next, &self.places, &self.definition)?;
                 let rows = Rows::Resident { rows };
                 return Ok(Some(Unit { part, task: state.next_task - 1, number: 0, layout, rows }));
             }
@@ -480,22 +533,22 @@ impl Shared {
         &self.request.context.progress
     }
 
-    /// Columns of rows that were read of a part; `numbers` are those of the rows, where they are needed.
+    /// The first columns of rows that were read of a part; `numbers` are those of the rows, where they are needed.
     pub fn complete(
         &self,
         part: usize,
         layout: &Layout,
-        places: &[Place],
+        n_columns: usize,
         read: Vec<Column>,
         numbers: Option<Column>,
         n_rows: usize,
     ) -> Result<Vec<Column>> {
-        let mut made = Vec::with_capacity(places.len() + 1);
+        let mut made = Vec::with_capacity(layout.places.len() + 1);
         let columns = &self.definition.columns;
         let (info, is_resident) = (&self.parts[part].info, self.parts[part].resident().is_some());
         let constant =
             |value: Value, ty: &DataType| Ok(Column::constant(Vector::of_value(&value, ty)?, n_rows));
-        for (place, read_at) in places.iter().zip(&layout.read) {
+        for (place, read_at) in layout.places.iter().zip(&layout.read) {
             made.push(match place {
                 Place::Stored(id, ty) => match read_at {
                     Some(at) => {
@@ -513,14 +566,35 @@ impl Shared {
                 Place::DataVersion => {
                     constant(Value::UInt(info.mutation.max(info.max_block)), &DataType::UInt64)?
                 }
+                Place::BlockNumber => constant(Value::UInt(info.min_block), &DataType::UInt64)?,
+                Place::StartingOffset => {
+                    let before: u64 = self.parts[..part].iter().map(|part| part.info.rows).sum();
+                    constant(Value::UInt(before), &DataType::UInt64)?
+                }
+                Place::PartUuid => Column::constant(Vector::defaults(&DataType::Uuid, 1), n_rows),
+                Place::DiskName => constant(Value::string("default"), &DataType::String)?,
+                Place::RowExists => constant(Value::UInt(1), &DataType::UInt8)?,
+                Place::Distance => constant(Value::Float(0.0), &DataType::Float32)?,
                 Place::SampleFactor => constant(Value::Float(1.0), &DataType::Float64)?,
-                Place::Offset => match &numbers {
-                    Some(numbers) => numbers.clone(),
-                    None => bail!(LOGICAL_ERROR, "Rows are not numbered"),
-                },
+                Place::Offset => numbered(&numbers)?.clone(),
+                Place::GranuleOffset => self.granules(numbered(&numbers)?)?,
             });
         }
+        // What others are computed from stands behind them.
+        for (at, computed) in layout.computed.iter().rev() {
+            let inputs = computed.inputs.iter().map(|&input| made[input].clone()).collect();
+            made[*at] = self.definition.default_of(&computed.column, &Block::new(inputs, n_rows))?;
+        }
+        made.truncate(n_columns);
         Ok(made)
+    }
+
+    /// The granules of rows of these numbers.
+    fn granules(&self, numbers: &Column) -> Result<Column> {
+        let numbers = numbers.flat();
+        let granularity = self.definition.granularity.max(1) as u64;
+        let granules = numbers.values::<u64>()?.iter().map(|number| number / granularity);
+        Ok(Column::Flat(Vector::from(granules.collect::<Vec<_>>())))
     }
 
     /// The requested columns of rows, and their row ids where those are asked for.
@@ -534,10 +608,14 @@ impl Shared {
         let (part, layout) = *unit;
         let row_ids = numbers.as_ref().filter(|_| self.request.with_row_ids);
         let row_ids = row_ids.map(|numbers| row_ids::row_ids(part, numbers)).transpose()?;
-        let mut columns = self.complete(part, layout, &self.places, read, numbers, n_rows)?;
+        let mut columns = self.complete(part, layout, self.places.len(), read, numbers, n_rows)?;
         columns.extend(row_ids);
         Ok(Block::new(columns, n_rows))
     }
+}
+
+fn numbered(numbers: &Option<Column>) -> Result<&Column> {
+    numbers.as_ref().ok_or_else(|| err!(LOGICAL_ERROR, "Rows are not numbered"))
 }
 
 /// How parts are read, whatever the settings of the query say of Parquet files.
@@ -607,7 +685,7 @@ impl Own {
             }
             OwnSource::Resident(rows) => rows.take().map(|rows| Rows::Resident { rows }),
         };
-        let layout = Layout::of(part, &shared.places);
+        let layout = Layout::of(part, &shared.places, &shared.definition)?;
         Ok(rows.map(|rows| Unit { part: self.part, task: 0, number: 0, layout, rows }))
     }
 }

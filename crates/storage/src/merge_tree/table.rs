@@ -2,7 +2,7 @@
 
 use super::change::Change;
 use super::columns::{ColumnsVersion, VersionColumn};
-use super::definition::Definition;
+use super::definition::{Defaults, Definition};
 use super::inserter::PartsInserter;
 use super::merges::{self, MergeChoice};
 use super::part::{Part, PartInfo};
@@ -23,9 +23,29 @@ use std::any::Any;
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// What every table of the family has beside its own columns.
-pub(super) const VIRTUAL: [&str; 6] =
-    ["_part", "_partition_id", "_part_index", "_part_offset", "_part_data_version", "_sample_factor"];
+/// What every table of the family has beside its own columns, and what it is.
+pub(super) const VIRTUAL: [(&str, &str); 14] = [
+    ("_part", "Name of part"),
+    ("_part_index", "Sequential index of the part in the query result"),
+    ("_part_starting_offset", "Cumulative starting row of the part in the query result"),
+    ("_part_uuid", "Unique part identifier (if enabled MergeTree setting assign_part_uuids)"),
+    ("_partition_id", "Name of partition"),
+    ("_sample_factor", "Sample factor (from the query)"),
+    ("_part_offset", "Number of row in the part"),
+    ("_part_granule_offset", "Number of granule in the part"),
+    ("_part_data_version", "Data version of part (either min block number or mutation version)"),
+    ("_disk_name", "Disk name"),
+    ("_distance", "Pre-computed distance for vector search queries"),
+    (
+        "_row_exists",
+        "Persisted mask created by lightweight delete that show whether row exists or is deleted",
+    ),
+    ("_block_number", "Persisted original number of block that was assigned at insert"),
+    ("_block_offset", "Persisted original number of row in block that was assigned at insert"),
+];
+
+/// The names of those of the virtual columns that parts may keep.
+pub const PERSISTED: [&str; 3] = ["_row_exists", "_block_number", "_block_offset"];
 
 /// The settings of a table.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +54,10 @@ pub struct TableSettings {
     pub granularity: usize,
     /// `non_replicated_deduplication_window`.
     pub dedup_window: usize,
+    /// `enable_block_number_column` or `enable_block_offset_column`: rows keep where they came from when parts are merged.
+    pub keeps_blocks: bool,
+    /// Are granules no larger than `index_granularity_bytes`? 0 says no: `mergeTreeIndex` ends with the last granule then.
+    pub is_adaptive: bool,
 }
 
 /// A table of the MergeTree family, as one version of its definition has it. Cheap to clone: a handle.
@@ -59,18 +83,25 @@ fn definition_hash(schema: &TableSchema) -> u64 {
     xxh3_64(said.collect::<String>().as_bytes()).max(1)
 }
 
-fn with_virtual(schema: TableSchema) -> TableSchema {
+fn with_virtual(schema: TableSchema, keeps_blocks: bool) -> TableSchema {
     let mut columns = schema.columns.to_vec();
-    for name in VIRTUAL {
-        if schema.index_of(name).is_some() {
+    for (name, comment) in VIRTUAL {
+        let is_block = name.starts_with("_block");
+        // Merges forget where rows came from: no answer is better than another one.
+        if schema.index_of(name).is_some() || (is_block && keeps_blocks) {
             continue;
         }
         let ty = match name {
-            "_part" | "_partition_id" => DataType::String.low_cardinality(),
+            "_part" | "_partition_id" | "_disk_name" => DataType::String.low_cardinality(),
             "_sample_factor" => DataType::Float64,
+            "_distance" => DataType::Float32,
+            "_part_uuid" => DataType::Uuid,
+            "_row_exists" => DataType::UInt8,
             _ => DataType::UInt64,
         };
-        columns.push(ColumnSchema::virtual_column(name, ty));
+        let codec = if is_block { "Delta, LZ4" } else { "" };
+        let plain = ColumnSchema::virtual_column(name, ty);
+        columns.push(ColumnSchema { comment: comment.into(), codec: codec.into(), ..plain });
     }
     TableSchema { columns: columns.into(), ..schema }
 }
@@ -83,7 +114,7 @@ impl MergeTree {
         schema: TableSchema,
         folder: Option<TableFolder>,
         format: &'static Format,
-        cast: Cast,
+        (cast, defaults): (Cast, Arc<dyn Defaults>),
     ) -> Result<MergeTree> {
         let columns = ColumnsVersion::first(stored(&schema));
         super::part_file::structure(&columns)?;
@@ -92,10 +123,13 @@ impl MergeTree {
             keys,
             granularity: layout.granularity,
             dedup_window: layout.dedup_window,
-            schema: with_virtual(schema),
+            keeps_blocks: layout.keeps_blocks,
+            is_adaptive: layout.is_adaptive,
+            schema: with_virtual(schema, layout.keeps_blocks),
             columns: Arc::new(columns),
             format,
             cast,
+            defaults,
         };
         Ok(MergeTree::of(definition, Arc::new(parts)))
     }
@@ -112,7 +146,7 @@ impl MergeTree {
         schema: TableSchema,
         folder: Arc<TableFolder>,
         format: &'static Format,
-        cast: Cast,
+        (cast, defaults): (Cast, Arc<dyn Defaults>),
     ) -> Result<(MergeTree, u64)> {
         let (parts, dropped) = Parts::open(folder)?;
         let columns = match parts.snapshot() {
@@ -130,10 +164,13 @@ impl MergeTree {
             keys,
             granularity: layout.granularity,
             dedup_window: layout.dedup_window,
-            schema: with_virtual(schema),
+            keeps_blocks: layout.keeps_blocks,
+            is_adaptive: layout.is_adaptive,
+            schema: with_virtual(schema, layout.keeps_blocks),
             columns,
             format,
             cast,
+            defaults,
         };
         Ok((MergeTree::of(definition, Arc::new(parts)), dropped))
     }
@@ -156,7 +193,7 @@ impl MergeTree {
         let columns = ColumnsVersion { number, columns: columns.into(), definition };
         super::part_file::structure(&columns)?;
         let definition = Definition {
-            schema: with_virtual(schema),
+            schema: with_virtual(schema, self.definition.keeps_blocks),
             columns: Arc::new(columns),
             ..self.definition.clone()
         };

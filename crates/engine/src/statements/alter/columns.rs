@@ -3,7 +3,10 @@
 
 use super::clauses::with_clause;
 use super::{Kept, altering, indexes, renamed, sorting_key, uses};
-use crate::column_checks::is_reserved;
+use crate::column_checks::{
+    check_statistics, is_reserved, settings as column_settings, statistics as declared_statistics,
+    statistics_kind,
+};
 use crate::column_definitions::columns;
 use crate::query_context::QueryContext;
 use crate::reading::caster;
@@ -16,11 +19,11 @@ use chalet_columns::{Column, Vector};
 use chalet_storage::catalog::in_backquotes;
 use chalet_storage::merge_tree::change::Change;
 use chalet_storage::merge_tree::columns::VersionColumn;
-use chalet_storage::merge_tree::{Definition, MergeTree, SortingKey};
+use chalet_storage::merge_tree::{Defaults, Definition, MergeTree, SortingKey};
 use chalet_storage::{
     ColumnSchema, Constraint, DefaultKind, Projection, ScanRequest, SkipIndex, Table, TableSchema,
 };
-use chalet_syntax::ast::{self, AlterCommand, ColumnPosition};
+use chalet_syntax::ast::{self, AlterCommand, ColumnPosition, StatisticsAction};
 use chalet_types::DataType;
 use std::sync::Arc;
 
@@ -39,6 +42,8 @@ pub(super) fn is_of_columns(command: &AlterCommand) -> bool {
             | AlterCommand::DropIndex { .. }
             | AlterCommand::ModifyOrderBy(_)
             | AlterCommand::Statistics { .. }
+            | AlterCommand::ModifyColumnSettings { .. }
+            | AlterCommand::ResetColumnSettings { .. }
             | AlterCommand::AddProjection { .. }
             | AlterCommand::DropProjection { .. }
     )
@@ -66,6 +71,7 @@ struct Draft<'a> {
     converted: Vec<Arc<str>>,
     /// Texts of the keys, which hold names of columns.
     keys: Vec<String>,
+    defaults: Arc<dyn Defaults>,
     /// Columns that are new.
     added: Vec<Arc<str>>,
     /// ORDER BY, where it is changed.
@@ -99,6 +105,7 @@ fn apply(kept: &Kept, table: &MergeTree, commands: &[AlterCommand], ctx: &QueryC
         ttl: table.definition().keys.ttl.to_string(),
         converted: Vec::new(),
         keys: key_texts(table),
+        defaults: table.definition().defaults.clone(),
         added: Vec::new(),
         sorting: None,
         ctx,
@@ -185,7 +192,7 @@ fn altered(table: &MergeTree, draft: &Draft, schema: &TableSchema) -> Result<Mer
             next_id - 1
         });
         let ty = column.schema.ty.clone();
-        let fill = column.fill.clone().unwrap_or_else(|| Vector::defaults(&ty, 1));
+        let fill = column.fill.clone().unwrap_or_else(|| Vector::unsaid(&ty, 1));
         VersionColumn { id, name: column.schema.name.clone(), ty, fill }
     });
     let altered = table.with_columns(schema.clone(), version.collect())?;
@@ -282,7 +289,26 @@ impl Draft<'_> {
                 self.sorting = Some(items.iter().map(key).collect());
                 Ok(())
             }
-            AlterCommand::Statistics { columns, .. } => self.check_statistics(columns),
+            AlterCommand::Statistics { action, if_exists, columns, types } => {
+                self.statistics(*action, *if_exists, columns, types)
+            }
+            AlterCommand::ModifyColumnSettings { if_exists, name, settings } => {
+                let Some(at) = self.position(&name.name, *if_exists)? else { return Ok(()) };
+                let names = settings.iter().map(|setting| setting.name.name.as_str());
+                check_settings(names.clone())?;
+                let mut kept = self.settings_without(at, &names.collect::<Vec<_>>())?;
+                kept.extend(settings.iter().cloned());
+                self.set_settings(at, kept);
+                Ok(())
+            }
+            AlterCommand::ResetColumnSettings { if_exists, name, names } => {
+                let Some(at) = self.position(&name.name, *if_exists)? else { return Ok(()) };
+                let names = names.iter().map(|name| name.name.as_str());
+                check_settings(names.clone())?;
+                let kept = self.settings_without(at, &names.collect::<Vec<_>>())?;
+                self.set_settings(at, kept);
+                Ok(())
+            }
             AlterCommand::AddProjection { if_not_exists, projection, position } => {
                 super::projections::add(&mut self.projections, projection, position.as_ref(), *if_not_exists)
             }
@@ -293,17 +319,74 @@ impl Draft<'_> {
         }
     }
 
-    /// The files of parts have statistics of every column, so that none are kept beside them.
-    fn check_statistics(&self, columns: &[ast::Ident]) -> Result<()> {
+    /// What is declared changes: the files of parts have statistics of every column, so that none are kept beside them.
+    fn statistics(
+        &mut self,
+        action: StatisticsAction,
+        if_exists: bool,
+        columns: &[ast::Ident],
+        types: &[ast::Expr],
+    ) -> Result<()> {
+        let all = columns.is_empty();
+        let named = |column: &Altered| all || columns.iter().any(|c| c.name == *column.schema.name);
         for ast::Ident { name, .. } in columns {
-            let is_there = self.columns.iter().any(|column| *column.schema.name == **name);
-            ensure!(
-                is_there,
-                ILLEGAL_STATISTICS,
-                "Cannot add statistics for column {name}: this column is not found"
-            );
+            let word = if matches!(action, StatisticsAction::Drop) { "drop" } else { "clear" };
+            let found = self.columns.iter().find(|column| *column.schema.name == **name);
+            match (action, found) {
+                (StatisticsAction::Add | StatisticsAction::Modify, None) => bail!(
+                    ILLEGAL_STATISTICS,
+                    "Cannot add statistics for column {name}: this column is not found"
+                ),
+                (StatisticsAction::Drop | StatisticsAction::Clear, found) => ensure!(
+                    if_exists || found.is_some_and(|column| !column.schema.statistics.is_empty()),
+                    ILLEGAL_STATISTICS,
+                    "Wrong statistics name. Cannot find statistics `{name}` to {word}"
+                ),
+                _ => {}
+            }
+        }
+        for column in self.columns.iter_mut().filter(|column| named(column)) {
+            let name = column.schema.name.to_string();
+            match action {
+                StatisticsAction::Drop => column.schema.statistics = "".into(),
+                StatisticsAction::Clear | StatisticsAction::Materialize => {}
+                StatisticsAction::Add | StatisticsAction::Modify => {
+                    let mut written = definition_of(&column.schema)?;
+                    let before = std::mem::take(&mut written.statistics);
+                    for kind in types {
+                        let kind_name = statistics_kind(kind)?;
+                        let is_there =
+                            before.iter().any(|known| statistics_kind(known) == Ok(kind_name.clone()));
+                        if !is_there || matches!(action, StatisticsAction::Modify) {
+                            written.statistics.push(kind.clone());
+                            continue;
+                        }
+                        ensure!(
+                            if_exists,
+                            ILLEGAL_STATISTICS,
+                            "Statistics type name {kind_name} has existed in column {name}"
+                        );
+                    }
+                    check_statistics(&written, &column.schema.ty, self.ctx)?;
+                    if matches!(action, StatisticsAction::Add) {
+                        written.statistics.extend(before);
+                    }
+                    column.schema.statistics = declared_statistics(&written)?;
+                }
+            }
         }
         Ok(())
+    }
+
+    /// The settings of a column but for these.
+    fn settings_without(&self, at: usize, names: &[&str]) -> Result<Vec<ast::Setting>> {
+        let mut kept = definition_of(&self.columns[at].schema)?.settings;
+        kept.retain(|setting| !names.contains(&setting.name.name.as_str()));
+        Ok(kept)
+    }
+
+    fn set_settings(&mut self, at: usize, settings: Vec<ast::Setting>) {
+        self.columns[at].schema.settings = column_settings(&settings);
     }
 
     /// Where a column is; `None` where there is none and that is allowed.
@@ -387,12 +470,13 @@ impl Draft<'_> {
             reads |= matches!(&e.kind, ast::ExprKind::Identifier(_));
             !reads
         });
-        ensure!(
-            !reads,
-            NOT_IMPLEMENTED,
-            "ALTER TABLE of column {} with a default that uses other columns is not supported yet: {text}",
-            column.name
-        );
+        if reads {
+            // It is computed when parts without the column are read.
+            let others = self.columns.iter().map(|other| other.schema.clone());
+            let others: Vec<_> = others.filter(|other| other.name != column.name).collect();
+            self.defaults.reads(column, &TableSchema::new(others))?;
+            return Ok(None);
+        }
         let literal = bind_constant(&written, self.ctx, &self.ctx.ids)?;
         let value = Column::of_value(&literal.value(), &literal.ty, 1)?;
         let cast = caster(self.ctx)(&value, &literal.ty, &column.ty)?;
@@ -475,6 +559,7 @@ impl Draft<'_> {
                 "ALIAS" if is_kind(DefaultKind::Alias) => schema.default = None,
                 "TTL" if schema.ttl.is_some() => schema.ttl = None,
                 "CODEC" if !schema.codec.is_empty() => schema.codec = "".into(),
+                "SETTINGS" if !schema.settings.is_empty() => schema.settings = "".into(),
                 "COMMENT" if !schema.comment.is_empty() => schema.comment = "".into(),
                 other => bail!(BAD_ARGUMENTS, "Column `{name}` doesn't have {other}, cannot remove it"),
             }
@@ -501,6 +586,12 @@ impl Draft<'_> {
         }
         if column.codec.is_empty() {
             schema.codec.clone_from(&before.schema.codec);
+        }
+        if column.statistics.is_empty() {
+            schema.statistics.clone_from(&before.schema.statistics);
+        }
+        if column.settings.is_empty() {
+            schema.settings.clone_from(&before.schema.settings);
         }
         let was_stored = before.schema.is_stored();
         // Rows of parts without the column have its default, whichever it is now.
@@ -541,12 +632,26 @@ impl Draft<'_> {
             ttl: String::new(),
             converted: Vec::new(),
             keys: self.keys.clone(),
+            defaults: self.defaults.clone(),
             added: Vec::new(),
             sorting: None,
             ctx: self.ctx,
         };
         keys.check_free(name, "modify")
     }
+}
+
+/// Fails for settings that columns do not have.
+fn check_settings<'a>(names: impl Iterator<Item = &'a str>) -> Result<()> {
+    for name in names {
+        ensure!(
+            ["max_compress_block_size", "min_compress_block_size"].contains(&name),
+            UNKNOWN_SETTING,
+            "Setting {name} is unknown or not supported at column level, supported settings: max_compress_block_size, \
+             min_compress_block_size"
+        );
+    }
+    Ok(())
 }
 
 /// The column as a statement declares it.

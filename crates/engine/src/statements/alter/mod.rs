@@ -30,7 +30,7 @@ mod ttl;
 use target::{merge_tree, uses};
 
 pub(crate) use mutation::{check_deletes, delete, update};
-pub(crate) use partitions::{Wanted, copied, wanted};
+pub(crate) use partitions::{Wanted, clone_rows, copied, wanted};
 
 use crate::materialized;
 use crate::query_context::QueryContext;
@@ -247,8 +247,8 @@ impl Kept {
 
     /// The engine with its clauses, as SHOW CREATE prints them, without the comment of the table.
     fn engine(&self) -> Result<&str> {
-        let head = format!("\n(\n{}\n)\nENGINE = ", columns_sql(&self.entry.table.schema()));
-        let Some(engine) = self.entry.definition.strip_prefix(&head) else {
+        // Columns end with the first such line: texts in them have no line feeds as they are printed.
+        let Some((_, engine)) = self.entry.definition.split_once("\n)\nENGINE = ") else {
             bail!(NOT_IMPLEMENTED, "ALTER of the table {} is not supported", self.name)
         };
         let comment = match self.entry.comment.is_empty() {

@@ -16,7 +16,7 @@ use chalet_storage::memory::MemoryTable;
 use chalet_storage::merge_tree::change::Change;
 use chalet_storage::merge_tree::parts::MutationRecord;
 use chalet_storage::merge_tree::{Lineage, MergeTree, PartSet};
-use chalet_storage::{ColumnSchema, DefaultKind, Table, TableSchema};
+use chalet_storage::{ColumnSchema, DefaultKind, RowMerging, Table, TableSchema};
 use chalet_syntax::ast;
 use chalet_syntax::print::string_literal;
 use std::sync::Arc;
@@ -166,7 +166,9 @@ fn updated_rows(
     let named = names.iter().enumerate().map(|(at, name)| format!("{} AS {name}", numbered(at)));
     // What is computed from columns that changed is computed anew.
     let computed = schema.stored().zip(&names).map(|(column, name)| match &column.default {
-        Some((_, text)) if computed(column) => format!("{text} AS {name}"),
+        Some((_, text)) if computed(column) => {
+            format!("CAST({text}, {}) AS {name}", string_literal(column.ty.to_string()))
+        }
         _ => name.clone(),
     });
     let listed = |columns: &mut dyn Iterator<Item = String>| columns.collect::<Vec<_>>().join(", ");
@@ -202,6 +204,13 @@ fn check_assignments(
             for (text, _) in keys.all() {
                 ensure!(!uses(text, name)?, CANNOT_UPDATE_COLUMN, "Cannot UPDATE key column {name}");
             }
+            let decides = match &keys.merging {
+                RowMerging::Replacing { version, .. } => version.as_deref() == Some(&**name),
+                RowMerging::Collapsing { sign } => **sign == **name,
+                RowMerging::VersionedCollapsing { sign, version } => [&**sign, &**version].contains(&&**name),
+                _ => false,
+            };
+            ensure!(!decides, CANNOT_UPDATE_COLUMN, "Cannot UPDATE key column {name}");
         }
     }
     Ok(())
@@ -233,6 +242,9 @@ fn mutate(
     let table = merge_tree(table)?;
     table.parts().check_writable()?;
     let partition = partition.map(|p| super::partitions::wanted(table, p, ctx)).transpose()?;
+    // What cannot be computed fails whether or not there are rows that it concerns.
+    let of_none: Arc<dyn Table> = Arc::new(PartSet { table: table.clone(), parts: Vec::new() });
+    run(of_none, &rows(&named(name)), ctx, (), |(), _| Ok(()))?;
     let check = || ctx.control.check_with_interrupt();
     let (_claim, parts) =
         table.parts().claim_all(|info| partition.as_ref().is_none_or(|p| p.has(info)), &check)?;

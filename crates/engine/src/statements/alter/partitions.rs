@@ -50,7 +50,7 @@ pub(crate) fn wanted(table: &MergeTree, written: &ast::Partition, ctx: &QueryCon
         ast::Partition::Value(expr) => {
             let literal = constant(expr)?;
             let text = &*table.definition().keys.partition;
-            let (value, mut fields) = (literal.value(), 0);
+            let (mut value, mut given_as, mut fields) = (literal.value(), literal.ty.clone(), 0);
             let mut ty = DataType::Tuple([].into());
             if !text.is_empty() {
                 let (_, bound) = bind_stored([text], &table.schema(), ctx)?;
@@ -66,13 +66,41 @@ pub(crate) fn wanted(table: &MergeTree, written: &ast::Partition, ctx: &QueryCon
             if fields == 0 {
                 return Ok(Wanted::Partition("all".into()));
             }
-            let column = Column::of_value(&value, &literal.ty, 1)?;
-            let cast = caster(ctx)(&column, &literal.ty, &ty).map_err(|error| {
-                err!(TYPE_MISMATCH, "Cannot convert the partition {expr} to type {ty}: {}", error.message())
+            // A tuple of one value is that value.
+            if let (Value::Tuple(values), DataType::Tuple(types), false) = (&value, &given_as, is_tuple(&ty))
+            {
+                (value, given_as) = (values[0].clone(), types[0].ty.clone());
+            }
+            let column = Column::of_value(&value, &given_as, 1)?;
+            let is_parsed = given_as.is_string() && ty.bare().is_date_or_time();
+            let cast = caster(ctx)(&column, &given_as, &ty).map_err(|error| match is_parsed {
+                true => error,
+                false => {
+                    err!(
+                        TYPE_MISMATCH,
+                        "Cannot convert the partition {expr} to type {ty}: {}",
+                        error.message()
+                    )
+                }
             })?;
-            Wanted::Partition(Partition::of(&cast.value(0), &ty, "").id.to_string())
+            let of_key = cast.value(0);
+            let is_exact = match given_as.bare().is_number() {
+                true if ty.bare().is_number() => of_key.compare(&value).is_eq(),
+                true if ty == DataType::Date => value.as_u64().is_some_and(|days| days <= u16::MAX.into()),
+                _ => true,
+            };
+            ensure!(
+                is_exact,
+                ARGUMENT_OUT_OF_BOUND,
+                "Cannot convert value '{expr}': it cannot be represented as {ty}"
+            );
+            Wanted::Partition(Partition::of(&of_key, &ty, "").id.to_string())
         }
     })
+}
+
+fn is_tuple(ty: &DataType) -> bool {
+    matches!(ty, DataType::Tuple(_))
 }
 
 /// As [`wanted`], where a part may be meant in place of a partition.
@@ -135,7 +163,7 @@ pub(super) fn copy(
     ctx: &QueryContext,
 ) -> Result<()> {
     ensure!(
-        how != Copy::Replace || !matches!(partition, ast::Partition::All),
+        how == Copy::Attach || !matches!(partition, ast::Partition::All),
         SUPPORT_IS_DISABLED,
         "Only support DROP/DETACH/ATTACH PARTITION ALL currently"
     );
@@ -176,6 +204,23 @@ pub(super) fn copy(
         }
         Copy::Attach | Copy::Replace => Ok(()),
     }
+}
+
+/// CLONE AS: all rows of a table in another that is new.
+pub(crate) fn clone_rows(target: &dyn Table, source: &dyn Table, ctx: &QueryContext) -> Result<()> {
+    let family = |table: &dyn Table, word: &str| {
+        table.as_any().downcast_ref::<MergeTree>().cloned().ok_or_else(|| {
+            err!(SUPPORT_IS_DISABLED, "Only support CLONE AS {word} tables of the MergeTree family")
+        })
+    };
+    let (source, target) = (family(source, "from")?, family(target, "with")?);
+    check_alike(&target, &source)?;
+    let mut change = Change::default();
+    for part in &source.parts().snapshot()?.parts {
+        ctx.control.check_with_interrupt()?;
+        change.added.extend(copied(&target, &source, part, ctx)?);
+    }
+    if change.added.is_empty() { Ok(()) } else { target.parts().commit(change) }
 }
 
 /// The rows of a part as one of another table.

@@ -37,11 +37,11 @@ pub(super) fn schema_of(create: &ast::CreateTable, ctx: &QueryContext) -> Result
                 bound.fields.into_iter().map(|f| ColumnSchema::new(f.name, f.ty)).collect(),
             )
         }
-        Some(CreateSource::Table { name, clone }) => {
-            ensure!(!clone, NOT_IMPLEMENTED, "CREATE TABLE ... CLONE AS is not supported");
+        Some(CreateSource::Table { name, .. }) => {
             let schema = tables::existing(name, ctx)?.0.schema();
             // An engine that has indexes and TTL takes them itself.
-            let columns = schema.columns.iter().map(|c| ColumnSchema { ttl: None, ..c.clone() }).collect();
+            let own = schema.columns.iter().filter(|column| !column.is_virtual);
+            let columns = own.map(|c| ColumnSchema { ttl: None, ..c.clone() }).collect();
             Ok(TableSchema { indexes: Arc::default(), projections: Arc::default(), columns, ..schema })
         }
         Some(CreateSource::Function(call)) => {
@@ -79,7 +79,18 @@ pub(super) fn stored_schema(definition: &ast::TableDefinition) -> Result<TableSc
         let column = ColumnSchema::new(name.as_str(), ty);
         let codec = crate::column_codecs::stored(&def.codec);
         let ttl = def.ttl.as_ref().map(|ttl| ttl.to_string().into());
-        columns.push(ColumnSchema { default, comment, simple_aggregate, ttl, codec, ..column });
+        let statistics = crate::column_checks::statistics(def)?;
+        let settings = crate::column_checks::settings(&def.settings);
+        columns.push(ColumnSchema {
+            default,
+            comment,
+            simple_aggregate,
+            ttl,
+            codec,
+            statistics,
+            settings,
+            ..column
+        });
     }
     Ok(TableSchema {
         constraints: constraints(definition),
@@ -120,12 +131,19 @@ pub(crate) fn columns_sql(schema: &TableSchema) -> String {
                 chalet_syntax::print::write_string(&mut comment, c.comment.as_bytes());
             }
             let ty = match &c.simple_aggregate {
-                None => c.ty.pretty().replace('\n', "\n    "),
+                None => c.ty.to_string(),
                 Some(_) => c.declared_type(),
             };
+            let ty = chalet_types::laid_out(&ty, 1);
             let ttl = c.ttl.as_ref().map_or(String::new(), |ttl| format!(" TTL {ttl}"));
             let codec = if c.codec.is_empty() { String::new() } else { format!(" CODEC({})", c.codec) };
-            format!("    `{name}` {ty}{default}{comment}{codec}{ttl}")
+            let within = |word: &str, list: &str| match list {
+                "" => String::new(),
+                list => format!(" {word}({list})"),
+            };
+            let statistics = within("STATISTICS", &c.statistics);
+            let settings = within("SETTINGS ", &c.settings);
+            format!("    `{name}` {ty}{default}{comment}{codec}{statistics}{ttl}{settings}")
         })
         .collect();
     let constraints = schema.constraints.iter().map(|c| {

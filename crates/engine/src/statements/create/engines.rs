@@ -12,9 +12,11 @@ use super::merged;
 use super::over_dictionary;
 use super::redirected;
 use super::rocksdb;
+use crate::generate_random;
 use crate::query_context::QueryContext;
 use crate::settings;
 use chalet_base::{Result, bail, ensure, err};
+use chalet_binder::table_columns::bind_table_arguments;
 use chalet_storage::Table;
 use chalet_storage::memory::MemoryTable;
 use chalet_storage::merge_tree::MERGE_TREE;
@@ -70,6 +72,21 @@ const ENGINES: &[Engine] = &[
     },
     Engine { name: "File", takes_arguments: true, create: file::create, open: file::open, ..LOG },
     Engine { name: "GraphiteMergeTree", ..FAMILY },
+    Engine {
+        name: "GenerateRandom",
+        takes_arguments: true,
+        other_settings: &[],
+        create: |new| {
+            let settings = random_settings(new.storage, new.ctx)?;
+            let table = settings.table(schema_of(new.create, new.ctx)?);
+            Ok((Arc::new(table), super::row_merging::shown(new.engine.name, arguments(new.storage))))
+        },
+        open: |_, found| {
+            let settings = random_settings(&found.create.storage, found.ctx)?;
+            Ok(Arc::new(settings.table(stored_schema(&found.create.definition)?)))
+        },
+        ..LOG
+    },
     Engine {
         name: "Join",
         takes_arguments: true,
@@ -145,7 +162,6 @@ const OTHERS: &[&str] = &[
     "FuzzJSON",
     "FuzzQuery",
     "GCS",
-    "GenerateRandom",
     "HDFS",
     "Hudi",
     "Iceberg",
@@ -214,10 +230,43 @@ fn refused(name: &str, has_arguments: bool) -> Result<()> {
     bail!(NO_ZOOKEEPER, "Can't create replicated table without ZooKeeper")
 }
 
+/// Where `chalet_local_replicas` is set: the engine of a table that is to be replicated, for a table that is not.
+fn local_replica(
+    storage: &ast::Storage,
+    create: &ast::CreateTable,
+    ctx: &QueryContext,
+) -> Option<ast::Storage> {
+    let written = storage.engine.as_ref()?;
+    let local = match written.name.strip_prefix("Replicated") {
+        Some(local) => ENGINES.iter().find(|engine| engine.takes_keys && engine.name == local)?.name,
+        None if written.name == "KeeperMap" => "EmbeddedRocksDB",
+        None => return None,
+    };
+    if ctx.state.settings.flag("chalet_local_replicas") != Some(true) {
+        return None;
+    }
+    let is_text = |arg: &ast::Expr| matches!(&arg.kind, ast::ExprKind::Literal(ast::Literal::String(_)));
+    // The path in Keeper and the name of the replica say nothing here.
+    let args = written.args.iter().flatten().skip_while(|arg| is_text(arg)).cloned();
+    let args: Vec<ast::Expr> = if written.name == "KeeperMap" { Vec::new() } else { args.collect() };
+    let mut storage = storage.clone();
+    if let Some(engine) = &mut storage.engine {
+        (engine.name, engine.args) = (local.into(), (!args.is_empty()).then_some(args));
+    }
+    let name = &create.name.name.name;
+    ctx.database.shared.warnings.add(vec![format!(
+        "Table {name}: its engine {} is replicated by ClickHouse Keeper. Here it is a {local} of this database alone",
+        written.name
+    )]);
+    Some(storage)
+}
+
 /// The table of a statement, and the engine as SHOW CREATE prints it.
 pub(super) fn create(create: &ast::CreateTable, ctx: &QueryContext) -> Result<(Arc<dyn Table>, String)> {
     let copied = storage_of_source(create, ctx)?;
     let storage = copied.as_ref().unwrap_or(&create.storage);
+    let local = local_replica(storage, create, ctx);
+    let storage = local.as_ref().unwrap_or(storage);
     let store = ctx.database.shared.catalog.store().filter(|_| !create.temporary);
     let name = match &storage.engine {
         Some(engine) => engine.name.clone(),
@@ -254,6 +303,21 @@ fn storage_of_source(create: &ast::CreateTable, ctx: &QueryContext) -> Result<Op
         }
         _ => None,
     })
+}
+
+fn arguments(storage: &ast::Storage) -> &[ast::Expr] {
+    storage.engine.as_ref().and_then(|engine| engine.args.as_deref()).unwrap_or_default()
+}
+
+/// The arguments of GenerateRandom.
+fn random_settings(storage: &ast::Storage, ctx: &QueryContext) -> Result<generate_random::Settings> {
+    let args = arguments(storage);
+    ensure!(
+        args.len() <= 3,
+        NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+        "Storage GenerateRandom requires at most three arguments: random_seed, max_string_length, max_array_length"
+    );
+    generate_random::Settings::of(&bind_table_arguments(args, ctx, &ctx.ids)?)
 }
 
 /// Fails for what stands behind ENGINE and the engine does not know.

@@ -6,6 +6,7 @@ use super::merge_tree_settings::MergeTreeSettings;
 use super::{old_syntax, projection, row_merging, sampling, skip_index, ttl};
 use crate::column_checks::is_reserved;
 use crate::formats::FORMATS;
+use crate::merge_tree::part_defaults::PartDefaults;
 use crate::query_context::QueryContext;
 use crate::reading::detached_caster;
 use crate::stored_columns::bind_stored;
@@ -45,7 +46,7 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
         (definition.columns.is_empty(), &new.create.source)
     {
         let of_other = tables::existing(name, new.ctx)?.0.schema();
-        schema.columns = of_other.columns;
+        schema.columns = of_other.columns.iter().filter(|column| !column.is_virtual).cloned().collect();
         schema.indexes = of_other.indexes;
         schema.projections = of_other.projections;
     }
@@ -90,7 +91,7 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
             schema,
             folder,
             FORMATS.get(PART_FORMAT)?,
-            detached_caster(new.ctx),
+            (detached_caster(new.ctx), PartDefaults::new(new.ctx)),
         )?),
         shown,
     ))
@@ -111,7 +112,7 @@ pub(super) fn open(engine: &'static Engine, found: Found) -> Result<Arc<dyn Tabl
         schema,
         folder,
         FORMATS.get(PART_FORMAT)?,
-        detached_caster(found.ctx),
+        (detached_caster(found.ctx), PartDefaults::new(found.ctx)),
     )?;
     if dropped > 0 {
         found.warnings.push(format!(

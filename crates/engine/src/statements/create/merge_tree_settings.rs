@@ -68,7 +68,12 @@ impl MergeTreeSettings {
             checks_sampling: true,
             merges_projections: false,
             rebuilds_projections: false,
-            of_table: TableSettings { granularity: DEFAULT_GRANULARITY, dedup_window: 0 },
+            of_table: TableSettings {
+                granularity: DEFAULT_GRANULARITY,
+                dedup_window: 0,
+                keeps_blocks: false,
+                is_adaptive: true,
+            },
             cleanup: false,
         };
         let (mut bytes, mut least_bytes) = (None, DEFAULT_LEAST_BYTES);
@@ -88,6 +93,9 @@ impl MergeTreeSettings {
                 GRANULARITY_BYTES => bytes = Some(number()),
                 LEAST_GRANULARITY_BYTES => least_bytes = number(),
                 "non_replicated_deduplication_window" => settings.of_table.dedup_window = rows(),
+                "enable_block_number_column" | "enable_block_offset_column" => {
+                    settings.of_table.keeps_blocks |= number() != 0
+                }
                 "allow_experimental_replacing_merge_with_cleanup" => settings.cleanup = number() != 0,
                 "allow_nullable_key" => settings.nullable_key = number() != 0,
                 "allow_floating_point_partition_key" => settings.float_partition_key = number() != 0,
@@ -105,6 +113,7 @@ impl MergeTreeSettings {
             }
             settings.shown.push(format!("{name} = {as_written}"));
         }
+        settings.of_table.is_adaptive = bytes != Some(0);
         if let Some(bytes) = bytes.filter(|&bytes| bytes > 0) {
             ensure!(
                 bytes >= least_bytes,

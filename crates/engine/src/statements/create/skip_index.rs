@@ -2,7 +2,7 @@
 
 use super::merge_tree::changing_part;
 use crate::query_context::QueryContext;
-use crate::stored_columns::bind_stored;
+use crate::stored_columns::bind_with_aliases;
 use chalet_base::{Result, bail, ensure};
 use chalet_storage::{SkipIndex, TableSchema};
 use chalet_syntax::ast::{self, Expr, ExprKind, Literal};
@@ -29,8 +29,10 @@ const TOKENIZERS: [&str; 8] = [
 pub(crate) fn declared(written: &ast::IndexDef) -> Result<SkipIndex> {
     let Some(kind) = &written.ty else { bail!(INCORRECT_QUERY, "CREATE INDEX without TYPE is forbidden") };
     let is_text = type_of(kind).is_some_and(|(name, _)| name.eq_ignore_ascii_case("text"));
-    let granularity = written.granularity.unwrap_or(if is_text { TEXT_GRANULARITY } else { 1 });
+    let granularity = written.granularity.unwrap_or(1);
     ensure!(granularity > 0, BAD_ARGUMENTS, "Index GRANULARITY must be a positive integer");
+    // A part has one, whatever is written.
+    let granularity = if is_text { TEXT_GRANULARITY } else { granularity };
     Ok(SkipIndex {
         name: written.name.name.as_str().into(),
         expr: written.expr.to_string().into(),
@@ -73,7 +75,7 @@ fn types_of(index: &SkipIndex, schema: &TableSchema, ctx: &QueryContext) -> Resu
         INCORRECT_QUERY,
         "Skip index '{name}' must have at least one column in its expression."
     );
-    let (_, bound) = bind_stored(list.iter().map(String::as_str), schema, ctx)?;
+    let (_, bound) = bind_with_aliases(list.iter().map(String::as_str), schema, ctx)?;
     if let Some(part) = changing_part(expr, ctx)? {
         bail!(
             BAD_ARGUMENTS,

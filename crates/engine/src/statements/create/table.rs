@@ -8,6 +8,8 @@ use super::{engines, stored};
 use crate::column_definitions::comment_of;
 use crate::query_context::QueryContext;
 use crate::session_state::SessionChange;
+use crate::statements::alter::clone_rows;
+use crate::tables::existing;
 use chalet_base::{Result, ensure};
 use chalet_storage::Entry;
 use chalet_syntax::ast::{self, CreateSource};
@@ -45,6 +47,9 @@ pub(crate) fn table(create: &ast::CreateTable, ctx: &QueryContext, output: &mut 
     let definition = format!("\n(\n{}\n)\nENGINE = {engine}{comment}", columns_sql(&table.schema()));
     let comment = comment_of(create.comment.as_deref());
     let entry = Entry { table: table.clone(), kind, definition: definition.into(), comment };
+    if let Some(CreateSource::Table { name: source, clone: true }) = &create.source {
+        clone_rows(&*table, &*existing(source, ctx)?.0, ctx)?;
+    }
     if !create.temporary {
         stored::check_table(&entry, database, name, ctx)?;
     }
