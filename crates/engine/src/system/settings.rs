@@ -50,7 +50,7 @@ pub(crate) fn merge_tree_settings() -> Result<Arc<dyn Table>> {
         ("changed", DataType::UInt8),
         ("min", text.clone().nullable()),
         ("max", text.clone().nullable()),
-        ("disallowed_values", DataType::Array(Arc::new(text.clone()))),
+        ("disallowed_values", text.clone().array()),
         ("readonly", DataType::UInt8),
         ("type", text),
         ("is_obsolete", DataType::UInt8),
