@@ -22,8 +22,8 @@ pub static FUNCTIONS: &[Plain] = &[
             summary: "The cells of a resolution whose centres lie in a ring, polygon or multipolygon of longitudes and latitudes in degrees.",
             syntax: "h3PolygonToCells(geometry, resolution)",
             examples: &[Example {
-                sql: "SELECT h3PolygonToCells([(-122.4, 37.8), (-122.5, 37.8), (-122.5, 37.7), (-122.4, 37.7)], 5)",
-                result: "[599685771850416127]",
+                sql: "SELECT h3PolygonToCells([(-122.4, 37.8), (-122.5, 37.8), (-122.5, 37.7), (-122.4, 37.7)], 6)",
+                result: "[604189371209351167,604189376175407103,604189376309624831]",
             }],
             ..Record::DEFAULT
         },
