@@ -32,6 +32,7 @@ pub mod floats;
 pub mod floyd_rivest;
 pub mod hashes;
 pub mod intervals;
+mod map_tiles;
 pub mod mapped_arrays;
 mod mean_of_parts;
 pub mod nothing;
@@ -89,6 +90,7 @@ fn register_aggregates(registry: &mut Registry) {
     registry.add_aggregate(sum_kinds::SumKahan);
     registry.add_aggregate(sum_kinds::SumWithOverflow);
     registry.add_aggregate(avg_weighted::AvgWeighted);
+    registry.add_aggregate(map_tiles::MvtEncode);
     mapped_arrays::register(registry);
     distinct_paths::Distinct::ALL.into_iter().for_each(|f| registry.add_aggregate(f));
     registry.add_aggregate(entropy::Entropy);

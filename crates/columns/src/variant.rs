@@ -196,7 +196,7 @@ pub fn take(bytes: &mut &[u8], ty: &DataType, out: &mut Builder, last: bool) -> 
 pub fn tag(of: &DataType, ty: &DataType) -> Option<Vec<u8>> {
     match of {
         DataType::Variant(types) => {
-            let number = types.iter().position(|alternative| alternative == ty)?;
+            let number = types.number_of(ty)?;
             Some(vec![number as u8])
         }
         DataType::Dynamic(_) => {

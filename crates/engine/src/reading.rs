@@ -77,8 +77,7 @@ fn evaluator(ctx: &QueryContext) -> Evaluate {
         }
         let column = Column::of_value(&literal.value(), &literal.ty, 1)?;
         let cast = caster(&ctx);
-        // A number that is none of a Variant's types becomes the first that its text is a value of.
-        if ty.alternatives().is_some_and(|types| literal.ty.is_number() && !types.contains(&literal.ty)) {
+        if ty.alternatives().is_some_and(|types| types.reads_text_of(&literal.ty)) {
             let text = cast(&column, &literal.ty, &DataType::String)?;
             let parsed = cast(&text, &DataType::String, ty).map_err(|_| {
                 err!(

@@ -453,8 +453,7 @@ fn converted(
     let given = Column::of_value(value, from, 1)?;
     // To a Nullable type a text that does not parse would be NULL.
     let to = if value.is_null() { to } else { to.bare() };
-    // A number that is none of a Variant's types becomes the first that its text is a value of.
-    if to.alternatives().is_some_and(|types| from.is_number() && !types.contains(from)) {
+    if to.alternatives().is_some_and(|types| types.reads_text_of(from)) {
         let text = cast(&given, from, &DataType::String)?;
         return Ok(cast(&text, &DataType::String, to)?.value(0));
     }

@@ -16,6 +16,10 @@ const MAX_ELEMENTS: u64 = 1 << 20;
 /// Appends a type.
 pub fn put_type(out: &mut Vec<u8>, ty: &DataType) {
     match ty {
+        named if named.geometry().is_some() => {
+            out.push(0x2c);
+            put_string(out, named.to_string().as_bytes());
+        }
         DataType::FixedString(n) => {
             out.push(0x16);
             put_var_uint(out, u64::from(*n));

@@ -56,7 +56,9 @@ impl Several {
         let mut refused = None;
         for candidate in tried {
             match several.bind_one(function, &candidate, ctx) {
-                Ok(bound) if !results.contains(&bound.result) => results.push(bound.result),
+                Ok(bound) if !results.iter().any(|known| known.is_same(&bound.result)) => {
+                    results.push(bound.result);
+                }
                 Ok(_) => {}
                 Err(e) => refused = refused.or(Some(e)),
             }
@@ -67,6 +69,14 @@ impl Several {
             ([one], _) if one.can_be_nullable() || one.is_nullable() => one.clone().nullable(),
             ([one], _) if ty.alternatives().is_some() => one.clone(),
             _ if ty.alternatives().is_none() => DataType::DYNAMIC,
+            // Each type gives itself.
+            (several, _)
+                if ty.alternatives().is_some_and(|types| {
+                    types.len() == several.len() && types.iter().zip(several).all(|(a, b)| a.is_same(b))
+                }) =>
+            {
+                ty.clone()
+            }
             (several, _) => chalet_types::variant::variant_of(several)?,
         };
         Ok(Some((several, result)))

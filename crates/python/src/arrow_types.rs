@@ -24,7 +24,7 @@ pub fn type_of(ty: &DataType) -> DataType {
             fields
                 .iter()
                 .map(|field| TupleField { name: field.name.clone(), ty: nested(&field.ty) })
-                .collect::<Arc<[_]>>(),
+                .collect(),
         ),
         other => other.clone(),
     }

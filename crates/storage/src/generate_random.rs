@@ -53,7 +53,8 @@ impl Table for GenerateRandom {
 /// Fails for a type of which no values are made.
 fn check(ty: &DataType) -> Result<()> {
     match ty {
-        DataType::Nullable(inner) | DataType::LowCardinality(inner) | DataType::Array(inner) => check(inner),
+        DataType::Nullable(inner) | DataType::LowCardinality(inner) => check(inner),
+        DataType::Array(element) => check(element),
         DataType::Tuple(fields) => fields.iter().try_for_each(|field| check(&field.ty)),
         DataType::Map(key, value) => check(key).and_then(|()| check(value)),
         DataType::Json(_)

@@ -1,6 +1,7 @@
 //! The `DataType` tree: what a user sees in `toTypeName`, and the questions other rooms ask of it.
 
 use crate::aggregate_function::AggregateType;
+use crate::geometry::{Alternatives, Named};
 use crate::{JsonType, Physical, TimeZone};
 use chalet_base::{Result, bail, ensure};
 use std::ops::RangeInclusive;
@@ -55,11 +56,11 @@ pub enum DataType {
     Enum16(Arc<EnumValues>),
     LowCardinality(Arc<DataType>),
     Nullable(Arc<DataType>),
-    Array(Arc<DataType>),
-    Tuple(Arc<[TupleField]>),
+    Array(Named<DataType>),
+    Tuple(Named<[TupleField]>),
     Map(Arc<DataType>, Arc<DataType>),
     /// One of these types, sorted by name, or NULL. Values are their encoding of `columns::variant`.
-    Variant(Arc<[DataType]>),
+    Variant(Alternatives),
     /// Any type, or NULL; that many types are kept apart.
     Dynamic(u8),
     Json(Arc<JsonType>),
@@ -176,7 +177,7 @@ impl DataType {
     }
 
     pub fn array(self) -> DataType {
-        DataType::Array(Arc::new(self))
+        DataType::Array(self.into())
     }
 
     pub fn low_cardinality(self) -> DataType {
@@ -251,6 +252,7 @@ impl DataType {
             DataType::Nullable(inner) => {
                 DataType::Nullable(Arc::new(inner.recursively_without_low_cardinality()))
             }
+            _ if self.geometry().is_some() => self.clone(),
             DataType::Array(inner) => inner.recursively_without_low_cardinality().array(),
             DataType::Map(key, value) => DataType::map(
                 key.recursively_without_low_cardinality(),
@@ -384,9 +386,8 @@ impl DataType {
     pub fn has_states(&self) -> bool {
         match self {
             DataType::AggregateFunction(_) => true,
-            DataType::LowCardinality(inner) | DataType::Nullable(inner) | DataType::Array(inner) => {
-                inner.has_states()
-            }
+            DataType::LowCardinality(inner) | DataType::Nullable(inner) => inner.has_states(),
+            DataType::Array(inner) => inner.has_states(),
             DataType::Map(key, value) => key.has_states() || value.has_states(),
             DataType::Tuple(fields) => fields.iter().any(|field| field.ty.has_states()),
             _ => false,

@@ -1,6 +1,7 @@
 //! Data types of the dialect: their text form, their values, common supertypes. No buffers.
 //!
 //! - [`data_type`]: the `DataType` tree and its properties
+//! - [`geometry`]: names of geometries, which are tuples and arrays with a name
 //! - [`text`]: the text form, printed and parsed
 //! - [`json_text`]: the text form of JSON types
 //! - [`families`]: names, aliases and case rule of every type family
@@ -22,6 +23,7 @@ pub mod calendar;
 pub mod data_type;
 pub mod decimal;
 pub mod families;
+pub mod geometry;
 mod json_text;
 pub mod physical;
 pub mod promotion;
@@ -36,6 +38,7 @@ pub mod variant;
 pub use aggregate_function::{AggregateType, StateOperations};
 pub use data_type::{DataType, EnumValues, IntervalUnit, TupleField};
 pub use ethnum::{AsI256, AsU256, I256, U256};
+pub use geometry::Geometry;
 pub use half::bf16;
 pub use physical::Physical;
 pub use time_zone::TimeZone;

@@ -45,8 +45,9 @@ pub fn pair(a: &DataType, b: &DataType) -> Option<DataType> {
         _ if a.is_of_several_types() || b.is_of_several_types() => crate::variant::pair_of_several(a, b),
         (LowCardinality(x), LowCardinality(y)) => Some(pair(x, y)?.low_cardinality()),
         (LowCardinality(x), y) | (y, LowCardinality(x)) => pair(x, y),
-        (Nullable(x), Nullable(y)) => Some(wrap_nullable(pair(x, y)?)),
-        (Nullable(x), y) | (y, Nullable(x)) => match pair(x, y)? {
+        // What is made anew shows no name of a geometry.
+        (Nullable(x), Nullable(y)) => Some(wrap_nullable(pair(x, y)?.without_name())),
+        (Nullable(x), y) | (y, Nullable(x)) => match pair(x, y)?.without_name() {
             inner if inner.can_be_nullable() => Some(wrap_nullable(inner)),
             _ => None,
         },

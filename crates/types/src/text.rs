@@ -1,6 +1,7 @@
 //! The text form of types: `Display` and `FromStr`, inverse of each other.
 
-use crate::{DataType, EnumValues, IntervalUnit, TimeZone, TupleField, families};
+use crate::geometry::Named;
+use crate::{DataType, EnumValues, Geometry, IntervalUnit, TimeZone, TupleField, families};
 use chalet_base::{Error, Result, bail, ensure, err};
 use std::fmt;
 use std::str::FromStr;
@@ -10,6 +11,9 @@ impl fmt::Display for DataType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use DataType::*;
         let zone = |zone: &Option<TimeZone>| zone.as_ref().map(|z| quoted(z.name()));
+        if let Some(geometry) = self.geometry() {
+            return f.write_str(geometry.name());
+        }
         match self {
             Nothing => f.write_str("Nothing"),
             Bool => f.write_str("Bool"),
@@ -88,6 +92,7 @@ impl DataType {
         use fmt::Write;
         // Writing to a String cannot fail.
         let _ = match self {
+            named if named.geometry().is_some() => write!(out, "{named}"),
             DataType::Tuple(fields) => {
                 let named = fields.iter().any(|f| f.name.is_some());
                 out.push_str("Tuple(");
@@ -590,8 +595,17 @@ fn build(name: &str, parameters: Vec<Parameter>) -> Result<DataType> {
                 "Dynamic data type argument should be in a form 'max_types=N'"
             ),
         },
-        other => bail!(NOT_IMPLEMENTED, "Data type {other} is not supported"),
+        other => geometry(other, &parameters)?,
     })
+}
+
+/// Types of geometries, which are the last families that there are.
+fn geometry(family: &str, parameters: &[Parameter]) -> Result<DataType> {
+    match Geometry::of_name(family) {
+        Some(geometry) if parameters.is_empty() => Ok(geometry.data_type()),
+        Some(_) => bail!(DATA_TYPE_CANNOT_HAVE_ARGUMENTS, "Data type {family} cannot have arguments"),
+        None => bail!(NOT_IMPLEMENTED, "Data type {family} is not supported"),
+    }
 }
 
 fn types(family: &str, parameters: Vec<Parameter>) -> Result<Vec<DataType>> {
@@ -661,7 +675,7 @@ fn map(parameters: Vec<Parameter>) -> Result<DataType> {
     Ok(DataType::map(key, value))
 }
 
-fn fields(parameters: Vec<Parameter>) -> Result<Arc<[TupleField]>> {
+fn fields(parameters: Vec<Parameter>) -> Result<Named<[TupleField]>> {
     let fields = parameters
         .into_iter()
         .map(|p| match p {

@@ -1,6 +1,7 @@
 //! Types whose values are of several types: Variant, Dynamic and JSON, and what their text forms say.
 
 use crate::DataType;
+use crate::geometry::Alternatives;
 use crate::supertype::{common_supertype, pair};
 use chalet_base::{Result, bail, codes, ensure};
 use std::fmt;
@@ -118,7 +119,7 @@ impl DataType {
     }
 
     /// The types of a Variant.
-    pub fn alternatives(&self) -> Option<&[DataType]> {
+    pub fn alternatives(&self) -> Option<&Alternatives> {
         match self {
             DataType::Variant(types) => Some(types),
             _ => None,
@@ -141,9 +142,8 @@ impl DataType {
     pub fn is_or_contains(&self, test: &dyn Fn(&DataType) -> bool) -> bool {
         test(self)
             || match self {
-                DataType::Nullable(inner) | DataType::LowCardinality(inner) | DataType::Array(inner) => {
-                    inner.is_or_contains(test)
-                }
+                DataType::LowCardinality(inner) | DataType::Nullable(inner) => inner.is_or_contains(test),
+                DataType::Array(inner) => inner.is_or_contains(test),
                 DataType::Map(key, value) => key.is_or_contains(test) || value.is_or_contains(test),
                 DataType::Tuple(fields) => fields.iter().any(|field| field.ty.is_or_contains(test)),
                 _ => false,
@@ -169,9 +169,8 @@ impl DataType {
                 "Cannot create column with type '{self}' because fixed string with size > 256 is suspicious. Set setting \
                  allow_suspicious_fixed_string_types = 1 in order to allow it"
             ),
-            DataType::Nullable(inner) | DataType::LowCardinality(inner) | DataType::Array(inner) => {
-                inner.check_long_fixed_strings()
-            }
+            DataType::LowCardinality(inner) | DataType::Nullable(inner) => inner.check_long_fixed_strings(),
+            DataType::Array(inner) => inner.check_long_fixed_strings(),
             DataType::Map(key, value) => {
                 key.check_long_fixed_strings()?;
                 value.check_long_fixed_strings()
@@ -185,6 +184,8 @@ impl DataType {
     /// Fails where types of a Variant are so alike that values could be of either.
     pub fn check_suspicious_variants(&self) -> Result<()> {
         match self {
+            // Of geometries the name says which one is meant.
+            DataType::Variant(_) if self.geometry().is_some() => Ok(()),
             DataType::Variant(types) => {
                 for (i, a) in types.iter().enumerate() {
                     for b in &types[i + 1..] {
@@ -200,9 +201,8 @@ impl DataType {
                 }
                 types.iter().try_for_each(DataType::check_suspicious_variants)
             }
-            DataType::Nullable(inner) | DataType::LowCardinality(inner) | DataType::Array(inner) => {
-                inner.check_suspicious_variants()
-            }
+            DataType::LowCardinality(inner) | DataType::Nullable(inner) => inner.check_suspicious_variants(),
+            DataType::Array(inner) => inner.check_suspicious_variants(),
             DataType::Map(key, value) => {
                 key.check_suspicious_variants()?;
                 value.check_suspicious_variants()

@@ -44,13 +44,16 @@ impl AggregateFunction for GroupArrayIntersect {
             );
         };
         let element = element.without_low_cardinality().clone();
-        Ok(EachState::of(Intersect { codec: RowCodec::new(&element), element }))
+        // A geometry is one still.
+        let named = args[0].ty.geometry().is_some();
+        let result = if named { args[0].ty.clone() } else { element.clone().array() };
+        Ok(EachState::of(Intersect { codec: RowCodec::new(&element), result }))
     }
 }
 
 struct Intersect {
     codec: RowCodec,
-    element: DataType,
+    result: DataType,
 }
 
 /// The bytes of the elements that all arrays so far have, as they came first; none before the first array.
@@ -61,7 +64,7 @@ impl RowAggregate for Intersect {
     type Input<'a> = &'a List;
 
     fn result_type(&self) -> DataType {
-        self.element.clone().array()
+        self.result.clone()
     }
 
     fn empty(&self) -> State {

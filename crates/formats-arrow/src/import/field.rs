@@ -4,7 +4,6 @@ use crate::export::field::scale_of_unit;
 use arrow_schema::{DataType as Arrow, Field, IntervalUnit as ArrowInterval, TimeUnit};
 use chalet_base::{Result, bail, ensure};
 use chalet_types::{DataType, IntervalUnit, TimeZone, TupleField};
-use std::sync::Arc;
 
 /// Nullable when the field is, unless the type cannot be.
 pub fn type_of_field(field: &Field) -> Result<DataType> {
@@ -77,7 +76,7 @@ fn bare_type(field: &Field) -> Result<DataType> {
             fields
                 .iter()
                 .map(|f| Ok(TupleField { name: Some(f.name().as_str().into()), ty: type_of_field(f)? }))
-                .collect::<Result<Arc<[TupleField]>>>()?,
+                .collect::<Result<_>>()?,
         ),
         Arrow::Map(entries, _) => match entries.data_type() {
             Arrow::Struct(pair) if pair.len() == 2 => {

@@ -101,7 +101,8 @@ pub(super) fn prefix(from: &mut impl Source, ty: &DataType) -> Result<()> {
             );
             Ok(())
         }
-        DataType::Array(inner) | DataType::Nullable(inner) => prefix(from, inner),
+        DataType::Array(inner) => prefix(from, inner),
+        DataType::Nullable(inner) => prefix(from, inner),
         DataType::Map(key, value) => {
             prefix(from, key)?;
             prefix(from, value)

@@ -47,9 +47,8 @@ impl Layout {
                 super::reader::prefix(from, ty)?;
                 Layout::Plain
             }
-            DataType::Nullable(inner) | DataType::Array(inner) => {
-                Layout::Inner(Box::new(Layout::read(from, inner, block)?))
-            }
+            DataType::Array(inner) => Layout::Inner(Box::new(Layout::read(from, inner, block)?)),
+            DataType::Nullable(inner) => Layout::Inner(Box::new(Layout::read(from, inner, block)?)),
             DataType::Map(key, value) => {
                 let key = Layout::read(from, key, block)?;
                 Layout::Inner(Box::new(Layout::Fields(vec![key, Layout::read(from, value, block)?])))

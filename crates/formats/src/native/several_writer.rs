@@ -78,10 +78,10 @@ impl Streams {
         }
     }
 
-    fn variant(&mut self, ty: &DataType, types: &Arc<[DataType]>, vector: &Vector) -> Result<()> {
+    fn variant(&mut self, ty: &DataType, types: &[DataType], vector: &Vector) -> Result<()> {
         let groups = variant::groups(vector, ty)?;
         let of_type = |alternative: &DataType| {
-            let found = groups.iter().find(|group| group.ty == *alternative);
+            let found = groups.iter().find(|group| group.ty.is_same(alternative));
             Alternative {
                 name: String::new(),
                 ty: Some(alternative.clone()),

@@ -49,7 +49,8 @@ pub fn write_column(out: &mut Vec<u8>, ty: &DataType, column: &Column) -> Result
 fn prefix(out: &mut Vec<u8>, ty: &DataType) {
     match ty {
         DataType::LowCardinality(_) => out.extend_from_slice(&1u64.to_le_bytes()),
-        DataType::Array(inner) | DataType::Nullable(inner) => prefix(out, inner),
+        DataType::Array(inner) => prefix(out, inner),
+        DataType::Nullable(inner) => prefix(out, inner),
         DataType::Map(key, value) => {
             prefix(out, key);
             prefix(out, value);

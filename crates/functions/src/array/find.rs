@@ -102,7 +102,7 @@ fn index_of(call: &Call) -> Result<Column> {
 fn bind(name: &'static str, args: &[Argument], ctx: &Context, result: DataType) -> Result<Bound> {
     check_arity(name, args.len(), 2..=2)?;
     let element = match &args[0].ty {
-        DataType::Array(element) => element,
+        DataType::Array(element) => &**element,
         DataType::Json(_) if name == HAS.record.name => {
             let path = &args[1].ty;
             return match path {
@@ -158,8 +158,8 @@ where
     let (n, item) = (call.n_rows, Operand::of(call, 1));
     let list = list_of(&call.args[0], n)?;
     let (element, values) = match call.args[0].ty {
-        DataType::Array(element) => (element, &*list.values),
-        DataType::Map(key, _) => (key, pairs(&list)?.0),
+        DataType::Array(element) => (&**element, &*list.values),
+        DataType::Map(key, _) => (&**key, pairs(&list)?.0),
         other => bail!(LOGICAL_ERROR, "{other} has no elements"),
     };
     let left = Operand { ty: element, vector: values, constant: false };

@@ -31,7 +31,7 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
         result = inner;
     }
     match result {
-        DataType::Array(_) => Ok(result.clone().into()),
+        DataType::Array(_) => Ok(result.clone().without_name().into()),
         ty => bail!(
             ILLEGAL_TYPE_OF_ARGUMENT,
             "Illegal type {ty} of argument of function {name}, expected Array"

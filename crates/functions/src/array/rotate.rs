@@ -94,7 +94,7 @@ fn bind(name: &'static str, args: &[Argument], _: &Context, most: usize) -> Resu
             |ty: &DataType| pair(element.without_nullable(), ty).as_ref() == Some(element.without_nullable());
         check_type(name, args, 2, fits, &element.to_string())?;
     }
-    Ok(args[0].ty.clone().into())
+    Ok(args[0].ty.clone().without_name().into())
 }
 
 /// The number of places to the left for each row; `direction` is 1 for left, -1 for right. UInt64 is read as Int64, as the kernel does.

@@ -41,7 +41,8 @@ pub static SYMMETRIC_DIFFERENCE: Plain = Plain {
 fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     check_arity(name, args.len(), 1..=usize::MAX)?;
     all_arrays(name, args)?;
-    Ok(common_supertype(&args.iter().map(|arg| arg.ty.clone()).collect::<Vec<_>>())?.into())
+    let common = common_supertype(&args.iter().map(|arg| arg.ty.clone()).collect::<Vec<_>>())?;
+    Ok(common.without_name().into())
 }
 
 fn execute(call: &Call, keep: fn(usize, usize) -> bool) -> Result<Column> {

@@ -115,7 +115,8 @@ fn check_low_cardinality(ty: &DataType) -> Result<()> {
             );
             Ok(())
         }
-        DataType::Nullable(inner) | DataType::Array(inner) => check_low_cardinality(inner),
+        DataType::Array(inner) => check_low_cardinality(inner),
+        DataType::Nullable(inner) => check_low_cardinality(inner),
         DataType::Map(key, value) => {
             check_low_cardinality(key)?;
             check_low_cardinality(value)

@@ -1,13 +1,13 @@
 //! `polygonConvexHullCartesian`: the least convex polygon around all points.
 
 use super::ring::{Point, turn};
-use super::shape::{Shapes, depth, type_of_depth};
+use super::shape::{Shapes, geometry};
 use crate::plain::Plain;
 use chalet_base::{Result, ensure};
 use chalet_columns::{Builder, Column};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
-use chalet_types::Value;
+use chalet_types::{Geometry, Value};
 
 pub static FUNCTION: Plain = Plain {
     record: Record {
@@ -23,18 +23,18 @@ pub static FUNCTION: Plain = Plain {
     bind: |name: &'static str, args: &[Argument], _: &Context| -> Result<Bound> {
         check_arity(name, args.len(), 1..=1)?;
         ensure!(
-            depth(&args[0].ty)? > 0,
+            geometry(&args[0].ty)? != Geometry::Point,
             BAD_ARGUMENTS,
             "The argument of function {name} must not be a Point"
         );
-        Ok(type_of_depth(2).into())
+        Ok(Geometry::Polygon.data_type().into())
     },
     execute: |call: &Call| -> Result<Column> {
-        let shapes = Shapes::of(&call.args[0], call.n_rows)?;
+        let shapes = Shapes::of(&call.args[0])?;
         let mut out = Builder::new(call.result);
         for row in 0..call.n_rows {
             // Holes lie inside of their polygons.
-            let outer = shapes.polygons(row).into_iter().filter_map(|rings| rings.into_iter().next());
+            let outer = shapes.parts(row).into_iter().filter_map(|rings| rings.into_iter().next());
             let point = |(x, y)| Value::Tuple(vec![Value::Float(x), Value::Float(y)]);
             let hull = hull(outer.flatten().collect()).into_iter().map(point).collect();
             out.push_value(&Value::Array(vec![Value::Array(hull)]))?;

@@ -1,13 +1,13 @@
 //! `polygonAreaCartesian`, `polygonPerimeterCartesian` and their kin: areas and lengths of boundaries, in the plane and on the unit sphere.
 
 use super::ring::Point;
-use super::shape::{Shapes, depth};
+use super::shape::{Shapes, geometry, is_area};
 use crate::plain::Plain;
 use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
-use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, Registry};
-use chalet_types::DataType;
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, Registry, SeveralTypes};
+use chalet_types::{DataType, Geometry};
 
 macro_rules! measures {
     ($($name:literal, $measure:ident, $points:literal, $summary:literal, $sql:literal => $result:literal;)*) => {
@@ -17,6 +17,7 @@ macro_rules! measures {
                 summary: $summary,
                 syntax: concat!($name, "(geometry)"),
                 examples: &[Example { sql: $sql, result: $result }],
+                several_types: if $points { SeveralTypes::Seen } else { SeveralTypes::EachType },
                 ..Record::DEFAULT
             },
             bind: |name, args, ctx| bind(name, args, ctx, $points),
@@ -46,22 +47,28 @@ measures! {
 
 fn bind(name: &'static str, args: &[Argument], _: &Context, points: bool) -> Result<Bound> {
     check_arity(name, args.len(), 1..=1)?;
-    let depth = depth(&args[0].ty)?;
+    let found = geometry(&args[0].ty)?;
     ensure!(
-        points || depth > 0,
+        points || found != Geometry::Point,
         ILLEGAL_TYPE_OF_ARGUMENT,
         "The argument of function {name} must not be Point"
+    );
+    ensure!(
+        found != Geometry::Any || args[0].ty.geometry().is_some(),
+        ILLEGAL_TYPE_OF_ARGUMENT,
+        "First argument of function {name} should be Geometry, got {}",
+        args[0].ty
     );
     Ok(DataType::Float64.into())
 }
 
 fn execute(call: &Call, measure: fn(&[Point]) -> f64) -> Result<Column> {
-    if depth(call.args[0].ty)? == 0 {
-        return Ok(Vector::from(vec![0.0; call.n_rows]).into());
-    }
-    let shapes = Shapes::of(&call.args[0], call.n_rows)?;
-    // Holes run the other way round, so that their areas are negative.
-    let sum = |row| shapes.polygons(row).iter().flatten().map(|ring| measure(ring)).sum::<f64>();
+    let shapes = Shapes::of(&call.args[0])?;
+    // What is no area has neither area nor boundary. Holes run the other way round, so that their areas are negative.
+    let sum = |row| match shapes.shape(row) {
+        Some(shape) if is_area(shape.geometry) => shape.lists().map(measure).sum::<f64>(),
+        _ => 0.0,
+    };
     Ok(Vector::from((0..call.n_rows).map(sum).collect::<Vec<f64>>()).into())
 }
 

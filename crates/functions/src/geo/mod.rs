@@ -1,5 +1,6 @@
 //! Places on Earth, polygons, and curves that fill the plane.
 
+mod areas;
 mod convex_hull;
 mod ellipses;
 mod flip_coordinates;
@@ -7,13 +8,19 @@ mod geohash;
 mod great_circle;
 mod h3;
 mod hilbert;
+mod intersects;
 mod measures;
 mod morton;
+mod overlay;
 mod polygon;
 mod ratios;
 mod relations;
 mod ring;
 mod shape;
+mod six_digits;
+mod svg;
+mod tiles;
+mod utm;
 mod wkb;
 mod wkt;
 
@@ -33,8 +40,13 @@ pub fn register(registry: &mut Registry) {
     registry.add_scalar(&polygon::FUNCTION);
     registry.add_scalar(&convex_hull::FUNCTION);
     registry.add_scalar(&flip_coordinates::FUNCTION);
+    registry.add_scalar(&svg::FUNCTION);
+    areas::register(registry);
+    intersects::register(registry);
     measures::register(registry);
     relations::register(registry);
+    tiles::register(registry);
+    utm::register(registry);
     wkb::register(registry);
     wkt::register(registry);
 }

@@ -2,9 +2,9 @@
 //! plane lie to each other.
 
 use super::ring::{Place, Point, Polygon, turn};
-use super::shape::{Shapes, depth};
+use super::shape::{Shapes, check_area};
 use crate::plain::Plain;
-use chalet_base::{Result, ensure};
+use chalet_base::Result;
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, Registry};
@@ -44,11 +44,7 @@ relations! {
 fn bind(name: &'static str, args: &[Argument], _: &Context, result: DataType) -> Result<Bound> {
     check_arity(name, args.len(), 2..=2)?;
     for arg in args {
-        ensure!(
-            depth(&arg.ty)? > 0,
-            ILLEGAL_TYPE_OF_ARGUMENT,
-            "Any argument of function {name} must not be Point"
-        );
+        check_area(name, &arg.ty)?;
     }
     Ok(result.into())
 }
@@ -57,7 +53,7 @@ fn each_pair<T>(call: &Call, relation: impl Fn(&[Polygon], &[Polygon]) -> T) -> 
 where
     Vector: From<Vec<T>>,
 {
-    let (a, b) = (Shapes::of(&call.args[0], call.n_rows)?, Shapes::of(&call.args[1], call.n_rows)?);
+    let (a, b) = (Shapes::of(&call.args[0])?, Shapes::of(&call.args[1])?);
     let results = (0..call.n_rows).map(|row| relation(&a.areas(row), &b.areas(row)));
     Ok(Vector::from(results.collect::<Vec<T>>()).into())
 }

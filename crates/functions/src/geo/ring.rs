@@ -25,6 +25,25 @@ pub fn turn(a: Point, b: Point, c: Point) -> f64 {
     (b.0 - a.0) * (c.1 - a.1) - (b.1 - a.1) * (c.0 - a.0)
 }
 
+/// Twice the area, positive when the boundary runs clockwise; the last point is joined to the first.
+pub fn doubled_area(points: &[Point]) -> f64 {
+    let next = points.iter().cycle().skip(1);
+    points.iter().zip(next).map(|(a, b)| (a.0 + b.0) * (a.1 - b.1)).sum()
+}
+
+/// The points of a ring, closed, clockwise if it is the outer one and else counter-clockwise.
+pub fn corrected(points: &[Point], outer: bool) -> Vec<Point> {
+    let mut points = points.to_vec();
+    if points.len() > 2 && points.first() != points.last() {
+        points.push(points[0]);
+    }
+    let area = doubled_area(&points);
+    if if outer { area < 0.0 } else { area > 0.0 } {
+        points.reverse();
+    }
+    points
+}
+
 impl Ring {
     pub fn new(mut points: Vec<Point>) -> Ring {
         if points.len() > 1 && points.first() == points.last() {

@@ -1,38 +1,14 @@
-//! `readWKTPoint` and its kin: geometries from their well-known text.
+//! `wkt`, `readWKT`, `readWKTPoint` and its kin: geometries to and from their well-known text.
 
-use super::shape::type_of_depth;
+use super::shape::{Shape, Shapes, geometry};
+use super::{six_digits, wkb};
 use crate::plain::Plain;
 use crate::string_args::StringArg;
 use chalet_base::{Error, Result, ensure, err};
-use chalet_columns::{Builder, Column};
+use chalet_columns::{Builder, Column, StringBuilder, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, Registry};
-use chalet_types::{DataType, Value};
-
-/// How the lists of a geometry nest in its text.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Point,
-    /// Points, each of which may be in parentheses of its own.
-    Points,
-    Line,
-    /// A polygon of one ring, of which the result is the ring.
-    Ring,
-    Lines,
-    Polygon,
-    Polygons,
-}
-
-impl Kind {
-    fn depth(self) -> usize {
-        match self {
-            Kind::Point => 0,
-            Kind::Points | Kind::Line | Kind::Ring => 1,
-            Kind::Lines | Kind::Polygon => 2,
-            Kind::Polygons => 3,
-        }
-    }
-}
+use chalet_types::{DataType, Geometry, Value};
 
 macro_rules! readers {
     ($($name:literal, $kind:ident, $word:literal, $what:literal, $sql:literal => $result:literal;)*) => {
@@ -44,32 +20,32 @@ macro_rules! readers {
                 examples: &[Example { sql: $sql, result: $result }],
                 ..Record::DEFAULT
             },
-            bind: |name, args, ctx| bind(name, args, ctx, Kind::$kind),
-            execute: |call| execute(call, Kind::$kind, $word),
+            bind: |name, args, ctx| bind(name, args, ctx, Geometry::$kind),
+            execute: |call| execute(call, Geometry::$kind, $word),
         }),*];
     };
 }
 
 readers! {
     "readWKTPoint", Point, "POINT", "A point", "SELECT readWKTPoint('POINT (1.2 3.4)')" => "(1.2,3.4)";
-    "readWKTMultiPoint", Points, "MULTIPOINT", "Points", "SELECT readWKTMultiPoint('MULTIPOINT (1 2, 3 4)')" => "[(1,2),(3,4)]";
-    "readWKTLineString", Line, "LINESTRING", "A line", "SELECT readWKTLineString('LINESTRING (1 1, 2 2)')" => "[(1,1),(2,2)]";
-    "readWKTMultiLineString", Lines, "MULTILINESTRING", "Lines",
+    "readWKTMultiPoint", MultiPoint, "MULTIPOINT", "Points", "SELECT readWKTMultiPoint('MULTIPOINT (1 2, 3 4)')" => "[(1,2),(3,4)]";
+    "readWKTLineString", LineString, "LINESTRING", "A line", "SELECT readWKTLineString('LINESTRING (1 1, 2 2)')" => "[(1,1),(2,2)]";
+    "readWKTMultiLineString", MultiLineString, "MULTILINESTRING", "Lines",
         "SELECT readWKTMultiLineString('MULTILINESTRING ((1 1, 2 2), (3 3, 4 4))')" => "[[(1,1),(2,2)],[(3,3),(4,4)]]";
     "readWKTRing", Ring, "POLYGON", "A ring", "SELECT readWKTRing('POLYGON ((1 1, 2 2, 3 3, 1 1))')" => "[(1,1),(2,2),(3,3),(1,1)]";
     "readWKTPolygon", Polygon, "POLYGON", "A polygon",
         "SELECT readWKTPolygon('POLYGON ((0 0, 0 2, 2 2, 0 0))')" => "[[(0,0),(0,2),(2,2),(0,0)]]";
-    "readWKTMultiPolygon", Polygons, "MULTIPOLYGON", "Polygons",
+    "readWKTMultiPolygon", MultiPolygon, "MULTIPOLYGON", "Polygons",
         "SELECT readWKTMultiPolygon('MULTIPOLYGON (((0 0, 0 2, 2 2, 0 0)))')" => "[[[(0,0),(0,2),(2,2),(0,0)]]]";
 }
 
-fn bind(name: &'static str, args: &[Argument], _: &Context, kind: Kind) -> Result<Bound> {
+fn bind(name: &'static str, args: &[Argument], _: &Context, kind: Geometry) -> Result<Bound> {
     check_arity(name, args.len(), 1..=1)?;
     ensure!(args[0].ty == DataType::String, ILLEGAL_TYPE_OF_ARGUMENT, "First argument should be String");
-    Ok(type_of_depth(kind.depth()).into())
+    Ok(kind.data_type().into())
 }
 
-fn execute(call: &Call, kind: Kind, word: &str) -> Result<Column> {
+fn execute(call: &Call, kind: Geometry, word: &str) -> Result<Column> {
     let texts = StringArg::of(call, 0)?;
     let mut out = Builder::new(call.result);
     for row in 0..call.n_rows {
@@ -78,7 +54,7 @@ fn execute(call: &Call, kind: Kind, word: &str) -> Result<Column> {
     Ok(out.finish().into())
 }
 
-fn read(text: &[u8], kind: Kind, word: &str) -> Result<Value> {
+fn read(text: &[u8], kind: Geometry, word: &str) -> Result<Value> {
     let text = String::from_utf8_lossy(text);
     let mut words = Words { text: &text, rest: &text };
     if !words.next().is_some_and(|first| first.eq_ignore_ascii_case(word)) {
@@ -90,30 +66,30 @@ fn read(text: &[u8], kind: Kind, word: &str) -> Result<Value> {
     let value = if words.peek().is_some_and(|next| next.eq_ignore_ascii_case("EMPTY")) {
         words.next();
         match kind {
-            Kind::Point => {
+            Geometry::Point => {
                 return Err(err!(CANNOT_PARSE_TEXT, "Empty points are not supported: {text}"));
             }
             // A polygon always has an outer ring.
-            Kind::Polygon => Value::Array(vec![Value::Array(Vec::new())]),
+            Geometry::Polygon => Value::Array(vec![Value::Array(Vec::new())]),
             _ => Value::Array(Vec::new()),
         }
     } else {
         match kind {
-            Kind::Point => {
+            Geometry::Point => {
                 words.expect("(")?;
                 let point = words.point()?;
                 words.expect(")")?;
                 point
             }
-            Kind::Ring => {
+            Geometry::Ring => {
                 words.expect("(")?;
                 let ring = words.points()?;
                 words.expect(")")?;
                 ring
             }
-            Kind::Points | Kind::Line => words.points()?,
-            Kind::Lines | Kind::Polygon => words.list(Words::points)?,
-            Kind::Polygons => words.list(|words| words.list(Words::points))?,
+            Geometry::MultiPoint | Geometry::LineString => words.points()?,
+            Geometry::MultiLineString | Geometry::Polygon => words.list(Words::points)?,
+            Geometry::MultiPolygon | Geometry::Any => words.list(|words| words.list(Words::points))?,
         }
     };
     match words.next() {
@@ -205,6 +181,129 @@ impl<'a> Words<'a> {
     }
 }
 
+/// The geometry of any kind.
+static READ: Plain = Plain {
+    record: Record {
+        name: "readWKT",
+        summary: "A geometry of any kind from its well-known text.",
+        syntax: "readWKT(wkt_string)",
+        examples: &[Example { sql: "SELECT readWKT('LINESTRING (1 1, 2 2)')", result: "[(1,1),(2,2)]" }],
+        ..Record::DEFAULT
+    },
+    bind: |name, args, ctx| bind(name, args, ctx, Geometry::Any),
+    execute: |call| {
+        let texts = StringArg::of(call, 0)?;
+        let value = |row| {
+            let text = texts.get(row);
+            let shown = String::from_utf8_lossy(text);
+            let first = Words { text: &shown, rest: &shown }.next().unwrap_or_default().to_ascii_uppercase();
+            let Some((word, kind)) = KINDS.iter().find(|(word, _)| *word == first) else {
+                return Err(err!(BAD_ARGUMENTS, "Incorrect WKT format value: {shown}"));
+            };
+            // A ring is written as a polygon.
+            let word = if *kind == Geometry::Ring { "POLYGON" } else { word };
+            Ok((*kind, read(text, *kind, word)?))
+        };
+        wkb::several((0..call.n_rows).map(value).collect::<Result<_>>()?, call.result)
+    },
+};
+
+/// The words that texts of geometries begin with.
+const KINDS: [(&str, Geometry); 7] = [
+    ("POINT", Geometry::Point),
+    ("MULTIPOINT", Geometry::MultiPoint),
+    ("LINESTRING", Geometry::LineString),
+    ("MULTILINESTRING", Geometry::MultiLineString),
+    ("POLYGON", Geometry::Polygon),
+    ("MULTIPOLYGON", Geometry::MultiPolygon),
+    ("RING", Geometry::Ring),
+];
+
+static WRITE: Plain = Plain {
+    record: Record {
+        name: "wkt",
+        summary: "The well-known text of a geometry, coordinates with six significant digits.",
+        syntax: "wkt(geometry)",
+        examples: &[Example { sql: "SELECT wkt((1.5, 2.))", result: "POINT(1.5 2)" }],
+        ..Record::DEFAULT
+    },
+    bind: |name, args, _| {
+        check_arity(name, args.len(), 1..=1)?;
+        geometry(&args[0].ty)?;
+        Ok(DataType::String.into())
+    },
+    execute: |call| {
+        let shapes = Shapes::of(&call.args[0])?;
+        let mut out = StringBuilder::with_capacity(call.n_rows);
+        for row in 0..call.n_rows {
+            let mut text = String::new();
+            if let Some(shape) = shapes.shape(row) {
+                shape.check_finite()?;
+                put(&mut text, &shape);
+            }
+            out.push(text.as_bytes());
+        }
+        Ok(Vector::from(out.finish()).into())
+    },
+};
+
+type Point = (f64, f64);
+
+fn put_point(out: &mut String, (x, y): Point) {
+    six_digits::put(out, x);
+    out.push(' ');
+    six_digits::put(out, y);
+}
+
+fn put_list<T>(out: &mut String, items: impl IntoIterator<Item = T>, mut put: impl FnMut(&mut String, T)) {
+    out.push('(');
+    for (at, item) in items.into_iter().enumerate() {
+        out.push_str(if at == 0 { "" } else { "," });
+        put(out, item);
+    }
+    out.push(')');
+}
+
+fn put_points(out: &mut String, points: &[Point]) {
+    put_list(out, points.iter().copied(), put_point);
+}
+
+/// Rings are shown closed.
+fn put_polygon(out: &mut String, rings: &Vec<Vec<Point>>) {
+    if let [outer] = &rings[..]
+        && outer.is_empty()
+    {
+        out.push_str("()");
+        return;
+    }
+    put_list(out, rings, |out, ring| {
+        let close = ring.first().filter(|first| ring.len() > 1 && Some(*first) != ring.last());
+        put_list(out, ring.iter().chain(close).copied(), put_point);
+    });
+}
+
+fn put(out: &mut String, shape: &Shape) {
+    // A ring is written as a polygon.
+    let kind = if shape.geometry == Geometry::Ring { Geometry::Polygon } else { shape.geometry };
+    let word = KINDS.iter().find(|(_, known)| *known == kind).map_or("", |(word, _)| word);
+    out.push_str(word);
+    match shape.geometry {
+        Geometry::Point => put_list(out, shape.points(), put_point),
+        Geometry::MultiPoint => {
+            put_list(out, shape.points(), |out, point| put_list(out, [point], put_point));
+        }
+        Geometry::LineString => shape.lists().for_each(|line| put_points(out, line)),
+        Geometry::MultiLineString => put_list(out, shape.lists(), put_points),
+        Geometry::Ring if shape.points().next().is_none() => out.push_str("()"),
+        // A ring of its own is shown as it is.
+        Geometry::Ring => put_list(out, shape.lists(), put_points),
+        Geometry::Polygon => shape.parts.iter().for_each(|rings| put_polygon(out, rings)),
+        Geometry::MultiPolygon | Geometry::Any => put_list(out, &shape.parts, put_polygon),
+    }
+}
+
 pub fn register(registry: &mut Registry) {
+    registry.add_scalar(&READ);
+    registry.add_scalar(&WRITE);
     FUNCTIONS.iter().for_each(|function| registry.add_scalar(function));
 }

@@ -47,7 +47,7 @@ pub static BACKWARD: HigherOrder = HigherOrder {
 
 fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     check_predicate(name, &with_lambda(name, args, 0)?)?;
-    Ok(args[1].ty.clone().into())
+    Ok(args[1].ty.clone().without_name().into())
 }
 
 fn backward(call: &Call) -> Result<Column> {

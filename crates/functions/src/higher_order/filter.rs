@@ -40,7 +40,7 @@ pub static MAP: HigherOrder = HigherOrder {
 
 fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     check_predicate("arrayFilter", &with_lambda(name, args, 0)?)?;
-    Ok(args[1].ty.clone().into())
+    Ok(args[1].ty.clone().without_name().into())
 }
 
 fn execute(call: &Call) -> Result<Column> {

@@ -67,7 +67,7 @@ fn bind(name: &'static str, args: &[Argument], _: &Context, skipped: usize) -> R
     }
     let shape = maybe_lambda(name, args, skipped)?;
     let first = usize::from(shape.has_lambda) + skipped;
-    Ok(args[first].ty.clone().into())
+    Ok(args[first].ty.clone().without_name().into())
 }
 
 fn execute(call: &Call, reverse: bool, skipped: usize) -> Result<Column> {

@@ -37,7 +37,7 @@ pub static AFTER: HigherOrder = HigherOrder {
 
 fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     check_predicate(name, &with_lambda(name, args, 0)?)?;
-    Ok(args[1].ty.clone().array().into())
+    Ok(args[1].ty.clone().without_name().array().into())
 }
 
 /// `back` is how far before a cut the element is that asks for it.

@@ -34,9 +34,9 @@ const MAX_KEYS: i128 = 1 << 30;
 fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     check_arity(name, args.len(), 1..=3)?;
     let (key, value, max) = match &args[0].ty {
-        DataType::Map(key, value) if args.len() <= 2 => (key, value, args.get(1)),
+        DataType::Map(key, value) if args.len() <= 2 => (&**key, &**value, args.get(1)),
         DataType::Array(key) if args.len() >= 2 => match &args[1].ty {
-            DataType::Array(value) => (key, value, args.get(2)),
+            DataType::Array(value) => (&**key, &**value, args.get(2)),
             ty => {
                 bail!(ILLEGAL_TYPE_OF_ARGUMENT, "Function {name} second argument must be an array, got {ty}")
             }

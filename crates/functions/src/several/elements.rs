@@ -78,7 +78,7 @@ fn bind_variant(name: &'static str, args: &[Argument], _: &Context) -> Result<Bo
         );
     };
     let wanted = name_of(name, args)?;
-    let found = wanted.parse::<DataType>().ok().filter(|found| types.contains(found));
+    let found = wanted.parse::<DataType>().ok().filter(|found| types.number_of(found).is_some());
     match (found, args.get(2)) {
         (Some(found), _) => {
             let result = (0..depth).fold(variant::element_type(&found), |ty, _| ty.array());

@@ -11,7 +11,6 @@ use pyo3::types::{
     PyBool, PyByteArray, PyBytes, PyDate, PyDateTime, PyDelta, PyDict, PyFloat, PyInt, PyList, PySet,
     PyString, PyTime, PyTuple,
 };
-use std::sync::Arc;
 
 /// Whole numbers up to here are exact as Float64.
 const EXACT: i64 = 1 << 53;
@@ -278,7 +277,7 @@ impl Shape {
         match (&self.list, &self.tuple) {
             (Some(list), None) => found.push(list.ty().array()),
             (None, Some(fields)) => found.push(DataType::Tuple(
-                fields.iter().map(|field| TupleField { name: None, ty: field.ty() }).collect::<Arc<[_]>>(),
+                fields.iter().map(|field| TupleField { name: None, ty: field.ty() }).collect(),
             )),
             (None, None) => {}
             (Some(_), Some(_)) => return None,

@@ -100,7 +100,8 @@ pub(super) fn is_same(ty: &DataType) -> bool {
     use DataType::*;
     match ty {
         UInt128 | Int128 | UInt256 | Int256 | BFloat16 | Decimal { precision: 19.., .. } => false,
-        LowCardinality(inner) | Nullable(inner) | Array(inner) => is_same(inner),
+        LowCardinality(inner) | Nullable(inner) => is_same(inner),
+        Array(inner) => is_same(inner),
         Map(key, value) => is_same(key) && is_same(value),
         Tuple(fields) => fields.iter().all(|field| is_same(&field.ty)),
         _ => true,

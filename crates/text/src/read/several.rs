@@ -9,6 +9,7 @@ use chalet_columns::builder::Values;
 use chalet_columns::{Builder, json, variant};
 use chalet_types::{DataType, JsonType};
 use regex::bytes::Regex;
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 /// How to read values of one of these types.
@@ -35,7 +36,9 @@ impl Several {
                     .enumerate()
                     .map(|(number, ty)| (vec![number as u8], Reader::new(ty, syntax, settings)))
                     .collect();
-                readers.sort_by_key(|(_, reader)| rank(&reader.ty));
+                readers.sort_by_key(|(_, reader)| {
+                    (rank(&reader.ty), Reverse(depth(&reader.ty)), rank(innermost(&reader.ty)))
+                });
                 Several::Variant(readers)
             }
             DataType::Json(json) => Several::Json(Box::new(JsonPaths {
@@ -45,6 +48,21 @@ impl Several {
             })),
             _ => Several::Dynamic,
         }
+    }
+}
+
+/// Arrays within arrays: the deeper ones are tried first.
+fn depth(ty: &DataType) -> usize {
+    match ty {
+        DataType::Array(element) => 1 + depth(element),
+        _ => 0,
+    }
+}
+
+fn innermost(ty: &DataType) -> &DataType {
+    match ty {
+        DataType::Array(element) => innermost(element),
+        other => other,
     }
 }
 

@@ -18,13 +18,13 @@ pub fn check(from: &DataType, to: &DataType) -> Result<()> {
     use DataType::*;
     match (from, to) {
         (_, Dynamic(_)) | (Dynamic(_), _) | (String, Variant(_)) => Ok(()),
-        (Variant(old), Variant(new)) if old.iter().all(|ty| new.contains(ty)) => Ok(()),
+        (Variant(old), Variant(new)) if old.iter().all(|ty| new.number_of(ty).is_some()) => Ok(()),
         (Variant(_), Variant(_)) => bail!(
             CANNOT_CONVERT_TYPE,
             "Cannot convert type {from} to {to}. Conversion between Variant types is allowed only when new Variant type is an \
              extension of an initial one"
         ),
-        (_, Variant(types)) => match types.contains(from) {
+        (_, Variant(types)) => match types.number_of(from).is_some() {
             true => Ok(()),
             false => bail!(
                 CANNOT_CONVERT_TYPE,

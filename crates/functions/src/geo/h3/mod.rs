@@ -3,6 +3,7 @@
 mod cells;
 mod edges;
 mod places;
+mod polygons;
 mod resolutions;
 
 use crate::plain::Plain;
@@ -177,8 +178,8 @@ macro_rules! h3_functions {
 use h3_functions;
 
 pub fn register(registry: &mut Registry) {
-    let families: [&'static [Plain]; 4] =
-        [cells::FUNCTIONS, edges::FUNCTIONS, places::FUNCTIONS, resolutions::FUNCTIONS];
+    let families: [&'static [Plain]; 5] =
+        [cells::FUNCTIONS, edges::FUNCTIONS, places::FUNCTIONS, polygons::FUNCTIONS, resolutions::FUNCTIONS];
     for function in families.into_iter().flatten() {
         registry.add_scalar(function);
     }
