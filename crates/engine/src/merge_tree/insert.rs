@@ -106,6 +106,7 @@ impl Sorted {
                 };
                 if !of_partition.is_empty() {
                     let rows = Block::concat(&of_partition);
+                    let partition = self.table.known_partition(partition)?;
                     let Sorted { inner, table, projections, ctx, .. } = self;
                     let complete = |part: &Arc<Part>| write::complete(table, part, projections, ctx);
                     inner.write_part(partition, rows, ctx.exec.settings.max_threads, &complete)?;

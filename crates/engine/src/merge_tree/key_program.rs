@@ -86,7 +86,7 @@ impl KeyProgram {
 }
 
 /// A value as `system.parts` shows it.
-fn shown(vector: &chalet_columns::Vector, row: usize, ty: &DataType) -> String {
+pub(crate) fn shown(vector: &chalet_columns::Vector, row: usize, ty: &DataType) -> String {
     let mut out = Vec::new();
     let settings = chalet_text::TextSettings::default();
     let style = match ty.bare() {

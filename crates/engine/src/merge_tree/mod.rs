@@ -13,7 +13,7 @@
 pub(crate) mod background;
 mod distinct;
 pub(crate) mod insert;
-mod key_program;
+pub(crate) mod key_program;
 pub(crate) mod merge;
 pub(crate) mod part_defaults;
 pub(crate) mod part_query;

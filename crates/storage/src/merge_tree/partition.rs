@@ -24,7 +24,15 @@ impl Partition {
     pub fn of(value: &Value, ty: &DataType, shown: &str) -> Partition {
         Partition { id: id(value, ty).into(), shown: shown.into() }
     }
+
+    /// Were partitions of such a value named in another way before? Hashes were other ones, and days of Date32 were dates.
+    pub fn may_have_earlier_name(&self) -> bool {
+        self.id.len() == HASH_DIGITS
+            || (self.shown.contains('-') && self.id.parse::<i32>().is_ok_and(|n| n < 1_000_000))
+    }
 }
+
+const HASH_DIGITS: usize = 32;
 
 /// Integers and days are themselves, joined by hyphens where they are several; anything else is its hash.
 fn id(value: &Value, ty: &DataType) -> String {
@@ -147,5 +155,16 @@ mod tests {
         );
         assert_eq!(of(Value::Tuple(vec![Value::UInt(1), Value::UInt(2)]), pair), "1-2");
         assert_eq!(of(Value::string("a"), DataType::String), "51fbadfb0deeea70ceafbd3c7c8aef25");
+    }
+
+    #[test]
+    fn partitions_that_had_other_names() {
+        let may = |value, ty, shown: &str| Partition::of(&value, &ty, shown).may_have_earlier_name();
+        assert!(may(Value::string("a"), DataType::String, "a"));
+        assert!(may(Value::Float(1.5), DataType::Float64, "1.5"));
+        assert!(may(Value::Int(19_723), DataType::Date32, "2024-01-01"));
+        assert!(!may(Value::UInt(19_723), DataType::Date, "2024-01-01"));
+        assert!(!may(Value::UInt(202_401), DataType::UInt32, "202401"));
+        assert!(!Partition::all().may_have_earlier_name());
     }
 }

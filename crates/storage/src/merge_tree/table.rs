@@ -213,6 +213,18 @@ impl MergeTree {
     }
 
     /// Begins an INSERT, whose parts have these indexes.
+    /// A partition under the name that it has in this table: those of tables of earlier versions have names that were made in another
+    /// way, and rows of one value stay in one partition.
+    pub fn known_partition(&self, partition: Partition) -> Result<Partition> {
+        if !partition.may_have_earlier_name() {
+            return Ok(partition);
+        }
+        let parts = self.parts().snapshot()?;
+        let same =
+            parts.parts.iter().map(|part| &part.info.partition).find(|known| known.shown == partition.shown);
+        Ok(same.cloned().unwrap_or(partition))
+    }
+
     pub fn insert_parts(&self, indexes: Arc<[SkipIndexProgram]>) -> Result<PartsInserter> {
         self.parts.check_writable()?;
         Ok(PartsInserter::new(self.clone(), indexes))

@@ -1,6 +1,7 @@
 //! ALTER TABLE ... PARTITION: parts that go, or come from another table.
 
 use super::target::merge_tree;
+use crate::merge_tree::key_program::shown;
 use crate::merge_tree::merge::open_part;
 use crate::projections::program::programs;
 use crate::projections::write;
@@ -94,7 +95,9 @@ pub(crate) fn wanted(table: &MergeTree, written: &ast::Partition, ctx: &QueryCon
                 ARGUMENT_OUT_OF_BOUND,
                 "Cannot convert value '{expr}': it cannot be represented as {ty}"
             );
-            Wanted::Partition(Partition::of(&of_key, &ty, "").id.to_string())
+            let (vector, row) = cast.locate(0);
+            let partition = Partition::of(&of_key, &ty, &shown(vector, row, &ty));
+            Wanted::Partition(table.known_partition(partition)?.id.to_string())
         }
     })
 }

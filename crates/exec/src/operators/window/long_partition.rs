@@ -3,12 +3,12 @@
 
 use super::frames::Frames;
 use super::running::FramedRows;
-use super::{BYTES_A_ROW, Window, runs};
+use super::{BYTES_A_ROW, Call, Window, runs};
 use crate::control::QueryControl;
 use chalet_base::{Result, err};
 use chalet_columns::keys::{Order, sort_keys};
 use chalet_columns::{Block, Column, Data, Vector};
-use chalet_function_api::{Partitions, Reach, States};
+use chalet_function_api::{Partitions, Reach, States, WindowFunction};
 use chalet_memory::Reservation;
 use chalet_plan::{FrameBound, FrameSpec, FrameUnit, WindowImpl};
 use std::ops::Range;
@@ -27,7 +27,7 @@ const MOST_AROUND: usize = 1 << 16;
 
 /// How a call is computed part by part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum Strategy {
     /// From the rows around, as if they were a partition.
     Around,
     /// By a state that takes the rows as they come.
@@ -51,7 +51,7 @@ impl Window {
     pub(super) fn surroundings(&self) -> Option<Surroundings> {
         let mut all = Surroundings::default();
         for number in 0..self.calls.len() {
-            let (_, around) = self.way(number)?;
+            let (_, around) = self.strategy(number)?;
             all.before = all.before.max(around.before);
             all.after = all.after.max(around.after);
             all.peers |= around.peers;
@@ -59,20 +59,22 @@ impl Window {
         (all.before.max(all.after) <= MOST_AROUND).then_some(all)
     }
 
-    fn way(&self, number: usize) -> Option<(Way, Surroundings)> {
+    fn strategy(&self, number: usize) -> Option<(Strategy, Surroundings)> {
         let call = &self.calls[number];
         let by_peers = call.frame.unit != FrameUnit::Rows;
-        let carried = |way, peers| Some((way, Surroundings { peers, ..Surroundings::default() }));
-        let around = |before, after, peers| Some((Way::Around, Surroundings { before, after, peers }));
+        let carried = |strategy, peers| Some((strategy, Surroundings { peers, ..Surroundings::default() }));
+        let around = |before, after, peers| Some((Strategy::Around, Surroundings { before, after, peers }));
         let (reach, uses_frames) = match &call.function {
-            WindowImpl::Aggregate(_) if is_growing(&call.frame) => return carried(Way::Growing, by_peers),
+            WindowImpl::Aggregate(_) if is_growing(&call.frame) => {
+                return carried(Strategy::Growing, by_peers);
+            }
             WindowImpl::Aggregate(_) => (Reach::Frame, true),
             WindowImpl::Window(function) => (function.reach(&call.constants), function.uses_frames()),
         };
         match (reach, frame_reach(&call.frame)) {
-            (Reach::RowsBefore, _) => carried(Way::RowsBefore, false),
-            (Reach::RowsBeforePeers, _) => carried(Way::RowsBefore, by_peers),
-            (Reach::PeersBefore, _) => carried(Way::PeersBefore, by_peers),
+            (Reach::RowsBefore, _) => carried(Strategy::RowsBefore, false),
+            (Reach::RowsBeforePeers, _) => carried(Strategy::RowsBefore, by_peers),
+            (Reach::PeersBefore, _) => carried(Strategy::PeersBefore, by_peers),
             (Reach::Rows { before, after }, _) if !uses_frames => around(before, after, false),
             (Reach::Rows { before, after }, Some((further, ahead))) => {
                 around(before.max(further), after.max(ahead), false)
@@ -88,8 +90,8 @@ impl Window {
     /// Nothing carried yet: a partition begins.
     pub(super) fn nothing_carried(&self) -> Carried {
         let states =
-            (0..self.calls.len()).map(|number| match (&self.calls[number].function, self.way(number)) {
-                (WindowImpl::Aggregate(aggregate), Some((Way::Growing, _))) => {
+            (0..self.calls.len()).map(|number| match (&self.calls[number].function, self.strategy(number)) {
+                (WindowImpl::Aggregate(aggregate), Some((Strategy::Growing, _))) => {
                     let mut states = aggregate.states();
                     states.grow(1);
                     Some(states)
@@ -169,53 +171,28 @@ impl Window {
         let args = &part.inputs[args];
         let own = part.own.clone();
         let by_peers = call.frame.unit != FrameUnit::Rows;
-        let way = self.way(number).map(|(way, _)| way);
-        match (way, &call.function) {
-            (Some(Way::Growing), _) => {
+        match (self.strategy(number).map(|(strategy, _)| strategy), &call.function) {
+            (Some(Strategy::Growing), _) => {
                 let ends = if by_peers { part.peer_ends() } else { (own.start + 1..=own.end).collect() };
                 let state = carried.states[number].as_mut();
                 let state = state.ok_or_else(|| err!(LOGICAL_ERROR, "A part of a partition has no state"))?;
                 growing(&mut **state, args, own, ends)
             }
-            (Some(way @ (Way::RowsBefore | Way::PeersBefore)), WindowImpl::Window(function)) => {
-                let peers: Vec<Range<usize>> = match by_peers {
-                    true => part
-                        .own_peers()
-                        .iter()
-                        .map(|rows| rows.start - own.start..rows.end - own.start)
-                        .collect(),
-                    false => (0..own.len()).map(|row| row..row + 1).collect(),
-                };
-                let args: Vec<Vector> = args.iter().map(|arg| arg.slice(own.start, own.len())).collect();
-                let all = [0..own.len()];
-                let partitions =
-                    Partitions { args: &args, ranges: &all, peers: &peers, frames: &[], n_rows: own.len() };
-                let before = match (way, by_peers) {
-                    (Way::PeersBefore, true) => carried.peers,
-                    _ => carried.rows,
-                };
-                Ok(raised(function.execute(&partitions, &call.arg_types, &call.result)?, before))
+            (Some(Strategy::PeersBefore), WindowImpl::Window(function)) if by_peers => {
+                Ok(raised(part.alone(&**function, call, args)?, carried.peers))
+            }
+            (Some(Strategy::RowsBefore | Strategy::PeersBefore), WindowImpl::Window(function)) => {
+                Ok(raised(part.alone(&**function, call, args)?, carried.rows))
             }
             (_, WindowImpl::Window(function)) if !function.uses_frames() => {
-                let all = [0..part.n_rows];
-                let partitions =
-                    Partitions { args, ranges: &all, peers: part.peers, frames: &[], n_rows: part.n_rows };
-                let results = function.execute(&partitions, &call.arg_types, &call.result)?;
-                Ok(results.slice(own.start, own.len()))
+                part.among_neighbours(&**function, call, args, part.peers, &[])
             }
             (_, function) => {
-                let partitions = &[0..part.n_rows];
-                let alone: Vec<Range<usize>>;
-                let peers = match by_peers {
-                    true => part.peers,
-                    false => {
-                        alone = (0..part.n_rows).map(|row| row..row + 1).collect();
-                        &alone
-                    }
-                };
+                let (all, alone) = (0..part.n_rows, singles(part.n_rows));
+                let peers = if by_peers { part.peers } else { &alone };
                 let frames = Frames {
                     spec: &call.frame,
-                    partitions,
+                    partitions: std::slice::from_ref(&all),
                     peers,
                     order: part.inputs.get(self.n_partition).zip(self.orders.first()),
                     order_type: self.order_types.first(),
@@ -225,23 +202,12 @@ impl Window {
                 match function {
                     WindowImpl::Aggregate(aggregate) => {
                         let check = || control.check_with_interrupt();
-                        let framed = FramedRows {
-                            partitions: std::slice::from_ref(&own),
-                            frames: &frames,
-                            check: &check,
-                        };
+                        let partitions = std::slice::from_ref(&own);
+                        let framed = FramedRows { partitions, frames: &frames, check: &check };
                         framed.aggregate(&**aggregate, args)
                     }
                     WindowImpl::Window(function) => {
-                        let partitions = Partitions {
-                            args,
-                            ranges: partitions,
-                            peers,
-                            frames: &frames,
-                            n_rows: part.n_rows,
-                        };
-                        let results = function.execute(&partitions, &call.arg_types, &call.result)?;
-                        Ok(results.slice(own.start, own.len()))
+                        part.among_neighbours(&**function, call, args, peers, &frames)
                     }
                 }
             }
@@ -259,6 +225,34 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
+    /// The results of a function for the rows of the part, as if they were a partition.
+    fn alone(&self, function: &dyn WindowFunction, call: &Call, args: &[Vector]) -> Result<Vector> {
+        let Range { start, end } = self.own;
+        let peers = match call.frame.unit {
+            FrameUnit::Rows => singles(end - start),
+            _ => self.own_peers().iter().map(|rows| rows.start - start..rows.end - start).collect(),
+        };
+        let args: Vec<Vector> = args.iter().map(|arg| arg.slice(start, end - start)).collect();
+        let ranges = &std::iter::once(0..end - start).collect::<Vec<_>>();
+        let partitions = Partitions { args: &args, ranges, peers: &peers, frames: &[], n_rows: end - start };
+        function.execute(&partitions, &call.arg_types, &call.result)
+    }
+
+    /// The results for the rows of the part, as if they and those around them were a partition.
+    fn among_neighbours(
+        &self,
+        function: &dyn WindowFunction,
+        call: &Call,
+        args: &[Vector],
+        peers: &[Range<usize>],
+        frames: &[Range<usize>],
+    ) -> Result<Vector> {
+        let ranges = &std::iter::once(0..self.n_rows).collect::<Vec<_>>();
+        let partitions = Partitions { args, ranges, peers, frames, n_rows: self.n_rows };
+        let results = function.execute(&partitions, &call.arg_types, &call.result)?;
+        Ok(results.slice(self.own.start, self.own.len()))
+    }
+
     fn own_peers(&self) -> &[Range<usize>] {
         let first = self.peers.partition_point(|peers| peers.start < self.own.start);
         let end = self.peers.partition_point(|peers| peers.start < self.own.end);
@@ -269,6 +263,11 @@ impl Part<'_> {
     fn peer_ends(&self) -> Vec<usize> {
         self.own_peers().iter().flat_map(|peers| std::iter::repeat_n(peers.end, peers.len())).collect()
     }
+}
+
+/// Each row for itself.
+fn singles(n_rows: usize) -> Vec<Range<usize>> {
+    (0..n_rows).map(|row| row..row + 1).collect()
 }
 
 /// The results of a state that takes rows up to each of `ends`, which ascend.
