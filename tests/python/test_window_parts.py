@@ -21,14 +21,25 @@ def test_under_a_limit(db, counted, window):
     settings = "SETTINGS max_threads = 2, max_memory_usage"
     answer, parts = counted(db, f"{sql} {settings} = 0", "WindowParts")
     assert parts == 0
-    limited, parts = counted(db, f"{sql} {settings} = 150000000", "WindowParts")
+    limited, parts = counted(db, f"{sql} {settings} = 60000000", "WindowParts")
     assert limited == answer
     assert parts > 5
+
+
+def test_narrow_rows_are_sorted_under_a_limit(db, counted):
+    # What sorts them is larger than they are.
+    sql = "SELECT x FROM (SELECT intHash32(number) AS x FROM numbers(3000000)) ORDER BY x LIMIT 3 OFFSET 2900000"
+    settings = "SETTINGS max_threads = 2, max_memory_usage"
+    answer, written = counted(db, f"{sql} {settings} = 0", "ExternalSortWritePart")
+    assert written == 0
+    limited, written = counted(db, f"{sql} {settings} = 80000000", "ExternalSortWritePart")
+    assert limited == answer
+    assert written > 0
 
 
 def test_a_whole_partition_that_does_not_fit(db):
     share = "percent_rank() OVER (ORDER BY x RANGE BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)"
     with pytest.raises(chalet.Error) as raised:
-        db.query(f"SELECT max(w) FROM (SELECT {share} AS w FROM {ROWS}) SETTINGS max_memory_usage = 60000000")
+        db.query(f"SELECT max(w) FROM (SELECT {share} AS w FROM {ROWS}) SETTINGS max_memory_usage = 25000000")
     assert raised.value.code == 241
     assert db.query("SELECT 1", "TSV").data() == "1\n"

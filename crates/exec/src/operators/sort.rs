@@ -243,7 +243,9 @@ impl Worker {
         {
             self.prune(limit)?;
         }
-        if refused || self.spill_threshold.is_passed(&self.memory) {
+        // Neither writing nor sorting in memory goes without entries, and there may be more of them than there is of narrow rows.
+        let entries = self.rows.n_rows() * bucket_sort::BYTES_A_ROW;
+        if refused || self.spill_threshold.will_be_passed(&self.memory, entries) {
             self.spill()?;
         }
         Ok(())

@@ -138,8 +138,13 @@ impl Threshold {
 
     /// Should the worker whose memory this is go to disk? One with little of what the query uses would win nothing.
     pub fn is_passed(&self, memory: &Reservation) -> bool {
+        self.will_be_passed(memory, 0)
+    }
+
+    /// The same where every worker will take so many bytes more, of which it knows already.
+    pub fn will_be_passed(&self, memory: &Reservation, more: usize) -> bool {
         let held = memory.bytes() as u64;
-        let used = memory.tracker().current();
+        let used = memory.tracker().current() + more as u64 * self.shares / 2;
         held > self.own || used > self.query && held * self.shares >= used
     }
 
