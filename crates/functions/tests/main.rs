@@ -55,7 +55,7 @@ fn the_page_of_missing_functions_is_current() {
     let page = std::fs::read_to_string("../../docs/functions.md").unwrap();
     let cells = page.lines().filter(|line| line.starts_with("| `")).filter_map(|row| row.split('|').nth(1));
     let missing: Vec<&str> = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
-    assert!(missing.len() > 100, "the table of docs/functions.md was not found");
+    assert!(missing.len() > 20, "the table of docs/functions.md was not found");
     let mut registry = chalet_function_api::Registry::default();
     chalet_functions::register(&mut registry);
     let written: Vec<&str> = registry.scalars.names().filter(|name| missing.contains(name)).collect();

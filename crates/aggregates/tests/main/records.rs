@@ -47,7 +47,7 @@ fn missing(page: &str) -> HashSet<&str> {
 fn the_page_of_missing_functions_lists_none_that_is_there() {
     let page = std::fs::read_to_string("../../docs/functions.md").unwrap();
     let missing = missing(&page);
-    assert!(missing.len() > 100, "the table of docs/functions.md was not found");
+    assert!(missing.len() > 20, "the table of docs/functions.md was not found");
     let mut registry = Registry::default();
     register(&mut registry);
     let names = registry.aggregates.names().chain(registry.windows.names()).chain(registry.scalars.names());
