@@ -13,6 +13,7 @@ pub(crate) const TABLE_ENGINES: &[&str] = &[
     "EmbeddedRocksDB",
     "File",
     "GraphiteMergeTree",
+    "GenerateRandom",
     "Join",
     "Log",
     "Memory",
