@@ -162,7 +162,9 @@ def test_objects(connection, cursor):
     assert columns["c"]["xdbc_is_generatedcolumn"] is True and tables["things"]["table_constraints"] == []
     (catalog,) = connection.adbc_get_objects(depth="db_schemas", db_schema_filter="oth%").read_all().to_pylist()
     assert catalog["catalog_db_schemas"] == [{"db_schema_name": "other", "db_schema_tables": None}]
-    (catalog,) = connection.adbc_get_objects(depth="tables", table_types_filter=["view"], table_name_filter="s%").read_all().to_pylist()
+    (catalog,) = connection.adbc_get_objects(
+        depth="tables", db_schema_filter="default", table_types_filter=["view"], table_name_filter="s%"
+    ).read_all().to_pylist()
     found = [each["table_name"] for database in catalog["catalog_db_schemas"] for each in database["db_schema_tables"]]
     assert found == ["seen"]
     assert connection.adbc_get_objects(depth="catalogs").read_all().to_pylist() == [{"catalog_name": "", "catalog_db_schemas": None}]

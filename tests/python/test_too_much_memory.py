@@ -134,6 +134,8 @@ limit, folder = sys.argv[1], sys.argv[2]
 if limit == "RLIMIT_AS":
     resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
 connection = chalet.connect(":memory:")
+# The disk of who runs this is not there to be filled.
+connection.query(f"SET max_temporary_data_on_disk_size_for_query = {4 << 30}")
 if limit == "max_memory_usage":
     connection.query(f"SET max_memory_usage = {512 << 20}")
 
