@@ -115,6 +115,8 @@ pub struct Threshold {
     own: u64,
     /// What the query may use.
     query: u64,
+    /// What it may use with what is known to come: writing takes some memory itself.
+    foreseen: u64,
     /// Twice the workers there may be.
     shares: u64,
 }
@@ -132,6 +134,7 @@ impl Threshold {
         Threshold {
             own: if limits.bytes == 0 { u64::MAX } else { limits.bytes },
             query: least.unwrap_or(u64::MAX),
+            foreseen: if most == 0 { u64::MAX } else { most / 4 * 3 },
             shares: 2 * ctx.settings.max_threads as u64,
         }
     }
@@ -144,8 +147,9 @@ impl Threshold {
     /// The same where every worker will take so many bytes more, of which it knows already.
     pub fn will_be_passed(&self, memory: &Reservation, more: usize) -> bool {
         let held = memory.bytes() as u64;
-        let used = memory.tracker().current() + more as u64 * self.shares / 2;
-        held > self.own || used > self.query && held * self.shares >= used
+        let used = memory.tracker().current();
+        let is_much = used > self.query || used + more as u64 * self.shares / 2 > self.foreseen;
+        held > self.own || is_much && held * self.shares >= used
     }
 
     /// What reading back may use, in bytes: a part of what made the operator write.
