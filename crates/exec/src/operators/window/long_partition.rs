@@ -2,11 +2,10 @@
 //! over from those before and from some rows around it.
 
 use super::frames::Frames;
-use super::running::FramedRows;
-use super::{BYTES_A_ROW, Call, Window, runs};
+use super::running::{FramedRows, growing};
+use super::{BYTES_A_ROW, Call, Window};
 use crate::control::QueryControl;
 use chalet_base::{Result, err};
-use chalet_columns::keys::{Order, sort_keys};
 use chalet_columns::{Block, Column, Data, Vector};
 use chalet_function_api::{Partitions, Reach, States, WindowFunction};
 use chalet_memory::Reservation;
@@ -118,16 +117,8 @@ impl Window {
         let inputs: Vec<Vector> =
             self.inputs.iter().map(|&at| block.column(at).flat().into_owned()).collect();
         let n_keys = self.n_partition + self.orders.len();
-        let order_columns: Vec<&Column> =
-            self.inputs[self.n_partition..n_keys].iter().map(|&at| block.column(at)).collect();
         let peers = match around.peers {
-            true => {
-                runs(&order_columns, std::iter::once(0..n_rows).filter(|rows| !rows.is_empty()), |columns| {
-                    let ordered: Vec<(&Column, Order)> =
-                        columns.iter().copied().zip(self.orders.iter().copied()).collect();
-                    sort_keys(&ordered, n_rows)
-                })
-            }
+            true => self.peers(&block, std::iter::once(0..n_rows)),
             false => Vec::new(),
         };
         let mut end = if is_last { n_rows } else { n_rows.saturating_sub(around.after) };
@@ -152,10 +143,7 @@ impl Window {
         }
         carried.rows += (end - start) as u64;
         carried.peers += part.own_peers().len() as u64;
-        let mut columns = block.slice(start, end - start).into_columns();
-        columns.truncate(columns.len() - self.n_computed);
-        columns.extend(results);
-        Ok((Some(Block::new(columns, end - start)), rest, end - kept))
+        Ok((Some(self.beside(block.slice(start, end - start), results)), rest, end - kept))
     }
 
     /// What one call gives for the rows of a part.
@@ -176,7 +164,9 @@ impl Window {
                 let ends = if by_peers { part.peer_ends() } else { (own.start + 1..=own.end).collect() };
                 let state = carried.states[number].as_mut();
                 let state = state.ok_or_else(|| err!(LOGICAL_ERROR, "A part of a partition has no state"))?;
-                growing(&mut **state, args, own, ends)
+                let check = || control.check_with_interrupt();
+                let results = growing(&mut **state, args, own.start, ends.into_iter(), &check)?;
+                Ok(Vector::concat(&results.iter().collect::<Vec<_>>()))
             }
             (Some(Strategy::PeersBefore), WindowImpl::Window(function)) if by_peers => {
                 Ok(raised(part.alone(&**function, call, args)?, carried.peers))
@@ -268,23 +258,6 @@ impl Part<'_> {
 /// Each row for itself.
 fn singles(n_rows: usize) -> Vec<Range<usize>> {
     (0..n_rows).map(|row| row..row + 1).collect()
-}
-
-/// The results of a state that takes rows up to each of `ends`, which ascend.
-fn growing(state: &mut dyn States, args: &[Vector], own: Range<usize>, ends: Vec<usize>) -> Result<Vector> {
-    let mut different = ends.clone();
-    different.dedup();
-    let results = state.running(args, own.start, &different)?;
-    if different.len() == ends.len() {
-        return Ok(results);
-    }
-    let mut of_rows = Vec::with_capacity(ends.len());
-    let mut number = 0;
-    for end in ends {
-        number += u32::from(different[number as usize] != end);
-        of_rows.push(number);
-    }
-    Ok(results.gather(&of_rows))
 }
 
 /// Numbers that go on where those of the rows before ended.

@@ -132,17 +132,12 @@ impl Window {
         let inputs: Vec<Vector> =
             self.inputs.iter().map(|&at| block.column(at).flat().into_owned()).collect();
         let n_keys = self.n_partition + self.orders.len();
-        let columns = |range: Range<usize>| self.inputs[range].iter().map(|&at| block.column(at));
-        let partition_columns: Vec<&Column> = columns(0..self.n_partition).collect();
+        let partition_columns: Vec<&Column> =
+            self.inputs[..self.n_partition].iter().map(|&at| block.column(at)).collect();
         let all = std::iter::once(0..n_rows).filter(|rows| !rows.is_empty());
         let partitions = runs(&partition_columns, all, |columns| group_keys(columns, n_rows));
         check()?;
-        let order_columns: Vec<&Column> = columns(self.n_partition..n_keys).collect();
-        let peers = runs(&order_columns, partitions.iter().cloned(), |columns| {
-            let ordered: Vec<(&Column, Order)> =
-                columns.iter().copied().zip(self.orders.iter().copied()).collect();
-            sort_keys(&ordered, n_rows)
-        });
+        let peers = self.peers(&block, partitions.iter().cloned());
         check()?;
 
         // Where a frame is of rows, no row has peers for the functions that count them.
@@ -191,10 +186,27 @@ impl Window {
             check()?;
         }
         drop(inputs);
-        let mut columns = block.into_columns();
+        Ok(self.beside(block, results))
+    }
+
+    /// Consecutive rows, each within one of `ranges`, that are equal under ORDER BY.
+    fn peers(&self, block: &Block, ranges: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
+        let keys = self.n_partition..self.n_partition + self.orders.len();
+        let columns: Vec<&Column> = self.inputs[keys].iter().map(|&at| block.column(at)).collect();
+        runs(&columns, ranges, |columns| {
+            let ordered: Vec<(&Column, Order)> =
+                columns.iter().copied().zip(self.orders.iter().copied()).collect();
+            sort_keys(&ordered, block.n_rows())
+        })
+    }
+
+    /// The results of all calls beside the columns of the rows; what was computed for the calls goes.
+    fn beside(&self, rows: Block, results: Vec<Column>) -> Block {
+        let n_rows = rows.n_rows();
+        let mut columns = rows.into_columns();
         columns.truncate(columns.len() - self.n_computed);
         columns.extend(results);
-        Ok(Block::new(columns, n_rows))
+        Block::new(columns, n_rows)
     }
 }
 

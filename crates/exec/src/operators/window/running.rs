@@ -2,7 +2,7 @@
 
 use chalet_base::Result;
 use chalet_columns::Vector;
-use chalet_function_api::Aggregate;
+use chalet_function_api::{Aggregate, States};
 use std::ops::Range;
 
 /// Rows that are added to states between two questions whether to stop.
@@ -92,27 +92,38 @@ impl FramedRows<'_> {
         let frames = &self.frames[rows.clone()];
         let mut state = aggregate.states();
         state.grow(1);
-        let mut ends: Vec<usize> = Vec::new();
-        let mut of_rows: Vec<u32> = Vec::with_capacity(frames.len());
-        for frame in frames {
-            if ends.last() != Some(&frame.end) {
-                ends.push(frame.end);
-            }
-            of_rows.push(ends.len() as u32 - 1);
-        }
-        let first = results.len();
-        let mut from = frames[0].start;
-        for ends in ends.chunks(RESULTS_AT_ONCE) {
-            (self.check)()?;
-            results.push(state.running(args, from, ends)?);
-            from = ends[ends.len() - 1];
-        }
-        // Where no rows are peers, each has its own result.
-        if ends.len() < frames.len() {
-            let all = Vector::concat(&results[first..].iter().collect::<Vec<_>>()).gather(&of_rows);
-            results.truncate(first);
-            results.push(all);
-        }
+        let ends = frames.iter().map(|frame| frame.end);
+        results.extend(growing(&mut *state, args, frames[0].start, ends, self.check)?);
         Ok(())
     }
+}
+
+/// The results of a state that takes rows from `from` on up to each of `ends`, which ascend, one after the other.
+pub(super) fn growing(
+    state: &mut dyn States,
+    args: &[Vector],
+    mut from: usize,
+    ends: impl ExactSizeIterator<Item = usize>,
+    check: &dyn Fn() -> Result<()>,
+) -> Result<Vec<Vector>> {
+    let n_rows = ends.len();
+    let mut different: Vec<usize> = Vec::new();
+    let mut of_rows: Vec<u32> = Vec::with_capacity(n_rows);
+    for end in ends {
+        if different.last() != Some(&end) {
+            different.push(end);
+        }
+        of_rows.push(different.len() as u32 - 1);
+    }
+    let mut results = Vec::new();
+    for ends in different.chunks(RESULTS_AT_ONCE) {
+        check()?;
+        results.push(state.running(args, from, ends)?);
+        from = ends[ends.len() - 1];
+    }
+    // Where no rows are peers, each has its own result.
+    if different.len() < n_rows {
+        results = vec![Vector::concat(&results.iter().collect::<Vec<_>>()).gather(&of_rows)];
+    }
+    Ok(results)
 }
