@@ -19,6 +19,7 @@ from typing import Any
 
 from answers import canonical
 from processes import CannotStart, Process
+from summary import geometric_mean
 
 SERVER = Path(__file__).with_name("suite_engines.py")
 STANDARD = {"join_use_nulls": "1"} | dict.fromkeys(["union_default_mode", "intersect_default_mode", "except_default_mode"], "'DISTINCT'")
@@ -173,10 +174,6 @@ def main() -> int:
     if options.json:
         options.json.write_text(json.dumps(recorded, indent=1))
     return 1 if different or len(ratios) < len(only) else 0
-
-
-def geometric_mean(values: list[float]) -> float:
-    return math.exp(sum(map(math.log, values)) / len(values))
 
 
 def sum_of(recorded: dict[str, dict[str, Any]], ours: str, name: str) -> str:

@@ -10,6 +10,7 @@
 //! - [`forks`]: locks and forked children
 //! - [`hash`]: the fast hash of hash tables
 //! - [`lz4`]: blocks of LZ4
+//! - [`switches`]: mechanisms below every query that experiments switch off
 //! - [`suggest`]: the nearest names to a mistyped one
 //! - [`sip_hash`]: the state of SipHash-2-4, which several hashes end
 //! - [`simd_dispatch`](mod@wide): loops for processors with wider registers
@@ -27,6 +28,7 @@ pub mod lz4;
 pub mod simd_dispatch;
 pub mod sip_hash;
 pub mod suggest;
+pub mod switches;
 
 pub use cores::cores;
 pub use error::{Error, ErrorCode, Result, discard_messages};

@@ -15,6 +15,9 @@ pub struct ExecSettings {
     /// Rows of a block, at most.
     pub max_block_size: usize,
     pub max_rows_to_group_by: u64,
+    /// Workers with many groups divide them by the hash of their keys, so that all can merge. Without, it is done only to go
+    /// on on disk.
+    pub two_level_aggregation: bool,
     /// When these operators go on on disk.
     pub external_group_by: SpillLimits,
     pub external_sort: SpillLimits,
@@ -60,6 +63,7 @@ impl Default for ExecSettings {
             max_threads: chalet_base::cores(),
             max_block_size: 65_409,
             max_rows_to_group_by: 0,
+            two_level_aggregation: true,
             external_group_by: SpillLimits::DEFAULT,
             external_sort: SpillLimits::DEFAULT,
             external_distinct: SpillLimits::DEFAULT,

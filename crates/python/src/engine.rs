@@ -4,6 +4,7 @@ use crate::background::Stop;
 use crate::functions::Calling;
 use crate::watch::Watch;
 use chalet_base::Result;
+use chalet_base::switches;
 use chalet_engine::conversation::Conversation;
 use chalet_engine::replacement_scan::ReplacementScan;
 use chalet_engine::settings::{Settings, server};
@@ -112,6 +113,7 @@ impl Handle {
     /// `settings` hold for all statements. Where they forbid to write, the database is opened for reading. With it comes
     /// what the user should know about what was found.
     pub fn open(path: &str, settings: &[(String, String)]) -> Result<(Handle, Vec<String>)> {
+        switches::check()?;
         allocator::release_when_idle();
         let (of_process, settings): (Vec<_>, Vec<_>) =
             settings.iter().cloned().partition(|(name, _)| server::find(name).is_some());

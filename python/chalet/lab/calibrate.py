@@ -6,8 +6,10 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 from .verdict import Rules, Verdict, judge
+from .workload import seconds_of
 
 # Some milliseconds: long against what a call costs, short enough for thousands of them.
 STATEMENT = "SELECT sum(cityHash64(number)) FROM numbers({rows})"
@@ -20,16 +22,16 @@ def calibrated(experiments: int, pairs: int, slowdown: float, seed: int = 1) -> 
 
     connection = connect()
     connection.query("SET max_threads = 1")
-    rows = _rows_of(WANTED_SECONDS, lambda n: _seconds(connection, STATEMENT.format(rows=n)))
+    rows = _rows_of(WANTED_SECONDS, lambda n: seconds_of(connection, STATEMENT.format(rows=n)))
     sql = STATEMENT.format(rows=rows)
-    usual = sorted(_seconds(connection, sql) for _ in range(50))[25]
+    usual = sorted(seconds_of(connection, sql) for _ in range(50))[25]
     generator = random.Random(seed)
     verdicts = []
     for _ in range(experiments):
         samples: tuple[list[float], list[float]] = ([], [])
         for _ in range(pairs):
             for side in generator.sample((0, 1), 2):
-                samples[side].append(_seconds(connection, sql, usual * slowdown if side else 0.0))
+                samples[side].append(_longer(connection, sql, usual * slowdown if side else 0.0))
         verdicts.append(judge("seconds", *samples, Rules()))
     return verdicts
 
@@ -41,10 +43,10 @@ def _rows_of(wanted: float, seconds: Callable[[int], float]) -> int:
     return rows
 
 
-def _seconds(connection: object, sql: str, more: float = 0.0) -> float:
+def _longer(connection: Any, sql: str, more: float) -> float:
+    """Seconds of a statement and so many more."""
     start = time.perf_counter()
-    connection.query(sql)  # type: ignore[attr-defined]
-    end = time.perf_counter() + more
+    end = start + seconds_of(connection, sql) + more
     # Busy, not asleep: the scheduler's grain is coarser than what is added.
     while time.perf_counter() < end:
         pass

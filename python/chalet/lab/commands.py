@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from . import calibrate, mechanisms, profile, report, scan
+from . import calibrate, machine, mechanisms, profile, report, revisions, scaling, scan, watch
 from .experiment import Failed, conducted, is_void
 from .spec import SpecError, parsed
 from .verdict import of_file
+from .workload import is_query, statements
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -53,6 +56,23 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("workload", type=Path)
     one.add_argument("--database", default=":memory:", help="where its tables are")
     one.add_argument("--least-share", type=float, default=0.05, help="what takes less of the time is eliminated (default 0.05)")
+    one.add_argument("--candidates", type=Path, help="a file with more of them, a line each: what: evidence")
+    one.add_argument("--no-settings", action="store_true", help="settings are not tried on the longest statements")
+    one = command("scaling", _scaling, "times of a workload by number of threads, with the serial fraction and a chart")
+    one.add_argument("workload", type=Path)
+    one.add_argument("--database", default=":memory:", help="where its tables are")
+    one.add_argument("--threads", default="", help="numbers with commas (default: 1, 2, 4, ... and all cores)")
+    one.add_argument("--runs", type=int, default=10)
+    one.add_argument("--out", type=Path, required=True, help="the folder of table, chart and times")
+    one = command("watch", _watch, "runs a workload on two builds: a table of what got slower beyond the noise")
+    one.add_argument("base", help="a wheel, a folder to import from, or a revision of the repository, which is built")
+    one.add_argument("new")
+    one.add_argument("--workload", type=Path, required=True, help="a file of queries")
+    one.add_argument("--database", default=":memory:", help="where their tables are; it is opened for reading (default: none)")
+    one.add_argument("--repository", type=Path, default=Path(), help="of the revisions (default: the folder that this runs in)")
+    one.add_argument("--runs", type=int, default=20, help="pairs of runs of each statement (default 20)")
+    one.add_argument("--processes", type=int, default=5, help="pairs of fresh processes that share the runs (default 5)")
+    one.add_argument("--out", type=Path, help="a Markdown file for the table; all runs go beside it as JSON")
     one = command("profile", _profile, "runs a workload once and says where time and memory go, by operators and functions")
     one.add_argument("workload", type=Path)
     one.add_argument("--database", default=":memory:", help="where its tables are")
@@ -106,9 +126,38 @@ def _calibrate(options: argparse.Namespace) -> int:
 
 
 def _scan(options: argparse.Namespace) -> int:
-    for candidate in scan.candidates(options.workload.read_text(), options.database, options.least_share):
+    by_hand = options.candidates.read_text() if options.candidates else ""
+    workload, settings = options.workload.read_text(), not options.no_settings
+    for candidate in scan.candidates(workload, options.database, options.least_share, by_hand, settings):
         print(candidate)
     return 0
+
+
+def _scaling(options: argparse.Namespace) -> int:
+    threads = [int(n) for n in options.threads.split(",") if n] or scaling.default_threads()
+    if 1 not in threads or min(threads) < 1:
+        raise ValueError("times of more threads are set beside those of 1: --threads 1,2,4")
+    times = scaling.measured(options.workload.read_text(), options.database, sorted(set(threads)), options.runs)
+    print(scaling.written(times, options.out), end="")
+    return 0
+
+
+def _watch(options: argparse.Namespace) -> int:
+    if options.runs < 10 or options.processes < 2:
+        raise ValueError("fewer than 10 runs, or one pair of processes, tell nothing")
+    queries = [watch.Compared(n, sql) for n, sql in enumerate(statements(options.workload.read_text()), 1) if is_query(sql)]
+    with tempfile.TemporaryDirectory() as place:
+        builds = [revisions.packages(b, options.repository, Path(place, n)) for b, n in ((options.base, "base"), (options.new, "new"))]
+        for warning in machine.warnings() + revisions.warnings(builds):
+            print(f"warning: {warning}")
+        start = lambda: tuple(watch.Process(build, options.database, {}) for build in builds)  # noqa: E731
+        watch.compared(queries, start, options.runs, options.processes, watch.same_digests)
+    table = watch.table(queries)
+    print(table, end="")
+    if options.out:
+        options.out.write_text(table)
+        options.out.with_suffix(".json").write_text(json.dumps([vars(query) for query in queries], indent=1) + "\n")
+    return 1 if any(query.problem or query.verdict() == watch.SLOWER for query in queries) else 0
 
 
 def _profile(options: argparse.Namespace) -> int:

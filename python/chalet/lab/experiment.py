@@ -6,6 +6,7 @@
     FOLDER/results.tsv        ratios, intervals and verdicts
     FOLDER/REPORT.md          all of it for people
     FOLDER/runs.svg           every run as a point
+    FOLDER/profiles/          one profiled run of each variant: operators as JSON, a flame graph
 
 Nothing is overwritten: a folder that is there is an error.
 """
@@ -15,10 +16,10 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from . import machine, report
+from . import machine, profiles, report, revisions
 from .measured import Run, run
 from .spec import Spec, Variant
 from .statistics import Ratio, ratio
@@ -54,10 +55,13 @@ class Outcome:
 
 def conducted(spec: Spec, folder: Path | None = None, measure: Measure = run, tell: Callable[[str], None] = print) -> Outcome:
     """Runs an experiment and writes its folder, if one is given. Raises Failed where a variant fails twice in a row."""
+    spec = _with_builds(spec)
     if folder is not None:
         folder.mkdir(parents=True)
         (folder / "spec.toml").write_text(spec.text)
-        known = {"machine": machine.description(), "warnings": machine.warnings(), "differs_in": spec.differs_in}
+        builds = [Path(variant.does["packages"]) for variant in spec.variants if "packages" in variant.does]
+        told = machine.warnings() + revisions.warnings(builds)
+        known = {"machine": machine.description(), "warnings": told, "differs_in": spec.differs_in, "builds": list(map(str, builds))}
         (folder / "machine.json").write_text(json.dumps(known, indent=1) + "\n")
         for warning in known["warnings"]:
             tell(f"warning: {warning}")
@@ -75,8 +79,21 @@ def conducted(spec: Spec, folder: Path | None = None, measure: Measure = run, te
     for name, verdicts in outcome.verdicts.items():
         tell(f"{name}: {verdicts[spec.metric]}")
     if folder is not None:
+        profiles.written(spec, folder)
         report.write(outcome, folder)
     return outcome
+
+
+def _with_builds(spec: Spec) -> Spec:
+    """Revisions become the folders of their builds."""
+
+    def of(variant: Variant) -> Variant:
+        if "revision" not in variant.does:
+            return variant
+        repository = Path(variant.does.get("repository", ""))
+        return Variant(variant.name, {**variant.does, "packages": str(revisions.built(variant.does["revision"], repository))})
+
+    return replace(spec, baseline=of(spec.baseline), experiments=tuple(map(of, spec.experiments)))
 
 
 def _noise(outcome: Outcome, measure: Measure, log: _Log, tell: Callable[[str], None]) -> None:

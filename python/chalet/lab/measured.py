@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,18 +36,29 @@ class Run:
 
 def run(variant: Variant, timeout: float) -> Run:
     """Runs a variant once and waits for it."""
-    if "command" in variant.does:
-        return _command(variant, timeout)
-    environment = {**os.environ, **{key: str(value) for key, value in variant.does.get("environment", {}).items()}}
+    return _command(variant, timeout) if "command" in variant.does else _statements(variant, timeout, variant.does)
+
+
+def profile_run(variant: Variant, timeout: float, into: Path) -> Run:
+    """Runs the statements of a variant once with the profiler, which writes INTO.json and INTO.svg."""
+    return _statements(variant, timeout, {**variant.does, "profile_into": str(into.resolve())})
+
+
+def environment_of(does: Mapping[str, Any]) -> dict[str, str]:
+    """What the process of a variant finds in its environment: its own build of chalet first, else this one."""
+    environment = {**os.environ, **{key: str(value) for key, value in does.get("environment", {}).items()}}
     own = Path(__file__).resolve().parents[2]
-    paths = [str(variant.does["packages"])] if "packages" in variant.does else []
+    paths = [str(does["packages"])] if "packages" in does else []
     environment["PYTHONPATH"] = os.pathsep.join([*paths, str(own), environment.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+    return environment
+
+
+def _statements(variant: Variant, timeout: float, does: dict[str, Any]) -> Run:
+    environment = environment_of(does)
     # By its path, since another build need not have this module; -P, since its neighbours are no modules of Python.
     command = [sys.executable, "-P", str(Path(__file__).resolve())]
     try:
-        done = subprocess.run(
-            command, input=json.dumps(variant.does), capture_output=True, text=True, timeout=timeout, env=environment
-        )
+        done = subprocess.run(command, input=json.dumps(does), capture_output=True, text=True, timeout=timeout, env=environment)
     except subprocess.TimeoutExpired:
         return Run(variant.name, error=f"no answer within {timeout:g} s")
     lines = done.stdout.splitlines()
@@ -111,8 +123,7 @@ def _wait(child: subprocess.Popen[bytes], timeout: float) -> resource.struct_rus
 # --- the other process ---------------------------------------------------------------------------------------------
 
 
-def _child() -> None:
-    does = json.load(sys.stdin)
+def _connected(does: dict[str, Any]) -> Any:
     import chalet
 
     connection = chalet.connect(does.get("database", ":memory:"))
@@ -121,24 +132,63 @@ def _child() -> None:
     for name, value in does.get("settings", {}).items():
         written = f"'{value}'" if isinstance(value, str) else json.dumps(value)
         connection.query(f"SET {name} = {written}")
+    return connection
+
+
+def _serve() -> None:
+    """Answers statement after statement: a line of JSON each, the first of which says what to connect to."""
+    connection = None
+    for line in sys.stdin:
+        try:
+            if connection is None:
+                connection = _connected(json.loads(line))
+                reply: dict[str, Any] = {}
+            else:
+                reply = _served(connection, json.loads(line))
+        except Exception as error:
+            reply = {"error": str(error).splitlines()[0] if str(error) else type(error).__name__}
+        print(json.dumps(reply), flush=True)
+
+
+def _served(connection: Any, sql: str) -> dict[str, Any]:
+    _forget_peak()
+    used, start = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
+    answer = connection.query(sql, "TabSeparated")
+    seconds, now = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF)
+    rows = sorted(bytes(answer.bytes()).splitlines())
+    return {
+        "seconds": seconds,
+        "cpu_seconds": now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime,
+        "peak_rss_mb": _peak(now),
+        "digest": hashlib.sha256(b"\n".join(rows)).hexdigest(),
+    }
+
+
+def _child() -> None:
+    does = json.load(sys.stdin)
+    connection = _connected(does)
     statements = does["sql"] if isinstance(does["sql"], list) else [does["sql"]]
+    ask = _asking(connection, does.get("fetch", "bytes"))
     for _ in range(int(does.get("warmup", 1))):
         for sql in statements:
-            connection.query(sql, "TabSeparated")
+            ask(sql)
+    if "profile_into" in does:
+        return _profile(connection, statements, does["profile_into"])
     _forget_peak()
     before, used = _events(connection), resource.getrusage(resource.RUSAGE_SELF)
     digest = hashlib.sha256()
     start = time.perf_counter()
-    answers = [connection.query(sql, "TabSeparated") for sql in statements]
+    answers = [ask(sql) for sql in statements]
     seconds = time.perf_counter() - start
     now = resource.getrusage(resource.RUSAGE_SELF)
     after = _events(connection)
     for answer in answers:
-        digest.update(bytes(answer.bytes()))
+        digest.update(bytes(answer.bytes()) if hasattr(answer, "bytes") else repr(answer).encode())
     metrics = {
         "seconds": seconds,
         "cpu_seconds": now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime,
         "peak_rss_mb": _peak(now),
+        **_memory(connection, statements),
         **{name: value - before.get(name, 0) for name, value in after.items()},
     }
     print(json.dumps({"metrics": metrics, "digest": digest.hexdigest()}))
@@ -147,6 +197,49 @@ def _child() -> None:
 def _events(connection: Any) -> dict[str, float]:
     text = bytes(connection.query("SELECT event, value FROM system.events", "TabSeparated").bytes()).decode()
     return {name: float(value) for name, value in (line.split("\t") for line in text.splitlines())}
+
+
+def _asking(connection: Any, fetch: str) -> Callable[[str], Any]:
+    if fetch == "rows":
+        return lambda sql: connection.execute(sql).fetchall()
+    return lambda sql: connection.query(sql, "TabSeparated")
+
+
+def _profile(connection: Any, statements: list[str], into: str) -> None:
+    """Operators and functions with seconds and allocated bytes as JSON, and a flame graph of the longest statement."""
+    profiles = [connection.profile(sql) for sql in statements]
+    parts = []
+    for number, profile in enumerate(profiles, 1):
+        before = f"statement {number}, " if len(profiles) > 1 else ""
+        for one in profile.operators:
+            name = f"{before}{one['name']} (stage {one['stage']})"
+            parts.append((name, one["seconds"], one["allocated_bytes"]))
+            parts += [(f"{name}, function {f['name']}", f["seconds"], f["allocated_bytes"]) for f in one["functions"]]
+    Path(f"{into}.json").write_text(json.dumps(parts))
+    longest = max(profiles, key=lambda profile: profile.seconds)
+    longest.save(f"{into}.svg")
+    print(json.dumps({"metrics": {"seconds": sum(profile.seconds for profile in profiles)}, "digest": ""}))
+
+
+def _memory(connection: Any, statements: list[str]) -> dict[str, float]:
+    """Memory as the system sees it now, and the highest that the tracker of a statement has seen."""
+    found = {}
+    try:
+        kinds = {"Rss": "current_rss_mb", "Anonymous": "anonymous_mb"}
+        for line in Path("/proc/self/smaps_rollup").read_text().splitlines():
+            name, _, value = line.partition(":")
+            if name in kinds:
+                found[kinds[name]] = int(value.split()[0]) / 1024
+    except (OSError, ValueError):
+        pass
+    try:
+        logged = "SELECT max(memory_usage) FROM (SELECT memory_usage FROM system.query_log WHERE type = 'QueryFinish'"
+        logged += f" ORDER BY event_time_microseconds DESC LIMIT {len(statements) + 1})"
+        found["tracked_peak_mb"] = float(bytes(connection.query(logged, "TabSeparated").bytes())) / 1048576
+    except Exception:
+        # An older build has no log.
+        pass
+    return found
 
 
 def _forget_peak() -> None:
@@ -166,4 +259,4 @@ def _peak(usage: resource.struct_rusage) -> float:
 
 
 if __name__ == "__main__":
-    _child()
+    _serve() if "--serve" in sys.argv else _child()

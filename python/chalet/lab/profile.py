@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from .scan import statements
+from .workload import is_query, statements
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ def profiled(workload: str, database: str = ":memory:", least_share: float = 0.0
     found: dict[str, list[float]] = {}
     with connect(database) as connection:
         for number, sql in enumerate(statements(workload), 1):
-            if not re.match(r"(?i)\s*(SELECT|WITH)\b", sql):
+            if not is_query(sql):
                 connection.query(sql)
                 continue
             for what, seconds, allocated in _parts(number, connection.profile(sql)):

@@ -6,14 +6,12 @@ import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape
 
+from . import charts, profiles
 from .verdict import described
 
 if TYPE_CHECKING:
     from .experiment import Outcome
-
-WIDTH, ROW, LEFT, RIGHT = 900, 46, 170, 30
 
 
 def write(outcome: Outcome, folder: Path) -> None:
@@ -26,7 +24,8 @@ def write(outcome: Outcome, folder: Path) -> None:
             numbers = (f"{one.ratio.value:.6g}", f"{one.ratio.low:.6g}", f"{one.ratio.high:.6g}", f"{one.p_value:.4g}")
             lines.append("\t".join([variant, metric, *map(described, sides), *numbers, one.verdict, one.why]))
     (folder / "results.tsv").write_text("\n".join(lines) + "\n")
-    (folder / "runs.svg").write_text(chart(outcome))
+    samples = [(variant.name, outcome.values(variant.name, spec.metric)) for variant in spec.variants]
+    (folder / "runs.svg").write_text(charts.runs(samples, spec.metric))
     (folder / "REPORT.md").write_text(text(outcome, folder))
 
 
@@ -56,36 +55,9 @@ def text(outcome: Outcome, folder: Path) -> str:
             lines.append(
                 f"| {name} | {metric} | {sides[0]} | {sides[1]} | {one.ratio} | {one.p_value:.4g} | {one.verdict} |"
             )
+    lines += profiles.compared(spec, folder)
     lines += ["", "![every run](runs.svg)", "", "Again: `python -m chalet.lab rerun FOLDER`", ""]
     return "\n".join(lines)
-
-
-def chart(outcome: Outcome) -> str:
-    """Every run of the metric as a point, one row a variant, with the order of runs from top to bottom within a row."""
-    spec = outcome.spec
-    samples = [(variant.name, outcome.values(variant.name, spec.metric)) for variant in spec.variants]
-    everything = [value for _, values in samples for value in values] or [0.0]
-    low, high = min(everything), max(everything)
-    span = high - low or 1.0
-    height = ROW * len(samples) + 60
-    place = lambda value: LEFT + (value - low) / span * (WIDTH - LEFT - RIGHT)  # noqa: E731
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="sans-serif" font-size="13">',
-        f'<rect width="{WIDTH}" height="{height}" fill="white"/>',
-    ]
-    for row, (name, values) in enumerate(samples):
-        top = 20 + row * ROW
-        parts.append(f'<text x="{LEFT - 12}" y="{top + ROW / 2 + 4}" text-anchor="end">{escape(name)}</text>')
-        for at, value in enumerate(values):
-            y = top + 6 + (ROW - 12) * (at + 0.5) / len(values)
-            parts.append(f'<circle cx="{place(value):.1f}" cy="{y:.1f}" r="3" fill="{"#1f6feb" if row else "#777"}" opacity="0.7"/>')
-    base = 20 + ROW * len(samples)
-    parts.append(f'<line x1="{LEFT}" y1="{base}" x2="{WIDTH - RIGHT}" y2="{base}" stroke="#444"/>')
-    for step in range(5):
-        value = low + span * step / 4
-        parts.append(f'<text x="{place(value):.1f}" y="{base + 16}" text-anchor="middle">{value:.4g}</text>')
-    parts.append(f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{base + 34}" text-anchor="middle">{escape(spec.metric)}</text>')
-    return "\n".join([*parts, "</svg>", ""])
 
 
 def overview(folder: Path) -> str:

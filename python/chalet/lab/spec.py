@@ -24,7 +24,8 @@
     least_effect = 0.01
 
 A variant has, itself or from [common]: `sql` (a statement or a list), `setup`, `settings`, `environment`, `database` (a path),
-`packages` (a folder to import chalet from: another build), `warmup`; or `command`, a list: any program, whose output is its
+`packages` (a folder to import chalet from: another build), `revision` (a revision of `repository`, a path, which is built once and
+imported), `warmup`, `fetch` ("rows": the answer as tuples of Python's instead of bytes); or `command`, a list: any program, whose output is its
 answer. Variants differ in exactly one of these.
 """
 
@@ -37,7 +38,7 @@ from typing import Any
 
 from .verdict import Rules
 
-OF_VARIANT = {"sql", "setup", "settings", "environment", "database", "packages", "warmup", "command"}
+OF_VARIANT = {"sql", "setup", "settings", "environment", "database", "packages", "revision", "repository", "warmup", "fetch", "command"}
 OF_SPEC = {"name", "question", "metric", "metrics", "counter", "better", "common", "variant", "rules", "runs"}
 OF_RUNS = {"least", "most", "half_width", "noise", "seed", "timeout"}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import random
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 RESAMPLES = 2000
@@ -50,13 +50,24 @@ def ratio(baseline: Sequence[float], experiment: Sequence[float], seed: int = SE
     value = center(experiment) / below if below else math.nan
     if min(len(baseline), len(experiment)) < 2 or math.isnan(value):
         return Ratio(value, 0.0, math.inf)
-    generator = random.Random(seed)
-    drawn = []
-    for _ in range(RESAMPLES):
-        base = center(generator.choices(baseline, k=len(baseline)))
-        drawn.append(center(generator.choices(experiment, k=len(experiment))) / base if base else math.inf)
-    drawn.sort()
-    return Ratio(value, quantile(drawn, 0.025), quantile(drawn, 0.975))
+
+    def drawn(dice: random.Random) -> float:
+        base = center(dice.choices(baseline, k=len(baseline)))
+        return center(dice.choices(experiment, k=len(experiment))) / base if base else math.inf
+
+    return Ratio(value, *interval(drawn, seed))
+
+
+def interval(drawn: Callable[[random.Random], float], seed: int = SEED) -> tuple[float, float]:
+    """Where the middle 95 % of a measure lie that is drawn again and again. The same runs give the same interval."""
+    dice = random.Random(seed)
+    values = sorted(drawn(dice) for _ in range(RESAMPLES))
+    return quantile(values, 0.025), quantile(values, 0.975)
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    """Of positive values; NaN of none."""
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
 
 
 def quantile(ordered: Sequence[float], q: float) -> float:

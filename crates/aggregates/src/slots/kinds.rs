@@ -1,5 +1,6 @@
 //! The cells of slots: numbers as they are, short strings in place, anything else as a column of one row.
 
+use super::text::Text;
 use super::{Keep, Kind};
 use chalet_base::Result;
 use chalet_columns::rows::RowCodec;
@@ -102,46 +103,6 @@ impl<T: Native> Kind for Natives<T> {
         }
         let best = lanes.into_iter().chain(rest.iter().copied()).fold(best, better);
         Some(start + values.iter().position(|&x| x == best).unwrap_or(0))
-    }
-}
-
-/// A byte string, in place when it is short. 24 bytes.
-#[derive(Clone)]
-pub enum Text {
-    Short(u8, [u8; 22]),
-    Long(Box<[u8]>),
-}
-
-impl Default for Text {
-    fn default() -> Self {
-        Text::Short(0, [0; 22])
-    }
-}
-
-impl Text {
-    pub fn of(bytes: &[u8]) -> Text {
-        if bytes.len() <= 22 {
-            let mut short = [0; 22];
-            short[..bytes.len()].copy_from_slice(bytes);
-            Text::Short(bytes.len() as u8, short)
-        } else {
-            Text::Long(bytes.into())
-        }
-    }
-
-    #[inline]
-    pub fn bytes(&self) -> &[u8] {
-        match self {
-            Text::Short(len, bytes) => &bytes[..usize::from(*len)],
-            Text::Long(bytes) => bytes,
-        }
-    }
-
-    pub fn heap(&self) -> usize {
-        match self {
-            Text::Short(..) => 0,
-            Text::Long(bytes) => bytes.len(),
-        }
     }
 }
 

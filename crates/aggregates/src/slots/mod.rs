@@ -1,8 +1,11 @@
 //! One remembered value per group, of any type: what `any`, `min`, `argMax` and their kin are made of.
 //!
 //! - [`kinds`]: the cells: numbers as they are, strings of up to 22 bytes in place, anything else as a column of one row
+//! - [`text`]: the strings among them, with [`free_lists`]
 
+mod free_lists;
 pub mod kinds;
+mod text;
 
 use chalet_base::{Result, ensure};
 use chalet_columns::{Builder, Vector};

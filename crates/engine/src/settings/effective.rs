@@ -109,6 +109,9 @@ impl Settings {
         for (name, field) in flags {
             *field = self.flag(name).unwrap_or(*field);
         }
+        // The thresholds themselves are ours; the two together at 0 mean never, as in the kernel.
+        let two_levels = ["group_by_two_level_threshold", "group_by_two_level_threshold_bytes"];
+        s.two_level_aggregation = two_levels.iter().any(|name| self.number(name) != Some(0));
         let external: [(&str, &mut SpillLimits); 4] = [
             ("group_by", &mut s.external_group_by),
             ("sort", &mut s.external_sort),

@@ -1,6 +1,8 @@
 //! Substring search over the bytes of a whole column at once: strings that lie one behind the other in memory, as those
 //! of a Parquet page do, are searched as one text, and what is found is traced back to its row.
 
+use chalet_base::events::{self, Event};
+use chalet_base::switches::{self, Switch};
 use chalet_columns::Strings;
 use chalet_columns::strings::INLINE;
 use memchr::memmem::Finder;
@@ -16,6 +18,11 @@ pub fn contains(strings: &Strings, needle: &Finder, mut found: impl FnMut(usize)
     let len = needle.needle().len();
     if len == 0 {
         return (0..strings.len()).for_each(found);
+    }
+    if !switches::is_on(Switch::TwoByteSearch) {
+        return (0..strings.len())
+            .filter(|&row| contains_by_first_byte(strings.get(row), needle.needle()))
+            .for_each(found);
     }
     let mut run = Run::default();
     for (row, &view) in strings.views().iter().enumerate() {
@@ -35,6 +42,11 @@ pub fn contains(strings: &Strings, needle: &Finder, mut found: impl FnMut(usize)
         run.rows.push((row as u32, start as u32, run.end as u32));
     }
     run.search(strings, needle, &mut found);
+}
+
+/// The search that experiments set beside the other: string by string, for one byte of the needle, which is not empty.
+fn contains_by_first_byte(text: &[u8], needle: &[u8]) -> bool {
+    memchr::memchr_iter(needle[0], text).any(|at| text[at..].starts_with(needle))
 }
 
 /// Neighbours in one buffer.
@@ -58,6 +70,7 @@ impl Run {
             }
             return self.rows.clear();
         }
+        events::add(Event::StringsSearchedTogether, self.rows.len() as u64);
         let bytes = &strings.buffers()[self.buffer as usize].as_slice()[..self.end];
         let mut place = self.rows[0].1 as usize;
         while let Some(at) = needle.find(&bytes[place..]) {

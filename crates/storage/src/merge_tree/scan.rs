@@ -1,5 +1,5 @@
-//! Parts to blocks. Each row group of a file, and each part in memory, is a task of its own; statistics and the page index of
-//! files leave out what cannot pass the filter.
+//! Parts to blocks. Each row group of a file, and some blocks of each part in memory, are a task of their own; statistics and the
+//! page index of files leave out what cannot pass the filter.
 
 use super::columns::ColumnsVersion;
 use super::definition::Definition;
@@ -86,7 +86,10 @@ impl Place {
 struct State {
     next_part: usize,
     open: Option<(usize, Box<dyn FileScan>)>,
+    /// The part in memory that is read now, and its rows that no worker has taken.
+    resident: Option<(usize, Range<usize>)>,
     next_task: u32,
+    units_read: u32,
     pruned: Pruned,
     /// Parts of which nothing was read.
     pruned_parts: u64,
@@ -144,6 +147,9 @@ impl PartsScan {
         Ok(PartsScan { shared: Arc::new(shared), parallelism })
     }
 }
+
+/// Blocks of a part in memory that a worker takes at once: few, so that all workers share a small table.
+const RESIDENT_BLOCKS: usize = 2;
 
 /// Parts whose statistics are looked at; the others are taken to be like them.
 const MAX_PARTS: usize = 16;
@@ -250,7 +256,7 @@ impl Scan for PartsScan {
         }
         if !request.ranges.is_empty() || !request.skip_conditions.is_empty() {
             lines.push(("Parts skipped".into(), state.pruned_parts.to_string()));
-            lines.push(("Units read".into(), state.next_task.to_string()));
+            lines.push(("Units read".into(), state.units_read.to_string()));
             lines.push(("Units skipped".into(), state.pruned.units.to_string()));
             lines.push(("Rows skipped".into(), state.pruned.rows.to_string()));
         }
@@ -480,10 +486,9 @@ impl Shared {
             if let Some((part, scan)) = &mut state.open {
                 let part = *part;
                 if let Some(reader) = scan.next_unit().map_err(|e| e.context(in_part(&self.parts[part])))? {
-                    state.next_task += 1;
-                    let layout = Layout::of(&self.parts[part], &self.places, &self.definition)?;
+                    state.units_read += 1;
                     let rows = Rows::File { reader, bytes: 0, passed_by: 0 };
-                    return Ok(Some(Unit { part, task: state.next_task - 1, number: 0, layout, rows }));
+                    return self.unit(&mut state, part, rows).map(Some);
                 }
                 let pruned = scan.pruned();
                 state.open = None;
@@ -496,6 +501,15 @@ impl Shared {
                 }
                 self.progress().skipped_rows.fetch_add(pruned.rows, Relaxed);
             }
+            if let Some((part, left)) = &mut state.resident {
+                let part = *part;
+                let rows = left.start..left.end.min(left.start + self.resident_task());
+                left.start = rows.end;
+                if left.start >= left.end {
+                    state.resident = None;
+                }
+                return self.unit(&mut state, part, Rows::Resident { rows }).map(Some);
+            }
             let part = state.next_part;
             let Some(next) = self.parts.get(part) else { return Ok(None) };
             state.next_part += 1;
@@ -506,17 +520,28 @@ impl Shared {
                 self.progress().skipped_rows.fetch_add(pruned, Relaxed);
                 if rows.is_empty() {
                     state.pruned_parts += 1;
-                    continue;
+                } else {
+                    state.units_read += 1;
+                    state.resident = Some((part, rows));
                 }
-                state.next_task += 1;
-                let layout = Layout::of(next, &self.places, &self.definition)?;
-                let rows = Rows::Resident { rows };
-                return Ok(Some(Unit { part, task: state.next_task - 1, number: 0, layout, rows }));
+                continue;
             }
             let Some(scan) = self.open_part(next, None)? else { continue };
             self.keep_rows(part, &*scan)?;
             state.open = Some((part, scan));
         }
+    }
+
+    fn unit(&self, state: &mut State, part: usize, rows: Rows) -> Result<Unit> {
+        let task = state.next_task;
+        state.next_task += 1;
+        let layout = Layout::of(&self.parts[part], &self.places, &self.definition)?;
+        Ok(Unit { part, task, number: 0, layout, rows })
+    }
+
+    /// Rows of a part in memory that a worker takes at once.
+    fn resident_task(&self) -> usize {
+        self.request.context.max_block_size.max(1).saturating_mul(RESIDENT_BLOCKS)
     }
 
     /// Keeps what reads rows of a part by their numbers, where they may be asked for.

@@ -29,6 +29,7 @@ use crate::hash_table::KeyLayout;
 use crate::pipeline::{Flow, Position, Sink, SinkWorker, concrete};
 use crate::spill::{Purpose, Threshold};
 use crate::tasks::collect_all;
+use chalet_base::events::{self, Event};
 use chalet_base::{Result, ensure, err};
 use chalet_columns::{Block, Column, Vector};
 use chalet_function_api::Aggregate as AggregateImpl;
@@ -216,8 +217,8 @@ impl Sink for Aggregate {
             threshold: self.threshold(ctx),
             purpose: self.purpose,
             control: ctx.control.clone(),
-            // Totals and the limit need all groups at once.
-            most: if self.totals.is_some() || max_groups > 0 { usize::MAX } else { MAX_LOCAL_GROUPS },
+            needs_all: self.totals.is_some() || max_groups > 0,
+            two_levels: ctx.settings.two_level_aggregation,
             max_groups,
             memory: Reservation::new(ctx.control.memory.clone()),
             rows: 0,
@@ -238,7 +239,7 @@ impl Sink for Aggregate {
         }
         let workers = concrete::<Worker>(workers);
         let n_groups: usize = workers.iter().map(|w| w.groups.len()).sum();
-        let is_large = n_groups > MAX_LOCAL_GROUPS && workers.len() > 1 && workers[0].most < usize::MAX;
+        let is_large = n_groups > MAX_LOCAL_GROUPS && workers.len() > 1 && workers[0].may_divide();
         if is_large || workers.iter().any(|w| w.partitions.is_some()) {
             let mut memory = Reservation::new(ctx.control.memory.clone());
             let partitioned = self.partition_all(workers, ctx)?;
@@ -302,8 +303,10 @@ struct Worker {
     spilled: Option<Spilled>,
     threshold: Threshold,
     purpose: Purpose,
-    /// Groups that the table may have before they are flushed into partitions.
-    most: usize,
+    /// Totals and the limit need all groups at once.
+    needs_all: bool,
+    /// Many groups are divided by the hash of their keys, although there is memory for all of them.
+    two_levels: bool,
     max_groups: u64,
     memory: Reservation,
     control: Arc<QueryControl>,
@@ -329,13 +332,19 @@ const APPENDED_TABLES: usize = 16;
 impl Worker {
     fn is_full(&self) -> bool {
         let n = self.groups.len();
-        n >= self.most
-            || self.most < usize::MAX && n >= LOCAL_GROUPS && self.groups.looked_at() < n * ROWS_PER_GROUP
+        self.may_divide()
+            && (n >= MAX_LOCAL_GROUPS || n >= LOCAL_GROUPS && self.groups.looked_at() < n * ROWS_PER_GROUP)
+    }
+
+    fn may_divide(&self) -> bool {
+        self.two_levels && !self.needs_all
     }
 
     fn partition_groups(&mut self) -> Result<()> {
-        let partitions =
-            self.partitions.get_or_insert_with(|| Partitions::new(&self.shape.layout, &self.shape.calls));
+        let partitions = self.partitions.get_or_insert_with(|| {
+            events::count(Event::AggregationHashTablesInitializedAsTwoLevel);
+            Partitions::new(&self.shape.layout, &self.shape.calls)
+        });
         // Where most rows have a key of their own, looking it up finds nothing.
         if self.groups.insert_strategy == InsertStrategy::LookUp {
             self.groups.insert_strategy = self.groups.next_insert_strategy();
@@ -365,7 +374,7 @@ impl Worker {
         self.rows_at_measuring = self.rows;
         let refused = self.memory.resize(self.held());
         // Only groups with keys can be partitioned.
-        if self.most == usize::MAX || !self.groups.is_keyed() {
+        if self.needs_all || !self.groups.is_keyed() {
             return refused;
         }
         if refused.is_err() || self.threshold.is_passed(&self.memory) {

@@ -1,0 +1,90 @@
+//! Switches of what works below every query, where no setting reaches: the environment variable `CHALET_SWITCHES`, read once.
+//!
+//! `-name` switches a mechanism off, `+name` a candidate on; several stand behind commas. They are there for experiments, which
+//! compare a program with itself but for one mechanism.
+
+use crate::{Result, err};
+use std::sync::LazyLock;
+
+/// The environment variable.
+pub const VARIABLE: &str = "CHALET_SWITCHES";
+
+/// What can be switched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switch {
+    /// Strings that lie side by side are searched as one text, by two bytes of the needle at once.
+    TwoByteSearch,
+    /// Every thread counts events in a cache line of its own.
+    CounterShards,
+    /// Python's cyclic collector waits while rows are made.
+    SuspendedCollector,
+    /// Long strings in states of aggregates are kept for the next ones when they are replaced. A candidate: off.
+    FreeLists,
+}
+
+/// Name, and whether it is on where nobody says otherwise.
+const ALL: [(Switch, &str, bool); 4] = [
+    (Switch::TwoByteSearch, "two-byte-search", true),
+    (Switch::CounterShards, "counter-shards", true),
+    (Switch::SuspendedCollector, "suspended-collector", true),
+    (Switch::FreeLists, "free-lists", false),
+];
+
+type States = [bool; ALL.len()];
+
+static STATES: LazyLock<(States, Option<String>)> =
+    LazyLock::new(|| match parsed(&std::env::var(VARIABLE).unwrap_or_default()) {
+        Ok(states) => (states, None),
+        Err(unknown) => (ALL.map(|(.., on)| on), Some(unknown)),
+    });
+
+/// Whether a mechanism works.
+#[inline]
+pub fn is_on(switch: Switch) -> bool {
+    STATES.0[switch as usize]
+}
+
+/// An error where the variable names something that cannot be switched.
+pub fn check() -> Result<()> {
+    match &STATES.1 {
+        None => Ok(()),
+        Some(unknown) => Err(err!(
+            BAD_ARGUMENTS,
+            "{VARIABLE} has '{unknown}', which is none of -name and +name with a name of {}",
+            ALL.map(|(_, name, _)| name).join(", ")
+        )),
+    }
+}
+
+/// What a text says, or the part of it that says nothing.
+fn parsed(text: &str) -> std::result::Result<States, String> {
+    let mut states = ALL.map(|(.., on)| on);
+    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        let (on, name) = match (part.strip_prefix('+'), part.strip_prefix('-')) {
+            (Some(name), _) => (true, name),
+            (_, Some(name)) => (false, name),
+            _ => return Err(part.to_string()),
+        };
+        let place = ALL.iter().position(|(_, known, _)| *known == name).ok_or_else(|| part.to_string())?;
+        states[place] = on;
+    }
+    Ok(states)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn switches_are_in_the_order_of_their_numbers() {
+        assert!(ALL.iter().enumerate().all(|(place, (switch, ..))| *switch as usize == place));
+    }
+
+    #[test]
+    fn names_are_parsed() {
+        assert_eq!(parsed(""), Ok([true, true, true, false]));
+        assert_eq!(parsed("-two-byte-search, +free-lists"), Ok([false, true, true, true]));
+        assert_eq!(parsed("-none"), Err("-none".to_string()));
+        assert_eq!(parsed("free-lists"), Err("free-lists".to_string()));
+    }
+}
