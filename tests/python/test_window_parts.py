@@ -12,6 +12,17 @@ WINDOWS = [
     "lag(y, 3) OVER (ORDER BY x, y)",
     "dense_rank() OVER (PARTITION BY y % 2 ORDER BY x)",
 ]
+ALL = "UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
+WHOLE = [
+    "sum(y) OVER ()",
+    "y / sum(y) OVER () + row_number() OVER (ORDER BY y)",
+    "count() OVER (PARTITION BY y % 2)",
+    f"avg(y) OVER (PARTITION BY y % 3 ORDER BY x ROWS BETWEEN {ALL})",
+    "y - max(y) OVER (PARTITION BY intDiv(x, 100000))",
+    f"round(percent_rank() OVER (ORDER BY x RANGE BETWEEN {ALL}), 6)",
+    f"cume_dist() OVER (PARTITION BY y % 2 ORDER BY x RANGE BETWEEN {ALL})",
+    f"ntile(7) OVER (ORDER BY x, y ROWS BETWEEN {ALL})",
+]
 ROWS = "(SELECT intHash32(number) % 300000 AS x, number AS y FROM numbers(2000000))"
 
 
@@ -26,6 +37,17 @@ def test_under_a_limit(db, counted, window):
     assert parts > 5
 
 
+@pytest.mark.parametrize("window", WHOLE)
+def test_results_that_depend_on_the_whole_partition(db, counted, window):
+    sql = f"SELECT sum(cityHash64(x, y, w)) FROM (SELECT x, y, {window} AS w FROM {ROWS})"
+    settings = "SETTINGS max_threads = 2, max_memory_usage"
+    answer, spooled = counted(db, f"{sql} {settings} = 0", "ExternalWindowWritePart")
+    assert spooled == 0
+    limited, spooled = counted(db, f"{sql} {settings} = 60000000", "ExternalWindowWritePart")
+    assert limited == answer
+    assert spooled > 0
+
+
 def test_narrow_rows_are_sorted_under_a_limit(db, counted):
     # What sorts them is larger than they are.
     sql = "SELECT x FROM (SELECT intHash32(number) AS x FROM numbers(3000000)) ORDER BY x LIMIT 3 OFFSET 2900000"
@@ -38,7 +60,7 @@ def test_narrow_rows_are_sorted_under_a_limit(db, counted):
 
 
 def test_a_whole_partition_that_does_not_fit(db):
-    share = "percent_rank() OVER (ORDER BY x RANGE BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)"
+    share = "sum(y) OVER (ORDER BY x RANGE BETWEEN 200000 PRECEDING AND 1000 PRECEDING)"
     with pytest.raises(chalet.Error) as raised:
         db.query(f"SELECT max(w) FROM (SELECT {share} AS w FROM {ROWS}) SETTINGS max_memory_usage = 25000000")
     assert raised.value.code == 241

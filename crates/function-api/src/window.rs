@@ -18,6 +18,25 @@ pub struct Partitions<'a> {
     /// The frame of every row, for functions that look at it.
     pub frames: &'a [Range<usize>],
     pub n_rows: usize,
+    /// Where the rows are only a part of one partition: all that a function needs to know of the others.
+    pub part: Option<PartOf>,
+}
+
+/// Where rows are in their partition.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PartOf {
+    /// Rows of the partition before them, and groups of peers.
+    pub rows_before: usize,
+    pub peers_before: usize,
+    /// All rows of the partition, for functions that need to know ([`Reach::Place`]).
+    pub n_rows: usize,
+}
+
+impl Partitions<'_> {
+    /// Where the rows of one of the ranges are in their partition.
+    pub fn place(&self, rows: &Range<usize>) -> PartOf {
+        self.part.unwrap_or(PartOf { n_rows: rows.len(), ..PartOf::default() })
+    }
 }
 
 /// What the result of a row depends on: a partition may be too long to be held as a whole.
@@ -29,13 +48,9 @@ pub enum Reach {
     Frame,
     /// So many rows before it and after it, and in the frame where the function uses that.
     Rows { before: usize, after: usize },
-    /// How many rows of the partition are before it. The result for a later part of the partition is as if the part were all,
-    /// and as many more as there are rows before it.
-    RowsBefore,
-    /// The same of the first of its peers.
-    RowsBeforePeers,
-    /// The same of groups of peers.
-    PeersBefore,
+    /// How many rows and groups of peers of the partition are before it, which [`Partitions::part`] says. With `peers`, rows that
+    /// are equal under ORDER BY come together; with `total`, the number of all rows is known.
+    Place { peers: bool, total: bool },
 }
 
 /// A function over partitions: one result per row.

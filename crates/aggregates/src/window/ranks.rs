@@ -3,7 +3,9 @@
 use crate::window::offset;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::Vector;
-use chalet_function_api::{AggregateRecord, Argument, Context, Example, Partitions, Reach, WindowFunction};
+use chalet_function_api::{
+    AggregateRecord, Argument, Context, Example, PartOf, Partitions, Reach, WindowFunction,
+};
 use chalet_types::{DataType, Value};
 use std::ops::Range;
 
@@ -154,19 +156,26 @@ impl WindowFunction for Rank {
         }
     }
 
-    fn reach(&self, _: &[Option<Value>]) -> Reach {
+    fn reach(&self, constants: &[Option<Value>]) -> Reach {
         match self.kind {
-            Kind::RowNumber => Reach::RowsBefore,
-            Kind::Rank => Reach::RowsBeforePeers,
-            Kind::DenseRank => Reach::PeersBefore,
-            _ => Reach::Partition,
+            Kind::RowNumber => Reach::Place { peers: false, total: false },
+            Kind::Rank | Kind::DenseRank => Reach::Place { peers: true, total: false },
+            Kind::PercentRank | Kind::CumeDist => Reach::Place { peers: true, total: true },
+            Kind::Ntile if constants.iter().all(Option::is_some) => {
+                Reach::Place { peers: false, total: true }
+            }
+            // The number of buckets is that of the partition's first row.
+            Kind::Ntile => Reach::Partition,
         }
     }
 
     fn execute(&self, partitions: &Partitions, _: &[DataType], _: &DataType) -> Result<Vector> {
         Ok(match self.kind {
             Kind::RowNumber => {
-                let numbers = partitions.ranges.iter().flat_map(|rows| 1..=rows.len() as u64);
+                let numbers = partitions.ranges.iter().flat_map(|rows| {
+                    let before = partitions.place(rows).rows_before;
+                    before as u64 + 1..=(before + rows.len()) as u64
+                });
                 numbers.collect::<Vec<u64>>().into()
             }
             Kind::Rank => per_peers(partitions, |place| place.rows.start as u64 + 1).into(),
@@ -188,10 +197,11 @@ impl WindowFunction for Rank {
                         BAD_ARGUMENTS,
                         "Argument of 'ntile' function must be greater than zero"
                     );
-                    let (size, larger) = (rows.len() / buckets, rows.len() % buckets);
+                    let place = partitions.place(rows);
+                    let (size, larger) = (place.n_rows / buckets, place.n_rows % buckets);
                     // The first buckets take one row more.
                     let border = larger * (size + 1);
-                    numbers.extend((0..rows.len()).map(|row| {
+                    numbers.extend((place.rows_before..place.rows_before + rows.len()).map(|row| {
                         let bucket = if row < border {
                             row / (size + 1)
                         } else {
@@ -221,10 +231,11 @@ fn per_peers<T: Clone>(partitions: &Partitions, value: impl Fn(Place) -> T) -> V
     let mut values = Vec::with_capacity(partitions.n_rows);
     let mut all = partitions.peers.iter().peekable();
     for partition in partitions.ranges {
-        let mut number = 0;
+        let PartOf { rows_before, peers_before: mut number, n_rows } = partitions.place(partition);
         while let Some(peers) = all.next_if(|peers| peers.start < partition.end) {
-            let rows = peers.start - partition.start..peers.end - partition.start;
-            values.resize(values.len() + peers.len(), value(Place { rows, number, n_rows: partition.len() }));
+            let rows = [peers.start, peers.end].map(|row| rows_before + row - partition.start);
+            values
+                .resize(values.len() + peers.len(), value(Place { rows: rows[0]..rows[1], number, n_rows }));
             number += 1;
         }
     }

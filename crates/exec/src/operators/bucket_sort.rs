@@ -116,7 +116,9 @@ impl SortedRows {
     /// The columns of all rows, gathered by all workers together.
     pub fn gather_all(self, ctx: &ExecContext) -> Result<Block> {
         let (buckets, sorted) = (self.buckets, self.sorted);
-        let parts = collect_all(sorted.len(), ctx, move |bucket| Ok(buckets.gather(&sorted[bucket])))?;
+        let mut parts = collect_all(sorted.len(), ctx, move |bucket| Ok(buckets.gather(&sorted[bucket])))?;
+        // Where rows have no key, one bucket has them all; the others do not even have columns.
+        parts.retain(|part| !part.is_empty());
         Ok(Block::concat(&parts))
     }
 

@@ -4,6 +4,7 @@
 //! - [`runs`]: sorted runs, and merging them
 //! - [`merge_scan`]: the merged rows as a table, which all workers make together
 //! - [`partitions`]: rows by the hash of their values
+//! - [`spool`]: rows as they came, to be read once more
 //! - [`input_order`]: rows back in the order in which they came
 
 pub mod file;
@@ -11,6 +12,7 @@ pub mod input_order;
 mod merge_scan;
 pub mod partitions;
 pub mod runs;
+pub mod spool;
 
 use crate::ExecContext;
 use chalet_base::events::Event;
@@ -24,6 +26,8 @@ pub enum Purpose {
     Aggregation,
     Distinct,
     Join,
+    /// Rows of a partition that wait for the others.
+    Window,
     /// Rows that several places of a statement read.
     Share,
 }
@@ -73,6 +77,12 @@ impl Purpose {
                 ExternalSharedRowsCompressedBytes,
                 ExternalSharedRowsUncompressedBytes
             ),
+            Purpose::Window => counters!(
+                ExternalWindowWritePart,
+                ExternalWindowMerge,
+                ExternalWindowCompressedBytes,
+                ExternalWindowUncompressedBytes
+            ),
             Purpose::Join => counters!(
                 ExternalJoinWritePart,
                 ExternalJoinMerge,
@@ -89,6 +99,7 @@ impl Purpose {
             Purpose::Aggregation => "GROUP BY",
             Purpose::Distinct => "DISTINCT",
             Purpose::Join => "JOIN",
+            Purpose::Window => "OVER",
             Purpose::Share => "WITH",
         }
     }

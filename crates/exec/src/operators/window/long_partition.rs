@@ -6,8 +6,8 @@ use super::running::{FramedRows, growing};
 use super::{BYTES_A_ROW, Call, Window};
 use crate::control::QueryControl;
 use chalet_base::{Result, err};
-use chalet_columns::{Block, Column, Data, Vector};
-use chalet_function_api::{Partitions, Reach, States, WindowFunction};
+use chalet_columns::{Block, Column, Vector};
+use chalet_function_api::{PartOf, Partitions, Reach, States, WindowFunction};
 use chalet_memory::Reservation;
 use chalet_plan::{FrameBound, FrameSpec, FrameUnit, WindowImpl};
 use std::ops::Range;
@@ -19,6 +19,8 @@ pub(super) struct Surroundings {
     after: usize,
     /// Rows that are equal under ORDER BY must not be parted.
     peers: bool,
+    /// Results depend on all rows: they wait until these were seen.
+    pub totals: bool,
 }
 
 /// More rows around a part are not held either.
@@ -31,18 +33,33 @@ enum Strategy {
     Around,
     /// By a state that takes the rows as they come.
     Growing,
-    /// As if the part were a partition; the rows before it are added to the result.
-    RowsBefore,
-    /// The same with the groups of peers before it.
-    PeersBefore,
+    /// From the place of the part in the partition.
+    Place,
+    /// By a state that has taken all rows of the partition.
+    Total,
 }
 
-/// What the parts of a partition before one leave for it.
+/// What the parts of a partition before one leave for it, and all rows together.
 pub(super) struct Carried {
     /// By call.
     states: Vec<Option<Box<dyn States>>>,
-    rows: u64,
-    peers: u64,
+    rows: usize,
+    peers: usize,
+    totals: Totals,
+}
+
+/// What is known of a partition all of whose rows were seen.
+#[derive(Default)]
+pub(super) struct Totals {
+    n_rows: usize,
+    /// By call: the value of an aggregate over all rows.
+    values: Vec<Option<Vector>>,
+}
+
+/// The same while rows are still to come.
+pub(super) struct Gathered {
+    n_rows: usize,
+    states: Vec<Option<Box<dyn States>>>,
 }
 
 impl Window {
@@ -54,6 +71,7 @@ impl Window {
             all.before = all.before.max(around.before);
             all.after = all.after.max(around.after);
             all.peers |= around.peers;
+            all.totals |= around.totals;
         }
         (all.before.max(all.after) <= MOST_AROUND).then_some(all)
     }
@@ -61,19 +79,24 @@ impl Window {
     fn strategy(&self, number: usize) -> Option<(Strategy, Surroundings)> {
         let call = &self.calls[number];
         let by_peers = call.frame.unit != FrameUnit::Rows;
-        let carried = |strategy, peers| Some((strategy, Surroundings { peers, ..Surroundings::default() }));
-        let around = |before, after, peers| Some((Strategy::Around, Surroundings { before, after, peers }));
+        let carried = |strategy, peers, totals| {
+            Some((strategy, Surroundings { peers, totals, ..Surroundings::default() }))
+        };
+        let around = |before, after, peers| {
+            Some((Strategy::Around, Surroundings { before, after, peers, totals: false }))
+        };
         let (reach, uses_frames) = match &call.function {
+            WindowImpl::Aggregate(_) if self.is_whole(&call.frame) => {
+                return carried(Strategy::Total, false, true);
+            }
             WindowImpl::Aggregate(_) if is_growing(&call.frame) => {
-                return carried(Strategy::Growing, by_peers);
+                return carried(Strategy::Growing, by_peers, false);
             }
             WindowImpl::Aggregate(_) => (Reach::Frame, true),
             WindowImpl::Window(function) => (function.reach(&call.constants), function.uses_frames()),
         };
         match (reach, frame_reach(&call.frame)) {
-            (Reach::RowsBefore, _) => carried(Strategy::RowsBefore, false),
-            (Reach::RowsBeforePeers, _) => carried(Strategy::RowsBefore, by_peers),
-            (Reach::PeersBefore, _) => carried(Strategy::PeersBefore, by_peers),
+            (Reach::Place { peers, total }, _) => carried(Strategy::Place, peers && by_peers, total),
             (Reach::Rows { before, after }, _) if !uses_frames => around(before, after, false),
             (Reach::Rows { before, after }, Some((further, ahead))) => {
                 around(before.max(further), after.max(ahead), false)
@@ -86,18 +109,54 @@ impl Window {
         }
     }
 
-    /// Nothing carried yet: a partition begins.
-    pub(super) fn nothing_carried(&self) -> Carried {
-        let states =
-            (0..self.calls.len()).map(|number| match (&self.calls[number].function, self.strategy(number)) {
-                (WindowImpl::Aggregate(aggregate), Some((Strategy::Growing, _))) => {
-                    let mut states = aggregate.states();
-                    states.grow(1);
-                    Some(states)
-                }
-                _ => None,
-            });
-        Carried { states: states.collect(), rows: 0, peers: 0 }
+    /// Is every frame the whole partition?
+    fn is_whole(&self, frame: &FrameSpec) -> bool {
+        // Without an order all rows are peers.
+        let takes_peers = frame.unit != FrameUnit::Rows && self.orders.is_empty();
+        let is_end = |bound: &FrameBound, end: FrameBound| {
+            *bound == end || takes_peers && *bound == FrameBound::CurrentRow
+        };
+        is_end(&frame.start, FrameBound::UnboundedPreceding)
+            && is_end(&frame.end, FrameBound::UnboundedFollowing)
+    }
+
+    /// States of those calls that are computed in one way, by call.
+    fn states_of(&self, wanted: Strategy) -> Vec<Option<Box<dyn States>>> {
+        let of_call = |number: usize| match (&self.calls[number].function, self.strategy(number)?.0) {
+            (WindowImpl::Aggregate(aggregate), strategy) if strategy == wanted => {
+                let mut states = aggregate.states();
+                states.grow(1);
+                Some(states)
+            }
+            _ => None,
+        };
+        (0..self.calls.len()).map(of_call).collect()
+    }
+
+    /// Nothing carried yet: a partition begins, of which the totals are known where they are needed.
+    pub(super) fn nothing_carried(&self, totals: Totals) -> Carried {
+        Carried { states: self.states_of(Strategy::Growing), rows: 0, peers: 0, totals }
+    }
+
+    /// Nothing gathered yet.
+    pub(super) fn nothing_gathered(&self) -> Gathered {
+        Gathered { n_rows: 0, states: self.states_of(Strategy::Total) }
+    }
+
+    /// Takes rows of a partition into its totals.
+    pub(super) fn gather(&self, block: &Block, gathered: &mut Gathered) -> Result<()> {
+        gathered.n_rows += block.n_rows();
+        let mut next_arg = self.n_partition + self.orders.len();
+        for (call, states) in self.calls.iter().zip(&mut gathered.states) {
+            let args = next_arg..next_arg + call.arg_types.len();
+            next_arg = args.end;
+            if let Some(states) = states {
+                let args: Vec<Vector> =
+                    self.inputs[args].iter().map(|&at| block.column(at).flat().into_owned()).collect();
+                states.add(0, &args, 0..block.n_rows())?;
+            }
+        }
+        Ok(())
     }
 
     /// The results for the rows of a block from `start` on, beside their columns, as far as what they depend on is there; the rows
@@ -141,8 +200,8 @@ impl Window {
             results.push(Column::Flat(self.results(number, &part, args, carried, control)?));
             control.check_with_interrupt()?;
         }
-        carried.rows += (end - start) as u64;
-        carried.peers += part.own_peers().len() as u64;
+        carried.rows += end - start;
+        carried.peers += part.own_peers().len();
         Ok((Some(self.beside(block.slice(start, end - start), results)), rest, end - kept))
     }
 
@@ -168,11 +227,16 @@ impl Window {
                 let results = growing(&mut **state, args, own.start, ends.into_iter(), &check)?;
                 Ok(Vector::concat(&results.iter().collect::<Vec<_>>()))
             }
-            (Some(Strategy::PeersBefore), WindowImpl::Window(function)) if by_peers => {
-                Ok(raised(part.alone(&**function, call, args)?, carried.peers))
+            (Some(Strategy::Total), _) => {
+                let value = carried.totals.values.get(number).and_then(Option::as_ref);
+                let value = value.ok_or_else(|| err!(LOGICAL_ERROR, "A partition has no total"))?;
+                Ok(value.gather(&vec![0; own.len()]))
             }
-            (Some(Strategy::RowsBefore | Strategy::PeersBefore), WindowImpl::Window(function)) => {
-                Ok(raised(part.alone(&**function, call, args)?, carried.rows))
+            (Some(Strategy::Place), WindowImpl::Window(function)) => {
+                // Where a frame is of rows, each is a group of its own.
+                let peers_before = if by_peers { carried.peers } else { carried.rows };
+                let (rows_before, n_rows) = (carried.rows, carried.totals.n_rows);
+                part.alone(&**function, call, args, PartOf { rows_before, peers_before, n_rows })
             }
             (_, WindowImpl::Window(function)) if !function.uses_frames() => {
                 part.among_neighbours(&**function, call, args, part.peers, &[])
@@ -215,8 +279,14 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// The results of a function for the rows of the part, as if they were a partition.
-    fn alone(&self, function: &dyn WindowFunction, call: &Call, args: &[Vector]) -> Result<Vector> {
+    /// The results of a function for the rows of the part, which it knows to be one.
+    fn alone(
+        &self,
+        function: &dyn WindowFunction,
+        call: &Call,
+        args: &[Vector],
+        place: PartOf,
+    ) -> Result<Vector> {
         let Range { start, end } = self.own;
         let peers = match call.frame.unit {
             FrameUnit::Rows => singles(end - start),
@@ -224,7 +294,8 @@ impl Part<'_> {
         };
         let args: Vec<Vector> = args.iter().map(|arg| arg.slice(start, end - start)).collect();
         let ranges = &std::iter::once(0..end - start).collect::<Vec<_>>();
-        let partitions = Partitions { args: &args, ranges, peers: &peers, frames: &[], n_rows: end - start };
+        let (args, peers, n_rows) = (&args[..], &peers[..], end - start);
+        let partitions = Partitions { args, ranges, peers, frames: &[], n_rows, part: Some(place) };
         function.execute(&partitions, &call.arg_types, &call.result)
     }
 
@@ -238,7 +309,7 @@ impl Part<'_> {
         frames: &[Range<usize>],
     ) -> Result<Vector> {
         let ranges = &std::iter::once(0..self.n_rows).collect::<Vec<_>>();
-        let partitions = Partitions { args, ranges, peers, frames, n_rows: self.n_rows };
+        let partitions = Partitions { args, ranges, peers, frames, n_rows: self.n_rows, part: None };
         let results = function.execute(&partitions, &call.arg_types, &call.result)?;
         Ok(results.slice(self.own.start, self.own.len()))
     }
@@ -260,11 +331,12 @@ fn singles(n_rows: usize) -> Vec<Range<usize>> {
     (0..n_rows).map(|row| row..row + 1).collect()
 }
 
-/// Numbers that go on where those of the rows before ended.
-fn raised(numbers: Vector, before: u64) -> Vector {
-    match &numbers.data {
-        Data::U64(values) if before > 0 => values.iter().map(|n| n + before).collect::<Vec<u64>>().into(),
-        _ => numbers,
+impl Gathered {
+    /// All rows were seen.
+    pub fn finish(self) -> Result<Totals> {
+        let value = |states: Option<Box<dyn States>>| states.map(|mut states| states.finish(1)).transpose();
+        let values = self.states.into_iter().map(value).collect::<Result<_>>()?;
+        Ok(Totals { n_rows: self.n_rows, values })
     }
 }
 

@@ -178,7 +178,8 @@ impl Window {
                         }
                         _ => &peers,
                     };
-                    let partitions = Partitions { args, ranges: &partitions, peers, frames, n_rows };
+                    let ranges = &partitions;
+                    let partitions = Partitions { args, ranges, peers, frames, n_rows, part: None };
                     function.execute(&partitions, &call.arg_types, &call.result)?
                 }
             };

@@ -1,12 +1,14 @@
 //! Windows as a table, of rows that come in order: whoever reads it gathers whole partitions and computes the functions over
 //! these. Rows of a partition come in one task. Holds the rows of the partition that is not complete yet; of a long one, where the
-//! functions allow it, no more than a part.
+//! functions allow it, no more than a part: what depends on all of it waits on disk until all rows were seen.
 
-use super::long_partition::Carried;
+use super::long_partition::{Carried, Gathered, Totals};
 use super::{BYTES_A_ROW, Window};
 use crate::ExecContext;
 use crate::control::QueryControl;
 use crate::operators::aggregate::split;
+use crate::spill::Purpose;
+use crate::spill::spool::{Spool, Spooled};
 use chalet_base::Result;
 use chalet_base::events::{self, Event};
 use chalet_columns::keys::group_keys;
@@ -45,6 +47,8 @@ impl Scan for WindowScan {
             part_at: self.part_rows,
             part_rows: self.part_rows,
             long: None,
+            waiting: None,
+            spooled: None,
             key: Vec::new(),
             next: None,
             task: 0,
@@ -72,6 +76,10 @@ struct Worker {
     part_rows: usize,
     /// There were parts.
     long: Option<LongPartition>,
+    /// Rows of the last partition that wait for the others of it, on disk.
+    waiting: Option<Waiting>,
+    /// Those of a partition whose totals are known.
+    spooled: Option<Spooled>,
     /// The first rows of the next task.
     next: Option<Morsel>,
     task: u32,
@@ -89,8 +97,16 @@ struct LongPartition {
     n_computed: usize,
 }
 
+/// Rows whose results depend on all rows of the partition.
+struct Waiting {
+    spool: Spool,
+    gathered: Gathered,
+}
+
 /// Rows of a part, in blocks of full size.
 const PART_BLOCKS: usize = 2;
+/// So many parts are held before rows that wait for all of their partition go to disk.
+const HELD_PARTS: usize = 4;
 /// The share of the memory of a query that a part may take.
 const PART_SHARE: u64 = 64;
 
@@ -103,6 +119,13 @@ impl ScanWorker for Worker {
                 return Ok(Some(Morsel { block, task: self.task, number }));
             }
             self.control.check_with_interrupt()?;
+            if self.spooled.is_some() {
+                let before = thread::set_operator("Window");
+                let computed = self.compute_spooled();
+                thread::set_operator(before);
+                computed?;
+                continue;
+            }
             let morsel = match self.next.take() {
                 Some(morsel) => Some(morsel),
                 None => self.sorted.next()?,
@@ -139,7 +162,7 @@ impl Worker {
     }
 
     fn is_in_partition(&self) -> bool {
-        self.long.is_some() || !self.held.is_empty()
+        self.long.is_some() || self.waiting.is_some() || !self.held.is_empty()
     }
 
     fn take_rows(&mut self, block: Block) -> Result<()> {
@@ -168,6 +191,11 @@ impl Worker {
         if end > 0 {
             self.hold(block.slice(0, end));
         }
+        if self.waiting.is_some() {
+            // What follows waits until the rows on disk have their results.
+            self.next = Some(Morsel { block: block.slice(end, n_rows - end), task: self.task, number: 0 });
+            return self.end_partition(Vec::new());
+        }
         let further = if end < start { vec![block.slice(end, start - end)] } else { Vec::new() };
         self.end_partition(further)?;
         self.key = last.to_vec();
@@ -182,6 +210,16 @@ impl Worker {
 
     /// Computes the partition whose rows are held, and whole ones behind it.
     fn end_partition(&mut self, further: Vec<Block>) -> Result<()> {
+        if self.waiting.is_some() {
+            self.write_waiting()?;
+            let Some(Waiting { spool, gathered }) = self.waiting.take() else { return Ok(()) };
+            let carried = self.window.nothing_carried(gathered.finish()?);
+            self.long = Some(LongPartition { carried, n_computed: 0 });
+            events::count(Purpose::Window.counters().merge);
+            self.spooled = Some(spool.read());
+            (self.n_held, self.part_at) = (0, self.part_rows);
+            return Ok(());
+        }
         let whole = match self.long {
             Some(_) => {
                 self.compute_part(true)?;
@@ -204,13 +242,25 @@ impl Worker {
         if self.held.is_empty() {
             return Ok(());
         }
-        if self.window.surroundings().is_none() {
-            self.part_at = usize::MAX;
-            return Ok(());
+        match self.window.surroundings() {
+            None => {
+                self.part_at = usize::MAX;
+                return Ok(());
+            }
+            Some(around) if around.totals && self.long.is_none() => {
+                // Rows are better held than written and read again.
+                if self.waiting.is_none() && self.n_held < HELD_PARTS * self.part_rows {
+                    self.part_at = HELD_PARTS * self.part_rows;
+                    return Ok(());
+                }
+                return self.write_waiting();
+            }
+            Some(_) => {}
         }
-        let long = self
-            .long
-            .get_or_insert_with(|| LongPartition { carried: self.window.nothing_carried(), n_computed: 0 });
+        let long = self.long.get_or_insert_with(|| {
+            let carried = self.window.nothing_carried(Totals::default());
+            LongPartition { carried, n_computed: 0 }
+        });
         let rows = Block::concat(&std::mem::take(&mut self.held));
         let (computed, rest, n_computed) =
             self.window.compute_part(rows, long.n_computed, is_last, &mut long.carried, &self.control)?;
@@ -229,5 +279,36 @@ impl Worker {
             self.ready.extend(split(computed, self.max_block_size));
         }
         Ok(())
+    }
+
+    /// Puts the rows that are held to those that wait on disk.
+    fn write_waiting(&mut self) -> Result<()> {
+        let waiting = match &mut self.waiting {
+            Some(waiting) => waiting,
+            none => none.insert(Waiting {
+                spool: Spool::new(Purpose::Window, &self.control)?,
+                gathered: self.window.nothing_gathered(),
+            }),
+        };
+        for block in std::mem::take(&mut self.held) {
+            self.window.gather(&block, &mut waiting.gathered)?;
+            waiting.spool.write(&block)?;
+        }
+        (self.n_held, self.part_at) = (0, self.part_rows);
+        Ok(())
+    }
+
+    /// Computes the next part of the rows that waited.
+    fn compute_spooled(&mut self) -> Result<()> {
+        let Some(spooled) = &mut self.spooled else { return Ok(()) };
+        if let Some(block) = spooled.next_block()? {
+            self.hold(block);
+        }
+        let is_last = self.spooled.as_ref().is_none_or(Spooled::is_over);
+        if is_last {
+            self.spooled = None;
+            return self.end_partition(Vec::new());
+        }
+        if self.n_held < self.part_at { Ok(()) } else { self.compute_part(false) }
     }
 }
