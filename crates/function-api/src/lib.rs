@@ -29,4 +29,4 @@ pub use record::{
 pub use registry::Registry;
 pub use scalar::{Arg, Argument, Bound, Call, Lambda, NativeArg, ScalarFunction, StringArg};
 pub use states::{EachState, RowAggregate};
-pub use window::{PartOf, Partitions, Reach, WindowFunction};
+pub use window::{PartOf, Partitions, Peers, Reach, WindowFunction};

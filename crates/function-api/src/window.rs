@@ -48,9 +48,19 @@ pub enum Reach {
     Frame,
     /// So many rows before it and after it, and in the frame where the function uses that.
     Rows { before: usize, after: usize },
-    /// How many rows and groups of peers of the partition are before it, which [`Partitions::part`] says. With `peers`, rows that
-    /// are equal under ORDER BY come together; with `total`, the number of all rows is known.
-    Place { peers: bool, total: bool },
+    /// How many rows and groups of peers of the partition are before it, which [`Partitions::part`] says; with `total`, the number
+    /// of all rows too.
+    Place { peers: Peers, total: bool },
+}
+
+/// What a result depends on of rows that are equal under ORDER BY.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Peers {
+    Nothing,
+    /// Peers come together.
+    Together,
+    /// That, and how many groups of peers are before them.
+    Counted,
 }
 
 /// A function over partitions: one result per row.

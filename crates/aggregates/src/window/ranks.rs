@@ -4,7 +4,7 @@ use crate::window::offset;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::Vector;
 use chalet_function_api::{
-    AggregateRecord, Argument, Context, Example, PartOf, Partitions, Reach, WindowFunction,
+    AggregateRecord, Argument, Context, Example, PartOf, Partitions, Peers, Reach, WindowFunction,
 };
 use chalet_types::{DataType, Value};
 use std::ops::Range;
@@ -158,11 +158,12 @@ impl WindowFunction for Rank {
 
     fn reach(&self, constants: &[Option<Value>]) -> Reach {
         match self.kind {
-            Kind::RowNumber => Reach::Place { peers: false, total: false },
-            Kind::Rank | Kind::DenseRank => Reach::Place { peers: true, total: false },
-            Kind::PercentRank | Kind::CumeDist => Reach::Place { peers: true, total: true },
+            Kind::RowNumber => Reach::Place { peers: Peers::Nothing, total: false },
+            Kind::Rank => Reach::Place { peers: Peers::Together, total: false },
+            Kind::DenseRank => Reach::Place { peers: Peers::Counted, total: false },
+            Kind::PercentRank | Kind::CumeDist => Reach::Place { peers: Peers::Together, total: true },
             Kind::Ntile if constants.iter().all(Option::is_some) => {
-                Reach::Place { peers: false, total: true }
+                Reach::Place { peers: Peers::Nothing, total: true }
             }
             // The number of buckets is that of the partition's first row.
             Kind::Ntile => Reach::Partition,

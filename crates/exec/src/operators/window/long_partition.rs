@@ -7,7 +7,7 @@ use super::{BYTES_A_ROW, Call, Window};
 use crate::control::QueryControl;
 use chalet_base::{Result, err};
 use chalet_columns::{Block, Column, Vector};
-use chalet_function_api::{PartOf, Partitions, Reach, States, WindowFunction};
+use chalet_function_api::{PartOf, Partitions, Peers, Reach, States, WindowFunction};
 use chalet_memory::Reservation;
 use chalet_plan::{FrameBound, FrameSpec, FrameUnit, WindowImpl};
 use std::ops::Range;
@@ -15,12 +15,14 @@ use std::ops::Range;
 /// Rows around a part that results in it depend on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Surroundings {
-    before: usize,
-    after: usize,
+    pub before: usize,
+    pub after: usize,
     /// Rows that are equal under ORDER BY must not be parted.
-    peers: bool,
+    pub peers: bool,
     /// Results depend on all rows: they wait until these were seen.
     pub totals: bool,
+    /// Results depend on what was computed for the rows before, more than how many these are.
+    in_sequence: bool,
 }
 
 /// More rows around a part are not held either.
@@ -72,6 +74,7 @@ impl Window {
             all.after = all.after.max(around.after);
             all.peers |= around.peers;
             all.totals |= around.totals;
+            all.in_sequence |= around.in_sequence;
         }
         (all.before.max(all.after) <= MOST_AROUND).then_some(all)
     }
@@ -79,24 +82,28 @@ impl Window {
     fn strategy(&self, number: usize) -> Option<(Strategy, Surroundings)> {
         let call = &self.calls[number];
         let by_peers = call.frame.unit != FrameUnit::Rows;
-        let carried = |strategy, peers, totals| {
-            Some((strategy, Surroundings { peers, totals, ..Surroundings::default() }))
+        let carried = |strategy, peers, totals, in_sequence| {
+            Some((strategy, Surroundings { peers, totals, in_sequence, ..Surroundings::default() }))
         };
         let around = |before, after, peers| {
-            Some((Strategy::Around, Surroundings { before, after, peers, totals: false }))
+            Some((Strategy::Around, Surroundings { before, after, peers, ..Surroundings::default() }))
         };
         let (reach, uses_frames) = match &call.function {
             WindowImpl::Aggregate(_) if self.is_whole(&call.frame) => {
-                return carried(Strategy::Total, false, true);
+                return carried(Strategy::Total, false, true, true);
             }
             WindowImpl::Aggregate(_) if is_growing(&call.frame) => {
-                return carried(Strategy::Growing, by_peers, false);
+                return carried(Strategy::Growing, by_peers, false, true);
             }
             WindowImpl::Aggregate(_) => (Reach::Frame, true),
             WindowImpl::Window(function) => (function.reach(&call.constants), function.uses_frames()),
         };
         match (reach, frame_reach(&call.frame)) {
-            (Reach::Place { peers, total }, _) => carried(Strategy::Place, peers && by_peers, total),
+            (Reach::Place { peers, total }, _) => {
+                // Where a frame is of rows, each is a group of its own.
+                let together = by_peers && peers != Peers::Nothing;
+                carried(Strategy::Place, together, total, by_peers && peers == Peers::Counted)
+            }
             (Reach::Rows { before, after }, _) if !uses_frames => around(before, after, false),
             (Reach::Rows { before, after }, Some((further, ahead))) => {
                 around(before.max(further), after.max(ahead), false)
@@ -118,6 +125,11 @@ impl Window {
         };
         is_end(&frame.start, FrameBound::UnboundedPreceding)
             && is_end(&frame.end, FrameBound::UnboundedFollowing)
+    }
+
+    /// What parts have to see around them, where each can be computed for itself: only its place in the partition matters.
+    pub(super) fn independent_parts(&self) -> Option<Surroundings> {
+        self.surroundings().filter(|around| !around.in_sequence)
     }
 
     /// States of those calls that are computed in one way, by call.
@@ -171,15 +183,7 @@ impl Window {
     ) -> Result<(Option<Block>, Block, usize)> {
         let n_rows = block.n_rows();
         let around = self.surroundings().unwrap_or_default();
-        let mut memory = Reservation::new(control.memory.clone());
-        memory.grow(n_rows * BYTES_A_ROW * self.calls.len().max(1))?;
-        let inputs: Vec<Vector> =
-            self.inputs.iter().map(|&at| block.column(at).flat().into_owned()).collect();
-        let n_keys = self.n_partition + self.orders.len();
-        let peers = match around.peers {
-            true => self.peers(&block, std::iter::once(0..n_rows)),
-            false => Vec::new(),
-        };
+        let peers = self.peers_of(&block, around);
         let mut end = if is_last { n_rows } else { n_rows.saturating_sub(around.after) };
         if around.peers && !is_last {
             // More peers of the last row may come.
@@ -188,21 +192,58 @@ impl Window {
         let end = end.max(start);
         let kept = end.saturating_sub(around.before);
         let rest = block.slice(kept, n_rows - kept);
-        if start == end {
-            return Ok((None, rest, end - kept));
-        }
-        let part = Part { inputs: &inputs, peers: &peers, own: start..end, n_rows };
+        let computed = match start == end {
+            true => None,
+            false => Some(self.compute_rows(block, start..end, &peers, carried, control)?),
+        };
+        Ok((computed, rest, end - kept))
+    }
+
+    /// The results for some rows of a block, which are those of the only partition from row `first` of `all` on; the others are there
+    /// for what [`independent_parts`](Self::independent_parts) asks for.
+    pub(super) fn compute_independent(
+        &self,
+        block: Block,
+        own: Range<usize>,
+        (first, all): (usize, usize),
+        control: &QueryControl,
+    ) -> Result<Block> {
+        let peers = self.peers_of(&block, self.surroundings().unwrap_or_default());
+        let totals = Totals { n_rows: all, values: Vec::new() };
+        let mut carried = Carried { states: Vec::new(), rows: first, peers: 0, totals };
+        self.compute_rows(block, own, &peers, &mut carried, control)
+    }
+
+    fn peers_of(&self, block: &Block, around: Surroundings) -> Vec<Range<usize>> {
+        if around.peers { self.peers(block, std::iter::once(0..block.n_rows())) } else { Vec::new() }
+    }
+
+    /// The results for some rows of a block, beside their columns.
+    fn compute_rows(
+        &self,
+        block: Block,
+        own: Range<usize>,
+        peers: &[Range<usize>],
+        carried: &mut Carried,
+        control: &QueryControl,
+    ) -> Result<Block> {
+        let n_rows = block.n_rows();
+        let mut memory = Reservation::new(control.memory.clone());
+        memory.grow(n_rows * BYTES_A_ROW * self.calls.len().max(1))?;
+        let inputs: Vec<Vector> =
+            self.inputs.iter().map(|&at| block.column(at).flat().into_owned()).collect();
+        let part = Part { inputs: &inputs, peers, own: own.clone(), n_rows };
         let mut results = Vec::with_capacity(self.calls.len());
-        let mut next_arg = n_keys;
+        let mut next_arg = self.n_partition + self.orders.len();
         for number in 0..self.calls.len() {
             let args = next_arg..next_arg + self.calls[number].arg_types.len();
             next_arg = args.end;
             results.push(Column::Flat(self.results(number, &part, args, carried, control)?));
             control.check_with_interrupt()?;
         }
-        carried.rows += end - start;
+        carried.rows += own.len();
         carried.peers += part.own_peers().len();
-        Ok((Some(self.beside(block.slice(start, end - start), results)), rest, end - kept))
+        Ok(self.beside(block.slice(own.start, own.len()), results))
     }
 
     /// What one call gives for the rows of a part.

@@ -1,12 +1,14 @@
-//! Windows as a table that all workers compute together. Sorted rows are cut into tasks between partitions; whoever takes a task
-//! gathers its rows and computes the functions over them.
+//! Windows as a table that all workers compute together. Sorted rows are cut into tasks between partitions, or within the only one
+//! where what comes before a part does not matter; whoever takes a task gathers its rows and computes the functions over them.
 
+use super::long_partition::Surroundings;
 use super::{Window, partition_scan};
 use crate::ExecContext;
 use crate::control::QueryControl;
 use crate::operators::aggregate::split;
 use crate::operators::bucket_sort::{Buckets, SortedRows};
 use crate::operators::collect::blocks_as_source;
+use chalet_base::events::{self, Event};
 use chalet_base::{Result, bisect};
 use chalet_columns::keys::group_keys;
 use chalet_columns::{Block, Column};
@@ -31,7 +33,9 @@ pub(super) fn open(window: Window, buckets: Buckets, ctx: &ExecContext) -> Resul
         let rows = Arc::new(InOrder { sorted, tasks: TaskQueue::default() });
         return Ok(partition_scan::open(window, Arc::new(InOrderScan(rows)), ctx));
     }
-    if window.n_partition == 0 {
+    let n_tasks = sorted.n_rows().div_ceil(TASK_ROWS);
+    let parts = window.independent_parts().filter(|_| window.n_partition == 0 && n_tasks > 1);
+    if window.n_partition == 0 && parts.is_none() {
         // All rows are one partition.
         let rows = sorted.gather_all(ctx)?;
         let before = thread::set_operator("Window");
@@ -39,10 +43,10 @@ pub(super) fn open(window: Window, buckets: Buckets, ctx: &ExecContext) -> Resul
         thread::set_operator(before);
         return Ok(blocks_as_source(split(computed?, ctx.settings.max_block_size), ctx));
     }
-    let n_tasks = sorted.n_rows().div_ceil(TASK_ROWS);
     Ok(Arc::new(WindowScan(Arc::new(Tasks {
         window,
         sorted,
+        parts,
         n_tasks,
         tasks: TaskQueue::default(),
         max_block_size: ctx.settings.max_block_size,
@@ -96,6 +100,8 @@ struct WindowScan(Arc<Tasks>);
 struct Tasks {
     window: Window,
     sorted: SortedRows,
+    /// Tasks are parts of one partition, which have to see so much around them.
+    parts: Option<Surroundings>,
     n_tasks: usize,
     tasks: TaskQueue,
     max_block_size: usize,
@@ -103,12 +109,27 @@ struct Tasks {
 }
 
 impl Tasks {
-    /// The partitions that begin in a task's share of the rows.
+    /// What is put out for some rows.
+    fn compute(&self, rows: Range<usize>) -> Result<Block> {
+        let Some(parts) = self.parts else {
+            return self.window.compute(self.sorted.gather(rows), &self.control);
+        };
+        events::count(Event::WindowParts);
+        let n_rows = self.sorted.n_rows();
+        let before = parts.before.min(rows.start);
+        let after = parts.after.min(n_rows - rows.end);
+        let block = self.sorted.gather(rows.start - before..rows.end + after);
+        let own = before..before + rows.len();
+        self.window.compute_independent(block, own, (rows.start, n_rows), &self.control)
+    }
+
+    /// The partitions that begin in a task's share of the rows, or the groups of peers.
     fn rows(&self, task: usize) -> Range<usize> {
         self.boundary(task)..self.boundary(task + 1)
     }
 
-    /// The first row of the first partition that begins in the task's share or behind it.
+    /// The first row of the first partition that begins in the task's share or behind it; of a part, that of the first group of
+    /// peers, or of the share itself.
     fn boundary(&self, task: usize) -> usize {
         let n_rows = self.sorted.n_rows();
         if task == 0 {
@@ -117,6 +138,9 @@ impl Tasks {
         let start = task * TASK_ROWS;
         if task == self.n_tasks || start >= n_rows {
             return n_rows;
+        }
+        if self.parts.is_some_and(|parts| !parts.peers) {
+            return start;
         }
         // The row before may belong to a partition that goes on. Galloping finds its end.
         let key = self.key(start - 1);
@@ -129,10 +153,11 @@ impl Tasks {
         bisect::partition_point(known + 1..n_rows.min(known + step), |row| self.key(row) == key)
     }
 
-    /// The bytes of a row's partition.
+    /// The bytes of what rows that stay together have in common: their partition, or within the only one what they are sorted by.
     fn key(&self, row: usize) -> Vec<u8> {
         let block = self.sorted.row(row);
-        let columns = self.window.inputs[..self.window.n_partition].iter().map(|&at| block.column(at));
+        let n_keys = if self.parts.is_some() { self.window.orders.len() } else { self.window.n_partition };
+        let columns = self.window.inputs[..n_keys].iter().map(|&at| block.column(at));
         group_keys(&columns.collect::<Vec<&Column>>(), 1).bytes
     }
 }
@@ -161,7 +186,7 @@ struct Worker {
 
 impl ScanWorker for Worker {
     fn next(&mut self) -> Result<Option<Morsel>> {
-        let Tasks { window, sorted, n_tasks, tasks, max_block_size, control } = &*self.tasks;
+        let Tasks { n_tasks, tasks, max_block_size, control, .. } = &*self.tasks;
         loop {
             if let Some(block) = self.ready.next() {
                 let number = self.number;
@@ -176,7 +201,7 @@ impl ScanWorker for Worker {
                 continue;
             }
             let before = thread::set_operator("Window");
-            let computed = window.compute(sorted.gather(rows), control);
+            let computed = self.tasks.compute(rows);
             thread::set_operator(before);
             self.ready = split(computed?, *max_block_size).into_iter();
         }
