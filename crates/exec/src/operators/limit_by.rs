@@ -5,11 +5,10 @@
 use super::collect::blocks_as_source;
 use crate::ExecContext;
 use crate::expression::Program;
+use crate::hash_table::{GroupTable, KeyLayout};
 use crate::pipeline::{Flow, Position, Sink, SinkWorker, concrete};
 use chalet_base::Result;
-use chalet_base::hash::HashMap;
-use chalet_columns::keys::group_keys;
-use chalet_columns::{Block, Column};
+use chalet_columns::Block;
 use chalet_memory::Reservation;
 use chalet_storage::Scan;
 use std::any::Any;
@@ -18,6 +17,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 pub struct LimitBy {
     pub columns: Program,
+    /// How the values of these columns are kept.
+    pub layout: Arc<KeyLayout>,
     pub limit: u64,
     pub offset: u64,
     /// No more rows than these are needed, the first ones.
@@ -34,7 +35,7 @@ impl Sink for LimitBy {
     fn worker(&self, ctx: &ExecContext) -> Result<Box<dyn SinkWorker>> {
         Ok(Box::new(Worker {
             // Skipped rows are kept: a worker does not know how many came before its own.
-            first: First::new(&self.columns, 0, self.offset.saturating_add(self.limit)),
+            first: First::new(self, 0),
             offset: self.offset,
             needed: self.needed,
             ready: 0,
@@ -50,11 +51,17 @@ impl Sink for LimitBy {
     }
 
     fn finish(&self, workers: Vec<Box<dyn SinkWorker>>, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
-        let mut blocks: Vec<(Position, Block)> =
-            concrete::<Worker>(workers).into_iter().flat_map(|w| w.blocks).collect();
+        let workers = concrete::<Worker>(workers).into_iter().filter(|worker| !worker.blocks.is_empty());
+        let mut workers: Vec<Worker> = workers.collect();
+        if let ([_], 0) = (&workers[..], self.offset) {
+            // One worker that has seen all rows has kept the right ones: its tasks come in their order.
+            let blocks = workers.remove(0).blocks.into_iter().map(|(_, block)| block).collect();
+            return Ok(blocks_as_source(blocks, ctx));
+        }
+        let mut blocks: Vec<(Position, Block)> = workers.into_iter().flat_map(|w| w.blocks).collect();
         // Stable: blocks of one position stay in the order in which they came.
         blocks.sort_by_key(|(position, _)| *position);
-        let mut first = First::new(&self.columns, self.offset, self.offset.saturating_add(self.limit));
+        let mut first = First::new(self, self.offset);
         let mut kept = Vec::with_capacity(blocks.len());
         for (_, block) in blocks {
             ctx.control.check_with_interrupt()?;
@@ -72,41 +79,38 @@ struct First {
     columns: Program,
     start: u64,
     end: u64,
-    seen: HashMap<Box<[u8]>, u64>,
-    /// Bytes of the values that were seen.
-    key_bytes: usize,
+    values: GroupTable,
+    /// Rows of each value so far.
+    counts: Vec<u64>,
 }
 
-/// Bytes of a value that was seen, beside its own.
-const ENTRY: usize = 40;
-
 impl First {
-    fn new(columns: &Program, start: u64, end: u64) -> First {
-        First { columns: columns.clone(), start, end, seen: HashMap::default(), key_bytes: 0 }
+    fn new(of: &LimitBy, start: u64) -> First {
+        let (columns, end) = (of.columns.clone(), of.offset.saturating_add(of.limit));
+        First { columns, start, end, values: GroupTable::new(of.layout.clone()), counts: Vec::new() }
     }
 
     /// The rows of a block that are within the range of their value, and the number of each among its own.
     fn of(&mut self, block: Block) -> Result<(Block, Vec<u64>)> {
         let columns = self.columns.evaluate(&block)?;
-        let keys = group_keys(&columns.iter().collect::<Vec<&Column>>(), block.n_rows());
+        let groups = self.values.groups(&columns, block.n_rows());
+        self.counts.resize(self.values.len(), 0);
         let (mut rows, mut numbers) = (Vec::new(), Vec::new());
-        for row in 0..block.n_rows() {
-            let key = keys.get(row);
-            let count = match self.seen.get_mut(key) {
-                Some(count) => count,
-                None => {
-                    self.key_bytes += key.len() + ENTRY;
-                    self.seen.entry(key.into()).or_insert(0)
-                }
-            };
+        for (row, group) in (0..).zip(groups) {
+            let count = &mut self.counts[group as usize];
             if (self.start..self.end).contains(count) {
-                rows.push(row as u32);
+                rows.push(row);
                 numbers.push(*count);
             }
             *count += 1;
         }
         let kept = if rows.len() == block.n_rows() { block } else { block.gather(&rows) };
         Ok((kept, numbers))
+    }
+
+    /// Bytes of memory held.
+    fn memory(&self) -> usize {
+        self.values.memory() + self.counts.capacity() * size_of::<u64>()
     }
 }
 
@@ -125,9 +129,9 @@ struct Worker {
 
 impl SinkWorker for Worker {
     fn push(&mut self, position: Position, block: Block) -> Result<Flow> {
-        let keys_before = self.first.key_bytes;
+        let before = self.first.memory();
         let (block, numbers) = self.first.of(block)?;
-        self.memory.grow(block.memory() + self.first.key_bytes - keys_before)?;
+        self.memory.grow(block.memory() + self.first.memory() - before)?;
         if !block.is_empty() {
             self.blocks.push((position, block));
         }

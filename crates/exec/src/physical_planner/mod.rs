@@ -5,6 +5,7 @@
 mod scans;
 
 use crate::expression::{Program, layout};
+use crate::hash_table::KeyLayout;
 use crate::join_bounds::join_bounds;
 use crate::operators::collect::RowRange;
 use crate::operators::merge_runs::MergeOrder;
@@ -214,8 +215,10 @@ impl PhysicalPlanner<'_> {
             Plan::Limit(node) => self.limit(node),
             Plan::LimitBy(node) => {
                 let columns = self.program(&node.columns.iter().collect::<Vec<_>>(), &node.input)?;
+                let types: Vec<DataType> = node.columns.iter().map(|column| column.ty().clone()).collect();
                 let operator = limit_by::LimitBy {
                     columns,
+                    layout: Arc::new(KeyLayout::new(&types)),
                     limit: node.limit,
                     offset: node.offset,
                     needed: node.needed,

@@ -101,6 +101,13 @@ impl Probe {
         one && self.residual.is_none()
     }
 
+    /// Is every right row put out once at most, whatever else is asked of a pair?
+    fn takes_right_rows_once(&self) -> bool {
+        use JoinStrictness::{Anti, Any, Semi};
+        let once = self.kind == JoinKind::Right && matches!(self.strictness, Any | Semi | Anti);
+        once && self.residual.is_none() && self.asof.is_none()
+    }
+
     /// Joins left rows with one partner each, or [`NO_ROW`]: whole columns at a time.
     fn join_one_partner(&self, table: &JoinTable, block: &Block, partners: &[u32]) -> Option<Block> {
         if matches!(self.kind, JoinKind::Right | JoinKind::Full) {
@@ -220,6 +227,9 @@ impl LeftBlock {
             };
             return Ok(probe.join_one_partner(table, block, &partners));
         }
+        if ranges.is_none() && probe.takes_right_rows_once() {
+            return self.newly_found(probe, table);
+        }
         while *start < block.n_rows() {
             probe.control.check_with_interrupt()?;
             let mut end = *start;
@@ -241,6 +251,34 @@ impl LeftBlock {
             }
         }
         Ok(None)
+    }
+
+    /// The next left rows that are the first to find right rows, beside these. Rows of one key are found together: where the first
+    /// was, all were, so that many left rows with few keys do not look at all right rows again and again.
+    fn newly_found(&mut self, probe: &Probe, table: &JoinTable) -> Result<Option<Block>> {
+        let mut pairs = Pairs::default();
+        let puts_out = probe.strictness != JoinStrictness::Anti;
+        for row in self.start..self.block.n_rows() {
+            self.start = row + 1;
+            let partners = table.index.rows_of(&self.groups[row]);
+            if partners.first().is_none_or(|&first| table.is_used(first)) {
+                continue;
+            }
+            for &right in partners {
+                if table.use_row(right) && puts_out {
+                    pairs.push(row, right);
+                }
+            }
+            if pairs.left.len() >= probe.max_block_size {
+                probe.control.check_with_interrupt()?;
+                break;
+            }
+        }
+        if pairs.left.is_empty() {
+            return Ok(None);
+        }
+        let left = self.block.gather(&pairs.left);
+        Ok(Some(probe.output(table, left, &pairs.right)))
     }
 }
 

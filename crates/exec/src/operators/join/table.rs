@@ -93,7 +93,7 @@ impl JoinTable {
 
     /// Right rows that no left row has found, with defaults of the given types in place of the left columns.
     pub fn unmatched(&self, left_types: &[DataType], max_block_size: usize) -> Vec<Block> {
-        let unused = |&row: &u32| !self.used[row as usize].load(Relaxed);
+        let unused = |&row: &u32| !self.is_used(row);
         let rows: Vec<u32> = (0..self.rows.n_rows() as u32).filter(unused).collect();
         let block = |rows: &[u32]| {
             let left = left_types.iter().map(|ty| Column::constant(Vector::fillers(ty, 1), rows.len()));
@@ -102,6 +102,11 @@ impl JoinTable {
             Block::new(columns, rows.len())
         };
         rows.chunks(max_block_size.max(1)).map(block).collect()
+    }
+
+    /// Was a right row put out?
+    pub fn is_used(&self, row: u32) -> bool {
+        self.used[row as usize].load(Relaxed)
     }
 
     /// Marks a right row as put out; `true` the first time.
