@@ -5,14 +5,14 @@ use crate::floats::{Floats, integer, push_integer};
 use crate::quantile::push_float;
 use chalet_base::Result;
 use chalet_columns::wire::{take_array, take_f64, take_u8};
-use chalet_columns::{Builder, Vector};
+use chalet_columns::{Builder, Data, Vector};
 use chalet_function_api::aggregate::AggregateNulls;
 use chalet_function_api::{
     Aggregate, AggregateFunction, AggregateRecord, Argument, Context, EachState, Example, RowAggregate,
 };
 use chalet_types::{DataType, I256, Value};
 use std::marker::PhantomData;
-use std::ops::{Add, Sub};
+use std::ops::{Add, Range, Sub};
 use std::sync::Arc;
 
 const RECORD: AggregateRecord = AggregateRecord {
@@ -61,6 +61,11 @@ pub trait Number:
     fn push(self, out: &mut Builder) -> Result<()>;
     fn put(self, out: &mut Vec<u8>);
     fn take(bytes: &mut &[u8]) -> Result<Self>;
+    /// The sum of the rises within rows, the first and the last value, where a narrower number gives the same in less time.
+    fn rises(values: &Self::Values<'_>, rows: Range<usize>) -> Option<(Self, Self, Self)> {
+        let _ = (values, rows);
+        None
+    }
 }
 
 impl Number for f64 {
@@ -98,6 +103,30 @@ impl Number for I256 {
     }
     fn take(bytes: &mut &[u8]) -> Result<I256> {
         Ok(I256::from_le_bytes(take_array(bytes)?))
+    }
+    fn rises(values: &&Vector, rows: Range<usize>) -> Option<(I256, I256, I256)> {
+        /// Rises of values of 64 bits fit 128.
+        fn narrow<T: Copy + Into<i128>>(values: &[T]) -> Option<(I256, I256, I256)> {
+            let first = (*values.first()?).into();
+            let (mut sum, mut last) = (0i128, first);
+            for &x in values {
+                let x = x.into();
+                sum += (x - last).max(0);
+                last = x;
+            }
+            Some((I256::from(sum), I256::from(first), I256::from(last)))
+        }
+        match &values.data {
+            Data::U8(v) => narrow(&v[rows]),
+            Data::U16(v) => narrow(&v[rows]),
+            Data::U32(v) => narrow(&v[rows]),
+            Data::U64(v) => narrow(&v[rows]),
+            Data::I8(v) => narrow(&v[rows]),
+            Data::I16(v) => narrow(&v[rows]),
+            Data::I32(v) => narrow(&v[rows]),
+            Data::I64(v) => narrow(&v[rows]),
+            _ => None,
+        }
     }
 }
 
@@ -141,6 +170,13 @@ impl<N: Number> RowAggregate for Rises<N> {
         }
         state.last = x;
         Ok(())
+    }
+
+    fn add_rows(&self, state: &mut State<N>, values: &N::Values<'_>, mut rows: Range<usize>) -> Result<()> {
+        match N::rises(values, rows.clone()) {
+            Some((sum, first, last)) => self.merge(state, State { sum, first, last, seen: true }),
+            None => rows.try_for_each(|row| self.add(state, values, row)),
+        }
     }
 
     fn merge(&self, state: &mut State<N>, other: State<N>) -> Result<()> {

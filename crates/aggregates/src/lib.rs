@@ -8,7 +8,7 @@
 //! - [`scalar`]: scalar functions that run an aggregate by name
 //! - [`bitmap`]: sets of integers, and aggregates of them
 //! - [`numeric_vector`]: sparse vectors of numbers, and the aggregate that makes them
-//! - [`selection`], [`collect`], [`sets`], [`slots`], [`floats`], [`hashes`], [`pcg`], `mean_of_parts`: what states are made of
+//! - [`selection`], [`collect`], [`sets`], [`slots`], [`floats`], [`hashes`], `key_counts`, [`pcg`], `mean_of_parts`: what states are made of
 //! - [`time_series`]: samples at times, looked at from the points of a grid
 //! - the others: the functions, see [`register`]
 
@@ -32,6 +32,7 @@ pub mod floats;
 pub mod floyd_rivest;
 pub mod hashes;
 pub mod intervals;
+mod key_counts;
 mod map_tiles;
 pub mod mapped_arrays;
 mod mean_of_parts;

@@ -22,6 +22,9 @@ pub struct GroupSets {
 const TAG: u64 = !0 << 32;
 const FIRST_SLOTS: usize = 64;
 
+/// Keys whose places in the table are fetched together.
+pub const TOGETHER: usize = 32;
+
 struct Entry {
     /// The key is `keys[start..next entry's start]`; or the key as a word, where all have one width.
     start: u64,
@@ -133,15 +136,45 @@ impl GroupSets {
     /// Makes twice as many slots, for all entries.
     #[cold]
     fn rehash(&mut self) {
-        self.slots = vec![0; (self.slots.len() * 2).max(FIRST_SLOTS)];
-        for number in 0..self.entries.len() as u32 {
-            let entry = &self.entries[number as usize];
-            let hash = match self.width {
-                Some(_) => word_hash(entry.group, entry.start),
-                None => combine(hash_bytes(key(&self.keys, &self.entries, number)), entry.group.into()),
-            };
-            place(&mut self.slots, hash, number);
+        self.make_slots((self.slots.len() * 2).max(FIRST_SLOTS));
+    }
+
+    /// Makes room for so many more keys, which are expected to be mostly new.
+    pub fn reserve(&mut self, more: usize) {
+        let wanted = ((self.entries.len() + more) * 3 / 2 + 1).next_power_of_two();
+        if wanted > self.slots.len().max(FIRST_SLOTS) {
+            self.entries.reserve(more);
+            self.make_slots(wanted);
         }
+    }
+
+    /// A table of so many slots, for all entries.
+    fn make_slots(&mut self, n: usize) {
+        self.slots = vec![0; n];
+        let mut hashes = [0; TOGETHER];
+        for first in (0..self.entries.len()).step_by(TOGETHER) {
+            let some = first..self.entries.len().min(first + TOGETHER);
+            for (number, hash) in some.clone().zip(&mut hashes) {
+                *hash = self.hash_of(number as u32);
+                self.fetch(*hash);
+            }
+            for (number, hash) in some.zip(hashes) {
+                place(&mut self.slots, hash, number as u32);
+            }
+        }
+    }
+
+    fn hash_of(&self, number: u32) -> u64 {
+        let entry = &self.entries[number as usize];
+        match self.width {
+            Some(_) => word_hash(entry.group, entry.start),
+            None => combine(hash_bytes(key(&self.keys, &self.entries, number)), entry.group.into()),
+        }
+    }
+
+    /// The key of an entry as a word, where all have one width.
+    pub fn word(&self, entry: u32) -> u64 {
+        self.entries[entry as usize].start
     }
 
     /// The entries of a group, in the order of insertion.

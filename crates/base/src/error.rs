@@ -18,9 +18,16 @@ impl fmt::Debug for ErrorCode {
 
 /// An error that reaches the user as `Code: N. DB::Exception: message. (NAME)`.
 ///
-/// Boxed, so that `Result<T>` stays one word wider than `T`.
+/// Boxed, so that `Result<T>` stays one word or two wider than `T`.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Error(Box<Inner>);
+pub struct Error(Repr);
+
+#[derive(Clone, PartialEq, Eq)]
+enum Repr {
+    /// What [`err!`](crate::err!) makes inside [`discard_messages`]: nothing is allocated for it.
+    Code(&'static ErrorCode),
+    Full(Box<Inner>),
+}
 
 #[derive(Clone, PartialEq, Eq)]
 struct Inner {
@@ -33,7 +40,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 impl Error {
     #[cold]
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Error(Box::new(Inner { code, message: message.into() }))
+        Error(Repr::Full(Box::new(Inner { code, message: message.into() })))
     }
 
     /// What [`err!`](crate::err!) makes.
@@ -44,17 +51,23 @@ impl Error {
 
     /// What [`err!`](crate::err!) makes inside [`discard_messages`].
     #[cold]
-    pub fn without_message(code: ErrorCode) -> Self {
-        Error::new(code, String::new())
+    pub fn without_message(code: &'static ErrorCode) -> Self {
+        Error(Repr::Code(code))
     }
 
     pub fn code(&self) -> ErrorCode {
-        self.0.code
+        match &self.0 {
+            Repr::Code(code) => **code,
+            Repr::Full(inner) => inner.code,
+        }
     }
 
     /// The message without code and name.
     pub fn message(&self) -> &str {
-        &self.0.message
+        match &self.0 {
+            Repr::Code(_) => "",
+            Repr::Full(inner) => &inner.message,
+        }
     }
 
     /// Adds what the thrower could not know (a file, a row, a column), after the message.
@@ -64,15 +77,17 @@ impl Error {
         if are_messages_discarded() {
             return self;
         }
-        // Writing to a String cannot fail.
-        let _ = write!(self.0.message, ": {context}");
+        if let Repr::Full(inner) = &mut self.0 {
+            // Writing to a String cannot fail.
+            let _ = write!(inner.message, ": {context}");
+        }
         self
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { code, message } = &*self.0;
+        let (code, message) = (self.code(), self.message());
         write!(f, "Code: {}. DB::Exception: {message}. ({})", code.number, code.name)
     }
 }
@@ -116,7 +131,7 @@ macro_rules! err {
     ($code:ident, $($arg:tt)+) => {
         // What the message is made of is not even computed when it is discarded.
         if $crate::error::are_messages_discarded() {
-            $crate::Error::without_message($crate::codes::$code)
+            $crate::Error::without_message(&$crate::codes::$code)
         } else {
             $crate::Error::formatted($crate::codes::$code, format_args!($($arg)+))
         }

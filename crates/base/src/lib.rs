@@ -5,6 +5,7 @@
 //! - [`bisect`]: bisection over ranges of indexes
 //! - [`city_hash`]: CityHash 1.0.2
 //! - [`codes`]: every ClickHouse error code by name
+//! - [`crc32c`]: the checksum of Castagnoli
 //! - [`cores`]: how many cores there are
 //! - [`events`]: counters of what the process did
 //! - [`forks`]: locks and forked children
@@ -20,6 +21,7 @@ pub mod bisect;
 pub mod city_hash;
 pub mod codes;
 pub mod cores;
+pub mod crc32c;
 pub mod error;
 pub mod events;
 pub mod forks;

@@ -30,6 +30,24 @@ fn with_avx2<R>(work: impl FnOnce() -> R) -> R {
     work()
 }
 
+/// Does `fused`, compiled for processors that multiply and add with one rounding (FMA), where this one is one; else `otherwise`.
+/// As with [`dispatch_simd`], what it calls must be inlined.
+#[inline(always)]
+pub fn dispatch_fma<T, R>(on: T, fused: impl FnOnce(T) -> R, otherwise: impl FnOnce(T) -> R) -> R {
+    #[cfg(target_arch = "x86_64")]
+    if has_avx2() && is_x86_feature_detected!("fma") {
+        // SAFETY: the processor has these instructions.
+        return unsafe { with_fma(on, fused) };
+    }
+    otherwise(on)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,fma")]
+fn with_fma<T, R>(on: T, work: impl FnOnce(T) -> R) -> R {
+    work(on)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -173,8 +173,8 @@ impl Builder {
 
     /// Appends NULL to a Nullable type, the default to others.
     pub fn push_default(&mut self) {
-        let default = std::mem::replace(&mut self.default, Value::Null);
-        each_values!(&mut self.values, v => v.push(native_of(&default).unwrap_or_default()),
+        let default = &self.default;
+        each_values!(&mut self.values, v => v.push(if default.is_null() { Default::default() } else { native_of(default).unwrap_or_default() }),
         Values::Nothing(n) => *n += 1,
         Values::Str(s) => s.push(default.as_bytes().unwrap_or_default()),
         Values::Fixed { width, bytes } => bytes.resize(bytes.len() + *width, 0),
@@ -183,7 +183,6 @@ impl Builder {
             fields.iter_mut().for_each(Builder::push_default);
             *len += 1;
         });
-        self.default = default;
         if let Some(validity) = &mut self.validity {
             validity.append_null();
         }

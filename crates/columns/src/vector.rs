@@ -163,6 +163,30 @@ impl Vector {
         Vector::new(self.data, validity)
     }
 
+    /// Are both the same rows in the same memory? `false` where it is not known; what is equal may be elsewhere.
+    pub fn is_same(&self, other: &Vector) -> bool {
+        fn same<T: Native>(values: &Buf<T>, other: &Data) -> bool {
+            T::unwrap(other).is_some_and(|other| std::ptr::eq(&values[..], &other[..]))
+        }
+        let bits = |vector: &Vector| {
+            vector.validity.as_ref().map(|nulls| {
+                let bits = nulls.inner();
+                (bits.inner().as_ptr(), bits.offset(), bits.len())
+            })
+        };
+        let same_data = match (&self.data, &other.data) {
+            (Data::Str(own), Data::Str(other)) => {
+                let (buffers, others) = (own.buffers(), other.buffers());
+                std::ptr::eq(&own.views()[..], &other.views()[..])
+                    && buffers.len() == others.len()
+                    && buffers.iter().zip(others.iter()).all(|(own, other)| own.as_ptr() == other.as_ptr())
+            }
+            (Data::Fixed(own), Data::Fixed(other)) => std::ptr::eq(&own.bytes[..], &other.bytes[..]),
+            (own, other) => crate::each_native!(own, values => same(values, other), _ => false),
+        };
+        same_data && bits(self) == bits(other)
+    }
+
     /// Values of a fixed-width representation.
     ///
     /// Errors when the representation is another one, which is a bug of the caller, not of the user.

@@ -1,5 +1,6 @@
 //! The framework around a function: what it does with NULLs, constants and dictionaries, at bind and at run time.
 
+use crate::dictionary_results::{Advice, DictionaryResults};
 use crate::several::Several;
 use crate::{
     Arg, Argument, Bound, Call, Context, Dictionaries, Lambda, Nulls, Record, ScalarFunction, Volatility,
@@ -28,6 +29,7 @@ pub struct BoundFunction {
     always_null: bool,
     /// An argument is of several types: the function is bound anew to each.
     several: Option<Arc<Several>>,
+    results: DictionaryResults,
 }
 
 /// An argument value at run time.
@@ -63,6 +65,7 @@ impl BoundFunction {
                 state: None,
                 always_null: false,
                 several: Some(Arc::new(several)),
+                results: DictionaryResults::default(),
             });
         }
         let mut inner: Vec<Argument> = args.to_vec();
@@ -124,6 +127,7 @@ impl BoundFunction {
             state,
             always_null,
             several: None,
+            results: DictionaryResults::default(),
         })
     }
 
@@ -195,13 +199,13 @@ impl BoundFunction {
     /// One dictionary among constants: the function runs once per distinct value.
     fn execute_per_value(&self, inputs: &[Input], n_rows: usize, ctx: &Context) -> Result<Option<Column>> {
         let mut dictionary = None;
+        let mut arguments = Vec::with_capacity(inputs.len());
         for input in inputs {
             match input {
-                Input::Column(Column::Const { .. }) => {}
-                Input::Column(Column::Dict { codes, values })
-                    if dictionary.is_none() && values.len() <= n_rows =>
-                {
+                Input::Column(Column::Const { value, .. }) => arguments.push(value),
+                Input::Column(Column::Dict { codes, values }) if dictionary.is_none() => {
                     dictionary = Some((codes.clone(), values.len()));
+                    arguments.push(values);
                 }
                 _ => return Ok(None),
             }
@@ -209,6 +213,15 @@ impl BoundFunction {
         let Some((codes, n_values)) = dictionary else {
             return Ok(None);
         };
+        let coded = |result: Column| match result {
+            Column::Const { value, .. } => Column::Const { value, len: n_rows },
+            other => Column::Dict { codes, values: other.into_flat() },
+        };
+        match self.results.advice(&ctx.shared, &arguments, n_values, n_rows) {
+            Advice::Known(result) => return Ok(Some(coded(result))),
+            Advice::Rows => return Ok(None),
+            Advice::Compute => {}
+        }
         let per_value = inputs.iter().map(|input| match input {
             Input::Column(Column::Dict { values, .. }) => Input::Column(Column::Flat(values.clone())),
             Input::Column(Column::Const { value, .. }) => {
@@ -217,13 +230,9 @@ impl BoundFunction {
             _ => unreachable!("checked above"),
         });
         // Values that no row uses must not fail the query: then rows decide.
-        let Ok(result) = self.execute_flat(per_value.collect(), n_values, ctx) else {
-            return Ok(None);
-        };
-        Ok(Some(match result {
-            Column::Const { value, .. } => Column::Const { value, len: n_rows },
-            other => Column::Dict { codes, values: other.into_flat() },
-        }))
+        let result = self.execute_flat(per_value.collect(), n_values, ctx).ok();
+        self.results.put(&ctx.shared, &arguments, result.as_ref());
+        Ok(result.map(coded))
     }
 
     fn execute_flat(&self, inputs: Vec<Input>, n_rows: usize, ctx: &Context) -> Result<Column> {

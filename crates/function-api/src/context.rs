@@ -33,6 +33,11 @@ impl Shared {
         let value = values.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(T::default())).clone();
         value.downcast().unwrap_or_default()
     }
+
+    /// Are both those of one query?
+    pub fn is_same(&self, other: &Shared) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 impl std::fmt::Debug for Shared {

@@ -3,6 +3,7 @@
 //! - [`record`]: name, aliases, documentation and declared properties
 //! - [`scalar`]: the trait of scalar functions and what a call hands to it
 //! - [`call`]: the framework around a call: NULLs, constants, dictionaries
+//! - `dictionary_results`: results for the values of dictionaries, kept from block to block
 //! - `several`: functions over Variant and Dynamic, type by type
 //! - [`aggregate`]: the traits of aggregate functions and their columns of states
 //! - [`states`]: states from a plain per-row description, for aggregates that need no loop of their own
@@ -13,6 +14,7 @@
 pub mod aggregate;
 pub mod call;
 pub mod context;
+mod dictionary_results;
 pub mod record;
 pub mod registry;
 pub mod scalar;

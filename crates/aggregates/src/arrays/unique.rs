@@ -2,7 +2,7 @@
 
 use crate::arrays::parameters::optional_limit;
 use crate::check::one_argument;
-use crate::sets::{GroupSets, word_hash};
+use crate::sets::{GroupSets, TOGETHER, word_hash};
 use chalet_base::Result;
 use chalet_columns::rows::{RowCodec, take_row};
 use chalet_columns::wire::{put_len, take_count};
@@ -82,9 +82,6 @@ impl Uniques {
     }
 }
 
-/// Rows whose places in the table are fetched together.
-const TOGETHER: usize = 32;
-
 /// Numbers of up to 64 bits go into the sets as words.
 fn add_words<T: Native>(
     sets: &mut Uniques,
@@ -116,6 +113,23 @@ fn add_words<T: Native>(
 }
 
 impl Uniques {
+    /// Adds the words that another group has.
+    fn merge_words(&mut self, other: &GroupSets, from: u32, into: u32, width: usize) {
+        let mut words = other.entries_of(from as usize).map(|entry| other.word(entry)).peekable();
+        let mut hashed = Vec::with_capacity(TOGETHER);
+        while words.peek().is_some() {
+            hashed.clear();
+            hashed.extend(words.by_ref().take(TOGETHER).map(|word| (word_hash(into, word), word)));
+            hashed.iter().for_each(|(hash, _)| self.sets.fetch(*hash));
+            for &(hash, word) in &hashed {
+                let count = &mut self.counts[into as usize];
+                if (*count as usize) < self.limit {
+                    *count += u32::from(self.sets.insert_hashed(hash, into, word, width).1);
+                }
+            }
+        }
+    }
+
     fn add_rows(&mut self, values: &Vector, rows: Range<usize>, group: impl Fn(usize) -> u32) {
         if self.codec.width().is_some_and(|width| width <= 8) {
             each_native!(&values.data, values => return add_words(self, values, rows, group), _ => {});
@@ -149,6 +163,15 @@ impl States for Uniques {
 
     fn merge(&mut self, other: &mut dyn States, from: &[u32], into: &[u32]) -> Result<()> {
         let other = same_states::<Self>(other)?;
+        if self.limit == usize::MAX {
+            self.sets.reserve(other.sets.len());
+        }
+        if let Some(width) = self.codec.width().filter(|width| *width <= 8) {
+            for (&from, &into) in from.iter().zip(into) {
+                self.merge_words(&other.sets, from, into, width);
+            }
+            return Ok(());
+        }
         for (&from, &into) in from.iter().zip(into) {
             for entry in other.sets.entries_of(from as usize) {
                 self.insert(into, other.sets.key(entry));

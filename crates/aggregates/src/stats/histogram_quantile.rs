@@ -3,12 +3,12 @@
 use crate::floats::{Floats, Unsigned};
 use crate::quantile::levels::Levels;
 use crate::quantile::{Sketch, bound, push_float};
+use chalet_base::hash::HashMap;
 use chalet_base::{Result, ensure};
 use chalet_columns::wire::{put_len, take_array, take_count, take_f64, take_u64};
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
 use chalet_types::{DataType, Value};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const ONE: AggregateRecord = AggregateRecord {
@@ -78,23 +78,17 @@ struct Buckets {
     unsigned: bool,
 }
 
-/// A number that is not NaN, in numeric order.
-#[derive(Clone, Copy, PartialEq)]
-struct Bound(f64);
-
-impl Eq for Bound {}
-
-impl PartialOrd for Bound {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
+/// The bits of a bound, which is not NaN; adding 0 makes one zero of both.
+fn key(bound: f64) -> u64 {
+    (bound + 0.0).to_bits()
 }
 
-impl Ord for Bound {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        // Adding 0 makes one zero of both.
-        (self.0 + 0.0).total_cmp(&(other.0 + 0.0))
-    }
+/// Counts by bound, in the order of bounds.
+fn in_order(state: &HashMap<u64, Count>) -> Vec<(f64, Count)> {
+    let mut all: Vec<(f64, Count)> =
+        state.iter().map(|(bound, count)| (f64::from_bits(*bound), *count)).collect();
+    all.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    all
 }
 
 /// A sum of counts, in whichever of the two they are.
@@ -116,7 +110,8 @@ impl Count {
 }
 
 impl Sketch for Buckets {
-    type State = BTreeMap<Bound, Count>;
+    /// By the bits of bounds.
+    type State = HashMap<u64, Count>;
     type Input<'a> = (Floats<'a>, Floats<'a>, Unsigned<'a>);
 
     fn result_type(&self) -> DataType {
@@ -136,7 +131,7 @@ impl Sketch for Buckets {
             true => Count { integer: integers.get(row), float: 0.0 },
             false => Count { integer: 0, float: floats.get(row) },
         };
-        state.entry(Bound(bound)).or_default().add(count);
+        state.entry(key(bound)).or_default().add(count);
     }
 
     fn merge(&self, state: &mut Self::State, other: Self::State) {
@@ -145,10 +140,10 @@ impl Sketch for Buckets {
 
     fn serialise(&self, state: &Self::State, out: &mut Vec<u8>) {
         put_len(state.len(), out);
-        for (bound, count) in state {
+        for (bound, count) in in_order(state) {
             match self.ty {
-                DataType::Float32 => out.extend((bound.0 as f32).to_le_bytes()),
-                _ => out.extend(bound.0.to_le_bytes()),
+                DataType::Float32 => out.extend((bound as f32).to_le_bytes()),
+                _ => out.extend(bound.to_le_bytes()),
             }
             match self.unsigned {
                 true => out.extend(count.integer.to_le_bytes()),
@@ -158,7 +153,7 @@ impl Sketch for Buckets {
     }
 
     fn deserialise(&self, bytes: &mut &[u8]) -> Result<Self::State> {
-        let mut state = BTreeMap::new();
+        let mut state = HashMap::default();
         for _ in 0..take_count(bytes, 12)? {
             let bound = match self.ty {
                 DataType::Float32 => f64::from(f32::from_le_bytes(take_array(bytes)?)),
@@ -168,7 +163,7 @@ impl Sketch for Buckets {
                 true => Count { integer: take_u64(bytes)?, float: 0.0 },
                 false => Count { integer: 0, float: take_f64(bytes)? },
             };
-            state.insert(Bound(bound), count);
+            state.insert(key(bound), count);
         }
         Ok(state)
     }
@@ -178,12 +173,12 @@ impl Sketch for Buckets {
             return push_float(0.0, out);
         }
         let buckets: Vec<(f64, f64)> =
-            state.iter().map(|(bound, count)| (bound.0, count.value(self.unsigned))).collect();
+            in_order(state).into_iter().map(|(bound, count)| (bound, count.value(self.unsigned))).collect();
         push_float(quantile(&buckets, level), out)
     }
 
     fn heap_memory(&self, state: &Self::State) -> usize {
-        state.len() * 2 * size_of::<(Bound, Count)>()
+        state.capacity() * (size_of::<(u64, Count)>() + 1)
     }
 }
 

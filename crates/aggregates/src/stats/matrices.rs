@@ -10,6 +10,7 @@ use chalet_function_api::{
     Aggregate, AggregateFunction, AggregateRecord, Argument, Context, EachState, Example, RowAggregate,
 };
 use chalet_types::{DataType, Value};
+use std::ops::Range;
 use std::sync::Arc;
 
 const COVAR_POP: AggregateRecord = AggregateRecord {
@@ -90,6 +91,9 @@ struct Pairs {
     n_variables: usize,
 }
 
+/// Rows that are looked at together: they stay in the first-level cache.
+const ROWS_TOGETHER: usize = 1024;
+
 /// Count and the sums of x, y, x y, x x, y y.
 type Sums = [f64; 6];
 
@@ -167,6 +171,27 @@ impl RowAggregate for Pairs {
                 let y = ys.get(row);
                 let added = [1.0, x, y, x * y, x * x, y * y];
                 sums.iter_mut().zip(added).for_each(|(sum, term)| *sum += term);
+            }
+        }
+        Ok(())
+    }
+
+    fn add_rows(&self, state: &mut Vec<Sums>, input: &Vec<Floats<'_>>, rows: Range<usize>) -> Result<()> {
+        // Some rows of all variables as floats, then pair by pair.
+        for start in rows.clone().step_by(ROWS_TOGETHER) {
+            let some = start..rows.end.min(start + ROWS_TOGETHER);
+            let values: Vec<Vec<f64>> =
+                input.iter().map(|xs| some.clone().map(|row| xs.get(row)).collect()).collect();
+            let mut pairs = state.iter_mut();
+            for (i, xs) in values.iter().enumerate() {
+                for (ys, all) in values[..=i].iter().zip(&mut pairs) {
+                    let mut sums = *all;
+                    for (&x, &y) in xs.iter().zip(ys) {
+                        let added = [1.0, x, y, x * y, x * x, y * y];
+                        sums.iter_mut().zip(added).for_each(|(sum, term)| *sum += term);
+                    }
+                    *all = sums;
+                }
             }
         }
         Ok(())

@@ -7,11 +7,12 @@ use crate::plain::Plain;
 use crate::widen::widen;
 use chalet_base::Result;
 use chalet_base::hash::HashSet;
-use chalet_columns::{Column, Vector};
+use chalet_columns::{Column, Data, List, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, Search};
 use chalet_types::DataType;
 use chalet_types::supertype::common_supertype;
+use std::hash::Hash;
 
 pub static ALL: Plain = Plain {
     record: Record {
@@ -23,12 +24,7 @@ pub static ALL: Plain = Plain {
         ..Record::DEFAULT
     },
     bind,
-    execute: |call| {
-        each_row(call, |set, items| {
-            let set = Set::of(set);
-            items.iter().all(|item| set.contains(*item))
-        })
-    },
+    execute: |call| each_row(call, Test::All),
 };
 
 pub static ANY: Plain = Plain {
@@ -41,12 +37,7 @@ pub static ANY: Plain = Plain {
         ..Record::DEFAULT
     },
     bind,
-    execute: |call| {
-        each_row(call, |set, items| {
-            let set = Set::of(set);
-            items.iter().any(|item| set.contains(*item))
-        })
-    },
+    execute: |call| each_row(call, Test::Any),
 };
 
 pub static SUBSTR: Plain = Plain {
@@ -61,31 +52,40 @@ pub static SUBSTR: Plain = Plain {
         ..Record::DEFAULT
     },
     bind,
-    execute: |call| {
-        each_row(call, |whole, part| {
-            part.is_empty() || whole.windows(part.len()).any(|window| window == part)
-        })
-    },
+    execute: |call| each_row(call, Test::Run),
 };
 
-/// Short arrays are looked through, long ones hashed.
-enum Set<'a> {
-    Few(&'a [u64]),
-    Many(HashSet<u64>),
+/// What is asked about the elements of the second array.
+#[derive(Clone, Copy)]
+enum Test {
+    All,
+    Any,
+    /// Do they occur one after the other?
+    Run,
 }
 
-impl<'a> Set<'a> {
-    fn of(numbers: &'a [u64]) -> Set<'a> {
-        if numbers.len() <= 16 { Set::Few(numbers) } else { Set::Many(numbers.iter().copied().collect()) }
-    }
-
-    fn contains(&self, number: u64) -> bool {
+impl Test {
+    fn holds<T: Copy + Eq + Hash>(self, set: &[T], items: &[T]) -> bool {
+        // Short arrays are looked through, long ones hashed.
+        let hashed = || set.iter().copied().collect::<HashSet<T>>();
         match self {
-            Set::Few(numbers) => numbers.contains(&number),
-            Set::Many(numbers) => numbers.contains(&number),
+            Test::All if set.len() <= FEW => items.iter().all(|item| set.contains(item)),
+            Test::Any if set.len() <= FEW => items.iter().any(|item| set.contains(item)),
+            Test::All => {
+                let set = hashed();
+                items.iter().all(|item| set.contains(item))
+            }
+            Test::Any => {
+                let set = hashed();
+                items.iter().any(|item| set.contains(item))
+            }
+            Test::Run => items.is_empty() || set.windows(items.len()).any(|window| window == items),
         }
     }
 }
+
+/// Arrays of so many elements are not hashed.
+const FEW: usize = 16;
 
 /// The type in which elements compare.
 struct Common(DataType);
@@ -97,14 +97,36 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     Ok(Bound::with_state(DataType::UInt8, Common(common_supertype(&types)?)))
 }
 
-fn each_row(call: &Call, test: impl Fn(&[u64], &[u64]) -> bool) -> Result<Column> {
+fn each_row(call: &Call, test: Test) -> Result<Column> {
     let Common(common) = call.state()?;
     let (a, b) = (list_of(&call.args[0], call.n_rows)?, list_of(&call.args[1], call.n_rows)?);
     let own = |index: usize| call.args[index].ty.element().unwrap_or(DataType::Nothing);
     let left = widen(&a.values, &own(0), common, call.ctx)?;
     let right = widen(&b.values, &own(1), common, call.ctx)?;
+    fn answers<T: Copy + Eq + Hash>(a: &List, x: &[T], b: &List, y: &[T], test: Test) -> Vector {
+        let rows = a.ranges().zip(b.ranges());
+        rows.map(|(r, s)| u8::from(test.holds(&x[r], &y[s]))).collect::<Vec<u8>>().into()
+    }
+    macro_rules! each_integer {
+        ($($variant:ident),*) => {
+            match (&left.data, &right.data) {
+                $((Data::$variant(x), Data::$variant(y)) => Some(answers(&a, x, &b, y, test)),)*
+                (Data::Str(x), Data::Str(y)) => {
+                    let (x, y): (Vec<&[u8]>, Vec<&[u8]>) = (x.iter().collect(), y.iter().collect());
+                    Some(answers(&a, &x, &b, &y, test))
+                }
+                _ => None,
+            }
+        };
+    }
+    // Values that are equal when their bytes are need no numbers.
+    if left.validity.is_none()
+        && right.validity.is_none()
+        && let Some(answers) = each_integer!(U8, U16, U32, U64, I8, I16, I32, I64)
+    {
+        return Ok(answers.into());
+    }
     let numbers = ids(&Vector::concat(&[&left, &right]));
     let (x, y) = numbers.split_at(left.len());
-    let answers = a.ranges().zip(b.ranges()).map(|(r, s)| u8::from(test(&x[r], &y[s])));
-    Ok(Vector::from(answers.collect::<Vec<u8>>()).into())
+    Ok(answers(&a, x, &b, y, test).into())
 }

@@ -71,6 +71,13 @@ fn execute(call: &Call) -> Result<Column> {
 
 fn unaligned(call: &Call) -> Result<Column> {
     let lists = call.args.iter().map(|arg| list_of(arg, call.n_rows)).collect::<Result<Vec<_>>>()?;
+    if lists.windows(2).all(|pair| pair[0].offsets[..] == pair[1].offsets[..])
+        && let [first, ..] = &lists[..]
+    {
+        // All are of one length each: nothing is missing.
+        let fields = lists.iter().map(|list| list.values.as_ref().clone()).collect();
+        return Ok(tuples(first.offsets.to_vec(), fields));
+    }
     let mut offsets = vec![0i64];
     for row in 0..call.n_rows {
         let longest = lists.iter().map(|list| list.range(row).len()).max().unwrap_or(0);

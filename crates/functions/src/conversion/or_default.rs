@@ -1,5 +1,6 @@
 //! What the `OrZero` and `OrDefault` functions put in the place of NULL.
 
+use crate::select::{Branch, select};
 use chalet_base::Result;
 use chalet_columns::{Column, Vector};
 use chalet_function_api::Call;
@@ -16,32 +17,22 @@ fn zero(ty: &DataType) -> Vector {
 
 /// The values, and zeros where they are NULL.
 pub fn zeros(converted: Vector, ty: &DataType) -> Result<Column> {
-    let Some(validity) = converted.validity.clone() else {
-        return Ok(converted.into());
-    };
-    let n = converted.len() as u32;
-    let joined = Vector::concat(&[&converted.without_nulls(), &zero(ty)]);
-    let rows: Vec<u32> = (0..n).map(|row| if validity.is_valid(row as usize) { row } else { n }).collect();
-    Ok(joined.gather(&rows).into())
+    where_null(converted, Branch { vector: &zero(ty), constant: true })
 }
 
 /// The converted values, and where they are NULL the argument at `index`, or the zero of the type without it.
 pub fn filled(converted: Vector, call: &Call, index: usize) -> Result<Column> {
-    let Some(arg) = call.args.get(index) else {
-        return zeros(converted, call.result);
-    };
-    let Some(validity) = converted.validity.clone() else {
+    match call.args.get(index) {
+        Some(arg) => where_null(converted, Branch { vector: &arg.vector, constant: arg.constant }),
+        None => zeros(converted, call.result),
+    }
+}
+
+fn where_null(converted: Vector, other: Branch) -> Result<Column> {
+    let Some(validity) = &converted.validity else {
         return Ok(converted.into());
     };
+    let choice: Vec<u8> = validity.iter().map(|valid| u8::from(!valid)).collect();
     let values = converted.without_nulls();
-    let n = values.len() as u32;
-    let joined = Vector::concat(&[&values, &arg.vector]);
-    let rows: Vec<u32> = (0..n)
-        .map(|row| match validity.is_valid(row as usize) {
-            true => row,
-            false if arg.constant => n,
-            false => n + row,
-        })
-        .collect();
-    Ok(joined.gather(&rows).into())
+    Ok(select(&[Branch { vector: &values, constant: false }, other], &choice)?.into())
 }

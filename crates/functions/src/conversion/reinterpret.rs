@@ -2,10 +2,10 @@
 
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::builder::Values;
-use chalet_columns::{Builder, Column, Data, StringBuilder, Vector, each_native};
+use chalet_columns::{Builder, Column, Data, Fixed, Native, StringBuilder, Vector, each_native};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, Registry, ScalarFunction};
-use chalet_types::DataType;
+use chalet_types::{DataType, Physical};
 
 struct Reinterpret {
     record: &'static Record,
@@ -140,6 +140,12 @@ impl ScalarFunction for Reinterpret {
             list.ranges().for_each(|range| out.push(&bytes[starts[range.start]..starts[range.end]]));
             return Ok(Vector::from(out.finish()).into());
         }
+        if *from == DataType::String && *call.result == DataType::String {
+            return Ok(call.vector(0).clone().into());
+        }
+        if let Some(numbers) = numbers(call.vector(0), from, call.result) {
+            return Ok(numbers.into());
+        }
         let (bytes, starts) = bytes_of(call.vector(0), from)?;
         if let DataType::Array(element) = call.result {
             return elements(&bytes, &starts, element);
@@ -153,6 +159,80 @@ impl ScalarFunction for Reinterpret {
             push(&mut out, value, call.result)?;
         }
         Ok(out.finish().into())
+    }
+}
+
+/// Values of the common representations as numbers; nothing for others.
+fn numbers(vector: &Vector, from: &DataType, to: &DataType) -> Option<Vector> {
+    /// Missing bytes are zero, surplus ones are dropped.
+    fn each<'a, T: Native, const N: usize>(
+        values: impl Iterator<Item = &'a [u8]>,
+        read: impl Fn([u8; N]) -> T,
+    ) -> Vector {
+        let value = |bytes: &[u8]| {
+            let mut own = [0; N];
+            let n = bytes.len().min(N);
+            own[..n].copy_from_slice(&bytes[..n]);
+            read(own)
+        };
+        values.map(value).collect::<Vec<T>>().into()
+    }
+    fn read<'a>(values: impl Iterator<Item = &'a [u8]>, to: Physical) -> Option<Vector> {
+        Some(match to {
+            Physical::U8 => each(values, u8::from_le_bytes),
+            Physical::U16 => each(values, u16::from_le_bytes),
+            Physical::U32 => each(values, u32::from_le_bytes),
+            Physical::U64 => each(values, u64::from_le_bytes),
+            Physical::U128 => each(values, u128::from_le_bytes),
+            Physical::I8 => each(values, i8::from_le_bytes),
+            Physical::I16 => each(values, i16::from_le_bytes),
+            Physical::I32 => each(values, i32::from_le_bytes),
+            Physical::I64 => each(values, i64::from_le_bytes),
+            Physical::I128 => each(values, i128::from_le_bytes),
+            Physical::F32 => each(values, f32::from_le_bytes),
+            Physical::F64 => each(values, f64::from_le_bytes),
+            // A UUID is the only other one that comes here.
+            Physical::Fixed(16) => {
+                let halves = |bytes: &[u8]| {
+                    let mut own = [0; 16];
+                    let n = bytes.len().min(16);
+                    own[..n].copy_from_slice(&bytes[..n]);
+                    swap_halves(&mut own);
+                    own
+                };
+                let bytes: Vec<u8> = values.flat_map(halves).collect();
+                Data::Fixed(Fixed { width: 16, bytes: bytes.into() }).into()
+            }
+            _ => return None,
+        })
+    }
+    let uuid = *to == DataType::Uuid;
+    let to = to.physical();
+    if let (Physical::Fixed(width), Some(own), false) = (to, width(from), uuid)
+        && own == width as usize
+        && !matches!(vector.data, Data::Fixed(_))
+    {
+        let bytes =
+            each_native!(&vector.data, values => values.to_arrow().as_slice().to_vec(), _ => return None);
+        return Some(Data::Fixed(Fixed { width: own, bytes: bytes.into() }).into());
+    }
+    if matches!(to, Physical::Fixed(_)) && !uuid {
+        return None;
+    }
+    match &vector.data {
+        Data::Str(strings) => read(strings.iter(), to),
+        Data::Fixed(fixed) if *from != DataType::Uuid => read(fixed.iter(), to),
+        Data::U8(v) => read(v.to_arrow().as_slice().chunks_exact(1), to),
+        Data::U16(v) => read(v.to_arrow().as_slice().chunks_exact(2), to),
+        Data::U32(v) => read(v.to_arrow().as_slice().chunks_exact(4), to),
+        Data::U64(v) => read(v.to_arrow().as_slice().chunks_exact(8), to),
+        Data::I8(v) => read(v.to_arrow().as_slice().chunks_exact(1), to),
+        Data::I16(v) => read(v.to_arrow().as_slice().chunks_exact(2), to),
+        Data::I32(v) => read(v.to_arrow().as_slice().chunks_exact(4), to),
+        Data::I64(v) => read(v.to_arrow().as_slice().chunks_exact(8), to),
+        Data::F32(v) => read(v.to_arrow().as_slice().chunks_exact(4), to),
+        Data::F64(v) => read(v.to_arrow().as_slice().chunks_exact(8), to),
+        _ => None,
     }
 }
 

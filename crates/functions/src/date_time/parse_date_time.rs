@@ -91,12 +91,14 @@ impl ScalarFunction for &'static Parse {
             Ok((parsed.timestamp(&clock)?, parsed.micros))
         };
         let mut out = Builder::new(call.result);
-        for row in 0..call.n_rows {
-            let found = match self.on_error {
-                OnError::Fail => Ok(read(row)?),
-                OnError::Null | OnError::Zero => discard_messages(|| read(row)),
-            };
-            let Ok((timestamp, micros)) = found else {
+        let found: Vec<Option<(i64, i64)>> = match self.on_error {
+            OnError::Fail => (0..call.n_rows).map(|row| read(row).map(Some)).collect::<Result<_>>()?,
+            OnError::Null | OnError::Zero => {
+                discard_messages(|| (0..call.n_rows).map(|row| read(row).ok()).collect())
+            }
+        };
+        for found in found {
+            let Some((timestamp, micros)) = found else {
                 out.push_default();
                 continue;
             };

@@ -3,10 +3,11 @@
 use crate::arithmetic::convert_numbers;
 use crate::lanes::{Operand, unary};
 use crate::lists::list;
-use crate::number::{Integer, Number};
+use crate::number::{Cast, Integer, Number};
 use crate::plain::Plain;
 use crate::string_args::{Kind, build, expect};
-use chalet_base::{Result, ensure};
+use crate::with_integer;
+use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Native, Vector};
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
 use chalet_types::{DataType, U256};
@@ -55,6 +56,10 @@ pub static ARRAY: Plain = Plain {
         Ok(args[0].ty.clone().array().into())
     },
     execute: |call| {
+        if let Some(values) = narrow(call)? {
+            let physical = call.args[0].ty.physical();
+            return Ok(with_integer!(physical, C => narrow_powers::<C>(&values), _ => bail!(LOGICAL_ERROR, "{physical:?} is no integer")).into());
+        }
         let bits = bits(call)?;
         let (mut powers, mut offsets) =
             (Vec::with_capacity(count(&bits)), Vec::with_capacity(bits.len() + 1));
@@ -89,6 +94,34 @@ pub static POSITIONS: Plain = Plain {
         Ok(list(offsets, Vector::from(found)).into())
     },
 };
+
+/// The bits of integers of 64 bits at most.
+fn narrow(call: &Call) -> Result<Option<Vec<u64>>> {
+    let width = call.args[0].ty.physical().width().unwrap_or(8);
+    if width > 8 {
+        return Ok(None);
+    }
+    let own = u64::MAX >> (64 - 8 * width as u32);
+    Ok(Some(unary::<u64, u64>(Operand::of(call, 0), call.n_rows, |x| x & own)?))
+}
+
+fn narrow_powers<C: Integer>(masks: &[u64]) -> Vector
+where
+    u64: Cast<C>,
+{
+    let mut powers: Vec<C> = Vec::with_capacity(masks.iter().map(|mask| mask.count_ones() as usize).sum());
+    let mut offsets = Vec::with_capacity(masks.len() + 1);
+    offsets.push(0);
+    for &mask in masks {
+        let mut rest = mask;
+        while rest != 0 {
+            powers.push((rest & rest.wrapping_neg()).cast());
+            rest &= rest - 1;
+        }
+        offsets.push(powers.len() as i64);
+    }
+    list(offsets, powers.into())
+}
 
 fn positions_type(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     integer(name, args)?;

@@ -10,7 +10,14 @@ fn mix(a: u64, b: u64) -> u64 {
 }
 
 /// Up to 8 little-endian bytes.
+#[inline(always)]
 fn word(bytes: &[u8]) -> u64 {
+    if let Ok(eight) = <[u8; 8]>::try_from(bytes) {
+        return u64::from_le_bytes(eight);
+    }
+    if let Ok(four) = <[u8; 4]>::try_from(bytes) {
+        return u32::from_le_bytes(four).into();
+    }
     bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 

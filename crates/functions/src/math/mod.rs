@@ -14,6 +14,7 @@ mod is_probable_prime;
 mod normal;
 mod power;
 mod sample_size;
+mod sine;
 mod trigonometric;
 mod width_bucket;
 

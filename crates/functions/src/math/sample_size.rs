@@ -64,17 +64,22 @@ fn bounds(power: f64, alpha: f64) -> Option<(f64, f64)> {
     (is_chance(power) && is_chance(alpha)).then(|| (quantile(1.0 - alpha / 2.0), quantile(power)))
 }
 
-fn continuous(baseline: f64, sigma: f64, mde: f64, power: f64, alpha: f64) -> [f64; 3] {
+/// The same for a column: both are constants.
+fn bounds_of_all(power: &[f64], alpha: &[f64]) -> Option<(f64, f64)> {
+    bounds(*power.first()?, *alpha.first()?)
+}
+
+fn continuous(baseline: f64, sigma: f64, mde: f64, bounds: Option<(f64, f64)>) -> [f64; 3] {
     let usable = [baseline, sigma, mde].iter().all(|x| x.is_finite()) && baseline != 0.0 && mde != 0.0;
-    let Some((of_alpha, of_power)) = bounds(power, alpha).filter(|_| usable) else { return [f64::NAN; 3] };
+    let Some((of_alpha, of_power)) = bounds.filter(|_| usable) else { return [f64::NAN; 3] };
     let effect = baseline * mde;
     let size = 2.0 * (sigma * (of_alpha + of_power) / effect).powi(2);
     [size, baseline * (1.0 - mde), baseline * (1.0 + mde)]
 }
 
-fn conversion(baseline: f64, mde: f64, power: f64, alpha: f64) -> [f64; 3] {
+fn conversion(baseline: f64, mde: f64, bounds: Option<(f64, f64)>) -> [f64; 3] {
     let usable = baseline.is_finite() && mde.is_finite() && mde > 0.0;
-    let Some((of_alpha, of_power)) = bounds(power, alpha).filter(|_| usable) else { return [f64::NAN; 3] };
+    let Some((of_alpha, of_power)) = bounds.filter(|_| usable) else { return [f64::NAN; 3] };
     let variance = |p: f64| p * (1.0 - p);
     let (low, high) = (baseline - mde, baseline + mde);
     let pooled = variance(f64::midpoint(baseline, high));
@@ -156,7 +161,8 @@ static FUNCTIONS: [Plain; 3] = [
         execute: |call| {
             let [baseline, sigma, mde, power, alpha] =
                 [floats(call, 0)?, floats(call, 1)?, floats(call, 2)?, floats(call, 3)?, floats(call, 4)?];
-            let row = |i: usize| continuous(baseline[i], sigma[i], mde[i], power[i], alpha[i]);
+            let bounds = bounds_of_all(&power, &alpha);
+            let row = |i: usize| continuous(baseline[i], sigma[i], mde[i], bounds);
             Ok(tuples(call.n_rows, row))
         },
     },
@@ -176,7 +182,8 @@ static FUNCTIONS: [Plain; 3] = [
         execute: |call| {
             let [baseline, mde, power, alpha] =
                 [floats(call, 0)?, floats(call, 1)?, floats(call, 2)?, floats(call, 3)?];
-            Ok(tuples(call.n_rows, |i| conversion(baseline[i], mde[i], power[i], alpha[i])))
+            let bounds = bounds_of_all(&power, &alpha);
+            Ok(tuples(call.n_rows, |i| conversion(baseline[i], mde[i], bounds)))
         },
     },
     Plain {

@@ -1,10 +1,33 @@
 //! Trigonometric and hyperbolic functions.
 
+use super::sine;
 use crate::float_functions;
+use crate::math::float_function::{FloatFunction, Loop, record};
+use chalet_function_api::Example;
+
+pub static SIN: FloatFunction = FloatFunction {
+    record: record(
+        "sin",
+        true,
+        "The sine of an angle in radians.",
+        "sin(x)",
+        &[Example { sql: "SELECT sin(0)", result: "0" }],
+    ),
+    run: Loop::One(sine::sin),
+};
+
+pub static COS: FloatFunction = FloatFunction {
+    record: record(
+        "cos",
+        true,
+        "The cosine of an angle in radians.",
+        "cos(x)",
+        &[Example { sql: "SELECT cos(0)", result: "1" }],
+    ),
+    run: Loop::One(sine::cos),
+};
 
 float_functions! {
-    SIN: "sin", true, "The sine of an angle in radians.", "SELECT sin(0)" => "0", f64::sin;
-    COS: "cos", true, "The cosine of an angle in radians.", "SELECT cos(0)" => "1", f64::cos;
     TAN: "tan", true, "The tangent of an angle in radians.", "SELECT tan(0)" => "0", libm::tan;
     ASIN: "asin", true, "The angle whose sine is x.", "SELECT asin(0)" => "0", libm::asin;
     ACOS: "acos", true, "The angle whose cosine is x.", "SELECT acos(1)" => "0", libm::acos;

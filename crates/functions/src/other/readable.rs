@@ -127,6 +127,9 @@ impl ScalarFunction for Readable {
             }
             // Writing to memory does not fail.
             out.push_with(|bytes| {
+                if write_short(bytes, x, digits) {
+                    return bytes.extend_from_slice(self.units[unit].as_bytes());
+                }
                 let _ = match x {
                     _ if x.is_nan() => write!(bytes, "nan{}", self.units[unit]),
                     _ => write!(bytes, "{:.digits$}{}", away_from_tie(x, digits), self.units[unit]),
@@ -135,6 +138,40 @@ impl ScalarFunction for Readable {
         }
         Ok(Vector::from(out.finish()).into())
     }
+}
+
+/// Writes a number below 2^20 with so many digits behind the point, if they can be computed exactly in integers: halves go away
+/// from zero.
+fn write_short(out: &mut Vec<u8>, x: f64, digits: usize) -> bool {
+    const TWO_TO_64: f64 = 18_446_744_073_709_551_616.0;
+    let magnitude = x.abs();
+    // Not for NaN either.
+    if digits == 0 || digits > 9 || magnitude.is_nan() || magnitude >= 1_048_576.0 {
+        return false;
+    }
+    let whole = magnitude.trunc();
+    let fraction = (magnitude - whole) * TWO_TO_64;
+    if fraction.trunc() != fraction {
+        return false;
+    }
+    let power = 10u64.pow(digits as u32);
+    // The upper half are the digits, the lower one what follows them.
+    let scaled = u128::from(fraction as u64) * u128::from(power);
+    let rounded = (scaled >> 64) as u64 + (scaled as u64 >> 63);
+    let (whole, rounded) = match rounded == power {
+        true => (whole as u64 + 1, 0),
+        false => (whole as u64, rounded),
+    };
+    if x.is_sign_negative() {
+        out.push(b'-');
+    }
+    let mut buffer = itoa::Buffer::new();
+    out.extend_from_slice(buffer.format(whole).as_bytes());
+    out.push(b'.');
+    let behind = buffer.format(rounded).as_bytes();
+    out.resize(out.len() + digits - behind.len(), b'0');
+    out.extend_from_slice(behind);
+    true
 }
 
 /// The number that rounds as the kernel rounds `x`: what lies just between two decimals goes away from zero.

@@ -8,6 +8,7 @@ use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, ScalarFunction};
 use chalet_text::write::number;
 use chalet_types::DataType;
+use std::ops::{Div, Rem};
 
 const RECORD: Record = Record {
     name: "formatReadableTimeDelta",
@@ -96,7 +97,7 @@ impl ScalarFunction for TimeDelta {
         let vector = floats(operand, call.n_rows)?;
         let numbers = unary::<f64, f64>(Operand { vector: &vector, ..operand }, call.n_rows, |x| x)?;
         let mut out = StringBuilder::with_capacity(call.n_rows);
-        numbers.into_iter().for_each(|x| out.push(words(x, range).as_bytes()));
+        numbers.into_iter().for_each(|x| out.push_with(|bytes| words(x, range, bytes)));
         Ok(Vector::from(out.finish()).into())
     }
 }
@@ -117,33 +118,69 @@ fn in_one_unit(seconds: f64, (name, nanoseconds): (&str, u128)) -> String {
     format!("{} {name}s", String::from_utf8_lossy(&text))
 }
 
-fn words(seconds: f64, range: &Range) -> String {
+fn words(seconds: f64, range: &Range, out: &mut Vec<u8>) {
     if seconds.is_nan() {
-        return "nan".into();
+        return out.extend_from_slice(b"nan");
     }
-    if seconds.is_infinite() {
-        return if seconds < 0.0 { "-inf".into() } else { "inf".into() };
+    if seconds < 0.0 {
+        out.push(b'-');
     }
-    let sign = if seconds < 0.0 { "-" } else { "" };
     let seconds = seconds.abs();
-    if seconds >= EXACT_SECONDS {
-        return format!("{sign}{}", in_one_unit(seconds, UNITS[range.greatest]));
+    if seconds.is_infinite() {
+        return out.extend_from_slice(b"inf");
     }
-    let mut rest = seconds.trunc() as u128 * 1_000_000_000 + (seconds.fract() * 1e9).round() as u128;
-    let mut parts = Vec::new();
-    for (index, (name, length)) in UNITS.iter().enumerate().take(range.least + 1).skip(range.greatest) {
-        let count = rest / length;
-        rest %= length;
+    if seconds >= EXACT_SECONDS {
+        return out.extend_from_slice(in_one_unit(seconds, UNITS[range.greatest]).as_bytes());
+    }
+    let nanoseconds = seconds.trunc() as u128 * NANOSECONDS + (seconds.fract() * 1e9).round() as u128;
+    // Divisions of 64 bits are several times as fast; seconds alone count where no lesser unit is asked for.
+    let (rest, lesser) = match range.least <= SECOND {
+        true => ((nanoseconds / NANOSECONDS) as u64, NANOSECONDS as u64),
+        false => match u64::try_from(nanoseconds) {
+            Ok(rest) => (rest, 1),
+            Err(_) => return each_unit(nanoseconds, |length| length, range, out),
+        },
+    };
+    each_unit(rest, |length| (length / u128::from(lesser)) as u64, range, out);
+}
+
+/// Nanoseconds of a second.
+const NANOSECONDS: u128 = 1_000_000_000;
+
+/// Counts of the units, in words.
+fn each_unit<T>(mut rest: T, length: impl Fn(u128) -> T, range: &Range, out: &mut Vec<u8>)
+where
+    T: Copy + Div<Output = T> + Rem<Output = T> + Into<u128>,
+{
+    let start = out.len();
+    // Where the last part begins, behind a comma.
+    let mut last = None;
+    let mut buffer = itoa::Buffer::new();
+    for (index, (name, nanoseconds)) in UNITS.iter().enumerate().take(range.least + 1).skip(range.greatest) {
+        let length = length(*nanoseconds);
+        let count: u128 = (rest / length).into();
+        rest = rest % length;
+        let is_empty = out.len() == start;
         // Zero seconds are named where nothing greater is, and so is the last of the smaller units.
         let names_zero = index == SECOND || index > SECOND && index == range.least;
-        if count > 0 || parts.is_empty() && names_zero {
-            parts.push(format!("{count} {name}{}", if count == 1 { "" } else { "s" }));
+        if count == 0 && !(is_empty && names_zero) {
+            continue;
+        }
+        if !is_empty {
+            last = Some(out.len());
+            out.extend_from_slice(b", ");
+        }
+        match u64::try_from(count) {
+            Ok(count) => out.extend_from_slice(buffer.format(count).as_bytes()),
+            Err(_) => out.extend_from_slice(buffer.format(count).as_bytes()),
+        }
+        out.push(b' ');
+        out.extend_from_slice(name.as_bytes());
+        if count != 1 {
+            out.push(b's');
         }
     }
-    let text = match parts.split_last() {
-        None => String::new(),
-        Some((last, [])) => last.clone(),
-        Some((last, before)) => format!("{} and {last}", before.join(", ")),
-    };
-    format!("{sign}{text}")
+    if let Some(comma) = last {
+        out.splice(comma..comma + 2, *b" and ");
+    }
 }

@@ -4,7 +4,7 @@ use crate::lanes::{Lane, Operand, RUN};
 use crate::number::{Cast, Integer};
 use crate::with_integer;
 use chalet_base::{Result, bail, ensure};
-use chalet_columns::{Column, Vector};
+use chalet_columns::{Column, Data, Vector};
 use chalet_function_api::{Argument, Bound, Call, Context, Record, ScalarFunction};
 use chalet_types::decimal::pow10;
 use chalet_types::{DataType, I256, Physical};
@@ -65,6 +65,12 @@ impl ScalarFunction for Round {
         let direction = self.direction;
         if let DataType::Decimal { scale, .. } = call.result {
             let scale = i64::from(*scale);
+            if let (Data::I64(values), true, [Ok(digits)]) =
+                (&x.vector.data, digits.constant && !x.constant, [digits_of(digits)])
+                && let Some(rounded) = decimals(values, scale - digits, direction)
+            {
+                return Ok(Vector::from(rounded).into());
+            }
             return with_integer!(call.result.physical(), C => {
                 each::<C>(x, digits, n, |x, digits| round_integer(x, scale - digits, direction, true))
             }, _ => bail!(LOGICAL_ERROR, "{} is no Decimal", call.result));
@@ -78,6 +84,71 @@ impl ScalarFunction for Round {
             }),
             _ => each::<f64>(x, digits, n, |x, digits| round_f64(x, digits, direction)),
         })
+    }
+}
+
+/// The number of digits, where it is the same for all rows.
+fn digits_of(digits: Operand) -> Result<i64> {
+    Ok(Lane::<i64>::new(digits, 1)?.run(0, 1)[0])
+}
+
+/// [`round_integer`] of Decimal64 with one number of places for all: multiplies by the inverse of the power of ten.
+fn decimals(values: &[i64], places: i64, direction: Direction) -> Option<Vec<i64>> {
+    // Of more digits nothing is left, or the sums below could overflow.
+    let unit = 10u64.checked_pow(u32::try_from(places).ok().filter(|places| (1..=18).contains(places))?)?;
+    let inverse = Inverse::of(unit);
+    const LARGE: u64 = 1 << 62;
+    let round = |&x: &i64| {
+        let magnitude = x.unsigned_abs();
+        if magnitude >= LARGE {
+            return round_integer(x, places, direction, true);
+        }
+        let away = match direction {
+            Direction::ToZero => 0,
+            Direction::Down => {
+                if x < 0 {
+                    unit - 1
+                } else {
+                    0
+                }
+            }
+            Direction::Up => {
+                if x < 0 {
+                    0
+                } else {
+                    unit - 1
+                }
+            }
+            Direction::Nearest => unit / 2,
+            Direction::Even => {
+                let quotient = inverse.divide(magnitude);
+                let rest = magnitude - quotient * unit;
+                // One more than half where the quotient is odd, so that a tie goes to the even neighbour.
+                if rest > unit / 2 || rest == unit / 2 && quotient & 1 == 1 { unit - rest } else { 0 }
+            }
+        };
+        let rounded = (inverse.divide(magnitude + away) * unit) as i64;
+        if x < 0 { -rounded } else { rounded }
+    };
+    Some(values.iter().map(round).collect())
+}
+
+/// The inverse of a divisor as a fixed-point number: a product is several times as fast as a division.
+struct Inverse {
+    factor: u64,
+    shift: u32,
+}
+
+impl Inverse {
+    /// Exact for dividends below 2^63: `factor` is the least above `2^(63 + bits) / divisor`, where `2^bits` is at least the divisor.
+    fn of(divisor: u64) -> Inverse {
+        let bits = 64 - (divisor - 1).leading_zeros();
+        Inverse { factor: ((1u128 << (63 + bits)) / u128::from(divisor)) as u64 + 1, shift: 63 + bits }
+    }
+
+    #[inline(always)]
+    fn divide(&self, dividend: u64) -> u64 {
+        ((u128::from(dividend) * u128::from(self.factor)) >> self.shift) as u64
     }
 }
 

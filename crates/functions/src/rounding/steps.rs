@@ -5,7 +5,7 @@ use crate::number::Integer;
 use crate::widen::widen;
 use crate::with_integer;
 use chalet_base::{Result, bail, ensure};
-use chalet_columns::{Column, Vector};
+use chalet_columns::{Buf, Column, Data, Native, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, ScalarFunction};
 use chalet_types::supertype::common_supertype;
@@ -208,6 +208,38 @@ impl ScalarFunction for Down {
     fn execute(&self, call: &Call) -> Result<Column> {
         let Bounds(bounds) = call.state()?;
         let x = widen(call.vector(0), call.args[0].ty, call.result, call.ctx)?;
+        fn each<T: Native + PartialOrd>(bounds: &[T], x: &Buf<T>) -> Data {
+            let step = |x: &T| {
+                // Few bounds are counted faster than they are divided.
+                let above = match bounds.len() {
+                    ..=16 => bounds.iter().filter(|bound| *bound <= x).count(),
+                    _ => bounds.partition_point(|bound| bound <= x),
+                };
+                bounds[above.saturating_sub(1)]
+            };
+            T::wrap(x.iter().map(step).collect())
+        }
+        macro_rules! each_integer {
+            ($($variant:ident),*) => {
+                match (&bounds.data, &x.data) {
+                    $((Data::$variant(bounds), Data::$variant(x)) => Some(each(bounds, x)),)*
+                    _ => None,
+                }
+            };
+        }
+        if let Some(data) = each_integer!(U8, U16, U32, U64, I8, I16, I32, I64) {
+            return Ok(Vector::from(data).into());
+        }
+        let is_nan = |data: &Data| match data {
+            Data::F64(values) => values.iter().any(|x| x.is_nan()),
+            _ => true,
+        };
+        if let (Data::F64(all), Data::F64(values)) = (&bounds.data, &x.data)
+            && !is_nan(&bounds.data)
+            && !is_nan(&x.data)
+        {
+            return Ok(Vector::from(each(all, values)).into());
+        }
         let order: Vec<u32> = (0..bounds.len() as u32).collect();
         let rows: Vec<u32> = (0..call.n_rows)
             .map(|row| {

@@ -1,6 +1,7 @@
 //! `countSubstrings`, `countMatches` and their forms: how often something occurs in a string, without overlap.
 
-use super::position::{Fold, find_once, skip};
+use super::pattern::is_literal;
+use super::position::{Fold, find_once, find_prepared, skip};
 use super::regexp::compile;
 use crate::string_args::{Kind, StringArg, constant_text, expect, integers};
 use chalet_base::Result;
@@ -60,6 +61,8 @@ counts! {
 }
 
 struct Matches {
+    /// Of a pattern that matches itself alone.
+    literal: Option<Finder<'static>>,
     regex: Regex,
     /// `count_matches_stop_at_empty_match`: nothing counts behind an empty match.
     stops_at_empty: bool,
@@ -79,10 +82,13 @@ impl ScalarFunction for &'static Count {
             }
             What::Match { flags } => {
                 expect(self.record.name, args, 2, &[Kind::Text, Kind::ConstText])?;
-                let regex = compile(constant_text(self.record.name, args, 1)?, flags)?;
+                let pattern = constant_text(self.record.name, args, 1)?;
+                let regex = compile(pattern, flags)?;
+                let literal = flags.is_empty() && !pattern.is_empty() && is_literal(pattern);
+                let literal = literal.then(|| Finder::new(pattern).into_owned());
                 let stop = (ctx.settings.all.0)("count_matches_stop_at_empty_match");
                 let stops_at_empty = stop.is_some_and(|(value, _)| value.as_u64() == Some(1));
-                Ok(Bound::with_state(DataType::UInt64, Matches { regex, stops_at_empty }))
+                Ok(Bound::with_state(DataType::UInt64, Matches { literal, regex, stops_at_empty }))
             }
         }
     }
@@ -92,10 +98,13 @@ impl ScalarFunction for &'static Count {
         let mut counts: Vec<u64> = Vec::with_capacity(call.n_rows);
         match self.what {
             What::Match { .. } => {
-                let Matches { regex, stops_at_empty } = call.state()?;
-                let count = |row: usize| match stops_at_empty {
-                    true => up_to_empty(regex, texts.get(row)),
-                    false => regex.find_iter(texts.get(row)).filter(|m| !m.is_empty()).count() as u64,
+                let Matches { literal, regex, stops_at_empty } = call.state()?;
+                let count = |row: usize| match (literal, stops_at_empty) {
+                    (Some(finder), _) => {
+                        count(texts.get(row), finder.needle(), |text| find_prepared(text, finder))
+                    }
+                    (None, true) => up_to_empty(regex, texts.get(row)),
+                    (None, false) => regex.find_iter(texts.get(row)).filter(|m| !m.is_empty()).count() as u64,
                 };
                 counts.extend((0..call.n_rows).map(count));
             }

@@ -1,6 +1,7 @@
 //! Regular expressions that match within an edit distance: a nondeterministic automaton whose states carry the fewest edits that
 //! lead to them (Wu and Manber, 1992). Works on bytes, and reports the earliest end of a match.
 
+use super::fuzzy_bits::BitAutomaton;
 use chalet_base::{Result, bail, ensure, err};
 use regex::bytes::{Regex, RegexBuilder};
 use regex_syntax::ParserBuilder;
@@ -17,6 +18,7 @@ const NEVER: u8 = u8::MAX;
 
 pub enum Fuzzy {
     Automaton(Automaton),
+    Bits(BitAutomaton),
     /// Of no edits, with assertions that only the regular expressions have.
     Exact(Regex),
 }
@@ -62,13 +64,17 @@ impl Fuzzy {
         }
         let mut automaton = Automaton { states: vec![State::Accept], start: 0, edits: edits as u8 };
         automaton.start = automaton.before(&hir, 0)?;
-        Ok(Fuzzy::Automaton(automaton))
+        Ok(match automaton.in_bits() {
+            Some(bits) => Fuzzy::Bits(bits),
+            None => Fuzzy::Automaton(automaton),
+        })
     }
 
     /// Where the match ends that ends first.
     pub fn earliest_end(&self, text: &[u8]) -> Option<usize> {
         match self {
             Fuzzy::Automaton(automaton) => automaton.earliest_end(text),
+            Fuzzy::Bits(automaton) => automaton.earliest_end(text),
             Fuzzy::Exact(regex) => regex.shortest_match(text),
         }
     }
@@ -133,6 +139,46 @@ impl Automaton {
                 Ok(next)
             }
         }
+    }
+
+    /// The same automaton with a bit for each state that takes a byte; none where there are assertions, or too many states.
+    fn in_bits(&self) -> Option<BitAutomaton> {
+        let mut bits = vec![None; self.states.len()];
+        let mut n = 0;
+        for (state, bit) in self.states.iter().zip(&mut bits) {
+            match state {
+                State::Byte(..) => {
+                    *bit = Some(n);
+                    n += 1;
+                }
+                State::Start(_) | State::End(_) => return None,
+                State::Split(_) | State::Accept => {}
+            }
+        }
+        if n > 63 {
+            return None;
+        }
+        // The states with bits that a state is, or leads to without a byte.
+        let closure = |state: u32| {
+            let (mut set, mut pending) = (0u64, vec![state]);
+            let mut seen = vec![false; self.states.len()];
+            while let Some(state) = pending.pop() {
+                if std::mem::replace(&mut seen[state as usize], true) {
+                    continue;
+                }
+                match &self.states[state as usize] {
+                    State::Split(branches) => pending.extend(branches),
+                    State::Accept => set |= 1 << n,
+                    _ => set |= bits[state as usize].map_or(0, |bit: usize| 1 << bit),
+                }
+            }
+            set
+        };
+        let byte_states = self.states.iter().filter_map(|state| match state {
+            State::Byte(ranges, next) => Some((&ranges[..], closure(*next))),
+            _ => None,
+        });
+        BitAutomaton::new(&byte_states.collect::<Vec<_>>(), closure(self.start), self.edits)
     }
 
     fn earliest_end(&self, text: &[u8]) -> Option<usize> {
@@ -218,5 +264,32 @@ impl Front {
         }
         *known = edits;
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All texts of up to five letters from two, against automata of both kinds.
+    #[test]
+    fn automata_of_both_kinds_agree() -> Result<()> {
+        let texts = (0..6u32).flat_map(|len| {
+            (0..1u32 << len).map(move |word| (0..len).map(|i| b"ab"[(word >> i & 1) as usize]).collect())
+        });
+        let texts: Vec<Vec<u8>> = texts.collect();
+        for pattern in ["abba", "a.*bb", "(ab|ba)+b", "[^a]aa?b", "a{3}"] {
+            for edits in 0..3 {
+                let Ok(Fuzzy::Bits(bits)) = Fuzzy::new(pattern.as_bytes(), edits) else { continue };
+                let hir = ParserBuilder::new().unicode(false).utf8(false).build().parse(pattern);
+                let hir = hir.map_err(|e| err!(BAD_ARGUMENTS, "{e}"))?;
+                let mut states = Automaton { states: vec![State::Accept], start: 0, edits: edits as u8 };
+                states.start = states.before(&hir, 0)?;
+                for text in &texts {
+                    assert_eq!(bits.earliest_end(text), states.earliest_end(text), "{pattern} {text:?}");
+                }
+            }
+        }
+        Ok(())
     }
 }

@@ -22,6 +22,7 @@ macro_rules! likes {
                 ..Record::DEFAULT
             },
             compile: $compile,
+            compile_for_few: $compile,
             yes: $yes,
         }),*];
     };

@@ -14,6 +14,8 @@ use chalet_types::DataType;
 pub struct Match {
     pub record: Record,
     pub compile: fn(&[u8]) -> Result<Pattern>,
+    /// The same for a pattern that few strings are matched with.
+    pub compile_for_few: fn(&[u8]) -> Result<Pattern>,
     /// The answer for strings that match.
     pub yes: bool,
 }
@@ -32,6 +34,7 @@ macro_rules! functions {
                 ..Record::DEFAULT
             },
             compile: |pattern| Pattern::of_regexp(pattern, $flags),
+            compile_for_few: |pattern| Pattern::of_regexp_for_few(pattern, $flags),
             yes: $yes,
         }),*];
     };
@@ -77,7 +80,7 @@ impl ScalarFunction for &'static Match {
         }
         let patterns = StringArg::of(call, 1)?;
         let mut answers: Vec<u8> = Vec::with_capacity(call.n_rows);
-        let mut cache = Cache::new(self.compile);
+        let mut cache = Cache::new(self.compile_for_few);
         for row in 0..call.n_rows {
             answers.push(u8::from(cache.get(patterns.get(row))?.matches(texts.get(row)) == self.yes));
         }

@@ -4,6 +4,7 @@ mod count;
 mod extract;
 mod extract_groups;
 mod fuzzy;
+mod fuzzy_bits;
 mod greedy;
 mod like;
 mod matching;

@@ -49,32 +49,47 @@ fn bind(name: &str, args: &[Argument], ctx: &Context, result: DataType) -> Resul
     Ok(Bound::with_state(result, Patterns { edits, constant }))
 }
 
+/// Calls back for each row whether a pattern matches.
+fn each_row_any(call: &Call, mut row_matches: impl FnMut(bool)) -> Result<()> {
+    let (state, texts) = (call.state::<Patterns>()?, StringArg::of(call, 0)?);
+    let Some(patterns) = &state.constant else {
+        return each_row(call, |numbers| row_matches(!numbers.is_empty()));
+    };
+    for row in 0..call.n_rows {
+        row_matches(patterns.iter().any(|pattern| pattern.earliest_end(texts.get(row)).is_some()));
+    }
+    Ok(())
+}
+
 /// Calls back for each row with the numbers from 1 of the patterns that match, the one first whose match ends first.
 fn each_row(call: &Call, mut row_matches: impl FnMut(&[u64])) -> Result<()> {
     let (state, texts) = (call.state::<Patterns>()?, StringArg::of(call, 0)?);
-    let matching = |patterns: &[Fuzzy], text: &[u8]| {
-        let ends =
-            patterns.iter().enumerate().filter_map(|(i, p)| Some((p.earliest_end(text)?, i as u64 + 1)));
-        let mut ends: Vec<(usize, u64)> = ends.collect();
+    let (mut ends, mut numbers) = (Vec::new(), Vec::new());
+    let mut matching = |patterns: &[Fuzzy], text: &[u8]| {
+        ends.clear();
+        let matches = patterns.iter().enumerate();
+        ends.extend(matches.filter_map(|(i, p)| Some((p.earliest_end(text)?, i as u64 + 1))));
         ends.sort_unstable();
-        ends.into_iter().map(|(_, number)| number).collect::<Vec<u64>>()
+        numbers.clear();
+        numbers.extend(ends.iter().map(|(_, number)| *number));
+        row_matches(&numbers);
     };
     if let Some(patterns) = &state.constant {
-        (0..call.n_rows).for_each(|row| row_matches(&matching(patterns, texts.get(row))));
+        (0..call.n_rows).for_each(|row| matching(patterns, texts.get(row)));
         return Ok(());
     }
     let needles = list_of(&call.args[2], call.n_rows)?;
     let strings = needles.values.strings()?;
     for (row, range) in needles.ranges().enumerate() {
         let patterns: Result<Vec<Fuzzy>> = range.map(|at| Fuzzy::new(strings.get(at), state.edits)).collect();
-        row_matches(&matching(&patterns?, texts.get(row)));
+        matching(&patterns?, texts.get(row));
     }
     Ok(())
 }
 
 fn any(call: &Call) -> Result<Column> {
     let mut found: Vec<u8> = Vec::with_capacity(call.n_rows);
-    each_row(call, |numbers| found.push(u8::from(!numbers.is_empty())))?;
+    each_row_any(call, |matches| found.push(u8::from(matches)))?;
     Ok(Vector::from(found).into())
 }
 

@@ -1,6 +1,6 @@
 //! `multiSearchAny` and its kin: several needles in one string.
 
-use super::position::Fold;
+use super::position::{Fold, find_once, find_prepared};
 use crate::lists::list_of;
 use crate::string_args::{StringArg, count_chars};
 use chalet_base::{Result, ensure};
@@ -10,7 +10,7 @@ use chalet_function_api::{
     Argument, Bound, Call, Constants, Context, Example, Record, Registry, ScalarFunction, Search,
 };
 use chalet_types::{DataType, Value};
-use memchr::memmem;
+use memchr::memmem::Finder;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Answer {
@@ -143,29 +143,47 @@ impl ScalarFunction for &'static MultiSearch {
         let haystacks = StringArg::of(call, 0)?;
         let lists = list_of(&call.args[1], call.n_rows)?;
         let needles = if lists.values.is_empty() { None } else { Some(lists.values.strings()?) };
+        // What is the same for all rows is prepared once.
+        let constant: Option<Vec<Finder>> = call.args[1].constant.then(|| {
+            let first = lists.ranges().next().unwrap_or(0..0);
+            let folded =
+                first.map(|needle| self.fold.apply(needles.map_or(b"", |needles| needles.get(needle))));
+            folded.map(|needle| Finder::new(&needle).into_owned()).collect()
+        });
         let mut positions: Vec<u64> = Vec::new();
         let mut offsets = vec![0i64];
         let mut answers: Vec<u64> = Vec::with_capacity(call.n_rows);
+        let (mut scratch, mut needle_scratch) = (Vec::new(), Vec::new());
         for (row, range) in lists.ranges().enumerate() {
-            let haystack = self.fold.apply(haystacks.get(row));
-            let start = positions.len();
-            for needle in range {
-                let needle = self.fold.apply(needles.map_or(b"", |needles| needles.get(needle)));
-                positions.push(match memmem::find(&haystack, &needle) {
+            let haystack = self.fold.apply_in(haystacks.get(row), &mut scratch);
+            let start = range.start;
+            let mut places = range.map(|needle| {
+                let found = match &constant {
+                    Some(finders) => find_prepared(haystack, &finders[needle - start]),
+                    None => {
+                        let needle = needles.map_or(&b""[..], |needles| needles.get(needle));
+                        find_once(haystack, self.fold.apply_in(needle, &mut needle_scratch))
+                    }
+                };
+                match found {
                     // Nothing is found in an empty string, not even another one.
                     _ if haystack.is_empty() => 0,
                     None => 0,
                     Some(place) if self.chars => count_chars(&haystack[..place]) as u64 + 1,
                     Some(place) => place as u64 + 1,
-                });
-            }
-            let own = &positions[start..];
-            answers.push(match self.answer {
-                Answer::FirstPosition => own.iter().copied().filter(|&p| p > 0).min().unwrap_or(0),
-                Answer::FirstIndex => own.iter().position(|&p| p > 0).map_or(0, |index| index as u64 + 1),
-                _ => u64::from(own.iter().any(|&p| p > 0)),
+                }
             });
-            offsets.push(positions.len() as i64);
+            match self.answer {
+                Answer::FirstPosition => answers.push(places.filter(|&place| place > 0).min().unwrap_or(0)),
+                Answer::FirstIndex => {
+                    answers.push(places.position(|place| place > 0).map_or(0, |index| index as u64 + 1));
+                }
+                Answer::Any => answers.push(u64::from(places.any(|place| place > 0))),
+                Answer::AllPositions => {
+                    positions.extend(places);
+                    offsets.push(positions.len() as i64);
+                }
+            }
         }
         Ok(match self.answer {
             Answer::AllPositions => crate::lists::list(offsets, positions.into()).into(),

@@ -4,8 +4,18 @@ use super::regexp::compile;
 use super::sweep;
 use chalet_base::Result;
 use chalet_columns::Strings;
+use memchr::memchr2_iter;
 use memchr::memmem::Finder;
 use regex::bytes::Regex;
+use std::sync::OnceLock;
+
+/// Bytes with a meaning in regular expressions.
+const SPECIAL: &[u8] = b"\\|()^$.[]?*+{}";
+
+/// Does a regular expression match nothing but itself?
+pub fn is_literal(pattern: &[u8]) -> bool {
+    !pattern.iter().any(|byte| SPECIAL.contains(byte))
+}
 
 pub enum Pattern {
     Equal(Vec<u8>),
@@ -15,17 +25,53 @@ pub enum Pattern {
         middle: Vec<Finder<'static>>,
         suffix: Vec<u8>,
     },
+    /// Text of ASCII without regard to case.
+    AnyCase(AnyCase),
     Regex(Regex),
+}
+
+/// A text that is looked for in few strings: nothing is prepared, which takes longer than such a search.
+pub struct AnyCase {
+    text: Vec<u8>,
+    /// For strings with letters beyond ASCII that have case in common with those of the text.
+    regex: OnceLock<Regex>,
+}
+
+impl AnyCase {
+    fn matches(&self, string: &[u8]) -> bool {
+        let Some((first, rest)) = self.text.split_first() else { return true };
+        let folds_beyond_ascii = |byte: &u8| matches!(byte, b'k' | b'K' | b's' | b'S');
+        if self.text.iter().any(folds_beyond_ascii) && !string.is_ascii() {
+            // Of letters alone a regular expression can always be made.
+            let regex = || compile(&self.text, "i").ok();
+            return match self.regex.get() {
+                Some(regex) => regex.is_match(string),
+                None => regex().is_some_and(|made| self.regex.get_or_init(|| made).is_match(string)),
+            };
+        }
+        let Some(last) = string.len().checked_sub(self.text.len()) else { return false };
+        let (lower, upper) = (first.to_ascii_lowercase(), first.to_ascii_uppercase());
+        memchr2_iter(lower, upper, &string[..=last])
+            .any(|at| string[at + 1..at + 1 + rest.len()].eq_ignore_ascii_case(rest))
+    }
 }
 
 impl Pattern {
     /// A regular expression, or the literal text that it is.
     pub fn of_regexp(pattern: &[u8], flags: &str) -> Result<Pattern> {
-        let special = |byte: &u8| b"\\|()^$.[]?*+{}".contains(byte);
-        if !flags.contains('i') && !pattern.iter().any(special) {
+        if !flags.contains('i') && is_literal(pattern) {
             return Ok(Pattern::contains(pattern));
         }
         Ok(Pattern::Regex(compile(pattern, flags)?))
+    }
+
+    /// The same for patterns that few strings are matched with.
+    pub fn of_regexp_for_few(pattern: &[u8], flags: &str) -> Result<Pattern> {
+        let plain = |byte: &u8| byte.is_ascii() && !SPECIAL.contains(byte);
+        if flags.contains('i') && pattern.iter().all(plain) {
+            return Ok(Pattern::AnyCase(AnyCase { text: pattern.to_vec(), regex: OnceLock::new() }));
+        }
+        Pattern::of_regexp(pattern, flags)
     }
 
     pub fn contains(text: &[u8]) -> Pattern {
@@ -69,6 +115,7 @@ impl Pattern {
                 }
                 true
             }
+            Pattern::AnyCase(needle) => needle.matches(text),
             Pattern::Regex(regex) => regex.is_match(text),
         }
     }

@@ -65,6 +65,12 @@ pub fn find_once(text: &[u8], needle: &[u8]) -> Option<usize> {
     (0..=last).find(|&at| text[at] == first && text[at + 1..].starts_with(rest))
 }
 
+/// [`find_once`] where the search was prepared, which is worth it in longer texts.
+#[inline]
+pub fn find_prepared(text: &[u8], finder: &Finder) -> Option<usize> {
+    if text.len() > SHORT { finder.find(text) } else { find_once(text, finder.needle()) }
+}
+
 struct Position {
     record: Record,
     fold: Fold,
@@ -146,7 +152,7 @@ impl ScalarFunction for &'static Position {
             let start = starts.as_ref().map_or(0, |starts| (starts[row] as u64).saturating_sub(1));
             let Some(from) = skip(haystack, start, self.chars) else { return 0 };
             let found = match &constant {
-                Some(finder) => finder.find(&haystack[from..]),
+                Some(finder) => find_prepared(&haystack[from..], finder),
                 None => {
                     let needle = self.fold.apply_in(needles.get(row), &mut needle_scratch);
                     find_once(&haystack[from..], needle)

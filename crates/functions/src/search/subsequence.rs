@@ -57,6 +57,14 @@ impl ScalarFunction for &'static Subsequence {
     fn execute(&self, call: &Call) -> Result<Column> {
         let (texts, needles) = (StringArg::of(call, 0)?, StringArg::of(call, 1)?);
         let (mut scratch, mut needle_scratch) = (Vec::new(), Vec::new());
+        if self.fold == Fold::Ascii {
+            let test = |row: usize| {
+                let mut text = texts.get(row).iter();
+                let mut needle = needles.get(row).iter();
+                u8::from(needle.all(|wanted| text.any(|byte| byte.eq_ignore_ascii_case(wanted))))
+            };
+            return Ok(Vector::from((0..call.n_rows).map(test).collect::<Vec<u8>>()).into());
+        }
         let test = |row: usize| {
             let text = self.fold.apply_in(texts.get(row), &mut scratch);
             let needle = self.fold.apply_in(needles.get(row), &mut needle_scratch);

@@ -46,13 +46,13 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
 }
 
 /// One byte in every place of a view but those of the length.
-const fn in_view(byte: u8) -> u128 {
+pub(super) const fn in_view(byte: u8) -> u128 {
     u128::from_le_bytes([0, 0, 0, 0, byte, byte, byte, byte, byte, byte, byte, byte, byte, byte, byte, byte])
 }
 
 /// The view of a short string with the case changed of the 26 letters from `first` on, all its bytes at once.
 #[inline(always)]
-fn change_view(view: u128, first: u8) -> u128 {
+pub(super) fn change_view(view: u128, first: u8) -> u128 {
     // Sums of seven bits cannot carry: their top bits say which bytes are at least the first letter, and which are past the last.
     let low = view & in_view(0x7f);
     let (reaches, passes) = (low + in_view(0x80 - first), low + in_view(0x80 - first - 26));

@@ -1,9 +1,11 @@
 //! `lowerUTF8` and `upperUTF8`: the case of letters of all scripts.
 
+use super::case::{change_view, in_view};
 use crate::plain::Plain;
-use crate::string_args::{Kind, StringArg, build, expect};
+use crate::string_args::{Kind, expect};
 use chalet_base::{Result, ensure};
-use chalet_columns::Column;
+use chalet_columns::strings::INLINE;
+use chalet_columns::{Column, StringBuilder, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
 use chalet_types::DataType;
@@ -18,7 +20,7 @@ pub static LOWER: Plain = Plain {
         ..Record::DEFAULT
     },
     bind,
-    execute: |call| execute(call, str::to_lowercase, <[u8]>::make_ascii_lowercase),
+    execute: |call| execute(call, str::to_lowercase, <[u8]>::make_ascii_lowercase, b'A'),
 };
 
 pub static UPPER: Plain = Plain {
@@ -31,7 +33,7 @@ pub static UPPER: Plain = Plain {
         ..Record::DEFAULT
     },
     bind,
-    execute: |call| execute(call, str::to_uppercase, <[u8]>::make_ascii_uppercase),
+    execute: |call| execute(call, str::to_uppercase, <[u8]>::make_ascii_uppercase, b'a'),
 };
 
 fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
@@ -45,17 +47,30 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     Ok(DataType::String.into())
 }
 
-/// Bytes that are no UTF-8 become the replacement character, as in the kernel.
-fn execute(call: &Call, change: fn(&str) -> String, change_ascii: fn(&mut [u8])) -> Result<Column> {
-    let texts = StringArg::of(call, 0)?;
-    Ok(build(call.n_rows, |row, out| {
-        let text = texts.get(row);
-        if text.is_ascii() {
-            let start = out.len();
-            out.extend_from_slice(text);
-            change_ascii(&mut out[start..]);
-        } else {
-            out.extend_from_slice(change(&String::from_utf8_lossy(text)).as_bytes());
+/// Bytes that are no UTF-8 become the replacement character, as in the kernel. `first` is the first of the ASCII letters to change.
+fn execute(
+    call: &Call,
+    change: fn(&str) -> String,
+    change_ascii: fn(&mut [u8]),
+    first: u8,
+) -> Result<Column> {
+    let strings = call.vector(0).strings()?;
+    let mut out = StringBuilder::with_capacity(strings.len());
+    for (row, &view) in strings.views().iter().enumerate() {
+        if view as u32 as usize <= INLINE && view & in_view(0x80) == 0 {
+            out.push_viewed(change_view(view, first), b"");
+            continue;
         }
-    }))
+        let text = strings.get(row);
+        out.push_with(|bytes| {
+            if text.is_ascii() {
+                let start = bytes.len();
+                bytes.extend_from_slice(text);
+                change_ascii(&mut bytes[start..]);
+            } else {
+                bytes.extend_from_slice(change(&String::from_utf8_lossy(text)).as_bytes());
+            }
+        });
+    }
+    Ok(Vector::from(out.finish()).into())
 }

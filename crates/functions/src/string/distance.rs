@@ -88,7 +88,7 @@ fn each(call: &Call, mut distance: impl FnMut(&[u8], &[u8]) -> u64) -> Result<Co
             TOO_LARGE_STRING_SIZE,
             "The string size is too big for this function, should be at most {MAX_BYTES}"
         );
-        out.push(distance(x, y));
+        out.push(if x == y { 0 } else { distance(x, y) });
     }
     Ok(Vector::from(out).into())
 }

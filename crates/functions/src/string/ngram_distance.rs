@@ -3,6 +3,7 @@
 
 use crate::plain::Plain;
 use crate::string_args::{StringArg, char_len};
+use chalet_base::crc32c::crc32c_of_word;
 use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
@@ -20,44 +21,33 @@ struct Kind {
     symmetric: bool,
 }
 
-/// CRC-32C over one byte, for each byte.
-const TABLE: [u32; 256] = {
-    let mut table = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let mut crc = byte as u32;
-        let mut bit = 0;
-        while bit < 8 {
-            crc = if crc & 1 == 1 { crc >> 1 ^ 0x82f6_3b78 } else { crc >> 1 };
-            bit += 1;
-        }
-        table[byte] = crc;
-        byte += 1;
-    }
-    table
-};
-
-fn crc(start: u32, word: u64) -> u32 {
-    crc_of_bytes(start, &word.to_le_bytes())
-}
-
-/// CRC-32C over bytes, without the inversion at the end.
-pub fn crc_of_bytes(start: u32, bytes: &[u8]) -> u32 {
-    bytes.iter().fold(start, |crc, byte| TABLE[usize::from(crc as u8 ^ byte)] ^ crc >> 8)
-}
-
-/// The hashes of all runs of a string.
-fn hashes(text: &[u8], kind: Kind, out: &mut Vec<u16>) {
+/// The hashes of all runs of a string; `chars` is room for its characters.
+fn hashes(text: &[u8], kind: Kind, chars: &mut Vec<u32>, out: &mut Vec<u16>) {
     out.clear();
     if !kind.utf8 {
         let byte = |b: u8| if kind.any_case { b.to_ascii_lowercase() } else { b };
         out.extend(text.windows(4).map(|run| {
             let run = [byte(run[0]), byte(run[1]), byte(run[2]), byte(run[3])];
-            crc(u32::MAX, u32::from_le_bytes(run).into()) as u16
+            crc32c_of_word(u32::MAX, u32::from_le_bytes(run).into()) as u16
         }));
         return;
     }
-    let mut chars = Vec::with_capacity(text.len());
+    chars.clear();
+    if text.is_ascii() {
+        let mask = if kind.any_case { !0x20 } else { 0xff };
+        chars.extend(text.iter().map(|byte| u32::from(byte & mask)));
+    } else {
+        read_chars(text, kind, chars);
+    }
+    out.extend(
+        chars
+            .windows(3)
+            .map(|run| crc32c_of_word(run[2], u64::from(run[0]) << 32 | u64::from(run[1])) as u16),
+    );
+}
+
+/// The bytes of each character as a number.
+fn read_chars(text: &[u8], kind: Kind, chars: &mut Vec<u32>) {
     let mut rest = text;
     while let Some(&first) = rest.first() {
         let len = char_len(first).min(rest.len());
@@ -73,7 +63,6 @@ fn hashes(text: &[u8], kind: Kind, out: &mut Vec<u16>) {
         chars.push(u32::from_le_bytes(bytes));
         rest = &rest[len..];
     }
-    out.extend(chars.windows(3).map(|run| crc(run[2], u64::from(run[0]) << 32 | u64::from(run[1])) as u16));
 }
 
 fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
@@ -98,8 +87,9 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
 
 fn execute(call: &Call, kind: Kind) -> Result<Column> {
     let (a, b) = (StringArg::of(call, 0)?, StringArg::of(call, 1)?);
-    let mut counts = vec![0i32; 1 << 16];
-    let (mut first, mut second) = (Vec::new(), Vec::new());
+    // Of at most `LONGEST` each, up and down.
+    let mut counts = vec![0i16; 1 << 16];
+    let (mut chars, mut first, mut second) = (Vec::new(), Vec::new(), Vec::new());
     let mut results = Vec::with_capacity(call.n_rows);
     for row in 0..call.n_rows {
         let (x, y) = (a.get(row), b.get(row));
@@ -107,9 +97,9 @@ fn execute(call: &Call, kind: Kind) -> Result<Column> {
             results.push(if kind.symmetric { 1.0 } else { 0.0 });
             continue;
         }
-        hashes(x, kind, &mut first);
+        hashes(x, kind, &mut chars, &mut first);
         if row == 0 || b.constant().is_none() {
-            hashes(y, kind, &mut second);
+            hashes(y, kind, &mut chars, &mut second);
         }
         second.iter().for_each(|&hash| counts[usize::from(hash)] += 1);
         let mut shared = 0;

@@ -12,10 +12,11 @@ use unicode_normalization::char::is_combining_mark;
 struct Normalize {
     record: Record,
     form: fn(&str) -> String,
+    folds_case: bool,
 }
 
 macro_rules! forms {
-    ($($name:literal $aliases:expr, $summary:literal $syntax:literal $sql:literal => $result:literal, $form:expr;)*) => {
+    ($($name:literal $aliases:expr, $summary:literal $syntax:literal $sql:literal => $result:literal, $folds_case:literal, $form:expr;)*) => {
         static FUNCTIONS: &[Normalize] = &[$(Normalize {
             record: Record {
                 name: $name,
@@ -26,23 +27,24 @@ macro_rules! forms {
                 ..Record::DEFAULT
             },
             form: $form,
+            folds_case: $folds_case,
         }),*];
     };
 }
 
 forms! {
     "normalizeUTF8NFC" &[], "The text in Unicode's form NFC." "normalizeUTF8NFC(s)"
-        "SELECT length(normalizeUTF8NFC('â'))" => "2", |text| text.nfc().collect();
+        "SELECT length(normalizeUTF8NFC('â'))" => "2", false, |text| text.nfc().collect();
     "normalizeUTF8NFD" &[], "The text in Unicode's form NFD." "normalizeUTF8NFD(s)"
-        "SELECT length(normalizeUTF8NFD('â'))" => "3", |text| text.nfd().collect();
+        "SELECT length(normalizeUTF8NFD('â'))" => "3", false, |text| text.nfd().collect();
     "normalizeUTF8NFKC" &[], "The text in Unicode's form NFKC." "normalizeUTF8NFKC(s)"
-        "SELECT normalizeUTF8NFKC('ﬁ')" => "fi", |text| text.nfkc().collect();
+        "SELECT normalizeUTF8NFKC('ﬁ')" => "fi", false, |text| text.nfkc().collect();
     "normalizeUTF8NFKD" &[], "The text in Unicode's form NFKD." "normalizeUTF8NFKD(s)"
-        "SELECT normalizeUTF8NFKD('①')" => "1", |text| text.nfkd().collect();
+        "SELECT normalizeUTF8NFKD('①')" => "1", false, |text| text.nfkd().collect();
     "normalizeUTF8NFKCCasefold" &[], "The text in Unicode's form NFKC after case folding, without characters that are not seen."
-        "normalizeUTF8NFKCCasefold(s)" "SELECT normalizeUTF8NFKCCasefold('Ä ① Hello')" => "ä 1 hello", nfkc_casefold;
+        "normalizeUTF8NFKCCasefold(s)" "SELECT normalizeUTF8NFKCCasefold('Ä ① Hello')" => "ä 1 hello", true, nfkc_casefold;
     "removeDiacriticsUTF8" &["removeAccentsUTF8"], "The text without its diacritical marks." "removeDiacriticsUTF8(s)"
-        "SELECT removeDiacriticsUTF8('café')" => "cafe", |text| text.nfd().filter(|&c| !is_combining_mark(c)).nfc().collect();
+        "SELECT removeDiacriticsUTF8('café')" => "cafe", false, |text| text.nfd().filter(|&c| !is_combining_mark(c)).nfc().collect();
 }
 
 /// Folding can make what is not normalised, and normalisation what is not folded: after two rounds nothing changes.
@@ -78,7 +80,17 @@ impl ScalarFunction for &'static Normalize {
     fn execute(&self, call: &Call) -> Result<Column> {
         let texts = StringArg::of(call, 0)?;
         try_build(call.n_rows, |row, out| {
-            let text = std::str::from_utf8(texts.get(row)).map_err(|_| {
+            let bytes = texts.get(row);
+            // ASCII is in every form but for its case.
+            if bytes.is_ascii() {
+                let start = out.len();
+                out.extend_from_slice(bytes);
+                if self.folds_case {
+                    out[start..].make_ascii_lowercase();
+                }
+                return Ok(());
+            }
+            let text = std::str::from_utf8(bytes).map_err(|_| {
                 err!(CANNOT_NORMALIZE_STRING, "Normalization failed: the string is not valid UTF-8")
             })?;
             out.extend_from_slice((self.form)(text).as_bytes());

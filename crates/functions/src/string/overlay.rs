@@ -21,7 +21,7 @@ pub static BYTES: Plain = Plain {
         ..Record::DEFAULT
     },
     bind,
-    execute: |call| execute(call, |text| (0..=text.len()).collect(), |text| text.len()),
+    execute: |call| execute(call, false),
 };
 
 pub static UTF8: Plain = Plain {
@@ -34,7 +34,7 @@ pub static UTF8: Plain = Plain {
         ..Record::DEFAULT
     },
     bind,
-    execute: |call| execute(call, char_starts, count_chars),
+    execute: |call| execute(call, true),
 };
 
 fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
@@ -42,14 +42,16 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     Ok(DataType::String.into())
 }
 
-fn execute(call: &Call, starts: fn(&[u8]) -> Vec<usize>, length: fn(&[u8]) -> usize) -> Result<Column> {
+fn execute(call: &Call, chars: bool) -> Result<Column> {
     let (texts, replacements) = (StringArg::of(call, 0)?, StringArg::of(call, 1)?);
     let positions = integers(call, 2)?;
     let lengths = if call.args.len() == 4 { Some(integers(call, 3)?) } else { None };
     Ok(build(call.n_rows, |row, out| {
         let (text, replacement) = (texts.get(row), replacements.get(row));
-        let starts = starts(text);
-        let len = starts.len() as i64 - 1;
+        // Where characters begin; each byte does in ASCII.
+        let starts = (chars && !text.is_ascii()).then(|| char_starts(text));
+        let place = |at: i64| starts.as_ref().map_or(at as usize, |starts| starts[at as usize]);
+        let len = starts.as_ref().map_or(text.len(), |starts| starts.len() - 1) as i64;
         let start = match positions[row] {
             0 => len,
             position if position > 0 => (position - 1).min(len),
@@ -57,11 +59,12 @@ fn execute(call: &Call, starts: fn(&[u8]) -> Vec<usize>, length: fn(&[u8]) -> us
         };
         let replaced = match &lengths {
             Some(lengths) if lengths[row] >= 0 => lengths[row],
-            _ => length(replacement) as i64,
+            _ if chars => count_chars(replacement) as i64,
+            _ => replacement.len() as i64,
         };
         let end = start.saturating_add(replaced).min(len);
-        out.extend_from_slice(&text[..starts[start as usize]]);
+        out.extend_from_slice(&text[..place(start)]);
         out.extend_from_slice(replacement);
-        out.extend_from_slice(&text[starts[end as usize]..]);
+        out.extend_from_slice(&text[place(end)..]);
     }))
 }

@@ -1,10 +1,11 @@
 //! `ngramSimHash`, `ngramMinHash`, `wordShingleSimHash`, `wordShingleMinHash` and their kin: hashes that are close for strings that
 //! share most runs of characters or words. Runs are hashed with CRC-32C, as the kernel does, so that results agree.
 
-use super::ngram_distance::crc_of_bytes;
 use crate::plain::Plain;
 use crate::string_args::{StringArg, char_len};
 use chalet_base::city_hash::hash_16;
+use chalet_base::crc32c::crc32c;
+use chalet_base::simd_dispatch::dispatch_simd;
 use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Data, StringBuilder, Struct, Vector};
 use chalet_function_api::{Argument, Bound, Call, Constants, Example, Record, Registry};
@@ -99,12 +100,12 @@ fn hash_part(crc: u64, part: &[u8], any_case: bool, scratch: &mut Vec<u8>) -> u6
         return crc;
     }
     if !any_case {
-        return crc_of_bytes(crc as u32, part).into();
+        return crc32c(crc as u32, part).into();
     }
     // Not the rules of letters: the bit that tells upper from lower case is set in every byte.
     scratch.clear();
     scratch.extend(part.iter().map(|byte| byte | 0x20));
-    crc_of_bytes(crc as u32, scratch).into()
+    crc32c(crc as u32, scratch).into()
 }
 
 /// Calls `found` with the hash of each run, and with the run.
@@ -158,15 +159,28 @@ fn words(text: &[u8]) -> Vec<(usize, usize)> {
 }
 
 /// Of a single run this is its hash.
-fn sim_hash(text: &[u8], kind: Kind, size: usize) -> u64 {
-    let mut votes = [0i64; 64];
+fn sim_hash(text: &[u8], kind: Kind, size: usize, hashes: &mut Vec<u32>) -> u64 {
+    hashes.clear();
+    let mut of_nothing = false;
     each_shingle(text, kind, size, |hash, _| {
-        votes
-            .iter_mut()
-            .enumerate()
-            .for_each(|(bit, vote)| *vote += if hash >> bit & 1 == 1 { 1 } else { -1 });
+        // Only the hash of an empty run, which stands alone, has more than 32 bits.
+        of_nothing = hash > u64::from(u32::MAX);
+        hashes.push(hash as u32);
     });
-    votes.iter().enumerate().fold(0, |sum, (bit, &vote)| sum | u64::from(vote > 0) << bit)
+    if of_nothing {
+        return u64::MAX;
+    }
+    let bits: [u32; 32] = std::array::from_fn(|bit| 1 << bit);
+    let mut ones = [0u32; 32];
+    dispatch_simd(|| {
+        for hash in hashes.iter() {
+            for (count, bit) in ones.iter_mut().zip(bits) {
+                *count += u32::from(hash & bit != 0);
+            }
+        }
+    });
+    let half = hashes.len() as u32 / 2;
+    ones.iter().zip(bits).filter(|(count, _)| **count > half).map(|(_, bit)| u64::from(bit)).sum()
 }
 
 /// The smallest hashes from the greatest of them down, and the greatest from the smallest of them up.
@@ -202,9 +216,11 @@ fn execute(call: &Call, kind: Kind) -> Result<Column> {
     let (texts, n) = (StringArg::of(call, 0)?, call.n_rows);
     let pair = |fields: Vec<Vector>| Vector::from(Data::Struct(Struct { fields, len: n }));
     Ok(match kind.answer {
-        Answer::Sim => Vector::from(
-            (0..n).map(|row| sim_hash(texts.get(row), kind, sizes.shingle)).collect::<Vec<u64>>(),
-        ),
+        Answer::Sim => {
+            let mut hashes = Vec::new();
+            let sim = (0..n).map(|row| sim_hash(texts.get(row), kind, sizes.shingle, &mut hashes));
+            Vector::from(sim.collect::<Vec<u64>>())
+        }
         Answer::Min => {
             let hashes = (0..n).map(|row| Extremes::of(texts.get(row), kind, sizes).hashes());
             let (low, high): (Vec<u64>, Vec<u64>) = hashes.unzip();

@@ -2,6 +2,7 @@
 
 use crate::plain::Plain;
 use crate::string_args::{StringArg, char_len, check_type, part_lists};
+use chalet_base::crc32c::crc32c_of_word;
 use chalet_base::{Result, ensure, err};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
@@ -112,7 +113,7 @@ pub fn grams(text: &[u8], lengths: &Lengths, out: &mut Vec<Range<usize>>) {
     };
     let (mut left, mut right) = (0, 0);
     let width = lengths.least - 1;
-    let mut borders: Vec<Border> = Vec::new();
+    let mut borders: Vec<Border> = Vec::with_capacity(16);
     let mut symbol = 0u64;
     while right < text.len() {
         let end = next(right);
@@ -146,41 +147,21 @@ pub fn grams(text: &[u8], lengths: &Lengths, out: &mut Vec<Range<usize>>) {
     }
 }
 
-/// CRC32C of words of 8 bytes, the last of which tells its length.
+/// CRC-32C of words of 8 bytes, the last of which tells its length.
 fn hash(text: &[u8]) -> u32 {
     if text.len() < 8 {
         let mut word = [0; 8];
         word[..text.len()].copy_from_slice(text);
         word[7] = text.len() as u8;
-        return crc32c(word, 0);
+        return crc32c_of_word(0, u64::from_le_bytes(word));
     }
     let (words, rest) = text.as_chunks::<8>();
-    let crc = words.iter().fold(0, |crc, word| crc32c(*word, crc));
+    let crc = words.iter().fold(0, |crc, word| crc32c_of_word(crc, u64::from_le_bytes(*word)));
     if rest.is_empty() {
         return crc;
     }
     let mut word = [0; 8];
     word[8 - rest.len()..].copy_from_slice(rest);
     word[0] |= rest.len() as u8;
-    crc32c(word, crc)
+    crc32c_of_word(crc, u64::from_le_bytes(word))
 }
-
-fn crc32c(word: [u8; 8], crc: u32) -> u32 {
-    word.iter().fold(crc, |crc, byte| TABLE[((crc ^ u32::from(*byte)) & 0xff) as usize] ^ (crc >> 8))
-}
-
-const TABLE: [u32; 256] = {
-    let mut table = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let mut crc = byte as u32;
-        let mut bit = 0;
-        while bit < 8 {
-            crc = if crc & 1 == 1 { crc >> 1 ^ 0x82f6_3b78 } else { crc >> 1 };
-            bit += 1;
-        }
-        table[byte] = crc;
-        byte += 1;
-    }
-    table
-};

@@ -6,7 +6,7 @@ use chalet_base::{Result, ensure};
 use chalet_columns::Column;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record};
 use chalet_types::DataType;
-use memchr::memmem;
+use memchr::memchr_iter;
 
 pub static BYTES: Plain = Plain {
     record: Record {
@@ -55,6 +55,11 @@ fn bind(name: &'static str, args: &[Argument], _: &Context, fits: fn(&[u8]) -> b
     Ok(DataType::String.into())
 }
 
+/// Where a character occurs, which never overlaps itself.
+fn places<'a>(text: &'a [u8], character: &'a [u8]) -> impl DoubleEndedIterator<Item = usize> + 'a {
+    memchr_iter(character[0], text).filter(|&at| character.len() == 1 || text[at..].starts_with(character))
+}
+
 fn execute(call: &Call) -> Result<Column> {
     let delimiters = StringArg::of(call, 1)?;
     let counts = integers(call, 2)?;
@@ -63,8 +68,8 @@ fn execute(call: &Call) -> Result<Column> {
         let nth = counts[row].unsigned_abs().saturating_sub(1).try_into().unwrap_or(usize::MAX);
         match counts[row] {
             0 => 0..0,
-            count if count > 0 => 0..memmem::find_iter(text, delimiter).nth(nth).unwrap_or(text.len()),
-            _ => match memmem::rfind_iter(text, delimiter).nth(nth) {
+            count if count > 0 => 0..places(text, delimiter).nth(nth).unwrap_or(text.len()),
+            _ => match places(text, delimiter).rev().nth(nth) {
                 Some(place) => place + delimiter.len()..text.len(),
                 None => 0..text.len(),
             },

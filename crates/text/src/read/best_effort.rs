@@ -347,6 +347,19 @@ fn month_of(word: &[u8]) -> Option<u32> {
     Some(found as u32 + 1)
 }
 
+/// Does a text begin with two letters that begin no word of a date? A quick look, for the many texts that are none.
+pub(super) fn begins_with_another_word(text: &[u8]) -> bool {
+    let [first, second, ..] = text else { return false };
+    if !first.is_ascii_alphabetic() || !second.is_ascii_alphabetic() {
+        return false;
+    }
+    let known: &[&[u8; 2]] = &[
+        b"ja", b"fe", b"ma", b"ap", b"ju", b"au", b"se", b"oc", b"no", b"de", b"mo", b"tu", b"we", b"th",
+        b"fr", b"sa", b"su", b"am", b"pm", b"ut", b"gm", b"ms",
+    ];
+    !known.contains(&&[first | 0x20, second | 0x20])
+}
+
 fn word(cur: &mut Cursor, parts: &mut Parts) -> Result<()> {
     let text = cur.take_until(|b| !b.is_ascii_alphabetic());
     let is = |name: &str| text.eq_ignore_ascii_case(name.as_bytes());

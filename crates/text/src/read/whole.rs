@@ -1,7 +1,7 @@
 //! The whole of a string as one value, as casts read it, and the errors they give.
 
 use super::cursor::{Cursor, plain};
-use super::{Kind, Reader, number, scalar};
+use super::{Kind, Reader, best_effort, number, scalar};
 use crate::settings::DateTimeInput;
 use chalet_base::error::are_messages_discarded;
 use chalet_base::{Error, Result, bail, discard_messages, err};
@@ -28,38 +28,56 @@ impl Reader {
 
     /// Appends the value if there is one that fits the type; else appends nothing.
     pub fn try_whole(&self, text: &[u8], out: &mut Builder) -> bool {
-        let len = out.len();
+        !self.is_refused_at_once(text) && discard_messages(|| self.try_rest(text, out))
+    }
+
+    /// Appends of each text the value if there is one that fits the type, else NULL or the default.
+    pub fn whole_or_default<'a>(&self, texts: impl Iterator<Item = &'a [u8]>, out: &mut Builder) {
+        discard_messages(|| {
+            for text in texts {
+                if self.is_refused_at_once(text) || !self.try_rest(text, out) {
+                    out.push_default();
+                }
+            }
+        });
+    }
+
+    /// [`try_whole`](Self::try_whole) where messages are discarded and the beginning was looked at.
+    fn try_rest(&self, text: &[u8], out: &mut Builder) -> bool {
         if let Kind::Integer(_) = self.kind
             && !fits(text, self.ty.bare())
         {
             return false;
         }
-        if self.begins_with_a_word(text) {
-            return false;
-        }
-        let read = discard_messages(|| self.whole(text, out)).is_ok();
+        let len = out.len();
+        let read = self.whole(text, out).is_ok();
         if !read {
             out.truncate(len);
         }
         read
     }
 
-    /// Does a text begin with a letter, where a number or a date would have to stand? It is what most texts do that are neither, and
-    /// an error for each costs more than reading it.
-    fn begins_with_a_word(&self, text: &[u8]) -> bool {
-        let has_none = match &self.kind {
+    /// Does a text begin with what no value of the type begins with? Most texts that are none do, and an error for each costs more
+    /// than reading it.
+    #[inline]
+    fn is_refused_at_once(&self, text: &[u8]) -> bool {
+        let Some(&first) = text.first() else { return false };
+        match &self.kind {
             Kind::Integer(_)
             | Kind::Float(_)
             | Kind::Decimal { .. }
             | Kind::Date
             | Kind::Date32
-            | Kind::IPv4 => true,
-            Kind::DateTime { mode, .. } | Kind::DateTime64 { mode, .. } => *mode == DateTimeInput::Basic,
+            | Kind::IPv4 => begins_with_a_word(first),
+            Kind::Time | Kind::Time64(_) => !first.is_ascii_digit() && first != b'-',
+            Kind::Uuid => text.len() < 32 || !first.is_ascii_hexdigit(),
+            Kind::IPv6 => !first.is_ascii_hexdigit() && first != b':',
+            Kind::DateTime { mode, .. } | Kind::DateTime64 { mode, .. } => match mode {
+                DateTimeInput::Basic => begins_with_a_word(first),
+                _ => best_effort::begins_with_another_word(text),
+            },
             _ => false,
-        };
-        // Infinity, NaN and NULL are words, too.
-        let begins = |byte: &u8| byte.is_ascii_alphabetic() && !matches!(byte, b'i' | b'I' | b'n' | b'N');
-        has_none && text.first().is_some_and(begins)
+        }
     }
 
     fn whole(&self, text: &[u8], out: &mut Builder) -> Result<()> {
@@ -141,7 +159,7 @@ impl Reader {
     #[cold]
     fn surplus(&self, text: &[u8], parsed: usize) -> Error {
         if are_messages_discarded() {
-            return Error::without_message(chalet_base::codes::CANNOT_PARSE_TEXT);
+            return Error::without_message(&chalet_base::codes::CANNOT_PARSE_TEXT);
         }
         let (ty, text) = (&self.ty, plain(text).into_owned());
         let place = if parsed == 0 {
@@ -159,6 +177,11 @@ impl Reader {
         };
         err!(CANNOT_PARSE_TEXT, "Cannot parse string '{text}' as {ty}: syntax error at {place}{note}")
     }
+}
+
+/// A letter, where a number or a date would have to stand; infinity, NaN and NULL are words, too.
+fn begins_with_a_word(first: u8) -> bool {
+    first.is_ascii_alphabetic() && !matches!(first, b'i' | b'I' | b'n' | b'N')
 }
 
 /// A date may be followed by a time of day, which is ignored.
@@ -186,9 +209,14 @@ fn fits(text: &[u8], ty: &DataType) -> bool {
         digits => (false, digits),
     };
     let bits = 8 * ty.physical().width().unwrap_or(8) as u32;
-    // Two digits fit any type.
-    if digits.len() <= 2 || !digits.iter().all(|b| b.is_ascii_digit()) {
+    // Two digits fit any type, and so many a wide one.
+    if digits.len() <= if bits > 64 { 38 } else { 2 } || !digits.iter().all(|b| b.is_ascii_digit()) {
         return true;
+    }
+    if digits.len() <= 19 {
+        let value = digits.iter().fold(0u64, |value, digit| value * 10 + u64::from(digit - b'0'));
+        return value <= u64::MAX >> (64 - bits + u32::from(!ty.is_unsigned()))
+            || negative && !ty.is_unsigned() && value == 1 << (bits - 1);
     }
     let limit = match (ty.is_unsigned(), negative) {
         (true, _) if bits == 256 => U256::MAX,

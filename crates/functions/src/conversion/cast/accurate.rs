@@ -1,5 +1,6 @@
 //! Numbers that must fit: what a type cannot hold exactly is an error, or NULL.
 
+use super::or_null::zero_unless;
 use super::rules::{Mode, Rules};
 use chalet_base::{Result, err};
 use chalet_columns::{Data, NullBuffer, Vector};
@@ -23,41 +24,61 @@ pub fn convert(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -
         ));
     }
     // The others are replaced by a value that cannot fail.
-    let rows: Vec<u32> = (0..vector.len() as u32).filter(|row| fits[*row as usize]).collect();
-    let some = super::bare(&vector.gather(&rows), from, to, &cast)?;
-    let validity = NullBuffer::from(fits);
-    Ok(chalet_function_api::call::scatter(&some, validity.inner(), to).with_nulls(Some(&validity)))
+    let converted = super::bare(&zero_unless(vector, &fits), from, to, &cast)?;
+    Ok(converted.with_nulls(Some(&NullBuffer::from(fits))))
 }
 
-/// [`exact`] of all values, where these and the integers of the target have at most 64 bits.
+/// [`exact`] of all values, where these and what the target holds have at most 64 bits.
 fn fits_narrow(data: &Data, to: &DataType) -> Option<Vec<bool>> {
-    fn integers<T: Copy + Into<i128>>(values: &[T], low: i128, high: i128) -> Option<Vec<bool>> {
-        Some(values.iter().map(|&x| (low..=high).contains(&x.into())).collect())
+    fn integers<T: Copy + Into<i128>>(values: &[T], fits: impl Fn(i128) -> bool) -> Option<Vec<bool>> {
+        Some(values.iter().map(|&x| fits(x.into())).collect())
     }
-    fn floats<T: Copy + Into<f64>>(values: &[T], low: i128, high: i128, most: f64) -> Option<Vec<bool>> {
-        let fits = |&x: &T| {
-            let x: f64 = x.into();
-            x.trunc() == x && x.abs() < most && (low..=high).contains(&(x as i128))
-        };
-        Some(values.iter().map(fits).collect())
+    fn floats<T: Copy + Into<f64>>(values: &[T], fits: impl Fn(f64) -> bool) -> Option<Vec<bool>> {
+        Some(values.iter().map(|&x| fits(x.into())).collect())
     }
-    let bits = 8 * to.physical().width().filter(|width| *width <= 8)? as u32;
-    let (low, high) = match (to.is_integer() && *to != DataType::Bool, to.is_unsigned()) {
-        (false, _) => return None,
-        (true, true) => (0, (1i128 << bits) - 1),
-        (true, false) => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
-    };
-    match data {
-        Data::U8(v) => integers(v, low, high),
-        Data::U16(v) => integers(v, low, high),
-        Data::U32(v) => integers(v, low, high),
-        Data::U64(v) => integers(v, low, high),
-        Data::I8(v) => integers(v, low, high),
-        Data::I16(v) => integers(v, low, high),
-        Data::I32(v) => integers(v, low, high),
-        Data::I64(v) => integers(v, low, high),
-        Data::F32(v) => floats(v, low, high, MOST_OF_NARROW),
-        Data::F64(v) => floats(v, low, high, MOST_OF_WIDE),
+    fn each(data: &Data, integer: impl Fn(i128) -> bool, float: impl Fn(f64) -> bool) -> Option<Vec<bool>> {
+        match data {
+            Data::U8(v) => integers(v, integer),
+            Data::U16(v) => integers(v, integer),
+            Data::U32(v) => integers(v, integer),
+            Data::U64(v) => integers(v, integer),
+            Data::I8(v) => integers(v, integer),
+            Data::I16(v) => integers(v, integer),
+            Data::I32(v) => integers(v, integer),
+            Data::I64(v) => integers(v, integer),
+            Data::F32(v) => floats(v, float),
+            Data::F64(v) => floats(v, float),
+            _ => None,
+        }
+    }
+    let most = if matches!(data, Data::F32(_)) { MOST_OF_NARROW } else { MOST_OF_WIDE };
+    match to.physical() {
+        _ if *to == DataType::Bool => each(data, |_| true, |_| true),
+        Physical::F64 => each(data, |x| x as f64 as i128 == x, |_| true),
+        Physical::F32 => each(data, |x| x as f32 as i128 == x, |x| x.is_nan() || f64::from(x as f32) == x),
+        physical => {
+            let (low, high) = bounds(to).map(|(low, high)| (low.into(), high.into())).or_else(|| {
+                let bits = 8 * physical.width().filter(|width| *width <= 8 && to.is_integer())? as u32;
+                Some(match to.is_unsigned() {
+                    true => (0, (1i128 << bits) - 1),
+                    false => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
+                })
+            })?;
+            each(
+                data,
+                |x| (low..=high).contains(&x),
+                |x| x.trunc() == x && x.abs() < most && (low..=high).contains(&(x as i128)),
+            )
+        }
+    }
+}
+
+/// Dates and times of day count by what they can show.
+fn bounds(to: &DataType) -> Option<(i64, i64)> {
+    match to {
+        DataType::Date | DataType::DateTime(_) => Some((0, i64::from(u32::MAX))),
+        DataType::Date32 => Some((-719_528, 253_402_300_799)),
+        DataType::Time => Some((-3_599_999, 3_599_999)),
         _ => None,
     }
 }
@@ -74,15 +95,10 @@ fn cut(x: f64) -> I256 {
 /// Is the value one of the target's representation?
 fn exact(value: &Value, to: &DataType, narrow: bool) -> bool {
     let physical = to.physical();
-    // Dates and times of day count by what they can show.
-    let bounds = match to {
-        DataType::Bool => return true,
-        DataType::Date | DataType::DateTime(_) => Some((0, i64::from(u32::MAX))),
-        DataType::Date32 => Some((-719_528, 253_402_300_799)),
-        DataType::Time => Some((-3_599_999, 3_599_999)),
-        _ => None,
-    };
-    let in_bounds = |x: I256| match bounds {
+    if *to == DataType::Bool {
+        return true;
+    }
+    let in_bounds = |x: I256| match bounds(to) {
         Some((first, last)) => x >= I256::from(first) && x <= I256::from(last),
         None => in_range(x, physical),
     };

@@ -3,6 +3,7 @@
 //! - [`cast_check`]: which pairs of types have no conversion, and the error of each
 //! - [`rules`]: what happens to values that do not fit
 //! - [`accurate`]: numbers that must fit
+//! - [`or_null`]: what becomes NULL, for the common types
 //! - [`several`]: Variant, Dynamic and JSON
 //! - [`numbers`], [`decimals`], [`timestamps`], [`text`], [`enums`], [`addresses`], [`containers`]: the kernels
 
@@ -13,6 +14,7 @@ mod containers;
 mod decimals;
 mod enums;
 mod numbers;
+mod or_null;
 mod rules;
 mod several;
 mod text;
@@ -162,6 +164,9 @@ fn bare(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -> Resul
 
 /// Row by row: what cannot be converted becomes NULL.
 fn each_or_null(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -> Result<Vector> {
+    if let Some(decimals) = or_null::decimals(vector, from, to, rules)? {
+        return Ok(decimals);
+    }
     let accurate = rules.with_mode(Mode::Accurate);
     if let Ok(all) = bare(vector, from, to, &accurate) {
         return Ok(all);

@@ -1,5 +1,6 @@
 //! To and from String and FixedString.
 
+use super::or_null;
 use super::rules::{Mode, Rules};
 use chalet_base::{Result, bail, err};
 use chalet_columns::{Builder, Data, Fixed, Native, StringBuilder, Strings, Vector};
@@ -72,14 +73,17 @@ pub fn parse(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -> 
     let or_null = rules.mode == Mode::OrNull;
     let nullable = if or_null && to.can_be_nullable() { to.clone().nullable() } else { to.clone() };
     let reader = Reader::new(&with_all_digits(to), Syntax::Plain, &rules.text);
+    if or_null && let Some(integers) = or_null::integers(&strings, to, &reader, &nullable)? {
+        return Ok(integers);
+    }
     let mut out = Builder::new(&nullable);
+    if or_null {
+        reader.whole_or_default(strings.iter(), &mut out);
+        return Ok(out.finish());
+    }
     let strict = rules.mode == Mode::Accurate && is_narrow_number(to);
     for text in strings.iter() {
-        if or_null {
-            if !reader.try_whole(text, &mut out) {
-                out.push_default();
-            }
-        } else if strict {
+        if strict {
             if !reader.try_whole(text, &mut out) {
                 bail!(CANNOT_PARSE_TEXT, "Cannot parse string to type {to}");
             }

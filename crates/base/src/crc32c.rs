@@ -1,0 +1,80 @@
+//! CRC-32C (Castagnoli), without the inversions at the beginning and the end: by the processor's instruction where it has one.
+
+/// The sum over one byte, for each byte.
+const TABLE: [u32; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut crc = byte as u32;
+        let mut bit = 0;
+        while bit < 8 {
+            crc = if crc & 1 == 1 { crc >> 1 ^ 0x82f6_3b78 } else { crc >> 1 };
+            bit += 1;
+        }
+        table[byte] = crc;
+        byte += 1;
+    }
+    table
+};
+
+/// Goes on with a sum over bytes.
+#[inline]
+pub fn crc32c(start: u32, bytes: &[u8]) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    if bytes.len() >= 4 && is_x86_feature_detected!("sse4.2") {
+        // SAFETY: the processor has the instruction.
+        return unsafe { bytes_by_instruction(start, bytes) };
+    }
+    bytes_by_table(start, bytes)
+}
+
+/// Goes on with a sum over the eight little-endian bytes of a word.
+#[inline]
+pub fn crc32c_of_word(start: u32, word: u64) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("sse4.2") {
+        // SAFETY: the processor has the instruction.
+        return unsafe { word_by_instruction(start, word) };
+    }
+    bytes_by_table(start, &word.to_le_bytes())
+}
+
+fn bytes_by_table(start: u32, bytes: &[u8]) -> u32 {
+    bytes.iter().fold(start, |crc, byte| TABLE[usize::from(crc as u8 ^ byte)] ^ crc >> 8)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "sse4.2")]
+fn bytes_by_instruction(start: u32, bytes: &[u8]) -> u32 {
+    use std::arch::x86_64::{_mm_crc32_u8, _mm_crc32_u64};
+    let (words, rest) = bytes.as_chunks::<8>();
+    let crc =
+        words.iter().fold(u64::from(start), |crc, word| _mm_crc32_u64(crc, u64::from_le_bytes(*word))) as u32;
+    rest.iter().fold(crc, |crc, byte| _mm_crc32_u8(crc, *byte))
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "sse4.2")]
+fn word_by_instruction(start: u32, word: u64) -> u32 {
+    std::arch::x86_64::_mm_crc32_u64(start.into(), word) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn is_the_sum_of_castagnoli() {
+        assert_eq!(!crc32c(u32::MAX, b"123456789"), 0xe306_9283);
+    }
+
+    #[test]
+    fn instruction_and_table_agree() {
+        let bytes: Vec<u8> = (0..100u8).map(|i| i.wrapping_mul(7) ^ 0x5a).collect();
+        for end in 0..bytes.len() {
+            assert_eq!(crc32c(7, &bytes[..end]), bytes_by_table(7, &bytes[..end]));
+        }
+        let word = 0x0123_4567_89ab_cdef_u64;
+        assert_eq!(crc32c_of_word(9, word), bytes_by_table(9, &word.to_le_bytes()));
+    }
+}
