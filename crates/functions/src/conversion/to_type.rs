@@ -8,6 +8,7 @@ use chalet_base::{Error, Result, bail, codes, ensure, err};
 use chalet_columns::{Column, Data, Strings, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Record, ScalarFunction, SeveralTypes};
+use chalet_text::DateTimeInput;
 use chalet_types::{DataType, TimeZone};
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
@@ -261,6 +262,10 @@ impl ScalarFunction for ToType {
         let plan: &Plan = call.state()?;
         let mode = if self.failure == Failure::Throw && !plan.lenient { Mode::Cast } else { Mode::OrNull };
         let mut rules = Rules::new(mode, call.ctx);
+        if matches!(self.failure, Failure::Null | Failure::Zero) {
+            // Unlike casts, these functions never guess, whatever the setting says.
+            rules.text.date_time_input_format = DateTimeInput::Basic;
+        }
         let mut from = call.args[0].ty.clone();
         if let Some(zone) = &plan.zone {
             rules.text.time_zone = zone.clone();

@@ -3,8 +3,9 @@
 use super::parts_of_date::DAYS_BEFORE_1970;
 use crate::lanes::{Operand, unary};
 use crate::plain::Plain;
+use crate::string_args::StringArg;
 use chalet_base::{Result, bail, discard_messages, ensure, err};
-use chalet_columns::{Builder, Column, Data, StringBuilder, Vector};
+use chalet_columns::{Column, StringBuilder, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, Registry};
 use chalet_types::DataType;
@@ -75,21 +76,15 @@ fn bind_julian(name: &'static str, args: &[Argument], _: &Context) -> Result<Bou
 const OR_NULL: &str = "toModifiedJulianDayOrNull";
 
 fn to_julian(call: &Call) -> Result<Column> {
-    let mut out = Builder::new(call.result);
-    for row in 0..call.n_rows {
-        let text = match &call.vector(0).data {
-            Data::Fixed(fixed) => fixed.get(row),
-            _ => call.vector(0).strings()?.get(row),
-        };
-        let day = || read_date(text);
-        let Ok(day) = (if call.result.is_nullable() { discard_messages(day) } else { Ok(day()?) }) else {
-            out.push_default();
-            continue;
-        };
-        out.natives::<i32>()?.push(day + JULIAN_OF_1970);
-        out.mark_valid();
+    let texts = StringArg::of(call, 0)?;
+    let mut days = (0..call.n_rows).map(|row| read_date(texts.get(row)).map(|day| day + JULIAN_OF_1970));
+    if !call.result.is_nullable() {
+        return Ok(Vector::from(days.collect::<Result<Vec<i32>>>()?).into());
     }
-    Ok(out.finish().into())
+    let days: Vec<Option<i32>> = discard_messages(|| days.by_ref().map(Result::ok).collect());
+    let valid: Vec<bool> = days.iter().map(Option::is_some).collect();
+    let values: Vec<i32> = days.into_iter().map(Option::unwrap_or_default).collect();
+    Ok(Vector::from(values).with_nulls(Some(&valid.into())).into())
 }
 
 fn bind_from_julian(name: &'static str, args: &[Argument], result: DataType) -> Result<Bound> {

@@ -27,6 +27,10 @@ pub static ENCODE: Plain = Plain {
     execute: |call: &Call| -> Result<Column> {
         let (ratios, coordinates) = encoder_values(call, 1..=8)?;
         let size = coordinates.len();
+        // Of one coordinate all bits are in their places.
+        if let (1, true, Some(only)) = (size, ratios.is_empty(), coordinates.first()) {
+            return Ok(Vector::from(only.clone()).into());
+        }
         let spacing = Spacing::new(size, call.n_rows);
         let code = |row: usize| {
             let mut code = 0;

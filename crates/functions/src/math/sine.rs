@@ -119,8 +119,8 @@ fn ahead<const FUSED: bool>(x: f64, table: &[Double; PARTS], parts: usize) -> f6
     let cosine_low = -0.5 * square_low
         + square * square * (1.0 / 24.0 - square * (1.0 / 720.0 - square * (1.0 / 40_320.0)));
     // sin(a + b) = sin a + cos a sin b + sin a (cos b - 1).
-    let part = (count as i64 as usize).wrapping_add(parts);
-    let (sin, sin_low) = table[part % PARTS];
+    let part = (count as i64 as usize).wrapping_add(parts) % PARTS;
+    let (sin, sin_low) = table[part];
     let (cos, cos_low) = table[(part + PARTS / 4) % PARTS];
     let (first, first_low) = product::<FUSED>(cos, sine);
     let first_low = first_low + cos * sine_low + cos_low * sine;
