@@ -162,7 +162,7 @@ fn scalars(from: &DataType, to: &DataType) -> Result<()> {
         (BFloat16, Decimal { .. } | DateTime64(..) | Time64(_)) => unsupported(from, to),
         (Interval(_), Decimal { .. } | DateTime64(..) | Time64(_)) => refuse(from, to),
         (_, Decimal { .. } | DateTime64(..) | Time64(_)) if is_enum(from) => refuse(from, to),
-        (_, Decimal { .. } | Time64(_))
+        (_, Decimal { .. } | DateTime64(..) | Time64(_))
             if from.is_integer() && from.physical().width().is_some_and(|w| w > 8) =>
         {
             refuse(from, to)
