@@ -1,6 +1,6 @@
 //! `argMin`, `argMax`, `argAndMin`, `argAndMax`: a value from the row where another one is smallest or largest.
 
-use crate::check::{no_parameters, not_comparable, two_arguments};
+use crate::check::{not_comparable, two_arguments};
 use crate::extremes::running_rows;
 use crate::slots::{Keep, Slots, slots_of};
 use chalet_base::Result;
@@ -70,8 +70,7 @@ impl AggregateFunction for ArgExtreme {
         self.record
     }
 
-    fn bind(&self, parameters: &[Value], args: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
-        no_parameters(self.record.name, parameters)?;
+    fn bind(&self, _: &[Value], args: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
         two_arguments(self.record.name, args)?;
         crate::check::ordered(self.record.name, &args[1].ty)?;
         let (arg, val) = (args[0].ty.clone(), args[1].ty.clone());

@@ -4,7 +4,7 @@ use crate::call::argument;
 use crate::clauses::KnownAggregate;
 use crate::select::{Place, SelectBinder};
 use chalet_aggregates::resolve::{Resolved, exists, resolve, with_distinct, with_nulls_respected};
-use chalet_base::{Result, bail};
+use chalet_base::{Result, bail, ensure};
 use chalet_function_api::Argument;
 use chalet_plan::{AggregateCall, AggregateName, Expr, Literal};
 use chalet_syntax::ast::{self, ExprKind};
@@ -82,14 +82,22 @@ impl SelectBinder<'_> {
         }
         let parameters = self.parameters(call)?;
         let mut args = Vec::new();
+        let mut has_lambda = false;
         for arg in &call.args {
             match &arg.kind {
+                ExprKind::Lambda { .. } => has_lambda = true,
                 // `count(*)` counts rows; other aggregates take the columns.
                 ExprKind::Star(transformers)
                     if transformers.is_empty() && self.counts_rows(call, &parameters)? => {}
                 _ => args.extend(self.expand_argument(arg)?),
             }
         }
+        ensure!(
+            !has_lambda,
+            UNSUPPORTED_METHOD,
+            "Aggregate function `{}` does not support lambda arguments",
+            call.name
+        );
         let mut name = call.name.clone();
         if call.distinct {
             name = with_distinct(&name, env.context());

@@ -1,6 +1,7 @@
 //! Calls of scalar functions: arguments, lambdas, constant folding. Aggregates and windows branch off here.
 
 use crate::environment::Environment;
+use crate::names::place;
 use crate::select::SelectBinder;
 use chalet_base::{Result, bail, err, suggest};
 use chalet_columns::{Block, Column};
@@ -132,6 +133,10 @@ impl SelectBinder<'_> {
             let n_aggregates = self.aggregates.len();
             return self.scalar_call(function, call).or_else(|error| {
                 let chosen = if is_choice { self.chosen_branch(call) } else { None };
+                let chosen = chosen.map(|(branch, bound)| {
+                    self.chosen.insert(place(e.span), branch.clone());
+                    bound
+                });
                 // Nobody asks for the aggregates of the other branches.
                 if let Some(chosen) = &chosen {
                     let used = chosen.columns();
@@ -147,10 +152,18 @@ impl SelectBinder<'_> {
         if let Some(bound) = self.aggregate_call(call, e)? {
             return Ok(bound);
         }
-        if let Some(function) = env.registry().windows.get(&call.name) {
+        if let Some(function) = env.registry().windows.get(&call.name).cloned() {
             if let crate::select::Place::Before(clause) = &self.place {
                 bail!(ILLEGAL_AGGREGATION, "Window function {e} is found in {clause} in query");
             }
+            // Arguments that it would not take over a window either are the nearer mistake.
+            let mut args = Vec::new();
+            for arg in &call.args {
+                args.extend(self.expand_argument(arg)?);
+            }
+            let parameters = self.parameters(call)?;
+            let args: Vec<Argument> = args.iter().map(|(name, expr)| argument(expr, name)).collect();
+            function.result_type(&parameters, &args, env.context())?;
             bail!(
                 BAD_ARGUMENTS,
                 "The function '{}' can only be used as a window function, not as an aggregate function",
@@ -161,7 +174,7 @@ impl SelectBinder<'_> {
     }
 
     /// The branch that constant conditions choose, where another branch cannot be bound: nobody asks for that one.
-    fn chosen_branch(&mut self, call: &ast::Call) -> Option<Expr> {
+    fn chosen_branch<'c>(&mut self, call: &'c ast::Call) -> Option<(&'c ast::Expr, Expr)> {
         if call.args.len() < 3 || call.args.len() % 2 == 0 {
             return None;
         }
@@ -170,12 +183,12 @@ impl SelectBinder<'_> {
             let condition = self.expr(condition).ok()?;
             let literal = condition.as_literal()?.value();
             if !literal.is_null() && literal.as_f64()? != 0.0 {
-                return self.expr(value).ok();
+                return Some((value, self.expr(value).ok()?));
             }
             rest = more;
         }
         let [last] = rest else { return None };
-        self.expr(last).ok()
+        Some((last, self.expr(last).ok()?))
     }
 
     /// Calls that are not functions of values.
@@ -197,7 +210,16 @@ impl SelectBinder<'_> {
                 let null_in = lower.contains("nullin");
                 self.in_operator(&call.args[0], &call.args[1], negated, null_in)?
             }
-            "arrayjoin" if name == "arrayJoin" => self.array_join_call(call)?,
+            "in" | "notin" | "globalin" | "globalnotin" | "nullin" | "notnullin" | "globalnullin"
+            | "globalnotnullin" => {
+                for arg in &call.args {
+                    self.expand_argument(arg)?;
+                }
+                bail!(NUMBER_OF_ARGUMENTS_DOESNT_MATCH, "Function '{name}' expects 2 arguments")
+            }
+            "arrayjoin" | "unnest" if name == "arrayJoin" || lower == "unnest" => {
+                self.array_join_call(call)?
+            }
             "grouping" => self.grouping_call(call, e)?,
             "exists" if matches!(call.args[..], [ast::Expr { kind: ExprKind::Subquery(_), .. }]) => {
                 let ExprKind::Subquery(query) = &call.args[0].kind else { return Ok(None) };
@@ -401,7 +423,10 @@ impl SelectBinder<'_> {
         match &arg.kind {
             ExprKind::Star(_) | ExprKind::QualifiedStar { .. } | ExprKind::Columns { .. } => self.expand(arg),
             ExprKind::Call(call) if call.name == "untuple" && call.args.len() == 1 => {
-                self.untuple(arg, &call.args[0])
+                let elements = self.untuple(arg, &call.args[0])?;
+                let names = elements.iter().map(|(name, _)| name.clone());
+                self.untupled.insert(place(arg.span), names.collect());
+                Ok(elements)
             }
             _ => Ok(vec![(self.result_name(arg), self.expr(arg)?)]),
         }

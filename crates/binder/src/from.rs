@@ -7,7 +7,7 @@ use crate::row_rule::{MergePurpose, MergedColumn, row_rule};
 use crate::sample::{SAMPLE_FACTOR, check_subquery};
 use crate::scope::{ScopeColumn, TableScope};
 use crate::select::SelectBinder;
-use chalet_base::{Result, bail, ensure};
+use chalet_base::{Result, bail, codes, ensure};
 use chalet_columns::keys::Order;
 use chalet_columns::{Block, Column, Vector};
 use chalet_plan::{ArrayJoin, CommonTable, Expr, Field, Filter, MergeRows, Plan, ScanNode, SortKey, Values};
@@ -233,7 +233,13 @@ impl SelectBinder<'_> {
             scope.name = Some(call.name.clone());
             return Ok((plan, scope));
         }
-        let args = self.table_arguments(&call.args)?;
+        let args = self.table_arguments(&call.args).map_err(|error| {
+            // That there is no such function is the nearer mistake, whatever its arguments are.
+            match self.query.env.table_function(&call.name, &[]) {
+                Err(unknown) if unknown.code() == codes::UNKNOWN_FUNCTION => unknown,
+                _ => error,
+            }
+        })?;
         let found = self.query.env.table_function(&call.name, &args)?;
         if let Some(setting) = call.settings.first() {
             bail!(

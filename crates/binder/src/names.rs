@@ -14,6 +14,10 @@ impl SelectBinder<'_> {
         }
         let mut shown = expr.clone();
         visit::walk_mut(&mut shown, &mut |e| match &mut e.kind {
+            ExprKind::Call(_) if self.chosen.contains_key(&place(e.span)) => {
+                let name = self.chosen.get(&place(e.span)).map(|chosen| self.result_name(chosen));
+                *e = Expr { alias: e.alias.take(), ..identifier(&name.unwrap_or_default()) };
+            }
             ExprKind::Subquery(_) => {
                 if let Some(number) = self.subquery_numbers.get(&e.span.start) {
                     *e = Expr { alias: e.alias.take(), ..identifier(&format!("_subquery_{number}")) };
@@ -43,12 +47,13 @@ impl SelectBinder<'_> {
     fn spell_out(&self, args: &mut Vec<Expr>) {
         let is_matcher = |e: &Expr| {
             matches!(e.kind, ExprKind::Star(_) | ExprKind::QualifiedStar { .. } | ExprKind::Columns { .. })
+                || self.untupled.contains_key(&place(e.span))
         };
         if !args.iter().any(is_matcher) {
             return;
         }
         for arg in std::mem::take(args) {
-            match self.matcher_names(&arg) {
+            match self.matcher_names(&arg).or_else(|| self.untupled.get(&place(arg.span)).cloned()) {
                 Some(names) => args.extend(names.iter().map(|name| identifier(name))),
                 None => args.push(arg),
             }
@@ -146,6 +151,11 @@ fn n_in_clauses(select: &Select, ctes: Option<&Rc<Cte>>) -> u32 {
         });
     });
     n
+}
+
+/// Where an expression stands in the text.
+pub(crate) fn place(span: Span) -> (u32, u32) {
+    (span.start, span.end)
 }
 
 fn identifier(name: &str) -> Expr {

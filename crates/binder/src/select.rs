@@ -58,6 +58,10 @@ pub(crate) struct SelectBinder<'b> {
     pub subquery_numbers: HashMap<u32, u32>,
     /// What EXISTS has found, by its place in the text: where it depends on no row, its column is called by that.
     pub found_by_exists: HashMap<u32, bool>,
+    /// Of calls, by their place in the text, the branch that stands for them since another one cannot be bound.
+    pub chosen: HashMap<(u32, u32), ast::Expr>,
+    /// The names of the elements that `untuple` among the arguments of a call stands for, by its place in the text.
+    pub untupled: HashMap<(u32, u32), Vec<String>>,
 }
 
 /// A result column before it is bound: `*` is expanded already, because positions count what it stands for.
@@ -91,6 +95,8 @@ impl<'b> SelectBinder<'b> {
             grouping: Grouping::default(),
             subquery_numbers: HashMap::default(),
             found_by_exists: HashMap::default(),
+            chosen: HashMap::default(),
+            untupled: HashMap::default(),
         }
     }
 

@@ -4,7 +4,7 @@ use crate::column_definitions::{columns, nested_parts};
 use crate::defaults::with_defaults;
 use crate::dictionaries::attached::Attached;
 use crate::external_functions;
-use crate::formats::FORMATS;
+use crate::formats::{self, FORMATS};
 use crate::generate_random;
 use crate::merge_tree_functions;
 use crate::merged;
@@ -19,6 +19,7 @@ use chalet_columns::{Block, Builder, Column};
 use chalet_formats::{Format, Input, Schema};
 use chalet_storage::file::FileTable;
 use chalet_storage::fixed::FixedTable;
+use chalet_storage::format_detection::detect;
 use chalet_storage::looped::Looped;
 use chalet_storage::null::NullTable;
 use chalet_storage::numbers::Sequence;
@@ -315,12 +316,10 @@ fn file(args: &[TableArgument], ctx: &QueryContext) -> Result<Arc<dyn Table>> {
     let path = ctx.user_path(&path)?;
     let format: &'static Format = match word(1) {
         Some(name) => FORMATS.get(&name)?,
-        None => FORMATS.of_path(&path).or_else(|| of_first_match(&path)).ok_or_else(|| {
-            err!(
-                CANNOT_DETECT_FORMAT,
-                "The data format cannot be detected by the contents of the files. You can specify the format manually: {path}"
-            )
-        })?,
+        None => match FORMATS.of_path(&path).or_else(|| of_first_match(&path)) {
+            Some(format) => format,
+            None => detect(&path, &formats::by_contents()?, word(3).as_deref(), &ctx.formats)?,
+        },
     };
     let structure = word(2).map(|s| parse_structure(&s)).transpose()?;
     let context = file_context(ctx);

@@ -21,7 +21,8 @@
 //! Formats:
 //! - for exchange: [`csv`], [`tsv`], [`tskv`], [`json_each_row`], [`json_compact_each_row`], [`json`], [`values`],
 //!   [`native`], [`row_binary`], [`line_as_string`], [`json_as_string`],
-//!   [`raw_blob`], [`orc`], [`avro`], [`npy`], [`bson_each_row`], [`msg_pack`], [`custom_separated`], [`template`], [`regexp`], [`form`], [`one`],
+//!   [`raw_blob`], [`orc`], [`avro`], [`npy`], [`bson_each_row`], [`msg_pack`], [`mysql_dump`],
+//!   [`custom_separated`], [`template`], [`regexp`], [`form`], [`one`],
 //!   [`protobuf`]
 //! - for people and documents: [`pretty`], [`vertical`], [`markdown`], [`xml`], [`sql_insert`], [`null`]
 //! - for programs: [`hash`], [`hive_text`], [`json_each_row_with_progress`], [`odbc_driver2`], [`prometheus`]
@@ -56,6 +57,7 @@ pub mod json_rows;
 pub mod line_as_string;
 pub mod markdown;
 pub mod msg_pack;
+pub mod mysql_dump;
 pub mod native;
 pub mod npy;
 pub mod null;

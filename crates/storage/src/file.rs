@@ -14,10 +14,12 @@ use chalet_base::events::{self, Event};
 use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::{Block, Column, Vector};
 use chalet_formats::input::{BlockReader, Cast, Evaluate, FileScan, Pruned, RowFilter, RowsByNumber};
+use chalet_formats::settings::SchemaInferenceMode;
 use chalet_formats::{
     BlockWriter, Compression, Format, FormatSettings, Input, ReadRequest, Schema, Sink, Statistics, Summary,
     TableStatistics, WriteRequest,
 };
+use chalet_types::supertype::common_supertype;
 use chalet_types::{DataType, TimeZone, Value};
 use std::any::Any;
 use std::path::{Path, PathBuf};
@@ -143,9 +145,48 @@ impl FileTable {
         })
     }
 
+    /// The columns of all files together (`schema_inference_mode = 'union'`).
+    fn structure_of_all(&self, files: &[&PathBuf]) -> Result<Schema> {
+        let name = self.format.name;
+        ensure!(
+            self.format.capabilities.subset_of_columns,
+            BAD_ARGUMENTS,
+            "UNION schema inference mode is not supported for format {name}, because it doesn't support reading subset of columns"
+        );
+        let mut all = Schema::new();
+        for file in files {
+            let mut input = open_input(file, self.compression.as_deref())?;
+            let found = self.format.infer_schema(&mut input, &self.context.settings);
+            for (column, ty) in found.map_err(|error| error.context(in_file(file)))? {
+                let Some(known) = all.iter_mut().find(|known| known.0 == column) else {
+                    all.push((column, ty));
+                    continue;
+                };
+                known.1 = common_type(&known.1, &ty, self.format.capabilities.tty_friendly).ok_or_else(|| {
+                    err!(
+                        TYPE_MISMATCH,
+                        "Automatically inferred type {ty} for column '{column}' in file {} differs from type inferred from \
+                         previous files: {}",
+                        file.display(),
+                        known.1
+                    )
+                })?;
+            }
+        }
+        Ok(all)
+    }
+
     fn infer_structure(&self) -> Result<Schema> {
         let existing: Vec<&PathBuf> = self.files.iter().filter(|f| f.exists()).collect();
+        let settings = &self.context.settings;
         let Some(first) = existing.first() else {
+            // The columns of some formats are the same in every file.
+            let nothing = &mut Input::stream(Box::new(std::io::empty()));
+            if let Ok(schema) = self.format.infer_schema(nothing, settings)
+                && !schema.is_empty()
+            {
+                return Ok(schema);
+            }
             if let [file] = &self.files[..] {
                 bail!(CANNOT_STAT, "Cannot stat file {}: No such file or directory", file.display());
             }
@@ -157,10 +198,13 @@ impl FileTable {
                 self.path
             );
         };
+        if settings.schema_inference_mode == SchemaInferenceMode::Union {
+            return self.structure_of_all(&existing);
+        }
         let mut last = None;
         for file in &existing {
             let mut input = open_input(file, self.compression.as_deref())?;
-            match self.format.infer_schema(&mut input, &self.context.settings) {
+            match self.format.infer_schema(&mut input, settings) {
                 Ok(schema) if !schema.is_empty() => return Ok(schema),
                 Ok(_) => {}
                 Err(error) => last = Some(error.context(in_file(file))),
@@ -178,12 +222,27 @@ impl FileTable {
     }
 }
 
+/// The type of a column that two files have. In texts what has no other type in common is a string.
+fn common_type(a: &DataType, b: &DataType, is_text: bool) -> Option<DataType> {
+    if a == b {
+        return Some(a.clone());
+    }
+    let nullable = a.is_nullable() || b.is_nullable();
+    match common_supertype(&[a.clone(), b.clone()]) {
+        Ok(common) => Some(common),
+        Err(_) if is_text && (a.bare().is_string() || b.bare().is_string()) => {
+            Some(if nullable { DataType::String.nullable() } else { DataType::String })
+        }
+        Err(_) => None,
+    }
+}
+
 pub(crate) fn in_file(file: &Path) -> String {
     format!("(in file/uri {})", file.display())
 }
 
 /// Compressed files are streams, others are mapped into memory.
-fn open_input(path: &Path, compression: Option<&str>) -> Result<Input> {
+pub(crate) fn open_input(path: &Path, compression: Option<&str>) -> Result<Input> {
     let text = path.to_string_lossy();
     let compression = Compression::named(compression.unwrap_or("auto"), &text)?;
     let file = File::open(path, Access::Read).map_err(|e| cannot_open(path, &e))?;

@@ -25,6 +25,7 @@
 //! - [`paths`]: globs, `{a,b}` and `{1..9}` as lists of files
 //! - [`replacement_scan`]: tables over rows that the host program holds
 //! - [`row_merging`]: what engines of the MergeTree family do to rows of equal keys
+//! - [`format_detection`]: the format of files whose names do not tell it
 //! - [`null`]: the Null engine and the `null` function
 //! - [`view`]: views, as text that the binder reads
 
@@ -37,6 +38,7 @@ pub mod file_engine;
 mod file_rows;
 mod file_statistics;
 pub mod fixed;
+pub mod format_detection;
 pub mod generate_random;
 pub mod insert;
 pub mod keyed;

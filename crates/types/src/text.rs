@@ -223,10 +223,17 @@ fn write_enum(f: &mut fmt::Formatter<'_>, family: &str, values: &EnumValues) -> 
     f.write_str(")")
 }
 
+/// Words that are never names without quotes, in any case.
+const RESERVED: [&str; 13] = [
+    "ALL", "DISTINCT", "FALSE", "FROM", "INF", "INFINITY", "NAN", "NULL", "SELECT", "TABLE", "TOP", "TRUE",
+    "VALUES",
+];
+
 /// A name as the kernel prints it: bare when it is a plain word, else in backquotes.
 fn write_identifier(f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
     let plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && !RESERVED.iter().any(|word| name.eq_ignore_ascii_case(word));
     if plain { f.write_str(name) } else { write!(f, "`{}`", name.replace('\\', "\\\\").replace('`', "\\`")) }
 }
 

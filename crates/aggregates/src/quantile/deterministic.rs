@@ -2,7 +2,7 @@
 
 use crate::floats::{Floats, Unsigned};
 use crate::hashes::int_hash64;
-use crate::quantile::levels::{Domain, Levels, check_arguments, interpolated_type};
+use crate::quantile::levels::{Domain, Levels, check_arguments, check_value, interpolated_type};
 use crate::quantile::{Sketch, bound, interpolated, keep_sorted, push_float};
 use chalet_base::Result;
 use chalet_columns::wire::{put_len, take_array, take_count, take_f64, take_u8};
@@ -58,9 +58,9 @@ impl AggregateFunction for Deterministic {
 
     fn bind(&self, parameters: &[Value], args: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
         let name = self.record.name;
+        check_value(name, args, Domain::NoDecimals, true)?;
         let levels = Levels::new(name, self.many, parameters)?;
         check_arguments(name, args, true)?;
-        Domain::NoDecimals.check(name, &args[0].ty)?;
         Ok(bound(Sampler { ty: interpolated_type(&args[0].ty) }, levels))
     }
 }

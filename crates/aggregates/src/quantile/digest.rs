@@ -1,7 +1,7 @@
 //! `quantileTDigest`: a t-digest: centroids that are small near the ends and large in the middle.
 
 use crate::floats::{Floats, Unsigned};
-use crate::quantile::levels::{Domain, Levels, check_arguments};
+use crate::quantile::levels::{Domain, Levels, check_arguments, check_value};
 use crate::quantile::{Sketch, bound, push_float};
 use chalet_base::Result;
 use chalet_columns::wire::{put_len, take_array, take_count};
@@ -74,10 +74,10 @@ impl AggregateFunction for Digest {
 
     fn bind(&self, parameters: &[Value], args: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
         let name = self.record.name;
+        check_value(name, args, Domain::Narrow, self.weighted)?;
         let levels = Levels::new(name, self.many, parameters)?;
         check_arguments(name, args, self.weighted)?;
         let ty = &args[0].ty;
-        Domain::Narrow.check(name, ty)?;
         let result = if ty.is_integer() || ty.is_float() { DataType::Float32 } else { ty.clone() };
         Ok(bound(TDigest { result }, levels))
     }

@@ -1,6 +1,6 @@
 //! `quantileExact` and its variants: all values are kept.
 
-use crate::quantile::levels::{Domain, Levels, check_arguments};
+use crate::quantile::levels::{Domain, Levels, check_arguments, check_value};
 use crate::quantile::{Sketch, bound, push_float, sort_grown};
 use crate::slots::kinds::order_natives;
 use chalet_base::{Result, bail};
@@ -90,15 +90,15 @@ impl AggregateFunction for Exact {
 
     fn bind(&self, parameters: &[Value], args: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
         let name = self.record.name;
-        let levels = Levels::new(name, self.many, parameters)?;
-        check_arguments(name, args, false)?;
-        let ty = &args[0].ty;
         let domain = match self.pick {
             Pick::Exact => Domain::All,
             Pick::Low | Pick::High => Domain::NoWideIntegers,
             Pick::Inclusive | Pick::Exclusive => Domain::Narrow,
         };
-        domain.check(name, ty)?;
+        check_value(name, args, domain, false)?;
+        let levels = Levels::new(name, self.many, parameters)?;
+        check_arguments(name, args, false)?;
+        let ty = &args[0].ty;
         fn all<T: Native>(pick: Pick, ty: &DataType, levels: Levels) -> Arc<dyn Aggregate> {
             let floats = matches!(pick, Pick::Inclusive | Pick::Exclusive);
             let ty = if floats { DataType::Float64 } else { ty.clone() };

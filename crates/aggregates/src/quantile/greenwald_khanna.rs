@@ -1,6 +1,6 @@
 //! `quantileGK`: a summary of sorted samples whose ranks are known within bounds (Greenwald and Khanna).
 
-use crate::quantile::levels::{Domain, Levels, check_arguments};
+use crate::quantile::levels::{Domain, Levels, check_arguments, check_value};
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::builder::Values;
 use chalet_columns::wire::{take, take_f64, take_u64};
@@ -50,6 +50,12 @@ impl AggregateFunction for GreenwaldKhanna {
 
     fn bind(&self, parameters: &[Value], args: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
         let name = self.record.name;
+        check_value(name, args, Domain::All, false)?;
+        ensure!(
+            !self.many || parameters.len() > 1,
+            NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+            "Aggregate function for calculation of multiple quantiles require at least one parameter"
+        );
         let accuracy = match parameters.first() {
             None => bail!(
                 NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
@@ -69,7 +75,6 @@ impl AggregateFunction for GreenwaldKhanna {
         let levels = Levels::new(name, self.many, &parameters[1..])?;
         check_arguments(name, args, false)?;
         let ty = &args[0].ty;
-        Domain::All.check(name, ty)?;
         let error = 1.0 / accuracy as f64;
         Ok(match ty.physical() {
             Physical::U8 => bound::<u8>(ty, levels, error),

@@ -19,11 +19,6 @@ impl Levels {
                 NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
                 "Aggregate function for calculation of multiple quantiles require at least one parameter"
             );
-        } else if parameters.len() > 1 {
-            bail!(
-                NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
-                "Aggregate function {name} requires one level parameter or less"
-            );
         }
         let mut of = Vec::with_capacity(parameters.len().max(1));
         for parameter in parameters {
@@ -38,6 +33,11 @@ impl Levels {
             );
             of.push(level);
         }
+        ensure!(
+            many || of.len() <= 1,
+            NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+            "Aggregate function {name} requires one level parameter or less"
+        );
         if of.is_empty() {
             of.push(0.5);
         }
@@ -72,6 +72,22 @@ impl Domain {
             Domain::Narrow => !wide && !decimal,
         };
         if known && fits { Ok(()) } else { Err(crate::check::illegal_type(name, ty)) }
+    }
+}
+
+/// What is looked at before all else: that there is a value, and its type.
+pub fn check_value(name: &str, args: &[Argument], domain: Domain, weighted: bool) -> Result<()> {
+    match args.first() {
+        Some(value) => domain.check(name, &value.ty),
+        None if weighted => {
+            bail!(
+                NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+                "Aggregate function {name} requires at least one argument"
+            )
+        }
+        None => {
+            bail!(TOO_FEW_ARGUMENTS_FOR_FUNCTION, "Aggregate function {name} requires at least one argument")
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! `quantileDD`: DDSketch, which counts values by their logarithms, so that quantiles have a bounded relative error.
 
 use crate::floats::Floats;
-use crate::quantile::levels::{Domain, Levels, check_arguments, interpolated_type};
+use crate::quantile::levels::{Domain, Levels, check_arguments, check_value, interpolated_type};
 use crate::quantile::{Sketch, bound, push_float};
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::wire::{put_len, take_array, take_count, take_f64, take_u64};
@@ -53,6 +53,12 @@ impl AggregateFunction for Relative {
 
     fn bind(&self, parameters: &[Value], args: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
         let name = self.record.name;
+        check_value(name, args, Domain::Narrow, false)?;
+        ensure!(
+            !self.many || parameters.len() > 1,
+            NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+            "Aggregate function for calculation of multiple quantiles require at least one parameter"
+        );
         let accuracy = match parameters.first() {
             None => bail!(
                 NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
@@ -72,7 +78,6 @@ impl AggregateFunction for Relative {
         let levels = Levels::new(name, self.many, &parameters[1..])?;
         check_arguments(name, args, false)?;
         let ty = &args[0].ty;
-        Domain::Narrow.check(name, ty)?;
         let gamma = (1.0 + accuracy) / (1.0 - accuracy);
         Ok(bound(
             Logarithms { result: interpolated_type(ty), accuracy, gamma, scale: 1.0 / gamma.ln() },

@@ -3,7 +3,7 @@
 
 use crate::floats::{Floats, put_float, take_float};
 use crate::pcg::Pcg32;
-use crate::quantile::levels::{Domain, Levels, check_arguments, interpolated_type};
+use crate::quantile::levels::{Domain, Levels, check_arguments, check_value, interpolated_type};
 use crate::quantile::{Sketch, bound, interpolated, keep_sorted, push_float};
 use chalet_base::Result;
 use chalet_columns::wire::{put_bytes, take_bytes, take_u64};
@@ -56,9 +56,9 @@ impl AggregateFunction for Reservoir {
     }
 
     fn bind(&self, parameters: &[Value], args: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
+        check_value(self.record.name, args, Domain::All, false)?;
         let levels = Levels::new(self.record.name, self.many, parameters)?;
         check_arguments(self.record.name, args, false)?;
-        Domain::All.check(self.record.name, &args[0].ty)?;
         Ok(bound(Sampler { ty: interpolated_type(&args[0].ty), values: args[0].ty.physical() }, levels))
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::floats::{Floats, Unsigned};
 use crate::hashes::int_hash32;
-use crate::quantile::levels::{Domain, Levels, check_arguments};
+use crate::quantile::levels::{Domain, Levels, check_arguments, check_value};
 use crate::quantile::{Sketch, bound, push_float, sort_grown};
 use chalet_base::{Result, bail};
 use chalet_columns::wire::{take, take_array, take_u8, take_u64};
@@ -84,9 +84,9 @@ impl AggregateFunction for Timing {
 
     fn bind(&self, parameters: &[Value], args: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
         let name = self.record.name;
+        check_value(name, args, Domain::Narrow, self.weighted)?;
         let levels = Levels::new(name, self.many, parameters)?;
         check_arguments(name, args, self.weighted)?;
-        Domain::Narrow.check(name, &args[0].ty)?;
         Ok(bound(Times, levels))
     }
 }

@@ -2,7 +2,7 @@
 //! variants, and `quantileBFloat16`, which rounds values so that there are few different ones.
 
 use crate::floats::{Floats, Unsigned};
-use crate::quantile::levels::{Domain, Levels, check_arguments, interpolated_type};
+use crate::quantile::levels::{Domain, Levels, check_arguments, check_value, interpolated_type};
 use crate::quantile::{Sketch, bound, push_float};
 use chalet_base::Result;
 use chalet_base::hash::HashMap;
@@ -93,15 +93,15 @@ impl AggregateFunction for Weighted {
 
     fn bind(&self, parameters: &[Value], args: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
         let name = self.record.name;
+        let domain = if self.pick == Pick::BFloat16 { Domain::Narrow } else { Domain::All };
+        check_value(name, args, domain, self.weighted)?;
         let levels = Levels::new(name, self.many, parameters)?;
         check_arguments(name, args, self.weighted)?;
         let ty = &args[0].ty;
-        let (domain, result) = match self.pick {
-            Pick::BFloat16 => (Domain::Narrow, interpolated_type(ty)),
-            Pick::ExactInterpolated => (Domain::All, interpolated_type(ty)),
-            _ => (Domain::All, ty.clone()),
+        let result = match self.pick {
+            Pick::BFloat16 | Pick::ExactInterpolated => interpolated_type(ty),
+            _ => ty.clone(),
         };
-        domain.check(name, ty)?;
         Ok(bound(Weights { pick: self.pick, arg: ty.clone(), result }, levels))
     }
 }

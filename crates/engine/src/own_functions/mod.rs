@@ -12,6 +12,7 @@ mod normalize_query;
 mod partition_id;
 mod serialized;
 mod session_view;
+mod tokenize_query;
 
 pub(crate) use self::normalize_query::normalized_hash;
 pub(crate) use self::session_view::{OwnHost, SessionView};
@@ -27,6 +28,7 @@ pub(crate) fn register(registry: &mut Registry) {
     registry.add_scalar(&partition_id::FUNCTION);
     registry.add_scalar(&serialized::SIZE);
     registry.add_scalar(&serialized::STREAMS);
+    registry.add_scalar(&tokenize_query::FUNCTION);
     format_query::register(registry);
     registry.add_scalar(&format_row::FORMAT_ROW);
     registry.add_scalar(&format_row::FORMAT_ROW_NO_NEWLINE);

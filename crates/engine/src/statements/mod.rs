@@ -15,6 +15,7 @@ mod limits;
 pub(crate) mod on_server;
 mod optimize;
 pub(crate) mod output;
+mod parallel;
 mod query;
 pub(crate) mod readonly;
 mod receiver;
@@ -232,6 +233,7 @@ fn run_kind(
         StatementKind::System { command, target, rest } => {
             system::run(command, target.as_ref(), rest, ctx)?;
         }
+        StatementKind::Parallel(list) => parallel::run(list, ctx, own, output)?,
         StatementKind::Transaction(TransactionCommand::Commit | TransactionCommand::Rollback) => {
             bail!(INVALID_TRANSACTION, "There is no current transaction")
         }

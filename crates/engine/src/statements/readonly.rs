@@ -34,6 +34,7 @@ fn check_ddl(kind: &StatementKind, ctx: &QueryContext) -> Result<()> {
         | Attach { .. }
         | Rename { .. }
         | Undrop(_) => true,
+        Parallel(list) => return list.iter().try_for_each(|statement| check_ddl(&statement.kind, ctx)),
         Drop(drop) => !drop.if_exists,
         _ => false,
     };

@@ -27,21 +27,12 @@ pub(crate) fn run(
             list("name", names, show, statement, ctx, output)
         }
         ShowKind::Tables { temporary, from, full } => {
-            if *full {
-                bail!(NOT_IMPLEMENTED, "SHOW FULL TABLES is not supported");
+            let database = from.as_ref().map_or(ctx.state.database.as_str(), |d| &d.name);
+            if !is_system(database) && !*temporary {
+                // The error of a database that is not there.
+                ctx.database.shared.catalog.tables(database)?;
             }
-            let names = if *temporary {
-                ctx.state.temporary.keys().cloned().collect()
-            } else {
-                let database = from.as_ref().map_or(ctx.state.database.as_str(), |d| &d.name);
-                if is_system(database) {
-                    system::names_of(database).into_iter().map(str::to_owned).collect()
-                } else {
-                    let tables = ctx.database.shared.catalog.tables(database)?;
-                    tables.into_iter().map(|(name, _)| name).collect()
-                }
-            };
-            list("name", names, show, statement, ctx, output)
+            tables(database, *temporary, *full, show, statement, ctx, output)
         }
         ShowKind::Create { kind, temporary, name } => {
             let sql = create_sql(*kind, *temporary, name, ctx)?;
@@ -95,9 +86,38 @@ pub(crate) fn run(
             list("cluster", names, show, statement, ctx, output)
         }
         ShowKind::Merges => print_rows(&[("name", text)], Vec::new(), statement, ctx, output),
+        ShowKind::Grants { names, .. } => {
+            let user = ctx.functions.user.as_str();
+            let is_user = |name: &str| name == user || name.eq_ignore_ascii_case("CURRENT_USER");
+            if let Some(other) = names.iter().find(|name| !is_user(&name.name)) {
+                bail!(UNKNOWN_ROLE, "There is no role `{}` in `user directories`", other.name);
+            }
+            let rows = GRANTS
+                .iter()
+                .map(|(rights, on)| vec![Value::from(format!("GRANT {rights} ON {on} TO {user}").as_str())]);
+            print_rows(&[("GRANTS", text)], rows.collect(), statement, ctx, output)
+        }
         ShowKind::Access(what) => Err(show_access(what)),
     }
 }
+
+/// What the one user may do, and on what: all but to make and see other users.
+const GRANTS: [(&str, &str); 5] = [
+    ("SOURCES", "*.*"),
+    ("TABLE ENGINE", "*"),
+    (
+        "CHECK, SHOW, SELECT, INSERT, ALTER, CREATE, DROP, UNDROP TABLE, TRUNCATE, OPTIMIZE, BACKUP, KILL QUERY, \
+         KILL TRANSACTION, MOVE PARTITION BETWEEN SHARDS, SHOW HANDLERS, SYSTEM, dictGet, displaySecretsInShowAndSelect, \
+         INTROSPECTION, CLUSTER, FILE, URL, REMOTE, MONGO, REDIS, MYSQL, POSTGRES, SQLITE, ODBC, JDBC, HDFS, S3, HIVE, AZURE, \
+         KAFKA, NATS, RABBITMQ, YTSAURUS, ARROW FLIGHT, BIGQUERY, DISK, SOURCES",
+        "*.*",
+    ),
+    ("SET DEFINER", "*"),
+    (
+        "ALTER NAMED COLLECTION, CREATE NAMED COLLECTION, DROP NAMED COLLECTION, SHOW NAMED COLLECTIONS, NAMED COLLECTION",
+        "*",
+    ),
+];
 
 /// Users, roles and what belongs to them are not kept; nobody has the right to see them.
 fn show_access(what: &str) -> Error {
@@ -105,10 +125,6 @@ fn show_access(what: &str) -> Error {
     let names = |word: &&str| what.split_whitespace().any(|w| w.trim_end_matches('S') == *word);
     let right =
         match ["USER", "ROLE", "POLICY", "POLICIE", "QUOTA", "PROFILE", "ACCE"].iter().find(|w| names(w)) {
-            _ if what.starts_with("GRANTS FOR ") => {
-                let role = what.trim_start_matches("GRANTS FOR ").to_ascii_lowercase();
-                return err!(UNKNOWN_ROLE, "There is no role `{role}` in `user directories`");
-            }
             Some(&"USER") => "SHOW USERS",
             Some(&"ROLE") if !what.starts_with("CURRENT") && !what.starts_with("ENABLED") => "SHOW ROLES",
             Some(&("POLICY" | "POLICIE")) => "SHOW ROW POLICIES",
@@ -210,11 +226,50 @@ fn create_sql(
 }
 
 fn processlist(statement: &ast::Statement, ctx: &QueryContext, output: &mut Output) -> Result<()> {
-    let parsed = chalet_syntax::parse_statements("SELECT * FROM system.processes ORDER BY elapsed DESC")?;
+    selected("SELECT * FROM system.processes ORDER BY elapsed DESC", statement, ctx, output)
+}
+
+/// The rows of a query, in the place of the statement's own.
+fn selected(sql: &str, statement: &ast::Statement, ctx: &QueryContext, output: &mut Output) -> Result<()> {
+    let parsed = chalet_syntax::parse_statements(sql)?;
     match parsed.first().map(|parsed| &parsed.kind) {
         Some(ast::StatementKind::Query(query)) => super::query::run(query, &statement.output, ctx, output),
         _ => Ok(()),
     }
+}
+
+/// The tables of a database: those rows of `system.tables` that pass the filter.
+fn tables(
+    database: &str,
+    temporary: bool,
+    full: bool,
+    show: &ast::Show,
+    statement: &ast::Statement,
+    ctx: &QueryContext,
+    output: &mut Output,
+) -> Result<()> {
+    let shown = if full { "name, engine" } else { "name" };
+    let mut sql = format!("SELECT {shown} FROM system.tables WHERE ");
+    if temporary {
+        sql.push_str("is_temporary");
+    } else {
+        sql.push_str("database = ");
+        chalet_syntax::print::write_string(&mut sql, database.as_bytes());
+    }
+    match &show.filter {
+        None => {}
+        Some(ShowFilter::Like { not, case_insensitive, pattern }) => {
+            sql.push_str(if *not { " AND name NOT " } else { " AND name " });
+            sql.push_str(if *case_insensitive { "ILIKE " } else { "LIKE " });
+            chalet_syntax::print::write_string(&mut sql, pattern);
+        }
+        Some(ShowFilter::Where(condition)) => sql.push_str(&format!(" AND ({condition})")),
+    }
+    sql.push_str(" ORDER BY name");
+    if let Some(limit) = &show.limit {
+        sql.push_str(&format!(" LIMIT {limit}"));
+    }
+    selected(&sql, statement, ctx, output)
 }
 
 fn columns(

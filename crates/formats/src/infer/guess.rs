@@ -106,13 +106,16 @@ impl Guess {
         let named = self.named(dialect, settings);
         match dialect {
             Dialect::Literals => named,
+            Dialect::Json(_) if !settings.input_format_json_infer_incomplete_types_as_strings => named,
             _ => Some(named.unwrap_or_else(|| self.wrap(DataType::String, settings))),
         }
     }
 
     fn named(&self, dialect: Dialect, settings: &FormatSettings) -> Option<DataType> {
         let inner = |guess: &Guess| match guess.named(dialect, settings) {
-            None if dialect.is_json() => Some(guess.wrap(DataType::String, settings)),
+            None if dialect.is_json() && settings.input_format_json_infer_incomplete_types_as_strings => {
+                Some(guess.wrap(DataType::String, settings))
+            }
             named => named,
         };
         let fields = |fields: Vec<(Option<&str>, &Guess)>| {

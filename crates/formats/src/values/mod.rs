@@ -3,6 +3,8 @@
 mod reader;
 mod writer;
 
+pub(crate) use reader::expression_end;
+
 use crate::FormatSettings;
 use crate::format::{Capabilities, Format};
 use crate::infer::{self, Dialect, Guess};

@@ -179,7 +179,7 @@ pub fn row_start(cur: &mut Cursor<'_>, is_first: bool) -> bool {
 }
 
 /// Bytes up to the comma or bracket that ends an expression; of a whole tuple when `tuple`.
-fn expression_end(text: &[u8], tuple: bool) -> usize {
+pub fn expression_end(text: &[u8], tuple: bool) -> usize {
     let mut depth = 0usize;
     let mut at = 0;
     while let Some(&byte) = text.get(at) {

@@ -4,8 +4,8 @@ use super::negate::{negate, negated};
 use super::operation::{Kind, OnFault, Operation};
 use super::vectors::{by_field, element, tuple_of, tuples, with_whole};
 use crate::lanes::Operand;
-use chalet_base::{Result, bail, ensure};
-use chalet_columns::Column;
+use chalet_base::{Result, bail, ensure, err};
+use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{
     Argument, Bound, Call, Constants, Context, Example, Record, Registry, ScalarFunction,
@@ -93,7 +93,14 @@ impl ScalarFunction for &'static TupleFunction {
 
     fn bind(&self, args: &[Argument], ctx: &Context) -> Result<Bound> {
         let name = self.record.name;
-        check_arity(name, args.len(), 2..=2)?;
+        if self.by_number {
+            check_arity(name, args.len(), 2..=2)?;
+        }
+        ensure!(
+            args.len() >= 2,
+            TOO_FEW_ARGUMENTS_FOR_FUNCTION,
+            "Function {name} requires at least 2 arguments"
+        );
         let DataType::Tuple(x) = &args[0].ty else {
             bail!(
                 ILLEGAL_TYPE_OF_ARGUMENT,
@@ -106,27 +113,56 @@ impl ScalarFunction for &'static TupleFunction {
             let types = x.iter().map(|f| element(&self.operation, &f.ty, b, ctx));
             return Ok(tuple_of(types)?.into());
         }
-        let DataType::Tuple(y) = &args[1].ty else {
-            bail!(
+        // From left to right, the result of the earlier ones with the next.
+        let mut result = args[0].ty.clone();
+        for (index, arg) in args.iter().enumerate().skip(1) {
+            let DataType::Tuple(y) = &arg.ty else {
+                bail!(
+                    ILLEGAL_TYPE_OF_ARGUMENT,
+                    "Argument {index} of function {name} should be tuple, got {}",
+                    arg.ty
+                );
+            };
+            ensure!(
+                x.len() == y.len(),
                 ILLEGAL_TYPE_OF_ARGUMENT,
-                "Argument 1 of function {name} should be tuple, got {}",
-                args[1].ty
+                "Expected tuples of the same size as arguments 0 and {index} of function {name}, got {} and {}",
+                args[0].ty,
+                arg.ty
             );
-        };
-        ensure!(
-            x.len() == y.len(),
-            ILLEGAL_TYPE_OF_ARGUMENT,
-            "Expected tuples of the same size as arguments 0 and 1 of function {name}, got {} and {}",
-            args[0].ty,
-            args[1].ty
-        );
-        Ok(tuples(&self.operation, x, y, ctx)?.into())
+            let DataType::Tuple(so_far) = &result else { break };
+            result = tuples(&self.operation, so_far, y, ctx)?;
+        }
+        Ok(result.into())
     }
 
     fn execute(&self, call: &Call) -> Result<Column> {
         let (a, b) = (Operand::of(call, 0), Operand::of(call, 1));
-        let run = if self.by_number { with_whole } else { by_field };
-        Ok(run(&self.operation, a, b, call.result, call.n_rows, call.ctx)?.into())
+        if self.by_number {
+            return Ok(with_whole(&self.operation, a, b, call.result, call.n_rows, call.ctx)?.into());
+        }
+        let n_args = call.args.len();
+        if n_args == 2 {
+            return Ok(by_field(&self.operation, a, b, call.result, call.n_rows, call.ctx)?.into());
+        }
+        let mut so_far: Option<(DataType, Vector)> = None;
+        for index in 1..n_args {
+            let left = match &so_far {
+                Some((ty, vector)) => Operand { ty, vector, constant: false },
+                None => a,
+            };
+            let right = Operand::of(call, index);
+            let ty = match (left.ty, right.ty) {
+                (DataType::Tuple(x), DataType::Tuple(y)) if index + 1 < n_args => {
+                    tuples(&self.operation, x, y, call.ctx)?
+                }
+                _ => call.result.clone(),
+            };
+            let result = by_field(&self.operation, left, right, &ty, call.n_rows, call.ctx)?;
+            so_far = Some((ty, result));
+        }
+        let (_, result) = so_far.ok_or_else(|| err!(LOGICAL_ERROR, "A tuple function without arguments"))?;
+        Ok(result.into())
     }
 }
 

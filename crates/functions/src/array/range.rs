@@ -46,7 +46,6 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     let types: Vec<DataType> = args
         .iter()
         .map(|arg| match &arg.ty {
-            DataType::Bool => DataType::UInt8,
             DataType::IPv4 => DataType::UInt32,
             other => other.clone(),
         })

@@ -282,7 +282,10 @@ impl ScalarFunction for ToType {
             from = from.without_nullable().clone();
             vector = Cow::Owned(vector.without_nulls());
         }
-        if (self.failure != Failure::Throw || plan.lenient) && matches!(from, DataType::FixedString(_)) {
+        let is_value =
+            from == DataType::FixedString(16) && matches!(plan.to, DataType::Uuid | DataType::IPv6);
+        let is_fixed = matches!(from, DataType::FixedString(_)) && !is_value;
+        if (self.failure != Failure::Throw || plan.lenient) && is_fixed {
             // Unlike casts, these functions read it as they read String.
             let texts = convert(&vector, &from, &DataType::String, &rules)?;
             vector = Cow::Owned(if plan.to.is_integer() { zero_for_empty(&texts)? } else { texts });

@@ -3,7 +3,7 @@
 use super::ring::Point;
 use super::shape::{Shapes, geometry, is_area};
 use crate::plain::Plain;
-use chalet_base::{Result, ensure};
+use chalet_base::{Result, ensure, err};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, Registry, SeveralTypes};
@@ -47,7 +47,14 @@ measures! {
 
 fn bind(name: &'static str, args: &[Argument], _: &Context, points: bool) -> Result<Bound> {
     check_arity(name, args.len(), 1..=1)?;
-    let found = geometry(&args[0].ty)?;
+    let found = geometry(&args[0].ty).map_err(|error| match points {
+        true => err!(
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "First argument of function {name} should be Geometry, got {}",
+            args[0].ty
+        ),
+        false => error,
+    })?;
     ensure!(
         points || found != Geometry::Point,
         ILLEGAL_TYPE_OF_ARGUMENT,

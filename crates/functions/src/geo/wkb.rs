@@ -18,10 +18,11 @@ const LINES: u32 = 5;
 const POLYGONS: u32 = 6;
 
 macro_rules! readers {
-    ($($name:literal, $kind:ident, $geometry:ident, $what:literal, $hex:literal => $result:literal;)*) => {
+    ($($name:literal, $alias:literal, $kind:ident, $geometry:ident, $what:literal, $hex:literal => $result:literal;)*) => {
         static FUNCTIONS: &[Plain] = &[$(Plain {
             record: Record {
                 name: $name,
+                aliases: &[$alias],
                 summary: concat!($what, " from its well-known binary form."),
                 syntax: concat!($name, "(wkb_string)"),
                 examples: &[Example { sql: concat!("SELECT ", $name, "(unhex('", $hex, "'))"), result: $result }],
@@ -34,13 +35,13 @@ macro_rules! readers {
 }
 
 readers! {
-    "readWKBPoint", POINT, Point, "A point", "01010000000000000000000000000000000000F03F" => "(0,1)";
-    "readWKBLineString", LINE, LineString, "A line", "010200000001000000000000000000F03F000000000000F03F" => "[(1,1)]";
-    "readWKBPolygon", POLYGON, Polygon, "A polygon", "01030000000100000001000000000000000000F03F000000000000F03F" => "[[(1,1)]]";
-    "readWKBMultiPoint", POINTS, MultiPoint, "Points", "01040000000100000001010000000000000000000000000000000000F03F" => "[(0,1)]";
-    "readWKBMultiLineString", LINES, MultiLineString, "Lines",
+    "readWKBPoint", "ST_PointFromWKB", POINT, Point, "A point", "01010000000000000000000000000000000000F03F" => "(0,1)";
+    "readWKBLineString", "ST_LineFromWKB", LINE, LineString, "A line", "010200000001000000000000000000F03F000000000000F03F" => "[(1,1)]";
+    "readWKBPolygon", "ST_PolyFromWKB", POLYGON, Polygon, "A polygon", "01030000000100000001000000000000000000F03F000000000000F03F" => "[[(1,1)]]";
+    "readWKBMultiPoint", "ST_MPointFromWKB", POINTS, MultiPoint, "Points", "01040000000100000001010000000000000000000000000000000000F03F" => "[(0,1)]";
+    "readWKBMultiLineString", "ST_MLineFromWKB", LINES, MultiLineString, "Lines",
         "010500000001000000010200000001000000000000000000F03F000000000000F03F" => "[[(1,1)]]";
-    "readWKBMultiPolygon", POLYGONS, MultiPolygon, "Polygons",
+    "readWKBMultiPolygon", "ST_MPolyFromWKB", POLYGONS, MultiPolygon, "Polygons",
         "01060000000100000001030000000100000001000000000000000000F03F000000000000F03F" => "[[[(1,1)]]]";
 }
 
@@ -154,6 +155,7 @@ impl Bytes<'_> {
 static READ: Plain = Plain {
     record: Record {
         name: "readWKB",
+        aliases: &["readWkb"],
         summary: "A geometry of any kind from its well-known binary form.",
         syntax: "readWKB(wkb_string)",
         examples: &[Example {
@@ -216,6 +218,7 @@ pub fn several(values: Vec<(Geometry, Value)>, ty: &DataType) -> Result<Column> 
 static WRITE: Plain = Plain {
     record: Record {
         name: "wkb",
+        aliases: &["WKB"],
         summary: "The well-known binary form of a geometry, whose type must have a name.",
         syntax: "wkb(geometry)",
         examples: &[Example {

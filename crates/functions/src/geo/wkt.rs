@@ -185,6 +185,7 @@ impl<'a> Words<'a> {
 static READ: Plain = Plain {
     record: Record {
         name: "readWKT",
+        aliases: &["readWkt"],
         summary: "A geometry of any kind from its well-known text.",
         syntax: "readWKT(wkt_string)",
         examples: &[Example { sql: "SELECT readWKT('LINESTRING (1 1, 2 2)')", result: "[(1,1),(2,2)]" }],
@@ -222,6 +223,7 @@ const KINDS: [(&str, Geometry); 7] = [
 static WRITE: Plain = Plain {
     record: Record {
         name: "wkt",
+        aliases: &["WKT"],
         summary: "The well-known text of a geometry, coordinates with six significant digits.",
         syntax: "wkt(geometry)",
         examples: &[Example { sql: "SELECT wkt((1.5, 2.))", result: "POINT(1.5 2)" }],

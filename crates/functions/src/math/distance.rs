@@ -9,6 +9,7 @@ use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, Regis
 use chalet_types::supertype::common_supertype;
 use chalet_types::{DataType, TupleField};
 use std::ops::Add;
+use std::sync::Arc;
 
 /// What is computed from the differences (of a distance) or the elements (of a norm).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,8 +153,7 @@ impl ScalarFunction for &'static Geometry {
         let vectors = &args[..self.vectors()];
         for (index, arg) in vectors.iter().enumerate() {
             ensure!(
-                is_vector(&arg.ty)
-                    && (self.shape != Shape::Normalize || matches!(arg.ty, DataType::Tuple(_))),
+                is_vector(&arg.ty),
                 ILLEGAL_TYPE_OF_ARGUMENT,
                 "Argument {index} of function {name} should be tuple, got {}",
                 arg.ty
@@ -228,7 +228,8 @@ impl ScalarFunction for &'static Geometry {
             ILLEGAL_TYPE_OF_ARGUMENT,
             "Arguments of function array{name} has nested type {common}. Supported types: UInt8, UInt16, UInt32, UInt64, Int8, Int16, Int32, Int64, BFloat16, Float32, Float64"
         );
-        Ok(float_of(&common).into())
+        let result = float_of(&common);
+        Ok(if self.shape == Shape::Normalize { result.array().into() } else { result.into() })
     }
 
     fn execute(&self, call: &Call) -> Result<Column> {
@@ -243,7 +244,7 @@ impl ScalarFunction for &'static Geometry {
         };
         let x = Rows::of(&call.args[0])?;
         if self.shape == Shape::Normalize {
-            return normalize(&x, self.measure, &p, n);
+            return normalize(&x, self.measure, &p, call);
         }
         let mut out = Vec::with_capacity(n);
         if self.shape == Shape::Norm {
@@ -265,7 +266,20 @@ impl ScalarFunction for &'static Geometry {
     }
 }
 
-fn normalize(x: &Rows, measure: Measure, p: &[f64], n: usize) -> Result<Column> {
+fn normalize(x: &Rows, measure: Measure, p: &[f64], call: &Call) -> Result<Column> {
+    let n = call.n_rows;
+    if let (Some(list), DataType::Array(element)) = (&x.list, call.result) {
+        let mut out = Vec::with_capacity(x.values.len());
+        for (row, &p) in p.iter().enumerate().take(n) {
+            let values = x.get(row);
+            let norm = measure.of(values.iter().copied(), p);
+            out.extend(values.iter().map(|x| x / norm));
+        }
+        let len = out.len();
+        let values = crate::arithmetic::convert_numbers(out.into(), element.physical(), len)?;
+        let list = List { offsets: list.offsets.clone(), values: Arc::new(values) };
+        return Ok(Vector::from(chalet_columns::Data::List(list)).into());
+    }
     let width = if n == 0 { x.width } else { x.get(0).len() };
     let mut fields = vec![Vec::with_capacity(n); width];
     for (row, &p) in p.iter().enumerate().take(n) {

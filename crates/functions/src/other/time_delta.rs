@@ -2,12 +2,12 @@
 
 use crate::lanes::{Operand, unary};
 use crate::math::float_function::floats;
-use chalet_base::{Result, ensure, err};
+use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::{Column, StringBuilder, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, ScalarFunction};
 use chalet_text::write::number;
-use chalet_types::DataType;
+use chalet_types::{DataType, IntervalUnit};
 use std::ops::{Div, Rem};
 
 const RECORD: Record = Record {
@@ -73,7 +73,7 @@ impl ScalarFunction for TimeDelta {
         check_arity(RECORD.name, args.len(), 1..=3)?;
         let ty = &args[0].ty;
         ensure!(
-            ty.is_number() && !ty.is_decimal(),
+            ty.is_number() && !ty.is_decimal() || matches!(ty, DataType::Interval(_)),
             ILLEGAL_TYPE_OF_ARGUMENT,
             "Illegal type {ty} of argument of function {}",
             RECORD.name
@@ -95,11 +95,33 @@ impl ScalarFunction for TimeDelta {
         let range: &Range = call.state()?;
         let operand = Operand::of(call, 0);
         let vector = floats(operand, call.n_rows)?;
-        let numbers = unary::<f64, f64>(Operand { vector: &vector, ..operand }, call.n_rows, |x| x)?;
+        let mut numbers = unary::<f64, f64>(Operand { vector: &vector, ..operand }, call.n_rows, |x| x)?;
+        if let DataType::Interval(unit) = call.args[0].ty {
+            let (seconds, parts) = seconds_of(*unit)?;
+            numbers.iter_mut().for_each(|x| *x = (*x * seconds / parts).trunc());
+        }
         let mut out = StringBuilder::with_capacity(call.n_rows);
         numbers.into_iter().for_each(|x| out.push_with(|bytes| words(x, range, bytes)));
         Ok(Vector::from(out.finish()).into())
     }
+}
+
+/// How many seconds a unit has, and how many of it a second has.
+fn seconds_of(unit: IntervalUnit) -> Result<(f64, f64)> {
+    use IntervalUnit::*;
+    Ok(match unit {
+        Nanosecond => (1.0, 1e9),
+        Microsecond => (1.0, 1e6),
+        Millisecond => (1.0, 1e3),
+        Second => (1.0, 1.0),
+        Minute => (60.0, 1.0),
+        Hour => (3_600.0, 1.0),
+        Day => (86_400.0, 1.0),
+        Week => (604_800.0, 1.0),
+        Month | Quarter | Year => {
+            bail!(BAD_ARGUMENTS, "Not possible to get precise number of seconds in non-precise interval")
+        }
+    })
 }
 
 /// From here on not every whole number of seconds is a float: the smaller units of a sum would be noise.

@@ -24,7 +24,7 @@ pub static FUNCTION: Plain = Plain {
     bind: |name: &'static str, args: &[Argument], _: &Context| -> Result<Bound> {
         check_arity(name, args.len(), 1..=1)?;
         ensure!(
-            matches!(args[0].ty, DataType::Json(_)),
+            matches!(args[0].ty.without_nullable(), DataType::Json(_)),
             ILLEGAL_TYPE_OF_ARGUMENT,
             "Function {name} requires argument with type JSON, got: {}",
             args[0].ty
@@ -33,9 +33,12 @@ pub static FUNCTION: Plain = Plain {
     },
     execute: |call: &Call| -> Result<Column> {
         let (mut values, mut offsets) = (StringBuilder::default(), vec![0i64]);
-        for object in call.vector(0).strings()?.iter() {
-            let entries = json::entries(object)?;
-            entries.iter().for_each(|(_, value)| values.push(value));
+        let vector = call.vector(0);
+        for (row, object) in vector.strings()?.iter().enumerate() {
+            if !vector.is_null(row) {
+                let entries = json::entries(object)?;
+                entries.iter().for_each(|(_, value)| values.push(value));
+            }
             offsets.push(values.len() as i64);
         }
         let values = Column::Flat(Vector::from(values.finish()));

@@ -69,7 +69,10 @@ impl Paths {
             return Ok(self.which == Which::Shared);
         }
         let mut known = BTreeSet::new();
-        for object in vector.strings()?.iter() {
+        for (row, object) in vector.strings()?.iter().enumerate() {
+            if vector.is_null(row) {
+                continue;
+            }
             for (path, _) in json::entries(object)? {
                 if ty.typed_path(&path).is_none() {
                     known.insert(path);
@@ -96,7 +99,7 @@ impl ScalarFunction for Paths {
         let name = self.record.name;
         check_arity(name, args.len(), 1..=1)?;
         ensure!(
-            matches!(args[0].ty, DataType::Json(_)),
+            matches!(args[0].ty.without_nullable(), DataType::Json(_)),
             ILLEGAL_TYPE_OF_ARGUMENT,
             "Function {name} requires argument with type JSON, got: {}",
             args[0].ty
@@ -109,15 +112,16 @@ impl ScalarFunction for Paths {
 
     fn execute(&self, call: &Call) -> Result<Column> {
         let vector = call.vector(0);
-        let DataType::Json(ty) = call.args[0].ty else {
+        let DataType::Json(ty) = call.args[0].ty.without_nullable() else {
             bail!(LOGICAL_ERROR, "{} is not JSON", call.args[0].ty);
         };
         let untyped = self.lists_untyped(ty, vector)?;
         let mut paths = StringBuilder::default();
         let mut types = StringBuilder::default();
         let mut offsets = vec![0i64];
-        for object in vector.strings()?.iter() {
-            let entries = json::entries(object)?;
+        for (row, object) in vector.strings()?.iter().enumerate() {
+            // NULL has the paths that every object of its type has.
+            let entries = if vector.is_null(row) { Vec::new() } else { json::entries(object)? };
             let mut all: Vec<(&[u8], String)> = Vec::new();
             for (path, value) in &entries {
                 if ty.typed_path(path).is_none() && untyped {

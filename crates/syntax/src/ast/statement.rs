@@ -106,6 +106,8 @@ pub enum StatementKind {
         where_: Box<Expr>,
         mode: KillMode,
     },
+    /// `... PARALLEL WITH ...`: two statements or more.
+    Parallel(Vec<Statement>),
     /// BEGIN, COMMIT, ROLLBACK.
     Transaction(TransactionCommand),
 }
@@ -270,7 +272,13 @@ pub enum ShowKind {
     Engines,
     Clusters,
     Merges,
-    /// Access control: `GRANTS`, `USERS`, ... as written.
+    /// Of the user of the session, unless names are given.
+    Grants {
+        names: Vec<Ident>,
+        implicit: bool,
+        all: bool,
+    },
+    /// Access control: `USERS`, `ROLES`, ... as written.
     Access(String),
 }
 

@@ -75,8 +75,10 @@ impl Parser<'_> {
         if self.accept_keyword("DICTIONARIES") {
             return Ok(ShowKind::Dictionaries { from: self.database_after_from()? });
         }
+        if self.accept_keyword("GRANTS") {
+            return self.show_grants();
+        }
         for word in [
-            "GRANTS",
             "USERS",
             "ROLES",
             "ENABLED",
@@ -111,6 +113,13 @@ impl Parser<'_> {
             return Err(Fail::Syntax);
         }
         self.show_create(temporary)
+    }
+
+    /// `SHOW GRANTS [FOR names] [WITH IMPLICIT] [FINAL]`.
+    fn show_grants(&mut self) -> Parse<ShowKind> {
+        let names = if self.accept_keyword("FOR") { self.comma_list(|p| p.ident())? } else { Vec::new() };
+        let implicit = self.accept_keyword("WITH IMPLICIT");
+        Ok(ShowKind::Grants { names, implicit, all: self.accept_keyword("FINAL") })
     }
 
     /// `FROM table [FROM database]`, or `FROM database.table`.

@@ -28,17 +28,34 @@ impl Parser<'_> {
             if self.at(TokenKind::End) {
                 return Ok(list);
             }
-            list.push(self.statement()?);
+            let first = self.statement()?;
+            list.push(self.parallel(first)?);
             if self.at(TokenKind::Pipe) {
                 return Err(Fail::Error(err!(NOT_IMPLEMENTED, "The pipe syntax `|>` is not implemented")));
-            }
-            if self.at_keyword("PARALLEL WITH") {
-                return Err(Fail::Error(err!(NOT_IMPLEMENTED, "PARALLEL WITH is not implemented")));
             }
             if !self.at(TokenKind::Semicolon) && !self.at(TokenKind::End) {
                 return Err(self.expect_here("end of query"));
             }
         }
+    }
+
+    /// What follows a statement by `PARALLEL WITH`.
+    fn parallel(&mut self, first: Statement) -> Parse<Statement> {
+        let start = first.span.start as usize;
+        let mut list = vec![first];
+        while self.accept_keyword("PARALLEL WITH") {
+            list.push(self.statement()?);
+        }
+        if list.len() == 1
+            && let Some(only) = list.pop()
+        {
+            return Ok(only);
+        }
+        Ok(Statement {
+            kind: StatementKind::Parallel(list),
+            output: Output::default(),
+            span: self.span_from(start),
+        })
     }
 
     pub(crate) fn statement(&mut self) -> Parse<Statement> {

@@ -58,6 +58,17 @@ impl Printer {
         }
     }
 
+    fn parallel(&mut self, list: &[Statement]) {
+        for (index, statement) in list.iter().enumerate() {
+            if index > 0 {
+                self.line();
+                self.word("PARALLEL WITH");
+                self.line();
+            }
+            self.statement(statement);
+        }
+    }
+
     fn statement_kind(&mut self, kind: &StatementKind) {
         match kind {
             StatementKind::Query(query) => self.query(query),
@@ -143,6 +154,7 @@ impl Printer {
                     KillMode::Test => " TEST",
                 });
             }
+            StatementKind::Parallel(list) => self.parallel(list),
             StatementKind::Transaction(command) => self.word(match command {
                 TransactionCommand::Begin => "BEGIN TRANSACTION",
                 TransactionCommand::Commit => "COMMIT",
@@ -429,6 +441,15 @@ impl Printer {
             ShowKind::Engines => self.word("ENGINES"),
             ShowKind::Clusters => self.word("CLUSTERS"),
             ShowKind::Merges => self.word("MERGES"),
+            ShowKind::Grants { names, implicit, all } => {
+                self.word("GRANTS");
+                for (index, name) in names.iter().enumerate() {
+                    self.word(if index == 0 { " FOR " } else { ", " });
+                    self.ident(name);
+                }
+                self.word(if *implicit { " WITH IMPLICIT" } else { "" });
+                self.word(if *all { " FINAL" } else { "" });
+            }
             ShowKind::Access(text) => self.word(text),
         }
         self.show_filter(&show.filter);

@@ -42,6 +42,16 @@ pub fn convert(vector: &Vector, from: &DataType, to: &DataType) -> Result<Vector
     }
 }
 
+/// Sixteen bytes are the value itself and not its text; the halves of a UUID as integers lie in memory, the least byte first.
+pub fn of_bytes(vector: &Vector, to: &DataType) -> Result<Vector> {
+    if *to != DataType::Uuid {
+        return Ok(vector.clone());
+    }
+    let mut bytes: Vec<u8> = vector.fixed()?.iter().flatten().copied().collect();
+    bytes.chunks_exact_mut(8).for_each(|half| half.reverse());
+    Ok(Data::Fixed(Fixed { width: 16, bytes: bytes.into() }).into())
+}
+
 fn sixteen(bytes: &[u8]) -> [u8; 16] {
     let mut out = [0; 16];
     out.copy_from_slice(&bytes[..16]);

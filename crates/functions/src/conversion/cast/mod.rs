@@ -134,6 +134,7 @@ fn bare(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -> Resul
             vector.strings()?.iter().try_for_each(|bytes| states.check(bytes))?;
             Ok(vector.clone())
         }
+        (FixedString(16), Uuid | IPv6) => addresses::of_bytes(vector, to),
         (String | FixedString(_), _) => text::parse(vector, from, to, rules),
         (_, String) => text::format(vector, from, rules),
         (_, FixedString(_)) => {

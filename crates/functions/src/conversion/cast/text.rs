@@ -61,8 +61,15 @@ pub fn parse(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -> 
         _ => {}
     }
     // An Enum's name may end in zeros.
+    let zero_for_none =
+        to.is_integer() && *to != DataType::Bool || to.is_decimal() && rules.mode != Mode::OrNull;
     let strings = match &vector.data {
         Data::Fixed(fixed) if to.is_enum() => Cow::Owned(fixed.iter().collect()),
+        // Zero bytes alone are the number zero.
+        Data::Fixed(fixed) if zero_for_none => {
+            let texts = fixed.iter().map(trimmed);
+            Cow::Owned(texts.map(|text| if text.is_empty() { &b"0"[..] } else { text }).collect())
+        }
         _ => text_of(vector)?,
     };
     if rules.mode == Mode::Cast

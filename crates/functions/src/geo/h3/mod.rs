@@ -36,7 +36,7 @@ impl Kind {
     fn takes(self, ty: &DataType) -> bool {
         match self {
             Kind::Index => *ty == DataType::UInt64,
-            Kind::Resolution => *ty == DataType::UInt8,
+            Kind::Resolution => matches!(ty, DataType::UInt8 | DataType::Bool),
             Kind::Float => *ty == DataType::Float64,
             Kind::Distance => *ty == DataType::UInt16,
             Kind::Unsigned => ty.is_unsigned() && ty.physical().width().is_some_and(|width| width <= 8),
