@@ -36,7 +36,7 @@ def statements(seed, number, length):
     return [s for s in Program(rng).statements(length) if not (UNSURE.search(s) and "SELECT" in s)]
 
 
-# Merges that nobody asked for come at any time.
+# Merges that nobody asked for come at any time, and with them rows go whose TTL is over.
 WAITS = ("CREATE", "ATTACH", "RENAME", "EXCHANGE", "UNDROP", "RESTORE")
 MERGES = ("OPTIMIZE", "ALTER", "DELETE", "UPDATE")
 
@@ -44,7 +44,8 @@ MERGES = ("OPTIMIZE", "ALTER", "DELETE", "UPDATE")
 def around(sql):
     """What is run before and behind a statement, so that parts are merged by statements alone."""
     before = ["SYSTEM START MERGES"] * sql.startswith(MERGES)
-    return before, ["SYSTEM STOP MERGES"] * sql.startswith(WAITS + MERGES)
+    behind = ["SYSTEM STOP MERGES"] * sql.startswith(WAITS + MERGES)
+    return before, ["SYSTEM STOP TTL MERGES"] * sql.startswith(WAITS) + behind
 
 
 def run(name, args, sqls):

@@ -1,8 +1,6 @@
 //! Columns as statements and structures declare them: types, Nested, defaults.
 
-use crate::column_checks::{
-    check_circles, check_matchers, check_statistics, check_type, settings, statistics, with_modifiers,
-};
+use crate::column_checks::{check_circles, check_matchers, check_type, settings, statistics, with_modifiers};
 use crate::column_codecs;
 use crate::query_context::QueryContext;
 use chalet_base::{Result, bail, ensure};
@@ -45,7 +43,6 @@ pub(crate) fn columns(defs: &[ast::ColumnDef], ctx: &QueryContext) -> Result<Vec
         if let Some(function) = &simple_aggregate {
             check_simple_aggregate(function, &parsed, ctx)?;
         }
-        check_statistics(def, &parsed, ctx)?;
         let parsed = with_modifiers(def, parsed, ctx)?;
         let codec = column_codecs::declared(&def.codec, &parsed, ctx)?;
         if let Some(parts) = nested_parts(name, &ty.text, &parsed).filter(|_| flattens) {

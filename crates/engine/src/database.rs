@@ -4,9 +4,11 @@ use crate::backup::Backups;
 use crate::fork_guard::ForkGuard;
 use crate::server::Server;
 use crate::sql_functions::SqlFunctions;
-use chalet_base::Result;
+use chalet_base::{Result, ensure};
 use chalet_storage::Catalog;
 use chalet_storage::disk::Store;
+use chalet_storage::merge_tree::part::Part;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A database: tables and functions made by SQL. Cheap to clone; dropped with the last clone and session.
@@ -22,6 +24,8 @@ pub(crate) struct Shared {
     pub warnings: Warnings,
     pub fork_guard: ForkGuard,
     pub backups: Backups,
+    /// What FREEZE has kept of tables in memory.
+    pub frozen: Frozen,
     /// Where statements are run, if not here.
     pub server: Option<Server>,
     /// Loads what another process has changed; `None` in memory.
@@ -34,6 +38,46 @@ impl Drop for Shared {
     fn drop(&mut self) {
         if let Some(close) = self.close {
             close(self);
+        }
+    }
+}
+
+/// Parts by the names that FREEZE gave them: they stay until UNFREEZE, whatever becomes of their tables.
+#[derive(Default)]
+pub(crate) struct Frozen(Mutex<BTreeMap<String, Vec<FrozenPart>>>);
+
+/// A part, and the database and name of its table.
+pub(crate) struct FrozenPart {
+    pub table: (String, String),
+    pub part: Arc<Part>,
+}
+
+impl Frozen {
+    /// Keeps parts under a name; without one under the next number.
+    pub fn keep(&self, name: Option<&str>, parts: Vec<FrozenPart>) -> Result<()> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = || all.keys().filter_map(|name| name.parse::<u64>().ok()).max().unwrap_or(0);
+        let name = name.map_or_else(|| (last() + 1).to_string(), str::to_owned);
+        let kept = all.entry(name.clone()).or_default();
+        for new in &parts {
+            let part = new.part.info.name();
+            ensure!(
+                kept.iter().all(|known| known.table != new.table || known.part.info.name() != part),
+                DIRECTORY_ALREADY_EXISTS,
+                "Part {part} is frozen as '{name}' already"
+            );
+        }
+        kept.extend(parts);
+        Ok(())
+    }
+
+    /// Lets go of the parts of a name that are meant.
+    pub fn release(&self, name: &str, is_meant: &dyn Fn(&FrozenPart) -> bool) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(kept) = all.get_mut(name) else { return };
+        kept.retain(|part| !is_meant(part));
+        if kept.is_empty() {
+            all.remove(name);
         }
     }
 }
@@ -97,6 +141,7 @@ impl Database {
             warnings: Warnings::default(),
             fork_guard: ForkGuard::default(),
             backups: Backups::default(),
+            frozen: Frozen::default(),
             server: None,
             reload: Some(reload),
             close: Some(close),

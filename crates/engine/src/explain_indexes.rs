@@ -1,5 +1,6 @@
 //! What statistics, keys and indexes leave of the tables that a plan reads: for EXPLAIN with `indexes = 1`, and EXPLAIN ESTIMATE.
 
+use crate::projections::groups::GroupBy;
 use crate::query_context::QueryContext;
 use crate::stored_columns::bind_stored;
 use chalet_base::Result;
@@ -115,7 +116,15 @@ fn collect(
         conditions.push(filter.condition.clone());
         return collect(&filter.input, conditions, ctx, found);
     }
+    // Answered without a look at rows.
+    if let Plan::Aggregate(node) = plan
+        && conditions.is_empty()
+        && GroupBy::of(node).is_some_and(|by| by.is_known())
+    {
+        return Ok(());
+    }
     if let Plan::Scan(node) = plan
+        && node.table.total_rows() != Some(0)
         && let Some(reading) = Reading::of(node, conditions, ctx)?
     {
         // A projection is one of its table.

@@ -14,7 +14,7 @@
 //! - [`session_state`]: what a session holds, and how a statement changes it
 //! - [`query_context`]: what one statement runs with, as data
 //! - [`written_settings`], [`stored_columns`], [`column_codecs`], [`column_definitions`], [`defaults`], [`reading`], [`made_table`], [`table_engines`], [`table_argument`],
-//!   [`explain_indexes`], [`explain`], [`skip_indexes`], [`projections`]: what statements and registries of tables share
+//!   [`explain_indexes`], [`explain`], [`skip_indexes`], [`projections`], [`forced_keys`]: what statements and registries of tables share
 //! - [`remote`]: tables of ClickHouse servers
 //! - [`plan_optimizer`], [`patterns`]: the same, above it
 //! - [`query_log`]: what statements have run, and which run now
@@ -45,6 +45,7 @@ mod explain_indexes;
 mod external_functions;
 mod extremes;
 mod file_access;
+mod forced_keys;
 pub mod fork_guard;
 pub mod formats;
 pub mod functions;

@@ -1,5 +1,6 @@
 //! The optimizer under the settings of a statement.
 
+use crate::forced_keys;
 use crate::projections::choice::Choice;
 use crate::query_context::QueryContext;
 use crate::remote;
@@ -65,6 +66,7 @@ fn optimized_part(plan: Plan, ctx: &QueryContext, part: Part) -> Result<Plan> {
     plan = chalet_optimizer::optimize(plan, &with, &|| ctx.control.check(), None)?;
     projections.map_or(Ok(()), |projections| projections.of_rows(&mut plan))?;
     skip_indexes::annotate(&mut plan, ctx)?;
+    forced_keys::check(&plan, ctx)?;
     if let Some(most) = settings.number("max_columns_to_read").filter(|&n| n > 0) {
         check_columns(&plan, most, 0)?;
     }

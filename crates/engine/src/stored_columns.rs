@@ -1,7 +1,7 @@
 //! The stored columns of a table as the expressions of its definition see them: constraints, keys.
 
 use crate::query_context::QueryContext;
-use chalet_base::Result;
+use chalet_base::{Result, codes};
 use chalet_binder::table_columns::{bind_default, bind_over};
 use chalet_plan::{Expr, Field};
 use chalet_storage::{ColumnSchema, DefaultKind, TableSchema};
@@ -53,13 +53,15 @@ pub(crate) fn bind_with_aliases<'a>(
     Ok((fields, bound))
 }
 
-/// Fails where the expression of a constraint cannot be computed from stored columns. What is assumed is never computed.
+/// Fails where a constraint reads what is no stored column. What is assumed is never computed, and what else is wrong with a
+/// constraint is told to who inserts rows.
 pub(crate) fn validate(schema: &TableSchema, ctx: &QueryContext) -> Result<()> {
-    schema
-        .constraints
-        .iter()
-        .filter(|c| !c.is_assumed)
-        .try_for_each(|c| bind_stored([&*c.expr], schema, ctx).map(drop))
+    schema.constraints.iter().filter(|c| !c.is_assumed).try_for_each(|c| {
+        match bind_stored([&*c.expr], schema, ctx) {
+            Err(error) if error.code() == codes::UNKNOWN_IDENTIFIER => Err(error),
+            _ => Ok(()),
+        }
+    })
 }
 
 /// `n` of `n.a`.

@@ -21,7 +21,8 @@ pub(crate) struct Choice<'a> {
     preferred: Option<String>,
     forced: Option<String>,
     used: Vec<Arc<str>>,
-    /// Was a table with projections read?
+    /// Was a table read that could have projections, and one that has some?
+    reads_parts: bool,
     has_candidates: bool,
     /// Why a projection was not used.
     reason: Option<String>,
@@ -42,6 +43,7 @@ impl<'a> Choice<'a> {
             preferred: name("preferred_optimize_projection_name"),
             forced: name("force_optimize_projection_name"),
             used: Vec::new(),
+            reads_parts: false,
             has_candidates: false,
             reason: None,
         })
@@ -65,8 +67,11 @@ impl<'a> Choice<'a> {
             Plan::Scan(node) => choice.rows(node, fetched),
             _ => Ok(()),
         })?;
-        if self.is_forced && self.has_candidates && self.used.is_empty() {
-            let reason = self.reason.map_or(String::new(), |reason| format!(": {reason}"));
+        if self.is_forced && self.reads_parts && self.used.is_empty() {
+            let reason = match self.reason {
+                None if !self.has_candidates => ": no projection was considered".into(),
+                reason => reason.map_or(String::new(), |reason| format!(": {reason}")),
+            };
             bail!(
                 PROJECTION_NOT_USED,
                 "No projection is used when optimize_use_projections = 1 and force_optimize_projection = 1{reason}"
@@ -114,7 +119,11 @@ impl<'a> Choice<'a> {
     /// The projections of a table.
     fn candidates(&mut self, table: &dyn Table) -> Result<Option<(MergeTree, Arc<[ProjectionProgram]>)>> {
         let Some(table) = table.as_any().downcast_ref::<MergeTree>() else { return Ok(None) };
-        if table.schema().projections.is_empty() || table.total_rows() == Some(0) {
+        if table.total_rows() == Some(0) {
+            return Ok(None);
+        }
+        self.reads_parts = true;
+        if table.schema().projections.is_empty() {
             return Ok(None);
         }
         self.has_candidates = true;
@@ -124,11 +133,15 @@ impl<'a> Choice<'a> {
     /// A projection that answers a GROUP BY.
     fn groups(&mut self, node: &Aggregate) -> Result<Option<Plan>> {
         let Some(by) = GroupBy::of(node) else { return Ok(None) };
-        let Some((table, programs)) = self.candidates(&*by.scan.table)? else { return Ok(None) };
+        let found = self.candidates(&*by.scan.table)?;
         if by.is_known() {
             self.used.push("_minmax_count_projection".into());
-            return Ok(Some(Plan::Aggregate(node.clone())));
+            return Ok(found.map(|_| Plan::Aggregate(node.clone())));
         }
+        if by.is_exact(self.ctx)? {
+            self.used.push("_minmax_count_projection".into());
+        }
+        let Some((table, programs)) = found else { return Ok(None) };
         let parts = &table.parts().snapshot()?.parts;
         let mut least = self.selected(&table, parts.clone(), by.scan, by.conditions())?.iter().sum();
         let mut best = None;

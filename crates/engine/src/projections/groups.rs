@@ -3,6 +3,7 @@
 
 use super::program::{Groups, ProjectionProgram};
 use crate::query_context::QueryContext;
+use crate::stored_columns::bind_stored;
 use chalet_aggregates::resolve::resolve;
 use chalet_base::{Result, bail};
 use chalet_function_api::Argument;
@@ -71,6 +72,27 @@ impl<'a> GroupBy<'a> {
             && self.filters.is_empty()
             && self.scan.filter.is_none()
             && self.node.calls.iter().all(|call| call.aggregate.of_all_rows().is_some())
+    }
+
+    /// Do its conditions read nothing but keys, so that whole granules meet them and the rest is little?
+    pub fn is_exact(&self, ctx: &QueryContext) -> Result<bool> {
+        let Some(keys) = self.scan.table.keys() else { return Ok(false) };
+        let known = self.node.calls.iter().all(|call| call.aggregate.of_all_rows().is_some());
+        if !self.keys.is_empty() || !known {
+            return Ok(false);
+        }
+        let schema = self.scan.table.schema();
+        let texts =
+            keys.all().map(|(text, _)| text).take(keys.n_primary + usize::from(!keys.partition.is_empty()));
+        let (fields, bound) = bind_stored(texts, &schema, ctx)?;
+        let in_keys: Vec<_> = bound.iter().map(Expr::columns).collect();
+        let is_key = |name: &str| {
+            fields.iter().any(|f| *f.name == *name && in_keys.iter().any(|ids| ids.contains(&f.id)))
+        };
+        let read: Vec<_> = self.conditions().map(Expr::columns).collect();
+        let mut scanned =
+            self.scan.columns.iter().filter(|(_, f)| read.iter().any(|ids| ids.contains(&f.id)));
+        Ok(scanned.all(|(_, field)| is_key(&field.name)))
     }
 
     /// What rows must meet.

@@ -152,5 +152,6 @@ pub(super) fn row(database: &str, name: &str, of: &MergeTree, part: &Arc<Part>) 
         ("path", Value::from(path(part).as_str())),
         ("default_compression_codec", Value::from("LZ4")),
         ("visible", Value::from(true)),
+        ("is_frozen", Value::from(part.is_frozen())),
     ]
 }

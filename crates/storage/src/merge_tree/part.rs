@@ -70,6 +70,7 @@ pub struct Part {
     pub data: PartData,
     /// Goes with its last reader.
     is_obsolete: AtomicBool,
+    is_frozen: AtomicBool,
     folder: Option<Arc<TableFolder>>,
     /// Where another process may remove the file: open from the first snapshot on.
     held: std::sync::OnceLock<fs::File>,
@@ -92,12 +93,22 @@ impl Part {
             columns,
             data,
             is_obsolete: AtomicBool::new(true),
+            is_frozen: AtomicBool::new(false),
             folder,
             held: std::sync::OnceLock::new(),
             indexes: PartIndexes::default(),
             projections: PartProjections::default(),
             sorted_by: None,
         }
+    }
+
+    /// Notes that FREEZE has kept it.
+    pub fn set_frozen(&self) {
+        self.is_frozen.store(true, Relaxed);
+    }
+
+    pub fn is_frozen(&self) -> bool {
+        self.is_frozen.load(Relaxed)
     }
 
     /// What another part has of a projection, which goes with that part.

@@ -212,7 +212,6 @@ impl MergeTree {
         &self.parts
     }
 
-    /// Begins an INSERT, whose parts have these indexes.
     /// A partition under the name that it has in this table: those of tables of earlier versions have names that were made in another
     /// way, and rows of one value stay in one partition.
     pub fn known_partition(&self, partition: Partition) -> Result<Partition> {
@@ -220,11 +219,13 @@ impl MergeTree {
             return Ok(partition);
         }
         let parts = self.parts().snapshot()?;
-        let same =
-            parts.parts.iter().map(|part| &part.info.partition).find(|known| known.shown == partition.shown);
+        // Those that are kept aside come back to where they were.
+        let mut all = parts.parts.iter().chain(&parts.detached).map(|part| &part.info.partition);
+        let same = all.find(|known| known.shown == partition.shown);
         Ok(same.cloned().unwrap_or(partition))
     }
 
+    /// Begins an INSERT, whose parts have these indexes.
     pub fn insert_parts(&self, indexes: Arc<[SkipIndexProgram]>) -> Result<PartsInserter> {
         self.parts.check_writable()?;
         Ok(PartsInserter::new(self.clone(), indexes))

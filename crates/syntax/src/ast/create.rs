@@ -83,8 +83,18 @@ pub struct ConstraintDef {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProjectionDef {
     pub name: Ident,
-    /// WITH, SELECT, GROUP BY and ORDER BY only.
+    /// WITH, SELECT, GROUP BY and ORDER BY only. Of an INDEX the query that it is short for.
     pub query: Box<Select>,
+    pub index: Option<ProjectionIndex>,
+    /// `WITH SETTINGS (...)`.
+    pub settings: Vec<Setting>,
+}
+
+/// `PROJECTION p INDEX expr TYPE basic`: where rows are that an expression has its values in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProjectionIndex {
+    pub expr: Expr,
+    pub ty: Ident,
 }
 
 /// ENGINE and what may follow it, in any order.

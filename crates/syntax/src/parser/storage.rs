@@ -3,8 +3,8 @@
 use super::{Fail, Parse, Parser};
 use crate::ast::{
     AlterCommand, AlterTable, ColumnDef, ColumnDefault, ConstraintDef, DefaultKind, Engine, Expr, ExprKind,
-    GroupBy, Ident, IndexDef, OrderItem, ProjectionDef, Select, StatementKind, Storage, TableDefinition,
-    TtlAction, TtlItem,
+    GroupBy, Ident, IndexDef, OrderItem, ProjectionDef, ProjectionIndex, Select, StatementKind, Storage,
+    TableDefinition, TtlAction, TtlItem,
 };
 use crate::lexer::TokenKind;
 use chalet_base::err;
@@ -216,10 +216,26 @@ impl Parser<'_> {
         Ok(ConstraintDef { name, assume, expr: self.bare_expr()? })
     }
 
-    /// `name (SELECT a, sum(b) GROUP BY a)`.
+    /// `name (SELECT a, sum(b) GROUP BY a)` or `name INDEX a TYPE basic`.
     pub(crate) fn projection_def(&mut self) -> Parse<ProjectionDef> {
         let name = self.ident()?;
-        let query = self.parens(|p| {
+        let (query, index) = if self.accept_keyword("INDEX") {
+            let expr = self.bare_expr()?;
+            self.expect_keyword("TYPE")?;
+            let index = ProjectionIndex { expr, ty: self.ident()? };
+            (index.query(), Some(index))
+        } else {
+            (self.projection_select()?, None)
+        };
+        let settings = match self.accept_keyword("WITH SETTINGS") {
+            true => self.parens(|p| p.settings_list())?,
+            false => Vec::new(),
+        };
+        Ok(ProjectionDef { name, query: Box::new(query), index, settings })
+    }
+
+    fn projection_select(&mut self) -> Parse<Select> {
+        self.parens(|p| {
             let start = p.start();
             let mut select = Select::default();
             if p.accept_keyword("WITH") {
@@ -234,20 +250,11 @@ impl Parser<'_> {
                 select.group_by = Some(GroupBy::Exprs(p.comma_list(|p| p.expr())?));
             }
             if p.accept_keyword("ORDER BY") {
-                // Without a direction.
-                let item = |expr| OrderItem {
-                    expr,
-                    descending: false,
-                    nulls_first: None,
-                    collate: None,
-                    fill: None,
-                };
-                select.order_by = p.comma_list(|p| p.expr())?.into_iter().map(item).collect();
+                select.order_by = p.comma_list(|p| p.expr())?.into_iter().map(without_direction).collect();
             }
             select.span = p.span_from(start);
             Ok(select)
-        })?;
-        Ok(ProjectionDef { name, query: Box::new(query) })
+        })
     }
 
     /// ENGINE, ORDER BY, PARTITION BY, PRIMARY KEY, SAMPLE BY, TTL and SETTINGS in any order, each at most once.
@@ -364,5 +371,29 @@ impl Parser<'_> {
             let where_ = if p.accept_keyword("WHERE") { Some(p.bare_expr()?) } else { None };
             Ok(TtlItem { expr, action, where_ })
         })
+    }
+}
+
+fn without_direction(expr: Expr) -> OrderItem {
+    OrderItem { expr, descending: false, nulls_first: None, collate: None, fill: None }
+}
+
+impl ProjectionIndex {
+    /// `SELECT _part_offset, a ORDER BY a`.
+    fn query(&self) -> Select {
+        let span = self.expr.span;
+        let offset = ExprKind::Identifier(vec![Ident::at("_part_offset".to_string(), span)]);
+        let keys = match &self.expr.kind {
+            ExprKind::Call(call) if call.name == "tuple" => call.args.clone(),
+            _ => vec![self.expr.clone()],
+        };
+        let projection =
+            std::iter::once(Expr { kind: offset, alias: None, span }).chain(keys.iter().cloned());
+        Select {
+            projection: projection.collect(),
+            order_by: keys.into_iter().map(without_direction).collect(),
+            span,
+            ..Select::default()
+        }
     }
 }

@@ -199,14 +199,26 @@ impl Printer {
 
     pub(crate) fn projection_def(&mut self, projection: &ProjectionDef) {
         self.ident(&projection.name);
-        self.line();
-        self.word("(");
-        self.indented(|p| {
-            p.tight_line();
-            p.projection_query(projection);
-        });
-        self.tight_line();
-        self.word(")");
+        if let Some(index) = &projection.index {
+            self.word(" INDEX ");
+            self.expr(&index.expr);
+            self.word(" TYPE ");
+            self.ident(&index.ty);
+        } else {
+            self.line();
+            self.word("(");
+            self.indented(|p| {
+                p.tight_line();
+                p.projection_query(projection);
+            });
+            self.tight_line();
+            self.word(")");
+        }
+        if !projection.settings.is_empty() {
+            self.word(" WITH SETTINGS (");
+            self.settings(&projection.settings);
+            self.word(")");
+        }
     }
 
     /// Its ORDER BY has no directions.

@@ -1,7 +1,7 @@
 //! ALTER TABLE ... CLEAR COLUMN, MATERIALIZE COLUMN and REWRITE PARTS: rows stay, and values of columns are written anew.
 
 use super::mutation::{Assigned, rewrite};
-use super::target::{merge_tree, uses};
+use super::target::{check_not_of_engine, merge_tree, uses};
 use crate::query_context::QueryContext;
 use crate::tables::existing;
 use chalet_base::suggest::nearest;
@@ -32,6 +32,7 @@ pub(super) fn clear(
         return Ok(());
     };
     ensure!(schema.stored().count() > 1, BAD_ARGUMENTS, "Cannot DROP or CLEAR all columns");
+    check_not_of_engine(&*table, column)?;
     ensure!(
         !is_in_key(&*table, column)?,
         ALTER_OF_COLUMN_IS_FORBIDDEN,

@@ -2,6 +2,7 @@
 //! filled in, and what they have in another type is converted, when they are read or merged.
 
 use super::clauses::with_clause;
+use super::target::check_not_of_engine;
 use super::{Kept, altering, indexes, renamed, sorting_key, uses};
 use crate::column_checks::{
     check_statistics, is_reserved, settings as column_settings, statistics as declared_statistics,
@@ -84,6 +85,11 @@ pub(super) fn run(name: &ast::ObjectName, commands: &[AlterCommand], ctx: &Query
 }
 
 fn apply(kept: &Kept, table: &MergeTree, commands: &[AlterCommand], ctx: &QueryContext) -> Result<()> {
+    for command in commands {
+        if let AlterCommand::DropColumn { name, .. } = command {
+            check_not_of_engine(table, &name.name)?;
+        }
+    }
     let version = table.definition().columns.clone();
     let own = table.schema();
     let known = |name: &str| version.columns.iter().find(|column| *column.name == *name);

@@ -157,6 +157,9 @@ fn one(name: &ast::ObjectName, command: &AlterCommand, ctx: &QueryContext) -> Re
         AlterCommand::MaterializeProjection { name: projection, partition, .. } => {
             projections::materialize(name, &projection.name, partition.as_ref(), ctx)
         }
+        AlterCommand::FetchPartition { part, partition, .. } => {
+            partitions::fetch(name, *part, partition, ctx)
+        }
         AlterCommand::ModifyQuery(_) => bail!(
             NOT_IMPLEMENTED,
             "Alter of type 'MODIFY_QUERY' is not supported by storage {}",

@@ -149,6 +149,26 @@ pub(super) fn remove(
     Ok(())
 }
 
+/// FETCH PARTITION is of replicated tables, which there are none of; what is wrong with the partition is said first.
+pub(super) fn fetch(
+    name: &ast::ObjectName,
+    part: bool,
+    partition: &ast::Partition,
+    ctx: &QueryContext,
+) -> Result<()> {
+    let (table, _) = existing(name, ctx)?;
+    let merge_tree = merge_tree(&*table)?;
+    ensure!(
+        !matches!(partition, ast::Partition::All),
+        SUPPORT_IS_DISABLED,
+        "Only support DROP/DETACH/ATTACH PARTITION ALL currently"
+    );
+    if !part {
+        wanted(merge_tree, partition, ctx)?;
+    }
+    bail!(NOT_IMPLEMENTED, "FETCH PARTITION is not supported by storage {}", table.engine())
+}
+
 /// What becomes of the partition that is there, and of the one that is copied.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Copy {

@@ -1,8 +1,8 @@
 //! The table that a statement alters, as one of the MergeTree family, and which columns its expressions read.
 
-use chalet_base::{Result, bail};
-use chalet_storage::Table;
+use chalet_base::{Result, bail, ensure};
 use chalet_storage::merge_tree::MergeTree;
+use chalet_storage::{RowMerging, Table};
 use chalet_syntax::ast;
 
 /// The table as one of the family, or the kernel's error.
@@ -11,6 +11,28 @@ pub(super) fn merge_tree(table: &dyn Table) -> Result<&MergeTree> {
         bail!(NOT_IMPLEMENTED, "Alter of this kind is not supported by storage {}", table.engine())
     };
     Ok(found)
+}
+
+/// Fails for a column that the engine tells rows apart by: it cannot be dropped or cleared.
+pub(super) fn check_not_of_engine(table: &dyn Table, column: &str) -> Result<()> {
+    let Some(table) = table.as_any().downcast_ref::<MergeTree>() else { return Ok(()) };
+    let (version, sign, is_deleted) = match &table.definition().keys.merging {
+        RowMerging::Replacing { version, is_deleted, .. } => (version.as_ref(), None, is_deleted.as_ref()),
+        RowMerging::Collapsing { sign } => (None, Some(sign), None),
+        RowMerging::VersionedCollapsing { sign, version } => (Some(version), Some(sign), None),
+        RowMerging::None
+        | RowMerging::Summing { .. }
+        | RowMerging::Aggregating
+        | RowMerging::Coalescing { .. } => (None, None, None),
+    };
+    for (what, named) in [("version", version), ("is_deleted", is_deleted), ("sign", sign)] {
+        ensure!(
+            named.is_none_or(|named| **named != *column),
+            ALTER_OF_COLUMN_IS_FORBIDDEN,
+            "Trying to ALTER DROP {what} ({column}) column"
+        );
+    }
+    Ok(())
 }
 
 /// Does an expression read a column?

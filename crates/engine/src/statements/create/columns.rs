@@ -15,19 +15,25 @@ use chalet_syntax::ast::{self, CreateSource};
 use std::collections::HashSet;
 use std::sync::Arc;
 
+/// The columns of a statement, and its constraints, which can be computed from them.
 pub(super) fn schema_of(create: &ast::CreateTable, ctx: &QueryContext) -> Result<TableSchema> {
+    let schema = declared_schema(create, ctx)?;
+    validate(&schema, ctx)?;
+    Ok(schema)
+}
+
+/// As [`schema_of`], where constraints are not looked at yet.
+pub(super) fn declared_schema(create: &ast::CreateTable, ctx: &QueryContext) -> Result<TableSchema> {
     let definition = &create.definition;
     if !definition.columns.is_empty() {
         let schema = TableSchema::new_checked(columns(&definition.columns, ctx)?)?;
         check_stored(&schema.columns)?;
-        let schema = TableSchema {
+        return Ok(TableSchema {
             constraints: constraints(definition),
             indexes: indexes(definition)?,
             projections: projection::all(definition),
             ..schema
-        };
-        validate(&schema, ctx)?;
-        return Ok(schema);
+        });
     }
     match &create.source {
         Some(CreateSource::Query { query, .. }) => {

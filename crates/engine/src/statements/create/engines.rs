@@ -125,7 +125,9 @@ const ENGINES: &[Engine] = &[
         name: "Null",
         other_settings: &[],
         create: |new| {
-            Ok((Arc::new(NullTable { schema: schema_of(new.create, new.ctx)? }), new.engine.name.into()))
+            // The name is a keyword too.
+            let shown = format!("`{}`", new.engine.name);
+            Ok((Arc::new(NullTable { schema: schema_of(new.create, new.ctx)? }), shown))
         },
         open: |_, found| Ok(Arc::new(NullTable { schema: stored_schema(&found.create.definition)? })),
         ..LOG

@@ -1,15 +1,15 @@
 //! ENGINE = MergeTree: its keys, checked as the kernel checks them, and its settings.
 
-use super::columns::{schema_of, stored_schema};
+use super::columns::{declared_schema, stored_schema};
 use super::engine::{Engine, Found, New};
 use super::merge_tree_settings::MergeTreeSettings;
 use super::{old_syntax, projection, row_merging, sampling, skip_index, ttl};
-use crate::column_checks::is_reserved;
+use crate::column_checks::{check_statistics, is_reserved};
 use crate::formats::FORMATS;
 use crate::merge_tree::part_defaults::PartDefaults;
 use crate::query_context::QueryContext;
 use crate::reading::detached_caster;
-use crate::stored_columns::bind_stored;
+use crate::stored_columns::{bind_stored, validate};
 use crate::tables;
 use chalet_base::{Result, bail, ensure};
 use chalet_function_api::Volatility;
@@ -32,16 +32,7 @@ pub(super) const FAMILY: Engine =
 
 pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
     let definition = &new.create.definition;
-    let old = old_syntax::with_clauses(new.storage)?;
-    let written = old.as_ref().unwrap_or(new.storage);
-    let is_old_allowed = new.ctx.state.settings.flag("allow_deprecated_syntax_for_merge_tree");
-    ensure!(
-        old.is_none() || is_old_allowed == Some(true),
-        BAD_ARGUMENTS,
-        "This syntax for *MergeTree engine is deprecated. Use extended storage definition syntax with ORDER BY/PRIMARY KEY \
-         clause. See also `allow_deprecated_syntax_for_merge_tree` setting"
-    );
-    let mut schema = schema_of(new.create, new.ctx)?;
+    let mut schema = declared_schema(new.create, new.ctx)?;
     if let (true, Some(CreateSource::Table { name, .. })) =
         (definition.columns.is_empty(), &new.create.source)
     {
@@ -50,6 +41,19 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
         schema.indexes = of_other.indexes;
         schema.projections = of_other.projections;
     }
+    skip_index::check_expressions(&schema, new.ctx)?;
+    projection::check(&schema, new.ctx)?;
+    validate(&schema, new.ctx)?;
+    let has_clauses = !definition.indexes.is_empty() || !definition.projections.is_empty();
+    let old = if has_clauses { None } else { old_syntax::with_clauses(new.storage)? };
+    let written = old.as_ref().unwrap_or(new.storage);
+    let is_old_allowed = new.ctx.state.settings.flag("allow_deprecated_syntax_for_merge_tree");
+    ensure!(
+        old.is_none() || is_old_allowed == Some(true),
+        BAD_ARGUMENTS,
+        "This syntax for *MergeTree engine is deprecated. Use extended storage definition syntax with ORDER BY/PRIMARY KEY \
+         clause. See also `allow_deprecated_syntax_for_merge_tree` setting"
+    );
     if let Some(column) = schema.columns.iter().find(|c| is_reserved(&c.name)) {
         bail!(
             ILLEGAL_COLUMN,
@@ -57,8 +61,7 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
             column.name
         );
     }
-    skip_index::check(&schema, new.ctx)?;
-    let merging = row_merging::checked(new.engine.name, row_merging::arguments(written), &schema)?;
+    row_merging::of(new.engine.name, row_merging::arguments(written))?;
     let primary = primary_key(definition, written)?;
     let mut keys = keys_of(primary.as_ref(), written)?;
     let settings = MergeTreeSettings::of(&written.settings, new.ctx)?;
@@ -67,7 +70,13 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
         sampling::check(sample_by, &keys, &settings, &schema, new.ctx)?;
     }
     ttl::check(&keys, &schema, new.ctx)?;
-    projection::check(&schema, new.ctx)?;
+    skip_index::check(&schema, new.ctx)?;
+    let merging = row_merging::checked(new.engine.name, row_merging::arguments(written), &schema)?;
+    for column in &definition.columns {
+        if let Some(declared) = schema.columns.iter().find(|known| *known.name == column.name.name) {
+            check_statistics(column, &declared.ty, new.ctx)?;
+        }
+    }
     ensure!(
         schema.projections.is_empty() || merging.is_none() || settings.merges_projections,
         SUPPORT_IS_DISABLED,
@@ -83,6 +92,7 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
     };
     row_merging::set(&mut keys, merging, settings.cleanup);
     row_merging::check_columns(&keys, &schema, new.ctx)?;
+    ttl::check_places(&keys)?;
     let folder = new.store.map(|store| store.new_folder()).transpose()?;
     Ok((
         Arc::new(MergeTree::create(

@@ -1,10 +1,12 @@
 //! PROJECTION in the definition of a MergeTree: what may be one.
 
+use super::merge_tree_settings::check_name;
 use crate::projections::declared::{aggregates, parsed};
 use crate::query_context::QueryContext;
 use chalet_base::{Result, bail, ensure};
 use chalet_binder::bind_query;
 use chalet_storage::fixed::FixedTable;
+use chalet_storage::merge_tree::MERGE_TREE;
 use chalet_storage::{ColumnSchema, Entry, Projection, TableSchema};
 use chalet_syntax::ast::{self, ProjectionDef, StatementKind};
 use chalet_types::DataType;
@@ -22,7 +24,10 @@ pub(super) fn all(definition: &ast::TableDefinition) -> Arc<[Projection]> {
 pub(crate) fn declared(written: &ProjectionDef) -> Projection {
     Projection {
         name: written.name.name.as_str().into(),
-        query: chalet_syntax::print::projection_query(written).into(),
+        query: match &written.index {
+            Some(index) => index.expr.to_string().into(),
+            None => chalet_syntax::print::projection_query(written).into(),
+        },
         shown: chalet_syntax::print::projection(written).into(),
     }
 }
@@ -37,9 +42,30 @@ pub(crate) fn check(schema: &TableSchema, ctx: &QueryContext) -> Result<()> {
             ILLEGAL_PROJECTION,
             "Cannot add projection {name}: projection with this name already exists"
         );
-        check_one(&parsed(projection)?, schema, ctx)
+        let written = parsed(projection)?;
+        if let Some(index) = &written.index {
+            check_kind(&index.ty.name)?;
+        }
+        for setting in &written.settings {
+            check_name(&setting.name.name, MERGE_TREE)?;
+        }
+        check_one(&written, schema, ctx)
             .map_err(|e| e.context(format!("When validating projection `{name}`")))?;
     }
+    Ok(())
+}
+
+fn check_kind(name: &str) -> Result<()> {
+    ensure!(
+        name != "commit_order",
+        NOT_IMPLEMENTED,
+        "A projection INDEX of type commit_order is not supported"
+    );
+    ensure!(
+        name == "basic",
+        INCORRECT_QUERY,
+        "Unknown projection index type '{name}'. Available projection index types: commit_order, basic"
+    );
     Ok(())
 }
 

@@ -50,6 +50,11 @@ fn type_of(kind: &Expr) -> Option<(&str, &[Expr])> {
     }
 }
 
+/// Fails where the expressions of the indexes are none of a table with these columns.
+pub(super) fn check_expressions(schema: &TableSchema, ctx: &QueryContext) -> Result<()> {
+    schema.indexes.iter().try_for_each(|index| types_of(index, schema, ctx).map(drop))
+}
+
 /// Fails where a table with these columns cannot have its indexes.
 pub(crate) fn check(schema: &TableSchema, ctx: &QueryContext) -> Result<()> {
     for (at, index) in schema.indexes.iter().enumerate() {
@@ -93,7 +98,7 @@ fn check_type(index: &SkipIndex, types: &[DataType]) -> Result<()> {
         bail!(INCORRECT_QUERY, "Unknown Index type '{}'", index.kind)
     };
     match name.to_ascii_lowercase().as_str() {
-        "minmax" => Ok(()),
+        "minmax" => minmax(index, types),
         "set" => {
             ensure!(args.len() == 1, INCORRECT_QUERY, "Set index must have exactly one argument");
             let is_number = unsigned(&args[0]).is_some();
@@ -118,6 +123,20 @@ fn check_type(index: &SkipIndex, types: &[DataType]) -> Result<()> {
         "vector_similarity" => bail!(NOT_IMPLEMENTED, "An index of type vector_similarity is not supported"),
         _ => bail!(INCORRECT_QUERY, "Unknown Index type '{name}'. Available index types: {KINDS}"),
     }
+}
+
+fn minmax(index: &SkipIndex, types: &[DataType]) -> Result<()> {
+    for ty in types {
+        ensure!(
+            !ty.contains_several_types(),
+            BAD_ARGUMENTS,
+            "{} data type of column {} is not allowed in minmax index because the values of that data type can contain values with \
+             different data types. Consider using typed subcolumns or cast column to a specific data type",
+            ty,
+            index.expr
+        );
+    }
+    Ok(())
 }
 
 fn unsigned(arg: &Expr) -> Option<u64> {
@@ -151,6 +170,9 @@ fn bloom_filter(args: &[Expr], types: &[DataType]) -> Result<()> {
             DataType::Map(..)
                 | DataType::Tuple(_)
                 | DataType::Array(_)
+                | DataType::Variant(_)
+                | DataType::Dynamic(_)
+                | DataType::Json(_)
                 | DataType::Decimal { .. }
                 | DataType::Date32
                 | DataType::Time
@@ -203,6 +225,7 @@ fn text(args: &[Expr], types: &[DataType]) -> Result<()> {
         _ => type_of(value).map_or(String::new(), |(name, _)| name.to_string()),
     };
     ensure!(TOKENIZERS.contains(&tokenizer.as_str()), BAD_ARGUMENTS, "Unknown tokenizer: '{tokenizer}'");
+    ensure!(types.len() == 1, INCORRECT_NUMBER_OF_COLUMNS, "Text index must be created on a single column");
     for ty in types {
         ensure!(
             is_text(ty),

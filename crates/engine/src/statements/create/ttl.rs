@@ -36,18 +36,7 @@ pub(crate) fn check(keys: &TableKeys, schema: &TableSchema, ctx: &QueryContext) 
         }
         match &rule.action {
             TtlAction::Delete => deletes_all += usize::from(rule.where_.is_none()),
-            TtlAction::ToDisk(name) => ensure!(
-                name == ONLY,
-                BAD_TTL_EXPRESSION,
-                "No such disk `{}` for given storage policy",
-                String::from_utf8_lossy(name)
-            ),
-            TtlAction::ToVolume(name) => ensure!(
-                name == ONLY,
-                BAD_TTL_EXPRESSION,
-                "No such volume `{}` for given storage policy",
-                String::from_utf8_lossy(name)
-            ),
+            TtlAction::ToDisk(_) | TtlAction::ToVolume(_) => {}
             TtlAction::Recompress(codecs) => codecs.iter().try_for_each(crate::column_codecs::check_name)?,
             TtlAction::GroupBy { keys: by, set } => check_groups(by, set, keys, schema, ctx)?,
         }
@@ -57,6 +46,24 @@ pub(crate) fn check(keys: &TableKeys, schema: &TableSchema, ctx: &QueryContext) 
         BAD_TTL_EXPRESSION,
         "More than one DELETE TTL expression without WHERE expression is not allowed"
     );
+    Ok(())
+}
+
+/// Fails where rows are to be moved to where nothing is.
+pub(crate) fn check_places(keys: &TableKeys) -> Result<()> {
+    for rule in ttl::parsed(&keys.ttl)? {
+        let (what, name) = match &rule.action {
+            TtlAction::ToDisk(name) => ("disk", name),
+            TtlAction::ToVolume(name) => ("volume", name),
+            TtlAction::Delete | TtlAction::Recompress(_) | TtlAction::GroupBy { .. } => continue,
+        };
+        ensure!(
+            name == ONLY,
+            BAD_TTL_EXPRESSION,
+            "No such {what} `{}` for given storage policy",
+            String::from_utf8_lossy(name)
+        );
+    }
     Ok(())
 }
 

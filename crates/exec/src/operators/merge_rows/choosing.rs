@@ -82,17 +82,26 @@ pub(super) struct Signs([Vec<i8>; 2]);
 
 impl Signs {
     pub fn of(blocks: [&Block; 2], column: usize) -> Result<Signs> {
-        let [held, new] = vectors(blocks, column);
-        let signs = [held.values::<i8>()?.to_vec(), new.values::<i8>()?.to_vec()];
-        for sign in &signs[1] {
+        let signs = Signs::unchecked(blocks, column)?;
+        for sign in &signs.0[1] {
             if !matches!(sign, 1 | -1) {
-                bail!(INCORRECT_DATA, "Incorrect data: Sign = {sign} (must be 1 or -1).");
+                bail!(INCORRECT_DATA, "Incorrect data: Sign = {sign} (must be 1 or -1)");
             }
         }
-        Ok(Signs(signs))
+        Ok(signs)
+    }
+
+    /// Of an engine that takes any number for a sign.
+    pub fn unchecked(blocks: [&Block; 2], column: usize) -> Result<Signs> {
+        let [held, new] = vectors(blocks, column);
+        Ok(Signs([held.values::<i8>()?.to_vec(), new.values::<i8>()?.to_vec()]))
     }
 
     pub fn is_positive(&self, row: BlockRow) -> bool {
-        self.0[row.block as usize].get(row.row as usize).is_some_and(|sign| *sign > 0)
+        self.of_row(row) > 0
+    }
+
+    pub fn of_row(&self, row: BlockRow) -> i8 {
+        self.0[row.block as usize].get(row.row as usize).copied().unwrap_or_default()
     }
 }

@@ -1,5 +1,5 @@
-//! VersionedCollapsing: a row cancels the last row of its key, which has the version in it, that is of the opposite sign
-//! and still there. What is left is of one sign.
+//! VersionedCollapsing: a row cancels the last row of its key, which has the version in it, that is of another sign
+//! and still there. What is left is of one sign. Signs may be any numbers.
 
 use super::choosing::{Choice, Signs};
 use chalet_base::Result;
@@ -11,25 +11,25 @@ pub(super) struct VersionedCollapsing {
     signs: Signs,
     /// Rows of the open key that nothing has cancelled, all of one sign.
     rows: Vec<BlockRow>,
-    is_positive: bool,
+    sign_of_rows: i8,
 }
 
 impl VersionedCollapsing {
     pub fn new(sign: usize) -> VersionedCollapsing {
-        VersionedCollapsing { sign, signs: Signs::default(), rows: Vec::new(), is_positive: false }
+        VersionedCollapsing { sign, signs: Signs::default(), rows: Vec::new(), sign_of_rows: 0 }
     }
 }
 
 impl Choice for VersionedCollapsing {
     fn begin(&mut self, blocks: [&Block; 2]) -> Result<()> {
-        self.signs = Signs::of(blocks, self.sign)?;
+        self.signs = Signs::unchecked(blocks, self.sign)?;
         Ok(())
     }
 
     fn add(&mut self, row: BlockRow) {
-        let is_positive = self.signs.is_positive(row);
-        if self.rows.is_empty() || self.is_positive == is_positive {
-            self.is_positive = is_positive;
+        let sign = self.signs.of_row(row);
+        if self.rows.is_empty() || self.sign_of_rows == sign {
+            self.sign_of_rows = sign;
             self.rows.push(row);
         } else {
             self.rows.pop();
