@@ -6,7 +6,7 @@ use crate::lanes::Operand;
 use chalet_base::{Result, bail, err};
 use chalet_columns::{Buf, Data, Vector};
 use chalet_function_api::Context;
-use chalet_types::{DataType, Physical};
+use chalet_types::{DataType, Physical, bf16};
 use std::borrow::Cow;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,6 +157,12 @@ pub fn convert(vector: Vector, to: Physical, n_rows: usize) -> Result<Vector> {
     _ => match to {
         Physical::F32 => Vector::from(crate::lanes::unary::<f32, f32>(operand, n_rows, |x| x)?),
         Physical::F64 => Vector::from(crate::lanes::unary::<f64, f64>(operand, n_rows, |x| x)?),
+        Physical::BF16 => {
+            let floats = crate::lanes::unary::<f32, f32>(operand, n_rows, |x| x)?;
+            // The upper half, without rounding.
+            let upper = floats.into_iter().map(|x| bf16::from_bits((x.to_bits() >> 16) as u16));
+            Vector::from(upper.collect::<Vec<bf16>>())
+        }
         other => bail!(LOGICAL_ERROR, "Numbers cannot be converted to {other:?}"),
     });
     Ok(Vector { data: values.data, validity: vector.validity.clone() })
