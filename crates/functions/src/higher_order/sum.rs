@@ -2,7 +2,7 @@
 
 use super::lambda::{Elements, HigherOrder, maybe_lambda};
 use crate::lanes::{Operand, unary};
-use crate::number::Integer;
+use crate::number::{Cast, Integer};
 use crate::with_integer;
 use chalet_base::{Result, bail};
 use chalet_columns::{Column, Vector};
@@ -36,13 +36,7 @@ pub static AVERAGE: HigherOrder = HigherOrder {
         ..SUMMED
     },
     bind: bind_float,
-    execute: |call| match call.state::<Scale>()? {
-        Scale(0) => floats(call, |values| match values.len() {
-            0 => 0.0,
-            n => values.iter().sum::<f64>() / n as f64,
-        }),
-        Scale(scale) => decimal_average(call, *scale),
-    },
+    execute: average,
     skipped: 0,
 };
 
@@ -55,7 +49,7 @@ pub static PRODUCT: HigherOrder = HigherOrder {
         ..SUMMED
     },
     bind: bind_float,
-    execute: |call| floats(call, |values| if values.is_empty() { 0.0 } else { values.iter().product() }),
+    execute: product,
     skipped: 0,
 };
 
@@ -87,15 +81,22 @@ fn bind_sum(name: &'static str, args: &[Argument]) -> Result<DataType> {
 
 fn bind_float(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     bind_sum(name, args)?;
-    let scale = match maybe_lambda(name, args, 0)?.mapped {
+    let mapped = maybe_lambda(name, args, 0)?.mapped;
+    let scale = match mapped {
         DataType::Decimal { scale, .. } => scale,
         _ => 0,
     };
-    Ok(Bound::with_state(DataType::Float64, Scale(scale)))
+    let integer = sum_type(&mapped).filter(DataType::is_integer);
+    Ok(Bound::with_state(DataType::Float64, Terms { scale, integer }))
 }
 
-/// Digits behind the point of a Decimal.
-struct Scale(u8);
+/// What is known of the numbers that are averaged or multiplied.
+struct Terms {
+    /// Digits behind the point of a Decimal.
+    scale: u8,
+    /// The type in which integers are calculated with.
+    integer: Option<DataType>,
+}
 
 fn operand<'a>(call: &'a Call, elements: &'a Elements) -> Operand<'a> {
     Operand { ty: call.args[0].ty, vector: &elements.mapped, constant: false }
@@ -121,6 +122,27 @@ fn sum(call: &Call) -> Result<Column> {
     Ok(sums.into())
 }
 
+fn average(call: &Call) -> Result<Column> {
+    let scale = call.state::<Terms>()?.scale;
+    if scale > 0 {
+        return decimal_average(call, scale);
+    }
+    if let Some(averages) = of_integers(call, false)? {
+        return Ok(averages);
+    }
+    floats(
+        call,
+        |values| if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 },
+    )
+}
+
+fn product(call: &Call) -> Result<Column> {
+    if let Some(products) = of_integers(call, true)? {
+        return Ok(products);
+    }
+    floats(call, |values| if values.is_empty() { 0.0 } else { values.iter().product() })
+}
+
 /// Decimals are averaged as decimals: digits behind the scale are cut off.
 fn decimal_average(call: &Call, scale: u8) -> Result<Column> {
     let elements = Elements::of(call, 0)?;
@@ -134,9 +156,35 @@ fn decimal_average(call: &Call, scale: u8) -> Result<Column> {
     Ok(Vector::from(elements.ranges().map(average).collect::<Vec<f64>>()).into())
 }
 
+/// Averages or products of integers, which are summed or multiplied in 64 bits at least, where they wrap around; none when the
+/// elements are no integers.
+fn of_integers(call: &Call, is_product: bool) -> Result<Option<Column>> {
+    let Some(wide) = &call.state::<Terms>()?.integer else { return Ok(None) };
+    fn results<C: Integer + Cast<f64>>(
+        operand: Operand,
+        elements: &Elements,
+        is_product: bool,
+    ) -> Result<Vector> {
+        let values = unary::<C, C>(operand, elements.mapped.len(), |x| x)?;
+        let of_array = |range: std::ops::Range<usize>| match (&values[range], is_product) {
+            ([], _) => 0.0,
+            (values, true) => values.iter().fold(C::ONE, |product, &x| product.mul(x)).cast(),
+            (values, false) => {
+                let sum: f64 = values.iter().fold(C::ZERO, |sum, &x| sum.add(x)).cast();
+                sum / values.len() as f64
+            }
+        };
+        Ok(elements.ranges().map(of_array).collect::<Vec<f64>>().into())
+    }
+    let elements = Elements::of(call, 0)?;
+    let results = with_integer!(wide.physical(),
+        C => results::<C>(operand(call, &elements), &elements, is_product)?,
+        _ => bail!(LOGICAL_ERROR, "Product of {wide}"));
+    Ok(Some(results.into()))
+}
+
 fn floats(call: &Call, sum_up: impl Fn(&[f64]) -> f64) -> Result<Column> {
-    let Scale(scale) = call.state()?;
-    let unit = 10f64.powi((*scale).into());
+    let unit = 10f64.powi(call.state::<Terms>()?.scale.into());
     let elements = Elements::of(call, 0)?;
     let values = unary::<f64, f64>(operand(call, &elements), elements.mapped.len(), |x| x / unit)?;
     Ok(Vector::from(elements.ranges().map(|r| sum_up(&values[r])).collect::<Vec<f64>>()).into())
