@@ -67,10 +67,12 @@ impl BoundFunction {
         }
         let mut inner: Vec<Argument> = args.to_vec();
 
-        let dictionaries = inner.iter().filter(|a| matches!(a.ty, DataType::LowCardinality(_))).count();
-        let others_constant =
-            inner.iter().all(|a| matches!(a.ty, DataType::LowCardinality(_)) || a.constant.is_some());
-        let keeps_dictionary = dictionaries == 1 && others_constant && per_value(record);
+        let is_coded = |a: &Argument| matches!(a.ty, DataType::LowCardinality(_));
+        // Constants are no dictionaries, even those whose type says so.
+        let dictionaries = inner.iter().filter(|a| is_coded(a) && a.constant.is_none()).count();
+        let others_constant = inner.iter().all(|a| is_coded(a) || a.constant.is_some());
+        let keeps_dictionary =
+            inner.iter().any(is_coded) && dictionaries <= 1 && others_constant && per_value(record);
         for arg in &mut inner {
             arg.ty = match record.dictionaries {
                 Dictionaries::InTypes => continue,

@@ -1,14 +1,13 @@
 //! `caseWithExpression`: CASE with an operand.
 
-use super::branches::{common, pick};
+use super::branches::{common, pick, types_to_mix};
 use crate::comparison::{Order, Plan, Planner, Side};
 use crate::lanes::Operand;
 use chalet_base::{Result, ensure};
 use chalet_columns::Column;
 use chalet_function_api::{
-    Argument, Bound, Call, Constants, Context, Dictionaries, Example, Nulls, Record, ScalarFunction,
+    Argument, Bound, Call, Constants, Context, Example, Nulls, Record, ScalarFunction,
 };
-use chalet_types::DataType;
 
 const RECORD: Record = Record {
     name: "caseWithExpression",
@@ -21,7 +20,6 @@ const RECORD: Record = Record {
     }],
     nulls: Nulls::Seen,
     constants: Constants::Seen,
-    dictionaries: Dictionaries::Decoded,
     total: true,
     ..Record::DEFAULT
 };
@@ -45,7 +43,7 @@ impl ScalarFunction for Case {
         let whens = (1..args.len() - 1).step_by(2);
         let plans = whens.map(|i| planner.plan(Side::from(&args[0]), Side::from(&args[i])));
         let plans: Vec<Plan> = plans.collect::<Result<_>>()?;
-        let types: Vec<DataType> = results(args.len()).map(|i| args[i].ty.clone()).collect();
+        let types = types_to_mix(results(args.len()).map(|i| &args[i]));
         Ok(Bound::with_state(common(&types)?, plans))
     }
 

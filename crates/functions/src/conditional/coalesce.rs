@@ -1,6 +1,6 @@
 //! `coalesce`, `ifNull`: the first value that is not NULL.
 
-use super::branches::{common_or_variant, pick};
+use super::branches::{common_or_variant, pick, types_to_mix};
 use chalet_base::Result;
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
@@ -66,8 +66,8 @@ impl ScalarFunction for Coalesce {
         let Some(&last) = found.last() else {
             return Ok(DataType::Nothing.nullable().into());
         };
-        let types: Vec<DataType> = found.iter().map(|&i| args[i].ty.without_nullable().clone()).collect();
-        let result = common_or_variant(&types, ctx)?;
+        let result = common_or_variant(&types_to_mix(found.iter().map(|&i| &args[i])), ctx)?;
+        let result = result.without_nullable().clone();
         Ok(if args[last].ty.is_nullable() { result.nullable() } else { result }.into())
     }
 

@@ -8,7 +8,7 @@ use chalet_base::{Result, bail, ensure};
 use chalet_columns::keys::group_keys;
 use chalet_columns::{Column, Vector};
 use chalet_function_api::{
-    Argument, Bound, Call, Constants, Context, Dictionaries, Example, Nulls, Record, ScalarFunction,
+    Argument, Bound, Call, Constants, Context, Example, Nulls, Record, ScalarFunction,
 };
 use chalet_types::supertype::common_supertype;
 use chalet_types::{DataType, Value};
@@ -23,7 +23,6 @@ const RECORD: Record = Record {
     }],
     nulls: Nulls::Seen,
     constants: Constants::Seen,
-    dictionaries: Dictionaries::Decoded,
     ..Record::DEFAULT
 };
 
