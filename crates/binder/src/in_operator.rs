@@ -335,7 +335,7 @@ impl SelectBinder<'_> {
         let mut cast_needles = Vec::with_capacity(needles.len());
         for (needle, field) in needles.into_iter().zip(&right.fields) {
             let (a, b) = (needle.ty().without_low_cardinality(), field.ty.without_low_cardinality());
-            let common = match supertype::pair(a, b) {
+            let common = match supertype::pair_of_keys(a, b) {
                 Some(common) => common,
                 None => a.clone().nullable(),
             };

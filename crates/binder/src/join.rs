@@ -246,7 +246,7 @@ impl SelectBinder<'_> {
                  should cast it to any other type"
             );
         }
-        let common = supertype::pair(a, b).ok_or_else(|| {
+        let common = supertype::pair_of_keys(a, b).ok_or_else(|| {
             err!(TYPE_MISMATCH, "Can't infer common type for joined columns: {a} at left, {b} at right")
         })?;
         let env = self.query.env;

@@ -266,6 +266,7 @@ pub(crate) fn parse_structure(text: &str) -> Result<Schema> {
             bail!(BAD_ARGUMENTS, "Column {name} of the structure has no type");
         };
         let ty: DataType = written.text.parse()?;
+        let ty = if column.nullable == Some(true) { ty.nullable() } else { ty };
         match nested_parts(&name, &written.text, &ty) {
             Some(parts) => schema.extend(parts),
             None => schema.push((name, ty)),
@@ -464,7 +465,9 @@ fn converted(
         }
         _ => error,
     })?;
-    if innermost(from).is_number() && innermost(to).is_integer() {
+    // Every integer is a Bool.
+    let is_bool = *innermost(to) == DataType::Bool && innermost(from).is_integer();
+    if innermost(from).is_number() && innermost(to).is_integer() && !is_bool {
         ensure!(
             column.value(0).compare(value).is_eq(),
             ARGUMENT_OUT_OF_BOUND,

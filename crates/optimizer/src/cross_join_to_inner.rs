@@ -118,7 +118,7 @@ pub(crate) fn equality(condition: &Expr, with: &Rewriter) -> Result<Option<(Expr
     if !equal_as_keys(x.bare()) || !equal_as_keys(y.bare()) {
         return Ok(None);
     }
-    let Some(common) = supertype::pair(x, y).filter(|common| equal_as_keys(common.bare())) else {
+    let Some(common) = supertype::pair_of_keys(x, y).filter(|common| equal_as_keys(common.bare())) else {
         return Ok(None);
     };
     let common = common.bare().clone();

@@ -61,7 +61,7 @@ impl Rewriter<'_> {
     /// The key of a join that two expressions are, in their common type. Fails where they have none.
     pub(crate) fn key(&self, left: Expr, right: Expr, null_safe: bool) -> Result<JoinKey> {
         let (a, b) = (left.ty().without_low_cardinality(), right.ty().without_low_cardinality());
-        let Some(common) = supertype::pair(a, b) else {
+        let Some(common) = supertype::pair_of_keys(a, b) else {
             bail!(TYPE_MISMATCH, "Can't infer common type for joined columns: {a} at left, {b} at right");
         };
         Ok(JoinKey { left: (self.cast)(left, &common)?, right: (self.cast)(right, &common)?, null_safe })

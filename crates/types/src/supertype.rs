@@ -34,6 +34,15 @@ fn no_supertype(a: &DataType, b: &DataType) -> chalet_base::Error {
     err!(NO_COMMON_TYPE, "There is no supertype for types {a}, {b} {why}")
 }
 
+/// The type in which two types are compared for equality: their supertype, where no two values of either become one.
+pub fn pair_of_keys(a: &DataType, b: &DataType) -> Option<DataType> {
+    let common = pair(a, b)?;
+    if *common.bare() != DataType::Bool || a.bare() == b.bare() {
+        return Some(common);
+    }
+    Some(if common.is_nullable() { DataType::UInt8.nullable() } else { DataType::UInt8 })
+}
+
 /// The supertype of two types, if there is one.
 pub fn pair(a: &DataType, b: &DataType) -> Option<DataType> {
     use DataType::*;
@@ -44,13 +53,12 @@ pub fn pair(a: &DataType, b: &DataType) -> Option<DataType> {
         (Nothing, other) | (other, Nothing) => Some(other.clone()),
         _ if a.is_of_several_types() || b.is_of_several_types() => crate::variant::pair_of_several(a, b),
         (LowCardinality(x), LowCardinality(y)) => Some(pair(x, y)?.low_cardinality()),
-        (LowCardinality(x), y) | (y, LowCardinality(x)) => pair(x, y),
+        (LowCardinality(x), y) => pair(x, y),
+        (x, LowCardinality(y)) => pair(x, y),
         // What is made anew shows no name of a geometry.
         (Nullable(x), Nullable(y)) => Some(wrap_nullable(pair(x, y)?.without_name())),
-        (Nullable(x), y) | (y, Nullable(x)) => match pair(x, y)?.without_name() {
-            inner if inner.can_be_nullable() => Some(wrap_nullable(inner)),
-            _ => None,
-        },
+        (Nullable(x), y) => nullable_pair(x, y),
+        (x, Nullable(y)) => nullable_pair(x, y),
         (Array(x), Array(y)) => Some(pair(x, y)?.array()),
         (Map(k1, v1), Map(k2, v2)) => Some(DataType::map(pair(k1, k2)?, pair(v1, v2)?)),
         (Tuple(x), Tuple(y)) if x.len() == y.len() => {
@@ -68,8 +76,8 @@ pub fn pair(a: &DataType, b: &DataType) -> Option<DataType> {
         (String | FixedString(_), Enum8(_) | Enum16(_)) | (Enum8(_) | Enum16(_), String | FixedString(_)) => {
             Some(String)
         }
-        // Numbers meet the integers by which other types are held.
-        (Bool, UInt8) | (UInt8, Bool) => Some(Bool),
+        // Numbers meet the integers by which other types are held. To the kernel Bool is UInt8 with a name: the first one stays.
+        (Bool, UInt8) | (UInt8, Bool) => Some(a.clone()),
         (Interval(x), Interval(y)) => {
             // Days and months have no common measure.
             use crate::IntervalUnit::Month;
@@ -105,6 +113,12 @@ pub fn pair(a: &DataType, b: &DataType) -> Option<DataType> {
         _ if a.is_number() && b.is_number() => numbers(a, b),
         _ => None,
     }
+}
+
+/// The supertype of two types of which one is Nullable, without that.
+fn nullable_pair(a: &DataType, b: &DataType) -> Option<DataType> {
+    let inner = pair(a, b)?.without_name();
+    inner.can_be_nullable().then(|| wrap_nullable(inner))
 }
 
 fn wrap_nullable(ty: DataType) -> DataType {
