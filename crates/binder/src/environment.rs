@@ -134,6 +134,8 @@ pub struct BinderSettings {
     pub final_within_partitions: bool,
     /// `apply_prewhere_after_final`.
     pub prewhere_after_final: bool,
+    /// Rows that are equal in the keys before WITH FILL are filled by themselves.
+    pub use_with_fill_by_sorting_prefix: bool,
     /// `enable_materialized_cte`: `AS MATERIALIZED` is heeded.
     pub materialized_cte: bool,
 }
@@ -171,6 +173,7 @@ impl Default for BinderSettings {
             final_: false,
             final_within_partitions: false,
             prewhere_after_final: false,
+            use_with_fill_by_sorting_prefix: true,
             materialized_cte: false,
         }
     }

@@ -260,7 +260,9 @@ impl<'b> SelectBinder<'b> {
             .chain(&select.having)
             .chain(&select.qualify)
             .chain(select.order_by.iter().map(|o| &o.expr))
-            .chain(select.limit_by.iter().flat_map(|l| &l.exprs));
+            .chain(select.limit_by.iter().flat_map(|l| &l.exprs))
+            .chain(select.windows.iter().flat_map(|w| &w.spec.partition_by))
+            .chain(select.windows.iter().flat_map(|w| w.spec.order_by.iter().map(|o| &o.expr)));
         let mut aliases = self.aliases.clone();
         for e in clauses {
             collect_aliases(e, &mut aliases)?;
@@ -575,23 +577,34 @@ impl<'b> SelectBinder<'b> {
             );
             return Ok(plan);
         }
-        let mut columns = Vec::with_capacity(keys.len());
+        let mut columns: Vec<(ColumnId, _, Option<_>)> = Vec::with_capacity(keys.len());
         for (item, key) in select.order_by.iter().zip(keys) {
             let Some(id) = key.expr.as_column() else {
                 ensure!(item.fill.is_none(), INVALID_WITH_FILL_EXPRESSION, "WITH FILL over a constant");
                 continue;
             };
-            let is_filled = |(known, _, fill): &(ColumnId, _, Option<_>)| *known == id && fill.is_some();
-            ensure!(
-                item.fill.is_none() || !columns.iter().any(is_filled),
-                INVALID_WITH_FILL_EXPRESSION,
-                "Multiple WITH FILL for identical expressions is not supported in ORDER BY"
-            );
+            for (_, _, fill) in columns.iter().filter(|(known, ..)| *known == id) {
+                ensure!(
+                    item.fill.is_none() || fill.is_none(),
+                    INVALID_WITH_FILL_EXPRESSION,
+                    "Multiple WITH FILL for identical expressions is not supported in ORDER BY"
+                );
+                ensure!(
+                    item.fill.is_none() && fill.is_none(),
+                    INVALID_WITH_FILL_EXPRESSION,
+                    "ORDER BY containing the same expression with and without WITH FILL modifier is not supported"
+                );
+            }
             let fill = match &item.fill {
                 Some(fill) => Some(self.fill_column(fill, key.expr.ty(), key.order.descending)?),
                 None => None,
             };
             columns.push((id, key.order, fill));
+        }
+        if !self.query.env.settings().use_with_fill_by_sorting_prefix {
+            // All rows are one run then.
+            let n_prefix = columns.iter().take_while(|column| column.2.is_none()).count();
+            columns.drain(..n_prefix);
         }
         let mut interpolate = Vec::new();
         let as_columns = |e: &Expr| {
@@ -624,7 +637,7 @@ impl<'b> SelectBinder<'b> {
                     );
                     let value = match &item.expr {
                         Some(e) => {
-                            let bound = self.expr(e)?;
+                            let bound = self.interpolated(e, fields)?;
                             crate::call::cast(self.query.env, as_columns(&bound)?, &field.ty)?
                         }
                         None => Expr::Column(field.id, field.ty.clone()),
@@ -635,6 +648,16 @@ impl<'b> SelectBinder<'b> {
             None => {}
         }
         Ok(Plan::Fill(Fill { input: Box::new(plan), columns, interpolate }))
+    }
+
+    /// A value of INTERPOLATE. Names of the result are its columns there, those with a constant value too.
+    fn interpolated(&mut self, e: &ast::Expr, fields: &[Field]) -> Result<Expr> {
+        let depth = self.lambda_params.len();
+        let columns = fields.iter().map(|f| (f.name.to_string(), Expr::Column(f.id, f.ty.clone())));
+        self.lambda_params.extend(columns);
+        let bound = self.expr(e);
+        self.lambda_params.truncate(depth);
+        bound
     }
 }
 

@@ -28,7 +28,7 @@ impl Settings {
 
     pub fn for_binder(&self) -> BinderSettings {
         let mut s = BinderSettings::default();
-        let flags: [(&str, &mut bool); 21] = [
+        let flags: [(&str, &mut bool); 22] = [
             ("prefer_column_name_to_alias", &mut s.prefer_column_name_to_alias),
             ("transform_null_in", &mut s.transform_null_in),
             ("allow_suspicious_types_in_group_by", &mut s.allow_suspicious_types_in_group_by),
@@ -47,6 +47,7 @@ impl Settings {
             ("final", &mut s.final_),
             ("do_not_merge_across_partitions_select_final", &mut s.final_within_partitions),
             ("apply_prewhere_after_final", &mut s.prewhere_after_final),
+            ("use_with_fill_by_sorting_prefix", &mut s.use_with_fill_by_sorting_prefix),
             ("enable_materialized_cte", &mut s.materialized_cte),
             ("asterisk_include_alias_columns", &mut s.asterisk_include_alias_columns),
             ("analyzer_compatibility_join_using_top_level_identifier", &mut s.using_means_aliases),

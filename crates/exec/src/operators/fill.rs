@@ -150,6 +150,11 @@ impl Filler<'_> {
                 }
                 Some(current) => {
                     let mut moved = std::mem::take(current);
+                    // The grid is ahead of the row before where rows of several runs are filled as one.
+                    let is_ahead = previous.as_ref().is_some_and(|p| self.compare(p, &moved).is_lt());
+                    if is_ahead && self.compare(&moved, &point).is_lt() {
+                        self.emit(&moved)?;
+                    }
                     while self.advance(&mut moved, &point, limit.as_ref())? {
                         self.emit(&moved)?;
                     }
@@ -159,6 +164,7 @@ impl Filler<'_> {
             self.copy(rows, row)?;
             previous = Some(point);
         }
+        let is_ahead = at.as_ref().zip(previous.as_ref()).is_some_and(|(at, p)| self.compare(p, at).is_lt());
         if at.is_none() {
             // No row has reached FROM.
             let starts: Option<Point> = targets.iter().map(|t| t.fill.from.clone()).collect();
@@ -172,6 +178,9 @@ impl Filler<'_> {
         let Some(mut current) = at else { return Ok(()) };
         let ends: Point = targets.iter().map(|t| t.fill.to.clone().unwrap_or(Value::Null)).collect();
         let limit = self.stale(previous.as_ref())?;
+        if is_ahead && !ends[0].is_null() && before(&current[0], &ends[0], &targets[0]) {
+            self.emit(&current)?;
+        }
         while self.advance_to_end(&mut current, &ends, limit.as_ref())? {
             self.emit(&current)?;
         }
