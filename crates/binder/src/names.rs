@@ -28,6 +28,8 @@ impl SelectBinder<'_> {
                 }
             }
             ExprKind::Identifier(parts) if parts.len() > 1 => self.shorten(parts),
+            // `count(*)` counts rows, whatever the columns are.
+            ExprKind::Call(call) if call.counts_rows() => {}
             ExprKind::Call(call) => self.spell_out(&mut call.args),
             ExprKind::Lambda { body, .. } => {
                 if let Some([name]) = self.matcher_names(body).as_deref() {

@@ -112,8 +112,7 @@ fn call_name(out: &mut String, call: &Call, expr: &Expr) {
     }
     out.push('(');
     // `count(*)` counts rows and takes no argument.
-    let counts_rows = call.name.eq_ignore_ascii_case("count")
-        && matches!(&call.args[..], [Expr { kind: ExprKind::Star(transformers), .. }] if transformers.is_empty());
+    let counts_rows = call.counts_rows();
     if !counts_rows {
         names(out, &call.args);
     }

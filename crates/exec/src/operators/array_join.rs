@@ -9,6 +9,7 @@ use chalet_types::DataType;
 use std::sync::Arc;
 
 /// The operator of ARRAY JOIN.
+#[derive(Clone)]
 pub struct ArrayJoin {
     pub arrays: Program,
     /// Types of the elements.
@@ -18,6 +19,18 @@ pub struct ArrayJoin {
     /// Shorter arrays are filled with defaults instead of refused.
     pub unaligned: bool,
     pub control: Arc<QueryControl>,
+}
+
+impl ArrayJoin {
+    /// The first of the rows that a block becomes.
+    pub fn first_row(&self, block: Block) -> Result<Option<Block>> {
+        let mut first = None;
+        self.worker()?.push(block, &mut |joined| {
+            first = Some(joined.slice(0, 1));
+            Ok(Flow::Stop)
+        })?;
+        Ok(first)
+    }
 }
 
 impl Operator for ArrayJoin {

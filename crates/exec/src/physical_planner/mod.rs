@@ -62,7 +62,15 @@ impl BeforeLimit {
 #[derive(Clone)]
 pub struct TotalsPath {
     source: TotalsSource,
-    projections: Vec<Program>,
+    steps: Vec<TotalsStep>,
+}
+
+/// What happens to the row of totals above where it comes from.
+#[derive(Clone)]
+enum TotalsStep {
+    Project(Program),
+    /// Of the rows that it becomes the first one stays.
+    ArrayJoin(array_join::ArrayJoin),
 }
 
 /// Where the row of totals comes from.
@@ -98,9 +106,14 @@ impl TotalsPath {
     /// The finished row, when the plan has run.
     pub fn take(&self) -> Result<Option<Block>> {
         let Some(mut block) = self.source.take()? else { return Ok(None) };
-        for program in &self.projections {
-            let columns = program.evaluate(&block)?;
-            block = Block::new(columns, block.n_rows());
+        for step in &self.steps {
+            block = match step {
+                TotalsStep::Project(program) => Block::new(program.evaluate(&block)?, block.n_rows()),
+                TotalsStep::ArrayJoin(arrays) => match arrays.first_row(block)? {
+                    Some(row) => row,
+                    None => return Ok(None),
+                },
+            };
         }
         Ok(Some(block))
     }
@@ -243,7 +256,11 @@ impl PhysicalPlanner<'_> {
                     unaligned: node.unaligned,
                     control: self.ctx.control.clone(),
                 };
-                Ok(self.plan(&node.input)?.into_rows(|stream| stream.then(operator)))
+                let mut input = self.plan(&node.input)?;
+                if let Some(totals) = &mut input.totals {
+                    totals.steps.push(TotalsStep::ArrayJoin(operator.clone()));
+                }
+                Ok(input.then(operator))
             }
             Plan::Join(node) => self.join(node),
             Plan::Window(node) => self.window(node),
@@ -273,7 +290,7 @@ impl PhysicalPlanner<'_> {
         let columns = self.program(&node.exprs.iter().map(|e| &e.1).collect::<Vec<_>>(), &node.input)?;
         let mut input = self.plan(&node.input)?;
         if let Some(totals) = &mut input.totals {
-            totals.projections.push(columns.clone());
+            totals.steps.push(TotalsStep::Project(columns.clone()));
         }
         let sorted = input.sorted.take();
         Ok(PhysicalPlan { sorted, ..input.then(project::Project { columns }) })
@@ -327,8 +344,7 @@ impl PhysicalPlanner<'_> {
             purpose: Purpose::Aggregation,
         });
         let input = self.input(&node.input, node.limit.is_some())?.into_rows(|stream| stream.into_sink(sink));
-        let totals =
-            has_totals.then(|| TotalsPath { source: TotalsSource::Slot(slot), projections: Vec::new() });
+        let totals = has_totals.then(|| TotalsPath { source: TotalsSource::Slot(slot), steps: Vec::new() });
         Ok(PhysicalPlan { totals, ..input })
     }
 
@@ -475,7 +491,7 @@ impl PhysicalPlanner<'_> {
             let types = |fields: &[plan::Field]| fields.iter().map(|field| field.ty.clone()).collect();
             let (of_left, of_right) = node.fields.split_at(node.left.fields().len());
             let sides = [(left.totals, types(of_left)), (right.totals, types(of_right))];
-            TotalsPath { source: TotalsSource::Join(Box::new(sides)), projections: Vec::new() }
+            TotalsPath { source: TotalsSource::Join(Box::new(sides)), steps: Vec::new() }
         });
         let joined = self.joined(node, left.stream, right.stream, slot)?;
         Ok(PhysicalPlan { before_limits, totals, ..PhysicalPlan::from(joined) })

@@ -96,6 +96,12 @@ pub struct Call {
 }
 
 impl Call {
+    /// Is it `count(*)`, which takes no argument?
+    pub fn counts_rows(&self) -> bool {
+        self.name.eq_ignore_ascii_case("count")
+            && matches!(&self.args[..], [Expr { kind: ExprKind::Star(transformers), .. }] if transformers.is_empty())
+    }
+
     pub fn new(name: impl Into<String>, args: Vec<Expr>, style: CallStyle) -> Self {
         Call {
             name: name.into(),
