@@ -144,7 +144,9 @@ def test_standard_input_as_a_table():
     assert run("-q", "SELECT sum(a), max(b) FROM table", "--input-format", "CSVWithNames", text=csv).stdout == "3\ty\n"
     done = run("-q", "SELECT x + 1 FROM t", "-S", "x UInt8", "--input-format", "TSV", "-N", "t", text="1\n2\n")
     assert (done.stdout, done.stderr) == ("2\n3\n", "")
-    done = run("-q", "SELECT * FROM table", text="?\n")
+    # Without its name the contents tell the format, where there are any.
+    assert run("-q", "SELECT sum(c1), max(c2) FROM table", text="1,x\n2,y\n").stdout == "3\ty\n"
+    done = run("-q", "SELECT * FROM table", text="")
     assert done.returncode == 1 and "--input-format" in done.stderr
     # Several times, and only where it is asked for.
     done = run("-q", "SELECT count() FROM table AS a, table AS b; SELECT 1", "-S", "x UInt8", "--input-format", "CSV", text="1\n2\n")

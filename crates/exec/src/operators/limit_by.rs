@@ -42,6 +42,7 @@ impl Sink for LimitBy {
             in_task: (0, 0),
             has_enough: self.has_enough.clone(),
             blocks: Vec::new(),
+            kept: 0,
             memory: Reservation::new(ctx.control.memory.clone()),
         }))
     }
@@ -124,14 +125,16 @@ struct Worker {
     in_task: (u32, u64),
     has_enough: Arc<AtomicBool>,
     blocks: Vec<(Position, Block)>,
+    /// Bytes of these.
+    kept: usize,
     memory: Reservation,
 }
 
 impl SinkWorker for Worker {
     fn push(&mut self, position: Position, block: Block) -> Result<Flow> {
-        let before = self.first.memory();
         let (block, numbers) = self.first.of(block)?;
-        self.memory.grow(block.memory() + self.first.memory() - before)?;
+        self.kept += block.memory();
+        self.memory.resize(self.kept + self.first.memory())?;
         if !block.is_empty() {
             self.blocks.push((position, block));
         }
