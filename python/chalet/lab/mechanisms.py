@@ -125,9 +125,9 @@ MECHANISMS = (
     ),
     by_switch(
         "suspended-collector",
-        "Python's cyclic collector waits while rows become objects",
+        "Python's cyclic collector waits while rows become objects of which it has to know: lists, tuples",
         "suspended-collector",
-        "SELECT k, url, v, day FROM t LIMIT 500000",
+        "SELECT k, [user, user], (k, v) FROM t LIMIT 300000",
         "CollectorSuspensions",
         common={"fetch": "rows"},
     ),
