@@ -1,6 +1,8 @@
 """Experiments with programs that behave, crash, hang, print nothing and answer otherwise."""
 
 import json
+import os
+import subprocess
 import sys
 
 import pytest
@@ -190,3 +192,11 @@ def test_a_mechanism_that_runs_has_a_counter(tmp_path, monkeypatch):
     assert "`QueryConditionCacheHits` " in row and "did not move" not in row
     with pytest.raises(ValueError, match="no mechanism x"):
         mechanisms.measured(tmp_path / "n", ["x"])
+
+
+def test_a_switch_that_is_none_is_an_error():
+    code = "import chalet\ntry:\n    chalet.connect()\nexcept chalet.Error as error:\n    print(error.code, error)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "CHALET_SWITCHES": "-free-lists,+warp"}
+    )
+    assert done.stdout.startswith("36 ") and "'+warp'" in done.stdout and "two-byte-search" in done.stdout

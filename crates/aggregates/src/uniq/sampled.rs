@@ -6,6 +6,7 @@ use crate::hashes::int_hash64;
 use crate::uniq::key_set::KeySet;
 use crate::uniq::sketch::{Sketch, counting};
 use crate::uniq::words::Words;
+use chalet_base::crc32c::crc32c_of_word;
 use chalet_base::{Result, ensure};
 use chalet_columns::wire::{put_len, take_array, take_count, take_u8};
 use chalet_function_api::aggregate::AggregateNulls;
@@ -84,18 +85,6 @@ impl Sample {
     }
 }
 
-/// CRC-32C of the 8 bytes of a number, begun with all bits set and not inverted at the end.
-fn crc32c(x: u64) -> u32 {
-    let mut crc = u32::MAX;
-    for byte in x.to_le_bytes() {
-        crc ^= u32::from(byte);
-        for _ in 0..8 {
-            crc = (crc >> 1) ^ (0x82f6_3b78 & (crc & 1).wrapping_neg());
-        }
-    }
-    crc
-}
-
 impl Sketch for Sample {
     type Plan = Mix;
 
@@ -125,7 +114,7 @@ impl Sketch for Sample {
             return kept;
         }
         // The kernel adds something to the number, so that one does not see that it is a multiple of a power of two.
-        let seen = (kept << self.skip) + (u64::from(crc32c(kept)) & ((1 << self.skip) - 1));
+        let seen = (kept << self.skip) + (u64::from(crc32c_of_word(u32::MAX, kept)) & ((1 << self.skip) - 1));
         // Different values may have equal hashes: how many values fill that many of 2^32 places?
         let places = 2f64.powi(32);
         (places * (places.ln() - (places - seen as f64).ln())).round() as u64

@@ -34,6 +34,7 @@
 //! - [`projection`]: projections of parts
 //! - [`rows_writer`], [`rewrite`]: rows of parts in the making, and parts that take the place of others
 //! - [`sorted_rows`]: rows of parts in memory that ranges leave
+//! - [`layout`]: which columns are read of a part
 //! - [`scan`]: parts to blocks
 //! - [`runs`]: parts as sorted runs
 //! - [`part_rows`]: rows of parts by row id
@@ -48,6 +49,7 @@ pub mod export;
 mod inserter;
 mod journal;
 mod keys;
+mod layout;
 mod merges;
 pub mod part;
 mod part_file;

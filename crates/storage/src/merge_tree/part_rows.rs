@@ -1,6 +1,7 @@
 //! Rows of parts by row id, as the scan has opened the parts.
 
-use super::scan::{Layout, Shared, places};
+use super::layout::{Layout, places};
+use super::scan::Shared;
 use crate::{RowsById, row_ids};
 use chalet_base::{Result, bail};
 use chalet_columns::{Block, Column, Vector};

@@ -1,7 +1,8 @@
 //! The parts of a scan as sorted runs. A range of keys is found by the page index, or by bisection where rows are in memory; what the
 //! border pages hold beside it is cut off.
 
-use super::scan::{Own, Place, Shared, Worker};
+use super::layout::Place;
+use super::scan::{Own, Shared, Worker};
 use super::stored_type::{is_same, keeps_order};
 use crate::sorted_runs::{KeyRange, SortedRuns};
 use crate::{Morsel, ScanWorker};

@@ -1,26 +1,26 @@
 //! Parts to blocks. Each row group of a file, and some blocks of each part in memory, are a task of their own; statistics and the
 //! page index of files leave out what cannot pass the filter.
 
-use super::columns::ColumnsVersion;
 use super::definition::Definition;
+use super::layout::{Layout, Place, places};
 use super::part::Part;
 use super::part_file::{lengths_of, structure};
 use super::part_rows::PartRows;
 use super::runs::PartRuns;
 use super::skip_index::rows_to_read;
 use super::sorted_rows::{first_column, is_within, sorted_rows};
-use super::stored_type::{from_stored, is_same, keeps_order};
+use super::stored_type::{is_same, keeps_order};
 use crate::condition_cache;
 use crate::file_statistics::merged;
 use crate::row_ids;
 use crate::scan::{ScanFilter, ScanProgress};
 use crate::sorted_runs::SortedRuns;
-use crate::{ColumnSchema, Morsel, RowsById, Scan, ScanRequest, ScanWorker, TableSchema};
+use crate::{Morsel, RowsById, Scan, ScanRequest, ScanWorker};
 use chalet_base::events::{self, Event};
 use chalet_base::{Result, bail, err};
 use chalet_columns::{Block, Column, Vector};
 use chalet_formats::input::{
-    BlockReader, Cast, ColumnRange, FileScan, OnlyLengths, Pruned, RowFilter, RowsByNumber, intersect,
+    BlockReader, ColumnRange, FileScan, OnlyLengths, Pruned, RowFilter, RowsByNumber, intersect,
 };
 use chalet_formats::{ColumnStatistics, FormatSettings, Input, ReadRequest, Summary, TableStatistics};
 use chalet_types::{DataType, Value};
@@ -51,37 +51,6 @@ pub(super) struct Shared {
     tested: Mutex<Vec<(u64, u64)>>,
 }
 
-/// Where a requested column comes from.
-#[derive(Clone)]
-pub(super) enum Place {
-    /// The stored column of this number, of this type.
-    Stored(u32, DataType),
-    Part,
-    PartitionId,
-    PartIndex,
-    /// The number of the row in its part.
-    Offset,
-    /// How many rows parts before it have.
-    StartingOffset,
-    /// The number of the row's granule in its part.
-    GranuleOffset,
-    /// Of the INSERT that it came with, or of the first of them.
-    BlockNumber,
-    DataVersion,
-    PartUuid,
-    DiskName,
-    RowExists,
-    Distance,
-    /// How many rows of the table each row stands for: 1, where no sample is read.
-    SampleFactor,
-}
-
-impl Place {
-    fn needs_numbers(&self) -> bool {
-        matches!(self, Place::Offset | Place::GranuleOffset)
-    }
-}
-
 #[derive(Default)]
 struct State {
     next_part: usize,
@@ -93,38 +62,6 @@ struct State {
     pruned: Pruned,
     /// Parts of which nothing was read.
     pruned_parts: u64,
-}
-
-/// Where the columns of a table's definition come from.
-pub(super) fn places(
-    schema: &TableSchema,
-    version: &ColumnsVersion,
-    columns: &[usize],
-) -> Result<Vec<Place>> {
-    let place = |&index: &usize| {
-        let column = &schema.columns[index];
-        Ok(match &*column.name {
-            "_part" if column.is_virtual => Place::Part,
-            "_partition_id" if column.is_virtual => Place::PartitionId,
-            "_part_index" if column.is_virtual => Place::PartIndex,
-            "_part_offset" if column.is_virtual => Place::Offset,
-            "_block_offset" if column.is_virtual => Place::Offset,
-            "_part_starting_offset" if column.is_virtual => Place::StartingOffset,
-            "_part_granule_offset" if column.is_virtual => Place::GranuleOffset,
-            "_block_number" if column.is_virtual => Place::BlockNumber,
-            "_part_uuid" if column.is_virtual => Place::PartUuid,
-            "_disk_name" if column.is_virtual => Place::DiskName,
-            "_distance" if column.is_virtual => Place::Distance,
-            "_row_exists" if column.is_virtual => Place::RowExists,
-            "_part_data_version" if column.is_virtual => Place::DataVersion,
-            "_sample_factor" if column.is_virtual => Place::SampleFactor,
-            name => match version.columns.iter().find(|c| *c.name == *name) {
-                Some(found) => Place::Stored(found.id, found.ty.clone()),
-                None => bail!(LOGICAL_ERROR, "Column {name} is not stored"),
-            },
-        })
-    };
-    columns.iter().map(place).collect()
 }
 
 impl PartsScan {
@@ -261,82 +198,6 @@ impl Scan for PartsScan {
             lines.push(("Rows skipped".into(), state.pruned.rows.to_string()));
         }
         lines
-    }
-}
-
-/// Which of the requested columns a part has.
-pub(super) struct Layout {
-    /// The requested columns, and behind them those that defaults of the ones which the part lacks read.
-    places: Vec<Place>,
-    /// For each place, where it is among the columns that are read of the part.
-    pub read: Vec<Option<usize>>,
-    /// Those, by their position in the part.
-    pub wanted: Arc<[usize]>,
-    /// Their types in the part.
-    types: Vec<DataType>,
-    /// Which places are computed from which others, which stand behind them.
-    computed: Vec<(usize, Computed)>,
-    /// Of the columns that are read, those that defaults need, whatever the query does not need of them.
-    of_defaults: Vec<usize>,
-}
-
-/// A column that a part lacks, with a default over others.
-struct Computed {
-    column: ColumnSchema,
-    inputs: Vec<usize>,
-}
-
-impl Layout {
-    pub fn of(part: &Part, places: &[Place], definition: &Definition) -> Result<Layout> {
-        let n_requested = places.len();
-        let mut places = places.to_vec();
-        let (mut read, mut wanted) = (Vec::with_capacity(places.len()), Vec::<usize>::new());
-        let mut computed = Vec::new();
-        let mut at = 0;
-        while let Some(place) = places.get(at) {
-            let position = match place {
-                Place::Stored(id, _) => part.columns.position(*id),
-                _ => None,
-            };
-            if let (Place::Stored(id, _), None) = (place, position)
-                && let Some((column, inputs)) = definition.default_over_others(*id)?
-            {
-                // One that reads itself through others was refused when it was declared.
-                let first = places.len();
-                places.extend(inputs.into_iter().map(|(id, ty)| Place::Stored(id, ty)));
-                computed.push((at, Computed { column, inputs: (first..places.len()).collect() }));
-            }
-            read.push(position.map(|position| {
-                wanted.iter().position(|known| *known == position).unwrap_or_else(|| {
-                    wanted.push(position);
-                    wanted.len() - 1
-                })
-            }));
-            at += 1;
-        }
-        let of_defaults = read[n_requested..].iter().flatten().copied().collect();
-        let types = wanted.iter().map(|&position| part.columns.columns[position].ty.clone()).collect();
-        Ok(Layout { places, read, wanted: wanted.into(), types, computed, of_defaults })
-    }
-
-    /// Where a requested column is among those that are read, if the part has it in this very type.
-    fn as_it_is(&self, column: usize, ty: &DataType) -> Option<usize> {
-        self.read[column].filter(|&at| self.types[at] == *ty)
-    }
-
-    /// A column that was read of the part, in the type that it has in the table.
-    fn converted(
-        &self,
-        at: usize,
-        column: Column,
-        is_resident: bool,
-        ty: &DataType,
-        cast: &Cast,
-    ) -> Result<Column> {
-        let of_part = &self.types[at];
-        // What is in memory is as the table has it.
-        let column = if is_resident { column } else { from_stored(column, of_part)? };
-        if of_part == ty { Ok(column) } else { cast(&column, of_part, ty) }
     }
 }
 

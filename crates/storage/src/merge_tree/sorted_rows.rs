@@ -2,8 +2,8 @@
 
 use super::columns::ColumnsVersion;
 use super::keys::TableKeys;
+use super::layout::Place;
 use super::part::Part;
-use super::scan::Place;
 use super::stored_type::keeps_order;
 use chalet_base::bisect::partition_point;
 use chalet_columns::{Block, Vector};
