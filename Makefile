@@ -22,6 +22,10 @@ QUERIES ?= bench/queries.sql
 # Numbers of threads, one run each, such as 1,4; without it one run with a thread for each core. More options in BENCH.
 THREADS ?=
 BENCH ?=
+# What `make watch` compares: revisions, wheels or folders to import from; beside the hits, folders that suite_data.py made.
+BASE ?= HEAD~1
+NEW ?= HEAD
+SUITES ?=
 
 .PHONY: help
 help: ## list the targets
@@ -79,6 +83,13 @@ bench: .venv-bench/ready wheel ## run QUERIES over ROWS generated rows in FILES 
 	cargo run --quiet --release --package chalet-bench-generator -- --rows $(ROWS) --files $(FILES) --out data/hits-$(ROWS)-$(FILES)
 	.venv-bench/bin/python bench/clickbench.py --data data/hits-$(ROWS)-$(FILES) --queries $(QUERIES) --threads "$(THREADS)" \
 		--json data/bench.json --chart data/bench.svg $(BENCH)
+
+.PHONY: watch
+watch: .venv-bench/ready wheel ## what got slower between BASE and NEW, over generated rows and the folders of SUITES
+	@tools/install-wheel .venv-bench
+	cargo run --quiet --release --package chalet-bench-generator -- --rows $(ROWS) --files $(FILES) --out data/hits-$(ROWS)-$(FILES)
+	.venv-bench/bin/python bench/ab.py $(BASE) $(NEW) --watch --data data/hits-$(ROWS)-$(FILES) $(foreach suite,$(SUITES),--data $(suite)) \
+		--json data/watch.json $(BENCH)
 
 .PHONY: bench-surface
 bench-surface: .venv-bench/ready wheel ## what the way between Python and the engine costs, beside its peers

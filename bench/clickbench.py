@@ -8,7 +8,7 @@ the page cache of the files dropped; making the table counts. The exit status is
 """
 
 import argparse
-import importlib.metadata
+import importlib.util
 import json
 import os
 import sys
@@ -17,16 +17,19 @@ from pathlib import Path
 from typing import Any
 
 import answers
-import chart
 import dialects
-import machine
 import report
 import statements
 from engines import ENGINES
 from processes import CannotStart, Process
-from summary import Measured, Times, against, against_best, finite
+from summary import Measured, against, against_best, finite
+
+from chalet.lab import charts, machine
+from chalet.lab.contest import Times, take_turns
+from chalet.lab.workload import statements as split
 
 KERNEL = "chdb"
+COLOURS = {"chalet": "#d1242f", "chdb": "#c9a200", "duckdb": "#1a1a1a", "datafusion": "#0969da", "polars": "#2da44e"}
 HERE = Path(__file__).resolve().parent
 
 
@@ -45,12 +48,6 @@ class Run:
         self.versions[engine] = process.version
         return process
 
-    def in_turn(self, query: Measured, repeat: int) -> list[str]:
-        """All engines that can do the query; another one begins each time."""
-        shift = (query.number + repeat) % len(self.engines)
-        order = self.engines[shift:] + self.engines[:shift]
-        return [name for name in order if not query.times[name].error]
-
     def hot(self) -> None:
         processes = {name: self.start(name) for name in self.engines}
         for process in processes.values():
@@ -58,11 +55,8 @@ class Run:
         rounds = self.options.rounds
         for number in range(rounds):
             for query in self.queries:
-                # The first run of all meets nothing warm and is kept apart.
-                for repeat in range(-1 if number == 0 else 0, self.options.repeat):
-                    for name in self.in_turn(query, repeat):
-                        reply = processes[name].ask(query.sent[name])
-                        keep(query.times[name], reply, first=repeat < 0)
+                ask = lambda name: processes[name].query(query.sent[name])  # noqa: B023, E731
+                take_turns(query.times, ask, self.options.repeat, shift=query.number, warm_up=number == 0)
                 if number == rounds - 1:
                     print(report.line(query, self.engines, self.options.ours), flush=True)
             for name, process in processes.items():
@@ -75,23 +69,26 @@ class Run:
             process.close()
 
     def cold(self) -> None:
-        files = sorted(self.options.data.glob("*.parquet"))
         for query in self.queries:
-            for repeat in range(self.options.repeat):
-                for name in self.in_turn(query, repeat):
-                    process = self.start(name)
-                    machine.drop_page_cache(files)
-                    read = machine.read_from_storage(process.child.pid)
-                    times = query.times[name]
-                    attached = process.attach(self.options.data)
-                    keep(times, process.ask(query.sent[name]), attached)
-                    now = machine.read_from_storage(process.child.pid)
-                    times.read_mb = None if read is None or now is None else now - read
-                    kept = self.memory[name]
-                    kept["peak"] = max(kept["peak"], process.peak)
-                    kept["at_end"] = kept["after_first_round"] = process.memory().own
-                    process.close()
+            ask = lambda name: self.asked_cold(name, query.sent[name])  # noqa: B023, E731
+            take_turns(query.times, ask, self.options.repeat, shift=query.number, warm_up=False)
             print(report.line(query, self.engines, self.options.ours), flush=True)
+
+    def asked_cold(self, name: str, sql: str) -> dict[str, Any]:
+        """In a fresh process that finds nothing of the files in the page cache; making the table counts."""
+        process = self.start(name)
+        machine.drop_page_cache(sorted(self.options.data.glob("*.parquet")))
+        read = machine.read_from_storage(process.child.pid)
+        attached = process.attach(self.options.data)
+        reply = process.query(sql)
+        now = machine.read_from_storage(process.child.pid)
+        if read is not None and now is not None:
+            reply["read_mb"] = now - read
+        kept = self.memory[name]
+        kept["peak"] = max(kept["peak"], process.peak)
+        kept["at_end"] = kept["after_first_round"] = process.memory().own
+        process.close()
+        return reply if "error" in reply else {**reply, "seconds": attached + reply["seconds"]}
 
     def record(self) -> dict[str, Any]:
         ours = self.options.ours
@@ -114,18 +111,6 @@ class Run:
                 for query in self.queries
             ],
         }
-
-
-def keep(times: Times, reply: dict[str, Any], attached: float = 0.0, first: bool = False) -> None:
-    if "error" in reply:
-        times.error = reply["error"]
-        return
-    times.peak_mb = max(times.peak_mb, reply["peak_mb"])
-    if first:
-        times.first = reply["seconds"]
-    else:
-        times.seconds.append(attached + reply["seconds"])
-        times.cpu.append(reply["cpu"])
 
 
 # --- tables of the engines' own ------------------------------------------------------------------------------------
@@ -168,7 +153,7 @@ def check(options: argparse.Namespace, queries: list[tuple[int, str]]) -> dict[i
 def check_one(options: argparse.Namespace, processes: dict[str, Process], sql: str) -> dict[str, str]:
     query = statements.shape(sql)
     asked, key_columns = query.with_sort_keys()
-    replies = {name: process.ask(dialects.translate(asked, name), rows=True) for name, process in processes.items()}
+    replies = {name: process.query(dialects.translate(asked, name), rows=True) for name, process in processes.items()}
     ours = replies.pop(options.ours)
     if "error" in ours:
         return {options.ours: ours["error"]}
@@ -179,7 +164,7 @@ def check_one(options: argparse.Namespace, processes: dict[str, Process], sql: s
         if not known:
             able = sorted((name for name in replies if "error" not in replies[name]), key=lambda name: name != KERNEL)
             full = dialects.translate(query.without_limit(), able[0])
-            reply = processes[able[0]].ask(full, absent=rows)
+            reply = processes[able[0]].query(full, absent=rows)
             known.append(reply.get("absent", [[reply.get("error", "")]]))
         return known[0]
 
@@ -203,11 +188,7 @@ def failures(options: argparse.Namespace, queries: list[Measured]) -> list[int]:
 
 
 def installed(engine: str) -> bool:
-    try:
-        importlib.metadata.version(engine)
-    except importlib.metadata.PackageNotFoundError:
-        return False
-    return True
+    return importlib.util.find_spec(engine) is not None
 
 
 def parsed() -> argparse.Namespace:
@@ -250,7 +231,7 @@ def parsed() -> argparse.Namespace:
 
 def main() -> int:
     options = parsed()
-    texts = statements.split(options.queries.read_text())
+    texts = list(split(options.queries.read_text()))
     wanted = statements.chosen(options.only, len(texts))
     queries = [(number, sql) for number, sql in enumerate(texts, 1) if number in wanted]
     if options.tables:
@@ -298,8 +279,8 @@ def write(options: argparse.Namespace, runs: list[Run]) -> None:
         options.json.write_text(json.dumps(finite(record), indent=1) + "\n")
     if options.chart:
         title = f"{options.queries.name} over {options.data.name}"
-        panels = [(label(run), run.queries) for run in runs]
-        options.chart.write_text(chart.drawn(title, panels, options.engines, options.ours))
+        panels = [(label(run), [(str(q.number), {name: q.best(name) for name in q.times}) for q in run.queries]) for run in runs]
+        options.chart.write_text(charts.dots(title, panels, options.engines, COLOURS))
 
 
 if __name__ == "__main__":

@@ -14,13 +14,15 @@ import asyncio
 import contextlib
 import datetime
 import json
+import math
 import pathlib
 import socket
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
+
+from chalet.lab.contest import Times, take_turns
 
 TOOL = pathlib.Path(__file__).parents[1] / "tools" / "clickhouse-server"
 COLUMNS = {
@@ -351,7 +353,7 @@ def main():
 
 
 def measure(arguments, place):
-    clients, reasons, times, wrong = [], {}, {}, []
+    clients, reasons, times, answers, wrong = [], {}, {}, {}, []
     for kind in CLIENTS:
         try:
             clients.append(kind(place))
@@ -364,50 +366,51 @@ def measure(arguments, place):
     admin.run(f"INSERT INTO bench_clients SELECT {made} FROM (SELECT number FROM system.numbers LIMIT {arguments.rows})")
     rows = admin.tuples(f"SELECT {', '.join(COLUMNS)} FROM bench_clients")
     assert isinstance(rows[0][3], datetime.datetime)
-    names = []
     for task, run, check in tasks(rows, arguments, place, admin):
         if arguments.only not in task:
             continue
-        names.append(task)
-        expected = None
-        for turn in range(arguments.rounds + 1):
-            start = turn % len(clients)
-            for client in clients[start:] + clients[:start]:
-                key = (task, client.name)
-                if key in reasons:
-                    continue
-                if check is not None:
-                    admin.run("DROP TABLE IF EXISTS bench_clients_into")
-                    admin.run(f"CREATE TABLE bench_clients_into ({STRUCTURE}) ENGINE = Memory")
-                try:
-                    began = time.perf_counter()
-                    answer = run(client)
-                    seconds = time.perf_counter() - began
-                except Exception as error:
-                    reasons[key] = "there is no such method" if isinstance(error, AttributeError) else f"{type(error).__name__}: {str(error)[:150]}"
-                    continue
-                answer = answer if check is None else check()
-                expected = answer if expected is None else expected
-                if answer != expected:
-                    wrong.append(f"{task}: {client.name} has {answer}, not {expected}")
-                if turn > 0:
-                    # The first turn warms up.
-                    times.setdefault(key, []).append(seconds)
-    report(names, clients, times)
-    for key, reason in reasons.items():
-        print(f"- {key if isinstance(key, str) else ', '.join(key)}: {reason}")
+        able = {client.name: client for client in clients}
+        of_task = times[task] = {name: Times() for name in able}
+
+        def ask(name):
+            if check is not None:
+                admin.run("DROP TABLE IF EXISTS bench_clients_into")
+                admin.run(f"CREATE TABLE bench_clients_into ({STRUCTURE}) ENGINE = Memory")
+            try:
+                began = time.perf_counter()
+                answer = run(able[name])
+                seconds = time.perf_counter() - began
+            except AttributeError:
+                return {"error": "there is no such method"}
+            except Exception as error:
+                return {"error": f"{type(error).__name__}: {str(error)[:150]}"}
+            answer = answer if check is None else check()
+            expected = answers.setdefault(task, answer)
+            if answer != expected:
+                wrong.append(f"{task}: {name} has {answer}, not {expected}")
+            return {"seconds": seconds}
+
+        take_turns(of_task, ask, arguments.rounds)
+    report(clients, times)
+    for name, reason in reasons.items():
+        print(f"- {name}: {reason}")
+    for task, of_task in times.items():
+        for name, one in of_task.items():
+            if one.error:
+                print(f"- {task}, {name}: {one.error}")
     print(*wrong, sep="\n")
     if arguments.json is not None:
-        arguments.json.write_text(json.dumps([[*key, found] for key, found in times.items()]))
+        found = [[task, name, one.seconds] for task, of_task in times.items() for name, one in of_task.items() if one.seconds]
+        arguments.json.write_text(json.dumps(found))
     return int(bool(wrong))
 
 
-def report(names, clients, times):
-    width = max(map(len, names), default=0)
+def report(clients, times):
+    width = max(map(len, times), default=0)
     print(" " * width, *(f"{client.name[-18:]:>18}" for client in clients))
-    for task in names:
-        found = [times.get((task, client.name)) for client in clients]
-        print(f"{task:{width}}", *(f"{statistics.median(one) * 1000:18.2f}" if one else f"{'-':>18}" for one in found))
+    for task, of_task in times.items():
+        found = [of_task[client.name].median * 1000 for client in clients]
+        print(f"{task:{width}}", *(f"{one:18.2f}" if math.isfinite(one) else f"{'-':>18}" for one in found))
 
 
 if __name__ == "__main__":

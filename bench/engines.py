@@ -1,6 +1,6 @@
 """The side of an engine: runs in a process of its own, sets one engine up over the files and answers requests.
 
-  engines.py NAME THREADS pinned|free
+  engines.py NAME THREADS
 
 A request is one JSON a line on stdin, an answer one JSON a line on stdout: {"folder": ...} makes the table `hits` over the
 Parquet files there, {"sql": ...} runs a statement; both are timed. With it "rows": true gives the rows as text, and

@@ -20,10 +20,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import machine
 from answers import same_rows
 from processes import CannotStart, Process
-from summary import geometric_mean
+
+from chalet.lab import machine
+from chalet.lab.contest import Times, take_turns
+from chalet.lab.statistics import geometric_mean
 
 ENGINES = ["chalet", "chdb"]
 SMALL_ROWS = 20_000
@@ -122,13 +124,13 @@ class Engines:
 
     def restore(self, name: str) -> None:
         for statement in self.prepared:
-            reply = self.processes[name].request({"sql": statement})
+            reply = self.processes[name].query(statement)
             if "error" in reply:
                 raise CannotStart(f"{name}: {statement[:80]}: {reply['error']}")
 
     def ask(self, name: str, sql: str, **more: Any) -> dict[str, Any]:
         deaths = self.processes[name].deaths
-        reply = self.processes[name].ask(sql, **more)
+        reply = self.processes[name].query(sql, **more)
         if self.processes[name].deaths > deaths:
             self.restore(name)
         return reply
@@ -257,15 +259,11 @@ def measure(case: Case, engines: Engines, rounds: int, rows: int) -> None:
             return
         if reply["seconds"] * rows / SMALL_ROWS > LONG:
             table, case.rows = "small", SMALL_ROWS
-    best = dict.fromkeys(ENGINES, math.inf)
-    for turn in range(rounds):
-        for name in ENGINES if turn % 2 else reversed(ENGINES):
-            reply = engines.ask(name, case.statement(table))
-            if "error" in reply:
-                case.error = f"{name}: {reply['error'][:200]}"
-                return
-            best[name] = min(best[name], reply["seconds"])
-    case.seconds = best
+    times = {name: Times() for name in ENGINES}
+    take_turns(times, lambda name: engines.ask(name, case.statement(table)), rounds, warm_up=False)
+    case.error = next((f"{name}: {one.error[:200]}" for name, one in times.items() if one.error), "")
+    if not case.error:
+        case.seconds = {name: one.best for name, one in times.items()}
 
 
 def report(cases: list[Case], worst: int) -> None:

@@ -1,6 +1,6 @@
 """What the processes of engines have in common: sets one engine up, says what it is, and answers requests until there are no more.
 
-  NAME THREADS pinned|free
+  NAME THREADS
 
 A request is one JSON a line on stdin, an answer one JSON a line on stdout. The first line tells the version of the engine and the
 file that it came from, empty where no module has its name, or the error for which it cannot start.
@@ -12,14 +12,9 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-import machine
-
 
 def serve(engines: dict[str, Any], answer: Callable[[Any, dict[str, Any]], dict[str, Any]]) -> None:
-    name, threads, held = sys.argv[1:]
-    if held == "pinned":
-        # Before the engine is there to count the cores.
-        machine.pin(int(threads))
+    name, threads = sys.argv[1:]
     # Whatever an engine prints must not come between the answers.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)

@@ -9,8 +9,11 @@
 import argparse
 import sys
 from pathlib import Path
+from typing import Any
 
 from processes import Process
+
+from chalet.lab.contest import Times, take_turns
 
 # One-to-one modulo 2^32, so that rows are shuffled alike in every engine.
 SHUFFLED = "({n} * 2654435761) % 4294967296"
@@ -45,11 +48,11 @@ def table(engine: str, rows: int) -> str:
     )
 
 
-def ask(process: Process, sql: str) -> tuple[float, list]:
-    reply = process.request({"sql": sql, "rows": True})
+def ask(process: Process, sql: str) -> dict[str, Any]:
+    reply = process.query(sql, rows=True)
     if "error" in reply:
         sys.exit(f"{process.engine}: {sql}: {reply['error']}")
-    return reply["seconds"], reply.get("rows", [])
+    return {**reply, "told": [[float(value) for value in row] for row in reply.get("rows", [])]}
 
 
 def main() -> int:
@@ -73,17 +76,12 @@ def main() -> int:
     different = 0
     for title, statement in STATEMENTS.items():
         sql = statement.format(half=options.rows // 2)
-        best = {name: float("inf") for name in processes}
-        answers = {}
-        for round_number in range(options.rounds):
-            names = list(processes)
-            for name in names[round_number % len(names) :] + names[: round_number % len(names)]:
-                seconds, rows = ask(processes[name], sql)
-                best[name] = min(best[name], seconds)
-                answers[name] = [[float(value) for value in row] for row in rows]
-        differs = any(answer != answers[next(iter(answers))] for answer in answers.values())
+        times = {name: Times() for name in processes}
+        take_turns(times, lambda name: ask(processes[name], sql), options.rounds, warm_up=False)  # noqa: B023
+        told = [one.told for one in times.values()]
+        differs = any(answer != told[0] for answer in told)
         different += differs
-        print(f"{title:18}" + "".join(f"{best[name]:10.3f}" for name in processes) + ("  differs" if differs else ""))
+        print(f"{title:18}" + "".join(f"{one.best:10.3f}" for one in times.values()) + ("  differs" if differs else ""))
     return 1 if different else 0
 
 

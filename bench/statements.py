@@ -1,4 +1,4 @@
-"""Reads a file of queries: its statements, and of each what its outermost SELECT says about columns, order and limit."""
+"""Reads a query: what its outermost SELECT says about columns, order and limit."""
 
 import re
 from dataclasses import dataclass, field
@@ -41,22 +41,6 @@ def outermost(found: list[Token]) -> list[Token]:
             out.append(token)
         depth += token.kind == "symbol" and token.text in OPENING
     return out
-
-
-def split(text: str) -> list[str]:
-    """The statements of a file, without the comments between them."""
-    out, start = [], 0
-    found = tokens(text)
-    for token in [t for t in found if t.text == ";"]:
-        out.append((start, token.start))
-        start = token.end
-    out.append((start, len(text)))
-    statements = []
-    for start, end in out:
-        inside = [t for t in found if start <= t.start and t.end <= end and t.kind != "space"]
-        if inside:
-            statements.append(text[inside[0].start : inside[-1].end])
-    return statements
 
 
 def chosen(text: str, count: int) -> set[int]:

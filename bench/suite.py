@@ -19,7 +19,9 @@ from typing import Any
 
 from answers import canonical
 from processes import CannotStart, Process
-from summary import geometric_mean
+
+from chalet.lab.contest import Times, take_turns
+from chalet.lab.statistics import geometric_mean
 
 SERVER = Path(__file__).with_name("suite_engines.py")
 STANDARD = {"join_use_nulls": "1"} | dict.fromkeys(["union_default_mode", "intersect_default_mode", "except_default_mode"], "'DISTINCT'")
@@ -85,35 +87,25 @@ class Contest:
         self.configure(name)
 
     def configure(self, name: str) -> None:
-        reply = self.processes[name].request({"set": self.settings.get(name, {})})
+        reply = self.processes[name].ask({"set": self.settings.get(name, {})})
         if "error" in reply:
             sys.exit(f"{name}: {reply['error']}")
 
     def ask(self, name: str, sql: str, rows: bool) -> dict[str, Any]:
         deaths = self.processes[name].deaths
-        reply = self.processes[name].ask(sql, rows=rows)
+        reply = self.processes[name].query(sql, rows=rows)
         if self.processes[name].deaths > deaths:
             self.configure(name)
         return reply
 
-    def run(self, sql: str) -> dict[str, dict[str, Any]]:
-        """By engine the runs' seconds, and the answer or the error of the first, which does not count."""
-        results: dict[str, dict[str, Any]] = {}
-        for name in self.processes:
-            first = self.ask(name, sql, True)
-            results[name] = {"error": first.get("error"), "rows": first.get("rows"), "seconds": [], "peak_mb": first.get("peak_mb")}
-            if self.options.repeat == 0 and "seconds" in first:
-                results[name]["seconds"] = [first["seconds"]]
-        names = [name for name in self.processes if not results[name]["error"]]
-        for turn in range(self.options.repeat):
-            for at in range(len(names)):
-                name = names[(at + turn) % len(names)]
-                reply = self.ask(name, sql, False)
-                if "error" in reply:
-                    results[name]["error"] = reply["error"]
-                else:
-                    results[name]["seconds"].append(reply["seconds"])
-        return results
+    def run(self, sql: str) -> dict[str, Times]:
+        """By engine. The first run gives the answer, and its time counts where it is the only one."""
+        times = {name: Times() for name in self.processes}
+        for name, one in times.items():
+            reply = self.ask(name, sql, True)
+            one.keep({**reply, "told": reply.get("rows")}, first=self.options.repeat > 0)
+        take_turns(times, lambda name: self.ask(name, sql, False), self.options.repeat, warm_up=False)
+        return times
 
 
 def main() -> int:
@@ -141,15 +133,15 @@ def main() -> int:
     remarks, recorded, different = [], {}, 0
     for number in only:
         results = contest.run(queries[number].strip().rstrip(";"))
-        best = {name: min(found["seconds"]) for name, found in results.items() if not found["error"]}
+        best = {name: found.best for name, found in results.items() if not found.error}
         line = number.rjust(width)
         for name in names:
             text = f"{best[name] * 1e3:.1f}" if name in best else "-"
-            said = results[name]["error"]
+            said = results[name].error
             if said:
                 remarks.append(f"{number} {name}: {said[:200]}")
-            elif name != ours and results[ours]["rows"] is not None:
-                if found := difference(results[ours]["rows"], results[name]["rows"]):
+            elif name != ours and results[ours].told is not None:
+                if found := difference(results[ours].told, results[name].told):
                     text += "*"
                     different += name == peers[0] if peers else 0
                     remarks.append(f"{number} {name} differs: {found[:300]}")
@@ -162,7 +154,7 @@ def main() -> int:
                 ratios[number] = best[ours] / min(others)
                 line += f"{ratios[number]:8.2f}"
         print(line, flush=True)
-        recorded[number] = {name: {key: found[key] for key in ("error", "seconds", "peak_mb")} for name, found in results.items()}
+        recorded[number] = {name: {key: getattr(found, key) for key in ("error", "seconds", "peak_mb")} for name, found in results.items()}
     for remark in remarks:
         print(remark)
     for name, found in against.items():

@@ -1,6 +1,6 @@
 """The side of an engine for suite.py: each Parquet file or folder of Parquet files of the data is a table.
 
-  suite_engines.py NAME THREADS pinned|free
+  suite_engines.py NAME THREADS
 
 Requests are those of engines.py; {"set": {name: value}} sets what all later statements run with.
 """

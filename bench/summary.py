@@ -4,21 +4,8 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-
-@dataclass
-class Times:
-    """Seconds of one query on one engine. The first run is kept apart: it finds nothing warm."""
-
-    first: float | None = None
-    seconds: list[float] = field(default_factory=list)
-    cpu: list[float] = field(default_factory=list)
-    peak_mb: float = 0.0
-    read_mb: float | None = None
-    error: str = ""
-
-    @property
-    def best(self) -> float:
-        return min(self.seconds, default=math.nan) if not self.error else math.nan
+from chalet.lab.contest import Times
+from chalet.lab.statistics import geometric_mean
 
 
 @dataclass
@@ -40,10 +27,6 @@ class Measured:
     def ratio(self, ours: str) -> float:
         peer = self.best_peer(ours)
         return self.best(ours) / self.best(peer) if peer else math.nan
-
-
-def geometric_mean(values: list[float]) -> float:
-    return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
 
 
 @dataclass

@@ -13,20 +13,20 @@ import argparse
 import importlib.util
 import json
 import math
-import statistics
 import sys
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import clickhouse_server
-import machine
 import startup
 from processes import CannotStart, Process
 from summary import finite
 from surface_engines import CALLED, ENGINES, FETCHED, INSERTED, SMALL
+
+from chalet.lab import machine
+from chalet.lab.contest import Times, take_turns
 
 SERVER = Path(__file__).with_name("surface_engines.py")
 MODULES = {"clickhouse-driver": "clickhouse_driver"}
@@ -48,19 +48,19 @@ class Line:
     most_ratio: float = ANY
     # Rows that go through it, for rows a second.
     rows: int = 0
-    seconds: dict[str, list[float]] = field(default_factory=dict)
-    errors: dict[str, str] = field(default_factory=dict)
-    told: dict[str, Any] = field(default_factory=dict)
+    # By program, of all that were asked.
+    times: dict[str, Times] = field(default_factory=dict)
 
     @property
     def programs(self) -> list[str]:
         return [self.ours, *self.peers, *self.beside]
 
     def time(self, program: str) -> float:
-        return statistics.median(self.seconds.get(program) or [math.nan])
+        """The median of a program; NaN where it has none."""
+        return self.times[program].median if program in self.times else math.nan
 
     def best_peer(self) -> str | None:
-        return min((peer for peer in self.peers if self.seconds.get(peer)), key=self.time, default=None)
+        return min((peer for peer in self.peers if math.isfinite(self.time(peer))), key=self.time, default=None)
 
     def ratio(self) -> float:
         peer = self.best_peer()
@@ -83,8 +83,8 @@ class Line:
 
     def differing(self) -> list[str]:
         """The programs that answer otherwise than ours."""
-        wanted = self.told.get(self.ours)
-        return [name for name, told in self.told.items() if wanted is not None and not same(told, wanted)]
+        told = {name: one.told for name, one in self.times.items() if one.told is not None}
+        return [name for name in told if self.ours in told and not same(told[name], told[self.ours])]
 
 
 def same(a: Any, b: Any) -> bool:
@@ -158,7 +158,7 @@ class Run:
             if name == "clickhouse-driver" and port is None:
                 continue
             process = Process(name, options.threads, options.timeout, options.threads < len(machine.cores()), server=SERVER)
-            process.request({"rows": options.rows, "port": port or 0})
+            process.ask({"rows": options.rows, "port": port or 0})
             self.versions[name] = process.version
             self.processes[name] = process
         self.too_slow: set[str] = set()
@@ -169,31 +169,25 @@ class Run:
             code = startup.WARM[task]
             return {"seconds": startup.warm(code)} if startup.installed(code) else None
         process = self.processes.get(engine)
-        return process.request({"program": task, "slow": self.options.slow}) if process else None
+        reply = process.ask({"program": task, "slow": self.options.slow}) if process else None
+        if process and reply and reply.get("died"):
+            self.processes.pop(engine).close()
+        return reply
 
     def round(self, number: int) -> None:
         # A program stands in several lines and is asked once.
         replies: dict[str, dict[str, Any] | None] = {}
+
+        def once(program: str) -> dict[str, Any] | None:
+            if program not in replies:
+                replies[program] = self.ask(program)
+            return replies[program]
+
         for at, line in enumerate(self.lines):
-            able = [name for name in line.programs if name not in line.errors and name not in self.too_slow]
-            # Another one begins each time.
-            shift = (number + at) % len(able) if able else 0
-            for name in able[shift:] + able[:shift]:
-                if name not in replies:
-                    replies[name] = self.ask(name)
-                reply = replies[name]
-                if reply is None:
-                    continue
-                if "error" in reply:
-                    line.errors[name] = reply["error"]
-                    if reply.get("died") and (dead := self.processes.pop(name.split()[0], None)):
-                        dead.close()
-                    continue
-                line.seconds.setdefault(name, []).append(reply["seconds"])
-                if "told" in reply:
-                    line.told[name] = reply["told"]
+            able = {name: line.times.setdefault(name, Times()) for name in line.programs if name not in self.too_slow}
+            take_turns(able, once, 1, shift=number + at, warm_up=False)
         for line in self.lines:
-            self.too_slow |= {name for name in line.seconds if line.time(name) > self.options.slow}
+            self.too_slow |= {name for name in line.times if line.time(name) > self.options.slow}
 
     def close(self) -> None:
         for process in self.processes.values():
@@ -223,9 +217,9 @@ def table(chosen: list[Line]) -> list[str]:
         said = {None: "", True: ", met", False: ", MISSED"}[met]
         known = f"{ratio:6.2f}" if math.isfinite(ratio) else f"{'-':>6}"
         out.append(f"{line.title:<58}{shown(line.time(line.ours)):>10}  {best:<34}{known}  {line.target()}{said}")
-        others = [name for name in [*line.peers, *line.beside] if name != peer and line.seconds.get(name)]
+        others = [name for name in [*line.peers, *line.beside] if name != peer and math.isfinite(line.time(name))]
         texts = [f"{name.removeprefix('warm ')} {shown(line.time(name))}" for name in others]
-        if line.rows and line.seconds.get(line.ours):
+        if line.rows and math.isfinite(line.time(line.ours)):
             texts.append(f"ours {line.rows / line.time(line.ours) / 1e6:.1f} M rows/s")
         if texts:
             out.append("    " + ", ".join(texts))
@@ -233,15 +227,16 @@ def table(chosen: list[Line]) -> list[str]:
 
 
 def remarks(chosen: list[Line]) -> list[str]:
-    out = [f"{line.name}: {name} cannot: {why.splitlines()[0][:200]}" for line in chosen for name, why in line.errors.items()]
+    failed = [(line.name, name, one.error) for line in chosen for name, one in line.times.items() if one.error]
+    out = [f"{line}: {name} cannot: {why.splitlines()[0][:200]}" for line, name, why in failed]
     for line in chosen:
-        out += [f"{line.name}: {name} answers {line.told[name]}, ours is {line.told[line.ours]}" for name in line.differing()]
+        ours = line.times[line.ours]
+        out += [f"{line.name}: {name} answers {line.times[name].told}, ours is {ours.told}" for name in line.differing()]
     return out
 
 
 def record(options: argparse.Namespace, run: Run) -> dict[str, Any]:
     return {
-        "when": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": machine.description(),
         "rounds": options.rounds,
         "threads": options.threads,
@@ -256,9 +251,9 @@ def record(options: argparse.Namespace, run: Run) -> dict[str, Any]:
                 "target": line.target(),
                 "met": line.is_met(),
                 "rows": line.rows or None,
-                "median": {name: line.time(name) for name in line.seconds},
-                "seconds": line.seconds,
-                "errors": line.errors,
+                "median": {name: one.median for name, one in line.times.items() if one.seconds},
+                "seconds": {name: one.seconds for name, one in line.times.items() if one.seconds},
+                "errors": {name: one.error for name, one in line.times.items() if one.error},
             }
             for line in run.lines
         ],
@@ -305,7 +300,7 @@ def main() -> int:
         print("\n".join([*table(chosen), *remarks(chosen)]))
         if options.json:
             options.json.write_text(json.dumps(finite(record(options, run), 9), indent=1) + "\n")
-    failed = [line.name for line in chosen if line.ours in line.errors or line.differing()]
+    failed = [line.name for line in chosen if line.times[line.ours].error or line.differing()]
     if failed:
         print(f"we fail, or the answers differ, in: {', '.join(failed)}")
     return 1 if failed else 0

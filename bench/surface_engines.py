@@ -1,6 +1,6 @@
 """The side of an engine in surface.py: runs in a process of its own, has its programs ready and times them when asked.
 
-  surface_engines.py NAME THREADS pinned|free
+  surface_engines.py NAME THREADS
 
 A request is one JSON a line on stdin, an answer one JSON a line on stdout: {"rows": ..., "port": ...} sets the sizes,
 {"program": ...} times a program. A program makes ready (not timed), runs, and what it gave is told as a few values, by which the

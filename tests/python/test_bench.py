@@ -4,7 +4,6 @@ import math
 import re
 import subprocess
 import sys
-import xml.dom.minidom
 from pathlib import Path
 
 import pytest
@@ -13,12 +12,14 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench"))
 
 import answers  # noqa: E402
-import chart  # noqa: E402
 import dialects  # noqa: E402
 import statements  # noqa: E402
 from engines import replaced, unescaped  # noqa: E402
-from summary import Measured, Times, against_best  # noqa: E402
+from summary import Measured, against_best  # noqa: E402
 from surface import Line, lines, same  # noqa: E402
+
+from chalet.lab.contest import Times  # noqa: E402
+from chalet.lab.workload import statements as split  # noqa: E402
 
 PEERS = ["duckdb", "datafusion", "polars"]
 
@@ -61,7 +62,7 @@ def test_words_in_texts_and_columns_are_left_alone():
 
 
 def test_our_queries_read_as_they_are_meant():
-    queries = statements.split((ROOT / "bench/queries.sql").read_text())
+    queries = list(split((ROOT / "bench/queries.sql").read_text()))
     assert len(queries) > 40
     for sql in queries:
         shape = statements.shape(sql)
@@ -150,22 +151,17 @@ def test_ratios_are_to_the_best_peer_of_each_query():
     assert (found.seconds, found.peer_seconds) == (9.0, 4.0)
 
 
-def test_the_chart_is_well_formed():
-    queries = [measured(1, chalet=0.5, duckdb=None), measured(2, chalet=0.002, duckdb=1.5)]
-    drawn = chart.drawn("a < b & c", [("hot", queries), ("none", [])], ["chalet", "duckdb"], "chalet")
-    # Two in the legend, three times.
-    assert len(xml.dom.minidom.parseString(drawn).getElementsByTagName("circle")) == 5
-
-
 def test_targets_of_the_surface():
     line = Line("a", "a", "ours a", ["b a", "c a"], ["d a"], most_seconds=0.5, most_ratio=0.8)
     assert (line.best_peer(), line.is_met()) == (None, None)
-    line.seconds = {"ours a": [0.1, 0.4, 9.0], "b a": [0.5], "c a": [1.0], "d a": [0.01]}
+    seconds = {"ours a": [0.1, 0.4, 9.0], "b a": [0.5], "c a": [1.0], "d a": [0.01]}
+    line.times = {name: Times(seconds=runs) for name, runs in seconds.items()}
     # What stands beside is no peer, and the median counts.
     assert (line.best_peer(), line.ratio(), line.is_met(), line.target()) == ("b a", 0.8, True, "< 500.0 ms, <= 0.8 x")
-    line.seconds["b a"] = [0.4]
+    line.times["b a"].seconds = [0.4]
     assert line.is_met() is False
-    line.told = {"ours a": [3, {"s": 1.0}], "b a": [3, {"s": 1.0 + 1e-12}], "c a": [3, {"s": 1.1}]}
+    for name, sum_of_s in (("ours a", 1.0), ("b a", 1.0 + 1e-12), ("c a", 1.1)):
+        line.times[name].told = [3, {"s": sum_of_s}]
     assert line.differing() == ["c a"]
 
 
@@ -188,5 +184,5 @@ def test_the_benchmark_and_the_answers_have_one_kernel():
 
 
 def test_the_command_line_runs():
-    for script in ("clickbench.py", "ab.py", "surface.py"):
+    for script in ("clickbench.py", "ab.py", "surface.py", "suite.py", "sorts.py", "functions.py", "clients.py", "startup.py"):
         subprocess.run([sys.executable, str(ROOT / "bench" / script), "--help"], check=True, capture_output=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from xml.sax.saxutils import escape
 
@@ -61,8 +62,59 @@ def speed_ups(lines: Mapping[str, Mapping[int, float]]) -> str:
     return "\n".join([*parts, "</svg>", ""])
 
 
-def _begun(height: float) -> list[str]:
+# Of a chart of dots: the label of a line, the height of one, the width of a panel, and what is between two.
+LABEL, LINE, PANEL, GAP, HEAD = 44, 14, 420, 56, 64
+# A panel: its title, and for each line its label and the seconds of each contestant.
+Panel = tuple[str, Sequence[tuple[str, Mapping[str, float]]]]
+
+
+def dots(title: str, panels: Sequence[Panel], contestants: Sequence[str], colours: Mapping[str, str] | None = None) -> str:
+    """A line a task, a dot a contestant, time on a logarithmic axis; the first contestant lies on top. NaN is no dot."""
+    shown = {name: (colours or {}).get(name) or COLOURS[at % len(COLOURS)] for at, name in enumerate(contestants)}
+    height = HEAD + LINE * max((len(lines) for _, lines in panels), default=0) + 40
+    width = (LABEL + PANEL) * len(panels) + GAP * max(len(panels) - 1, 0) + 20
+    parts = [*_begun(height, width, 11), f'<text x="8" y="18" font-size="14">{escape(title)}</text>']
+    x = LABEL
+    for name, colour in shown.items():
+        parts.append(f'<circle cx="{x}" cy="32" r="4" fill="{colour}"/><text x="{x + 8}" y="36">{escape(name)}</text>')
+        x += 24 + 7 * len(name)
+    for number, panel in enumerate(panels):
+        parts += _panel(panel, shown, LABEL + number * (LABEL + PANEL + GAP))
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def _panel(panel: Panel, colours: Mapping[str, str], left: float) -> list[str]:
+    title, lines = panel
+    known = [{name: seconds for name, seconds in times.items() if math.isfinite(seconds)} for _, times in lines]
+    times = [seconds for one in known for seconds in one.values()]
+    if not times:
+        return [f'<text x="{left}" y="{HEAD}">{escape(title)}: no times</text>']
+    low, high = math.floor(math.log10(min(times))), math.ceil(math.log10(max(times)))
+    high = max(high, low + 1)
+    across = lambda seconds: left + PANEL * (math.log10(seconds) - low) / (high - low)  # noqa: E731
+    bottom = HEAD + LINE * len(lines)
+    parts = [f'<text x="{left}" y="{HEAD - 10}">{escape(title)}</text>']
+    for power in range(low, high + 1):
+        x = across(10.0**power)
+        parts.append(f'<line x1="{x:.1f}" y1="{HEAD - 4}" x2="{x:.1f}" y2="{bottom}" stroke="#d0d7de"/>')
+        unit = f"{10**power} s" if power >= 0 else f"{10.0 ** (power + 3):g} ms"
+        parts.append(f'<text x="{x:.1f}" y="{bottom + 16}" text-anchor="middle">{unit}</text>')
+    for row, ((label, _), found) in enumerate(zip(lines, known)):
+        y = HEAD + LINE * row + LINE / 2
+        parts.append(f'<text x="{left - 8}" y="{y + 4:.1f}" text-anchor="end">{escape(label)}</text>')
+        if found:
+            ends = f'x1="{across(min(found.values())):.1f}" x2="{across(max(found.values())):.1f}"'
+            parts.append(f'<line {ends} y1="{y:.1f}" y2="{y:.1f}" stroke="#eaeef2" stroke-width="4"/>')
+        # The first one last, so that it lies on top.
+        for at, name in reversed([(at, name) for at, name in enumerate(colours) if name in found]):
+            words = escape(f"{label}, {name}: {found[name] * 1000:.1f} ms")
+            dot = f'<circle cx="{across(found[name]):.1f}" cy="{y:.1f}" r="{3.5 if at else 4.5}" fill="{colours[name]}">'
+            parts.append(f"{dot}<title>{words}</title></circle>")
+    return parts
+
+
+def _begun(height: float, width: float = WIDTH, font: int = 13) -> list[str]:
     return [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="sans-serif" font-size="13">',
-        f'<rect width="{WIDTH}" height="{height}" fill="white"/>',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="{font}">',
+        f'<rect width="{width}" height="{height}" fill="white"/>',
     ]

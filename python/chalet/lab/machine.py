@@ -1,10 +1,16 @@
-"""What an experiment should say of the machine, and what speaks against measuring on it now."""
+"""The machine: what an experiment should say of it, what speaks against measuring on it now, its cores, memory and page cache.
+
+Much of it is known to Linux alone; elsewhere those parts are missing.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +22,9 @@ def description() -> dict[str, Any]:
     return {
         "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "system": platform.platform(),
-        "processor": _processor(),
-        "cores": os.cpu_count(),
+        "processor": _field("/proc/cpuinfo", "model name") or platform.processor() or platform.machine(),
+        "cores": len(cores()),
+        "memory_mb": _megabytes(_field("/proc/meminfo", "MemTotal")),
         "python": platform.python_version(),
         "chalet": __version__,
         "load": _load(),
@@ -65,9 +72,90 @@ def _load() -> float | None:
         return None
 
 
-def _processor() -> str:
+# --- cores ---------------------------------------------------------------------------------------------------------
+
+
+def cores() -> list[int]:
+    """The cores that we may use; of the two threads of one core, the second comes late."""
+    if not hasattr(os, "sched_getaffinity"):
+        return list(range(os.cpu_count() or 1))
+
+    def first_sibling(core: int) -> int:
+        try:
+            text = Path(f"/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list").read_text()
+        except OSError:
+            return core
+        return int(text.replace("-", ",").split(",")[0])
+
+    return sorted(os.sched_getaffinity(0), key=lambda core: (first_sibling(core) != core, core))
+
+
+@contextlib.contextmanager
+def pinned(threads: int | None) -> Iterator[None]:
+    """Processes that are started meanwhile are held to so many cores, from before they can count them."""
+    if threads is None or not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, set(cores()[:threads]))
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor()
+        yield
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
+# --- memory and files ----------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Memory:
+    """Megabytes of a process. `own` leaves out pages of files, which the system takes back when it likes."""
+
+    peak: float = 0.0
+    now: float = 0.0
+    own: float = 0.0
+
+
+def memory(pid: int) -> Memory:
+    """Of a process; zeros where it has ended."""
+    status = f"/proc/{pid}/status"
+    peak, now, own, shared = (_megabytes(_field(status, name)) or 0.0 for name in ("VmHWM", "VmRSS", "RssAnon", "RssShmem"))
+    return Memory(peak, now, own + shared)
+
+
+def forget_peak(pid: int) -> None:
+    """Starts the peak again at what the process has now; where that is not allowed the peak stays that of its life."""
+    with contextlib.suppress(OSError):
+        Path(f"/proc/{pid}/clear_refs").write_text("5")
+
+
+def read_from_storage(pid: int) -> float | None:
+    """Megabytes that the process had the storage deliver, not the page cache."""
+    found = _field(f"/proc/{pid}/io", "read_bytes")
+    return int(found) / 1e6 if found else None
+
+
+def drop_page_cache(files: Iterable[Path]) -> None:
+    """Forgets what the system holds of the files. No other process may have them mapped."""
+    for path in files:
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            # Pages that are not written back yet cannot be dropped.
+            os.fsync(handle)
+            os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+        finally:
+            os.close(handle)
+
+
+def _field(path: str, name: str) -> str:
+    """The first value of a name in a file of `name: value` lines; empty where there is none."""
+    try:
+        lines = Path(path).read_text().splitlines()
+    except OSError:
+        return ""
+    return next((value.strip() for key, _, value in (line.partition(":") for line in lines) if key.strip() == name), "")
+
+
+def _megabytes(text: str) -> float | None:
+    """Of `123 kB`."""
+    return int(text.split()[0]) / 1024 if text else None

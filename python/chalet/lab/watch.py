@@ -7,22 +7,20 @@ each.
 
 from __future__ import annotations
 
-import json
 import random
 import statistics
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from .contest import rotated
 from .measured import environment_of
+from .processes import Child, Reply
 from .statistics import geometric_mean, interval
 
-Reply = dict[str, Any]
 Pair = tuple[Reply, Reply]
 # Beside the time, which is `seconds`.
 COUNTERS = {"cpu_seconds": "CPU", "peak_rss_mb": "peak memory"}
@@ -33,7 +31,7 @@ FASTER, SLOWER, NEITHER = "faster", "slower", "not told apart"
 class Compared:
     """A statement, and what its runs took in both builds."""
 
-    number: int
+    number: int | str
     sql: str
     # The pairs of runs of each pair of processes.
     by_process: list[list[Pair]] = field(default_factory=list)
@@ -60,34 +58,17 @@ class Compared:
         return told_apart(*interval(self.resampled))
 
 
-class Process:
-    """A build in a process of its own, which answers statement after statement."""
+class Process(Child):
+    """A build that answers statement after statement."""
 
     def __init__(self, packages: Path, database: str, settings: dict[str, object]) -> None:
         command = [sys.executable, "-P", str(Path(__file__).with_name("measured.py")), "--serve"]
-        pipe = subprocess.PIPE
-        environment = environment_of({"packages": packages})
-        self.child = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment)
+        super().__init__(command, environment_of({"packages": packages}))
         self.ask({"database": database, "settings": settings})
 
-    def ask(self, what: object) -> Reply:
-        """Sends a line of JSON, and takes one."""
-        assert self.child.stdin and self.child.stdout
-        try:
-            self.child.stdin.write(json.dumps(what) + "\n")
-            self.child.stdin.flush()
-            line = self.child.stdout.readline()
-        except OSError:
-            line = ""
-        return json.loads(line) if line else {"error": f"the process ended with {self.child.wait()}"}
-
-    def close(self) -> None:
-        """Lets the process end."""
-        assert self.child.stdin and self.child.stdout
-        with suppress(OSError):
-            self.child.stdin.close()
-        self.child.wait()
-        self.child.stdout.close()
+    def query(self, sql: str) -> Reply:
+        """What a statement took, and a digest of its rows."""
+        return self.ask(sql)
 
 
 def compared(
@@ -97,7 +78,7 @@ def compared(
     processes: int,
     same_answers: Callable[[Compared, Any, Any], None],
 ) -> None:
-    """Measures all queries. `start` gives a fresh process of each build, with `ask` and `close`."""
+    """Measures all queries. `start` gives a fresh process of each build, with `query` and `close`."""
     for number in range(processes):
         base, new = start()
         for query in queries:
@@ -106,24 +87,22 @@ def compared(
             if query.problem.startswith(("base", "new")):
                 continue
             for process in (base, new):
-                process.ask(query.sql)
+                process.query(query.sql)
             pairs: list[Pair] = []
             query.by_process.append(pairs)
             for run in range(-(-runs // processes)):
-                # The other one first, every other time.
-                order = (base, new) if run % 2 == 0 else (new, base)
-                replies = [process.ask(query.sql) for process in order]
-                if failed := [reply["error"] for reply in replies if "error" in reply]:
-                    query.problem = f"new or base: {failed[0]}"
+                replies = {name: {"base": base, "new": new}[name].query(query.sql) for name in rotated(["base", "new"], run)}
+                if failed := [f"{name}: {reply['error']}" for name, reply in replies.items() if "error" in reply]:
+                    query.problem = failed[0]
                     break
-                pairs.append((replies[0], replies[1]) if order[0] is base else (replies[1], replies[0]))
+                pairs.append((replies["base"], replies["new"]))
         base.close()
         new.close()
 
 
 def same_digests(query: Compared, base: Process, new: Process) -> None:
     """Notes where the two answer differently; rows may come in any order."""
-    replies = [process.ask(query.sql) for process in (base, new)]
+    replies = [process.query(query.sql) for process in (base, new)]
     for reply, name in zip(replies, ("base", "new")):
         if "error" in reply:
             query.problem = f"{name}: {reply['error']}"
