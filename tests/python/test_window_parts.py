@@ -19,9 +19,17 @@ WHOLE = [
     "count() OVER (PARTITION BY y % 2)",
     f"avg(y) OVER (PARTITION BY y % 3 ORDER BY x ROWS BETWEEN {ALL})",
     "y - max(y) OVER (PARTITION BY intDiv(x, 100000))",
-    f"round(percent_rank() OVER (ORDER BY x RANGE BETWEEN {ALL}), 6)",
+    f"round(percent_rank() OVER (PARTITION BY y % 2 ORDER BY x RANGE BETWEEN {ALL}), 6)",
     f"cume_dist() OVER (PARTITION BY y % 2 ORDER BY x RANGE BETWEEN {ALL})",
-    f"ntile(7) OVER (ORDER BY x, y ROWS BETWEEN {ALL})",
+    f"ntile(7) OVER (PARTITION BY y % 2 ORDER BY x, y ROWS BETWEEN {ALL})",
+]
+PLACES = [
+    "row_number() OVER (ORDER BY x)",
+    "rank() OVER (ORDER BY x)",
+    "percent_rank() OVER (ORDER BY x DESC)",
+    "cume_dist() OVER (ORDER BY x)",
+    "ntile(7) OVER (ORDER BY x)",
+    "row_number() OVER ()",
 ]
 ROWS = "(SELECT intHash32(number) % 300000 AS x, number AS y FROM numbers(2000000))"
 
@@ -35,6 +43,18 @@ def test_under_a_limit(db, counted, window):
     limited, parts = counted(db, f"{sql} {settings} = 60000000", "WindowParts")
     assert limited == answer
     assert parts > 5
+
+
+@pytest.mark.parametrize("window", [*PLACES, f"{PLACES[1]} + row_number() OVER (ORDER BY x)"])
+def test_ranges_of_one_partition(db, counted, window):
+    # Ties go through many rows, and the last of them go through a half.
+    rows = "(SELECT if(number % 2 = 0, intHash32(number) % 3000, 3000) AS x, number AS y FROM numbers(2000000))"
+    sql = f"SELECT sum(w), max(w), sum(w * (x + 1) % 1013) FROM (SELECT x, toFloat64({window}) AS w FROM {rows}) SETTINGS max_threads = 2, max_memory_usage"
+    answer, ranges = counted(db, f"{sql} = 0", "WindowRanges")
+    assert ranges == 0
+    limited, ranges = counted(db, f"{sql} = 60000000", "WindowRanges")
+    assert [float(a) for a in limited.split()] == pytest.approx([float(a) for a in answer.split()])
+    assert ranges > 1
 
 
 @pytest.mark.parametrize("window", WHOLE)

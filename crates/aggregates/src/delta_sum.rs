@@ -6,7 +6,7 @@ use crate::quantile::push_float;
 use chalet_base::Result;
 use chalet_columns::wire::{take_array, take_f64, take_u8};
 use chalet_columns::{Builder, Data, Vector};
-use chalet_function_api::aggregate::AggregateNulls;
+use chalet_function_api::aggregate::{AggregateNulls, RowOrder};
 use chalet_function_api::{
     Aggregate, AggregateFunction, AggregateRecord, Argument, Context, EachState, Example, RowAggregate,
 };
@@ -24,7 +24,7 @@ const RECORD: AggregateRecord = AggregateRecord {
         result: "7",
     }],
     nulls: AggregateNulls::SkipPlainResult,
-    order_dependent: true,
+    row_order: RowOrder::Merged,
     ..AggregateRecord::DEFAULT
 };
 

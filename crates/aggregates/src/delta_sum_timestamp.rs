@@ -6,7 +6,7 @@ use crate::floats::{Floats, integer};
 use chalet_base::Result;
 use chalet_columns::wire::{take_array, take_u8};
 use chalet_columns::{Builder, Vector};
-use chalet_function_api::aggregate::AggregateNulls;
+use chalet_function_api::aggregate::{AggregateNulls, RowOrder};
 use chalet_function_api::{
     Aggregate, AggregateFunction, AggregateRecord, Argument, Context, EachState, Example, RowAggregate,
 };
@@ -23,7 +23,7 @@ const RECORD: AggregateRecord = AggregateRecord {
         result: "5",
     }],
     nulls: AggregateNulls::SkipPlainResult,
-    order_dependent: true,
+    row_order: RowOrder::Merged,
     ..AggregateRecord::DEFAULT
 };
 

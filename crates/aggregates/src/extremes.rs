@@ -6,7 +6,7 @@ use chalet_base::{Result, bail};
 use chalet_columns::rows::RowCodec;
 use chalet_columns::wire::{put_bytes, take_u8};
 use chalet_columns::{Builder, Vector};
-use chalet_function_api::aggregate::{AggregateNulls, OfAllRows, Split};
+use chalet_function_api::aggregate::{AggregateNulls, OfAllRows, RowOrder, Split};
 use chalet_function_api::states::same_states;
 use chalet_function_api::{
     Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example, States,
@@ -48,7 +48,7 @@ const ANY: AggregateRecord = AggregateRecord {
     summary: "The first value that is not NULL.",
     syntax: "any(x)",
     examples: &[Example { sql: "SELECT any(number) FROM numbers(3)", result: "0" }],
-    order_dependent: true,
+    row_order: RowOrder::Merged,
     respecting_nulls: "any_respect_nulls",
     ..AggregateRecord::DEFAULT
 };
@@ -59,7 +59,7 @@ const ANY_LAST: AggregateRecord = AggregateRecord {
     summary: "The last value that is not NULL.",
     syntax: "anyLast(x)",
     examples: &[Example { sql: "SELECT anyLast(number) FROM numbers(3)", result: "2" }],
-    order_dependent: true,
+    row_order: RowOrder::Merged,
     respecting_nulls: "anyLast_respect_nulls",
     ..AggregateRecord::DEFAULT
 };
@@ -75,7 +75,7 @@ const ANY_RESPECT_NULLS: AggregateRecord = AggregateRecord {
         result: "\\N",
     }],
     nulls: AggregateNulls::Seen,
-    order_dependent: true,
+    row_order: RowOrder::Merged,
     ..AggregateRecord::DEFAULT
 };
 
@@ -90,7 +90,7 @@ const ANY_LAST_RESPECT_NULLS: AggregateRecord = AggregateRecord {
         result: "\\N",
     }],
     nulls: AggregateNulls::Seen,
-    order_dependent: true,
+    row_order: RowOrder::Merged,
     ..AggregateRecord::DEFAULT
 };
 

@@ -11,7 +11,7 @@ use crate::nothing::Nothing;
 use crate::skip_nulls::SkipNulls;
 use crate::state_types::state_type;
 use chalet_base::{Result, bail, ensure};
-use chalet_function_api::aggregate::AggregateNulls;
+use chalet_function_api::aggregate::{AggregateNulls, RowOrder};
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Registry};
 use chalet_types::{AggregateType, DataType, Value};
 use std::sync::Arc;
@@ -21,8 +21,7 @@ use std::sync::Arc;
 pub struct Resolved {
     pub aggregate: Arc<dyn Aggregate>,
     pub result: DataType,
-    /// States of several threads merge in row order.
-    pub order_dependent: bool,
+    pub row_order: RowOrder,
     /// The function's own name, whatever alias was used, with its combinators.
     pub name: String,
 }
@@ -120,7 +119,12 @@ impl Resolver<'_> {
             let aggregate: Arc<dyn Aggregate> =
                 if record.zero_when_only_null { Nothing::zero() } else { Nothing::null() };
             let result = aggregate.result_type();
-            return Ok(Some(Resolved { aggregate, result, order_dependent: false, name: name.to_string() }));
+            return Ok(Some(Resolved {
+                aggregate,
+                result,
+                row_order: RowOrder::Free,
+                name: name.to_string(),
+            }));
         }
         let mut plain = args.to_vec();
         for arg in &mut plain {
@@ -148,8 +152,8 @@ impl Resolver<'_> {
             let record = function.record();
             let aggregate = function.bind(parameters, args, self.ctx)?;
             let result = aggregate.result_type();
-            let (order_dependent, name) = (record.order_dependent, record.name.to_string());
-            return Ok(Some(Resolved { aggregate, result, order_dependent, name }));
+            let (row_order, name) = (record.row_order, record.name.to_string());
+            return Ok(Some(Resolved { aggregate, result, row_order, name }));
         }
         let Some((combinator, shorter)) = suffix_of(name) else {
             return Ok(None);

@@ -6,6 +6,7 @@ use crate::slots::{Keep, Slots, slots_of};
 use chalet_base::{Result, bail};
 use chalet_columns::wire::take_u64;
 use chalet_columns::{NullBuffer, Vector};
+use chalet_function_api::aggregate::RowOrder;
 use chalet_function_api::states::same_states;
 use chalet_function_api::{
     Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example, States,
@@ -32,7 +33,7 @@ const HEAVY: AggregateRecord = AggregateRecord {
     summary: "A frequent value: surely the one that stands in more than half of the rows, if there is one.",
     syntax: "anyHeavy(x)",
     examples: &[Example { sql: "SELECT anyHeavy(x) FROM values('x Int32', 1, 2, 2, 3, 2)", result: "2" }],
-    order_dependent: true,
+    row_order: RowOrder::Merged,
     ..AggregateRecord::DEFAULT
 };
 

@@ -20,14 +20,17 @@ pub enum Switch {
     SuspendedCollector,
     /// Long strings in states of aggregates are kept for the next ones when they are replaced. A candidate: off.
     FreeLists,
+    /// Aggregates that depend on the order of rows are computed by all workers.
+    OrderedRuns,
 }
 
 /// Name, and whether it is on where nobody says otherwise.
-const ALL: [(Switch, &str, bool); 4] = [
+const ALL: [(Switch, &str, bool); 5] = [
     (Switch::TwoByteSearch, "two-byte-search", true),
     (Switch::CounterShards, "counter-shards", true),
     (Switch::SuspendedCollector, "suspended-collector", true),
     (Switch::FreeLists, "free-lists", false),
+    (Switch::OrderedRuns, "ordered-runs", true),
 ];
 
 type States = [bool; ALL.len()];
@@ -82,8 +85,8 @@ mod tests {
 
     #[test]
     fn names_are_parsed() {
-        assert_eq!(parsed(""), Ok([true, true, true, false]));
-        assert_eq!(parsed("-two-byte-search, +free-lists"), Ok([false, true, true, true]));
+        assert_eq!(parsed(""), Ok([true, true, true, false, true]));
+        assert_eq!(parsed("-two-byte-search, +free-lists"), Ok([false, true, true, true, true]));
         assert_eq!(parsed("-none"), Err("-none".to_string()));
         assert_eq!(parsed("free-lists"), Err("free-lists".to_string()));
     }

@@ -66,7 +66,7 @@ impl SelectBinder<'_> {
                 field: field.clone(),
                 aggregate: resolved.aggregate,
                 args,
-                order_dependent: resolved.order_dependent,
+                row_order: resolved.row_order,
                 name,
                 function: Some(function),
             },

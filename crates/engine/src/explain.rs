@@ -115,8 +115,9 @@ fn plan(query: &ast::Query, ctx: &QueryContext) -> Result<Plan> {
     plan_optimizer::optimized(bind_query(query, ctx, &ctx.ids)?.plan, ctx)
 }
 
-/// Between two looks at the threads where no setting says otherwise.
-const PERIOD_NS: u64 = 1_000_000;
+/// Between two looks at the threads where no setting says otherwise. Each look wakes a thread: at one a millisecond that costs
+/// up to 3 % of the time of the processors, at this pace under 1 %.
+const PERIOD_NS: u64 = 4_000_000;
 
 /// Runs a query under a profile.
 fn profiled(query: &ast::Query, ctx: &QueryContext) -> Result<(Pipeline, Report)> {

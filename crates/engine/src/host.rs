@@ -6,7 +6,7 @@ use chalet_base::forks::PerProcess;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::{Column, Vector};
 pub use chalet_function_api::Interrupt;
-use chalet_function_api::aggregate::AggregateNulls;
+use chalet_function_api::aggregate::{AggregateNulls, RowOrder};
 use chalet_function_api::{
     Aggregate, AggregateFunction, AggregateRecord, Arg, Argument, Bound, Call, Constants, Context,
     Dictionaries, Nulls, Record, ScalarFunction, States, Volatility,
@@ -96,7 +96,8 @@ impl HostedAggregate {
             name,
             summary: "An aggregate function of the host program.",
             nulls: AggregateNulls::Seen,
-            order_dependent: true,
+            // Its states may be slow to merge, and only one thread at a time runs the host's code.
+            row_order: RowOrder::OneWorker,
             ..AggregateRecord::DEFAULT
         };
         HostedAggregate { record: kept(&RECORDS, name, make), function }

@@ -25,8 +25,8 @@ pub struct AggregateRecord {
     pub zero_when_only_null: bool,
     /// The name of the variant that `RESPECT NULLS` asks for, if there is one.
     pub respecting_nulls: &'static str,
-    /// The result depends on the order of rows: states of several threads merge in row order.
-    pub order_dependent: bool,
+    /// Whether the result depends on the order of rows.
+    pub row_order: RowOrder,
     /// Only usable OVER a window.
     pub window_only: bool,
     /// Its states are those of the function of this name, whatever the parameters; empty: its own, of these parameters.
@@ -40,6 +40,17 @@ pub struct AggregateRecord {
     /// Servers of all versions write its states of numbers of up to 64 bits, strings, dates and date-times, none of them Nullable, as
     /// we do.
     pub portable_states: bool,
+}
+
+/// What the order of rows means to an aggregate function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowOrder {
+    /// Nothing.
+    Free,
+    /// The result depends on it. States of rows that follow each other merge in that order.
+    Merged,
+    /// As above, and merged states are not those of the rows one by one: one worker takes them all.
+    OneWorker,
 }
 
 /// What the framework does with NULL arguments.
@@ -66,7 +77,7 @@ impl AggregateRecord {
         nulls: AggregateNulls::Skip,
         zero_when_only_null: false,
         respecting_nulls: "",
-        order_dependent: false,
+        row_order: RowOrder::Free,
         window_only: false,
         states_of: "",
         name_in_types: "",

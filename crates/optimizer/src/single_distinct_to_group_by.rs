@@ -13,6 +13,7 @@
 use crate::rewriter::{Rewriter, bottom_up};
 use crate::two_steps::with_parts;
 use chalet_base::Result;
+use chalet_function_api::aggregate::RowOrder;
 use chalet_plan::{Aggregate, AggregateCall, Expr, GroupingKind, Plan};
 
 pub(crate) fn apply(plan: Plan, with: &Rewriter) -> Result<Plan> {
@@ -30,7 +31,8 @@ fn is_candidate(node: &Aggregate) -> bool {
         && !node.is_partial
         && distinct == 1
         && node.calls.iter().all(|call| {
-            !call.order_dependent && (call.aggregate.counts_distinct() || call.aggregate.split().is_some())
+            call.row_order == RowOrder::Free
+                && (call.aggregate.counts_distinct() || call.aggregate.split().is_some())
         })
 }
 

@@ -11,6 +11,7 @@ use crate::rewriter::{Rewriter, bottom_up};
 use chalet_base::Result;
 use chalet_base::events::{self, Event};
 use chalet_function_api::Linear;
+use chalet_function_api::aggregate::RowOrder;
 use chalet_functions::arithmetic::shifted_sum;
 use chalet_plan::{Aggregate, AggregateCall, AggregateName, Expr, Field, Plan, Project};
 use chalet_types::{DataType, Value};
@@ -81,7 +82,7 @@ fn rewrite(node: Aggregate, with: &Rewriter) -> Result<Plan> {
                     field: with.ids.field(format!("sum({x})"), sum.result_type()),
                     aggregate: sum,
                     args: vec![x.clone()],
-                    order_dependent: false,
+                    row_order: RowOrder::Free,
                     name: format!("sum({x})").into(),
                     function: Some(AggregateName { name: "sum".into(), parameters: [].into() }),
                 });
@@ -94,7 +95,7 @@ fn rewrite(node: Aggregate, with: &Rewriter) -> Result<Plan> {
                     field: with.ids.field(name.clone(), count.result_type()),
                     aggregate: count,
                     args,
-                    order_dependent: false,
+                    row_order: RowOrder::Free,
                     name: name.into(),
                     function: Some(AggregateName { name: "count".into(), parameters: [].into() }),
                 });

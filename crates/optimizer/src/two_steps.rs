@@ -1,7 +1,7 @@
 //! Aggregates in two steps: over parts of the rows, and over the results of these parts.
 
 use crate::rewriter::Rewriter;
-use chalet_function_api::aggregate::Split;
+use chalet_function_api::aggregate::{RowOrder, Split};
 use chalet_plan::{AggregateCall, Expr};
 
 /// Both steps of some calls.
@@ -17,7 +17,7 @@ impl TwoSteps {
     pub fn of(calls: &[AggregateCall], with: &Rewriter) -> Option<TwoSteps> {
         let mut steps = TwoSteps { parts: Vec::new(), totals: Vec::with_capacity(calls.len()) };
         for call in calls {
-            let split = call.aggregate.split().filter(|_| !call.order_dependent)?;
+            let split = call.aggregate.split().filter(|_| call.row_order == RowOrder::Free)?;
             let total = with_parts(call.clone(), split, &mut steps.parts, with);
             steps.totals.push(total);
         }

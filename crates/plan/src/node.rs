@@ -5,6 +5,7 @@ use crate::merge_rows::MergeRows;
 use crate::{ColumnId, Expr, Field};
 use chalet_columns::Block;
 use chalet_columns::keys::Order;
+use chalet_function_api::aggregate::RowOrder;
 use chalet_function_api::{Aggregate as AggregateImpl, WindowFunction};
 use chalet_storage::Table;
 use chalet_storage::merge_tree::skip_index::SkipIndexKind;
@@ -161,7 +162,7 @@ pub struct AggregateCall {
     pub field: Field,
     pub aggregate: Arc<dyn AggregateImpl>,
     pub args: Vec<Expr>,
-    pub order_dependent: bool,
+    pub row_order: RowOrder,
     /// Functional form: `sum(x)`.
     pub name: Arc<str>,
     /// What it is a call of; none where the optimizer has made it.

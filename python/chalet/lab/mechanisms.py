@@ -138,6 +138,13 @@ MECHANISMS = (
         {"command": [sys.executable, "-c", _START]},
     ),
     by_switch(
+        "ordered-runs",
+        "aggregates that depend on the order of rows, by all workers: runs of rows that are merged in their order",
+        "ordered-runs",
+        "SELECT max(length(a)), max(l) FROM (SELECT user % 1000 AS u, groupArray(v) AS a, any(url) AS l FROM t GROUP BY u)",
+        "AggregationRunsInOrder",
+    ),
+    by_switch(
         "free-lists",
         "free lists for the long strings of states, a candidate",
         "free-lists",

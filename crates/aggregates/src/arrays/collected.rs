@@ -7,7 +7,7 @@ use crate::pcg::Pcg32;
 use crate::slots::kinds::order_rows;
 use chalet_base::{Result, bail};
 use chalet_columns::{Builder, Data, List, Vector};
-use chalet_function_api::aggregate::AggregateNulls;
+use chalet_function_api::aggregate::{AggregateNulls, RowOrder};
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
 use chalet_types::{DataType, Value};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ const ARRAY: AggregateRecord = AggregateRecord {
     }],
     nulls: AggregateNulls::SkipPlainResult,
     null_flag: false,
-    order_dependent: true,
+    row_order: RowOrder::Merged,
     ..AggregateRecord::DEFAULT
 };
 
@@ -45,7 +45,7 @@ const SORTED: AggregateRecord = AggregateRecord {
         sql: "SELECT groupArraySorted(3)(10 - number) FROM numbers(10)",
         result: "[1,2,3]",
     }],
-    order_dependent: false,
+    row_order: RowOrder::Free,
     ..ARRAY
 };
 
@@ -58,6 +58,7 @@ const SAMPLE: AggregateRecord = AggregateRecord {
         sql: "SELECT groupArraySample(3, 7)(number) FROM numbers(20)",
         result: "[8,12,2]",
     }],
+    row_order: RowOrder::OneWorker,
     ..ARRAY
 };
 

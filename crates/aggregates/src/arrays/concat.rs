@@ -6,6 +6,7 @@ use chalet_base::{Result, bail, ensure};
 use chalet_columns::builder::Values;
 use chalet_columns::strings::{Parts, StringBuilder};
 use chalet_columns::{Builder, Data, Vector};
+use chalet_function_api::aggregate::RowOrder;
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
 use chalet_text::{Style, TextSettings, Writer};
 use chalet_types::{DataType, Value};
@@ -20,7 +21,7 @@ const RECORD: AggregateRecord = AggregateRecord {
         sql: "SELECT groupConcat(', ')(number), groupConcat(number, '-') FROM numbers(3)",
         result: "0, 1, 2\t0-1-2",
     }],
-    order_dependent: true,
+    row_order: RowOrder::Merged,
     ..AggregateRecord::DEFAULT
 };
 

@@ -6,7 +6,7 @@ use crate::collect::{Collector, collecting};
 use crate::floats::Unsigned;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Builder, Data, List, Vector};
-use chalet_function_api::aggregate::AggregateNulls;
+use chalet_function_api::aggregate::{AggregateNulls, RowOrder};
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
 use chalet_types::{DataType, Value};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ const RECORD: AggregateRecord = AggregateRecord {
         result: "['0','-','1','-','2']",
     }],
     nulls: AggregateNulls::SkipPlainResult,
-    order_dependent: true,
+    row_order: RowOrder::Merged,
     ..AggregateRecord::DEFAULT
 };
 

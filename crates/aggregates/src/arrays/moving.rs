@@ -7,7 +7,7 @@ use crate::floats::{Floats, integer};
 use chalet_base::{Result, bail};
 use chalet_columns::builder::{ListBuilder, Values};
 use chalet_columns::{Builder, Data, Vector};
-use chalet_function_api::aggregate::AggregateNulls;
+use chalet_function_api::aggregate::{AggregateNulls, RowOrder};
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
 use chalet_types::{DataType, I256, Physical, Value};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ const SUM: AggregateRecord = AggregateRecord {
     }],
     nulls: AggregateNulls::SkipPlainResult,
     null_flag: false,
-    order_dependent: true,
+    row_order: RowOrder::Merged,
     ..AggregateRecord::DEFAULT
 };
 

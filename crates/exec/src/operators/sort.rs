@@ -12,6 +12,7 @@ use crate::control::QueryControl;
 use crate::expression::Program;
 use crate::pipeline::{Flow, Position, Sink, SinkWorker, concrete};
 use crate::spill::input_order::RowNumbers;
+use crate::spill::merge_scan::MergeScan;
 use crate::spill::runs::{RunKeys, RunSizes, RunWriter, merged};
 use crate::spill::{Purpose, Threshold};
 use chalet_base::{Result, ensure};
@@ -105,7 +106,7 @@ impl Sink for Sort {
 pub(super) enum Held {
     InMemory(Buckets),
     /// The runs that were written, as a table of rows in order.
-    OnDisk(Arc<dyn Scan>),
+    OnDisk(Arc<MergeScan>),
 }
 
 /// Takes the rows of all workers; of those on disk a range of the order, and perhaps more behind it.

@@ -310,7 +310,7 @@ impl PhysicalPlanner<'_> {
         let calls = node.calls.iter().map(|c| aggregate::Call {
             aggregate: c.aggregate.clone(),
             args: c.args.iter().map(|arg| arg.ty().clone()).collect(),
-            order_dependent: c.order_dependent,
+            row_order: c.row_order,
         });
         let calls = calls.collect();
         if node.is_partial {

@@ -49,7 +49,7 @@ impl CompressionBackoff {
 }
 
 /// Where a piece is.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Place {
     start: u64,
     stored: usize,

@@ -113,6 +113,6 @@ impl InputOrder {
     /// All rows in order.
     pub fn finish(self, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
         let runs = self.writer.map(RunWriter::into_runs).unwrap_or_default();
-        merged(runs, self.purpose, RunSizes::new(&self.threshold), 0..usize::MAX, ctx)
+        Ok(merged(runs, self.purpose, RunSizes::new(&self.threshold), 0..usize::MAX, ctx)?)
     }
 }

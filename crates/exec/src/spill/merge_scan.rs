@@ -21,7 +21,7 @@ pub(super) fn open(
     fan_in: usize,
     range: Range<usize>,
     ctx: &ExecContext,
-) -> Result<Arc<dyn Scan>> {
+) -> Result<Arc<MergeScan>> {
     // Each worker holds a piece of every run.
     let n_workers = ctx.settings.max_threads.min(fan_in / runs.len().max(1)).max(1);
     let mut cuts: Vec<&[u8]> =
@@ -38,7 +38,9 @@ pub(super) fn open(
     let (first, skipped) = first_range(&runs, &bounds[..needed], range.start)?;
     bounds.drain(..first);
     let n_tasks = needed - first;
+    let n_rows = runs.iter().map(Run::n_rows).sum();
     Ok(Arc::new(MergeScan(Arc::new(Ranges {
+        n_rows,
         runs,
         bounds,
         skipped,
@@ -73,10 +75,12 @@ fn rows_surely_before(runs: &[Run], key: &[u8]) -> usize {
     runs.iter().map(of_run).sum()
 }
 
-struct MergeScan(Arc<Ranges>);
+/// Runs as a table whose tasks are ranges.
+pub struct MergeScan(Arc<Ranges>);
 
 struct Ranges {
     runs: Vec<Run>,
+    n_rows: usize,
     /// The first key of each range.
     bounds: Vec<Vec<u8>>,
     /// Rows of the first range that are left out.
@@ -86,6 +90,19 @@ struct Ranges {
     max_block_size: usize,
     tasks: TaskQueue,
     control: Arc<QueryControl>,
+}
+
+impl MergeScan {
+    /// How many rows there are.
+    pub fn n_rows(&self) -> usize {
+        self.0.n_rows
+    }
+
+    /// How many of them come before those of a task, where all are put out. Reads a piece of each run.
+    pub fn rows_before(&self, task: u32) -> Result<usize> {
+        let bound = &self.0.bounds[task as usize];
+        self.0.runs.iter().map(|run| if bound.is_empty() { Ok(0) } else { run.rows_before(bound) }).sum()
+    }
 }
 
 impl Scan for MergeScan {

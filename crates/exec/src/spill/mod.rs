@@ -9,7 +9,7 @@
 
 pub mod file;
 pub mod input_order;
-mod merge_scan;
+pub mod merge_scan;
 pub mod partitions;
 pub mod runs;
 pub mod spool;

@@ -1,7 +1,7 @@
 //! Sorted runs on disk, and merging them: the external half of a merge sort. Rows come out in the order of the bytes of their
 //! keys, which are made of columns again when rows are read: that is less work than writing and reading them.
 
-use super::merge_scan;
+use super::merge_scan::{self, MergeScan};
 use super::{Place, Purpose, TempFile, Threshold};
 use crate::ExecContext;
 use crate::control::QueryControl;
@@ -10,7 +10,6 @@ use chalet_columns::interleave::BlockRow;
 use chalet_columns::keys::{Order, RowKeys, sort_keys};
 use chalet_columns::raw::{read_block, write_block};
 use chalet_columns::{Block, Column};
-use chalet_storage::Scan;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -309,6 +308,11 @@ impl Run {
         self.pieces.partition_point(|piece| &piece.cut[..] < key).saturating_sub(1)
     }
 
+    /// How many rows there are.
+    pub(super) fn n_rows(&self) -> usize {
+        self.pieces.iter().map(|piece| piece.n_rows).sum()
+    }
+
     /// How many rows are before a key.
     pub(super) fn rows_before(&self, key: &[u8]) -> Result<usize> {
         let piece = self.piece_of(key);
@@ -344,7 +348,7 @@ pub fn merged(
     sizes: RunSizes,
     range: Range<usize>,
     ctx: &ExecContext,
-) -> Result<Arc<dyn Scan>> {
+) -> Result<Arc<MergeScan>> {
     let control = &ctx.control;
     events::count(purpose.counters().merge);
     while runs.len() > sizes.fan_in {

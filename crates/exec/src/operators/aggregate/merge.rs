@@ -1,12 +1,13 @@
 //! The result of a partitioned aggregation as a table: whoever reads it merges one partition after the other, so that
 //! the merge is as parallel as what follows, and what a LIMIT does not need is never merged.
 
-use super::PartitionedGroups;
 use super::Shape;
 use super::groups::Groups;
-use super::partitions::{PARTITIONS, Part, Sharing};
+use super::partitions::{PARTITIONS, Part, Partitions, Sharing};
+use super::runs::Run;
 use super::spill::Spilled;
 use super::split;
+use crate::spill::Place;
 use chalet_base::Result;
 use chalet_base::events;
 use chalet_columns::Block;
@@ -19,9 +20,9 @@ pub(super) struct MergeScan(Arc<Shared>);
 
 struct Shared {
     shape: Arc<Shape>,
-    /// By partition, the parts of all workers in their order.
-    parts: Vec<Mutex<Vec<Part>>>,
-    /// Of all workers; these parts come before.
+    /// By partition, the pieces of all workers in the order of their runs.
+    pieces: Vec<Mutex<Vec<Piece>>>,
+    /// Of all workers.
     spilled: Vec<Spilled>,
     queue: TaskQueue,
     max_block_size: usize,
@@ -29,32 +30,50 @@ struct Shared {
     sharing: Sharing,
 }
 
+/// Some parts of a partition.
+enum Piece {
+    Memory(Part),
+    /// On disk: the number of what was spilled, and where it is there.
+    Disk(usize, Place),
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl MergeScan {
-    /// The result of these workers' partitioned groups; `memory` holds their reservation until they are merged.
+    /// The result of runs that are partitioned and of what was spilled of them before; `memory` holds their reservation until they
+    /// are merged.
     pub fn new(
         shape: Arc<Shape>,
-        workers: Vec<PartitionedGroups>,
+        runs: Vec<(Run, Partitions)>,
+        spilled: Vec<Spilled>,
         memory: Reservation,
         max_block_size: usize,
     ) -> MergeScan {
-        let mut parts: Vec<Vec<Part>> = (0..PARTITIONS).map(|_| Vec::new()).collect();
-        let mut spilled = Vec::new();
-        for mut worker in workers {
-            for (parts, of_worker) in parts.iter_mut().zip(worker.partitions.take_all()) {
-                parts.extend(of_worker);
+        let mut pieces: Vec<Vec<(Run, Piece)>> = (0..PARTITIONS).map(|_| Vec::new()).collect();
+        for (number, spilled) in spilled.iter().enumerate() {
+            for (partition, pieces) in pieces.iter_mut().enumerate() {
+                let places = spilled.places(partition).iter();
+                pieces.extend(places.map(|&(run, place)| (run, Piece::Disk(number, place))));
             }
-            spilled.extend(worker.spilled);
         }
+        for (run, mut partitions) in runs {
+            for (pieces, parts) in pieces.iter_mut().zip(partitions.take_all()) {
+                pieces.extend(parts.into_iter().map(|part| (run, Piece::Memory(part))));
+            }
+        }
+        let in_order = |mut pieces: Vec<(Run, Piece)>| {
+            // Stable: what was spilled of a run comes before the rest of it.
+            pieces.sort_by_key(|(run, _)| *run);
+            Mutex::new(pieces.into_iter().map(|(_, piece)| piece).collect())
+        };
         if let Some(first) = spilled.first() {
             events::count(first.purpose.counters().merge);
         }
         MergeScan(Arc::new(Shared {
             shape,
-            parts: parts.into_iter().map(Mutex::new).collect(),
+            pieces: pieces.into_iter().map(in_order).collect(),
             spilled,
             queue: TaskQueue::default(),
             max_block_size,
@@ -91,35 +110,37 @@ impl ScanWorker for Worker {
             }
             let Some(task) = self.shared.queue.take(PARTITIONS) else { return Ok(None) };
             (self.task, self.number) = (task as u32, 0);
-            let parts = std::mem::take(&mut *lock(&self.shared.parts[task]));
-            self.blocks = self.shared.merge(task, parts)?.into_iter();
+            let pieces = std::mem::take(&mut *lock(&self.shared.pieces[task]));
+            self.blocks = self.shared.merge(pieces)?.into_iter();
         }
     }
 }
 
 impl Shared {
-    fn merge(&self, partition: usize, parts: Vec<Part>) -> Result<Vec<Block>> {
-        let any_on_disk = self.spilled.iter().any(|spilled| !spilled.places(partition).is_empty());
-        if parts.is_empty() && !any_on_disk {
+    fn merge(&self, pieces: Vec<Piece>) -> Result<Vec<Block>> {
+        if pieces.is_empty() {
             return Ok(Vec::new());
         }
         let shape = &self.shape;
-        let mut n_keys = parts.iter().map(|part| part.keys.len()).sum::<usize>();
+        let in_memory = |piece: &Piece| if let Piece::Memory(part) = piece { part.keys.len() } else { 0 };
+        let mut n_keys = pieces.iter().map(in_memory).sum::<usize>();
         let mut groups = Groups::with_room(&shape.layout, &shape.calls, self.sharing.groups_of(n_keys));
-        for spilled in &self.spilled {
-            for place in spilled.places(partition) {
-                for part in spilled.read(place, &shape.layout, &shape.calls)? {
-                    n_keys += part.keys.len();
+        for piece in pieces {
+            match piece {
+                Piece::Disk(number, place) => {
+                    for part in self.spilled[number].read(&place, &shape.layout, &shape.calls)? {
+                        n_keys += part.keys.len();
+                        part.merge_into(&mut groups)?;
+                    }
+                }
+                Piece::Memory(part) => {
+                    let held = part.memory();
                     part.merge_into(&mut groups)?;
+                    let mut memory = lock(&self.memory);
+                    let bytes = memory.bytes().saturating_sub(held);
+                    memory.resize(bytes)?;
                 }
             }
-        }
-        for part in parts {
-            let held = part.memory();
-            part.merge_into(&mut groups)?;
-            let mut memory = lock(&self.memory);
-            let bytes = memory.bytes().saturating_sub(held);
-            memory.resize(bytes)?;
         }
         self.sharing.learn(n_keys, groups.len());
         Ok(split(shape.output(groups.finish()?), self.max_block_size))

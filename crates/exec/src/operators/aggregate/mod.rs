@@ -11,6 +11,7 @@
 //! - [`partitions`]: the partitioned groups of a worker
 //! - [`spill`]: partitions that were spilled to disk
 //! - [`merge`]: the result as a table that merges while it is read
+//! - [`runs`]: what keeps the order of rows where it matters
 //! - [`totals`]: WITH TOTALS
 
 mod group_limit;
@@ -18,6 +19,7 @@ mod groups;
 mod merge;
 mod partial;
 mod partitions;
+mod runs;
 mod spill;
 mod totals;
 
@@ -30,9 +32,11 @@ use crate::pipeline::{Flow, Position, Sink, SinkWorker, concrete};
 use crate::spill::{Purpose, Threshold};
 use crate::tasks::collect_all;
 use chalet_base::events::{self, Event};
+use chalet_base::switches::{self, Switch};
 use chalet_base::{Result, ensure, err};
 use chalet_columns::{Block, Column, Vector};
 use chalet_function_api::Aggregate as AggregateImpl;
+use chalet_function_api::aggregate::RowOrder;
 use chalet_memory::Reservation;
 use chalet_storage::Scan;
 use chalet_types::DataType;
@@ -41,6 +45,7 @@ use groups::{Groups, InsertStrategy, states};
 use merge::MergeScan;
 pub use partial::PartialAggregate;
 use partitions::Partitions;
+use runs::{Gathered, Run, RunGroups};
 use spill::Spilled;
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -83,8 +88,7 @@ pub struct Call {
     pub aggregate: Arc<dyn AggregateImpl>,
     /// The types of its arguments.
     pub args: Vec<DataType>,
-    /// Rows must come in order, so one worker takes them all.
-    pub order_dependent: bool,
+    pub row_order: RowOrder,
 }
 
 /// Of an argument that waits: the widest number's, while a FixedString may have any width.
@@ -95,7 +99,8 @@ impl Call {
     /// and states that are kept for other rows may come before them or after.
     fn may_wait(&self) -> bool {
         let widths = || self.args.iter().map(|ty| ty.physical().width());
-        !self.order_dependent && widths().all(|width| width.is_some_and(|bytes| bytes <= MAX_WAITING_BYTES))
+        self.row_order == RowOrder::Free
+            && widths().all(|width| width.is_some_and(|bytes| bytes <= MAX_WAITING_BYTES))
     }
 }
 
@@ -127,6 +132,9 @@ const LOCAL_GROUPS: usize = 1 << 14;
 
 /// A worker with so many groups flushes them into partitions in any case.
 const MAX_LOCAL_GROUPS: usize = 1 << 17;
+
+/// Where states hold more than this, all workers merge them, even if there are few groups.
+const HEAVY_BYTES: usize = 16 << 20;
 
 /// Rows for each group that make it worth while to keep looking them up.
 const ROWS_PER_GROUP: usize = 8;
@@ -177,17 +185,49 @@ impl Aggregate {
         Groups::new(&self.shape.layout, &self.shape.calls)
     }
 
-    /// Everything in partitions.
-    fn partition_all(&self, workers: Vec<Worker>, ctx: &ExecContext) -> Result<Vec<PartitionedGroups>> {
-        let workers: Vec<Mutex<Option<Worker>>> =
-            workers.into_iter().map(|worker| Mutex::new(Some(worker))).collect();
-        collect_all(workers.len(), ctx, move |number| {
-            let worker = workers[number].lock().unwrap_or_else(PoisonError::into_inner).take();
-            worker
-                .ok_or_else(|| err!(LOGICAL_ERROR, "A worker's groups are partitioned twice"))?
-                .into_partitioned()
-        })
+    /// Must the order of rows be kept?
+    fn keeps_order(&self) -> bool {
+        self.shape.calls.iter().any(|call| call.row_order != RowOrder::Free)
     }
+
+    /// Totals and the limit need all groups at once.
+    fn needs_all(&self, ctx: &ExecContext) -> bool {
+        self.totals.is_some() || self.max_groups(ctx) > 0
+    }
+
+    /// Many groups are divided by the hash of their keys, although there is memory for all of them.
+    fn may_divide(&self, ctx: &ExecContext) -> bool {
+        ctx.settings.two_level_aggregation && !self.needs_all(ctx) && !self.shape.layout.types().is_empty()
+    }
+
+    /// Everything in partitions, as a table.
+    fn partitioned(&self, mut gathered: Gathered, ctx: &ExecContext) -> Result<MergeScan> {
+        let runs = std::mem::take(&mut gathered.runs).into_iter();
+        let runs: Vec<Mutex<Option<RunGroups>>> = runs.map(|run| Mutex::new(Some(run))).collect();
+        let shape = self.shape.clone();
+        let runs = collect_all(runs.len(), ctx, move |number| {
+            let run = runs[number].lock().unwrap_or_else(PoisonError::into_inner).take();
+            run.ok_or_else(|| err!(LOGICAL_ERROR, "A run is partitioned twice"))?.into_partitions(&shape)
+        })?;
+        let spilled = std::mem::take(&mut gathered.spilled);
+        let bytes = runs.iter().map(|(_, partitions)| partitions.memory()).sum();
+        let memory = gathered.reserved(bytes, &ctx.control)?;
+        Ok(MergeScan::new(self.shape.clone(), runs, spilled, memory, ctx.settings.max_block_size))
+    }
+
+    fn check_groups(&self, n: usize, ctx: &ExecContext) -> Result<()> {
+        check_groups(n, self.max_groups(ctx))
+    }
+}
+
+/// Are there more groups than a limit, 0 for none, allows?
+fn check_groups(n: usize, most: u64) -> Result<()> {
+    ensure!(
+        most == 0 || n as u64 <= most,
+        TOO_MANY_ROWS,
+        "Limit for rows to GROUP BY exceeded: has {n} rows, maximum: {most}"
+    );
+    Ok(())
 }
 
 impl Sink for Aggregate {
@@ -217,8 +257,13 @@ impl Sink for Aggregate {
             threshold: self.threshold(ctx),
             purpose: self.purpose,
             control: ctx.control.clone(),
-            needs_all: self.totals.is_some() || max_groups > 0,
-            two_levels: ctx.settings.two_level_aggregation,
+            needs_all: self.needs_all(ctx),
+            may_divide: self.may_divide(ctx),
+            in_order: self.keeps_order() && ctx.settings.max_threads > 1,
+            run: Run::default(),
+            task: None,
+            closed: Vec::new(),
+            closed_bytes: 0,
             max_groups,
             memory: Reservation::new(ctx.control.memory.clone()),
             rows: 0,
@@ -228,7 +273,10 @@ impl Sink for Aggregate {
     }
 
     fn parallelism(&self) -> usize {
-        if self.shape.calls.iter().any(|call| call.order_dependent) { 1 } else { usize::MAX }
+        let calls = || self.shape.calls.iter();
+        let needs_one = calls().any(|call| call.row_order == RowOrder::OneWorker)
+            || self.keeps_order() && (self.group_limit.is_some() || !switches::is_on(Switch::OrderedRuns));
+        if needs_one { 1 } else { usize::MAX }
     }
 
     fn finish(&self, workers: Vec<Box<dyn SinkWorker>>, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
@@ -237,25 +285,17 @@ impl Sink for Aggregate {
             let block = group_limit::finish(concrete(workers), group_limit, &self.shape)?;
             return Ok(blocks_as_source(split(block, max_rows), ctx));
         }
-        let workers = concrete::<Worker>(workers);
-        let n_groups: usize = workers.iter().map(|w| w.groups.len()).sum();
-        let is_large = n_groups > MAX_LOCAL_GROUPS && workers.len() > 1 && workers[0].may_divide();
-        if is_large || workers.iter().any(|w| w.partitions.is_some()) {
-            let mut memory = Reservation::new(ctx.control.memory.clone());
-            let partitioned = self.partition_all(workers, ctx)?;
-            memory.resize(partitioned.iter().map(|partitioned| partitioned.partitions.memory()).sum())?;
-            return Ok(Arc::new(MergeScan::new(self.shape.clone(), partitioned, memory, max_rows)));
+        let gathered = Gathered::of(concrete(workers));
+        let is_large = gathered.n_groups() > MAX_LOCAL_GROUPS
+            || gathered.n_groups() > gathered.runs.len() && gathered.bytes() > HEAVY_BYTES;
+        let is_large = is_large && gathered.runs.len() > 1 && self.may_divide(ctx);
+        let is_divided =
+            !gathered.spilled.is_empty() || gathered.runs.iter().any(|run| run.partitions.is_some());
+        if is_large || is_divided {
+            return Ok(Arc::new(self.partitioned(gathered, ctx)?));
         }
-        let mut workers = workers.into_iter();
-        let (mut groups, mut memory) = match workers.next() {
-            Some(first) => (first.groups, first.memory),
-            None => (self.groups(), Reservation::new(ctx.control.memory.clone())),
-        };
-        for worker in workers {
-            groups.merge(worker.groups)?;
-            memory.resize(groups.memory())?;
-            ctx.control.check_with_interrupt()?;
-        }
+        let (mut groups, _memory) =
+            gathered.merged(&self.shape, &ctx.control, |n| self.check_groups(n, ctx))?;
         if !groups.is_keyed() && !groups.any_rows && self.empty_if_no_rows {
             return Ok(blocks_as_source(Vec::new(), ctx));
         }
@@ -305,8 +345,15 @@ struct Worker {
     purpose: Purpose,
     /// Totals and the limit need all groups at once.
     needs_all: bool,
-    /// Many groups are divided by the hash of their keys, although there is memory for all of them.
-    two_levels: bool,
+    may_divide: bool,
+    /// Rows that do not follow the last ones begin another run.
+    in_order: bool,
+    /// The first task of the run, and the last.
+    run: Run,
+    task: Option<Run>,
+    /// Runs that have ended, and the bytes that they hold.
+    closed: Vec<RunGroups>,
+    closed_bytes: usize,
     max_groups: u64,
     memory: Reservation,
     control: Arc<QueryControl>,
@@ -315,12 +362,6 @@ struct Worker {
     rows_at_measuring: usize,
     /// How often groups were flushed that had been appended without a look-up.
     appended: usize,
-}
-
-/// The groups of a worker, divided by the hash of their keys, in memory and on disk.
-struct PartitionedGroups {
-    partitions: Partitions,
-    spilled: Option<Spilled>,
 }
 
 /// No more rows than this go by without measuring.
@@ -332,18 +373,15 @@ const APPENDED_TABLES: usize = 16;
 impl Worker {
     fn is_full(&self) -> bool {
         let n = self.groups.len();
-        self.may_divide()
+        self.may_divide
             && (n >= MAX_LOCAL_GROUPS || n >= LOCAL_GROUPS && self.groups.looked_at() < n * ROWS_PER_GROUP)
-    }
-
-    fn may_divide(&self) -> bool {
-        self.two_levels && !self.needs_all
     }
 
     fn partition_groups(&mut self) -> Result<()> {
         let partitions = self.partitions.get_or_insert_with(|| {
             events::count(Event::AggregationHashTablesInitializedAsTwoLevel);
-            Partitions::new(&self.shape.layout, &self.shape.calls)
+            let new = if self.in_order { Partitions::of_run } else { Partitions::new };
+            new(&self.shape.layout, &self.shape.calls)
         });
         // Where most rows have a key of their own, looking it up finds nothing.
         if self.groups.insert_strategy == InsertStrategy::LookUp {
@@ -356,17 +394,6 @@ impl Worker {
         }
         partitions.put(&mut self.groups)?;
         Ok(())
-    }
-
-    fn into_partitioned(mut self) -> Result<PartitionedGroups> {
-        if !self.groups.is_empty() || self.partitions.is_none() {
-            self.partition_groups()?;
-            self.measure()?;
-        }
-        match self.partitions {
-            Some(partitions) => Ok(PartitionedGroups { partitions, spilled: self.spilled }),
-            None => Err(chalet_base::err!(LOGICAL_ERROR, "Aggregation without partitions")),
-        }
     }
 
     /// Accounts for the memory held; what cannot be had goes to disk.
@@ -385,7 +412,7 @@ impl Worker {
     }
 
     fn held(&self) -> usize {
-        self.groups.memory() + self.partitions.as_ref().map_or(0, Partitions::memory)
+        self.groups.memory() + self.partitions.as_ref().map_or(0, Partitions::memory) + self.closed_bytes
     }
 
     fn spill(&mut self) -> Result<()> {
@@ -393,15 +420,19 @@ impl Worker {
         if self.spilled.is_none() {
             self.spilled = Some(Spilled::new(self.purpose, &self.control)?);
         }
+        self.spill_closed()?;
         if let (Some(spilled), Some(partitions)) = (&mut self.spilled, &mut self.partitions) {
-            spilled.write(partitions)?;
+            spilled.write(self.run, partitions)?;
         }
         Ok(())
     }
 }
 
 impl SinkWorker for Worker {
-    fn push(&mut self, _: Position, block: Block) -> Result<Flow> {
+    fn push(&mut self, position: Position, block: Block) -> Result<Flow> {
+        if self.in_order {
+            self.turn_to(position.task())?;
+        }
         // Groups of more rows at once would leave the cache while they are partitioned.
         let most = if self.groups.is_keyed() { LOCAL_GROUPS } else { usize::MAX };
         for part in split(block, most) {
@@ -457,13 +488,6 @@ impl Worker {
         if self.rows - self.rows_at_measuring >= (self.rows / 16).min(ROWS_UNMEASURED) {
             self.measure()?;
         }
-        ensure!(
-            self.max_groups == 0 || self.groups.len() as u64 <= self.max_groups,
-            TOO_MANY_ROWS,
-            "Limit for rows to GROUP BY exceeded: has {} rows, maximum: {}",
-            self.groups.len(),
-            self.max_groups
-        );
-        Ok(())
+        check_groups(self.groups.len(), self.max_groups)
     }
 }

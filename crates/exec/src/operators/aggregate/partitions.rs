@@ -149,6 +149,8 @@ pub(super) struct Partitions {
     /// Groups in all parts, and how many there may be before they are merged with each other.
     n_groups: usize,
     merge_at: usize,
+    /// What a new part has room for, at least.
+    room: usize,
 }
 
 /// Groups of a part: allocated at once, so few enough that the last part of each partition may stay nearly empty.
@@ -174,7 +176,13 @@ impl Partitions {
             full: 0,
             n_groups: 0,
             merge_at: first_merge(calls),
+            room: PART_GROUPS,
         }
+    }
+
+    /// Of one run of rows, which will be small: with no more room than it needs.
+    pub fn of_run(layout: &Arc<KeyLayout>, calls: &Arc<[Call]>) -> Partitions {
+        Partitions { room: 0, ..Partitions::new(layout, calls) }
     }
 
     /// Takes all groups over.
@@ -208,7 +216,8 @@ impl Partitions {
             while !from.is_empty() {
                 if parts.last().is_none_or(|part| part.keys.len() >= PART_GROUPS) {
                     self.full += parts.last().map_or(0, Part::memory);
-                    parts.push(Part::with_room(&self.layout, &self.calls, PART_GROUPS, held));
+                    let room = self.room.max(from.len().min(PART_GROUPS));
+                    parts.push(Part::with_room(&self.layout, &self.calls, room, held));
                 }
                 let Some(part) = parts.last_mut() else { break };
                 let (now, later) = from.split_at(from.len().min(PART_GROUPS - part.keys.len()));

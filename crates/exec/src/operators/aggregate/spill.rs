@@ -3,6 +3,7 @@
 use super::Call;
 use super::groups::states;
 use super::partitions::{PARTITIONS, Part, Partitions};
+use super::runs::Run;
 use crate::control::QueryControl;
 use crate::hash_table::{KeyLayout, Store};
 use crate::spill::{Place, Purpose, TempFile};
@@ -13,8 +14,8 @@ use std::sync::Arc;
 pub(super) struct Spilled {
     pub purpose: Purpose,
     file: TempFile,
-    /// By partition, where its parts are, in the order in which they were written.
-    places: Vec<Vec<Place>>,
+    /// By partition, where its parts are and of which run, in the order in which they were written.
+    places: Vec<Vec<(Run, Place)>>,
 }
 
 impl Spilled {
@@ -23,8 +24,8 @@ impl Spilled {
         Ok(Spilled { purpose, file: TempFile::new(purpose, control)?, places: vec![Vec::new(); PARTITIONS] })
     }
 
-    /// Writes all parts, which are gone then.
-    pub fn write(&mut self, partitions: &mut Partitions) -> Result<()> {
+    /// Writes all parts of a run, which are gone then.
+    pub fn write(&mut self, run: Run, partitions: &mut Partitions) -> Result<()> {
         let mut bytes = Vec::new();
         for (number, parts) in partitions.take_all().into_iter().enumerate() {
             bytes.clear();
@@ -32,7 +33,7 @@ impl Spilled {
                 encode(part, &partitions.calls, &mut bytes)?;
             }
             if !bytes.is_empty() {
-                self.places[number].push(self.file.write(&bytes)?);
+                self.places[number].push((run, self.file.write(&bytes)?));
             }
         }
         self.file.count_part();
@@ -40,7 +41,7 @@ impl Spilled {
     }
 
     /// Each place of a partition.
-    pub fn places(&self, partition: usize) -> &[Place] {
+    pub fn places(&self, partition: usize) -> &[(Run, Place)] {
         &self.places[partition]
     }
 

@@ -132,6 +132,12 @@ impl Window {
         self.surroundings().filter(|around| !around.in_sequence)
     }
 
+    /// The same where parts see nothing around them, so that each may be any range of the only partition.
+    pub(super) fn range_parts(&self) -> Option<Surroundings> {
+        let sees_nothing = |around: &Surroundings| around.before == 0 && around.after == 0;
+        self.independent_parts().filter(|around| self.n_partition == 0 && sees_nothing(around))
+    }
+
     /// States of those calls that are computed in one way, by call.
     fn states_of(&self, wanted: Strategy) -> Vec<Option<Box<dyn States>>> {
         let of_call = |number: usize| match (&self.calls[number].function, self.strategy(number)?.0) {
@@ -148,6 +154,12 @@ impl Window {
     /// Nothing carried yet: a partition begins, of which the totals are known where they are needed.
     pub(super) fn nothing_carried(&self, totals: Totals) -> Carried {
         Carried { states: self.states_of(Strategy::Growing), rows: 0, peers: 0, totals }
+    }
+
+    /// What the rows before a part leave for it where nothing but their number matters.
+    pub(super) fn carried_at(&self, rows: usize, all: usize) -> Carried {
+        let totals = Totals { n_rows: all, values: Vec::new() };
+        Carried { states: Vec::new(), rows, peers: 0, totals }
     }
 
     /// Nothing gathered yet.
@@ -209,8 +221,7 @@ impl Window {
         control: &QueryControl,
     ) -> Result<Block> {
         let peers = self.peers_of(&block, self.surroundings().unwrap_or_default());
-        let totals = Totals { n_rows: all, values: Vec::new() };
-        let mut carried = Carried { states: Vec::new(), rows: first, peers: 0, totals };
+        let mut carried = self.carried_at(first, all);
         self.compute_rows(block, own, &peers, &mut carried, control)
     }
 

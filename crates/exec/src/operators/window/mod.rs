@@ -70,7 +70,10 @@ impl Window {
             orders: ascending.chain(ordered).collect(),
             limit: None,
             offset: 0,
-            n_group: Some(self.n_partition),
+            n_group: match self.range_parts() {
+                None => Some(self.n_partition),
+                Some(parts) => parts.peers.then_some(self.orders.len()),
+            },
             top_k_threshold: None,
             rows_in: Arc::default(),
         }
@@ -90,7 +93,10 @@ impl Sink for Window {
         let workers = concrete::<Worker>(workers).into_iter().map(|worker| worker.sort).collect();
         match held(workers, 0..usize::MAX, ctx)? {
             Held::InMemory(buckets) => partition_tasks::open(self.clone(), buckets, ctx),
-            Held::OnDisk(sorted) => Ok(partition_scan::open(self.clone(), sorted, ctx)),
+            Held::OnDisk(sorted) => {
+                let places = self.range_parts().map(|_| sorted.clone());
+                Ok(partition_scan::open(self.clone(), sorted, places, ctx))
+            }
         }
     }
 }

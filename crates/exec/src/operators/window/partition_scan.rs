@@ -8,6 +8,7 @@ use crate::ExecContext;
 use crate::control::QueryControl;
 use crate::operators::aggregate::split;
 use crate::spill::Purpose;
+use crate::spill::merge_scan::MergeScan;
 use crate::spill::spool::{Spool, Spooled};
 use chalet_base::Result;
 use chalet_base::events::{self, Event};
@@ -18,20 +19,27 @@ use chalet_storage::{Morsel, Scan, ScanWorker};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The windows over rows that are sorted by partition and order, as a table.
-pub(super) fn open(window: Window, sorted: Arc<dyn Scan>, ctx: &ExecContext) -> Arc<dyn Scan> {
+/// The windows over rows that are sorted by partition and order, as a table. With `places` each task has a range of the only
+/// partition, whose place it knows.
+pub(super) fn open(
+    window: Window,
+    sorted: Arc<dyn Scan>,
+    places: Option<Arc<MergeScan>>,
+    ctx: &ExecContext,
+) -> Arc<dyn Scan> {
     let (max_block_size, control) = (ctx.settings.max_block_size, ctx.control.clone());
     let fitting = match ctx.control.memory.limit() {
         0 => usize::MAX,
         limit => (limit / PART_SHARE) as usize / BYTES_A_ROW,
     };
     let part_rows = (PART_BLOCKS * max_block_size).min(fitting).max(1);
-    Arc::new(WindowScan { window, sorted, part_rows, max_block_size, control })
+    Arc::new(WindowScan { window, sorted, places, part_rows, max_block_size, control })
 }
 
 struct WindowScan {
     window: Window,
     sorted: Arc<dyn Scan>,
+    places: Option<Arc<MergeScan>>,
     part_rows: usize,
     max_block_size: usize,
     control: Arc<QueryControl>,
@@ -42,6 +50,7 @@ impl Scan for WindowScan {
         Ok(Box::new(Worker {
             window: self.window.clone(),
             sorted: self.sorted.worker()?,
+            places: self.places.clone(),
             held: Vec::new(),
             n_held: 0,
             part_at: self.part_rows,
@@ -67,6 +76,7 @@ impl Scan for WindowScan {
 struct Worker {
     window: Window,
     sorted: Box<dyn ScanWorker>,
+    places: Option<Arc<MergeScan>>,
     /// Rows of the last partition so far, how many, and its key.
     held: Vec<Block>,
     n_held: usize,
@@ -147,6 +157,11 @@ impl Worker {
             Some(morsel) if morsel.task == self.task || !self.is_in_partition() => {
                 if morsel.task != self.task {
                     (self.task, self.number) = (morsel.task, 0);
+                }
+                if let Some(places) = self.places.as_ref().filter(|_| !self.is_in_partition()) {
+                    let carried = self.window.carried_at(places.rows_before(self.task)?, places.n_rows());
+                    self.long = Some(LongPartition { carried, n_computed: 0 });
+                    events::count(Event::WindowRanges);
                 }
                 self.take_rows(morsel.block)?;
                 Ok(false)

@@ -31,7 +31,7 @@ pub(super) fn open(window: Window, buckets: Buckets, ctx: &ExecContext) -> Resul
     let is_short = ctx.control.memory.exceeded_by((copies * sorted.memory()) as u64).is_some();
     if is_short && window.surroundings().is_some() {
         let rows = Arc::new(InOrder { sorted, tasks: TaskQueue::default() });
-        return Ok(partition_scan::open(window, Arc::new(InOrderScan(rows)), ctx));
+        return Ok(partition_scan::open(window, Arc::new(InOrderScan(rows)), None, ctx));
     }
     let n_tasks = sorted.n_rows().div_ceil(TASK_ROWS);
     let parts = window.independent_parts().filter(|_| window.n_partition == 0 && n_tasks > 1);
