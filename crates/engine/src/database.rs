@@ -9,7 +9,7 @@ use chalet_storage::Catalog;
 use chalet_storage::disk::Store;
 use chalet_storage::merge_tree::part::Part;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A database: tables and functions made by SQL. Cheap to clone; dropped with the last clone and session.
 #[derive(Clone, Default)]
@@ -19,8 +19,8 @@ pub struct Database {
 
 #[derive(Default)]
 pub(crate) struct Shared {
-    pub catalog: Catalog,
-    pub functions: SqlFunctions,
+    pub catalog: Arc<Catalog>,
+    pub functions: Arc<SqlFunctions>,
     pub warnings: Warnings,
     pub fork_guard: ForkGuard,
     pub backups: Backups,
@@ -32,11 +32,13 @@ pub(crate) struct Shared {
     reload: Option<Reload>,
     /// Told when the last session is gone, before the lock is given back.
     close: Option<Close>,
+    /// Told before it, once views are refreshed by the clock.
+    refreshes: OnceLock<Close>,
 }
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        if let Some(close) = self.close {
+        for close in self.refreshes.get().copied().into_iter().chain(self.close) {
             close(self);
         }
     }
@@ -120,6 +122,19 @@ impl Database {
         }
     }
 
+    /// Has `close` called when the last session is gone.
+    pub(crate) fn call_at_end(&self, close: Close) {
+        let _ = self.shared.refreshes.set(close);
+    }
+
+    /// The tables and functions of a database, for who works in the background: it holds no session, nor what tells that the
+    /// last one is gone.
+    pub(crate) fn of_tables(catalog: Arc<Catalog>, functions: Arc<SqlFunctions>) -> Database {
+        let mut shared = Shared::default();
+        (shared.catalog, shared.functions) = (catalog, functions);
+        Database { shared: Arc::new(shared) }
+    }
+
     /// What the kernel calls the engine of a database like this.
     pub(crate) fn engine(&self) -> &'static str {
         if self.shared.catalog.store().is_some() { "Atomic" } else { "Memory" }
@@ -136,8 +151,8 @@ impl Database {
     pub(crate) fn on_disk(store: Store, reload: Reload, close: Close) -> Database {
         let store = Some(Arc::new(store));
         let shared = Shared {
-            catalog: Catalog::new(store.clone()),
-            functions: SqlFunctions::new(store),
+            catalog: Arc::new(Catalog::new(store.clone())),
+            functions: Arc::new(SqlFunctions::new(store)),
             warnings: Warnings::default(),
             fork_guard: ForkGuard::default(),
             backups: Backups::default(),
@@ -145,6 +160,7 @@ impl Database {
             server: None,
             reload: Some(reload),
             close: Some(close),
+            refreshes: OnceLock::new(),
         };
         Database { shared: Arc::new(shared) }
     }

@@ -11,6 +11,7 @@
 //! - [`sql_functions`], [`fork_guard`], [`database`]: what sessions share: the catalog, functions made by SQL
 //! - [`file_access`]: which files statements may name
 //! - [`server`]: a ClickHouse server that runs the statements, in place of this engine
+//! - [`refresh`]: views that are filled by the clock: when they are
 //! - [`session_state`]: what a session holds, and how a statement changes it
 //! - [`query_context`]: what one statement runs with, as data
 //! - [`written_settings`], [`stored_columns`], [`column_codecs`], [`column_definitions`], [`defaults`], [`reading`], [`made_table`], [`table_engines`], [`table_argument`],
@@ -67,6 +68,7 @@ mod query_context;
 mod query_log;
 mod reading;
 mod redirected;
+mod refresh;
 mod remote;
 pub mod replacement_query;
 pub mod replacement_scan;

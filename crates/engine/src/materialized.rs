@@ -6,7 +6,7 @@ use crate::redirected::Redirected;
 use crate::tables;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_storage::catalog::quoted;
-use chalet_storage::view::{MaterializedView, View, ViewTarget};
+use chalet_storage::view::{MaterializedView, Refreshed, View, ViewTarget};
 use chalet_storage::{ColumnSchema, Entry, Table, TableSchema};
 use chalet_syntax::ast::{self, SetExpr, TableKind, WithItem};
 use std::sync::Arc;
@@ -45,9 +45,15 @@ pub(crate) fn check_own(name: &ast::ObjectName, ctx: &QueryContext) -> Result<()
     Ok(())
 }
 
-/// A view over a query.
-pub(crate) fn of_query(schema: TableSchema, query: &ast::Query, target: ViewTarget) -> MaterializedView {
-    MaterializedView { schema, query: query.to_string(), source: of_body(&query.body, &[]), target }
+/// A view over a query. One that is filled by the clock follows no table.
+pub(crate) fn of_query(
+    schema: TableSchema,
+    query: &ast::Query,
+    target: ViewTarget,
+    refresh: Option<Refreshed>,
+) -> MaterializedView {
+    let source = if refresh.is_none() { of_body(&query.body, &[]) } else { None };
+    MaterializedView { schema, query: query.to_string(), source, target, refresh }
 }
 
 /// The table that has the rows of a view, and its name unless it is the view's own.

@@ -3,6 +3,7 @@
 use crate::Table;
 use crate::detached::Detached;
 use crate::disk::{Definition, DefinitionFile, DefinitionKind, Store, TableFolder};
+use crate::view::MaterializedView;
 use chalet_base::{Result, bail, ensure, err, suggest};
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
@@ -49,6 +50,14 @@ pub struct Database {
     /// Taken away by DETACH, until ATTACH; never a name of `tables`.
     pub detached: BTreeMap<String, Detached>,
     pub comment: String,
+}
+
+/// A table that takes the place of another.
+pub struct Replacement {
+    pub database: String,
+    pub name: String,
+    pub old: Arc<dyn Table>,
+    pub new: Entry,
 }
 
 /// All databases. By itself those that are attached.
@@ -202,6 +211,31 @@ impl Catalog {
                 }
                 None => err!(UNKNOWN_TABLE, "Table {database}.{name} does not exist"),
             }
+        })
+    }
+
+    /// Puts tables in the place of others, all at once. False where one of these is not there any more.
+    pub fn replace(&self, replaced: &[Replacement]) -> Result<bool> {
+        let is_there = |databases: &Databases| {
+            replaced.iter().all(|one| {
+                let found = databases.get(&one.database).and_then(|found| found.tables.get(&one.name));
+                found.is_some_and(|found| Arc::ptr_eq(&found.table, &one.old))
+            })
+        };
+        // Most of those who come too late need no look at the disk.
+        if !is_there(&self.read()) {
+            return Ok(false);
+        }
+        self.change(|databases| {
+            if !is_there(databases) {
+                return Ok(false);
+            }
+            for one in replaced {
+                if let Some(found) = databases.get_mut(&one.database) {
+                    found.tables.insert(one.name.clone(), one.new.clone());
+                }
+            }
+            Ok(true)
         })
     }
 
@@ -360,13 +394,25 @@ fn definitions(databases: &Databases) -> Vec<Definition> {
             name: String::new(),
             text: comment.clone(),
         });
-        all.extend(tables.chain(detached).map(|(kind, name, entry)| Definition {
-            kind,
-            folder: entry.table.folder().map_or(0, |folder| folder.number()),
-            database: database.clone(),
-            name: name.clone(),
-            text: format!("CREATE {} {shown}.{}{}", entry.kind, in_backquotes(name), entry.definition),
-        }));
+        for (kind, name, entry) in tables.chain(detached) {
+            let definition = Definition {
+                kind,
+                folder: entry.table.folder().map_or(0, |folder| folder.number()),
+                database: database.clone(),
+                name: name.clone(),
+                text: format!("CREATE {} {shown}.{}{}", entry.kind, in_backquotes(name), entry.definition),
+            };
+            let view = entry.table.as_any().downcast_ref::<MaterializedView>();
+            let last = view.and_then(|view| view.refresh.as_ref()).and_then(|refresh| refresh.last);
+            let refreshed = last.filter(|_| kind == DefinitionKind::Table).map(|last| Definition {
+                kind: DefinitionKind::Refreshed,
+                folder: 0,
+                text: last.to_string(),
+                ..definition.clone()
+            });
+            all.push(definition);
+            all.extend(refreshed);
+        }
     }
     all
 }

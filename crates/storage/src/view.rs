@@ -5,6 +5,7 @@ use crate::{Held, Scan, ScanRequest, Table, TableSchema};
 use chalet_base::{Result, bail};
 use std::any::Any;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// A view: a query that is bound where the view is named.
 pub struct View {
@@ -43,13 +44,37 @@ pub enum ViewTarget {
     Named(String, String),
 }
 
+/// What is known of a view that is filled by the clock.
+#[derive(Clone)]
+pub struct Refreshed {
+    /// What follows the word REFRESH, as it is printed.
+    pub clause: String,
+    /// The same as long as the view is open, whatever becomes of its name and its query.
+    pub id: u64,
+    /// What the next refresh is counted from, in seconds since 1970-01-01 UTC: when the last began or ended whose rows it has.
+    /// `None`: it has not been filled yet.
+    pub last: Option<i64>,
+}
+
+static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+
+impl Refreshed {
+    /// A view that was not there before.
+    pub fn new(clause: String, last: Option<i64>) -> Refreshed {
+        Refreshed { clause, id: NEXT_ID.fetch_add(1, Relaxed), last }
+    }
+}
+
 /// A query that is run over what is inserted into the table that it reads, and a table for its results.
+#[derive(Clone)]
 pub struct MaterializedView {
     pub schema: TableSchema,
     pub query: String,
     /// Database and name of the table that the view follows, if it follows one.
     pub source: Option<(String, String)>,
     pub target: ViewTarget,
+    /// Of one that follows no table, but the clock.
+    pub refresh: Option<Refreshed>,
 }
 
 impl MaterializedView {

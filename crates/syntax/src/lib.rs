@@ -22,6 +22,8 @@ pub mod visit;
 
 pub use explain::explain_ast;
 pub use name::{column_name, spelled_lambda};
-pub use parser::{parse_expression, parse_printed, parse_statements, parse_statements_with, parse_structure};
+pub use parser::{
+    parse_expression, parse_printed, parse_refresh, parse_statements, parse_statements_with, parse_structure,
+};
 pub use split::split_statements;
 pub use substitute::substitute;

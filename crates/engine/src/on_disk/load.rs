@@ -6,10 +6,11 @@ use crate::run_options::RunOptions;
 use crate::session_state::{Identity, SessionState};
 use crate::statements::create::{Found, MATERIALIZED_VIEW, open, stored};
 use chalet_base::{Result, bail, err};
-use chalet_storage::Entry;
 use chalet_storage::catalog::{Database as Tables, in_backquotes};
 use chalet_storage::detached::Detached;
 use chalet_storage::disk::{BrokenTable, Definition, DefinitionFile, DefinitionKind, Store};
+use chalet_storage::view::{MaterializedView, Refreshed};
+use chalet_storage::{Entry, Table};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -86,6 +87,11 @@ fn databases(
                 let entry = closed(&definition, store)?;
                 tables.detached.insert(definition.name, Detached { entry, is_permanent: true });
             }
+            DefinitionKind::Refreshed => {
+                if let Some(entry) = tables.tables.get_mut(&definition.name) {
+                    entry.table = refreshed(&entry.table, &definition.text);
+                }
+            }
             DefinitionKind::Function => {}
         }
     }
@@ -120,6 +126,20 @@ fn entry(
         (Arc::new(broken), "".into())
     });
     Ok(Entry { table, kind, definition: rest.into(), comment })
+}
+
+/// A view as one that was last filled at a time. Others, and what cannot be read, stay as they are.
+fn refreshed(table: &Arc<dyn Table>, last: &str) -> Arc<dyn Table> {
+    let view = table.as_any().downcast_ref::<MaterializedView>();
+    let known = view.and_then(|view| view.refresh.as_ref());
+    let last = last.parse().ok();
+    match (view, known) {
+        (Some(view), Some(known)) if known.last != last => {
+            let refresh = Some(Refreshed { last, ..known.clone() });
+            Arc::new(MaterializedView { refresh, ..view.clone() })
+        }
+        _ => table.clone(),
+    }
 }
 
 /// A table that was detached permanently: it is opened when it is attached.

@@ -8,6 +8,7 @@ use crate::database::{Database, Shared};
 use crate::merge_tree::background;
 use crate::server::Server;
 use crate::stack::entered;
+use crate::statements::refresh;
 use chalet_base::Result;
 use chalet_base::forks::PerProcess;
 use chalet_client::url::is_url;
@@ -71,6 +72,7 @@ fn open(path: &Path, accesses: &[Access], make: fn(&Path) -> Result<Store>) -> R
     entered(|| load::first(&database))?;
     if access == Access::Write {
         background::resume(&database);
+        refresh::attend(&database);
     }
     open.retain(|_, shared| shared.strong_count() > 0);
     open.insert((root, access), Arc::downgrade(&database.shared));

@@ -6,6 +6,7 @@ use crate::materialized;
 use crate::patterns::passes_pattern;
 use crate::query_context::QueryContext;
 use crate::session_state::SessionChange;
+use crate::sql_functions::SqlFunctions;
 use crate::tables::{self, missing};
 use chalet_base::{Result, bail, ensure};
 use chalet_storage::Entry;
@@ -23,7 +24,9 @@ pub(crate) fn drop(drop: &ast::Drop, ctx: &QueryContext, output: &mut Output) ->
         }
         (DropAction::Drop, ObjectKind::Function) => {
             let functions = &ctx.database.shared.functions;
-            drop.names.iter().try_for_each(|name| functions.drop(&name.name.name, drop.if_exists))
+            drop.names
+                .iter()
+                .try_for_each(|name| SqlFunctions::drop(functions, &name.name.name, drop.if_exists))
         }
         (DropAction::Drop, ObjectKind::Table | ObjectKind::View | ObjectKind::Dictionary) => {
             let mut temporary = ctx.state.temporary.clone();

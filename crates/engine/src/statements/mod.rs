@@ -19,6 +19,7 @@ mod parallel;
 mod query;
 pub(crate) mod readonly;
 mod receiver;
+pub(crate) mod refresh;
 mod replicas;
 mod set;
 mod show;
@@ -31,6 +32,7 @@ use self::statement_events::StatementEvents;
 use crate::answer::{StreamConsumer, StreamPart, Summary};
 use crate::query_context::QueryContext;
 use crate::query_log::{self, Written};
+use crate::refresh::scheduler;
 use crate::run_options::RunOptions;
 use crate::session_state::SessionState;
 use crate::{explain, explain_indexes, written_settings};
@@ -186,20 +188,41 @@ fn run_kind(
             print_lines(&text, "explain", statement, ctx, output)?;
         }
         StatementKind::CreateTable(create) => create::table(create, ctx, output)?,
-        StatementKind::CreateView(create) => create::view(create, ctx, output)?,
-        StatementKind::CreateDatabase(create) => create::database(create, ctx)?,
+        StatementKind::CreateView(create) => {
+            create::view(create, ctx, output)?;
+            refresh::attend(&ctx.database);
+        }
+        StatementKind::CreateDatabase(create) => {
+            create::database(create, ctx)?;
+            if create.attach {
+                refresh::attend(&ctx.database);
+            }
+        }
         StatementKind::CreateDictionary(create) => create::dictionary(create, ctx)?,
         StatementKind::CreateFunction(create) => create::function(create, ctx)?,
-        StatementKind::Drop(drop) => drop::drop(drop, ctx, output)?,
+        StatementKind::Drop(drop) => {
+            drop::drop(drop, ctx, output)?;
+            scheduler::wake(&ctx.database);
+        }
         StatementKind::Attach { kind, if_not_exists, name } => {
             attach::attach(*kind, *if_not_exists, name, ctx)?;
+            refresh::attend(&ctx.database);
         }
-        StatementKind::Backup(written) => backup::run(written, statement, ctx, output)?,
+        StatementKind::Backup(written) => {
+            backup::run(written, statement, ctx, output)?;
+            refresh::attend(&ctx.database);
+        }
         StatementKind::Undrop(name) => attach::undrop(name, ctx)?,
         StatementKind::Rename { kind, exchange, if_exists, pairs } => {
             drop::rename(*kind, *exchange, *if_exists, pairs, ctx)?;
+            scheduler::wake(&ctx.database);
         }
-        StatementKind::AlterTable(alter) => alter::run(alter, ctx)?,
+        StatementKind::AlterTable(alter) => {
+            alter::run(alter, ctx)?;
+            if let [ast::AlterCommand::ModifyRefresh(_), ..] = alter.commands[..] {
+                scheduler::wake(&ctx.database);
+            }
+        }
         StatementKind::AlterDatabase { name, comment } => {
             let comment = String::from_utf8_lossy(comment);
             ctx.database.shared.catalog.comment_database(&name.name, &comment)?;

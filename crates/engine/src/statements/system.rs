@@ -1,5 +1,6 @@
 //! SYSTEM: commands about what works in the background.
 
+use super::refresh;
 use crate::dictionaries::attached::Attached;
 use crate::dictionaries::source::attached;
 use crate::dictionaries::table::Dictionary;
@@ -30,11 +31,6 @@ const WITHOUT_EFFECT: &[&str] = &[
     "START CLEANUP",
     "STOP THREAD FUZZER",
     "START THREAD FUZZER",
-    "STOP VIEWS",
-    "START VIEWS",
-    "STOP VIEW",
-    "START VIEW",
-    "PAUSE VIEW",
     "RESTART REPLICAS",
     "RELOAD EMBEDDED DICTIONARIES",
     "RELOAD USERS",
@@ -77,6 +73,10 @@ pub(crate) fn run(
             chalet_formats_parquet::dictionaries::clear();
             Ok(())
         }
+        "STOP VIEWS" | "START VIEWS" | "PAUSE VIEWS" => {
+            refresh::system_all(command, ctx);
+            Ok(())
+        }
         _ if WITHOUT_EFFECT.contains(&command) => Ok(()),
         _ if command.starts_with("DROP ") && command.ends_with(" CACHE") => Ok(()),
         _ => of_table(command, target, rest, ctx),
@@ -112,9 +112,11 @@ fn of_table(command: &str, target: Option<&ast::ObjectName>, rest: &str, ctx: &Q
             table(target)?;
             bail!(BAD_ARGUMENTS, "Primary index cache is not configured or is not enabled for table {name}")
         }
-        ("REFRESH VIEW" | "CANCEL VIEW" | "WAIT VIEW", Some(_)) => {
-            bail!(BAD_ARGUMENTS, "Refreshable view {name} doesn't exist")
-        }
+        (
+            "REFRESH VIEW" | "CANCEL VIEW" | "WAIT VIEW" | "TEST VIEW" | "STOP VIEW" | "START VIEW"
+            | "PAUSE VIEW",
+            Some(target),
+        ) => refresh::system(command, target, rest, ctx),
         ("SYNC MERGES", None) => bail!(UNKNOWN_TABLE, "Both table name and UUID are empty"),
         ("SYNC MERGES", Some(target)) => {
             table(target)?;

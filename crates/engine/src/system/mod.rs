@@ -20,6 +20,7 @@ mod projections;
 mod rows;
 mod settings;
 mod structures;
+mod view_refreshes;
 
 pub(crate) use catalog::ColumnsOfKeys;
 pub(crate) use indexes::listed;
@@ -66,6 +67,7 @@ pub(crate) fn table(name: &str, ctx: &QueryContext) -> Result<Option<Arc<dyn Tab
         "projections" => projections::projections(ctx)?,
         "projection_parts" => projections::projection_parts(ctx)?,
         "projection_parts_columns" => projections::projection_parts_columns(ctx)?,
+        "view_refreshes" => view_refreshes::view_refreshes(ctx)?,
         "backups" => backups::backups(ctx)?,
         "clusters" => clusters::clusters(ctx)?,
         "metrics" => metrics::metrics(ctx)?,

@@ -2,14 +2,14 @@
 //!
 //! ```text
 //! file    = "chalet definitions " version "\n" record* "end " count " " checksum "\n"
-//! version  "2" where a record is "detached", which earlier versions do not know; else "1"
+//! version  "3" where a record is "refreshed", "2" where one is "detached", which earlier versions do not know; else "1"
 //! record  = kind " " number " " name " " name " " length "\n" text "\n"
-//! kind    = "database" | "table" | "detached" | "function"    a view is a table; "detached" is one that is not there until
-//!                                                           ATTACH TABLE
+//! kind    = "database" | "table" | "detached" | "refreshed" | "function"    a view is a table; "detached" is one that is not
+//!                                                           there until ATTACH TABLE; "refreshed" tells of the view before it
 //! number  of the table's folder; 0: it has none
 //! name    of the database, then of the table or function; bytes other than letters, digits and _ as %hh; may be empty
 //! length  of the text in bytes
-//! text    the statement that makes it; of a database its comment
+//! text    the statement that makes it; of a database its comment; of a view that was refreshed when, in seconds since 1970-01-01
 //! count   of records
 //! checksum  XXH3 with 64 bits of everything before the last line, as 16 hexadecimal digits
 //! ```
@@ -20,8 +20,9 @@ use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
 const FIRST_LINE: &str = "chalet definitions 1\n";
-/// As long as the other.
+/// As long as the other, as is the next.
 const FIRST_LINE_OF_DETACHED: &str = "chalet definitions 2\n";
+const FIRST_LINE_OF_REFRESHED: &str = "chalet definitions 3\n";
 
 /// What a definition makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,18 +31,26 @@ pub enum DefinitionKind {
     Table,
     /// A table that was detached permanently.
     Detached,
+    /// When a view was last filled.
+    Refreshed,
     Function,
 }
 
 impl DefinitionKind {
-    const ALL: [DefinitionKind; 4] =
-        [DefinitionKind::Database, DefinitionKind::Table, DefinitionKind::Detached, DefinitionKind::Function];
+    const ALL: [DefinitionKind; 5] = [
+        DefinitionKind::Database,
+        DefinitionKind::Table,
+        DefinitionKind::Detached,
+        DefinitionKind::Refreshed,
+        DefinitionKind::Function,
+    ];
 
     fn name(self) -> &'static str {
         match self {
             DefinitionKind::Database => "database",
             DefinitionKind::Table => "table",
             DefinitionKind::Detached => "detached",
+            DefinitionKind::Refreshed => "refreshed",
             DefinitionKind::Function => "function",
         }
     }
@@ -57,14 +66,18 @@ pub struct Definition {
     pub database: String,
     /// Empty for a database.
     pub name: String,
-    /// The statement that makes it; of a database its comment.
+    /// The statement that makes it; of a database its comment; of a view that was refreshed when, in seconds since 1970-01-01.
     pub text: String,
 }
 
 /// The text of a file of definitions, which ends with their count and a checksum.
 pub fn encode(definitions: &[Definition]) -> String {
-    let has_detached = definitions.iter().any(|definition| definition.kind == DefinitionKind::Detached);
-    let mut file = String::from(if has_detached { FIRST_LINE_OF_DETACHED } else { FIRST_LINE });
+    let has = |kind| definitions.iter().any(|definition| definition.kind == kind);
+    let mut file = String::from(match (has(DefinitionKind::Refreshed), has(DefinitionKind::Detached)) {
+        (true, _) => FIRST_LINE_OF_REFRESHED,
+        (false, true) => FIRST_LINE_OF_DETACHED,
+        (false, false) => FIRST_LINE,
+    });
     for Definition { kind, folder, database, name, text } in definitions {
         let (kind, database, name) = (kind.name(), escaped(database), escaped(name));
         // Writing to a String cannot fail.
@@ -78,7 +91,8 @@ pub fn encode(definitions: &[Definition]) -> String {
 /// `path` is for messages.
 pub fn decode(content: &[u8], path: &Path) -> Result<Vec<Definition>> {
     let damaged = |what: &str| err!(CHECKSUM_DOESNT_MATCH, "The file {} is damaged: {what}", path.display());
-    if ![FIRST_LINE, FIRST_LINE_OF_DETACHED].iter().any(|line| content.starts_with(line.as_bytes())) {
+    let known = [FIRST_LINE, FIRST_LINE_OF_DETACHED, FIRST_LINE_OF_REFRESHED];
+    if !known.iter().any(|line| content.starts_with(line.as_bytes())) {
         let version = content.starts_with(b"chalet definitions ");
         ensure!(
             !version,
@@ -207,6 +221,17 @@ mod tests {
         with[1].kind = DefinitionKind::Detached;
         let text = encode(&with);
         assert!(text.starts_with(FIRST_LINE_OF_DETACHED));
+        assert_eq!(decode(text.as_bytes(), Path::new("f")).expect("whole"), with);
+    }
+
+    /// So have views that were refreshed.
+    #[test]
+    fn refreshed_views_have_a_version() {
+        let mut with = sample();
+        let text = "1764131742".to_string();
+        with.insert(2, Definition { kind: DefinitionKind::Refreshed, text, ..with[1].clone() });
+        let text = encode(&with);
+        assert!(text.starts_with(FIRST_LINE_OF_REFRESHED));
         assert_eq!(decode(text.as_bytes(), Path::new("f")).expect("whole"), with);
     }
 

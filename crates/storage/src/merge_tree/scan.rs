@@ -8,7 +8,7 @@ use super::part_file::{lengths_of, structure};
 use super::part_rows::PartRows;
 use super::runs::PartRuns;
 use super::skip_index::rows_to_read;
-use super::sorted_rows::{first_column, is_within, sorted_rows};
+use super::sorted_rows::{first_columns, is_within, sorted_rows};
 use super::stored_type::{is_same, keeps_order};
 use crate::condition_cache;
 use crate::file_statistics::merged;
@@ -39,8 +39,8 @@ pub(super) struct Shared {
     pub parts: Vec<Arc<Part>>,
     pub definition: Definition,
     request: ScanRequest,
-    /// The number of the column that rows of parts are sorted by first.
-    sorted_by: Option<u32>,
+    /// The numbers of the columns that rows of parts are sorted by first.
+    sorted_by: Vec<u32>,
     pub places: Vec<Place>,
     /// Are rows numbered, for row ids or a column of their numbers?
     numbers: bool,
@@ -74,7 +74,7 @@ impl PartsScan {
             parts,
             definition: definition.clone(),
             request: request.clone(),
-            sorted_by: first_column(&definition.keys, &definition.columns),
+            sorted_by: first_columns(&definition.keys, &definition.columns),
             places,
             numbers,
             state: Mutex::default(),
@@ -331,7 +331,8 @@ impl Shared {
 
     /// The rows of a part in memory that ranges leave.
     fn resident_rows(&self, part: &Part, block: &Block) -> Range<usize> {
-        let sorted_by = part.sorted_by.or(self.sorted_by);
+        let sorted_by = part.sorted_by.as_slice();
+        let sorted_by = if sorted_by.is_empty() { &self.sorted_by[..] } else { sorted_by };
         sorted_rows(part, block, sorted_by, &self.places, &self.request.ranges)
     }
 

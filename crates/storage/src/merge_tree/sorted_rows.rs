@@ -1,68 +1,86 @@
-//! Which rows of a part in memory a range of the column that they are sorted by leaves: found by bisection.
+//! Which rows of a part in memory ranges of the columns that they are sorted by leave: found by bisection.
 
 use super::columns::ColumnsVersion;
-use super::keys::TableKeys;
+use super::keys::{SortingKey, TableKeys};
 use super::layout::Place;
 use super::part::Part;
 use super::stored_type::keeps_order;
 use chalet_base::bisect::partition_point;
-use chalet_columns::{Block, Vector};
+use chalet_columns::{Block, Column, Vector};
 use chalet_formats::input::ColumnRange;
 use chalet_types::{DataType, Value};
 use std::cmp::Ordering;
 use std::ops::Range;
 
-/// The number of the column that rows are sorted by first, ascending, where it is a column.
-pub(super) fn first_column(keys: &TableKeys, columns: &ColumnsVersion) -> Option<u32> {
-    let first = keys.sorting.first().filter(|key| !key.descending)?;
-    columns.columns.iter().find(|column| *column.name == *first.expr).map(|column| column.id)
+/// The numbers of the columns that rows are sorted by, as far as the first keys are columns, ascending.
+pub(super) fn first_columns(keys: &TableKeys, columns: &ColumnsVersion) -> Vec<u32> {
+    let column = |key: &SortingKey| {
+        let column = columns.columns.iter().find(|column| *column.name == *key.expr);
+        column.filter(|_| !key.descending).map(|column| column.id)
+    };
+    keys.sorting.iter().map_while(column).collect()
 }
 
-/// Rows in which all ranges may hold.
+/// Rows in which all ranges may hold. The ranges of a column count where rows are alike in those before it.
 pub(super) fn sorted_rows(
     part: &Part,
     block: &Block,
-    sorted_by: Option<u32>,
+    sorted_by: &[u32],
     places: &[Place],
     ranges: &[ColumnRange],
 ) -> Range<usize> {
     let mut rows = 0..block.n_rows();
-    let Some(id) = sorted_by else { return rows };
-    let Some(position) = part.columns.position(id) else { return rows };
-    let column = block.column(position);
-    for range in ranges {
-        let Some(Place::Stored(of, ty)) = places.get(range.column) else { continue };
+    for &id in sorted_by {
+        let Some(position) = part.columns.position(id) else { return rows };
+        let (column, ty) = (block.column(position), &part.columns.columns[position].ty);
         // NULL and NaN are neither low nor high.
-        let is_plain = keeps_order(ty) && !ty.is_nullable() && !ty.bare().is_float();
-        if *of != id || part.columns.columns[position].ty != *ty || !is_plain {
-            continue;
+        if !keeps_order(ty) || ty.is_nullable() || ty.bare().is_float() {
+            return rows;
         }
-        let compare = |row: usize, bound: &Vector| {
-            let (vector, row) = column.locate(row);
-            vector.compare(row, bound, 0)
-        };
-        if let Some((bound, is_included)) = low(range)
-            && let Some(bound) = of_type(&bound, ty)
-        {
-            let start = partition_point(rows.clone(), |row| match compare(row, &bound) {
-                Ordering::Less => true,
-                Ordering::Equal => !is_included,
-                Ordering::Greater => false,
-            });
-            rows.start = start;
+        for range in ranges {
+            if matches!(places.get(range.column), Some(Place::Stored(of, wanted)) if *of == id && wanted == ty)
+            {
+                rows = within(column, ty, range, rows);
+            }
         }
-        if let Some((bound, is_included)) = high(range)
-            && let Some(bound) = of_type(&bound, ty)
-        {
-            let end = partition_point(rows.clone(), |row| match compare(row, &bound) {
-                Ordering::Less => true,
-                Ordering::Equal => is_included,
-                Ordering::Greater => false,
-            });
-            rows.end = end;
+        if rows.is_empty() || !are_alike(column, &rows) {
+            return rows;
         }
     }
     rows
+}
+
+/// The rows of a sorted run in which a range of its column may hold.
+fn within(column: &Column, ty: &DataType, range: &ColumnRange, mut rows: Range<usize>) -> Range<usize> {
+    let compare = |row: usize, bound: &Vector| {
+        let (vector, row) = column.locate(row);
+        vector.compare(row, bound, 0)
+    };
+    if let Some((bound, is_included)) = low(range)
+        && let Some(bound) = of_type(&bound, ty)
+    {
+        rows.start = partition_point(rows.clone(), |row| match compare(row, &bound) {
+            Ordering::Less => true,
+            Ordering::Equal => !is_included,
+            Ordering::Greater => false,
+        });
+    }
+    if let Some((bound, is_included)) = high(range)
+        && let Some(bound) = of_type(&bound, ty)
+    {
+        rows.end = partition_point(rows.clone(), |row| match compare(row, &bound) {
+            Ordering::Less => true,
+            Ordering::Equal => is_included,
+            Ordering::Greater => false,
+        });
+    }
+    rows
+}
+
+/// Have all rows of a sorted run the same value?
+fn are_alike(column: &Column, rows: &Range<usize>) -> bool {
+    let ((first, at), (last, of)) = (column.locate(rows.start), column.locate(rows.end - 1));
+    first.compare(at, last, of) == Ordering::Equal
 }
 
 /// May rows with this value of a requested column be within all ranges?

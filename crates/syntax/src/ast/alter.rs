@@ -1,8 +1,8 @@
 //! ALTER TABLE, one variant per command.
 
 use super::{
-    ColumnDef, ConstraintDef, Expr, Ident, IndexDef, ObjectName, OrderItem, ProjectionDef, Query, Setting,
-    TtlItem,
+    ColumnDef, ConstraintDef, Expr, Ident, IndexDef, ObjectName, OrderItem, ProjectionDef, Query, Refresh,
+    Setting, TtlItem,
 };
 
 #[derive(Clone, Debug, PartialEq)]
@@ -79,6 +79,7 @@ pub enum AlterCommand {
     ModifySettings(Vec<Setting>),
     ResetSettings(Vec<Ident>),
     ModifyQuery(Box<Query>),
+    ModifyRefresh(Refresh),
     AddIndex {
         if_not_exists: bool,
         index: IndexDef,

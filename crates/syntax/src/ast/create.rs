@@ -1,6 +1,6 @@
 //! CREATE, and the pieces of a table definition that ALTER shares.
 
-use super::{Call, Expr, Ident, ObjectName, OrderItem, Query, Select, Setting, Span, TypeName};
+use super::{Call, Expr, Ident, ObjectName, OrderItem, Query, Refresh, Select, Setting, Span, TypeName};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateTable {
@@ -163,8 +163,7 @@ pub struct CreateView {
     pub storage: Storage,
     pub populate: bool,
     pub empty: bool,
-    /// The text after REFRESH up to the next clause.
-    pub refresh: Option<String>,
+    pub refresh: Option<Refresh>,
     /// `SQL SECURITY DEFINER` and `DEFINER = user`, as written.
     pub security: Option<String>,
     pub query: Box<Query>,

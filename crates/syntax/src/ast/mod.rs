@@ -6,6 +6,7 @@
 //! - `create`: CREATE and the pieces of a table definition
 //! - `alter`: ALTER TABLE commands
 //! - `backup`: BACKUP and RESTORE
+//! - `refresh`: when a materialized view is filled anew
 //! - `statement`: the statement list and the small statements
 //!
 //! Equality ignores positions, so that a tree equals the tree of its own printed text.
@@ -16,6 +17,7 @@ pub mod create;
 pub mod expr;
 pub mod ident;
 pub mod query;
+pub mod refresh;
 pub mod statement;
 
 pub use alter::*;
@@ -24,4 +26,5 @@ pub use create::*;
 pub use expr::*;
 pub use ident::*;
 pub use query::*;
+pub use refresh::*;
 pub use statement::*;

@@ -244,7 +244,10 @@ impl Parser<'_> {
         if self.accept_keyword("STATISTICS") {
             return self.statistics(StatisticsAction::Modify);
         }
-        for word in ["REFRESH", "DEFINER", "SQL SECURITY", "PROJECTION"] {
+        if self.accept_keyword("REFRESH") {
+            return Ok(AlterCommand::ModifyRefresh(self.behind_refresh()?));
+        }
+        for word in ["DEFINER", "SQL SECURITY", "PROJECTION"] {
             if self.at_keyword(word) {
                 return Err(Fail::Error(err!(
                     NOT_IMPLEMENTED,

@@ -215,18 +215,6 @@ impl Parser<'_> {
         Ok(StatementKind::CreateView(Box::new(view)))
     }
 
-    /// `REFRESH EVERY 1 HOUR ... [APPEND]`, kept as text: nothing here refreshes by the clock.
-    fn refresh(&mut self) -> Parse<Option<String>> {
-        if !self.accept_keyword("REFRESH") {
-            return Ok(None);
-        }
-        let ends =
-            ["TO", "AS", "ENGINE", "EMPTY", "DEFINER", "SQL SECURITY", "COMMENT", "POPULATE", "SETTINGS"];
-        let text =
-            self.text_while(|p| !p.at(TokenKind::LParen) && !ends.iter().any(|word| p.at_keyword(word)));
-        if text.is_empty() { Err(self.expect_here("AFTER or EVERY")) } else { Ok(Some(text)) }
-    }
-
     /// `[DEFINER = user] [SQL SECURITY kind]`, in either order.
     fn security(&mut self) -> Parse<Option<String>> {
         let mut parts = Vec::new();

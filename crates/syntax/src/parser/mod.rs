@@ -17,6 +17,7 @@
 //! - `ddl`: DROP, RENAME, OPTIMIZE and other small statements about tables
 //! - `backup`: BACKUP and RESTORE
 //! - `access`: what is said to statements about users and their rights
+//! - `refresh`: REFRESH of materialized views
 //! - `show`: SHOW, DESCRIBE, EXPLAIN
 //! - `system`: SYSTEM
 
@@ -34,6 +35,7 @@ mod insert;
 mod literal;
 mod memo;
 mod operand;
+mod refresh;
 mod select;
 mod show;
 mod statement;
@@ -122,6 +124,16 @@ pub fn parse_statements_with(text: &str, parameter: Parameter) -> Result<Vec<Sta
     parser.parameter = Some(parameter);
     let statements = parser.statements();
     statements.map_err(|fail| parser.into_error(fail))
+}
+
+/// Parses what follows the word REFRESH, as it was printed.
+pub fn parse_refresh(text: &str) -> Result<crate::ast::Refresh> {
+    check_size(text)?;
+    let mut parser = Parser::new(text);
+    let refresh = parser.behind_refresh().and_then(|refresh| {
+        if parser.at(TokenKind::End) { Ok(refresh) } else { Err(parser.expect_here("end of query")) }
+    });
+    refresh.map_err(|fail| parser.into_error(fail))
 }
 
 /// Parses a text that is one expression, with an alias or without.

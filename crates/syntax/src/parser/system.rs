@@ -41,12 +41,14 @@ const COMMANDS: &[(&str, Follows)] = &[
     ("START THREAD FUZZER", Nothing),
     ("STOP VIEWS", Nothing),
     ("START VIEWS", Nothing),
+    ("PAUSE VIEWS", Nothing),
     ("STOP VIEW", Table),
     ("START VIEW", Table),
     ("PAUSE VIEW", Table),
     ("REFRESH VIEW", Table),
     ("CANCEL VIEW", Table),
     ("WAIT VIEW", Table),
+    ("TEST VIEW", Table),
     ("WAIT LOADING PARTS", Table),
     ("LOAD PRIMARY KEY", PerhapsTable),
     ("UNLOAD PRIMARY KEY", PerhapsTable),
@@ -147,6 +149,7 @@ const OTHERS: &[&str] = &[
     "PAUSE",
     "CANCEL",
     "REFRESH",
+    "TEST",
 ];
 
 impl Parser<'_> {

@@ -166,6 +166,10 @@ impl Printer {
                 self.word("MODIFY QUERY ");
                 self.query(query);
             }
+            ModifyRefresh(refresh) => {
+                self.word(if self.multiline { "MODIFY\nREFRESH " } else { "MODIFY REFRESH " });
+                self.refresh(refresh);
+            }
             other => self.alter_index(other),
         }
     }

@@ -5,7 +5,8 @@ use super::text::write_quoted;
 use crate::ast::{
     CallStyle, ColumnDef, ConstraintDef, CreateDatabase, CreateDictionary, CreateFunction, CreateSource,
     CreateTable, CreateView, DefaultKind, Engine, Expr, ExprKind, Ident, IndexDef, KeyValue,
-    KeyValueFunction, OrderItem, ProjectionDef, Storage, TableDefinition, TtlAction, TtlItem,
+    KeyValueFunction, OrderItem, ProjectionDef, Refresh, RefreshPeriod, Storage, TableDefinition, TtlAction,
+    TtlItem,
 };
 
 impl Printer {
@@ -356,7 +357,7 @@ impl Printer {
         if let Some(refresh) = &view.refresh {
             self.line();
             self.word("REFRESH ");
-            self.word(refresh);
+            self.refresh(refresh);
         }
         if let Some(to) = &view.to {
             self.word(" TO ");
@@ -380,6 +381,42 @@ impl Printer {
         self.line();
         self.word("AS ");
         self.query(&view.query);
+    }
+
+    /// What follows the word REFRESH.
+    pub(crate) fn refresh(&mut self, refresh: &Refresh) {
+        match &refresh.period {
+            RefreshPeriod::Every { period, offset } => {
+                self.time_span("EVERY", period);
+                self.time_span(" OFFSET", offset);
+            }
+            RefreshPeriod::After(period) => self.time_span("AFTER", period),
+            RefreshPeriod::Dependencies => {}
+        }
+        self.time_span(" RANDOMIZE FOR", &refresh.randomize);
+        if !refresh.depends_on.is_empty() {
+            let has_period = !matches!(refresh.period, RefreshPeriod::Dependencies);
+            self.word(if has_period { " DEPENDS ON " } else { "DEPENDS ON " });
+            self.comma_list(&refresh.depends_on, |p, name| p.object_name(name));
+        }
+        if !refresh.settings.is_empty() {
+            self.word(" SETTINGS ");
+            self.settings(&refresh.settings);
+        }
+        if refresh.append {
+            self.word(" APPEND");
+        }
+    }
+
+    /// Words and a span of time; nothing for an empty one.
+    fn time_span(&mut self, words: &str, span: &[(u64, &'static str)]) {
+        if span.is_empty() {
+            return;
+        }
+        self.word(words);
+        for (number, unit) in span {
+            self.word(&format!(" {number} {}", unit.to_ascii_uppercase()));
+        }
     }
 
     pub(crate) fn create_database(&mut self, database: &CreateDatabase) {

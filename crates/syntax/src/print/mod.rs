@@ -18,7 +18,7 @@ mod text;
 
 use std::fmt;
 
-use crate::ast::{Expr, Query, Statement};
+use crate::ast::{Expr, Query, Refresh, Statement};
 pub use text::{float_text, string_literal, write_ident, write_quoted, write_string};
 
 /// One line.
@@ -182,6 +182,14 @@ impl fmt::Display for Query {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut printer = Printer::new(false);
         printer.query(self);
+        f.write_str(&printer.out)
+    }
+}
+
+impl fmt::Display for Refresh {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut printer = Printer::new(false);
+        printer.refresh(self);
         f.write_str(&printer.out)
     }
 }

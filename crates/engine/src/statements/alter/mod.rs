@@ -34,7 +34,7 @@ pub(crate) use partitions::{Wanted, clone_rows, copied, wanted};
 
 use crate::materialized;
 use crate::query_context::QueryContext;
-use crate::statements::create::{columns_sql, comment_sql, modify_query};
+use crate::statements::create::{columns_sql, comment_sql, modify_comment, modify_query, modify_refresh};
 use crate::tables::{self, existing};
 use chalet_base::{Result, bail, ensure};
 use chalet_storage::merge_tree::MergeTree;
@@ -74,6 +74,12 @@ fn changes_ttl(command: &AlterCommand) -> bool {
 fn of_view(view: &dyn Table, alter: &ast::AlterTable, ctx: &QueryContext) -> Result<()> {
     if let [AlterCommand::ModifyQuery(query)] = &alter.commands[..] {
         return modify_query(&alter.name, query, ctx);
+    }
+    if let [AlterCommand::ModifyComment(comment)] = &alter.commands[..] {
+        return modify_comment(&alter.name, comment, ctx);
+    }
+    if let [AlterCommand::ModifyRefresh(refresh)] = &alter.commands[..] {
+        return modify_refresh(&alter.name, refresh, ctx);
     }
     if let Some(AlterCommand::Delete { .. } | AlterCommand::Update { .. }) = alter.commands.first() {
         materialized::check_own(&alter.name, ctx)?;
@@ -165,6 +171,16 @@ fn one(name: &ast::ObjectName, command: &AlterCommand, ctx: &QueryContext) -> Re
             "Alter of type 'MODIFY_QUERY' is not supported by storage {}",
             existing(name, ctx)?.0.engine()
         ),
+        AlterCommand::ModifyRefresh(_) => match existing(name, ctx)?.0 {
+            table if table.as_any().is::<MergeTree>() => {
+                bail!(NOT_IMPLEMENTED, "ALTER MODIFY REFRESH is not supported by MergeTree engines family")
+            }
+            table => bail!(
+                NOT_IMPLEMENTED,
+                "Alter of type 'MODIFY_REFRESH' is not supported by storage {}",
+                table.engine()
+            ),
+        },
         other => bail!(NOT_IMPLEMENTED, "ALTER TABLE ... {} is not supported", words(name, other)),
     }
 }

@@ -10,11 +10,13 @@ use super::view::qualify;
 use crate::column_definitions::{columns, comment_of};
 use crate::materialized::{Destination, of_query, parsed};
 use crate::query_context::QueryContext;
+use crate::refresh::schedule::Schedule;
+use crate::refresh::state::now;
 use crate::tables;
 use chalet_base::{Result, bail, ensure};
 use chalet_binder::{BoundQuery, bind_query};
-use chalet_storage::catalog::quoted;
-use chalet_storage::view::{MaterializedView, ViewTarget};
+use chalet_storage::catalog::{Replacement, quoted};
+use chalet_storage::view::{MaterializedView, Refreshed, ViewTarget};
 use chalet_storage::{ColumnSchema, Entry, Table, TableSchema};
 use chalet_syntax::ast;
 use std::sync::Arc;
@@ -23,11 +25,6 @@ use std::sync::Arc;
 pub(crate) const MATERIALIZED_VIEW: &str = "MATERIALIZED VIEW";
 
 pub(super) fn view(create: &ast::CreateView, ctx: &QueryContext, output: &mut Output) -> Result<()> {
-    ensure!(
-        create.refresh.is_none(),
-        NOT_IMPLEMENTED,
-        "CREATE MATERIALIZED VIEW ... REFRESH is not supported"
-    );
     let database = create.name.database.as_ref().map_or(ctx.state.database.as_str(), |d| &d.name);
     let name = &create.name.name.name;
     writable(database, ctx)?;
@@ -42,15 +39,24 @@ pub(super) fn view(create: &ast::CreateView, ctx: &QueryContext, output: &mut Ou
             bound.fields.iter().map(|f| ColumnSchema::new(f.name.clone(), f.ty.clone())).collect(),
         )?,
     };
-    let (table, target, head, tail) = match &create.to {
+    let refresh = create.refresh.as_ref().map(|written| refreshed(written, create.empty, ctx)).transpose()?;
+    ensure!(
+        refresh.is_none() || !create.populate,
+        SYNTAX_ERROR,
+        "When creating a refreshable materialized view you can't declare 'POPULATE': the first refresh fills the view \
+         (declare 'EMPTY' to skip it)"
+    );
+    let (table, target, tail) = match &create.to {
         Some(to) => {
             let to_database = to.database.as_ref().map_or(ctx.state.database.as_str(), |d| &d.name);
             let to_name = &to.name.name;
             let Some((table, _)) = tables::find(ctx, Some(to_database), to_name)? else {
                 return Err(tables::missing(to, ctx));
             };
-            let target = ViewTarget::Named(to_database.to_owned(), to_name.clone());
-            (table, target, format!(" TO {}.{}", quoted(to_database), quoted(to_name)), String::new())
+            if create.refresh.as_ref().is_some_and(|refresh| !refresh.append) {
+                check_only(to_database, to_name, (database, name), ctx)?;
+            }
+            (table, ViewTarget::Named(to_database.to_owned(), to_name.clone()), String::new())
         }
         None => {
             let catalog = &ctx.database.shared.catalog;
@@ -60,12 +66,12 @@ pub(super) fn view(create: &ast::CreateView, ctx: &QueryContext, output: &mut Ou
             }
             ensure!(!is_there, TABLE_ALREADY_EXISTS, "Table {database}.{name} already exists");
             let (table, engine) = engines::create(&inner_of(create, &schema)?, ctx)?;
-            (table.clone(), ViewTarget::Inner(table), String::new(), format!("\nENGINE = {engine}"))
+            (table.clone(), ViewTarget::Inner(table), format!("\nENGINE = {engine}"))
         }
     };
     check_columns(&bound, &table.schema())?;
-    let definition = definition(&head, &schema, &tail, create.comment.as_deref(), &query);
-    let view = of_query(schema, &query, target);
+    let view = of_query(schema, &query, target, refresh);
+    let definition = definition(&view, &tail, create.comment.as_deref(), &query);
     let comment = comment_of(create.comment.as_deref());
     let entry =
         Entry { table: Arc::new(view), kind: MATERIALIZED_VIEW, definition: definition.into(), comment };
@@ -81,8 +87,39 @@ pub(super) fn view(create: &ast::CreateView, ctx: &QueryContext, output: &mut Ou
     ctx.database.shared.catalog.create_table(database, name, entry, create.if_not_exists, create.or_replace)
 }
 
+/// What a view knows of the clause REFRESH. One that begins EMPTY has its first refresh behind it.
+fn refreshed(written: &ast::Refresh, is_empty: bool, ctx: &QueryContext) -> Result<Refreshed> {
+    let database = &ctx.state.database;
+    Schedule::of(written, database)?;
+    let mut written = written.clone();
+    for name in written.depends_on.iter_mut().filter(|name| name.database.is_none()) {
+        name.database = Some(ast::Ident::new(database));
+    }
+    Ok(Refreshed::new(written.to_string(), is_empty.then(now)))
+}
+
+/// Fails where the rows of a table are replaced by another view already.
+fn check_only(database: &str, name: &str, view: (&str, &str), ctx: &QueryContext) -> Result<()> {
+    let replaces = |entry: &Entry| {
+        let other = entry.table.as_any().downcast_ref::<MaterializedView>();
+        other.is_some_and(|other| {
+            let appends = || other.refresh.as_ref().is_none_or(|refresh| refresh.clause.ends_with(" APPEND"));
+            matches!(&other.target, ViewTarget::Named(of, table) if of == database && table == name)
+                && !appends()
+        })
+    };
+    for ((of, other), _) in ctx.database.shared.catalog.matching(replaces) {
+        ensure!(
+            (of.as_str(), other.as_str()) == view,
+            BAD_ARGUMENTS,
+            "Table {database}.{name} is already a target of another refreshable materialized view: {of}.{other}"
+        );
+    }
+    Ok(())
+}
+
 /// The statement that makes the view's own table.
-fn inner_of(create: &ast::CreateView, schema: &TableSchema) -> Result<ast::CreateTable> {
+pub(crate) fn inner_of(create: &ast::CreateView, schema: &TableSchema) -> Result<ast::CreateTable> {
     let text = format!("CREATE TABLE inner\n(\n{}\n)", columns_sql(schema));
     let mut parsed = chalet_syntax::parse_printed(&text)?;
     let Some(ast::StatementKind::CreateTable(table)) = parsed.pop().map(|statement| statement.kind) else {
@@ -111,14 +148,22 @@ fn check_columns(bound: &BoundQuery, target: &TableSchema) -> Result<()> {
     Ok(())
 }
 
-fn definition(
-    head: &str,
-    schema: &TableSchema,
-    tail: &str,
-    comment: Option<&[u8]>,
-    query: &ast::Query,
-) -> String {
+/// What stands before the columns of a view.
+fn head_of(view: &MaterializedView) -> String {
+    let mut head = String::new();
+    if let Some(refresh) = &view.refresh {
+        head.push_str("\nREFRESH ");
+        head.push_str(&refresh.clause);
+    }
+    if let ViewTarget::Named(database, name) = &view.target {
+        head.push_str(&format!(" TO {}.{}", quoted(database), quoted(name)));
+    }
+    head
+}
+
+fn definition(view: &MaterializedView, tail: &str, comment: Option<&[u8]>, query: &ast::Query) -> String {
     let shown = chalet_syntax::print::format_query(query);
+    let (head, schema) = (head_of(view), &view.schema);
     format!("{head}\n(\n{}\n){tail}{}\nAS {shown}", columns_sql(schema), comment_sql(comment))
 }
 
@@ -135,7 +180,8 @@ pub(super) fn stored(
         Some(_) => bail!(CORRUPTED_DATA, "The target of a view on disk has no database"),
         None => ViewTarget::Inner(open(&inner_of(create, &schema)?)?),
     };
-    Ok(of_query(schema, &create.query, target))
+    let refresh = create.refresh.as_ref().map(|refresh| Refreshed::new(refresh.to_string(), None));
+    Ok(of_query(schema, &create.query, target, refresh))
 }
 
 /// Gives a view another query. Its columns become those of the query, where its rows are in a table that is not its own.
@@ -149,7 +195,7 @@ pub(crate) fn modify_query(name: &ast::ObjectName, query: &ast::Query, ctx: &Que
     let mut query = query.clone();
     qualify(&mut query, &ctx.state.database, ctx);
     let bound = bind_query(&query, ctx, &ctx.ids)?;
-    let (schema, target, head, tail) = match &known.target {
+    let (schema, tail) = match &known.target {
         ViewTarget::Inner(table) => {
             let inner = table.schema();
             for field in &bound.fields {
@@ -160,26 +206,86 @@ pub(crate) fn modify_query(name: &ast::ObjectName, query: &ast::Query, ctx: &Que
                     field.name
                 );
             }
-            (known.schema.clone(), ViewTarget::Inner(table.clone()), String::new(), tail_of(&entry, known)?)
+            (known.schema.clone(), tail_of(&entry, known)?)
         }
-        ViewTarget::Named(to_database, to_name) => {
+        ViewTarget::Named(..) => {
             let columns = bound.fields.iter().map(|f| ColumnSchema::new(f.name.clone(), f.ty.clone()));
-            let schema = TableSchema::new_checked(columns.collect())?;
-            let head = format!(" TO {}.{}", quoted(to_database), quoted(to_name));
-            (schema, ViewTarget::Named(to_database.clone(), to_name.clone()), head, String::new())
+            (TableSchema::new_checked(columns.collect())?, String::new())
         }
     };
+    let view = of_query(schema, &query, known.target.clone(), known.refresh.clone());
+    replace(&entry, view, &tail, &query, (database, &name.name.name), ctx)
+}
+
+/// ALTER TABLE ... MODIFY REFRESH, of a view that is filled by the clock.
+pub(crate) fn modify_refresh(
+    name: &ast::ObjectName,
+    written: &ast::Refresh,
+    ctx: &QueryContext,
+) -> Result<()> {
+    let database = name.database.as_ref().map_or(ctx.state.database.as_str(), |d| &d.name);
+    let entry = ctx.database.shared.catalog.table(database, &name.name.name)?;
+    let view = entry.table.as_any().downcast_ref::<MaterializedView>();
+    let Some((view, known)) = view.and_then(|view| Some((view, view.refresh.as_ref()?))) else {
+        bail!(
+            NOT_IMPLEMENTED,
+            "Alter of type 'MODIFY_REFRESH' is not supported by storage {}",
+            entry.table.engine()
+        )
+    };
+    let schedule = Schedule::parse(&known.clause, database)?;
+    ensure!(
+        schedule.append == written.append,
+        NOT_IMPLEMENTED,
+        "Changing APPEND or INCREMENTAL is not supported"
+    );
+    let changed = refreshed(written, false, ctx)?;
+    let refresh = Some(Refreshed { clause: changed.clause, ..known.clone() });
+    let tail = tail_of(&entry, view)?;
+    let query = parsed(view)?;
+    let view = MaterializedView { refresh, ..view.clone() };
+    replace(&entry, view, &tail, &query, (database, &name.name.name), ctx)
+}
+
+/// ALTER TABLE ... MODIFY COMMENT.
+pub(crate) fn modify_comment(name: &ast::ObjectName, comment: &[u8], ctx: &QueryContext) -> Result<()> {
+    let database = name.database.as_ref().map_or(ctx.state.database.as_str(), |d| &d.name);
+    let entry = ctx.database.shared.catalog.table(database, &name.name.name)?;
+    let Some(view) = entry.table.as_any().downcast_ref::<MaterializedView>() else {
+        bail!(LOGICAL_ERROR, "{database}.{} is no materialized view", name.name.name)
+    };
+    let (tail, query) = (tail_of(&entry, view)?, parsed(view)?);
+    let commented = Entry { comment: comment_of(Some(comment)), ..entry.clone() };
+    replace(&commented, view.clone(), &tail, &query, (database, &name.name.name), ctx)
+}
+
+/// Puts a view in the place of one that was found, with the comment of `entry`.
+fn replace(
+    entry: &Entry,
+    view: MaterializedView,
+    tail: &str,
+    query: &ast::Query,
+    (database, name): (&str, &str),
+    ctx: &QueryContext,
+) -> Result<()> {
     let comment = Some(entry.comment.as_bytes()).filter(|comment| !comment.is_empty());
-    let definition = definition(&head, &schema, &tail, comment, &query);
-    let view = of_query(schema, &query, target);
-    let entry = Entry { table: Arc::new(view), definition: definition.into(), ..entry.clone() };
-    check_table(&entry, database, &name.name.name, ctx)?;
-    catalog.create_table(database, &name.name.name, entry, false, true)
+    let definition = definition(&view, tail, comment, query);
+    let new = Entry { table: Arc::new(view), definition: definition.into(), ..entry.clone() };
+    check_table(&new, database, name, ctx)?;
+    let (database, name) = (database.to_owned(), name.to_owned());
+    let replaced = [Replacement { database, name, old: entry.table.clone(), new }];
+    // A refresh that ends now has put another in its place.
+    ensure!(
+        ctx.database.shared.catalog.replace(&replaced)?,
+        TABLE_WAS_NOT_DROPPED,
+        "The view was refreshed, altered or dropped at the same time"
+    );
+    Ok(())
 }
 
 /// ENGINE with its clauses, of a view's own table.
 fn tail_of(entry: &Entry, view: &MaterializedView) -> Result<String> {
-    let head = format!("\n(\n{}\n)", columns_sql(&view.schema));
+    let head = format!("{}\n(\n{}\n)", head_of(view), columns_sql(&view.schema));
     let comment = Some(entry.comment.as_bytes()).filter(|comment| !comment.is_empty());
     let query = parsed(view)?;
     let end = format!("{}\nAS {}", comment_sql(comment), chalet_syntax::print::format_query(&query));

@@ -45,7 +45,9 @@ pub(crate) use self::dictionary::dictionary;
 pub(crate) use self::engine::Found;
 pub(crate) use self::engines::{create_stored, open};
 pub(crate) use self::function::function;
-pub(crate) use self::materialized::{MATERIALIZED_VIEW, modify_query};
+pub(crate) use self::materialized::{
+    MATERIALIZED_VIEW, inner_of, modify_comment, modify_query, modify_refresh,
+};
 pub(crate) use self::merge_tree::{check_sorting, sorting_key};
 pub(crate) use self::merge_tree_settings::{MergeTreeSettings, value_of};
 pub(crate) use self::stored::stored;
