@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
 """Makes the data of a suite as Parquet, a file a table, and its queries as queries.json, for suite.py.
 
-  suite_data.py tpch|tpcds|joins|sorts SCALE FOLDER
+  suite_data.py tpch|tpcds|joins|sorts|movies SCALE FOLDER
 
 TPC-H and TPC-DS need an environment of their own: `pip install tpchgen-cli duckdb-extension-tpch duckdb-extension-tpcds`, which
 bring the version of duckdb that they were built for. TPC-H comes from tpchgen-cli, TPC-DS from duckdb's dsdgen; the queries of
 both are those of duckdb's extensions, so that none of their text is kept here. Joins and sorts are made by duckdb; SCALE 1 of
-them is 10 million rows.
+them is 10 million rows. Movies (movies.py) have the shape of the Join Order Benchmark; SCALE 1 of them is 5 million rows.
 """
 
 import argparse
 import json
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 
@@ -101,9 +102,37 @@ def write_tables(tables: dict[str, tuple[int, str]], queries: dict[str, str], sc
     return 0
 
 
+# A query that duckdb needs longer for says nothing of the order of joins, in seconds.
+LONGEST_MOVIES = 3.0
+
+
+def write_movies(scale: float, folder: Path) -> int:
+    import duckdb
+    import movies
+
+    movies.write(scale, folder)
+    connection = duckdb.connect()
+    for path in folder.glob("*.parquet"):
+        connection.execute(f"CREATE TABLE {path.stem} AS SELECT * FROM '{path}'")
+
+    def is_good(sql: str) -> bool:
+        timer = threading.Timer(LONGEST_MOVIES, connection.interrupt)
+        timer.start()
+        try:
+            row = connection.execute(sql).fetchone()
+        except duckdb.InterruptException:
+            return False
+        finally:
+            timer.cancel()
+        return row is not None and row[0] > 0
+
+    (folder / "queries.json").write_text(json.dumps(movies.queries(is_good), indent=1))
+    return 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("suite", choices=["tpch", "tpcds", "joins", "sorts"])
+    parser.add_argument("suite", choices=["tpch", "tpcds", "joins", "sorts", "movies"])
     parser.add_argument("scale", type=float)
     parser.add_argument("folder", type=Path)
     options = parser.parse_args()
@@ -112,6 +141,8 @@ def main() -> int:
         return write_tables(JOIN_TABLES, JOINS, options.scale, options.folder)
     if options.suite == "sorts":
         return write_tables(SORT_TABLES, SORTS, options.scale, options.folder)
+    if options.suite == "movies":
+        return write_movies(options.scale, options.folder)
     connection = connected(options.suite)
     queries = connection.execute(f"SELECT query_nr, query FROM {options.suite}_queries() ORDER BY query_nr").fetchall()
     (options.folder / "queries.json").write_text(json.dumps({str(number): sql for number, sql in queries}, indent=1))

@@ -3,6 +3,7 @@
 use super::pattern::is_literal;
 use super::position::{Fold, find_once, find_prepared, skip};
 use super::regexp::compile;
+use super::shared_regex::SharedRegex;
 use crate::string_args::{Kind, StringArg, constant_text, expect, integers};
 use chalet_base::Result;
 use chalet_columns::{Column, Vector};
@@ -63,7 +64,7 @@ counts! {
 struct Matches {
     /// Of a pattern that matches itself alone.
     literal: Option<Finder<'static>>,
-    regex: Regex,
+    regex: SharedRegex,
     /// `count_matches_stop_at_empty_match`: nothing counts behind an empty match.
     stops_at_empty: bool,
 }
@@ -99,6 +100,7 @@ impl ScalarFunction for &'static Count {
         match self.what {
             What::Match { .. } => {
                 let Matches { literal, regex, stops_at_empty } = call.state()?;
+                let regex = &regex.of_thread();
                 let count = |row: usize| match (literal, stops_at_empty) {
                     (Some(finder), _) => {
                         count(texts.get(row), finder.needle(), |text| find_prepared(text, finder))

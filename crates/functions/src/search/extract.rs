@@ -1,6 +1,7 @@
 //! `extract`, `extractAll`, `regexpExtract`: what a regular expression matched.
 
 use super::regexp::compile;
+use super::shared_regex::SharedRegex;
 use crate::plain::Plain;
 use crate::string_args::{Kind, constant_text, expect, integers, part_lists, parts};
 use chalet_base::{Result, ensure};
@@ -21,7 +22,7 @@ pub static ONE: Plain = Plain {
     },
     bind: |name, args, _| bind(name, args, DataType::String),
     execute: |call| {
-        let regex: &Regex = call.state()?;
+        let regex = &call.state::<SharedRegex>()?.of_thread();
         parts(call, |_, text| group_at(regex, text, 0, wanted(regex)).map_or(0..0, |(_, group)| group))
     },
 };
@@ -40,7 +41,7 @@ pub static ALL: Plain = Plain {
     },
     bind: |name, args, _| bind(name, args, DataType::String.array()),
     execute: |call| {
-        let regex: &Regex = call.state()?;
+        let regex = &call.state::<SharedRegex>()?.of_thread();
         part_lists(call, 0, |_, text, out| {
             let mut place = 0;
             while place < text.len()
@@ -76,7 +77,7 @@ pub static BY_INDEX: Plain = Plain {
         Ok(Bound::with_state(DataType::String, compile(constant_text(name, args, 1)?, "")?))
     },
     execute: |call| {
-        let regex: &Regex = call.state()?;
+        let regex = &call.state::<SharedRegex>()?.of_thread();
         let default = i64::from(regex.captures_len() > 1);
         let indexes = if call.args.len() == 3 { integers(call, 2)? } else { vec![default; call.n_rows] };
         let most = regex.captures_len() as i64 - 1;

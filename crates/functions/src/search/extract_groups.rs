@@ -1,6 +1,7 @@
 //! `extractGroups`, `extractAllGroupsVertical`, `extractAllGroupsHorizontal`: the groups of matches.
 
 use super::regexp::compile;
+use super::shared_regex::SharedRegex;
 use crate::lists::list;
 use crate::plain::Plain;
 use crate::string_args::{Kind, StringArg, constant_text, expect, part_lists};
@@ -8,7 +9,7 @@ use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Parts, Vector};
 use chalet_function_api::{Argument, Bound, Call, Constants, Example, Record};
 use chalet_types::DataType;
-use regex::bytes::{Captures, Regex};
+use regex::bytes::Captures;
 use std::ops::Range;
 
 pub static FIRST: Plain = Plain {
@@ -25,7 +26,7 @@ pub static FIRST: Plain = Plain {
     },
     bind: |name, args, _| bind(name, args, DataType::String.array()),
     execute: |call| {
-        let regex: &Regex = call.state()?;
+        let regex = &call.state::<SharedRegex>()?.of_thread();
         part_lists(call, 0, |_, text, out| {
             out.extend(regex.captures(text).iter().flat_map(groups));
             Ok(())
@@ -86,7 +87,7 @@ fn groups(found: &Captures) -> Vec<Range<usize>> {
 }
 
 fn execute(call: &Call, by_group: bool) -> Result<Column> {
-    let regex: &Regex = call.state()?;
+    let regex = &call.state::<SharedRegex>()?.of_thread();
     let n_groups = regex.captures_len() - 1;
     let most = call.ctx.settings.regexp_max_matches_per_row;
     let strings = StringArg::of(call, 0)?.strings(call.n_rows);

@@ -17,6 +17,7 @@ mod regexp;
 mod regexp_position;
 mod replace;
 mod replace_regexp;
+mod shared_regex;
 mod subsequence;
 mod sweep;
 mod token;
@@ -27,6 +28,7 @@ pub use like::like_pattern;
 pub use matching::Cache;
 pub use pattern::Pattern;
 pub use regexp::compile;
+pub use shared_regex::SharedRegex;
 
 pub fn register(registry: &mut Registry) {
     count::register(registry);

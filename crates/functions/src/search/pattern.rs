@@ -1,12 +1,12 @@
 //! `Pattern`: what LIKE and `match` ask, reduced to substring search where that gives the same answer.
 
 use super::regexp::compile;
+use super::shared_regex::SharedRegex;
 use super::sweep;
 use chalet_base::Result;
 use chalet_columns::Strings;
 use memchr::memchr2_iter;
 use memchr::memmem::Finder;
-use regex::bytes::Regex;
 use std::sync::OnceLock;
 
 /// Bytes with a meaning in regular expressions.
@@ -27,14 +27,14 @@ pub enum Pattern {
     },
     /// Text of ASCII without regard to case.
     AnyCase(AnyCase),
-    Regex(Regex),
+    Regex(SharedRegex),
 }
 
 /// A text that is looked for in few strings: nothing is prepared, which takes longer than such a search.
 pub struct AnyCase {
     text: Vec<u8>,
     /// For strings with letters beyond ASCII that have case in common with those of the text.
-    regex: OnceLock<Regex>,
+    regex: OnceLock<SharedRegex>,
 }
 
 impl AnyCase {
@@ -87,6 +87,10 @@ impl Pattern {
                 let mut answers = vec![false; strings.len()];
                 sweep::contains(strings, needle, |row| answers[row] = true);
                 answers
+            }
+            Pattern::Regex(regex) => {
+                let regex = regex.of_thread();
+                strings.iter().map(|text| regex.is_match(text)).collect()
             }
             _ => self.each(strings),
         }

@@ -3,12 +3,13 @@
 //! Both know nearly the same syntax. In RE2 the classes \d, \s, \w and \b are those of ASCII, a brace that begins no
 //! repetition stands for itself, and classes do not nest.
 
+use super::shared_regex::SharedRegex;
 use chalet_base::{Result, err};
-use regex::bytes::{Regex, RegexBuilder};
+use regex::bytes::RegexBuilder;
 use std::borrow::Cow;
 
 /// Compiles a pattern in which the point matches line feeds too; `flags` are letters as in `(?flags)`.
-pub fn compile(pattern: &[u8], flags: &str) -> Result<Regex> {
+pub fn compile(pattern: &[u8], flags: &str) -> Result<SharedRegex> {
     let text = readable(pattern);
     let translated = in_rust_syntax(pattern);
     RegexBuilder::new(&translated)
@@ -16,6 +17,7 @@ pub fn compile(pattern: &[u8], flags: &str) -> Result<Regex> {
         .case_insensitive(flags.contains('i'))
         .size_limit(64 << 20)
         .build()
+        .map(SharedRegex::from)
         .map_err(|error| {
             let reason = error.to_string();
             let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");

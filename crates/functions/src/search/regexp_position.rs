@@ -1,6 +1,7 @@
 //! `regexpPosition`: where in a string a regular expression matches.
 
 use super::regexp::in_rust_syntax;
+use super::shared_regex::SharedRegex;
 use crate::plain::Plain;
 use crate::string_args::{StringArg, check_type, constant_text, integers};
 use chalet_base::{Result, bail, ensure, err};
@@ -49,7 +50,7 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     Ok(Bound::with_state(DataType::UInt64, compile(name, constant_text(name, args, 1)?, flags)?))
 }
 
-fn compile(name: &str, pattern: &[u8], flags: &[u8]) -> Result<Regex> {
+fn compile(name: &str, pattern: &[u8], flags: &[u8]) -> Result<SharedRegex> {
     let (mut any_case, mut lines, mut dots) = (false, false, false);
     for flag in flags {
         match flag {
@@ -66,6 +67,7 @@ fn compile(name: &str, pattern: &[u8], flags: &[u8]) -> Result<Regex> {
         .dot_matches_new_line(dots)
         .size_limit(64 << 20)
         .build()
+        .map(SharedRegex::from)
         .map_err(|error| {
             let reason = error.to_string();
             let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");
@@ -78,7 +80,7 @@ fn compile(name: &str, pattern: &[u8], flags: &[u8]) -> Result<Regex> {
 }
 
 fn execute(call: &Call) -> Result<Column> {
-    let regex: &Regex = call.state()?;
+    let regex = &call.state::<SharedRegex>()?.of_thread();
     let texts = StringArg::of(call, 0)?;
     let numbers = |index: usize, default: i64| match call.args.get(index) {
         Some(_) => integers(call, index),

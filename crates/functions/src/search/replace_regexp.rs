@@ -3,13 +3,14 @@
 use super::greedy::{GreedyPath, Outcome};
 use super::matching::Cache;
 use super::regexp::{compile, in_rust_syntax};
+use super::shared_regex::SharedRegex;
 use crate::plain::Plain;
 use crate::string_args::{Kind, StringArg, char_len, expect, parts, try_build};
 use chalet_base::{Result, ensure};
 use chalet_columns::Column;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record};
 use chalet_types::DataType;
-use regex::bytes::Regex;
+use regex::bytes::{CaptureLocations, Regex};
 use std::ops::Range;
 
 pub static ONE: Plain = Plain {
@@ -49,7 +50,7 @@ pub static ALL: Plain = Plain {
 struct Compiled(Option<Pattern>);
 
 struct Pattern {
-    regex: Regex,
+    regex: SharedRegex,
     greedy: Option<GreedyPath>,
 }
 
@@ -145,38 +146,57 @@ fn execute(call: &Call, first_only: bool) -> Result<Column> {
                 let mut found = Vec::new();
                 return parts(call, |_, text| pattern.group(path, group, text, &mut found));
             }
-            Some((&pattern.regex, pieces))
+            let regex = pattern.regex.of_thread();
+            let groups = regex.capture_locations();
+            Some((regex, pieces, groups))
         }
         _ => None,
     };
+    if let Some((regex, pieces, mut groups)) = constant {
+        return try_build(call.n_rows, |row, out| {
+            replace(texts.get(row), &regex, &pieces, first_only, &mut groups, out);
+            Ok(())
+        });
+    }
+    let compiled = compiled.as_ref().map(|pattern| pattern.regex.of_thread());
     try_build(call.n_rows, |row, out| {
-        let text = texts.get(row);
-        if let Some((regex, pieces)) = &constant {
-            replace(text, regex, pieces, first_only, out);
-            return Ok(());
-        }
-        let regex = match compiled {
-            Some(pattern) => &pattern.regex,
-            None => cache.get(patterns.get(row))?,
+        let regex = match &compiled {
+            Some(regex) => regex,
+            None => &**cache.get(patterns.get(row))?,
         };
-        replace(text, regex, &parse(replacements.get(row), regex)?, first_only, out);
+        let pieces = parse(replacements.get(row), regex)?;
+        replace(texts.get(row), regex, &pieces, first_only, &mut regex.capture_locations(), out);
         Ok(())
     })
 }
 
-fn replace(text: &[u8], regex: &Regex, pieces: &[Piece], first_only: bool, out: &mut Vec<u8>) {
+/// Puts a text out with its matches replaced; `groups` is scratch space.
+fn replace(
+    text: &[u8],
+    regex: &Regex,
+    pieces: &[Piece],
+    first_only: bool,
+    groups: &mut CaptureLocations,
+    out: &mut Vec<u8>,
+) {
     // The kernel takes an empty pattern as none.
     if regex.as_str().is_empty() {
         return out.extend_from_slice(text);
     }
+    // Where a match begins and ends is found faster than its groups.
+    let asks_groups = pieces.iter().any(|piece| matches!(piece, Piece::Group(1..)));
     let (mut copied, mut place) = (0, 0);
-    let mut groups = regex.capture_locations();
     while place <= text.len() {
-        let Some(found) = regex.captures_read_at(&mut groups, text, place) else { break };
+        let found = match asks_groups {
+            true => regex.captures_read_at(groups, text, place),
+            false => regex.find_at(text, place),
+        };
+        let Some(found) = found else { break };
         out.extend_from_slice(&text[copied..found.start()]);
         for piece in pieces {
             match piece {
                 Piece::Literal(bytes) => out.extend_from_slice(bytes),
+                Piece::Group(0) => out.extend_from_slice(found.as_bytes()),
                 Piece::Group(group) => {
                     if let Some((start, end)) = groups.get(*group) {
                         out.extend_from_slice(&text[start..end]);

@@ -2,11 +2,10 @@
 
 use super::split::Limit;
 use crate::plain::Plain;
-use crate::search::compile;
+use crate::search::{SharedRegex, compile};
 use crate::string_args::{Kind, char_starts, constant_text, expect, part_lists};
 use chalet_function_api::{Bound, Constants, Example, Record};
 use chalet_types::DataType;
-use regex::bytes::Regex;
 
 pub static FUNCTION: Plain = Plain {
     record: Record {
@@ -31,6 +30,7 @@ pub static FUNCTION: Plain = Plain {
     },
     execute: |call| {
         let Splitter { regex, limit } = call.state()?;
+        let regex = &regex.as_ref().map(SharedRegex::of_thread);
         part_lists(call, 1, |_, text, out| {
             let Some(regex) = regex else {
                 let starts = char_starts(text);
@@ -62,6 +62,6 @@ pub static FUNCTION: Plain = Plain {
 };
 
 struct Splitter {
-    regex: Option<Regex>,
+    regex: Option<SharedRegex>,
     limit: Limit,
 }
