@@ -107,7 +107,8 @@ impl SelectBinder<'_> {
                 MULTIPLE_EXPRESSIONS_FOR_ALIAS,
                 "Multiple table expressions with same alias {alias}"
             );
-            (scope.own_name, scope.name, scope.database) = (scope.name.take(), Some(alias), None);
+            (scope.own_name, scope.own_database) = (scope.name.take(), scope.database.take());
+            scope.name = Some(alias);
         }
         if !table.column_aliases.is_empty() {
             let visible: Vec<usize> =

@@ -13,6 +13,8 @@ pub(crate) struct TableScope {
     pub database: Option<String>,
     /// The table's own name beside an alias: it stands for the table too, unless another one is meant.
     pub own_name: Option<String>,
+    /// The database of the table, beside an alias.
+    pub own_database: Option<String>,
     pub columns: Vec<ScopeColumn>,
 }
 
@@ -109,9 +111,8 @@ impl Tables {
 
     /// Resolves `table.column` or `database.table.column` at the front of the parts.
     pub fn find_qualified(&self, parts: &[&str]) -> Option<Found> {
-        let own = parts.first().and_then(|name| self.by_own_name(name));
-        let named = self.list.iter().map(|table| (table, self.prefix_len(table, parts)));
-        for (table, skips) in named.chain(own.map(|table| (table, vec![1]))) {
+        for (table, skips) in self.qualified(parts) {
+            let table = &self.list[table];
             for skip in skips {
                 for used in (skip + 1..=parts.len()).rev() {
                     let name = parts[skip..used].join(".");
@@ -124,12 +125,24 @@ impl Tables {
         None
     }
 
+    /// The tables that the front of the parts may name, and how many parts do: by what they are called here, then by the
+    /// own names of those with an alias.
+    fn qualified(&self, parts: &[&str]) -> impl Iterator<Item = (usize, Vec<usize>)> {
+        let called = self.list.iter().enumerate().map(|(i, table)| (i, self.prefix_len(table, parts)));
+        let own = parts.first().and_then(|name| self.position_by_own_name(name)).map(|i| (i, vec![1]));
+        let of_database = match parts {
+            [database, name, _, ..] => self.position_of_own(database, name).map(|i| (i, vec![2])),
+            _ => None,
+        };
+        called.chain(own).chain(of_database).collect::<Vec<_>>().into_iter()
+    }
+
     /// Where the column is that `table.column` or `database.table.column` names.
     pub fn place_of(&self, parts: &[&str]) -> Option<PlaceOfColumn> {
-        for (table, scope) in self.list.iter().enumerate() {
-            for qualifier in self.prefix_len(scope, parts) {
+        for (table, qualifiers) in self.qualified(parts) {
+            for qualifier in qualifiers {
                 for used in (qualifier + 1..=parts.len()).rev() {
-                    if scope.find(&parts[qualifier..used].join(".")).is_some() {
+                    if self.list[table].find(&parts[qualifier..used].join(".")).is_some() {
                         return Some(PlaceOfColumn { table, qualifier, used });
                     }
                 }
@@ -163,10 +176,21 @@ impl Tables {
 
     /// The first table that has an alias beside this name, when no table is called so.
     pub fn by_own_name(&self, name: &str) -> Option<&TableScope> {
+        self.position_by_own_name(name).map(|position| &self.list[position])
+    }
+
+    fn position_by_own_name(&self, name: &str) -> Option<usize> {
         if self.list.iter().any(|table| table.name.as_deref() == Some(name)) {
             return None;
         }
-        self.list.iter().find(|table| table.own_name.as_deref() == Some(name))
+        self.list.iter().position(|table| table.own_name.as_deref() == Some(name))
+    }
+
+    fn position_of_own(&self, database: &str, name: &str) -> Option<usize> {
+        let is_named = |own: &Option<String>, name| own.as_deref() == Some(name);
+        self.list
+            .iter()
+            .position(|table| is_named(&table.own_database, database) && is_named(&table.own_name, name))
     }
 
     /// The table of `t.*` or `db.t.*`.

@@ -314,7 +314,9 @@ fn put_row(vector: &Vector, row: usize, order: Order, out: &mut Vec<u8>) {
             each_native!(&vector.data, values => values[row].put_at(order, &mut out[start..]), _ => {});
         }
         _ => {
-            put_value(&vector.data, row, out);
+            // NULL and NaN inside of a value stand where those outside do, also when all bits are inverted below.
+            let inside = Order::new(false, order.nulls_first != order.descending);
+            put_value(&vector.data, row, inside, out);
             if order.descending {
                 out[start..].iter_mut().for_each(|byte| *byte = !*byte);
             }
@@ -322,7 +324,7 @@ fn put_row(vector: &Vector, row: usize, order: Order, out: &mut Vec<u8>) {
     }
 }
 
-fn put_value(data: &Data, row: usize, out: &mut Vec<u8>) {
+fn put_value(data: &Data, row: usize, inside: Order, out: &mut Vec<u8>) {
     each_native!(data, values => values[row].put(out),
         Data::Nothing(_) => {}
         Data::Str(s) => put_bytes(s.get(row), out),
@@ -330,11 +332,11 @@ fn put_value(data: &Data, row: usize, out: &mut Vec<u8>) {
         Data::List(l) => {
             for element in l.range(row) {
                 out.push(1);
-                put_row(&l.values, element, Order::ASCENDING, out);
+                put_row(&l.values, element, inside, out);
             }
             out.push(0);
         }
-        Data::Struct(s) => s.fields.iter().for_each(|field| put_row(field, row, Order::ASCENDING, out)))
+        Data::Struct(s) => s.fields.iter().for_each(|field| put_row(field, row, inside, out)))
 }
 
 /// 0 becomes 0 255, the end is 0 0: so that a prefix sorts first and no key is a prefix of another.

@@ -49,6 +49,7 @@ mod file_access;
 mod forced_keys;
 pub mod fork_guard;
 pub mod formats;
+mod function_table;
 pub mod functions;
 mod generate_random;
 pub mod host;

@@ -4,6 +4,7 @@ use chalet_base::{Result, bail, ensure};
 use chalet_storage::catalog::quoted;
 use chalet_storage::disk::{Definition, DefinitionFile, DefinitionKind, Store};
 use chalet_syntax::ast::{self, ExprKind, StatementKind};
+use chalet_syntax::spelled_lambda;
 use chalet_syntax::visit::walk;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -29,7 +30,11 @@ pub(crate) struct SqlFunctions {
 
 impl SqlFunction {
     pub fn of(create: &ast::CreateFunction) -> Result<SqlFunction> {
-        let ExprKind::Lambda { params, body } = &create.body.kind else {
+        let spelled_out = match &create.body.kind {
+            ExprKind::Call(call) => spelled_lambda(call),
+            _ => None,
+        };
+        let ExprKind::Lambda { params, body } = spelled_out.as_ref().unwrap_or(&create.body.kind) else {
             bail!(BAD_ARGUMENTS, "Expected function, got: {}", create.body);
         };
         for (index, param) in params.iter().enumerate() {

@@ -109,7 +109,11 @@ pub(crate) fn make(
         "primes" => primes(args),
         "python" | "Python" => python(args, replacement_scan),
         "null" => {
-            let structure = structure(args.first(), name)?;
+            let structure = match args.first().and_then(text) {
+                None if args.is_empty() => no_structure(),
+                Some(auto) if auto == "auto" => no_structure(),
+                _ => structure(args.first(), name)?,
+            };
             Ok(Arc::new(NullTable { schema: TableSchema::of(structure) }))
         }
         "format" => format_function(args, ctx),
@@ -274,6 +278,11 @@ pub(crate) fn parse_structure(text: &str) -> Result<Schema> {
         }
     }
     Ok(schema)
+}
+
+/// The columns of `null()` where it is read.
+fn no_structure() -> Schema {
+    vec![("dummy".into(), DataType::UInt8)]
 }
 
 fn structure(arg: Option<&TableArgument>, function: &str) -> Result<Schema> {

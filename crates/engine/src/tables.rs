@@ -2,6 +2,7 @@
 
 use crate::dictionaries::source::attached;
 use crate::dictionaries::table::{Dictionary, OverDictionary};
+use crate::function_table::FunctionTable;
 use crate::materialized;
 use crate::merged::{self, MergeEngine};
 use crate::query_context::QueryContext;
@@ -65,6 +66,9 @@ fn held_table(ctx: &QueryContext, database: Option<&str>, name: &str) -> Result<
         }
         if let Some(redirected) = table.as_any().downcast_ref::<Redirected>() {
             return redirected.read(ctx).map(Some);
+        }
+        if let Some(function) = table.as_any().downcast_ref::<FunctionTable>() {
+            return function.read(ctx).map(Some);
         }
         if let Some(distributed) = table.as_any().downcast_ref::<Distributed>() {
             return distributed.attached(ctx).map(Some);

@@ -15,6 +15,7 @@ pub struct ExecSettings {
     /// Rows of a block, at most.
     pub max_block_size: usize,
     pub max_rows_to_group_by: u64,
+    pub group_by_overflow: GroupByOverflow,
     /// Workers with many groups divide them by the hash of their keys, so that all can merge. Without, it is done only to go
     /// on on disk.
     pub two_level_aggregation: bool,
@@ -44,6 +45,16 @@ pub struct ExecSettings {
     pub join_runtime_filters: Option<RuntimeFilterPolicy>,
 }
 
+/// What happens behind the block with which there are more groups than `max_rows_to_group_by`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupByOverflow {
+    Throw,
+    /// No more rows are read.
+    Break,
+    /// Rows of keys that have no group yet are left out.
+    Any,
+}
+
 /// When a run-time filter that lets most rows pass is not worth its time.
 #[derive(Clone, Copy, Debug)]
 pub struct RuntimeFilterPolicy {
@@ -63,6 +74,7 @@ impl Default for ExecSettings {
             max_threads: chalet_base::cores(),
             max_block_size: 65_409,
             max_rows_to_group_by: 0,
+            group_by_overflow: GroupByOverflow::Throw,
             two_level_aggregation: true,
             external_group_by: SpillLimits::DEFAULT,
             external_sort: SpillLimits::DEFAULT,

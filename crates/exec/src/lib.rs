@@ -49,7 +49,7 @@ pub mod spill;
 mod tasks;
 mod waiting;
 
-pub use context::{ExecContext, ExecSettings, RuntimeFilterPolicy};
+pub use context::{ExecContext, ExecSettings, GroupByOverflow, RuntimeFilterPolicy};
 pub use control::{Limits, Overflow, QueryControl};
 pub use result::{Output, execute};
 pub use speed::SpeedLimits;

@@ -92,7 +92,7 @@ pub trait Sink: Send + Sync {
     }
 
     /// Workers, at most.
-    fn parallelism(&self) -> usize {
+    fn parallelism(&self, _: &ExecContext) -> usize {
         usize::MAX
     }
 
@@ -300,7 +300,7 @@ impl Stage {
         before: Vec<Box<dyn SinkWorker>>,
         ctx: &ExecContext,
     ) -> Result<Vec<Box<dyn SinkWorker>>> {
-        let n = ctx.settings.max_threads.min(scan.parallelism()).min(self.sink.parallelism()).max(1);
+        let n = ctx.settings.max_threads.min(scan.parallelism()).min(self.sink.parallelism(ctx)).max(1);
         let shared = Shared {
             operators: operators.to_vec(),
             round,

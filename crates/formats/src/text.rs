@@ -19,6 +19,7 @@ pub fn text_settings(s: &FormatSettings, time_zone: &TimeZone) -> TextSettings {
             of::DateTimeInputFormat::BestEffort => DateTimeInput::BestEffort,
             of::DateTimeInputFormat::BestEffortUs => DateTimeInput::BestEffortUs,
         },
+        date_time_overflow_throws: s.date_time_overflow_behavior == of::DateTimeOverflowBehavior::Throw,
         bool_true_representation: s.bool_true_representation.as_str().into(),
         bool_false_representation: s.bool_false_representation.as_str().into(),
         output_format_decimal_trailing_zeros: s.output_format_decimal_trailing_zeros,

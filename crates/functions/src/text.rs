@@ -12,6 +12,7 @@ pub fn settings(ctx: &Context) -> TextSettings {
         time_zone: ctx.time_zone.clone(),
         date_time_input_format: DateTimeInput::named(&ctx.settings.date_time_input_format)
             .unwrap_or_default(),
+        date_time_overflow_throws: ctx.settings.date_time_overflow_behavior == "throw",
         ..TextSettings::default()
     }
 }

@@ -12,6 +12,9 @@ use chalet_types::decimal::pow10;
 use chalet_types::{DataType, I256};
 use std::sync::Arc;
 
+/// 2106-02-06, the last whole day of DateTime.
+pub const LAST_DATE_TIME_DAY: i64 = 49_709;
+
 /// The column as one of the type `to`, a supertype of `from`.
 pub fn widen_column(column: Column, from: &DataType, to: &DataType, ctx: &Context) -> Result<Column> {
     if same_representation(from, to) {
@@ -123,8 +126,9 @@ fn scalar(vector: &Vector, from: &DataType, to: &DataType, n: usize, ctx: &Conte
             let next = |timestamp: i64| {
                 timestamp + if (-SECONDS_PER_DAY..0).contains(&timestamp) { SECONDS_PER_DAY } else { 0 }
             };
-            unary::<i64, u32>(operand, n, |day| next(clock.to_timestamp(day * SECONDS_PER_DAY)) as u32)?
-                .into()
+            // Unlike a cast this keeps to the range of the type.
+            let timestamp = |day: i64| clock.to_timestamp(day.clamp(0, LAST_DATE_TIME_DAY) * SECONDS_PER_DAY);
+            unary::<i64, u32>(operand, n, |day| next(timestamp(day)) as u32)?.into()
         }
         (Date | Date32, DateTime64(scale, zone)) => {
             let clock = LocalTime::new(zone.as_ref().unwrap_or(&ctx.time_zone));

@@ -1,7 +1,7 @@
 //! The name of a result column without an alias: ClickHouse spells out the call, `1 + x` is named `plus(1, x)`.
 
 use crate::ast::{
-    Call, CallStyle, Expr, ExprKind, FrameBound, FrameUnit, Literal, OrderItem, WindowRef, WindowSpec,
+    Call, CallStyle, Expr, ExprKind, FrameBound, FrameUnit, Ident, Literal, OrderItem, WindowRef, WindowSpec,
 };
 use crate::print::{bare_expr, float_text, write_string};
 
@@ -31,19 +31,11 @@ fn name(out: &mut String, expr: &Expr) {
                 out.push_str(&part.name);
             }
         }
-        ExprKind::Call(call) => call_name(out, call, expr),
-        ExprKind::Lambda { params, body } => {
-            out.push_str("lambda(tuple(");
-            for (i, param) in params.iter().enumerate() {
-                if i > 0 {
-                    out.push_str(", ");
-                }
-                out.push_str(&param.name);
-            }
-            out.push_str("), ");
-            name(out, body);
-            out.push(')');
-        }
+        ExprKind::Call(call) => match spelled_lambda(call) {
+            Some(ExprKind::Lambda { params, body }) => lambda_name(out, &params, &body),
+            _ => call_name(out, call, expr),
+        },
+        ExprKind::Lambda { params, body } => lambda_name(out, params, body),
         ExprKind::Subquery(_) => out.push_str("_subquery"),
         ExprKind::Exists(_) => out.push_str("exists(_subquery)"),
         ExprKind::Star(_)
@@ -53,6 +45,19 @@ fn name(out: &mut String, expr: &Expr) {
             out.push_str(&bare_expr(expr));
         }
     }
+}
+
+fn lambda_name(out: &mut String, params: &[Ident], body: &Expr) {
+    out.push_str("lambda(tuple(");
+    for (i, param) in params.iter().enumerate() {
+        if i > 0 {
+            out.push_str(", ");
+        }
+        out.push_str(&param.name);
+    }
+    out.push_str("), ");
+    name(out, body);
+    out.push(')');
 }
 
 /// Inside an array of constants the elements have one type: `[1.5, 2]` is named `[1.5, 2.]`, and Bool is a number there.

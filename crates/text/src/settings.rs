@@ -57,6 +57,8 @@ pub struct TextSettings {
     pub time_zone: TimeZone,
     pub date_time_output_format: DateTimeOutput,
     pub date_time_input_format: DateTimeInput,
+    /// A Date or DateTime outside of its range is an error and not the nearest in it.
+    pub date_time_overflow_throws: bool,
     pub bool_true_representation: Box<str>,
     pub bool_false_representation: Box<str>,
     pub output_format_decimal_trailing_zeros: bool,
@@ -115,6 +117,7 @@ impl Default for TextSettings {
             time_zone: TimeZone::utc(),
             date_time_output_format: DateTimeOutput::Simple,
             date_time_input_format: DateTimeInput::default(),
+            date_time_overflow_throws: false,
             bool_true_representation: "true".into(),
             bool_false_representation: "false".into(),
             output_format_decimal_trailing_zeros: false,

@@ -3,7 +3,9 @@
 use super::Settings;
 use chalet_base::Result;
 use chalet_binder::BinderSettings;
-use chalet_exec::{ExecSettings, Limits, Overflow, RuntimeFilterPolicy, SpeedLimits, SpillLimits};
+use chalet_exec::{
+    ExecSettings, GroupByOverflow, Limits, Overflow, RuntimeFilterPolicy, SpeedLimits, SpillLimits,
+};
 use chalet_formats::FormatSettings;
 use chalet_function_api::context::{FunctionSettings, SettingLookup};
 use chalet_types::{DataType, TimeZone, Value};
@@ -96,6 +98,11 @@ impl Settings {
         for (name, field) in limits {
             *field = self.number(name).unwrap_or(*field);
         }
+        s.group_by_overflow = match self.text("group_by_overflow_mode") {
+            Some("any") => GroupByOverflow::Any,
+            Some("break") => GroupByOverflow::Break,
+            _ => GroupByOverflow::Throw,
+        };
         let flags: [(&str, &mut bool); 6] = [
             ("optimize_count_from_files", &mut s.optimize_count_from_files),
             ("optimize_use_implicit_projections", &mut s.optimize_use_implicit_projections),
@@ -197,6 +204,9 @@ impl Settings {
         ];
         for (name, field) in flags {
             *field = self.flag(name).unwrap_or(*field);
+        }
+        if let Some(text) = self.text("date_time_overflow_behavior") {
+            s.date_time_overflow_behavior = text.to_string();
         }
         if let Some(text) = self.text("cast_string_to_date_time_mode").or(self.text("date_time_input_format"))
         {

@@ -86,22 +86,27 @@ fn target(insert: &ast::Insert, ctx: &QueryContext) -> Result<Destination> {
         ast::InsertTarget::Table(name) => materialized::destination(name, ctx),
         ast::InsertTarget::Function(call) => {
             let mut args = bind_table_arguments(&call.args, ctx, &ctx.ids)?;
-            // Without a structure a file is written with the columns of the query.
+            // Without a structure rows have the columns of the query.
             let says_auto = |arg: &TableArgument| match arg {
                 TableArgument::Word(word) => word == "auto",
                 TableArgument::Value(value, _) => value.as_str() == Some("auto"),
                 TableArgument::Named(..) | TableArgument::Table(_) => false,
             };
-            if call.name == "file"
-                && args.get(2).is_none_or(says_auto)
+            let place = match call.name.as_str() {
+                "file" => Some(2),
+                "null" => Some(0),
+                _ => None,
+            };
+            if let Some(place) = place
+                && args.get(place).is_none_or(says_auto)
                 && let ast::InsertSource::Query(query) = &insert.source
             {
                 let bound = bind_query(query, ctx, &ctx.ids)?;
                 let structure = TableArgument::Word(structure_text(&bound.fields));
-                match args.get_mut(2) {
+                match args.get_mut(place) {
                     Some(auto) => *auto = structure,
                     None => {
-                        args.resize(2, TableArgument::Word("auto".into()));
+                        args.resize(place, TableArgument::Word("auto".into()));
                         args.push(structure);
                     }
                 }

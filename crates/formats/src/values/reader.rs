@@ -4,7 +4,7 @@ use crate::input::{BlockReader, ReadRequest};
 use crate::row_reader::{Failures, Filling, RowParser, RowReader};
 use crate::segments::{Rows, Unit};
 use crate::text::text_settings;
-use chalet_base::{Error, Result, bail, codes, err};
+use chalet_base::{Error, Result, bail, codes, ensure, err};
 use chalet_text::read::cursor::Cursor;
 use chalet_text::read::{Reader, Syntax};
 use std::sync::Arc;
@@ -138,17 +138,26 @@ impl ValuesParser {
         builder: &mut chalet_columns::Builder,
         failure: Error,
     ) -> Result<bool> {
-        let Some(evaluate) = self
-            .request
-            .evaluate
-            .as_ref()
-            .filter(|_| self.request.settings.input_format_values_interpret_expressions)
-        else {
-            return Err(failure);
-        };
+        let Some(evaluate) = &self.request.evaluate else { return Err(failure) };
+        let settings = &self.request.settings;
+        let interprets = settings.input_format_values_interpret_expressions;
+        // The kernel makes templates of expressions then, and values of these.
+        ensure!(
+            interprets || settings.input_format_values_deduce_templates_of_expressions,
+            SUPPORT_IS_DISABLED,
+            "Interpreting expressions is disabled"
+        );
         let (name, ty) = &self.request.structure[index];
         let text = &cur.rest()[..expression_end(cur.rest(), false)];
         let Ok(text) = std::str::from_utf8(text) else { return Err(failure) };
+        let is_query = |word: &str| {
+            text[1..].trim_start().get(..word.len()).is_some_and(|t| t.eq_ignore_ascii_case(word))
+        };
+        ensure!(
+            interprets || !text.starts_with('(') || !(is_query("SELECT") || is_query("WITH")),
+            SYNTAX_ERROR,
+            "Syntax error in constant expression"
+        );
         let value = evaluate(text.trim(), ty)?;
         if value.is_null() && !ty.is_nullable() {
             if !self.request.settings.input_format_null_as_default {

@@ -78,6 +78,32 @@ pub fn condition(arg: &Arg, n: usize) -> Result<Vec<u8>> {
     Ok(values)
 }
 
+/// Whether a choice is between Decimals of different scales, also inside of tuples: the kernel does not make it row by row.
+pub struct MixesScales(bool);
+
+impl MixesScales {
+    /// Of a choice that is not made once for all rows.
+    pub fn of(a: &DataType, b: &DataType, by_row: bool) -> MixesScales {
+        MixesScales(by_row && scales_differ(a, b))
+    }
+
+    pub fn check(call: &Call) -> Result<()> {
+        let MixesScales(mixes) = call.state()?;
+        ensure!(!mixes, NOT_IMPLEMENTED, "Conditional functions with different Decimal scales");
+        Ok(())
+    }
+}
+
+fn scales_differ(a: &DataType, b: &DataType) -> bool {
+    match (a.bare(), b.bare()) {
+        (DataType::Decimal { scale: a, .. }, DataType::Decimal { scale: b, .. }) => a != b,
+        (DataType::Tuple(a), DataType::Tuple(b)) => {
+            a.len() == b.len() && a.iter().zip(b.iter()).any(|(a, b)| scales_differ(&a.ty, &b.ty))
+        }
+        _ => false,
+    }
+}
+
 /// Picks the value of argument `indices[choice[row]]` for each row, as the result type of the call.
 pub fn pick(call: &Call, indices: &[usize], choice: &[u8]) -> Result<Column> {
     if let Some(&first) = choice.first()

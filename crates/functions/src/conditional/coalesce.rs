@@ -1,6 +1,6 @@
 //! `coalesce`, `ifNull`: the first value that is not NULL.
 
-use super::branches::{common_or_variant, pick, types_to_mix};
+use super::branches::{MixesScales, common_or_variant, pick, types_to_mix};
 use chalet_base::Result;
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
@@ -68,7 +68,10 @@ impl ScalarFunction for Coalesce {
         };
         let result = common_or_variant(&types_to_mix(found.iter().map(|&i| &args[i])), ctx)?;
         let result = result.without_nullable().clone();
-        Ok(if args[last].ty.is_nullable() { result.nullable() } else { result }.into())
+        let result = if args[last].ty.is_nullable() { result.nullable() } else { result };
+        let (first, last) = (&args[found[0]], &args[last]);
+        let by_row = found.len() == 2 && (self.record.name == IF_NULL.name || first.constant.is_none());
+        Ok(Bound::with_state(result, MixesScales::of(&first.ty, &last.ty, by_row)))
     }
 
     fn execute(&self, call: &Call) -> Result<Column> {
@@ -76,6 +79,7 @@ impl ScalarFunction for Coalesce {
         let Some(last) = found.len().checked_sub(1) else {
             return Ok(Column::constant(Vector::defaults(call.result, 1), call.n_rows));
         };
+        MixesScales::check(call)?;
         let mut choice = vec![last as u8; call.n_rows];
         for (index, &arg) in found[..last].iter().enumerate().rev() {
             let arg = &call.args[arg];

@@ -1,6 +1,6 @@
 //! `if`: one of two values.
 
-use super::branches::{check_condition, common_or_variant, condition, pick, types_to_mix};
+use super::branches::{MixesScales, check_condition, common_or_variant, condition, pick, types_to_mix};
 use chalet_base::Result;
 use chalet_columns::Column;
 use chalet_function_api::scalar::check_arity;
@@ -37,10 +37,13 @@ impl ScalarFunction for If {
     fn bind(&self, args: &[Argument], ctx: &Context) -> Result<Bound> {
         check_arity(RECORD.name, args.len(), 3..=3)?;
         check_condition(&args[0], RECORD.name, "first argument (condition)")?;
-        Ok(common_or_variant(&types_to_mix(args[1..].iter()), ctx)?.into())
+        let result = common_or_variant(&types_to_mix(args[1..].iter()), ctx)?;
+        let mixes = MixesScales::of(&args[1].ty, &args[2].ty, args[0].constant.is_none());
+        Ok(Bound::with_state(result, mixes))
     }
 
     fn execute(&self, call: &Call) -> Result<Column> {
+        MixesScales::check(call)?;
         let mut choice = condition(&call.args[0], call.n_rows)?;
         // The first branch is the one of true.
         choice.iter_mut().for_each(|c| *c ^= 1);

@@ -1,6 +1,6 @@
 //! `multiIf`: the value behind the first true condition; CASE without an operand.
 
-use super::branches::{check_condition, common_or_variant, condition, pick, types_to_mix};
+use super::branches::{MixesScales, check_condition, common_or_variant, condition, pick, types_to_mix};
 use chalet_base::{Result, ensure};
 use chalet_columns::Column;
 use chalet_function_api::{
@@ -51,11 +51,15 @@ impl ScalarFunction for MultiIf {
             check_condition(arg, RECORD.name, "argument (condition)")?;
         }
         let types = types_to_mix(values(args.len()).map(|i| &args[i]));
-        Ok(common_or_variant(&types, ctx)?.into())
+        // With one condition it is `if`.
+        let by_row = args.len() == 3 && args[0].constant.is_none();
+        let mixes = MixesScales::of(&args[1].ty, &args[2].ty, by_row);
+        Ok(Bound::with_state(common_or_variant(&types, ctx)?, mixes))
     }
 
     fn execute(&self, call: &Call) -> Result<Column> {
         let n_conditions = call.args.len() / 2;
+        MixesScales::check(call)?;
         let mut choice = vec![n_conditions as u8; call.n_rows];
         // From the last condition to the first, so that the first one that holds is what remains.
         for index in (0..n_conditions).rev() {

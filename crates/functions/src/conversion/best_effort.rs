@@ -119,10 +119,19 @@ impl ScalarFunction for BestEffort {
         };
         let options = best_effort::Options { month_first: self.month_first, scale, strict: false };
         let strings = text_of(call.vector(0))?;
+        let throws = scale.is_none() && call.ctx.settings.date_time_overflow_behavior == "throw";
+        let in_range = |seconds: i64| {
+            ensure!(
+                !throws || i64::from(time::clamp_date_time(seconds)) == seconds,
+                VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE,
+                "Value {seconds} is out of bounds of type DateTime"
+            );
+            Ok(seconds)
+        };
         let mut valid = Vec::new();
         let mut ticks: Vec<i64> = Vec::with_capacity(strings.len());
         for (row, text) in strings.iter().enumerate() {
-            let value = || read(text, &local, options, ty);
+            let value = || read(text, &local, options, ty).and_then(in_range);
             match if self.failure == Failure::Throw { Ok(value()?) } else { discard_messages(value) } {
                 Ok(value) => ticks.push(value),
                 Err(_) => {

@@ -5,6 +5,7 @@ use super::lambda::{Elements, HigherOrder, maybe_lambda};
 use crate::lists::gathered;
 use chalet_base::{Result, ensure};
 use chalet_columns::compare::compare_natives;
+use chalet_columns::keys::{Order, sort_keys};
 use chalet_columns::{Column, Data, Native, Vector, each_native};
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
 use std::cmp::Ordering;
@@ -96,6 +97,15 @@ pub fn sorted(elements: &Elements, reverse: bool) -> Vec<u32> {
             by_number(values, elements, &mut places, reverse);
             return places;
         }, _ => {});
+    }
+    if matches!(keys.data, Data::List(_) | Data::Struct(_)) {
+        // NULL and NaN inside of an element come last in both directions.
+        let column = Column::from(keys.clone());
+        let bytes = sort_keys(&[(&column, Order::new(reverse, false))], keys.len());
+        for range in elements.ranges() {
+            places[range].sort_by(|a, b| bytes.get(*a as usize).cmp(bytes.get(*b as usize)));
+        }
+        return places;
     }
     let last = |place: u32| (keys.is_null(place as usize), is_nan(keys, place as usize));
     let compare = |a: &u32, b: &u32| match (last(*a), last(*b)) {

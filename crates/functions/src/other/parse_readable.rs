@@ -49,6 +49,14 @@ pub const PARSE_FUNCTION: ParseReadable = ParseReadable { record: &PARSE, on_err
 pub const OR_NULL_FUNCTION: ParseReadable = ParseReadable { record: &OR_NULL, on_error: OnError::Null };
 pub const OR_ZERO_FUNCTION: ParseReadable = ParseReadable { record: &OR_ZERO, on_error: OnError::Zero };
 
+/// How long the sign and the word for infinity or NaN are at the beginning; 0 where there is none.
+fn length_of_word(text: &str) -> usize {
+    let unsigned = text.trim_start_matches(['+', '-']);
+    let sign = text.len() - unsigned.len();
+    let starts_with = |word: &&str| unsigned.get(..word.len()).is_some_and(|t| t.eq_ignore_ascii_case(word));
+    ["infinity", "inf", "nan"].iter().find(|word| starts_with(word)).map_or(0, |word| sign + word.len())
+}
+
 fn parse(text: &[u8]) -> Result<u64> {
     let shown = String::from_utf8_lossy(text);
     let wrong = |what: String| format!("Invalid expression for function parseReadableSize - {what}");
@@ -59,8 +67,9 @@ fn parse(text: &[u8]) -> Result<u64> {
             wrong(format!("Leading whitespace is not allowed (\"{shown}\")"))
         );
     }
-    let digits = text.iter().take_while(|b| b.is_ascii_digit() || b"+-.eE".contains(b)).count();
     // A unit that begins with E is not an exponent.
+    let digits = text.iter().take_while(|b| b.is_ascii_digit() || b"+-.eE".contains(b)).count();
+    let digits = digits.max(length_of_word(&shown));
     let number = (0..=digits).rev().find_map(|len| Some((len, shown.get(..len)?.parse::<f64>().ok()?)));
     let Some((len, number)) = number else {
         bail!(

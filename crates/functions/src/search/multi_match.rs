@@ -1,19 +1,21 @@
 //! `multiMatchAny`, `multiMatchAnyIndex`, `multiMatchAllIndices`: several regular expressions on one string.
 
 use super::pattern::Pattern;
-use crate::lists::list;
+use crate::lists::{list, list_of};
 use crate::plain::Plain;
 use crate::string_args::StringArg;
-use chalet_base::{Result, bail, ensure, err};
+use chalet_base::{Result, ensure, err};
 use chalet_columns::Vector;
 use chalet_function_api::scalar::check_arity;
-use chalet_function_api::{Argument, Bound, Constants, Context, Example, Record};
+use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record};
 use chalet_types::{DataType, Value};
+use std::collections::HashMap;
+use std::sync::Arc;
 
 pub static ANY: Plain = Plain {
     record: Record {
         name: "multiMatchAny",
-        summary: "Whether any of the constant regular expressions matches in a string.",
+        summary: "Whether any of the regular expressions matches in a string.",
         syntax: "multiMatchAny(haystack, [pattern1, ...])",
         examples: &[Example { sql: "SELECT multiMatchAny('Hello', ['x', 'l+'])", result: "1" }],
         constants: Constants::Seen,
@@ -21,16 +23,18 @@ pub static ANY: Plain = Plain {
     },
     bind: |name, args, ctx| bind(name, args, ctx, DataType::UInt8),
     execute: |call| {
-        let (Patterns(patterns), texts) = (call.state()?, StringArg::of(call, 0)?);
-        let any = |row: usize| u8::from(patterns.iter().any(|p| p.matches(texts.get(row))));
-        Ok(Vector::from((0..call.n_rows).map(any).collect::<Vec<u8>>()).into())
+        let mut found = Vec::with_capacity(call.n_rows);
+        for_each_row(call, |text, patterns| {
+            found.push(u8::from(patterns.iter().any(|p| p.matches(text))));
+        })?;
+        Ok(Vector::from(found).into())
     },
 };
 
 pub static ANY_INDEX: Plain = Plain {
     record: Record {
         name: "multiMatchAnyIndex",
-        summary: "The number, from 1, of a constant regular expression that matches in a string; 0 when none does.",
+        summary: "The number, from 1, of a regular expression that matches in a string; 0 when none does.",
         syntax: "multiMatchAnyIndex(haystack, [pattern1, ...])",
         examples: &[Example { sql: "SELECT multiMatchAnyIndex('Hello', ['x', 'l+'])", result: "2" }],
         constants: Constants::Seen,
@@ -38,17 +42,18 @@ pub static ANY_INDEX: Plain = Plain {
     },
     bind: |name, args, ctx| bind(name, args, ctx, DataType::UInt64),
     execute: |call| {
-        let (Patterns(patterns), texts) = (call.state()?, StringArg::of(call, 0)?);
-        let index =
-            |row: usize| patterns.iter().position(|p| p.matches(texts.get(row))).map_or(0, |i| i as u64 + 1);
-        Ok(Vector::from((0..call.n_rows).map(index).collect::<Vec<u64>>()).into())
+        let mut found = Vec::with_capacity(call.n_rows);
+        for_each_row(call, |text, patterns| {
+            found.push(patterns.iter().position(|p| p.matches(text)).map_or(0, |i| i as u64 + 1));
+        })?;
+        Ok(Vector::from(found).into())
     },
 };
 
 pub static ALL_INDICES: Plain = Plain {
     record: Record {
         name: "multiMatchAllIndices",
-        summary: "The numbers, from 1, of all constant regular expressions that match in a string.",
+        summary: "The numbers, from 1, of all regular expressions that match in a string.",
         syntax: "multiMatchAllIndices(haystack, [pattern1, ...])",
         examples: &[Example {
             sql: "SELECT multiMatchAllIndices('Hello', ['H', 'x', 'l+'])",
@@ -59,18 +64,54 @@ pub static ALL_INDICES: Plain = Plain {
     },
     bind: |name, args, ctx| bind(name, args, ctx, DataType::UInt64.array()),
     execute: |call| {
-        let (Patterns(patterns), texts) = (call.state()?, StringArg::of(call, 0)?);
         let (mut indices, mut offsets): (Vec<u64>, Vec<i64>) = (Vec::new(), vec![0]);
-        for row in 0..call.n_rows {
-            let matching = patterns.iter().enumerate().filter(|(_, p)| p.matches(texts.get(row)));
+        for_each_row(call, |text, patterns| {
+            let matching = patterns.iter().enumerate().filter(|(_, p)| p.matches(text));
             indices.extend(matching.map(|(i, _)| i as u64 + 1));
             offsets.push(indices.len() as i64);
-        }
+        })?;
         Ok(list(offsets, indices.into()).into())
     },
 };
 
-struct Patterns(Vec<Pattern>);
+/// The patterns; `None` where each row has its own.
+struct Patterns(Option<Vec<Arc<Pattern>>>);
+
+/// Calls a function with the text and the patterns of each row.
+fn for_each_row(call: &Call, mut look: impl FnMut(&[u8], &[Arc<Pattern>])) -> Result<()> {
+    let (Patterns(patterns), texts) = (call.state()?, StringArg::of(call, 0)?);
+    if let Some(patterns) = patterns {
+        (0..call.n_rows).for_each(|row| look(texts.get(row), patterns));
+        return Ok(());
+    }
+    ensure!(
+        !call.args[0].constant,
+        ILLEGAL_COLUMN,
+        "Functions of several patterns do not search a constant haystack for patterns that are none"
+    );
+    let list = list_of(&call.args[1], call.n_rows)?;
+    let values = list.values.strings()?;
+    let mut known: HashMap<&[u8], Arc<Pattern>> = HashMap::new();
+    for row in 0..call.n_rows {
+        let range = list.range(row);
+        check_patterns(range.clone().map(|i| values.get(i)), call.ctx)?;
+        let mut patterns = Vec::with_capacity(range.len());
+        for text in range.map(|i| values.get(i)) {
+            if known.len() >= MOST_KNOWN {
+                known.clear();
+            }
+            if !known.contains_key(text) {
+                known.insert(text, Arc::new(compiled(text)?));
+            }
+            patterns.push(known[text].clone());
+        }
+        look(texts.get(row), &patterns);
+    }
+    Ok(())
+}
+
+/// So many compiled patterns are kept while rows have patterns of their own.
+const MOST_KNOWN: usize = 1000;
 
 /// Fails where the settings forbid what the kernel's library of several patterns, Vectorscan, would be asked.
 pub fn check_allowed(ctx: &Context) -> Result<()> {
@@ -137,7 +178,7 @@ fn bind(name: &'static str, args: &[Argument], ctx: &Context, result: DataType) 
     check_allowed(ctx)?;
     check_arity(name, args.len(), 2..=2)?;
     ensure!(
-        args[0].ty.is_string(),
+        args[0].ty == DataType::String,
         ILLEGAL_TYPE_OF_ARGUMENT,
         "Illegal type {} of argument of function {name}",
         args[0].ty
@@ -149,9 +190,9 @@ fn bind(name: &'static str, args: &[Argument], ctx: &Context, result: DataType) 
         args[1].ty
     );
     let Some(Value::Array(items)) = &args[1].constant else {
-        bail!(ILLEGAL_COLUMN, "The patterns of function {name} must be constant");
+        return Ok(Bound::with_state(result, Patterns(None)));
     };
     check_patterns(items.iter().filter_map(Value::as_bytes), ctx)?;
-    let patterns = items.iter().filter_map(Value::as_bytes).map(compiled);
-    Ok(Bound::with_state(result, Patterns(patterns.collect::<Result<_>>()?)))
+    let patterns = items.iter().filter_map(Value::as_bytes).map(|text| compiled(text).map(Arc::new));
+    Ok(Bound::with_state(result, Patterns(Some(patterns.collect::<Result<_>>()?))))
 }

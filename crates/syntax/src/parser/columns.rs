@@ -3,6 +3,7 @@
 use super::{Fail, Parse, Parser};
 use crate::ast::{ColumnsMatcher, Expr, ExprKind, Ident, Transformer};
 use crate::lexer::TokenKind;
+use crate::name::spelled_lambda;
 
 impl Parser<'_> {
     /// `COLUMNS('regex')`, `COLUMNS(a, b)`; the current token is the word COLUMNS.
@@ -87,9 +88,13 @@ impl Parser<'_> {
     fn apply(&mut self, parenthesised: bool) -> Parse<Transformer> {
         if let Some(expr) = self.maybe(|p| {
             let expr = p.bare_expr()?;
-            if matches!(expr.kind, ExprKind::Lambda { .. }) { Ok(expr) } else { Err(Fail::Syntax) }
+            match expr.kind {
+                ExprKind::Lambda { .. } => Ok(expr.kind),
+                ExprKind::Call(call) => spelled_lambda(&call).ok_or(Fail::Syntax),
+                _ => Err(Fail::Syntax),
+            }
         })? {
-            if let ExprKind::Lambda { mut params, body } = expr.kind
+            if let ExprKind::Lambda { mut params, body } = expr
                 && params.len() == 1
                 && let Some(param) = params.pop()
             {

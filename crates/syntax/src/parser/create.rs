@@ -123,7 +123,10 @@ impl Parser<'_> {
             table.comment = self.comment_clause()?;
         }
         table.source = self.create_source()?;
-        if matches!(table.source, Some(CreateSource::Table { .. } | CreateSource::Function(_))) {
+        if table.storage.engine.is_some() && matches!(table.source, Some(CreateSource::Function(_))) {
+            return Err(self.expect_here("name of a table"));
+        }
+        if matches!(table.source, Some(CreateSource::Table { .. })) {
             self.storage_clauses(&mut table.storage)?;
         }
         if table.comment.is_none() {

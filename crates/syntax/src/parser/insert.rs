@@ -111,7 +111,8 @@ impl Parser<'_> {
         self.inline_data(start, end)
     }
 
-    /// The data of a format begin after the spaces and one line end behind its name, and run to the end of the text.
+    /// The data of a format begin after the spaces and one line end behind its name, and run to an empty line or the end of
+    /// the text. Behind the empty line the next statement may begin.
     fn inline_rest(&mut self, after_name: usize) -> Bytes {
         let bytes = self.text.as_bytes();
         let mut start = after_name;
@@ -124,7 +125,9 @@ impl Parser<'_> {
         if bytes.get(start) == Some(&b'\n') {
             start += 1;
         }
-        self.inline_data(start, bytes.len())
+        let empty_line = bytes[start..].windows(2).position(|pair| pair == b"\n\n");
+        self.data_ended = empty_line.is_some();
+        self.inline_data(start, empty_line.map_or(bytes.len(), |at| start + at + 1))
     }
 
     fn inline_data(&mut self, start: usize, end: usize) -> Bytes {

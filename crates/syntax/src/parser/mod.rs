@@ -93,6 +93,8 @@ pub(crate) struct Parser<'a> {
     parameter: Option<Parameter<'a>>,
     /// A `{name:Identifier}` of the current statement that stands for nothing.
     unset: Option<String>,
+    /// Inline data have ended with an empty line: another statement may follow at once.
+    data_ended: bool,
 }
 
 /// The value of a query parameter, by its name.
@@ -190,6 +192,7 @@ impl<'a> Parser<'a> {
             expected: Vec::new(),
             parameter: None,
             unset: None,
+            data_ended: false,
         };
         parser.fill(0);
         parser

@@ -33,7 +33,8 @@ impl Parser<'_> {
             if self.at(TokenKind::Pipe) {
                 return Err(Fail::Error(err!(NOT_IMPLEMENTED, "The pipe syntax `|>` is not implemented")));
             }
-            if !self.at(TokenKind::Semicolon) && !self.at(TokenKind::End) {
+            let ended = std::mem::take(&mut self.data_ended);
+            if !ended && !self.at(TokenKind::Semicolon) && !self.at(TokenKind::End) {
                 return Err(self.expect_here("end of query"));
             }
         }

@@ -73,6 +73,8 @@ fn inline_data() {
         ("INSERT INTO t FORMAT CSV 1,2", "1,2", 0),
         ("INSERT INTO t FORMAT CSV\n1,2\n3,4;\n", "1,2\n3,4;\n", 0),
         ("INSERT INTO t FORMAT JSONEachRow\r\n{\"a\": ';'}", "{\"a\": ';'}", 0),
+        ("INSERT INTO t FORMAT CSV\n1,2\n\nSELECT 2; SELECT 3", "1,2\n", 2),
+        ("INSERT INTO t FORMAT CSV 1,2\n\n-- over\n\n", "1,2\n", 0),
         ("INSERT INTO t FORMAT CSV", "", 0),
         ("INSERT INTO t FORMAT CSV\n 'unclosed", " 'unclosed", 0),
     ] {

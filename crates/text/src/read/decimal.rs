@@ -1,7 +1,7 @@
 //! Decimals from text: exact digits, cut behind the scale.
 
 use super::cursor::{Cursor, plain};
-use chalet_base::{Error, Result, err};
+use chalet_base::{Error, Result, ensure, err};
 use chalet_types::I256;
 use chalet_types::decimal::pow10;
 
@@ -9,7 +9,6 @@ use chalet_types::decimal::pow10;
 /// the point are an error.
 pub fn decimal(cur: &mut Cursor, precision: u8, scale: u8) -> Result<I256> {
     let (precision, scale) = (i64::from(precision), i64::from(scale));
-    let start = *cur;
     let negative = match cur.peek() {
         Some(sign @ (b'-' | b'+')) => {
             cur.advance(1);
@@ -39,12 +38,10 @@ pub fn decimal(cur: &mut Cursor, precision: u8, scale: u8) -> Result<I256> {
         }
         cur.advance(1);
     }
-    if matches!(cur.peek(), Some(b'e' | b'E')) && cur.position() > start.position() {
-        let mut exp = *cur;
-        exp.advance(1);
-        let value = super::number::wrapping_u64(&mut exp, true)? as i64;
-        exponent += value.clamp(-100_000, 100_000);
-        *cur = exp;
+    // An exponent may stand without digits before it, and be without digits where something else follows.
+    if matches!(cur.peek(), Some(b'e' | b'E')) {
+        cur.advance(1);
+        exponent += read_exponent(cur)?;
     }
     if digits.is_empty() {
         return Ok(I256::ZERO);
@@ -65,6 +62,23 @@ pub fn decimal(cur: &mut Cursor, precision: u8, scale: u8) -> Result<I256> {
         x *= pow10(shift as u32);
     }
     Ok(if negative { -x } else { x })
+}
+
+fn read_exponent(cur: &mut Cursor) -> Result<i64> {
+    let negative = match cur.peek() {
+        Some(sign @ (b'-' | b'+')) => {
+            cur.advance(1);
+            sign == b'-'
+        }
+        _ => false,
+    };
+    ensure!(!cur.is_at_end(), CANNOT_PARSE_NUMBER, "Cannot parse exponent while reading decimal");
+    if !cur.peek().is_some_and(|byte| byte.is_ascii_digit()) {
+        return Ok(0);
+    }
+    let value = super::number::wrapping_u64(cur, false)? as i64;
+    let value = value.clamp(-100_000, 100_000);
+    Ok(if negative { -value } else { value })
 }
 
 #[cold]

@@ -3,7 +3,7 @@
 use super::cursor::{Cursor, plain, shown};
 use super::{Kind, Reader, Syntax, address, best_effort, decimal, number, string, time};
 use crate::DateTimeInput;
-use chalet_base::{Error, Result, bail, err};
+use chalet_base::{Error, Result, bail, ensure, err};
 use chalet_columns::Builder;
 use chalet_columns::builder::Values;
 use chalet_types::{DataType, EnumValues, I256, Physical};
@@ -138,6 +138,17 @@ impl Reader {
         Ok(())
     }
 
+    /// Fails where a value outside of the range of its type is not to be the nearest in it.
+    #[inline]
+    fn check_range(&self, value: i64, in_range: i64, ty: &str) -> Result<()> {
+        ensure!(
+            value == in_range || !self.options.date_time_overflow_throws,
+            VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE,
+            "Value {value} is out of bounds of type {ty}"
+        );
+        Ok(())
+    }
+
     /// The value alone, at the front of the text.
     #[inline]
     pub(super) fn bare(&self, cur: &mut Cursor, out: &mut Builder) -> Result<()> {
@@ -151,14 +162,23 @@ impl Reader {
             Kind::Decimal { precision, scale } => {
                 push_decimal(out, decimal::decimal(cur, *precision, *scale)?);
             }
-            Kind::Date => push!(out, U16, time::date(cur)?),
+            Kind::Date => {
+                let days = time::date(cur)?;
+                let in_range = days.clamp(0, u16::MAX.into());
+                self.check_range(days.into(), in_range.into(), "Date")?;
+                push!(out, U16, in_range as u16);
+            }
             Kind::Date32 => push!(out, I32, time::date32(cur)?),
             Kind::DateTime { time, mode } => {
                 let seconds = match mode {
                     DateTimeInput::Basic => time::timestamp_basic(cur, time)?,
                     _ => best_effort::timestamp(cur, time, options(*mode, None))?.unix_seconds,
                 };
-                push!(out, U32, time::clamp_date_time(seconds));
+                let in_range = time::clamp_date_time(seconds);
+                if seconds != i64::MIN {
+                    self.check_range(seconds, in_range.into(), "DateTime")?;
+                }
+                push!(out, U32, in_range);
             }
             Kind::DateTime64 { scale, time, mode } => {
                 let ticks = match mode {

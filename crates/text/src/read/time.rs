@@ -64,11 +64,11 @@ fn days(date: Civil) -> Option<i32> {
     ((1..=12).contains(&date.month) && (1..=31).contains(&date.day)).then(|| date.days())
 }
 
-/// A Date: the nearest in its range; 1970-01-01 when there is no such month or day.
+/// A Date, not held in its range; 1970-01-01 when there is no such month or day.
 #[inline]
-pub fn date(cur: &mut Cursor) -> Result<u16> {
+pub fn date(cur: &mut Cursor) -> Result<i32> {
     let date = civil(cur)?;
-    Ok(days(date).map_or(0, |d| d.clamp(0, i32::from(u16::MAX)) as u16))
+    Ok(days(date).unwrap_or(0))
 }
 
 /// A Date32: 1900-01-01 when there is no such month or day.

@@ -3,12 +3,12 @@
 use super::{projection, skip_index};
 use crate::column_checks::{check_stored, check_type};
 use crate::column_definitions::{columns, declared_type, default_and_comment};
+use crate::function_table::called;
 use crate::query_context::QueryContext;
 use crate::stored_columns::validate;
 use crate::tables;
 use chalet_base::{Result, bail, ensure};
-use chalet_binder::table_columns::bind_table_arguments;
-use chalet_binder::{Environment, bind_query};
+use chalet_binder::bind_query;
 use chalet_storage::catalog::quoted;
 use chalet_storage::{ColumnSchema, Constraint, SkipIndex, TableSchema};
 use chalet_syntax::ast::{self, CreateSource};
@@ -51,8 +51,9 @@ pub(super) fn declared_schema(create: &ast::CreateTable, ctx: &QueryContext) -> 
             Ok(TableSchema { indexes: Arc::default(), projections: Arc::default(), columns, ..schema })
         }
         Some(CreateSource::Function(call)) => {
-            let args = bind_table_arguments(&call.args, ctx, &ctx.ids)?;
-            Ok(ctx.table_function(&call.name, &args)?.schema())
+            let schema = called(call, ctx)?.schema();
+            let own = schema.columns.iter().filter(|column| !column.is_virtual).cloned().collect();
+            Ok(TableSchema { columns: own, ..schema })
         }
         None => bail!(
             INCORRECT_QUERY,

@@ -12,6 +12,7 @@ use super::merged;
 use super::over_dictionary;
 use super::redirected;
 use super::rocksdb;
+use crate::function_table::FunctionTable;
 use crate::generate_random;
 use crate::query_context::QueryContext;
 use crate::settings;
@@ -385,6 +386,10 @@ fn default_engine(create: &ast::CreateTable, ctx: &QueryContext) -> Result<Strin
 
 /// The table of a statement that was found on disk.
 pub(crate) fn open(found: Found) -> Result<Arc<dyn Table>> {
+    if let Some(ast::CreateSource::Function(call)) = &found.create.source {
+        let schema = stored_schema(&found.create.definition)?;
+        return Ok(Arc::new(FunctionTable::new(schema, (**call).clone(), found.ctx)));
+    }
     let name = found.create.storage.engine.as_ref().map_or("", |engine| engine.name.as_str());
     let engine = ENGINES.iter().find(|known| known.name == name);
     let engine = engine.ok_or_else(|| {

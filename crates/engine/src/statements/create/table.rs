@@ -3,16 +3,18 @@
 use super::super::insert::from_query;
 use super::super::output::Output;
 use super::clauses::{comment_sql, writable};
-use super::columns::columns_sql;
+use super::columns::{columns_sql, schema_of};
 use super::{engines, stored};
 use crate::column_definitions::comment_of;
+use crate::function_table::{self, FunctionTable};
 use crate::query_context::QueryContext;
 use crate::session_state::SessionChange;
 use crate::statements::alter::clone_rows;
 use crate::tables::existing;
 use chalet_base::{Result, ensure};
-use chalet_storage::Entry;
+use chalet_storage::{Entry, Table};
 use chalet_syntax::ast::{self, CreateSource};
+use std::sync::Arc;
 
 pub(crate) fn table(create: &ast::CreateTable, ctx: &QueryContext, output: &mut Output) -> Result<()> {
     ensure!(
@@ -41,10 +43,19 @@ pub(crate) fn table(create: &ast::CreateTable, ctx: &QueryContext, output: &mut 
     } else if create.if_not_exists && ctx.state.temporary.contains_key(name) {
         return Ok(());
     }
-    let (table, engine) = engines::create(create, ctx)?;
+    let (table, made_by) = match &create.source {
+        Some(CreateSource::Function(call)) => over_function(create, call, ctx)?,
+        Some(CreateSource::Table { name, clone: false }) if create.storage == ast::Storage::default() => {
+            match function_of(name, ctx) {
+                Some(call) => over_function(create, &call, ctx)?,
+                None => with_engine(create, ctx)?,
+            }
+        }
+        _ => with_engine(create, ctx)?,
+    };
     let kind = if create.temporary { "TEMPORARY TABLE" } else { "TABLE" };
     let comment = comment_sql(create.comment.as_deref());
-    let definition = format!("\n(\n{}\n)\nENGINE = {engine}{comment}", columns_sql(&table.schema()));
+    let definition = format!("\n(\n{}\n){made_by}{comment}", columns_sql(&table.schema()));
     let comment = comment_of(create.comment.as_deref());
     let entry = Entry { table: table.clone(), kind, definition: definition.into(), comment };
     if let Some(CreateSource::Table { name: source, clone: true }) = &create.source {
@@ -71,4 +82,29 @@ pub(crate) fn table(create: &ast::CreateTable, ctx: &QueryContext, output: &mut 
         return Ok(());
     }
     catalog.create_table(database, name, entry, create.if_not_exists, create.or_replace)
+}
+
+/// The table, and what SHOW CREATE prints behind its columns.
+type Made = (Arc<dyn Table>, String);
+
+fn with_engine(create: &ast::CreateTable, ctx: &QueryContext) -> Result<Made> {
+    let (table, engine) = engines::create(create, ctx)?;
+    Ok((table, format!("\nENGINE = {engine}")))
+}
+
+/// `AS numbers(6)`: the function is called whenever the table is used.
+fn over_function(create: &ast::CreateTable, call: &ast::Call, ctx: &QueryContext) -> Result<Made> {
+    ensure!(!create.temporary, INCORRECT_QUERY, "Incorrect CREATE query: storage required");
+    let schema = schema_of(create, ctx)?;
+    let call = function_table::settled(call, ctx)?;
+    let shown = function_table::shown(&call);
+    Ok((Arc::new(FunctionTable::new(schema, call, ctx)), format!(" AS {shown}")))
+}
+
+/// The call that another table stands for.
+fn function_of(name: &ast::ObjectName, ctx: &QueryContext) -> Option<ast::Call> {
+    let database = name.database.as_ref().map(|database| database.name.as_str());
+    let entry = ctx.entry(database, &name.name.name);
+    let table = entry.as_ref().and_then(|entry| entry.table.as_any().downcast_ref::<FunctionTable>());
+    table.map(|table| table.call.clone())
 }

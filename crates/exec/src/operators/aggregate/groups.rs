@@ -119,6 +119,11 @@ impl Groups {
         }
     }
 
+    /// The group of every row, [`NO_GROUP`](crate::hash_table::NO_GROUP) for keys that have none.
+    pub fn find(&self, keys: &[Column], n_rows: usize) -> Vec<u32> {
+        self.table.find(keys, n_rows)
+    }
+
     /// Adds the rows of a block: their keys, and the arguments of each call. Fails when a call does.
     pub fn add(&mut self, keys: &[Column], args: &[Vec<Vector>], n_rows: usize) -> Result<()> {
         self.any_rows = true;

@@ -24,16 +24,16 @@ mod spill;
 mod totals;
 
 use super::collect::blocks_as_source;
-use crate::ExecContext;
 use crate::control::QueryControl;
 use crate::expression::Program;
-use crate::hash_table::KeyLayout;
+use crate::hash_table::{KeyLayout, NO_GROUP};
 use crate::pipeline::{Flow, Position, Sink, SinkWorker, concrete};
 use crate::spill::{Purpose, Threshold};
 use crate::tasks::collect_all;
+use crate::{ExecContext, GroupByOverflow};
 use chalet_base::events::{self, Event};
 use chalet_base::switches::{self, Switch};
-use chalet_base::{Result, ensure, err};
+use chalet_base::{Result, bail, err};
 use chalet_columns::{Block, Column, Vector};
 use chalet_function_api::Aggregate as AggregateImpl;
 use chalet_function_api::aggregate::RowOrder;
@@ -214,20 +214,6 @@ impl Aggregate {
         let memory = gathered.reserved(bytes, &ctx.control)?;
         Ok(MergeScan::new(self.shape.clone(), runs, spilled, memory, ctx.settings.max_block_size))
     }
-
-    fn check_groups(&self, n: usize, ctx: &ExecContext) -> Result<()> {
-        check_groups(n, self.max_groups(ctx))
-    }
-}
-
-/// Are there more groups than a limit, 0 for none, allows?
-fn check_groups(n: usize, most: u64) -> Result<()> {
-    ensure!(
-        most == 0 || n as u64 <= most,
-        TOO_MANY_ROWS,
-        "Limit for rows to GROUP BY exceeded: has {n} rows, maximum: {most}"
-    );
-    Ok(())
 }
 
 impl Sink for Aggregate {
@@ -265,6 +251,8 @@ impl Sink for Aggregate {
             closed: Vec::new(),
             closed_bytes: 0,
             max_groups,
+            overflow: ctx.settings.group_by_overflow,
+            n_groups: vec![0; self.sets.len().max(1)],
             memory: Reservation::new(ctx.control.memory.clone()),
             rows: 0,
             rows_at_measuring: 0,
@@ -272,10 +260,14 @@ impl Sink for Aggregate {
         }))
     }
 
-    fn parallelism(&self) -> usize {
-        let calls = || self.shape.calls.iter();
-        let needs_one = calls().any(|call| call.row_order == RowOrder::OneWorker)
-            || self.keeps_order() && (self.group_limit.is_some() || !switches::is_on(Switch::OrderedRuns));
+    fn parallelism(&self, ctx: &ExecContext) -> usize {
+        let has_limit = self.max_groups(ctx) > 0;
+        // Which rows are left out is to be the same with any number of threads.
+        let leaves_out = has_limit && ctx.settings.group_by_overflow != GroupByOverflow::Throw;
+        let has_limit = has_limit || self.group_limit.is_some();
+        let needs_one = leaves_out
+            || self.shape.calls.iter().any(|call| call.row_order == RowOrder::OneWorker)
+            || self.keeps_order() && (has_limit || !switches::is_on(Switch::OrderedRuns));
         if needs_one { 1 } else { usize::MAX }
     }
 
@@ -294,8 +286,7 @@ impl Sink for Aggregate {
         if is_large || is_divided {
             return Ok(Arc::new(self.partitioned(gathered, ctx)?));
         }
-        let (mut groups, _memory) =
-            gathered.merged(&self.shape, &ctx.control, |n| self.check_groups(n, ctx))?;
+        let (mut groups, _memory) = gathered.merged(&self.shape, &ctx.control)?;
         if !groups.is_keyed() && !groups.any_rows && self.empty_if_no_rows {
             return Ok(blocks_as_source(Vec::new(), ctx));
         }
@@ -355,6 +346,9 @@ struct Worker {
     closed: Vec<RunGroups>,
     closed_bytes: usize,
     max_groups: u64,
+    overflow: GroupByOverflow,
+    /// The groups of each grouping set, while their number is limited.
+    n_groups: Vec<u64>,
     memory: Reservation,
     control: Arc<QueryControl>,
     /// Rows taken so far, and when the memory was last measured.
@@ -438,7 +432,19 @@ impl SinkWorker for Worker {
         for part in split(block, most) {
             self.add(part)?;
         }
-        Ok(Flow::Continue)
+        let Some(&most) = self.n_groups.iter().max().filter(|&&n| self.max_groups > 0 && n > self.max_groups)
+        else {
+            return Ok(Flow::Continue);
+        };
+        match self.overflow {
+            GroupByOverflow::Throw => bail!(
+                TOO_MANY_ROWS,
+                "Limit for rows to GROUP BY exceeded: has {most} rows, maximum: {}",
+                self.max_groups
+            ),
+            GroupByOverflow::Break => Ok(Flow::Stop),
+            GroupByOverflow::Any => Ok(Flow::Continue),
+        }
     }
 
     fn end(&mut self) -> Result<()> {
@@ -455,6 +461,27 @@ impl SinkWorker for Worker {
 }
 
 impl Worker {
+    /// Adds rows to the groups of a grouping set; when it has too many, only those whose keys have a group.
+    fn add_rows(&mut self, set: usize, keys: &[Column], args: &[Vec<Vector>], n_rows: usize) -> Result<()> {
+        if self.max_groups == 0 || !self.groups.is_keyed() {
+            return self.groups.add(keys, args, n_rows);
+        }
+        let before = self.groups.len();
+        if self.n_groups[set] <= self.max_groups {
+            self.groups.add(keys, args, n_rows)?;
+        } else {
+            let groups = self.groups.find(keys, n_rows);
+            let known = (0..).zip(groups).filter(|&(_, group)| group != NO_GROUP);
+            let rows: Vec<u32> = known.map(|(row, _)| row).collect();
+            let keys: Vec<Column> = keys.iter().map(|key| key.gather(&rows)).collect();
+            let gathered = |of: &Vec<Vector>| of.iter().map(|arg| arg.gather(&rows)).collect();
+            let args: Vec<Vec<Vector>> = args.iter().map(gathered).collect();
+            self.groups.add(&keys, &args, rows.len())?;
+        }
+        self.n_groups[set] += (self.groups.len() - before) as u64;
+        Ok(())
+    }
+
     fn add(&mut self, block: Block) -> Result<()> {
         let n_rows = block.n_rows();
         let n_keys = self.shape.n_keys;
@@ -465,9 +492,10 @@ impl Worker {
             args.push(columns.by_ref().take(call.args.len()).map(Column::into_flat).collect());
         }
         if self.sets.is_empty() {
-            self.groups.add(&keys, &args, n_rows)?;
+            self.add_rows(0, &keys, &args, n_rows)?;
         }
-        for (number, set) in self.sets.iter().enumerate() {
+        let sets = std::mem::take(&mut self.sets);
+        for (number, set) in sets.iter().enumerate() {
             let mut keys: Vec<Column> = keys
                 .iter()
                 .enumerate()
@@ -477,8 +505,9 @@ impl Worker {
                 })
                 .collect();
             keys.push(Column::constant(Vector::from(vec![number as u64]), n_rows));
-            self.groups.add(&keys, &args, n_rows)?;
+            self.add_rows(number, &keys, &args, n_rows)?;
         }
+        self.sets = sets;
         self.rows += n_rows;
         if self.is_full() {
             self.partition_groups()?;
@@ -488,6 +517,6 @@ impl Worker {
         if self.rows - self.rows_at_measuring >= (self.rows / 16).min(ROWS_UNMEASURED) {
             self.measure()?;
         }
-        check_groups(self.groups.len(), self.max_groups)
+        Ok(())
     }
 }

@@ -80,13 +80,8 @@ impl Gathered {
         self.runs.iter().map(|run| run.bytes).sum()
     }
 
-    /// Merges the runs one after the other; `check` sees how many groups there are after each.
-    pub fn merged(
-        self,
-        shape: &Shape,
-        control: &Arc<QueryControl>,
-        check: impl Fn(usize) -> Result<()>,
-    ) -> Result<(Groups, Reservation)> {
+    /// Merges the runs one after the other.
+    pub fn merged(self, shape: &Shape, control: &Arc<QueryControl>) -> Result<(Groups, Reservation)> {
         let Gathered { runs, mut reservations, .. } = self;
         let mut memory = Reservation::new(control.memory.clone());
         let mut merged: Option<Groups> = None;
@@ -100,7 +95,6 @@ impl Gathered {
             reserved.resize(left)?;
             if let Some(merged) = &merged {
                 memory.resize(merged.memory())?;
-                check(merged.len())?;
             }
             control.check_with_interrupt()?;
         }

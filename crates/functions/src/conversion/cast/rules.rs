@@ -16,10 +16,21 @@ pub enum Mode {
     OrNull,
 }
 
+/// What becomes of a date or timestamp that the type of the result does not hold.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum DateTimeOverflow {
+    /// It wraps around.
+    Ignore,
+    /// The nearest that there is.
+    Saturate,
+    Throw,
+}
+
 /// How to convert.
 pub struct Rules {
     pub mode: Mode,
     pub text: TextSettings,
+    pub overflow: DateTimeOverflow,
 }
 
 impl Rules {
@@ -28,9 +39,15 @@ impl Rules {
         let text = TextSettings {
             time_zone: ctx.time_zone.clone(),
             date_time_input_format: input.unwrap_or_default(),
+            date_time_overflow_throws: ctx.settings.date_time_overflow_behavior == "throw",
             ..crate::text::output_settings(ctx)
         };
-        Rules { mode, text }
+        let overflow = match ctx.settings.date_time_overflow_behavior.as_str() {
+            "saturate" => DateTimeOverflow::Saturate,
+            "throw" => DateTimeOverflow::Throw,
+            _ => DateTimeOverflow::Ignore,
+        };
+        Rules { mode, text, overflow }
     }
 
     pub fn local_time(&self, zone: Option<&TimeZone>) -> LocalTime {
@@ -38,6 +55,6 @@ impl Rules {
     }
 
     pub fn with_mode(&self, mode: Mode) -> Rules {
-        Rules { mode, text: self.text.clone() }
+        Rules { mode, text: self.text.clone(), overflow: self.overflow }
     }
 }

@@ -2,7 +2,8 @@
 
 use super::decimals;
 use super::numbers::filled;
-use super::rules::Rules;
+use super::rules::{DateTimeOverflow, Rules};
+use crate::widen::LAST_DATE_TIME_DAY;
 use chalet_base::{Result, bail, err};
 use chalet_columns::{Data, Vector};
 use chalet_types::calendar::{LocalTime, SECONDS_PER_DAY, split_day};
@@ -29,8 +30,11 @@ pub fn convert(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -
     use DataType::*;
     match (from, to) {
         (Date, Date32) => super::numbers::convert(vector, to),
-        (Date32, Date) => super::numbers::convert(vector, to),
+        (Date32, Date) if rules.overflow == DateTimeOverflow::Ignore => super::numbers::convert(vector, to),
         (Date | Date32, Time | Time64(_)) => Ok(Vector::defaults(to, vector.len())),
+        (_, Date | DateTime(_)) if rules.overflow != DateTimeOverflow::Ignore && is_date(from) => {
+            held(vector, from, to, rules)
+        }
         (Date, DateTime(_) | DateTime64(..)) => {
             let time = rules.local_time(to.time_zone());
             let seconds = filled::<i64>(vector)?.into_iter().map(|days| {
@@ -68,6 +72,66 @@ pub fn convert(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -
         (Time64(_), DateTime64(..) | Time64(_)) => decimals::rescale(vector, &decimals::as_decimal(from), to),
         (Interval(_), Date | Date32 | DateTime(_) | Time) => super::numbers::convert(vector, to),
         _ => of_number(vector, to, rules),
+    }
+}
+
+/// Is it a type whose range is larger than that of Date or DateTime?
+fn is_date(from: &DataType) -> bool {
+    matches!(from, DataType::Date | DataType::Date32 | DataType::DateTime64(..))
+}
+
+/// The last second of Date, in a day that is cut off from a timestamp.
+const LAST_DATE_SECOND: i64 = LAST_DATE * SECONDS_PER_DAY + SECONDS_PER_DAY - 1;
+
+/// A Date or DateTime of a date or timestamp, where what its range does not hold is the nearest value or an error.
+fn held(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -> Result<Vector> {
+    let (name, last_day, last_second) = match to {
+        DataType::Date => ("Date", LAST_DATE, LAST_DATE_SECOND),
+        _ => ("DateTime", LAST_DATE_TIME_DAY, i64::from(u32::MAX)),
+    };
+    let (factor, last) = match from {
+        DataType::DateTime64(scale, _) => (per_second(*scale), last_second),
+        _ => (1, last_day),
+    };
+    let values = filled::<i64>(vector)?;
+    let whole = |value: i64| value.div_euclid(factor);
+    let is_out = |value: &&i64| !(0..=last).contains(&whole(**value));
+    let mut known =
+        values.iter().enumerate().filter(|(row, _)| !vector.is_null(*row)).map(|(_, value)| value);
+    if rules.overflow == DateTimeOverflow::Throw
+        && let Some(out) = known.find(is_out)
+    {
+        let what = if *from == DataType::Date { "Day number" } else { "Value" };
+        bail!(VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE, "{what} {} is out of bounds of type {name}", whole(*out))
+    }
+    let nearest = |value: i64| match whole(value) {
+        ..0 => 0,
+        whole if whole > last => last * factor,
+        _ => value,
+    };
+    let values: Vec<i64> = values.into_iter().map(nearest).collect();
+    let rules = Rules { overflow: DateTimeOverflow::Ignore, ..rules.with_mode(rules.mode) };
+    match (from, to) {
+        (DataType::DateTime64(..), DataType::Date) => {
+            // The day is the one of the zone.
+            let days = convert(&Vector::from(values), from, &DataType::Date32, &rules)?;
+            Ok(days
+                .values::<i32>()?
+                .iter()
+                .map(|day| (*day).clamp(0, LAST_DATE as i32) as u16)
+                .collect::<Vec<_>>()
+                .into())
+        }
+        (DataType::DateTime64(..), _) => convert(&Vector::from(values), from, to, &rules),
+        (DataType::Date, _) => {
+            let days = values.into_iter().map(|day| day as u16).collect::<Vec<u16>>();
+            convert(&Vector::from(days), from, to, &rules)
+        }
+        (_, DataType::Date) => Ok(values.into_iter().map(|day| day as u16).collect::<Vec<u16>>().into()),
+        _ => {
+            let days = values.into_iter().map(|day| day as i32).collect::<Vec<i32>>();
+            convert(&Vector::from(days), &DataType::Date32, to, &rules)
+        }
     }
 }
 
