@@ -56,6 +56,8 @@ impl AggregateFunction for AvgWeighted {
 /// Unsigned integers that sums wrap in.
 trait Wrapping: Copy + Default + Send + Sync + 'static {
     fn of(bits: u128) -> Self;
+    /// The bits of a number; what is behind the point is cut off.
+    fn at(data: &Data, row: usize) -> Self;
     fn times(self, other: Self) -> Self;
     fn plus(self, other: Self) -> Self;
     fn as_f64(self, signed: bool) -> f64;
@@ -68,6 +70,20 @@ macro_rules! wrapping {
             #[inline]
             fn of(bits: u128) -> Self {
                 bits as $unsigned
+            }
+            #[inline(always)]
+            fn at(data: &Data, row: usize) -> Self {
+                match data {
+                    Data::U8(v) => v[row].into(),
+                    Data::U16(v) => v[row].into(),
+                    Data::U32(v) => v[row].into(),
+                    Data::U64(v) => v[row].into(),
+                    Data::I8(v) => v[row] as $unsigned,
+                    Data::I16(v) => v[row] as $unsigned,
+                    Data::I32(v) => v[row] as $unsigned,
+                    Data::I64(v) => v[row] as $unsigned,
+                    data => bits_of(data, row) as $unsigned,
+                }
             }
             #[inline]
             fn times(self, other: Self) -> Self {
@@ -92,19 +108,10 @@ wrapping! {
     u128, i128;
 }
 
-/// The bits of a number as an integer of 128 bits; what is behind the point is cut off.
-#[inline]
+/// The bits of a float or of a number of more than 64 bits as an integer of 128 bits.
 fn bits_of(data: &Data, row: usize) -> u128 {
     match data {
-        Data::U8(v) => v[row].into(),
-        Data::U16(v) => v[row].into(),
-        Data::U32(v) => v[row].into(),
-        Data::U64(v) => v[row].into(),
         Data::U128(v) => v[row],
-        Data::I8(v) => v[row] as u128,
-        Data::I16(v) => v[row] as u128,
-        Data::I32(v) => v[row] as u128,
-        Data::I64(v) => v[row] as u128,
         Data::I128(v) => v[row] as u128,
         Data::F32(v) => v[row] as i128 as u128,
         Data::F64(v) => v[row] as i128 as u128,
@@ -139,8 +146,8 @@ impl<T: Wrapping> RowAggregate for Wrapped<T> {
 
     #[inline]
     fn add(&self, state: &mut [T; 2], [values, weights]: &[&Data; 2], row: usize) -> Result<()> {
-        let weight = T::of(bits_of(weights, row));
-        self.merge(state, [T::of(bits_of(values, row)).times(weight), weight])
+        let weight = T::at(weights, row);
+        self.merge(state, [T::at(values, row).times(weight), weight])
     }
 
     fn merge(&self, state: &mut [T; 2], other: [T; 2]) -> Result<()> {

@@ -45,6 +45,8 @@ impl AggregateFunction for DeltaSum {
         };
         Ok(if ty.is_float() {
             EachState::of(Rises::<f64> { ty, number: PhantomData })
+        } else if ty.physical().width().is_some_and(|width| width <= 8) {
+            EachState::of(Rises::<i128> { ty, number: PhantomData })
         } else {
             EachState::of(Rises::<I256> { ty, number: PhantomData })
         })
@@ -104,9 +106,39 @@ impl Number for I256 {
     fn take(bytes: &mut &[u8]) -> Result<I256> {
         Ok(I256::from_le_bytes(take_array(bytes)?))
     }
-    fn rises(values: &&Vector, rows: Range<usize>) -> Option<(I256, I256, I256)> {
-        /// Rises of values of 64 bits fit 128.
-        fn narrow<T: Copy + Into<i128>>(values: &[T]) -> Option<(I256, I256, I256)> {
+}
+
+/// Integers of at most 64 bits: their rises fit 128. As bytes they are as all integers are.
+impl Number for i128 {
+    type Values<'a> = &'a Vector;
+    fn view(vector: &Vector) -> Result<&Vector> {
+        Ok(vector)
+    }
+    #[inline]
+    fn get(values: &&Vector, row: usize) -> i128 {
+        match &values.data {
+            Data::U8(v) => v[row].into(),
+            Data::U16(v) => v[row].into(),
+            Data::U32(v) => v[row].into(),
+            Data::U64(v) => v[row].into(),
+            Data::I8(v) => v[row].into(),
+            Data::I16(v) => v[row].into(),
+            Data::I32(v) => v[row].into(),
+            Data::I64(v) => v[row].into(),
+            _ => 0,
+        }
+    }
+    fn push(self, out: &mut Builder) -> Result<()> {
+        push_integer(self.into(), out)
+    }
+    fn put(self, out: &mut Vec<u8>) {
+        I256::from(self).put(out);
+    }
+    fn take(bytes: &mut &[u8]) -> Result<i128> {
+        <I256 as Number>::take(bytes).map(|x| x.as_i128())
+    }
+    fn rises(values: &&Vector, rows: Range<usize>) -> Option<(i128, i128, i128)> {
+        fn narrow<T: Copy + Into<i128>>(values: &[T]) -> Option<(i128, i128, i128)> {
             let first = (*values.first()?).into();
             let (mut sum, mut last) = (0i128, first);
             for &x in values {
@@ -114,7 +146,7 @@ impl Number for I256 {
                 sum += (x - last).max(0);
                 last = x;
             }
-            Some((I256::from(sum), I256::from(first), I256::from(last)))
+            Some((sum, first, last))
         }
         match &values.data {
             Data::U8(v) => narrow(&v[rows]),

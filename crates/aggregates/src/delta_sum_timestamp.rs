@@ -2,7 +2,7 @@
 
 use crate::check::{illegal_type, no_parameters, two_arguments};
 use crate::delta_sum::Number;
-use crate::floats::{Floats, integer};
+use crate::floats::Floats;
 use chalet_base::Result;
 use chalet_columns::wire::{take_array, take_u8};
 use chalet_columns::{Builder, Vector};
@@ -10,7 +10,7 @@ use chalet_function_api::aggregate::{AggregateNulls, RowOrder};
 use chalet_function_api::{
     Aggregate, AggregateFunction, AggregateRecord, Argument, Context, EachState, Example, RowAggregate,
 };
-use chalet_types::{DataType, I256, Value};
+use chalet_types::{DataType, Value};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ impl AggregateFunction for DeltaSumTimestamp {
         Ok(if ty.is_float() {
             EachState::of(Rises::<f64> { ty, float_time, number: PhantomData })
         } else {
-            EachState::of(Rises::<I256> { ty, float_time, number: PhantomData })
+            EachState::of(Rises::<i128> { ty, float_time, number: PhantomData })
         })
     }
 }
@@ -80,7 +80,7 @@ impl Times<'_> {
     /// A number that sorts as the timestamp does.
     fn get(&self, row: usize) -> i128 {
         match self {
-            Times::Integers(vector) => integer(&vector.data, row).as_i128(),
+            Times::Integers(vector) => i128::get(vector, row),
             Times::Floats(floats) => {
                 let bits = floats.get(row).to_bits() as i64;
                 i128::from(if bits < 0 { i64::MIN.wrapping_sub(bits) } else { bits })

@@ -1,8 +1,8 @@
 //! `entropy`: Shannon's entropy of values, in bits.
 
 use crate::check::{no_parameters, some_arguments};
-use crate::key_counts::{Counts, TOGETHER};
-use crate::uniq::keys::WideKeys;
+use crate::key_counts::{Counts, Key, TOGETHER, Wide};
+use crate::uniq::keys::{NarrowKeys, WideKeys};
 use chalet_base::Result;
 use chalet_columns::wire::{put_len, take_array, take_count, take_u64};
 use chalet_columns::{Builder, Data, Vector};
@@ -31,42 +31,92 @@ impl AggregateFunction for Entropy {
     fn bind(&self, parameters: &[Value], args: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
         no_parameters(RECORD.name, parameters)?;
         some_arguments(RECORD.name, args)?;
-        Ok(EachState::of(Frequencies(WideKeys::new(args))))
+        Ok(match NarrowKeys::new(args) {
+            Some(keys) => EachState::of(Frequencies(keys)),
+            None => EachState::of(Frequencies(WideKeys::new(args))),
+        })
     }
 }
 
-struct Frequencies(WideKeys);
+/// How rows become keys.
+trait Keys: Send + Sync + 'static {
+    type Key: Key;
 
-impl Frequencies {
-    /// Counts rows, and calls `f` with how many the value of each has had so far; a NaN does not count.
-    fn count(&self, state: &mut Counts, args: &[Vector], rows: Range<usize>, mut f: impl FnMut(u64)) {
-        let (doubles, singles) = match args {
-            [Vector { data: Data::F64(values), .. }] => (Some(values), None),
-            [Vector { data: Data::F32(values), .. }] => (None, Some(values)),
-            _ => (None, None),
-        };
-        let at_once = if rows.len() < TOGETHER { 1 } else { TOGETHER };
-        let (mut together, mut n) = ([0; TOGETHER], 0);
-        self.0.for_each(args, rows, |row, key| {
-            if doubles.is_some_and(|values| values[row].is_nan())
-                || singles.is_some_and(|values| values[row].is_nan())
-            {
-                return;
+    /// Calls `f` with the key of each row.
+    fn each(&self, args: &[Vector], rows: Range<usize>, f: impl FnMut(Self::Key));
+
+    /// A key as states have it, the same for all ways to make keys.
+    fn wide(&self, key: Self::Key) -> u128;
+
+    fn narrow(&self, key: u128) -> Self::Key;
+}
+
+impl Keys for NarrowKeys {
+    type Key = u64;
+
+    fn each(&self, args: &[Vector], rows: Range<usize>, mut f: impl FnMut(u64)) {
+        // A NaN does not count.
+        match &args[0].data {
+            Data::F64(values) => values[rows].iter().filter(|x| !x.is_nan()).for_each(|x| f(x.to_bits())),
+            Data::F32(values) => {
+                values[rows].iter().filter(|x| !x.is_nan()).for_each(|x| f(x.to_bits().into()));
             }
+            _ => self.for_each(&args[0], rows, f),
+        }
+    }
+
+    fn wide(&self, key: u64) -> u128 {
+        NarrowKeys::wide(self, key)
+    }
+
+    fn narrow(&self, key: u128) -> u64 {
+        key as u64
+    }
+}
+
+impl Keys for WideKeys {
+    type Key = Wide;
+
+    fn each(&self, args: &[Vector], rows: Range<usize>, mut f: impl FnMut(Wide)) {
+        self.for_each(args, rows, |_, key| f(key.into()));
+    }
+
+    fn wide(&self, key: Wide) -> u128 {
+        key.into()
+    }
+
+    fn narrow(&self, key: u128) -> Wide {
+        key.into()
+    }
+}
+
+struct Frequencies<W>(W);
+
+impl<W: Keys> Frequencies<W> {
+    /// Counts rows, and calls `f` with how many the value of each has had so far.
+    fn count(&self, state: &mut Counts<W::Key>, args: &[Vector], rows: Range<usize>, mut f: impl FnMut(u64)) {
+        let at_once = if rows.len() < TOGETHER { 1 } else { TOGETHER };
+        let (mut together, mut n) = ([W::Key::default(); TOGETHER], 0);
+        let mut count = |_, count: &mut u64| {
+            *count += 1;
+            f(*count);
+        };
+        self.0.each(args, rows, |key| {
             together[n] = key;
             n += 1;
             if n == at_once {
-                state.add_all(&together[..n], &mut f);
+                state.entries(&together[..n], &mut count);
                 n = 0;
             }
         });
-        state.add_all(&together[..n], &mut f);
+        state.entries(&together[..n], count);
     }
 }
 
-impl RowAggregate for Frequencies {
+impl<W: Keys> RowAggregate for Frequencies<W> {
     /// Rows by value.
-    type State = Counts;
+    type State = Counts<W::Key>;
+    const LARGE: bool = true;
     type Input<'a> = &'a [Vector];
 
     fn result_type(&self) -> DataType {
@@ -119,16 +169,14 @@ impl RowAggregate for Frequencies {
     }
 
     fn merge(&self, state: &mut Self::State, other: Self::State) -> Result<()> {
-        other.iter().for_each(|(key, n)| {
-            state.add(key, n);
-        });
+        state.merge(other);
         Ok(())
     }
 
     fn serialise(&self, state: &Self::State, out: &mut Vec<u8>) {
         put_len(state.len(), out);
         for (key, n) in state.iter() {
-            out.extend(key.to_le_bytes());
+            out.extend(self.0.wide(key).to_le_bytes());
             out.extend(n.to_le_bytes());
         }
     }
@@ -138,7 +186,7 @@ impl RowAggregate for Frequencies {
         let mut counts = Counts::default();
         for _ in 0..n {
             let key = u128::from_le_bytes(take_array(bytes)?);
-            counts.add(key, take_u64(bytes)?);
+            counts.add(self.0.narrow(key), take_u64(bytes)?);
         }
         Ok(counts)
     }
@@ -148,8 +196,14 @@ impl RowAggregate for Frequencies {
         let mut counts: Vec<u64> = state.counts().collect();
         counts.sort_unstable_by(|a, b| b.cmp(a));
         let total: u64 = counts.iter().sum();
-        let terms = counts.into_iter().map(|n| n as f64 / total as f64).map(|p| -p * p.log2());
-        out.natives::<f64>()?.push(terms.fold(0.0, |sum, term| sum + term));
+        // Many values have the same count.
+        let mut sum = 0.0;
+        for same in counts.chunk_by(|a, b| a == b) {
+            let share = same[0] as f64 / total as f64;
+            let term = -share * share.log2();
+            same.iter().for_each(|_| sum += term);
+        }
+        out.natives::<f64>()?.push(sum);
         Ok(())
     }
 

@@ -216,7 +216,14 @@ impl States for Kept {
     }
 
     fn add_groups(&mut self, groups: &[u32], args: &[Vector]) -> Result<()> {
+        if self.is_settled() {
+            return Ok(());
+        }
         self.slots.fold_groups(self.keep, groups, &args[0], None)
+    }
+
+    fn is_settled(&self) -> bool {
+        self.keep == Keep::First && self.slots.n_unset() == 0
     }
 
     fn merge(&mut self, other: &mut dyn States, from: &[u32], into: &[u32]) -> Result<()> {

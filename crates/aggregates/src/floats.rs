@@ -5,6 +5,7 @@ use chalet_columns::builder::Values;
 use chalet_columns::wire::take_array;
 use chalet_columns::{Builder, Data, Vector};
 use chalet_types::{AsI256, AsU256, DataType, I256, Physical, U256, bf16};
+use std::ops::Range;
 
 /// The values of a numeric argument; decimals scaled down.
 #[derive(Clone, Copy)]
@@ -46,7 +47,62 @@ impl<'a> Floats<'a> {
         };
         if self.divisor == 1.0 { x } else { x / self.divisor }
     }
+
+    /// The first of these rows as floats, as many as there is room for.
+    fn copy_to<'o>(&self, rows: &Range<usize>, out: &'o mut [f64; AT_ONCE]) -> &'o [f64] {
+        let out = &mut out[..rows.len().min(AT_ONCE)];
+        let rows = rows.start..rows.start + out.len();
+        macro_rules! copied {
+            ($($plain:ident),*; $x:ident: $($cast:ident => $to:expr),*) => {
+                match self.data {
+                    $(Data::$plain(v) => out.iter_mut().zip(&v[rows]).for_each(|(to, &x)| *to = x.into()),)*
+                    $(Data::$cast(v) => out.iter_mut().zip(&v[rows]).for_each(|(to, &$x)| *to = $to),)*
+                    _ => return self.each_to(rows, out),
+                }
+            };
+        }
+        copied!(U8, U16, U32, I8, I16, I32, F32, F64; x: U64 => x as f64, I64 => x as f64);
+        if self.divisor != 1.0 {
+            out.iter_mut().for_each(|x| *x /= self.divisor);
+        }
+        out
+    }
+
+    fn each_to<'o>(&self, rows: Range<usize>, out: &'o mut [f64]) -> &'o [f64] {
+        out.iter_mut().zip(rows).for_each(|(to, row)| *to = self.get(row));
+        out
+    }
+
+    /// Calls `f` with the rows as floats, some hundred at once, so that the match is made once for all of them.
+    #[inline]
+    pub fn by_parts(&self, mut rows: Range<usize>, mut f: impl FnMut(&[f64])) {
+        let mut values = [0.0; AT_ONCE];
+        while !rows.is_empty() {
+            let some = self.copy_to(&rows, &mut values);
+            rows.start += some.len();
+            f(some);
+        }
+    }
+
+    /// The same with the rows of two columns.
+    #[inline]
+    pub fn pairs_by_parts(
+        xs: &Floats,
+        ys: &Floats,
+        mut rows: Range<usize>,
+        mut f: impl FnMut(&[f64], &[f64]),
+    ) {
+        let (mut x_values, mut y_values) = ([0.0; AT_ONCE], [0.0; AT_ONCE]);
+        while !rows.is_empty() {
+            let (x_part, y_part) = (xs.copy_to(&rows, &mut x_values), ys.copy_to(&rows, &mut y_values));
+            rows.start += x_part.len();
+            f(x_part, y_part);
+        }
+    }
 }
+
+/// Rows that are made floats together.
+const AT_ONCE: usize = 256;
 
 /// What the raw integers of a type are divided by.
 pub fn divisor(ty: &DataType) -> f64 {

@@ -1,19 +1,32 @@
 //! Choosing rows of arguments for wrappers that pass on only some of them.
 
-use chalet_columns::{NullBuffer, Vector};
+use chalet_columns::{BooleanBuffer, NullBuffer, RowMask, Vector};
 use std::ops::Range;
 
-/// The rows of the range in which no argument is NULL; None when that is all of them.
-pub fn valid_rows(args: &[Vector], rows: Range<usize>) -> Option<Vec<u32>> {
+/// The rows of the range in which no argument is NULL, a bit for each; None when that is all of them.
+pub fn valid_rows(args: &[Vector], rows: Range<usize>) -> Option<BooleanBuffer> {
     let mut union: Option<NullBuffer> = None;
     for validity in args.iter().filter_map(|arg| arg.validity.as_ref()) {
         union = NullBuffer::union(union.as_ref(), Some(&validity.slice(rows.start, rows.len())));
     }
-    let union = union.filter(|validity| validity.null_count() > 0)?;
-    Some(union.valid_indices().map(|row| (row + rows.start) as u32).collect())
+    union.filter(|validity| validity.null_count() > 0).map(NullBuffer::into_inner)
 }
 
-/// The given rows of all arguments, which are valid in them.
+/// Of the rows of the range those of a mask.
+pub fn select(args: &[Vector], rows: Range<usize>, mask: &RowMask) -> Vec<Vector> {
+    args.iter().map(|arg| mask.vector(&part(arg, &rows))).collect()
+}
+
+/// The same where all of these rows are valid in all arguments.
+pub fn select_valid(args: &[Vector], rows: Range<usize>, mask: &RowMask) -> Vec<Vector> {
+    args.iter().map(|arg| mask.vector(&Vector::from(part(arg, &rows).data))).collect()
+}
+
+fn part(arg: &Vector, rows: &Range<usize>) -> Vector {
+    if rows.len() == arg.len() { arg.clone() } else { arg.slice(rows.start, rows.len()) }
+}
+
+/// The given rows of all arguments.
 pub fn gather(args: &[Vector], rows: &[u32]) -> Vec<Vector> {
     args.iter().map(|arg| arg.gather(rows)).collect()
 }

@@ -147,10 +147,16 @@ impl States for Counted {
     }
 
     fn add(&mut self, group: usize, args: &[Vector], mut rows: Range<usize>) -> Result<()> {
+        if self.heavy {
+            return self.slots.vote_rows(group, &args[0], rows, &mut self.counts);
+        }
         rows.try_for_each(|row| self.offer(group, &args[0], row).map(drop))
     }
 
     fn add_groups(&mut self, groups: &[u32], args: &[Vector]) -> Result<()> {
+        if self.heavy {
+            return self.slots.vote_groups(groups, &args[0], &mut self.counts);
+        }
         let mut rows = groups.iter().enumerate();
         rows.try_for_each(|(row, &group)| self.offer(group as usize, &args[0], row).map(drop))
     }

@@ -1,9 +1,9 @@
 //! What stands around aggregates that do not see NULL: rows with a NULL in any argument are left out; a result that
 //! no row reached is NULL.
 
-use crate::selection::{gather, valid_rows};
+use crate::selection::{select_valid, valid_rows};
 use chalet_base::{Result, ensure};
-use chalet_columns::{NullBuffer, Vector};
+use chalet_columns::{NullBuffer, RowMask, Vector};
 use chalet_function_api::aggregate::{OfAllRows, Split};
 use chalet_function_api::states::same_states;
 use chalet_function_api::{Aggregate, States};
@@ -96,27 +96,39 @@ impl States for SkippingStates {
     }
 
     fn add(&mut self, group: usize, args: &[Vector], rows: Range<usize>) -> Result<()> {
+        if self.is_settled() {
+            return Ok(());
+        }
         let Some(valid) = valid_rows(args, rows.clone()) else {
             if !rows.is_empty() {
                 self.see(&[group as u32]);
             }
             return self.inner.add(group, args, rows);
         };
+        let valid = RowMask::new(&valid);
         if valid.is_empty() {
             return Ok(());
         }
         self.see(&[group as u32]);
-        self.inner.add(group, &gather(args, &valid), 0..valid.len())
+        self.inner.add(group, &select_valid(args, rows, &valid), 0..valid.len())
     }
 
     fn add_groups(&mut self, groups: &[u32], args: &[Vector]) -> Result<()> {
+        if self.is_settled() {
+            return Ok(());
+        }
         let Some(valid) = valid_rows(args, 0..groups.len()) else {
             self.see(groups);
             return self.inner.add_groups(groups, args);
         };
-        let groups: Vec<u32> = valid.iter().map(|&row| groups[row as usize]).collect();
-        self.see(&groups);
-        self.inner.add_groups(&groups, &gather(args, &valid))
+        let valid = RowMask::new(&valid);
+        let of_valid = valid.values(groups);
+        self.see(&of_valid);
+        self.inner.add_groups(&of_valid, &select_valid(args, 0..groups.len(), &valid))
+    }
+
+    fn is_settled(&self) -> bool {
+        self.n_unseen == 0 && self.inner.is_settled()
     }
 
     fn merge(&mut self, other: &mut dyn States, from: &[u32], into: &[u32]) -> Result<()> {
@@ -164,17 +176,18 @@ impl States for SkippingStates {
 
     fn running(&mut self, args: &[Vector], from: usize, ends: &[usize]) -> Result<Vector> {
         let rows = from..ends.last().copied().unwrap_or(from);
-        let (results, grown): (Vector, Vec<bool>) = match valid_rows(args, rows) {
+        let (results, grown): (Vector, Vec<bool>) = match valid_rows(args, rows.clone()) {
             None => (self.inner.running(args, from, ends)?, ends.iter().map(|&end| end > from).collect()),
             Some(valid) => {
+                let valid = RowMask::new(&valid);
                 // Where the ends lie among the valid rows.
-                let mut at = 0;
+                let (kept, mut at) = (valid.rows(), 0);
                 let count_below = |&end: &usize| {
-                    at += valid[at..].iter().take_while(|&&row| (row as usize) < end).count();
+                    at += kept[at..].iter().take_while(|&&row| from + (row as usize) < end).count();
                     at
                 };
                 let ends: Vec<usize> = ends.iter().map(count_below).collect();
-                let results = self.inner.running(&gather(args, &valid), 0, &ends)?;
+                let results = self.inner.running(&select_valid(args, rows, &valid), 0, &ends)?;
                 (results, ends.iter().map(|&end| end > 0).collect())
             }
         };

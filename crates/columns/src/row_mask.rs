@@ -1,5 +1,5 @@
-//! The rows of a block that are kept. Columns of numbers of which many rows are kept move them by the bits, four or eight
-//! values at once; all others by the numbers of the rows, which are found out once.
+//! The rows of a block that are kept. Columns of numbers and strings of which many rows are kept move them by the bits, two to
+//! eight values at once; all others by the numbers of the rows, which are found out once.
 
 use crate::bits::{self, set_rows};
 use crate::{Block, Buf, Column, Data, Native, Vector, each_native};
@@ -38,15 +38,16 @@ impl<'a> RowMask<'a> {
         self.len == self.bits.len()
     }
 
-    fn rows(&self) -> &[u32] {
+    /// The numbers of the rows that are kept.
+    pub fn rows(&self) -> &[u32] {
         self.rows.get_or_init(|| set_rows(self.bits))
     }
 
     /// The values of the rows that are kept.
-    fn values<T: Native>(&self, values: &[T]) -> Buf<T> {
+    pub fn values<T: Native>(&self, values: &[T]) -> Buf<T> {
         #[cfg(target_arch = "x86_64")]
         if self.len * SPARSE > self.bits.len()
-            && matches!(size_of::<T>(), 4 | 8)
+            && matches!(size_of::<T>(), 4 | 8 | 16)
             && chalet_base::simd_dispatch::has_avx2()
         {
             // SAFETY: the processor has these instructions.
@@ -55,11 +56,13 @@ impl<'a> RowMask<'a> {
         self.rows().iter().map(|&row| values[row as usize]).collect()
     }
 
-    fn vector(&self, vector: &Vector) -> Vector {
+    /// The rows that are kept of a vector.
+    pub fn vector(&self, vector: &Vector) -> Vector {
         fn pick<T: Native>(mask: &RowMask, values: &Buf<T>) -> Data {
             T::wrap(mask.values(values))
         }
         let data = each_native!(&vector.data, values => pick(self, values),
+            Data::Str(strings) => Data::Str(strings.with_views(self.values(strings.views()))),
             _ => return vector.gather(self.rows()));
         let nulls = vector.validity.as_ref().filter(|validity| validity.null_count() > 0);
         Vector::new(data, nulls.map(|validity| NullBuffer::new(bits::gather(validity.inner(), self.rows()))))
@@ -117,11 +120,13 @@ const fn orders<const N: usize>() -> [[u32; 8]; N] {
 }
 
 #[cfg(target_arch = "x86_64")]
+static ORDERS_OF_2: [[u32; 8]; 4] = orders();
+#[cfg(target_arch = "x86_64")]
 static ORDERS_OF_4: [[u32; 8]; 16] = orders();
 #[cfg(target_arch = "x86_64")]
 static ORDERS_OF_8: [[u32; 8]; 256] = orders();
 
-/// The values whose bit is set, `n` of them; of 4 or 8 bytes each.
+/// The values whose bit is set, `n` of them; of 4, 8 or 16 bytes each.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn compressed<T: Native>(values: &[T], bits: &BooleanBuffer, n: usize) -> Vec<T> {
@@ -129,7 +134,11 @@ fn compressed<T: Native>(values: &[T], bits: &BooleanBuffer, n: usize) -> Vec<T>
     const { assert!(size_of::<T>() <= 32) };
     // So many fill a register, of which all is written whatever is in it.
     let lanes = 32 / size_of::<T>();
-    let orders = if lanes == 4 { &ORDERS_OF_4[..] } else { &ORDERS_OF_8[..] };
+    let orders = match lanes {
+        2 => &ORDERS_OF_2[..],
+        4 => &ORDERS_OF_4[..],
+        _ => &ORDERS_OF_8[..],
+    };
     assert!(orders.len() == 1 << lanes && values.len() == bits.len());
     let mut out: Vec<T> = Vec::with_capacity(n + lanes);
     let mut len = 0;

@@ -105,8 +105,8 @@ impl Strings {
     }
 
     /// The same bytes under other views of this column.
-    pub(crate) fn with_views(&self, views: Vec<u128>) -> Self {
-        Strings { views: Buf::from_vec(views), buffers: self.buffers.clone() }
+    pub(crate) fn with_views(&self, views: Buf<u128>) -> Self {
+        Strings { views, buffers: self.buffers.clone() }
     }
 
     /// Bytes of the strings themselves.

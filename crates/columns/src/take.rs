@@ -24,7 +24,7 @@ impl Vector {
             T::wrap(Buf::from_vec(vec![values[0]; n]))
         }
         let data = match &self.data {
-            Data::Str(s) => Data::Str(s.with_views(vec![s.views()[0]; n])),
+            Data::Str(s) => Data::Str(s.with_views(vec![s.views()[0]; n].into())),
             data @ (Data::Nothing(_) | Data::Fixed(_) | Data::List(_) | Data::Struct(_)) => {
                 data.gather(&vec![0; n])
             }
@@ -217,7 +217,7 @@ impl Data {
         }
         each_native!(self, values => natives(values, ranges, len),
         Data::Nothing(_) => Data::Nothing(len),
-        Data::Str(s) => Data::Str(s.with_views(copied(s.views(), ranges, len))),
+        Data::Str(s) => Data::Str(s.with_views(copied(s.views(), ranges, len).into())),
         Data::Fixed(f) => {
             let mut bytes = Vec::with_capacity(len * f.width);
             ranges.iter().for_each(|r| bytes.extend_from_slice(&f.bytes[r.start * f.width..r.end * f.width]));

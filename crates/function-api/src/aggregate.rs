@@ -164,6 +164,12 @@ pub trait States: Send {
     /// Adds row `i` to group `groups[i]`, for all rows.
     fn add_groups(&mut self, groups: &[u32], args: &[Vector]) -> Result<()>;
 
+    /// Can no row change any of the states that there are, as the rows after the first that `any` keeps? Rows need not be
+    /// prepared for them then.
+    fn is_settled(&self) -> bool {
+        false
+    }
+
     /// Merges state `from[i]` of `other`, which is of the same aggregate, into group `into[i]`. For order-dependent
     /// aggregates, the rows of `other` come after. What is left of the merged states in `other` is not defined; the
     /// others stay. The work is in proportion to `from`, so that a caller may take `other` apart.

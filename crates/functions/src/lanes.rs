@@ -86,7 +86,11 @@ fn runs(n: usize) -> impl Iterator<Item = (usize, usize)> {
 }
 
 pub fn unary<C: Number, R: Native>(a: Operand, n: usize, f: impl Fn(C) -> R) -> Result<Vec<R>> {
+    let is_constant = a.constant && n > 0;
     let mut a = Lane::<C>::new(a, n)?;
+    if is_constant {
+        return Ok(vec![f(a.run(0, 1)[0]); n]);
+    }
     let mut out = Vec::with_capacity(n);
     for (start, len) in runs(n) {
         out.extend(a.run(start, len).iter().map(|&x| f(x)));

@@ -4,7 +4,7 @@ use crate::lanes::{Operand, unary};
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, Data, Fixed, Parts, StringBuilder, Strings, Vector};
 use chalet_function_api::{Argument, Bound, Call, Context};
-use chalet_types::DataType;
+use chalet_types::{DataType, Physical};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -133,8 +133,21 @@ pub fn constant_text<'a>(name: &str, args: &'a [Argument], index: usize) -> Resu
     }
 }
 
-/// One number per row.
+/// One number per row. Of floats what is behind the point is left out.
 pub fn integers(call: &Call, index: usize) -> Result<Vec<i64>> {
+    let ty = call.args[index].ty.physical();
+    if matches!(
+        ty,
+        Physical::U8
+            | Physical::U16
+            | Physical::U32
+            | Physical::I8
+            | Physical::I16
+            | Physical::I32
+            | Physical::I64
+    ) {
+        return unary::<i64, i64>(Operand::of(call, index), call.n_rows, |x| x);
+    }
     unary::<i128, i64>(Operand::of(call, index), call.n_rows, |x| {
         x.clamp(i64::MIN.into(), i64::MAX.into()) as i64
     })

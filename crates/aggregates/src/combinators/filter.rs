@@ -1,9 +1,9 @@
 //! `-If`: only rows whose last argument is true. A NULL condition is a false one.
 
 use super::around::{Around, Change};
-use crate::selection::gather;
+use crate::selection::select;
 use chalet_base::{Result, bail, err};
-use chalet_columns::Vector;
+use chalet_columns::{BooleanBuffer, RowMask, Vector, bits};
 use chalet_function_api::{Aggregate, Argument, States};
 use chalet_types::DataType;
 use std::ops::Range;
@@ -47,40 +47,37 @@ impl Aggregate for Filter {
 
 struct Passing;
 
-/// The rows of the range that pass, and the arguments without the condition.
-fn passing(args: &[Vector], rows: Range<usize>) -> Result<(Vec<u32>, &[Vector])> {
+/// The rows of the range that pass, a bit for each, and the arguments without the condition.
+fn passing(args: &[Vector], rows: Range<usize>) -> Result<(BooleanBuffer, &[Vector])> {
     let (condition, rest) =
         args.split_last().ok_or_else(|| err!(LOGICAL_ERROR, "The If combinator was given no condition"))?;
     if matches!(condition.data, chalet_columns::Data::Nothing(_)) {
-        return Ok((Vec::new(), rest));
+        return Ok((BooleanBuffer::new_unset(rows.len()), rest));
     }
-    let values = condition.values::<u8>()?;
-    let passed = match &condition.validity {
-        None => rows.filter(|&row| values[row] != 0).map(|row| row as u32).collect(),
-        Some(valid) => {
-            rows.filter(|&row| values[row] != 0 && valid.is_valid(row)).map(|row| row as u32).collect()
-        }
-    };
-    Ok((passed, rest))
+    let passed = bits::nonzero(&condition.values::<u8>()?[rows.clone()]);
+    Ok(match &condition.validity {
+        None => (passed, rest),
+        Some(valid) => (&passed & valid.slice(rows.start, rows.len()).inner(), rest),
+    })
 }
 
 impl Change for Passing {
     fn add(inner: &mut dyn States, group: usize, args: &[Vector], rows: Range<usize>) -> Result<()> {
-        let n_rows = rows.len();
         let (passed, args) = passing(args, rows.clone())?;
+        let passed = RowMask::new(&passed);
         match passed.len() {
             0 => Ok(()),
-            n if n == n_rows => inner.add(group, args, rows),
-            n => inner.add(group, &gather(args, &passed), 0..n),
+            _ if passed.is_all() => inner.add(group, args, rows),
+            n => inner.add(group, &select(args, rows, &passed), 0..n),
         }
     }
 
     fn add_groups(inner: &mut dyn States, groups: &[u32], args: &[Vector]) -> Result<()> {
         let (passed, args) = passing(args, 0..groups.len())?;
-        if passed.len() == groups.len() {
+        let passed = RowMask::new(&passed);
+        if passed.is_all() {
             return inner.add_groups(groups, args);
         }
-        let groups: Vec<u32> = passed.iter().map(|&row| groups[row as usize]).collect();
-        inner.add_groups(&groups, &gather(args, &passed))
+        inner.add_groups(&passed.values(groups), &select(args, 0..groups.len(), &passed))
     }
 }

@@ -134,7 +134,7 @@ impl Kind for StringSlots {
 
     #[inline]
     fn store(&self, cell: &mut Text, view: &Strings, row: usize) {
-        *cell = Text::of(view.get(row));
+        cell.set(view.get(row));
     }
 
     #[inline]
@@ -229,7 +229,7 @@ impl Kind for Fixeds {
     }
 
     fn store(&self, cell: &mut Text, view: &Fixed, row: usize) {
-        *cell = Text::of(view.get(row));
+        cell.set(view.get(row));
     }
 
     fn order(&self, cell: &Text, view: &Fixed, row: usize, _: bool) -> Ordering {

@@ -67,6 +67,19 @@ pub trait Slots: Send {
         taken: Option<&mut Vec<u32>>,
     ) -> Result<()>;
 
+    /// Lets each row of a range vote for its value in one slot: a slot whose count is 0 takes the value, the count rises by equal values
+    /// and falls by others.
+    fn vote_rows(
+        &mut self,
+        slot: usize,
+        vector: &Vector,
+        rows: Range<usize>,
+        counts: &mut [u64],
+    ) -> Result<()>;
+
+    /// The same for row `i` in slot `groups[i]`.
+    fn vote_groups(&mut self, groups: &[u32], vector: &Vector, counts: &mut [u64]) -> Result<()>;
+
     /// How a row compares to what a slot holds.
     fn order(&self, keep: Keep, slot: usize, vector: &Vector, row: usize) -> Result<Ordering>;
 
@@ -84,6 +97,9 @@ pub trait Slots: Send {
     fn copy(&mut self, slot: usize, other: &mut dyn Slots, i: usize) -> Result<()>;
 
     fn is_set(&self, slot: usize) -> bool;
+
+    /// How many slots are not set.
+    fn n_unset(&self) -> usize;
 
     fn serialise(&self, slot: usize, out: &mut Vec<u8>);
 
@@ -172,11 +188,12 @@ struct SlotVec<K: Kind> {
     kind: K,
     cells: Vec<K::Cell>,
     set: Vec<bool>,
+    n_unset: usize,
 }
 
 impl<K: Kind> SlotVec<K> {
     fn boxed(kind: K) -> Box<dyn Slots> {
-        Box::new(SlotVec { kind, cells: Vec::new(), set: Vec::new() })
+        Box::new(SlotVec { kind, cells: Vec::new(), set: Vec::new(), n_unset: 0 })
     }
 
     #[inline(always)]
@@ -191,9 +208,28 @@ impl<K: Kind> SlotVec<K> {
             };
         if taken {
             self.kind.store(cell, view, row);
-            self.set[slot] = true;
+            self.mark(slot);
         }
         taken
+    }
+
+    #[inline(always)]
+    fn vote(&mut self, slot: usize, view: K::View<'_>, row: usize, count: &mut u64) {
+        if *count == 0 {
+            self.kind.store(&mut self.cells[slot], view, row);
+            self.mark(slot);
+            *count = 1;
+        } else if self.kind.order(&self.cells[slot], view, row, false).is_eq() {
+            *count += 1;
+        } else {
+            *count -= 1;
+        }
+    }
+
+    #[inline(always)]
+    fn mark(&mut self, slot: usize) {
+        self.n_unset -= usize::from(!self.set[slot]);
+        self.set[slot] = true;
     }
 
     #[inline(always)]
@@ -216,6 +252,7 @@ impl<K: Kind> SlotVec<K> {
 impl<K: Kind> Slots for SlotVec<K> {
     fn grow(&mut self, n: usize) {
         if self.cells.len() < n {
+            self.n_unset += n - self.cells.len();
             self.cells.resize_with(n, K::Cell::default);
             self.set.resize(n, false);
         }
@@ -224,7 +261,7 @@ impl<K: Kind> Slots for SlotVec<K> {
     fn set(&mut self, slot: usize, vector: &Vector, row: usize) -> Result<()> {
         let view = self.kind.view(vector)?;
         self.kind.store(&mut self.cells[slot], view, row);
-        self.set[slot] = true;
+        self.mark(slot);
         Ok(())
     }
 
@@ -272,6 +309,27 @@ impl<K: Kind> Slots for SlotVec<K> {
         Ok(())
     }
 
+    fn vote_rows(
+        &mut self,
+        slot: usize,
+        vector: &Vector,
+        rows: Range<usize>,
+        counts: &mut [u64],
+    ) -> Result<()> {
+        let view = self.kind.view(vector)?;
+        let count = &mut counts[slot];
+        rows.for_each(|row| self.vote(slot, view, row, count));
+        Ok(())
+    }
+
+    fn vote_groups(&mut self, groups: &[u32], vector: &Vector, counts: &mut [u64]) -> Result<()> {
+        let view = self.kind.view(vector)?;
+        for (row, &group) in groups.iter().enumerate() {
+            self.vote(group as usize, view, row, &mut counts[group as usize]);
+        }
+        Ok(())
+    }
+
     fn order(&self, keep: Keep, slot: usize, vector: &Vector, row: usize) -> Result<Ordering> {
         let view = self.kind.view(vector)?;
         Ok(self.kind.order(&self.cells[slot], view, row, keep.nan_low()))
@@ -306,7 +364,7 @@ impl<K: Kind> Slots for SlotVec<K> {
             };
             if order.is_lt() {
                 self.cells[slot] = std::mem::take(&mut other.cells[i]);
-                self.set[slot] = true;
+                self.mark(slot);
             }
             *outcome = order;
         }
@@ -316,6 +374,8 @@ impl<K: Kind> Slots for SlotVec<K> {
     fn copy(&mut self, slot: usize, other: &mut dyn Slots, i: usize) -> Result<()> {
         let other = same_slots::<K>(other)?;
         self.cells[slot] = other.cells[i].clone();
+        self.n_unset += usize::from(self.set[slot]);
+        self.n_unset -= usize::from(other.set[i]);
         self.set[slot] = other.set[i];
         Ok(())
     }
@@ -324,14 +384,18 @@ impl<K: Kind> Slots for SlotVec<K> {
         self.set[slot]
     }
 
+    fn n_unset(&self) -> usize {
+        self.n_unset
+    }
+
     fn serialise(&self, slot: usize, out: &mut Vec<u8>) {
         self.kind.put_slot(self.set[slot].then_some(&self.cells[slot]), out);
     }
 
     fn deserialise(&self, bytes: &mut &[u8]) -> Result<Box<dyn Slots>> {
         let cell = self.kind.take_slot(bytes)?;
-        let set = vec![cell.is_some()];
-        Ok(Box::new(SlotVec { kind: self.kind.clone(), cells: vec![cell.unwrap_or_default()], set }))
+        let (set, n_unset) = (vec![cell.is_some()], usize::from(cell.is_none()));
+        Ok(Box::new(SlotVec { kind: self.kind.clone(), cells: vec![cell.unwrap_or_default()], set, n_unset }))
     }
 
     fn finish(&self, n: usize, ty: &DataType) -> Result<Vector> {

@@ -2,15 +2,16 @@
 //! `contingency`.
 
 use crate::check::{no_parameters, two_arguments};
+use crate::key_counts::{Counts, TOGETHER, Wide};
 use crate::uniq::keys::WideKeys;
 use chalet_base::Result;
-use chalet_base::hash::HashMap;
 use chalet_columns::wire::{put_len, take_array, take_count, take_u64};
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::{
     Aggregate, AggregateFunction, AggregateRecord, Argument, Context, EachState, Example, RowAggregate,
 };
 use chalet_types::{DataType, Value};
+use std::ops::Range;
 use std::sync::Arc;
 
 #[derive(Clone, Copy)]
@@ -75,20 +76,27 @@ struct Pairs {
 /// The different values of one column, numbered, and the rows of each.
 #[derive(Default)]
 struct Side {
-    numbers: HashMap<u128, u32>,
+    /// Of each value its number and 1 more.
+    numbers: Counts<Wide>,
     keys: Vec<u128>,
     counts: Vec<u64>,
 }
 
 impl Side {
-    fn add(&mut self, key: u128, n: u64) -> u32 {
-        let number = *self.numbers.entry(key).or_insert(self.keys.len() as u32);
-        if number as usize == self.keys.len() {
-            self.keys.push(key);
-            self.counts.push(0);
-        }
-        self.counts[number as usize] += n;
-        number
+    /// Adds rows to values, at most [`TOGETHER`], and calls `f` with the place of each and its number.
+    #[inline]
+    fn add_all(&mut self, keys: &[u128], n: &[u64], mut f: impl FnMut(usize, u32)) {
+        let mut wide = [Wide::default(); TOGETHER];
+        wide.iter_mut().zip(keys).for_each(|(wide, &key)| *wide = key.into());
+        self.numbers.entries(&wide[..keys.len()], |i, number| {
+            if *number == 0 {
+                self.keys.push(keys[i]);
+                self.counts.push(0);
+                *number = self.keys.len() as u64;
+            }
+            self.counts[*number as usize - 1] += n[i];
+            f(i, *number as u32 - 1);
+        });
     }
 }
 
@@ -97,7 +105,8 @@ impl Side {
 struct Table {
     xs: Side,
     ys: Side,
-    numbers: HashMap<u64, u32>,
+    /// Of each pair its number and 1 more.
+    numbers: Counts<u64>,
     /// Numbers of both values, and the rows.
     pairs: Vec<(u32, u32, u64)>,
 }
@@ -105,14 +114,25 @@ struct Table {
 impl Table {
     /// Adds rows of a pair, and gives its number.
     fn add(&mut self, x: u128, y: u128, n: u64) -> u32 {
-        let (x, y) = (self.xs.add(x, n), self.ys.add(y, n));
-        let number =
-            *self.numbers.entry(u64::from(x) << 32 | u64::from(y)).or_insert(self.pairs.len() as u32);
-        match self.pairs.get_mut(number as usize) {
-            Some((.., rows)) => *rows += n,
-            None => self.pairs.push((x, y, n)),
-        }
+        let mut number = 0;
+        self.add_all(&[x], &[y], &[n], |of_pair| number = of_pair);
         number
+    }
+
+    /// Adds rows of pairs, at most [`TOGETHER`], and calls `f` with their numbers.
+    #[inline]
+    fn add_all(&mut self, xs: &[u128], ys: &[u128], n: &[u64], mut f: impl FnMut(u32)) {
+        let mut both = [0; TOGETHER];
+        self.xs.add_all(xs, n, |i, x| both[i] = u64::from(x) << 32);
+        self.ys.add_all(ys, n, |i, y| both[i] |= u64::from(y));
+        self.numbers.entries(&both[..n.len()], |i, number| {
+            if *number == 0 {
+                self.pairs.push(((both[i] >> 32) as u32, both[i] as u32, 0));
+                *number = self.pairs.len() as u64;
+            }
+            self.pairs[*number as usize - 1].2 += n[i];
+            f(*number as u32 - 1);
+        });
     }
 
     /// The pairs with their values.
@@ -156,6 +176,7 @@ impl Pairs {
 
 impl RowAggregate for Pairs {
     type State = Table;
+    const LARGE: bool = true;
     type Input<'a> = &'a [Vector];
 
     fn result_type(&self) -> DataType {
@@ -173,6 +194,18 @@ impl RowAggregate for Pairs {
     fn add(&self, state: &mut Table, args: &&[Vector], row: usize) -> Result<()> {
         let (x, y) = self.pair(args, row);
         state.add(x, y, 1);
+        Ok(())
+    }
+
+    fn add_rows(&self, state: &mut Table, args: &&[Vector], rows: Range<usize>) -> Result<()> {
+        for start in rows.clone().step_by(TOGETHER) {
+            let some = start..rows.end.min(start + TOGETHER);
+            let (mut xs, mut ys) = ([0; TOGETHER], [0; TOGETHER]);
+            self.keys[0].for_each(&args[..1], some.clone(), |row, key| xs[row - start] = key);
+            self.keys[1].for_each(&args[1..], some.clone(), |row, key| ys[row - start] = key);
+            let n = some.len();
+            state.add_all(&xs[..n], &ys[..n], &[1; TOGETHER][..n], drop);
+        }
         Ok(())
     }
 
@@ -229,10 +262,9 @@ impl RowAggregate for Pairs {
     }
 
     fn heap_memory(&self, state: &Table) -> usize {
-        let side = |side: &Side| {
-            side.numbers.capacity() * 33 + side.keys.capacity() * 16 + side.counts.capacity() * 8
-        };
-        side(&state.xs) + side(&state.ys) + state.numbers.capacity() * 17 + state.pairs.capacity() * 16
+        let side =
+            |side: &Side| side.numbers.memory() + side.keys.capacity() * 16 + side.counts.capacity() * 8;
+        side(&state.xs) + side(&state.ys) + state.numbers.memory() + state.pairs.capacity() * 16
     }
 }
 

@@ -10,6 +10,7 @@ use chalet_function_api::{
 };
 use chalet_types::{DataType, Value};
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::sync::Arc;
 
 const COVAR_POP: AggregateRecord = AggregateRecord {
@@ -131,6 +132,20 @@ impl<F: Real> RowAggregate for Products<F> {
         state[3] += x * y;
         state[4] += x * x;
         state[5] += y * y;
+        Ok(())
+    }
+
+    fn add_rows(&self, state: &mut [F; 6], [x, y]: &[Floats; 2], rows: Range<usize>) -> Result<()> {
+        // Sums that are in registers, not in the state.
+        let mut sums = *state;
+        Floats::pairs_by_parts(x, y, rows, |xs, ys| {
+            for (&x, &y) in xs.iter().zip(ys) {
+                let (x, y) = (F::of(x), F::of(y));
+                let added = [F::of(1.0), x, y, x * y, x * x, y * y];
+                sums.iter_mut().zip(added).for_each(|(sum, term)| *sum += term);
+            }
+        });
+        *state = sums;
         Ok(())
     }
 

@@ -10,6 +10,7 @@ use chalet_function_api::{
 };
 use chalet_types::{DataType, Value};
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What is made of the sums.
@@ -134,6 +135,21 @@ impl<F: Real> RowAggregate for Sums<F> {
         state[2] += square;
         state[3] += square * x;
         state[4] += square * x * x;
+        Ok(())
+    }
+
+    fn add_rows(&self, state: &mut [F; 5], input: &Floats, rows: Range<usize>) -> Result<()> {
+        // Sums that are in registers, not in the state.
+        let mut sums = *state;
+        input.by_parts(rows, |xs| {
+            for &x in xs {
+                let x = F::of(x);
+                let square = x * x;
+                let added = [F::of(1.0), x, square, square * x, square * x * x];
+                sums.iter_mut().zip(added).for_each(|(sum, term)| *sum += term);
+            }
+        });
+        *state = sums;
         Ok(())
     }
 

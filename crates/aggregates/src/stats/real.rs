@@ -20,6 +20,7 @@ macro_rules! reals {
     ($($ty:ident),*) => {$(
         impl Real for $ty {
             const NAN: Self = $ty::NAN;
+            #[inline(always)]
             fn of(x: f64) -> Self {
                 x as $ty
             }

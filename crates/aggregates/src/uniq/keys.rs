@@ -3,8 +3,9 @@
 use chalet_base::hash::{FixedState, hash_bytes};
 use chalet_base::{Result, err};
 use chalet_columns::rows::RowCodec;
-use chalet_columns::{Data, Vector, each_native};
+use chalet_columns::{Buf, Data, Native, Vector, each_native};
 use chalet_function_api::Argument;
+use chalet_types::Physical;
 use std::hash::BuildHasher;
 use std::ops::Range;
 
@@ -42,12 +43,14 @@ impl WideKeys {
             return rows.for_each(|row| f(row, bytes_key(strings.get(row))));
         }
         if let [Vector { data, validity: None }] = args
-            && let Some(width) = data.physical().width()
+            && data.physical().width().is_some()
         {
-            each_native!(data, values => {
-                let bytes = values.as_bytes();
-                return rows.for_each(|row| f(row, bytes_key(&bytes[row * width..(row + 1) * width])));
-            }, _ => {});
+            // The width is known to the compiler only where it is the type's.
+            fn each<T: Native>(values: &Buf<T>, rows: Range<usize>, mut f: impl FnMut(usize, u128)) {
+                let (bytes, width) = (values.as_bytes(), size_of::<T>());
+                rows.for_each(|row| f(row, bytes_key(&bytes[row * width..(row + 1) * width])));
+            }
+            each_native!(data, values => return each(values, rows, f), _ => {});
         }
         let mut bytes = Vec::new();
         for row in rows {
@@ -55,6 +58,45 @@ impl WideKeys {
             self.0.iter().zip(args).for_each(|(codec, arg)| codec.put(arg, row, &mut bytes));
             f(row, bytes_key(&bytes));
         }
+    }
+}
+
+/// Single numbers of at most 64 bits as keys: their bits.
+pub struct NarrowKeys {
+    width: usize,
+}
+
+impl NarrowKeys {
+    /// None where the arguments are something else.
+    pub fn new(args: &[Argument]) -> Option<NarrowKeys> {
+        let [Argument { ty, .. }] = args else { return None };
+        let physical = ty.physical();
+        let is_number = !ty.is_nullable() && !matches!(physical, Physical::Fixed(_));
+        Some(NarrowKeys { width: physical.width().filter(|&width| width <= 8 && is_number)? })
+    }
+
+    /// Calls `f` with the key of each row of the range.
+    #[inline]
+    pub fn for_each(&self, values: &Vector, rows: Range<usize>, mut f: impl FnMut(u64)) {
+        match &values.data {
+            Data::U8(v) => v[rows].iter().for_each(|&x| f(x.into())),
+            Data::I8(v) => v[rows].iter().for_each(|&x| f((x as u8).into())),
+            Data::U16(v) => v[rows].iter().for_each(|&x| f(x.into())),
+            Data::I16(v) => v[rows].iter().for_each(|&x| f((x as u16).into())),
+            Data::BF16(v) => v[rows].iter().for_each(|x| f(x.to_bits().into())),
+            Data::U32(v) => v[rows].iter().for_each(|&x| f(x.into())),
+            Data::I32(v) => v[rows].iter().for_each(|&x| f((x as u32).into())),
+            Data::F32(v) => v[rows].iter().for_each(|x| f(x.to_bits().into())),
+            Data::U64(v) => v[rows].iter().for_each(|&x| f(x)),
+            Data::I64(v) => v[rows].iter().for_each(|&x| f(x as u64)),
+            Data::F64(v) => v[rows].iter().for_each(|x| f(x.to_bits())),
+            _ => {}
+        }
+    }
+
+    /// The key that [`WideKeys`] make of the same number.
+    pub fn wide(&self, key: u64) -> u128 {
+        bytes_key(&key.to_le_bytes()[..self.width])
     }
 }
 

@@ -75,13 +75,14 @@ fn with_constant(call: &Call) -> Result<Column> {
     let lengths = unary::<i128, i128>(Operand::of(call, 0), call.n_rows, |x| x)?;
     let sizes = crate::other::byte_sizes(call.vector(1), call.args[1].ty);
     let element_size = sizes.iter().sum::<u64>().checked_div(sizes.len() as u64).unwrap_or(0);
+    let longest = MAX_ARRAY_BYTES.checked_div(element_size.into()).unwrap_or(i128::MAX);
     let mut offsets = Vec::with_capacity(call.n_rows + 1);
     let mut total = 0i128;
     offsets.push(0i64);
     for length in lengths {
         ensure!(length >= 0, TOO_LARGE_ARRAY_SIZE, "Array size {length} cannot be negative");
         ensure!(
-            length.saturating_mul(i128::from(element_size)) <= MAX_ARRAY_BYTES,
+            length <= longest,
             TOO_LARGE_ARRAY_SIZE,
             "Array size {length} with element size {element_size} bytes is too large"
         );

@@ -11,6 +11,8 @@ use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Nulls, Record};
 use chalet_types::DataType;
 use chalet_types::supertype::common_supertype;
+use std::ops::Range;
+use std::sync::Arc;
 
 pub static FUNCTION: Plain = Plain {
     record: Record {
@@ -45,15 +47,25 @@ pub static TO_SINGLE: Plain = Plain {
     },
     execute: |call| {
         let rows = list_of(&call.args[0], call.n_rows)?;
-        let (mut elements, mut offsets) = (Vec::new(), vec![0]);
+        // The default stands behind the elements. Arrays that follow each other are copied together.
+        let values = Vector::concat(&[&rows.values, &Vector::defaults(result_element(call)?, 1)]);
+        let default = rows.values.len()..values.len();
+        let (mut stretches, mut offsets): (Vec<Range<usize>>, _) = (Vec::new(), vec![0]);
+        let mut end = 0;
         for range in rows.ranges() {
-            match range.is_empty() {
-                true => elements.push(NONE),
-                false => elements.extend(range.map(|e| e as u32)),
+            let elements = if range.is_empty() { default.clone() } else { range };
+            end += elements.len() as i64;
+            offsets.push(end);
+            match stretches.last_mut() {
+                Some(last) if last.end == elements.start && elements != default => last.end = elements.end,
+                _ => stretches.push(elements),
             }
-            offsets.push(elements.len() as i64);
         }
-        Ok(list(offsets, gather_or_default(&rows.values, &elements, result_element(call)?)).into())
+        if stretches.len() <= 1 && !stretches.contains(&default) && call.vector(0).len() == call.n_rows {
+            return Ok(call.vector(0).clone().into());
+        }
+        let values = Arc::unwrap_or_clone(values.lists(&stretches).values);
+        Ok(list(offsets, values).into())
     },
 };
 

@@ -2,7 +2,7 @@
 
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::builder::Values;
-use chalet_columns::{Builder, Column, Data, Fixed, Native, StringBuilder, Vector, each_native};
+use chalet_columns::{Buf, Builder, Column, Data, Fixed, Native, StringBuilder, Vector, each_native};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, Registry, ScalarFunction};
 use chalet_types::{DataType, Physical};
@@ -200,7 +200,8 @@ fn numbers(vector: &Vector, from: &DataType, to: &DataType) -> Option<Vector> {
                     swap_halves(&mut own);
                     own
                 };
-                let bytes: Vec<u8> = values.flat_map(halves).collect();
+                let mut bytes = Vec::with_capacity(values.size_hint().0 * 16);
+                values.for_each(|value| bytes.extend_from_slice(&halves(value)));
                 Data::Fixed(Fixed { width: 16, bytes: bytes.into() }).into()
             }
             _ => return None,
@@ -219,19 +220,73 @@ fn numbers(vector: &Vector, from: &DataType, to: &DataType) -> Option<Vector> {
     if matches!(to, Physical::Fixed(_)) && !uuid {
         return None;
     }
+    if !uuid && width(from).is_some_and(|width| width <= 8) && !matches!(vector.data, Data::Fixed(_)) {
+        return match width(from) == to.width() {
+            true => as_they_are(&vector.data, to),
+            false => of_bits(&bits(&vector.data)?, to),
+        };
+    }
     match &vector.data {
         Data::Str(strings) => read(strings.iter(), to),
         Data::Fixed(fixed) if *from != DataType::Uuid => read(fixed.iter(), to),
-        Data::U8(v) => read(v.to_arrow().as_slice().chunks_exact(1), to),
-        Data::U16(v) => read(v.to_arrow().as_slice().chunks_exact(2), to),
-        Data::U32(v) => read(v.to_arrow().as_slice().chunks_exact(4), to),
-        Data::U64(v) => read(v.to_arrow().as_slice().chunks_exact(8), to),
-        Data::I8(v) => read(v.to_arrow().as_slice().chunks_exact(1), to),
-        Data::I16(v) => read(v.to_arrow().as_slice().chunks_exact(2), to),
-        Data::I32(v) => read(v.to_arrow().as_slice().chunks_exact(4), to),
-        Data::I64(v) => read(v.to_arrow().as_slice().chunks_exact(8), to),
-        Data::F32(v) => read(v.to_arrow().as_slice().chunks_exact(4), to),
-        Data::F64(v) => read(v.to_arrow().as_slice().chunks_exact(8), to),
+        // Only a UUID is made of numbers here.
+        data => {
+            let width = width(from)?;
+            let bytes = each_native!(data, values => values.to_arrow(), _ => return None);
+            read(bytes.as_slice().chunks_exact(width), to)
+        }
+    }
+}
+
+/// Numbers of at most 64 bits as words, missing bits zero.
+fn bits(data: &Data) -> Option<Vec<u64>> {
+    Some(match data {
+        Data::U8(v) => v.iter().map(|&x| x.into()).collect(),
+        Data::U16(v) => v.iter().map(|&x| x.into()).collect(),
+        Data::U32(v) => v.iter().map(|&x| x.into()).collect(),
+        Data::U64(v) => v.to_vec(),
+        Data::I8(v) => v.iter().map(|&x| (x as u8).into()).collect(),
+        Data::I16(v) => v.iter().map(|&x| (x as u16).into()).collect(),
+        Data::I32(v) => v.iter().map(|&x| (x as u32).into()).collect(),
+        Data::I64(v) => v.iter().map(|&x| x as u64).collect(),
+        Data::F32(v) => v.iter().map(|x| x.to_bits().into()).collect(),
+        Data::F64(v) => v.iter().map(|x| x.to_bits()).collect(),
+        _ => return None,
+    })
+}
+
+/// The same bytes as numbers of a type that is as wide.
+fn as_they_are(data: &Data, to: Physical) -> Option<Vector> {
+    let bytes = each_native!(data, values => values.to_arrow(), _ => return None);
+    macro_rules! shared {
+        ($($physical:ident),*) => {
+            match to {
+                $(Physical::$physical => Data::$physical(Buf::from_arrow(bytes)),)*
+                _ => return None,
+            }
+        };
+    }
+    Some(shared!(U8, U16, U32, U64, I8, I16, I32, I64, F32, F64).into())
+}
+
+/// Numbers that have these as their lowest bits.
+fn of_bits(bits: &[u64], to: Physical) -> Option<Vector> {
+    fn each<T: Native>(bits: &[u64], number: impl Fn(u64) -> T) -> Option<Vector> {
+        Some(bits.iter().map(|&bits| number(bits)).collect::<Vec<T>>().into())
+    }
+    match to {
+        Physical::U8 => each(bits, |x| x as u8),
+        Physical::U16 => each(bits, |x| x as u16),
+        Physical::U32 => each(bits, |x| x as u32),
+        Physical::U64 => each(bits, |x| x),
+        Physical::U128 => each(bits, u128::from),
+        Physical::I8 => each(bits, |x| x as i8),
+        Physical::I16 => each(bits, |x| x as i16),
+        Physical::I32 => each(bits, |x| x as i32),
+        Physical::I64 => each(bits, |x| x as i64),
+        Physical::I128 => each(bits, i128::from),
+        Physical::F32 => each(bits, |x| f32::from_bits(x as u32)),
+        Physical::F64 => each(bits, f64::from_bits),
         _ => None,
     }
 }

@@ -1,9 +1,10 @@
 //! `roundToExp2`, `roundDuration`, `roundAge`, `roundDown`: rounding down to one of given numbers.
 
-use crate::lanes::{Operand, unary};
+use crate::lanes::{Operand, RUN, unary};
 use crate::number::Integer;
 use crate::widen::widen;
 use crate::with_integer;
+use chalet_base::simd_dispatch::dispatch_simd;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Buf, Column, Data, Native, Vector};
 use chalet_function_api::scalar::check_arity;
@@ -160,6 +161,9 @@ impl ScalarFunction for ToExp2 {
     }
 }
 
+/// So many bounds are looked at one by one for a run of values.
+const FEW_BOUNDS: usize = 16;
+
 pub struct Down;
 
 /// The bounds in ascending order.
@@ -209,15 +213,21 @@ impl ScalarFunction for Down {
         let Bounds(bounds) = call.state()?;
         let x = widen(call.vector(0), call.args[0].ty, call.result, call.ctx)?;
         fn each<T: Native + PartialOrd>(bounds: &[T], x: &Buf<T>) -> Data {
-            let step = |x: &T| {
-                // Few bounds are counted faster than they are divided.
-                let above = match bounds.len() {
-                    ..=16 => bounds.iter().filter(|bound| *bound <= x).count(),
-                    _ => bounds.partition_point(|bound| bound <= x),
-                };
-                bounds[above.saturating_sub(1)]
-            };
-            T::wrap(x.iter().map(step).collect())
+            if bounds.len() > FEW_BOUNDS {
+                let step = |x: &T| bounds[bounds.partition_point(|bound| bound <= x).saturating_sub(1)];
+                return T::wrap(x.iter().map(step).collect());
+            }
+            let mut rounded = vec![bounds[0]; x.len()];
+            dispatch_simd(|| {
+                for (to, some) in rounded.chunks_mut(RUN).zip(x.chunks(RUN)) {
+                    for &bound in &bounds[1..] {
+                        to.iter_mut()
+                            .zip(some)
+                            .for_each(|(to, x)| *to = if bound <= *x { bound } else { *to });
+                    }
+                }
+            });
+            T::wrap(rounded.into())
         }
         macro_rules! each_integer {
             ($($variant:ident),*) => {

@@ -1,8 +1,7 @@
 //! `substring` and `substringUTF8`: a part of a string by position and length.
 
-use crate::lanes::{Operand, unary};
 use crate::plain::Plain;
-use crate::string_args::{char_len, char_starts, parts, window};
+use crate::string_args::{char_len, char_starts, integers, parts, window};
 use chalet_base::{Result, ensure};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record};
@@ -92,19 +91,12 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
 
 /// The kernel refuses a constant 0 as the position in strings that are not constant, and gives nothing for any other 0.
 fn positions(call: &Call) -> Result<Vec<i64>> {
-    let positions = numbers(call, 1)?;
+    let positions = integers(call, 1)?;
     let is_zero = call.args[1].constant && !call.args[0].constant && positions.first() == Some(&0);
     ensure!(!is_zero, ZERO_ARRAY_OR_TUPLE_INDEX, "Indices in strings are 1-based");
     Ok(positions)
 }
 
-/// The kernel takes floats too, without their fractions.
-fn numbers(call: &Call, index: usize) -> Result<Vec<i64>> {
-    unary::<i128, i64>(Operand::of(call, index), call.n_rows, |x| {
-        x.clamp(i64::MIN.into(), i64::MAX.into()) as i64
-    })
-}
-
 fn lengths(call: &Call) -> Result<Option<Vec<i64>>> {
-    if call.args.len() == 3 { numbers(call, 2).map(Some) } else { Ok(None) }
+    if call.args.len() == 3 { integers(call, 2).map(Some) } else { Ok(None) }
 }
