@@ -175,7 +175,10 @@ pub struct Stage {
 /// What a stage did, for EXPLAIN ANALYZE.
 #[derive(Default)]
 pub struct Metrics {
+    /// Read from the source.
     pub rows: AtomicU64,
+    /// That reached the sink.
+    pub rows_sunk: AtomicU64,
     pub blocks: AtomicU64,
     pub nanoseconds: AtomicU64,
     /// Of them, those in which the sink made its result.
@@ -375,6 +378,7 @@ struct Lane {
     source: Box<dyn ScanWorker>,
     task: Option<u32>,
     rows: u64,
+    rows_sunk: u64,
     blocks: u64,
     nanoseconds: u64,
 }
@@ -418,8 +422,19 @@ impl Shared {
         let source = self.scan.worker()?;
         // The worker has ended once: it is in front of all tasks again before it takes one.
         sink.begin(Position { round: self.round, ..Position::default() })?;
-        let (task, rows, blocks, nanoseconds) = (None, 0, 0, 0);
-        Ok(Lane { number, is_main: number == 0, sink, chain, source, task, rows, blocks, nanoseconds })
+        let (task, rows, rows_sunk, blocks, nanoseconds) = (None, 0, 0, 0, 0);
+        Ok(Lane {
+            number,
+            is_main: number == 0,
+            sink,
+            chain,
+            source,
+            task,
+            rows,
+            rows_sunk,
+            blocks,
+            nanoseconds,
+        })
     }
 
     /// The loop of one worker, to its end, or until it is put down.
@@ -443,13 +458,14 @@ impl Shared {
             check(&self.ctx.control, lane.is_main)?;
             lane.sink.resume()?;
         }
-        let Lane { number, mut sink, mut chain, rows, blocks, nanoseconds, .. } = lane;
+        let Lane { number, mut sink, mut chain, rows, rows_sunk, blocks, nanoseconds, .. } = lane;
         end_chain(&mut chain)?;
         {
             let _sink = profile::enter(Kind::Operator, self.sink.name(), self.sink_id);
             sink.end()?;
         }
         self.metrics.rows.fetch_add(rows, Relaxed);
+        self.metrics.rows_sunk.fetch_add(rows_sunk, Relaxed);
         self.metrics.blocks.fetch_add(blocks, Relaxed);
         self.metrics.worked(nanoseconds);
         self.done.lock().unwrap_or_else(PoisonError::into_inner).push((number, sink));
@@ -489,10 +505,12 @@ impl Shared {
             let position = Position { round: self.round, task: this, number };
             sink_worker.begin(position)?;
             chain.iter_mut().for_each(|link| link.worker.begin(position));
+            let rows_sunk = &mut lane.rows_sunk;
             let flow = push_through(chain, block, &mut |block| {
                 let before = thread::set_operator(sink_name);
                 let _sink = profile::enter(Kind::Operator, sink_name, self.sink_id);
                 count(&block);
+                *rows_sunk += block.n_rows() as u64;
                 let flow = sink_worker.push(position, block);
                 thread::set_operator(before);
                 flow

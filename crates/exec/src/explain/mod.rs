@@ -88,7 +88,8 @@ fn write_stage(stage: &Stage, depth: usize, measured: bool, out: &mut String) {
         let workers = m.workers.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let _ = write!(
             out,
-            " (rows in: {}, blocks in: {}, workers: {}, time: {:.3} ms",
+            " (rows in: {}, rows read: {}, blocks read: {}, workers: {}, time: {:.3} ms",
+            m.rows_sunk.load(Relaxed),
             m.rows.load(Relaxed),
             m.blocks.load(Relaxed),
             workers.len(),
